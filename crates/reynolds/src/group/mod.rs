@@ -1,0 +1,144 @@
+//! Compact groups: the [`Group`] trait, the [`Element`]s, and names that parse and print.
+//!
+//! Every finite group numbers its elements 0, 1, …, with 0 the identity; the order is part of its contract because regular
+//! representations are laid out in it. Orders are `u128`, and no operation here enumerates a group unless it says so: S₃₂ is
+//! as cheap to hold as C₄.
+//!
+//! Coordinates follow arrays: x grows with the last axis (column), y with the one before (row), z with the one before that.
+//! The generator r of C_N and D_N turns an image as `numpy.rot90(+1)` does, so on (x, y) it is
+//!
+//! ```text
+//! R(θ) = [ cos θ   sin θ ]      θ = 2π/N,      s = diag(−1, 1)   (flip of the last axis)
+//!        [−sin θ   cos θ ]
+//! ```
+//!
+//! ```
+//! use reynolds::group;
+//! let g = group::parse("C4 x Z8")?;
+//! assert_eq!(g.order(), Some(32));
+//! assert_eq!(group::parse(&g.name())?.name(), "C4 x Z8");
+//! assert!(group::parse("X7").is_err());
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+mod cyclic;
+mod dihedral;
+mod element;
+mod generated;
+mod name;
+mod o2;
+mod o3;
+mod permutation_group;
+mod polyhedral;
+mod product;
+mod so2;
+mod so3;
+mod subgroup;
+mod symmetric;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use faer::Mat;
+
+pub use cyclic::{Cyclic, Translations};
+pub use dihedral::Dihedral;
+pub use element::{Element, Planar, Spatial};
+pub use generated::MatrixGroup;
+pub use name::parse;
+pub use o2::O2;
+pub use o3::O3;
+pub use permutation_group::PermutationGroup;
+pub use polyhedral::polyhedral;
+pub use product::Product;
+pub use so2::SO2;
+pub use so3::SO3;
+pub use subgroup::Subgroup;
+pub use symmetric::Symmetric;
+
+use crate::error::{Error, Result};
+use crate::haar::Quadrature;
+use crate::irrep::Irrep;
+
+/// The largest group that is ever enumerated element by element.
+pub const ENUMERATION_LIMIT: u128 = 50_000;
+
+/// The largest angular degree (l, or frequency) served by continuous groups.
+pub const MAX_DEGREE: usize = 32;
+
+/// A shared group.
+pub type GroupRef = Arc<dyn Group>;
+
+/// A compact group G with its Haar measure.
+///
+/// Elements passed in must be elements of this group; anything else is a bug of the caller and may panic.
+pub trait Group: Debug + Send + Sync {
+    /// The name; equal names mean equal groups with equal numbering. [`parse`] reads it back, except for matrix groups
+    /// made from generators.
+    fn name(&self) -> String;
+
+    /// |G|, or `None` for a continuous group.
+    fn order(&self) -> Option<u128>;
+
+    /// The neutral element e.
+    fn identity(&self) -> Element;
+
+    /// The product gh.
+    fn multiply(&self, g: &Element, h: &Element) -> Element;
+
+    /// The inverse g⁻¹.
+    fn inverse(&self, g: &Element) -> Element;
+
+    /// Elements that generate G; for a continuous group, a dense subgroup of it.
+    fn generators(&self) -> Vec<Element>;
+
+    /// Nodes and weights that integrate matrix elements of degree up to `degree` exactly (any function, if G is finite).
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] for a finite group over [`ENUMERATION_LIMIT`]; [`Error::OutOfRange`] for a degree over four
+    /// times [`MAX_DEGREE`].
+    fn quadrature(&self, degree: usize) -> Result<Quadrature> {
+        let _ = degree;
+        Ok(Quadrature::uniform(elements(self)?))
+    }
+
+    /// The orthogonal matrix `[d, d]` by which a point group moves (x, y) or (x, y, z); `None` for an abstract group.
+    fn point_matrix(&self, g: &Element) -> Option<Mat<f64>> {
+        let _ = g;
+        None
+    }
+
+    /// The permutation `j ↦ g·j` of a group that is given as permutations; `None` for any other.
+    fn point_permutation(&self, g: &Element) -> Option<Vec<u32>> {
+        let _ = g;
+        None
+    }
+
+    /// Representatives of the real irreducible representations, the trivial one first; for a continuous group those of
+    /// degree at most `max_degree`, for a finite group all, whatever `max_degree` is.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] where they would have to be found numerically in too large a group.
+    fn irreps(self: Arc<Self>, max_degree: usize) -> Result<Vec<Irrep>>;
+}
+
+/// All elements of a finite group, in its order.
+///
+/// # Errors
+/// [`Error::TooLarge`] if it is continuous or over [`ENUMERATION_LIMIT`].
+pub fn elements<G: Group + ?Sized>(group: &G) -> Result<Vec<Element>> {
+    match group.order() {
+        Some(order) if order <= ENUMERATION_LIMIT => Ok((0..order).map(Element::Finite).collect()),
+        order => Err(Error::TooLarge {
+            group: group.name(),
+            operation: "enumeration",
+            limit: ENUMERATION_LIMIT,
+            got: order.map_or("infinitely many elements".into(), |n| n.to_string()),
+        }),
+    }
+}
+
+/// Whether two groups are the same, numbering included.
+pub fn same(a: &GroupRef, b: &GroupRef) -> bool {
+    Arc::ptr_eq(a, b) || a.name() == b.name()
+}

@@ -1,0 +1,20 @@
+//! Groups, representations, Reynolds projectors, norms, defects and certificates, in pure Rust.
+//!
+//! For a compact group G acting on the input and output of a linear layer T, the Reynolds operator
+//!
+//! ```text
+//! P(T) = ∫_G π′(g)* T π(g) dλ(g)
+//! ```
+//!
+//! is the orthogonal projection onto the equivariant maps. Penalising λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² tunes how equivariant a
+//! network becomes, on its weights, over the whole group at once.
+
+pub mod error;
+pub mod group;
+pub mod haar;
+pub mod irrep;
+pub mod projection;
+pub mod rep;
+pub mod scalar;
+
+pub use error::{Error, Result};

@@ -1,0 +1,138 @@
+//! The space a weight tensor lives in: Hom(V, V′) ⊗ L²(grid), with its action of G.
+//!
+//! ```text
+//! (A(g)K)(x) = π′(g) K(g⁻¹x) π(g)*
+//! ```
+//!
+//! A dense map is a kernel on a grid of one point. Since λ(g) = λ(g⁻¹), averaging A over G is the Reynolds operator.
+
+use crate::error::{Error, Result};
+use crate::group::{self, Element, GroupRef};
+use crate::rep::{Grid, Rep, Representation};
+use crate::scalar::Scalar;
+
+/// Kernels `[dim V′, dim V, k…]` from `domain` V to `codomain` V′ over an optional grid on which G acts.
+#[derive(Debug, Clone)]
+pub struct KernelSpace<F: Scalar = f64> {
+    domain: Rep<F>,
+    codomain: Rep<F>,
+    grid: Option<Grid>,
+}
+
+impl<F: Scalar> KernelSpace<F> {
+    /// Dense maps V → V′.
+    ///
+    /// # Errors
+    /// [`Error::GroupMismatch`] if the two belong to different groups; [`Error::OutOfRange`] if a dimension is zero.
+    pub fn dense(domain: &Rep<F>, codomain: &Rep<F>) -> Result<Self> {
+        Self::build(domain, codomain, None)
+    }
+
+    /// Convolution kernels from V to V′ over `grid`.
+    ///
+    /// # Errors
+    /// As [`KernelSpace::dense`]; [`Error::GroupMismatch`] too if the grid belongs to another group.
+    pub fn kernel(domain: &Rep<F>, codomain: &Rep<F>, grid: &Grid) -> Result<Self> {
+        Self::build(domain, codomain, Some(grid.clone()))
+    }
+
+    fn build(domain: &Rep<F>, codomain: &Rep<F>, grid: Option<Grid>) -> Result<Self> {
+        let others = [Some(codomain.group()), grid.as_ref().map(Representation::<f64>::group)];
+        for other in others.into_iter().flatten() {
+            if !group::same(domain.group(), other) {
+                return Err(Error::GroupMismatch { expected: domain.group().name(), got: other.name() });
+            }
+        }
+        if domain.dim() == 0 || codomain.dim() == 0 {
+            return Err(Error::range("dimension of a representation", "at least 1", 0));
+        }
+        Ok(Self { domain: domain.clone(), codomain: codomain.clone(), grid })
+    }
+
+    /// The group.
+    pub fn group(&self) -> &GroupRef {
+        self.domain.group()
+    }
+
+    /// π on the input V.
+    pub fn domain(&self) -> &Rep<F> {
+        &self.domain
+    }
+
+    /// π′ on the output V′.
+    pub fn codomain(&self) -> &Rep<F> {
+        &self.codomain
+    }
+
+    /// The grid, if these are convolution kernels.
+    pub fn grid(&self) -> Option<&Grid> {
+        self.grid.as_ref()
+    }
+
+    /// Number of grid points; 1 for a dense map.
+    pub fn points(&self) -> usize {
+        self.grid.as_ref().map_or(1, Grid::points)
+    }
+
+    /// Row-major shape `[out, in, k…]`.
+    pub fn shape(&self) -> Vec<usize> {
+        let mut shape = vec![self.codomain.dim(), self.domain.dim()];
+        if let Some(grid) = &self.grid {
+            shape.extend(grid.shape());
+        }
+        shape
+    }
+
+    /// Number of weights, dim Hom(V, V′)·points.
+    pub fn len(&self) -> usize {
+        self.codomain.dim() * self.domain.dim() * self.points()
+    }
+
+    /// Never: representations have at least one dimension.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Degree to which a quadrature must be exact to average the action.
+    pub fn degree(&self) -> usize {
+        self.domain.degree() + self.codomain.degree()
+    }
+
+    /// A(g)K for one element; `kernel` is row-major `[out, in, points]`.
+    pub fn act(&self, g: &Element, kernel: &[F]) -> Vec<F> {
+        let (rows, columns, points) = (self.codomain.dim(), self.domain.dim(), self.points());
+        let left = self.codomain.matrix(g);
+        let right = self.domain.matrix(g);
+        let moved = self.grid.as_ref().map(|grid| grid.permutation(g));
+        let mut out = vec![F::ZERO; kernel.len()];
+        let mut slice = faer::Mat::<F>::zeros(rows, columns);
+        for x in 0..points {
+            for o in 0..rows {
+                for i in 0..columns {
+                    slice[(o, i)] = kernel[(o * columns + i) * points + x];
+                }
+            }
+            let turned = &left * &slice * right.adjoint();
+            let to = moved.as_ref().map_or(x, |image| image[x] as usize);
+            for o in 0..rows {
+                for i in 0..columns {
+                    out[(o * columns + i) * points + to] = turned[(o, i)];
+                }
+            }
+        }
+        out
+    }
+
+    /// dim Hom_G from characters: `∫ χ′(g) · conj χ(g) · χ_grid(g) dλ(g)`.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the group cannot be enumerated.
+    pub fn dim_equivariant(&self) -> Result<usize> {
+        let rule = self.group().quadrature(self.degree())?;
+        let dim: f64 = rule.integrate(|g| {
+            let spatial = self.grid.as_ref().map_or(1.0, |grid| Representation::<f64>::character(grid, g));
+            (self.codomain.character(g) * self.domain.character(g).conjugate()).real() * spatial
+        });
+        Ok(dim.round() as usize)
+    }
+}

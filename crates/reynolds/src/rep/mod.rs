@@ -1,0 +1,103 @@
+//! Unitary representations π: G → U(V), orthogonal where V is real.
+//!
+//! ```text
+//! π(gh) = π(g) π(h),      π(g)* π(g) = 1
+//! ```
+//!
+//! A [`Rep`] is shared and immutable. Direct sums keep their summands in sight ([`Representation::summands`]), so that a layer with
+//! a thousand equal fields is planned once per pair of kinds, not once per pair of fields.
+//!
+//! ```
+//! use reynolds::{group, rep};
+//! let c4 = group::parse("C4")?;
+//! let fields = rep::sum(&c4, &[(3, rep::trivial(&c4)), (9, rep::regular(&c4)?)])?;
+//! assert_eq!(fields.dim(), 39);
+//! assert_eq!(fields.label(), "3 trivial + 9 regular");
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+mod decompose;
+mod dual;
+mod field;
+mod grid;
+mod induced;
+mod permutation;
+mod point;
+mod regular;
+mod restricted;
+mod signed_permutation;
+mod sum;
+mod tensor;
+mod trivial;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use faer::Mat;
+
+pub use decompose::{Decomposition, decompose};
+pub use dual::dual;
+pub use field::parse_fields;
+pub use grid::Grid;
+pub use induced::induced;
+pub use permutation::permutation;
+pub use point::point;
+pub use regular::{quotient, regular};
+pub use restricted::restricted;
+pub use signed_permutation::SignedPermutation;
+pub use sum::sum;
+pub use tensor::tensor;
+pub use trivial::trivial;
+
+use crate::group::{Element, GroupRef};
+use crate::irrep::Irrep;
+use crate::scalar::Scalar;
+
+/// A shared representation over `F`.
+pub type Rep<F = f64> = Arc<dyn Representation<F>>;
+
+/// A unitary representation of a compact group on Fⁿ.
+pub trait Representation<F: Scalar = f64>: Debug + Send + Sync {
+    /// The group G.
+    fn group(&self) -> &GroupRef;
+
+    /// n = dim V.
+    fn dim(&self) -> usize;
+
+    /// What it is, in the field grammar where that has a word for it ("9 regular").
+    fn label(&self) -> String;
+
+    /// π(g), `[n, n]`.
+    fn matrix(&self, g: &Element) -> Mat<F>;
+
+    /// The largest angular degree among its matrix elements; 0 for a finite group.
+    fn degree(&self) -> usize {
+        0
+    }
+
+    /// χ(g) = tr π(g).
+    fn character(&self, g: &Element) -> F {
+        let matrix = self.matrix(g);
+        let mut trace = F::ZERO;
+        for i in 0..self.dim() {
+            trace += matrix[(i, i)];
+        }
+        trace
+    }
+
+    /// π(g) as a signed permutation of the basis, where it is one for **every** g of the group; else `None` for every g.
+    fn signed_permutation(&self, g: &Element) -> Option<SignedPermutation> {
+        let _ = g;
+        None
+    }
+
+    /// The summands with their multiplicities, in basis order (copies outermost), if this is a direct sum.
+    fn summands(&self) -> Option<&[(usize, Rep<F>)]> {
+        None
+    }
+
+    /// The irreducible representation this is, if it is one in its canonical basis.
+    fn as_irrep(&self) -> Option<&Irrep<F>> {
+        None
+    }
+}

@@ -1,0 +1,196 @@
+//! The number types: [`Scalar`], the field of a representation, and [`Weight`], what a tensor holds.
+
+use std::fmt::Debug;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+use faer::traits::ComplexField;
+use faer::{c32, c64};
+
+/// The field a representation is written over: `f64` (orthogonal) or `c64` (unitary).
+pub trait Scalar:
+    ComplexField
+    + Copy
+    + Debug
+    + PartialEq
+    + Send
+    + Sync
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + 'static
+{
+    /// The number zero.
+    const ZERO: Self;
+    /// The number one.
+    const ONE: Self;
+    /// A real number in this field.
+    fn from_real(value: f64) -> Self;
+    /// The complex conjugate.
+    fn conjugate(self) -> Self;
+    /// |z|².
+    fn abs_sq(self) -> f64;
+    /// The real part.
+    fn real(self) -> f64;
+}
+
+impl Scalar for f64 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    fn from_real(value: f64) -> Self {
+        value
+    }
+    fn conjugate(self) -> Self {
+        self
+    }
+    fn abs_sq(self) -> f64 {
+        self * self
+    }
+    fn real(self) -> f64 {
+        self
+    }
+}
+
+impl Scalar for c64 {
+    const ZERO: Self = c64 { re: 0.0, im: 0.0 };
+    const ONE: Self = c64 { re: 1.0, im: 0.0 };
+    fn from_real(value: f64) -> Self {
+        c64::new(value, 0.0)
+    }
+    fn conjugate(self) -> Self {
+        c64::new(self.re, -self.im)
+    }
+    fn abs_sq(self) -> f64 {
+        self.re * self.re + self.im * self.im
+    }
+    fn real(self) -> f64 {
+        self.re
+    }
+}
+
+/// The real floating-point types that coefficients and energies of a weight live in.
+pub trait Real:
+    Copy
+    + Debug
+    + PartialEq
+    + PartialOrd
+    + Send
+    + Sync
+    + Default
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + 'static
+{
+    /// The nearest number of this type.
+    fn from_f64(value: f64) -> Self;
+    /// The same number in double precision.
+    fn to_f64(self) -> f64;
+}
+
+impl Real for f32 {
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Real for f64 {
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    fn to_f64(self) -> f64 {
+        self
+    }
+}
+
+/// What a weight tensor holds: `f32`, `f64` or complex numbers of them.
+///
+/// Projectors have real coefficients, so a complex tensor is projected like a pair of real ones.
+pub trait Weight:
+    Copy
+    + Debug
+    + PartialEq
+    + Send
+    + Sync
+    + Default
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + 'static
+{
+    /// The type of its coefficients and energies.
+    type Real: Real;
+    /// `factor · self`.
+    fn scale(self, factor: Self::Real) -> Self;
+    /// |w|².
+    fn energy(self) -> Self::Real;
+    /// Whether no part is NaN or infinite.
+    fn is_finite_weight(self) -> bool;
+    /// The nearest weight of this type to a double-precision complex number; a real type drops the imaginary part.
+    fn from_c64(value: c64) -> Self;
+    /// The same weight in double precision.
+    fn to_c64(self) -> c64;
+}
+
+macro_rules! real_weight {
+    ($($real:ty),*) => {$(
+        impl Weight for $real {
+            type Real = $real;
+            #[inline(always)]
+            fn scale(self, factor: $real) -> Self {
+                self * factor
+            }
+            #[inline(always)]
+            fn energy(self) -> $real {
+                self * self
+            }
+            fn is_finite_weight(self) -> bool {
+                self.is_finite()
+            }
+            fn from_c64(value: c64) -> Self {
+                value.re as $real
+            }
+            fn to_c64(self) -> c64 {
+                c64::new(f64::from(self), 0.0)
+            }
+        }
+    )*};
+}
+real_weight!(f32, f64);
+
+macro_rules! complex_weight {
+    ($($complex:ty, $real:ty);*) => {$(
+        impl Weight for $complex {
+            type Real = $real;
+            #[inline(always)]
+            fn scale(self, factor: $real) -> Self {
+                Self::new(self.re * factor, self.im * factor)
+            }
+            #[inline(always)]
+            fn energy(self) -> $real {
+                self.re * self.re + self.im * self.im
+            }
+            fn is_finite_weight(self) -> bool {
+                self.re.is_finite() && self.im.is_finite()
+            }
+            fn from_c64(value: c64) -> Self {
+                Self::new(value.re as $real, value.im as $real)
+            }
+            fn to_c64(self) -> c64 {
+                c64::new(f64::from(self.re), f64::from(self.im))
+            }
+        }
+    )*};
+}
+complex_weight!(c32, f32; c64, f64);

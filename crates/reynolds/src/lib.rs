@@ -16,5 +16,6 @@ pub mod irrep;
 pub mod projection;
 pub mod rep;
 pub mod scalar;
+pub mod steerable;
 
 pub use error::{Error, Result};

@@ -1,0 +1,322 @@
+//! Young's orthogonal form: the irreducible representations of S_n, one for each partition of n.
+//!
+//! The basis vectors are the standard tableaux t of the partition. With r = c(i+1) − c(i) the difference of the contents
+//! (column − row) of the cells that hold i+1 and i, the adjacent transposition sᵢ = (i i+1) acts by
+//!
+//! ```text
+//! sᵢ e_t = (1/r) e_t + √(1 − 1/r²) e_{sᵢ t}
+//! ```
+//!
+//! where sᵢ t swaps i and i+1 (it is no standard tableau exactly when r = ±1, and then has coefficient 0). Any other permutation is a
+//! product of these, found by bubble sort. Characters come from the Murnaghan–Nakayama rule, in integers:
+//!
+//! ```text
+//! χ_λ(ρ) = Σ over rim hooks h of λ with |h| = ρ₁ of (−1)^{height h} χ_{λ∖h}(ρ₂, ρ₃, …)
+//! ```
+
+use std::collections::HashMap;
+
+use faer::Mat;
+
+use crate::group::{Element, GroupRef};
+use crate::rep::{Representation, SignedPermutation};
+
+/// All partitions of n in reverse lexicographic order, `[n]` first.
+pub(super) fn partitions(n: usize) -> Vec<Vec<usize>> {
+    fn extend(rest: usize, prefix: &mut Vec<usize>, out: &mut Vec<Vec<usize>>) {
+        if rest == 0 {
+            out.push(prefix.clone());
+            return;
+        }
+        let largest = prefix.last().map_or(rest, |&part| part.min(rest));
+        for part in (1..=largest).rev() {
+            prefix.push(part);
+            extend(rest - part, prefix, out);
+            prefix.pop();
+        }
+    }
+    let mut out = Vec::new();
+    extend(n, &mut Vec::new(), &mut out);
+    out
+}
+
+/// "[3,1]".
+pub(super) fn partition_label(partition: &[usize]) -> String {
+    let parts: Vec<String> = partition.iter().map(usize::to_string).collect();
+    format!("[{}]", parts.join(","))
+}
+
+/// The standard tableaux of a partition, each as the row in which 0, 1, …, n−1 stand.
+fn standard_tableaux(partition: &[usize]) -> Vec<Vec<usize>> {
+    fn extend(partition: &[usize], filled: &mut [usize], rows: &mut Vec<usize>, out: &mut Vec<Vec<usize>>) {
+        if rows.len() == partition.iter().sum::<usize>() {
+            out.push(rows.clone());
+            return;
+        }
+        for row in 0..partition.len() {
+            if filled[row] < partition[row] && (row == 0 || filled[row - 1] > filled[row]) {
+                filled[row] += 1;
+                rows.push(row);
+                extend(partition, filled, rows, out);
+                rows.pop();
+                filled[row] -= 1;
+            }
+        }
+    }
+    let mut out = Vec::new();
+    extend(partition, &mut vec![0; partition.len()], &mut Vec::new(), &mut out);
+    out
+}
+
+/// How an adjacent transposition moves one basis vector: sᵢ e_t = `diagonal` e_t + `off_diagonal` e_`partner`.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    partner: usize,
+    diagonal: f64,
+    off_diagonal: f64,
+}
+
+/// The irreducible representation of S_n that belongs to a partition of n.
+#[derive(Debug)]
+pub(super) struct YoungOrthogonal {
+    group: GroupRef,
+    partition: Vec<usize>,
+    /// `steps[i][t]` for sᵢ and the tableau t.
+    steps: Vec<Vec<Step>>,
+    dim: usize,
+}
+
+impl YoungOrthogonal {
+    /// Tabulates the action of the adjacent transpositions. `group` must be S_n with n the sum of the partition.
+    pub(super) fn new(group: GroupRef, partition: Vec<usize>) -> Self {
+        let tableaux = standard_tableaux(&partition);
+        let position: HashMap<&[usize], usize> = tableaux.iter().enumerate().map(|(t, rows)| (&rows[..], t)).collect();
+        let n: usize = partition.iter().sum();
+        let step = |i: usize, t: usize| {
+            let rows = &tableaux[t];
+            let content = |entry: usize| {
+                let column = rows[..entry].iter().filter(|&&row| row == rows[entry]).count();
+                column as f64 - rows[entry] as f64
+            };
+            let diagonal = 1.0 / (content(i + 1) - content(i));
+            let mut swapped = rows.clone();
+            swapped.swap(i, i + 1);
+            // Entries in one row or one column are neighbours there: r = ±1, and the swapped tableau is not standard.
+            match position.get(&swapped[..]) {
+                Some(&partner) if partner != t => {
+                    Step { partner, diagonal, off_diagonal: (1.0 - diagonal * diagonal).sqrt() }
+                }
+                _ => Step { partner: t, diagonal, off_diagonal: 0.0 },
+            }
+        };
+        let steps = (1..n).map(|i| (0..tableaux.len()).map(|t| step(i - 1, t)).collect()).collect();
+        let dim = tableaux.len();
+        Self { group, partition, steps, dim }
+    }
+
+    fn word(&self, g: &Element) -> Vec<u32> {
+        self.group.point_permutation(g).expect("the symmetric group is given as permutations")
+    }
+
+    /// `matrix ← π(sᵢ) · matrix`.
+    fn multiply_by_step(&self, i: usize, matrix: &mut Mat<f64>) {
+        for column in 0..self.dim {
+            for (t, step) in self.steps[i].iter().enumerate() {
+                if step.partner == t {
+                    matrix[(t, column)] *= step.diagonal;
+                } else if step.partner > t {
+                    // The partner's own diagonal is the negative: its axial distance is −r.
+                    let (a, b) = (matrix[(t, column)], matrix[(step.partner, column)]);
+                    matrix[(t, column)] = step.diagonal * a + step.off_diagonal * b;
+                    matrix[(step.partner, column)] = step.off_diagonal * a - step.diagonal * b;
+                }
+            }
+        }
+    }
+}
+
+impl Representation for YoungOrthogonal {
+    fn group(&self) -> &GroupRef {
+        &self.group
+    }
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn label(&self) -> String {
+        partition_label(&self.partition)
+    }
+
+    fn matrix(&self, g: &Element) -> Mat<f64> {
+        let mut word = self.word(g);
+        let mut matrix = Mat::identity(self.dim, self.dim);
+        // g·s_{i₁}·…·s_{i_k} = e, as swapping neighbours in the word multiplies from the right; so g = s_{i_k}·…·s_{i₁}.
+        for end in (1..word.len()).rev() {
+            for i in 0..end {
+                if word[i] > word[i + 1] {
+                    word.swap(i, i + 1);
+                    self.multiply_by_step(i, &mut matrix);
+                }
+            }
+        }
+        matrix
+    }
+
+    fn character(&self, g: &Element) -> f64 {
+        murnaghan_nakayama(&self.partition, &cycle_type(&self.word(g))) as f64
+    }
+
+    /// The trivial and the sign representation are signed permutations; no other is in this basis.
+    fn signed_permutation(&self, g: &Element) -> Option<SignedPermutation> {
+        (self.dim == 1).then(|| SignedPermutation { image: vec![0], negative: vec![self.character(g) < 0.0] })
+    }
+}
+
+/// The cycle lengths of a permutation, fixed points included, longest first.
+fn cycle_type(word: &[u32]) -> Vec<usize> {
+    let mut seen = vec![false; word.len()];
+    let mut lengths = Vec::new();
+    for start in 0..word.len() {
+        let (mut point, mut length) = (start, 0);
+        while !seen[point] {
+            seen[point] = true;
+            point = word[point] as usize;
+            length += 1;
+        }
+        if length > 0 {
+            lengths.push(length);
+        }
+    }
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    lengths
+}
+
+/// χ of the partition on permutations with these cycle lengths.
+///
+/// On the beta numbers βᵢ = λᵢ + (k−1−i) of a partition with k parts, removing a rim hook of length h replaces some β ≥ h by β−h, which must
+/// be free; its height is the number of beta numbers strictly between.
+fn murnaghan_nakayama(partition: &[usize], cycles: &[usize]) -> i64 {
+    fn remove_hooks(beta: &mut [usize], cycles: &[usize]) -> i64 {
+        let Some((&hook, rest)) = cycles.split_first() else {
+            return 1;
+        };
+        let mut sum = 0;
+        for i in 0..beta.len() {
+            let old = beta[i];
+            if old < hook || beta.contains(&(old - hook)) {
+                continue;
+            }
+            let height = beta.iter().filter(|&&other| other > old - hook && other < old).count();
+            beta[i] = old - hook;
+            let below = remove_hooks(beta, rest);
+            beta[i] = old;
+            sum += if height % 2 == 0 { below } else { -below };
+        }
+        sum
+    }
+    let k = partition.len();
+    let mut beta: Vec<usize> = partition.iter().enumerate().map(|(i, part)| part + k - 1 - i).collect();
+    remove_hooks(&mut beta, cycles)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::group::{Group, Symmetric, elements};
+
+    fn symmetric(n: usize) -> Arc<Symmetric> {
+        Arc::new(Symmetric::new(n).unwrap())
+    }
+
+    /// n! / Π hook lengths.
+    fn hook_length_formula(partition: &[usize]) -> usize {
+        let n: usize = partition.iter().sum();
+        let mut hooks = 1;
+        for (row, &length) in partition.iter().enumerate() {
+            for column in 0..length {
+                let leg = partition[row + 1..].iter().filter(|&&below| below > column).count();
+                hooks *= length - column + leg;
+            }
+        }
+        (1..=n).product::<usize>() / hooks
+    }
+
+    #[test]
+    fn partitions_come_in_reverse_lexicographic_order() {
+        let labels: Vec<String> = partitions(4).iter().map(|p| partition_label(p)).collect();
+        assert_eq!(labels, ["[4]", "[3,1]", "[2,2]", "[2,1,1]", "[1,1,1,1]"]);
+        assert_eq!((1..=8).map(|n| partitions(n).len()).collect::<Vec<_>>(), [1, 2, 3, 5, 7, 11, 15, 22]);
+    }
+
+    #[test]
+    fn dimensions_obey_the_hook_length_formula() {
+        for n in 1..=8 {
+            let irreps = symmetric(n).irreps(0).unwrap();
+            for (irrep, partition) in irreps.iter().zip(partitions(n)) {
+                assert_eq!(irrep.dim(), hook_length_formula(&partition), "{partition:?}");
+            }
+            let squares: usize = irreps.iter().map(|irrep| irrep.dim().pow(2)).sum();
+            assert_eq!(squares as u128, symmetric(n).order().unwrap());
+        }
+    }
+
+    #[test]
+    fn characters_of_s4_and_s5_are_the_textbook_tables() {
+        // Columns: 1⁴, 2·1², 2², 3·1, 4.
+        let s4 = [[1, 1, 1, 1, 1], [3, 1, -1, 0, -1], [2, 0, 2, -1, 0], [3, -1, -1, 0, 1], [1, -1, 1, 1, -1]];
+        let classes = [vec![1, 1, 1, 1], vec![2, 1, 1], vec![2, 2], vec![3, 1], vec![4]];
+        for (partition, row) in partitions(4).iter().zip(s4) {
+            assert_eq!(classes.each_ref().map(|class| murnaghan_nakayama(partition, class)), row, "{partition:?}");
+        }
+        // Columns: 1⁵, 2·1³, 2²·1, 3·1², 3·2, 4·1, 5.
+        let s5 = [
+            [1, 1, 1, 1, 1, 1, 1],
+            [4, 2, 0, 1, -1, 0, -1],
+            [5, 1, 1, -1, 1, -1, 0],
+            [6, 0, -2, 0, 0, 0, 1],
+            [5, -1, 1, -1, -1, 1, 0],
+            [4, -2, 0, 1, 1, 0, -1],
+            [1, -1, 1, 1, -1, -1, 1],
+        ];
+        let classes = [vec![1; 5], vec![2, 1, 1, 1], vec![2, 2, 1], vec![3, 1, 1], vec![3, 2], vec![4, 1], vec![5]];
+        for (partition, row) in partitions(5).iter().zip(s5) {
+            assert_eq!(classes.each_ref().map(|class| murnaghan_nakayama(partition, class)), row, "{partition:?}");
+        }
+    }
+
+    #[test]
+    fn matrices_are_orthogonal_homomorphisms_with_the_murnaghan_nakayama_trace() {
+        for n in 1..=5 {
+            let group = symmetric(n);
+            let generators = group.generators();
+            for irrep in Arc::clone(&group).irreps(0).unwrap() {
+                for g in elements(&*group).unwrap() {
+                    let matrix = irrep.matrix(&g);
+                    let trace: f64 = (0..irrep.dim()).map(|i| matrix[(i, i)]).sum();
+                    assert!((trace - irrep.character(&g)).abs() < 1e-12, "{} {g:?}", irrep.label());
+                    let unit = &matrix * matrix.transpose() - Mat::<f64>::identity(irrep.dim(), irrep.dim());
+                    assert!(unit.norm_max() < 1e-13);
+                    for h in &generators {
+                        let error = irrep.matrix(&group.multiply(&g, h)) - &matrix * irrep.matrix(h);
+                        assert!(error.norm_max() < 1e-13, "{} {g:?} {h:?}", irrep.label());
+                    }
+                    if let Some(signed) = irrep.signed_permutation(&g) {
+                        assert_eq!(signed.to_matrix::<f64>(), matrix);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn first_is_trivial_and_last_is_the_sign() {
+        let group = symmetric(6);
+        let irreps = Arc::clone(&group).irreps(0).unwrap();
+        let swap = &group.generators()[0];
+        assert_eq!((irreps[0].label().as_str(), irreps[0].character(swap)), ("[6]", 1.0));
+        assert_eq!((irreps[10].label().as_str(), irreps[10].character(swap)), ("[1,1,1,1,1,1]", -1.0));
+    }
+}

@@ -13,6 +13,8 @@ pub mod error;
 pub mod group;
 pub mod haar;
 pub mod irrep;
+pub mod norm;
+pub mod penalty;
 pub mod projection;
 pub mod rep;
 pub mod scalar;

@@ -88,6 +88,8 @@ pub trait Real:
     + SubAssign
     + 'static
 {
+    /// The distance from 1 to the next larger number of this type.
+    const EPSILON: f64;
     /// The nearest number of this type.
     fn from_f64(value: f64) -> Self;
     /// The same number in double precision.
@@ -95,6 +97,7 @@ pub trait Real:
 }
 
 impl Real for f32 {
+    const EPSILON: f64 = f32::EPSILON as f64;
     fn from_f64(value: f64) -> Self {
         value as f32
     }
@@ -104,6 +107,7 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
+    const EPSILON: f64 = f64::EPSILON;
     fn from_f64(value: f64) -> Self {
         value
     }

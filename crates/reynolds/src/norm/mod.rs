@@ -1,0 +1,205 @@
+//! Norms of a weight matrix, and their (sub)gradients.
+//!
+//! A kernel `[out, in, k…]` is read as the matrix A with `out` rows and `in·k…` columns, row-major.
+//!
+//! ```text
+//! ‖A‖_F = (Σ_ij |a_ij|²)^½              ‖A‖_spectral = σ₁(A)
+//! ‖A‖_max = max_ij |a_ij|               ‖A‖_(p,q) = (Σ_j (Σ_i |a_ij|^p)^{q/p})^{1/q},   p, q ∈ {1, 2, 3}
+//! ```
+//!
+//! Where a norm has a kink the gradient is the symmetric subgradient: the average over the tied leading singular pairs, or over
+//! the tied largest entries, and 0 at A = 0. For complex weights it is ∂/∂Re + i ∂/∂Im, as in automatic differentiation.
+//! [`Part`] carries the gradient through a projector.
+//!
+//! ```
+//! use reynolds::norm::Norm;
+//! let norm: Norm = "(2,1)".parse()?;                  // the columns' lengths, summed
+//! let a = [3.0_f64, 0.0, 4.0, 2.0];                   // rows (3, 0) and (4, 2)
+//! assert_eq!(norm.value(&a, 2)?, 7.0);
+//! assert!((norm.gradient(&a, 2)?[2] - 0.8).abs() < 1e-15);
+//! assert_eq!(norm.to_string(), "(2,1)");
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+mod entrywise;
+mod part;
+mod spectral;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use part::Part;
+pub(crate) use spectral::largest_singular_value;
+
+use crate::error::{Error, Result};
+use crate::scalar::Weight;
+
+/// An exponent of an entrywise norm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Exponent {
+    /// 1.
+    One,
+    /// 2.
+    Two,
+    /// 3.
+    Three,
+}
+
+impl Exponent {
+    /// All exponents, in order.
+    pub const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+
+    /// The number.
+    pub fn get(self) -> i32 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+            Self::Three => 3,
+        }
+    }
+}
+
+/// A norm of a weight matrix. The paper's ablation of norms runs over all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Norm {
+    /// (Σ|a|²)^½, the paper's ‖·‖_HS; the only one for which W = P(W) + (W − P(W)) is an orthogonal split.
+    #[default]
+    Frobenius,
+    /// The largest singular value.
+    Spectral,
+    /// The largest |a|.
+    Max,
+    /// The q-norm of the p-norms of the columns.
+    Entrywise {
+        /// The exponent inside a column.
+        p: Exponent,
+        /// The exponent across columns.
+        q: Exponent,
+    },
+}
+
+impl Norm {
+    /// The twelve norms: Frobenius, spectral, max and the nine (p,q).
+    pub fn all() -> Vec<Self> {
+        let mut norms = vec![Self::Frobenius, Self::Spectral, Self::Max];
+        norms.extend(Exponent::ALL.iter().flat_map(|&p| Exponent::ALL.iter().map(move |&q| Self::Entrywise { p, q })));
+        norms
+    }
+
+    /// N(A) for `matrix`, row-major `[rows, len / rows]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the matrix is empty or its length is no multiple of `rows`; [`Error::NotFinite`] if an entry is NaN
+    /// or infinite.
+    pub fn value<T: Weight>(self, matrix: &[T], rows: usize) -> Result<f64> {
+        let columns = check(matrix, rows)?;
+        match self {
+            Self::Frobenius => Ok(entrywise::value(matrix, columns, 2, 2)),
+            Self::Spectral => spectral::value(matrix, rows),
+            Self::Max => Ok(entrywise::largest(matrix)),
+            Self::Entrywise { p, q } => Ok(entrywise::value(matrix, columns, p.get(), q.get())),
+        }
+    }
+
+    /// A subgradient of N at `matrix`, of the same shape; 0 at 0.
+    ///
+    /// Singular values and entries count as tied with the largest within 64·ε·max(rows, columns) relative to it, ε that of
+    /// the weight type.
+    ///
+    /// # Errors
+    /// As [`Norm::value`].
+    pub fn gradient<T: Weight>(self, matrix: &[T], rows: usize) -> Result<Vec<T>> {
+        Ok(self.value_and_gradient(matrix, rows)?.1)
+    }
+
+    /// Both at once.
+    ///
+    /// # Errors
+    /// As [`Norm::value`].
+    pub fn value_and_gradient<T: Weight>(self, matrix: &[T], rows: usize) -> Result<(f64, Vec<T>)> {
+        let columns = check(matrix, rows)?;
+        if entrywise::largest(matrix) == 0.0 {
+            return Ok((0.0, vec![T::default(); matrix.len()]));
+        }
+        match self {
+            Self::Frobenius => Ok(entrywise::value_and_gradient(matrix, columns, 2, 2)),
+            Self::Spectral => spectral::value_and_gradient(matrix, rows),
+            Self::Max => Ok(entrywise::largest_and_gradient(matrix, tie_tolerance::<T>(rows, columns))),
+            Self::Entrywise { p, q } => Ok(entrywise::value_and_gradient(matrix, columns, p.get(), q.get())),
+        }
+    }
+}
+
+/// Relative distance within which the largest singular values, or entries, count as equal.
+fn tie_tolerance<T: Weight>(rows: usize, columns: usize) -> f64 {
+    64.0 * <T::Real as crate::scalar::Real>::EPSILON * rows.max(columns) as f64
+}
+
+/// The number of columns.
+fn check<T: Weight>(matrix: &[T], rows: usize) -> Result<usize> {
+    if rows == 0 || matrix.is_empty() || matrix.len() % rows != 0 {
+        return Err(Error::shape("weight matrix", format!("a positive multiple of {} rows", rows.max(1)), matrix.len()));
+    }
+    if let Some(index) = matrix.iter().position(|w| !w.is_finite_weight()) {
+        return Err(Error::NotFinite { index, value: format!("{:?}", matrix[index]) });
+    }
+    Ok(matrix.len() / rows)
+}
+
+impl fmt::Display for Norm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Frobenius => f.write_str("frobenius"),
+            Self::Spectral => f.write_str("spectral"),
+            Self::Max => f.write_str("max"),
+            Self::Entrywise { p, q } => write!(f, "({},{})", p.get(), q.get()),
+        }
+    }
+}
+
+impl FromStr for Norm {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let compact: String = text.to_lowercase().split_whitespace().collect();
+        Self::all().into_iter().find(|norm| norm.to_string() == compact).ok_or_else(|| Error::Parse {
+            what: "norm",
+            text: text.into(),
+            expected: "frobenius, spectral, max or (p,q) with p and q among 1, 2, 3".into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_round_trips() {
+        for norm in Norm::all() {
+            assert_eq!(norm.to_string().parse::<Norm>().unwrap(), norm);
+        }
+        assert_eq!(" ( 3, 1 ) ".parse::<Norm>().unwrap().to_string(), "(3,1)");
+        assert_eq!("Frobenius".parse::<Norm>().unwrap(), Norm::Frobenius);
+        for bad in ["(4,1)", "l2", "", "(1)", "(0,1)"] {
+            assert!(matches!(bad.parse::<Norm>(), Err(Error::Parse { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bad_matrices_are_errors() {
+        for norm in Norm::all() {
+            assert!(matches!(norm.value::<f64>(&[], 1), Err(Error::Shape { .. })));
+            assert!(matches!(norm.value(&[1.0, 2.0, 3.0], 2), Err(Error::Shape { .. })));
+            assert!(matches!(norm.value(&[1.0], 0), Err(Error::Shape { .. })));
+            assert!(matches!(norm.gradient(&[1.0, f64::NAN], 1), Err(Error::NotFinite { index: 1, .. })));
+        }
+    }
+
+    #[test]
+    fn zero_matrix_has_zero_gradient() {
+        for norm in Norm::all() {
+            assert_eq!(norm.value_and_gradient(&[0.0_f32; 6], 2).unwrap(), (0.0, vec![0.0; 6]));
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The penalty that makes a network as equivariant as its data asks for.
+//!
+//! ```text
+//! squared (paper, section 3):    λ_G N(P(W))² + λ_⊥ N(W − P(W))²
+//! plain   (paper, section 4.1):  λ_G N(P(W))  + λ_⊥ N(W − P(W))
+//! ```
+//!
+//! Section 4.1 puts λ_G on the whole W instead of P(W): [`PenaltyConfig::whole`]. The gradient is closed form, added to the
+//! gradient of the task loss after the backward pass; nothing is differentiated through P. For the squared Frobenius norm it
+//! takes one projection:
+//!
+//! ```text
+//! 2λ_G P(W) + 2λ_⊥ (W − P(W))
+//! ```
+//!
+//! ```
+//! use reynolds::penalty::PenaltyConfig;
+//! use reynolds::projection::{HaarProjector, KernelSpace};
+//! use reynolds::{group, rep};
+//! let c2 = group::parse("C2")?;
+//! let regular = rep::regular(&c2)?;
+//! let projector = HaarProjector::new(&KernelSpace::dense(&regular, &regular)?)?;
+//! let penalty = PenaltyConfig { lambda_g: 0.5, lambda_perp: 2.0, ..PenaltyConfig::default() };
+//! let mut gradient = [0.0_f64; 4];
+//! // W = [[3, 0], [1, 0]]: P(W) has 1.5 on the diagonal and 0.5 off it.
+//! let value = penalty.add_gradient(&projector, &[3.0, 0.0, 1.0, 0.0], 2, &mut gradient)?;
+//! assert!((value - (0.5 * 5.0 + 2.0 * 5.0)).abs() < 1e-12);
+//! assert!((gradient[0] - (2.0 * 0.5 * 1.5 + 2.0 * 2.0 * 1.5)).abs() < 1e-12);
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+use crate::error::{Error, Result};
+use crate::norm::{Norm, Part};
+use crate::projection::{Energies, Projector};
+use crate::scalar::{Real, Weight};
+
+/// Added to N² under the root of the plain form, which has no derivative at 0 otherwise.
+pub const PLAIN_EPSILON: f64 = 1e-12;
+
+/// Whether the norms are squared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Form {
+    /// λ N².
+    #[default]
+    Squared,
+    /// λ √(N² + 10⁻¹²), which is λ N away from 0.
+    Plain,
+}
+
+/// Strength and shape of the penalty.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PenaltyConfig {
+    /// λ_G ≥ 0, on the equivariant part.
+    pub lambda_g: f64,
+    /// λ_⊥ ≥ 0, on the rest.
+    pub lambda_perp: f64,
+    /// N.
+    pub norm: Norm,
+    /// Squared or plain.
+    pub form: Form,
+    /// Put λ_G on the whole W instead of P(W).
+    pub whole: bool,
+}
+
+impl PenaltyConfig {
+    /// Checks both strengths.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if λ_G or λ_⊥ is negative, NaN or infinite.
+    pub fn validate(&self) -> Result<()> {
+        for (what, lambda) in [("lambda_g", self.lambda_g), ("lambda_perp", self.lambda_perp)] {
+            if !(lambda.is_finite() && lambda >= 0.0) {
+                return Err(Error::range(what, "a finite number, at least 0", lambda));
+            }
+        }
+        Ok(())
+    }
+
+    /// The penalty of one tensor; `weights` is read as the matrix `[rows, len / rows]`.
+    ///
+    /// # Errors
+    /// As [`PenaltyConfig::validate`], [`Projector::project_into`] and [`Norm::value`].
+    pub fn value<T: Weight>(&self, projector: &dyn Projector<T>, weights: &[T], rows: usize) -> Result<f64> {
+        self.validate()?;
+        if self.norm == Norm::Frobenius {
+            return Ok(self.of_energies(projector.energies(weights)?));
+        }
+        let mut total = 0.0;
+        for (part, lambda) in self.terms() {
+            total += self.term(lambda, part.norm(self.norm, projector, weights, rows)?).0;
+        }
+        Ok(total)
+    }
+
+    /// Adds the penalty's gradient to `gradient`, of the shape of `weights`, and returns the penalty.
+    ///
+    /// # Errors
+    /// As [`PenaltyConfig::value`]; [`Error::Shape`] if `gradient` has another length than `weights`. The gradient is untouched
+    /// then.
+    pub fn add_gradient<T: Weight>(
+        &self,
+        projector: &dyn Projector<T>,
+        weights: &[T],
+        rows: usize,
+        gradient: &mut [T],
+    ) -> Result<f64> {
+        self.validate()?;
+        if gradient.len() != weights.len() {
+            return Err(Error::shape("gradient", format!("{} weights", weights.len()), gradient.len()));
+        }
+        if self.norm == Norm::Frobenius {
+            return self.add_frobenius(projector, weights, gradient);
+        }
+        let mut total = 0.0;
+        let mut sum = vec![T::default(); weights.len()];
+        for (part, lambda) in self.terms() {
+            let (norm, direction) = part.norm_and_gradient(self.norm, projector, weights, rows)?;
+            let (value, slope) = self.term(lambda, norm);
+            total += value;
+            let slope = T::Real::from_f64(slope);
+            sum.iter_mut().zip(direction).for_each(|(s, d)| *s += d.scale(slope));
+        }
+        gradient.iter_mut().zip(sum).for_each(|(g, s)| *g += s);
+        Ok(total)
+    }
+
+    fn terms(&self) -> [(Part, f64); 2] {
+        let first = if self.whole { Part::Whole } else { Part::Equivariant };
+        [(first, self.lambda_g), (Part::Perp, self.lambda_perp)]
+    }
+
+    /// The term's value and its derivative by N.
+    fn term(&self, lambda: f64, norm: f64) -> (f64, f64) {
+        match self.form {
+            Form::Squared => (lambda * norm * norm, 2.0 * lambda * norm),
+            Form::Plain => {
+                let root = (norm * norm + PLAIN_EPSILON).sqrt();
+                (lambda * root, lambda * norm / root)
+            }
+        }
+    }
+
+    fn of_energies(&self, energies: Energies) -> f64 {
+        let first = if self.whole { energies.total() } else { energies.equivariant };
+        match self.form {
+            Form::Squared => self.lambda_g * first + self.lambda_perp * energies.perp,
+            Form::Plain => {
+                self.lambda_g * (first + PLAIN_EPSILON).sqrt()
+                    + self.lambda_perp * (energies.perp + PLAIN_EPSILON).sqrt()
+            }
+        }
+    }
+
+    /// a P(W) + b (W − P(W)) in one pass. The smaller of a and b multiplies W and the difference one part, so that nothing
+    /// cancels, and a = b is weight decay to the last bit.
+    fn add_frobenius<T: Weight>(
+        &self,
+        projector: &dyn Projector<T>,
+        weights: &[T],
+        gradient: &mut [T],
+    ) -> Result<f64> {
+        let mut projected = vec![T::default(); weights.len()];
+        let energies = projector.project_into(weights, &mut projected)?;
+        let first = if self.whole { energies.total() } else { energies.equivariant };
+        let (on_first, on_perp) = match self.form {
+            Form::Squared => (2.0 * self.lambda_g, 2.0 * self.lambda_perp),
+            Form::Plain => (
+                self.lambda_g / (first + PLAIN_EPSILON).sqrt(),
+                self.lambda_perp / (energies.perp + PLAIN_EPSILON).sqrt(),
+            ),
+        };
+        let (a, b) = if self.whole { (on_first, on_first + on_perp) } else { (on_first, on_perp) };
+        let (base, more) = (T::Real::from_f64(a.min(b)), T::Real::from_f64((a - b).abs()));
+        for ((g, &w), &p) in gradient.iter_mut().zip(weights).zip(&projected) {
+            let larger = if a > b { p } else { w - p };
+            *g += w.scale(base) + larger.scale(more);
+        }
+        Ok(self.of_energies(energies))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C2 on two weights: P averages them.
+    #[derive(Debug)]
+    struct Mean;
+
+    impl Projector<f64> for Mean {
+        fn len(&self) -> usize {
+            2
+        }
+        fn rank(&self) -> usize {
+            1
+        }
+        fn apply(&self, weights: &[f64], out: &mut [f64]) -> Energies {
+            out.fill((weights[0] + weights[1]) / 2.0);
+            crate::projection::energies_of(weights, out)
+        }
+    }
+
+    #[test]
+    fn bad_strengths_are_errors() {
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            for config in [
+                PenaltyConfig { lambda_g: bad, ..PenaltyConfig::default() },
+                PenaltyConfig { lambda_perp: bad, ..PenaltyConfig::default() },
+            ] {
+                assert!(matches!(config.value(&Mean, &[1.0, 2.0], 1), Err(Error::OutOfRange { .. })));
+                assert!(config.add_gradient(&Mean, &[1.0, 2.0], 1, &mut [0.0; 2]).is_err());
+            }
+        }
+        assert!(PenaltyConfig::default().add_gradient(&Mean, &[1.0, 2.0], 1, &mut [0.0]).is_err());
+    }
+
+    #[test]
+    fn equal_strengths_are_weight_decay_to_the_last_bit() {
+        let config = PenaltyConfig { lambda_g: 0.3, lambda_perp: 0.3, ..PenaltyConfig::default() };
+        let weights = [0.1, -2.7];
+        let mut gradient = [0.0; 2];
+        config.add_gradient(&Mean, &weights, 1, &mut gradient).unwrap();
+        assert_eq!(gradient, weights.map(|w| 2.0 * 0.3 * w));
+    }
+
+    #[test]
+    fn plain_form_on_the_whole_weight_by_hand() {
+        // W = (3, 1): P(W) = (2, 2), W − P(W) = (1, −1).
+        let config =
+            PenaltyConfig { lambda_g: 1.0, lambda_perp: 1.0, form: Form::Plain, whole: true, ..PenaltyConfig::default() };
+        let mut gradient = [10.0, 10.0];
+        let value = config.add_gradient(&Mean, &[3.0, 1.0], 1, &mut gradient).unwrap();
+        assert!((value - (10.0_f64.sqrt() + 2.0_f64.sqrt())).abs() < 1e-11);
+        let expected = [3.0 / 10.0_f64.sqrt() + 0.5_f64.sqrt(), 1.0 / 10.0_f64.sqrt() - 0.5_f64.sqrt()];
+        assert!((gradient[0] - 10.0 - expected[0]).abs() < 1e-11);
+        assert!((gradient[1] - 10.0 - expected[1]).abs() < 1e-11);
+    }
+
+    #[test]
+    fn plain_form_is_flat_at_an_equivariant_weight() {
+        for norm in Norm::all() {
+            let config = PenaltyConfig { lambda_perp: 1.0, norm, form: Form::Plain, ..PenaltyConfig::default() };
+            let mut gradient = [0.0; 2];
+            let value = config.add_gradient(&Mean, &[0.7, 0.7], 1, &mut gradient).unwrap();
+            assert!(value <= 1e-6 * (1.0 + 1e-9), "{norm}: {value}");
+            assert_eq!(gradient, [0.0; 2], "{norm}");
+        }
+    }
+}

@@ -17,12 +17,18 @@
 //! assert!((d[(2, 2)] * y[2] - spherical_harmonics(1, [-0.6, 0.0, 0.8])[2]).abs() < 1e-15);
 //! ```
 
+mod band;
 mod circular;
 mod clebsch_gordan;
+mod kernel_basis;
+mod shells;
 mod spherical;
 mod wigner;
 
+pub use band::{Band, BandDegree};
 pub use circular::{circular_action, circular_harmonics};
 pub use clebsch_gordan::{Coupling, clebsch_gordan};
+pub use kernel_basis::{KernelBasis, invariants};
+pub use shells::{Ring, RingsConfig, Shells};
 pub use spherical::{spherical_harmonics, spherical_harmonics_all};
 pub use wigner::{wigner_d, wigner_d_all};

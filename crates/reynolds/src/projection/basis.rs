@@ -1,0 +1,314 @@
+//! The projector onto band-limited steerable kernels: P = E Eᵀ, with E shared by all copies of an irrep pair.
+//!
+//! ```text
+//! a = Eᵀw,      P(w) = E a,      ‖P(w)‖² = ‖a‖²
+//! ```
+//!
+//! A k×k or k×k×k grid carries no action of SO(2) or SO(3), so this P is no group average: its specification is the Haar projector
+//! in coefficient space V′ ⊗ V* ⊗ ⊕_J V_J, sampled on the grid and orthonormalised. It commutes with the rotations of the grid itself
+//! and lies below their average, P_band P_grid = P_band.
+//!
+//! E is never formed. Weights go through three small steps, field by field: scalar harmonics Hᵀ (the same for all channels),
+//! a change of basis for fields that are not irreps (regular, quotient), and the coupling of each irrep pair; then back.
+//!
+//! ```
+//! use reynolds::projection::{Basis, Projector};
+//! use reynolds::steerable::RingsConfig;
+//! use reynolds::{group, rep};
+//! let c4 = group::parse("C4")?;
+//! let regular = rep::regular(&c4)?;
+//! let basis = Basis::derive(&regular, &regular, 3, 2, &RingsConfig::default())?;
+//! assert_eq!(Projector::<f64>::rank(&basis), 24); // of the 36 that the grid rotations allow
+//! let projected = basis.project(&vec![1.0_f32; 4 * 4 * 9])?;
+//! assert!((projected[0] - projected[2]).abs() < 1e-6);
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+use std::sync::Arc;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par, c64};
+use rayon::prelude::*;
+
+use super::{Energies, Projector};
+use crate::error::{Error, Result};
+use crate::group;
+use crate::irrep::Irrep;
+use crate::rep::{Rep, Representation, decompose};
+use crate::scalar::Weight;
+use crate::steerable::{Band, KernelBasis, RingsConfig, Shells};
+
+/// Weights from which on threads pay.
+const PARALLEL: usize = 1 << 15;
+
+/// The projector onto the band-limited steerable kernels `[out, in, k, k]` or `[out, in, k, k, k]`.
+#[derive(Debug, Clone)]
+pub struct Basis {
+    band: Band,
+    codomain: Channels,
+    domain: Channels,
+    /// `[kinds of codomain][kinds of domain]`.
+    kernels: Vec<Vec<KernelBasis>>,
+    rank: usize,
+}
+
+/// What one irrep pair contributes to a [`Basis`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IrrepPair {
+    /// Label of the output irrep.
+    pub codomain: String,
+    /// Label of the input irrep.
+    pub domain: String,
+    /// Number of orthonormal kernels for one pair of copies.
+    pub columns: usize,
+    /// Number of pairs of copies.
+    pub copies: usize,
+}
+
+/// The channels on one side: fields in basis order, each made of irreps after a change of basis.
+#[derive(Debug, Clone)]
+struct Channels {
+    dim: usize,
+    kinds: Vec<Arc<Irrep>>,
+    changes: Vec<Mat<f64>>,
+    fields: Vec<Field>,
+    /// First channel of every copy of each kind.
+    copies: Vec<Vec<usize>>,
+}
+
+#[derive(Debug, Clone)]
+struct Field {
+    offset: usize,
+    dim: usize,
+    /// Which change of basis Q, π Q = Q ⊕ σ; `None` is the identity.
+    change: Option<usize>,
+    /// Kind of each irrep and its first channel inside the field.
+    irreps: Vec<(usize, usize)>,
+}
+
+impl Basis {
+    /// The projector for kernels from `domain` to `codomain` on a grid of `side` points in each of `dims` (2 or 3) directions.
+    ///
+    /// # Errors
+    /// [`Error::GroupMismatch`] if the two belong to different groups; [`Error::NoAction`] if the group does not turn the plane or
+    /// space; [`Error::OutOfRange`] for a grid or rings that [`Shells::new`] refuses, or a dimension of zero; [`Error::TooLarge`] and
+    /// [`Error::Numerical`] from the decomposition of fields.
+    pub fn derive(domain: &Rep, codomain: &Rep, side: usize, dims: usize, rings: &RingsConfig) -> Result<Self> {
+        if !group::same(domain.group(), codomain.group()) {
+            return Err(Error::GroupMismatch { expected: domain.group().name(), got: codomain.group().name() });
+        }
+        if domain.dim() == 0 || codomain.dim() == 0 {
+            return Err(Error::range("dimension of a representation", "at least 1", 0));
+        }
+        let band = Band::new(Shells::new(dims, side, rings)?)?;
+        let input = Channels::new(domain)?;
+        let output = if Arc::ptr_eq(domain, codomain) { input.clone() } else { Channels::new(codomain)? };
+        let mut kernels = Vec::with_capacity(output.kinds.len());
+        let mut rank = 0;
+        for (out, copies_out) in output.kinds.iter().zip(&output.copies) {
+            let mut row = Vec::with_capacity(input.kinds.len());
+            for (inn, copies_in) in input.kinds.iter().zip(&input.copies) {
+                let kernel = KernelBasis::new(out, inn, &band)?;
+                rank += kernel.len() * copies_out.len() * copies_in.len();
+                row.push(kernel);
+            }
+            kernels.push(row);
+        }
+        Ok(Self { band, codomain: output, domain: input, kernels, rank })
+    }
+
+    /// The scalar functions on the grid.
+    pub fn band(&self) -> &Band {
+        &self.band
+    }
+
+    /// Every irrep pair with its number of kernels and copies: the rank is Σ columns · copies.
+    pub fn pairs(&self) -> Vec<IrrepPair> {
+        let mut pairs = Vec::new();
+        for (o, row) in self.kernels.iter().enumerate() {
+            for (i, kernel) in row.iter().enumerate() {
+                pairs.push(IrrepPair {
+                    codomain: self.codomain.kinds[o].label(),
+                    domain: self.domain.kinds[i].label(),
+                    columns: kernel.len(),
+                    copies: self.codomain.copies[o].len() * self.domain.copies[i].len(),
+                });
+            }
+        }
+        pairs
+    }
+
+    /// Row-major shape `[out, in, k…]`.
+    pub fn shape(&self) -> Vec<usize> {
+        let mut shape = vec![self.codomain.dim, self.domain.dim];
+        shape.extend(vec![self.band.shells().side(); self.band.shells().dims()]);
+        shape
+    }
+
+    /// Projects the rows of one output field in place, `weights` being `[field, in, points]`; returns ‖P(w)‖².
+    fn project_field(&self, field: &Field, weights: &mut [f64]) -> f64 {
+        let h = self.band.functions();
+        let (points, functions) = (h.nrows(), h.ncols());
+        let rows = field.dim * self.domain.dim;
+        let mut coordinates = vec![0.0; functions * rows];
+        let seen = MatRef::from_column_major_slice(weights, points, rows);
+        multiply(MatMut::from_column_major_slice_mut(&mut coordinates, functions, rows), h.transpose(), seen);
+        self.change_basis(field, &mut coordinates, functions, false);
+        let energy = self.couple(field, &mut coordinates, functions);
+        self.change_basis(field, &mut coordinates, functions, true);
+        let kept = MatRef::from_column_major_slice(&coordinates, functions, rows);
+        multiply(MatMut::from_column_major_slice_mut(weights, points, rows), h.as_ref(), kept);
+        energy
+    }
+
+    /// w ← Q′ᵀ w Q, or back, on coordinates `[field, in, functions]`.
+    fn change_basis(&self, field: &Field, coordinates: &mut [f64], functions: usize, back: bool) {
+        let (width, input) = (functions * self.domain.dim, &self.domain);
+        for other in &input.fields {
+            let Some(change) = other.change.map(|index| &input.changes[index]) else { continue };
+            for row in coordinates.chunks_exact_mut(width) {
+                let block = &mut row[functions * other.offset..functions * (other.offset + other.dim)];
+                times(block, functions, change, back);
+            }
+        }
+        if let Some(index) = field.change {
+            times(coordinates, width, &self.codomain.changes[index], back);
+        }
+    }
+
+    /// Replaces every irrep block by its projection E Eᵀ; returns the sum of squared coefficients.
+    fn couple(&self, field: &Field, coordinates: &mut [f64], functions: usize) -> f64 {
+        let width = functions * self.domain.dim;
+        let mut energy = 0.0;
+        for &(kind, start) in &field.irreps {
+            let height = self.codomain.kinds[kind].dim();
+            let rows = &mut coordinates[width * start..width * (start + height)];
+            for (other, copies) in self.domain.copies.iter().enumerate() {
+                let run = functions * self.domain.kinds[other].dim();
+                let e = self.kernels[kind][other].columns();
+                let mut blocks = Mat::<f64>::zeros(run * height, copies.len());
+                for (mut block, &offset) in blocks.col_iter_mut().zip(copies) {
+                    for o in 0..height {
+                        let from = &rows[width * o + functions * offset..][..run];
+                        (0..run).for_each(|k| block[run * o + k] = from[k]);
+                    }
+                }
+                let coefficients = product(e.transpose(), blocks.as_ref());
+                energy += coefficients.squared_norm_l2();
+                multiply(blocks.as_mut(), e.as_ref(), coefficients.as_ref());
+                for (block, &offset) in blocks.col_iter().zip(copies) {
+                    for o in 0..height {
+                        let to = &mut rows[width * o + functions * offset..][..run];
+                        (0..run).for_each(|k| to[k] = block[run * o + k]);
+                    }
+                }
+            }
+        }
+        energy
+    }
+
+    /// P on the rows of one output field; a complex weight is projected like two real ones.
+    fn apply_field<T: Weight>(&self, field: &Field, weights: &[T], out: &mut [T]) -> Energies {
+        let complex = T::from_c64(c64::new(0.0, 1.0)) != T::default();
+        let mut energies = Energies::default();
+        let mut buffer: Vec<f64> = weights.iter().map(|w| w.to_c64().re).collect();
+        energies.equivariant += self.project_field(field, &mut buffer);
+        for ((p, w), projected) in out.iter_mut().zip(weights).zip(&buffer) {
+            *p = T::from_c64(c64::new(*projected, 0.0));
+            energies.perp += (w.to_c64().re - projected).powi(2);
+        }
+        if complex {
+            buffer.iter_mut().zip(weights).for_each(|(b, w)| *b = w.to_c64().im);
+            energies.equivariant += self.project_field(field, &mut buffer);
+            for ((p, w), projected) in out.iter_mut().zip(weights).zip(&buffer) {
+                *p += T::from_c64(c64::new(0.0, *projected));
+                energies.perp += (w.to_c64().im - projected).powi(2);
+            }
+        }
+        energies
+    }
+}
+
+impl<T: Weight> Projector<T> for Basis {
+    fn len(&self) -> usize {
+        self.shape().iter().product()
+    }
+
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
+        let row = self.domain.dim * self.band.functions().nrows();
+        let mut tasks = Vec::with_capacity(self.codomain.fields.len());
+        let mut rest = out;
+        for field in &self.codomain.fields {
+            let (part, tail) = rest.split_at_mut(field.dim * row);
+            tasks.push((field, &weights[field.offset * row..][..field.dim * row], part));
+            rest = tail;
+        }
+        let work = |(field, from, to): (&Field, &[T], &mut [T])| self.apply_field(field, from, to);
+        let parts: Vec<Energies> = if weights.len() < PARALLEL {
+            tasks.into_iter().map(work).collect()
+        } else {
+            tasks.into_par_iter().map(work).collect()
+        };
+        // Summed in field order, so that the number of threads changes no digit.
+        parts.iter().fold(Energies::default(), |sum, part| Energies {
+            equivariant: sum.equivariant + part.equivariant,
+            perp: sum.perp + part.perp,
+        })
+    }
+}
+
+impl Channels {
+    fn new(rep: &Rep) -> Result<Self> {
+        let mut channels =
+            Self { dim: rep.dim(), kinds: Vec::new(), changes: Vec::new(), fields: Vec::new(), copies: Vec::new() };
+        for piece in decompose(rep)?.pieces {
+            let change = piece.basis.map(|q| {
+                let known = channels.changes.iter().position(|other| *other == q);
+                known.unwrap_or_else(|| {
+                    channels.changes.push(q);
+                    channels.changes.len() - 1
+                })
+            });
+            let irreps: Vec<_> = piece.irreps.iter().map(|(irrep, at)| (channels.kind(irrep), *at)).collect();
+            for copy in 0..piece.copies {
+                let offset = piece.offset + copy * piece.dim;
+                irreps.iter().for_each(|&(kind, at)| channels.copies[kind].push(offset + at));
+                channels.fields.push(Field { offset, dim: piece.dim, change, irreps: irreps.clone() });
+            }
+        }
+        Ok(channels)
+    }
+
+    /// The number of an irrep among the kinds; canonical irreps of one group have distinct labels.
+    fn kind(&mut self, irrep: &Arc<Irrep>) -> usize {
+        let known = self.kinds.iter().position(|other| other.label() == irrep.label());
+        known.unwrap_or_else(|| {
+            self.kinds.push(irrep.clone());
+            self.copies.push(Vec::new());
+            self.kinds.len() - 1
+        })
+    }
+}
+
+/// `to ← a b`, on this thread.
+fn multiply(to: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    matmul(to, Accum::Replace, a, b, 1.0, Par::Seq);
+}
+
+fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+    let mut result = Mat::zeros(a.nrows(), b.ncols());
+    multiply(result.as_mut(), a, b);
+    result
+}
+
+/// `block ← block · Q`, or `· Qᵀ` on the way back; `block` is column-major `[rows, dim Q]`.
+fn times(block: &mut [f64], rows: usize, change: &Mat<f64>, back: bool) {
+    let seen = MatRef::from_column_major_slice(block, rows, change.nrows());
+    let q = if back { change.transpose() } else { change.as_ref() };
+    let turned = product(seen, q);
+    MatMut::from_column_major_slice_mut(block, rows, change.nrows()).copy_from(&turned);
+}

@@ -1,0 +1,3 @@
+//! What the tests of reynolds share: golden tensors from other programs. A dev-dependency only.
+
+pub mod golden;

@@ -1,0 +1,18 @@
+"""How the scripts here say what they measured: a line for people, or with --json a line for programs."""
+
+import importlib.metadata
+import json
+import platform
+
+
+def versions(*packages):
+    found = {p: importlib.metadata.version(p) for p in packages}
+    return {"python": platform.python_version(), **found}
+
+
+def row(name, seconds, package_versions, as_json):
+    if as_json:
+        print(json.dumps({"row": name, "seconds": seconds, "versions": package_versions}), flush=True)
+    else:
+        scaled = f"{seconds * 1e3:.3f} ms" if seconds < 1 else f"{seconds:.2f} s"
+        print(f"{name:<75} {scaled:>12}", flush=True)

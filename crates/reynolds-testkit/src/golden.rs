@@ -39,7 +39,8 @@ impl Golden {
     pub fn open(name: &str) -> Self {
         let path = folder().join(format!("{name}.safetensors"));
         let bytes = fs::read(&path).unwrap_or_else(|error| panic!("golden file {}: {error}", path.display()));
-        let parsed = SafeTensors::deserialize(&bytes).and_then(|file| Ok((file, SafeTensors::read_metadata(&bytes)?.1)));
+        let parsed =
+            SafeTensors::deserialize(&bytes).and_then(|file| Ok((file, SafeTensors::read_metadata(&bytes)?.1)));
         let (file, header) = parsed.unwrap_or_else(|error| panic!("golden file {}: {error}", path.display()));
         let metadata = header.metadata().iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
         let mut tensors = BTreeMap::new();

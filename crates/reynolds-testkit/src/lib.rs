@@ -1,3 +1,3 @@
-//! What the tests of reynolds share: golden tensors from other programs. A dev-dependency only.
+//! Laws, strategies and golden tensors for testing reynolds. A dev-dependency only: failures are panics.
 
 pub mod golden;

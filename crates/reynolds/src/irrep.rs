@@ -9,11 +9,14 @@
 //! An [`Irrep`] carries an orthogonal basis of that algebra: projecting a block onto it is all that "averaging within" (paper:
 //! `thm:equiv_decomp_informal`) means once copies share one basis.
 
-use faer::Mat;
+use std::sync::Arc;
+
+use faer::{Mat, Side, c64};
 
 use crate::error::{Error, Result};
 use crate::group::{Element, GroupRef};
-use crate::rep::{Rep, Representation, SignedPermutation};
+use crate::random::Random;
+use crate::rep::{self, Rep, Representation, SignedPermutation};
 use crate::scalar::Scalar;
 
 /// The endomorphism algebra of an irreducible representation.
@@ -60,7 +63,11 @@ impl<F: Scalar> Irrep<F> {
         }
         let n = rep.dim();
         if let Some(bad) = commutant.iter().find(|m| (m.nrows(), m.ncols()) != (n, n)) {
-            return Err(Error::shape("commutant", format!("[{n}, {n}]"), format!("[{}, {}]", bad.nrows(), bad.ncols())));
+            return Err(Error::shape(
+                "commutant",
+                format!("[{n}, {n}]"),
+                format!("[{}, {}]", bad.nrows(), bad.ncols()),
+            ));
         }
         Ok(Self { label: label.into(), rep, commutant })
     }
@@ -115,5 +122,145 @@ impl<F: Scalar> Representation<F> for Irrep<F> {
     }
     fn as_irrep(&self) -> Option<&Irrep<F>> {
         Some(self)
+    }
+}
+
+/// dim Hom_G(V, W) over the field, from characters.
+///
+/// # Errors
+/// [`Error::GroupMismatch`] for representations of different groups; [`Error::TooLarge`] if the group cannot be enumerated.
+pub fn hom_dim<F: Scalar>(domain: &Rep<F>, codomain: &Rep<F>) -> Result<usize> {
+    let group = domain.group();
+    if !crate::group::same(group, codomain.group()) {
+        return Err(Error::GroupMismatch { expected: group.name(), got: codomain.group().name() });
+    }
+    let rule = group.quadrature(domain.degree() + codomain.degree())?;
+    let dim = rule.integrate(|g| (codomain.character(g) * domain.character(g).conjugate()).real());
+    Ok(dim.round() as usize)
+}
+
+/// dim End_G(V).
+pub(crate) fn commutant_dim<F: Scalar>(representation: &Rep<F>) -> Result<usize> {
+    hom_dim(representation, representation)
+}
+
+/// `∫ π′(g) X π(g)* dλ(g)`: a random intertwiner, if X is random.
+pub(crate) fn average<F: Scalar>(codomain: &Rep<F>, domain: &Rep<F>, x: &Mat<F>) -> Result<Mat<F>> {
+    let rule = codomain.group().quadrature(codomain.degree() + domain.degree())?;
+    let mut sum = Mat::<F>::zeros(x.nrows(), x.ncols());
+    for (g, weight) in rule.iter() {
+        let right = x * domain.matrix(g).adjoint();
+        let weight = F::from_real(weight);
+        if let Some(moves) = codomain.signed_permutation(g) {
+            for (j, (&i, &negative)) in moves.image.iter().zip(&moves.negative).enumerate() {
+                let factor = if negative { -weight } else { weight };
+                for k in 0..x.ncols() {
+                    sum[(i as usize, k)] += right[(j, k)] * factor;
+                }
+            }
+        } else {
+            let term = codomain.matrix(g) * right;
+            for k in 0..x.ncols() {
+                for i in 0..x.nrows() {
+                    sum[(i, k)] += term[(i, k)] * weight;
+                }
+            }
+        }
+    }
+    Ok(sum)
+}
+
+/// An orthogonal basis of End_G(V) for a real irreducible V whose commutant has dimension 1, 2 or 4: 1, i (, j, k = ij).
+pub(crate) fn commutant_basis(representation: &Rep, dim: usize) -> Result<Vec<Mat<f64>>> {
+    let n = representation.dim();
+    let mut basis = vec![Mat::<f64>::identity(n, n)];
+    let mut random = Random::new(n as u64);
+    while basis.len() < dim.min(3) {
+        let mut unit = average(representation, representation, &random.matrix(n, n))?;
+        for known in &basis {
+            let overlap = inner(known, &unit) / n as f64;
+            unit -= overlap * known;
+        }
+        // Orthogonal to 1, so antisymmetric with a negative scalar as its square; remove rounding from both facts.
+        unit = 0.5 * (&unit - unit.transpose());
+        unit *= faer::Scale((n as f64).sqrt() / unit.norm_l2());
+        basis.push(unit);
+    }
+    if dim == 4 {
+        basis.push(&basis[1] * &basis[2]);
+    }
+    if basis.len() != dim || basis.iter().any(|m| !m.norm_l2().is_finite()) {
+        return Err(Error::Numerical {
+            procedure: "commutant of an irreducible representation",
+            reason: format!("dimension {dim} is not 1, 2 or 4"),
+        });
+    }
+    Ok(basis)
+}
+
+fn inner(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
+    let mut sum = 0.0;
+    for j in 0..a.ncols() {
+        for i in 0..a.nrows() {
+            sum += a[(i, j)] * b[(i, j)];
+        }
+    }
+    sum
+}
+
+/// Ĝ: representatives of the complex irreducible representations, up to `max_degree` if G is continuous.
+///
+/// A real irrep of type ℝ stays irreducible; one of type ℂ splits into a pair π, π̄ on the eigenspaces ±i of its complex structure,
+/// labelled `label` and `label*` (on SO(2), C_N and Z_n simply `k` and `-k`, with r(θ) ↦ e^{±ikθ}); one of type ℍ into two copies of one.
+///
+/// # Errors
+/// As [`crate::group::Group::irreps`].
+pub fn unitary_dual(group: &GroupRef, max_degree: usize) -> Result<Vec<Irrep<c64>>> {
+    let mut dual = Vec::new();
+    for real in group.clone().irreps(max_degree)? {
+        let complex = rep::complexified(real.rep());
+        let (plus, minus) = complex_labels(&real.label());
+        match real.endomorphism_type() {
+            EndomorphismType::Real => dual.push(Irrep::of_real_type(plus, complex)),
+            EndomorphismType::Complex => {
+                let (up, down) = eigenspaces(&real.commutant()[1])?;
+                dual.push(Irrep::of_real_type(plus, rep::subspace(&complex, up)));
+                dual.push(Irrep::of_real_type(minus, rep::subspace(&complex, down)));
+            }
+            EndomorphismType::Quaternionic => {
+                let (up, _) = eigenspaces(&real.commutant()[1])?;
+                dual.push(Irrep::of_real_type(plus, rep::subspace(&complex, up)));
+            }
+        }
+    }
+    Ok(dual)
+}
+
+/// "irrep(2)" → "2" and "-2"; anything else → itself and itself with a star.
+fn complex_labels(label: &str) -> (String, String) {
+    let frequency = label.strip_prefix("irrep(").and_then(|rest| rest.strip_suffix(')'));
+    match frequency.and_then(|text| text.parse::<u32>().ok()) {
+        Some(k) => (k.to_string(), format!("-{k}")),
+        None => (label.into(), format!("{label}*")),
+    }
+}
+
+/// Orthonormal bases of the eigenspaces +i and −i of an antisymmetric J with J² = −1.
+fn eigenspaces(structure: &Mat<f64>) -> Result<(Mat<c64>, Mat<c64>)> {
+    let n = structure.nrows();
+    // −iJ is Hermitian with eigenvalues ±1: −1 first.
+    let hermitian = Mat::from_fn(n, n, |i, j| c64::new(0.0, -structure[(i, j)]));
+    let eigen = hermitian.self_adjoint_eigen(Side::Lower).map_err(|error| Error::Numerical {
+        procedure: "complex structure of an irreducible representation",
+        reason: format!("{error:?}"),
+    })?;
+    let half = n / 2;
+    Ok((eigen.U().subcols(half, n - half).to_owned(), eigen.U().subcols(0, half).to_owned()))
+}
+
+/// Shares an irrep as a representation.
+impl<F: Scalar> From<Irrep<F>> for Rep<F> {
+    fn from(irrep: Irrep<F>) -> Self {
+        Arc::new(irrep)
     }
 }

@@ -153,12 +153,7 @@ impl PenaltyConfig {
 
     /// a P(W) + b (W − P(W)) in one pass. The smaller of a and b multiplies W and the difference one part, so that nothing
     /// cancels, and a = b is weight decay to the last bit.
-    fn add_frobenius<T: Weight>(
-        &self,
-        projector: &dyn Projector<T>,
-        weights: &[T],
-        gradient: &mut [T],
-    ) -> Result<f64> {
+    fn add_frobenius<T: Weight>(&self, projector: &dyn Projector<T>, weights: &[T], gradient: &mut [T]) -> Result<f64> {
         let mut projected = vec![T::default(); weights.len()];
         let energies = projector.project_into(weights, &mut projected)?;
         let first = if self.whole { energies.total() } else { energies.equivariant };
@@ -226,8 +221,13 @@ mod tests {
     #[test]
     fn plain_form_on_the_whole_weight_by_hand() {
         // W = (3, 1): P(W) = (2, 2), W − P(W) = (1, −1).
-        let config =
-            PenaltyConfig { lambda_g: 1.0, lambda_perp: 1.0, form: Form::Plain, whole: true, ..PenaltyConfig::default() };
+        let config = PenaltyConfig {
+            lambda_g: 1.0,
+            lambda_perp: 1.0,
+            form: Form::Plain,
+            whole: true,
+            ..PenaltyConfig::default()
+        };
         let mut gradient = [10.0, 10.0];
         let value = config.add_gradient(&Mean, &[3.0, 1.0], 1, &mut gradient).unwrap();
         assert!((value - (10.0_f64.sqrt() + 2.0_f64.sqrt())).abs() < 1e-11);

@@ -6,9 +6,13 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 use faer::traits::ComplexField;
 use faer::{c32, c64};
 
+use crate::error::Result;
+use crate::group::GroupRef;
+use crate::irrep::{Irrep, unitary_dual};
+
 /// The field a representation is written over: `f64` (orthogonal) or `c64` (unitary).
 pub trait Scalar:
-    ComplexField
+    ComplexField<Real = f64>
     + Copy
     + Debug
     + PartialEq
@@ -28,12 +32,20 @@ pub trait Scalar:
     const ONE: Self;
     /// A real number in this field.
     fn from_real(value: f64) -> Self;
+    /// `re + i·im`; a real field drops the imaginary part.
+    fn from_parts(re: f64, im: f64) -> Self;
     /// The complex conjugate.
     fn conjugate(self) -> Self;
     /// |z|².
     fn abs_sq(self) -> f64;
     /// The real part.
     fn real(self) -> f64;
+    /// The irreducible representations of a group over this field, as [`crate::group::Group::irreps`] and
+    /// [`crate::irrep::unitary_dual`] give them.
+    ///
+    /// # Errors
+    /// As those.
+    fn irreps(group: &GroupRef, max_degree: usize) -> Result<Vec<Irrep<Self>>>;
 }
 
 impl Scalar for f64 {
@@ -41,6 +53,9 @@ impl Scalar for f64 {
     const ONE: Self = 1.0;
     fn from_real(value: f64) -> Self {
         value
+    }
+    fn from_parts(re: f64, _im: f64) -> Self {
+        re
     }
     fn conjugate(self) -> Self {
         self
@@ -51,6 +66,9 @@ impl Scalar for f64 {
     fn real(self) -> f64 {
         self
     }
+    fn irreps(group: &GroupRef, max_degree: usize) -> Result<Vec<Irrep<Self>>> {
+        group.clone().irreps(max_degree)
+    }
 }
 
 impl Scalar for c64 {
@@ -58,6 +76,9 @@ impl Scalar for c64 {
     const ONE: Self = c64 { re: 1.0, im: 0.0 };
     fn from_real(value: f64) -> Self {
         c64::new(value, 0.0)
+    }
+    fn from_parts(re: f64, im: f64) -> Self {
+        c64::new(re, im)
     }
     fn conjugate(self) -> Self {
         c64::new(self.re, -self.im)
@@ -67,6 +88,9 @@ impl Scalar for c64 {
     }
     fn real(self) -> f64 {
         self.re
+    }
+    fn irreps(group: &GroupRef, max_degree: usize) -> Result<Vec<Irrep<Self>>> {
+        unitary_dual(group, max_degree)
     }
 }
 

@@ -68,8 +68,7 @@ pub struct Spatial {
 
 impl Spatial {
     /// The identity.
-    pub const IDENTITY: Self =
-        Self { rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], inverted: false };
+    pub const IDENTITY: Self = Self { rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], inverted: false };
 
     /// The proper rotation R_z(α) R_y(β) R_z(γ).
     pub fn from_euler(alpha: f64, beta: f64, gamma: f64) -> Self {

@@ -25,10 +25,13 @@ mod cyclic;
 mod dihedral;
 mod element;
 mod generated;
+mod homomorphism;
 mod name;
+mod numeric_irreps;
 mod o2;
 mod o3;
 mod permutation_group;
+mod planar_irrep;
 mod polyhedral;
 mod product;
 mod so2;
@@ -45,7 +48,9 @@ pub use cyclic::{Cyclic, Translations};
 pub use dihedral::Dihedral;
 pub use element::{Element, Planar, Spatial};
 pub use generated::MatrixGroup;
+pub use homomorphism::Homomorphism;
 pub use name::parse;
+pub use numeric_irreps::numeric_irreps;
 pub use o2::O2;
 pub use o3::O3;
 pub use permutation_group::PermutationGroup;
@@ -53,7 +58,7 @@ pub use polyhedral::polyhedral;
 pub use product::Product;
 pub use so2::SO2;
 pub use so3::SO3;
-pub use subgroup::Subgroup;
+pub use subgroup::{subgroup, subgroup_generated_by};
 pub use symmetric::Symmetric;
 
 use crate::error::{Error, Result};
@@ -112,6 +117,12 @@ pub trait Group: Debug + Send + Sync {
     fn point_permutation(&self, g: &Element) -> Option<Vec<u32>> {
         let _ = g;
         None
+    }
+
+    /// The element that permutes points so; `None` if there is none or the group is not given as permutations.
+    fn permuting(&self, image: &[u32]) -> Option<Element> {
+        let order = self.order().filter(|&n| n <= ENUMERATION_LIMIT)?;
+        (0..order).map(Element::Finite).find(|g| self.point_permutation(g).as_deref() == Some(image))
     }
 
     /// Representatives of the real irreducible representations, the trivial one first; for a continuous group those of

@@ -138,6 +138,9 @@ impl Group for Symmetric {
 
     /// One for each partition of n, in reverse lexicographic order: the trivial `[n]` first, the sign `[1,…,1]` last. All are of real
     /// type, in Young's orthogonal form. They are served while n! ≤ [`ENUMERATION_LIMIT`], that is n ≤ 8.
+    fn permuting(&self, image: &[u32]) -> Option<Element> {
+        self.element(image).ok()
+    }
     fn irreps(self: Arc<Self>, _max_degree: usize) -> Result<Vec<Irrep>> {
         let order = (1..=self.n as u128).product::<u128>();
         if order > ENUMERATION_LIMIT {

@@ -29,8 +29,7 @@ pub(super) fn largest_and_gradient<T: Weight>(matrix: &[T], tolerance: f64) -> (
     let value = largest(matrix);
     let tied = |w: T| modulus(w) >= value * (1.0 - tolerance);
     let count = matrix.iter().filter(|&&w| tied(w)).count();
-    let gradient =
-        matrix.iter().map(|&w| if tied(w) { along(w, 1.0 / count as f64) } else { T::default() }).collect();
+    let gradient = matrix.iter().map(|&w| if tied(w) { along(w, 1.0 / count as f64) } else { T::default() }).collect();
     (value, gradient)
 }
 

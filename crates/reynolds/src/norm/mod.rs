@@ -138,7 +138,11 @@ fn tie_tolerance<T: Weight>(rows: usize, columns: usize) -> f64 {
 /// The number of columns.
 fn check<T: Weight>(matrix: &[T], rows: usize) -> Result<usize> {
     if rows == 0 || matrix.is_empty() || matrix.len() % rows != 0 {
-        return Err(Error::shape("weight matrix", format!("a positive multiple of {} rows", rows.max(1)), matrix.len()));
+        return Err(Error::shape(
+            "weight matrix",
+            format!("a positive multiple of {} rows", rows.max(1)),
+            matrix.len(),
+        ));
     }
     if let Some(index) = matrix.iter().position(|w| !w.is_finite_weight()) {
         return Err(Error::NotFinite { index, value: format!("{:?}", matrix[index]) });

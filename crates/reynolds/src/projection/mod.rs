@@ -4,34 +4,24 @@
 //! P(T) = ∫_G π′(g)* T π(g) dλ(g)
 //! ```
 //!
-//! [`HaarProjector`] is that formula, term by term: the specification. [`derive`] picks the fast form for a [`KernelSpace`]:
+//! [`HaarProjector`] is that formula, term by term: the specification. `derive` picks the fast form for a [`KernelSpace`]:
 //!
 //! | form | when | cost of P |
 //! |---|---|---|
-//! | [`Orbits`] | signed-permutation actions | one pass over the weights, whatever \|G\| is |
-//! | [`Blocks`] | irrep-typed channels, or any pair of representations after a change of basis | one pass |
-//! | [`Basis`] | band-limited steerable kernels | two thin products |
-//! | [`Chain`] | any other finite group | Σ\|Tᵢ\| actions instead of \|G\| |
+//! | `Orbits` | signed-permutation actions | one pass over the weights, whatever \|G\| is |
+//! | `Blocks` | irrep-typed channels, or any pair of representations after a change of basis | one pass |
+//! | `Basis` | band-limited steerable kernels | two thin products |
+//! | `Chain` | any other finite group | Σ\|Tᵢ\| actions instead of \|G\| |
 //!
 //! Paper: `eqn:projection_operator`, `lem:reynolds-decomp`.
 
-mod basis;
-mod block;
-mod chain;
 mod haar;
 mod kernel_space;
-mod lowered;
-mod orbit;
 
 use std::fmt::Debug;
 
-pub use basis::Basis;
-pub use block::{Blocks, IsotypicMask};
-pub use chain::Chain;
 pub use haar::HaarProjector;
 pub use kernel_space::KernelSpace;
-pub use lowered::{Lowered, derive};
-pub use orbit::Orbits;
 
 use crate::error::{Error, Result};
 use crate::scalar::{Real, Weight};

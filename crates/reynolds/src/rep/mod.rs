@@ -16,6 +16,7 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+mod complexified;
 mod decompose;
 mod dual;
 mod field;
@@ -26,7 +27,9 @@ mod point;
 mod regular;
 mod restricted;
 mod signed_permutation;
+mod subspace;
 mod sum;
+mod tabulated;
 mod tensor;
 mod trivial;
 
@@ -35,6 +38,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 
+pub use complexified::complexified;
 pub use decompose::{Decomposition, decompose};
 pub use dual::dual;
 pub use field::parse_fields;
@@ -45,7 +49,9 @@ pub use point::point;
 pub use regular::{quotient, regular};
 pub use restricted::restricted;
 pub use signed_permutation::SignedPermutation;
+pub use subspace::subspace;
 pub use sum::sum;
+pub use tabulated::tabulated;
 pub use tensor::tensor;
 pub use trivial::trivial;
 

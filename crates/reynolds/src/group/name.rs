@@ -1,0 +1,108 @@
+//! Group names: "C4", "D4", "Oh", "S5", "SO2", "O3", "Z8", "C4 x Z8", and cycles "<(0 1 2 3), (0 2)>".
+
+use std::sync::Arc;
+
+use super::{
+    Cyclic, Dihedral, GroupRef, O2, O3, PermutationGroup, Product, SO2, SO3, Symmetric, Translations, polyhedral,
+};
+use crate::error::{Error, Result};
+
+const EXPECTED: &str = "C<n>, D<n>, S<n>, Z<n>, T, Td, Th, O, Oh, I, Ih, SO2, O2, SO3, O3, a permutation group \
+    \"<(0 1 2), (0 1)>\", or a product \"A x B\"";
+
+/// Reads a group name. Spaces, underscores and brackets round a number do not matter: "SO(3)", "O_h" and "C_4" are understood.
+///
+/// # Errors
+/// [`Error::UnknownGroup`] if it is none; [`Error::OutOfRange`] if its number is too large.
+pub fn parse(name: &str) -> Result<GroupRef> {
+    let mut factors = split_factors(name).into_iter();
+    let first = parse_factor(name, factors.next().unwrap_or_default())?;
+    factors.try_fold(first, |product, factor| {
+        let factor = parse_factor(name, factor)?;
+        Ok(Arc::new(Product::new(&product, &factor)?) as GroupRef)
+    })
+}
+
+/// Splits at "x" or "×" that stand between factors; cycles in "<…>" are left whole.
+fn split_factors(name: &str) -> Vec<&str> {
+    let mut factors = Vec::new();
+    let (mut depth, mut start) = (0, 0);
+    for (position, letter) in name.char_indices() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            'x' | '×' | '*' if depth == 0 => {
+                factors.push(&name[start..position]);
+                start = position + letter.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    factors.push(&name[start..]);
+    factors
+}
+
+fn parse_factor(whole: &str, factor: &str) -> Result<GroupRef> {
+    let factor = factor.trim();
+    let unknown = || Error::UnknownGroup { name: whole.into(), expected: EXPECTED.into() };
+    if factor.starts_with('<') {
+        return Ok(Arc::new(PermutationGroup::from_cycles(factor)?));
+    }
+    let plain: String = factor.chars().filter(|c| !matches!(c, ' ' | '_' | '(' | ')')).collect();
+    Ok(match plain.as_str() {
+        "SO2" => Arc::new(SO2),
+        "O2" => Arc::new(O2),
+        "SO3" => Arc::new(SO3),
+        "O3" => Arc::new(O3),
+        "T" | "Td" | "Th" | "O" | "Oh" | "I" | "Ih" => Arc::new(polyhedral(&plain)?),
+        _ => {
+            let (family, digits) = plain.split_at_checked(1).ok_or_else(unknown)?;
+            if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(unknown());
+            }
+            // A number of any length is a number, only too large: saturate and let the group refuse it.
+            let n = digits.parse().unwrap_or(usize::MAX);
+            match family {
+                "C" => Arc::new(Cyclic::new(n)?),
+                "D" => Arc::new(Dihedral::new(n)?),
+                "S" => Arc::new(Symmetric::new(n)?),
+                "Z" => Arc::new(Translations::new(n)?),
+                _ => return Err(unknown()),
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for name in
+            ["C1", "C4", "D4", "S5", "S32", "Z8", "T", "Td", "Th", "O", "Oh", "I", "Ih", "SO2", "O2", "SO3", "O3"]
+        {
+            assert_eq!(parse(name).unwrap().name(), name);
+        }
+        for name in ["C4 x Z8", "Z8 x Z8", "C2 x D3 x S3", "SO3 x C2"] {
+            assert_eq!(parse(name).unwrap().name(), name);
+        }
+    }
+
+    #[test]
+    fn spellings_of_the_literature_are_understood() {
+        for (text, name) in [("SO(3)", "SO3"), ("O_h", "Oh"), ("C_4", "C4"), ("C4×Z8", "C4 x Z8"), (" D4 ", "D4")] {
+            assert_eq!(parse(text).unwrap().name(), name);
+        }
+    }
+
+    #[test]
+    fn bad_names_are_errors_that_say_what_would_do() {
+        for text in
+            ["", "C", "X7", "C0", "C-1", "C4 x", "x", "SO4", "S99", "D99999999999999999999999", "Ö3", "<", "C4y"]
+        {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert!(parse("X7").unwrap_err().to_string().contains("expected C<n>"));
+    }
+}

@@ -1,0 +1,159 @@
+//! Irreducible representations of any enumerable finite group, found numerically.
+//!
+//! A random symmetric element of the right group algebra commutes with the left regular representation:
+//!
+//! ```text
+//! A = Σ_g c(g) R(g),   c(g) = c(g⁻¹),   (R(g)f)(h) = f(hg)
+//! ```
+//!
+//! Its eigenspaces are, for almost every c, irreducible; every irrep occurs among them.
+
+use faer::{Mat, Side};
+
+use super::{Element, GroupRef, elements};
+use crate::error::{Error, Result};
+use crate::irrep::{Irrep, commutant_basis};
+use crate::random::Random;
+use crate::rep::{self, Rep, tabulated};
+
+/// The largest group whose regular representation is decomposed.
+const ORDER_LIMIT: u128 = 1024;
+
+/// All real irreps of a finite group, by dimension and then by character, the trivial one first, labelled `irrep(0)`,
+/// `irrep(1)`, …
+///
+/// # Errors
+/// [`Error::TooLarge`] over order 1024; [`Error::Numerical`] if the dimensions found do not add up to |G|.
+pub fn numeric_irreps(group: &GroupRef) -> Result<Vec<Irrep>> {
+    let order = group.order().filter(|&n| n <= ORDER_LIMIT).ok_or_else(|| Error::TooLarge {
+        group: group.name(),
+        operation: "numerical irreps",
+        limit: ORDER_LIMIT,
+        got: group.order().map_or("infinitely many elements".into(), |n| n.to_string()),
+    })? as usize;
+    let all = elements(group.as_ref())?;
+    let product: Vec<Vec<usize>> =
+        all.iter().map(|g| all.iter().map(|h| group.multiply(g, h).index() as usize).collect()).collect();
+
+    let mut found: Vec<(Vec<f64>, Rep)> = Vec::new();
+    let spaces = eigenspaces(group, &product, order)?;
+    add(&mut found, &all, rep::trivial(group));
+    add_eigenspaces(&mut found, group, &product, spaces.iter().filter(|space| space.ncols() == 1));
+    add_point_twists(&mut found, group, &all)?;
+    add_eigenspaces(&mut found, group, &product, spaces.iter().filter(|space| space.ncols() > 1));
+    found.sort_by(|(a, x), (b, y)| x.dim().cmp(&y.dim()).then_with(|| descending(a, b)));
+
+    let mut irreps = Vec::new();
+    let mut total = 0;
+    for (index, (character, rep)) in found.into_iter().enumerate() {
+        let norm: f64 = character.iter().map(|x| x * x).sum::<f64>() / order as f64;
+        let commutant = commutant_basis(&rep, norm.round() as usize)?;
+        // The regular representation holds V exactly dim V / dim End_G(V) times.
+        total += rep.dim() * rep.dim() / commutant.len();
+        irreps.push(Irrep::new(format!("irrep({index})"), rep, commutant)?);
+    }
+    if total != order {
+        return Err(Error::Numerical {
+            procedure: "decomposition of the regular representation",
+            reason: format!("irreps of total dimension {total} in a group of order {order}"),
+        });
+    }
+    Ok(irreps)
+}
+
+/// Keeps an irreducible representation of real type unless an equivalent one is known.
+fn add(found: &mut Vec<(Vec<f64>, Rep)>, all: &[Element], rep: Rep) {
+    let character = characters(&rep, all);
+    let norm = character.iter().map(|x| x * x).sum::<f64>() / character.len() as f64;
+    if norm.round() == 1.0 && found.iter().all(|(known, _)| !close(known, &character)) {
+        found.push((character, rep));
+    }
+}
+
+fn add_eigenspaces<'a>(
+    found: &mut Vec<(Vec<f64>, Rep)>,
+    group: &GroupRef,
+    product: &[Vec<usize>],
+    spaces: impl Iterator<Item = &'a Mat<f64>>,
+) {
+    for subspace in spaces {
+        let character = characters_on(subspace, product);
+        if found.iter().all(|(known, _)| !close(known, &character)) {
+            let matrices = product.iter().map(|row| restrict(subspace, row)).collect();
+            found.push((character, tabulated(group, "irrep", matrices)));
+        }
+    }
+}
+
+/// The group's own matrices, times each one-dimensional character: bases in which the cube's groups permute coordinates.
+fn add_point_twists(found: &mut Vec<(Vec<f64>, Rep)>, group: &GroupRef, all: &[Element]) -> Result<()> {
+    if let Ok(point) = rep::point(group) {
+        add(found, all, point.clone());
+        let characters: Vec<Rep> = found.iter().map(|(_, rep)| rep.clone()).filter(|rep| rep.dim() == 1).collect();
+        for character in characters {
+            add(found, all, rep::tensor(&character, &point)?);
+        }
+    }
+    Ok(())
+}
+
+fn characters(rep: &Rep, all: &[Element]) -> Vec<f64> {
+    all.iter().map(|g| rep.character(g)).collect()
+}
+
+fn close(a: &[f64], b: &[f64]) -> bool {
+    a.iter().zip(b).all(|(x, y)| (x - y).abs() < 1e-6)
+}
+
+/// Larger characters first, so that the trivial representation leads.
+fn descending(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
+    let differing = a.iter().zip(b).find(|(x, y)| (*x - *y).abs() > 1e-6);
+    differing.map_or(std::cmp::Ordering::Equal, |(x, y)| y.total_cmp(x))
+}
+
+/// Orthonormal bases `[|G|, d]` of irreducible subspaces of the left regular representation.
+fn eigenspaces(group: &GroupRef, product: &[Vec<usize>], order: usize) -> Result<Vec<Mat<f64>>> {
+    let mut random = Random::new(order as u64);
+    let mut coefficient = vec![0.0; order];
+    for g in 0..order {
+        let inverse = group.inverse(&Element::Finite(g as u128)).index() as usize;
+        let draw = random.normal();
+        coefficient[g] += draw;
+        coefficient[inverse] += draw;
+    }
+    let mut algebra = Mat::<f64>::zeros(order, order);
+    for h in 0..order {
+        for g in 0..order {
+            algebra[(h, product[h][g])] += coefficient[g];
+        }
+    }
+    let eigen = algebra.self_adjoint_eigen(Side::Lower).map_err(|error| Error::Numerical {
+        procedure: "eigenvalues of the group algebra",
+        reason: format!("{error:?}"),
+    })?;
+    let values = eigen.S().column_vector();
+    let scale = (0..order).map(|i| values[i].abs()).fold(1.0, f64::max);
+    let mut spaces = Vec::new();
+    let mut start = 0;
+    for end in 1..=order {
+        if end == order || values[end] - values[end - 1] > 1e-9 * scale {
+            spaces.push(eigen.U().subcols(start, end - start).to_owned());
+            start = end;
+        }
+    }
+    Ok(spaces)
+}
+
+/// Bᵀ L(g) B, with (L(g)f)(gh) = f(h).
+fn restrict(subspace: &Mat<f64>, row: &[usize]) -> Mat<f64> {
+    let moved = Mat::from_fn(subspace.nrows(), subspace.ncols(), |h, j| subspace[(row[h], j)]);
+    moved.transpose() * subspace
+}
+
+fn characters_on(subspace: &Mat<f64>, product: &[Vec<usize>]) -> Vec<f64> {
+    let trace = |row: &Vec<usize>| -> f64 {
+        let dot = |h: usize| -> f64 { (0..subspace.ncols()).map(|j| subspace[(row[h], j)] * subspace[(h, j)]).sum() };
+        (0..subspace.nrows()).map(dot).sum()
+    };
+    product.iter().map(trace).collect()
+}

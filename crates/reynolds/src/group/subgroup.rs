@@ -1,0 +1,120 @@
+//! Subgroups H ≤ G with their inclusions.
+//!
+//! ```
+//! use reynolds::group;
+//! let d4 = group::parse("D4")?;
+//! let inclusion = group::subgroup(&d4, "C2")?;
+//! let half_turn = inclusion.apply(&group::Element::Finite(1));
+//! assert_eq!(half_turn, group::Element::Finite(2));
+//! assert!(group::subgroup(&d4, "C3").is_err());
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+use std::sync::Arc;
+
+use faer::Mat;
+
+use super::{Element, GroupRef, Homomorphism, PermutationGroup, Planar, Spatial, elements, parse};
+use crate::error::{Error, Result};
+
+/// The inclusion of the standard copy of the named group: point groups by their matrices (planar ones turn about z in space), S_m in
+/// S_n by fixing the last points.
+///
+/// # Errors
+/// [`Error::UnknownGroup`] for a bad name, [`Error::NotASubgroup`] if its matrices or permutations are not elements of `group`.
+pub fn subgroup(group: &GroupRef, name: &str) -> Result<Homomorphism> {
+    let source = parse(name)?;
+    if source.order() == Some(1) {
+        let identity = group.identity();
+        return Ok(Homomorphism::trusted(&source, group, Arc::new(move |_| identity.clone())));
+    }
+    for h in source.generators() {
+        embed(&source, group, &h).map_err(|reason| Error::NotASubgroup {
+            subgroup: source.name(),
+            group: group.name(),
+            reason,
+        })?;
+    }
+    let (inner, outer) = (source.clone(), group.clone());
+    let map = move |h: &Element| embed(&inner, &outer, h).expect("generators are embedded, so every element is");
+    Ok(Homomorphism::trusted(&source, group, Arc::new(map)))
+}
+
+/// The inclusion of the subgroup that some elements of an enumerable finite group generate, as a permutation group on the elements of
+/// `group`.
+///
+/// # Errors
+/// [`Error::TooLarge`] if `group` cannot be enumerated; [`Error::Generators`] if no element is given.
+pub fn subgroup_generated_by(group: &GroupRef, generators: &[Element]) -> Result<Homomorphism> {
+    let all = elements(group.as_ref())?;
+    let permute = |g: &Element| all.iter().map(|h| group.multiply(g, h).index() as u32).collect::<Vec<_>>();
+    let source: GroupRef = Arc::new(PermutationGroup::new(&generators.iter().map(permute).collect::<Vec<_>>())?);
+    let inner = source.clone();
+    // Left multiplication by g takes the identity, number 0, to g.
+    let map = move |h: &Element| {
+        let image = inner.point_permutation(h).expect("a permutation group acts on points");
+        Element::Finite(u128::from(image[0]))
+    };
+    Ok(Homomorphism::trusted(&source, group, Arc::new(map)))
+}
+
+/// The element of `group` that moves points as `h` does.
+fn embed(source: &GroupRef, group: &GroupRef, h: &Element) -> std::result::Result<Element, String> {
+    if let (Some(small), Some(large)) = (source.point_permutation(h), group.point_permutation(&group.identity())) {
+        return find_permutation(group, &small, large.len());
+    }
+    let (Some(small), Some(large)) = (source.point_matrix(h), group.point_matrix(&group.identity())) else {
+        return Err("they act on different kinds of points".into());
+    };
+    let matrix = match (small.nrows(), large.nrows()) {
+        (a, b) if a == b => small,
+        (2, 3) => Mat::from_fn(3, 3, |i, j| match (i, j) {
+            (2, 2) => 1.0,
+            (2, _) | (_, 2) => 0.0,
+            _ => small[(i, j)],
+        }),
+        (a, b) => return Err(format!("it moves {a} coordinates, the group {b}")),
+    };
+    match group.identity() {
+        Element::Planar(_) => planar(group, &matrix),
+        Element::Spatial(_) => spatial(group, &matrix),
+        _ => {
+            let order = group.order().unwrap_or(0);
+            let same = |g: &Element| group.point_matrix(g).is_some_and(|m| (m - &matrix).norm_max() < 1e-9);
+            (0..order).map(Element::Finite).find(same).ok_or_else(|| "a generator is not an element".into())
+        }
+    }
+}
+
+fn find_permutation(group: &GroupRef, small: &[u32], degree: usize) -> std::result::Result<Element, String> {
+    if small.len() > degree {
+        return Err(format!("it moves {} points, the group {degree}", small.len()));
+    }
+    let image: Vec<u32> = small.iter().copied().chain(small.len() as u32..degree as u32).collect();
+    group.permuting(&image).ok_or_else(|| "a generator is not an element".into())
+}
+
+fn planar(group: &GroupRef, matrix: &Mat<f64>) -> std::result::Result<Element, String> {
+    let determinant = matrix[(0, 0)] * matrix[(1, 1)] - matrix[(0, 1)] * matrix[(1, 0)];
+    let reflected = determinant < 0.0;
+    if reflected && group.name() == "SO2" {
+        return Err("SO(2) holds no reflections".into());
+    }
+    Ok(Element::Planar(Planar::new(matrix[(0, 1)].atan2(matrix[(1, 1)]), reflected)))
+}
+
+fn spatial(group: &GroupRef, matrix: &Mat<f64>) -> std::result::Result<Element, String> {
+    let m = |i: usize, j: usize| matrix[(i, j)];
+    let minor = |i: usize, j: usize| {
+        let (a, b) = ((i + 1) % 3, (i + 2) % 3);
+        let (c, d) = ((j + 1) % 3, (j + 2) % 3);
+        m(a, c) * m(b, d) - m(a, d) * m(b, c)
+    };
+    let inverted = (0..3).map(|j| m(0, j) * minor(0, j)).sum::<f64>() < 0.0;
+    if inverted && group.name() == "SO3" {
+        return Err("SO(3) holds no reflections".into());
+    }
+    let sign = if inverted { -1.0 } else { 1.0 };
+    let rotation = std::array::from_fn(|i| std::array::from_fn(|j| sign * m(i, j)));
+    Ok(Element::Spatial(Spatial { rotation, inverted }))
+}

@@ -1,0 +1,61 @@
+//! A counter-based random generator: the same seed gives the same numbers on every machine and thread count.
+//!
+//! ```
+//! use reynolds::random::Random;
+//! let (mut a, mut b) = (Random::new(7), Random::new(7));
+//! assert_eq!(a.normal(), b.normal());
+//! ```
+
+use faer::Mat;
+
+use crate::scalar::Scalar;
+
+/// SplitMix64: a counter stepped by the golden ratio and mixed.
+#[derive(Debug, Clone)]
+pub struct Random {
+    counter: u64,
+}
+
+impl Random {
+    /// The stream of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self { counter: seed.wrapping_mul(0xd6e8_feb8_6659_fd93) }
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.counter = self.counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.counter;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Uniform in 0..n.
+    ///
+    /// # Panics
+    /// If n is zero.
+    pub fn below(&mut self, n: u64) -> u64 {
+        assert!(n > 0, "no number lies below zero");
+        self.bits() % n
+    }
+
+    /// Standard normal (Box–Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// A matrix `[rows, columns]` of standard normal entries.
+    pub fn matrix<F: Scalar>(&mut self, rows: usize, columns: usize) -> Mat<F> {
+        Mat::from_fn(rows, columns, |_, _| {
+            let re = self.normal();
+            F::from_parts(re, self.normal())
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! Direct sums: fields, copies outermost.
+
+use std::sync::Arc;
+
+use faer::Mat;
+
+use super::{Rep, Representation, SignedPermutation};
+use crate::error::{Error, Result};
+use crate::group::{self, Element, GroupRef};
+use crate::scalar::Scalar;
+
+#[derive(Debug)]
+struct Sum<F: Scalar> {
+    group: GroupRef,
+    summands: Vec<(usize, Rep<F>)>,
+    dim: usize,
+}
+
+/// ⊕ mᵢ Vᵢ: m₁ copies of V₁, one after the other, then m₂ of V₂, … Nested sums are flattened; empty multiplicities dropped.
+///
+/// # Errors
+/// [`Error::GroupMismatch`] if a summand belongs to another group; [`Error::OutOfRange`] if the dimension overflows.
+pub fn sum<F: Scalar>(group: &GroupRef, summands: &[(usize, Rep<F>)]) -> Result<Rep<F>> {
+    let mut flat = Vec::new();
+    for (copies, rep) in summands {
+        if !group::same(group, rep.group()) {
+            return Err(Error::GroupMismatch { expected: group.name(), got: rep.group().name() });
+        }
+        match rep.summands() {
+            _ if *copies == 0 => {}
+            None => flat.push((*copies, rep.clone())),
+            Some([(inner, one)]) => flat.push((copies * inner, one.clone())),
+            Some(parts) => (0..*copies).for_each(|_| flat.extend(parts.iter().cloned())),
+        }
+    }
+    let sizes = flat.iter().map(|(copies, rep)| copies.checked_mul(rep.dim()));
+    let dim = sizes.fold(Some(0_usize), |total, size| total?.checked_add(size?));
+    let dim = dim.filter(|&n| n <= u32::MAX as usize);
+    let dim = dim.ok_or_else(|| Error::range("dimension of a direct sum", format!("at most {}", u32::MAX), "more"))?;
+    Ok(Arc::new(Sum { group: group.clone(), summands: flat, dim }))
+}
+
+impl<F: Scalar> Representation<F> for Sum<F> {
+    fn group(&self) -> &GroupRef {
+        &self.group
+    }
+    fn dim(&self) -> usize {
+        self.dim
+    }
+    fn label(&self) -> String {
+        let part = |(copies, rep): &(usize, Rep<F>)| format!("{copies} {}", rep.label());
+        self.summands.iter().map(part).collect::<Vec<_>>().join(" + ")
+    }
+    fn degree(&self) -> usize {
+        self.summands.iter().map(|(_, rep)| rep.degree()).max().unwrap_or(0)
+    }
+    fn matrix(&self, g: &Element) -> Mat<F> {
+        let mut matrix = Mat::zeros(self.dim, self.dim);
+        let mut at = 0;
+        for (copies, rep) in &self.summands {
+            let (block, n) = (rep.matrix(g), rep.dim());
+            for _ in 0..*copies {
+                matrix.submatrix_mut(at, at, n, n).copy_from(&block);
+                at += n;
+            }
+        }
+        matrix
+    }
+    fn character(&self, g: &Element) -> F {
+        let mut trace = F::ZERO;
+        for (copies, rep) in &self.summands {
+            trace += rep.character(g) * F::from_real(*copies as f64);
+        }
+        trace
+    }
+    fn signed_permutation(&self, g: &Element) -> Option<SignedPermutation> {
+        let mut whole = SignedPermutation::unsigned(Vec::with_capacity(self.dim));
+        for (copies, rep) in &self.summands {
+            let part = rep.signed_permutation(g)?;
+            for _ in 0..*copies {
+                let at = whole.image.len() as u32;
+                whole.image.extend(part.image.iter().map(|&v| v + at));
+                whole.negative.extend(&part.negative);
+            }
+        }
+        Some(whole)
+    }
+    fn summands(&self) -> Option<&[(usize, Rep<F>)]> {
+        Some(&self.summands)
+    }
+}

@@ -9,6 +9,7 @@
 //! is the orthogonal projection onto the equivariant maps. Penalising λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² tunes how equivariant a
 //! network becomes, on its weights, over the whole group at once.
 
+pub mod defect;
 pub mod error;
 pub mod group;
 pub mod haar;
@@ -21,5 +22,6 @@ pub mod random;
 pub mod rep;
 pub mod scalar;
 pub mod steerable;
+pub mod symmetrise;
 
 pub use error::{Error, Result};

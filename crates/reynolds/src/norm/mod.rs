@@ -29,7 +29,6 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use part::Part;
-pub(crate) use spectral::largest_singular_value;
 
 use crate::error::{Error, Result};
 use crate::scalar::Weight;

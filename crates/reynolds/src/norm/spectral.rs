@@ -21,7 +21,7 @@ fn to_matrix<T: Weight, F: Scalar>(matrix: &[T], rows: usize, entry: impl Fn(c64
 }
 
 /// σ₁ of a matrix; 0 for an empty one.
-pub(crate) fn largest_singular_value<F: Scalar>(matrix: &Mat<F>) -> Result<f64>
+fn largest_singular_value<F: Scalar>(matrix: &Mat<F>) -> Result<f64>
 where
     F::Real: Into<f64> + Copy,
 {

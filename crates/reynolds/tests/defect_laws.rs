@@ -1,0 +1,190 @@
+//! The laws of the equivariance defect on finite and continuous groups.
+
+use proptest::prelude::*;
+use reynolds::defect;
+use reynolds::group::{self, Element, GroupRef};
+use reynolds::projection::{HaarProjector, KernelSpace, Projector};
+use reynolds::random::Random;
+use reynolds::rep::{self, Grid, Rep};
+
+fn random_map(n: usize, seed: u64) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    (0..n).map(|_| random.normal()).collect()
+}
+
+fn norm(t: &[f64]) -> f64 {
+    t.iter().map(|w| w * w).sum::<f64>().sqrt()
+}
+
+/// A sum of irreps of degree up to `max_degree`, two copies of each.
+fn irreps(group: &GroupRef, max_degree: usize) -> Rep {
+    let parts: Vec<(usize, Rep)> =
+        group.clone().irreps(max_degree).unwrap().iter().map(|irrep| (2, irrep.rep().clone())).collect();
+    rep::sum(group, &parts).unwrap()
+}
+
+/// Spaces over finite groups: permutation, matrix and kernel actions.
+fn finite_space(which: usize) -> KernelSpace {
+    let parse = |name| group::parse(name).unwrap();
+    match which {
+        0 => {
+            let c4 = parse("C4");
+            let regular = rep::regular(&c4).unwrap();
+            KernelSpace::kernel(&regular, &regular, &Grid::new(&c4, 3, 2).unwrap()).unwrap()
+        }
+        1 => {
+            let d4 = parse("D4");
+            KernelSpace::kernel(&rep::point(&d4).unwrap(), &rep::regular(&d4).unwrap(), &Grid::new(&d4, 3, 2).unwrap())
+                .unwrap()
+        }
+        2 => {
+            let s4 = parse("S4");
+            KernelSpace::dense(&rep::permutation(&s4).unwrap(), &irreps(&s4, 0)).unwrap()
+        }
+        3 => {
+            let c3 = parse("C3");
+            KernelSpace::dense(&irreps(&c3, 0), &rep::regular(&c3).unwrap()).unwrap()
+        }
+        _ => {
+            let o = parse("O");
+            KernelSpace::dense(&rep::point(&o).unwrap(), &irreps(&o, 0)).unwrap()
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Mean over g of ‖Δ_g(T)‖² = 2‖T − P(T)‖²; the enumerated worst case is the largest of them and obeys the bracket.
+    #[test]
+    fn finite_groups_obey_the_mean_and_the_bracket(seed in any::<u64>(), which in 0..5_usize) {
+        let space = finite_space(which);
+        let projector = HaarProjector::new(&space).unwrap();
+        let t = random_map(space.len(), seed);
+        let d = norm(&projector.perp(&t).unwrap());
+        let all = group::elements(space.group().as_ref()).unwrap();
+        let squares: Vec<f64> = all.iter().map(|g| norm(&defect::at(&space, g, &t).unwrap()).powi(2)).collect();
+        let tolerance = 1e-12 * norm(&t).powi(2).max(1.0);
+        let mean = squares.iter().sum::<f64>() / all.len() as f64;
+        prop_assert!((mean - 2.0 * d * d).abs() < tolerance);
+        prop_assert!((mean - defect::mean_square(&projector, &t).unwrap()).abs() < tolerance);
+
+        let worst = defect::worst(&space, &projector, &t).unwrap();
+        let largest = squares.iter().copied().fold(0.0, f64::max).sqrt();
+        prop_assert_eq!(worst.lower, worst.upper);
+        prop_assert!((worst.upper - largest).abs() < 1e-12 * largest.max(1.0));
+        let found = norm(&defect::at(&space, &worst.found.unwrap(), &t).unwrap());
+        prop_assert!((found - largest).abs() < 1e-12 * largest.max(1.0));
+        let order = all.len() as f64;
+        prop_assert!((2.0 * order / (order - 1.0)).sqrt() * d <= largest * (1.0 + 1e-12));
+        prop_assert!(largest <= 2.0 * d * (1.0 + 1e-12));
+    }
+
+    /// ‖Δ_g‖ of an almost equivariant map is resolved, not drowned in ‖T‖.
+    #[test]
+    fn small_defects_are_resolved(seed in any::<u64>()) {
+        let space = finite_space(0);
+        let projector = HaarProjector::new(&space).unwrap();
+        let t = random_map(space.len(), seed);
+        let equivariant = projector.project(&t).unwrap();
+        let whole = defect::worst(&space, &projector, &t).unwrap().upper;
+        let almost: Vec<f64> = equivariant.iter().zip(&t).map(|(p, w)| p + 1e-9 * (w - p)).collect();
+        let small = defect::worst(&space, &projector, &almost).unwrap().upper;
+        prop_assert!((small / (1e-9 * whole) - 1.0).abs() < 1e-5);
+    }
+
+    /// On SO(2), O(2), SO(3), O(3) the interval is at most 1 % wide, holds every sampled defect, and its lower end is attained.
+    #[test]
+    fn continuous_groups_are_bracketed_within_one_percent(seed in any::<u64>(), which in 0..4_usize) {
+        let (name, degrees) = [("SO2", (3, 2)), ("O2", (2, 3)), ("SO3", (1, 2)), ("O3", (1, 1))][which];
+        let g = group::parse(name).unwrap();
+        let space = KernelSpace::dense(&irreps(&g, degrees.0), &irreps(&g, degrees.1)).unwrap();
+        let projector = HaarProjector::new(&space).unwrap();
+        let t = random_map(space.len(), seed);
+        let d = norm(&projector.perp(&t).unwrap());
+        let worst = defect::worst(&space, &projector, &t).unwrap();
+        prop_assert!(worst.lower <= worst.upper && worst.width() <= 0.01, "{name}: {worst:?}");
+        prop_assert!(2.0_f64.sqrt() * d <= worst.lower * (1.0 + 1e-12) && worst.upper <= 2.0 * d * (1.0 + 1e-12));
+        let found = norm(&defect::at(&space, &worst.found.clone().unwrap(), &t).unwrap());
+        prop_assert!((found - worst.lower).abs() < 1e-9 * found, "{name}: {found} {worst:?}");
+        let rule = g.quadrature(2 * space.degree()).unwrap();
+        for h in &rule.nodes {
+            prop_assert!(norm(&defect::at(&space, h, &t).unwrap()) <= worst.upper);
+        }
+        let mean = rule.integrate(|h| norm(&defect::at(&space, h, &t).unwrap()).powi(2));
+        prop_assert!((mean - 2.0 * d * d).abs() < 1e-11 * norm(&t).powi(2));
+    }
+}
+
+#[test]
+fn equivariant_maps_have_no_defect() {
+    let space = finite_space(0);
+    let projector = HaarProjector::new(&space).unwrap();
+    let worst = defect::worst(&space, &projector, &vec![0.0; space.len()]).unwrap();
+    assert_eq!((worst.lower, worst.upper, worst.found), (0.0, 0.0, None));
+}
+
+/// A rotation-angle function whose peak is known: T = diag(1, 0, 0) on l = 1 is turned by a quarter at worst.
+#[test]
+fn worst_case_on_so3_by_hand() {
+    let so3 = group::parse("SO3").unwrap();
+    let vector = rep::point(&so3).unwrap();
+    let space = KernelSpace::dense(&vector, &vector).unwrap();
+    let projector = HaarProjector::new(&space).unwrap();
+    let mut t = vec![0.0; 9];
+    t[0] = 1.0;
+    // ‖R e₁e₁ᵀ Rᵀ − e₁e₁ᵀ‖² = 2 − 2⟨Re₁, e₁⟩² is at most 2.
+    let worst = defect::worst(&space, &projector, &t).unwrap();
+    assert!((worst.lower - 2.0_f64.sqrt()).abs() < 1e-9 && worst.upper >= 2.0_f64.sqrt());
+    assert!(worst.width() <= 0.01);
+}
+
+/// S₁₂ has 479,001,600 elements: bracket and search instead of enumeration, and the search attains the upper end here.
+#[test]
+fn large_permutation_groups_are_searched() {
+    let s12 = group::parse("S12").unwrap();
+    let points = rep::permutation(&s12).unwrap();
+    let space = KernelSpace::dense(&points, &points).unwrap();
+    // dim Hom = 2 (DeepSets): the mean of the diagonal and of the rest.
+    let projector = DeepSets(12);
+    let mut t = vec![0.0; 144];
+    for i in 0..12 {
+        t[i * 12 + i] = if i % 2 == 0 { 1.0 } else { -1.0 };
+    }
+    // An odd ↔ even exchange turns T into −T: ℰ = 2‖T‖ = 2d.
+    let worst = defect::worst(&space, &projector, &t).unwrap();
+    let d = 12.0_f64.sqrt();
+    assert!((worst.upper - 2.0 * d).abs() < 1e-12);
+    assert!((worst.lower - 2.0 * d).abs() < 1e-9, "{worst:?}");
+    assert!(matches!(worst.found, Some(Element::Finite(_))));
+}
+
+#[derive(Debug)]
+struct DeepSets(usize);
+
+impl Projector<f64> for DeepSets {
+    fn len(&self) -> usize {
+        self.0 * self.0
+    }
+    fn rank(&self) -> usize {
+        2
+    }
+    fn apply(&self, weights: &[f64], out: &mut [f64]) -> reynolds::projection::Energies {
+        let n = self.0;
+        let total: f64 = weights.iter().sum();
+        let diagonal: f64 = (0..n).map(|i| weights[i * n + i]).sum();
+        out.fill((total - diagonal) / (n * n - n) as f64);
+        (0..n).for_each(|i| out[i * n + i] = diagonal / n as f64);
+        let perp = weights.iter().zip(out.iter()).map(|(w, p)| (w - p).powi(2)).sum();
+        reynolds::projection::Energies { equivariant: out.iter().map(|p| p * p).sum(), perp }
+    }
+}
+
+/// A projector of another space is refused.
+#[test]
+fn foreign_projectors_are_refused() {
+    let space = finite_space(0);
+    let t = vec![1.0; space.len()];
+    assert!(matches!(defect::worst(&space, &DeepSets(3), &t), Err(reynolds::Error::Shape { .. })));
+    assert!(defect::worst(&space, &HaarProjector::new(&space).unwrap(), &t[1..]).is_err());
+}

@@ -222,3 +222,47 @@ macro_rules! complex_weight {
     )*};
 }
 complex_weight!(c32, f32; c64, f64);
+
+/// Weights over the field `F` of a representation: real ones over `f64`, complex ones over `c64`.
+pub trait Over<F: Scalar>: Weight {
+    /// The weight in the field of the representation.
+    fn lift(self) -> F;
+    /// The nearest weight.
+    fn lower(value: F) -> Self;
+}
+
+impl Over<f64> for f32 {
+    fn lift(self) -> f64 {
+        f64::from(self)
+    }
+    fn lower(value: f64) -> Self {
+        value as f32
+    }
+}
+
+impl Over<f64> for f64 {
+    fn lift(self) -> f64 {
+        self
+    }
+    fn lower(value: f64) -> Self {
+        value
+    }
+}
+
+impl Over<c64> for c32 {
+    fn lift(self) -> c64 {
+        self.to_c64()
+    }
+    fn lower(value: c64) -> Self {
+        Self::from_c64(value)
+    }
+}
+
+impl Over<c64> for c64 {
+    fn lift(self) -> c64 {
+        self
+    }
+    fn lower(value: c64) -> Self {
+        value
+    }
+}

@@ -38,6 +38,7 @@ mod so2;
 mod so3;
 mod subgroup;
 mod symmetric;
+mod transversal;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -123,6 +124,15 @@ pub trait Group: Debug + Send + Sync {
     fn permuting(&self, image: &[u32]) -> Option<Element> {
         let order = self.order().filter(|&n| n <= ENUMERATION_LIMIT)?;
         (0..order).map(Element::Finite).find(|g| self.point_permutation(g).as_deref() == Some(image))
+    }
+
+    /// Transversals T₁, …, T_k, the identity first in each: every element is t₁t₂⋯t_k in exactly one way, and each T_i⋯T_k is a
+    /// subgroup. Averaging over one after the other, T_k first, averages over G at a cost of Σ|T_i| instead of |G|.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the group is continuous or cannot be enumerated.
+    fn transversals(&self) -> Result<Vec<Vec<Element>>> {
+        transversal::tower(self)
     }
 
     /// Representatives of the real irreducible representations, the trivial one first; for a continuous group those of

@@ -92,13 +92,6 @@ impl PermutationGroup {
         self.chain.base()
     }
 
-    /// The transversals T₁, …, T_k of the stabiliser chain, the identity first in each: every element is t₁t₂⋯t_k in exactly one way.
-    pub fn transversals(&self) -> Vec<Vec<Element>> {
-        let element =
-            |word: &Vec<u32>| Element::Finite(self.chain.rank(word).expect("a representative lies in the group"));
-        self.chain.transversals().iter().map(|words| words.iter().map(element).collect()).collect()
-    }
-
     fn word(&self, g: &Element) -> Vec<u32> {
         let index = g.index();
         assert!(index < self.order, "expected an element of {}, got number {index}", self.name);
@@ -140,6 +133,12 @@ impl Group for PermutationGroup {
 
     fn point_permutation(&self, g: &Element) -> Option<Vec<u32>> {
         Some(self.word(g))
+    }
+
+    fn transversals(&self) -> Result<Vec<Vec<Element>>> {
+        let element =
+            |word: &Vec<u32>| Element::Finite(self.chain.rank(word).expect("a representative lies in the group"));
+        Ok(self.chain.transversals().iter().map(|words| words.iter().map(element).collect()).collect())
     }
 
     fn permuting(&self, image: &[u32]) -> Option<Element> {

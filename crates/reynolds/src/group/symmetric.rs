@@ -138,6 +138,17 @@ impl Group for Symmetric {
 
     /// One for each partition of n, in reverse lexicographic order: the trivial `[n]` first, the sign `[1,…,1]` last. All are of real
     /// type, in Young's orthogonal form. They are served while n! ≤ [`ENUMERATION_LIMIT`], that is n ≤ 8.
+    /// T_i for the stabiliser of the last points: the identity and the transpositions (j k), j < k, for k = n − 1, …, 1.
+    fn transversals(&self) -> Result<Vec<Vec<Element>>> {
+        let transposition = |j: usize, k: usize| {
+            let mut word: Vec<u32> = (0..self.n as u32).collect();
+            word.swap(j, k);
+            self.element(&word)
+        };
+        let factor = |k: usize| (0..=k).rev().map(|j| transposition(j, k)).collect();
+        (1..self.n).rev().map(factor).collect()
+    }
+
     fn permuting(&self, image: &[u32]) -> Option<Element> {
         self.element(image).ok()
     }

@@ -4,24 +4,38 @@
 //! P(T) = ∫_G π′(g)* T π(g) dλ(g)
 //! ```
 //!
-//! [`HaarProjector`] is that formula, term by term: the specification. `derive` picks the fast form for a [`KernelSpace`]:
+//! [`HaarProjector`] is that formula, term by term: the specification. [`derive()`] picks the fast form for a [`KernelSpace`]:
 //!
 //! | form | when | cost of P |
 //! |---|---|---|
-//! | `Orbits` | signed-permutation actions | one pass over the weights, whatever \|G\| is |
-//! | `Blocks` | irrep-typed channels, or any pair of representations after a change of basis | one pass |
-//! | `Basis` | band-limited steerable kernels | two thin products |
-//! | `Chain` | any other finite group | Σ\|Tᵢ\| actions instead of \|G\| |
+//! | [`Orbits`] | signed-permutation actions | one pass over the weights, whatever \|G\| is |
+//! | [`Blocks`] | irrep-typed channels, or any pair of representations after a change of basis | one pass |
+//! | [`Basis`] | band-limited steerable kernels | two thin products |
+//! | [`Chain`] | any other finite group | Σ\|Tᵢ\| actions instead of \|G\| |
 //!
 //! Paper: `eqn:projection_operator`, `lem:reynolds-decomp`.
 
+mod basis;
+mod block;
+mod chain;
+mod fields;
 mod haar;
 mod kernel_space;
+mod lowered;
+mod orbit;
 
 use std::fmt::Debug;
+use std::ops::Add;
 
+use rayon::prelude::*;
+
+pub use basis::{Basis, IrrepPair};
+pub use block::{Blocks, IsotypicMask};
+pub use chain::Chain;
 pub use haar::HaarProjector;
 pub use kernel_space::KernelSpace;
+pub use lowered::{Lowered, derive};
+pub use orbit::Orbits;
 
 use crate::error::{Error, Result};
 use crate::scalar::{Real, Weight};
@@ -44,6 +58,14 @@ impl Energies {
     /// ‖P(W)‖² / ‖W‖², or 1 for W = 0, which is equivariant.
     pub fn ratio(self) -> f64 {
         if self.total() == 0.0 { 1.0 } else { self.equivariant / self.total() }
+    }
+}
+
+impl Add for Energies {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { equivariant: self.equivariant + other.equivariant, perp: self.perp + other.perp }
     }
 }
 
@@ -83,8 +105,39 @@ pub trait Projector<T: Weight>: Debug + Send + Sync {
         if let Some(index) = weights.iter().position(|w| !w.is_finite_weight()) {
             return Err(Error::NotFinite { index, value: format!("{:?}", weights[index]) });
         }
+        if let Some(index) = out.iter().position(|w| !w.is_finite_weight()) {
+            return Err(Error::range(
+                "magnitude of the weights",
+                "sums that do not overflow",
+                format!("{:?}", weights[index]),
+            ));
+        }
         // Finite weights whose squares overflow: sum again in double precision.
         Ok(energies_of(weights, out))
+    }
+
+    /// Projects equal layers that lie one after the other, in parallel where there are threads for it; the energies are summed over all.
+    ///
+    /// # Errors
+    /// As [`Projector::project_into`], for a length that is no multiple of [`Projector::len`] too.
+    fn project_stack_into(&self, weights: &[T], out: &mut [T]) -> Result<Energies> {
+        let n = self.len();
+        if n == 0 || !weights.len().is_multiple_of(n) || weights.is_empty() {
+            return Err(Error::shape("stack of weights", format!("a multiple of {} weights", n.max(1)), weights.len()));
+        }
+        if out.len() != weights.len() {
+            return Err(Error::shape("output", format!("{} weights", weights.len()), out.len()));
+        }
+        let layers = weights.par_chunks_exact(n).zip(out.par_chunks_exact_mut(n)).enumerate();
+        let energies: Vec<Energies> = layers
+            .map(|(layer, (weights, out))| {
+                self.project_into(weights, out).map_err(|error| match error {
+                    Error::NotFinite { index, value } => Error::NotFinite { index: layer * n + index, value },
+                    other => other,
+                })
+            })
+            .collect::<Result<_>>()?;
+        Ok(energies.into_iter().fold(Energies::default(), |sum, layer| sum + layer))
     }
 
     /// P(W).

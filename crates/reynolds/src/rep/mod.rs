@@ -39,7 +39,7 @@ use std::sync::Arc;
 use faer::Mat;
 
 pub use complexified::complexified;
-pub use decompose::{Decomposition, decompose};
+pub use decompose::{Decomposition, Piece, decompose};
 pub use dual::dual;
 pub use field::parse_fields;
 pub use grid::Grid;

@@ -1,0 +1,56 @@
+//! How the channels of a layer split into fields, and a kernel into tiles of one field pair each.
+
+use std::sync::Arc;
+
+use crate::rep::Rep;
+use crate::scalar::Scalar;
+
+/// The fields of one side of a layer, in channel order.
+#[derive(Debug, Clone)]
+pub(super) struct Fields<F: Scalar> {
+    /// The different representations that occur.
+    pub(super) kinds: Vec<Rep<F>>,
+    /// For each field: its kind and its first channel.
+    pub(super) placed: Vec<(usize, usize)>,
+}
+
+impl<F: Scalar> Fields<F> {
+    /// Reads the summands of a representation; one that is no sum is one field.
+    pub(super) fn of(representation: &Rep<F>) -> Self {
+        let whole = [(1, representation.clone())];
+        let mut fields = Self { kinds: vec![], placed: vec![] };
+        let mut channel = 0;
+        for (copies, rep) in representation.summands().unwrap_or(&whole) {
+            let known = fields.kinds.iter().position(|kind| Arc::ptr_eq(kind, rep));
+            let kind = known.unwrap_or_else(|| {
+                fields.kinds.push(rep.clone());
+                fields.kinds.len() - 1
+            });
+            for _ in 0..*copies {
+                fields.placed.push((kind, channel));
+                channel += rep.dim();
+            }
+        }
+        fields
+    }
+
+    /// Dimension of a kind.
+    pub(super) fn dim(&self, kind: usize) -> usize {
+        self.kinds[kind].dim()
+    }
+}
+
+/// Splits a row-major buffer `[out, in, points]` into the rows of each output field, so that fields can be written in parallel.
+pub(super) fn split_rows<'a, T, F: Scalar>(
+    codomain: &Fields<F>,
+    row: usize,
+    mut out: &'a mut [T],
+) -> Vec<(usize, usize, &'a mut [T])> {
+    let mut rows = Vec::with_capacity(codomain.placed.len());
+    for &(kind, channel) in &codomain.placed {
+        let (field, rest) = out.split_at_mut(codomain.dim(kind) * row);
+        rows.push((kind, channel, field));
+        out = rest;
+    }
+    rows
+}

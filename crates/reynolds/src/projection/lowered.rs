@@ -1,0 +1,79 @@
+//! Chooses the form a projector is lowered to.
+
+use super::{Blocks, Chain, Energies, KernelSpace, Orbits, Projector};
+use crate::error::Result;
+use crate::scalar::{Over, Scalar};
+
+/// A projector in its lowered form.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Lowered<F: Scalar = f64> {
+    /// Signed-permutation actions.
+    Orbits(Orbits),
+    /// Dense maps between sums of irreps.
+    Blocks(Blocks<F>),
+    /// Any other finite group.
+    Chain(Chain<F>),
+}
+
+/// Derives the projector of an exact action: orbits where both sides are permuted, blocks for other dense maps, the chain for other
+/// kernels. Band-limited kernels of continuous groups have no exact action: see [`super::Basis`].
+///
+/// ```
+/// use reynolds::projection::{KernelSpace, Projector, derive};
+/// use reynolds::{group, rep};
+/// let c4 = group::parse("C4")?;
+/// let fields = rep::parse_fields(&c4, "9 regular")?;
+/// let space = KernelSpace::kernel(&fields, &fields, &rep::Grid::new(&c4, 5, 2)?)?;
+/// let projector = derive(&space)?;
+/// let weights: Vec<f32> = (0..space.len()).map(|i| (i as f32).sin()).collect();
+/// let mut projected = vec![0.0; weights.len()];
+/// let energies = projector.project_into(&weights, &mut projected)?;
+/// assert!(energies.ratio() < 0.3); // chance is 1/4
+/// # Ok::<(), reynolds::Error>(())
+/// ```
+///
+/// # Errors
+/// As the derivation of each form.
+pub fn derive<F: Scalar>(space: &KernelSpace<F>) -> Result<Lowered<F>> {
+    if let Some(orbits) = Orbits::derive(space)? {
+        return Ok(Lowered::Orbits(orbits));
+    }
+    if space.points() == 1 {
+        return Blocks::derive(space).map(Lowered::Blocks);
+    }
+    Chain::derive(space).map(Lowered::Chain)
+}
+
+impl<F: Scalar> Lowered<F> {
+    /// Name of the form.
+    pub fn form(&self) -> &'static str {
+        match self {
+            Self::Orbits(_) => "orbits",
+            Self::Blocks(_) => "blocks",
+            Self::Chain(_) => "chain",
+        }
+    }
+
+    fn as_projector<T: Over<F>>(&self) -> &dyn Projector<T> {
+        match self {
+            Self::Orbits(orbits) => orbits,
+            Self::Blocks(blocks) => blocks,
+            Self::Chain(chain) => chain,
+        }
+    }
+}
+
+impl<F: Scalar, T: Over<F>> Projector<T> for Lowered<F> {
+    fn len(&self) -> usize {
+        self.as_projector::<T>().len()
+    }
+
+    fn rank(&self) -> usize {
+        self.as_projector::<T>().rank()
+    }
+
+    fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
+        self.as_projector::<T>().apply(weights, out)
+    }
+}

@@ -1,0 +1,268 @@
+//! The orbits of one tile (one pair of fields), as offsets into the weight tensor, and the pass that averages them.
+
+use super::super::Energies;
+use super::union_find::SignedSets;
+use crate::scalar::{Real, Weight};
+
+/// Orbits up to this size are held as offsets, larger ones as runs of neighbours.
+const SMALL: usize = 64;
+/// Energies are summed in the precision of the weights over this many orbits, then in double precision.
+const BATCH: usize = 64;
+
+/// Neighbouring weights of one orbit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Run {
+    start: u32,
+    len: u32,
+    negative: bool,
+}
+
+/// Orbits of one size.
+#[derive(Debug, Clone)]
+struct SmallOrbits {
+    size: usize,
+    /// Members of orbit after orbit.
+    offsets: Vec<u32>,
+    /// Signs relative to the first member; empty if all are plus.
+    negative: Vec<bool>,
+}
+
+/// What happens to the weights of a tile.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pattern {
+    /// Alone in their orbit: copied.
+    fixed: Vec<Run>,
+    /// Their stabiliser holds a −1: set to zero.
+    dead: Vec<Run>,
+    small: Vec<SmallOrbits>,
+    large: Vec<Vec<Run>>,
+    orbits: usize,
+}
+
+impl Pattern {
+    /// Reads the orbits off the sets; `offset` places a weight of the tile in the tensor.
+    pub(super) fn new(n: usize, mut sets: SignedSets, offset: impl Fn(usize) -> u32) -> Self {
+        // Counting sort by root keeps members ascending, so that neighbours stay together.
+        let mut count = vec![0_u32; n + 1];
+        let found: Vec<(u32, bool)> = (0..n as u32).map(|weight| sets.find(weight)).collect();
+        for &(root, _) in &found {
+            count[root as usize + 1] += 1;
+        }
+        for root in 0..n {
+            count[root + 1] += count[root];
+        }
+        let mut members = vec![0_u32; n];
+        let mut next = count.clone();
+        for (weight, &(root, _)) in found.iter().enumerate() {
+            members[next[root as usize] as usize] = weight as u32;
+            next[root as usize] += 1;
+        }
+        let mut pattern = Self::default();
+        for root in 0..n {
+            let orbit = &members[count[root] as usize..count[root + 1] as usize];
+            let Some(&first) = orbit.first() else { continue };
+            let reference = found[first as usize].1;
+            let placed = orbit.iter().map(|&w| (offset(w as usize), found[w as usize].1 != reference));
+            pattern.add(placed.collect(), sets.is_dead(root as u32));
+        }
+        pattern.dead.sort_by_key(|run| run.start);
+        pattern.dead = merge(&pattern.dead);
+        pattern.fixed.sort_by_key(|run| run.start);
+        pattern.fixed = merge(&pattern.fixed);
+        pattern
+    }
+
+    fn add(&mut self, orbit: Vec<(u32, bool)>, dead: bool) {
+        let run = |&(start, negative): &(u32, bool)| Run { start, len: 1, negative };
+        if dead {
+            self.dead.extend(orbit.iter().map(|&(start, _)| Run { start, len: 1, negative: false }));
+            return;
+        }
+        self.orbits += 1;
+        match orbit.len() {
+            1 => self.fixed.extend(orbit.iter().map(run)),
+            size if size <= SMALL => self.add_small(size, &orbit),
+            _ => self.large.push(merge(&orbit.iter().map(run).collect::<Vec<_>>())),
+        }
+    }
+
+    fn add_small(&mut self, size: usize, orbit: &[(u32, bool)]) {
+        let signed = orbit.iter().any(|&(_, negative)| negative);
+        let same = |group: &&mut SmallOrbits| group.size == size && group.negative.is_empty() != signed;
+        let index = self.small.iter_mut().position(|mut group| same(&&mut group));
+        let group = match index {
+            Some(index) => &mut self.small[index],
+            None => {
+                self.small.push(SmallOrbits { size, offsets: vec![], negative: vec![] });
+                self.small.last_mut().expect("just pushed")
+            }
+        };
+        group.offsets.extend(orbit.iter().map(|&(offset, _)| offset));
+        if signed {
+            group.negative.extend(orbit.iter().map(|&(_, negative)| negative));
+        }
+    }
+
+    /// Number of orbits that survive: the rank of P on this tile.
+    pub(super) fn rank(&self) -> usize {
+        self.orbits
+    }
+
+    /// `out ← P(weights)` on this tile; both slices start at the tile's first weight.
+    pub(super) fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        let mut energies = Energies::default();
+        for run in &self.fixed {
+            let (start, end) = (run.start as usize, (run.start + run.len) as usize);
+            out[start..end].copy_from_slice(&weights[start..end]);
+            energies.equivariant += energy(&weights[start..end]);
+        }
+        for run in &self.dead {
+            let (start, end) = (run.start as usize, (run.start + run.len) as usize);
+            out[start..end].fill(T::default());
+            energies.perp += energy(&weights[start..end]);
+        }
+        for group in &self.small {
+            energies = energies
+                + match (group.size, group.negative.is_empty()) {
+                    (2, true) => average::<T, 2>(&group.offsets, weights, out),
+                    (3, true) => average::<T, 3>(&group.offsets, weights, out),
+                    (4, true) => average::<T, 4>(&group.offsets, weights, out),
+                    (8, true) => average::<T, 8>(&group.offsets, weights, out),
+                    _ => group.average(weights, out),
+                };
+        }
+        for runs in &self.large {
+            energies = energies + average_runs(runs, weights, out);
+        }
+        energies
+    }
+}
+
+/// Joins neighbours of equal sign.
+fn merge(runs: &[Run]) -> Vec<Run> {
+    let mut merged: Vec<Run> = Vec::new();
+    for &run in runs {
+        match merged.last_mut() {
+            Some(last) if last.start + last.len == run.start && last.negative == run.negative => last.len += run.len,
+            _ => merged.push(run),
+        }
+    }
+    merged
+}
+
+/// Σ|w|², in eight lanes.
+fn energy<T: Weight>(weights: &[T]) -> f64 {
+    let mut total = 0.0;
+    for block in weights.chunks(4096) {
+        let mut lanes = [T::Real::default(); 8];
+        let chunks = block.chunks_exact(8);
+        for &w in chunks.remainder() {
+            lanes[0] += w.energy();
+        }
+        for chunk in chunks {
+            for (lane, &w) in lanes.iter_mut().zip(chunk) {
+                *lane += w.energy();
+            }
+        }
+        total += lanes.iter().map(|lane| lane.to_f64()).sum::<f64>();
+    }
+    total
+}
+
+/// Unsigned orbits of a size known to the compiler.
+fn average<T: Weight, const SIZE: usize>(offsets: &[u32], weights: &[T], out: &mut [T]) -> Energies {
+    let share = T::Real::from_f64(1.0 / SIZE as f64);
+    let count = T::Real::from_f64(SIZE as f64);
+    let mut energies = Energies::default();
+    for batch in offsets.chunks(SIZE * BATCH) {
+        let (mut equivariant, mut perp) = (T::Real::default(), T::Real::default());
+        for orbit in batch.chunks_exact(SIZE) {
+            let mut members = [T::default(); SIZE];
+            let mut sum = T::default();
+            for (member, &offset) in members.iter_mut().zip(orbit) {
+                *member = weights[offset as usize];
+                sum += *member;
+            }
+            let mean = sum.scale(share);
+            let mut rest = T::Real::default();
+            for (&member, &offset) in members.iter().zip(orbit) {
+                out[offset as usize] = mean;
+                rest += (member - mean).energy();
+            }
+            equivariant += mean.energy() * count;
+            perp += rest;
+        }
+        energies.equivariant += equivariant.to_f64();
+        energies.perp += perp.to_f64();
+    }
+    energies
+}
+
+impl SmallOrbits {
+    /// Orbits of any size, with or without signs.
+    fn average<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        let share = T::Real::from_f64(1.0 / self.size as f64);
+        let signed = |value: T, at: usize| if self.negative.get(at) == Some(&true) { -value } else { value };
+        let mut energies = Energies::default();
+        for (index, orbit) in self.offsets.chunks_exact(self.size).enumerate() {
+            let at = index * self.size;
+            let mut sum = T::default();
+            for (k, &offset) in orbit.iter().enumerate() {
+                sum += signed(weights[offset as usize], at + k);
+            }
+            let mean = sum.scale(share);
+            let mut rest = T::Real::default();
+            for (k, &offset) in orbit.iter().enumerate() {
+                rest += (signed(weights[offset as usize], at + k) - mean).energy();
+                out[offset as usize] = signed(mean, at + k);
+            }
+            energies.equivariant += mean.energy().to_f64() * self.size as f64;
+            energies.perp += rest.to_f64();
+        }
+        energies
+    }
+}
+
+/// One large orbit, run by run; the sum is kept in double precision.
+fn average_runs<T: Weight>(runs: &[Run], weights: &[T], out: &mut [T]) -> Energies {
+    let mut sum = faer::c64::new(0.0, 0.0);
+    let mut size = 0_usize;
+    for run in runs {
+        let part = &weights[run.start as usize..(run.start + run.len) as usize];
+        let part = total(part).to_c64();
+        sum = if run.negative { sum - part } else { sum + part };
+        size += run.len as usize;
+    }
+    let mean = T::from_c64(sum.scale(1.0 / size as f64));
+    let mut perp = 0.0;
+    for run in runs {
+        let range = run.start as usize..(run.start + run.len) as usize;
+        let value = if run.negative { -mean } else { mean };
+        let mut rest = T::Real::default();
+        for (to, &w) in out[range.clone()].iter_mut().zip(&weights[range]) {
+            *to = value;
+            rest += (w - value).energy();
+        }
+        perp += rest.to_f64();
+    }
+    Energies { equivariant: mean.energy().to_f64() * size as f64, perp }
+}
+
+/// Σw, in eight lanes.
+fn total<T: Weight>(weights: &[T]) -> T {
+    let chunks = weights.chunks_exact(8);
+    let mut sum = T::default();
+    for &w in chunks.remainder() {
+        sum += w;
+    }
+    let mut lanes = [T::default(); 8];
+    for chunk in chunks {
+        for (lane, &w) in lanes.iter_mut().zip(chunk) {
+            *lane += w;
+        }
+    }
+    for lane in lanes {
+        sum += lane;
+    }
+    sum
+}

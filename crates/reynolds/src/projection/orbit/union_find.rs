@@ -1,0 +1,77 @@
+//! Union–find with signs: which weights must be equal, which opposite, which zero.
+
+/// Disjoint sets of weights, each weight ± its root; a set that contains a weight and its own opposite is dead.
+pub(super) struct SignedSets {
+    parent: Vec<u32>,
+    /// Whether a weight is the opposite of its parent.
+    flipped: Vec<bool>,
+    size: Vec<u32>,
+    dead: Vec<bool>,
+}
+
+impl SignedSets {
+    pub(super) fn new(n: usize) -> Self {
+        Self { parent: (0..n as u32).collect(), flipped: vec![false; n], size: vec![1; n], dead: vec![false; n] }
+    }
+
+    /// The root of a weight, and whether the weight is its opposite.
+    pub(super) fn find(&mut self, weight: u32) -> (u32, bool) {
+        let (mut root, mut sign) = (weight, false);
+        while self.parent[root as usize] != root {
+            sign ^= self.flipped[root as usize];
+            root = self.parent[root as usize];
+        }
+        // Second walk: hang everything on the path below the root.
+        let (mut at, mut rest) = (weight, sign);
+        while self.parent[at as usize] != root && at != root {
+            let (next, step) = (self.parent[at as usize], self.flipped[at as usize]);
+            self.parent[at as usize] = root;
+            self.flipped[at as usize] = rest;
+            rest ^= step;
+            at = next;
+        }
+        (root, sign)
+    }
+
+    /// Demands a = b, or a = −b if `opposite`.
+    pub(super) fn join(&mut self, a: u32, b: u32, opposite: bool) {
+        let ((a, sign_a), (b, sign_b)) = (self.find(a), self.find(b));
+        let opposite = opposite ^ sign_a ^ sign_b;
+        if a == b {
+            self.dead[a as usize] |= opposite;
+            return;
+        }
+        let (small, large) = if self.size[a as usize] < self.size[b as usize] { (a, b) } else { (b, a) };
+        self.parent[small as usize] = large;
+        self.flipped[small as usize] = opposite;
+        self.size[large as usize] += self.size[small as usize];
+        self.dead[large as usize] |= self.dead[small as usize];
+    }
+
+    /// Whether the set of this root projects to zero.
+    pub(super) fn is_dead(&self, root: u32) -> bool {
+        self.dead[root as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_that_equals_its_own_opposite_is_dead() {
+        let mut sets = SignedSets::new(4);
+        sets.join(0, 1, true);
+        sets.join(1, 2, true);
+        assert_eq!(sets.find(0).0, sets.find(2).0);
+        assert_eq!(sets.find(0).1, sets.find(2).1);
+        assert_ne!(sets.find(0).1, sets.find(1).1);
+        let root = sets.find(0).0;
+        assert!(!sets.is_dead(root));
+        sets.join(0, 2, true);
+        let root = sets.find(0).0;
+        assert!(sets.is_dead(root));
+        let root = sets.find(3).0;
+        assert!(!sets.is_dead(root));
+    }
+}

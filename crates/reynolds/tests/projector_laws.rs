@@ -1,0 +1,228 @@
+//! Every law of a projector, on orbits, blocks and chain.
+
+use std::sync::Arc;
+
+use faer::{Mat, c64};
+use proptest::prelude::*;
+use reynolds::group::{GroupRef, MatrixGroup};
+use reynolds::irreps::Irreps;
+use reynolds::projection::{Blocks, Chain, KernelSpace, Lowered, Orbits, Projector, derive};
+use reynolds::rep::{Grid, Rep};
+use reynolds::{group, irrep, rep};
+use reynolds_testkit::projector_laws::{assert_projector_laws, assert_tower_law};
+
+/// Group, fields of the domain, fields of the codomain, side of the grid (0: dense), its dimensions, the form expected.
+type Case = (&'static str, &'static str, &'static str, usize, usize, &'static str);
+
+const CASES: [Case; 34] = [
+    ("C1", "3 trivial", "2 regular", 3, 2, "orbits"),
+    ("C2", "2 regular + trivial", "regular", 3, 2, "orbits"),
+    ("C4", "2 regular", "regular + 2 trivial", 3, 2, "orbits"),
+    ("C4", "regular", "regular", 4, 2, "orbits"),
+    ("C4", "irrep(1) + irrep(2)", "trivial + regular + irrep(1)", 3, 2, "orbits"),
+    ("C4", "3 trivial", "regular", 0, 0, "orbits"),
+    ("D4", "regular + irrep(0,-)", "regular", 3, 2, "orbits"),
+    ("D4", "irrep(1) + irrep(2,-)", "irrep(1) + quotient(C2)", 5, 2, "orbits"),
+    ("D2", "regular", "vector", 3, 2, "orbits"),
+    ("S4", "2 permutation", "permutation + trivial", 0, 0, "orbits"),
+    ("<(0 1 2), (0 1)>", "regular", "permutation", 0, 0, "orbits"),
+    ("Z6 x Z4", "permutation", "permutation", 0, 0, "orbits"),
+    ("C4 x Z3", "regular", "regular", 0, 0, "orbits"),
+    ("O", "vector", "regular", 3, 3, "orbits"),
+    ("Oh", "trivial + vector", "irrep(6)", 3, 3, "orbits"),
+    ("T", "quotient(C2)", "vector", 2, 3, "orbits"),
+    ("C3", "irrep(1) + 2 trivial", "2 irrep(1)", 0, 0, "blocks"),
+    ("C3", "regular + irrep(1)", "2 irrep(1) + regular", 0, 0, "blocks"),
+    ("D3", "regular + 2 irrep(1)", "irrep(1) + irrep(0,-)", 0, 0, "blocks"),
+    ("D5", "irrep(1) + irrep(2)", "2 irrep(2) + regular", 0, 0, "blocks"),
+    ("S4", "irrep([3,1]) + permutation", "irrep([3,1]) + irrep([2,2])", 0, 0, "blocks"),
+    ("I", "irrep(1) + irrep(4)", "vector + irrep(3) + irrep(4)", 0, 0, "blocks"),
+    ("SO2", "2x(0..2)", "1x(0..3)", 0, 0, "blocks"),
+    ("O2", "2x(0..2)", "1x1 + 2x2", 0, 0, "blocks"),
+    ("SO3", "2x0 + 1x1 + 1x2", "1x0 + 2x1 + 1x3", 0, 0, "blocks"),
+    ("O3", "2x0e + 1x1o + 1x1e", "1x0o + 2x1o + 1x2e", 0, 0, "blocks"),
+    ("SO3", "vector", "1x0 + 2x1", 0, 0, "blocks"),
+    ("C3 x C3", "irrep(irrep(1)*irrep(1)#0) + regular", "irrep(irrep(1)*irrep(1)#0)", 0, 0, "blocks"),
+    ("O", "irrep(2) + trivial", "irrep(2) + vector", 3, 3, "chain"),
+    ("Oh", "irrep(4)", "irrep(5)", 3, 3, "chain"),
+    ("T", "irrep(1)", "irrep(1) + vector", 3, 3, "chain"),
+    ("Td", "irrep(2)", "vector", 2, 3, "chain"),
+    ("Th", "irrep(2)", "irrep(3)", 3, 3, "chain"),
+    ("C4", "regular", "irrep(1)", 5, 3, "orbits"),
+];
+
+fn space(case: Case) -> KernelSpace {
+    let (name, domain, codomain, side, dims, _) = case;
+    let group = group::parse(name).unwrap();
+    let (domain, codomain) = (rep::parse_fields(&group, domain).unwrap(), rep::parse_fields(&group, codomain).unwrap());
+    if side == 0 {
+        KernelSpace::dense(&domain, &codomain).unwrap()
+    } else {
+        KernelSpace::kernel(&domain, &codomain, &Grid::new(&group, side, dims).unwrap()).unwrap()
+    }
+}
+
+/// The quaternion group Q₈ by left multiplication on ℝ⁴.
+fn quaternion_group() -> GroupRef {
+    let i = [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 1.0, 0.0]];
+    let j = [[0.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]];
+    let matrix = |rows: [[f64; 4]; 4]| Mat::from_fn(4, 4, |r, c| rows[r][c]);
+    Arc::new(MatrixGroup::new(&[matrix(i), matrix(j)]).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+
+    #[test]
+    fn every_form_obeys_the_laws(seed in any::<u64>()) {
+        for case in CASES {
+            let space = space(case);
+            let projector = derive(&space).unwrap();
+            assert_eq!(projector.form(), case.5, "{case:?}");
+            assert_projector_laws(&space, &projector, seed);
+        }
+    }
+
+    #[test]
+    fn chain_and_blocks_agree_with_orbits_where_all_apply(seed in any::<u64>()) {
+        for case in CASES.into_iter().filter(|case| !case.0.starts_with("SO") && case.0 != "O2" && case.0 != "O3") {
+            let space = space(case);
+            assert_projector_laws(&space, &Chain::derive(&space).unwrap(), seed);
+            if case.3 == 0 {
+                assert_projector_laws(&space, &Blocks::derive(&space).unwrap(), seed);
+            }
+        }
+    }
+
+    #[test]
+    fn complex_weights_obey_the_laws(seed in any::<u64>()) {
+        let so2 = group::parse("SO2").unwrap();
+        let fields = |text: &str| text.parse::<Irreps>().unwrap().complex_rep(&so2).unwrap();
+        let space = KernelSpace::dense(&fields("2x(-2..2)"), &fields("1x(-3..3) + 2x1")).unwrap();
+        assert_projector_laws(&space, &derive(&space).unwrap(), seed);
+        for name in ["C3", "S3", "O"] {
+            let group = group::parse(name).unwrap();
+            let regular: Rep<c64> = rep::complexified(&rep::regular(&group).unwrap());
+            let irreps = irrep::unitary_dual(&group, 0).unwrap();
+            let last: Rep<c64> = irreps.last().unwrap().clone().into();
+            let sum = rep::sum(&group, &[(2, last), (1, regular.clone())]).unwrap();
+            let space = KernelSpace::dense(&regular, &sum).unwrap();
+            assert_projector_laws(&space, &derive(&space).unwrap(), seed);
+        }
+    }
+
+    #[test]
+    fn quaternionic_blocks_need_all_four_terms(seed in any::<u64>()) {
+        let q8 = quaternion_group();
+        let irreps = q8.clone().irreps(0).unwrap();
+        let largest: Rep = irreps.last().unwrap().clone().into();
+        assert_eq!(irreps.last().unwrap().endomorphism_type(), irrep::EndomorphismType::Quaternionic);
+        let vectors = rep::point(&q8).unwrap();
+        let fields = rep::sum(&q8, &[(2, largest), (1, rep::trivial(&q8)), (1, vectors)]).unwrap();
+        let space = KernelSpace::dense(&fields, &fields).unwrap();
+        assert_eq!(space.dim_equivariant().unwrap(), 4 * 9 + 1);
+        assert_projector_laws(&space, &Blocks::derive(&space).unwrap(), seed);
+        assert_projector_laws(&space, &Chain::derive(&space).unwrap(), seed);
+        assert_projector_laws(&space, &derive(&space).unwrap(), seed);
+    }
+
+    #[test]
+    fn towers_of_subgroups_obey_the_tower_law(seed in any::<u64>()) {
+        for (name, below, side, dims) in [
+            ("D4", "C4", 3, 2), ("D4", "D2", 5, 2), ("C4", "C2", 3, 2), ("Oh", "O", 3, 3), ("O", "T", 3, 3), ("Oh", "D4", 3, 3),
+        ] {
+            let group = group::parse(name).unwrap();
+            let inclusion = group::subgroup(&group, below).unwrap();
+            let fields = rep::parse_fields(&group, "vector + trivial").unwrap();
+            let regular = rep::regular(&group).unwrap();
+            let larger = KernelSpace::kernel(&fields, &regular, &Grid::new(&group, side, dims).unwrap()).unwrap();
+            let down = |rep: &Rep| inclusion.pull_back(rep).unwrap();
+            let grid = Grid::new(inclusion.source(), side, dims).unwrap();
+            let smaller = KernelSpace::kernel(&down(&fields), &down(&regular), &grid).unwrap();
+            assert_tower_law::<f64>(&derive(&larger).unwrap(), &derive(&smaller).unwrap(), seed);
+        }
+        for (name, below) in [("SO2", "C5"), ("O2", "D3"), ("SO3", "O"), ("SO3", "C3"), ("O3", "Ih"), ("SO3", "I")] {
+            let group = group::parse(name).unwrap();
+            let inclusion = group::subgroup(&group, below).unwrap();
+            let irreps: Vec<(usize, Rep)> = group.clone().irreps(2).unwrap().into_iter().map(|v| (1, v.into())).collect();
+            let fields = rep::sum(&group, &irreps).unwrap();
+            let larger = KernelSpace::dense(&fields, &fields).unwrap();
+            let down = inclusion.pull_back(&fields).unwrap();
+            let smaller = KernelSpace::dense(&down, &down).unwrap();
+            assert_tower_law::<f64>(&derive(&larger).unwrap(), &derive(&smaller).unwrap(), seed);
+        }
+    }
+}
+
+#[test]
+fn single_precision_follows_double_precision() {
+    for case in CASES {
+        let space = space(case);
+        let projector = derive(&space).unwrap();
+        let wide: Vec<f64> = reynolds_testkit::projector_laws::random_weights(space.len(), 5);
+        let narrow: Vec<f32> = wide.iter().map(|&w| w as f32).collect();
+        let (a, b) = (projector.project(&wide).unwrap(), projector.project(&narrow).unwrap());
+        let (e, f) = (projector.energies(&wide).unwrap(), projector.energies(&narrow).unwrap());
+        // A mean of n numbers is good to about n·eps of their size; orbits here have at most 48 members.
+        let tolerance = 48.0 * f64::from(f32::EPSILON) * 4.0;
+        assert!(a.iter().zip(&b).all(|(x, &y)| (x - f64::from(y)).abs() < tolerance), "{case:?}");
+        assert!(
+            (e.perp - f.perp).abs() <= 1e-5 * e.total() && (e.equivariant - f.equivariant).abs() <= 1e-5 * e.total()
+        );
+    }
+}
+
+#[test]
+fn centre_tap_of_a_vector_to_scalar_kernel_is_dead() {
+    let c4 = group::parse("C4").unwrap();
+    let fields = |text| rep::parse_fields(&c4, text).unwrap();
+    let space = KernelSpace::kernel(&fields("irrep(1)"), &fields("trivial"), &Grid::new(&c4, 3, 2).unwrap()).unwrap();
+    let Lowered::Orbits(orbits) = derive(&space).unwrap() else { panic!("expected orbits") };
+    let projected = orbits.project(&vec![1.0_f64; 18]).unwrap();
+    assert_eq!((projected[4], projected[13]), (0.0, 0.0));
+    assert_eq!(Projector::<f64>::rank(&orbits), 4);
+}
+
+#[test]
+fn the_chain_reversed_is_no_projector_for_some_transversals() {
+    // T₁T₂ with T₂ first is right; T₁ first is wrong for D₃ = {1, rs, …}·{1, s}.
+    let d3 = group::parse("D3").unwrap();
+    let regular = rep::regular(&d3).unwrap();
+    let space = KernelSpace::dense(&regular, &regular).unwrap();
+    let t: Vec<f64> = reynolds_testkit::projector_laws::random_weights(36, 1);
+    let average = |elements: &[u128], w: &[f64]| {
+        let mut sum = vec![0.0; w.len()];
+        for &g in elements {
+            let moved = space.act(&group::Element::Finite(g), w);
+            sum.iter_mut().zip(moved).for_each(|(s, m)| *s += m / elements.len() as f64);
+        }
+        sum
+    };
+    // H = {1, s}; a left transversal that is no subgroup: 1, r, rrs.
+    let (transversal, subgroup) = ([0, 1, 5], [0, 3]);
+    let right = average(&transversal, &average(&subgroup, &t));
+    let wrong = average(&subgroup, &average(&transversal, &t));
+    let truth = derive(&space).unwrap().project(&t).unwrap();
+    assert!(reynolds_testkit::projector_laws::distance(&right, &truth) < 1e-12);
+    assert!(reynolds_testkit::projector_laws::distance(&wrong, &truth) > 1e-2);
+    let once = average(&transversal, &t);
+    assert!(reynolds_testkit::projector_laws::distance(&average(&transversal, &once), &once) > 1e-2);
+}
+
+#[test]
+fn bad_weights_are_errors() {
+    let c4 = group::parse("C4").unwrap();
+    let regular = rep::regular(&c4).unwrap();
+    let projector = derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap();
+    let mut weights = vec![1.0_f32; 16];
+    weights[7] = f32::NAN;
+    assert!(projector.project(&weights).unwrap_err().to_string().contains("weight 7 is NaN"));
+    weights[7] = f32::INFINITY;
+    assert!(projector.project(&weights).is_err());
+    assert!(projector.project(&[1.0_f32; 15]).unwrap_err().to_string().contains("expected 16 weights, got 15"));
+    assert!(projector.project(&[] as &[f32]).is_err());
+    // Squares that overflow single precision are still energies.
+    let large = projector.energies(&[1e30_f32; 16]).unwrap();
+    assert!((large.equivariant / 1.6e61 - 1.0).abs() < 1e-5 && large.perp < 1e50);
+    let _ = Orbits::derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap().unwrap();
+}

@@ -10,6 +10,7 @@
 //! network becomes, on its weights, over the whole group at once.
 
 pub mod defect;
+pub mod character;
 pub mod error;
 pub mod group;
 pub mod haar;

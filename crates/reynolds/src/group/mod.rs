@@ -21,6 +21,7 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+mod classes;
 mod cyclic;
 mod dihedral;
 mod element;
@@ -45,6 +46,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 
+pub use classes::{ConjugacyClasses, conjugacy_classes};
 pub use cyclic::{Cyclic, Translations};
 pub use dihedral::Dihedral;
 pub use element::{Element, Planar, Spatial};

@@ -1,0 +1,257 @@
+//! Characters of finite groups: complex character tables, multiplicities, Frobenius–Schur indicators.
+//!
+//! ```text
+//! ⟨χ, ψ⟩ = (1/|G|) Σ_g χ(g) ψ(g)‾,      ⟨χ_π, χ_σ⟩ = δ_πσ,      dim Hom_G(V, W) = ⟨χ_W, χ_V⟩
+//! ```
+//!
+//! Characters are constant on conjugacy classes, so all of this takes one evaluation per class.
+//!
+//! ```
+//! use reynolds::{character::CharacterTable, group, rep};
+//! let s3 = group::parse("S3")?;
+//! let table = CharacterTable::new(&s3)?;
+//! assert_eq!(table.to_string(), "\
+//! S3       1a  2a  3a
+//! size      1   3   2
+//! [3]       1   1   1
+//! [2,1]     2   0  -1
+//! [1,1,1]   1  -1   1
+//! ");
+//! assert_eq!(table.multiplicities(&rep::regular(&s3)?)?, [1, 2, 1]);
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+use std::fmt;
+
+use faer::c64;
+
+use crate::error::{Error, Result};
+use crate::group::{self, ConjugacyClasses, GroupRef, conjugacy_classes};
+use crate::irrep::unitary_dual;
+use crate::rep::{Rep, Representation};
+use crate::scalar::Scalar;
+
+/// The irreducible complex characters of a finite group, one row each, one column for each conjugacy class.
+#[derive(Debug, Clone)]
+pub struct CharacterTable {
+    group: GroupRef,
+    classes: ConjugacyClasses,
+    labels: Vec<String>,
+    rows: Vec<Vec<c64>>,
+}
+
+impl CharacterTable {
+    /// The table of a group; rows as in [`unitary_dual`], columns as in [`conjugacy_classes`].
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the group is continuous or too large to list or to decompose; [`Error::Numerical`] if its irreps came out
+    /// incomplete.
+    pub fn new(group: &GroupRef) -> Result<Self> {
+        let classes = conjugacy_classes(&**group)?;
+        let dual = unitary_dual(group, 0)?;
+        if dual.len() != classes.len() {
+            return Err(Error::Numerical {
+                procedure: "character table",
+                reason: format!("{} irreps for {} classes of {}", dual.len(), classes.len(), group.name()),
+            });
+        }
+        let labels = dual.iter().map(Representation::label).collect();
+        let row = |irrep| classes.representatives().iter().map(|g| Representation::character(irrep, g)).collect();
+        let rows = dual.iter().map(row).collect();
+        Ok(Self { group: group.clone(), classes, labels, rows })
+    }
+
+    /// The group.
+    pub fn group(&self) -> &GroupRef {
+        &self.group
+    }
+
+    /// The columns.
+    pub fn classes(&self) -> &ConjugacyClasses {
+        &self.classes
+    }
+
+    /// The names of the irreps, row by row.
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// The irreducible characters, `[irreps, classes]`.
+    pub fn rows(&self) -> &[Vec<c64>] {
+        &self.rows
+    }
+
+    /// ⟨χ, ψ⟩ of two class functions, `[classes]` each.
+    pub fn inner_product(&self, chi: &[c64], psi: &[c64]) -> c64 {
+        let mut sum = c64::new(0.0, 0.0);
+        for ((&a, &b), &size) in chi.iter().zip(psi).zip(self.classes.sizes()) {
+            sum += a * b.conjugate() * c64::new(size as f64, 0.0);
+        }
+        sum * c64::new(1.0 / self.order(), 0.0)
+    }
+
+    /// The character of a representation, `[classes]`.
+    ///
+    /// # Errors
+    /// [`Error::GroupMismatch`] if it belongs to another group.
+    pub fn character<F: Scalar>(&self, representation: &Rep<F>) -> Result<Vec<c64>> {
+        if !group::same(&self.group, representation.group()) {
+            let got = representation.group().name();
+            return Err(Error::GroupMismatch { expected: self.group.name(), got });
+        }
+        Ok(self.classes.representatives().iter().map(|g| to_c64(representation.character(g))).collect())
+    }
+
+    /// How often every irrep of the table occurs in a representation (in its complexification, if it is real).
+    ///
+    /// # Errors
+    /// As [`CharacterTable::character`].
+    pub fn multiplicities<F: Scalar>(&self, representation: &Rep<F>) -> Result<Vec<usize>> {
+        let character = self.character(representation)?;
+        Ok(self.rows.iter().map(|row| self.inner_product(&character, row).re.round() as usize).collect())
+    }
+
+    /// dim Hom_G(V, W) over the field of the representations.
+    ///
+    /// # Errors
+    /// As [`CharacterTable::character`].
+    pub fn hom_dim<F: Scalar>(&self, domain: &Rep<F>, codomain: &Rep<F>) -> Result<usize> {
+        let (chi, psi) = (self.character(codomain)?, self.character(domain)?);
+        Ok(self.inner_product(&chi, &psi).re.round() as usize)
+    }
+
+    /// The Frobenius–Schur indicators ν(χ) = (1/|G|) Σ_g χ(g²), row by row: 1 where the irrep is real, 0 where it differs from its conjugate,
+    /// −1 where it is quaternionic.
+    pub fn frobenius_schur(&self) -> Vec<i32> {
+        let square = |g| self.classes.class_of(&self.group.multiply(g, g));
+        let squares: Vec<usize> = self.classes.representatives().iter().map(square).collect();
+        let indicator = |row: &Vec<c64>| {
+            let terms = squares.iter().zip(self.classes.sizes()).map(|(&class, &size)| row[class].re * size as f64);
+            (terms.sum::<f64>() / self.order()).round() as i32
+        };
+        self.rows.iter().map(indicator).collect()
+    }
+
+    /// The names of the classes: the order of the elements, then a letter, as in "1a 2a 2b".
+    pub fn class_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::with_capacity(self.classes.len());
+        let mut seen = std::collections::BTreeMap::<usize, usize>::new();
+        for g in self.classes.representatives() {
+            let mut order = 1;
+            let mut power = g.clone();
+            while power != self.group.identity() {
+                power = self.group.multiply(&power, g);
+                order += 1;
+            }
+            let count = seen.entry(order).or_default();
+            names.push(format!("{order}{}", letters(*count)));
+            *count += 1;
+        }
+        names
+    }
+
+    fn order(&self) -> f64 {
+        self.classes.sizes().iter().sum::<usize>() as f64
+    }
+}
+
+/// a, b, …, z, aa, ab, ….
+fn letters(mut number: usize) -> String {
+    let mut text = String::new();
+    loop {
+        text.insert(0, char::from(b'a' + (number % 26) as u8));
+        if number < 26 {
+            return text;
+        }
+        number = number / 26 - 1;
+    }
+}
+
+fn to_c64<F: Scalar>(value: F) -> c64 {
+    // Re(−iz) = Im z; the imaginary unit of a real field reads as zero.
+    c64::new(value.real(), (value * F::from_parts(0.0, -1.0)).real())
+}
+
+/// Whole numbers as such, anything else to three decimals.
+fn print_value(value: c64) -> String {
+    let real = |x: f64| {
+        if (x - x.round()).abs() < 1e-9 { format!("{}", x.round() as i64) } else { format!("{x:.3}") }
+    };
+    if value.im.abs() < 1e-9 {
+        return real(value.re);
+    }
+    let sign = if value.im < 0.0 {
+        "-"
+    } else if value.re.abs() < 1e-9 {
+        ""
+    } else {
+        "+"
+    };
+    let size = if (value.im.abs() - 1.0).abs() < 1e-9 { String::new() } else { real(value.im.abs()) };
+    let start = if value.re.abs() < 1e-9 { String::new() } else { real(value.re) };
+    format!("{start}{sign}{size}i")
+}
+
+/// An aligned table: the classes, their sizes, then one line for each irrep.
+impl fmt::Display for CharacterTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = |head: &str, cells: Vec<String>| std::iter::once(head.to_string()).chain(cells).collect::<Vec<_>>();
+        let mut lines = vec![
+            line(&self.group.name(), self.class_names()),
+            line("size", self.classes.sizes().iter().map(usize::to_string).collect()),
+        ];
+        for (label, row) in self.labels.iter().zip(&self.rows) {
+            lines.push(line(label, row.iter().map(|&value| print_value(value)).collect()));
+        }
+        let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..=self.classes.len()).map(width).collect();
+        for line in &lines {
+            write!(f, "{:<width$}", line[0], width = widths[0])?;
+            for (cell, &width) in line.iter().zip(&widths).skip(1) {
+                write!(f, "  {cell:>width$}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_print_as_in_textbooks() {
+        let print = |re, im| print_value(c64::new(re, im));
+        assert_eq!(print(-1.0, 1e-15), "-1");
+        assert_eq!(print(-1e-16, 0.0), "0");
+        assert_eq!(print(1e-16, -1.0), "-i");
+        assert_eq!(print(0.0, 2.0), "2i");
+        assert_eq!(print(-0.5, 0.75_f64.sqrt()), "-0.500+0.866i");
+        assert_eq!(print(-0.5, -0.75_f64.sqrt()), "-0.500-0.866i");
+    }
+
+    #[test]
+    fn cyclic_group_of_order_three_has_a_conjugate_pair() {
+        let c3 = group::parse("C3").unwrap();
+        let table = CharacterTable::new(&c3).unwrap();
+        assert_eq!(table.frobenius_schur(), [1, 0, 0]);
+        assert_eq!(table.class_names(), ["1a", "3a", "3b"]);
+        let product = table.rows()[1][1] * table.rows()[2][1];
+        assert!((product - c64::new(1.0, 0.0)).norm() < 1e-14);
+        assert!(table.to_string().contains("-0.500+0.866i"));
+    }
+
+    #[test]
+    fn letters_go_on_after_z() {
+        assert_eq!([letters(0), letters(25), letters(26), letters(53)], ["a", "z", "aa", "bb"]);
+    }
+
+    #[test]
+    fn other_groups_are_refused() {
+        let table = CharacterTable::new(&group::parse("C3").unwrap()).unwrap();
+        let other = crate::rep::trivial(&group::parse("C4").unwrap());
+        assert!(matches!(table.character(&other), Err(Error::GroupMismatch { .. })));
+        assert!(matches!(CharacterTable::new(&group::parse("SO2").unwrap()), Err(Error::TooLarge { .. })));
+    }
+}

@@ -9,8 +9,8 @@
 //! is the orthogonal projection onto the equivariant maps. Penalising λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² tunes how equivariant a
 //! network becomes, on its weights, over the whole group at once.
 
-pub mod defect;
 pub mod character;
+pub mod defect;
 pub mod error;
 pub mod group;
 pub mod haar;

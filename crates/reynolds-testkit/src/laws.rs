@@ -1,0 +1,275 @@
+//! The laws of groups, as assertions that every group runs.
+//!
+//! ```text
+//! (ab)c = a(bc),   eg = g = ge,   gg⁻¹ = e = g⁻¹g,   ⟨generators⟩ = G,   ∫ π(g) X σ(g)* dλ(g) = δ_πσ Σ_m ⟨C_m, X⟩ C_m / d_π
+//! ```
+//!
+//! Small groups are checked on all elements, large and continuous ones on a fixed random sample.
+//!
+//! ```
+//! let square = reynolds::group::parse("D4")?;
+//! reynolds_testkit::laws::assert_group_laws(&square);
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+use std::collections::HashSet;
+
+use faer::Mat;
+use reynolds::group::{self, ENUMERATION_LIMIT, Element, GroupRef};
+use reynolds::irrep::Irrep;
+use reynolds::random::Random;
+use reynolds::rep::Representation;
+
+pub use crate::representation_laws::assert_representation_laws;
+
+/// Up to which order all elements are taken as the sample.
+const SMALL: u128 = 48;
+
+/// How many random elements stand for a larger group.
+const SAMPLE: usize = 24;
+
+/// Largest degree of the irreps of a continuous group that the laws look at.
+const DEGREE: usize = 3;
+
+/// The tolerance on entries of size one.
+pub(crate) const TOLERANCE: f64 = 1e-12;
+
+/// All elements of a small group; of any other the identity, the generators and random elements.
+pub fn sample(group: &GroupRef) -> Vec<Element> {
+    if let Some(order) = group.order().filter(|&order| order <= SMALL) {
+        return (0..order).map(Element::Finite).collect();
+    }
+    let mut random = Random::new(17);
+    let mut sample = vec![group.identity()];
+    sample.extend(group.generators());
+    sample.extend((0..SAMPLE).map(|_| random_element(group, &mut random)));
+    sample
+}
+
+/// A random element: uniform in a finite group; in a continuous one a node of a quadrature times a random word.
+///
+/// # Panics
+/// If the group has no quadrature of degree 2.
+pub fn random_element(group: &GroupRef, random: &mut Random) -> Element {
+    if let Some(order) = group.order() {
+        let bits = u128::from(random.bits()) << 64 | u128::from(random.bits());
+        return Element::Finite(bits % order);
+    }
+    let nodes = group.quadrature(2).expect("a compact group has a quadrature").nodes;
+    let mut g = nodes[random.below(nodes.len() as u64) as usize].clone();
+    let generators = group.generators();
+    for _ in 0..random.below(6) {
+        g = group.multiply(&g, &generators[random.below(generators.len() as u64) as usize]);
+    }
+    g
+}
+
+/// Whether two elements are equal, up to rounding in a continuous group.
+pub fn same_element(g: &Element, h: &Element) -> bool {
+    match (g, h) {
+        (Element::Finite(a), Element::Finite(b)) => a == b,
+        (Element::Planar(a), Element::Planar(b)) => {
+            a.reflected == b.reflected && (a.matrix() - b.matrix()).norm_max() < TOLERANCE
+        }
+        (Element::Spatial(a), Element::Spatial(b)) => {
+            a.inverted == b.inverted && (a.matrix() - b.matrix()).norm_max() < TOLERANCE
+        }
+        (Element::Pair(a), Element::Pair(b)) => same_element(&a.0, &b.0) && same_element(&a.1, &b.1),
+        _ => false,
+    }
+}
+
+/// All laws of a group: axioms, numbering, generation, actions on points, quadrature, irreps.
+///
+/// # Panics
+/// If a law is broken, with the group and the elements named.
+pub fn assert_group_laws(group: &GroupRef) {
+    assert_axioms(group);
+    assert_numbering(group);
+    assert_actions(group);
+    assert_quadrature(group);
+    if group.order().is_none_or(|order| order <= ENUMERATION_LIMIT) {
+        assert_irreps(group);
+    }
+}
+
+/// Associativity, identity and inverse.
+///
+/// # Panics
+/// If a law is broken.
+pub fn assert_axioms(group: &GroupRef) {
+    let name = group.name();
+    let sample = sample(group);
+    let e = group.identity();
+    for g in &sample {
+        assert!(same_element(&group.multiply(&e, g), g), "{name}: e·{g:?}");
+        assert!(same_element(&group.multiply(g, &e), g), "{name}: {g:?}·e");
+        let inverse = group.inverse(g);
+        assert!(same_element(&group.multiply(g, &inverse), &e), "{name}: {g:?} and its inverse");
+        assert!(same_element(&group.multiply(&inverse, g), &e), "{name}: the inverse and {g:?}");
+    }
+    let mut random = Random::new(23);
+    let mut pick = || &sample[random.below(sample.len() as u64) as usize];
+    for _ in 0..500 {
+        let (a, b, c) = (pick(), pick(), pick());
+        let left = group.multiply(&group.multiply(a, b), c);
+        let right = group.multiply(a, &group.multiply(b, c));
+        assert!(same_element(&left, &right), "{name}: ({a:?} {b:?}) {c:?}");
+    }
+}
+
+/// The identity is number 0, products are numbered below |G|, and generators reach every element.
+///
+/// # Panics
+/// If a law is broken.
+pub fn assert_numbering(group: &GroupRef) {
+    let name = group.name();
+    let generators = group.generators();
+    assert!(generators.iter().all(|g| !same_element(g, &group.identity())), "{name}: the identity generates nothing");
+    let Some(order) = group.order() else { return };
+    assert_eq!(group.identity(), Element::Finite(0), "{name}: number of the identity");
+    if order > ENUMERATION_LIMIT {
+        return;
+    }
+    for s in &generators {
+        let images: HashSet<u128> = (0..order).map(|g| group.multiply(s, &Element::Finite(g)).index()).collect();
+        assert!(images.len() as u128 == order && images.iter().all(|&g| g < order), "{name}: {s:?} permutes G");
+    }
+    let mut reached = vec![false; order as usize];
+    reached[0] = true;
+    let mut queue = vec![group.identity()];
+    while let Some(g) = queue.pop() {
+        for s in &generators {
+            let product = group.multiply(&g, s);
+            if !std::mem::replace(&mut reached[product.index() as usize], true) {
+                queue.push(product);
+            }
+        }
+    }
+    assert!(reached.iter().all(|&hit| hit), "{name}: the generators generate a proper subgroup");
+}
+
+/// Point matrices are orthogonal and multiply; point permutations are permutations and compose.
+///
+/// # Panics
+/// If a law is broken.
+pub fn assert_actions(group: &GroupRef) {
+    let name = group.name();
+    let sample = sample(group);
+    let mut random = Random::new(29);
+    for g in &sample {
+        let h = &sample[random.below(sample.len() as u64) as usize];
+        let product = group.multiply(g, h);
+        if let Some(matrix) = group.point_matrix(g) {
+            let unit = Mat::<f64>::identity(matrix.nrows(), matrix.nrows());
+            assert!((&matrix * matrix.transpose() - unit).norm_max() < TOLERANCE, "{name}: {g:?} is orthogonal");
+            let other = group.point_matrix(h).expect("all elements act or none");
+            let both = group.point_matrix(&product).expect("all elements act or none");
+            assert!((both - matrix * other).norm_max() < TOLERANCE, "{name}: matrix of {g:?} {h:?}");
+        }
+        if let Some(image) = group.point_permutation(g) {
+            let distinct: HashSet<&u32> = image.iter().collect();
+            assert!(
+                distinct.len() == image.len() && image.iter().all(|&j| (j as usize) < image.len()),
+                "{name}: {g:?}"
+            );
+            let other = group.point_permutation(h).expect("all elements act or none");
+            let composed: Vec<u32> = other.iter().map(|&j| image[j as usize]).collect();
+            assert_eq!(group.point_permutation(&product), Some(composed), "{name}: permutation of {g:?} {h:?}");
+        }
+    }
+}
+
+/// The weights sum to one, and matrix elements of irreps integrate to 0, of the trivial one to 1, up to the degree asked for.
+///
+/// # Panics
+/// If a law is broken.
+pub fn assert_quadrature(group: &GroupRef) {
+    if group.order().is_some_and(|order| order > 1000) {
+        return;
+    }
+    let name = group.name();
+    for degree in 0..=2 * DEGREE {
+        let rule = group.quadrature(degree).expect("a compact group has a quadrature");
+        let total: f64 = rule.weights.iter().sum();
+        assert!((total - 1.0).abs() < TOLERANCE && rule.weights.iter().all(|&w| w > 0.0), "{name}: weights");
+        for (number, irrep) in group.clone().irreps(degree).expect("has irreps").iter().enumerate() {
+            let mut mean = Mat::<f64>::zeros(irrep.dim(), irrep.dim());
+            for (g, weight) in rule.iter() {
+                mean += weight * irrep.matrix(g);
+            }
+            if number == 0 {
+                mean -= Mat::<f64>::identity(1, 1);
+            }
+            assert!(mean.norm_max() < TOLERANCE, "{name}: degree {degree}, mean of {}", irrep.label());
+        }
+        if group.order().is_some() {
+            break; // exact for every function, whatever the degree
+        }
+    }
+}
+
+/// The irreps are representations, the trivial one first, pairwise inequivalent, with the commutant they claim, and complete.
+///
+/// # Panics
+/// If a law is broken.
+pub fn assert_irreps(group: &GroupRef) {
+    let name = group.name();
+    let irreps = group.clone().irreps(DEGREE).expect("has irreps");
+    assert_eq!(irreps[0].dim(), 1, "{name}: the first irrep");
+    assert!(sample(group).iter().all(|g| irreps[0].character(g) == 1.0), "{name}: the first irrep is trivial");
+    if let Some(order) = group.order() {
+        // Over ℂ, type ℂ gives two of half the dimension and type ℍ one of half: Σ d² / dim End_G = |G|.
+        let squares: usize = irreps.iter().map(|irrep| irrep.dim().pow(2) / irrep.endomorphism_type().dim()).sum();
+        assert_eq!(squares as u128, order, "{name}: the irreps are complete");
+    }
+    let labels: HashSet<String> = irreps.iter().map(Representation::label).collect();
+    assert_eq!(labels.len(), irreps.len(), "{name}: labels are distinct");
+    for irrep in &irreps {
+        assert_representation_laws(&irrep.clone().into());
+    }
+    if group.order().is_none_or(|order| order <= 200) {
+        assert_schur(group, &irreps);
+    }
+}
+
+/// Schur orthogonality: ∫ π(g) X σ(g)* dλ(g) is 0 for π ≠ σ and the projection of X onto End_G(V) for π = σ.
+fn assert_schur(group: &GroupRef, irreps: &[Irrep]) {
+    let name = group.name();
+    let mut random = Random::new(31);
+    for (i, pi) in irreps.iter().enumerate() {
+        for (j, sigma) in irreps.iter().enumerate() {
+            let x: Mat<f64> = random.matrix(pi.dim(), sigma.dim());
+            let rule = group.quadrature(pi.degree() + sigma.degree()).expect("a compact group has a quadrature");
+            let mut mean = Mat::<f64>::zeros(pi.dim(), sigma.dim());
+            for (g, weight) in rule.iter() {
+                mean += weight * (pi.matrix(g) * &x * sigma.matrix(g).transpose());
+            }
+            if i == j {
+                for unit in pi.commutant() {
+                    let overlap: f64 = (0..pi.dim()).map(|k| (unit.transpose() * &x)[(k, k)]).sum();
+                    mean -= (overlap / pi.dim() as f64) * unit;
+                }
+            }
+            let scale = x.norm_l2().max(1.0);
+            assert!(mean.norm_max() < TOLERANCE * scale, "{name}: Schur for {} and {}", pi.label(), sigma.label());
+        }
+    }
+}
+
+/// Parsing the name gives the same group: name, order, numbering and action.
+///
+/// # Panics
+/// If a law is broken.
+pub fn assert_name_round_trip(group: &GroupRef) {
+    let name = group.name();
+    let read = group::parse(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(read.name(), name);
+    assert_eq!(read.order(), group.order(), "{name}: order");
+    let sample = sample(group);
+    for pair in sample.windows(2) {
+        let (ours, theirs) = (group.multiply(&pair[0], &pair[1]), read.multiply(&pair[0], &pair[1]));
+        assert!(same_element(&ours, &theirs), "{name}: product of {pair:?}");
+        assert_eq!(group.point_permutation(&ours), read.point_permutation(&ours), "{name}: {ours:?}");
+    }
+}

@@ -1,0 +1,141 @@
+//! Every group obeys the laws of groups.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use faer::Mat;
+use proptest::prelude::*;
+use reynolds::Error;
+use reynolds::group::{self, Element, Group, GroupRef, MatrixGroup, PermutationGroup, Symmetric, elements};
+use reynolds_testkit::laws::{
+    assert_actions, assert_axioms, assert_group_laws, assert_name_round_trip, assert_numbering,
+};
+
+fn assert_named(names: &[&str]) {
+    for name in names {
+        let group = group::parse(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_group_laws(&group);
+        assert_name_round_trip(&group);
+    }
+}
+
+#[test]
+fn planar_groups_and_translations_obey_the_laws() {
+    assert_named(&[
+        "C1", "C2", "C3", "C4", "C5", "C8", "C12", "D1", "D2", "D3", "D4", "D5", "D6", "Z1", "Z2", "Z7", "Z8",
+    ]);
+}
+
+#[test]
+fn polyhedral_groups_obey_the_laws() {
+    assert_named(&["T", "Td", "Th", "O", "Oh", "I", "Ih"]);
+}
+
+#[test]
+fn symmetric_groups_obey_the_laws() {
+    assert_named(&["S1", "S2", "S3", "S4", "S5", "S6"]);
+}
+
+#[test]
+fn continuous_groups_obey_the_laws() {
+    assert_named(&["SO2", "O2", "SO3", "O3"]);
+}
+
+#[test]
+fn products_obey_the_laws() {
+    assert_named(&["C4 x Z8", "C3 x C3", "S3 x C4", "D4 x C3", "Z3 x Z5", "C2 x C2 x C2"]);
+}
+
+#[test]
+fn products_with_a_continuous_factor_obey_the_laws() {
+    assert_named(&["SO2 x C2", "C3 x SO2"]);
+}
+
+#[test]
+fn permutation_groups_obey_the_laws() {
+    assert_named(&["<(0 1 2 3), (0 2)>", "<(0 1)>[5]", "<()>[3]", "<(0 1 2), (2 3 4)>", "<(0 1 2)(3 4)>"]);
+    // The quaternion group in its regular action.
+    assert_named(&["<(0 1 2 3)(4 5 6 7), (0 4 2 6)(1 7 3 5)>"]);
+}
+
+#[test]
+fn groups_too_large_to_list_obey_the_laws() {
+    for name in ["S20", "S34", "S12 x Z8"] {
+        let group = group::parse(name).unwrap();
+        assert_axioms(&group);
+        assert_numbering(&group);
+        assert_actions(&group);
+        assert_name_round_trip(&group);
+        assert!(matches!(elements(&*group), Err(Error::TooLarge { .. })));
+        assert!(matches!(group.quadrature(0), Err(Error::TooLarge { .. })));
+    }
+}
+
+/// i and j of the quaternions, by left multiplication on ℝ⁴.
+fn quaternion_generators() -> [Mat<f64>; 2] {
+    let i = [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]];
+    let j = [[0, 0, -1, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, -1, 0, 0]];
+    [i, j].map(|rows: [[i32; 4]; 4]| Mat::from_fn(4, 4, |a, b| f64::from(rows[a][b])))
+}
+
+#[test]
+fn matrix_groups_obey_the_laws() {
+    let quaternion: GroupRef = Arc::new(MatrixGroup::new(&quaternion_generators()).unwrap());
+    assert_eq!(quaternion.order(), Some(8));
+    assert_group_laws(&quaternion);
+    let (sin, cos) = (std::f64::consts::TAU / 7.0).sin_cos();
+    let turn = Mat::from_fn(2, 2, |i, j| [[cos, -sin], [sin, cos]][i][j]);
+    let flip = Mat::from_fn(2, 2, |i, j| [[1.0, 0.0], [0.0, -1.0]][i][j]);
+    let heptagon: GroupRef = Arc::new(MatrixGroup::new(&[turn, flip]).unwrap());
+    assert_eq!(heptagon.order(), Some(14));
+    assert_group_laws(&heptagon);
+}
+
+/// All products of the generators, found by brute force.
+fn closure(generators: &[Vec<u32>]) -> HashSet<Vec<u32>> {
+    let identity: Vec<u32> = (0..generators[0].len() as u32).collect();
+    let mut found = HashSet::from([identity.clone()]);
+    let mut queue = vec![identity];
+    while let Some(word) = queue.pop() {
+        for generator in generators {
+            let product: Vec<u32> = word.iter().map(|&j| generator[j as usize]).collect();
+            if found.insert(product.clone()) {
+                queue.push(product);
+            }
+        }
+    }
+    found
+}
+
+fn generator_lists() -> impl Strategy<Value = Vec<Vec<u32>>> {
+    (1_u32..7, 1_usize..4).prop_flat_map(|(degree, count)| {
+        prop::collection::vec(Just((0..degree).collect::<Vec<u32>>()).prop_shuffle(), count)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn stabiliser_chain_finds_the_closure_of_its_generators(generators in generator_lists()) {
+        let words = closure(&generators);
+        let group = PermutationGroup::new(&generators).unwrap();
+        prop_assert_eq!(group.order(), Some(words.len() as u128));
+        let listed: HashSet<Vec<u32>> =
+            elements(&group).unwrap().iter().map(|g| group.point_permutation(g).unwrap()).collect();
+        prop_assert_eq!(listed, words);
+        let shared: GroupRef = Arc::new(group);
+        assert_axioms(&shared);
+        assert_numbering(&shared);
+        assert_actions(&shared);
+        assert_name_round_trip(&shared);
+    }
+
+    #[test]
+    fn symmetric_groups_rank_and_unrank(n in 1_usize..=34, seed: u128) {
+        let group = Symmetric::new(n).unwrap();
+        let g = Element::Finite(seed % group.order().unwrap());
+        let word = group.point_permutation(&g).unwrap();
+        prop_assert_eq!(group.element(&word).unwrap(), g);
+    }
+}

@@ -12,6 +12,7 @@
 pub mod character;
 pub mod defect;
 pub mod error;
+pub mod fourier;
 pub mod group;
 pub mod haar;
 pub mod irrep;

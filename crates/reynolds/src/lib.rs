@@ -9,6 +9,7 @@
 //! is the orthogonal projection onto the equivariant maps. Penalising λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² tunes how equivariant a
 //! network becomes, on its weights, over the whole group at once.
 
+pub mod certificate;
 pub mod character;
 pub mod defect;
 pub mod error;

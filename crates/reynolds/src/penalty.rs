@@ -15,11 +15,11 @@
 //!
 //! ```
 //! use reynolds::penalty::PenaltyConfig;
-//! use reynolds::projection::{HaarProjector, KernelSpace};
+//! use reynolds::projection::{KernelSpace, derive};
 //! use reynolds::{group, rep};
 //! let c2 = group::parse("C2")?;
 //! let regular = rep::regular(&c2)?;
-//! let projector = HaarProjector::new(&KernelSpace::dense(&regular, &regular)?)?;
+//! let projector = derive(&KernelSpace::dense(&regular, &regular)?)?;
 //! let penalty = PenaltyConfig { lambda_g: 0.5, lambda_perp: 2.0, ..PenaltyConfig::default() };
 //! let mut gradient = [0.0_f64; 4];
 //! // W = [[3, 0], [1, 0]]: P(W) has 1.5 on the diagonal and 0.5 off it.

@@ -1,9 +1,11 @@
 //! The laws of the equivariance defect on finite and continuous groups.
 
+#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
+
 use proptest::prelude::*;
 use reynolds::defect;
 use reynolds::group::{self, Element, GroupRef};
-use reynolds::projection::{HaarProjector, KernelSpace, Projector};
+use reynolds::projection::{HaarProjector, KernelSpace, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid, Rep};
 
@@ -145,8 +147,8 @@ fn large_permutation_groups_are_searched() {
     let s12 = group::parse("S12").unwrap();
     let points = rep::permutation(&s12).unwrap();
     let space = KernelSpace::dense(&points, &points).unwrap();
-    // dim Hom = 2 (DeepSets): the mean of the diagonal and of the rest.
-    let projector = DeepSets(12);
+    let projector = derive(&space).unwrap();
+    assert_eq!(Projector::<f64>::rank(&projector), 2); // DeepSets: the mean of the diagonal and of the rest
     let mut t = vec![0.0; 144];
     for i in 0..12 {
         t[i * 12 + i] = if i % 2 == 0 { 1.0 } else { -1.0 };
@@ -159,32 +161,12 @@ fn large_permutation_groups_are_searched() {
     assert!(matches!(worst.found, Some(Element::Finite(_))));
 }
 
-#[derive(Debug)]
-struct DeepSets(usize);
-
-impl Projector<f64> for DeepSets {
-    fn len(&self) -> usize {
-        self.0 * self.0
-    }
-    fn rank(&self) -> usize {
-        2
-    }
-    fn apply(&self, weights: &[f64], out: &mut [f64]) -> reynolds::projection::Energies {
-        let n = self.0;
-        let total: f64 = weights.iter().sum();
-        let diagonal: f64 = (0..n).map(|i| weights[i * n + i]).sum();
-        out.fill((total - diagonal) / (n * n - n) as f64);
-        (0..n).for_each(|i| out[i * n + i] = diagonal / n as f64);
-        let perp = weights.iter().zip(out.iter()).map(|(w, p)| (w - p).powi(2)).sum();
-        reynolds::projection::Energies { equivariant: out.iter().map(|p| p * p).sum(), perp }
-    }
-}
-
 /// A projector of another space is refused.
 #[test]
 fn foreign_projectors_are_refused() {
     let space = finite_space(0);
     let t = vec![1.0; space.len()];
-    assert!(matches!(defect::worst(&space, &DeepSets(3), &t), Err(reynolds::Error::Shape { .. })));
+    let foreign = derive(&finite_space(3)).unwrap();
+    assert!(matches!(defect::worst(&space, &foreign, &t), Err(reynolds::Error::Shape { .. })));
     assert!(defect::worst(&space, &HaarProjector::new(&space).unwrap(), &t[1..]).is_err());
 }

@@ -1,5 +1,7 @@
 //! Gradients of norms through a projector, against central finite differences in double precision.
 
+#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
+
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use reynolds::norm::{Norm, Part};

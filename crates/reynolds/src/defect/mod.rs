@@ -8,21 +8,21 @@
 //!
 //! The second line gives the lower bounds: a supremum is at least the mean, and on a finite group Δ_e = 0 leaves |G| − 1 terms
 //! to carry it. The paper's `lem:proj-defect` prints the weaker d ≤ ℰ(T). All of it is for exact unitary actions and the
-//! Frobenius norm of the kernel, which does **not** bound the operator norm of a convolution: see `certificate`.
+//! Frobenius norm of the kernel, which does **not** bound the operator norm of a convolution: see [`crate::certificate`].
 //!
 //! [`worst`] is exact on groups that can be enumerated and a proven interval on the others, at most 1 % wide on SO(2), O(2),
 //! SO(3) and O(3); [`empirical`] measures black-box maps on data.
 //!
 //! ```
 //! use reynolds::defect;
-//! use reynolds::projection::{HaarProjector, KernelSpace};
+//! use reynolds::projection::{KernelSpace, derive};
 //! use reynolds::{group, rep};
 //! let c4 = group::parse("C4")?;
 //! let regular = rep::regular(&c4)?;
 //! let space = KernelSpace::dense(&regular, &regular)?;
 //! let mut t = vec![0.0_f64; 16];
 //! t[0] = 1.0; // one entry of the diagonal: every turn but the identity moves it
-//! let worst = defect::worst(&space, &HaarProjector::new(&space)?, &t)?;
+//! let worst = defect::worst(&space, &derive(&space)?, &t)?;
 //! assert_eq!(worst.lower, worst.upper);
 //! assert!((worst.upper - 2.0_f64.sqrt()).abs() < 1e-12);
 //! # Ok::<(), reynolds::Error>(())

@@ -136,7 +136,7 @@ fn tie_tolerance<T: Weight>(rows: usize, columns: usize) -> f64 {
 
 /// The number of columns.
 fn check<T: Weight>(matrix: &[T], rows: usize) -> Result<usize> {
-    if rows == 0 || matrix.is_empty() || matrix.len() % rows != 0 {
+    if rows == 0 || matrix.is_empty() || !matrix.len().is_multiple_of(rows) {
         return Err(Error::shape(
             "weight matrix",
             format!("a positive multiple of {} rows", rows.max(1)),

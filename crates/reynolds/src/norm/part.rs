@@ -48,11 +48,11 @@ impl Part {
     ///
     /// ```
     /// use reynolds::norm::{Norm, Part};
-    /// use reynolds::projection::{HaarProjector, KernelSpace};
+    /// use reynolds::projection::{KernelSpace, derive};
     /// use reynolds::{group, rep};
     /// // C4 on ℝ⁴: the equivariant maps are the circulant matrices.
     /// let regular = rep::regular(&group::parse("C4")?)?;
-    /// let projector = HaarProjector::new(&KernelSpace::dense(&regular, &regular)?)?;
+    /// let projector = derive(&KernelSpace::dense(&regular, &regular)?)?;
     /// let mut w = vec![0.0_f64; 16];
     /// w[1] = 4.0;
     /// let (value, gradient) = Part::Equivariant.norm_and_gradient(Norm::Max, &projector, &w, 4)?;

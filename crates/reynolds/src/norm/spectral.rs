@@ -20,21 +20,13 @@ fn to_matrix<T: Weight, F: Scalar>(matrix: &[T], rows: usize, entry: impl Fn(c64
     Mat::from_fn(rows, columns, |i, j| entry(matrix[i * columns + j].to_c64()))
 }
 
-/// σ₁ of a matrix; 0 for an empty one.
-fn largest_singular_value<F: Scalar>(matrix: &Mat<F>) -> Result<f64>
-where
-    F::Real: Into<f64> + Copy,
-{
-    let values = matrix.singular_values().map_err(no_convergence)?;
-    Ok(values.first().map_or(0.0, |&sigma| sigma.into()))
-}
-
 pub(super) fn value<T: Weight>(matrix: &[T], rows: usize) -> Result<f64> {
-    if is_real(matrix) {
-        largest_singular_value(&to_matrix(matrix, rows, |z| z.re))
+    let values = if is_real(matrix) {
+        to_matrix(matrix, rows, |z| z.re).singular_values()
     } else {
-        largest_singular_value(&to_matrix(matrix, rows, |z| z))
-    }
+        to_matrix(matrix, rows, |z| z).singular_values()
+    };
+    Ok(values.map_err(no_convergence)?.first().copied().unwrap_or(0.0))
 }
 
 /// σ₁ > 0 and the mean of u vᵃ (vᵃ the adjoint) over the singular pairs tied with the leading one.

@@ -1,0 +1,295 @@
+//! A chain of layers, typed from end to end.
+
+use super::bounds::{bias_defect, is_shared, operator_defect, operator_norm, same_action};
+use super::{Activation, Certificate, Feature, Term};
+use crate::error::{Error, Result};
+use crate::group;
+use crate::projection::KernelSpace;
+use crate::rep::Grid;
+
+/// What a layer does.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum LayerKind {
+    /// x ↦ Wx + b on vectors; on maps the cross-correlation with kernel W (stride 1, zero padding that keeps the size, odd side),
+    /// or the same matrix at every position if the space has no grid.
+    Linear {
+        /// The space of W.
+        space: KernelSpace,
+        /// W, `[out, in, k…]`.
+        weight: Vec<f64>,
+        /// b, `[out]`.
+        bias: Option<Vec<f64>>,
+    },
+    /// A pointwise activation.
+    Activation(Activation),
+    /// Batch normalisation in evaluation, folded: x ↦ scale·x + shift per channel. Certified only if shared inside fields.
+    BatchNorm {
+        /// `[channels]`.
+        scale: Vec<f64>,
+        /// `[channels]`.
+        shift: Vec<f64>,
+    },
+    /// The mean over all positions of a map.
+    MeanPool,
+    /// A layer whose defect nobody has bounded; it is refused by name.
+    Unknown,
+}
+
+/// A layer with its name.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    /// The name used in terms and errors.
+    pub name: String,
+    /// What it does.
+    pub kind: LayerKind,
+}
+
+impl Layer {
+    /// A dense map or a convolution.
+    pub fn linear(name: &str, space: &KernelSpace, weight: Vec<f64>, bias: Option<Vec<f64>>) -> Self {
+        Self { name: name.into(), kind: LayerKind::Linear { space: space.clone(), weight, bias } }
+    }
+
+    /// A pointwise activation.
+    pub fn activation(name: &str, activation: Activation) -> Self {
+        Self { name: name.into(), kind: LayerKind::Activation(activation) }
+    }
+
+    /// Any other kind.
+    pub fn new(name: &str, kind: LayerKind) -> Self {
+        Self { name: name.into(), kind }
+    }
+}
+
+/// Layers with the feature spaces between them.
+#[derive(Debug, Clone)]
+pub struct Chain {
+    layers: Vec<Layer>,
+    /// One more than layers: the input first, the output last.
+    features: Vec<Feature>,
+}
+
+impl Chain {
+    /// Types the layers one after the other, from the input on.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if weights, biases or fields do not fit, or a kernel has an even side; [`Error::GroupMismatch`] for another
+    /// group; [`Error::NotFinite`] for NaN or infinite weights; [`Error::NotCertifiable`] for an unknown layer.
+    pub fn new(input: Feature, layers: Vec<Layer>) -> Result<Self> {
+        let mut features = vec![input];
+        for layer in &layers {
+            let next = layer.output(&features[features.len() - 1])?;
+            features.push(next);
+        }
+        Ok(Self { layers, features })
+    }
+
+    /// The space of inputs.
+    pub fn input(&self) -> &Feature {
+        &self.features[0]
+    }
+
+    /// The space of outputs.
+    pub fn output(&self) -> &Feature {
+        &self.features[self.layers.len()]
+    }
+
+    /// T(x), for x of the input's dimension.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if x has another dimension.
+    pub fn evaluate(&self, x: &[f64]) -> Result<Vec<f64>> {
+        if x.len() != self.input().dim() {
+            return Err(Error::shape("input", format!("{} coordinates", self.input().dim()), x.len()));
+        }
+        Ok(self.forward(x))
+    }
+
+    /// T(x) once the dimension is known to fit.
+    pub(super) fn forward(&self, x: &[f64]) -> Vec<f64> {
+        let steps = self.layers.iter().zip(&self.features);
+        steps.fold(x.to_vec(), |x, (layer, feature)| layer.forward(feature, x))
+    }
+
+    /// The bound of the module's formula on inputs ‖x‖ ≤ `radius`.
+    ///
+    /// Paper: `lem:defect_composition` and `cor:bound_neural_net`, corrected.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if the radius is negative or not finite; [`Error::NotCertifiable`], naming the layer, for an activation
+    /// that is not equivariant on its fields or an unshared batch normalisation; an error of
+    /// [`crate::projection::derive`] for a group without a projector.
+    pub fn certify(&self, radius: f64) -> Result<Certificate> {
+        if !(radius.is_finite() && radius >= 0.0) {
+            return Err(Error::range("input radius", "a finite number, at least 0", radius));
+        }
+        let mut terms = Vec::with_capacity(self.layers.len());
+        let mut inside = radius;
+        for (layer, feature) in self.layers.iter().zip(&self.features) {
+            let (lipschitz, offset, operator, constant) = layer.constants(feature)?;
+            let defect = operator * inside + constant;
+            terms.push(Term { layer: layer.name.clone(), lipschitz, radius: inside, defect, contribution: defect });
+            inside = lipschitz * inside + offset;
+        }
+        let mut downstream = 1.0;
+        for term in terms.iter_mut().rev() {
+            term.contribution *= downstream;
+            downstream *= term.lipschitz;
+        }
+        // Rounding of the norms is covered by a relative 10⁻¹².
+        let bound = terms.iter().map(|term| term.contribution).sum::<f64>() * (1.0 + 1e-12);
+        Ok(Certificate { radius, terms, bound, searched: None })
+    }
+}
+
+fn expect_length(layer: &str, what: &str, values: &[f64], expected: usize) -> Result<()> {
+    if values.len() != expected {
+        return Err(Error::shape(format!("{what} of layer {layer}"), expected, values.len()));
+    }
+    match values.iter().position(|v| !v.is_finite()) {
+        Some(index) => Err(Error::NotFinite { index, value: values[index].to_string() }),
+        None => Ok(()),
+    }
+}
+
+fn norm(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+impl Layer {
+    /// The space it maps to, if it fits its input.
+    fn output(&self, input: &Feature) -> Result<Feature> {
+        match &self.kind {
+            LayerKind::Linear { space, weight, bias } => {
+                let (expected, got) = (input.fields().group(), space.group());
+                if !group::same(expected, got) {
+                    return Err(Error::GroupMismatch { expected: expected.name(), got: got.name() });
+                }
+                if !same_action(input.fields(), space.domain()) {
+                    let what = format!("input fields of layer {}", self.name);
+                    return Err(Error::shape(what, input.fields().label(), space.domain().label()));
+                }
+                expect_length(&self.name, "weight", weight, space.len())?;
+                if let Some(bias) = bias {
+                    expect_length(&self.name, "bias", bias, space.codomain().dim())?;
+                }
+                if let Some(grid) = space.grid() {
+                    let what = format!("kernel of layer {}", self.name);
+                    let Some(map) = input.positions() else {
+                        return Err(Error::shape(what, "no grid, on a vector", format!("{:?}", grid.shape())));
+                    };
+                    if grid.side() % 2 == 0 || grid.dims() != map.dims() {
+                        let expected = format!("an odd side and {} axes", map.dims());
+                        return Err(Error::shape(what, expected, format!("{:?}", grid.shape())));
+                    }
+                }
+                Ok(input.with_fields(space.codomain()))
+            }
+            LayerKind::Activation(_) => Ok(input.clone()),
+            LayerKind::BatchNorm { scale, shift } => {
+                expect_length(&self.name, "scale", scale, input.fields().dim())?;
+                expect_length(&self.name, "shift", shift, input.fields().dim())?;
+                Ok(input.clone())
+            }
+            LayerKind::MeanPool => Ok(Feature::vector(input.fields())),
+            LayerKind::Unknown => Err(Error::NotCertifiable {
+                layer: self.name.clone(),
+                reason: "no bound is known for this kind of layer".into(),
+            }),
+        }
+    }
+
+    /// L, ‖f(0)‖, sup_g ‖Δ_g W‖_op and sup_g ‖Δ_g b‖.
+    fn constants(&self, input: &Feature) -> Result<(f64, f64, f64, f64)> {
+        let everywhere = (input.points() as f64).sqrt();
+        match &self.kind {
+            LayerKind::Linear { space, weight, bias } => {
+                let (offset, moved) = match bias {
+                    Some(bias) => (norm(bias) * everywhere, bias_defect(space.codomain(), bias)? * everywhere),
+                    None => (0.0, 0.0),
+                };
+                Ok((operator_norm(space, weight)?, offset, operator_defect(space, weight)?, moved))
+            }
+            LayerKind::Activation(activation) => {
+                activation.check(&self.name, input.fields())?;
+                let offset = activation.at(0.0).abs() * (input.dim() as f64).sqrt();
+                Ok((activation.lipschitz(), offset, 0.0, 0.0))
+            }
+            LayerKind::BatchNorm { scale, shift } => {
+                if !is_shared(input.fields(), scale, shift) {
+                    let reason = format!(
+                        "its scales and shifts are not shared inside the fields {}, so it is not equivariant",
+                        input.fields().label()
+                    );
+                    return Err(Error::NotCertifiable { layer: self.name.clone(), reason });
+                }
+                let steepest = scale.iter().fold(0.0_f64, |largest, s| largest.max(s.abs()));
+                Ok((steepest, norm(shift) * everywhere, 0.0, 0.0))
+            }
+            LayerKind::MeanPool => Ok((1.0 / everywhere, 0.0, 0.0, 0.0)),
+            LayerKind::Unknown => unreachable!("refused when the chain was made"),
+        }
+    }
+
+    fn forward(&self, input: &Feature, mut x: Vec<f64>) -> Vec<f64> {
+        let points = input.points();
+        match &self.kind {
+            LayerKind::Linear { space, weight, bias } => {
+                let mut out = correlate(space, weight, input.positions(), &x);
+                if let Some(bias) = bias {
+                    out.chunks_exact_mut(points).zip(bias).for_each(|(row, b)| row.iter_mut().for_each(|v| *v += b));
+                }
+                out
+            }
+            LayerKind::Activation(activation) => {
+                x.iter_mut().for_each(|v| *v = activation.at(*v));
+                x
+            }
+            LayerKind::BatchNorm { scale, shift } => {
+                for (row, (scale, shift)) in x.chunks_exact_mut(points).zip(scale.iter().zip(shift)) {
+                    row.iter_mut().for_each(|v| *v = scale * *v + shift);
+                }
+                x
+            }
+            LayerKind::MeanPool => x.chunks_exact(points).map(|row| row.iter().sum::<f64>() / points as f64).collect(),
+            LayerKind::Unknown => unreachable!("refused when the chain was made"),
+        }
+    }
+}
+
+/// y(p) = Σ_d K(d) x(p + d), with zeros outside the map.
+fn correlate(space: &KernelSpace, weight: &[f64], map: Option<&Grid>, x: &[f64]) -> Vec<f64> {
+    let (rows, columns, taps) = (space.codomain().dim(), space.domain().dim(), space.points());
+    let points = map.map_or(1, Grid::points);
+    let mut out = vec![0.0; rows * points];
+    let side = space.grid().map_or(1, Grid::side);
+    for p in 0..points {
+        for tap in 0..taps {
+            let Some(q) = shifted(map, p, tap, side) else { continue };
+            for o in 0..rows {
+                for i in 0..columns {
+                    out[o * points + p] += weight[(o * columns + i) * taps + tap] * x[i * points + q];
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The position p + d for the kernel point `tap`, or `None` outside the map.
+fn shifted(map: Option<&Grid>, p: usize, tap: usize, side: usize) -> Option<usize> {
+    let Some(map) = map else { return Some(p) };
+    let (mut p, mut tap, mut q, mut stride) = (p, tap, 0, 1);
+    for _ in 0..map.dims() {
+        let coordinate = (p % map.side() + tap % side).checked_sub(side / 2)?;
+        if coordinate >= map.side() {
+            return None;
+        }
+        q += coordinate * stride;
+        stride *= map.side();
+        p /= map.side();
+        tap /= side;
+    }
+    Some(q)
+}

@@ -1,0 +1,101 @@
+//! A gradient-free search for the worst case, to know how loose a certificate is.
+
+use super::Chain;
+use crate::defect::distance;
+use crate::error::{Error, Result};
+use crate::group::{Element, elements};
+use crate::random::Random;
+
+/// The worst equivariance error a search met: a lower bound of the true one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Searched {
+    /// ‖π′(g) T(x) − T(π(g) x)‖.
+    pub value: f64,
+    /// g.
+    pub element: Element,
+    /// x, of norm at most the radius.
+    pub input: Vec<f64>,
+}
+
+/// Group elements tried in one search.
+const ELEMENTS: usize = 64;
+
+impl Chain {
+    /// ‖π′(g) T(x) − T(π(g) x)‖.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if x has another dimension than the input.
+    pub fn error_at(&self, g: &Element, x: &[f64]) -> Result<f64> {
+        Ok(distance(&self.output().act(g, &self.evaluate(x)?), &self.evaluate(&self.input().act(g, x))?))
+    }
+
+    /// Climbs by random steps in the ball ‖x‖ ≤ `radius`, over up to 64 group elements, within `evaluations` of the error.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if the radius is negative or not finite, or there is no evaluation; [`Error::TooLarge`] for a group
+    /// without elements at hand.
+    pub fn search(&self, radius: f64, evaluations: usize, seed: u64) -> Result<Searched> {
+        if !(radius.is_finite() && radius >= 0.0) {
+            return Err(Error::range("input radius", "a finite number, at least 0", radius));
+        }
+        let candidates = self.candidates(seed)?;
+        if evaluations < candidates.len() {
+            return Err(Error::range("evaluations", format!("at least {}", candidates.len()), evaluations));
+        }
+        let mut random = Random::new(seed);
+        let n = self.input().dim();
+        let mut point = |scale: f64| -> Vec<f64> { (0..n).map(|_| scale * random.normal()).collect() };
+        // A fifth of the budget picks the element and the start, the rest climbs.
+        let mut best: Option<Searched> = None;
+        let starts = (evaluations / (5 * candidates.len())).max(1);
+        let mut used = 0;
+        for _ in 0..starts {
+            let x = onto_sphere(point(1.0), radius);
+            for g in &candidates {
+                let value = self.error_at(g, &x)?;
+                used += 1;
+                if best.as_ref().is_none_or(|best| value > best.value) {
+                    best = Some(Searched { value, element: g.clone(), input: x.clone() });
+                }
+            }
+        }
+        let mut best = best.expect("at least one start");
+        let mut step = 0.5 * radius / (n as f64).sqrt();
+        while used < evaluations {
+            let moved = best.input.iter().zip(point(step)).map(|(x, d)| x + d).collect();
+            let x = onto_sphere(moved, radius);
+            let value = self.error_at(&best.element, &x)?;
+            used += 1;
+            if value > best.value {
+                best = Searched { value, input: x, ..best };
+                step *= 1.5;
+            } else {
+                step = (step * 0.97).max(1e-6 * radius);
+            }
+        }
+        Ok(best)
+    }
+
+    fn candidates(&self, seed: u64) -> Result<Vec<Element>> {
+        let group = self.input().fields().group();
+        let all = match group.order() {
+            Some(order) if order <= ELEMENTS as u128 => return elements(group.as_ref()),
+            Some(order) => {
+                let mut random = Random::new(seed);
+                let mut draw = || u128::from(random.bits()) << 64 | u128::from(random.bits());
+                return Ok((0..ELEMENTS).map(|_| Element::Finite(draw() % order)).collect());
+            }
+            None => group.quadrature(2)?.nodes,
+        };
+        let stride = all.len().div_ceil(ELEMENTS);
+        Ok(all.into_iter().step_by(stride).collect())
+    }
+}
+
+fn onto_sphere(mut x: Vec<f64>, radius: f64) -> Vec<f64> {
+    let length = x.iter().map(|v| v * v).sum::<f64>().sqrt();
+    if length > 0.0 {
+        x.iter_mut().for_each(|v| *v *= radius / length);
+    }
+    x
+}

@@ -19,6 +19,7 @@ use reynolds::group::{self, ENUMERATION_LIMIT, Element, GroupRef};
 use reynolds::irrep::Irrep;
 use reynolds::random::Random;
 use reynolds::rep::Representation;
+use reynolds::scalar::Scalar;
 
 pub use crate::representation_laws::assert_representation_laws;
 
@@ -33,6 +34,13 @@ const DEGREE: usize = 3;
 
 /// The tolerance on entries of size one.
 pub(crate) const TOLERANCE: f64 = 1e-12;
+
+/// The largest |entry|; infinite if one is NaN, which faer's norms pass over.
+pub(crate) fn size<F: Scalar>(matrix: &Mat<F>) -> f64 {
+    let entries = (0..matrix.ncols()).flat_map(|j| (0..matrix.nrows()).map(move |i| (i, j)));
+    let squares = entries.map(|at| matrix[at].abs_sq());
+    squares.fold(0.0, |largest: f64, square| if square.is_nan() { f64::INFINITY } else { largest.max(square) }).sqrt()
+}
 
 /// All elements of a small group; of any other the identity, the generators and random elements.
 pub fn sample(group: &GroupRef) -> Vec<Element> {
@@ -69,23 +77,24 @@ pub fn same_element(g: &Element, h: &Element) -> bool {
     match (g, h) {
         (Element::Finite(a), Element::Finite(b)) => a == b,
         (Element::Planar(a), Element::Planar(b)) => {
-            a.reflected == b.reflected && (a.matrix() - b.matrix()).norm_max() < TOLERANCE
+            a.reflected == b.reflected && size(&(a.matrix() - b.matrix())) < TOLERANCE
         }
         (Element::Spatial(a), Element::Spatial(b)) => {
-            a.inverted == b.inverted && (a.matrix() - b.matrix()).norm_max() < TOLERANCE
+            a.inverted == b.inverted && size(&(a.matrix() - b.matrix())) < TOLERANCE
         }
         (Element::Pair(a), Element::Pair(b)) => same_element(&a.0, &b.0) && same_element(&a.1, &b.1),
         _ => false,
     }
 }
 
-/// All laws of a group: axioms, numbering, generation, actions on points, quadrature, irreps.
+/// All laws of a group: axioms, numbering, generation, transversals, actions on points, quadrature, irreps.
 ///
 /// # Panics
 /// If a law is broken, with the group and the elements named.
 pub fn assert_group_laws(group: &GroupRef) {
     assert_axioms(group);
     assert_numbering(group);
+    assert_transversals(group);
     assert_actions(group);
     assert_quadrature(group);
     if group.order().is_none_or(|order| order <= ENUMERATION_LIMIT) {
@@ -149,6 +158,37 @@ pub fn assert_numbering(group: &GroupRef) {
     assert!(reached.iter().all(|&hit| hit), "{name}: the generators generate a proper subgroup");
 }
 
+/// Every element is t₁t₂⋯t_k with tᵢ in the i-th transversal in exactly one way, and every Tᵢ⋯T_k is a subgroup.
+///
+/// # Panics
+/// If a law is broken.
+pub fn assert_transversals(group: &GroupRef) {
+    let name = group.name();
+    let Some(order) = group.order() else {
+        assert!(group.transversals().is_err(), "{name}: a continuous group has no finite chain");
+        return;
+    };
+    let transversals = group.transversals().unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(transversals.iter().all(|t| t[0] == group.identity()), "{name}: the identity comes first");
+    let lengths = transversals.iter().map(|t| t.len() as u128);
+    assert_eq!(lengths.product::<u128>(), order, "{name}: lengths of the transversals");
+    if order > 2000 {
+        return;
+    }
+    let mut tail = HashSet::from([0]);
+    for (number, transversal) in transversals.iter().enumerate().rev() {
+        let times =
+            |t: &Element| tail.iter().map(|&g| group.multiply(t, &Element::Finite(g)).index()).collect::<Vec<_>>();
+        let products: Vec<u128> = transversal.iter().flat_map(times).collect();
+        tail = products.iter().copied().collect();
+        assert_eq!(tail.len(), products.len(), "{name}: products from transversal {number} on are distinct");
+        for t in transversals[number..].iter().flatten() {
+            let closed = tail.iter().all(|&g| tail.contains(&group.multiply(&Element::Finite(g), t).index()));
+            assert!(closed, "{name}: transversals from {number} on form a subgroup");
+        }
+    }
+}
+
 /// Point matrices are orthogonal and multiply; point permutations are permutations and compose.
 ///
 /// # Panics
@@ -162,10 +202,10 @@ pub fn assert_actions(group: &GroupRef) {
         let product = group.multiply(g, h);
         if let Some(matrix) = group.point_matrix(g) {
             let unit = Mat::<f64>::identity(matrix.nrows(), matrix.nrows());
-            assert!((&matrix * matrix.transpose() - unit).norm_max() < TOLERANCE, "{name}: {g:?} is orthogonal");
+            assert!(size(&(&matrix * matrix.transpose() - unit)) < TOLERANCE, "{name}: {g:?} is orthogonal");
             let other = group.point_matrix(h).expect("all elements act or none");
             let both = group.point_matrix(&product).expect("all elements act or none");
-            assert!((both - matrix * other).norm_max() < TOLERANCE, "{name}: matrix of {g:?} {h:?}");
+            assert!(size(&(both - matrix * other)) < TOLERANCE, "{name}: matrix of {g:?} {h:?}");
         }
         if let Some(image) = group.point_permutation(g) {
             let distinct: HashSet<&u32> = image.iter().collect();
@@ -173,6 +213,15 @@ pub fn assert_actions(group: &GroupRef) {
                 distinct.len() == image.len() && image.iter().all(|&j| (j as usize) < image.len()),
                 "{name}: {g:?}"
             );
+            if let Some(found) = group.permuting(&image) {
+                assert_eq!(
+                    group.point_permutation(&found).as_ref(),
+                    Some(&image),
+                    "{name}: element that permutes as {g:?}"
+                );
+            } else {
+                assert!(group.order().is_some_and(|order| order > ENUMERATION_LIMIT), "{name}: no element like {g:?}");
+            }
             let other = group.point_permutation(h).expect("all elements act or none");
             let composed: Vec<u32> = other.iter().map(|&j| image[j as usize]).collect();
             assert_eq!(group.point_permutation(&product), Some(composed), "{name}: permutation of {g:?} {h:?}");
@@ -201,7 +250,7 @@ pub fn assert_quadrature(group: &GroupRef) {
             if number == 0 {
                 mean -= Mat::<f64>::identity(1, 1);
             }
-            assert!(mean.norm_max() < TOLERANCE, "{name}: degree {degree}, mean of {}", irrep.label());
+            assert!(size(&mean) < TOLERANCE, "{name}: degree {degree}, mean of {}", irrep.label());
         }
         if group.order().is_some() {
             break; // exact for every function, whatever the degree
@@ -252,7 +301,7 @@ fn assert_schur(group: &GroupRef, irreps: &[Irrep]) {
                 }
             }
             let scale = x.norm_l2().max(1.0);
-            assert!(mean.norm_max() < TOLERANCE * scale, "{name}: Schur for {} and {}", pi.label(), sigma.label());
+            assert!(size(&mean) < TOLERANCE * scale, "{name}: Schur for {} and {}", pi.label(), sigma.label());
         }
     }
 }

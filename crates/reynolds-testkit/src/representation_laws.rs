@@ -15,13 +15,7 @@ use reynolds::random::Random;
 use reynolds::rep::{Rep, SignedPermutation};
 use reynolds::scalar::Scalar;
 
-use crate::laws::{TOLERANCE, sample};
-
-/// The largest |entry|.
-fn size<F: Scalar>(matrix: &Mat<F>) -> f64 {
-    let entries = (0..matrix.ncols()).flat_map(|j| (0..matrix.nrows()).map(move |i| (i, j)));
-    entries.map(|at| matrix[at].abs_sq()).fold(0.0, f64::max).sqrt()
-}
+use crate::laws::{TOLERANCE, sample, size};
 
 /// All laws of a representation, on all elements of a small group and a fixed sample of any other.
 ///

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use reynolds::Error;
 use reynolds::group::{self, Element, Group, GroupRef, MatrixGroup, PermutationGroup, Symmetric, elements};
 use reynolds_testkit::laws::{
-    assert_actions, assert_axioms, assert_group_laws, assert_name_round_trip, assert_numbering,
+    assert_actions, assert_axioms, assert_group_laws, assert_name_round_trip, assert_numbering, assert_transversals,
 };
 
 fn assert_named(names: &[&str]) {
@@ -64,6 +64,7 @@ fn groups_too_large_to_list_obey_the_laws() {
         let group = group::parse(name).unwrap();
         assert_axioms(&group);
         assert_numbering(&group);
+        assert_transversals(&group);
         assert_actions(&group);
         assert_name_round_trip(&group);
         assert!(matches!(elements(&*group), Err(Error::TooLarge { .. })));
@@ -127,6 +128,7 @@ proptest! {
         let shared: GroupRef = Arc::new(group);
         assert_axioms(&shared);
         assert_numbering(&shared);
+        assert_transversals(&shared);
         assert_actions(&shared);
         assert_name_round_trip(&shared);
     }

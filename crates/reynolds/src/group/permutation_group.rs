@@ -144,6 +144,7 @@ impl Group for PermutationGroup {
     fn permuting(&self, image: &[u32]) -> Option<Element> {
         self.element(image)
     }
+
     fn irreps(self: Arc<Self>, _max_degree: usize) -> Result<Vec<Irrep>> {
         let group: GroupRef = self;
         super::numeric_irreps(&group)

@@ -136,8 +136,6 @@ impl Group for Symmetric {
         Some(self.word(g))
     }
 
-    /// One for each partition of n, in reverse lexicographic order: the trivial `[n]` first, the sign `[1,…,1]` last. All are of real
-    /// type, in Young's orthogonal form. They are served while n! ≤ [`ENUMERATION_LIMIT`], that is n ≤ 8.
     /// T_i for the stabiliser of the last points: the identity and the transpositions (j k), j < k, for k = n − 1, …, 1.
     fn transversals(&self) -> Result<Vec<Vec<Element>>> {
         let transposition = |j: usize, k: usize| {
@@ -152,6 +150,9 @@ impl Group for Symmetric {
     fn permuting(&self, image: &[u32]) -> Option<Element> {
         self.element(image).ok()
     }
+
+    /// One for each partition of n, in reverse lexicographic order: the trivial `[n]` first, the sign `[1,…,1]` last. All are of real
+    /// type, in Young's orthogonal form. They are served while n! ≤ [`ENUMERATION_LIMIT`], that is n ≤ 8.
     fn irreps(self: Arc<Self>, _max_degree: usize) -> Result<Vec<Irrep>> {
         let order = (1..=self.n as u128).product::<u128>();
         if order > ENUMERATION_LIMIT {

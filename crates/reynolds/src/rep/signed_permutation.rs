@@ -4,7 +4,7 @@ use faer::Mat;
 
 use crate::scalar::Scalar;
 
-/// The map e_j ↦ ±e_{image[j]}.
+/// The map e_j ↦ ±e_i with i = `image[j]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedPermutation {
     /// Where each basis vector goes.

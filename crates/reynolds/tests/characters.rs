@@ -13,14 +13,15 @@ use reynolds_testkit::golden::Golden;
 const TOLERANCE: f64 = 1e-12;
 
 fn table(name: &str) -> CharacterTable {
-    CharacterTable::new(&group::parse(name).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"))
+    let group = group::parse(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    CharacterTable::new(&group).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn quaternion_group() -> GroupRef {
     let i = [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]];
     let j = [[0, 0, -1, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, -1, 0, 0]];
     let generators = [i, j].map(|rows: [[i32; 4]; 4]| Mat::from_fn(4, 4, |a, b| f64::from(rows[a][b])));
-    Arc::new(MatrixGroup::new(&generators).unwrap())
+    Arc::new(MatrixGroup::new(&generators).expect("the quaternion units close"))
 }
 
 fn tables() -> Vec<CharacterTable> {
@@ -59,7 +60,7 @@ fn tables() -> Vec<CharacterTable> {
         "<(0 1 2 3 4 5 6), (0 1)(2 5)>",
     ];
     let mut tables: Vec<CharacterTable> = names.into_iter().map(table).collect();
-    tables.push(CharacterTable::new(&quaternion_group()).unwrap());
+    tables.push(CharacterTable::new(&quaternion_group()).expect("a group of order 8"));
     tables
 }
 

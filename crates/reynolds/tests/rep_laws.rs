@@ -40,7 +40,7 @@ fn parse(name: &str) -> GroupRef {
 }
 
 fn real_irreps(group: &GroupRef, degree: usize) -> Vec<Rep> {
-    group.clone().irreps(degree).unwrap().into_iter().map(Into::into).collect()
+    group.clone().irreps(degree).expect("a group within reach").into_iter().map(Into::into).collect()
 }
 
 #[test]

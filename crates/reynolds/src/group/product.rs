@@ -113,6 +113,13 @@ impl Group for Product {
         let columns = b.len() as u32;
         Some(a.iter().flat_map(|&i| b.iter().map(move |&j| i * columns + j)).collect())
     }
+    /// Those of G, then those of H: the tails are subgroups K × H with K ≤ G, then subgroups of H.
+    fn transversals(&self) -> Result<Vec<Vec<Element>>> {
+        let (first, second) = (self.first.transversals()?, self.second.transversals()?);
+        let left = |t: Vec<Element>| t.into_iter().map(|g| self.join(g, self.second.identity())).collect();
+        let right = |t: Vec<Element>| t.into_iter().map(|h| self.join(self.first.identity(), h)).collect();
+        Ok(first.into_iter().map(left).chain(second.into_iter().map(right)).collect())
+    }
     /// V ⊗ W for irreps V of G and W of H, split further where End(V) ⊗ End(W) is no division algebra.
     fn irreps(self: Arc<Self>, max_degree: usize) -> Result<Vec<Irrep>> {
         let (to_first, to_second) = self.projections();

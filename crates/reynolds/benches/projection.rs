@@ -1,0 +1,185 @@
+//! The project's own measurements of projectors, as ratios within one run.
+//!
+//! `cargo bench -p reynolds` prints every row; where `peers/.venv` exists the peers' rows are run in the same breath.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and stops at the first surprise")]
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use reynolds::projection::{Basis, KernelSpace, Lowered, Orbits, Projector, derive};
+use reynolds::random::Random;
+use reynolds::rep::{self, Grid};
+use reynolds::steerable::RingsConfig;
+use reynolds::{group, irreps::Irreps};
+
+fn main() {
+    println!("Medians of interleaved runs, one thread unless said otherwise; ratios are what counts on a noisy machine.\n");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| {
+        c4_stack();
+        symmetric_group();
+        kernel_bases();
+        dense_c4();
+    });
+}
+
+/// Seconds of one call.
+fn seconds(work: &mut dyn FnMut()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
+}
+
+/// Medians of each work, run in turns after one unmeasured round.
+fn medians(rounds: usize, works: &mut [&mut dyn FnMut()]) -> Vec<f64> {
+    let mut times = vec![Vec::with_capacity(rounds); works.len()];
+    for round in 0..=rounds {
+        for (work, times) in works.iter_mut().zip(&mut times) {
+            let time = seconds(*work);
+            if round > 0 {
+                times.push(time);
+            }
+        }
+    }
+    times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+    times.iter().map(|times| times[times.len() / 2]).collect()
+}
+
+fn random(n: usize) -> Vec<f32> {
+    let mut random = Random::new(1);
+    (0..n).map(|_| random.normal() as f32).collect()
+}
+
+fn verdict(ratio: f64, limit: f64) -> &'static str {
+    if ratio <= limit { "ok" } else { "SHORT" }
+}
+
+/// C4 on a stack of 36×36×5×5 kernels, 4 million weights: against copying the same bytes.
+fn c4_stack() {
+    let c4 = group::parse("C4").unwrap();
+    let fields = rep::parse_fields(&c4, "9 regular").unwrap();
+    let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&c4, 5, 2).unwrap()).unwrap();
+    let projector = derive(&space).unwrap();
+    let layers = 4_000_000 / space.len() + 1;
+    let weights = random(layers * space.len());
+    let (mut copy, mut out) = (vec![0.0_f32; weights.len()], vec![0.0_f32; weights.len()]);
+    let times = medians(
+        31,
+        &mut [
+            &mut || black_box(&mut copy).copy_from_slice(black_box(&weights)),
+            &mut || drop(black_box(projector.project_stack_into(black_box(&weights), black_box(&mut out)))),
+        ],
+    );
+    let (bytes, ratio) = (8.0 * weights.len() as f64, times[1] / times[0]);
+    println!("C4, {layers} kernels 36x36x5x5 f32, {} weights, {}", weights.len(), projector.form());
+    println!("  memcpy                     {:8.3} ms   {:5.1} GB/s", times[0] * 1e3, bytes / times[0] / 1e9);
+    println!("  P(W) and both energies     {:8.3} ms   {:5.2} x memcpy (at most 3: {})", times[1] * 1e3, ratio, verdict(ratio, 3.0));
+    println!("  {:.2} ns a weight; floor: read and write 8 bytes a weight. Bound by the gathered loads and stores of an orbit,", times[1] / weights.len() as f64 * 1e9);
+    println!("  about ten instructions a weight, not by memory.\n");
+}
+
+/// Cost independent of |G|: S₃₂ on order-2 → order-2 tensors, against one transposition on the same weights.
+fn symmetric_group() {
+    let plan = |text: &str| {
+        let group = group::parse(text).unwrap();
+        let points = rep::permutation(&group).unwrap();
+        let pairs = rep::tensor(&points, &points).unwrap();
+        Orbits::derive(&KernelSpace::dense(&pairs, &pairs).unwrap()).unwrap().unwrap()
+    };
+    let start = Instant::now();
+    let full = plan("S32");
+    let planned = start.elapsed().as_secs_f64();
+    let swap = plan("<(0 1)>[32]");
+    let weights = random(1 << 20);
+    let (mut a, mut b) = (vec![0.0_f32; 1 << 20], vec![0.0_f32; 1 << 20]);
+    let times = medians(
+        31,
+        &mut [
+            &mut || drop(black_box(swap.project_into(black_box(&weights), black_box(&mut a)))),
+            &mut || drop(black_box(full.project_into(black_box(&weights), black_box(&mut b)))),
+        ],
+    );
+    let ratio = times[1] / times[0];
+    println!("S32 on order-2 -> order-2 tensors, 1048576 weights, {} orbits", Projector::<f32>::rank(&full));
+    println!("  plan from two generators   {:8.3} s    (at most 0.5: {})", planned, verdict(planned, 0.5));
+    println!("  P, one transposition       {:8.3} ms", times[0] * 1e3);
+    println!("  P, all 32! permutations    {:8.3} ms   {:5.2} x the transposition (at most 2: {})\n", times[1] * 1e3, ratio, verdict(ratio, 2.0));
+}
+
+/// Projectors of steerable kernels, from nothing to ready; escnn beside them if it is installed.
+fn kernel_bases() {
+    println!("Kernel projectors k = 5, from group name to ready");
+    let ready = |what: &str, build: &mut dyn FnMut() -> usize| {
+        let mut rank = 0;
+        let times = medians(5, &mut [&mut || rank = black_box(build())]);
+        println!("  {what:<46} {:8.3} ms   rank {rank:<6} (at most 100 ms: {})", times[0] * 1e3, verdict(times[0], 0.1));
+        times[0]
+    };
+    let so3 = ready("SO(3), l <= 2, band-limited basis", &mut || {
+        let so3 = group::parse("SO3").unwrap();
+        let fields = "1x(0..2)".parse::<Irreps>().unwrap().real_rep(&so3).unwrap();
+        Projector::<f32>::rank(&Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap())
+    });
+    let exact = ready("octahedral, 2 -> 2 regular fields, exact orbits", &mut || {
+        let o = group::parse("O").unwrap();
+        let fields = rep::parse_fields(&o, "2 regular").unwrap();
+        let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&o, 5, 3).unwrap()).unwrap();
+        let projector = derive(&space).unwrap();
+        assert!(matches!(projector, Lowered::Orbits(_)));
+        Projector::<f32>::rank(&projector)
+    });
+    let band = ready("octahedral, 2 -> 2 regular fields, band-limited", &mut || {
+        let o = group::parse("O").unwrap();
+        let fields = rep::parse_fields(&o, "2 regular").unwrap();
+        Projector::<f32>::rank(&Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap())
+    });
+    for (row, peer) in peer("escnn_bases.py") {
+        let ours = if row.contains("SO(3)") { so3 } else { band.max(exact) };
+        println!("  {row:<65} {peer:8.2} s   we: {:.0} x faster", peer / ours);
+    }
+    println!();
+}
+
+/// A 256×256 map between C4 regular fields; symm-learning beside it if it is installed.
+fn dense_c4() {
+    let c4 = group::parse("C4").unwrap();
+    let fields = rep::parse_fields(&c4, "64 regular").unwrap();
+    let projector = derive(&KernelSpace::dense(&fields, &fields).unwrap()).unwrap();
+    let weights = random(256 * 256);
+    let mut out = vec![0.0_f32; weights.len()];
+    let times = medians(201, &mut [&mut || drop(black_box(projector.project_into(black_box(&weights), black_box(&mut out))))]);
+    println!("C4, 256x256 dense map between 64 regular fields, f32");
+    println!("  P(W) and both energies     {:8.3} ms", times[0] * 1e3);
+    for (row, peer) in peer("symm_learning_projection.py") {
+        println!("  {row:<65} {:8.3} ms   we: {:.0} x faster", peer * 1e3, peer / times[0]);
+    }
+}
+
+/// Rows of a peer's script, or a word on why there are none.
+fn peer(script: &str) -> Vec<(String, f64)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let python: PathBuf = root.join("peers/.venv/bin/python");
+    if !python.exists() {
+        println!("  (peers/.venv is not there: run peers/setup.sh for the side-by-side)");
+        return vec![];
+    }
+    let done = Command::new(python).arg(root.join("peers").join(script)).arg("--json").output().unwrap();
+    if !done.status.success() {
+        println!("  ({script} failed: {})", String::from_utf8_lossy(&done.stderr).lines().last().unwrap_or("no message"));
+        return vec![];
+    }
+    let field = |line: &str, key: &str| {
+        let rest = line.split(&format!("\"{key}\": ")).nth(1)?;
+        Some(rest.trim_start_matches('"').split(['"', ',', '}']).next()?.to_string())
+    };
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    text.lines()
+        .filter_map(|line| {
+            let row = line.split("\"row\": \"").nth(1)?.split('"').next()?.to_string();
+            Some((row, field(line, "seconds")?.parse().ok()?))
+        })
+        .collect()
+}

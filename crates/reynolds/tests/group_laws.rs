@@ -47,8 +47,15 @@ fn products_obey_the_laws() {
 }
 
 #[test]
+fn products_whose_tensor_products_of_irreps_split_obey_the_laws() {
+    // ℂ ⊗ ℂ, ℍ ⊗ ℂ and ℍ ⊗ ℍ are no division algebras.
+    let quaternion = "<(0 1 2 3)(4 5 6 7), (0 4 2 6)(1 7 3 5)>";
+    assert_named(&["C5 x C3", "C3 x T", &format!("{quaternion} x C3"), &format!("{quaternion} x {quaternion}")]);
+}
+
+#[test]
 fn products_with_a_continuous_factor_obey_the_laws() {
-    assert_named(&["SO2 x C2", "C3 x SO2"]);
+    assert_named(&["SO2 x C2", "C3 x SO2", "O2 x S3", "SO2 x SO2", "SO3 x C3"]);
 }
 
 #[test]
@@ -115,7 +122,7 @@ fn generator_lists() -> impl Strategy<Value = Vec<Vec<u32>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn stabiliser_chain_finds_the_closure_of_its_generators(generators in generator_lists()) {
@@ -131,6 +138,15 @@ proptest! {
         assert_transversals(&shared);
         assert_actions(&shared);
         assert_name_round_trip(&shared);
+    }
+
+    #[test]
+    fn any_text_is_a_group_that_round_trips_or_an_error(text in "[CDSZTOI]?[<(0-9 ,)>x\\[\\]hd×]{0,12}|\\PC{0,12}") {
+        if let Ok(group) = group::parse(&text) {
+            let name = group.name();
+            let again = group::parse(&name).map(|group| group.name());
+            prop_assert_eq!(again, Ok(name));
+        }
     }
 
     #[test]

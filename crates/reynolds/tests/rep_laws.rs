@@ -63,6 +63,7 @@ fn permutation_and_point_representations() {
         assert_representation_laws(&rep::permutation(&parse(name)).unwrap());
     }
     assert!(rep::permutation(&parse("C4")).is_err());
+    assert!(rep::permutation(&parse("Z1000000 x Z1000000")).is_err());
     for name in ["C1", "C5", "D1", "D4", "T", "Td", "Th", "O", "Oh", "I", "Ih", "SO2", "O2", "SO3", "O3"] {
         assert_representation_laws(&rep::point(&parse(name)).unwrap());
     }

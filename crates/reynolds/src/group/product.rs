@@ -11,6 +11,9 @@ use crate::irrep::{Irrep, commutant_basis};
 use crate::random::Random;
 use crate::rep::{self, Rep, Representation};
 
+/// The largest number of pairs of points that a product permutes.
+const MAX_POINTS: usize = 1 << 26;
+
 /// G × H. If both are finite, the element (g, h) has the number g·|H| + h.
 #[derive(Debug, Clone)]
 pub struct Product {
@@ -106,10 +109,11 @@ impl Group for Product {
         let weights = pairs().map(|((_, v), (_, w))| v * w).collect();
         Ok(Quadrature { nodes, weights })
     }
-    /// The product of permutation actions, on pairs in row-major order.
+    /// The product of permutation actions, on pairs in row-major order; `None` over 2²⁶ pairs.
     fn point_permutation(&self, g: &Element) -> Option<Vec<u32>> {
         let (a, b) = self.split(g);
         let (a, b) = (self.first.point_permutation(&a)?, self.second.point_permutation(&b)?);
+        a.len().checked_mul(b.len()).filter(|&points| points <= MAX_POINTS)?;
         let columns = b.len() as u32;
         Some(a.iter().flat_map(|&i| b.iter().map(move |&j| i * columns + j)).collect())
     }

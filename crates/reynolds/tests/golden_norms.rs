@@ -1,0 +1,67 @@
+//! Norms of P(W) and W − P(W) and their gradients, against PyTorch's autograd through P and SciPy's singular values.
+
+#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
+
+use reynolds::group;
+use reynolds::norm::{Norm, Part};
+use reynolds::projection::{KernelSpace, Projector, derive};
+use reynolds::rep::{self, Grid};
+use reynolds_testkit::golden::Golden;
+
+const ROWS: usize = 8;
+
+fn projector() -> impl Projector<f64> {
+    let c4 = group::parse("C4").unwrap();
+    let [one, two] = ["regular", "2 regular"].map(|text| rep::parse_fields(&c4, text).unwrap());
+    derive(&KernelSpace::kernel(&one, &two, &Grid::new(&c4, 3, 2).unwrap()).unwrap()).unwrap()
+}
+
+fn file_name(norm: Norm) -> String {
+    match norm {
+        Norm::Frobenius => "fro".into(),
+        Norm::Spectral => "spectral".into(),
+        Norm::Max => "max".into(),
+        Norm::Entrywise { p, q } => format!("p{}q{}", p.get(), q.get()),
+    }
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn projection_is_that_of_pytorch() {
+    let golden = Golden::open("norm_gradients");
+    let projected = projector().project(&golden.tensor("weight").1).unwrap();
+    assert!(distance(&projected, &golden.tensor("projected").1) < 1e-14);
+}
+
+#[test]
+fn norms_and_gradients_are_those_of_autograd() {
+    let golden = Golden::open("norm_gradients");
+    let projector = projector();
+    let (_, weight) = golden.tensor("weight");
+    for norm in Norm::all() {
+        let name = file_name(norm);
+        let (_, values) = golden.tensor(&format!("value.{name}"));
+        let parts = [(Part::Whole, "whole"), (Part::Equivariant, "project"), (Part::Perp, "perp")];
+        for ((part, suffix), expected) in parts.into_iter().zip(values) {
+            let (value, gradient) = part.norm_and_gradient(norm, &projector, &weight, ROWS).unwrap();
+            assert!((value / expected - 1.0).abs() < 1e-12, "{name} of {suffix}: {value}, expected {expected}");
+            let error = distance(&gradient, &golden.tensor(&format!("gradient.{name}.{suffix}")).1);
+            assert!(error < 1e-11, "gradient of {name} of {suffix}: off by {error:e}");
+        }
+    }
+}
+
+#[test]
+fn a_double_singular_value_needs_the_second_projection() {
+    // The largest singular value of P(W) is double here (SciPy), so one singular pair alone is no derivative.
+    let golden = Golden::open("norm_gradients");
+    let (_, singular) = golden.tensor("singular_values.project");
+    assert!((singular[0] - singular[1]).abs() < 1e-12 && singular[1] - singular[2] > 1e-3);
+    let (_, weight) = golden.tensor("weight");
+    let value = Part::Equivariant.norm(Norm::Spectral, &projector(), &weight, ROWS).unwrap();
+    assert!((value - singular[0]).abs() < 1e-12);
+}

@@ -16,7 +16,11 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
-use crate::group::Element;
+use std::f64::consts::TAU;
+
+use crate::error::{Error, Result};
+use crate::group::{Element, Group, Planar, Spatial};
+use crate::random::Random;
 
 /// Nodes and weights that integrate over a compact group. The weights sum to one.
 #[derive(Debug, Clone)]
@@ -52,5 +56,67 @@ impl Quadrature {
     /// Whether there is no node; never so for a rule of a group.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+}
+
+/// `count` independent elements drawn from the Haar measure of a finite group, SO(2), O(2), SO(3) or O(3).
+///
+/// ```
+/// use reynolds::random::Random;
+/// use reynolds::{group, haar};
+/// let turns = haar::sample(group::parse("SO2")?.as_ref(), 64, &mut Random::new(1))?;
+/// assert_eq!(turns.len(), 64);
+/// # Ok::<(), reynolds::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NoAction`] for any other continuous group.
+pub fn sample(group: &dyn Group, count: usize, random: &mut Random) -> Result<Vec<Element>> {
+    if let Some(order) = group.order() {
+        let mut draw = || u128::from(random.bits()) << 64 | u128::from(random.bits());
+        return Ok((0..count).map(|_| Element::Finite(draw() % order)).collect());
+    }
+    let name = group.name();
+    let coin = |both: bool, random: &mut Random| both && random.below(2) == 1;
+    let draw = |random: &mut Random| match name.as_str() {
+        "SO2" | "O2" => Some(Element::Planar(Planar::new(TAU * random.uniform(), coin(name == "O2", random)))),
+        "SO3" | "O3" => {
+            // cos β is uniform under the Haar measure sin β dα dβ dγ.
+            let beta = (1.0 - 2.0 * random.uniform()).acos();
+            let rotation = Spatial::from_euler(TAU * random.uniform(), beta, TAU * random.uniform());
+            Some(Element::Spatial(Spatial { inverted: coin(name == "O3", random), ..rotation }))
+        }
+        _ => None,
+    };
+    (0..count).map(|_| draw(random)).collect::<Option<Vec<_>>>().ok_or_else(|| Error::NoAction {
+        group: group.name(),
+        target: "a random draw".into(),
+        reason: "only finite groups, SO2, O2, SO3 and O3 are sampled".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::parse;
+
+    #[test]
+    fn drawn_elements_have_haar_moments() {
+        // Means over 20,000 draws of matrix entries (0) and their squares (1/d), within five standard errors.
+        for (name, d) in [("C8", 2.0), ("SO2", 2.0), ("O2", 2.0), ("SO3", 3.0), ("O3", 3.0)] {
+            let group = parse(name).unwrap();
+            let drawn = sample(group.as_ref(), 20_000, &mut Random::new(3)).unwrap();
+            let (mut first, mut second, mut determinant) = (0.0, 0.0, 0.0);
+            for g in &drawn {
+                let matrix = group.point_matrix(g).unwrap();
+                first += matrix[(0, 0)] / 20_000.0;
+                second += matrix[(1, 0)].powi(2) / 20_000.0;
+                determinant += matrix.determinant() / 20_000.0;
+            }
+            assert!(first.abs() < 0.025 && (second - 1.0 / d).abs() < 0.015, "{name}: {first} {second}");
+            let expected = if name.starts_with('O') { 0.0 } else { 1.0 };
+            assert!((determinant - expected).abs() < 0.036, "{name}: {determinant}");
+        }
+        assert!(sample(parse("SO2 x C4").unwrap().as_ref(), 1, &mut Random::new(0)).is_err());
     }
 }

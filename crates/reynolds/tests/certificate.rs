@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use reynolds::Error;
-use reynolds::certificate::{Activation, Certificate, Chain, Feature, Layer, LayerKind};
+use reynolds::certificate::{Activation, Certificate, Feature, Layer, LayerKind, Network};
 use reynolds::defect;
 use reynolds::group::{self, Element};
 use reynolds::norm::Norm;
@@ -28,13 +28,13 @@ fn linear(name: &str, space: &KernelSpace, perp: f64, random: &mut Random) -> La
 }
 
 /// Three dense layers on permutation fields.
-fn dense_chain(group: &str, activation: Activation, perp: f64, seed: u64) -> Chain {
+fn dense_network(group: &str, activation: Activation, perp: f64, seed: u64) -> Network {
     let group = group::parse(group).unwrap();
     let field = if group.name().starts_with('S') { rep::permutation(&group) } else { rep::regular(&group) }.unwrap();
     let wide = rep::sum(&group, &[(2, field.clone())]).unwrap();
     let mut random = Random::new(seed);
     let hop = |from: &Rep, to: &Rep| KernelSpace::dense(from, to).unwrap();
-    Chain::new(
+    Network::new(
         Feature::vector(&field),
         vec![
             linear("first", &hop(&field, &wide), perp, &mut random),
@@ -48,7 +48,7 @@ fn dense_chain(group: &str, activation: Activation, perp: f64, seed: u64) -> Cha
 }
 
 /// Two convolutions on a 5×5 map, a shared normalisation, pooling and a head.
-fn convolution_chain(perp: f64, seed: u64) -> Chain {
+fn convolution_network(perp: f64, seed: u64) -> Network {
     let c4 = group::parse("C4").unwrap();
     let (scalar, field) = (rep::trivial(&c4), rep::regular(&c4).unwrap());
     let (kernel, map) = (Grid::new(&c4, 3, 2).unwrap(), Grid::new(&c4, 5, 2).unwrap());
@@ -56,7 +56,7 @@ fn convolution_chain(perp: f64, seed: u64) -> Chain {
     let first = KernelSpace::kernel(&scalar, &field, &kernel).unwrap();
     let second = KernelSpace::kernel(&field, &field, &kernel).unwrap();
     let head = KernelSpace::dense(&field, &scalar).unwrap();
-    Chain::new(
+    Network::new(
         Feature::map(&scalar, &map).unwrap(),
         vec![
             linear("conv1", &first, perp, &mut random),
@@ -84,9 +84,9 @@ proptest! {
             ("D4", Activation::Tanh),
             ("C3", Activation::Gelu),
         ][which];
-        let chain = dense_chain(group, activation, perp, seed);
-        let certificate = chain.certify(radius).unwrap();
-        let found = chain.search(radius, 3000, seed).unwrap();
+        let network = dense_network(group, activation, perp, seed);
+        let certificate = network.certify(radius).unwrap();
+        let found = network.search(radius, 3000, seed).unwrap();
         prop_assert!(found.value <= certificate.bound, "{}", certificate.with_search(found));
     }
 
@@ -94,9 +94,9 @@ proptest! {
     fn searched_worst_case_of_convolutions_never_exceeds_the_bound(
         seed in any::<u64>(), perp in 0.0..1.0_f64, radius in 0.1..10.0_f64,
     ) {
-        let chain = convolution_chain(perp, seed);
-        let certificate = chain.certify(radius).unwrap();
-        let found = chain.search(radius, 500, seed).unwrap();
+        let network = convolution_network(perp, seed);
+        let certificate = network.certify(radius).unwrap();
+        let found = network.search(radius, 500, seed).unwrap();
         prop_assert!(found.value <= certificate.bound, "{}", certificate.with_search(found));
     }
 
@@ -106,9 +106,9 @@ proptest! {
         let c3 = group::parse("C3").unwrap();
         let field = rep::regular(&c3).unwrap();
         let space = KernelSpace::dense(&field, &field).unwrap();
-        let chain = Chain::new(Feature::vector(&field), vec![Layer::linear("only", &space, weight(&space, 1.0, &mut Random::new(seed)), None)]).unwrap();
-        let certificate = chain.certify(2.0).unwrap();
-        let found = chain.search(2.0, 4000, seed).unwrap();
+        let network = Network::new(Feature::vector(&field), vec![Layer::linear("only", &space, weight(&space, 1.0, &mut Random::new(seed)), None)]).unwrap();
+        let certificate = network.certify(2.0).unwrap();
+        let found = network.search(2.0, 4000, seed).unwrap();
         let looseness = certificate.with_search(found).looseness().unwrap();
         prop_assert!((1.0..1.05).contains(&looseness), "{looseness}");
     }
@@ -116,10 +116,10 @@ proptest! {
 
 #[test]
 fn equivariant_networks_are_certified_to_rounding() {
-    for chain in [dense_chain("C4", Activation::Relu, 0.0, 5), convolution_chain(0.0, 5)] {
-        let certificate = chain.certify(1.0).unwrap();
+    for network in [dense_network("C4", Activation::Relu, 0.0, 5), convolution_network(0.0, 5)] {
+        let certificate = network.certify(1.0).unwrap();
         assert!(certificate.bound < 1e-10, "{certificate}");
-        assert!(chain.search(1.0, 500, 5).unwrap().value < 1e-12);
+        assert!(network.search(1.0, 500, 5).unwrap().value < 1e-12);
     }
 }
 
@@ -129,13 +129,13 @@ fn continuous_groups_are_certified_through_twice_the_distance() {
     let plane = rep::point(&so2).unwrap();
     let space = KernelSpace::dense(&plane, &plane).unwrap();
     // diag(1, 0) = ½ + ½ diag(1, −1): ΔW turns the second by 2θ, ‖ΔW‖_op = 2·½.
-    let chain =
-        Chain::new(Feature::vector(&plane), vec![Layer::linear("only", &space, vec![1.0, 0.0, 0.0, 0.0], None)])
+    let network =
+        Network::new(Feature::vector(&plane), vec![Layer::linear("only", &space, vec![1.0, 0.0, 0.0, 0.0], None)])
             .unwrap();
-    let certificate = chain.certify(1.0).unwrap();
+    let certificate = network.certify(1.0).unwrap();
     assert!((certificate.bound - 1.0).abs() < 1e-9, "{certificate}");
     let quarter = Element::Planar(reynolds::group::Planar::new(std::f64::consts::FRAC_PI_2, false));
-    assert!((chain.error_at(&quarter, &[1.0, 0.0]).unwrap() - 1.0).abs() < 1e-12);
+    assert!((network.error_at(&quarter, &[1.0, 0.0]).unwrap() - 1.0).abs() < 1e-12);
 }
 
 /// The ramp K(x, y) = x on 5×5 under the half turn: the operator Δ_180 is 3.6 times larger than twice the Frobenius distance.
@@ -153,7 +153,7 @@ fn frobenius_norm_of_a_kernel_does_not_bound_its_convolution() {
     let side = 16;
     let map = Feature::map(&scalar, &Grid::new(&c2, side, 2).unwrap()).unwrap();
     let delta = defect::at(&space, &Element::Finite(1), &ramp).unwrap();
-    let operator = Chain::new(map.clone(), vec![Layer::linear("delta", &space, delta, None)]).unwrap();
+    let operator = Network::new(map.clone(), vec![Layer::linear("delta", &space, delta, None)]).unwrap();
     let n = side * side;
     let mut matrix = Vec::with_capacity(n * n);
     for at in 0..n {
@@ -164,7 +164,7 @@ fn frobenius_norm_of_a_kernel_does_not_bound_its_convolution() {
     let norm = Norm::Spectral.value(&matrix, n).unwrap();
     println!("operator norm {norm:.1}, twice the kernel's Frobenius distance {twice_distance:.1}");
     assert!(norm > 3.5 * twice_distance);
-    let certified = Chain::new(map, vec![Layer::linear("ramp", &space, ramp, None)]).unwrap().certify(1.0).unwrap();
+    let certified = Network::new(map, vec![Layer::linear("ramp", &space, ramp, None)]).unwrap().certify(1.0).unwrap();
     assert!(norm <= certified.bound && certified.bound < 1.25 * norm, "{norm} {certified}");
 }
 
@@ -178,9 +178,9 @@ fn printed_composition_lemma_is_no_bound() {
     let w = weight(&second, 1.0, &mut Random::new(8));
     let (f1, f2) =
         (Layer::linear("f1", &zero, vec![0.0; 4], Some(vec![1.0; 4])), Layer::linear("f2", &second, w.clone(), None));
-    let chain = Chain::new(Feature::vector(&scalar), vec![f1, f2]).unwrap();
-    let certificate = chain.certify(1.0).unwrap();
-    let found = chain.search(1.0, 100, 0).unwrap();
+    let network = Network::new(Feature::vector(&scalar), vec![f1, f2]).unwrap();
+    let certificate = network.certify(1.0).unwrap();
+    let found = network.search(1.0, 100, 0).unwrap();
     // E(f₁) = 0 and Lip(f₁) = 0: the printed sum L₁E(f₂) + L₂E(f₁) is 0.
     assert_eq!((certificate.terms[0].lipschitz, certificate.terms[0].defect), (0.0, 0.0));
     assert!(found.value > 0.1);
@@ -206,8 +206,8 @@ fn printed_network_constant_is_no_bound() {
             Layer::activation("sigma", activation),
             Layer::linear("W2", &space, second.to_vec(), None),
         ];
-        let chain = Chain::new(Feature::vector(&field), layers).unwrap();
-        (chain.certify(radius).unwrap(), chain.search(radius, 2000, 1).unwrap().value)
+        let network = Network::new(Feature::vector(&field), layers).unwrap();
+        (network.certify(radius).unwrap(), network.search(radius, 2000, 1).unwrap().value)
     };
     let mut random = Random::new(4);
     let (first, second) = (weight(&space, 0.5, &mut random), weight(&space, 0.5, &mut random));
@@ -229,7 +229,8 @@ fn what_has_no_bound_is_refused_by_name() {
     let c4 = group::parse("C4").unwrap();
     let (field, plane) = (rep::regular(&c4).unwrap(), rep::point(&c4).unwrap());
     let refused = |input: &Rep, layer: Layer| {
-        let error = Chain::new(Feature::vector(input), vec![layer]).and_then(|chain| chain.certify(1.0)).unwrap_err();
+        let error =
+            Network::new(Feature::vector(input), vec![layer]).and_then(|network| network.certify(1.0)).unwrap_err();
         assert!(matches!(&error, Error::NotCertifiable { layer, .. } if layer == "culprit"), "{error}");
     };
     refused(&field, Layer::new("culprit", LayerKind::Unknown));
@@ -247,7 +248,7 @@ fn layers_that_do_not_fit_are_errors() {
     let field = rep::regular(&c4).unwrap();
     let space = KernelSpace::dense(&field, &field).unwrap();
     let input = Feature::vector(&field);
-    let with = |layer| Chain::new(input.clone(), vec![layer]);
+    let with = |layer| Network::new(input.clone(), vec![layer]);
     assert!(matches!(with(Layer::linear("a", &space, vec![0.0; 15], None)), Err(Error::Shape { .. })));
     assert!(matches!(with(Layer::linear("a", &space, vec![f64::NAN; 16], None)), Err(Error::NotFinite { .. })));
     assert!(with(Layer::linear("a", &space, vec![0.0; 16], Some(vec![0.0; 3]))).is_err());
@@ -257,11 +258,11 @@ fn layers_that_do_not_fit_are_errors() {
     assert!(matches!(with(Layer::linear("a", &untyped, vec![0.0; 16], None)), Err(Error::Shape { .. })));
     let even = KernelSpace::kernel(&field, &field, &Grid::new(&c4, 2, 2).unwrap()).unwrap();
     let map = Feature::map(&field, &Grid::new(&c4, 5, 2).unwrap()).unwrap();
-    assert!(Chain::new(map, vec![Layer::linear("a", &even, vec![0.0; 64], None)]).is_err());
-    let chain = with(Layer::linear("a", &space, vec![0.0; 16], None)).unwrap();
-    assert!(matches!(chain.certify(f64::NAN), Err(Error::OutOfRange { .. })));
-    assert!(chain.search(-1.0, 100, 0).is_err() && chain.search(1.0, 0, 0).is_err());
-    assert!(chain.evaluate(&[1.0]).is_err());
+    assert!(Network::new(map, vec![Layer::linear("a", &even, vec![0.0; 64], None)]).is_err());
+    let network = with(Layer::linear("a", &space, vec![0.0; 16], None)).unwrap();
+    assert!(matches!(network.certify(f64::NAN), Err(Error::OutOfRange { .. })));
+    assert!(network.search(-1.0, 100, 0).is_err() && network.search(1.0, 0, 0).is_err());
+    assert!(network.evaluate(&[1.0]).is_err());
 }
 
 /// S₃₂ is never enumerated: the bound goes through 2‖W − P(W)‖ and the bracket of the defect.
@@ -277,9 +278,9 @@ fn huge_permutation_groups_are_certified() {
         Layer::activation("relu", Activation::Relu),
         Layer::linear("second", &space, draw(1024), None),
     ];
-    let chain = Chain::new(Feature::vector(&points), layers).unwrap();
-    let certificate = chain.certify(1.0).unwrap();
-    let found = chain.search(1.0, 1000, 1).unwrap();
+    let network = Network::new(Feature::vector(&points), layers).unwrap();
+    let certificate = network.certify(1.0).unwrap();
+    let found = network.search(1.0, 1000, 1).unwrap();
     assert!(found.value > 1.0 && found.value <= certificate.bound, "{}", certificate.with_search(found));
 }
 
@@ -288,17 +289,17 @@ fn huge_permutation_groups_are_certified() {
 fn looseness_is_reported() {
     let mut ratios: Vec<f64> = (0..15)
         .map(|seed| {
-            let chain = dense_chain("C4", Activation::Relu, 0.3, seed);
-            let certificate = chain.certify(3.0).unwrap();
-            certificate.with_search(chain.search(3.0, 3000, seed).unwrap()).looseness().unwrap()
+            let network = dense_network("C4", Activation::Relu, 0.3, seed);
+            let certificate = network.certify(3.0).unwrap();
+            certificate.with_search(network.search(3.0, 3000, seed).unwrap()).looseness().unwrap()
         })
         .collect();
     ratios.sort_by(f64::total_cmp);
     println!("looseness of the certificate on dense C4 nets: median {:.1}x, worst {:.1}x", ratios[7], ratios[14]);
     assert!(ratios[0] >= 1.0 && ratios[7] < 100.0);
-    let chain = dense_chain("C4", Activation::Relu, 0.3, 0);
-    let certificate = chain.certify(1.0).unwrap();
+    let network = dense_network("C4", Activation::Relu, 0.3, 0);
+    let certificate = network.certify(1.0).unwrap();
     assert!(certificate.to_string().contains("looseness unknown"));
-    let text = certificate.with_search(chain.search(1.0, 3000, 0).unwrap()).to_string();
+    let text = certificate.with_search(network.search(1.0, 3000, 0).unwrap()).to_string();
     assert!(text.contains("loose by at most") && text.contains("second"), "{text}");
 }

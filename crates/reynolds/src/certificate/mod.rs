@@ -17,7 +17,7 @@
 //! of `cor:bound_neural_net` inherits that. The radius R_{i−1} is what bounds it.
 //!
 //! ```
-//! use reynolds::certificate::{Activation, Chain, Feature, Layer};
+//! use reynolds::certificate::{Activation, Network, Feature, Layer};
 //! use reynolds::projection::KernelSpace;
 //! use reynolds::{group, rep};
 //! let c4 = group::parse("C4")?;
@@ -26,7 +26,7 @@
 //! let head = KernelSpace::dense(&field, &scalar)?;
 //! let mut w = vec![0.0; 16];
 //! w[0] = 1.0; // not circulant
-//! let chain = Chain::new(
+//! let network = Network::new(
 //!     Feature::vector(&field),
 //!     vec![
 //!         Layer::linear("first", &first, w, None),
@@ -34,8 +34,8 @@
 //!         Layer::linear("head", &head, vec![1.0; 4], None),
 //!     ],
 //! )?;
-//! let certificate = chain.certify(1.0)?;
-//! let found = chain.search(1.0, 2000, 1)?;
+//! let certificate = network.certify(1.0)?;
+//! let found = network.search(1.0, 2000, 1)?;
 //! assert!(found.value <= certificate.bound);
 //! assert!((certificate.bound - 2.0).abs() < 1e-9); // ‖ΔW‖_op = 1 times ‖head‖ = 2
 //! println!("{}", certificate.with_search(found));
@@ -44,15 +44,15 @@
 
 mod activation;
 mod bounds;
-mod chain;
 mod feature;
+mod network;
 mod search;
 
 use std::fmt;
 
 pub use activation::Activation;
-pub use chain::{Chain, Layer, LayerKind};
 pub use feature::Feature;
+pub use network::{Layer, LayerKind, Network};
 pub use search::Searched;
 
 /// What one layer adds to the bound.

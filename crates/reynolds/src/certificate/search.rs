@@ -1,9 +1,10 @@
 //! A gradient-free search for the worst case, to know how loose a certificate is.
 
-use super::Chain;
+use super::Network;
 use crate::defect::distance;
 use crate::error::{Error, Result};
 use crate::group::{Element, elements};
+use crate::haar;
 use crate::random::Random;
 
 /// The worst equivariance error a search met: a lower bound of the true one.
@@ -20,7 +21,7 @@ pub struct Searched {
 /// Group elements tried in one search.
 const ELEMENTS: usize = 64;
 
-impl Chain {
+impl Network {
     /// ‖π′(g) T(x) − T(π(g) x)‖.
     ///
     /// # Errors
@@ -80,11 +81,7 @@ impl Chain {
         let group = self.input().fields().group();
         let all = match group.order() {
             Some(order) if order <= ELEMENTS as u128 => return elements(group.as_ref()),
-            Some(order) => {
-                let mut random = Random::new(seed);
-                let mut draw = || u128::from(random.bits()) << 64 | u128::from(random.bits());
-                return Ok((0..ELEMENTS).map(|_| Element::Finite(draw() % order)).collect());
-            }
+            Some(_) => return haar::sample(group.as_ref(), ELEMENTS, &mut Random::new(seed)),
             None => group.quadrature(2)?.nodes,
         };
         let stride = all.len().div_ceil(ELEMENTS);

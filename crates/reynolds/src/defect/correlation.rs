@@ -47,6 +47,11 @@ impl<'a, F: Scalar> Correlation<'a, F> {
         self.energy
     }
 
+    /// Number of weights.
+    pub(super) fn len(&self) -> usize {
+        self.map.len()
+    }
+
     /// ‖Δ_g‖².
     pub(super) fn defect_squared(&self, g: &Element) -> f64 {
         (2.0 * self.energy - 2.0 * self.at(g)).max(0.0)

@@ -6,6 +6,7 @@ use super::correlation::Correlation;
 use super::{planar, spatial};
 use crate::error::{Error, Result};
 use crate::group::{ENUMERATION_LIMIT, Element, Group, elements};
+use crate::haar;
 use crate::projection::{KernelSpace, Projector};
 use crate::random::Random;
 use crate::scalar::{Scalar, Weight};
@@ -86,17 +87,17 @@ fn best_of<F: Scalar>(correlation: &Correlation<'_, F>, candidates: Vec<Element>
 
 /// Tries generators and random elements, then multiplies the best by a pool of moves while that helps.
 fn search<F: Scalar>(correlation: &Correlation<'_, F>, group: &dyn Group, degree: usize) -> Result<(f64, Element)> {
-    const RANDOM_ELEMENTS: usize = 64;
-    const ROUNDS: usize = 32;
+    // Weights touched in all, so that a million weights are searched in seconds.
+    const WORK: usize = 1 << 31;
+    let evaluations = WORK / correlation.len();
     let mut random = Random::new(0);
     let generators = group.generators();
+    let draws = (evaluations / (8 * generators.len().max(1))).clamp(4, 64);
     let mut moves = generators.clone();
     let mut candidates = generators.clone();
     match group.order() {
-        Some(order) => {
-            for _ in 0..RANDOM_ELEMENTS {
-                let bits = u128::from(random.bits()) << 64 | u128::from(random.bits());
-                let h = Element::Finite(bits % order);
+        Some(_) => {
+            for h in haar::sample(group, draws, &mut random)? {
                 // Conjugates of generators are the natural small steps: for S_n all the transpositions.
                 for g in &generators {
                     moves.push(group.multiply(&group.multiply(&h, g), &group.inverse(&h)));
@@ -107,7 +108,7 @@ fn search<F: Scalar>(correlation: &Correlation<'_, F>, group: &dyn Group, degree
         None => candidates.extend(group.quadrature(degree)?.nodes),
     }
     let (mut value, mut best) = best_of(correlation, candidates);
-    for _ in 0..ROUNDS {
+    for _ in 0..(evaluations / moves.len()).clamp(1, 32) {
         let neighbours = moves.iter().map(|h| group.multiply(h, &best)).collect();
         let (next, g) = best_of(correlation, neighbours);
         if next <= value {

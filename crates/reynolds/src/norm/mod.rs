@@ -152,10 +152,10 @@ fn check<T: Weight>(matrix: &[T], rows: usize) -> Result<usize> {
 impl fmt::Display for Norm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Frobenius => f.write_str("frobenius"),
-            Self::Spectral => f.write_str("spectral"),
-            Self::Max => f.write_str("max"),
-            Self::Entrywise { p, q } => write!(f, "({},{})", p.get(), q.get()),
+            Self::Frobenius => f.pad("frobenius"),
+            Self::Spectral => f.pad("spectral"),
+            Self::Max => f.pad("max"),
+            Self::Entrywise { p, q } => f.pad(&format!("({},{})", p.get(), q.get())),
         }
     }
 }

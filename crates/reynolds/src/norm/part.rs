@@ -43,8 +43,9 @@ impl Part {
 
     /// N(QW) and ∇_W N(QW) = Q[∂N(QW)].
     ///
-    /// Q is self-adjoint, so the chain rule applies it once more to the subgradient. Leaving that out is right for the
-    /// Frobenius norm only, whose gradient at QW already lies in the image of Q.
+    /// Q is self-adjoint, so the chain rule applies it once more to the subgradient. Leaving that out is right only where the
+    /// subgradient at QW already lies in the image of Q: for the Frobenius norm, and for P(W) where the action preserves the
+    /// norm (permutations, with ties averaged); not for W − P(W), nor for P(W) where coordinates are turned.
     ///
     /// ```
     /// use reynolds::norm::{Norm, Part};

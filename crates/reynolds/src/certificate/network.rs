@@ -64,13 +64,13 @@ impl Layer {
 
 /// Layers with the feature spaces between them.
 #[derive(Debug, Clone)]
-pub struct Chain {
+pub struct Network {
     layers: Vec<Layer>,
     /// One more than layers: the input first, the output last.
     features: Vec<Feature>,
 }
 
-impl Chain {
+impl Network {
     /// Types the layers one after the other, from the input on.
     ///
     /// # Errors
@@ -228,7 +228,7 @@ impl Layer {
                 Ok((steepest, norm(shift) * everywhere, 0.0, 0.0))
             }
             LayerKind::MeanPool => Ok((1.0 / everywhere, 0.0, 0.0, 0.0)),
-            LayerKind::Unknown => unreachable!("refused when the chain was made"),
+            LayerKind::Unknown => unreachable!("refused when the network was made"),
         }
     }
 
@@ -253,7 +253,7 @@ impl Layer {
                 x
             }
             LayerKind::MeanPool => x.chunks_exact(points).map(|row| row.iter().sum::<f64>() / points as f64).collect(),
-            LayerKind::Unknown => unreachable!("refused when the chain was made"),
+            LayerKind::Unknown => unreachable!("refused when the network was made"),
         }
     }
 }

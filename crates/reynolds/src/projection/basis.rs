@@ -24,6 +24,7 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+use std::ops::Add;
 use std::sync::Arc;
 
 use faer::linalg::matmul::matmul;
@@ -103,17 +104,11 @@ impl Basis {
         let band = Band::new(Shells::new(dims, side, rings)?)?;
         let input = Channels::new(domain)?;
         let output = if Arc::ptr_eq(domain, codomain) { input.clone() } else { Channels::new(codomain)? };
-        let mut kernels = Vec::with_capacity(output.kinds.len());
-        let mut rank = 0;
-        for (out, copies_out) in output.kinds.iter().zip(&output.copies) {
-            let mut row = Vec::with_capacity(input.kinds.len());
-            for (inn, copies_in) in input.kinds.iter().zip(&input.copies) {
-                let kernel = KernelBasis::new(out, inn, &band)?;
-                rank += kernel.len() * copies_out.len() * copies_in.len();
-                row.push(kernel);
-            }
-            kernels.push(row);
-        }
+        let kernels = KernelBasis::all(&output.irreps(), &input.irreps(), &band)?;
+        let copies = |o: usize, i: usize| output.copies[o].len() * input.copies[i].len();
+        let columns =
+            kernels.iter().enumerate().flat_map(|(o, row)| row.iter().enumerate().map(move |(i, k)| (o, i, k)));
+        let rank = columns.map(|(o, i, kernel)| kernel.len() * copies(o, i)).sum();
         Ok(Self { band, codomain: output, domain: input, kernels, rank })
     }
 
@@ -186,21 +181,20 @@ impl Basis {
             for (other, copies) in self.domain.copies.iter().enumerate() {
                 let run = functions * self.domain.kinds[other].dim();
                 let e = self.kernels[kind][other].columns();
-                let mut blocks = Mat::<f64>::zeros(run * height, copies.len());
-                for (mut block, &offset) in blocks.col_iter_mut().zip(copies) {
-                    for o in 0..height {
-                        let from = &rows[width * o + functions * offset..][..run];
-                        (0..run).for_each(|k| block[run * o + k] = from[k]);
-                    }
+                let mut blocks = Vec::with_capacity(run * height * copies.len());
+                let place =
+                    |o: usize, offset: usize| width * o + functions * offset..width * o + functions * offset + run;
+                for (&offset, o) in copies.iter().flat_map(|offset| (0..height).map(move |o| (offset, o))) {
+                    blocks.extend_from_slice(&rows[place(o, offset)]);
                 }
-                let coefficients = product(e.transpose(), blocks.as_ref());
+                let seen = MatRef::from_column_major_slice(&blocks, run * height, copies.len());
+                let coefficients = product(e.transpose(), seen);
                 energy += coefficients.squared_norm_l2();
-                multiply(blocks.as_mut(), e.as_ref(), coefficients.as_ref());
-                for (block, &offset) in blocks.col_iter().zip(copies) {
-                    for o in 0..height {
-                        let to = &mut rows[width * o + functions * offset..][..run];
-                        (0..run).for_each(|k| to[k] = block[run * o + k]);
-                    }
+                let kept = MatMut::from_column_major_slice_mut(&mut blocks, run * height, copies.len());
+                multiply(kept, e.as_ref(), coefficients.as_ref());
+                let mut runs = blocks.chunks_exact(run);
+                for (&offset, o) in copies.iter().flat_map(|offset| (0..height).map(move |o| (offset, o))) {
+                    rows[place(o, offset)].copy_from_slice(runs.next().expect("one run per copy and row"));
                 }
             }
         }
@@ -254,10 +248,7 @@ impl<T: Weight> Projector<T> for Basis {
             tasks.into_par_iter().map(work).collect()
         };
         // Summed in field order, so that the number of threads changes no digit.
-        parts.iter().fold(Energies::default(), |sum, part| Energies {
-            equivariant: sum.equivariant + part.equivariant,
-            perp: sum.perp + part.perp,
-        })
+        parts.into_iter().fold(Energies::default(), Add::add)
     }
 }
 
@@ -281,6 +272,10 @@ impl Channels {
             }
         }
         Ok(channels)
+    }
+
+    fn irreps(&self) -> Vec<&Irrep> {
+        self.kinds.iter().map(Arc::as_ref).collect()
     }
 
     /// The number of an irrep among the kinds; canonical irreps of one group have distinct labels.

@@ -20,6 +20,7 @@
 mod band;
 mod circular;
 mod clebsch_gordan;
+mod invariants;
 mod kernel_basis;
 mod shells;
 mod spherical;
@@ -28,7 +29,8 @@ mod wigner;
 pub use band::{Band, BandDegree};
 pub use circular::{circular_action, circular_harmonics};
 pub use clebsch_gordan::{Coupling, clebsch_gordan};
-pub use kernel_basis::{KernelBasis, invariants};
+pub use invariants::invariants;
+pub use kernel_basis::KernelBasis;
 pub use shells::{Ring, RingsConfig, Shells};
 pub use spherical::{spherical_harmonics, spherical_harmonics_all};
 pub use wigner::{wigner_d, wigner_d_all};

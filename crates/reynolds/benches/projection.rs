@@ -16,7 +16,9 @@ use reynolds::steerable::RingsConfig;
 use reynolds::{group, irreps::Irreps};
 
 fn main() {
-    println!("Medians of interleaved runs, one thread unless said otherwise; ratios are what counts on a noisy machine.\n");
+    println!(
+        "Medians of interleaved runs, one thread unless said otherwise; ratios are what counts on a noisy machine.\n"
+    );
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
         c4_stack();
@@ -68,16 +70,23 @@ fn c4_stack() {
     let (mut copy, mut out) = (vec![0.0_f32; weights.len()], vec![0.0_f32; weights.len()]);
     let times = medians(
         31,
-        &mut [
-            &mut || black_box(&mut copy).copy_from_slice(black_box(&weights)),
-            &mut || drop(black_box(projector.project_stack_into(black_box(&weights), black_box(&mut out)))),
-        ],
+        &mut [&mut || black_box(&mut copy).copy_from_slice(black_box(&weights)), &mut || {
+            drop(black_box(projector.project_stack_into(black_box(&weights), black_box(&mut out))))
+        }],
     );
     let (bytes, ratio) = (8.0 * weights.len() as f64, times[1] / times[0]);
     println!("C4, {layers} kernels 36x36x5x5 f32, {} weights, {}", weights.len(), projector.form());
     println!("  memcpy                     {:8.3} ms   {:5.1} GB/s", times[0] * 1e3, bytes / times[0] / 1e9);
-    println!("  P(W) and both energies     {:8.3} ms   {:5.2} x memcpy (at most 3: {})", times[1] * 1e3, ratio, verdict(ratio, 3.0));
-    println!("  {:.2} ns a weight; floor: read and write 8 bytes a weight. Bound by the gathered loads and stores of an orbit,", times[1] / weights.len() as f64 * 1e9);
+    println!(
+        "  P(W) and both energies     {:8.3} ms   {:5.2} x memcpy (at most 3: {})",
+        times[1] * 1e3,
+        ratio,
+        verdict(ratio, 3.0)
+    );
+    println!(
+        "  {:.2} ns a weight; floor: read and write 8 bytes a weight. Bound by the gathered loads and stores of an orbit,",
+        times[1] / weights.len() as f64 * 1e9
+    );
     println!("  about ten instructions a weight, not by memory.\n");
 }
 
@@ -97,16 +106,20 @@ fn symmetric_group() {
     let (mut a, mut b) = (vec![0.0_f32; 1 << 20], vec![0.0_f32; 1 << 20]);
     let times = medians(
         31,
-        &mut [
-            &mut || drop(black_box(swap.project_into(black_box(&weights), black_box(&mut a)))),
-            &mut || drop(black_box(full.project_into(black_box(&weights), black_box(&mut b)))),
-        ],
+        &mut [&mut || drop(black_box(swap.project_into(black_box(&weights), black_box(&mut a)))), &mut || {
+            drop(black_box(full.project_into(black_box(&weights), black_box(&mut b))))
+        }],
     );
     let ratio = times[1] / times[0];
     println!("S32 on order-2 -> order-2 tensors, 1048576 weights, {} orbits", Projector::<f32>::rank(&full));
     println!("  plan from two generators   {:8.3} s    (at most 0.5: {})", planned, verdict(planned, 0.5));
     println!("  P, one transposition       {:8.3} ms", times[0] * 1e3);
-    println!("  P, all 32! permutations    {:8.3} ms   {:5.2} x the transposition (at most 2: {})\n", times[1] * 1e3, ratio, verdict(ratio, 2.0));
+    println!(
+        "  P, all 32! permutations    {:8.3} ms   {:5.2} x the transposition (at most 2: {})\n",
+        times[1] * 1e3,
+        ratio,
+        verdict(ratio, 2.0)
+    );
 }
 
 /// Projectors of steerable kernels, from nothing to ready; escnn beside them if it is installed.
@@ -115,7 +128,11 @@ fn kernel_bases() {
     let ready = |what: &str, build: &mut dyn FnMut() -> usize| {
         let mut rank = 0;
         let times = medians(5, &mut [&mut || rank = black_box(build())]);
-        println!("  {what:<46} {:8.3} ms   rank {rank:<6} (at most 100 ms: {})", times[0] * 1e3, verdict(times[0], 0.1));
+        println!(
+            "  {what:<46} {:8.3} ms   rank {rank:<6} (at most 100 ms: {})",
+            times[0] * 1e3,
+            verdict(times[0], 0.1)
+        );
         times[0]
     };
     let so3 = ready("SO(3), l <= 2, band-limited basis", &mut || {
@@ -150,7 +167,8 @@ fn dense_c4() {
     let projector = derive(&KernelSpace::dense(&fields, &fields).unwrap()).unwrap();
     let weights = random(256 * 256);
     let mut out = vec![0.0_f32; weights.len()];
-    let times = medians(201, &mut [&mut || drop(black_box(projector.project_into(black_box(&weights), black_box(&mut out))))]);
+    let times =
+        medians(201, &mut [&mut || drop(black_box(projector.project_into(black_box(&weights), black_box(&mut out))))]);
     println!("C4, 256x256 dense map between 64 regular fields, f32");
     println!("  P(W) and both energies     {:8.3} ms", times[0] * 1e3);
     for (row, peer) in peer("symm_learning_projection.py") {
@@ -168,7 +186,10 @@ fn peer(script: &str) -> Vec<(String, f64)> {
     }
     let done = Command::new(python).arg(root.join("peers").join(script)).arg("--json").output().unwrap();
     if !done.status.success() {
-        println!("  ({script} failed: {})", String::from_utf8_lossy(&done.stderr).lines().last().unwrap_or("no message"));
+        println!(
+            "  ({script} failed: {})",
+            String::from_utf8_lossy(&done.stderr).lines().last().unwrap_or("no message")
+        );
         return vec![];
     }
     let field = |line: &str, key: &str| {

@@ -26,7 +26,10 @@ const LAYERS: [(&str, &str, &str, usize, usize); 11] = [
 
 fn main() -> Result<()> {
     println!("A random layer W, its projection P(W) onto the equivariant maps, and how far W is from it.\n");
-    println!("{:<9}{:<24}{:<8}{:>9}{:>8}{:>9}{:>9}   worst defect", "group", "fields", "form", "weights", "dim Hom", "energy", "chance");
+    println!(
+        "{:<9}{:<24}{:<8}{:>9}{:>8}{:>9}{:>9}   worst defect",
+        "group", "fields", "form", "weights", "dim Hom", "energy", "chance"
+    );
     let mut random = Random::new(2026);
     for (name, domain, codomain, side, dims) in LAYERS {
         let group = group::parse(name)?;
@@ -60,9 +63,18 @@ fn main() -> Result<()> {
     let (len, rank) = (weights.len(), Projector::<f64>::rank(&basis));
     println!(
         "{:<9}{:<24}{:<8}{len:>9}{rank:>8}{:>9.4}{:>9.4}   (a 5x5x5 grid carries no SO(3): distance to the span {:.3})",
-        "SO3", "2x0 + 2x1 + 2x2, k=5", "basis", energies.ratio(), rank as f64 / len as f64, energies.perp.sqrt()
+        "SO3",
+        "2x0 + 2x1 + 2x2, k=5",
+        "basis",
+        energies.ratio(),
+        rank as f64 / len as f64,
+        energies.perp.sqrt()
     );
-    println!("\nenergy = |P(W)|^2 / |W|^2, chance = dim Hom_G / dim Hom: random weights are as equivariant as chance allows.");
-    println!("worst defect = sup over g of |W g - g W|: exact for finite groups, a proven interval for continuous ones.");
+    println!(
+        "\nenergy = |P(W)|^2 / |W|^2, chance = dim Hom_G / dim Hom: random weights are as equivariant as chance allows."
+    );
+    println!(
+        "worst defect = sup over g of |W g - g W|: exact for finite groups, a proven interval for continuous ones."
+    );
     Ok(())
 }

@@ -186,9 +186,11 @@ macro_rules! real_weight {
             fn is_finite_weight(self) -> bool {
                 self.is_finite()
             }
+            #[inline(always)]
             fn from_c64(value: c64) -> Self {
                 value.re as $real
             }
+            #[inline(always)]
             fn to_c64(self) -> c64 {
                 c64::new(f64::from(self), 0.0)
             }
@@ -212,9 +214,11 @@ macro_rules! complex_weight {
             fn is_finite_weight(self) -> bool {
                 self.re.is_finite() && self.im.is_finite()
             }
+            #[inline(always)]
             fn from_c64(value: c64) -> Self {
                 Self::new(value.re as $real, value.im as $real)
             }
+            #[inline(always)]
             fn to_c64(self) -> c64 {
                 c64::new(f64::from(self.re), f64::from(self.im))
             }

@@ -1,5 +1,7 @@
 //! Kernel bases against numbers that are not ours: escnn, e3nn, and the counts published for the networks of the paper.
 
+#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
+
 use std::sync::Arc;
 
 use reynolds::group::{self, GroupRef};

@@ -3,6 +3,8 @@
 //! P² = P, P* = P, Pythagoras, trace = Σ over rings of the dimension from characters, commutation with the rotations of the grid, and
 //! P_band P_grid = P_band, on random weights; and agreement with the specification, the Haar projector in coefficient space.
 
+#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
+
 use std::f64::consts::TAU;
 
 use faer::{Mat, Side};

@@ -203,24 +203,41 @@ impl Basis {
 
     /// P on the rows of one output field; a complex weight is projected like two real ones.
     fn apply_field<T: Weight>(&self, field: &Field, weights: &[T], out: &mut [T]) -> Energies {
-        let complex = T::from_c64(c64::new(0.0, 1.0)) != T::default();
-        let mut energies = Energies::default();
         let mut buffer: Vec<f64> = weights.iter().map(|w| w.to_c64().re).collect();
-        energies.equivariant += self.project_field(field, &mut buffer);
-        for ((p, w), projected) in out.iter_mut().zip(weights).zip(&buffer) {
-            *p = T::from_c64(c64::new(*projected, 0.0));
-            energies.perp += (w.to_c64().re - projected).powi(2);
-        }
+        let equivariant = self.project_field(field, &mut buffer);
+        out.fill(T::default());
+        let mut energies =
+            Energies { equivariant, perp: add_part(weights, &buffer, out, |z| z.re, |x| c64::new(x, 0.0)) };
+        let complex = T::from_c64(c64::new(0.0, 1.0)) != T::default();
         if complex {
             buffer.iter_mut().zip(weights).for_each(|(b, w)| *b = w.to_c64().im);
             energies.equivariant += self.project_field(field, &mut buffer);
-            for ((p, w), projected) in out.iter_mut().zip(weights).zip(&buffer) {
-                *p += T::from_c64(c64::new(0.0, *projected));
-                energies.perp += (w.to_c64().im - projected).powi(2);
-            }
+            energies.perp += add_part(weights, &buffer, out, |z| z.im, |x| c64::new(0.0, x));
         }
         energies
     }
+}
+
+/// `out ← out + projected` in one part of a complex number; returns Σ (w − projected)² of that part.
+fn add_part<T: Weight>(
+    weights: &[T],
+    projected: &[f64],
+    out: &mut [T],
+    part: impl Fn(c64) -> f64,
+    whole: impl Fn(f64) -> c64,
+) -> f64 {
+    // Sums in lanes: one running sum would wait for itself at every weight.
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let chunks = weights.chunks(LANES).zip(projected.chunks(LANES)).zip(out.chunks_mut(LANES));
+    for ((weights, projected), out) in chunks {
+        for (((w, p), o), sum) in weights.iter().zip(projected).zip(out).zip(&mut sums) {
+            let rest = part(w.to_c64()) - p;
+            *sum += rest * rest;
+            *o += T::from_c64(whole(*p));
+        }
+    }
+    sums.iter().sum()
 }
 
 impl<T: Weight> Projector<T> for Basis {

@@ -191,7 +191,7 @@ fn rings(dims: usize, side: usize, config: &RingsConfig) -> Result<Vec<Ring>> {
     if custom && (config.widths.is_none() || config.max_degrees.is_none()) {
         return Err(Error::range("rings", "widths and max_degrees beside radii", "radii alone"));
     }
-    if !custom && side % 2 == 0 {
+    if !custom && side.is_multiple_of(2) {
         return Err(Error::range("side of the grid", "an odd number, or rings of its own", side));
     }
     let outer = (side - 1) / 2;

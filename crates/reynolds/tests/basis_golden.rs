@@ -1,4 +1,5 @@
-//! Kernel bases against numbers that are not ours: escnn, e3nn, and the counts published for the networks of the paper.
+//! Kernel bases against numbers that are not ours (escnn, e3nn, the counts published for the networks of the paper), and at the
+//! edges: aliasing bands, even grids, complex weights, bad input.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
@@ -6,8 +7,8 @@ use std::sync::Arc;
 
 use reynolds::group::{self, GroupRef};
 use reynolds::irreps::Irreps;
-use reynolds::projection::{Basis, Projector};
-use reynolds::rep::{self, Rep, Representation};
+use reynolds::projection::{Basis, HaarProjector, KernelSpace, Projector};
+use reynolds::rep::{self, Grid, Rep, Representation};
 use reynolds::steerable::{Band, RingsConfig, Shells, clebsch_gordan, spherical_harmonics, wigner_d};
 use reynolds_testkit::golden::Golden;
 
@@ -214,6 +215,45 @@ fn layers_of_the_medical_network_have_the_published_dimensions() {
         }
         assert_eq!(ranks.iter().sum::<usize>(), total);
     }
+}
+
+#[test]
+fn a_band_as_wide_as_the_grid_gives_the_whole_group_average() {
+    // Then the harmonics alias: more functions than points, and kernels of one irrep pair that depend on each other.
+    for (name, side, dims, widest) in
+        [("C4", 3, 2, 5), ("D4", 3, 2, 5), ("C2", 3, 2, 6), ("O", 3, 3, 9), ("Oh", 3, 3, 9)]
+    {
+        let group = group::parse(name).unwrap();
+        let fields = rep::sum(&group, &[(1, rep::point(&group).unwrap()), (1, rep::trivial(&group))]).unwrap();
+        let config = RingsConfig { max_degrees: Some(vec![0, widest]), ..RingsConfig::default() };
+        let basis = Basis::derive(&fields, &fields, side, dims, &config).unwrap();
+        let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&group, side, dims).unwrap()).unwrap();
+        assert_eq!(rank(&basis), space.dim_equivariant().unwrap(), "{name}");
+        let weights: Vec<f64> = (0..space.len()).map(|i| (0.37 * i as f64).sin()).collect();
+        let average = HaarProjector::new(&space).unwrap().project(&weights).unwrap();
+        let error = distance(&basis.project(&weights).unwrap(), &average);
+        assert!(error < 1e-12 * norm(&weights), "{name}: {error:e}");
+    }
+}
+
+#[test]
+fn even_grids_take_rings_of_their_own() {
+    let d4 = group::parse("D4").unwrap();
+    let regular = rep::regular(&d4).unwrap();
+    let config = RingsConfig {
+        radii: Some(vec![0.5_f64.sqrt(), 1.5]),
+        widths: Some(vec![0.3, 0.6]),
+        max_degrees: Some(vec![1, 2]),
+    };
+    let basis = Basis::derive(&regular, &regular, 4, 2, &config).unwrap();
+    let space = KernelSpace::kernel(&regular, &regular, &Grid::new(&d4, 4, 2).unwrap()).unwrap();
+    let grid = HaarProjector::new(&space).unwrap();
+    let weights: Vec<f64> = (0..space.len()).map(|i| (0.37 * i as f64).sin()).collect();
+    let banded = basis.project(&weights).unwrap();
+    assert!(distance(&grid.project(&banded).unwrap(), &banded) < 1e-12 * norm(&weights));
+    assert!(distance(&basis.project(&grid.project(&weights).unwrap()).unwrap(), &banded) < 1e-12 * norm(&weights));
+    // One copy of the group algebra per scalar function: 3 on the inner ring, 5 on the outer.
+    assert_eq!(rank(&basis), 8 * 8);
 }
 
 #[test]

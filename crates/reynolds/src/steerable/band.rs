@@ -22,6 +22,9 @@ use crate::error::{Error, Result};
 /// Directions whose singular value is below this share of the largest are taken for linear dependence of the samples.
 pub(super) const RANK_THRESHOLD: f64 = 1e-5;
 
+/// The largest number of samples, points × functions, that is orthonormalised.
+const MAX_SAMPLES: usize = 1 << 24;
+
 /// The functions of one degree: `radial` radial functions times the harmonics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BandDegree {
@@ -49,8 +52,14 @@ impl Band {
     /// are dropped.
     ///
     /// # Errors
-    /// [`Error::Numerical`] if the decomposition does not converge; [`Error::OutOfRange`] if no ring has a grid point near.
+    /// [`Error::Numerical`] if the decomposition does not converge; [`Error::OutOfRange`] if no ring has a grid point near, or if
+    /// there are more than 2²⁴ samples.
     pub fn new(shells: Shells) -> Result<Self> {
+        let samples = shells.points().len().saturating_mul(shells.functions());
+        if samples > MAX_SAMPLES {
+            let what = "grid points times angular functions";
+            return Err(Error::range(what, format!("at most {MAX_SAMPLES}"), samples));
+        }
         let mut degrees = Vec::new();
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for degree in 0..=shells.max_degree() {
@@ -124,6 +133,14 @@ mod tests {
                 assert!(error.norm_max() < 1e-14);
             }
         }
+    }
+
+    #[test]
+    fn huge_bands_are_refused_before_they_are_sampled() {
+        let shells = Shells::new(3, 101, &RingsConfig::default()).unwrap();
+        assert!(matches!(Band::new(shells), Err(Error::OutOfRange { .. })));
+        let far = RingsConfig { radii: Some(vec![9.0]), widths: Some(vec![0.1]), max_degrees: Some(vec![0]) };
+        assert!(matches!(Band::new(Shells::new(2, 3, &far).unwrap()), Err(Error::OutOfRange { .. })));
     }
 
     #[test]

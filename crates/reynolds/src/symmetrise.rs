@@ -161,6 +161,19 @@ mod tests {
     }
 
     #[test]
+    fn polynomials_are_averaged_exactly_over_so2() {
+        let so2 = group::parse("SO2").unwrap();
+        let (plane, scalar) = (rep::point(&so2).unwrap(), rep::trivial(&so2));
+        // x² averages to r²/2 and x to 0; on one point r = 5 the map is off by x² + x − 12.5.
+        let f = symmetrise(|x: &[f64]| vec![x[0] * x[0] + x[0]], &plane, &scalar, 2).unwrap();
+        assert!((f.evaluate(&[3.0, 4.0]).unwrap()[0] - 12.5).abs() < 1e-13);
+        let measured = f.distance(&[vec![3.0, 4.0]]).unwrap();
+        assert!((measured.distance - 0.5).abs() < 1e-13 && measured.upper.is_none());
+        assert!(f.orbit_closure(&[vec![3.0, 4.0]]).is_err());
+        assert!(f.evaluate(&[1.0]).is_err() && f.distance(&[]).is_err());
+    }
+
+    #[test]
     fn a_repeated_point_breaks_closure() {
         let c2 = group::parse("C2").unwrap();
         let plane = rep::regular(&c2).unwrap();

@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
+use faer::c64;
 use proptest::prelude::*;
 use reynolds::group::{self, Element, GroupRef};
 use reynolds::projection::{HaarProjector, KernelSpace, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid, Rep};
+use reynolds::scalar::Scalar;
 use reynolds::{defect, haar};
 
 fn random_map(n: usize, seed: u64) -> Vec<f64> {
@@ -155,6 +157,60 @@ fn higher_degrees_on_so3_stay_within_one_percent() {
     assert!(worst.width() <= 0.01);
     for g in haar::sample(so3.as_ref(), 500, &mut Random::new(5)).unwrap() {
         assert!(norm(&defect::at(&space, &g, &t).unwrap()) <= worst.upper);
+    }
+}
+
+/// Of degree 0, O(2) and O(3) are seen through det = ±1 alone: T from the sign to the trivial representation turns into −T.
+#[test]
+fn reflections_count_where_rotations_do_nothing() {
+    for name in ["O2", "O3"] {
+        let g = group::parse(name).unwrap();
+        let parts: Vec<(usize, Rep)> =
+            g.clone().irreps(0).unwrap().iter().map(|irrep| (1, irrep.rep().clone())).collect();
+        let both = rep::sum(&g, &parts).unwrap();
+        assert_eq!((both.dim(), both.degree()), (2, 0), "{name}");
+        let space = KernelSpace::dense(&both, &both).unwrap();
+        let worst = defect::worst(&space, &derive(&space).unwrap(), &[5.0, 1.0, 0.0, 3.0]).unwrap();
+        assert!((worst.lower - 2.0).abs() < 1e-12 && (worst.upper - 2.0).abs() < 1e-11, "{name}: {worst:?}");
+    }
+}
+
+/// No grid is laid on SO(2) × C2: the mean-square bracket, its lower end raised by the quadrature's nodes.
+#[test]
+fn other_continuous_groups_keep_the_plain_bracket() {
+    let g = group::parse("SO2 x C2").unwrap();
+    let field = irreps(&g, 1);
+    let space = KernelSpace::dense(&field, &field).unwrap();
+    let projector = HaarProjector::new(&space).unwrap();
+    let t = random_map(space.len(), 9);
+    let d = norm(&projector.perp(&t).unwrap());
+    let worst = defect::worst(&space, &projector, &t).unwrap();
+    assert!((worst.upper - 2.0 * d).abs() < 1e-10 && worst.lower >= 2.0_f64.sqrt() * d);
+    let found = norm(&defect::at(&space, &worst.found.unwrap(), &t).unwrap());
+    assert!(found <= worst.lower * (1.0 + 1e-12));
+}
+
+/// Complex maps between unitary representations obey the same laws.
+#[test]
+fn complex_maps_are_bracketed() {
+    let mut random = Random::new(12);
+    for name in ["SO2", "C5", "S3"] {
+        let g = group::parse(name).unwrap();
+        let parts: Vec<(usize, Rep<c64>)> =
+            <c64 as Scalar>::irreps(&g, 2).unwrap().iter().map(|irrep| (2, irrep.rep().clone())).collect();
+        let field = rep::sum(&g, &parts).unwrap();
+        let space = KernelSpace::dense(&field, &field).unwrap();
+        let projector = HaarProjector::new(&space).unwrap();
+        let t: Vec<c64> = (0..space.len()).map(|_| c64::new(random.normal(), random.normal())).collect();
+        let size = |t: &[c64]| t.iter().map(|z| z.re * z.re + z.im * z.im).sum::<f64>();
+        let d = size(&projector.perp(&t).unwrap()).sqrt();
+        let worst = defect::worst(&space, &projector, &t).unwrap();
+        let found = size(&defect::at(&space, &worst.found.clone().unwrap(), &t).unwrap()).sqrt();
+        assert!((found - worst.lower).abs() < 1e-9 * found && worst.width() < 0.01, "{name}: {found} {worst:?}");
+        assert!(2.0_f64.sqrt() * d <= worst.lower && worst.upper <= 2.0 * d * (1.0 + 1e-12));
+        let rule = g.quadrature(2 * space.degree()).unwrap();
+        let mean = rule.integrate(|h| size(&defect::at(&space, h, &t).unwrap()));
+        assert!((mean - 2.0 * d * d).abs() < 1e-11 * size(&t), "{name}");
     }
 }
 

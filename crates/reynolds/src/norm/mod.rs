@@ -31,7 +31,7 @@ use std::str::FromStr;
 pub use part::Part;
 
 use crate::error::{Error, Result};
-use crate::scalar::Weight;
+use crate::scalar::{Real, Weight};
 
 /// An exponent of an entrywise norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,8 +102,8 @@ impl Norm {
 
     /// A subgradient of N at `matrix`, of the same shape; 0 at 0.
     ///
-    /// Singular values and entries count as tied with the largest within 64·ε·max(rows, columns) relative to it, ε that of
-    /// the weight type.
+    /// Ties, relative to the largest, with ε that of the weight type: entries within 32ε, singular values within
+    /// 32ε·√max(rows, columns), the spread that rounding of the entries gives them.
     ///
     /// # Errors
     /// As [`Norm::value`].
@@ -123,15 +123,15 @@ impl Norm {
         match self {
             Self::Frobenius => Ok(entrywise::value_and_gradient(matrix, columns, 2, 2)),
             Self::Spectral => spectral::value_and_gradient(matrix, rows),
-            Self::Max => Ok(entrywise::largest_and_gradient(matrix, tie_tolerance::<T>(rows, columns))),
+            Self::Max => Ok(entrywise::largest_and_gradient(matrix, tie_tolerance::<T>())),
             Self::Entrywise { p, q } => Ok(entrywise::value_and_gradient(matrix, columns, p.get(), q.get())),
         }
     }
 }
 
-/// Relative distance within which the largest singular values, or entries, count as equal.
-fn tie_tolerance<T: Weight>(rows: usize, columns: usize) -> f64 {
-    64.0 * <T::Real as crate::scalar::Real>::EPSILON * rows.max(columns) as f64
+/// Relative distance within which entries count as equal: a few roundings, as an average over a group makes.
+fn tie_tolerance<T: Weight>() -> f64 {
+    32.0 * <T::Real as Real>::EPSILON
 }
 
 /// The number of columns.

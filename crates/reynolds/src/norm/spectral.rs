@@ -31,7 +31,7 @@ pub(super) fn value<T: Weight>(matrix: &[T], rows: usize) -> Result<f64> {
 
 /// σ₁ > 0 and the mean of u vᵃ (vᵃ the adjoint) over the singular pairs tied with the leading one.
 pub(super) fn value_and_gradient<T: Weight>(matrix: &[T], rows: usize) -> Result<(f64, Vec<T>)> {
-    let tolerance = tie_tolerance::<T>(rows, matrix.len() / rows);
+    let tolerance = tie_tolerance::<T>() * (rows.max(matrix.len() / rows) as f64).sqrt();
     let (value, gradient) = if is_real(matrix) {
         let (value, gradient) = leading_pairs(&to_matrix(matrix, rows, |z| z.re), tolerance)?;
         (value, Mat::from_fn(gradient.nrows(), gradient.ncols(), |i, j| c64::new(gradient[(i, j)], 0.0)))

@@ -16,14 +16,18 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
-mod pattern;
+mod labels;
+mod lists;
+mod tile_orbits;
 mod union_find;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pattern::Pattern;
+use labels::OrbitLabels;
+use lists::OrbitLists;
 use rayon::prelude::*;
+use tile_orbits::TileOrbits;
 use union_find::SignedSets;
 
 use super::fields::Fields;
@@ -93,10 +97,32 @@ impl Orbits {
                 layouts.insert(out, tiles.into());
             }
             let tiles = layouts[&out].clone();
-            rank += tiles.iter().map(|(_, pattern)| pattern.rank()).sum::<usize>();
+            rank += tiles.iter().map(|(_, pattern)| pattern.rank).sum::<usize>();
             rows.push(Row { channels: codomain.dim(out), tiles });
         }
         Ok(Some(Self { len: space.len(), row, rows, rank }))
+    }
+}
+
+/// What happens to the weights of a tile.
+#[derive(Debug, Clone)]
+struct Pattern {
+    rank: usize,
+    form: PatternForm,
+}
+
+#[derive(Debug, Clone)]
+enum PatternForm {
+    Lists(OrbitLists),
+    Labels(OrbitLabels),
+}
+
+impl Pattern {
+    fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        match &self.form {
+            PatternForm::Lists(lists) => lists.apply(weights, out),
+            PatternForm::Labels(labels) => labels.apply(weights, out),
+        }
     }
 }
 
@@ -127,11 +153,14 @@ fn tile_pattern([outs, ins, points]: [usize; 3], row: usize, moves: &[Move<'_>])
             }
         }
     }
-    let offset = |weight: usize| {
-        let (channel, x) = (weight / points, weight % points);
-        (channel / ins * row + channel % ins * points + x) as u32
+    let orbits = TileOrbits::new(n, sets);
+    let form = if OrbitLabels::suits(&orbits) {
+        PatternForm::Labels(OrbitLabels::new(&orbits, ins * points, row))
+    } else {
+        let segment = ins * points;
+        PatternForm::Lists(OrbitLists::new(&orbits, |weight| (weight / segment * row + weight % segment) as u32))
     };
-    Ok(Pattern::new(n, sets, offset))
+    Ok(Pattern { rank: orbits.alive(), form })
 }
 
 impl Row {

@@ -1,7 +1,7 @@
-//! The orbits of one tile (one pair of fields), as offsets into the weight tensor, and the pass that averages them.
+//! Many small orbits in a tile: lists of offsets, averaged orbit by orbit.
 
 use super::super::Energies;
-use super::union_find::SignedSets;
+use super::tile_orbits::TileOrbits;
 use crate::scalar::{Real, Weight};
 
 /// Orbits up to this size are held as offsets, larger ones as runs of neighbours.
@@ -27,49 +27,30 @@ struct SmallOrbits {
     negative: Vec<bool>,
 }
 
-/// What happens to the weights of a tile.
+/// The orbits of a tile as lists of members.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pattern {
+pub(super) struct OrbitLists {
     /// Alone in their orbit: copied.
     fixed: Vec<Run>,
     /// Their stabiliser holds a −1: set to zero.
     dead: Vec<Run>,
     small: Vec<SmallOrbits>,
     large: Vec<Vec<Run>>,
-    orbits: usize,
 }
 
-impl Pattern {
-    /// Reads the orbits off the sets; `offset` places a weight of the tile in the tensor.
-    pub(super) fn new(n: usize, mut sets: SignedSets, offset: impl Fn(usize) -> u32) -> Self {
-        // Counting sort by root keeps members ascending, so that neighbours stay together.
-        let mut count = vec![0_u32; n + 1];
-        let found: Vec<(u32, bool)> = (0..n as u32).map(|weight| sets.find(weight)).collect();
-        for &(root, _) in &found {
-            count[root as usize + 1] += 1;
+impl OrbitLists {
+    /// Places the orbits in the tensor; `offset` says where a weight of the tile lies.
+    pub(super) fn new(orbits: &TileOrbits, offset: impl Fn(usize) -> u32) -> Self {
+        let mut lists = Self::default();
+        for (members, dead) in orbits.iter() {
+            let placed = members.iter().map(|&(weight, negative)| (offset(weight as usize), negative));
+            lists.add(placed.collect(), dead);
         }
-        for root in 0..n {
-            count[root + 1] += count[root];
-        }
-        let mut members = vec![0_u32; n];
-        let mut next = count.clone();
-        for (weight, &(root, _)) in found.iter().enumerate() {
-            members[next[root as usize] as usize] = weight as u32;
-            next[root as usize] += 1;
-        }
-        let mut pattern = Self::default();
-        for root in 0..n {
-            let orbit = &members[count[root] as usize..count[root + 1] as usize];
-            let Some(&first) = orbit.first() else { continue };
-            let reference = found[first as usize].1;
-            let placed = orbit.iter().map(|&w| (offset(w as usize), found[w as usize].1 != reference));
-            pattern.add(placed.collect(), sets.is_dead(root as u32));
-        }
-        pattern.dead.sort_by_key(|run| run.start);
-        pattern.dead = merge(&pattern.dead);
-        pattern.fixed.sort_by_key(|run| run.start);
-        pattern.fixed = merge(&pattern.fixed);
-        pattern
+        lists.dead.sort_by_key(|run| run.start);
+        lists.dead = merge(&lists.dead);
+        lists.fixed.sort_by_key(|run| run.start);
+        lists.fixed = merge(&lists.fixed);
+        lists
     }
 
     fn add(&mut self, orbit: Vec<(u32, bool)>, dead: bool) {
@@ -78,7 +59,6 @@ impl Pattern {
             self.dead.extend(orbit.iter().map(|&(start, _)| Run { start, len: 1, negative: false }));
             return;
         }
-        self.orbits += 1;
         match orbit.len() {
             1 => self.fixed.extend(orbit.iter().map(run)),
             size if size <= SMALL => self.add_small(size, &orbit),
@@ -101,11 +81,6 @@ impl Pattern {
         if signed {
             group.negative.extend(orbit.iter().map(|&(_, negative)| negative));
         }
-    }
-
-    /// Number of orbits that survive: the rank of P on this tile.
-    pub(super) fn rank(&self) -> usize {
-        self.orbits
     }
 
     /// `out ← P(weights)` on this tile; both slices start at the tile's first weight.
@@ -172,28 +147,27 @@ fn energy<T: Weight>(weights: &[T]) -> f64 {
 /// Unsigned orbits of a size known to the compiler.
 fn average<T: Weight, const SIZE: usize>(offsets: &[u32], weights: &[T], out: &mut [T]) -> Energies {
     let share = T::Real::from_f64(1.0 / SIZE as f64);
-    let count = T::Real::from_f64(SIZE as f64);
+    // Slices of one length: an offset that was good for the load is good for the store, and is checked once.
+    let out = &mut out[..weights.len()];
     let mut energies = Energies::default();
     for batch in offsets.chunks(SIZE * BATCH) {
-        let (mut equivariant, mut perp) = (T::Real::default(), T::Real::default());
-        for orbit in batch.chunks_exact(SIZE) {
-            let mut members = [T::default(); SIZE];
-            let mut sum = T::default();
-            for (member, &offset) in members.iter_mut().zip(orbit) {
-                *member = weights[offset as usize];
-                sum += *member;
+        // A lane per member, so that the sums need not wait for each other.
+        let (mut equivariant, mut perp) = (T::Real::default(), [T::Real::default(); SIZE]);
+        for orbit in batch.as_chunks::<SIZE>().0 {
+            let members: [T; SIZE] = std::array::from_fn(|k| weights[orbit[k] as usize]);
+            let mut sum = members[0];
+            for &member in &members[1..] {
+                sum += member;
             }
             let mean = sum.scale(share);
-            let mut rest = T::Real::default();
-            for (&member, &offset) in members.iter().zip(orbit) {
-                out[offset as usize] = mean;
-                rest += (member - mean).energy();
+            equivariant += mean.energy();
+            for k in 0..SIZE {
+                out[orbit[k] as usize] = mean;
+                perp[k] += (members[k] - mean).energy();
             }
-            equivariant += mean.energy() * count;
-            perp += rest;
         }
-        energies.equivariant += equivariant.to_f64();
-        energies.perp += perp.to_f64();
+        energies.equivariant += equivariant.to_f64() * SIZE as f64;
+        energies.perp += perp.iter().map(|lane| lane.to_f64()).sum::<f64>();
     }
     energies
 }

@@ -23,7 +23,9 @@ fn main() {
     pool.install(|| {
         c4_stack();
         symmetric_group();
-        kernel_bases();
+        if std::env::var_os("QUICK").is_none() {
+            kernel_bases();
+        }
         dense_c4();
     });
 }
@@ -68,11 +70,18 @@ fn c4_stack() {
     let layers = 4_000_000 / space.len() + 1;
     let weights = random(layers * space.len());
     let (mut copy, mut out) = (vec![0.0_f32; weights.len()], vec![0.0_f32; weights.len()]);
+    let (layer, mut near) = (&weights[..space.len()], vec![0.0_f32; space.len()]);
     let times = medians(
         31,
-        &mut [&mut || black_box(&mut copy).copy_from_slice(black_box(&weights)), &mut || {
-            drop(black_box(projector.project_stack_into(black_box(&weights), black_box(&mut out))))
-        }],
+        &mut [
+            &mut || black_box(&mut copy).copy_from_slice(black_box(&weights)),
+            &mut || drop(black_box(projector.project_stack_into(black_box(&weights), black_box(&mut out)))),
+            &mut || {
+                for _ in 0..layers {
+                    drop(black_box(projector.project_into(black_box(layer), black_box(&mut near))));
+                }
+            },
+        ],
     );
     let (bytes, ratio) = (8.0 * weights.len() as f64, times[1] / times[0]);
     println!("C4, {layers} kernels 36x36x5x5 f32, {} weights, {}", weights.len(), projector.form());
@@ -83,11 +92,15 @@ fn c4_stack() {
         ratio,
         verdict(ratio, 3.0)
     );
+    let each = |time: f64| time / weights.len() as f64 * 1e9;
     println!(
-        "  {:.2} ns a weight; floor: read and write 8 bytes a weight. Bound by the gathered loads and stores of an orbit,",
-        times[1] / weights.len() as f64 * 1e9
+        "  {:.2} ns a weight, {:.2} ns where one kernel stays in the cache: the rest is memory.",
+        each(times[1]),
+        each(times[2])
     );
-    println!("  about ten instructions a weight, not by memory.\n");
+    println!(
+        "  Floor: 8 bytes a weight; 12 with the reads that scattered stores cause and memcpy's streaming stores avoid.\n"
+    );
 }
 
 /// Cost independent of |G|: S₃₂ on order-2 → order-2 tensors, against one transposition on the same weights.

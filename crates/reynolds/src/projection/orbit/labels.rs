@@ -1,4 +1,6 @@
-//! Few large orbits in a tile: a label per weight, two passes in memory order.
+//! Few large orbits in a tile: a label per weight, filled in memory order.
+
+use faer::c64;
 
 use super::super::Energies;
 use super::tile_orbits::TileOrbits;
@@ -8,7 +10,7 @@ use crate::scalar::{Real, Weight};
 const MAX_ORBITS: usize = 127;
 /// Fewest weights an orbit must have on average to make a label worth its byte.
 const MIN_MEAN_SIZE: usize = 64;
-/// Sums that run side by side, because an addition to the same orbit must wait for the one before.
+/// Sums that run side by side.
 const LANES: usize = 8;
 /// Weights summed in their own precision before the sums go to double precision.
 const BLOCK: usize = 4096;
@@ -19,6 +21,10 @@ pub(super) struct OrbitLabels {
     labels: Vec<u8>,
     /// Size of each orbit; zero for the dead ones.
     sizes: Vec<usize>,
+    /// The label most weights have, whose sum is what the others leave of the total.
+    commonest: usize,
+    /// Where the weights of every other label lie.
+    rest: Vec<(usize, Vec<u32>)>,
     /// Weights that lie together, and the distance from one such row to the next.
     segment: usize,
     stride: usize,
@@ -33,26 +39,31 @@ impl OrbitLabels {
     pub(super) fn new(orbits: &TileOrbits, segment: usize, stride: usize) -> Self {
         let mut labels = vec![0; orbits.weights()];
         let mut sizes = Vec::new();
-        for (members, dead) in orbits.iter() {
-            for &(weight, negative) in members {
-                labels[weight as usize] = (2 * sizes.len() + usize::from(negative)) as u8;
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); 2 * orbits.len()];
+        for (orbit, dead) in orbits.iter() {
+            for &(weight, negative) in orbit {
+                let label = 2 * sizes.len() + usize::from(negative);
+                labels[weight as usize] = label as u8;
+                let weight = weight as usize;
+                members[label].push((weight / segment * stride + weight % segment) as u32);
             }
-            sizes.push(if dead { 0 } else { members.len() });
+            sizes.push(if dead { 0 } else { orbit.len() });
         }
-        Self { labels, sizes, segment, stride }
+        let commonest = (0..members.len()).max_by_key(|&label| members[label].len()).unwrap_or(0);
+        let rest = members.into_iter().enumerate().filter(|(label, list)| *label != commonest && !list.is_empty());
+        Self { labels, sizes, commonest, rest: rest.collect(), segment, stride }
     }
 
     /// `out ← P(weights)` on this tile; both slices start at the tile's first weight.
     pub(super) fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        let sums = self.sums(weights);
         let mut means = [T::default(); 256];
         let mut energies = Energies::default();
-        for (orbit, (sum, &size)) in self.sums(weights).iter().zip(&self.sizes).enumerate() {
-            if size > 0 {
-                let mean = T::from_c64(sum / size as f64);
-                means[2 * orbit] = mean;
-                means[2 * orbit + 1] = -mean;
-                energies.equivariant += mean.energy().to_f64() * size as f64;
-            }
+        for (orbit, &size) in self.sizes.iter().enumerate().filter(|(_, size)| **size > 0) {
+            let mean = T::from_c64((sums[2 * orbit] - sums[2 * orbit + 1]) / size as f64);
+            means[2 * orbit] = mean;
+            means[2 * orbit + 1] = -mean;
+            energies.equivariant += mean.energy().to_f64() * size as f64;
         }
         for (row, labels) in self.labels.chunks(self.segment).enumerate() {
             let range = row * self.stride..row * self.stride + labels.len();
@@ -64,31 +75,41 @@ impl OrbitLabels {
         energies
     }
 
-    /// Signed sum of each orbit.
-    fn sums<T: Weight>(&self, weights: &[T]) -> Vec<faer::c64> {
-        let mut sums = vec![faer::c64::new(0.0, 0.0); self.sizes.len()];
-        for (row, labels) in self.labels.chunks(self.segment).enumerate() {
-            let weights = &weights[row * self.stride..row * self.stride + labels.len()];
-            for (labels, weights) in labels.chunks(BLOCK).zip(weights.chunks(BLOCK)) {
-                let mut lanes = [[T::default(); 256]; LANES];
-                let (groups, rest) = labels.as_chunks::<LANES>();
-                for (group, weights) in groups.iter().zip(weights.as_chunks::<LANES>().0) {
-                    for lane in 0..LANES {
-                        lanes[lane][group[lane] as usize] += weights[lane];
-                    }
-                }
-                for (&label, &w) in rest.iter().zip(&weights[groups.len() * LANES..]) {
-                    lanes[0][label as usize] += w;
-                }
-                for (orbit, sum) in sums.iter_mut().enumerate() {
-                    for lane in &lanes {
-                        *sum += lane[2 * orbit].to_c64() - lane[2 * orbit + 1].to_c64();
-                    }
-                }
-            }
+    /// Sum of the weights of each label.
+    fn sums<T: Weight>(&self, weights: &[T]) -> [c64; 256] {
+        let mut sums = [c64::new(0.0, 0.0); 256];
+        let mut left = c64::new(0.0, 0.0);
+        for row in 0..self.labels.len() / self.segment {
+            left += total(&weights[row * self.stride..row * self.stride + self.segment], |w| w);
         }
+        for (label, members) in &self.rest {
+            sums[*label] = total(members, |at| weights[at as usize]);
+            left -= sums[*label];
+        }
+        sums[self.commonest] = left;
         sums
     }
+}
+
+/// Σ over the items, in lanes and then in double precision.
+fn total<I: Copy, T: Weight>(items: &[I], weight: impl Fn(I) -> T) -> c64 {
+    let mut sum = c64::new(0.0, 0.0);
+    for block in items.chunks(BLOCK) {
+        let (groups, rest) = block.as_chunks::<LANES>();
+        let mut lanes = [T::default(); LANES];
+        for group in groups {
+            for lane in 0..LANES {
+                lanes[lane] += weight(group[lane]);
+            }
+        }
+        for &item in rest {
+            lanes[0] += weight(item);
+        }
+        for lane in lanes {
+            sum += lane.to_c64();
+        }
+    }
+    sum
 }
 
 /// Writes the means and returns Σ|w − mean|².

@@ -39,17 +39,19 @@ pub(super) struct OrbitLists {
 }
 
 impl OrbitLists {
-    /// Places the orbits in the tensor; `offset` says where a weight of the tile lies.
-    pub(super) fn new(orbits: &TileOrbits, offset: impl Fn(usize) -> u32) -> Self {
+    /// The orbits of `copies` equal tiles; `place` says where a weight of a copy lies in the tensor.
+    pub(super) fn new(orbits: &TileOrbits, copies: usize, place: impl Fn(usize, usize) -> u32) -> Self {
         let mut lists = Self::default();
-        for (members, dead) in orbits.iter() {
-            let placed = members.iter().map(|&(weight, negative)| (offset(weight as usize), negative));
-            lists.add(placed.collect(), dead);
+        for copy in 0..copies {
+            for (members, dead) in orbits.iter() {
+                let placed = members.iter().map(|&(weight, negative)| (place(copy, weight as usize), negative));
+                lists.add(placed.collect(), dead);
+            }
         }
-        lists.dead.sort_by_key(|run| run.start);
-        lists.dead = merge(&lists.dead);
-        lists.fixed.sort_by_key(|run| run.start);
-        lists.fixed = merge(&lists.fixed);
+        for runs in [&mut lists.dead, &mut lists.fixed] {
+            runs.sort_by_key(|run| run.start);
+            *runs = merge(runs);
+        }
         lists
     }
 

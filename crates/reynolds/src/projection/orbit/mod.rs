@@ -45,7 +45,7 @@ pub struct Orbits {
     len: usize,
     /// Weights per output channel.
     row: usize,
-    /// For each output field: its rows, and for each input field where its tile begins in a row and which pattern it follows.
+    /// For each output field: its channels, and what happens to which part of its rows.
     rows: Vec<Row>,
     rank: usize,
 }
@@ -53,120 +53,163 @@ pub struct Orbits {
 #[derive(Debug, Clone)]
 struct Row {
     channels: usize,
-    tiles: Arc<[(usize, Arc<Pattern>)]>,
+    parts: Arc<[(usize, Arc<Pattern>)]>,
 }
+
+/// Neighbouring tiles of one kind are averaged together up to this many weights: small enough for the offsets to stay in the
+/// nearest cache, large enough to spread the cost of starting.
+const TOGETHER: usize = 512;
 
 impl Orbits {
     /// The projector of a kernel space, or `None` if an action is not by signed permutations.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if one field pair has over 2³² weights.
+    /// [`Error::OutOfRange`] if the rows of one output field have over 2³² weights.
     pub fn derive<F: Scalar>(space: &KernelSpace<F>) -> Result<Option<Self>> {
         let (domain, codomain) = (Fields::of(space.domain()), Fields::of(space.codomain()));
-        let generators = space.group().generators();
-        let moves = |fields: &Fields<F>| -> Option<Vec<Vec<SignedPermutation>>> {
-            fields.kinds.iter().map(|kind| generators.iter().map(|g| kind.signed_permutation(g)).collect()).collect()
-        };
-        let (Some(inputs), Some(outputs)) = (moves(&domain), moves(&codomain)) else {
-            return Ok(None);
-        };
-        if generators.is_empty() && space.group().order() != Some(1) {
-            return Ok(None);
-        }
-        let grid: Vec<Option<Vec<u32>>> =
-            generators.iter().map(|g| space.grid().map(|grid| grid.permutation(g))).collect();
+        let Some(moves) = Moves::of(space, &domain, &codomain) else { return Ok(None) };
         let row = space.domain().dim() * space.points();
-        let tile = |out: usize, into: usize| -> Result<Arc<Pattern>> {
-            let shape = [codomain.dim(out), domain.dim(into), space.points()];
-            let moves = outputs[out].iter().zip(&inputs[into]).zip(&grid);
-            let moves: Vec<_> = moves.map(|((out, into), grid)| Move { out, into, grid: grid.as_deref() }).collect();
-            Ok(Arc::new(tile_pattern(shape, row, &moves)?))
-        };
-        let mut patterns: HashMap<(usize, usize), Arc<Pattern>> = HashMap::new();
-        let mut layouts: HashMap<usize, Arc<[(usize, Arc<Pattern>)]>> = HashMap::new();
+        let mut tiles: HashMap<(usize, usize), Tile> = HashMap::new();
+        let mut patterns: HashMap<(usize, usize, usize), Arc<Pattern>> = HashMap::new();
+        let mut layouts: HashMap<usize, (Arc<[(usize, Arc<Pattern>)]>, usize)> = HashMap::new();
         let (mut rows, mut rank) = (Vec::new(), 0);
         for &(out, _) in &codomain.placed {
             if !layouts.contains_key(&out) {
-                let mut tiles = Vec::new();
-                for &(into, channel) in &domain.placed {
-                    if !patterns.contains_key(&(out, into)) {
-                        patterns.insert((out, into), tile(out, into)?);
+                let (mut parts, mut alive) = (Vec::new(), 0);
+                for (into, channel, copies) in runs(&domain.placed) {
+                    if !tiles.contains_key(&(out, into)) {
+                        tiles.insert((out, into), Tile::new(&moves, out, into, row)?);
                     }
-                    tiles.push((channel * space.points(), patterns[&(out, into)].clone()));
+                    let tile = &tiles[&(out, into)];
+                    alive += copies * tile.orbits.alive();
+                    for (first, count) in batches(copies, tile.together()) {
+                        let pattern =
+                            patterns.entry((out, into, count)).or_insert_with(|| Arc::new(tile.pattern(count)));
+                        parts.push((channel * space.points() + first * tile.segment, pattern.clone()));
+                    }
                 }
-                layouts.insert(out, tiles.into());
+                layouts.insert(out, (parts.into(), alive));
             }
-            let tiles = layouts[&out].clone();
-            rank += tiles.iter().map(|(_, pattern)| pattern.rank).sum::<usize>();
-            rows.push(Row { channels: codomain.dim(out), tiles });
+            let (parts, alive) = &layouts[&out];
+            rank += alive;
+            rows.push(Row { channels: codomain.dim(out), parts: parts.clone() });
         }
         Ok(Some(Self { len: space.len(), row, rows, rank }))
     }
 }
 
-/// What happens to the weights of a tile.
-#[derive(Debug, Clone)]
-struct Pattern {
-    rank: usize,
-    form: PatternForm,
+/// Kind, first channel and number of equal fields that follow each other.
+fn runs(placed: &[(usize, usize)]) -> Vec<(usize, usize, usize)> {
+    let mut runs: Vec<(usize, usize, usize)> = Vec::new();
+    for &(kind, channel) in placed {
+        match runs.last_mut() {
+            Some((last, _, copies)) if *last == kind => *copies += 1,
+            _ => runs.push((kind, channel, 1)),
+        }
+    }
+    runs
 }
 
+/// Start and length of batches of at most `size` out of `total`.
+fn batches(total: usize, size: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..total).step_by(size).map(move |first| (first, size.min(total - first)))
+}
+
+/// What happens to the weights of some neighbouring tiles.
 #[derive(Debug, Clone)]
-enum PatternForm {
+enum Pattern {
     Lists(OrbitLists),
     Labels(OrbitLabels),
 }
 
 impl Pattern {
     fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
-        match &self.form {
-            PatternForm::Lists(lists) => lists.apply(weights, out),
-            PatternForm::Labels(labels) => labels.apply(weights, out),
+        match self {
+            Self::Lists(lists) => lists.apply(weights, out),
+            Self::Labels(labels) => labels.apply(weights, out),
         }
     }
 }
 
-/// How one generator moves the weights of a tile.
-struct Move<'a> {
-    out: &'a SignedPermutation,
-    into: &'a SignedPermutation,
-    grid: Option<&'a [u32]>,
+/// How the generators move the basis vectors of each kind of field, and the grid.
+struct Moves {
+    inputs: Vec<Vec<SignedPermutation>>,
+    outputs: Vec<Vec<SignedPermutation>>,
+    grid: Option<Vec<Vec<u32>>>,
+    points: usize,
+    /// Dimensions of the kinds of input and output fields.
+    dims: (Vec<usize>, Vec<usize>),
 }
 
-fn tile_pattern([outs, ins, points]: [usize; 3], row: usize, moves: &[Move<'_>]) -> Result<Pattern> {
-    let n = outs * ins * points;
-    let extent = outs * row;
-    if u32::try_from(extent.max(n)).is_err() {
-        return Err(Error::range("weights of one pair of fields", format!("at most {}", u32::MAX), extent.max(n)));
+impl Moves {
+    fn of<F: Scalar>(space: &KernelSpace<F>, domain: &Fields<F>, codomain: &Fields<F>) -> Option<Self> {
+        let generators = space.group().generators();
+        let of = |fields: &Fields<F>| -> Option<Vec<Vec<SignedPermutation>>> {
+            fields.kinds.iter().map(|kind| generators.iter().map(|g| kind.signed_permutation(g)).collect()).collect()
+        };
+        let grid = space.grid().map(|grid| generators.iter().map(|g| grid.permutation(g)).collect());
+        let dims = |fields: &Fields<F>| fields.kinds.iter().map(|kind| kind.dim()).collect();
+        let dims = (dims(domain), dims(codomain));
+        Some(Self { inputs: of(domain)?, outputs: of(codomain)?, grid, points: space.points(), dims })
     }
-    let mut sets = SignedSets::new(n);
-    for Move { out, into, grid } in moves {
-        for o in 0..outs {
-            for i in 0..ins {
-                let from = (o * ins + i) * points;
-                let to = (out.image[o] as usize * ins + into.image[i] as usize) * points;
-                let opposite = out.negative[o] != into.negative[i];
-                for x in 0..points {
-                    let moved = grid.map_or(x, |grid| grid[x] as usize);
-                    sets.join((from + x) as u32, (to + moved) as u32, opposite);
+}
+
+/// The orbits of one pair of fields and where its weights lie.
+struct Tile {
+    orbits: TileOrbits,
+    /// Weights of the tile in one output channel, and of the whole layer in one.
+    segment: usize,
+    row: usize,
+}
+
+impl Tile {
+    fn new(moves: &Moves, out: usize, into: usize, row: usize) -> Result<Self> {
+        let points = moves.points;
+        let (outputs, inputs) = (&moves.outputs[out], &moves.inputs[into]);
+        let (outs, ins) = (moves.dims.1[out], moves.dims.0[into]);
+        let n = outs * ins * points;
+        let extent = outs * row;
+        if u32::try_from(extent).is_err() {
+            return Err(Error::range("weights of one output field", format!("at most {}", u32::MAX), extent));
+        }
+        let mut sets = SignedSets::new(n);
+        for (number, (out, into)) in outputs.iter().zip(inputs).enumerate() {
+            let grid = moves.grid.as_ref().map(|grid| &grid[number]);
+            for o in 0..outs {
+                for i in 0..ins {
+                    let from = (o * ins + i) * points;
+                    let to = (out.image[o] as usize * ins + into.image[i] as usize) * points;
+                    let opposite = out.negative[o] != into.negative[i];
+                    for x in 0..points {
+                        let moved = grid.map_or(x, |grid| grid[x] as usize);
+                        sets.join((from + x) as u32, (to + moved) as u32, opposite);
+                    }
                 }
             }
         }
+        Ok(Self { orbits: TileOrbits::new(n, sets), segment: ins * points, row })
     }
-    let orbits = TileOrbits::new(n, sets);
-    let form = if OrbitLabels::suits(&orbits) {
-        PatternForm::Labels(OrbitLabels::new(&orbits, ins * points, row))
-    } else {
-        let segment = ins * points;
-        PatternForm::Lists(OrbitLists::new(&orbits, |weight| (weight / segment * row + weight % segment) as u32))
-    };
-    Ok(Pattern { rank: orbits.alive(), form })
+
+    /// How many neighbours to average together.
+    fn together(&self) -> usize {
+        if OrbitLabels::suits(&self.orbits) { 1 } else { (TOGETHER / self.orbits.weights()).max(1) }
+    }
+
+    /// The pattern of `count` neighbours.
+    fn pattern(&self, count: usize) -> Pattern {
+        let (segment, row) = (self.segment, self.row);
+        if OrbitLabels::suits(&self.orbits) {
+            return Pattern::Labels(OrbitLabels::new(&self.orbits, segment, row));
+        }
+        let place = |copy: usize, weight: usize| (weight / segment * row + copy * segment + weight % segment) as u32;
+        Pattern::Lists(OrbitLists::new(&self.orbits, count, place))
+    }
 }
 
 impl Row {
     fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
         let mut energies = Energies::default();
-        for (start, pattern) in self.tiles.iter() {
+        for (start, pattern) in self.parts.iter() {
             energies = energies + pattern.apply(&weights[*start..], &mut out[*start..]);
         }
         energies

@@ -30,6 +30,7 @@
 
 mod correlation;
 mod empirical;
+mod folded;
 mod interval;
 mod planar;
 mod spatial;

@@ -7,11 +7,12 @@
 //!
 //! ds is the rotation angle (the speed of a one-parameter subgroup), so a box of half-widths (b, h, h) in (β, p, m) lies within
 //! √(b² + h²) of its centre: walk the straight line in these coordinates and bound ds on the way. The boxes cover the group, and
-//! that is the proven covering angle. (2L + 1)³ samples fix the polynomial; its values on the grid then cost O(L) each.
+//! that is the proven covering angle. (2L + 1)³ samples fix the polynomial; its values on the grid then cost O(L) each. The samples
+//! are ⟨A(y_β) A(z_γ)D, A(z_α)* D⟩: (2L + 1)² actions and one matrix product per β.
 
 use std::f64::consts::{PI, TAU};
 
-use faer::c64;
+use faer::{Mat, MatRef, c64};
 use rayon::prelude::*;
 
 use super::correlation::Correlation;
@@ -19,7 +20,7 @@ use super::interval::{Found, climb, proven_supremum};
 use crate::group::{Element, Spatial};
 use crate::scalar::Scalar;
 
-/// The largest degree L = l_in + l_out for which the grid is laid: (2L + 1)³ samples and about 4·10³ L³ nodes.
+/// The largest degree L = l_in + l_out for which the grid is laid: (2L + 1)³ samples and about 5·10³ L³ nodes.
 pub(super) const MAX_DEGREE: usize = 24;
 
 /// L times the covering angle: 1/cos(0.13) − 1 = 0.85 % of width.
@@ -32,10 +33,7 @@ pub(super) fn supremum<F: Scalar>(correlation: &Correlation<'_, F>, degree: usiz
     let mut best = (f64::NEG_INFINITY, Spatial::IDENTITY);
     let mut grid_maximum = 0.0_f64;
     for &inverted in components {
-        let series = Torus::sample(degree, |[alpha, beta, gamma]| {
-            let rotation = Spatial::from_euler(alpha, beta, gamma);
-            correlation.defect_squared(&Element::Spatial(Spatial { inverted, ..rotation }))
-        });
+        let series = Torus::new(degree, samples(correlation, degree, inverted));
         let (value, start) = grid.maximum(&series);
         grid_maximum = grid_maximum.max(value);
         let top = climb(start, grid.half_width, |angles| series.at(angles));
@@ -101,6 +99,36 @@ impl HopfGrid {
     }
 }
 
+/// ‖Δ_g‖² at the (2L + 1)³ sample points of one component, γ fastest.
+fn samples<F: Scalar>(correlation: &Correlation<'_, F>, degree: usize, inverted: bool) -> Vec<f64> {
+    let n = 2 * degree + 1;
+    let about = |alpha: f64, beta: f64, inverted: bool| {
+        Element::Spatial(Spatial { inverted, ..Spatial::from_euler(alpha, beta, 0.0) })
+    };
+    let Some(folded) = correlation.folded() else {
+        // Only signs: no rotation moves anything.
+        return vec![correlation.defect_squared(&about(0.0, 0.0, inverted)); n * n * n];
+    };
+    let angle = |k: usize| TAU * k as f64 / n as f64;
+    let turned = |sign: f64, inverted: bool| -> Vec<Vec<F>> {
+        let each = (0..n).into_par_iter();
+        each.map(|k| folded.apply(&folded.motion(&about(sign * angle(k), 0.0, inverted)), folded.data())).collect()
+    };
+    let (left, right) = (turned(-1.0, false).concat(), turned(1.0, inverted));
+    let length = folded.data().len();
+    let slices: Vec<Mat<F>> = (0..n)
+        .into_par_iter()
+        .map(|q| {
+            let motion = folded.motion(&about(0.0, angle(q), false));
+            let moved: Vec<F> = right.iter().flat_map(|data| folded.apply(&motion, data)).collect();
+            let view = |data| MatRef::from_column_major_slice(data, length, n);
+            view(&left).adjoint() * view(&moved)
+        })
+        .collect();
+    let at = |index: usize| slices[index / n % n][(index / (n * n), index % n)].real();
+    (0..n * n * n).map(|index| (2.0 * correlation.energy() - 2.0 * at(index)).max(0.0)).collect()
+}
+
 fn phase(angle: f64) -> c64 {
     let (sin, cos) = angle.sin_cos();
     c64::new(cos, sin)
@@ -113,13 +141,11 @@ struct Torus {
 }
 
 impl Torus {
-    fn sample(degree: usize, f: impl Fn([f64; 3]) -> f64 + Sync) -> Self {
+    /// From the values at α, β, γ = 2πk/(2L + 1), γ fastest.
+    fn new(degree: usize, values: Vec<f64>) -> Self {
         let n = 2 * degree + 1;
         let angle = |k: usize| TAU * k as f64 / n as f64;
-        let mut values: Vec<c64> = (0..n * n * n)
-            .into_par_iter()
-            .map(|at| c64::new(f([angle(at / (n * n)), angle(at / n % n), angle(at % n)]), 0.0))
-            .collect();
+        let mut values: Vec<c64> = values.into_iter().map(|value| c64::new(value, 0.0)).collect();
         // One axis at a time; after three cyclic shifts of the axes the order is α, β, γ again.
         for _ in 0..3 {
             let mut turned = vec![c64::new(0.0, 0.0); values.len()];
@@ -200,9 +226,38 @@ mod tests {
         ((r[0][0] + r[1][1] + r[2][2] - 1.0) / 2.0).clamp(-1.0, 1.0).acos()
     }
 
+    fn sample(degree: usize, f: impl Fn([f64; 3]) -> f64) -> Torus {
+        let n = 2 * degree + 1;
+        let angle = |k: usize| TAU * k as f64 / n as f64;
+        Torus::new(
+            degree,
+            (0..n * n * n).map(|at| f([angle(at / (n * n)), angle(at / n % n), angle(at % n)])).collect(),
+        )
+    }
+
+    #[test]
+    fn samples_are_defects_at_euler_angles() {
+        let o3 = crate::group::parse("O3").unwrap();
+        let parts: Vec<_> = o3.clone().irreps(1).unwrap().iter().map(|irrep| (2, irrep.rep().clone())).collect();
+        let field = crate::rep::sum(&o3, &parts).unwrap();
+        let space = crate::projection::KernelSpace::dense(&field, &field).unwrap();
+        let mut random = Random::new(4);
+        let map: Vec<f64> = (0..space.len()).map(|_| random.normal()).collect();
+        let correlation = Correlation::new(&space, &map);
+        for inverted in [false, true] {
+            let series = Torus::new(2, samples(&correlation, 2, inverted));
+            for angles in [[0.3, 1.1, 2.0], [4.0, 0.2, 5.5]] {
+                let g = Spatial { inverted, ..Spatial::from_euler(angles[0], angles[1], angles[2]) };
+                let delta = crate::defect::at(&space, &Element::Spatial(g), &map).unwrap();
+                let expected: f64 = delta.iter().map(|x| x * x).sum();
+                assert!((series.at(&angles) - expected).abs() < 1e-10 * expected);
+            }
+        }
+    }
+
     #[test]
     fn torus_series_reproduces_matrix_elements() {
-        let series = Torus::sample(2, |angles| trace(angles).powi(2));
+        let series = sample(2, |angles| trace(angles).powi(2));
         for angles in [[0.3, 1.1, 2.0], [4.0, 0.2, 5.5]] {
             assert!((series.at(&angles) - trace(angles).powi(2)).abs() < 1e-12);
         }
@@ -210,7 +265,7 @@ mod tests {
 
     #[test]
     fn grid_values_are_series_values() {
-        let series = Torus::sample(1, trace);
+        let series = sample(1, trace);
         let (value, angles) = HopfGrid::new(1).maximum(&series);
         assert!((value - trace(angles)).abs() < 1e-12);
         assert!(value > 4.0 - 0.04, "the maximum 4 is at the identity, {value}");

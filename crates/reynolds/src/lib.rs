@@ -28,3 +28,8 @@ pub mod steerable;
 pub mod symmetrise;
 
 pub use error::{Error, Result};
+
+/// The example of the README runs as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

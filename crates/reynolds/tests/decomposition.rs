@@ -12,7 +12,7 @@ const FINITE: [&str; 23] = [
 
 /// ‖π(g)Q − Q·⊕σ(g)‖ on generators, and the distance of Q from unitary.
 fn assert_decomposes<F: Scalar>(name: &str, representation: &Rep<F>) {
-    let parts = rep::decompose(representation).unwrap();
+    let parts = rep::decompose(representation).expect("an enumerable group");
     let basis = parts.basis();
     let n = basis.nrows();
     let unitary = basis.adjoint() * &basis - Mat::<F>::identity(n, n);

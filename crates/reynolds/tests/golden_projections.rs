@@ -1,5 +1,7 @@
 //! Projections against tensors made by other programs (see golden/README.md for each).
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use reynolds::projection::{KernelSpace, Projector, derive};
 use reynolds::rep::{self, Grid, Rep};
 use reynolds::{defect, group};

@@ -1,5 +1,7 @@
 //! Every law of a projector, on orbits, blocks and chain.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use std::sync::Arc;
 
 use faer::{Mat, c64};
@@ -178,7 +180,7 @@ fn centre_tap_of_a_vector_to_scalar_kernel_is_dead() {
     let fields = |text| rep::parse_fields(&c4, text).unwrap();
     let space = KernelSpace::kernel(&fields("irrep(1)"), &fields("trivial"), &Grid::new(&c4, 3, 2).unwrap()).unwrap();
     let Lowered::Orbits(orbits) = derive(&space).unwrap() else { panic!("expected orbits") };
-    let projected = orbits.project(&vec![1.0_f64; 18]).unwrap();
+    let projected = orbits.project(&[1.0_f64; 18]).unwrap();
     assert_eq!((projected[4], projected[13]), (0.0, 0.0));
     assert_eq!(Projector::<f64>::rank(&orbits), 4);
 }

@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 use crate::group::{self, Element, GroupRef};
 use crate::scalar::Scalar;
 
+/// The largest dimension of a sum: more channels than any layer has, few enough to list.
+const MAX_DIM: usize = 1 << 24;
+
 #[derive(Debug)]
 struct Sum<F: Scalar> {
     group: GroupRef,
@@ -19,8 +22,11 @@ struct Sum<F: Scalar> {
 /// ⊕ mᵢ Vᵢ: m₁ copies of V₁, one after the other, then m₂ of V₂, … Nested sums are flattened; empty multiplicities dropped.
 ///
 /// # Errors
-/// [`Error::GroupMismatch`] if a summand belongs to another group; [`Error::OutOfRange`] if the dimension overflows.
+/// [`Error::GroupMismatch`] if a summand belongs to another group; [`Error::OutOfRange`] if the dimension is over 2²⁴.
 pub fn sum<F: Scalar>(group: &GroupRef, summands: &[(usize, Rep<F>)]) -> Result<Rep<F>> {
+    let mut sizes = summands.iter().map(|(copies, rep)| copies.checked_mul(rep.dim()));
+    let dim = sizes.try_fold(0_usize, |total, size| total.checked_add(size?)).filter(|&dim| dim <= MAX_DIM);
+    let dim = dim.ok_or_else(|| Error::range("dimension of a direct sum", format!("at most {MAX_DIM}"), "more"))?;
     let mut flat = Vec::new();
     for (copies, rep) in summands {
         if !group::same(group, rep.group()) {
@@ -33,10 +39,6 @@ pub fn sum<F: Scalar>(group: &GroupRef, summands: &[(usize, Rep<F>)]) -> Result<
             Some(parts) => (0..*copies).for_each(|_| flat.extend(parts.iter().cloned())),
         }
     }
-    let sizes = flat.iter().map(|(copies, rep)| copies.checked_mul(rep.dim()));
-    let dim = sizes.fold(Some(0_usize), |total, size| total?.checked_add(size?));
-    let dim = dim.filter(|&n| n <= u32::MAX as usize);
-    let dim = dim.ok_or_else(|| Error::range("dimension of a direct sum", format!("at most {}", u32::MAX), "more"))?;
     Ok(Arc::new(Sum { group: group.clone(), summands: flat, dim }))
 }
 

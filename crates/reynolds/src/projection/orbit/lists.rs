@@ -70,8 +70,8 @@ impl OrbitLists {
 
     fn add_small(&mut self, size: usize, orbit: &[(u32, bool)]) {
         let signed = orbit.iter().any(|&(_, negative)| negative);
-        let same = |group: &&mut SmallOrbits| group.size == size && group.negative.is_empty() != signed;
-        let index = self.small.iter_mut().position(|mut group| same(&&mut group));
+        let same = |group: &SmallOrbits| group.size == size && group.negative.is_empty() != signed;
+        let index = self.small.iter().position(same);
         let group = match index {
             Some(index) => &mut self.small[index],
             None => {

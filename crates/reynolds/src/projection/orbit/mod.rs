@@ -45,15 +45,17 @@ pub struct Orbits {
     len: usize,
     /// Weights per output channel.
     row: usize,
-    /// For each output field: its channels, and what happens to which part of its rows.
-    rows: Vec<Row>,
-    rank: usize,
+    /// What happens to the rows of each kind of output field, and the kind of each output field.
+    layouts: Vec<RowLayout>,
+    kinds: Vec<usize>,
 }
 
+/// The rows of one output field: which pattern the weights from each place on follow.
 #[derive(Debug, Clone)]
-struct Row {
+struct RowLayout {
     channels: usize,
-    parts: Arc<[(usize, Arc<Pattern>)]>,
+    rank: usize,
+    parts: Vec<(usize, Arc<Pattern>)>,
 }
 
 /// Neighbouring tiles of one kind are averaged together up to this many weights: small enough for the offsets to stay in the
@@ -69,32 +71,36 @@ impl Orbits {
         let (domain, codomain) = (Fields::of(space.domain()), Fields::of(space.codomain()));
         let Some(moves) = Moves::of(space, &domain, &codomain) else { return Ok(None) };
         let row = space.domain().dim() * space.points();
-        let mut tiles: HashMap<(usize, usize), Tile> = HashMap::new();
-        let mut patterns: HashMap<(usize, usize, usize), Arc<Pattern>> = HashMap::new();
-        let mut layouts: HashMap<usize, (Arc<[(usize, Arc<Pattern>)]>, usize)> = HashMap::new();
-        let (mut rows, mut rank) = (Vec::new(), 0);
-        for &(out, _) in &codomain.placed {
-            if !layouts.contains_key(&out) {
-                let (mut parts, mut alive) = (Vec::new(), 0);
-                for (into, channel, copies) in runs(&domain.placed) {
-                    if !tiles.contains_key(&(out, into)) {
-                        tiles.insert((out, into), Tile::new(&moves, out, into, row)?);
-                    }
-                    let tile = &tiles[&(out, into)];
-                    alive += copies * tile.orbits.alive();
-                    for (first, count) in batches(copies, tile.together()) {
-                        let pattern =
-                            patterns.entry((out, into, count)).or_insert_with(|| Arc::new(tile.pattern(count)));
-                        parts.push((channel * space.points() + first * tile.segment, pattern.clone()));
-                    }
-                }
-                layouts.insert(out, (parts.into(), alive));
+        let layout = |out| RowLayout::new(&moves, &domain, out, row);
+        let layouts = (0..codomain.kinds.len()).map(layout).collect::<Result<_>>()?;
+        let kinds = codomain.placed.iter().map(|&(kind, _)| kind).collect();
+        Ok(Some(Self { len: space.len(), row, layouts, kinds }))
+    }
+}
+
+impl RowLayout {
+    fn new<F: Scalar>(moves: &Moves, domain: &Fields<F>, out: usize, row: usize) -> Result<Self> {
+        let tile = |into| Tile::new(moves, out, into, row);
+        let tiles = (0..domain.kinds.len()).map(tile).collect::<Result<Vec<_>>>()?;
+        let mut patterns: HashMap<(usize, usize), Arc<Pattern>> = HashMap::new();
+        let (mut parts, mut rank) = (Vec::new(), 0);
+        for (into, channel, copies) in runs(&domain.placed) {
+            let tile = &tiles[into];
+            rank += copies * tile.orbits.alive();
+            for (first, count) in batches(copies, tile.together()) {
+                let pattern = patterns.entry((into, count)).or_insert_with(|| Arc::new(tile.pattern(count)));
+                parts.push((channel * moves.points + first * tile.segment, pattern.clone()));
             }
-            let (parts, alive) = &layouts[&out];
-            rank += alive;
-            rows.push(Row { channels: codomain.dim(out), parts: parts.clone() });
         }
-        Ok(Some(Self { len: space.len(), row, rows, rank }))
+        Ok(Self { channels: moves.dims.1[out], rank, parts })
+    }
+
+    fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        let mut energies = Energies::default();
+        for (start, pattern) in &self.parts {
+            energies = energies + pattern.apply(&weights[*start..], &mut out[*start..]);
+        }
+        energies
     }
 }
 
@@ -206,35 +212,26 @@ impl Tile {
     }
 }
 
-impl Row {
-    fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
-        let mut energies = Energies::default();
-        for (start, pattern) in self.parts.iter() {
-            energies = energies + pattern.apply(&weights[*start..], &mut out[*start..]);
-        }
-        energies
-    }
-}
-
 impl<T: Weight> Projector<T> for Orbits {
     fn len(&self) -> usize {
         self.len
     }
 
     fn rank(&self) -> usize {
-        self.rank
+        self.kinds.iter().map(|&kind| self.layouts[kind].rank).sum()
     }
 
     fn apply(&self, mut weights: &[T], mut out: &mut [T]) -> Energies {
-        let mut jobs = Vec::with_capacity(self.rows.len());
-        for row in &self.rows {
-            let (part, rest) = weights.split_at(row.channels * self.row);
-            let (into, left) = out.split_at_mut(row.channels * self.row);
-            jobs.push((row, part, into));
+        let mut jobs = Vec::with_capacity(self.kinds.len());
+        for &kind in &self.kinds {
+            let layout = &self.layouts[kind];
+            let (part, rest) = weights.split_at(layout.channels * self.row);
+            let (into, left) = out.split_at_mut(layout.channels * self.row);
+            jobs.push((layout, part, into));
             (weights, out) = (rest, left);
         }
         // Summed in order, so that the result does not depend on the number of threads.
-        let apply = |(row, part, into): (&Row, &[T], &mut [T])| row.apply(part, into);
+        let apply = |(layout, part, into): (&RowLayout, &[T], &mut [T])| layout.apply(part, into);
         let energies: Vec<Energies> = if self.len >= PARALLEL {
             jobs.into_par_iter().map(apply).collect()
         } else {

@@ -1,0 +1,221 @@
+//! One tensor of a checkpoint: its name, shape, type, and where its elements lie.
+
+use std::fmt;
+
+/// Number type of a tensor's elements.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dtype {
+    /// IEEE single precision.
+    F32,
+    /// IEEE double precision.
+    F64,
+    /// IEEE half precision.
+    F16,
+    /// The upper half of single precision.
+    BF16,
+    /// Anything else, under the name its format gives it; listed and copied, never read.
+    Other(String),
+}
+
+impl Dtype {
+    /// Bytes of one element; `None` for types that are not read.
+    pub fn size(&self) -> Option<usize> {
+        match self {
+            Dtype::F64 => Some(8),
+            Dtype::F32 => Some(4),
+            Dtype::F16 | Dtype::BF16 => Some(2),
+            Dtype::Other(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Dtype::F32 => f.write_str("f32"),
+            Dtype::F64 => f.write_str("f64"),
+            Dtype::F16 => f.write_str("f16"),
+            Dtype::BF16 => f.write_str("bf16"),
+            Dtype::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A run of bytes that one or several tensors live in. Equal within one checkpoint exactly for tensors of the same storage;
+/// [`Entry::overlaps`] says whether they share elements there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StorageId(pub(crate) usize);
+
+/// One tensor of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// Name; for nested dictionaries and lists the keys joined with ".".
+    pub name: String,
+    /// Shape, slowest index first; empty for a scalar.
+    pub shape: Vec<usize>,
+    /// Number type.
+    pub dtype: Dtype,
+    /// The storage it lives in.
+    pub storage: StorageId,
+    /// Byte of the storage where element (0, …, 0) begins.
+    pub(crate) start: usize,
+    /// Steps between neighbours, in elements, per index; empty stands for row-major.
+    pub(crate) strides: Vec<usize>,
+}
+
+impl Entry {
+    /// Number of elements. Checked at opening not to overflow.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the values can be read: f32, f64, f16 or bf16.
+    pub fn is_float(&self) -> bool {
+        self.dtype.size().is_some()
+    }
+
+    /// Whether the elements lie one after the other in row-major order.
+    pub fn is_contiguous(&self) -> bool {
+        let mut expected = 1;
+        self.is_empty()
+            || self.strides.is_empty()
+            || self.shape.iter().zip(&self.strides).rev().all(|(&size, &stride)| {
+                let fits = size == 1 || stride == expected;
+                expected *= size;
+                fits
+            })
+    }
+
+    /// Whether the two are the same view: same storage, place, type, shape and order, as tied weights are.
+    pub fn is_same_view(&self, other: &Entry) -> bool {
+        self.storage == other.storage
+            && self.start == other.start
+            && self.dtype == other.dtype
+            && self.shape == other.shape
+            && (self.strides == other.strides || (self.is_contiguous() && other.is_contiguous()))
+    }
+
+    /// Whether the two share at least one byte: a change to one could change the other. Exact for tensors that can be read;
+    /// for other types whole storages are compared.
+    pub fn overlaps(&self, other: &Entry) -> bool {
+        if self.storage != other.storage || self.is_empty() || other.is_empty() {
+            return false;
+        }
+        let (Some(size), Some(other_size)) = (self.dtype.size(), other.dtype.size()) else {
+            return true;
+        };
+        if self.is_same_view(other) {
+            return true;
+        }
+        let (mine, theirs) = (self.span(size), other.span(other_size));
+        let (from, to) = (mine.start.max(theirs.start), mine.end.min(theirs.end));
+        if from >= to {
+            return false;
+        }
+        if self.is_contiguous() && other.is_contiguous() {
+            return true;
+        }
+        if self.is_expanded() || other.is_expanded() {
+            return true;
+        }
+        let mut taken = vec![false; to - from];
+        let within = |byte: usize| (from..to).contains(&byte).then(|| byte - from);
+        self.for_each_element(size, |at| (at..at + size).filter_map(within).for_each(|byte| taken[byte] = true));
+        let mut shared = false;
+        other.for_each_element(other_size, |at| {
+            shared |= (at..at + other_size).filter_map(within).any(|byte| taken[byte])
+        });
+        shared
+    }
+
+    /// Whether one stored element stands for several, as after `expand`.
+    pub(crate) fn is_expanded(&self) -> bool {
+        !self.is_empty() && self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
+    }
+
+    /// First byte and one past the last byte, for elements of `size` bytes; empty for an empty tensor.
+    pub(crate) fn span(&self, size: usize) -> std::ops::Range<usize> {
+        if self.is_empty() {
+            return self.start..self.start;
+        }
+        let last = match self.strides.is_empty() {
+            true => self.len() - 1,
+            false => self.shape.iter().zip(&self.strides).map(|(&n, &stride)| (n - 1) * stride).sum(),
+        };
+        self.start..self.start + (last + 1) * size
+    }
+
+    /// Calls `visit` with the first byte of every element, in row-major order of the index.
+    pub(crate) fn for_each_element(&self, size: usize, mut visit: impl FnMut(usize)) {
+        if self.is_empty() {
+            return;
+        }
+        let rank = self.shape.len();
+        if self.strides.is_empty() || rank == 0 {
+            (0..self.len()).for_each(|n| visit(self.start + n * size));
+            return;
+        }
+        let (width, step) = (self.shape[rank - 1], self.strides[rank - 1] * size);
+        let mut index = vec![0; rank - 1];
+        let mut row = self.start;
+        loop {
+            (0..width).for_each(|n| visit(row + n * step));
+            let mut axis = rank - 1;
+            loop {
+                if axis == 0 {
+                    return;
+                }
+                axis -= 1;
+                index[axis] += 1;
+                row += self.strides[axis] * size;
+                if index[axis] < self.shape[axis] {
+                    break;
+                }
+                row -= self.shape[axis] * self.strides[axis] * size;
+                index[axis] = 0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(start: usize, shape: &[usize], strides: &[usize]) -> Entry {
+        Entry {
+            name: "t".into(),
+            shape: shape.into(),
+            dtype: Dtype::F32,
+            storage: StorageId(0),
+            start,
+            strides: strides.into(),
+        }
+    }
+
+    #[test]
+    fn elements_are_visited_in_row_major_order() {
+        let mut seen = Vec::new();
+        view(4, &[3, 2], &[1, 3]).for_each_element(4, |at| seen.push(at));
+        assert_eq!(seen, [4, 16, 8, 20, 12, 24]);
+        seen.clear();
+        view(0, &[2, 1, 2], &[]).for_each_element(4, |at| seen.push(at));
+        assert_eq!(seen, [0, 4, 8, 12]);
+    }
+
+    #[test]
+    fn columns_of_one_matrix_share_its_storage_but_no_bytes() {
+        let (left, right) = (view(0, &[2, 2], &[4, 1]), view(8, &[2, 2], &[4, 1]));
+        assert!(!left.overlaps(&right));
+        assert!(left.overlaps(&view(4, &[2, 2], &[4, 1])));
+        assert!(left.overlaps(&view(0, &[2, 4], &[])));
+        assert!(!left.is_contiguous() && view(0, &[2, 1, 2], &[2, 7, 1]).is_contiguous());
+    }
+}

@@ -1,0 +1,45 @@
+//! The bytes of a file: mapped into memory, or held.
+#![allow(unsafe_code, reason = "a memory map has no safe form")]
+
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+
+/// The bytes of a whole file.
+#[derive(Debug)]
+pub(crate) enum Bytes {
+    /// Mapped read-only: pages come in as they are read, and can be dropped again by the system.
+    Mapped(memmap2::Mmap),
+    /// Held in memory.
+    Held(Vec<u8>),
+}
+
+impl Bytes {
+    /// Maps `file` read-only. An empty file, which cannot be mapped everywhere, is an empty vector.
+    ///
+    /// Safety argument. The map is private to this value, read-only, and unmapped when it is dropped; no reference to it
+    /// outlives it, because `Deref` ties them to `&self`. What the compiler cannot see is another process that shortens or
+    /// rewrites the file meanwhile: shortening ends this process with SIGBUS, rewriting changes numbers under the reader. Both
+    /// are what every memory-mapped reader accepts. Within this crate nothing writes to a mapped file: the output is always
+    /// another file (`Checkpoint::write` compares device and inode), and it is moved into place by a rename, which leaves
+    /// the mapped inode as it is. No value is interpreted where some bit patterns would be invalid: bytes become `u8`, `f32`
+    /// and `f64`, for which all patterns are valid, and lengths are read once, checked, and kept.
+    pub(crate) fn map(file: &File) -> io::Result<Bytes> {
+        if file.metadata()?.len() == 0 {
+            return Ok(Bytes::Held(Vec::new()));
+        }
+        // SAFETY: see above.
+        Ok(Bytes::Mapped(unsafe { memmap2::Mmap::map(file)? }))
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map) => map,
+            Bytes::Held(bytes) => bytes,
+        }
+    }
+}

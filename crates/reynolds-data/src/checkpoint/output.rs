@@ -1,0 +1,117 @@
+//! An output file, written whole or not at all.
+
+use crate::error::{Error, Result};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// What tells one file from another whatever links lead to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identity(#[cfg(unix)] (u64, u64), #[cfg(not(unix))] PathBuf);
+
+impl Identity {
+    /// Device and inode where the system has them, else the resolved path.
+    #[cfg(unix)]
+    pub(super) fn of(_: &Path, metadata: &Metadata) -> Option<Identity> {
+        use std::os::unix::fs::MetadataExt;
+        Some(Identity((metadata.dev(), metadata.ino())))
+    }
+
+    /// Device and inode where the system has them, else the resolved path.
+    #[cfg(not(unix))]
+    pub(super) fn of(path: &Path, _: &Metadata) -> Option<Identity> {
+        fs::canonicalize(path).ok().map(Identity)
+    }
+}
+
+/// Where the bytes of an output go, with the path for messages.
+pub(super) struct Sink<'a> {
+    path: &'a Path,
+    writer: &'a mut dyn Write,
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn new(path: &'a Path, writer: &'a mut dyn Write) -> Sink<'a> {
+        Sink { path, writer }
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write_all(bytes).map_err(|source| Error::Io { file: self.path.into(), action: "write", source })
+    }
+}
+
+/// A temporary file beside the output, removed unless it was moved into place.
+struct Temporary {
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.kept {
+            // There is nobody left to tell: the error that led here is the one to report.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Writes `out` by `fill`: to a temporary file in the same folder, synchronised to disk and renamed. Refuses to replace `input`.
+/// Where `out` is a link, the file it leads to is replaced.
+pub(super) fn write_whole(
+    out: &Path,
+    input: Option<&Identity>,
+    fill: impl FnOnce(&mut Sink<'_>) -> Result<()>,
+) -> Result<()> {
+    let io = |action| move |source| Error::Io { file: out.into(), action, source };
+    let target = match fs::metadata(out) {
+        Ok(metadata) => {
+            let identity = Identity::of(out, &metadata);
+            if identity.is_some() && identity.as_ref() == input {
+                return Err(Error::OutputIsInput { file: out.into() });
+            }
+            if !metadata.is_file() {
+                let found = if metadata.is_dir() { "a directory" } else { "a special file" };
+                return Err(Error::Malformed {
+                    file: out.into(),
+                    expected: "an ordinary output file".into(),
+                    found: found.into(),
+                });
+            }
+            fs::canonicalize(out).map_err(io("resolve"))?
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => out.to_path_buf(),
+        Err(error) => return Err(io("inspect")(error)),
+    };
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+        _ => PathBuf::from("."),
+    };
+    let (mut temporary, file) = create_beside(&target, &folder).map_err(io("create a temporary file beside"))?;
+    let mut writer = BufWriter::with_capacity(1 << 20, &file);
+    fill(&mut Sink::new(out, &mut writer))?;
+    writer.flush().map_err(io("write"))?;
+    drop(writer);
+    file.sync_all().map_err(io("synchronise"))?;
+    drop(file);
+    fs::rename(&temporary.path, &target).map_err(io("rename a temporary file to"))?;
+    temporary.kept = true;
+    // The rename itself is durable once the folder is synchronised; systems that cannot open folders need no such step.
+    if let Ok(folder) = File::open(&folder) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}
+
+/// A new file beside `target`, under a name nobody else has.
+fn create_beside(target: &Path, folder: &Path) -> io::Result<(Temporary, File)> {
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
+    let mut attempt = 0_u32;
+    loop {
+        let path = folder.join(format!(".{name}.{}.{attempt}.tmp", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((Temporary { path, kept: false }, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+"""Tiny checkpoints as PyTorch, numpy and safetensors write them, and what they hold.
+
+Writes golden/checkpoints/*.{pt,pth,npz,safetensors}; golden/checkpoints/expected.json lists for each file the tensors in order, with
+shape, type, and values as text (null for types that are not read). Needs torch, numpy and safetensors: peers/.venv/bin/python
+golden/checkpoints.py
+"""
+
+import collections
+import json
+import pathlib
+
+import numpy as np
+import safetensors.torch
+import torch
+
+FOLDER = pathlib.Path(__file__).parent / "checkpoints"
+NAMES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
+generator = torch.Generator().manual_seed(20261115)
+
+
+def normal(*shape, dtype=torch.float32):
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def written(values):
+    """Doubles as the shortest decimals that read back equal, in one text: JSON readers may round numbers otherwise."""
+    return " ".join(map(repr, values))
+
+
+def described(name, tensor):
+    """Name, shape, type and values of a torch tensor."""
+    values = written(tensor.detach().double().reshape(-1).tolist()) if tensor.dtype in NAMES else None
+    return {"name": name, "shape": list(tensor.shape), "dtype": NAMES.get(tensor.dtype, "other"), "values": values}
+
+
+def flattened(value, path=()):
+    """The rule of names: keys and indices joined with a full stop."""
+    if isinstance(value, torch.Tensor):
+        yield described(".".join(path) or "tensor", value)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from flattened(item, (*path, str(key)))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from flattened(item, (*path, str(index)))
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(2, 3, 3)
+        self.norm = torch.nn.BatchNorm2d(3)
+        self.head = torch.nn.Linear(3, 2)
+
+
+def torch_files():
+    torch.manual_seed(3)
+    net = Net()
+    yield "state_dict.pt", net.state_dict()
+    optimiser = torch.optim.Adam(net.parameters(), lr=1e-3)
+    net.head(net.norm(net.conv(normal(2, 2, 5, 5))).mean((2, 3))).sum().backward()
+    optimiser.step()
+    nested = {"epoch": 3, "state_dict": net.state_dict(), "optimizer": optimiser.state_dict(), "loss": 0.25, "name": "réseau",
+              "best": None, "device": torch.device("cpu"), "sizes": torch.Size([2, 3]), "pair": (normal(2), [normal(1)])}
+    yield "nested.pth", nested
+    yield "dtypes.pt", {
+        "single": normal(2, 3), "double": normal(2, 3, dtype=torch.float64), "half": normal(5, dtype=torch.float16),
+        "brain": normal(5, dtype=torch.bfloat16), "long": torch.arange(4), "bool": torch.tensor([True, False]),
+        "byte": torch.arange(3, dtype=torch.uint8), "complex": torch.ones(2, dtype=torch.complex64),
+        "uint16": torch.arange(3).to(torch.uint16), "scalar": torch.tensor(1.5), "empty": torch.zeros(0, 3),
+        "parameter": torch.nn.Parameter(normal(2, 2)),
+    }
+    base = normal(4, 6)
+    tied = normal(3, 2)
+    yield "views.pt", {
+        "transposed": base.t(), "left": base[:, :3], "right": base[:, 3:], "every_other": base[::2, 1::2],
+        "permuted": normal(2, 3, 4).permute(2, 0, 1), "expanded_one": normal(1, 3).expand(1, 3),
+        "last": normal(7)[5:], "channels_last": normal(2, 3, 2, 2).to(memory_format=torch.channels_last),
+    }
+    yield "tied.pt", {"embedding.weight": tied, "decoder.weight": tied, "other": normal(2)}
+    yield "tensor.pt", normal(2, 2)
+
+
+def numpy_arrays():
+    return {
+        "single": np.asarray(normal(2, 3)), "double": np.asarray(normal(2, 3, dtype=torch.float64)),
+        "half": np.asarray(normal(5, dtype=torch.float16)), "fortran": np.asfortranarray(np.asarray(normal(2, 3, 4))),
+        "fortran_double": np.asfortranarray(np.asarray(normal(3, 2, dtype=torch.float64))), "scalar": np.float32(1.5),
+        "empty": np.zeros((0, 3), np.float32), "integers": np.arange(4), "text": np.array(["a", "bc"]),
+        "record": np.array([(1, 2.0)], dtype=[("a", "<i4"), ("b", "<f8")]), "folder/inner": np.asarray(normal(3)),
+        "zeros": np.zeros((16, 16), np.float32),
+    }
+
+
+def describe_array(name, array):
+    array = np.asarray(array)
+    kind = {"<f2": "f16", "<f4": "f32", "<f8": "f64"}.get(array.dtype.str, "other")
+    values = None if kind == "other" else written(array.astype(np.float64).reshape(-1).tolist())
+    return {"name": name, "shape": list(array.shape), "dtype": kind, "values": values}
+
+
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    expected = {"torch": torch.__version__, "numpy": np.__version__, "safetensors": safetensors.__version__, "files": {}}
+    files = expected["files"]
+    for name, value in torch_files():
+        torch.save(value, FOLDER / name)
+        files[name] = list(flattened(value))
+    protocol4 = collections.OrderedDict(weight=normal(2, 2), bias=normal(2))
+    torch.save(protocol4, FOLDER / "protocol4.pt", pickle_protocol=4)
+    files["protocol4.pt"] = list(flattened(protocol4))
+    arrays = numpy_arrays()
+    np.savez(FOLDER / "stored.npz", **arrays)
+    np.savez_compressed(FOLDER / "deflated.npz", **arrays)
+    files["stored.npz"] = files["deflated.npz"] = [describe_array(*item) for item in arrays.items()]
+    tensors = {
+        "single": normal(2, 3), "double": normal(2, 3, dtype=torch.float64), "half": normal(5, dtype=torch.float16),
+        "brain": normal(5, dtype=torch.bfloat16), "long": torch.arange(4), "scalar": torch.tensor(1.5),
+        "empty": torch.zeros(0, 3), "bool": torch.tensor([True, False]),
+    }
+    safetensors.torch.save_file(tensors, FOLDER / "plain.safetensors", metadata={"format": "pt", "note": "naïve"})
+    files["plain.safetensors"] = [described(*item) for item in tensors.items()]
+    torch.save({"weight": normal(2)}, FOLDER / "legacy.pt", _use_new_zipfile_serialization=False)
+    (FOLDER / "expected.json").write_text(json.dumps(expected, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()

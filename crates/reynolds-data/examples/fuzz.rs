@@ -119,7 +119,6 @@ fn execute(label: &Path, bytes: Vec<u8>, rewrite: bool, reached: &mut Reached) {
         assert!(match values {
             Values::F32(values) => values.iter().all(|&x| x == 1.0),
             Values::F64(values) => values.iter().all(|&x| x == 1.0),
-            _ => false,
         });
     }
 }

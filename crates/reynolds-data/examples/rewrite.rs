@@ -11,7 +11,6 @@ fn rewrite(model: &str, out: &str, names: &[String]) -> Result<(), Error> {
         Ok(match checkpoint.read(entry)? {
             Values::F32(values) => Values::F32(values.iter().map(|x| 2.0 * x).collect()),
             Values::F64(values) => Values::F64(values.iter().map(|x| 2.0 * x).collect()),
-            other => other.into_owned(),
         })
     })
 }

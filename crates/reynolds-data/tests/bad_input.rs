@@ -222,8 +222,17 @@ fn views_must_lie_within_their_storage() {
     assert_refused("size.pt", file(tensor("0", 5, 0, &[2], &[1])), &["\"w\"", "5 × 4 bytes", "16 bytes"]);
     assert_refused("absent.pt", file(tensor("1", 4, 0, &[2], &[1])), &["\"w\"", "model/data/1", "no such member"]);
     assert_refused("rank.pt", file(tensor("0", 4, 0, &[2], &[1, 1])), &["strides"]);
-    let expanded = Checkpoint::from_bytes("expanded.pt", file(tensor("0", 4, 0, &[255, 255], &[0, 0]))).unwrap();
-    assert!(expanded.read(&expanded.entries()[0]).unwrap_err().to_string().contains("expanded"));
+    // 2⁴⁰ elements in four stored numbers, or in forty-one: listed, and never gathered.
+    for (elements, strides) in [(4, [0; 40]), (41, [1; 40])] {
+        let view = dictionary(&[("w", tensor("0", elements, 0, &[2; 40], &strides))]);
+        let file = torch(&view, &[("0", vec![0; 4 * usize::from(elements)])]);
+        let expanded = Checkpoint::from_bytes("expanded.pt", file).unwrap();
+        let entry = &expanded.entries()[0];
+        assert!(expanded.read(entry).unwrap_err().to_string().contains("expanded"));
+        let changed =
+            std::collections::BTreeMap::from([("w".to_owned(), reynolds_data::checkpoint::Values::F32(vec![].into()))]);
+        assert!(expanded.write_to(&mut Vec::new(), &changed).unwrap_err().to_string().contains("expanded"));
+    }
 }
 
 #[test]

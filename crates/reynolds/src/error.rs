@@ -106,6 +106,25 @@ pub enum Error {
         /// Why no bound is known.
         reason: String,
     },
+    /// A plan that cannot be read, or that does not fit the tensors it is for.
+    #[error("plan: {what}: expected {expected}, got {got}")]
+    Plan {
+        /// The rule, key or tensor.
+        what: String,
+        /// What would have been right.
+        expected: String,
+        /// What was found.
+        got: String,
+    },
+    /// What is wrong with one tensor of many.
+    #[error("tensor {name}: {source}")]
+    Tensor {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        #[source]
+        source: Box<Error>,
+    },
     /// A numerical procedure that did not reach its tolerance.
     #[error("{procedure} did not converge: {reason}")]
     Numerical {
@@ -123,6 +142,16 @@ impl Error {
     /// A quantity outside its range.
     pub(crate) fn range(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
         Self::OutOfRange { what: what.into(), expected: expected.to_string(), got: got.to_string() }
+    }
+
+    /// A plan that does not fit.
+    pub(crate) fn plan(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
+        Self::Plan { what: what.into(), expected: expected.to_string(), got: got.to_string() }
+    }
+
+    /// This error, of the named tensor.
+    pub(crate) fn of_tensor(self, name: &str) -> Self {
+        Self::Tensor { name: name.into(), source: Box::new(self) }
     }
 
     /// A tensor of the wrong shape.

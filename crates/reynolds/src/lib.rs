@@ -9,6 +9,7 @@
 //! is the orthogonal projection onto the equivariant maps. Penalising λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² tunes how equivariant a
 //! network becomes, on its weights, over the whole group at once.
 
+pub mod audit;
 pub mod certificate;
 pub mod character;
 pub mod defect;
@@ -20,6 +21,7 @@ pub mod irrep;
 pub mod irreps;
 pub mod norm;
 pub mod penalty;
+pub mod plan;
 pub mod projection;
 pub mod random;
 pub mod rep;

@@ -29,6 +29,7 @@
 //! ```
 
 mod correlation;
+mod displacements;
 mod empirical;
 mod folded;
 mod interval;
@@ -36,9 +37,10 @@ mod planar;
 mod spatial;
 mod worst;
 
+pub use displacements::{Displacements, Profile};
 pub use empirical::{Empirical, empirical};
 pub(crate) use empirical::{apply, checked, distance};
-pub use worst::{Bracket, worst};
+pub use worst::{Bracket, squares, worst};
 
 use crate::error::{Error, Result};
 use crate::group::Element;

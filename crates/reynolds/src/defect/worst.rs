@@ -76,6 +76,24 @@ pub fn worst<F: Scalar + Weight>(space: &KernelSpace<F>, projector: &dyn Project
     Ok(Bracket { lower: lower.sqrt(), upper: upper.sqrt(), found: Some(g) })
 }
 
+/// ‖Δ_g(T)‖² at each of some elements, for `t` of the shape of `space`; `projector` is P on that space.
+///
+/// # Errors
+/// As [`worst`].
+pub fn squares<F: Scalar + Weight>(
+    space: &KernelSpace<F>,
+    projector: &dyn Projector<F>,
+    t: &[F],
+    at: &[Element],
+) -> Result<Vec<f64>> {
+    if projector.len() != space.len() {
+        return Err(Error::shape("projector", format!("{} weights", space.len()), projector.len()));
+    }
+    let perp = projector.perp(t)?;
+    let correlation = Correlation::new(space, &perp);
+    Ok(at.par_iter().map(|g| correlation.defect_squared(g)).collect())
+}
+
 /// The largest ‖Δ_g‖² among the candidates.
 fn best_of<F: Scalar>(correlation: &Correlation<'_, F>, candidates: Vec<Element>) -> (f64, Element) {
     candidates

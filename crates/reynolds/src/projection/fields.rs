@@ -7,16 +7,16 @@ use crate::scalar::Scalar;
 
 /// The fields of one side of a layer, in channel order.
 #[derive(Debug, Clone)]
-pub(super) struct Fields<F: Scalar> {
+pub(crate) struct Fields<F: Scalar> {
     /// The different representations that occur.
-    pub(super) kinds: Vec<Rep<F>>,
+    pub(crate) kinds: Vec<Rep<F>>,
     /// For each field: its kind and its first channel.
-    pub(super) placed: Vec<(usize, usize)>,
+    pub(crate) placed: Vec<(usize, usize)>,
 }
 
 impl<F: Scalar> Fields<F> {
     /// Reads the summands of a representation; one that is no sum is one field.
-    pub(super) fn of(representation: &Rep<F>) -> Self {
+    pub(crate) fn of(representation: &Rep<F>) -> Self {
         let whole = [(1, representation.clone())];
         let mut fields = Self { kinds: vec![], placed: vec![] };
         let mut channel = 0;

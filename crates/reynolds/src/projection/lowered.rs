@@ -1,6 +1,6 @@
 //! Chooses the form a projector is lowered to.
 
-use super::{Blocks, Chain, Energies, KernelSpace, Orbits, Projector};
+use super::{Basis, Blocks, Chain, Energies, KernelSpace, Orbits, Projector};
 use crate::error::Result;
 use crate::scalar::{Over, Scalar};
 
@@ -14,6 +14,8 @@ pub enum Lowered<F: Scalar = f64> {
     Blocks(Blocks<F>),
     /// Any other finite group.
     Chain(Chain<F>),
+    /// Band-limited kernels, which no group acts on exactly: never what [`derive()`] finds.
+    Basis(Box<Basis>),
 }
 
 /// Derives the projector of an exact action: orbits where both sides are permuted, blocks for other dense maps, the chain for other
@@ -52,6 +54,7 @@ impl<F: Scalar> Lowered<F> {
             Self::Orbits(_) => "orbits",
             Self::Blocks(_) => "blocks",
             Self::Chain(_) => "chain",
+            Self::Basis(_) => "basis",
         }
     }
 
@@ -60,6 +63,7 @@ impl<F: Scalar> Lowered<F> {
             Self::Orbits(orbits) => orbits,
             Self::Blocks(blocks) => blocks,
             Self::Chain(chain) => chain,
+            Self::Basis(basis) => basis.as_ref(),
         }
     }
 }

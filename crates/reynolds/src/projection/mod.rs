@@ -32,6 +32,7 @@ use rayon::prelude::*;
 pub use basis::{Basis, IrrepPair};
 pub use block::{Blocks, IsotypicMask};
 pub use chain::Chain;
+pub(crate) use fields::Fields;
 pub use haar::HaarProjector;
 pub use kernel_space::KernelSpace;
 pub use lowered::{Lowered, derive};

@@ -75,6 +75,17 @@ impl OrbitLabels {
         energies
     }
 
+    /// Σ over orbits of Σ|w|²/|O|, dead orbits left out.
+    pub(super) fn random_signs<T: Weight>(&self, weights: &[T]) -> f64 {
+        let mut sums = vec![0.0; self.sizes.len()];
+        for (row, labels) in self.labels.chunks(self.segment).enumerate() {
+            for (&label, w) in labels.iter().zip(&weights[row * self.stride..]) {
+                sums[label as usize / 2] += w.energy().to_f64();
+            }
+        }
+        sums.iter().zip(&self.sizes).filter(|(_, size)| **size > 0).map(|(sum, &size)| sum / size as f64).sum()
+    }
+
     /// Sum of the weights of each label.
     fn sums<T: Weight>(&self, weights: &[T]) -> [c64; 256] {
         let mut sums = [c64::new(0.0, 0.0); 256];

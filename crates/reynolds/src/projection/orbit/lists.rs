@@ -113,6 +113,21 @@ impl OrbitLists {
         }
         energies
     }
+
+    /// Σ over orbits of Σ|w|²/|O|, dead orbits left out.
+    pub(super) fn random_signs<T: Weight>(&self, weights: &[T]) -> f64 {
+        let run = |run: &Run| energy(&weights[run.start as usize..(run.start + run.len) as usize]);
+        let mut sum: f64 = self.fixed.iter().map(run).sum();
+        for group in &self.small {
+            let one = |offset: &u32| weights[*offset as usize].energy().to_f64();
+            sum += group.offsets.iter().map(one).sum::<f64>() / group.size as f64;
+        }
+        for runs in &self.large {
+            let size: u32 = runs.iter().map(|run| run.len).sum();
+            sum += runs.iter().map(run).sum::<f64>() / f64::from(size);
+        }
+        sum
+    }
 }
 
 /// Joins neighbours of equal sign.

@@ -76,6 +76,29 @@ impl Orbits {
         let kinds = codomain.placed.iter().map(|&(kind, _)| kind).collect();
         Ok(Some(Self { len: space.len(), row, layouts, kinds }))
     }
+
+    /// What P keeps on average of these magnitudes with random signs: Σ over orbits of (Σ|w|²)/|O|, beside which ‖P(W)‖² tells structure
+    /// from accident.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the length is wrong.
+    pub fn random_signs<T: Weight>(&self, weights: &[T]) -> Result<f64> {
+        if weights.len() != self.len {
+            return Err(Error::shape("weights", format!("{} weights", self.len), weights.len()));
+        }
+        let mut start = 0;
+        let mut sum = 0.0;
+        for row in self.kinds.iter().map(|&kind| &self.layouts[kind]) {
+            for (offset, pattern) in &row.parts {
+                sum += match pattern.as_ref() {
+                    Pattern::Lists(lists) => lists.random_signs(&weights[start + offset..]),
+                    Pattern::Labels(labels) => labels.random_signs(&weights[start + offset..]),
+                };
+            }
+            start += row.channels * self.row;
+        }
+        Ok(sum)
+    }
 }
 
 impl RowLayout {

@@ -1,0 +1,217 @@
+//! One tensor held against its projector.
+
+use super::isotypic::{self, Share};
+use super::{Tensor, excess};
+use crate::defect::{self, Bracket, Profile};
+use crate::error::Result;
+use crate::group::{ENUMERATION_LIMIT, Element};
+use crate::plan::{Exact, Layer, Role};
+use crate::projection::{Energies, Lowered, Projector};
+
+/// Multiplications spent on the worst defect of a layer whose group does not permute its weights.
+const WORK_LIMIT: u128 = 1 << 34;
+
+/// The worst defect over a group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorstDefect {
+    /// Name of the group: that of the plan, or for a band-limited layer the rotations of its grid.
+    pub group: String,
+    /// ℰ(W) in the Frobenius norm of the kernel, not an operator bound.
+    pub bracket: Bracket,
+}
+
+/// What one tensor looks like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerAudit {
+    /// Its name.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// What it is to its layer.
+    pub role: Role,
+    /// Fields of the input channels.
+    pub domain: String,
+    /// Fields of the output channels.
+    pub codomain: String,
+    /// The form its projector was lowered to.
+    pub form: &'static str,
+    /// Number of weights.
+    pub weights: usize,
+    /// Whether every tensor of this shape is equivariant.
+    pub acts_trivially: bool,
+    /// ‖P(W)‖² and ‖W − P(W)‖².
+    pub energies: Energies,
+    /// dim Hom_G/dim Hom.
+    pub chance: f64,
+    /// Mean energy of the same magnitudes with random signs, where G permutes the weights.
+    pub random_signs: Option<f64>,
+    /// The worst defect, for weights.
+    pub worst: Option<WorstDefect>,
+    /// ‖W − P(W)‖² split by irreps, the largest first.
+    pub isotypic: Vec<Share>,
+    /// Index and value of the first weight that is NaN or infinite; nothing else is measured then.
+    pub not_finite: Option<(usize, String)>,
+    /// What a reader should know beside the numbers.
+    pub notes: Vec<String>,
+}
+
+impl LayerAudit {
+    /// ‖W‖.
+    pub fn norm(&self) -> f64 {
+        self.energies.total().sqrt()
+    }
+
+    /// ‖P(W)‖²/‖W‖².
+    pub fn energy(&self) -> f64 {
+        self.energies.ratio()
+    }
+
+    /// ‖W − P(W)‖.
+    pub fn distance(&self) -> f64 {
+        self.energies.perp.sqrt()
+    }
+
+    /// (energy − chance)/(1 − chance), with the sharper chance where it is known.
+    pub fn excess(&self) -> f64 {
+        excess(self.energy(), self.random_signs.unwrap_or(self.chance))
+    }
+
+    /// Whether it belongs in totals: a finite tensor on which the group acts.
+    pub fn counts(&self) -> bool {
+        !self.acts_trivially && self.not_finite.is_none()
+    }
+}
+
+/// Audits one tensor. NaN and infinite weights are reported in the result.
+///
+/// # Errors
+/// [`crate::Error::Tensor`] if it has not as many weights as the layer, or if its squares overflow even in double precision.
+pub fn layer(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
+    measure(layer, tensor).map_err(|error| error.of_tensor(&layer.name))
+}
+
+fn measure(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
+    if tensor.len() != layer.len() {
+        return Err(crate::Error::shape("tensor", format!("{:?}", layer.shape), format!("{} weights", tensor.len())));
+    }
+    let mut audit = LayerAudit {
+        name: layer.name.clone(),
+        shape: layer.shape.clone(),
+        role: layer.role,
+        domain: layer.domain.clone(),
+        codomain: layer.codomain.clone(),
+        form: layer.projector.form(),
+        weights: layer.len(),
+        acts_trivially: layer.acts_trivially(),
+        energies: Energies::default(),
+        chance: layer.rank() as f64 / layer.len() as f64,
+        random_signs: None,
+        worst: None,
+        isotypic: vec![],
+        not_finite: None,
+        notes: layer.warnings.clone(),
+    };
+    let profile = layer.exact.as_ref().and_then(|exact| profile(exact, tensor));
+    let finite = profile.as_ref().is_some_and(|profile| profile.energies.total().is_finite());
+    if !finite {
+        audit.not_finite = tensor.first_not_finite();
+        if audit.not_finite.is_some() {
+            return Ok(audit);
+        }
+    }
+    match (&layer.exact, profile) {
+        (Some(exact), Some(profile)) if finite && !layer.is_band_limited() => from_profile(&mut audit, exact, &profile),
+        (exact, profile) => {
+            let weights = tensor.to_f64();
+            audit.energies = layer.projector.energies(&weights)?;
+            if let Lowered::Orbits(orbits) = layer.projector.as_ref() {
+                audit.random_signs = share(orbits.random_signs(&weights)?, audit.energies.total());
+            }
+            if layer.is_band_limited() {
+                let group = exact.as_ref().map_or("no rotation".into(), |exact| exact.space.group().name());
+                audit.notes.push(format!(
+                    "band-limited: energy is that of the span; the worst defect is that of {group}, which the grid has"
+                ));
+            }
+            match (exact, profile.filter(|_| finite)) {
+                (Some(exact), Some(profile)) => audit.worst = Some(worst_of(exact, &profile)),
+                (Some(exact), None) => slowly(&mut audit, exact, &weights, layer.is_band_limited())?,
+                (None, _) => {}
+            }
+        }
+    }
+    Ok(audit)
+}
+
+fn profile(exact: &Exact, tensor: Tensor<'_>) -> Option<Profile> {
+    let displacements = exact.displacements.as_ref()?;
+    Some(match tensor {
+        Tensor::F32(values) => displacements.profile(values),
+        Tensor::F64(values) => displacements.profile(values),
+    })
+}
+
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+/// Everything from one pass over the weights.
+fn from_profile(audit: &mut LayerAudit, exact: &Exact, profile: &Profile) {
+    audit.energies = profile.energies;
+    audit.random_signs = share(profile.random_signs, profile.energies.total());
+    audit.worst = Some(worst_of(exact, profile));
+    let group = exact.space.group();
+    if audit.acts_trivially || profile.energies.perp == 0.0 {
+        return;
+    }
+    let shares = isotypic::nodes(group, 0)
+        .and_then(|rule| isotypic::shares(group, 0, &rule, profile.energies.perp, &profile.squares));
+    match shares {
+        Ok(shares) => audit.isotypic = shares,
+        Err(error) => audit.notes.push(error.to_string()),
+    }
+}
+
+fn worst_of(exact: &Exact, profile: &Profile) -> WorstDefect {
+    let best = profile.squares.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+    let (index, square) = best.map_or((0, 0.0), |(index, &square)| (index, square));
+    let found = (square > 0.0).then_some(Element::Finite(index as u128));
+    let bracket = Bracket { lower: square.sqrt(), upper: square.sqrt(), found };
+    WorstDefect { group: exact.space.group().name(), bracket }
+}
+
+/// The worst defect and the shares where no single pass gives them.
+fn slowly(audit: &mut LayerAudit, exact: &Exact, weights: &[f64], band_limited: bool) -> Result<()> {
+    let (space, projector) = (&exact.space, exact.projector.as_ref());
+    let group = space.group();
+    let acting = space.len() as u128 * (space.domain().dim() + space.codomain().dim()) as u128;
+    let listed = group.order().filter(|&n| n <= ENUMERATION_LIMIT);
+    let affordable = acting * listed.unwrap_or(256) <= WORK_LIMIT;
+    let bracket = if affordable {
+        defect::worst(space, projector, weights)?
+    } else {
+        let d = projector.energies(weights)?.perp.sqrt();
+        let least = group.order().map_or(2.0, |n| 2.0 * n as f64 / (n - 1).max(1) as f64);
+        audit
+            .notes
+            .push("worst defect: the bounds that hold for every layer, since a search would take too long".into());
+        Bracket { lower: (least.sqrt() * d).min(2.0 * d), upper: 2.0 * d, found: None }
+    };
+    audit.worst = Some(WorstDefect { group: group.name(), bracket });
+    if band_limited || audit.acts_trivially || audit.energies.perp == 0.0 {
+        return Ok(());
+    }
+    let degree = space.degree();
+    let shares = isotypic::nodes(group, degree).and_then(|rule| {
+        if !affordable {
+            return Err(crate::Error::range("work for isotypic shares", WORK_LIMIT, acting));
+        }
+        let squares = defect::squares(space, projector, weights, &rule.nodes)?;
+        isotypic::shares(group, degree, &rule, audit.energies.perp, &squares)
+    });
+    match shares {
+        Ok(shares) => audit.isotypic = shares,
+        Err(error) => audit.notes.push(format!("no isotypic shares: {error}")),
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! What a checkpoint looks like through a plan: how much of each layer is equivariant, and how much of that is chance.
+//!
+//! ```text
+//! energy = ‖P(W)‖²/‖W‖²,      chance = dim Hom_G/dim Hom,      excess = (energy − chance)/(1 − chance)
+//! ‖W − P(W)‖² = Σ_σ ‖p_σ(W)‖²        over the irreps σ ≠ 1 of G on Hom(V, V′)
+//! ```
+//!
+//! A random layer has the energy of chance; excess is 0 for it and 1 for an equivariant one, so groups of any size can be compared. Where
+//! G permutes weights there is a sharper chance: the mean energy of the same magnitudes with random signs. The worst defect is bracketed
+//! as in [`crate::defect`], in the Frobenius norm of the kernel, which is no operator bound.
+//!
+//! ```
+//! use reynolds::audit::{self, Tensor};
+//! use reynolds::group;
+//! use reynolds::plan::{SymmetryPlan, UniformFields};
+//! let plan = SymmetryPlan::uniform(&group::parse("C4")?, UniformFields::Trivial)?;
+//! let resolved = plan.resolve(&[("conv.weight".into(), vec![1, 1, 3, 3])])?;
+//! let ramp = [-1.0_f32, 0.0, 1.0, -1.0, 0.0, 1.0, -1.0, 0.0, 1.0];
+//! let audit = audit::layer(&resolved.layers[0], Tensor::F32(&ramp))?;
+//! assert_eq!(audit.energy(), 0.0);
+//! assert_eq!(audit.isotypic[0].irrep, "irrep(1)"); // it turns like a vector
+//! assert!((audit.isotypic[0].square - 6.0).abs() < 1e-6);
+//! let worst = audit.worst.expect("C4 can be listed");
+//! assert!((worst.bracket.upper - 24.0_f64.sqrt()).abs() < 1e-6); // half a turn changes every sign
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+mod isotypic;
+mod layer;
+pub mod ranking;
+
+pub use isotypic::Share;
+pub use layer::{LayerAudit, WorstDefect, layer};
+
+use crate::projection::Energies;
+
+/// The numbers of one tensor, row-major.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tensor<'a> {
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+}
+
+impl Tensor<'_> {
+    /// Number of weights.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first weight that is NaN or infinite, and what it is.
+    pub fn first_not_finite(&self) -> Option<(usize, String)> {
+        match self {
+            Self::F32(values) => values.iter().position(|v| !v.is_finite()).map(|at| (at, values[at].to_string())),
+            Self::F64(values) => values.iter().position(|v| !v.is_finite()).map(|at| (at, values[at].to_string())),
+        }
+    }
+
+    /// The same numbers in double precision.
+    pub fn to_f64(&self) -> Vec<f64> {
+        match self {
+            Self::F32(values) => values.iter().map(|&v| f64::from(v)).collect(),
+            Self::F64(values) => values.to_vec(),
+        }
+    }
+}
+
+/// Several layers taken together: the weights of a network as one vector.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Total {
+    /// Number of layers counted.
+    pub layers: usize,
+    /// Number of weights counted.
+    pub weights: usize,
+    /// ‖P(W)‖² and ‖W − P(W)‖².
+    pub energies: Energies,
+    /// dim Hom_G/dim Hom.
+    pub chance: f64,
+    /// Mean energy of the same magnitudes with random signs; that of chance for layers where it is not known.
+    pub random_signs: f64,
+}
+
+impl Total {
+    /// Sums up the layers on which the group acts and whose weights are finite.
+    pub fn of<'a>(layers: impl IntoIterator<Item = &'a LayerAudit>) -> Self {
+        let (mut total, mut rank, mut signs) = (Self::default(), 0.0, 0.0);
+        for layer in layers.into_iter().filter(|layer| layer.counts()) {
+            total.layers += 1;
+            total.weights += layer.weights;
+            total.energies = total.energies + layer.energies;
+            rank += layer.chance * layer.weights as f64;
+            signs += layer.random_signs.unwrap_or(layer.chance) * layer.energies.total();
+        }
+        if total.weights > 0 {
+            total.chance = rank / total.weights as f64;
+        }
+        total.random_signs = if total.energies.total() > 0.0 { signs / total.energies.total() } else { total.chance };
+        total
+    }
+
+    /// (energy − chance)/(1 − chance), with the chance of random signs.
+    pub fn excess(&self) -> f64 {
+        excess(self.energies.ratio(), self.random_signs)
+    }
+}
+
+/// 0 for what chance would give, 1 for an equivariant tensor.
+fn excess(energy: f64, chance: f64) -> f64 {
+    if chance >= 1.0 { 0.0 } else { (energy - chance) / (1.0 - chance) }
+}

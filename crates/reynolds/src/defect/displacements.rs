@@ -1,0 +1,169 @@
+//! ‖Δ_g(W)‖² for every g of a finite group that permutes the weights, in one pass over them.
+//!
+//! Orbit by orbit, with d = W − P(W):
+//!
+//! ```text
+//! ‖Δ_g(W)‖² = Σ_O Σ_{k ∈ O} (d_{gk} − ε d_k)²,      E‖P(±W)‖² = Σ_O (Σ_{k ∈ O} w_k²) / |O|
+//! ```
+//!
+//! The second is what P keeps, on average, of the same magnitudes with random signs. Orbits of one shape are taken several at a
+//! time, one to a lane, so that the arithmetic runs on whole vectors.
+
+mod orbit_shape;
+mod tile;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use orbit_shape::{OrbitShape, Sums};
+use rayon::prelude::*;
+use tile::tile_shapes;
+
+use crate::error::Result;
+use crate::group::{Element, elements};
+use crate::projection::{Energies, Fields, KernelSpace};
+use crate::scalar::{Real, Scalar, Weight};
+
+/// Most moves of weights of one tile that are listed.
+const TILE_LIMIT: u128 = 1 << 26;
+/// Most differences taken in one pass.
+const WORK_LIMIT: u128 = 1 << 34;
+/// Neighbouring tiles are taken together up to this many weights.
+const TOGETHER: usize = 2048;
+/// Weights that one task takes.
+const TASK: usize = 1 << 16;
+
+/// How every element of a finite group moves the weights of a layer.
+#[derive(Debug, Clone)]
+pub struct Displacements {
+    len: usize,
+    /// First weight of each output field, and its parts.
+    rows: Vec<(usize, Parts)>,
+    /// For each element the number of its displacement; an element and its inverse share one.
+    number: Vec<usize>,
+}
+
+type Parts = Arc<[(usize, Arc<[OrbitShape]>)]>;
+
+/// What one pass over the weights finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// ‖P(W)‖² and ‖W − P(W)‖².
+    pub energies: Energies,
+    /// Mean of ‖P(W)‖² over all signs of the weights.
+    pub random_signs: f64,
+    /// ‖Δ_g(W)‖² for every g, in the order of the group.
+    pub squares: Vec<f64>,
+}
+
+impl Displacements {
+    /// The moves of a kernel space; `None` if an action is not by signed permutations, or if the group or the layer is too large for a
+    /// pass over all elements.
+    ///
+    /// # Errors
+    /// [`crate::Error::TooLarge`] never: such groups give `None`.
+    pub fn derive<F: Scalar>(space: &KernelSpace<F>) -> Result<Option<Self>> {
+        let group = space.group();
+        let Some(order) = group.order().filter(|&n| n <= crate::group::ENUMERATION_LIMIT) else { return Ok(None) };
+        let (domain, codomain) = (Fields::of(space.domain()), Fields::of(space.codomain()));
+        let largest = |fields: &Fields<F>| fields.kinds.iter().map(|kind| kind.dim()).max().unwrap_or(0);
+        let tile = largest(&domain) * largest(&codomain) * space.points();
+        let extent = largest(&codomain) * space.domain().dim() * space.points();
+        let too_large = order * tile as u128 > TILE_LIMIT || order * space.len() as u128 > WORK_LIMIT;
+        if too_large || u32::try_from(extent).is_err() {
+            return Ok(None);
+        }
+        let (chosen, number) = up_to_inverses(space, elements(group.as_ref())?);
+        let row = space.domain().dim() * space.points();
+        let mut layouts: HashMap<usize, Option<Parts>> = HashMap::new();
+        let mut rows = Vec::new();
+        for &(out, channel) in &codomain.placed {
+            let layout = layouts
+                .entry(out)
+                .or_insert_with(|| parts(space, &codomain.kinds[out], &domain, &chosen).map(Into::into))
+                .clone();
+            let Some(layout) = layout else { return Ok(None) };
+            rows.push((channel * row, layout));
+        }
+        Ok(Some(Self { len: space.len(), rows, number }))
+    }
+
+    /// The profile of `weights`, `[out, in, k…]` of the space's length. Sums run in the precision of the weights over a few hundred terms
+    /// and in double precision from there on; they do not depend on the number of threads.
+    ///
+    /// # Panics
+    /// If the length is another.
+    pub fn profile<T: Real + Weight<Real = T>>(&self, weights: &[T]) -> Profile {
+        assert_eq!(weights.len(), self.len, "as many weights as the space has");
+        let distinct = self.number.iter().max().map_or(0, |last| last + 1);
+        let rows_each = (TASK * self.rows.len() / self.len.max(1)).max(1);
+        let tasks: Vec<Sums> = self
+            .rows
+            .par_chunks(rows_each)
+            .map(|rows| {
+                let mut sums = Sums::new(distinct);
+                for (start, parts) in rows {
+                    for (offset, shapes) in parts.iter() {
+                        shapes.iter().for_each(|shape| shape.add(&weights[start + offset..], &mut sums));
+                    }
+                }
+                sums
+            })
+            .collect();
+        let mut total = Sums::new(distinct);
+        tasks.iter().for_each(|task| total.merge(task));
+        Profile {
+            energies: Energies { equivariant: total.equivariant, perp: total.perp },
+            random_signs: total.random_signs,
+            squares: self.number.iter().map(|&number| total.squares[number]).collect(),
+        }
+    }
+}
+
+/// One of each pair g, g⁻¹, the identity first, and for every element the number of its pair.
+fn up_to_inverses<F: Scalar>(space: &KernelSpace<F>, all: Vec<Element>) -> (Vec<Element>, Vec<usize>) {
+    let mut number = vec![usize::MAX; all.len()];
+    let mut chosen = Vec::new();
+    for (index, g) in all.into_iter().enumerate() {
+        let inverse = space.group().inverse(&g).index() as usize;
+        if inverse < index {
+            number[index] = number[inverse];
+        } else {
+            number[index] = chosen.len();
+            chosen.push(g);
+        }
+    }
+    (chosen, number)
+}
+
+/// The parts of the rows of one kind of output field; `None` if something is not a signed permutation.
+fn parts<F: Scalar>(
+    space: &KernelSpace<F>,
+    out: &crate::rep::Rep<F>,
+    domain: &Fields<F>,
+    chosen: &[Element],
+) -> Option<Vec<(usize, Arc<[OrbitShape]>)>> {
+    let (points, row) = (space.points(), space.domain().dim() * space.points());
+    let mut known: HashMap<(usize, usize), Arc<[OrbitShape]>> = HashMap::new();
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < domain.placed.len() {
+        let (kind, channel) = domain.placed[at];
+        let into = &domain.kinds[kind];
+        let segment = into.dim() * points;
+        let most = (TOGETHER / (out.dim() * segment)).max(1);
+        let count = domain.placed[at..].iter().take(most).take_while(|(other, _)| *other == kind).count();
+        let shapes = match known.get(&(kind, count)) {
+            Some(shapes) => shapes.clone(),
+            None => {
+                let place = |copy: usize, weight: usize| weight / segment * row + copy * segment + weight % segment;
+                let shapes: Arc<[OrbitShape]> = tile_shapes(space, out, into, chosen, count, place)?.into();
+                known.insert((kind, count), shapes.clone());
+                shapes
+            }
+        };
+        parts.push((channel * points, shapes));
+        at += count;
+    }
+    Some(parts)
+}

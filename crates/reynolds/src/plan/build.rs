@@ -1,0 +1,208 @@
+//! From fields and a shape to a projector.
+
+use std::sync::Arc;
+
+use super::{Exact, Layer, Role, SymmetryPlan};
+use crate::defect::Displacements;
+use crate::error::{Error, Result};
+use crate::group::{self, Homomorphism, PermutationGroup};
+use crate::projection::{Basis, KernelSpace, Lowered, derive};
+use crate::rep::{self, Grid, Rep, SignedPermutation};
+use crate::steerable::RingsConfig;
+
+/// Groups that turn a grid into itself, the largest first.
+const GRID_GROUPS: [&str; 9] = ["Oh", "O", "Th", "Td", "T", "D4", "C4", "D2", "C2"];
+
+/// Fields restricted to the subgroup the plan projects onto, kind by kind, so that equal fields stay recognisable.
+fn restrict(plan: &SymmetryPlan, fields: &Rep) -> Result<Rep> {
+    plan.restriction.as_ref().map_or_else(|| Ok(fields.clone()), |inclusion| pull_back(inclusion, fields))
+}
+
+fn pull_back(inclusion: &Homomorphism, fields: &Rep) -> Result<Rep> {
+    let whole = [(1, fields.clone())];
+    let parts = fields.summands().unwrap_or(&whole);
+    let parts: Vec<(usize, Rep)> =
+        parts.iter().map(|(copies, part)| Ok((*copies, inclusion.pull_back(part)?))).collect::<Result<_>>()?;
+    rep::sum(inclusion.source(), &parts)
+}
+
+/// A linear map or kernel of this shape between fields of the plan's group.
+pub(super) fn weight(
+    plan: &SymmetryPlan,
+    name: &str,
+    shape: &[usize],
+    (domain, codomain): (&Rep, &Rep),
+    band_limited: bool,
+) -> Result<Layer> {
+    if !matches!(shape.len(), 2 | 4 | 5) {
+        return Err(Error::shape("a weight", "[out, in], [out, in, k, k] or [out, in, k, k, k]", format!("{shape:?}")));
+    }
+    for (side, fields, channels) in [("output", codomain, shape[0]), ("input", domain, shape[1])] {
+        if fields.dim() != channels {
+            let what = format!("{side} fields \"{}\"", fields.label());
+            return Err(Error::shape(what, format!("{} {side} channels", fields.dim()), format!("{channels}")));
+        }
+    }
+    let labels = (domain.label(), codomain.label());
+    let (domain, codomain) = (restrict(plan, domain)?, restrict(plan, codomain)?);
+    let (projector, exact) = if shape.len() == 2 {
+        exact(KernelSpace::dense(&domain, &codomain)?)?
+    } else {
+        let (side, dims) = (shape[2], shape.len() - 2);
+        if shape[2..].iter().any(|&other| other != side) {
+            return Err(Error::shape("a kernel", "equal sides", format!("{:?}", &shape[2..])));
+        }
+        match Grid::new(domain.group(), side, dims) {
+            Ok(grid) => exact(KernelSpace::kernel(&domain, &codomain, &grid)?)?,
+            Err(error) if !band_limited || domain.group().point_matrix(&domain.group().identity()).is_none() => {
+                return Err(error);
+            }
+            Err(_) => {
+                let basis = Basis::derive(&domain, &codomain, side, dims, &RingsConfig::default())?;
+                (Arc::new(Lowered::Basis(Box::new(basis))), grid_action(&domain, &codomain, side, dims)?)
+            }
+        }
+    };
+    Ok(Layer {
+        name: name.into(),
+        shape: shape.to_vec(),
+        role: Role::Weight,
+        domain: labels.0,
+        codomain: labels.1,
+        projector,
+        exact,
+        warnings: vec![],
+    })
+}
+
+fn exact(space: KernelSpace) -> Result<(Arc<Lowered>, Option<Exact>)> {
+    let projector = Arc::new(derive(&space)?);
+    let displacements = Displacements::derive(&space)?.map(Arc::new);
+    Ok((projector.clone(), Some(Exact { space, projector, displacements })))
+}
+
+/// The action of the largest subgroup that does turn the grid into itself, for a group that does not.
+fn grid_action(domain: &Rep, codomain: &Rep, side: usize, dims: usize) -> Result<Option<Exact>> {
+    for name in GRID_GROUPS {
+        let Ok(inclusion) = group::subgroup(domain.group(), name) else { continue };
+        let Ok(grid) = Grid::new(inclusion.source(), side, dims) else { continue };
+        let space = KernelSpace::kernel(&pull_back(&inclusion, domain)?, &pull_back(&inclusion, codomain)?, &grid)?;
+        return Ok(exact(space)?.1);
+    }
+    Ok(None)
+}
+
+/// A tensor of one number per channel.
+pub(super) fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<Layer> {
+    if shape != [fields.dim()] {
+        let what = format!("fields \"{}\" of a {}", fields.label(), role.name());
+        return Err(Error::shape(what, format!("[{}]", fields.dim()), format!("{shape:?}")));
+    }
+    let label = fields.label();
+    let fields = restrict(plan, fields)?;
+    let space = match role {
+        Role::Scale => constant_inside(&fields)?,
+        _ => KernelSpace::dense(&rep::trivial(fields.group()), &fields)?,
+    };
+    let projector = Arc::new(derive(&space)?);
+    Ok(Layer {
+        name: name.into(),
+        shape: shape.to_vec(),
+        role,
+        domain: String::new(),
+        codomain: label,
+        projector,
+        exact: None,
+        warnings: vec![],
+    })
+}
+
+/// Diagonals that commute with the fields: equal entries wherever some π(g) mixes two channels. Written as the fixed vectors of a group
+/// that goes round the channels of each such block.
+fn constant_inside(fields: &Rep) -> Result<KernelSpace> {
+    let whole = [(1, fields.clone())];
+    let mut image: Vec<u32> = Vec::with_capacity(fields.dim());
+    for (copies, part) in fields.summands().unwrap_or(&whole) {
+        let blocks = mixed_channels(part);
+        for _ in 0..*copies {
+            let start = image.len() as u32;
+            let mut round = vec![0; part.dim()];
+            for block in &blocks {
+                for (at, &channel) in block.iter().enumerate() {
+                    round[channel] = start + block[(at + 1) % block.len()] as u32;
+                }
+            }
+            image.extend(round);
+        }
+    }
+    let group: group::GroupRef = Arc::new(PermutationGroup::new(&[image])?);
+    KernelSpace::dense(&rep::trivial(&group), &rep::permutation(&group)?)
+}
+
+/// The channels of a field, split into the blocks that its group mixes.
+fn mixed_channels(field: &Rep) -> Vec<Vec<usize>> {
+    let n = field.dim();
+    let mut block: Vec<usize> = (0..n).collect();
+    let mut join = |a: usize, b: usize| {
+        let (from, to) = (block[a], block[b]);
+        if from != to {
+            block.iter_mut().filter(|other| **other == from).for_each(|other| *other = to);
+        }
+    };
+    for g in field.group().generators() {
+        match field.signed_permutation(&g) {
+            Some(SignedPermutation { image, .. }) => {
+                image.iter().enumerate().for_each(|(from, &to)| join(from, to as usize))
+            }
+            None => {
+                let matrix = field.matrix(&g);
+                let pairs = (0..n * n).map(|at| (at / n, at % n));
+                pairs.filter(|&(i, j)| matrix[(i, j)].abs() > 1e-9).for_each(|(i, j)| join(i, j));
+            }
+        }
+    }
+    let mut blocks: Vec<Vec<usize>> = vec![Vec::new(); n];
+    block.iter().enumerate().for_each(|(channel, &name)| blocks[name].push(channel));
+    blocks.retain(|members| !members.is_empty());
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::UniformFields;
+    use crate::projection::Projector;
+
+    #[test]
+    fn a_scale_is_constant_inside_fields_where_a_bias_must_vanish() {
+        let so3 = group::parse("SO3").unwrap();
+        let fields = rep::parse_fields(&so3, "1x0 + 1x1").unwrap();
+        let plan = SymmetryPlan::from_toml("group = \"SO3\"\n[[layer]]\nname = \"*\"\ncodomain = \"1x0\"").unwrap();
+        let values = [5.0, 1.0, 2.0, 6.0];
+        let scale = channels(&plan, "norm.weight", &[4], &fields, Role::Scale).unwrap();
+        assert_eq!(scale.projector.project(&values).unwrap(), [5.0, 3.0, 3.0, 3.0]);
+        let bias = channels(&plan, "norm.bias", &[4], &fields, Role::Bias).unwrap();
+        assert_eq!(bias.projector.project(&values).unwrap(), [5.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_band_limited_layer_knows_the_rotations_of_its_grid() {
+        let plan = SymmetryPlan::from_toml("group = \"SO2\"\n[[layer]]\nname = \"*\"\ncodomain = \"1x0\"").unwrap();
+        let fields = rep::parse_fields(&group::parse("SO2").unwrap(), "1x(0..1)").unwrap();
+        let layer = weight(&plan, "w", &[3, 3, 5, 5], (&fields, &fields), true).unwrap();
+        assert!(layer.is_band_limited());
+        assert_eq!(layer.exact.unwrap().space.group().name(), "C4");
+        assert!(weight(&plan, "w", &[3, 3, 5, 5], (&fields, &fields), false).is_err());
+    }
+
+    #[test]
+    fn a_smaller_group_keeps_more() {
+        let d4 = group::parse("D4").unwrap();
+        let plan = SymmetryPlan::uniform(&d4, UniformFields::Regular).unwrap();
+        let fields = rep::parse_fields(&d4, "1 regular").unwrap();
+        let rank = |plan: &SymmetryPlan| weight(plan, "w", &[8, 8, 3, 3], (&fields, &fields), false).unwrap().rank();
+        assert_eq!(rank(&plan), 8 * 8 * 9 / 8);
+        assert_eq!(rank(&plan.restricted_to("C4").unwrap()), 8 * 8 * 9 / 4);
+        assert_eq!(rank(&plan.restricted_to("C1").unwrap()), 8 * 8 * 9);
+    }
+}

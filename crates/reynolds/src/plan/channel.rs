@@ -1,0 +1,65 @@
+//! Which tensors of one number per channel belong to which layer, by their names.
+
+use super::Role;
+
+/// The module a tensor belongs to, and its own name in it: "body.0.conv.weight" → ("body.0.conv", "weight").
+pub(super) fn split(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or(("", name))
+}
+
+/// A vector or a diagonal, by the usual names.
+pub(super) fn role(name: &str) -> Option<Role> {
+    match split(name).1 {
+        "bias" | "beta" | "running_mean" | "moving_mean" => Some(Role::Bias),
+        "weight" | "scale" | "gamma" | "running_var" | "moving_variance" => Some(Role::Scale),
+        _ => None,
+    }
+}
+
+/// The typed layer that a tensor of `length` numbers stands beside: the layer of the same module, else, for a norm, the first layer of the
+/// same parent module that has as many output channels, else one that has as many input channels.
+///
+/// `layers` are typed layers as (name, out, in); `others` all other tensors of rank 2 and more, which may be a norm's own layer as well.
+pub(super) fn owner<'a>(
+    name: &str,
+    length: usize,
+    layers: &[(&'a str, usize, usize)],
+    others: &[(&str, usize, usize)],
+) -> Option<(&'a str, bool)> {
+    let module = split(name).0;
+    if others.iter().any(|(other, ..)| split(other).0 == module) {
+        return None;
+    }
+    if let Some(own) = layers.iter().find(|(layer, ..)| split(layer).0 == module) {
+        return (own.1 == length).then_some((own.0, true));
+    }
+    let parent = split(module).0;
+    let beside = |layer: &str| split(split(layer).0).0 == parent;
+    let after = layers.iter().find(|(layer, out, _)| beside(layer) && *out == length).map(|found| (found.0, true));
+    if after.is_none() && others.iter().any(|(other, out, _)| beside(other) && *out == length) {
+        return None;
+    }
+    after.or_else(|| layers.iter().find(|(layer, _, into)| beside(layer) && *into == length).map(|f| (f.0, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn norms_stand_beside_the_convolution_of_their_block() {
+        let layers = [("layer1.0.conv1.weight", 64, 32), ("layer1.0.down.0.weight", 128, 32)];
+        let others = [("fc.weight", 10, 64), ("layer1.0.grouped.weight", 48, 1), ("layer1.0.last.weight", 8, 48)];
+        let owner = |name, length| owner(name, length, &layers, &others);
+        assert_eq!(owner("layer1.0.conv1.bias", 64), Some(("layer1.0.conv1.weight", true)));
+        assert_eq!(owner("layer1.0.bn1.weight", 64), Some(("layer1.0.conv1.weight", true)));
+        assert_eq!(owner("layer1.0.bn0.running_var", 32), Some(("layer1.0.conv1.weight", false)));
+        assert_eq!(owner("layer1.0.down.1.bias", 128), Some(("layer1.0.down.0.weight", true)));
+        assert_eq!(owner("layer1.0.conv1.bias", 32), None);
+        assert_eq!(owner("fc.bias", 64), None);
+        assert_eq!(owner("layer2.bn.weight", 64), None);
+        assert_eq!(owner("layer1.0.bn2.weight", 48), None);
+        assert_eq!(role("a.running_var"), Some(Role::Scale));
+        assert_eq!(role("a.num_batches_tracked"), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! Which symmetry each tensor of a network is held against: a group, and fields for the channels of each layer.
+//!
+//! ```text
+//! tensor name  →  (domain V, codomain V′, projector P onto Hom_G(V, V′) ⊗ L²(grid))
+//! ```
+//!
+//! Typing channels is an assumption, so it is always explicit: by rules over tensor names ([`SymmetryPlan::from_toml`]), or all channels
+//! alike ([`SymmetryPlan::uniform`]). [`SymmetryPlan::resolve`] turns it into one [`Layer`] for each tensor that is held against the
+//! group, and says of every other tensor why it is not.
+//!
+//! ```
+//! use reynolds::plan::SymmetryPlan;
+//! let plan = SymmetryPlan::from_toml(r#"
+//!     group = "C4"
+//!     [[layer]]
+//!     name = "body.*.weight"
+//!     domain = "2 regular"
+//!     codomain = "2 regular"
+//! "#)?;
+//! let tensors = [("body.0.weight", vec![8, 8, 3, 3]), ("body.0.bias", vec![8]), ("head.weight", vec![10, 8])];
+//! let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
+//! let resolved = plan.resolve(&tensors)?;
+//! assert_eq!(resolved.layers.len(), 2); // the bias of a planned layer is planned with it
+//! assert_eq!(resolved.untyped[0].name, "head.weight");
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+mod build;
+mod channel;
+mod layer;
+mod parity;
+mod rules;
+mod suggest;
+mod toml_text;
+mod uniform;
+
+use std::sync::Arc;
+
+use faer::Mat;
+
+pub use layer::{Exact, Layer, Role};
+pub use suggest::suggest;
+pub use toml_text::Rule;
+pub use uniform::UniformFields;
+
+use crate::error::{Error, Result};
+use crate::group::{self, GroupRef, Homomorphism, MatrixGroup, PermutationGroup};
+
+/// How the tensors of a network are typed.
+#[derive(Debug, Clone)]
+pub struct SymmetryPlan {
+    group: GroupRef,
+    /// The inclusion of the subgroup to project onto, if it is not the whole group.
+    restriction: Option<Homomorphism>,
+    typing: Typing,
+}
+
+#[derive(Debug, Clone)]
+enum Typing {
+    Uniform(UniformFields),
+    Rules(Vec<Rule>),
+}
+
+/// A plan applied to the tensors of one network.
+#[derive(Debug, Clone)]
+pub struct ResolvedPlan {
+    /// The group that is projected onto.
+    pub group: GroupRef,
+    /// The tensors that are held against it, in the order they were given.
+    pub layers: Vec<Layer>,
+    /// The others.
+    pub untyped: Vec<Untyped>,
+}
+
+/// A tensor that is left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untyped {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl SymmetryPlan {
+    /// Types every rank-4 and rank-5 tensor alike.
+    ///
+    /// # Errors
+    /// [`Error::Plan`] for a continuous group, whose channels have to be typed one by one.
+    pub fn uniform(group: &GroupRef, fields: UniformFields) -> Result<Self> {
+        if group.order().is_none() {
+            return Err(Error::plan(
+                format!("group {}", group.name()),
+                "a plan that types the layers of a continuous group",
+                format!("{fields} fields for all"),
+            ));
+        }
+        Ok(Self { group: group.clone(), restriction: None, typing: Typing::Uniform(fields) })
+    }
+
+    /// Reads a plan. `group` is a name ([`group::parse`]); `generators` may stand in its place, each a permutation `[1, 2, 0]` or an
+    /// orthogonal matrix, as rows or row-major. Every `[[layer]]` has a glob `name` and fields `domain` and `codomain`.
+    ///
+    /// # Errors
+    /// [`Error::Plan`] if it is no TOML of that form; whatever the group may fail with.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        let (group, rules) = toml_text::read(text)?;
+        Ok(Self { group, restriction: None, typing: Typing::Rules(rules) })
+    }
+
+    /// The same typing, projected onto a smaller group.
+    ///
+    /// # Errors
+    /// As [`group::subgroup`].
+    pub fn restricted_to(&self, subgroup: &str) -> Result<Self> {
+        let inclusion = group::subgroup(&self.group, subgroup)?;
+        Ok(Self { restriction: Some(inclusion), ..self.clone() })
+    }
+
+    /// The group of the fields.
+    pub fn group(&self) -> &GroupRef {
+        &self.group
+    }
+
+    /// Types the given tensors, each a name and a shape `[out, in, k…]`, `[out, in]` or `[channels]`.
+    ///
+    /// # Errors
+    /// [`Error::Plan`] if a glob matches nothing, or two match one tensor; [`Error::Tensor`] if a rule does not fit a tensor it matches.
+    pub fn resolve(&self, tensors: &[(String, Vec<usize>)]) -> Result<ResolvedPlan> {
+        let (layers, untyped) = match &self.typing {
+            Typing::Uniform(fields) => uniform::resolve(self, *fields, tensors)?,
+            Typing::Rules(rules) => rules::resolve(self, rules, tensors)?,
+        };
+        let group = self.restriction.as_ref().map_or(&self.group, Homomorphism::source).clone();
+        Ok(ResolvedPlan { group, layers, untyped })
+    }
+}
+
+/// The group that generators give: permutations as lists of images, or orthogonal matrices, as rows or row-major.
+fn group_of(generators: &[Vec<toml_text::Entry>]) -> Result<GroupRef> {
+    use toml_text::Entry;
+    let bad = |got: String| Error::plan("generators", "permutations of 0, 1, …, or square matrices", got);
+    let mut permutations = Vec::new();
+    let mut matrices = Vec::new();
+    for (number, generator) in generators.iter().enumerate() {
+        let mut flat = Vec::new();
+        for entry in generator {
+            match entry {
+                Entry::Number(value) => flat.push(*value),
+                Entry::Row(row) if row.len() == generator.len() => flat.extend(row),
+                Entry::Row(_) => return Err(bad(format!("generator {number} with uneven rows"))),
+            }
+        }
+        let rows = generator.iter().any(|entry| matches!(entry, Entry::Row(_)));
+        let mut sorted = flat.clone();
+        sorted.sort_by(f64::total_cmp);
+        if !rows && sorted.iter().enumerate().all(|(index, value)| *value == index as f64) {
+            permutations.push(flat.iter().map(|&value| value as u32).collect::<Vec<_>>());
+        } else {
+            let side = flat.len().isqrt();
+            if side * side != flat.len() {
+                return Err(bad(format!("generator {number} with {} numbers", flat.len())));
+            }
+            matrices.push(Mat::from_fn(side, side, |i, j| flat[i * side + j]));
+        }
+    }
+    match (permutations.is_empty(), matrices.is_empty()) {
+        (false, true) => Ok(Arc::new(PermutationGroup::new(&permutations)?)),
+        (true, _) => Ok(Arc::new(MatrixGroup::new(&matrices)?)),
+        (false, false) => Err(bad("both kinds".into())),
+    }
+}

@@ -1,0 +1,68 @@
+//! A plan to start from.
+
+use std::fmt::Write;
+
+use super::channel;
+use crate::error::Result;
+use crate::group::GroupRef;
+
+/// A plan for these tensors, as text to be edited: kernels whose channels split into regular fields get those, other channels are
+/// scalars, norm parameters follow the layer they stand beside, and linear maps are left as comments, since nothing in a file says what
+/// their channels are.
+///
+/// # Errors
+/// As [`crate::rep::parse_fields`] for the fields it writes.
+pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<String> {
+    let order = group.order().and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
+    let points = group.point_permutation(&group.identity()).map(|points| points.len());
+    let fields = |channels: usize| match order {
+        Some(order) if channels.is_multiple_of(order) => format!("{} regular", channels / order),
+        _ => format!("{channels} trivial"),
+    };
+    let mut text = format!(
+        "# A plan to start from. Fields are a guess: say here what the channels are, then\n\
+         #   reynolds audit MODEL --plan THIS\n\
+         group = \"{}\"\n",
+        group.name()
+    );
+    let mut layers = Vec::new();
+    for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() >= 2) {
+        let (out, into) = (shape[0], shape[1]);
+        let (domain, codomain, comment) = match (shape.len(), points) {
+            (2, Some(n)) if out.is_multiple_of(n) && into.is_multiple_of(n) => {
+                (format!("{} permutation", into / n), format!("{} permutation", out / n), "")
+            }
+            (4 | 5, _) if group.point_matrix(&group.identity()).is_some() => (fields(into), fields(out), ""),
+            _ => (format!("{into} trivial"), format!("{out} trivial"), "# "),
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "\n{comment}[[layer]]{}\n{comment}name = {}\n{comment}domain = \"{domain}\"\n{comment}codomain = \"{codomain}\"\n",
+            format_args!("  # {shape:?}"),
+            quoted(name),
+        );
+        if comment.is_empty() {
+            layers.push((name.as_str(), out, into, domain, codomain));
+        }
+    }
+    let (mut typed, mut others) = (Vec::new(), Vec::new());
+    for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() >= 2) {
+        let list = if layers.iter().any(|layer| layer.0 == name) { &mut typed } else { &mut others };
+        list.push((name.as_str(), shape[0], shape[1]));
+    }
+    for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() == 1) {
+        let Some((owner, output)) = channel::owner(name, shape[0], &typed, &others) else { continue };
+        let Some(role) = channel::role(name) else { continue };
+        let Some(layer) = layers.iter().find(|layer| layer.0 == owner) else { continue };
+        let fields = if output { &layer.4 } else { &layer.3 };
+        let _ =
+            write!(text, "\n[[layer]]\nname = {}\nkind = \"{}\"\ncodomain = \"{fields}\"\n", quoted(name), role.name());
+    }
+    Ok(text)
+}
+
+/// A tensor's name as a TOML string that matches it and nothing else.
+fn quoted(name: &str) -> String {
+    toml::Value::String(globset::escape(name)).to_string()
+}

@@ -1,0 +1,218 @@
+//! The one-pass audit against the definitions it stands for.
+
+#![allow(clippy::unwrap_used, reason = "tests unwrap")]
+
+use reynolds::audit::{self, Tensor, Total};
+use reynolds::defect::{self, Displacements};
+use reynolds::plan::{SymmetryPlan, UniformFields};
+use reynolds::projection::{KernelSpace, Lowered, Projector, derive};
+use reynolds::random::Random;
+use reynolds::rep::{self, Grid};
+use reynolds::{Error, group};
+
+/// Group, domain, codomain, side and dimensions (0: dense).
+const LAYERS: [(&str, &str, &str, usize, usize); 11] = [
+    ("C4", "3 trivial", "5 trivial", 3, 2),
+    ("C4", "2 regular + 3 trivial", "3 regular", 5, 2),
+    ("D4", "2 regular", "11 trivial", 3, 2),
+    ("D4", "2 quotient(C2)", "1 regular", 2, 2),
+    ("C4", "4 irrep(1)", "3 trivial + 2 irrep(1)", 3, 2),
+    ("C2", "1 regular", "1 regular", 4, 2),
+    ("Oh", "2 trivial + vector", "3 vector", 3, 3),
+    ("O", "1 trivial", "1 trivial", 4, 3),
+    ("S4", "2 permutation", "3 permutation", 0, 0),
+    ("Z8 x Z8", "permutation", "permutation", 0, 0),
+    ("C3", "2 regular", "1 regular", 0, 0),
+];
+
+fn space(layer: (&str, &str, &str, usize, usize)) -> KernelSpace {
+    let (name, domain, codomain, side, dims) = layer;
+    let group = group::parse(name).unwrap();
+    let (into, out) = (rep::parse_fields(&group, domain).unwrap(), rep::parse_fields(&group, codomain).unwrap());
+    match side {
+        0 => KernelSpace::dense(&into, &out).unwrap(),
+        _ => KernelSpace::kernel(&into, &out, &Grid::new(&group, side, dims).unwrap()).unwrap(),
+    }
+}
+
+fn random(n: usize, seed: u64) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    (0..n).map(|_| random.normal()).collect()
+}
+
+#[test]
+fn one_pass_gives_the_displacement_of_every_element() {
+    for layer in LAYERS {
+        let space = space(layer);
+        let weights = random(space.len(), 1);
+        let projector = derive(&space).unwrap();
+        let profile = Displacements::derive(&space).unwrap().expect("a permutation action").profile(&weights);
+        let energies = projector.energies(&weights).unwrap();
+        let tolerance = 1e-12 * energies.total();
+        assert!((profile.energies.equivariant - energies.equivariant).abs() < tolerance, "{layer:?}");
+        assert!((profile.energies.perp - energies.perp).abs() < tolerance, "{layer:?}");
+        let elements = group::elements(space.group().as_ref()).unwrap();
+        let squares = defect::squares(&space, &projector, &weights, &elements).unwrap();
+        for ((found, expected), g) in profile.squares.iter().zip(&squares).zip(&elements) {
+            assert!((found - expected).abs() < 4.0 * tolerance, "{layer:?} {g:?}: {found} {expected}");
+            let slow: f64 = defect::at(&space, g, &weights).unwrap().iter().map(|x| x * x).sum();
+            assert!((found - slow).abs() < 4.0 * tolerance, "{layer:?} {g:?}: {found} {slow}");
+        }
+        let Lowered::Orbits(orbits) = &projector else { panic!("orbits") };
+        assert!((profile.random_signs - orbits.random_signs(&weights).unwrap()).abs() < tolerance);
+        let single: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
+        let rough = Displacements::derive(&space).unwrap().unwrap().profile(&single);
+        for (a, b) in rough.squares.iter().zip(&profile.squares) {
+            assert!((a - b).abs() < 1e-5 * energies.total(), "{layer:?}");
+        }
+    }
+}
+
+#[test]
+fn random_signs_are_the_mean_over_signs() {
+    let space = space(("D4", "2 trivial", "vector + trivial", 3, 2));
+    let Ok(projector) = derive(&space) else { panic!("derives") };
+    let Lowered::Orbits(orbits) = &projector else { panic!("orbits") };
+    let weights = random(space.len(), 3);
+    let expected = orbits.random_signs(&weights).unwrap();
+    let mut signs = Random::new(5);
+    let rounds = 4000;
+    let mut mean = 0.0;
+    for _ in 0..rounds {
+        let flipped: Vec<f64> = weights.iter().map(|&w| if signs.below(2) == 0 { w } else { -w }).collect();
+        mean += projector.energies(&flipped).unwrap().equivariant / f64::from(rounds);
+    }
+    assert!((mean / expected - 1.0).abs() < 0.03, "{mean} {expected}");
+}
+
+/// Fields by plan for groups of every kind of projector: the shares of the irreps sum to the defect.
+#[test]
+fn isotypic_shares_sum_to_the_squared_distance() {
+    for (group, domain, codomain, shape) in [
+        ("C4", "2 regular", "3 trivial + 1 regular", vec![7, 8, 3, 3]),
+        ("D4", "1 regular", "2 regular", vec![16, 8, 3, 3]),
+        ("C3", "2 irrep(1)", "1 irrep(1) + 1 trivial", vec![3, 4]),
+        ("S4", "2 permutation", "1 permutation", vec![4, 8]),
+        ("T", "2 irrep(1) + vector", "vector", vec![3, 7]),
+        ("SO2", "2x(0..2)", "1x(0..3)", vec![7, 10]),
+        ("O2", "1x(1..2)", "1x(1..2)", vec![4, 4]),
+        ("SO3", "2x0 + 1x1", "1x1", vec![3, 5]),
+        ("O3", "2x0e + 1x1o", "1x1o + 1x0o", vec![4, 5]),
+    ] {
+        let text =
+            format!("group = \"{group}\"\n[[layer]]\nname = \"w\"\ndomain = \"{domain}\"\ncodomain = \"{codomain}\"\n");
+        let plan = SymmetryPlan::from_toml(&text).unwrap();
+        let resolved = plan.resolve(&[("w".into(), shape.clone())]).unwrap();
+        let weights = random(shape.iter().product(), 7);
+        let audit = audit::layer(&resolved.layers[0], Tensor::F64(&weights)).unwrap();
+        let sum: f64 = audit.isotypic.iter().map(|share| share.square).sum();
+        assert!((sum - audit.energies.perp).abs() < 1e-8 * audit.energies.total(), "{group}: {sum} {audit:?}");
+        let bracket = audit.worst.unwrap().bracket;
+        let d = audit.energies.perp.sqrt();
+        assert!(bracket.lower <= bracket.upper && bracket.upper <= 2.0 * d * (1.0 + 1e-9), "{group}");
+        assert!(bracket.upper >= 2.0_f64.sqrt() * d * (1.0 - 1e-9), "{group}");
+    }
+}
+
+#[test]
+fn an_equivariant_layer_has_energy_one_and_a_random_one_that_of_chance() {
+    let c4 = group::parse("C4").unwrap();
+    let plan = SymmetryPlan::uniform(&c4, UniformFields::Regular).unwrap();
+    let resolved = plan.resolve(&[("w".into(), vec![64, 64, 3, 3])]).unwrap();
+    let layer = &resolved.layers[0];
+    let weights: Vec<f32> = random(layer.len(), 1).iter().map(|&w| w as f32).collect();
+    let audit = audit::layer(layer, Tensor::F32(&weights)).unwrap();
+    assert!((audit.energy() - 0.25).abs() < 0.02 && audit.excess().abs() < 0.02);
+    let projected = layer.projector.project(&weights).unwrap();
+    let after = audit::layer(layer, Tensor::F32(&projected)).unwrap();
+    assert!((after.energy() - 1.0).abs() < 1e-12 && (after.excess() - 1.0).abs() < 1e-6);
+    let total = Total::of([&audit, &after]);
+    assert_eq!((total.layers, total.weights), (2, 2 * layer.len()));
+    assert!((total.energies.total() - audit.energies.total() - after.energies.total()).abs() < 1e-6);
+}
+
+#[test]
+fn tensors_that_do_not_fit_are_named_with_the_reason() {
+    let tensors = [
+        ("stem.weight", vec![8, 3, 3, 3]),
+        ("body.conv.weight", vec![8, 8, 3, 3]),
+        ("body.conv.bias", vec![8]),
+        ("body.bn.running_var", vec![8]),
+        ("wide.weight", vec![8, 8, 3, 5]),
+        ("one.weight", vec![8, 8, 1, 1]),
+        ("head.weight", vec![1000, 8]),
+        ("head.bias", vec![1000]),
+    ];
+    let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
+    let plan = |fields| SymmetryPlan::uniform(&group::parse("C4").unwrap(), fields).unwrap().resolve(&tensors).unwrap();
+    let names = |layers: &[reynolds::plan::Layer]| layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>();
+    let regular = plan(UniformFields::Regular);
+    assert_eq!(names(&regular.layers), ["body.conv.weight", "body.conv.bias", "body.bn.running_var", "one.weight"]);
+    let reason = |name: &str| regular.untyped.iter().find(|u| u.name == name).unwrap().reason.clone();
+    assert!(reason("stem.weight").contains("3 input channels"));
+    assert!(reason("wide.weight").contains("equal sides"));
+    assert!(reason("head.weight").contains("plan"));
+    let trivial = plan(UniformFields::Trivial);
+    assert_eq!(names(&trivial.layers), ["stem.weight", "body.conv.weight", "one.weight"]);
+    assert!(trivial.layers[2].acts_trivially() && !trivial.layers[1].acts_trivially());
+    let error = SymmetryPlan::uniform(&group::parse("SO2").unwrap(), UniformFields::Trivial).unwrap_err();
+    assert!(matches!(error, Error::Plan { .. }), "{error}");
+}
+
+#[test]
+fn rules_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
+    let tensors = [("a.weight".to_string(), vec![8, 8, 3, 3]), ("b.weight".to_string(), vec![6, 8])];
+    for (layers, needle) in [
+        ("[[layer]]\nname = \"c.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"", "no match"),
+        ("[[layer]]\nname = \"b.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"", "tensor b.weight"),
+        ("[[layer]]\nname = \"b.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regula\"", "cannot read fields"),
+        ("[[layer]]\nname = \"b.*\"\ncodomain = \"6 trivial\"", "domain"),
+        ("[[layer]]\nname = \"[\"\ncodomain = \"6 trivial\"", "glob"),
+        ("[[layer]]\nname = \"b.*\"\nkind = \"x\"\ncodomain = \"6 trivial\"", "weight, bias or scale"),
+        (
+            "[[layer]]\nname = \"a*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"\n[[layer]]\nname = \"*\"\ncodomain = \"2 regular\"",
+            "one rule",
+        ),
+    ] {
+        let plan = SymmetryPlan::from_toml(&format!("group = \"C4\"\n{layers}\n")).unwrap();
+        let error = plan.resolve(&tensors).unwrap_err().to_string();
+        assert!(error.contains(needle), "{layers}: {error}");
+    }
+}
+
+#[test]
+fn weights_that_are_not_finite_are_reported() {
+    let plan = SymmetryPlan::uniform(&group::parse("C4").unwrap(), UniformFields::Trivial).unwrap();
+    let resolved = plan.resolve(&[("w".into(), vec![2, 2, 3, 3])]).unwrap();
+    let mut weights = vec![1.0_f32; 36];
+    weights[5] = f32::NAN;
+    let audit = audit::layer(&resolved.layers[0], Tensor::F32(&weights)).unwrap();
+    assert_eq!(audit.not_finite, Some((5, "NaN".into())));
+    assert!(!audit.counts());
+    // Squares that overflow single precision are summed in double precision.
+    let large = audit::layer(&resolved.layers[0], Tensor::F32(&[1e30; 36])).unwrap();
+    assert!((large.energy() - 1.0).abs() < 1e-6 && (large.norm() / 6e30 - 1.0).abs() < 1e-6);
+    let short = audit::layer(&resolved.layers[0], Tensor::F32(&[1.0; 35])).unwrap_err();
+    assert!(short.to_string().contains("tensor w"));
+}
+
+#[test]
+fn a_suggested_plan_reads_back_and_fits() {
+    let tensors = [
+        ("conv1.weight", vec![16, 3, 3, 3]),
+        ("bn1.weight", vec![16]),
+        ("bn1.running_mean", vec![16]),
+        ("block.conv.weight", vec![16, 16, 3, 3]),
+        ("block.conv.bias", vec![16]),
+        ("fc.weight", vec![10, 16]),
+        ("fc.bias", vec![10]),
+    ];
+    let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
+    for name in ["C4", "D4", "SO2", "S2"] {
+        let text = reynolds::plan::suggest(&group::parse(name).unwrap(), &tensors).unwrap();
+        let resolved =
+            SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let planned = resolved.layers.len();
+        assert_eq!(planned, if name == "S2" { 2 } else { 5 }, "{text}");
+    }
+}

@@ -79,6 +79,8 @@ def torch_files():
     }
     yield "tied.pt", {"embedding.weight": tied, "decoder.weight": tied, "other": normal(2)}
     yield "tensor.pt", normal(2, 2)
+    columns = normal(4, 6)
+    yield "columns.pt", {"left": columns[:, :3], "right": columns[:, 3:], "expanded": normal(1).expand(4)}
 
 
 def numpy_arrays():

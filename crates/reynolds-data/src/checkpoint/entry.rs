@@ -122,7 +122,7 @@ impl Entry {
         if self.is_contiguous() && other.is_contiguous() {
             return true;
         }
-        if self.is_expanded() || other.is_expanded() {
+        if self.repeats() || other.repeats() {
             return true;
         }
         let mut taken = vec![false; to - from];
@@ -135,9 +135,19 @@ impl Entry {
         shared
     }
 
-    /// Whether one stored element stands for several, as after `expand`.
-    pub(crate) fn is_expanded(&self) -> bool {
-        !self.is_empty() && self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
+    /// Whether one stored number may stand for several elements, as after `expand` or `unfold`: when a step along some index is not
+    /// longer than all that the shorter steps can reach. Slices and permutations of an array never do that.
+    pub(crate) fn repeats(&self) -> bool {
+        let mut steps: Vec<(usize, usize)> =
+            self.strides.iter().copied().zip(self.shape.iter().copied()).filter(|&(_, size)| size > 1).collect();
+        steps.sort_unstable();
+        let mut reach = 0;
+        !self.is_empty()
+            && steps.into_iter().any(|(stride, size)| {
+                let repeats = stride <= reach;
+                reach += (size - 1) * stride;
+                repeats
+            })
     }
 
     /// First byte and one past the last byte, for elements of `size` bytes; empty for an empty tensor.
@@ -208,6 +218,19 @@ mod tests {
         seen.clear();
         view(0, &[2, 1, 2], &[]).for_each_element(4, |at| seen.push(at));
         assert_eq!(seen, [0, 4, 8, 12]);
+    }
+
+    #[test]
+    fn windows_that_overlap_and_expanded_views_repeat() {
+        assert!(view(0, &[3, 2], &[1, 1]).repeats());
+        assert!(view(0, &[3, 2], &[0, 1]).repeats());
+        assert!(view(0, &[2; 40], &[1; 40]).repeats());
+        for (shape, strides) in
+            [(&[3, 2][..], &[1, 3][..]), (&[3, 2], &[8, 4]), (&[1, 2], &[0, 1]), (&[2, 3, 4], &[1, 8, 2])]
+        {
+            assert!(!view(0, shape, strides).repeats(), "{shape:?} {strides:?}");
+        }
+        assert!(!view(0, &[0, 5], &[0, 0]).repeats());
     }
 
     #[test]

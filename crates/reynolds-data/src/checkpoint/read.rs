@@ -28,8 +28,8 @@ impl Checkpoint {
         if !entry.is_float() {
             return Err(input.bad_tensor(&entry.name, "f32, f64, f16 or bf16", entry.dtype.to_string()));
         }
-        if entry.is_expanded() {
-            let found = "an expanded view (stride 0); save its .contiguous() form";
+        if entry.repeats() {
+            let found = "an expanded view (one number for several elements); save its .contiguous() form";
             return Err(input.bad_tensor(&entry.name, "every element stored", found));
         }
         Ok(())

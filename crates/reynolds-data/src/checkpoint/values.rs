@@ -6,7 +6,6 @@ use std::borrow::Cow;
 
 /// Row-major values of one tensor. f16 and bf16 are widened to f32, which is exact.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Values<'a> {
     /// Single precision.
     F32(Cow<'a, [f32]>),

@@ -13,7 +13,7 @@ mod rewrite;
 
 use super::Input;
 use crate::error::Result;
-use flate2::read::DeflateDecoder;
+use flate2::bufread::DeflateDecoder;
 use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;

@@ -43,11 +43,13 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
         bytes.push(random.next() as u8);
         return;
     }
-    // Zeros and Z are mostly padding: look for another place, but not for ever.
-    let mut at = random.below(bytes.len());
+    // The pickle or JSON header comes first, so half of the damage is done in the first half of the file. Zeros and Z are mostly
+    // padding: look for another place, but not for ever.
+    let reach = if random.below(2) == 0 { bytes.len() } else { bytes.len().div_ceil(2) };
+    let mut at = random.below(reach);
     for _ in 0..4 {
         if matches!(bytes[at], 0 | b'Z') {
-            at = random.below(bytes.len());
+            at = random.below(reach);
         }
     }
     match random.below(10) {
@@ -136,7 +138,7 @@ fn main() -> ExitCode {
         &["plain.safetensors"],
         &["stored.npz"],
         &["deflated.npz"],
-        &["state_dict.pt", "protocol4.pt", "tied.pt", "tensor.pt", "views.pt", "dtypes.pt", "nested.pth"],
+        &["state_dict.pt", "protocol4.pt", "tied.pt", "tensor.pt", "views.pt", "columns.pt", "dtypes.pt", "nested.pth"],
     ];
     std::panic::set_hook(Box::new(|_| {}));
     for group in groups {

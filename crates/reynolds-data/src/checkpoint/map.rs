@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 /// The bytes of a whole file.
 #[derive(Debug)]
@@ -30,6 +30,26 @@ impl Bytes {
         }
         // SAFETY: see above.
         Ok(Bytes::Mapped(unsafe { memmap2::Mmap::map(file)? }))
+    }
+
+    /// Tells the system that these bytes are not needed for now, so that a large file does not count as memory in use. They can be
+    /// read again at any time, and come back from the page cache or the disk.
+    ///
+    /// Safety argument. `MADV_DONTNEED` discards what was written to private pages; this map is shared and read-only, so there is
+    /// nothing to discard: a later access finds the same bytes of the same file, also through references that are alive now.
+    pub(crate) fn release(&self, range: Range<usize>) {
+        #[cfg(unix)]
+        if let Bytes::Mapped(map) = self
+            && range.end <= map.len()
+            && !range.is_empty()
+        {
+            // SAFETY: see above. Advice that is not taken costs memory, not correctness.
+            let _ = unsafe {
+                map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, range.start, range.end - range.start)
+            };
+        }
+        #[cfg(not(unix))]
+        drop(range);
     }
 }
 

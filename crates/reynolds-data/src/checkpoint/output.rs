@@ -1,8 +1,10 @@
 //! An output file, written whole or not at all.
 
+use super::map::Bytes;
 use crate::error::{Error, Result};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// What tells one file from another whatever links lead to it.
@@ -24,15 +26,30 @@ impl Identity {
     }
 }
 
-/// Where the bytes of an output go, with the path for messages.
+/// Bytes of the input that are copied, and then released, at a time.
+const CHUNK: usize = 1 << 23;
+
+/// Where the bytes of an output go, with the path for messages, and where unchanged ones come from.
 pub(super) struct Sink<'a> {
     path: &'a Path,
+    input: &'a Bytes,
     writer: &'a mut dyn Write,
 }
 
 impl<'a> Sink<'a> {
-    pub(super) fn new(path: &'a Path, writer: &'a mut dyn Write) -> Sink<'a> {
-        Sink { path, writer }
+    pub(super) fn new(path: &'a Path, input: &'a Bytes, writer: &'a mut dyn Write) -> Sink<'a> {
+        Sink { path, input, writer }
+    }
+
+    /// Writes these bytes of the input. The range lies within it.
+    pub(super) fn copy(&mut self, range: Range<usize>) -> Result<()> {
+        let input = self.input;
+        for start in range.clone().step_by(CHUNK) {
+            let chunk = start..range.end.min(start + CHUNK);
+            self.write(&input[chunk.clone()])?;
+            input.release(chunk);
+        }
+        Ok(())
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -55,18 +72,20 @@ impl Drop for Temporary {
     }
 }
 
-/// Writes `out` by `fill`: to a temporary file in the same folder, synchronised to disk and renamed. Refuses to replace `input`.
+/// Writes `out` by `fill`: to a temporary file in the same folder, synchronised to disk and renamed. Refuses to replace the
+/// file of that identity, which is the input.
 /// Where `out` is a link, the file it leads to is replaced.
 pub(super) fn write_whole(
     out: &Path,
-    input: Option<&Identity>,
+    input: &Bytes,
+    identity: Option<&Identity>,
     fill: impl FnOnce(&mut Sink<'_>) -> Result<()>,
 ) -> Result<()> {
     let io = |action| move |source| Error::Io { file: out.into(), action, source };
     let target = match fs::metadata(out) {
         Ok(metadata) => {
-            let identity = Identity::of(out, &metadata);
-            if identity.is_some() && identity.as_ref() == input {
+            let existing = Identity::of(out, &metadata);
+            if existing.is_some() && existing.as_ref() == identity {
                 return Err(Error::OutputIsInput { file: out.into() });
             }
             if !metadata.is_file() {
@@ -88,7 +107,7 @@ pub(super) fn write_whole(
     };
     let (mut temporary, file) = create_beside(&target, &folder).map_err(io("create a temporary file beside"))?;
     let mut writer = BufWriter::with_capacity(1 << 20, &file);
-    fill(&mut Sink::new(out, &mut writer))?;
+    fill(&mut Sink::new(out, input, &mut writer))?;
     writer.flush().map_err(io("write"))?;
     drop(writer);
     file.sync_all().map_err(io("synchronise"))?;

@@ -1,6 +1,6 @@
 //! Reading the values of a tensor.
 
-use super::{Checkpoint, Entry, Input, Storage, Values, values};
+use super::{Checkpoint, Entry, Input, Storage, StorageId, Values, values};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
@@ -17,6 +17,20 @@ impl Checkpoint {
         let storage = self.storage(entry.storage.0)?;
         values::decode(entry, &storage)
             .ok_or_else(|| input.bad_tensor(&entry.name, "f32, f64, f16 or bf16", entry.dtype.to_string()))
+    }
+
+    /// Says that the values of a tensor are not needed for now: its pages of the memory map can go. They come back when it is read
+    /// again. Whoever reads a file larger than memory should call this after each tensor.
+    pub fn release(&self, entry: &Entry) {
+        self.release_storage(entry.storage);
+    }
+
+    pub(super) fn release_storage(&self, storage: StorageId) {
+        match self.storages.get(storage.0) {
+            Some(Storage::Plain(range)) => self.bytes.release(range.clone()),
+            Some(Storage::Member(member)) => self.bytes.release(self.archive.members[*member].data()),
+            None => {}
+        }
     }
 
     /// Whether the entry is one of ours, floating-point and not expanded.

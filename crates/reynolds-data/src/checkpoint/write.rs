@@ -45,7 +45,7 @@ impl Checkpoint {
             return Err(Error::OutputFormat { file: out.into(), expected, found });
         }
         let plan = self.changes(names)?;
-        write_whole(out, self.identity.as_ref(), |sink| self.emit(sink, &plan, &mut values))
+        write_whole(out, &self.bytes, self.identity.as_ref(), |sink| self.emit(sink, &plan, &mut values))
     }
 
     /// As [`Checkpoint::write`], to any writer.
@@ -55,7 +55,9 @@ impl Checkpoint {
     pub fn write_to(&self, writer: &mut dyn Write, changed: &BTreeMap<String, Values<'_>>) -> Result<()> {
         let names: Vec<&str> = changed.keys().map(String::as_str).collect();
         let plan = self.changes(&names)?;
-        self.emit(&mut Sink::new(&self.path, writer), &plan, &mut |entry| Ok(changed[&entry.name].borrowed()))
+        self.emit(&mut Sink::new(&self.path, &self.bytes, writer), &plan, &mut |entry| {
+            Ok(changed[&entry.name].borrowed())
+        })
     }
 
     /// The tensors to change, by storage; each checked, and none tied to one that is not to change.
@@ -106,11 +108,11 @@ impl Checkpoint {
         let mut read = 0;
         for storage in changed {
             let range = place(&storage);
-            sink.write(&self.bytes[read..range.start])?;
+            sink.copy(read..range.start)?;
             sink.write(&self.changed_storage(storage, &plan[&storage], values)?)?;
             read = range.end;
         }
-        sink.write(&self.bytes[read..])
+        sink.copy(read..self.bytes.len())
     }
 
     /// The archive's members that are storages.
@@ -124,6 +126,7 @@ impl Checkpoint {
     /// The bytes of a storage after the change.
     fn changed_storage(&self, storage: StorageId, entries: &[&Entry], values: &mut Source<'_, '_>) -> Result<Vec<u8>> {
         let mut bytes = self.storage(storage.0)?.into_owned();
+        self.release_storage(storage);
         for (number, &entry) in entries.iter().enumerate() {
             let new = values(entry)?;
             if new.len() != entry.len() {
@@ -133,6 +136,8 @@ impl Checkpoint {
             let earlier = entries[..number].iter().find(|earlier| earlier.overlaps(entry));
             let before = earlier.map(|_| bytes.clone());
             values::encode(entry, &new, &mut bytes);
+            drop(new);
+            self.release_storage(storage);
             // What two views share must be written to the same bits by both; what only one has is its own.
             if let (Some(earlier), Some(before)) = (earlier, before)
                 && !self.agree(entries[..number].iter().copied(), &before, &bytes)

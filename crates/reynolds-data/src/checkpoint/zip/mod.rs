@@ -89,6 +89,11 @@ impl Member {
         Ok(Cow::Owned(contents))
     }
 
+    /// Where in the file the data lie.
+    pub(super) fn data(&self) -> Range<usize> {
+        self.data.clone()
+    }
+
     fn bad_data(&self, input: Input<'_>, found: &str) -> crate::Error {
         input.bad_tensor(&self.name, "deflated data", found)
     }

@@ -33,15 +33,16 @@ impl Archive {
         let (mut read, mut written) = (0_usize, 0_u64);
         for number in order {
             let member = &self.members[number];
-            let gap = input.bytes.get(read..member.local).ok_or_else(|| {
-                input.bad_tensor(&member.name, "a header after the descriptor before it", "one that begins inside it")
-            })?;
-            sink.write(gap)?;
+            if read > member.local {
+                let expected = "a header after the descriptor before it";
+                return Err(input.bad_tensor(&member.name, expected, "one that begins inside it"));
+            }
+            sink.copy(read..member.local)?;
             written += (member.local - read) as u64;
             self.patch_offset(input, member, written, &mut directory)?;
             (read, written) = match replace(number)? {
                 None => {
-                    sink.write(&input.bytes[member.local..member.data.end])?;
+                    sink.copy(member.local..member.data.end)?;
                     (member.data.end, written + (member.data.end - member.local) as u64)
                 }
                 Some(contents) => {
@@ -50,8 +51,9 @@ impl Archive {
                 }
             };
         }
-        sink.write(&input.bytes[read..self.directory])?;
-        written += (self.directory - read) as u64;
+        let rest = read.min(self.directory)..self.directory;
+        written += rest.len() as u64;
+        sink.copy(rest)?;
         self.patch_end(input, written, &mut directory)?;
         sink.write(&directory)
     }

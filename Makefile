@@ -1,7 +1,7 @@
 # Everything a fresh machine needs: Rust, g++, make, python3. `make help` lists the targets.
 CARGO ?= cargo
 
-.PHONY: help demo test test-core check bench peers
+.PHONY: help demo test test-core check bench fuzz peers
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,6 +22,10 @@ check: ## what must hold before a stop: format, lints, tests, doctests, rustdoc
 
 bench: ## the project's own measurements, as ratios; beside the peers where peers/.venv exists
 	$(CARGO) bench --workspace
+
+fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS=3000000 (per group of files)
+	CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \
+	  $(CARGO) run --release --target-dir target/fuzz -p reynolds-data --example fuzz -- --executions $(or $(EXECUTIONS),300000)
 
 peers: ## builds the environment of the peers (escnn, e3nn, symm-learning, PyTorch) in peers/.venv
 	peers/setup.sh

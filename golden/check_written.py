@@ -45,8 +45,9 @@ def load(path):
             rest = file.metadata()
         tensors = safetensors.torch.load_file(path)
     else:
-        # PyTorch's own restricted reader does not know protocol 4.
-        value = torch.load(path, weights_only="protocol4" not in path.name)
+        # PyTorch's own restricted reader does not know protocol 4, nor numpy's numbers.
+        restricted = not any(word in path.name for word in ("protocol4", "scored"))
+        value = torch.load(path, weights_only=restricted)
         tensors = dict(leaves(value))
         rest = repr(value.keys()) if isinstance(value, dict) else None
     return {name: (tensor.detach(), tensor.dtype in NAMES) for name, tensor in tensors.items()}, rest

@@ -111,6 +111,9 @@ def main():
     protocol4 = collections.OrderedDict(weight=normal(2, 2), bias=normal(2))
     torch.save(protocol4, FOLDER / "protocol4.pt", pickle_protocol=4)
     files["protocol4.pt"] = list(flattened(protocol4))
+    scored = {"score": np.float64(0.5), "weight": normal(2, 2), "counts": collections.Counter("aab"), "seen": {1, 2}}
+    torch.save(scored, FOLDER / "scored.pt")
+    files["scored.pt"] = list(flattened(scored))
     arrays = numpy_arrays()
     np.savez(FOLDER / "stored.npz", **arrays)
     np.savez_compressed(FOLDER / "deflated.npz", **arrays)

@@ -45,7 +45,7 @@ fn assert_as_described(file: &str, checkpoint: &Checkpoint, entry: &Entry, descr
 fn files_written_by_python_are_read_equal() {
     let expected: Value = serde_json::from_slice(&std::fs::read(folder().join("expected.json")).unwrap()).unwrap();
     let files = expected["files"].as_object().unwrap();
-    assert_eq!(files.len(), 11);
+    assert_eq!(files.len(), 12);
     for (file, tensors) in files {
         let (checkpoint, tensors) = (open(file), tensors.as_array().unwrap());
         assert_eq!(checkpoint.entries().len(), tensors.len(), "{file}");

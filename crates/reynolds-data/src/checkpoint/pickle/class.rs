@@ -35,6 +35,8 @@ pub(super) fn lookup(module: &str, name: &str) -> Option<Class> {
         ("torch._tensor", "_rebuild_from_type_v2") => Class::FromType,
         ("torch" | "torch._tensor", "Tensor") | ("torch.nn.parameter", "Parameter") => Class::Opaque,
         ("torch", "device") | ("_codecs", "encode") => Class::Opaque,
+        // A score kept as a numpy number is common beside a state_dict.
+        ("numpy", "dtype") | ("numpy.core.multiarray" | "numpy._core.multiarray", "scalar") => Class::Opaque,
         (
             "builtins" | "__builtin__",
             "set" | "frozenset" | "complex" | "bytearray" | "int" | "float" | "list" | "dict",

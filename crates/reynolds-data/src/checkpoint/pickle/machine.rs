@@ -261,12 +261,13 @@ impl<'a> Machine<'a> {
     }
 
     /// `BUILD` gives an object its attributes. A state_dict has `_metadata`, the versions of its modules; nothing else is needed.
+    /// What is opaque has no attributes here, so that nothing is done.
     fn build(&mut self) -> Result<(), Fault> {
         let state = self.pop()?;
         let object = self.top()?;
         match (&self.values[object], &self.values[state]) {
-            (Value::Dict(_), Value::Dict(_)) => Ok(()),
-            _ => Err(Fault::Refused("opcode BUILD on what is no dictionary".into())),
+            (Value::Dict(_), Value::Dict(_)) | (Value::Opaque, _) => Ok(()),
+            _ => Err(Fault::Refused("opcode BUILD on a tensor or container".into())),
         }
     }
 }

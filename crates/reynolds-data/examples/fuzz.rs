@@ -88,6 +88,59 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     }
 }
 
+/// A little-endian number of a seed file.
+fn number(bytes: &[u8], at: usize, width: usize) -> usize {
+    bytes[at..at + width].iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
+}
+
+/// Names and contents of the members of a valid archive in which nothing is compressed.
+fn unpack(archive: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let end = archive.len() - 22;
+    let (mut at, mut members) = (number(archive, end + 16, 4), Vec::new());
+    for _ in 0..number(archive, end + 10, 2) {
+        let (size, name, extra) =
+            (number(archive, at + 24, 4), number(archive, at + 28, 2), number(archive, at + 30, 2));
+        let local = number(archive, at + 42, 4);
+        let start = local + 30 + number(archive, local + 26, 2) + number(archive, local + 28, 2);
+        members.push((archive[at + 46..at + 46 + name].to_vec(), archive[start..start + size].to_vec()));
+        at += 46 + name + extra;
+    }
+    members
+}
+
+/// A valid archive of these members.
+fn pack(members: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
+    let (mut file, mut directory) = (Vec::new(), Vec::new());
+    for (name, contents) in members {
+        let size = (contents.len() as u32).to_le_bytes();
+        let name_length = (name.len() as u16).to_le_bytes();
+        let fields =
+            [&[20, 0][..], &[0; 8], &crc32fast::hash(contents).to_le_bytes(), &size, &size, &name_length, &[0; 2]];
+        let (fields, offset) = (fields.concat(), (file.len() as u32).to_le_bytes());
+        directory.extend([b"PK\x01\x02\x14\x00", &fields[..], &[0; 10], &offset, name].concat());
+        file.extend([b"PK\x03\x04", &fields[..], name, contents].concat());
+    }
+    let (start, length) = ((file.len() as u32).to_le_bytes(), (directory.len() as u32).to_le_bytes());
+    let count = (members.len() as u16).to_le_bytes();
+    file.extend([&directory[..], b"PK\x05\x06", &[0; 4], &count, &count, &length, &start, &[0; 2]].concat());
+    file
+}
+
+/// The seed with a few damages: anywhere, or, where `inside`, in one member of an archive that stays valid around it.
+fn damaged(seed: &[u8], other: &[u8], inside: bool, random: &mut Random) -> Vec<u8> {
+    let damages = 1 + random.below(4);
+    if !inside {
+        let mut bytes = seed.to_vec();
+        (0..damages).for_each(|_| mutate(&mut bytes, other, random));
+        return bytes;
+    }
+    let mut members = unpack(seed);
+    // The first member of a PyTorch file is the pickle.
+    let which = if members[0].0.ends_with(b"data.pkl") { 0 } else { random.below(members.len()) };
+    (0..damages).for_each(|_| mutate(&mut members[which].1, other, random));
+    pack(&members)
+}
+
 /// What one execution reached.
 #[derive(Default)]
 struct Reached {
@@ -134,24 +187,34 @@ fn argument(name: &str, default: u64) -> u64 {
 fn main() -> ExitCode {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/checkpoints");
     let (executions, seed) = (argument("--executions", 100_000), argument("--seed", 1));
-    let groups: [&[&str]; 4] = [
-        &["plain.safetensors"],
-        &["stored.npz"],
-        &["deflated.npz"],
-        &["state_dict.pt", "protocol4.pt", "tied.pt", "tensor.pt", "views.pt", "columns.pt", "dtypes.pt", "nested.pth"],
+    let torch = [
+        "state_dict.pt",
+        "protocol4.pt",
+        "tied.pt",
+        "tensor.pt",
+        "views.pt",
+        "columns.pt",
+        "dtypes.pt",
+        "scored.pt",
+        "nested.pth",
+    ];
+    let groups: [(&str, bool, &[&str]); 6] = [
+        ("safetensors", false, &["plain.safetensors"]),
+        ("npz", false, &["stored.npz"]),
+        ("npz, inside a member", true, &["stored.npz"]),
+        ("PyTorch", false, &torch),
+        ("PyTorch, inside the pickle", true, &torch),
+        ("npz, deflated", false, &["deflated.npz"]),
     ];
     std::panic::set_hook(Box::new(|_| {}));
-    for group in groups {
+    for (title, inside, group) in groups {
         let seeds: Vec<Vec<u8>> =
             group.iter().map(|name| std::fs::read(folder.join(name)).expect("a seed file")).collect();
         let (mut random, mut reached, start) = (Random(seed), Reached::default(), Instant::now());
         for execution in 0..executions {
             let which = random.below(seeds.len());
-            let mut bytes = seeds[which].clone();
-            for _ in 0..1 + random.below(4) {
-                let other = random.below(seeds.len());
-                mutate(&mut bytes, &seeds[other], &mut random);
-            }
+            let other = random.below(seeds.len());
+            let bytes = damaged(&seeds[which], &seeds[other], inside, &mut random);
             let rewrite = random.below(4) == 0;
             let run = AssertUnwindSafe(|| execute(Path::new(group[which]), bytes.clone(), rewrite, &mut reached));
             if let Err(panic) = catch_unwind(run) {
@@ -166,8 +229,7 @@ fn main() -> ExitCode {
             }
         }
         println!(
-            "{:<40} {executions} executions, {:.1} % past the header, {} tensors read, {} files rewritten, no panic, {:.0} s",
-            group.join(" "),
+            "{title}: {executions} executions, {:.1} % past the header, {} tensors read, {} files rewritten, no panic, {:.0} s",
             100.0 * reached.opened as f64 / executions as f64,
             reached.read,
             reached.rewritten,

@@ -7,6 +7,9 @@
 //! `--executions` is per group of seed files. Every execution opens the mutated file; where that succeeds it counts as past the header,
 //! all tensors are read, and now and then some are changed, written, and read again from what was written, which must be equal.
 //! Run it under `ulimit -v` to turn an allocation out of proportion into an abort.
+//!
+//! `--executions 4000000 --seed 3`, with overflow checks as `make fuzz` sets them, under a limit of 4 GB: 24 million executions, no panic. Past the header were
+//! 3.7 % (safetensors), 7.3 % (npz), 5.3 % (inside a member), 11.5 % (deflated), 11.4 % (PyTorch), 4.5 % (inside the pickle).
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a command-line tool; a failure is a finding")]
 
 use reynolds_data::checkpoint::{Checkpoint, Values};

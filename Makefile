@@ -6,8 +6,16 @@ CARGO ?= cargo
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-demo: ## projects random layers over a dozen groups and prints what it finds
+DEMO := target/demo
+REYNOLDS := $(CARGO) run --quiet --release -p reynolds-cli --bin reynolds --
+
+demo: ## projects random layers over a dozen groups; then audits, projects and audits again a ResNet-18 checkpoint
 	$(CARGO) run --quiet --release -p reynolds --example demo
+	mkdir -p $(DEMO)
+	$(CARGO) run --quiet --release -p reynolds-cli --example resnet18 -- $(DEMO)/resnet18.safetensors
+	$(REYNOLDS) audit $(DEMO)/resnet18.safetensors --group C4 --fields trivial --rank --html $(DEMO)/audit.html
+	$(REYNOLDS) project $(DEMO)/resnet18.safetensors $(DEMO)/projected.safetensors --group C4 --fields trivial
+	$(REYNOLDS) audit $(DEMO)/projected.safetensors --group C4 --fields trivial --require 0.999999
 
 test: test-core ## all tests and doctests
 

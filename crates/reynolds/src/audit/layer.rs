@@ -76,9 +76,10 @@ impl LayerAudit {
         excess(self.energy(), self.random_signs.unwrap_or(self.chance))
     }
 
-    /// Whether it belongs in totals: a finite tensor on which the group acts.
+    /// Whether it belongs in totals: finite weights on which the group acts. Biases and scales do not: a few hundred variances would
+    /// outweigh a million weights.
     pub fn counts(&self) -> bool {
-        !self.acts_trivially && self.not_finite.is_none()
+        self.role == Role::Weight && !self.acts_trivially && self.not_finite.is_none()
     }
 }
 

@@ -90,7 +90,7 @@ pub struct Total {
 }
 
 impl Total {
-    /// Sums up the layers on which the group acts and whose weights are finite.
+    /// Sums up the weights ([`LayerAudit::counts`]); biases and norm parameters are left out.
     pub fn of<'a>(layers: impl IntoIterator<Item = &'a LayerAudit>) -> Self {
         let (mut total, mut rank, mut signs) = (Self::default(), 0.0, 0.0);
         for layer in layers.into_iter().filter(|layer| layer.counts()) {

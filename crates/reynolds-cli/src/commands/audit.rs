@@ -1,0 +1,73 @@
+//! `reynolds audit`: how equivariant each layer is.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
+use reynolds::audit::{self, LayerAudit, Total};
+use reynolds::plan::{Layer, SymmetryPlan, Untyped};
+
+use crate::args::AuditArgs;
+use crate::model::{Model, Named, tensor};
+use crate::report::{self, AuditReport};
+use crate::{output, progress};
+
+pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
+    let typed = args.typing.group.is_some() || args.typing.plan.is_some();
+    if args.rank && args.typing.plan.is_some() {
+        bail!("--rank: expected --fields regular or trivial, got a plan, which has its one group");
+    }
+    let plans = if typed || !args.rank { args.typing.plans()? } else { vec![] };
+    if args.require.is_some() && plans.len() != 1 {
+        bail!("--require: expected one typing (--fields or --plan), got {}", plans.len());
+    }
+    let model = Model::open(&args.model)?;
+    let audits = plans.iter().map(|named| of_plan(&model, named)).collect::<Result<Vec<_>>>()?;
+    let nothing = |audit: &AuditReport| audit.layers.is_empty();
+    if !audits.is_empty() && audits.iter().all(nothing) {
+        let why = report::reasons(&audits.last().context("one audit at least")?.untyped);
+        bail!("{}: expected tensors that the fields fit, found none: {why}", model.file());
+    }
+    let ranking = if args.rank { super::rank::sections(&model, args.typing.fields)? } else { vec![] };
+    if let Some(path) = &args.html {
+        output::write_file(path, &report::html(&model.file(), &audits, &ranking), &args.model)?;
+    }
+    if args.json {
+        output::print(&report::json(&model.file(), &audits, &ranking)?)?;
+    } else {
+        output::print(&report::text(&model.file(), &audits, &ranking, output::colour()))?;
+    }
+    match (args.require, audits.first()) {
+        (Some(least), Some(audit)) if audit.total.energies.ratio() < least || audit.total.layers == 0 => {
+            Ok(ExitCode::from(1))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn of_plan(model: &Model, named: &Named) -> Result<AuditReport> {
+    let (group, layers, untyped) = audit_plan(model, &named.plan, &model.tensors)?;
+    let total = Total::of(&layers);
+    let untyped = untyped.into_iter().chain(model.unread.iter().cloned()).collect();
+    Ok(AuditReport { group, fields: named.fields.clone(), layers, untyped, total })
+}
+
+/// Audits every tensor that a plan types, several at a time.
+pub(super) fn audit_plan(
+    model: &Model,
+    plan: &SymmetryPlan,
+    tensors: &[(String, Vec<usize>)],
+) -> Result<(String, Vec<LayerAudit>, Vec<Untyped>)> {
+    let resolved = plan.resolve(tensors).with_context(|| model.file())?;
+    let weights = resolved.layers.iter().map(|layer| layer.len() as u64).sum();
+    let bar = progress::bar(weights, "auditing");
+    let one = |layer: &Layer| -> Result<LayerAudit> {
+        let values = model.read(&layer.name)?;
+        let audit = audit::layer(layer, tensor(&values)).with_context(|| model.file())?;
+        bar.inc(layer.len() as u64);
+        Ok(audit)
+    };
+    let layers = resolved.layers.par_iter().map(one).collect::<Result<Vec<_>>>()?;
+    bar.finish_and_clear();
+    Ok((resolved.group.name(), layers, resolved.untyped))
+}

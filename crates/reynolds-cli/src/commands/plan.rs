@@ -1,0 +1,21 @@
+//! `reynolds plan`: a plan to start from.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use reynolds::{group, plan};
+
+use crate::args::PlanArgs;
+use crate::model::Model;
+use crate::output;
+
+pub(crate) fn run(args: &PlanArgs) -> Result<ExitCode> {
+    let group = group::parse(&args.group)?;
+    let model = Model::open(&args.model)?;
+    let text = plan::suggest(&group, &model.tensors)?;
+    match &args.out {
+        Some(path) => output::write_file(path, &text, &args.model)?,
+        None => output::print(&text)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

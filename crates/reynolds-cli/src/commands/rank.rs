@@ -1,0 +1,84 @@
+//! `reynolds audit --rank`: which symmetry the weights have.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use reynolds::audit::{LayerAudit, Total, ranking};
+use reynolds::group;
+use reynolds::plan::{SymmetryPlan, UniformFields};
+
+use super::audit::audit_plan;
+use crate::model::Model;
+use crate::report::RankSection;
+
+type Tensors = Vec<(String, Vec<usize>)>;
+
+/// Ranks the groups for planar kernels, spatial kernels and linear maps, where the model has such.
+pub(super) fn sections(model: &Model, fields: Option<UniformFields>) -> Result<Vec<RankSection>> {
+    let fields = fields.unwrap_or(UniformFields::Trivial);
+    let of_rank = |rank: usize| -> Tensors { model.tensors.iter().filter(|t| t.1.len() == rank).cloned().collect() };
+    let mut sections = Vec::new();
+    for (what, rank, groups) in [("2-D kernels", 4, &ranking::PLANAR[..]), ("3-D kernels", 5, &ranking::SPATIAL[..])] {
+        let tensors = of_rank(rank);
+        if !tensors.is_empty() {
+            sections.push(kernels(model, fields, what, &tensors, groups)?);
+        }
+    }
+    if let Some(section) = linear(model, &of_rank(2))? {
+        sections.push(section);
+    }
+    Ok(sections)
+}
+
+fn kernels(
+    model: &Model,
+    fields: UniformFields,
+    what: &str,
+    tensors: &Tensors,
+    groups: &[&str],
+) -> Result<RankSection> {
+    let mut audits: Vec<(&str, Vec<LayerAudit>)> = Vec::new();
+    for &name in groups {
+        let plan = SymmetryPlan::uniform(&group::parse(name)?, fields)?;
+        audits.push((name, audit_plan(model, &plan, tensors)?.1));
+    }
+    // Groups are compared on the kernels on which all of them act.
+    let acted = |layers: &[LayerAudit]| -> BTreeSet<String> {
+        layers.iter().filter(|layer| layer.counts()).map(|layer| layer.name.clone()).collect()
+    };
+    let shared = audits.iter().map(|(_, layers)| acted(layers)).reduce(|a, b| &a & &b).unwrap_or_default();
+    let grids: BTreeSet<&[usize]> = tensors.iter().filter(|t| shared.contains(&t.0)).map(|t| &t.1[2..]).collect();
+    let mut ranked = Vec::new();
+    for (name, layers) in &audits {
+        let mut same_as = Vec::new();
+        for &other in groups.iter().filter(|other| *other != name) {
+            let mut same = !grids.is_empty();
+            for grid in &grids {
+                same = same && ranking::indistinguishable(name, other, fields, grid)?;
+            }
+            if same {
+                same_as.push(other.to_string());
+            }
+        }
+        let total = Total::of(layers.iter().filter(|layer| shared.contains(&layer.name)));
+        ranked.push(ranking::Ranked { group: name.to_string(), total, same_as });
+    }
+    ranking::sort(&mut ranked);
+    Ok(RankSection { what: format!("{what}, {fields} fields, on {} tensors", shared.len()), ranked })
+}
+
+/// Linear maps, each under the largest S_n that can permute its channels.
+fn linear(model: &Model, tensors: &Tensors) -> Result<Option<RankSection>> {
+    let size = |t: &(String, Vec<usize>)| ranking::symmetric_group_for(t.1[0], t.1[1]);
+    let sizes: BTreeSet<usize> = tensors.iter().filter_map(size).collect();
+    let mut ranked = Vec::new();
+    for n in sizes {
+        let chosen: Tensors = tensors.iter().filter(|t| size(t) == Some(n)).cloned().collect();
+        let text = reynolds::plan::suggest(&group::parse(&format!("S{n}"))?, &chosen)?;
+        let (group, layers, _) = audit_plan(model, &SymmetryPlan::from_toml(&text)?, &chosen)?;
+        ranked.push(ranking::Ranked { group, total: Total::of(&layers), same_as: vec![] });
+    }
+    ranking::sort(&mut ranked);
+    let what = "linear maps, channels permuted in blocks of n".to_string();
+    Ok((!ranked.is_empty()).then_some(RankSection { what, ranked }))
+}

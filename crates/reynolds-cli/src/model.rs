@@ -1,0 +1,93 @@
+//! A checkpoint and its typing, from the arguments.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use reynolds::audit::Tensor;
+use reynolds::group::{self, GroupRef};
+use reynolds::plan::{SymmetryPlan, UniformFields, Untyped};
+use reynolds_data::checkpoint::{Checkpoint, Values};
+
+use crate::args::Typing;
+
+/// An open checkpoint.
+pub(crate) struct Model {
+    pub(crate) checkpoint: Checkpoint,
+    /// Name and shape of every tensor that can be read.
+    pub(crate) tensors: Vec<(String, Vec<usize>)>,
+    /// The others.
+    pub(crate) unread: Vec<Untyped>,
+}
+
+impl Model {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let checkpoint = Checkpoint::open(path)?;
+        let (mut tensors, mut unread) = (Vec::new(), Vec::new());
+        for entry in checkpoint.entries() {
+            let reason = if !entry.is_float() {
+                format!("not floating-point ({})", entry.dtype)
+            } else if entry.is_empty() || entry.shape.is_empty() {
+                "a single number or none".to_string()
+            } else {
+                tensors.push((entry.name.clone(), entry.shape.clone()));
+                continue;
+            };
+            unread.push(Untyped { name: entry.name.clone(), reason });
+        }
+        Ok(Self { checkpoint, tensors, unread })
+    }
+
+    /// The values of a tensor of this checkpoint.
+    pub(crate) fn read(&self, name: &str) -> Result<Values<'_>> {
+        let entry = self.checkpoint.entry(name).with_context(|| format!("no tensor \"{name}\""))?;
+        Ok(self.checkpoint.read(entry)?)
+    }
+
+    /// The file, for messages.
+    pub(crate) fn file(&self) -> String {
+        self.checkpoint.path().display().to_string()
+    }
+}
+
+/// The values as the core takes them.
+pub(crate) fn tensor<'a>(values: &'a Values<'_>) -> Tensor<'a> {
+    match values {
+        Values::F32(values) => Tensor::F32(values),
+        Values::F64(values) => Tensor::F64(values),
+    }
+}
+
+/// One way to type the tensors, and its name.
+pub(crate) struct Named {
+    pub(crate) fields: String,
+    pub(crate) plan: SymmetryPlan,
+}
+
+impl Typing {
+    /// The typings asked for: one, or both uniform ones where only a group is given.
+    pub(crate) fn plans(&self) -> Result<Vec<Named>> {
+        if let Some(path) = &self.plan {
+            let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+            let plan = SymmetryPlan::from_toml(&text).with_context(|| path.display().to_string())?;
+            if let Some(name) = &self.group
+                && group::parse(name)?.name() != plan.group().name()
+            {
+                bail!("--group {name}: expected the group of the plan, {}", plan.group().name());
+            }
+            return Ok(vec![Named { fields: format!("plan {}", path.display()), plan }]);
+        }
+        let Some(name) = &self.group else {
+            bail!("expected --group G, --plan FILE or --rank");
+        };
+        let group = group::parse(name)?;
+        let kinds = match self.fields {
+            Some(fields) => vec![fields],
+            None => vec![UniformFields::Trivial, UniformFields::Regular],
+        };
+        kinds.into_iter().map(|fields| uniform(&group, fields)).collect()
+    }
+}
+
+fn uniform(group: &GroupRef, fields: UniformFields) -> Result<Named> {
+    Ok(Named { fields: fields.to_string(), plan: SymmetryPlan::uniform(group, fields)? })
+}

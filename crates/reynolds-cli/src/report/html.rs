@@ -1,0 +1,122 @@
+//! The audit as one page that opens from disk: a bar for each layer, columns that sort, nothing from a network.
+
+use std::fmt::Write;
+
+use super::{AuditReport, DEFECT_NOTE, RankSection, by_reason, shape};
+
+const HEAD: &str = r#"<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>reynolds audit</title>
+<style>
+body { font: 14px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; background: #fff }
+table { border-collapse: collapse; width: 100%; margin: 1em 0 }
+th, td { padding: .25em .6em; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
+th:first-child, td:first-child { text-align: left }
+th { cursor: pointer; user-select: none; border-bottom: 2px solid #888 }
+.bar { position: relative; width: 14em; height: 1em; background: #eee }
+.bar i { position: absolute; left: 0; top: 0; bottom: 0; background: #2a7ab0 }
+.bar b { position: absolute; top: -.15em; bottom: -.15em; width: 2px; background: #c33 }
+.note { color: #555 }
+</style></head><body>
+"#;
+
+const SCRIPT: &str = r#"<script>
+document.querySelectorAll("table").forEach(table => {
+  table.querySelectorAll("th").forEach((head, column) => head.addEventListener("click", () => {
+    const body = table.tBodies[0], rows = [...body.rows];
+    const down = head.dataset.down !== "1";
+    head.dataset.down = down ? "1" : "0";
+    const key = row => row.cells[column].dataset.key ?? row.cells[column].textContent;
+    rows.sort((a, b) => {
+      const [x, y] = [key(a), key(b)], [m, n] = [Number(x), Number(y)];
+      const order = x !== "" && y !== "" && !isNaN(m) && !isNaN(n) ? m - n : x.localeCompare(y);
+      return down ? -order : order;
+    });
+    rows.forEach(row => body.append(row));
+  }));
+});
+document.body.dataset.ready = "1";
+</script></body></html>
+"#;
+
+/// The whole report of an audit.
+pub(crate) fn html(file: &str, audits: &[AuditReport], ranking: &[RankSection]) -> String {
+    let mut page = HEAD.to_string();
+    // Writing to a string cannot fail, here and below.
+    let _ = writeln!(page, "<h1>{}</h1>", escape(file));
+    let _ = writeln!(
+        page,
+        "<p>The bar is the energy ‖P(W)‖²/‖W‖²; the red mark is what the same magnitudes with random signs would have. Click a head to \
+         sort.</p><p class=\"note\">{DEFECT_NOTE}.</p>"
+    );
+    for audit in audits {
+        let _ = writeln!(page, "<h2>{}, {} fields</h2>", escape(&audit.group), escape(&audit.fields));
+        let total = &audit.total;
+        let _ = writeln!(
+            page,
+            "<p>{} layers, {} weights: energy {:.4}, chance {:.4}, excess {:.4}</p>",
+            total.layers,
+            total.weights,
+            total.energies.ratio(),
+            total.random_signs,
+            total.excess()
+        );
+        layers(&mut page, audit);
+        for line in by_reason(&audit.untyped) {
+            let _ = writeln!(page, "<p class=\"note\">not measured: {}</p>", escape(&line));
+        }
+    }
+    for section in ranking {
+        let _ = writeln!(page, "<h2>Which symmetry? {}</h2>", escape(&section.what));
+        page +=
+            "<table><thead><tr><th>group<th>energy<th>chance<th>excess<th>indistinguishable from</tr></thead><tbody>\n";
+        for row in &section.ranked {
+            let (total, same) = (&row.total, row.same_as.join(", "));
+            let [energy, chance, excess] = [total.energies.ratio(), total.random_signs, total.excess()];
+            let _ = writeln!(
+                page,
+                "<tr><td>{}<td>{energy:.4}<td>{chance:.4}<td>{excess:.4}<td>{}</tr>",
+                escape(&row.group),
+                escape(&same)
+            );
+        }
+        page += "</tbody></table>\n";
+    }
+    page + SCRIPT
+}
+
+fn layers(page: &mut String, audit: &AuditReport) {
+    *page += "<table><thead><tr><th>layer<th>shape<th>‖W‖<th>energy<th><th>chance<th>excess<th>‖W−P(W)‖<th>worst<th>defect in\
+              </tr></thead><tbody>\n";
+    for layer in &audit.layers {
+        let name = format!("<tr><td>{}<td>{}", escape(&layer.name), shape(&layer.shape));
+        if let Some((index, value)) = &layer.not_finite {
+            let _ = writeln!(page, "{name}<td><td><td>{value} at {index}<td><td><td><td><td></tr>");
+            continue;
+        }
+        if layer.acts_trivially {
+            let _ = writeln!(page, "{name}<td>{:.4}<td><td>fixed by the group<td><td><td><td><td></tr>", layer.norm());
+            continue;
+        }
+        let (energy, chance) = (layer.energy(), layer.random_signs.unwrap_or(layer.chance));
+        let worst = layer.worst.as_ref().map(|worst| format!("{:.4}", worst.bracket.upper)).unwrap_or_default();
+        let share = |s: &reynolds::audit::Share| {
+            format!("{} {:.0}&nbsp;%", escape(&s.irrep), 100.0 * s.square / layer.energies.perp)
+        };
+        let shares = layer.isotypic.iter().take(3).map(share).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            page,
+            "{name}<td>{:.4}<td>{energy:.4}<td data-key=\"{energy}\"><div class=\"bar\"><i style=\"width:{:.2}%\"></i><b \
+             style=\"left:{:.2}%\"></b></div><td>{chance:.4}<td>{:.4}<td>{:.4}<td>{worst}<td>{shares}</tr>",
+            layer.norm(),
+            100.0 * energy,
+            100.0 * chance,
+            layer.excess(),
+            layer.distance(),
+        );
+    }
+    *page += "</tbody></table>\n";
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

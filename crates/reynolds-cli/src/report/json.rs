@@ -1,0 +1,82 @@
+//! The audit as JSON; keys are part of the contract.
+
+use anyhow::Result;
+use reynolds::audit::{LayerAudit, Total};
+use serde_json::{Value, json};
+
+use super::{AuditReport, DEFECT_NOTE, RankSection};
+
+/// The whole report of an audit.
+pub(crate) fn json(file: &str, audits: &[AuditReport], ranking: &[RankSection]) -> Result<String> {
+    let value = json!({
+        "model": file,
+        "note": DEFECT_NOTE,
+        "audits": audits.iter().map(audit).collect::<Vec<_>>(),
+        "ranking": ranking.iter().map(section).collect::<Vec<_>>(),
+    });
+    Ok(serde_json::to_string_pretty(&value)? + "\n")
+}
+
+fn audit(audit: &AuditReport) -> Value {
+    let untyped = audit.untyped.iter().map(|tensor| json!({ "name": tensor.name, "reason": tensor.reason }));
+    json!({
+        "group": audit.group,
+        "fields": audit.fields,
+        "total": total(&audit.total),
+        "layers": audit.layers.iter().map(layer).collect::<Vec<_>>(),
+        "untyped": untyped.collect::<Vec<_>>(),
+    })
+}
+
+fn total(total: &Total) -> Value {
+    json!({
+        "layers": total.layers,
+        "weights": total.weights,
+        "norm": total.energies.total().sqrt(),
+        "energy": total.energies.ratio(),
+        "distance": total.energies.perp.sqrt(),
+        "chance_dimension": total.chance,
+        "chance_random_signs": total.random_signs,
+        "excess": total.excess(),
+    })
+}
+
+fn layer(layer: &LayerAudit) -> Value {
+    let worst = layer.worst.as_ref().map(|worst| {
+        json!({
+            "group": worst.group,
+            "lower": worst.bracket.lower,
+            "upper": worst.bracket.upper,
+            "element": worst.bracket.found.as_ref().map(|g| format!("{g:?}")),
+        })
+    });
+    let shares = layer.isotypic.iter().map(|share| json!({ "irrep": share.irrep, "square": share.square }));
+    json!({
+        "name": layer.name,
+        "shape": layer.shape,
+        "role": layer.role.name(),
+        "domain": layer.domain,
+        "codomain": layer.codomain,
+        "form": layer.form,
+        "weights": layer.weights,
+        "acts_trivially": layer.acts_trivially,
+        "norm": layer.norm(),
+        "energy": layer.energy(),
+        "distance": layer.distance(),
+        "chance_dimension": layer.chance,
+        "chance_random_signs": layer.random_signs,
+        "excess": layer.excess(),
+        "worst_defect": worst,
+        "isotypic": shares.collect::<Vec<_>>(),
+        "not_finite": layer.not_finite.as_ref().map(|(index, value)| json!({ "index": index, "value": value })),
+        "notes": layer.notes,
+    })
+}
+
+fn section(section: &RankSection) -> Value {
+    let groups = section
+        .ranked
+        .iter()
+        .map(|row| json!({ "group": row.group, "total": total(&row.total), "indistinguishable_from": row.same_as }));
+    json!({ "what": section.what, "groups": groups.collect::<Vec<_>>() })
+}

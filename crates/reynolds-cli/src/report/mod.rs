@@ -1,0 +1,67 @@
+//! What the commands say: as text, JSON and HTML.
+
+mod html;
+mod json;
+mod table;
+mod text;
+
+pub(crate) use html::html;
+pub(crate) use json::json;
+pub(crate) use text::{projected, text};
+
+use reynolds::audit::{LayerAudit, Total, ranking::Ranked};
+use reynolds::plan::{Role, Untyped};
+
+/// One model through one typing.
+pub(crate) struct AuditReport {
+    pub(crate) group: String,
+    pub(crate) fields: String,
+    pub(crate) layers: Vec<LayerAudit>,
+    pub(crate) untyped: Vec<Untyped>,
+    pub(crate) total: Total,
+}
+
+/// Groups compared on tensors of one kind.
+pub(crate) struct RankSection {
+    pub(crate) what: String,
+    pub(crate) ranked: Vec<Ranked>,
+}
+
+/// A tensor before and after projection.
+pub(crate) struct Projected {
+    pub(crate) name: String,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) role: Role,
+    /// ‖W‖.
+    pub(crate) norm: f64,
+    /// How far it was moved.
+    pub(crate) moved: f64,
+}
+
+/// What every report says of the worst defect.
+const DEFECT_NOTE: &str = "worst = largest defect over the group, in kernel-Frobenius norm, not an operator bound";
+
+fn shape(shape: &[usize]) -> String {
+    shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
+}
+
+/// One line for each reason, with the number of tensors and the first names.
+pub(crate) fn by_reason(untyped: &[Untyped]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for tensor in untyped {
+        match reasons.iter_mut().find(|(reason, _)| *reason == tensor.reason) {
+            Some((_, names)) => names.push(&tensor.name),
+            None => reasons.push((&tensor.reason, vec![&tensor.name])),
+        }
+    }
+    let line = |(reason, names): (&str, Vec<&str>)| {
+        let more = if names.len() > 3 { format!(", … {} in all", names.len()) } else { String::new() };
+        format!("{}{more}: {reason}", names.iter().take(3).copied().collect::<Vec<_>>().join(", "))
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+/// The same in one line, for an error.
+pub(crate) fn reasons(untyped: &[Untyped]) -> String {
+    by_reason(untyped).join("; ")
+}

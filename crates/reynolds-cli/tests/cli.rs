@@ -1,0 +1,252 @@
+//! The command as a user meets it: one run per subcommand, the round trip, and bad input.
+
+#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use reynolds::random::Random;
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use tempfile::TempDir;
+
+type Tensors<'a> = &'a [(&'a str, &'a [usize])];
+
+const NETWORK: Tensors<'_> = &[
+    ("stem.weight", &[8, 3, 3, 3]),
+    ("body.conv.weight", &[8, 8, 3, 3]),
+    ("body.conv.bias", &[8]),
+    ("body.bn.running_var", &[8]),
+    ("head.weight", &[10, 8]),
+];
+
+/// A checkpoint of random weights in a fresh folder.
+fn model(tensors: Tensors<'_>) -> (TempDir, PathBuf) {
+    let mut random = Random::new(1);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let drawn: Vec<(&str, &[usize], Vec<f32>)> = tensors
+        .iter()
+        .map(|&(name, shape)| (name, shape, (0..shape.iter().product()).map(|_| random.normal() as f32).collect()))
+        .collect();
+    save(&path, &drawn);
+    (folder, path)
+}
+
+fn save(path: &Path, tensors: &[(&str, &[usize], Vec<f32>)]) {
+    let bytes: Vec<Vec<u8>> = tensors.iter().map(|t| t.2.iter().flat_map(|x| x.to_le_bytes()).collect()).collect();
+    let views: HashMap<&str, TensorView<'_>> = tensors
+        .iter()
+        .zip(&bytes)
+        .map(|(t, bytes)| (t.0, TensorView::new(Dtype::F32, t.1.to_vec(), bytes).unwrap()))
+        .collect();
+    safetensors::serialize_to_file(&views, None, path).unwrap();
+}
+
+fn reynolds(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::cargo_bin("reynolds").unwrap().args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// Runs it and demands exit code 2 and a message that holds every needle.
+fn refused(arguments: &[&str], needles: &[&str]) {
+    let (code, out, error) = reynolds(arguments);
+    assert_eq!(code, 2, "{arguments:?}: {out}{error}");
+    for needle in needles {
+        assert!(error.contains(needle), "{arguments:?}: no \"{needle}\" in: {error}");
+    }
+    assert!(!error.contains("panicked"), "{error}");
+}
+
+fn json(arguments: &[&str]) -> serde_json::Value {
+    let (code, out, error) = reynolds(arguments);
+    assert_eq!(code, 0, "{error}");
+    serde_json::from_str(&out).unwrap()
+}
+
+#[test]
+fn help_lists_every_command_and_untrained_ones_say_so() {
+    let (code, out, _) = reynolds(&["--help"]);
+    assert_eq!(code, 0);
+    for command in ["audit", "project", "plan", "run", "sweep", "reproduce", "data", "bench"] {
+        assert!(out.lines().any(|line| line.trim_start().starts_with(command)), "{command}: {out}");
+    }
+    for command in ["run", "sweep", "reproduce", "data", "bench"] {
+        refused(&[command, "smoke", "--seeds", "3"], &["built without training"]);
+    }
+    refused(&["--nonsense"], &["unexpected argument"]);
+    refused(&[], &["Usage"]);
+}
+
+#[test]
+fn audit_prints_a_table_and_the_reasons() {
+    let (_folder, path) = model(NETWORK);
+    let (code, out, _) = reynolds(&["audit", path.to_str().unwrap(), "--group", "C4", "--fields", "regular"]);
+    assert_eq!(code, 0);
+    let line =
+        |start: &str| out.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}: {out}"));
+    assert!(line("body.conv.weight").contains("2 regular -> 2 regular"));
+    assert!(line("body.conv.bias").contains("2 regular"));
+    assert!(line("body.bn.running_var").contains("2 regular"));
+    assert!(line("not measured: stem.weight").contains("3 input channels do not split into fields of 4"));
+    assert!(line("not measured: head.weight").contains("typed only by a plan"));
+    assert!(out.contains("kernel-Frobenius norm, not an operator bound"));
+    assert!(!out.contains('\u{1b}'), "no colour when piped");
+}
+
+#[test]
+fn a_group_alone_shows_both_typings_side_by_side() {
+    let (_folder, path) = model(NETWORK);
+    let (code, out, _) = reynolds(&["audit", path.to_str().unwrap(), "--group", "C4"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("trivial: energy") && out.contains("regular: energy") && out.contains("Neither is known"));
+    let value = json(&["audit", path.to_str().unwrap(), "--group", "C4", "--json"]);
+    let fields: Vec<&str> = value["audits"].as_array().unwrap().iter().map(|a| a["fields"].as_str().unwrap()).collect();
+    assert_eq!(fields, ["trivial", "regular"]);
+}
+
+#[test]
+fn project_then_audit_gives_energy_one_and_projecting_twice_changes_nothing() {
+    let (folder, path) = model(NETWORK);
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (once, twice) = (at("once.safetensors"), at("twice.safetensors"));
+    for (group, fields) in [("C4", "regular"), ("D4", "trivial"), ("C2", "regular")] {
+        let typing = ["--group", group, "--fields", fields];
+        let (code, out, error) = reynolds(&[&["project", path.to_str().unwrap(), &once][..], &typing].concat());
+        assert_eq!(code, 0, "{error}");
+        assert!(out.contains("body.conv.weight") && out.contains("What may still break equivariance"), "{out}");
+        let before = json(&[&["audit", path.to_str().unwrap(), "--json"][..], &typing].concat());
+        let after = json(&[&["audit", once.as_str(), "--json"][..], &typing].concat());
+        let energy = |value: &serde_json::Value| value["audits"][0]["total"]["energy"].as_f64().unwrap();
+        assert!(energy(&before) < 0.7 && (energy(&after) - 1.0).abs() < 1e-12, "{group} {fields}");
+        assert_eq!(reynolds(&[&["project", once.as_str(), &twice][..], &typing].concat()).0, 0);
+        assert_eq!(fs::read(&once).unwrap(), fs::read(&twice).unwrap(), "{group} {fields}");
+        assert_eq!(reynolds(&[&["audit", once.as_str(), "--require", "0.999999"][..], &typing].concat()).0, 0);
+        assert_eq!(reynolds(&[&["audit", path.to_str().unwrap(), "--require", "0.99"][..], &typing].concat()).0, 1);
+    }
+}
+
+#[test]
+fn projection_leaves_every_other_tensor_alone() {
+    let (folder, path) = model(NETWORK);
+    let out = folder.path().join("out.safetensors");
+    let typing = ["--group", "C4", "--fields", "regular", "--weights-only"];
+    let (code, text, error) =
+        reynolds(&[&["project", path.to_str().unwrap(), out.to_str().unwrap()][..], &typing].concat());
+    assert_eq!(code, 0, "{error}");
+    assert!(text.contains("body.conv.bias") && text.contains("--weights-only"), "{text}");
+    let (before, after) = (fs::read(&path).unwrap(), fs::read(&out).unwrap());
+    let (before, after) = (SafeTensors::deserialize(&before).unwrap(), SafeTensors::deserialize(&after).unwrap());
+    for (name, _) in NETWORK {
+        let same = before.tensor(name).unwrap().data() == after.tensor(name).unwrap().data();
+        assert_eq!(same, *name != "body.conv.weight", "{name}");
+    }
+}
+
+#[test]
+fn a_blend_keeps_its_share_and_a_subgroup_keeps_more() {
+    let (folder, path) = model(NETWORK);
+    let out = folder.path().join("out.safetensors");
+    let distance = |extra: &[&str]| {
+        let typing = ["--group", "D4", "--fields", "regular"];
+        let run = [&["project", path.to_str().unwrap(), out.to_str().unwrap()][..], &typing, extra].concat();
+        assert_eq!(reynolds(&run).0, 0);
+        let value = json(&[&["audit", out.to_str().unwrap(), "--json"][..], &typing].concat());
+        value["audits"][0]["total"]["distance"].as_f64().unwrap()
+    };
+    let whole = json(&["audit", path.to_str().unwrap(), "--json", "--group", "D4", "--fields", "regular"]);
+    let whole = whole["audits"][0]["total"]["distance"].as_f64().unwrap();
+    assert!((distance(&["--blend", "0.25"]) / whole - 0.75).abs() < 1e-5);
+    let (all, some) = (distance(&[]), distance(&["--to", "C4"]));
+    assert!(all < 1e-5 && some > 0.1 * whole && some < whole, "{all} {some} {whole}");
+    let typing = ["--group", "D4", "--fields", "regular", "--to", "C3"];
+    refused(&[&["project", path.to_str().unwrap(), "x.safetensors"][..], &typing].concat(), &["C3 is not a subgroup"]);
+}
+
+#[test]
+fn a_written_plan_can_be_audited() {
+    let (folder, path) = model(NETWORK);
+    let plan = folder.path().join("plan.toml");
+    let (code, out, _) = reynolds(&["plan", path.to_str().unwrap(), "--group", "C4"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("name = \"body.conv.weight\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\""), "{out}");
+    let done = reynolds(&["plan", path.to_str().unwrap(), "--group", "C4", "--out", plan.to_str().unwrap()]);
+    assert_eq!((done.0, fs::read_to_string(&plan).unwrap()), (0, out));
+    let value = json(&["audit", path.to_str().unwrap(), "--plan", plan.to_str().unwrap(), "--json"]);
+    assert_eq!(value["audits"][0]["total"]["layers"], 2);
+    refused(
+        &["audit", path.to_str().unwrap(), "--plan", plan.to_str().unwrap(), "--group", "D4"],
+        &["group of the plan, C4"],
+    );
+}
+
+#[test]
+fn ranking_finds_the_symmetry_that_was_put_in() {
+    let (folder, path) = model(&[("a.weight", &[6, 6, 5, 5]), ("b.weight", &[16, 16])]);
+    let out = folder.path().join("out.safetensors");
+    let typing = ["--group", "C4", "--fields", "trivial"];
+    assert_eq!(reynolds(&[&["project", path.to_str().unwrap(), out.to_str().unwrap()][..], &typing].concat()).0, 0);
+    let value = json(&["audit", out.to_str().unwrap(), "--rank", "--json"]);
+    assert_eq!(value["ranking"][0]["groups"][0]["group"], "C4", "{value}");
+    assert_eq!(value["ranking"][1]["groups"][0]["group"], "S16");
+    let (code, text, _) = reynolds(&["audit", out.to_str().unwrap(), "--rank"]);
+    assert!(code == 0 && text.contains("Which symmetry? 2-D kernels"), "{text}");
+}
+
+#[test]
+fn weights_that_are_not_finite_are_reported_by_audit_and_refused_by_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nan.safetensors");
+    let mut weights = vec![1.0_f32; 144];
+    weights[7] = f32::NAN;
+    save(&path, &[("w.weight", &[4, 4, 3, 3], weights)]);
+    let typing = ["--group", "C4", "--fields", "trivial"];
+    let (code, out, _) = reynolds(&[&["audit", path.to_str().unwrap()][..], &typing].concat());
+    assert!(code == 0 && out.contains("NaN at 7"), "{out}");
+    let target = folder.path().join("out.safetensors");
+    let run = [&["project", path.to_str().unwrap(), target.to_str().unwrap()][..], &typing].concat();
+    refused(&run, &["nan.safetensors", "w.weight", "weight 7 is NaN", "expected finite"]);
+    assert!(!target.exists());
+}
+
+#[test]
+fn bad_input_exits_with_two_and_names_what_is_wrong() {
+    let (folder, path) = model(NETWORK);
+    let model = path.to_str().unwrap();
+    let out = folder.path().join("out.safetensors");
+    let out = out.to_str().unwrap();
+    let plan = folder.path().join("plan.toml");
+    let plan_path = plan.to_str().unwrap();
+    refused(&["audit", model, "--group", "X9", "--fields", "trivial"], &["unknown group \"X9\"", "expected C<n>"]);
+    refused(&["audit", model], &["expected --group"]);
+    refused(&["audit", "missing.safetensors", "--group", "C4"], &["missing.safetensors"]);
+    refused(&["audit", model, "--group", "SO2"], &["SO2", "plan"]);
+    refused(&["audit", model, "--group", "C4", "--fields", "odd"], &["regular or trivial"]);
+    refused(&["audit", model, "--group", "C4", "--require", "2"], &["from 0 to 1"]);
+    refused(&["audit", model, "--group", "C4", "--require", "0.5"], &["one typing"]);
+    refused(&["audit", model, "--group", "S5", "--fields", "trivial"], &["found none", "S5 does not act"]);
+    refused(&["project", model, out, "--group", "C4"], &["--fields"]);
+    refused(&["project", model, model, "--group", "C4", "--fields", "regular"], &["model.safetensors"]);
+    refused(&["project", model, "out.npz", "--group", "C4", "--fields", "regular"], &["out.npz", ".safetensors"]);
+    refused(&["project", model, out, "--group", "C4", "--fields", "regular", "--blend", "x"], &["expected a number"]);
+    refused(&["audit", model, "--group", "C4", "--html", model], &["the model itself"]);
+    for (layer, needle) in [
+        ("name = \"nothing.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"", "no match"),
+        (
+            "name = \"stem.weight\"\ndomain = \"1 regular\"\ncodomain = \"2 regular\"",
+            "expected 4 input channels, got 3",
+        ),
+        ("name = \"stem.weight\"\ndomain = \"3 scalar\"\ncodomain = \"2 regular\"", "cannot read fields"),
+    ] {
+        fs::write(&plan, format!("group = \"C4\"\n[[layer]]\n{layer}\n")).unwrap();
+        refused(&["audit", model, "--plan", plan_path], &["model.safetensors", needle]);
+        refused(&["project", model, out, "--plan", plan_path], &["model.safetensors", needle]);
+    }
+    fs::write(&plan, "group = 4").unwrap();
+    refused(&["audit", model, "--plan", plan_path], &["plan.toml", "line 1"]);
+    fs::write(&path, b"not a checkpoint").unwrap();
+    refused(&["audit", model, "--group", "C4"], &["model.safetensors"]);
+    assert!(!Path::new(out).exists() && !Path::new("out.npz").exists());
+}

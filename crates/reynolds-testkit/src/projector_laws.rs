@@ -40,6 +40,20 @@ fn combine<F: Number>(a: &[F], s: f64, b: &[F]) -> Vec<F> {
     a.iter().zip(b).map(|(&x, &y)| x + y * F::from_real(s)).collect()
 }
 
+/// Up to this many weights the trace is taken entry by entry.
+const TRACED: usize = 1000;
+
+/// tr P = Σ_i ⟨e_i, P e_i⟩.
+pub fn trace<F: Number>(projector: &dyn Projector<F>) -> f64 {
+    let n = projector.len();
+    let entry = |i: usize| {
+        let mut unit = vec![F::ZERO; n];
+        unit[i] = F::ONE;
+        projector.project(&unit).expect("a unit weight")[i].real()
+    };
+    (0..n).map(entry).sum()
+}
+
 /// Asserts all laws of one projector on random weights.
 ///
 /// # Panics
@@ -73,7 +87,11 @@ pub fn assert_projector_laws<F: Number>(space: &KernelSpace<F>, projector: &dyn 
         close("P commutes with the action", distance(&project(&space.act(&g, &t)), &pt));
     }
     close("fixes equivariant maps", distance(&project(&haar.project(&s).expect("finite")), &ps));
-    assert_eq!(projector.rank(), space.dim_equivariant().expect("characters"), "{name}: trace of P is dim Hom_G");
+    let dim = space.dim_equivariant().expect("characters");
+    assert_eq!(projector.rank(), dim, "{name}: rank is dim Hom_G");
+    if n <= TRACED {
+        assert!((trace(projector) - dim as f64).abs() <= 1e-9 * n as f64, "{name}: trace of P is dim Hom_G");
+    }
 
     let rule = space.group().quadrature(space.degree()).expect("as for the Haar average");
     let mut worst: f64 = 0.0;

@@ -8,10 +8,10 @@ use faer::{Mat, c64};
 use proptest::prelude::*;
 use reynolds::group::{GroupRef, MatrixGroup};
 use reynolds::irreps::Irreps;
-use reynolds::projection::{Blocks, Chain, KernelSpace, Lowered, Orbits, Projector, derive};
+use reynolds::projection::{Blocks, Chain, Energies, KernelSpace, Lowered, Orbits, Projector, derive};
 use reynolds::rep::{Grid, Rep};
 use reynolds::{group, irrep, rep};
-use reynolds_testkit::projector_laws::{assert_projector_laws, assert_tower_law};
+use reynolds_testkit::projector_laws::{assert_projector_laws, assert_tower_law, random_weights};
 
 /// Group, fields of the domain, fields of the codomain, side of the grid (0: dense), its dimensions, the form expected.
 type Case = (&'static str, &'static str, &'static str, usize, usize, &'static str);
@@ -209,6 +209,125 @@ fn the_chain_reversed_is_no_projector_for_some_transversals() {
     assert!(reynolds_testkit::projector_laws::distance(&wrong, &truth) > 1e-2);
     let once = average(&transversal, &t);
     assert!(reynolds_testkit::projector_laws::distance(&average(&transversal, &once), &once) > 1e-2);
+}
+
+/// Permutation fields of S₃₀: two orbits, one of 30 and one of 870 weights, held as labels.
+fn deep_sets() -> Lowered {
+    let points = rep::permutation(&group::parse("S30").unwrap()).unwrap();
+    derive(&KernelSpace::dense(&points, &points).unwrap()).unwrap()
+}
+
+#[test]
+fn projecting_twice_changes_no_bit_on_orbits() {
+    let mut projectors = vec![deep_sets()];
+    for case in CASES.into_iter().filter(|case| case.5 == "orbits") {
+        projectors.push(derive(&space(case)).unwrap());
+    }
+    for name in ["C3", "C6", "C7", "C48", "C100"] {
+        let regular = rep::regular(&group::parse(name).unwrap()).unwrap();
+        projectors.push(derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap());
+    }
+    for projector in projectors {
+        let wide: Vec<f64> = random_weights(Projector::<f64>::len(&projector), 3);
+        let once = projector.project(&wide).unwrap();
+        assert_eq!(projector.project(&once).unwrap(), once);
+        assert_eq!(projector.energies(&once).unwrap().perp, 0.0);
+        let narrow: Vec<f32> = wide.iter().map(|&w| w as f32).collect();
+        let once = projector.project(&narrow).unwrap();
+        assert_eq!(projector.project(&once).unwrap(), once);
+    }
+}
+
+#[test]
+fn a_large_orbit_does_not_leak_into_its_neighbour() {
+    let projector = deep_sets();
+    for (on, off) in [(1e8_f32, 1.0), (1e30, 1.0), (0.1, 0.0), (3e38, 1.0)] {
+        let weights: Vec<f32> = (0..900).map(|k| if k / 30 == k % 30 { on } else { off }).collect();
+        let mut out = vec![0.0; 900];
+        projector.apply(&weights, &mut out);
+        assert_eq!(out, weights);
+    }
+    let weights: Vec<f64> = (0..900).map(|k| if k / 30 == k % 30 { 1e16 } else { 1.0 }).collect();
+    assert_eq!(projector.project(&weights).unwrap(), weights);
+}
+
+#[test]
+fn energies_of_tiny_and_huge_weights_are_right_or_refused() {
+    let regular = rep::regular(&group::parse("C4").unwrap()).unwrap();
+    let projector = derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap();
+    let wide: Vec<f64> = random_weights(16, 9);
+    let ratio = projector.energies(&wide).unwrap().ratio();
+    for scale in [1e-23, 1e-15, 1e15, 1e25] {
+        let narrow: Vec<f32> = wide.iter().map(|&w| (w * scale) as f32).collect();
+        assert!((projector.energies(&narrow).unwrap().ratio() - ratio).abs() < 1e-5, "{scale}");
+    }
+    for scale in [1e-200, 1e200] {
+        let scaled: Vec<f64> = wide.iter().map(|&w| w * scale).collect();
+        assert!(projector.energies(&scaled).unwrap_err().to_string().contains("magnitude"), "{scale}");
+    }
+    assert_eq!(projector.energies(&[0.0_f32; 16]).unwrap().ratio(), 1.0);
+}
+
+#[test]
+fn layers_too_large_to_hold_are_refused() {
+    let s34 = rep::permutation(&group::parse("S34").unwrap()).unwrap();
+    let pairs = rep::tensor(&s34, &s34).unwrap();
+    let triples = rep::tensor(&pairs, &s34).unwrap();
+    let space = KernelSpace::dense(&triples, &triples).unwrap();
+    assert!(derive(&space).unwrap_err().to_string().contains("weights of one output field"));
+    let c4 = group::parse("C4").unwrap();
+    let wide = rep::parse_fields(&c4, "16000000 trivial").unwrap();
+    let grid = Grid::new(&c4, 1024, 3).unwrap();
+    assert!(KernelSpace::kernel(&wide, &wide, &grid).unwrap_err().to_string().contains("weights of a layer"));
+}
+
+/// A projector with a fault, for showing that the laws can fail.
+#[derive(Debug)]
+struct Faulty {
+    inner: Lowered,
+    fault: &'static str,
+}
+
+impl Projector<f64> for Faulty {
+    fn len(&self) -> usize {
+        Projector::<f64>::len(&self.inner)
+    }
+    fn rank(&self) -> usize {
+        Projector::<f64>::rank(&self.inner) + usize::from(self.fault == "rank")
+    }
+    fn apply(&self, weights: &[f64], out: &mut [f64]) -> Energies {
+        let energies = self.inner.apply(weights, out);
+        match self.fault {
+            "scaled" => out.iter_mut().for_each(|w| *w *= 1.0 + 1e-9),
+            "identity" => out.copy_from_slice(weights),
+            "zero" => out.fill(0.0),
+            "one entry" => out[0] += 1e-9,
+            "rolled" => out.rotate_right(1),
+            "energies" => return Energies { perp: energies.perp * (1.0 + 1e-9), ..energies },
+            _ => {}
+        }
+        energies
+    }
+}
+
+#[test]
+fn a_faulty_projector_breaks_a_law() {
+    let case = CASES[2];
+    let space = space(case);
+    let sound = Faulty { inner: derive(&space).unwrap(), fault: "none" };
+    assert_projector_laws(&space, &sound, 1);
+    for fault in ["rank", "scaled", "identity", "zero", "one entry", "rolled", "energies"] {
+        let faulty = Faulty { inner: derive(&space).unwrap(), fault };
+        let laws = std::panic::AssertUnwindSafe(|| assert_projector_laws(&space, &faulty, 1));
+        let result = std::panic::catch_unwind(laws);
+        assert!(result.is_err(), "no law noticed the fault \"{fault}\"");
+    }
+    // Blocks by the trace alone, as the paper prints them, are wrong for C₃ over the reals.
+    let c3 = group::parse("C3").unwrap();
+    let plane = rep::parse_fields(&c3, "irrep(1)").unwrap();
+    let dense = KernelSpace::dense(&plane, &plane).unwrap();
+    let turn = [0.0, 1.0, -1.0, 0.0];
+    assert_eq!(derive(&dense).unwrap().project(&turn).unwrap(), turn, "an equivariant map whose trace is zero");
 }
 
 #[test]

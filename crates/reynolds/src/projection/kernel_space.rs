@@ -11,6 +11,9 @@ use crate::group::{self, Element, GroupRef};
 use crate::rep::{Grid, Rep, Representation};
 use crate::scalar::Scalar;
 
+/// The largest layer: a terabyte in single precision.
+const MAX_WEIGHTS: usize = 1 << 38;
+
 /// Kernels `[dim V′, dim V, k…]` from `domain` V to `codomain` V′ over an optional grid on which G acts.
 #[derive(Debug, Clone)]
 pub struct KernelSpace<F: Scalar = f64> {
@@ -23,7 +26,8 @@ impl<F: Scalar> KernelSpace<F> {
     /// Dense maps V → V′.
     ///
     /// # Errors
-    /// [`Error::GroupMismatch`] if the two belong to different groups; [`Error::OutOfRange`] if a dimension is zero.
+    /// [`Error::GroupMismatch`] if the two belong to different groups; [`Error::OutOfRange`] if a dimension is zero or
+    /// the layer has over 2³⁸ weights.
     pub fn dense(domain: &Rep<F>, codomain: &Rep<F>) -> Result<Self> {
         Self::build(domain, codomain, None)
     }
@@ -45,6 +49,12 @@ impl<F: Scalar> KernelSpace<F> {
         }
         if domain.dim() == 0 || codomain.dim() == 0 {
             return Err(Error::range("dimension of a representation", "at least 1", 0));
+        }
+        let points = grid.as_ref().map_or(1, Grid::points);
+        let len = codomain.dim().checked_mul(domain.dim()).and_then(|pairs| pairs.checked_mul(points));
+        if len.is_none_or(|len| len > MAX_WEIGHTS) {
+            let got = format!("{} x {} x {points}", codomain.dim(), domain.dim());
+            return Err(Error::range("weights of a layer", format!("at most {MAX_WEIGHTS}"), got));
         }
         Ok(Self { domain: domain.clone(), codomain: codomain.clone(), grid })
     }
@@ -99,8 +109,12 @@ impl<F: Scalar> KernelSpace<F> {
     }
 
     /// A(g)K for one element; `kernel` is row-major `[out, in, points]`.
+    ///
+    /// # Panics
+    /// If the kernel has another length.
     pub fn act(&self, g: &Element, kernel: &[F]) -> Vec<F> {
         let (rows, columns, points) = (self.codomain.dim(), self.domain.dim(), self.points());
+        assert_eq!(kernel.len(), self.len(), "a kernel of shape {:?}", self.shape());
         let left = self.codomain.matrix(g);
         let right = self.domain.matrix(g);
         let moved = self.grid.as_ref().map(|grid| grid.permutation(g));

@@ -23,6 +23,7 @@ mod haar;
 mod kernel_space;
 mod lowered;
 mod orbit;
+mod vector_state;
 
 use std::fmt::Debug;
 use std::ops::Add;
@@ -90,7 +91,8 @@ pub trait Projector<T: Weight>: Debug + Send + Sync {
     /// `out ← P(weights)`, with both energies.
     ///
     /// # Errors
-    /// [`Error::Shape`] if a length is wrong or zero; [`Error::NotFinite`] if a weight is NaN or infinite.
+    /// [`Error::Shape`] if a length is wrong or zero; [`Error::NotFinite`] if a weight is NaN or infinite; [`Error::OutOfRange`] if
+    /// the weights are so large or small that their squares are not numbers of double precision.
     fn project_into(&self, weights: &[T], out: &mut [T]) -> Result<Energies> {
         let n = self.len();
         if n == 0 || weights.len() != n {
@@ -99,22 +101,12 @@ pub trait Projector<T: Weight>: Debug + Send + Sync {
         if out.len() != n {
             return Err(Error::shape("output", format!("{n} weights"), out.len()));
         }
+        vector_state::clear();
         let energies = self.apply(weights, out);
-        if energies.total().is_finite() {
+        if (SMALLEST_ENERGY..=f64::MAX).contains(&energies.total()) {
             return Ok(energies);
         }
-        if let Some(index) = weights.iter().position(|w| !w.is_finite_weight()) {
-            return Err(Error::NotFinite { index, value: format!("{:?}", weights[index]) });
-        }
-        if let Some(index) = out.iter().position(|w| !w.is_finite_weight()) {
-            return Err(Error::range(
-                "magnitude of the weights",
-                "sums that do not overflow",
-                format!("{:?}", weights[index]),
-            ));
-        }
-        // Finite weights whose squares overflow: sum again in double precision.
-        Ok(energies_of(weights, out))
+        rescue(weights, out)
     }
 
     /// Projects equal layers that lie one after the other, in parallel where there are threads for it; the energies are summed over all.
@@ -171,6 +163,27 @@ pub trait Projector<T: Weight>: Debug + Send + Sync {
         let mut out = vec![T::default(); weights.len()];
         self.project_into(weights, &mut out)
     }
+}
+
+/// Energies below this may have lost terms that underflow in single precision.
+const SMALLEST_ENERGY: f64 = 1e-25;
+
+/// Says what is wrong with weights whose energies came out infinite, NaN or next to nothing, or sums again in double precision.
+fn rescue<T: Weight>(weights: &[T], out: &[T]) -> Result<Energies> {
+    if let Some(index) = weights.iter().position(|w| !w.is_finite_weight()) {
+        return Err(Error::NotFinite { index, value: format!("{:?}", weights[index]) });
+    }
+    let energies = energies_of(weights, out);
+    let lost = energies.total() < f64::MIN_POSITIVE / f64::EPSILON && weights.iter().any(|&w| w != T::default());
+    if lost || !energies.total().is_finite() {
+        let largest = weights.iter().map(|w| w.to_c64().norm()).fold(0.0, f64::max);
+        return Err(Error::range(
+            "magnitude of the weights",
+            "squares within double precision",
+            format!("{largest:e}"),
+        ));
+    }
+    Ok(energies)
 }
 
 /// Both energies from W and P(W), entry by entry in double precision.

@@ -21,7 +21,9 @@ pub(super) struct OrbitLabels {
     labels: Vec<u8>,
     /// Size of each orbit; zero for the dead ones.
     sizes: Vec<usize>,
-    /// The label most weights have, whose sum is what the others leave of the total.
+    /// Where the first weight of each orbit lies.
+    firsts: Vec<u32>,
+    /// The label most weights have, summed in memory order.
     commonest: usize,
     /// Where the weights of every other label lie.
     rest: Vec<(usize, Vec<u32>)>,
@@ -38,29 +40,36 @@ impl OrbitLabels {
 
     pub(super) fn new(orbits: &TileOrbits, segment: usize, stride: usize) -> Self {
         let mut labels = vec![0; orbits.weights()];
-        let mut sizes = Vec::new();
+        let (mut sizes, mut firsts) = (Vec::new(), Vec::new());
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); 2 * orbits.len()];
+        let place = |weight: u32| (weight as usize / segment * stride + weight as usize % segment) as u32;
         for (orbit, dead) in orbits.iter() {
+            firsts.push(place(orbit[0].0));
             for &(weight, negative) in orbit {
                 let label = 2 * sizes.len() + usize::from(negative);
                 labels[weight as usize] = label as u8;
-                let weight = weight as usize;
-                members[label].push((weight / segment * stride + weight % segment) as u32);
+                members[label].push(place(weight));
             }
             sizes.push(if dead { 0 } else { orbit.len() });
         }
         let commonest = (0..members.len()).max_by_key(|&label| members[label].len()).unwrap_or(0);
         let rest = members.into_iter().enumerate().filter(|(label, list)| *label != commonest && !list.is_empty());
-        Self { labels, sizes, commonest, rest: rest.collect(), segment, stride }
+        Self { labels, sizes, firsts, commonest, rest: rest.collect(), segment, stride }
     }
 
     /// `out ← P(weights)` on this tile; both slices start at the tile's first weight.
     pub(super) fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
-        let sums = self.sums(weights);
+        let mut first = [T::default(); 256];
+        for (orbit, &at) in self.firsts.iter().enumerate() {
+            first[2 * orbit] = weights[at as usize];
+            first[2 * orbit + 1] = -weights[at as usize];
+        }
+        let sums = self.sums(weights, &first);
         let mut means = [T::default(); 256];
         let mut energies = Energies::default();
         for (orbit, &size) in self.sizes.iter().enumerate().filter(|(_, size)| **size > 0) {
-            let mean = T::from_c64((sums[2 * orbit] - sums[2 * orbit + 1]) / size as f64);
+            let rest = (sums[2 * orbit] - sums[2 * orbit + 1]) / size as f64;
+            let mean = T::from_c64(first[2 * orbit].to_c64() + rest);
             means[2 * orbit] = mean;
             means[2 * orbit + 1] = -mean;
             energies.equivariant += mean.energy().to_f64() * size as f64;
@@ -86,20 +95,41 @@ impl OrbitLabels {
         sums.iter().zip(&self.sizes).filter(|(_, size)| **size > 0).map(|(sum, &size)| sum / size as f64).sum()
     }
 
-    /// Sum of the weights of each label.
-    fn sums<T: Weight>(&self, weights: &[T]) -> [c64; 256] {
+    /// Σ(w − first) of each label.
+    fn sums<T: Weight>(&self, weights: &[T], first: &[T; 256]) -> [c64; 256] {
         let mut sums = [c64::new(0.0, 0.0); 256];
-        let mut left = c64::new(0.0, 0.0);
-        for row in 0..self.labels.len() / self.segment {
-            left += total(&weights[row * self.stride..row * self.stride + self.segment], |w| w);
-        }
         for (label, members) in &self.rest {
-            sums[*label] = total(members, |at| weights[at as usize]);
-            left -= sums[*label];
+            sums[*label] = total(members, |at| weights[at as usize] - first[*label]);
         }
-        sums[self.commonest] = left;
+        let (common, reference) = (self.commonest as u8, first[self.commonest]);
+        for (row, labels) in self.labels.chunks(self.segment).enumerate() {
+            let weights = &weights[row * self.stride..row * self.stride + self.segment];
+            for (labels, weights) in labels.chunks(BLOCK).zip(weights.chunks(BLOCK)) {
+                sums[self.commonest] += masked(labels, common, weights, reference).to_c64();
+            }
+        }
         sums
     }
+}
+
+/// Σ(w − first) over the weights of one label.
+fn masked<T: Weight>(labels: &[u8], label: u8, weights: &[T], first: T) -> T {
+    let mut lanes = [T::default(); LANES];
+    let (groups, rest) = labels.as_chunks::<LANES>();
+    let term = |found: u8, w: T| if found == label { w - first } else { T::default() };
+    for (group, weights) in groups.iter().zip(weights.as_chunks::<LANES>().0) {
+        for lane in 0..LANES {
+            lanes[lane] += term(group[lane], weights[lane]);
+        }
+    }
+    for (&found, &w) in rest.iter().zip(&weights[groups.len() * LANES..]) {
+        lanes[0] += term(found, w);
+    }
+    let mut sum = lanes[0];
+    for &lane in &lanes[1..] {
+        sum += lane;
+    }
+    sum
 }
 
 /// Σ over the items, in lanes and then in double precision.

@@ -172,11 +172,11 @@ fn average<T: Weight, const SIZE: usize>(offsets: &[u32], weights: &[T], out: &m
         let (mut equivariant, mut perp) = (T::Real::default(), [T::Real::default(); SIZE]);
         for orbit in batch.as_chunks::<SIZE>().0 {
             let members: [T; SIZE] = std::array::from_fn(|k| weights[orbit[k] as usize]);
-            let mut sum = members[0];
+            let mut sum = T::default();
             for &member in &members[1..] {
-                sum += member;
+                sum += member - members[0];
             }
-            let mean = sum.scale(share);
+            let mean = members[0] + sum.scale(share);
             equivariant += mean.energy();
             for k in 0..SIZE {
                 out[orbit[k] as usize] = mean;
@@ -197,11 +197,12 @@ impl SmallOrbits {
         let mut energies = Energies::default();
         for (index, orbit) in self.offsets.chunks_exact(self.size).enumerate() {
             let at = index * self.size;
+            let first = signed(weights[orbit[0] as usize], at);
             let mut sum = T::default();
             for (k, &offset) in orbit.iter().enumerate() {
-                sum += signed(weights[offset as usize], at + k);
+                sum += signed(weights[offset as usize], at + k) - first;
             }
-            let mean = sum.scale(share);
+            let mean = first + sum.scale(share);
             let mut rest = T::Real::default();
             for (k, &offset) in orbit.iter().enumerate() {
                 rest += (signed(weights[offset as usize], at + k) - mean).energy();
@@ -216,15 +217,17 @@ impl SmallOrbits {
 
 /// One large orbit, run by run; the sum is kept in double precision.
 fn average_runs<T: Weight>(runs: &[Run], weights: &[T], out: &mut [T]) -> Energies {
+    let first = weights[runs[0].start as usize];
+    let first = if runs[0].negative { -first } else { first };
     let mut sum = faer::c64::new(0.0, 0.0);
     let mut size = 0_usize;
     for run in runs {
         let part = &weights[run.start as usize..(run.start + run.len) as usize];
-        let part = total(part).to_c64();
+        let part = total(part, if run.negative { -first } else { first }).to_c64();
         sum = if run.negative { sum - part } else { sum + part };
         size += run.len as usize;
     }
-    let mean = T::from_c64(sum.scale(1.0 / size as f64));
+    let mean = T::from_c64(first.to_c64() + sum / size as f64);
     let mut perp = 0.0;
     for run in runs {
         let range = run.start as usize..(run.start + run.len) as usize;
@@ -239,17 +242,17 @@ fn average_runs<T: Weight>(runs: &[Run], weights: &[T], out: &mut [T]) -> Energi
     Energies { equivariant: mean.energy().to_f64() * size as f64, perp }
 }
 
-/// Σw, in eight lanes.
-fn total<T: Weight>(weights: &[T]) -> T {
-    let chunks = weights.chunks_exact(8);
+/// Σ(w − first), in eight lanes.
+fn total<T: Weight>(weights: &[T], first: T) -> T {
+    let (chunks, rest) = weights.as_chunks::<8>();
     let mut sum = T::default();
-    for &w in chunks.remainder() {
-        sum += w;
+    for &w in rest {
+        sum += w - first;
     }
     let mut lanes = [T::default(); 8];
     for chunk in chunks {
-        for (lane, &w) in lanes.iter_mut().zip(chunk) {
-            *lane += w;
+        for lane in 0..8 {
+            lanes[lane] += chunk[lane] - first;
         }
     }
     for lane in lanes {

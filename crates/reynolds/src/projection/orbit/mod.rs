@@ -4,6 +4,9 @@
 //! P(W)[i] = ε_i · (1/|O|) Σ_{j ∈ O} ε_j W[j]        O the orbit of i,  or 0 if some g sends W[i] to −W[i]
 //! ```
 //!
+//! Means are taken as `first + mean of the differences from the first`, so that an orbit of equal weights comes back to the bit and
+//! projecting twice changes nothing.
+//!
 //! Orbits come from union–find over generators: G is never enumerated. Equal pairs of fields share one pattern of offsets.
 //!
 //! ```
@@ -31,7 +34,7 @@ use tile_orbits::TileOrbits;
 use union_find::SignedSets;
 
 use super::fields::Fields;
-use super::{Energies, KernelSpace, Projector};
+use super::{Energies, KernelSpace, Projector, vector_state};
 use crate::error::{Error, Result};
 use crate::rep::SignedPermutation;
 use crate::scalar::{Scalar, Weight};
@@ -62,11 +65,14 @@ struct RowLayout {
 /// nearest cache, large enough to spread the cost of starting.
 const TOGETHER: usize = 512;
 
+/// The largest pair of fields: finding orbits takes about 40 bytes a weight.
+const MAX_TILE: usize = 1 << 26;
+
 impl Orbits {
     /// The projector of a kernel space, or `None` if an action is not by signed permutations.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the rows of one output field have over 2³² weights.
+    /// [`Error::OutOfRange`] if one pair of fields has over 2²⁶ weights or the rows of one output field over 2³².
     pub fn derive<F: Scalar>(space: &KernelSpace<F>) -> Result<Option<Self>> {
         let (domain, codomain) = (Fields::of(space.domain()), Fields::of(space.codomain()));
         let Some(moves) = Moves::of(space, &domain, &codomain) else { return Ok(None) };
@@ -119,6 +125,7 @@ impl RowLayout {
     }
 
     fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        vector_state::clear(); // of this thread
         let mut energies = Energies::default();
         for (start, pattern) in &self.parts {
             energies = energies + pattern.apply(&weights[*start..], &mut out[*start..]);
@@ -198,8 +205,9 @@ impl Tile {
         let (outs, ins) = (moves.dims.1[out], moves.dims.0[into]);
         let n = outs * ins * points;
         let extent = outs * row;
-        if u32::try_from(extent).is_err() {
-            return Err(Error::range("weights of one output field", format!("at most {}", u32::MAX), extent));
+        if n > MAX_TILE || u32::try_from(extent).is_err() {
+            let expected = format!("at most {MAX_TILE} with one input field, {} with all", u32::MAX);
+            return Err(Error::range("weights of one output field", expected, format!("{n} and {extent}")));
         }
         let mut sets = SignedSets::new(n);
         for (number, (out, into)) in outputs.iter().zip(inputs).enumerate() {

@@ -116,6 +116,8 @@ pub trait Real:
     const EPSILON: f64;
     /// The nearest number of this type.
     fn from_f64(value: f64) -> Self;
+    /// One or zero.
+    fn from_bool(value: bool) -> Self;
     /// The same number in double precision.
     fn to_f64(self) -> f64;
 }
@@ -124,6 +126,10 @@ impl Real for f32 {
     const EPSILON: f64 = f32::EPSILON as f64;
     fn from_f64(value: f64) -> Self {
         value as f32
+    }
+    #[inline(always)]
+    fn from_bool(value: bool) -> Self {
+        f32::from(u8::from(value))
     }
     fn to_f64(self) -> f64 {
         f64::from(self)
@@ -134,6 +140,10 @@ impl Real for f64 {
     const EPSILON: f64 = f64::EPSILON;
     fn from_f64(value: f64) -> Self {
         value
+    }
+    #[inline(always)]
+    fn from_bool(value: bool) -> Self {
+        f64::from(u8::from(value))
     }
     fn to_f64(self) -> f64 {
         self

@@ -23,7 +23,7 @@ mod haar;
 mod kernel_space;
 mod lowered;
 mod orbit;
-mod vector_state;
+mod processor;
 
 use std::fmt::Debug;
 use std::ops::Add;
@@ -101,7 +101,7 @@ pub trait Projector<T: Weight>: Debug + Send + Sync {
         if out.len() != n {
             return Err(Error::shape("output", format!("{n} weights"), out.len()));
         }
-        vector_state::clear();
+        processor::clear_upper_registers();
         let energies = self.apply(weights, out);
         if (SMALLEST_ENERGY..=f64::MAX).contains(&energies.total()) {
             return Ok(energies);

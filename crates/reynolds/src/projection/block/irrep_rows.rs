@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::super::{Energies, vector_state};
+use super::super::{Energies, processor};
 use super::project_block;
 use crate::irrep::Irrep;
 use crate::rep::{Decomposition, Representation};
@@ -82,7 +82,7 @@ fn gaps(starts: &[usize], len: usize, columns: usize) -> Vec<std::ops::Range<usi
 impl<F: Scalar> Kind<F> {
     /// The rows of one output copy, `[d, columns]`.
     fn apply<T: Over<F>>(&self, weights: &[T], out: &mut [T], columns: usize) -> Energies {
-        vector_state::clear(); // of this thread
+        processor::clear_upper_registers(); // of this thread
         let d = self.irrep.dim();
         let mut energies = Energies::default();
         for row in 0..d {

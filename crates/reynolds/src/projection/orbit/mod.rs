@@ -34,7 +34,7 @@ use tile_orbits::TileOrbits;
 use union_find::SignedSets;
 
 use super::fields::Fields;
-use super::{Energies, KernelSpace, Projector, vector_state};
+use super::{Energies, KernelSpace, Projector, processor};
 use crate::error::{Error, Result};
 use crate::rep::SignedPermutation;
 use crate::scalar::{Scalar, Weight};
@@ -58,7 +58,16 @@ pub struct Orbits {
 struct RowLayout {
     channels: usize,
     rank: usize,
-    parts: Vec<(usize, Arc<Pattern>)>,
+    parts: Vec<Part>,
+}
+
+/// Some neighbouring tiles.
+#[derive(Debug, Clone)]
+struct Part {
+    /// Where they begin in a row, and how far they reach.
+    start: usize,
+    len: usize,
+    pattern: Arc<Pattern>,
 }
 
 /// Neighbouring tiles of one kind are averaged together up to this many weights: small enough for the offsets to stay in the
@@ -95,7 +104,7 @@ impl Orbits {
         let mut start = 0;
         let mut sum = 0.0;
         for row in self.kinds.iter().map(|&kind| &self.layouts[kind]) {
-            for (offset, pattern) in &row.parts {
+            for Part { start: offset, pattern, .. } in &row.parts {
                 sum += match pattern.as_ref() {
                     Pattern::Lists(lists) => lists.random_signs(&weights[start + offset..]),
                     Pattern::Labels(labels) => labels.random_signs(&weights[start + offset..]),
@@ -118,19 +127,35 @@ impl RowLayout {
             rank += copies * tile.orbits.alive();
             for (first, count) in batches(copies, tile.together()) {
                 let pattern = patterns.entry((into, count)).or_insert_with(|| Arc::new(tile.pattern(count)));
-                parts.push((channel * moves.points + first * tile.segment, pattern.clone()));
+                let start = channel * moves.points + first * tile.segment;
+                parts.push(Part { start, len: count * tile.segment, pattern: pattern.clone() });
             }
         }
         Ok(Self { channels: moves.dims.1[out], rank, parts })
     }
 
-    fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
-        vector_state::clear(); // of this thread
+    fn apply<T: Weight>(&self, weights: &[T], out: &mut [T], row: usize) -> Energies {
+        processor::clear_upper_registers(); // of this thread
         let mut energies = Energies::default();
-        for (start, pattern) in &self.parts {
+        for (index, Part { start, pattern, .. }) in self.parts.iter().enumerate() {
+            self.prefetch_after(index, weights, out, row);
             energies = energies + pattern.apply(&weights[*start..], &mut out[*start..]);
         }
         energies
+    }
+
+    /// Asks for the part after this one; after the last, for the first of the next output field.
+    fn prefetch_after<T: Weight>(&self, index: usize, weights: &[T], out: &[T], row: usize) {
+        let (ahead, Part { start, len, .. }) = match self.parts.get(index + 1) {
+            Some(next) => (0, next),
+            None => (self.channels * row, &self.parts[0]),
+        };
+        if *len * self.channels <= 2 * TOGETHER {
+            for channel in 0..self.channels {
+                processor::prefetch(weights, ahead + channel * row + start, *len);
+                processor::prefetch(out, ahead + channel * row + start, *len);
+            }
+        }
     }
 }
 
@@ -262,7 +287,7 @@ impl<T: Weight> Projector<T> for Orbits {
             (weights, out) = (rest, left);
         }
         // Summed in order, so that the result does not depend on the number of threads.
-        let apply = |(layout, part, into): (&RowLayout, &[T], &mut [T])| layout.apply(part, into);
+        let apply = |(layout, part, into): (&RowLayout, &[T], &mut [T])| layout.apply(part, into, self.row);
         let energies: Vec<Energies> = if self.len >= PARALLEL {
             jobs.into_par_iter().map(apply).collect()
         } else {

@@ -64,12 +64,15 @@ impl FromStr for Irreps {
 
     fn from_str(text: &str) -> Result<Self> {
         let terms: Option<Vec<Term>> = text.split('+').map(|term| parse_term(term.trim())).collect();
-        let within = |term: &Term| term.orders().all(|m| m.unsigned_abs() as usize <= MAX_DEGREE);
+        let ends = |term: &Term| [*term.orders().start(), *term.orders().end()];
+        let too_large = |m: &i32| m.unsigned_abs() as usize > MAX_DEGREE;
         match terms {
-            Some(terms) if terms.iter().all(within) => Ok(Self { terms }),
-            Some(_) => {
-                Err(Error::range(format!("degree in irreps \"{text}\""), format!("at most {MAX_DEGREE}"), "more"))
-            }
+            Some(terms) => match terms.iter().flat_map(ends).find(too_large) {
+                Some(degree) => {
+                    Err(Error::range(format!("degree in irreps \"{text}\""), format!("at most {MAX_DEGREE}"), degree))
+                }
+                None => Ok(Self { terms }),
+            },
             None => Err(Error::Parse {
                 what: "irreps",
                 text: text.into(),
@@ -103,13 +106,19 @@ impl Irreps {
         self.terms.iter().any(|term| term.first < 0)
     }
 
-    /// The real representation of SO(2), O(2), SO(3) or O(3); on SO(3) and in the plane parities are not used.
+    /// The real representation of SO(2), O(2), SO(3) or O(3).
+    ///
+    /// O(3) needs parities. SO(3) reads past them, so that one text serves a layer of either group. On O(2), "0o" is irrep(0,-), the
+    /// sign of reflections, and "0e" irrep(0); nothing else in the plane has a parity.
     ///
     /// # Errors
-    /// [`Error::Parse`] if an order is negative, a parity is missing on O(3), or the group has no such irreps.
+    /// [`Error::Parse`] if an order is negative, a parity is missing or has no meaning, or the group has no such irreps.
     pub fn real_rep(&self, group: &GroupRef) -> Result<Rep> {
         self.build(group, |order, parity| {
             let name = match group.name().as_str() {
+                "O2" if (order, parity) == (0, Some('o')) => "irrep(0,-)".into(),
+                "O2" if order > 0 && parity.is_some() => return None,
+                "SO2" if parity.is_some() => return None,
                 "SO2" | "O2" => format!("irrep({order})"),
                 "SO3" => order.to_string(),
                 "O3" => format!("{order}{}", parity?),
@@ -122,9 +131,9 @@ impl Irreps {
     /// The complex representation of SO(2) by characters e^{imθ}.
     ///
     /// # Errors
-    /// [`Error::Parse`] for any other group.
+    /// [`Error::Parse`] for any other group, or if a parity is given.
     pub fn complex_rep(&self, group: &GroupRef) -> Result<Rep<c64>> {
-        self.build(group, |order, _| (group.name() == "SO2").then(|| order.to_string()))
+        self.build(group, |order, parity| (group.name() == "SO2" && parity.is_none()).then(|| order.to_string()))
     }
 
     fn build<F: Scalar>(&self, group: &GroupRef, name: impl Fn(i32, Option<char>) -> Option<String>) -> Result<Rep<F>> {
@@ -133,7 +142,10 @@ impl Irreps {
         let bad = || Error::Parse {
             what: "irreps",
             text: self.to_string(),
-            expected: format!("irreps of {} (O3 needs parities e or o, only SO2 has negative orders)", group.name()),
+            expected: format!(
+                "irreps of {} (O3 needs parities e or o, O2 has them at order 0 only, SO2 has none; only SO2 has negative orders)",
+                group.name()
+            ),
         };
         if group.order().is_some() {
             return Err(bad());
@@ -175,5 +187,24 @@ mod tests {
         assert!(irreps.real_rep(&group::parse("O3").unwrap()).is_err());
         assert!(irreps.real_rep(&group::parse("C4").unwrap()).is_err());
         assert!("1x-1".parse::<Irreps>().unwrap().real_rep(&group::parse("SO2").unwrap()).is_err());
+    }
+
+    #[test]
+    fn parities_in_the_plane_are_read_or_refused_never_dropped() {
+        let [so2, o2, so3] = ["SO2", "O2", "SO3"].map(|name| group::parse(name).unwrap());
+        let read = |text: &str, group: &GroupRef| text.parse::<Irreps>().unwrap().real_rep(group);
+        let label = |text: &str| read(text, &o2).unwrap().label();
+        assert_eq!(label("2x0o + 1x0e + 1x1"), "2 irrep(0,-) + 1 irrep(0) + 1 irrep(1)");
+        for (text, group) in [("1x1o", &o2), ("1x2e", &o2), ("1x(0..1)o", &o2), ("1x0e", &so2), ("1x1o", &so2)] {
+            assert!(read(text, group).is_err(), "{text} of {}", group.name());
+        }
+        assert!("1x1o".parse::<Irreps>().unwrap().complex_rep(&so2).is_err());
+        assert_eq!(read("16x0e + 4x1o + 2x2e", &so3).unwrap().dim(), 16 + 12 + 10);
+    }
+
+    #[test]
+    fn a_degree_too_large_is_named() {
+        let message = "1x0 + 1x33".parse::<Irreps>().unwrap_err().to_string();
+        assert!(message.ends_with("got 33"), "{message}");
     }
 }

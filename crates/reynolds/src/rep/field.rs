@@ -3,12 +3,17 @@
 use super::{Rep, Representation, permutation, point, quotient, regular, sum, trivial};
 use crate::error::{Error, Result};
 use crate::group::{self, GroupRef};
+use crate::irrep::Irrep;
 use crate::irreps::Irreps;
 
 const EXPECTED: &str = "terms \"N name\" joined by +, name one of trivial, regular, irrep(k), quotient(H), permutation, vector; \
     or irreps such as \"16x0e + 4x1o\"";
 
-/// Reads the fields of a layer's channels as a real representation.
+/// How many labels a refusal lists.
+const MAX_SHOWN: usize = 24;
+
+/// Reads the fields of a layer's channels as a real representation. An irrep goes by its label, "irrep(1)", "irrep(0,-)",
+/// "irrep([3,1])", "irrep(1o)", never by its place in the list.
 ///
 /// ```
 /// use reynolds::{group, rep};
@@ -30,10 +35,8 @@ pub fn parse_fields(group: &GroupRef, text: &str) -> Result<Rep> {
     let mut summands = Vec::new();
     for term in text.split('+') {
         let term = term.trim();
-        let (copies, name) = match term.split_once(char::is_whitespace) {
-            Some((count, name)) => (count.parse().map_err(|_| bad())?, name.trim()),
-            None => (1, term),
-        };
+        let counted = term.split_once(char::is_whitespace).map(|(count, name)| (count.parse(), name.trim()));
+        let (copies, name) = if let Some((Ok(copies), name)) = counted { (copies, name) } else { (1, term) };
         summands.push((copies, field(group, name)?.ok_or_else(bad)?));
     }
     let fields = sum(group, &summands)?;
@@ -50,8 +53,10 @@ fn field(group: &GroupRef, name: &str) -> Result<Option<Rep>> {
         _ => {
             if let Some(subgroup) = inside("quotient") {
                 quotient(&group::subgroup(group, subgroup)?)?
+            } else if let Some(labelled) = labelled(group, name) {
+                labelled
             } else if let Some(which) = inside("irrep") {
-                irrep(group, which.trim())?
+                return Err(no_such_irrep(group, which.trim())?);
             } else {
                 return Ok(None);
             }
@@ -59,18 +64,74 @@ fn field(group: &GroupRef, name: &str) -> Result<Option<Rep>> {
     }))
 }
 
-/// The irrep of this label ("1", "0,-", "[3,1]"), else of this number in the list.
-fn irrep(group: &GroupRef, which: &str) -> Result<Rep> {
-    let number = which.parse::<usize>().ok();
-    let irreps = group.clone().irreps(number.unwrap_or(0).min(group::MAX_DEGREE))?;
-    let wanted = [which.to_string(), format!("irrep({which})")];
-    let labelled = irreps.iter().position(|irrep| wanted.contains(&irrep.label()));
-    let found = labelled.or(number.filter(|&k| k < irreps.len()));
-    match found {
-        Some(index) => Ok(irreps[index].clone().into()),
-        None => {
-            let labels: Vec<_> = irreps.iter().map(Representation::label).collect();
-            Err(Error::range(format!("irrep of {}", group.name()), labels.join(", "), which))
+/// The irreps up to the largest number in the text, which is the degree where the group is continuous.
+fn irreps_named_in(group: &GroupRef, text: &str) -> Result<Vec<Irrep>> {
+    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse::<usize>().ok());
+    group.clone().irreps(numbers.max().unwrap_or(0).min(group::MAX_DEGREE))
+}
+
+/// The irrep whose label is the name itself ("irrep(0,-)", "1o") or stands in "irrep(…)" ("irrep(1o)", "irrep([3,1])").
+///
+/// Labels only, never a position in the list: a number that is no label must not quietly become another irrep.
+fn labelled(group: &GroupRef, name: &str) -> Option<Rep> {
+    if !name.starts_with("irrep(") && !name.starts_with(|c: char| c == '[' || c.is_ascii_digit()) {
+        return None;
+    }
+    let inside = name.strip_prefix("irrep(").and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+    // A group whose irreps cannot be listed has none to name; the caller reports why.
+    let mut irreps = irreps_named_in(group, name).ok()?.into_iter();
+    let spaceless = inside.map(|which| format!("irrep({which})"));
+    let found = irreps.find(|irrep| {
+        let label = irrep.label();
+        label == name || Some(&label) == spaceless.as_ref() || Some(label.as_str()) == inside
+    })?;
+    Some(found.into())
+}
+
+/// What to say of a label that the group does not have.
+fn no_such_irrep(group: &GroupRef, which: &str) -> Result<Error> {
+    let labels: Vec<String> = irreps_named_in(group, which)?.iter().map(Representation::label).collect();
+    let short = |label: &String| match label.strip_prefix("irrep(").and_then(|rest| rest.strip_suffix(')')) {
+        Some(inside) if !inside.contains(')') => inside.to_string(),
+        _ => label.clone(),
+    };
+    let mut expected = labels.iter().take(MAX_SHOWN).map(short).collect::<Vec<_>>().join(" | ");
+    if labels.len() > MAX_SHOWN {
+        expected += &format!(" | … ({} in all)", labels.len());
+    }
+    if labels.contains(&format!("{which}o")) {
+        expected = format!("a parity, {which}e or {which}o");
+    }
+    Ok(Error::range(format!("irrep of {}", group.name()), expected, which))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(group: &str, text: &str) -> String {
+        parse_fields(&group::parse(group).unwrap(), text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_number_that_is_no_label_is_refused_not_read_as_a_position() {
+        // The list of D4 is 0 | 0,- | 1 | 2 | 2,-: position 3 holds irrep(2).
+        let message = refusal("D4", "irrep(3)");
+        assert!(message.contains("0 | 0,- | 1 | 2 | 2,-"), "{message}");
+        assert!(refusal("O2", "irrep(1,-)").contains("0 | 0,- | 1"));
+        assert!(refusal("S4", "irrep(1)").contains("[3,1]"));
+        assert!(refusal("C4 x C2", "irrep(1)").contains("irrep(1)*irrep(0) | irrep(1)*irrep(1)"));
+        assert!(refusal("SO3", "irrep(33)").contains("(33 in all)"));
+        assert!(refusal("O", "irrep(5)").contains("0 | 1 | 2 | 3 | 4"));
+    }
+
+    #[test]
+    fn irreps_of_o3_are_named_with_their_parity() {
+        let o3 = group::parse("O3").unwrap();
+        for (text, dim) in [("irrep(1o)", 3), ("2 irrep(2e) + irrep(0o)", 11)] {
+            assert_eq!(parse_fields(&o3, text).unwrap().dim(), dim, "{text}");
         }
+        let message = refusal("O3", "irrep(1)");
+        assert!(message.contains("a parity, 1e or 1o"), "{message}");
     }
 }

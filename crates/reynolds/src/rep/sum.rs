@@ -10,7 +10,7 @@ use crate::group::{self, Element, GroupRef};
 use crate::scalar::Scalar;
 
 /// The largest dimension of a sum: more channels than any layer has, few enough to list.
-const MAX_DIM: usize = 1 << 24;
+pub(super) const MAX_DIM: usize = 1 << 24;
 
 #[derive(Debug)]
 struct Sum<F: Scalar> {
@@ -50,7 +50,13 @@ impl<F: Scalar> Representation<F> for Sum<F> {
         self.dim
     }
     fn label(&self) -> String {
-        let part = |(copies, rep): &(usize, Rep<F>)| format!("{copies} {}", rep.label());
+        // An irrep of SO(3), O(3) or S_n is labelled "1", "1o" or "[3,1]"; after a number of copies that reads ill.
+        let part = |(copies, rep): &(usize, Rep<F>)| match rep.label() {
+            label if label.starts_with(|c: char| "-[".contains(c) || c.is_ascii_digit()) => {
+                format!("{copies} irrep({label})")
+            }
+            label => format!("{copies} {label}"),
+        };
         self.summands.iter().map(part).collect::<Vec<_>>().join(" + ")
     }
     fn degree(&self) -> usize {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use faer::Mat;
+use reynolds::Error;
 use reynolds::group::{self, Element, GroupRef, Product, subgroup_generated_by};
 use reynolds::irrep::unitary_dual;
 use reynolds::irreps::Irreps;
@@ -145,7 +147,7 @@ fn quotient_restricted_and_induced_representations() {
             assert_representation_laws(&induced);
         }
         for irrep in real_irreps(&group, 0) {
-            assert_representation_laws(&rep::restricted(&irrep, &inclusion));
+            assert_representation_laws(&inclusion.pull_back(&irrep).unwrap());
         }
     }
 }
@@ -158,7 +160,7 @@ fn restrictions_of_continuous_groups() {
         let group = parse(large);
         let inclusion = group::subgroup(&group, small).unwrap();
         for irrep in real_irreps(&group, 2) {
-            assert_representation_laws(&rep::restricted(&irrep, &inclusion));
+            assert_representation_laws(&inclusion.pull_back(&irrep).unwrap());
         }
     }
 }
@@ -168,7 +170,7 @@ fn restriction_to_a_generated_subgroup() {
     let group = parse("Oh");
     let inclusion = subgroup_generated_by(&group, &[Element::Finite(5), Element::Finite(30)]).unwrap();
     for irrep in real_irreps(&group, 0) {
-        assert_representation_laws(&rep::restricted(&irrep, &inclusion));
+        assert_representation_laws(&inclusion.pull_back(&irrep).unwrap());
     }
     assert_representation_laws(&rep::quotient(&inclusion).unwrap());
 }
@@ -204,5 +206,57 @@ fn texts_of_irreps_and_fields() {
         ("SO3", "2 irrep(2) + vector"),
     ] {
         assert_representation_laws(&rep::parse_fields(&parse(name), text).unwrap());
+    }
+}
+
+#[test]
+fn labels_are_read_back_as_the_same_fields() {
+    for name in FINITE.into_iter().chain(["Ih", "S5", "C3 x C3", "S3 x C2", "SO2", "O2", "SO3", "O3", "SO2 x C3"]) {
+        let group = parse(name);
+        let irreps = real_irreps(&group, 3);
+        let mut fields: Vec<(usize, Rep)> = irreps.iter().map(|irrep| (2, irrep.clone())).collect();
+        if group.order().is_some() {
+            fields.push((3, rep::regular(&group).unwrap()));
+        }
+        fields.push((1, rep::trivial(&group)));
+        let sum = rep::sum(&group, &fields).unwrap();
+        for rep in irreps.into_iter().chain([sum]) {
+            let label = rep.label();
+            let again = rep::parse_fields(&group, &label).unwrap_or_else(|error| panic!("{name}, {label}: {error}"));
+            assert_eq!(again.dim(), rep.dim(), "{name}: {label}");
+            for g in group.generators() {
+                assert_eq!(again.matrix(&g), rep.matrix(&g), "{name}: {label}");
+            }
+            // Once read, the text stands still.
+            assert_eq!(rep::parse_fields(&group, &again.label()).unwrap().label(), again.label());
+        }
+    }
+    let d4 = parse("D4");
+    let quotient = rep::quotient(&group::subgroup(&parse("C2 x C2"), "C1").unwrap()).unwrap();
+    assert_eq!(rep::parse_fields(quotient.group(), &quotient.label()).unwrap().dim(), 4);
+    assert!(rep::parse_fields(&d4, "2 1").is_err());
+}
+
+#[test]
+fn a_large_permutation_representation_is_pulled_back_without_a_matrix() {
+    // The matrices of the regular representation of S8 would have 13 GB each.
+    let group = parse("S8");
+    let inclusion = group::subgroup(&group, "S3").unwrap();
+    let pulled = inclusion.pull_back(&rep::regular(&group).unwrap()).unwrap();
+    for h in pulled.group().generators() {
+        let moved = pulled.signed_permutation(&h).unwrap();
+        assert_eq!(u128::from(moved.image[0]), inclusion.apply(&h).index());
+    }
+}
+
+#[test]
+fn impossible_representations_are_errors() {
+    let s8 = parse("S8");
+    let regular = rep::regular(&s8).unwrap();
+    assert!(matches!(rep::tensor(&regular, &regular), Err(Error::OutOfRange { .. })));
+    let tables = [("C3", vec![2, 2]), ("C3", vec![]), ("C2", vec![2, 3]), ("SO2", vec![1])];
+    for (name, sizes) in tables {
+        let matrices: Vec<Mat<f64>> = sizes.iter().map(|&n| Mat::identity(n, n)).collect();
+        assert!(matches!(rep::tabulated(&parse(name), "table", matrices), Err(Error::Shape { .. })), "{name}");
     }
 }

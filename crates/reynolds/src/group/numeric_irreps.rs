@@ -38,9 +38,9 @@ pub fn numeric_irreps(group: &GroupRef) -> Result<Vec<Irrep>> {
     let mut found: Vec<(Vec<f64>, Rep)> = Vec::new();
     let spaces = eigenspaces(group, &product, order)?;
     add(&mut found, &all, rep::trivial(group));
-    add_eigenspaces(&mut found, group, &product, spaces.iter().filter(|space| space.ncols() == 1));
+    add_eigenspaces(&mut found, group, &product, spaces.iter().filter(|space| space.ncols() == 1))?;
     add_point_twists(&mut found, group, &all)?;
-    add_eigenspaces(&mut found, group, &product, spaces.iter().filter(|space| space.ncols() > 1));
+    add_eigenspaces(&mut found, group, &product, spaces.iter().filter(|space| space.ncols() > 1))?;
     found.sort_by(|(a, x), (b, y)| x.dim().cmp(&y.dim()).then_with(|| descending(a, b)));
 
     let mut irreps = Vec::new();
@@ -75,14 +75,15 @@ fn add_eigenspaces<'a>(
     group: &GroupRef,
     product: &[Vec<usize>],
     spaces: impl Iterator<Item = &'a Mat<f64>>,
-) {
+) -> Result<()> {
     for subspace in spaces {
         let character = characters_on(subspace, product);
         if found.iter().all(|(known, _)| !close(known, &character)) {
             let matrices = product.iter().map(|row| restrict(subspace, row)).collect();
-            found.push((character, tabulated(group, "irrep", matrices)));
+            found.push((character, tabulated(group, "irrep", matrices)?));
         }
     }
+    Ok(())
 }
 
 /// The group's own matrices, times each one-dimensional character: bases in which the cube's groups permute coordinates.

@@ -47,7 +47,7 @@ pub use induced::induced;
 pub use permutation::permutation;
 pub use point::point;
 pub use regular::{quotient, regular};
-pub use restricted::restricted;
+pub(crate) use restricted::restricted;
 pub use signed_permutation::SignedPermutation;
 pub use subspace::subspace;
 pub use sum::sum;

@@ -15,12 +15,15 @@ struct Restricted<F: Scalar> {
     signed: bool,
 }
 
-/// h ↦ π(φ(h)). The checked way in is [`Homomorphism::pull_back`].
-pub fn restricted<F: Scalar>(representation: &Rep<F>, along: &Homomorphism) -> Rep<F> {
-    // A representation that only rotates may permute when restricted: SO(3) vectors under the cube's rotations.
-    let permutes = |h: &Element| SignedPermutation::from_matrix(&representation.matrix(&along.apply(h))).is_some();
-    let signed = along.source().order().is_some() && along.source().generators().iter().all(permutes);
-    Arc::new(Restricted { inner: representation.clone(), along: along.clone(), signed })
+/// h ↦ π(φ(h)), for π a representation of φ's target: [`Homomorphism::pull_back`] checks that.
+pub(crate) fn restricted<F: Scalar>(representation: &Rep<F>, along: &Homomorphism) -> Rep<F> {
+    let inner = representation.clone();
+    let signed = inner.signed_permutation(&along.target().identity()).is_some() || {
+        // A representation that only rotates may permute when restricted: SO(3) vectors under the cube's rotations.
+        let permutes = |h: &Element| SignedPermutation::from_matrix(&inner.matrix(&along.apply(h))).is_some();
+        along.source().order().is_some() && along.source().generators().iter().all(permutes)
+    };
+    Arc::new(Restricted { inner, along: along.clone(), signed })
 }
 
 impl<F: Scalar> Representation<F> for Restricted<F> {
@@ -43,6 +46,11 @@ impl<F: Scalar> Representation<F> for Restricted<F> {
         self.inner.character(&self.along.apply(g))
     }
     fn signed_permutation(&self, g: &Element) -> Option<SignedPermutation> {
-        if self.signed { SignedPermutation::from_matrix(&self.matrix(g)) } else { None }
+        if !self.signed {
+            return None;
+        }
+        // The dense matrix only where there is no other way: that of the regular representation of S₈ has 13 GB.
+        let image = self.along.apply(g);
+        self.inner.signed_permutation(&image).or_else(|| SignedPermutation::from_matrix(&self.inner.matrix(&image)))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use faer::Mat;
 
 use super::{Rep, Representation, SignedPermutation};
+use crate::error::{Error, Result};
 use crate::group::{Element, GroupRef};
 use crate::scalar::Scalar;
 
@@ -16,14 +17,23 @@ struct Tabulated<F: Scalar> {
     signed: bool,
 }
 
-/// π(g) = `matrices[number of g]`. That this is a representation is the caller's promise.
+/// π(g) = `matrices[number of g]`, `[n, n]` each. That this is a representation is the caller's promise.
 ///
-/// # Panics
-/// If there is no matrix.
-pub fn tabulated<F: Scalar>(group: &GroupRef, label: &str, matrices: Vec<Mat<F>>) -> Rep<F> {
-    assert!(!matrices.is_empty(), "a group has at least one element");
+/// # Errors
+/// [`Error::Shape`] unless the group is finite and there is one square matrix for each element, all of one size.
+pub fn tabulated<F: Scalar>(group: &GroupRef, label: &str, matrices: Vec<Mat<F>>) -> Result<Rep<F>> {
+    let bad =
+        |expected: String, got: String| Error::shape(format!("table of {label} of {}", group.name()), expected, got);
+    if group.order() != Some(matrices.len() as u128) {
+        let expected = group.order().map_or("a finite group".into(), |order| format!("{order} matrices"));
+        return Err(bad(expected, format!("{} matrices", matrices.len())));
+    }
+    let n = matrices[0].nrows();
+    if let Some(other) = matrices.iter().find(|m| (m.nrows(), m.ncols()) != (n, n)) {
+        return Err(bad(format!("[{n}, {n}]"), format!("[{}, {}]", other.nrows(), other.ncols())));
+    }
     let signed = matrices.iter().all(|m| SignedPermutation::from_matrix(m).is_some());
-    Arc::new(Tabulated { group: group.clone(), label: label.into(), matrices, signed })
+    Ok(Arc::new(Tabulated { group: group.clone(), label: label.into(), matrices, signed }))
 }
 
 impl<F: Scalar> Representation<F> for Tabulated<F> {

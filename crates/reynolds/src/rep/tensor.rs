@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 
+use super::sum::MAX_DIM;
 use super::{Rep, Representation, SignedPermutation};
 use crate::error::{Error, Result};
 use crate::group::{self, Element, GroupRef};
@@ -13,17 +14,23 @@ use crate::scalar::Scalar;
 struct Tensor<F: Scalar> {
     first: Rep<F>,
     second: Rep<F>,
+    dim: usize,
 }
 
 /// π ⊗ σ.
 ///
 /// # Errors
-/// [`Error::GroupMismatch`] if the two belong to different groups.
+/// [`Error::GroupMismatch`] if the two belong to different groups; [`Error::OutOfRange`] if the dimension is over 2²⁴.
 pub fn tensor<F: Scalar>(first: &Rep<F>, second: &Rep<F>) -> Result<Rep<F>> {
     if !group::same(first.group(), second.group()) {
         return Err(Error::GroupMismatch { expected: first.group().name(), got: second.group().name() });
     }
-    Ok(Arc::new(Tensor { first: first.clone(), second: second.clone() }))
+    let dim = first.dim().checked_mul(second.dim()).filter(|&dim| dim <= MAX_DIM);
+    let dim = dim.ok_or_else(|| {
+        let got = format!("{} times {}", first.dim(), second.dim());
+        Error::range("dimension of a tensor product", format!("at most {MAX_DIM}"), got)
+    })?;
+    Ok(Arc::new(Tensor { first: first.clone(), second: second.clone(), dim }))
 }
 
 impl<F: Scalar> Representation<F> for Tensor<F> {
@@ -31,7 +38,7 @@ impl<F: Scalar> Representation<F> for Tensor<F> {
         self.first.group()
     }
     fn dim(&self) -> usize {
-        self.first.dim() * self.second.dim()
+        self.dim
     }
     fn label(&self) -> String {
         format!("({} * {})", self.first.label(), self.second.label())

@@ -59,7 +59,7 @@ impl Quadrature {
     }
 }
 
-/// `count` independent elements drawn from the Haar measure of a finite group, SO(2), O(2), SO(3) or O(3).
+/// `count` independent elements drawn from the Haar measure of a finite group, SO(2), O(2), SO(3), O(3) or a product of these.
 ///
 /// ```
 /// use reynolds::random::Random;
@@ -76,6 +76,12 @@ pub fn sample(group: &dyn Group, count: usize, random: &mut Random) -> Result<Ve
         let mut draw = || u128::from(random.bits()) << 64 | u128::from(random.bits());
         return Ok((0..count).map(|_| Element::Finite(draw() % order)).collect());
     }
+    if let Some(product) = group.as_product() {
+        let (first, second) = product.factors();
+        let left = sample(first.as_ref(), count, random)?;
+        let right = sample(second.as_ref(), count, random)?;
+        return Ok(left.into_iter().zip(right).map(|pair| Element::Pair(Box::new(pair))).collect());
+    }
     let name = group.name();
     let coin = |both: bool, random: &mut Random| both && random.below(2) == 1;
     let draw = |random: &mut Random| match name.as_str() {
@@ -91,7 +97,7 @@ pub fn sample(group: &dyn Group, count: usize, random: &mut Random) -> Result<Ve
     (0..count).map(|_| draw(random)).collect::<Option<Vec<_>>>().ok_or_else(|| Error::NoAction {
         group: group.name(),
         target: "a random draw".into(),
-        reason: "only finite groups, SO2, O2, SO3 and O3 are sampled".into(),
+        reason: "only finite groups, SO2, O2, SO3, O3 and their products are sampled".into(),
     })
 }
 
@@ -117,6 +123,20 @@ mod tests {
             let expected = if name.starts_with('O') { 0.0 } else { 1.0 };
             assert!((determinant - expected).abs() < 0.036, "{name}: {determinant}");
         }
-        assert!(sample(parse("SO2 x C4").unwrap().as_ref(), 1, &mut Random::new(0)).is_err());
+    }
+
+    #[test]
+    fn elements_drawn_from_a_product_are_pairs_of_drawn_elements() {
+        let group = parse("SO2 x C4 x O3").unwrap();
+        let drawn = sample(group.as_ref(), 1000, &mut Random::new(5)).unwrap();
+        let mut means = [0.0; 3];
+        for g in &drawn {
+            assert_ne!(group.multiply(g, &group.identity()), group.identity());
+            let Element::Pair(pair) = g else { panic!("{g:?}") };
+            let Element::Pair(inner) = &pair.0 else { panic!("{g:?}") };
+            let values = [inner.0.planar().angle.cos(), inner.1.index() as f64 - 1.5, pair.1.spatial().rotation[0][0]];
+            (0..3).for_each(|k| means[k] += values[k] / 1000.0);
+        }
+        assert!(means.iter().all(|mean| mean.abs() < 0.2), "{means:?}");
     }
 }

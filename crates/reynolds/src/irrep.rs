@@ -139,11 +139,6 @@ pub fn hom_dim<F: Scalar>(domain: &Rep<F>, codomain: &Rep<F>) -> Result<usize> {
     Ok(dim.round() as usize)
 }
 
-/// dim End_G(V).
-pub(crate) fn commutant_dim<F: Scalar>(representation: &Rep<F>) -> Result<usize> {
-    hom_dim(representation, representation)
-}
-
 /// `∫ π′(g) X π(g)* dλ(g)`: a random intertwiner, if X is random.
 pub(crate) fn average<F: Scalar>(codomain: &Rep<F>, domain: &Rep<F>, x: &Mat<F>) -> Result<Mat<F>> {
     let rule = codomain.group().quadrature(codomain.degree() + domain.degree())?;

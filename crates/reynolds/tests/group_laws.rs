@@ -6,7 +6,7 @@ use std::sync::Arc;
 use faer::Mat;
 use proptest::prelude::*;
 use reynolds::Error;
-use reynolds::group::{self, Element, Group, GroupRef, MatrixGroup, PermutationGroup, Symmetric, elements};
+use reynolds::group::{self, Element, Group, GroupRef, MatrixGroup, PermutationGroup, Product, Symmetric, elements};
 use reynolds_testkit::laws::{
     assert_actions, assert_axioms, assert_group_laws, assert_name_round_trip, assert_numbering, assert_transversals,
 };
@@ -56,6 +56,35 @@ fn products_whose_tensor_products_of_irreps_split_obey_the_laws() {
 #[test]
 fn products_with_a_continuous_factor_obey_the_laws() {
     assert_named(&["SO2 x C2", "C3 x SO2", "O2 x S3", "SO2 x SO2", "SO3 x C3"]);
+}
+
+#[test]
+fn products_of_products_are_one_group_however_they_are_made() {
+    let [a, b, c] = ["C2", "S3", "SO2"].map(|name| group::parse(name).unwrap());
+    let product = |x: &GroupRef, y: &GroupRef| -> GroupRef { Arc::new(Product::new(x, y).unwrap()) };
+    let (left, right) = (product(&product(&a, &b), &c), product(&a, &product(&b, &c)));
+    assert_eq!(left.name(), right.name());
+    // Equal names mean equal groups: the elements of one are elements of the other.
+    for (g, h) in left.generators().iter().zip(right.generators()) {
+        assert_eq!(left.multiply(g, &h), right.multiply(&h, g));
+    }
+    assert_group_laws(&right);
+}
+
+#[test]
+fn products_too_large_are_errors_and_others_are_quick() {
+    let c3 = group::parse("C3").unwrap();
+    let mut power = c3.clone();
+    for _ in 1..16 {
+        power = Arc::new(Product::new(&power, &c3).unwrap());
+    }
+    assert!(matches!(Product::new(&power, &c3), Err(Error::OutOfRange { .. })));
+    assert!(matches!(power.irreps(0), Err(Error::TooLarge { .. })));
+    // (3⁶ + 1)/2 real irreps: the trivial one, and one for each pair of characters. This took 16 seconds.
+    let irreps = group::parse("C3 x C3 x C3 x C3 x C3 x C3").unwrap().irreps(0).unwrap();
+    assert_eq!(irreps.len(), 365);
+    assert!(irreps.iter().skip(1).all(|irrep| irrep.rep().dim() == 2 && irrep.commutant().len() == 2));
+    assert!(matches!(group::parse("SO3 x SO3").unwrap().quadrature(32), Err(Error::TooLarge { .. })));
 }
 
 #[test]

@@ -122,10 +122,16 @@ pub trait Group: Debug + Send + Sync {
         None
     }
 
-    /// The element that permutes points so; `None` if there is none or the group is not given as permutations.
+    /// The element that permutes points so; `None` if there is none or the group is not given as permutations. Unless a group
+    /// knows better, this enumerates it, and is `None` over [`ENUMERATION_LIMIT`].
     fn permuting(&self, image: &[u32]) -> Option<Element> {
         let order = self.order().filter(|&n| n <= ENUMERATION_LIMIT)?;
         (0..order).map(Element::Finite).find(|g| self.point_permutation(g).as_deref() == Some(image))
+    }
+
+    /// The product this is, if it is one.
+    fn as_product(&self) -> Option<&Product> {
+        None
     }
 
     /// Transversals T₁, …, T_k, the identity first in each: every element is t₁t₂⋯t_k in exactly one way, and each T_i⋯T_k is a

@@ -10,27 +10,35 @@ use crate::error::{Error, Result};
 const EXPECTED: &str = "C<n>, D<n>, S<n>, Z<n>, T, Td, Th, O, Oh, I, Ih, SO2, O2, SO3, O3, a permutation group \
     \"<(0 1 2), (0 1)>\", or a product \"A x B\"";
 
-/// Reads a group name. Spaces, underscores and brackets round a number do not matter: "SO(3)", "O_h" and "C_4" are understood.
+/// How deep brackets round products may nest.
+const MAX_DEPTH: usize = 16;
+
+/// Reads a group name. Spaces, underscores, brackets round a number and brackets round a product do not matter: "SO(3)", "O_h", "C_4"
+/// and "C2 x (S3 x SO2)" are understood.
 ///
 /// # Errors
-/// [`Error::UnknownGroup`] if it is none; [`Error::OutOfRange`] if its number is too large.
+/// [`Error::UnknownGroup`] if it is none; [`Error::OutOfRange`] if its number is too large or it has too many factors.
 pub fn parse(name: &str) -> Result<GroupRef> {
-    let mut factors = split_factors(name).into_iter();
-    let first = parse_factor(name, factors.next().unwrap_or_default())?;
+    parse_product(name, name, 0)
+}
+
+fn parse_product(whole: &str, text: &str, depth: usize) -> Result<GroupRef> {
+    let mut factors = split_factors(text).into_iter();
+    let first = parse_factor(whole, factors.next().unwrap_or_default(), depth)?;
     factors.try_fold(first, |product, factor| {
-        let factor = parse_factor(name, factor)?;
+        let factor = parse_factor(whole, factor, depth)?;
         Ok(Arc::new(Product::new(&product, &factor)?) as GroupRef)
     })
 }
 
-/// Splits at "x" or "×" that stand between factors; cycles in "<…>" are left whole.
+/// Splits at "x" or "×" that stand between factors; cycles in "<…>" and products in brackets are left whole.
 fn split_factors(name: &str) -> Vec<&str> {
     let mut factors = Vec::new();
     let (mut depth, mut start) = (0, 0);
     for (position, letter) in name.char_indices() {
         match letter {
-            '<' => depth += 1,
-            '>' => depth -= 1,
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth -= 1,
             'x' | '×' | '*' if depth == 0 => {
                 factors.push(&name[start..position]);
                 start = position + letter.len_utf8();
@@ -42,13 +50,29 @@ fn split_factors(name: &str) -> Vec<&str> {
     factors
 }
 
-fn parse_factor(whole: &str, factor: &str) -> Result<GroupRef> {
+/// "C_4" and "C(4)" → "C4"; `None` if brackets stand anywhere but round the number.
+fn without_brackets(factor: &str) -> Option<String> {
+    let plain: String = factor.chars().filter(|c| !matches!(c, ' ' | '_')).collect();
+    let plain = match plain.split_once('(') {
+        Some((family, number)) => {
+            let number = number.strip_suffix(')').filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?;
+            format!("{family}{number}")
+        }
+        None => plain,
+    };
+    (!plain.contains(')')).then_some(plain)
+}
+
+fn parse_factor(whole: &str, factor: &str, depth: usize) -> Result<GroupRef> {
     let factor = factor.trim();
     let unknown = || Error::UnknownGroup { name: whole.into(), expected: EXPECTED.into() };
     if factor.starts_with('<') {
         return Ok(Arc::new(PermutationGroup::from_cycles(factor)?));
     }
-    let plain: String = factor.chars().filter(|c| !matches!(c, ' ' | '_' | '(' | ')')).collect();
+    if let Some(inside) = factor.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
+        return if depth < MAX_DEPTH { parse_product(whole, inside, depth + 1) } else { Err(unknown()) };
+    }
+    let plain = without_brackets(factor).ok_or_else(unknown)?;
     Ok(match plain.as_str() {
         "SO2" => Arc::new(SO2),
         "O2" => Arc::new(O2),
@@ -91,18 +115,51 @@ mod tests {
 
     #[test]
     fn spellings_of_the_literature_are_understood() {
-        for (text, name) in [("SO(3)", "SO3"), ("O_h", "Oh"), ("C_4", "C4"), ("C4×Z8", "C4 x Z8"), (" D4 ", "D4")] {
+        for (text, name) in
+            [("SO(3)", "SO3"), ("O_h", "Oh"), ("C_4", "C4"), ("C4×Z8", "C4 x Z8"), (" D4 ", "D4"), ("(C4)", "C4")]
+        {
             assert_eq!(parse(text).unwrap().name(), name);
         }
     }
 
     #[test]
     fn bad_names_are_errors_that_say_what_would_do() {
-        for text in
-            ["", "C", "X7", "C0", "C-1", "C4 x", "x", "SO4", "S99", "D99999999999999999999999", "Ö3", "<", "C4y"]
-        {
+        for text in [
+            "",
+            "C",
+            "X7",
+            "C0",
+            "C-1",
+            "C4 x",
+            "x",
+            "SO4",
+            "S99",
+            "D99999999999999999999999",
+            "Ö3",
+            "<",
+            "C4y",
+            "C(4",
+            "C4)",
+            "(C4",
+            "C(4 x Z)8",
+            "C()4",
+            "()",
+            "(C2)(C4)",
+            "C4 x ()",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
+        assert!(matches!(parse(&vec!["C1"; 30_000].join(" x ")), Err(Error::OutOfRange { .. })));
+        assert!(parse(&("(".repeat(30_000) + "C1" + &")".repeat(30_000))).is_err());
         assert!(parse("X7").unwrap_err().to_string().contains("expected C<n>"));
+    }
+
+    #[test]
+    fn brackets_round_products_do_not_change_the_group() {
+        let group = parse("C2 x S3 x SO2").unwrap();
+        for text in ["(C2 x S3) x SO2", "C2 x (S3 x SO2)", "C(2) x ((S3) x (SO(2)))"] {
+            let same = parse(text).unwrap();
+            assert_eq!((same.name(), same.identity()), (group.name(), group.identity()), "{text}");
+        }
     }
 }

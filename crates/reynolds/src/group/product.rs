@@ -7,12 +7,20 @@ use faer::{Mat, Side};
 use super::{Element, Group, GroupRef, Homomorphism};
 use crate::error::{Error, Result};
 use crate::haar::Quadrature;
-use crate::irrep::{Irrep, commutant_basis};
-use crate::random::Random;
+use crate::irrep::Irrep;
 use crate::rep::{self, Rep, Representation};
 
 /// The largest number of pairs of points that a product permutes.
 const MAX_POINTS: usize = 1 << 26;
+
+/// The largest number of factors.
+const MAX_FACTORS: usize = 16;
+
+/// The largest number of irreps that are listed.
+const MAX_IRREPS: usize = 1 << 14;
+
+/// The largest number of nodes of a quadrature.
+const MAX_NODES: usize = 1 << 22;
 
 /// G × H. If both are finite, the element (g, h) has the number g·|H| + h.
 #[derive(Debug, Clone)]
@@ -22,11 +30,19 @@ pub struct Product {
 }
 
 impl Product {
-    /// G × H.
+    /// G × H. A product of products associates to the left: G × (H × K) becomes (G × H) × K, so that its name tells its elements.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the order overflows 128 bits.
+    /// [`Error::TooLarge`] if the order overflows 128 bits; [`Error::OutOfRange`] over 16 factors.
     pub fn new(first: &GroupRef, second: &GroupRef) -> Result<Self> {
+        if let Some(nested) = second.as_product() {
+            let left: GroupRef = Arc::new(Self::new(first, &nested.first)?);
+            return Self::new(&left, &nested.second);
+        }
+        let factors = count_factors(first.as_ref()) + 1;
+        if factors > MAX_FACTORS {
+            return Err(Error::range("factors of a product of groups", format!("at most {MAX_FACTORS}"), factors));
+        }
         if let (Some(a), Some(b)) = (first.order(), second.order())
             && a.checked_mul(b).is_none()
         {
@@ -40,7 +56,7 @@ impl Product {
         Ok(Self { first: first.clone(), second: second.clone() })
     }
 
-    /// The two factors.
+    /// The two factors: all but the last, and the last.
     pub fn factors(&self) -> (&GroupRef, &GroupRef) {
         (&self.first, &self.second)
     }
@@ -76,6 +92,10 @@ impl Product {
     }
 }
 
+fn count_factors(group: &dyn Group) -> usize {
+    group.as_product().map_or(1, |product| count_factors(product.first.as_ref()) + 1)
+}
+
 impl Group for Product {
     fn name(&self) -> String {
         format!("{} x {}", self.first.name(), self.second.name())
@@ -104,6 +124,14 @@ impl Group for Product {
             return Ok(Quadrature::uniform(super::elements(self)?));
         }
         let (a, b) = (self.first.quadrature(degree)?, self.second.quadrature(degree)?);
+        if a.len().saturating_mul(b.len()) > MAX_NODES {
+            return Err(Error::TooLarge {
+                group: self.name(),
+                operation: "quadrature",
+                limit: MAX_NODES as u128,
+                got: format!("{} times {} nodes", a.len(), b.len()),
+            });
+        }
         let pairs = || a.iter().flat_map(|g| b.iter().map(move |h| (g, h)));
         let nodes = pairs().map(|((g, _), (h, _))| self.join(g.clone(), h.clone())).collect();
         let weights = pairs().map(|((_, v), (_, w))| v * w).collect();
@@ -117,6 +145,9 @@ impl Group for Product {
         let columns = b.len() as u32;
         Some(a.iter().flat_map(|&i| b.iter().map(move |&j| i * columns + j)).collect())
     }
+    fn as_product(&self) -> Option<&Product> {
+        Some(self)
+    }
     /// Those of G, then those of H: the tails are subgroups K × H with K ≤ G, then subgroups of H.
     fn transversals(&self) -> Result<Vec<Vec<Element>>> {
         let (first, second) = (self.first.transversals()?, self.second.transversals()?);
@@ -127,54 +158,68 @@ impl Group for Product {
     /// V ⊗ W for irreps V of G and W of H, split further where End(V) ⊗ End(W) is no division algebra.
     fn irreps(self: Arc<Self>, max_degree: usize) -> Result<Vec<Irrep>> {
         let (to_first, to_second) = self.projections();
+        let second = self.second.clone().irreps(max_degree)?;
+        let second = second.iter().map(|w| Ok((w, to_second.pull_back(w.rep())?))).collect::<Result<Vec<_>>>()?;
         let mut irreps = Vec::new();
         for v in self.first.clone().irreps(max_degree)? {
-            for w in self.second.clone().irreps(max_degree)? {
+            let left = to_first.pull_back(v.rep())?;
+            for (w, right) in &second {
+                if irreps.len() >= MAX_IRREPS {
+                    return Err(Error::TooLarge {
+                        group: self.name(),
+                        operation: "listing all irreps",
+                        limit: MAX_IRREPS as u128,
+                        got: "more".into(),
+                    });
+                }
                 let label = format!("{}*{}", v.label(), w.label());
-                let pulled = (to_first.pull_back(v.rep())?, to_second.pull_back(w.rep())?);
-                let tensor = rep::tensor(&pulled.0, &pulled.1)?;
-                irreps.extend(split_tensor(&label, &tensor, v.commutant(), w.commutant())?);
+                irreps.extend(split_tensor(&label, &rep::tensor(&left, right)?, v.commutant(), w.commutant())?);
             }
         }
         Ok(irreps)
     }
 }
 
-/// The different irreps inside V ⊗ W. The commutant is spanned by a ⊗ b; eigenspaces of a random symmetric element of it are irreducible.
+/// The different irreps inside V ⊗ W, by the algebra End(V) ⊗ End(W), each factor in its basis 1, i (, j, k):
+///
+/// ```text
+/// ℝ ⊗ D = D              V ⊗ W is irreducible of type D
+/// ℂ ⊗ ℂ = ℂ ⊕ ℂ          two of type ℂ, where i ⊗ i = ±1
+/// ℍ ⊗ ℂ = M₂(ℂ)          twice one of type ℂ, where i ⊗ i = 1
+/// ℍ ⊗ ℍ = M₄(ℝ)          four times one of type ℝ, where i ⊗ i = j ⊗ j = 1
+/// ```
 fn split_tensor(label: &str, tensor: &Rep, a: &[Mat<f64>], b: &[Mat<f64>]) -> Result<Vec<Irrep>> {
     if a.len() == 1 || b.len() == 1 {
         let commutant = a.iter().flat_map(|x| b.iter().map(move |y| x.kron(y))).collect();
         return Ok(vec![Irrep::new(label, tensor.clone(), commutant)?]);
     }
-    let mut random = Random::new(tensor.dim() as u64);
-    let mut symmetric = Mat::<f64>::zeros(tensor.dim(), tensor.dim());
-    for x in a {
-        for y in b {
-            let term = x.kron(y);
-            symmetric += random.normal() * (&term + term.transpose());
-        }
+    // i and j are antisymmetric with square −1, so i ⊗ i and j ⊗ j are symmetric with square 1; they commute.
+    let one = Mat::<f64>::identity(tensor.dim(), tensor.dim());
+    let i = a[1].kron(&b[1]);
+    if a.len() == 4 && b.len() == 4 {
+        let fixed = fixed_by(&((&one + i) * (&one + a[2].kron(&b[2])) * faer::Scale(0.25)))?;
+        return Ok(vec![Irrep::of_real_type(label, rep::subspace(tensor, fixed))]);
     }
-    let eigen = symmetric
+    // The unit of the complex factor commutes with i ⊗ i; that of ℍ would, but not with the rest of ℍ.
+    let structure = if a.len() == 2 { a[1].kron(&b[0]) } else { a[0].kron(&b[1]) };
+    let part = |label: String, involution: &Mat<f64>| {
+        let fixed = fixed_by(&((&one + involution) * faer::Scale(0.5)))?;
+        let n = fixed.ncols();
+        let commutant = vec![Mat::identity(n, n), fixed.transpose() * &structure * &fixed];
+        Irrep::new(label, rep::subspace(tensor, fixed), commutant)
+    };
+    if a.len() == b.len() {
+        return Ok(vec![part(format!("{label}#0"), &i)?, part(format!("{label}#1"), &(-&i))?]);
+    }
+    Ok(vec![part(label.into(), &i)?])
+}
+
+/// An orthonormal basis, as columns, of the image of an orthogonal projection.
+fn fixed_by(projection: &Mat<f64>) -> Result<Mat<f64>> {
+    let eigen = projection
         .self_adjoint_eigen(Side::Lower)
         .map_err(|error| Error::Numerical { procedure: "irreps of a product", reason: format!("{error:?}") })?;
     let values = eigen.S().column_vector();
-    let mut found: Vec<Irrep> = Vec::new();
-    let mut start = 0;
-    for end in 1..=tensor.dim() {
-        if end < tensor.dim() && values[end] - values[end - 1] < 1e-9 {
-            continue;
-        }
-        let subspace = rep::subspace(tensor, eigen.U().subcols(start, end - start).to_owned());
-        start = end;
-        let algebra = crate::irrep::commutant_dim(&subspace)?;
-        let mut is_new = true;
-        for known in &found {
-            is_new &= crate::irrep::hom_dim(&subspace, known.rep())? == 0;
-        }
-        if is_new {
-            let commutant = commutant_basis(&subspace, algebra)?;
-            found.push(Irrep::new(format!("{label}#{}", found.len()), subspace, commutant)?);
-        }
-    }
-    Ok(found)
+    let zeros = (0..projection.nrows()).filter(|&k| values[k] < 0.5).count();
+    Ok(eigen.U().subcols(zeros, projection.nrows() - zeros).to_owned())
 }

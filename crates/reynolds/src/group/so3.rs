@@ -71,7 +71,6 @@ pub(super) fn spherical_irreps(group: Arc<impl Group + 'static>, parities: bool,
 
 /// Euler angles: equidistant in α and γ, Gauss–Legendre in cos β. Exact for D^l with l ≤ `degree`.
 pub(super) fn rotations(degree: usize) -> Result<(Vec<Spatial>, Vec<f64>)> {
-    check_degree("degree of a quadrature on SO(3)", degree, 4 * MAX_DEGREE)?;
     // The integrals over α and γ leave P_l(cos β), a polynomial of degree l: n nodes serve up to 2n − 1.
     let nodes = degree / 2 + 1;
     let in_beta: Vec<(f64, f64)> = if nodes == 1 {
@@ -114,6 +113,7 @@ impl Group for SO3 {
         vec![Element::Spatial(Spatial::from_euler(1.0, 0.0, 0.0)), Element::Spatial(Spatial::from_euler(0.0, 1.0, 0.0))]
     }
     fn quadrature(&self, degree: usize) -> Result<Quadrature> {
+        check_degree("degree of a quadrature on SO(3)", degree, 4 * MAX_DEGREE)?;
         let (elements, weights) = rotations(degree)?;
         Ok(Quadrature { nodes: elements.into_iter().map(Element::Spatial).collect(), weights })
     }

@@ -30,11 +30,15 @@
 //! ```
 
 use crate::error::{Error, Result};
-use crate::norm::{Norm, Part};
+use crate::norm::{Norm, Part, columns_of_rows};
 use crate::projection::{Energies, Projector};
 use crate::scalar::{Real, Weight};
 
-/// Added to N² under the root of the plain form, which has no derivative at 0 otherwise.
+/// Added to N² under the root of the plain form, which has no derivative at 0 otherwise; more where rounding of P(W) is larger.
+///
+/// What is added is max(10⁻¹², κ² N(W)²) with κ = 32 ε √(len/rank) and ε that of the weight type. A mean over m = len/rank equal
+/// members, summed one by one, is off by about √m ε/2 of itself, and that noise is all there is of W − P(W) at an equivariant W:
+/// κ is 64 times as much, so its slope there is a few hundredths of λ_⊥ and not λ_⊥. N(W) is held fixed in the gradient.
 pub const PLAIN_EPSILON: f64 = 1e-12;
 
 /// Whether the norms are squared.
@@ -43,7 +47,7 @@ pub enum Form {
     /// λ N².
     #[default]
     Squared,
-    /// λ √(N² + 10⁻¹²), which is λ N away from 0.
+    /// λ √(N² + 10⁻¹²), which is λ N away from 0; see [`PLAIN_EPSILON`].
     Plain,
 }
 
@@ -79,17 +83,21 @@ impl PenaltyConfig {
     /// The penalty of one tensor; `weights` is read as the matrix `[rows, len / rows]`.
     ///
     /// # Errors
-    /// As [`PenaltyConfig::validate`], [`Projector::project_into`] and [`Norm::value`].
+    /// As [`PenaltyConfig::validate`], [`Projector::project_into`] and [`Norm::value`]; [`Error::OutOfRange`] if the penalty
+    /// overflows.
     pub fn value<T: Weight>(&self, projector: &dyn Projector<T>, weights: &[T], rows: usize) -> Result<f64> {
         self.validate()?;
+        columns_of_rows(weights, rows)?;
         if self.norm == Norm::Frobenius {
-            return Ok(self.of_energies(projector.energies(weights)?));
+            let energies = projector.energies(weights)?;
+            return representable(self.of_energies(energies, smoothing(projector, energies.total())));
         }
+        let epsilon = self.smoothing_of(projector, weights, rows)?;
         let mut total = 0.0;
         for (part, lambda) in self.terms() {
-            total += self.term(lambda, part.norm(self.norm, projector, weights, rows)?).0;
+            total += self.term(lambda, part.norm(self.norm, projector, weights, rows)?, epsilon).0;
         }
-        Ok(total)
+        representable(total)
     }
 
     /// Adds the penalty's gradient to `gradient`, of the shape of `weights`, and returns the penalty.
@@ -108,20 +116,31 @@ impl PenaltyConfig {
         if gradient.len() != weights.len() {
             return Err(Error::shape("gradient", format!("{} weights", weights.len()), gradient.len()));
         }
+        columns_of_rows(weights, rows)?;
         if self.norm == Norm::Frobenius {
             return self.add_frobenius(projector, weights, gradient);
         }
+        let epsilon = self.smoothing_of(projector, weights, rows)?;
         let mut total = 0.0;
         let mut sum = vec![T::default(); weights.len()];
         for (part, lambda) in self.terms() {
             let (norm, direction) = part.norm_and_gradient(self.norm, projector, weights, rows)?;
-            let (value, slope) = self.term(lambda, norm);
-            total += value;
+            let (value, slope) = self.term(lambda, norm, epsilon);
+            total += representable(value)?;
             let slope = T::Real::from_f64(slope);
             sum.iter_mut().zip(direction).for_each(|(s, d)| *s += d.scale(slope));
         }
+        let total = representable(total)?;
         gradient.iter_mut().zip(sum).for_each(|(g, s)| *g += s);
         Ok(total)
+    }
+
+    /// What the plain form adds to N².
+    fn smoothing_of<T: Weight>(&self, projector: &dyn Projector<T>, weights: &[T], rows: usize) -> Result<f64> {
+        match self.form {
+            Form::Squared => Ok(0.0),
+            Form::Plain => Ok(smoothing(projector, self.norm.value(weights, rows)?.powi(2))),
+        }
     }
 
     fn terms(&self) -> [(Part, f64); 2] {
@@ -130,23 +149,22 @@ impl PenaltyConfig {
     }
 
     /// The term's value and its derivative by N.
-    fn term(&self, lambda: f64, norm: f64) -> (f64, f64) {
+    fn term(&self, lambda: f64, norm: f64, epsilon: f64) -> (f64, f64) {
         match self.form {
             Form::Squared => (lambda * norm * norm, 2.0 * lambda * norm),
             Form::Plain => {
-                let root = (norm * norm + PLAIN_EPSILON).sqrt();
+                let root = (norm * norm + epsilon).sqrt();
                 (lambda * root, lambda * norm / root)
             }
         }
     }
 
-    fn of_energies(&self, energies: Energies) -> f64 {
+    fn of_energies(&self, energies: Energies, epsilon: f64) -> f64 {
         let first = if self.whole { energies.total() } else { energies.equivariant };
         match self.form {
             Form::Squared => self.lambda_g * first + self.lambda_perp * energies.perp,
             Form::Plain => {
-                self.lambda_g * (first + PLAIN_EPSILON).sqrt()
-                    + self.lambda_perp * (energies.perp + PLAIN_EPSILON).sqrt()
+                self.lambda_g * (first + epsilon).sqrt() + self.lambda_perp * (energies.perp + epsilon).sqrt()
             }
         }
     }
@@ -156,13 +174,14 @@ impl PenaltyConfig {
     fn add_frobenius<T: Weight>(&self, projector: &dyn Projector<T>, weights: &[T], gradient: &mut [T]) -> Result<f64> {
         let mut projected = vec![T::default(); weights.len()];
         let energies = projector.project_into(weights, &mut projected)?;
+        let epsilon = smoothing(projector, energies.total());
+        let value = representable(self.of_energies(energies, epsilon))?;
         let first = if self.whole { energies.total() } else { energies.equivariant };
         let (on_first, on_perp) = match self.form {
             Form::Squared => (2.0 * self.lambda_g, 2.0 * self.lambda_perp),
-            Form::Plain => (
-                self.lambda_g / (first + PLAIN_EPSILON).sqrt(),
-                self.lambda_perp / (energies.perp + PLAIN_EPSILON).sqrt(),
-            ),
+            Form::Plain => {
+                (self.lambda_g / (first + epsilon).sqrt(), self.lambda_perp / (energies.perp + epsilon).sqrt())
+            }
         };
         let (a, b) = if self.whole { (on_first, on_first + on_perp) } else { (on_first, on_perp) };
         let (base, more) = (T::Real::from_f64(a.min(b)), T::Real::from_f64((a - b).abs()));
@@ -170,8 +189,19 @@ impl PenaltyConfig {
             let larger = if a > b { p } else { w - p };
             *g += w.scale(base) + larger.scale(more);
         }
-        Ok(self.of_energies(energies))
+        Ok(value)
     }
+}
+
+/// max(10⁻¹², κ² N(W)²): see [`PLAIN_EPSILON`].
+fn smoothing<T: Weight>(projector: &dyn Projector<T>, squared_norm: f64) -> f64 {
+    let members = projector.len() as f64 / projector.rank().max(1) as f64;
+    let kappa = 32.0 * <T::Real as Real>::EPSILON * members.sqrt();
+    (kappa * kappa * squared_norm).max(PLAIN_EPSILON)
+}
+
+fn representable(penalty: f64) -> Result<f64> {
+    if penalty.is_finite() { Ok(penalty) } else { Err(Error::range("penalty", "a finite number", penalty)) }
 }
 
 #[cfg(test)]
@@ -207,6 +237,28 @@ mod tests {
             }
         }
         assert!(PenaltyConfig::default().add_gradient(&Mean, &[1.0, 2.0], 1, &mut [0.0]).is_err());
+    }
+
+    #[test]
+    fn wrong_rows_and_overflow_are_errors_for_every_norm() {
+        for norm in Norm::all() {
+            for form in [Form::Squared, Form::Plain] {
+                let config = PenaltyConfig { lambda_g: 1.0, lambda_perp: 1.0, norm, form, whole: false };
+                for rows in [0, 3] {
+                    let mut gradient = [5.0; 2];
+                    let added = config.add_gradient(&Mean, &[1.0, 2.0], rows, &mut gradient);
+                    assert!(matches!(added, Err(Error::Shape { .. })), "{norm} {form:?}");
+                    assert!(matches!(config.value(&Mean, &[1.0, 2.0], rows), Err(Error::Shape { .. })), "{norm}");
+                    assert_eq!(gradient, [5.0; 2]);
+                }
+            }
+            let config = PenaltyConfig { lambda_g: 1.0, lambda_perp: 1.0, norm, ..PenaltyConfig::default() };
+            let mut gradient = [5.0; 2];
+            let added = config.add_gradient(&Mean, &[1e200, 3e200], 1, &mut gradient);
+            assert!(matches!(added, Err(Error::OutOfRange { .. })), "{norm}: {added:?}");
+            assert!(matches!(config.value(&Mean, &[1e200, 3e200], 1), Err(Error::OutOfRange { .. })), "{norm}");
+            assert_eq!(gradient, [5.0; 2]);
+        }
     }
 
     #[test]

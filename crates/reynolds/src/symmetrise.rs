@@ -23,9 +23,10 @@
 //! ```
 
 use crate::defect::{apply, checked, distance};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::group::elements;
 use crate::haar::Quadrature;
+use crate::norm::length;
 use crate::rep::Rep;
 
 /// A map f with its Reynolds average P(f).
@@ -45,7 +46,8 @@ pub struct Distance {
     pub lower: f64,
     /// ℰ is at most this, 2d; known only on an orbit-closed sample of a finite group.
     pub upper: Option<f64>,
-    /// (mean ‖P(f)‖², mean ‖f − P(f)‖²), which add up to mean ‖f‖² on an orbit-closed sample of a finite group; else `None`.
+    /// (mean ‖P(f)‖², mean ‖f − P(f)‖²), which add up to mean ‖f‖² on an orbit-closed sample of a finite group; else, or if they
+    /// overflow, `None`.
     pub energies: Option<(f64, f64)>,
 }
 
@@ -75,7 +77,8 @@ impl<M: Fn(&[f64]) -> Vec<f64>> Symmetrised<M> {
     /// P(f)(x).
     ///
     /// # Errors
-    /// [`crate::Error::Shape`] if x or a value of f has the wrong dimension; [`crate::Error::NotFinite`] if f returns NaN or infinity.
+    /// [`crate::Error::Shape`] if x or a value of f has the wrong dimension; [`crate::Error::NotFinite`] if x or a value
+    /// of f is NaN or infinite.
     pub fn evaluate(&self, x: &[f64]) -> Result<Vec<f64>> {
         let map = checked(&self.map, &self.domain, &self.codomain, &[x.to_vec()])?;
         let mut sum = vec![0.0; self.codomain.dim()];
@@ -104,24 +107,28 @@ impl<M: Fn(&[f64]) -> Vec<f64>> Symmetrised<M> {
     /// ‖f − P(f)‖ on a sample and what follows from it.
     ///
     /// # Errors
-    /// As [`Symmetrised::evaluate`]; [`crate::Error::Shape`] too for an empty sample.
+    /// As [`Symmetrised::evaluate`]; [`crate::Error::Shape`] too for an empty sample, [`crate::Error::OutOfRange`] if d overflows.
     pub fn distance(&self, points: &[Vec<f64>]) -> Result<Distance> {
         let map = checked(&self.map, &self.domain, &self.codomain, points)?;
-        let (mut equivariant, mut perp) = (0.0, 0.0);
+        let (mut equivariant, mut distances) = (0.0, Vec::with_capacity(points.len()));
         let origin = vec![0.0; self.codomain.dim()];
         for x in points {
             let average = self.evaluate(x)?;
             equivariant += distance(&average, &origin).powi(2) / points.len() as f64;
-            perp += distance(&map(x)?, &average).powi(2) / points.len() as f64;
+            distances.push(distance(&map(x)?, &average));
         }
-        let d = perp.sqrt();
+        let d = length(distances.iter().copied()) / (points.len() as f64).sqrt();
+        let perp = distances.iter().map(|d| d * d).sum::<f64>() / points.len() as f64;
+        if !d.is_finite() {
+            return Err(Error::range("distance from the average", "sums that do not overflow", d));
+        }
         let order = self.domain.group().order().filter(|_| self.is_orbit_closed(points));
         Ok(match order {
             Some(n) => Distance {
                 distance: d,
                 lower: d * (2.0 * n as f64 / (n as f64 - 1.0).max(1.0)).sqrt(),
                 upper: Some(2.0 * d),
-                energies: Some((equivariant, perp)),
+                energies: Some((equivariant, perp)).filter(|energies| (energies.0 + energies.1).is_finite()),
             },
             None => Distance { distance: d, lower: d, upper: None, energies: None },
         })
@@ -157,7 +164,7 @@ mod tests {
         assert_eq!((open.distance, open.lower, open.upper, open.energies), (3.0, 3.0, None, None));
         let closed = f.distance(&[vec![2.0, 0.0], vec![0.0, 2.0]]).unwrap();
         assert_eq!(closed.energies, Some((9.0, 9.0))); // mean f² = (36 + 0)/2
-        assert_eq!((closed.lower, closed.upper), (6.0, Some(6.0)));
+        assert!((closed.lower - 6.0).abs() < 1e-14 && closed.upper == Some(2.0 * closed.distance));
     }
 
     #[test]
@@ -171,6 +178,27 @@ mod tests {
         assert!((measured.distance - 0.5).abs() < 1e-13 && measured.upper.is_none());
         assert!(f.orbit_closure(&[vec![3.0, 4.0]]).is_err());
         assert!(f.evaluate(&[1.0]).is_err() && f.distance(&[]).is_err());
+    }
+
+    #[test]
+    fn nan_points_are_refused_even_if_the_map_swallows_them() {
+        let plane = rep::regular(&group::parse("C2").unwrap()).unwrap();
+        let f = symmetrise(|x: &[f64]| x.iter().map(|x| x.max(0.0)).collect(), &plane, &plane, 0).unwrap();
+        for bad in [f64::NAN, f64::INFINITY] {
+            assert!(matches!(f.distance(&[vec![1.0, bad]]), Err(crate::Error::NotFinite { index: 1, .. })));
+            assert!(matches!(f.evaluate(&[1.0, bad]), Err(crate::Error::NotFinite { index: 1, .. })));
+        }
+    }
+
+    #[test]
+    fn distances_do_not_underflow() {
+        let c2 = group::parse("C2").unwrap();
+        let (plane, scalar) = (rep::regular(&c2).unwrap(), rep::trivial(&c2));
+        let f = symmetrise(|x: &[f64]| vec![3.0 * x[0]], &plane, &scalar, 0).unwrap();
+        for scale in [1e-200, 1e200] {
+            let found = f.distance(&[vec![2.0 * scale, 0.0]]).unwrap().distance;
+            assert!((found / (3.0 * scale) - 1.0).abs() < 1e-14, "{found:e}");
+        }
     }
 
     #[test]

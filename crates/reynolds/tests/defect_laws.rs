@@ -5,11 +5,11 @@
 use faer::c64;
 use proptest::prelude::*;
 use reynolds::group::{self, Element, GroupRef};
-use reynolds::projection::{HaarProjector, KernelSpace, Projector, derive};
+use reynolds::projection::{Blocks, Chain, HaarProjector, KernelSpace, Orbits, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid, Rep};
 use reynolds::scalar::Scalar;
-use reynolds::{defect, haar};
+use reynolds::{Error, defect, haar};
 
 fn random_map(n: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
@@ -120,12 +120,84 @@ proptest! {
     }
 }
 
+/// P(T) commutes with the group, whichever form computed P and whichever judges; T itself does not.
 #[test]
 fn equivariant_maps_have_no_defect() {
+    let none =
+        defect::worst(&finite_space(0), &derive(&finite_space(0)).unwrap(), &vec![0.0; finite_space(0).len()]).unwrap();
+    assert_eq!((none.lower, none.upper, none.found), (0.0, 0.0, None));
+    for which in 0..5 {
+        let space = finite_space(which);
+        let mut forms: Vec<(&str, Box<dyn Projector<f64>>)> = vec![
+            ("haar", Box::new(HaarProjector::new(&space).unwrap())),
+            ("derived", Box::new(derive(&space).unwrap())),
+            ("chain", Box::new(Chain::derive(&space).unwrap())),
+        ];
+        if which == 0 {
+            forms.push(("orbits", Box::new(Orbits::derive(&space).unwrap().unwrap())));
+        }
+        if which >= 2 {
+            forms.push(("blocks", Box::new(Blocks::derive(&space).unwrap())));
+        }
+        let t = random_map(space.len(), 31 + which as u64);
+        for (name, form) in &forms {
+            let equivariant = form.project(&t).unwrap();
+            for (judge, projector) in &forms {
+                let upper = defect::worst(&space, projector.as_ref(), &equivariant).unwrap().upper;
+                assert!(upper <= 1e-12 * norm(&t), "{name} judged by {judge} on space {which}: {upper:e}");
+            }
+            let lower = defect::worst(&space, form.as_ref(), &t).unwrap().lower;
+            assert!(lower > 0.1 * norm(&t), "{name} on space {which}: {lower:e}");
+        }
+    }
+}
+
+/// ℰ(cT) = |c| ℰ(T), from the subnormal numbers to the largest, on every kind of group.
+#[test]
+fn brackets_scale_with_the_map() {
+    let continuous = ["SO2", "O2", "SO3", "O3", "SO2 x C2"].map(|name| {
+        let field = irreps(&group::parse(name).unwrap(), 1);
+        KernelSpace::dense(&field, &field).unwrap()
+    });
+    let regular = rep::regular(&group::parse("C4").unwrap()).unwrap();
+    let points = rep::permutation(&group::parse("S12").unwrap()).unwrap();
+    let dense = [&regular, &points].map(|rep| KernelSpace::dense(rep, rep).unwrap());
+    for space in (0..5).map(finite_space).chain(continuous).chain(dense) {
+        let projector = derive(&space).unwrap();
+        let t = random_map(space.len(), 3);
+        let expected = defect::worst(&space, &projector, &t).unwrap();
+        let name = space.group().name();
+        assert!(expected.lower > 0.1, "{name}");
+        // Where the lower end is what a search met, rounding of c·T may send it elsewhere; a power of two rounds nothing.
+        let searched = ["SO2xC2", "S12"].contains(&name.replace(' ', "").as_str());
+        let powers = [-996, -565, -531, 531, 565, 996].map(|k| 2.0_f64.powi(k));
+        for c in [1e-300, 1e-170, 1e-160, 1e-20, 1e20, 1e150, 1e160, 1e300].into_iter().chain(powers) {
+            let scaled: Vec<f64> = t.iter().map(|w| c * w).collect();
+            let found = defect::worst(&space, &projector, &scaled).unwrap();
+            let close = |found: f64, expected: f64| (found / (c * expected) - 1.0).abs() < 1e-12;
+            let lower = close(found.lower, expected.lower) || (searched && !powers.contains(&c));
+            assert!(lower && close(found.upper, expected.upper), "{name} at {c:e}: {found:?} {expected:?}");
+            assert!(found.lower <= found.upper && found.lower > c);
+        }
+        let huge: Vec<f64> = t.iter().map(|w| 1.7e308 * w.signum()).collect();
+        assert!(defect::worst(&space, &projector, &huge).is_err(), "{name}");
+        let tiny: Vec<f64> = t.iter().map(|w| 1e-310 * w).collect();
+        let found = defect::worst(&space, &projector, &tiny).unwrap();
+        assert!((found.upper / (1e-310 * expected.upper) - 1.0).abs() < 1e-9, "{name}: {found:?}");
+    }
+}
+
+/// Squares that cannot be represented are errors, not infinity or NaN.
+#[test]
+fn squares_that_overflow_are_errors() {
     let space = finite_space(0);
-    let projector = HaarProjector::new(&space).unwrap();
-    let worst = defect::worst(&space, &projector, &vec![0.0; space.len()]).unwrap();
-    assert_eq!((worst.lower, worst.upper, worst.found), (0.0, 0.0, None));
+    let projector = derive(&space).unwrap();
+    let all = group::elements(space.group().as_ref()).unwrap();
+    let t: Vec<f64> = random_map(space.len(), 3).iter().map(|w| 1e160 * w).collect();
+    assert!(matches!(defect::squares(&space, &projector, &t, &all), Err(Error::OutOfRange { .. })));
+    assert!(matches!(defect::mean_square(&projector, &t), Err(Error::OutOfRange { .. })));
+    let t: Vec<f64> = t.iter().map(|w| 1e-15 * w).collect();
+    assert!(defect::squares(&space, &projector, &t, &all).unwrap()[1] > 1e289);
 }
 
 /// A rotation-angle function whose peak is known: T = diag(1, 0, 0) on l = 1 is turned by a quarter at worst.

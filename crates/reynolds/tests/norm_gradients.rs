@@ -201,3 +201,28 @@ fn without_projecting_again_the_gradient_is_wrong() {
     }
     assert!(largest.iter().all(|&error| error > 0.1), "{largest:?}");
 }
+
+/// At a weight that is equivariant in single precision, W − P(W) is rounding alone and must not pull with full strength.
+#[test]
+fn plain_penalty_does_not_chase_rounding() {
+    let c3 = group::parse("C3").unwrap();
+    let (regular, plane) = (rep::regular(&c3).unwrap(), rep::point(&c3).unwrap());
+    for field in [rep::sum(&c3, &[(8, regular)]).unwrap(), rep::sum(&c3, &[(8, plane)]).unwrap()] {
+        let projector = reynolds::projection::derive(&KernelSpace::dense(&field, &field).unwrap()).unwrap();
+        let rows = field.dim();
+        let draw: Vec<f32> = random_weights(rows * rows, 7).iter().map(|&w| 10.0 * w as f32).collect();
+        let weights = Projector::<f32>::project(&projector, &draw).unwrap();
+        for norm in Norm::all() {
+            let penalty = PenaltyConfig { lambda_perp: 1.0, norm, form: Form::Plain, ..PenaltyConfig::default() };
+            let pull = |weights: &[f32]| -> f64 {
+                let mut gradient = vec![0.0_f32; weights.len()];
+                penalty.add_gradient(&projector, weights, rows, &mut gradient).unwrap();
+                gradient.iter().map(|&g| f64::from(g).powi(2)).sum::<f64>().sqrt()
+            };
+            // The same weight, visibly off: a thousandth of what was projected away is put back.
+            let off: Vec<f32> = weights.iter().zip(&draw).map(|(&p, &w)| p + 1e-3 * (w - p)).collect();
+            let (still, full) = (pull(&weights), pull(&off));
+            assert!(full > 0.1 && still < 0.1 * full, "{norm} on {}: {still} of {full}", field.label());
+        }
+    }
+}

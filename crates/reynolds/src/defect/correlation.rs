@@ -45,7 +45,9 @@ impl<'a, F: Scalar> Correlation<'a, F> {
 
     /// ‖Δ_g‖².
     pub(super) fn defect_squared(&self, g: &Element) -> f64 {
-        (2.0 * self.energy - 2.0 * self.at(g)).max(0.0)
+        let square = 2.0 * self.energy - 2.0 * self.at(g);
+        // `max` would turn NaN into 0.
+        if square < 0.0 { 0.0 } else { square }
     }
 
     /// Re⟨A(g)D, D⟩.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::group::Element;
+use crate::norm::length;
 use crate::rep::Rep;
 
 /// What was measured over K points and L group elements.
@@ -33,7 +34,8 @@ pub struct Empirical {
 ///
 /// # Errors
 /// [`Error::Shape`] if there is no point or element, or a point or value has the wrong dimension; [`Error::GroupMismatch`] if
-/// the two representations belong to different groups; [`Error::NotFinite`] if the map returns NaN or infinity.
+/// the two representations belong to different groups; [`Error::NotFinite`] if a point or a value of the map is NaN or infinite;
+/// [`Error::OutOfRange`] if a sum overflows.
 pub fn empirical(
     map: impl Fn(&[f64]) -> Vec<f64>,
     domain: &Rep,
@@ -55,8 +57,11 @@ pub fn empirical(
     }
     let count = points.len() as f64;
     let centre: Vec<f64> = (0..codomain.dim()).map(|i| values.iter().map(|v| v[i]).sum::<f64>() / count).collect();
-    let spread = (values.iter().map(|v| distance(v, &centre).powi(2)).sum::<f64>() / count).sqrt();
+    let spread = length(values.iter().map(|v| distance(v, &centre))) / count.sqrt();
     let mean = sum / (count * elements.len() as f64);
+    if !(sum.is_finite() && spread.is_finite()) {
+        return Err(Error::range("defect on the data", "sums that do not overflow", sum.max(spread)));
+    }
     let relative = if mean == 0.0 { 0.0 } else { mean / spread };
     Ok(Empirical { sum, mean, relative })
 }
@@ -76,6 +81,11 @@ pub(crate) fn checked<'a>(
     }
     if let Some(bad) = points.iter().find(|x| x.len() != domain.dim()) {
         return Err(Error::shape("point", format!("{} coordinates", domain.dim()), bad.len()));
+    }
+    for (index, value) in points.iter().flatten().enumerate() {
+        if !value.is_finite() {
+            return Err(Error::NotFinite { index, value: value.to_string() });
+        }
     }
     let dim = codomain.dim();
     Ok(move |x: &[f64]| {
@@ -97,7 +107,7 @@ pub(crate) fn apply(matrix: &faer::Mat<f64>, x: &[f64]) -> Vec<f64> {
 
 /// ‖a − b‖.
 pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
+    length(a.iter().zip(b).map(|(x, y)| x - y))
 }
 
 #[cfg(test)]
@@ -127,6 +137,11 @@ mod tests {
         assert!(empirical(first, &two, &one, &[vec![0.0]], &all).is_err());
         assert!(empirical(first, &two, &two, &points, &all).is_err());
         assert!(empirical(|_: &[f64]| vec![f64::NAN], &two, &one, &points, &all).is_err());
+        // A map may swallow a NaN; the point is refused before it can.
+        let clipped = |x: &[f64]| vec![x[0].max(0.0)];
+        let points = [vec![0.0, 1.0], vec![f64::NAN, 1.0]];
+        assert!(matches!(empirical(clipped, &two, &one, &points, &all), Err(Error::NotFinite { index: 2, .. })));
+        let points = [vec![0.0, 1.0]];
         let other = rep::trivial(&group::parse("C3").unwrap());
         assert!(matches!(empirical(first, &two, &other, &points, &all), Err(Error::GroupMismatch { .. })));
     }

@@ -7,6 +7,7 @@ use super::{planar, spatial};
 use crate::error::{Error, Result};
 use crate::group::{ENUMERATION_LIMIT, Element, Group, elements};
 use crate::haar;
+use crate::norm::scaled_down;
 use crate::projection::{KernelSpace, Projector};
 use crate::random::Random;
 use crate::scalar::{Scalar, Weight};
@@ -36,62 +37,91 @@ impl Bracket {
 /// - SO(2), O(2), SO(3), O(3) (in the last two up to degree l_in + l_out = 24): a grid with a proven covering angle, at most 1 % wide.
 /// - Any other continuous group: √2·d ≤ ℰ ≤ 2d, the lower end raised by the nodes of the Haar quadrature.
 ///
+/// Squares are taken of T − P(T) divided by a power of two, so that neither end over- or underflows before ℰ itself does.
+///
 /// Paper: `lem:proj-defect`.
 ///
 /// # Errors
-/// As [`Projector::project_into`]; [`Error::Shape`] too if the projector is of another space.
+/// As [`Projector::project_into`]; [`Error::Shape`] too if the projector is of another space; [`Error::OutOfRange`] if ℰ overflows.
 pub fn worst<F: Scalar + Weight>(space: &KernelSpace<F>, projector: &dyn Projector<F>, t: &[F]) -> Result<Bracket> {
+    let (scale, perp) = scaled_perp(space, projector, t)?;
+    if scale == 0.0 {
+        return Ok(Bracket { lower: 0.0, upper: 0.0, found: None });
+    }
+    let (lower, upper, found) = squared_ends(space, &Correlation::new(space, &perp))?;
+    Ok(Bracket {
+        lower: representable(lower.sqrt() * scale)?,
+        upper: representable(upper.sqrt() * scale)?,
+        found: Some(found),
+    })
+}
+
+/// T − P(T) divided by a power of two near its largest entry, and that power; 0 if there is no difference.
+fn scaled_perp<F: Scalar + Weight>(
+    space: &KernelSpace<F>,
+    projector: &dyn Projector<F>,
+    t: &[F],
+) -> Result<(f64, Vec<F>)> {
     if projector.len() != space.len() {
         return Err(Error::shape("projector", format!("{} weights", space.len()), projector.len()));
     }
     let perp = projector.perp(t)?;
-    let correlation = Correlation::new(space, &perp);
-    if correlation.energy() == 0.0 {
-        return Ok(Bracket { lower: 0.0, upper: 0.0, found: None });
+    match perp.iter().find(|w| !w.is_finite_weight()) {
+        Some(bad) => Err(Error::range("T − P(T)", "differences that do not overflow", format!("{bad:?}"))),
+        None => Ok(scaled_down(&perp)),
     }
+}
+
+/// A defect that is a number.
+pub(super) fn representable(value: f64) -> Result<f64> {
+    if value.is_finite() { Ok(value) } else { Err(Error::range("defect", "a finite number", value)) }
+}
+
+/// Bounds of sup_g ‖Δ_g(D)‖² for D ≠ 0 with P(D) = 0, and the worst element seen.
+fn squared_ends<F: Scalar>(space: &KernelSpace<F>, correlation: &Correlation<'_, F>) -> Result<(f64, f64, Element)> {
     let (group, degree) = (space.group(), space.degree());
     let found = match (group.order(), group.name().as_str()) {
         (Some(order), _) if order <= ENUMERATION_LIMIT => {
-            let (value, g) = best_of(&correlation, elements(group.as_ref())?);
-            return Ok(Bracket { lower: value.sqrt(), upper: value.sqrt(), found: Some(g) });
+            let (value, g) = best_of(correlation, elements(group.as_ref())?);
+            return Ok((value, value, g));
         }
         (Some(_), _) => None,
-        (None, "SO2") => Some(planar::supremum(&correlation, degree, false)),
-        (None, "O2") => Some(planar::supremum(&correlation, degree, true)),
-        (None, "SO3") if degree <= spatial::MAX_DEGREE => Some(spatial::supremum(&correlation, degree, false)),
-        (None, "O3") if degree <= spatial::MAX_DEGREE => Some(spatial::supremum(&correlation, degree, true)),
+        (None, "SO2") => Some(planar::supremum(correlation, degree, false)),
+        (None, "O2") => Some(planar::supremum(correlation, degree, true)),
+        (None, "SO3") if degree <= spatial::MAX_DEGREE => Some(spatial::supremum(correlation, degree, false)),
+        (None, "O3") if degree <= spatial::MAX_DEGREE => Some(spatial::supremum(correlation, degree, true)),
         (None, _) => None,
     };
     let (value, g, proven) = match found {
         Some(found) => (correlation.defect_squared(&found.element), found.element, found.upper),
         None => {
-            let (value, g) = search(&correlation, group.as_ref(), degree)?;
+            let (value, g) = search(correlation, group.as_ref(), degree)?;
             (value, g, f64::INFINITY)
         }
     };
     let mean = group.order().map_or(2.0, |n| 2.0 * n as f64 / (n - 1) as f64) * correlation.energy();
     let upper = proven.min(4.0 * correlation.energy());
-    // The bounds hold in exact arithmetic; where they meet, rounding must not let them cross.
-    let lower = value.max(mean).min(upper);
-    Ok(Bracket { lower: lower.sqrt(), upper: upper.sqrt(), found: Some(g) })
+    let lower = value.max(mean);
+    // The bounds hold in exact arithmetic. Where they meet rounding may let them cross, by no more than a sum of this length loses;
+    // then the upper end gives way, since the lower one was attained.
+    let rounding = 1e-12 + 2.0 * f64::EPSILON * correlation.len() as f64;
+    debug_assert!(lower <= upper * (1.0 + rounding), "bounds cross: {lower:e} over {upper:e}");
+    Ok((lower, upper.max(lower), g))
 }
 
 /// ‖Δ_g(T)‖² at each of some elements, for `t` of the shape of `space`; `projector` is P on that space.
 ///
 /// # Errors
-/// As [`worst`].
+/// As [`worst`]; here the square must not overflow.
 pub fn squares<F: Scalar + Weight>(
     space: &KernelSpace<F>,
     projector: &dyn Projector<F>,
     t: &[F],
     at: &[Element],
 ) -> Result<Vec<f64>> {
-    if projector.len() != space.len() {
-        return Err(Error::shape("projector", format!("{} weights", space.len()), projector.len()));
-    }
-    let perp = projector.perp(t)?;
+    let (scale, perp) = scaled_perp(space, projector, t)?;
     let correlation = Correlation::new(space, &perp);
-    Ok(at.par_iter().map(|g| correlation.defect_squared(g)).collect())
+    at.par_iter().map(|g| representable(correlation.defect_squared(g) * scale * scale)).collect()
 }
 
 /// The largest ‖Δ_g‖² among the candidates.

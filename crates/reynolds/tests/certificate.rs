@@ -303,3 +303,70 @@ fn looseness_is_reported() {
     let text = certificate.with_search(network.search(1.0, 3000, 0).unwrap()).to_string();
     assert!(text.contains("loose by at most") && text.contains("second"), "{text}");
 }
+
+/// Weights and biases at the ends of the number range: a bound that holds, or a refusal that names the layer.
+#[test]
+fn extreme_scales_are_bounded_or_refused() {
+    let c4 = group::parse("C4").unwrap();
+    let field = rep::regular(&c4).unwrap();
+    let space = KernelSpace::dense(&field, &field).unwrap();
+    let diagonal = |value: f64| -> Vec<f64> { (0..16).map(|at| if at % 5 == 0 { value } else { 0.0 }).collect() };
+    let network = |layers: Vec<Layer>| Network::new(Feature::vector(&field), layers).unwrap();
+
+    // Radii 1e200, 1e400: nothing is known about the third layer's inputs.
+    let huge = ["a", "b", "c"].map(|name| Layer::linear(name, &space, diagonal(1e200), None));
+    let refused = network(huge.to_vec()).certify(1.0);
+    assert!(matches!(&refused, Err(Error::NotCertifiable { layer, .. }) if layer == "b"), "{refused:?}");
+    let mut uneven = diagonal(1e308);
+    uneven[1] = -1e308;
+    let refused = network(vec![Layer::linear("a", &space, uneven, None)]).certify(1.0);
+    assert!(matches!(&refused, Err(Error::NotCertifiable { layer, .. }) if layer == "a"), "{refused:?}");
+
+    // A bias of 1e-170 that is not invariant, blown up again: the error is √2.
+    let small = Layer::linear("small", &space, diagonal(0.0), Some(vec![1e-170, 0.0, 0.0, 0.0]));
+    let blown = network(vec![small.clone(), Layer::linear("large", &space, diagonal(1e170), None)]);
+    let (certificate, found) = (blown.certify(1.0).unwrap(), blown.search(1.0, 100, 0).unwrap());
+    assert!((found.value - 2.0_f64.sqrt()).abs() < 1e-12 && found.value <= certificate.bound, "{certificate}");
+    assert!(certificate.bound < 1.5, "{certificate}");
+
+    // Lipschitz constants whose product underflows: the bound may be generous, not 0.
+    let layers = vec![
+        Layer::linear("bias", &space, diagonal(0.0), Some(vec![1e300, 0.0, 0.0, 0.0])),
+        Layer::linear("down", &space, diagonal(1e-200), None),
+        Layer::linear("further", &space, diagonal(1e-200), None),
+    ];
+    let (certificate, found) =
+        (network(layers.clone()).certify(1.0).unwrap(), network(layers).search(1.0, 100, 0).unwrap());
+    assert!(found.value > 1e-100 && found.value <= certificate.bound, "{certificate}");
+
+    // The bound of one layer scales with it.
+    let w = weight(&space, 1.0, &mut Random::new(3));
+    let bound = |c: f64| -> f64 {
+        let scaled = w.iter().map(|w| c * w).collect();
+        network(vec![Layer::linear("only", &space, scaled, None)]).certify(1.0).unwrap().bound
+    };
+    for c in [1e-300, 1e-170, 1e160, 1e300] {
+        assert!((bound(c) / (c * bound(1.0)) - 1.0).abs() < 1e-12, "{c:e}");
+    }
+}
+
+/// An empty network changes nothing, and an exactly equivariant one has bound 0: the print says in which arithmetic.
+#[test]
+fn bounds_of_zero_are_printed_plainly() {
+    let c4 = group::parse("C4").unwrap();
+    let field = rep::regular(&c4).unwrap();
+    let empty = Network::new(Feature::vector(&field), vec![]).unwrap().certify(1.0).unwrap();
+    assert!(empty.bound == 0.0 && empty.bound.is_sign_positive());
+    assert!(empty.to_string().contains("at most 0.0000e0 in exact arithmetic"), "{empty}");
+
+    // Circulant with distinct entries: equivariant to the bit, but its sums round in the order of the columns.
+    let space = KernelSpace::dense(&field, &field).unwrap();
+    let circulant: Vec<f64> = (0..16).map(|at| [0.5, 1.25, -3.0, 7.5][(at / 4 + 4 - at % 4) % 4]).collect();
+    let network = Network::new(Feature::vector(&field), vec![Layer::linear("only", &space, circulant, None)]).unwrap();
+    let (certificate, found) = (network.certify(1.0).unwrap(), network.search(1.0, 500, 1).unwrap());
+    assert_eq!(certificate.bound, 0.0);
+    assert!(found.value > 0.0 && found.value < 1e-14);
+    let text = certificate.with_search(found).to_string();
+    assert!(text.contains("only rounding of the evaluation"), "{text}");
+    assert!(matches!(network.evaluate(&[f64::NAN, 0.0, 0.0, 0.0]), Err(Error::NotFinite { index: 0, .. })));
+}

@@ -10,7 +10,10 @@
 //! Why: Δ_g(f ∘ h)(x) = Δ_g(f)(h(x)) + [f(π(g) h(x)) − f(h(π(g) x))], the bracket is at most Lip f · ‖Δ_g(h)(x)‖, and h(x) lies in
 //! the ball of radius R. A convolution on ℓ² is a sum of shifts, so its operator norm is at most Σ_x ‖K(x)‖_op; the Frobenius
 //! norm of its kernel bounds nothing. Pointwise activations are equivariant on permutation fields only (odd ones on signed
-//! permutations too). What has no bound is refused by name.
+//! permutations too). What has no bound is refused by name, and so is a layer at which a number overflows.
+//!
+//! The bound is on the map that the weights define, in exact arithmetic. A network evaluated in floating point adds its own rounding:
+//! an exactly equivariant one has bound 0, and a search may still meet 10⁻¹⁶.
 //!
 //! This departs from the paper: `lem:defect_composition` multiplies by the Lipschitz constants of the maps *before* f_i, but an
 //! h that pushes its inputs away from 0 (a bias, a sigmoid) makes ‖Δ(f) ∘ h‖ as large as it likes, and the constant in the proof
@@ -46,73 +49,11 @@ mod activation;
 mod bounds;
 mod feature;
 mod network;
+mod report;
 mod search;
-
-use std::fmt;
 
 pub use activation::Activation;
 pub use feature::Feature;
 pub use network::{Layer, LayerKind, Network};
+pub use report::{Certificate, Term};
 pub use search::Searched;
-
-/// What one layer adds to the bound.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Term {
-    /// Name of the layer.
-    pub layer: String,
-    /// L_i, an upper bound of its Lipschitz constant.
-    pub lipschitz: f64,
-    /// R_{i−1}, the radius of the ball its inputs lie in.
-    pub radius: f64,
-    /// ‖ΔW_i‖_op · R_{i−1} + ‖Δb_i‖.
-    pub defect: f64,
-    /// The same times the Lipschitz constants downstream.
-    pub contribution: f64,
-}
-
-/// A proven bound of sup_{g, ‖x‖≤R} ‖π′(g) T(x) − T(π(g) x)‖ in the Euclidean norm of the output.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Certificate {
-    /// R₀.
-    pub radius: f64,
-    /// Layer by layer, in order.
-    pub terms: Vec<Term>,
-    /// The sum of the contributions.
-    pub bound: f64,
-    /// The worst case that a search found, a lower bound of the same quantity.
-    pub searched: Option<Searched>,
-}
-
-impl Certificate {
-    /// The certificate beside what a search found, so that its looseness is known.
-    pub fn with_search(self, searched: Searched) -> Self {
-        Self { searched: Some(searched), ..self }
-    }
-
-    /// bound / searched worst case: the true worst case lies between. 1 if the bound is 0, infinite if only the search found
-    /// nothing, `None` before a search.
-    pub fn looseness(&self) -> Option<f64> {
-        self.searched.as_ref().map(|found| if self.bound == 0.0 { 1.0 } else { self.bound / found.value })
-    }
-}
-
-impl fmt::Display for Certificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:24} {:>12} {:>12} {:>12} {:>12}", "layer", "Lipschitz", "radius in", "defect", "contribution")?;
-        for term in &self.terms {
-            writeln!(
-                f,
-                "{:24} {:>12.4e} {:>12.4e} {:>12.4e} {:>12.4e}",
-                term.layer, term.lipschitz, term.radius, term.defect, term.contribution
-            )?;
-        }
-        write!(f, "equivariance error at most {:.4e} on inputs of norm at most {}", self.bound, self.radius)?;
-        match (&self.searched, self.looseness()) {
-            (Some(found), Some(ratio)) if ratio.is_finite() => {
-                write!(f, "; a search found {:.4e}, so the bound is loose by at most {ratio:.1}x", found.value)
-            }
-            (Some(_), _) => write!(f, "; a search found no error, so its looseness is unknown"),
-            _ => write!(f, "; looseness unknown, no search was made"),
-        }
-    }
-}

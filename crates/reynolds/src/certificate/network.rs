@@ -1,9 +1,10 @@
 //! A chain of layers, typed from end to end.
 
-use super::bounds::{bias_defect, is_shared, operator_defect, operator_norm, same_action};
+use super::bounds::{bias_defect, is_shared, operator_defect, operator_norm, product, same_action};
 use super::{Activation, Certificate, Feature, Term};
 use crate::error::{Error, Result};
 use crate::group;
+use crate::norm::length;
 use crate::projection::KernelSpace;
 use crate::rep::Grid;
 
@@ -98,12 +99,15 @@ impl Network {
     /// T(x), for x of the input's dimension.
     ///
     /// # Errors
-    /// [`Error::Shape`] if x has another dimension.
+    /// [`Error::Shape`] if x has another dimension; [`Error::NotFinite`] if a coordinate is NaN or infinite.
     pub fn evaluate(&self, x: &[f64]) -> Result<Vec<f64>> {
         if x.len() != self.input().dim() {
             return Err(Error::shape("input", format!("{} coordinates", self.input().dim()), x.len()));
         }
-        Ok(self.forward(x))
+        match x.iter().position(|v| !v.is_finite()) {
+            Some(index) => Err(Error::NotFinite { index, value: x[index].to_string() }),
+            None => Ok(self.forward(x)),
+        }
     }
 
     /// T(x) once the dimension is known to fit.
@@ -118,8 +122,8 @@ impl Network {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the radius is negative or not finite; [`Error::NotCertifiable`], naming the layer, for an activation
-    /// that is not equivariant on its fields or an unshared batch normalisation; an error of
-    /// [`crate::projection::derive`] for a group without a projector.
+    /// that is not equivariant on its fields, an unshared batch normalisation, or a radius, constant or bound that overflows; an
+    /// error of [`crate::projection::derive`] for a group without a projector.
     pub fn certify(&self, radius: f64) -> Result<Certificate> {
         if !(radius.is_finite() && radius >= 0.0) {
             return Err(Error::range("input radius", "a finite number, at least 0", radius));
@@ -127,18 +131,30 @@ impl Network {
         let mut terms = Vec::with_capacity(self.layers.len());
         let mut inside = radius;
         for (layer, feature) in self.layers.iter().zip(&self.features) {
-            let (lipschitz, offset, operator, constant) = layer.constants(feature)?;
-            let defect = operator * inside + constant;
-            terms.push(Term { layer: layer.name.clone(), lipschitz, radius: inside, defect, contribution: defect });
-            inside = lipschitz * inside + offset;
+            let name = &layer.name;
+            let (lipschitz, offset, operator, constant) = layer.constants(feature).map_err(|error| match error {
+                Error::OutOfRange { what, .. } => {
+                    Error::NotCertifiable { layer: name.clone(), reason: format!("its {what} overflows") }
+                }
+                other => other,
+            })?;
+            let lipschitz = finite(name, "Lipschitz constant", lipschitz)?;
+            let defect = finite(name, "defect", product(operator, inside) + constant)?;
+            terms.push(Term { layer: name.clone(), lipschitz, radius: inside, defect, contribution: defect });
+            inside = finite(name, "output radius", product(lipschitz, inside) + offset)?;
         }
-        let mut downstream = 1.0;
+        let (mut downstream, mut sum) = (1.0, 0.0);
         for term in terms.iter_mut().rev() {
-            term.contribution *= downstream;
-            downstream *= term.lipschitz;
+            // A layer without defect adds nothing, whatever follows it.
+            if term.defect > 0.0 {
+                term.contribution = finite(&term.layer, "contribution", product(term.defect, downstream))?;
+                sum = finite(&term.layer, "contribution", sum + term.contribution)?;
+            }
+            downstream = product(downstream, term.lipschitz);
         }
         // Rounding of the norms is covered by a relative 10⁻¹².
-        let bound = terms.iter().map(|term| term.contribution).sum::<f64>() * (1.0 + 1e-12);
+        let last = self.layers.last().map_or("", |layer| &layer.name);
+        let bound = finite(last, "bound", sum * (1.0 + 1e-12))?;
         Ok(Certificate { radius, terms, bound, searched: None })
     }
 }
@@ -154,7 +170,15 @@ fn expect_length(layer: &str, what: &str, values: &[f64], expected: usize) -> Re
 }
 
 fn norm(values: &[f64]) -> f64 {
-    values.iter().map(|v| v * v).sum::<f64>().sqrt()
+    length(values.iter().copied())
+}
+
+/// A number of a certificate that did not overflow.
+fn finite(layer: &str, what: &str, value: f64) -> Result<f64> {
+    if value.is_finite() {
+        return Ok(value);
+    }
+    Err(Error::NotCertifiable { layer: layer.into(), reason: format!("its {what} overflows") })
 }
 
 impl Layer {

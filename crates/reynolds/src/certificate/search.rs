@@ -5,6 +5,7 @@ use crate::defect::distance;
 use crate::error::{Error, Result};
 use crate::group::{Element, elements};
 use crate::haar;
+use crate::norm::length;
 use crate::random::Random;
 
 /// The worst equivariance error a search met: a lower bound of the true one.
@@ -25,9 +26,11 @@ impl Network {
     /// ‖π′(g) T(x) − T(π(g) x)‖.
     ///
     /// # Errors
-    /// [`Error::Shape`] if x has another dimension than the input.
+    /// [`Error::Shape`] if x has another dimension than the input; [`Error::NotFinite`] if x is not finite; [`Error::OutOfRange`] if
+    /// the network overflows there.
     pub fn error_at(&self, g: &Element, x: &[f64]) -> Result<f64> {
-        Ok(distance(&self.output().act(g, &self.evaluate(x)?), &self.evaluate(&self.input().act(g, x))?))
+        let error = distance(&self.output().act(g, &self.evaluate(x)?), &self.evaluate(&self.input().act(g, x))?);
+        if error.is_finite() { Ok(error) } else { Err(Error::range("equivariance error", "a finite number", error)) }
     }
 
     /// Climbs by random steps in the ball ‖x‖ ≤ `radius`, over up to 64 group elements, within `evaluations` of the error.
@@ -90,9 +93,9 @@ impl Network {
 }
 
 fn onto_sphere(mut x: Vec<f64>, radius: f64) -> Vec<f64> {
-    let length = x.iter().map(|v| v * v).sum::<f64>().sqrt();
-    if length > 0.0 {
-        x.iter_mut().for_each(|v| *v *= radius / length);
+    let norm = length(x.iter().copied());
+    if norm > 0.0 {
+        x.iter_mut().for_each(|v| *v = *v / norm * radius);
     }
     x
 }

@@ -42,4 +42,5 @@ pub use at::{at, mean_square};
 pub use displacements::{Displacements, Profile};
 pub use empirical::{Empirical, empirical};
 pub(crate) use empirical::{apply, checked, distance};
+pub(crate) use worst::scaled_perp;
 pub use worst::{Bracket, squares, worst};

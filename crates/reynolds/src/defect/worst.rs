@@ -42,7 +42,8 @@ impl Bracket {
 /// Paper: `lem:proj-defect`.
 ///
 /// # Errors
-/// As [`Projector::project_into`]; [`Error::Shape`] too if the projector is of another space; [`Error::OutOfRange`] if ℰ overflows.
+/// [`Error::Shape`] if the length is wrong or the projector is of another space; [`Error::NotFinite`] if a weight is NaN or infinite;
+/// [`Error::OutOfRange`] if P(T) or ℰ overflows.
 pub fn worst<F: Scalar + Weight>(space: &KernelSpace<F>, projector: &dyn Projector<F>, t: &[F]) -> Result<Bracket> {
     let (scale, perp) = scaled_perp(space, projector, t)?;
     if scale == 0.0 {
@@ -57,7 +58,9 @@ pub fn worst<F: Scalar + Weight>(space: &KernelSpace<F>, projector: &dyn Project
 }
 
 /// T − P(T) divided by a power of two near its largest entry, and that power; 0 if there is no difference.
-fn scaled_perp<F: Scalar + Weight>(
+///
+/// Not through [`Projector::project_into`], which refuses weights whose squares over- or underflow: no square is taken here.
+pub(crate) fn scaled_perp<F: Scalar + Weight>(
     space: &KernelSpace<F>,
     projector: &dyn Projector<F>,
     t: &[F],
@@ -65,9 +68,17 @@ fn scaled_perp<F: Scalar + Weight>(
     if projector.len() != space.len() {
         return Err(Error::shape("projector", format!("{} weights", space.len()), projector.len()));
     }
-    let perp = projector.perp(t)?;
+    if t.is_empty() || t.len() != space.len() {
+        return Err(Error::shape("weights", format!("{} weights", space.len().max(1)), t.len()));
+    }
+    if let Some(index) = t.iter().position(|w| !w.is_finite_weight()) {
+        return Err(Error::NotFinite { index, value: format!("{:?}", t[index]) });
+    }
+    let mut perp = vec![F::default(); t.len()];
+    projector.apply(t, &mut perp);
+    perp.iter_mut().zip(t).for_each(|(p, &w)| *p = w - *p);
     match perp.iter().find(|w| !w.is_finite_weight()) {
-        Some(bad) => Err(Error::range("T − P(T)", "differences that do not overflow", format!("{bad:?}"))),
+        Some(bad) => Err(Error::range("T − P(T)", "sums that do not overflow", format!("{bad:?}"))),
         None => Ok(scaled_down(&perp)),
     }
 }

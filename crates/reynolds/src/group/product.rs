@@ -84,7 +84,8 @@ impl Product {
         }
     }
 
-    fn join(&self, g: Element, h: Element) -> Element {
+    /// (g, h).
+    pub(super) fn join(&self, g: Element, h: Element) -> Element {
         match self.radix() {
             Some(radix) => Element::Finite(g.index() * radix + h.index()),
             None => Element::Pair(Box::new((g, h))),

@@ -14,30 +14,60 @@ use std::sync::Arc;
 
 use faer::Mat;
 
+use super::homomorphism::Map;
 use super::{Element, GroupRef, Homomorphism, PermutationGroup, Planar, Spatial, elements, parse};
 use crate::error::{Error, Result};
 
 /// The inclusion of the standard copy of the named group: point groups by their matrices (planar ones turn about z in space), S_m in
-/// S_n by fixing the last points.
+/// S_n by fixing the last points, Z_m in Z_n as the multiples of n/m, and in a product, a subgroup of the first factor that has it.
 ///
 /// # Errors
 /// [`Error::UnknownGroup`] for a bad name, [`Error::NotASubgroup`] if its matrices or permutations are not elements of `group`.
 pub fn subgroup(group: &GroupRef, name: &str) -> Result<Homomorphism> {
-    let source = parse(name)?;
+    include(&parse(name)?, group)
+}
+
+fn include(source: &GroupRef, group: &GroupRef) -> Result<Homomorphism> {
     if source.order() == Some(1) {
         let identity = group.identity();
-        return Ok(Homomorphism::trusted(&source, group, Arc::new(move |_| identity.clone())));
+        return Ok(Homomorphism::trusted(source, group, Arc::new(move |_| identity.clone())));
     }
-    for h in source.generators() {
-        embed(&source, group, &h).map_err(|reason| Error::NotASubgroup {
-            subgroup: source.name(),
-            group: group.name(),
-            reason,
-        })?;
+    if let (Some(m), Some(n)) = (translations(source), translations(group))
+        && n.is_multiple_of(m)
+    {
+        let step = n / m;
+        let map = move |h: &Element| Element::Finite(h.index() * step);
+        return Ok(Homomorphism::trusted(source, group, Arc::new(map)));
     }
-    let (inner, outer) = (source.clone(), group.clone());
-    let map = move |h: &Element| embed(&inner, &outer, h).expect("generators are embedded, so every element is");
-    Ok(Homomorphism::trusted(&source, group, Arc::new(map)))
+    let reason = source.generators().iter().find_map(|h| embed(source, group, h).err());
+    let Some(reason) = reason else {
+        let (inner, outer) = (source.clone(), group.clone());
+        let map = move |h: &Element| embed(&inner, &outer, h).expect("generators are embedded, so every element is");
+        return Ok(Homomorphism::trusted(source, group, Arc::new(map)));
+    };
+    in_a_factor(source, group).ok_or_else(|| Error::NotASubgroup {
+        subgroup: source.name(),
+        group: group.name(),
+        reason,
+    })
+}
+
+/// n, if the group is Z_n.
+fn translations(group: &GroupRef) -> Option<u128> {
+    group.name().strip_prefix('Z')?.parse().ok()
+}
+
+/// The inclusion into the first factor of a product that has the subgroup.
+fn in_a_factor(source: &GroupRef, group: &GroupRef) -> Option<Homomorphism> {
+    let product = group.as_product()?.clone();
+    let (first, second) = product.factors();
+    let map: Map = if let Ok(inclusion) = include(source, first) {
+        Arc::new(move |h| product.join(inclusion.apply(h), product.factors().1.identity()))
+    } else {
+        let inclusion = include(source, second).ok()?;
+        Arc::new(move |h| product.join(product.factors().0.identity(), inclusion.apply(h)))
+    };
+    Some(Homomorphism::trusted(source, group, map))
 }
 
 /// The inclusion of the subgroup that some elements of an enumerable finite group generate, as a permutation group on the elements of
@@ -117,4 +147,40 @@ fn spatial(group: &GroupRef, matrix: &Mat<f64>) -> std::result::Result<Element, 
     let sign = if inverted { -1.0 } else { 1.0 };
     let rotation = std::array::from_fn(|i| std::array::from_fn(|j| sign * m(i, j)));
     Ok(Element::Spatial(Spatial { rotation, inverted }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn translations_and_factors_are_subgroups() {
+        for (group, name, image) in [
+            ("Z8", "Z4", 2),
+            ("Z8", "Z8", 1),
+            ("C4 x Z8", "C4", 8),
+            ("C4 x Z8", "C2", 16),
+            ("C4 x Z8", "Z4", 2),
+            ("C4 x Z8 x S3", "Z8", 6),
+        ] {
+            let target = parse(group).unwrap();
+            let inclusion = subgroup(&target, name).unwrap();
+            let source = inclusion.source().clone();
+            assert_eq!(inclusion.apply(&Element::Finite(1)), Element::Finite(image), "{name} in {group}");
+            for g in elements(source.as_ref()).unwrap() {
+                for h in elements(source.as_ref()).unwrap() {
+                    let product = target.multiply(&inclusion.apply(&g), &inclusion.apply(&h));
+                    assert_eq!(inclusion.apply(&source.multiply(&g, &h)), product, "{name} in {group}");
+                }
+            }
+        }
+        let half_turn = subgroup(&parse("SO2 x Z8").unwrap(), "C2").unwrap().apply(&Element::Finite(1));
+        assert!(matches!(half_turn, Element::Pair(pair) if pair.1 == Element::Finite(0)));
+        for (group, name) in [("Z8", "Z3"), ("C4 x Z8", "C3"), ("C4 x Z8", "Z16"), ("C4", "Z4")] {
+            assert!(
+                matches!(subgroup(&parse(group).unwrap(), name), Err(Error::NotASubgroup { .. })),
+                "{name} in {group}"
+            );
+        }
+    }
 }

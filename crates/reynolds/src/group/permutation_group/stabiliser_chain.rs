@@ -16,6 +16,7 @@
 //! an element is read off level by level without any list.
 
 use crate::error::{Error, Result};
+use crate::random::Random;
 
 /// The largest number of images held in all transversals together: 256 MB.
 const MAX_ENTRIES: usize = 1 << 26;
@@ -283,26 +284,21 @@ impl Level {
 /// Random products of the generators by product replacement, from a fixed seed.
 struct RandomProducts {
     pool: Vec<Vec<u32>>,
-    state: u64,
+    random: Random,
 }
 
 impl RandomProducts {
     fn new(generators: &[Vec<u32>]) -> Self {
         let pool = generators.iter().cycle().take(generators.len().max(10)).cloned().collect();
-        let mut random = Self { pool, state: 0x5EED };
+        let mut random = Self { pool, random: Random::new(0x5EED) };
         for _ in 0..40 {
             random.next();
         }
         random
     }
 
-    /// A number below `bound`, by the SplitMix64 generator.
     fn below(&mut self, bound: usize) -> usize {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % bound as u64) as usize
+        self.random.below(bound as u64) as usize
     }
 
     fn next(&mut self) -> Vec<u32> {

@@ -1,4 +1,4 @@
-# Everything a fresh machine needs: Rust, g++, make, python3. `make help` lists the targets.
+# A fresh machine needs Rust and make; `make peers` needs python3 with pip too. `make help` lists the targets.
 CARGO ?= cargo
 
 .PHONY: help demo test test-core check bench fuzz peers

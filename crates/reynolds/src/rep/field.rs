@@ -12,8 +12,8 @@ const EXPECTED: &str = "terms \"N name\" joined by +, name one of trivial, regul
 /// How many labels a refusal lists.
 const MAX_SHOWN: usize = 24;
 
-/// Reads the fields of a layer's channels as a real representation. An irrep goes by its label, "irrep(1)", "irrep(0,-)",
-/// "irrep([3,1])", "irrep(1o)", never by its place in the list.
+/// Reads the fields of a layer's channels as a real representation. An irrep goes by its label, `irrep(1)`, `irrep(0,-)`,
+/// `irrep([3,1])`, `irrep(1o)`, never by its place in the list.
 ///
 /// ```
 /// use reynolds::{group, rep};

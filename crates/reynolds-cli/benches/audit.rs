@@ -1,6 +1,6 @@
 //! `reynolds audit` of 100 million single-precision weights under C4, against summing the same file: `cargo bench -p reynolds-cli`.
 //!
-//! Both map the file, which lies in the page cache, and use the same number of threads.
+//! Each is a process of its own that maps the file, which lies in the page cache, and both use the same number of threads.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and stops at the first surprise")]
 
@@ -17,9 +17,15 @@ use reynolds_data::checkpoint::{Checkpoint, Values};
 
 const LAYERS: usize = 42;
 const SHAPE: [usize; 4] = [512, 512, 3, 3];
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, flag, path] = &arguments[..]
+        && flag == "--sum"
+    {
+        return sum(Path::new(path));
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     write(&path);
@@ -28,9 +34,13 @@ fn main() {
         command.arg("audit").arg(&path).args(["--group", "C4", "--fields", fields, "--json"]).stdout(Stdio::null());
         assert!(command.status().unwrap().success());
     };
+    let summed = || {
+        let this = std::env::current_exe().unwrap();
+        assert!(Command::new(this).arg("--sum").arg(&path).status().unwrap().success());
+    };
     let [mut sums, mut trivial, mut regular] = [const { Vec::new() }; 3];
     for round in 0..=ROUNDS {
-        let times = [seconds(|| sum(&path)), seconds(|| audit("trivial")), seconds(|| audit("regular"))];
+        let times = [seconds(summed), seconds(|| audit("trivial")), seconds(|| audit("regular"))];
         if round > 0 {
             sums.push(times[0]);
             trivial.push(times[1]);
@@ -38,11 +48,12 @@ fn main() {
         }
     }
     let weights = LAYERS * SHAPE.iter().product::<usize>();
-    println!("audit of {weights} f32 weights under C4, {} threads, medians of {ROUNDS}", rayon::current_num_threads());
-    let base = median(&mut sums);
+    let threads = rayon::current_num_threads();
+    println!("audit of {weights} f32 weights under C4, {threads} threads, the least of {ROUNDS} interleaved runs");
+    let base = least(&sums);
     println!("  sum of the file            {:8.1} ms", base * 1e3);
-    for (name, times) in [("trivial", &mut trivial), ("regular", &mut regular)] {
-        let time = median(times);
+    for (name, times) in [("trivial", &trivial), ("regular", &regular)] {
+        let time = least(times);
         let ratio = time / base;
         let verdict = if ratio <= 3.0 { "ok" } else { "SHORT" };
         println!("  audit, {name} fields      {:8.1} ms   {ratio:5.2} x the sum (at most 3: {verdict})", time * 1e3);
@@ -96,7 +107,7 @@ fn seconds(work: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+/// What the work itself takes: other programs on the machine can only add to it.
+fn least(times: &[f64]) -> f64 {
+    times.iter().copied().fold(f64::INFINITY, f64::min)
 }

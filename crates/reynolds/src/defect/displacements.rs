@@ -1,12 +1,14 @@
 //! ‖Δ_g(W)‖² for every g of a finite group that permutes the weights, in one pass over them.
 //!
-//! Orbit by orbit, with d = W − P(W):
+//! Orbit by orbit:
 //!
 //! ```text
-//! ‖Δ_g(W)‖² = Σ_O Σ_{k ∈ O} (d_{gk} − ε d_k)²,      E‖P(±W)‖² = Σ_O (Σ_{k ∈ O} w_k²) / |O|
+//! ‖Δ_g(W)‖² = Σ_O Σ_{k ∈ O} (w_{gk} − ε w_k)²,      ‖W − P(W)‖² = ½ ∫ ‖Δ_g(W)‖² dλ(g)
+//! E‖P(±W)‖² = Σ_O (Σ_{k ∈ O} w_k²) / |O|
 //! ```
 //!
-//! The second is what P keeps, on average, of the same magnitudes with random signs. Orbits of one shape are taken several at a
+//! The last is what P keeps, on average, of the same magnitudes with random signs. Differences of weights, not sums of squares, are added
+//! up: nothing cancels where W is almost equivariant. Orbits of one shape are taken several at a
 //! time, one to a lane, so that the arithmetic runs on whole vectors.
 
 mod orbit_shape;
@@ -15,7 +17,7 @@ mod tile;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use orbit_shape::{OrbitShape, Sums};
+use orbit_shape::{LANES, OrbitShape, Sums};
 use rayon::prelude::*;
 use tile::tile_shapes;
 
@@ -74,13 +76,15 @@ impl Displacements {
             return Ok(None);
         }
         let (chosen, number) = up_to_inverses(space, elements(group.as_ref())?);
+        let mut counts = vec![0; chosen.len()];
+        number.iter().for_each(|&pair| counts[pair] += 1);
         let row = space.domain().dim() * space.points();
         let mut layouts: HashMap<usize, Option<Parts>> = HashMap::new();
         let mut rows = Vec::new();
         for &(out, channel) in &codomain.placed {
             let layout = layouts
                 .entry(out)
-                .or_insert_with(|| parts(space, &codomain.kinds[out], &domain, &chosen).map(Into::into))
+                .or_insert_with(|| parts(space, &codomain.kinds[out], &domain, (&chosen, &counts)).map(Into::into))
                 .clone();
             let Some(layout) = layout else { return Ok(None) };
             rows.push((channel * row, layout));
@@ -141,7 +145,7 @@ fn parts<F: Scalar>(
     space: &KernelSpace<F>,
     out: &crate::rep::Rep<F>,
     domain: &Fields<F>,
-    chosen: &[Element],
+    chosen: (&[Element], &[usize]),
 ) -> Option<Vec<(usize, Arc<[OrbitShape]>)>> {
     let (points, row) = (space.points(), space.domain().dim() * space.points());
     let mut known: HashMap<(usize, usize), Arc<[OrbitShape]>> = HashMap::new();
@@ -151,7 +155,9 @@ fn parts<F: Scalar>(
         let (kind, channel) = domain.placed[at];
         let into = &domain.kinds[kind];
         let segment = into.dim() * points;
+        // Whole batches of orbits, where there are that many tiles.
         let most = (TOGETHER / (out.dim() * segment)).max(1);
+        let most = if most > LANES { most / LANES * LANES } else { most };
         let count = domain.placed[at..].iter().take(most).take_while(|(other, _)| *other == kind).count();
         let shapes = match known.get(&(kind, count)) {
             Some(shapes) => shapes.clone(),

@@ -3,7 +3,7 @@
 use crate::scalar::{Real, Weight};
 
 /// Orbits taken at a time.
-const LANES: usize = 8;
+pub(super) const LANES: usize = 16;
 /// Differences summed in the precision of the weights before the sums go to double precision.
 const RUN: usize = 512;
 
@@ -48,6 +48,8 @@ struct Difference {
     times: f64,
     /// Numbers of the elements.
     elements: Vec<usize>,
+    /// Their share of the group, halved: ‖W − P(W)‖² is half the mean of ‖Δ_g(W)‖².
+    half_share: f64,
 }
 
 /// Orbits that all elements permute in the same way.
@@ -65,8 +67,9 @@ pub(super) struct OrbitShape {
 }
 
 impl OrbitShape {
-    /// The shape of an orbit from what each element does to each member.
-    pub(super) fn new(size: usize, steps: &[Vec<Step>]) -> Self {
+    /// The shape of an orbit from what each element does to each member, and how often each element counts.
+    pub(super) fn new(size: usize, steps: &[Vec<Step>], counts: &[usize]) -> Self {
+        let order = counts.iter().sum::<usize>() as f64;
         let dead = steps.iter().flatten().any(|step| step.from == step.to && step.opposite);
         let mut differences: Vec<Difference> = Vec::new();
         for (number, steps) in steps.iter().enumerate() {
@@ -81,11 +84,15 @@ impl OrbitShape {
             if minus.is_empty() && plus.is_empty() {
                 continue;
             }
+            let half_share = counts[number] as f64 / (2.0 * order);
             match differences.iter_mut().find(|known| known.minus == minus && known.plus == plus) {
-                Some(known) => known.elements.push(number),
+                Some(known) => {
+                    known.elements.push(number);
+                    known.half_share += half_share;
+                }
                 None => {
                     let times = if swaps { 2.0 } else { 1.0 };
-                    differences.push(Difference { minus, plus, times, elements: vec![number] });
+                    differences.push(Difference { minus, plus, times, elements: vec![number], half_share });
                 }
             }
         }
@@ -129,44 +136,36 @@ impl OrbitShape {
         let mut squares = vec![[T::default(); LANES]; self.differences.len()];
         let inverse_size = T::from_f64(1.0 / self.size as f64);
         for (run_number, offsets) in self.offsets.chunks(run).enumerate() {
-            let [mut whole, mut kept, mut rest] = [[T::default(); LANES]; 3];
+            let mut kept = [T::default(); LANES];
             squares.fill([T::default(); LANES]);
             for (number, offsets) in offsets.chunks(self.size * LANES).enumerate() {
                 self.gather(weights, offsets, run_number * run + number * self.size * LANES, &mut buffer);
                 let mut mean = [T::default(); LANES];
                 for member in &buffer {
                     for lane in 0..LANES {
-                        whole[lane] += member[lane] * member[lane];
                         mean[lane] += member[lane];
                     }
                 }
-                if !self.dead {
-                    for lane in 0..LANES {
-                        mean[lane] = mean[lane] * inverse_size;
-                        kept[lane] += mean[lane] * mean[lane];
-                    }
-                    for member in &mut buffer {
-                        for lane in 0..LANES {
-                            member[lane] -= mean[lane];
-                            rest[lane] += member[lane] * member[lane];
-                        }
-                    }
+                for lane in 0..LANES {
+                    mean[lane] = mean[lane] * inverse_size;
+                    kept[lane] += mean[lane] * mean[lane];
                 }
                 for (difference, square) in self.differences.iter().zip(&mut squares) {
                     difference.add(&buffer, square);
                 }
             }
-            let whole = total(&whole);
-            if self.dead {
-                sums.perp += whole;
-            } else {
-                sums.equivariant += total(&kept) * self.size as f64;
-                sums.perp += total(&rest);
-                sums.random_signs += whole / self.size as f64;
-            }
+            let mut perp = 0.0;
             for (difference, square) in self.differences.iter().zip(&squares) {
                 let square = total(square) * difference.times;
+                perp += square * difference.half_share;
                 difference.elements.iter().for_each(|&element| sums.squares[element] += square);
+            }
+            sums.perp += perp;
+            if !self.dead {
+                // Σw² = |O|·mean² + perp in every orbit.
+                let kept = total(&kept);
+                sums.equivariant += kept * self.size as f64;
+                sums.random_signs += kept + perp / self.size as f64;
             }
         }
     }

@@ -13,12 +13,13 @@ struct Move {
     grid: Option<Vec<u32>>,
 }
 
-/// The orbits of `count` neighbouring tiles, grouped by shape; `place` says where a weight of a copy lies.
+/// The orbits of `count` neighbouring tiles, grouped by shape; `place` says where a weight of a copy lies. Elements come one of each pair
+/// g, g⁻¹, with the number of elements each stands for.
 pub(super) fn tile_shapes<F: Scalar>(
     space: &KernelSpace<F>,
     out: &Rep<F>,
     into: &Rep<F>,
-    chosen: &[Element],
+    (chosen, counts): (&[Element], &[usize]),
     count: usize,
     place: impl Fn(usize, usize) -> usize,
 ) -> Option<Vec<OrbitShape>> {
@@ -66,7 +67,7 @@ pub(super) fn tile_shapes<F: Scalar>(
         };
         let steps: Vec<Vec<Step>> =
             moves.iter().map(|motion| (0..members.len()).map(|from| step(motion, from)).collect()).collect();
-        let shape = OrbitShape::new(members.len(), &steps);
+        let shape = OrbitShape::new(members.len(), &steps, counts);
         let known = shapes.iter().position(|other| other.alike(&shape));
         let shape = match known {
             Some(index) => &mut shapes[index],

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The last is what P keeps, on average, of the same magnitudes with random signs. Differences of weights, not sums of squares, are added
-//! up: nothing cancels where W is almost equivariant. Orbits of one shape are taken several at a
+//! up: nothing cancels where W is almost equivariant. Neighbouring tiles are taken several at a
 //! time, one to a lane, so that the arithmetic runs on whole vectors.
 
 mod orbit_shape;
@@ -17,21 +17,20 @@ mod tile;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use orbit_shape::{LANES, OrbitShape, Sums};
+use orbit_shape::Sums;
 use rayon::prelude::*;
-use tile::tile_shapes;
+use tile::Tile;
 
 use crate::error::Result;
 use crate::group::{Element, elements};
 use crate::projection::{Energies, Fields, KernelSpace};
+use crate::rep::Rep;
 use crate::scalar::{Real, Scalar, Weight};
 
 /// Most moves of weights of one tile that are listed.
 const TILE_LIMIT: u128 = 1 << 26;
 /// Most differences taken in one pass.
 const WORK_LIMIT: u128 = 1 << 34;
-/// Neighbouring tiles are taken together up to this many weights.
-const TOGETHER: usize = 2048;
 /// Weights that one task takes.
 const TASK: usize = 1 << 16;
 
@@ -45,7 +44,8 @@ pub struct Displacements {
     number: Vec<usize>,
 }
 
-type Parts = Arc<[(usize, Arc<[OrbitShape]>)]>;
+/// Where a run of equal tiles begins, its length, and the orbits of each.
+type Parts = Arc<[(usize, usize, Arc<Tile>)]>;
 
 /// What one pass over the weights finds.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,10 +105,10 @@ impl Displacements {
             .rows
             .par_chunks(rows_each)
             .map(|rows| {
-                let mut sums = Sums::new(distinct);
+                let (mut sums, mut room) = (Sums::new(distinct), Vec::new());
                 for (start, parts) in rows {
-                    for (offset, shapes) in parts.iter() {
-                        shapes.iter().for_each(|shape| shape.add(&weights[start + offset..], &mut sums));
+                    for (offset, count, tile) in parts.iter() {
+                        tile.add(&weights[start + offset..], *count, &mut room, &mut sums);
                     }
                 }
                 sums
@@ -143,32 +143,18 @@ fn up_to_inverses<F: Scalar>(space: &KernelSpace<F>, all: Vec<Element>) -> (Vec<
 /// The parts of the rows of one kind of output field; `None` if something is not a signed permutation.
 fn parts<F: Scalar>(
     space: &KernelSpace<F>,
-    out: &crate::rep::Rep<F>,
+    out: &Rep<F>,
     domain: &Fields<F>,
     chosen: (&[Element], &[usize]),
-) -> Option<Vec<(usize, Arc<[OrbitShape]>)>> {
-    let (points, row) = (space.points(), space.domain().dim() * space.points());
-    let mut known: HashMap<(usize, usize), Arc<[OrbitShape]>> = HashMap::new();
+) -> Option<Vec<(usize, usize, Arc<Tile>)>> {
+    let tile = |into: &Rep<F>| Tile::new(space, out, into, chosen).map(Arc::new);
+    let tiles: Vec<Arc<Tile>> = domain.kinds.iter().map(tile).collect::<Option<_>>()?;
     let mut parts = Vec::new();
     let mut at = 0;
     while at < domain.placed.len() {
         let (kind, channel) = domain.placed[at];
-        let into = &domain.kinds[kind];
-        let segment = into.dim() * points;
-        // Whole batches of orbits, where there are that many tiles.
-        let most = (TOGETHER / (out.dim() * segment)).max(1);
-        let most = if most > LANES { most / LANES * LANES } else { most };
-        let count = domain.placed[at..].iter().take(most).take_while(|(other, _)| *other == kind).count();
-        let shapes = match known.get(&(kind, count)) {
-            Some(shapes) => shapes.clone(),
-            None => {
-                let place = |copy: usize, weight: usize| weight / segment * row + copy * segment + weight % segment;
-                let shapes: Arc<[OrbitShape]> = tile_shapes(space, out, into, chosen, count, place)?.into();
-                known.insert((kind, count), shapes.clone());
-                shapes
-            }
-        };
-        parts.push((channel * points, shapes));
+        let count = domain.placed[at..].iter().take_while(|(other, _)| *other == kind).count();
+        parts.push((channel * space.points(), count, tiles[kind].clone()));
         at += count;
     }
     Some(parts)

@@ -2,10 +2,10 @@
 
 use crate::scalar::{Real, Weight};
 
-/// Orbits taken at a time.
+/// Tiles taken at a time, one to a lane.
 pub(super) const LANES: usize = 16;
 /// Differences summed in the precision of the weights before the sums go to double precision.
-const RUN: usize = 512;
+pub(super) const RUN: usize = 512;
 
 /// What an element does to one member of an orbit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,11 +59,8 @@ pub(super) struct OrbitShape {
     /// Some element sends a weight to its opposite: P is zero here.
     dead: bool,
     differences: Vec<Difference>,
-    orbits: usize,
-    /// Orbit after orbit until [`OrbitShape::seal`]; then `[batch, member, lane]`, the last batch short.
-    offsets: Vec<u32>,
-    /// Signs relative to the first member, laid out like the offsets; empty if all are plus.
-    negative: Vec<bool>,
+    /// Members of orbit after orbit, as weights of the tile.
+    members: Vec<u32>,
 }
 
 impl OrbitShape {
@@ -96,118 +93,87 @@ impl OrbitShape {
                 }
             }
         }
-        Self { size, dead, differences, orbits: 0, offsets: vec![], negative: vec![] }
+        Self { size, dead, differences, members: vec![] }
     }
 
     pub(super) fn alike(&self, other: &Self) -> bool {
         (self.size, self.dead) == (other.size, other.dead) && self.differences == other.differences
     }
 
-    /// Adds an orbit: where its members lie, and their signs.
-    pub(super) fn push(&mut self, members: impl Iterator<Item = (u32, bool)>) {
-        for (offset, negative) in members {
-            self.offsets.push(offset);
-            self.negative.push(negative);
-        }
-        self.orbits += 1;
+    /// Adds an orbit of these weights of the tile.
+    pub(super) fn push(&mut self, members: impl Iterator<Item = u32>) {
+        self.members.extend(members);
     }
 
-    /// Orders the members by lanes.
-    pub(super) fn seal(&mut self) {
-        let order: Vec<usize> = (0..self.orbits)
-            .step_by(LANES)
-            .flat_map(|first| {
-                let lanes = LANES.min(self.orbits - first);
-                let size = self.size;
-                (0..size * lanes).map(move |at| first * size + at % lanes * size + at / lanes)
-            })
-            .collect();
-        self.offsets = order.iter().map(|&from| self.offsets[from]).collect();
-        self.negative = match self.negative.iter().any(|&negative| negative) {
-            true => order.iter().map(|&from| self.negative[from]).collect(),
-            false => vec![],
-        };
+    /// Number of sums that [`OrbitShape::add`] keeps: one for the means, one for each difference.
+    pub(super) fn terms(&self) -> usize {
+        1 + self.differences.len()
     }
 
-    /// Adds these orbits of `weights`, which start at the part's first weight.
-    pub(super) fn add<T: Real + Weight<Real = T>>(&self, weights: &[T], sums: &mut Sums) {
-        let run = (RUN / self.size).max(1) * self.size * LANES;
-        let mut buffer = vec![[T::default(); LANES]; self.size];
-        let mut squares = vec![[T::default(); LANES]; self.differences.len()];
+    /// Its orbits, in chunks short enough for one sum in the precision of the weights.
+    pub(super) fn chunks(&self) -> impl Iterator<Item = &[u32]> {
+        self.members.chunks((RUN / self.size).max(1) * self.size)
+    }
+
+    /// Adds some of these orbits of some tiles, `[weight of the tile, lane]`, to `lanes`; lanes without a tile are zero, which adds nothing.
+    pub(super) fn add<T: Real + Weight<Real = T>>(
+        &self,
+        tiles: &[[T; LANES]],
+        orbits: &[u32],
+        lanes: &mut [[T; LANES]],
+    ) {
         let inverse_size = T::from_f64(1.0 / self.size as f64);
-        for (run_number, offsets) in self.offsets.chunks(run).enumerate() {
-            let mut kept = [T::default(); LANES];
-            squares.fill([T::default(); LANES]);
-            for (number, offsets) in offsets.chunks(self.size * LANES).enumerate() {
-                self.gather(weights, offsets, run_number * run + number * self.size * LANES, &mut buffer);
-                let mut mean = [T::default(); LANES];
-                for member in &buffer {
-                    for lane in 0..LANES {
-                        mean[lane] += member[lane];
-                    }
-                }
+        let (kept, squares) = lanes.split_first_mut().expect("as many sums as terms");
+        for orbit in orbits.chunks_exact(self.size) {
+            let mut mean = [T::default(); LANES];
+            for &member in orbit {
+                let row = &tiles[member as usize];
                 for lane in 0..LANES {
-                    mean[lane] = mean[lane] * inverse_size;
-                    kept[lane] += mean[lane] * mean[lane];
-                }
-                for (difference, square) in self.differences.iter().zip(&mut squares) {
-                    difference.add(&buffer, square);
+                    mean[lane] += row[lane];
                 }
             }
-            let mut perp = 0.0;
-            for (difference, square) in self.differences.iter().zip(&squares) {
-                let square = total(square) * difference.times;
-                perp += square * difference.half_share;
-                difference.elements.iter().for_each(|&element| sums.squares[element] += square);
+            for lane in 0..LANES {
+                let mean = mean[lane] * inverse_size;
+                kept[lane] += mean * mean;
             }
-            sums.perp += perp;
-            if !self.dead {
-                // Σw² = |O|·mean² + perp in every orbit.
-                let kept = total(&kept);
-                sums.equivariant += kept * self.size as f64;
-                sums.random_signs += kept + perp / self.size as f64;
+            for (difference, square) in self.differences.iter().zip(squares.iter_mut()) {
+                difference.add(tiles, orbit, square);
             }
         }
     }
 
-    /// Loads a batch of orbits, one to a lane; lanes without an orbit are zero, which adds nothing.
-    fn gather<T: Real + Weight<Real = T>>(&self, weights: &[T], offsets: &[u32], at: usize, buffer: &mut [[T; LANES]]) {
-        let lanes = offsets.len() / self.size;
-        if lanes == LANES {
-            for (member, offsets) in buffer.iter_mut().zip(offsets.as_chunks::<LANES>().0) {
-                *member = std::array::from_fn(|lane| weights[offsets[lane] as usize]);
-            }
-        } else {
-            for (member, offsets) in buffer.iter_mut().zip(offsets.chunks(lanes)) {
-                *member = [T::default(); LANES];
-                for (lane, &offset) in offsets.iter().enumerate() {
-                    member[lane] = weights[offset as usize];
-                }
-            }
+    /// Moves `lanes` to the sums in double precision.
+    pub(super) fn flush<T: Real>(&self, lanes: &mut [[T; LANES]], sums: &mut Sums) {
+        let mut perp = 0.0;
+        for (difference, square) in self.differences.iter().zip(&lanes[1..]) {
+            let square = total(square) * difference.times;
+            perp += square * difference.half_share;
+            difference.elements.iter().for_each(|&element| sums.squares[element] += square);
         }
-        if !self.negative.is_empty() {
-            let negative = &self.negative[at..at + offsets.len()];
-            for (member, negative) in buffer.iter_mut().zip(negative.chunks(lanes)) {
-                for (value, &negative) in member.iter_mut().zip(negative) {
-                    *value = if negative { -*value } else { *value };
-                }
-            }
+        sums.perp += perp;
+        if !self.dead {
+            // Σw² = |O|·mean² + perp in every orbit.
+            let kept = total(&lanes[0]);
+            sums.equivariant += kept * self.size as f64;
+            sums.random_signs += kept + perp / self.size as f64;
         }
+        lanes.fill([T::default(); LANES]);
     }
 }
 
 impl Difference {
-    fn add<T: Real + Weight<Real = T>>(&self, buffer: &[[T; LANES]], square: &mut [T; LANES]) {
+    fn add<T: Real + Weight<Real = T>>(&self, tiles: &[[T; LANES]], orbit: &[u32], square: &mut [T; LANES]) {
+        let row = |member: u32| &tiles[orbit[member as usize] as usize];
         let mut sum = *square;
         for &(from, to) in &self.minus {
-            let (a, b) = (&buffer[from as usize], &buffer[to as usize]);
+            let (a, b) = (row(from), row(to));
             for lane in 0..LANES {
                 let x = a[lane] - b[lane];
                 sum[lane] += x * x;
             }
         }
         for &(from, to) in &self.plus {
-            let (a, b) = (&buffer[from as usize], &buffer[to as usize]);
+            let (a, b) = (row(from), row(to));
             for lane in 0..LANES {
                 let x = a[lane] + b[lane];
                 sum[lane] += x * x;

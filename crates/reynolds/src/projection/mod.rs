@@ -23,7 +23,7 @@ mod haar;
 mod kernel_space;
 mod lowered;
 mod orbit;
-mod processor;
+pub(crate) mod processor;
 
 use std::fmt::Debug;
 use std::ops::Add;

@@ -2,7 +2,7 @@
 
 use super::orbit_shape::{LANES, OrbitShape, RUN, Step, Sums};
 use crate::group::Element;
-use crate::projection::KernelSpace;
+use crate::projection::{KernelSpace, processor};
 use crate::rep::{Rep, SignedPermutation};
 use crate::scalar::{Real, Scalar, Weight};
 
@@ -98,6 +98,7 @@ impl Tile {
         tiles: &mut Vec<[T; LANES]>,
         sums: &mut Sums,
     ) {
+        processor::clear_upper_registers(); // of this thread
         let mut lanes: Vec<Vec<[T; LANES]>> =
             self.shapes.iter().map(|shape| vec![[T::default(); LANES]; shape.terms()]).collect();
         let batches = (RUN / self.weights).max(1);

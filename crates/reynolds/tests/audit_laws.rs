@@ -197,6 +197,31 @@ fn weights_that_are_not_finite_are_reported() {
 }
 
 #[test]
+fn small_weights_have_the_energy_of_large_ones() {
+    let plan = SymmetryPlan::uniform(&group::parse("C4").unwrap(), UniformFields::Trivial).unwrap();
+    let resolved = plan.resolve(&[("w".into(), vec![4, 4, 3, 3])]).unwrap();
+    let (layer, weights) = (&resolved.layers[0], random(144, 1));
+    let expected = audit::layer(layer, Tensor::F64(&weights)).unwrap();
+    for scale in [1e-12, 1e-16, 1e-20, 1e-24, 1e-30, 1e-36] {
+        let single: Vec<f32> = weights.iter().map(|&w| (scale * w) as f32).collect();
+        let audit = audit::layer(layer, Tensor::F32(&single)).unwrap();
+        assert!((audit.energy() - expected.energy()).abs() < 1e-5, "{scale}: {}", audit.energy());
+        assert!((audit.norm() / scale / expected.norm() - 1.0).abs() < 1e-5, "{scale}: {}", audit.norm());
+        let signs = audit.random_signs.unwrap() - expected.random_signs.unwrap();
+        assert!(signs.abs() < 1e-5 && audit.isotypic.len() == expected.isotypic.len(), "{scale}");
+    }
+    // Double precision answers while it can, and then refuses instead of guessing.
+    for scale in [1e-100, 1e-145, 1e-160, 1e-200] {
+        let double: Vec<f64> = weights.iter().map(|&w| scale * w).collect();
+        match audit::layer(layer, Tensor::F64(&double)) {
+            Ok(audit) => assert!(scale > 1e-150 && (audit.energy() - expected.energy()).abs() < 1e-12, "{scale}"),
+            Err(error) => assert!(scale < 1e-145 && error.to_string().contains("magnitude"), "{scale}: {error}"),
+        }
+    }
+    assert_eq!(audit::layer(layer, Tensor::F32(&[0.0; 144])).unwrap().norm(), 0.0);
+}
+
+#[test]
 fn a_suggested_plan_reads_back_and_fits() {
     let tensors = [
         ("conv1.weight", vec![16, 3, 3, 3]),

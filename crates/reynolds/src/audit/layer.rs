@@ -11,6 +11,11 @@ use crate::projection::{Energies, Lowered, Projector};
 /// Multiplications spent on the worst defect of a layer whose group does not permute its weights.
 const WORK_LIMIT: u128 = 1 << 34;
 
+/// Mean square below which squares of single-precision weights may have been lost to underflow.
+const LEAST_SINGLE: f64 = 1e-30;
+/// The same for double precision.
+const LEAST_DOUBLE: f64 = 1e-290;
+
 /// The worst defect over a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorstDefect {
@@ -86,7 +91,7 @@ impl LayerAudit {
 /// Audits one tensor. NaN and infinite weights are reported in the result.
 ///
 /// # Errors
-/// [`crate::Error::Tensor`] if it has not as many weights as the layer, or if its squares overflow even in double precision.
+/// [`crate::Error::Tensor`] if it has not as many weights as the layer, or if double precision cannot hold its squares.
 pub fn layer(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
     measure(layer, tensor).map_err(|error| error.of_tensor(&layer.name))
 }
@@ -113,15 +118,14 @@ fn measure(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
         notes: layer.warnings.clone(),
     };
     let profile = layer.exact.as_ref().and_then(|exact| profile(exact, tensor));
-    let finite = profile.as_ref().is_some_and(|profile| profile.energies.total().is_finite());
-    if !finite {
+    if profile.is_none() {
         audit.not_finite = tensor.first_not_finite();
         if audit.not_finite.is_some() {
             return Ok(audit);
         }
     }
     match (&layer.exact, profile) {
-        (Some(exact), Some(profile)) if finite && !layer.is_band_limited() => from_profile(&mut audit, exact, &profile),
+        (Some(exact), Some(profile)) if !layer.is_band_limited() => from_profile(&mut audit, exact, &profile),
         (exact, profile) => {
             let weights = tensor.to_f64();
             audit.energies = layer.projector.energies(&weights)?;
@@ -134,7 +138,7 @@ fn measure(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
                     "band-limited: energy is that of the span; the worst defect is that of {group}, which the grid has"
                 ));
             }
-            match (exact, profile.filter(|_| finite)) {
+            match (exact, profile) {
                 (Some(exact), Some(profile)) => audit.worst = Some(worst_of(exact, &profile)),
                 (Some(exact), None) => slowly(&mut audit, exact, &weights, layer.is_band_limited())?,
                 (None, _) => {}
@@ -144,12 +148,27 @@ fn measure(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
     Ok(audit)
 }
 
+/// The one-pass profile in the first precision that holds the squares of the weights; `None` if none does.
 fn profile(exact: &Exact, tensor: Tensor<'_>) -> Option<Profile> {
     let displacements = exact.displacements.as_ref()?;
-    Some(match tensor {
-        Tensor::F32(values) => displacements.profile(values),
+    let holds = |profile: &Profile, least: f64| {
+        let total = profile.energies.total();
+        total.is_finite() && (total >= least * tensor.len() as f64 || tensor.is_zero())
+    };
+    if let Tensor::F32(values) = tensor {
+        let profile = displacements.profile(values);
+        if holds(&profile, LEAST_SINGLE) {
+            return Some(profile);
+        }
+        if tensor.first_not_finite().is_some() {
+            return None;
+        }
+    }
+    let profile = match tensor {
+        Tensor::F32(_) => displacements.profile(&tensor.to_f64()),
         Tensor::F64(values) => displacements.profile(values),
-    })
+    };
+    holds(&profile, LEAST_DOUBLE).then_some(profile)
 }
 
 fn share(part: f64, whole: f64) -> Option<f64> {

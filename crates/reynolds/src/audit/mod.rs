@@ -65,6 +65,14 @@ impl Tensor<'_> {
         }
     }
 
+    /// Whether every weight is zero.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::F32(values) => values.iter().all(|&v| v == 0.0),
+            Self::F64(values) => values.iter().all(|&v| v == 0.0),
+        }
+    }
+
     /// The same numbers in double precision.
     pub fn to_f64(&self) -> Vec<f64> {
         match self {

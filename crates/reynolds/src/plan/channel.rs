@@ -7,6 +7,11 @@ pub(super) fn split(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }
 
+/// Whether a name is that of an optimizer's state, which has the shapes of weights but is none.
+pub(super) fn is_optimizer_state(name: &str) -> bool {
+    name.starts_with("optimizer") || ["exp_avg", "exp_avg_sq", "momentum_buffer"].iter().any(|end| name.ends_with(end))
+}
+
 /// A vector or a diagonal, by the usual names.
 pub(super) fn role(name: &str) -> Option<Role> {
     match split(name).1 {

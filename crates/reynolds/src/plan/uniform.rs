@@ -51,6 +51,9 @@ pub(super) fn resolve(
     let mut typed: Vec<Option<std::result::Result<Layer, String>>> = Vec::new();
     for (name, shape) in tensors {
         typed.push(match shape.len() {
+            _ if channel::is_optimizer_state(name) => {
+                Some(Err("state of an optimizer, not weights: typed only by a plan".into()))
+            }
             4 | 5 => Some(kernel(plan, name, shape, &kind, &of)?),
             1 => None,
             rank => Some(Err(format!("rank {rank}: typed only by a plan"))),
@@ -116,7 +119,8 @@ fn beside(
     };
     let is_layer = |index: usize| matches!(&typed[index], Some(Ok(layer)) if layer.role == super::Role::Weight);
     let (mut layers, mut others) = (Vec::new(), Vec::new());
-    for (index, (other, shape)) in tensors.iter().enumerate().filter(|(_, (_, shape))| shape.len() >= 2) {
+    let may_own = |(name, shape): &(String, Vec<usize>)| shape.len() >= 2 && !channel::is_optimizer_state(name);
+    for (index, (other, shape)) in tensors.iter().enumerate().filter(|(_, tensor)| may_own(tensor)) {
         let list = if is_layer(index) { &mut layers } else { &mut others };
         list.push((other.as_str(), shape[0], shape[1]));
     }

@@ -160,6 +160,31 @@ fn tensors_that_do_not_fit_are_named_with_the_reason() {
 }
 
 #[test]
+fn the_state_of_an_optimizer_is_typed_only_by_a_plan() {
+    let names = [
+        "body.conv.weight",
+        "body.conv.weight.exp_avg",
+        "body.conv.weight.exp_avg_sq",
+        "optimizer.state.0.buffer",
+        "state.3.momentum_buffer",
+    ];
+    let mut tensors: Vec<(String, Vec<usize>)> = names.map(|name| (name.to_string(), vec![8, 8, 3, 3])).to_vec();
+    tensors.push(("optimizer.state.1.bias".into(), vec![8]));
+    for fields in [UniformFields::Trivial, UniformFields::Regular] {
+        let plan = SymmetryPlan::uniform(&group::parse("C4").unwrap(), fields).unwrap();
+        let resolved = plan.resolve(&tensors).unwrap();
+        assert_eq!(resolved.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>(), names[..1]);
+        assert_eq!(resolved.untyped.len(), 5);
+        assert!(resolved.untyped.iter().all(|u| u.reason.contains("optimizer")), "{:?}", resolved.untyped);
+    }
+    let text = "group = \"C4\"\n[[layer]]\nname = \"*.exp_avg\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"";
+    assert_eq!(SymmetryPlan::from_toml(text).unwrap().resolve(&tensors).unwrap().layers.len(), 1);
+    let suggested = reynolds::plan::suggest(&group::parse("C4").unwrap(), &tensors).unwrap();
+    let resolved = SymmetryPlan::from_toml(&suggested).unwrap().resolve(&tensors).unwrap();
+    assert_eq!(resolved.layers.len(), 1, "{suggested}");
+}
+
+#[test]
 fn rules_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
     let tensors = [("a.weight".to_string(), vec![8, 8, 3, 3]), ("b.weight".to_string(), vec![6, 8])];
     for (layers, needle) in [
@@ -239,5 +264,33 @@ fn a_suggested_plan_reads_back_and_fits() {
             SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let planned = resolved.layers.len();
         assert_eq!(planned, if name == "S2" { 2 } else { 5 }, "{text}");
+    }
+}
+
+#[test]
+fn a_suggested_plan_comments_out_what_cannot_be_built() {
+    let tensors = [
+        ("even.weight", vec![8, 8, 4, 4]),
+        ("flat.weight", vec![8, 8, 3, 3]),
+        ("flat.bias", vec![8]),
+        ("long.weight", vec![8, 8, 1, 7]),
+        ("long.bias", vec![8]),
+        ("solid.weight", vec![8, 8, 3, 3, 3]),
+    ];
+    let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
+    for (name, fitting) in [
+        ("C4", vec!["even.weight", "flat.weight", "flat.bias", "solid.weight"]),
+        ("C8", vec!["flat.weight", "flat.bias", "solid.weight"]),
+        ("SO2", vec!["flat.weight", "flat.bias", "solid.weight"]),
+        ("SO3", vec!["solid.weight"]),
+    ] {
+        let text = reynolds::plan::suggest(&group::parse(name).unwrap(), &tensors).unwrap();
+        let resolved =
+            SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+        assert_eq!(resolved.layers.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(), fitting, "{name}\n{text}");
+        assert_eq!(
+            text.matches("# does not fit: ").count(),
+            4 - fitting.iter().filter(|n| n.ends_with("weight")).count()
+        );
     }
 }

@@ -1,17 +1,20 @@
 //! A plan to start from.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::channel;
+use super::{SymmetryPlan, Typing, build, channel};
 use crate::error::Result;
 use crate::group::GroupRef;
+use crate::rep::parse_fields;
 
 /// A plan for these tensors, as text to be edited: kernels whose channels split into regular fields get those, other channels are
 /// scalars, norm parameters follow the layer they stand beside, and linear maps are left as comments, since nothing in a file says what
-/// their channels are.
+/// their channels are. Every other rule has been built once: what does not fit is a comment as well, with the reason. The state of an
+/// optimizer is left out.
 ///
 /// # Errors
-/// As [`crate::rep::parse_fields`] for the fields it writes.
+/// None at present: a rule that fails becomes a comment.
 pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<String> {
     let order = group.order().and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
     let points = group.point_permutation(&group.identity()).map(|points| points.len());
@@ -25,6 +28,10 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<Str
          group = \"{}\"\n",
         group.name()
     );
+    let plan = SymmetryPlan { group: group.clone(), restriction: None, typing: Typing::Rules(vec![]) };
+    let tensors: Vec<&(String, Vec<usize>)> =
+        tensors.iter().filter(|(name, _)| !channel::is_optimizer_state(name)).collect();
+    let mut verdicts: HashMap<&[usize], Option<String>> = HashMap::new();
     let mut layers = Vec::new();
     for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() >= 2) {
         let (out, into) = (shape[0], shape[1]);
@@ -35,7 +42,12 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<Str
             (4 | 5, _) if group.point_matrix(&group.identity()).is_some() => (fields(into), fields(out), ""),
             _ => (format!("{into} trivial"), format!("{out} trivial"), "# "),
         };
+        // Equal shapes get equal fields, so one of each is built.
+        let mut build = || build_once(&plan, shape, &domain, &codomain).err().map(|error| error.to_string());
+        let refusal = comment.is_empty().then(|| verdicts.entry(shape).or_insert_with(&mut build).clone()).flatten();
+        let comment = if refusal.is_some() { "# " } else { comment };
         // Writing to a string cannot fail.
+        let _ = refusal.map(|reason| write!(text, "\n# does not fit: {}", reason.replace('\n', " ")));
         let _ = write!(
             text,
             "\n{comment}[[layer]]{}\n{comment}name = {}\n{comment}domain = \"{domain}\"\n{comment}codomain = \"{codomain}\"\n",
@@ -60,6 +72,12 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<Str
             write!(text, "\n[[layer]]\nname = {}\nkind = \"{}\"\ncodomain = \"{fields}\"\n", quoted(name), role.name());
     }
     Ok(text)
+}
+
+/// What the rule would be built into, and whether it can be.
+fn build_once(plan: &SymmetryPlan, shape: &[usize], domain: &str, codomain: &str) -> Result<()> {
+    let (domain, codomain) = (parse_fields(&plan.group, domain)?, parse_fields(&plan.group, codomain)?);
+    build::weight(plan, "", shape, (&domain, &codomain), true).map(|_| ())
 }
 
 /// A tensor's name as a TOML string that matches it and nothing else.

@@ -212,6 +212,38 @@ fn weights_that_are_not_finite_are_reported_by_audit_and_refused_by_project() {
 }
 
 #[test]
+fn a_layer_that_is_not_finite_fails_a_requirement_and_has_no_energy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nan.safetensors");
+    let (good, mut bad) = (vec![1.0; 9], vec![1.0; 9]);
+    bad[4] = f32::NAN;
+    save(&path, &[("good.weight", &[1, 1, 3, 3], good), ("bad.weight", &[1, 1, 3, 3], bad)]);
+    let file = path.to_str().unwrap();
+    let audit = ["audit", file, "--group", "C4", "--fields", "trivial"];
+    let (code, _, error) = reynolds(&[&audit[..], &["--require", "0.3"]].concat());
+    assert_eq!(code, 1);
+    assert!(error.contains("bad.weight") && error.contains("fell short"), "{error}");
+    let report = json(&[&audit[..], &["--json"]].concat());
+    let layers = report["audits"][0]["layers"].as_array().unwrap();
+    let broken = layers.iter().find(|layer| layer["name"] == "bad.weight").unwrap();
+    assert!(broken["energy"].is_null() && broken["norm"].is_null() && broken["excess"].is_null(), "{broken}");
+}
+
+#[test]
+fn a_bias_that_is_not_finite_is_reported_where_only_weights_are_projected() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("model.safetensors"), folder.path().join("out.safetensors"));
+    let weight = (0..4 * 4 * 9).map(|i| (i as f32).sin()).collect();
+    save(&path, &[("c.weight", &[4, 4, 3, 3], weight), ("c.bias", &[4], vec![f32::NAN, 1.0, 1.0, 1.0])]);
+    let run = ["project", path.to_str().unwrap(), out.to_str().unwrap(), "--group", "C4", "--fields", "regular"];
+    refused(&run, &["model.safetensors", "c.bias"]);
+    assert!(!out.exists(), "a refused projection leaves no output");
+    let (code, text, error) = reynolds(&[&run[..], &["--weights-only"]].concat());
+    assert_eq!(code, 0, "{error}");
+    assert!(out.exists() && text.contains("c.bias"), "{text}");
+}
+
+#[test]
 fn bad_input_exits_with_two_and_names_what_is_wrong() {
     let (folder, path) = model(NETWORK);
     let model = path.to_str().unwrap();

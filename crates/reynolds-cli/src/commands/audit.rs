@@ -37,12 +37,21 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
     } else {
         output::print(&report::text(&model.file(), &audits, &ranking, output::colour()))?;
     }
-    match (args.require, audits.first()) {
-        (Some(least), Some(audit)) if audit.total.energies.ratio() < least || audit.total.layers == 0 => {
-            Ok(ExitCode::from(1))
-        }
-        _ => Ok(ExitCode::SUCCESS),
+    let Some((least, audit)) = args.require.zip(audits.first()) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let broken: Vec<&str> = audit.layers.iter().filter(|l| l.not_finite.is_some()).map(|l| l.name.as_str()).collect();
+    let energy = audit.total.energies.ratio();
+    if broken.is_empty() && audit.total.layers > 0 && energy >= least {
+        return Ok(ExitCode::SUCCESS);
     }
+    let found = match (broken.is_empty(), audit.total.layers) {
+        (false, _) => format!("weights that are not finite in {}", broken.join(", ")),
+        (true, 0) => "no weight on which the group acts".into(),
+        (true, _) => format!("energy {energy:.6}"),
+    };
+    eprintln!("{}: --require fell short: expected energy at least {least}, found {found}", model.file());
+    Ok(ExitCode::from(1))
 }
 
 fn of_plan(model: &Model, named: &Named) -> Result<AuditReport> {

@@ -5,16 +5,14 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use reynolds::plan::{Layer, ResolvedPlan, Role};
-use reynolds::projection::{Lowered, Projector};
+use reynolds::projection::Projector;
+use reynolds::scalar::{Over, Real, Weight};
 use reynolds_data::checkpoint::{Entry, Values};
 
 use crate::args::ProjectArgs;
-use crate::model::{Model, tensor};
+use crate::model::Model;
 use crate::report::{self, Projected};
 use crate::{output, progress};
-
-/// How often P is applied again until nothing changes: averages of equal numbers may still move by a rounding.
-const SETTLING: usize = 8;
 
 pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
     if args.typing.plan.is_none() && (args.typing.fields.is_none() || args.typing.group.is_none()) {
@@ -43,15 +41,17 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
         Ok(row)
     };
     let rows = chosen.par_iter().map(measured).collect::<Result<Vec<_>>>()?;
+    // Before anything is written: what fails here must leave no output behind.
+    let broken = broken(&model, &resolved, args);
     let names: Vec<&str> = chosen.iter().map(|layer| layer.name.as_str()).collect();
     model.checkpoint.write_with(&args.out, &names, |entry| {
         let layer = chosen.iter().find(|layer| layer.name == entry.name);
         let values = layer.context("a tensor that was asked for").and_then(|layer| project(&model, layer, args.blend));
         bar.inc(entry.len() as u64);
-        values.map(|(_, after)| Values::F64(after.into())).map_err(|error| of_tensor(&model, entry, &error))
+        values.map(|projected| projected.values).map_err(|error| of_tensor(&model, entry, &error))
     })?;
     bar.finish_and_clear();
-    output::print(&report::projected(args, &resolved.group.name(), &rows, &broken(&model, &resolved, args)?))?;
+    output::print(&report::projected(args, &resolved.group.name(), &rows, &broken))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -64,49 +64,58 @@ fn of_tensor(model: &Model, entry: &Entry, error: &anyhow::Error) -> reynolds_da
     }
 }
 
-/// The tensor before and after, in double precision.
-fn project(model: &Model, layer: &Layer, blend: f64) -> Result<(Vec<f64>, Vec<f64>)> {
-    let values = model.read(&layer.name)?;
-    let before = tensor(&values).to_f64();
-    let mut after = layer.projector.project(&before).with_context(|| format!("tensor {}", layer.name))?;
-    if matches!(layer.projector.as_ref(), Lowered::Orbits(_)) {
-        for _ in 0..SETTLING {
-            let again = layer.projector.project(&after)?;
-            if again == after {
-                break;
-            }
-            after = again;
-        }
+/// A tensor after the projection, with ‖W‖ and how far it moved.
+struct Moved {
+    values: Values<'static>,
+    norm: f64,
+    moved: f64,
+}
+
+fn project(model: &Model, layer: &Layer, blend: f64) -> Result<Moved> {
+    let moved = match model.read(&layer.name)? {
+        Values::F32(before) => blended(layer, &before, blend as f32, |after| Values::F32(after.into())),
+        Values::F64(before) => blended(layer, &before, blend, |after| Values::F64(after.into())),
+    };
+    moved.with_context(|| format!("tensor {}", layer.name))
+}
+
+/// (1 − t)W + tP(W), in the precision of the weights.
+fn blended<T: Real + Weight<Real = T> + Over<f64>>(
+    layer: &Layer,
+    before: &[T],
+    blend: T,
+    values: impl Fn(Vec<T>) -> Values<'static>,
+) -> Result<Moved> {
+    let mut after = layer.projector.project(before)?;
+    if blend.to_f64() < 1.0 {
+        let keep = T::from_f64(1.0) - blend;
+        after.iter_mut().zip(before).for_each(|(p, &w)| *p = keep * w + blend * *p);
     }
-    if blend < 1.0 {
-        after.iter_mut().zip(&before).for_each(|(p, w)| *p = (1.0 - blend) * w + blend * *p);
-    }
-    Ok((before, after))
+    let square = |sum: f64, value: f64| sum + value * value;
+    let norm = before.iter().map(|w| w.to_f64()).fold(0.0, square).sqrt();
+    let moved = before.iter().zip(&after).map(|(w, p)| w.to_f64() - p.to_f64()).fold(0.0, square).sqrt();
+    Ok(Moved { values: values(after), norm, moved })
 }
 
 fn measure(model: &Model, layer: &Layer, blend: f64) -> Result<Projected> {
-    let (before, after) = project(model, layer, blend)?;
-    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
-    Ok(Projected {
-        name: layer.name.clone(),
-        shape: layer.shape.clone(),
-        role: layer.role,
-        norm: norm(&mut before.iter().copied()),
-        moved: norm(&mut before.iter().zip(&after).map(|(w, p)| w - p)),
-    })
+    let Moved { norm, moved, .. } = project(model, layer, blend)?;
+    Ok(Projected { name: layer.name.clone(), shape: layer.shape.clone(), role: layer.role, norm, moved })
 }
 
 /// What still breaks equivariance after the projection.
-fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Result<Vec<String>> {
+fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Vec<String> {
     let mut broken = Vec::new();
     if args.blend < 1.0 {
         broken.push(format!("the share {} of W − P(W) that --blend kept", 1.0 - args.blend));
     }
     if args.weights_only {
         for layer in resolved.layers.iter().filter(|layer| layer.role != Role::Weight) {
-            let moved = measure(model, layer, 1.0)?.moved;
-            if moved > 0.0 {
-                broken.push(format!("{}: {moved:.4} from constant inside fields (--weights-only)", layer.name));
+            match measure(model, layer, 1.0) {
+                Ok(Projected { moved, .. }) if moved > 0.0 => {
+                    broken.push(format!("{}: {moved:.4} from constant inside fields (--weights-only)", layer.name));
+                }
+                Ok(_) => {}
+                Err(error) => broken.push(format!("{error:#} (not projected: --weights-only)")),
             }
         }
     }
@@ -114,5 +123,5 @@ fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Result<
         broken.extend(layer.warnings.iter().map(|warning| format!("{}: {warning}", layer.name)));
     }
     broken.extend(report::by_reason(&resolved.untyped).into_iter().map(|line| format!("unchanged: {line}")));
-    Ok(broken)
+    broken
 }

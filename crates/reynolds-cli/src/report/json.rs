@@ -50,6 +50,8 @@ fn layer(layer: &LayerAudit) -> Value {
             "element": worst.bracket.found.as_ref().map(|g| format!("{g:?}")),
         })
     });
+    // Weights that are not finite have no norm and no energy.
+    let finite = |value: f64| layer.not_finite.is_none().then_some(value);
     let shares = layer.isotypic.iter().map(|share| json!({ "irrep": share.irrep, "square": share.square }));
     json!({
         "name": layer.name,
@@ -60,12 +62,12 @@ fn layer(layer: &LayerAudit) -> Value {
         "form": layer.form,
         "weights": layer.weights,
         "acts_trivially": layer.acts_trivially,
-        "norm": layer.norm(),
-        "energy": layer.energy(),
-        "distance": layer.distance(),
+        "norm": finite(layer.norm()),
+        "energy": finite(layer.energy()),
+        "distance": finite(layer.distance()),
         "chance_dimension": layer.chance,
         "chance_random_signs": layer.random_signs,
-        "excess": layer.excess(),
+        "excess": finite(layer.excess()),
         "worst_defect": worst,
         "isotypic": shares.collect::<Vec<_>>(),
         "not_finite": layer.not_finite.as_ref().map(|(index, value)| json!({ "index": index, "value": value })),

@@ -8,25 +8,82 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use safetensors::{Dtype, tensor::TensorView};
 
-#[test]
-fn the_page_is_self_contained_and_draws_a_bar_for_each_layer() {
-    let folder = tempfile::tempdir().unwrap();
-    let (model, page) = (folder.path().join("model.safetensors"), folder.path().join("audit.html"));
-    let bytes: Vec<u8> = (0..8 * 8 * 9).flat_map(|n| (n as f32).sin().to_le_bytes()).collect();
-    let view = || TensorView::new(Dtype::F32, vec![8, 8, 3, 3], &bytes).unwrap();
-    let views: HashMap<&str, TensorView<'_>> = [("a<b>.weight", view()), ("c.weight", view())].into();
+/// Saves tensors of one shape with these weights, audits them, and gives the page.
+fn page(folder: &Path, shape: &[usize], tensors: &[(&str, &dyn Fn(usize) -> f32)], typing: &[&str]) -> String {
+    let (model, page) = (folder.join("model.safetensors"), folder.join("audit.html"));
+    let bytes =
+        |weight: &dyn Fn(usize) -> f32| (0..shape.iter().product()).flat_map(|n| weight(n).to_le_bytes()).collect();
+    let stored: Vec<(&str, Vec<u8>)> = tensors.iter().map(|&(name, weight)| (name, bytes(weight))).collect();
+    let view = |bytes| TensorView::new(Dtype::F32, shape.to_vec(), bytes).unwrap();
+    let views: HashMap<&str, TensorView<'_>> = stored.iter().map(|(name, bytes)| (*name, view(bytes))).collect();
     safetensors::serialize_to_file(&views, None, &model).unwrap();
     let done = assert_cmd::Command::cargo_bin("reynolds")
         .unwrap()
-        .args(["audit", model.to_str().unwrap(), "--group", "C4", "--rank", "--html", page.to_str().unwrap()])
+        .args(["audit", model.to_str().unwrap(), "--html", page.to_str().unwrap()])
+        .args(typing)
         .output()
         .unwrap();
-    assert!(done.status.success());
-    let text = fs::read_to_string(&page).unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    fs::read_to_string(&page).unwrap()
+}
+
+#[test]
+fn a_band_limited_layer_names_the_subgroup_of_its_defect_and_its_chance() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.toml");
+    let fields = "domain = \"8x0\"\ncodomain = \"8x0\"";
+    let parity = "stride = 2\npadding = 1\ninput = 32";
+    fs::write(&plan, format!("group = \"SO2\"\n[[layer]]\nname = \"*\"\n{fields}\n{parity}\n")).unwrap();
+    let text =
+        page(folder.path(), &[8, 8, 3, 3], &[("a.weight", &|n| (n as f32).sin())], &["--plan", plan.to_str().unwrap()]);
+    let row = text.lines().find(|line| line.starts_with("<tr><td>a.weight")).unwrap();
+    assert!(row.contains(" over C4<td>"), "the grid has quarter turns only: {row}");
+    assert!(row.contains("class=\"dim\" title=\"dim Hom_G/dim Hom: ") && !row.contains("random signs"), "{row}");
+    assert!(row.contains("<td>8 irrep(0) -&gt; 8 irrep(0)<td>"), "{row}");
+    for note in ["a.weight: band-limited", "a.weight: stride 2"] {
+        assert!(text.contains(note), "no \"{note}\" in: {text}");
+    }
+}
+
+#[test]
+fn a_bracket_shows_both_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.toml");
+    fs::write(&plan, "group = \"SO2\"\n[[layer]]\nname = \"*\"\ndomain = \"2x(0..1)\"\ncodomain = \"2x(0..1)\"\n")
+        .unwrap();
+    let weights: &[(&str, &dyn Fn(usize) -> f32)] = &[("a.weight", &|n| (n as f32).sin())];
+    let text = page(folder.path(), &[6, 6], weights, &["--plan", plan.to_str().unwrap()]);
+    let row = text.lines().find(|line| line.starts_with("<tr><td>a.weight")).unwrap();
+    let ends = row.split("<td").find_map(|cell| cell.split_once('>')?.1.split_once("..")).unwrap();
+    let [lower, upper] = [ends.0, ends.1].map(|end| end.parse::<f64>().unwrap());
+    assert!(0.0 < lower && lower <= upper, "{row}");
+}
+
+#[test]
+fn tiny_weights_are_not_shown_as_nought() {
+    let folder = tempfile::tempdir().unwrap();
+    let typing = ["--group", "C4", "--fields", "trivial"];
+    let text = page(folder.path(), &[8, 8, 3, 3], &[("a.weight", &|n| 1e-9 * (n as f32).sin())], &typing);
+    let row = text.lines().find(|line| line.starts_with("<tr><td>a.weight")).unwrap();
+    assert!(row.contains("e-8<td") && !row.contains(">0.0000<"), "{row}");
+    assert!(row.contains("class=\"signs\" title=\"random signs: ") && !row.contains(" over "), "{row}");
+}
+
+#[test]
+fn the_page_is_self_contained_and_draws_a_bar_for_each_layer() {
+    let folder = tempfile::tempdir().unwrap();
+    let weight = |n: usize| (n as f32).sin();
+    let text = page(
+        folder.path(),
+        &[8, 8, 3, 3],
+        &[("a<b>.weight", &weight), ("c.weight", &weight)],
+        &["--group", "C4", "--rank"],
+    );
     assert!(!text.contains("http") && !text.contains("src=") && !text.contains("@import"));
     assert_eq!(text.matches("class=\"bar\"").count(), 4, "two layers through two typings");
     assert!(text.contains("a&lt;b&gt;.weight") && !text.contains("a<b>"));
@@ -37,7 +94,11 @@ fn the_page_is_self_contained_and_draws_a_bar_for_each_layer() {
         return;
     };
     let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"];
-    let dumped = Command::new(browser).args(flags).arg(format!("file://{}", page.display())).output().unwrap();
+    let dumped = Command::new(browser)
+        .args(flags)
+        .arg(format!("file://{}", folder.path().join("audit.html").display()))
+        .output()
+        .unwrap();
     let dom = String::from_utf8_lossy(&dumped.stdout).into_owned();
     assert!(dom.contains("data-ready=\"1\""), "the script ran to its end: {dom}");
 }

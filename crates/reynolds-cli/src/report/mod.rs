@@ -41,6 +41,26 @@ pub(crate) struct Projected {
 /// What every report says of the worst defect.
 const DEFECT_NOTE: &str = "worst = largest defect over the group, in kernel-Frobenius norm, not an operator bound";
 
+/// Four decimals, or scientific where those would hide it.
+fn number(value: f64) -> String {
+    let plain = value == 0.0 || (1e-3..1e5).contains(&value.abs());
+    if plain { format!("{value:.4}") } else { format!("{value:.3e}") }
+}
+
+/// The worst defect: one number where it is exact, else both ends of its bracket.
+fn bracket(layer: &LayerAudit) -> String {
+    let Some(worst) = &layer.worst else { return String::new() };
+    let (lower, upper) = (worst.bracket.lower, worst.bracket.upper);
+    if lower == upper { number(upper) } else { format!("{}..{}", number(lower), number(upper)) }
+}
+
+fn fields(layer: &LayerAudit) -> String {
+    match layer.domain.is_empty() {
+        true => layer.codomain.clone(),
+        false => format!("{} -> {}", layer.domain, layer.codomain),
+    }
+}
+
 fn shape(shape: &[usize]) -> String {
     shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
 }

@@ -6,7 +6,7 @@ use reynolds::audit::LayerAudit;
 use reynolds::plan::Role;
 
 use super::table::{Cell, table};
-use super::{AuditReport, DEFECT_NOTE, Projected, RankSection, by_reason, shape};
+use super::{AuditReport, DEFECT_NOTE, Projected, RankSection, bracket, by_reason, fields, shape};
 use crate::args::ProjectArgs;
 
 const RED: u8 = 31;
@@ -63,23 +63,7 @@ fn energy(value: f64, excess: f64) -> Cell {
 }
 
 fn number(value: f64) -> Cell {
-    let plain = value == 0.0 || (1e-3..1e5).contains(&value.abs());
-    if plain { format!("{value:.4}").into() } else { format!("{value:.3e}").into() }
-}
-
-fn worst(layer: &LayerAudit) -> Cell {
-    match &layer.worst {
-        None => "".into(),
-        Some(worst) if worst.bracket.lower == worst.bracket.upper => number(worst.bracket.upper),
-        Some(worst) => format!("{:.4}..{:.4}", worst.bracket.lower, worst.bracket.upper).into(),
-    }
-}
-
-fn fields(layer: &LayerAudit) -> String {
-    match layer.domain.is_empty() {
-        true => layer.codomain.clone(),
-        false => format!("{} -> {}", layer.domain, layer.codomain),
-    }
+    super::number(value).into()
 }
 
 /// Whether it is a bias or norm parameter that breaks nothing: only counted, not listed.
@@ -114,7 +98,7 @@ fn one(audit: &AuditReport, colour: bool) -> String {
                 format!("{:.4}", layer.chance).into(),
                 format!("{:.4}", layer.excess()).into(),
                 number(layer.distance()),
-                worst(layer),
+                bracket(layer).into(),
             ]);
         }
         rows.push(row);

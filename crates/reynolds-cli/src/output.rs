@@ -13,6 +13,16 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
+/// The text with what would move the cursor, colour the terminal or turn the direction of writing spelt out as `\u{1b}`: names come from
+/// files that anybody may have written.
+pub(crate) fn printable(text: &str) -> String {
+    let spell = |c: char| -> String {
+        let turns = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if c.is_control() || turns { c.escape_default().to_string() } else { c.to_string() }
+    };
+    text.chars().map(spell).collect()
+}
+
 /// Prints an error with its causes; where standard error is closed there is nobody to tell.
 pub(crate) fn error(error: &anyhow::Error) {
     // A cause whose text the one above it already carries is not said twice.
@@ -23,7 +33,9 @@ pub(crate) fn error(error: &anyhow::Error) {
             message = format!("{message}{colon}{cause}");
         }
     }
-    let _ = writeln!(io::stderr(), "error: {message}");
+    // Plans are quoted over several lines.
+    let lines: Vec<String> = message.split('\n').map(printable).collect();
+    let _ = writeln!(io::stderr(), "error: {}", lines.join("\n"));
 }
 
 /// Whether to colour standard output.
@@ -47,4 +59,16 @@ pub(crate) fn write_file(path: &Path, text: &str, model: &Path) -> Result<()> {
         Ok(())
     };
     write().with_context(|| format!("{}: cannot write", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn controls_are_spelt_out_and_letters_stay() {
+        assert_eq!(printable("a\u{1b}[31m\n\r\tb"), "a\\u{1b}[31m\\n\\r\\tb");
+        assert_eq!(printable("x\u{202e}y\u{9b}"), "x\\u{202e}y\\u{9b}");
+        assert_eq!(printable("‖W‖² Schicht_ä 層"), "‖W‖² Schicht_ä 層");
+    }
 }

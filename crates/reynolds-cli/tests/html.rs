@@ -65,6 +65,26 @@ fn a_bracket_shows_both_ends() {
 }
 
 #[test]
+fn names_cannot_steer_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "a\u{1b}]0;title\u{7}\n.weight";
+    let text = page(folder.path(), &[8, 6, 3, 3], &[(name, &|n| (n as f32).sin())], &["--group", "C4"]);
+    assert!(text.contains("a\\u{1b}]0;title\\u{7}\\n.weight"), "{text}");
+    let model = folder.path().join("model.safetensors");
+    for (fields, code) in [("trivial", 0), ("regular", 2)] {
+        let done = assert_cmd::Command::cargo_bin("reynolds")
+            .unwrap()
+            .args(["audit", model.to_str().unwrap(), "--group", "C4", "--fields", fields])
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(code), "6 channels are no regular fields of C4");
+        let said = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
+        assert!(said.contains("a\\u{1b}]0;title\\u{7}"), "{said}");
+        assert!(!said.contains(['\u{1b}', '\u{7}']), "{said:?}");
+    }
+}
+
+#[test]
 fn tiny_weights_are_not_shown_as_nought() {
     let folder = tempfile::tempdir().unwrap();
     let typing = ["--group", "C4", "--fields", "trivial"];

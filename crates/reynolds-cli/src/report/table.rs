@@ -1,5 +1,7 @@
 //! Aligned columns.
 
+use crate::output::printable;
+
 /// A cell and its colour, an ANSI number.
 pub(super) struct Cell {
     text: String,
@@ -8,13 +10,13 @@ pub(super) struct Cell {
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { text: text.into(), colour: None }
+        Self { text: printable(&text.into()), colour: None }
     }
 }
 
 impl Cell {
     pub(super) fn coloured(text: impl Into<String>, colour: u8) -> Self {
-        Self { text: text.into(), colour: Some(colour) }
+        Self { text: printable(&text.into()), colour: Some(colour) }
     }
 }
 

@@ -8,6 +8,7 @@ use reynolds::plan::Role;
 use super::table::{Cell, table};
 use super::{AuditReport, DEFECT_NOTE, Projected, RankSection, bracket, by_reason, fields, shape};
 use crate::args::ProjectArgs;
+use crate::output::printable;
 
 const RED: u8 = 31;
 const GREEN: u8 = 32;
@@ -15,7 +16,7 @@ const YELLOW: u8 = 33;
 
 /// The whole report of an audit.
 pub(crate) fn text(file: &str, audits: &[AuditReport], ranking: &[RankSection], colour: bool) -> String {
-    let mut text = String::new();
+    let (mut text, file) = (String::new(), printable(file));
     match audits {
         [trivial, regular] => {
             // Writing to a string cannot fail, here and below.
@@ -159,7 +160,7 @@ fn remarks(audit: &AuditReport, name_fields: bool) -> String {
     let prefix = if name_fields { format!("{}: ", audit.fields) } else { String::new() };
     for layer in &audit.layers {
         for note in &layer.notes {
-            let _ = writeln!(text, "{prefix}{}: {note}", layer.name);
+            let _ = writeln!(text, "{prefix}{}: {}", printable(&layer.name), printable(note));
         }
     }
     let constant = audit.layers.iter().filter(|layer| is_constant(layer)).count();
@@ -167,7 +168,7 @@ fn remarks(audit: &AuditReport, name_fields: bool) -> String {
         let _ = writeln!(text, "{prefix}{constant} biases and norm parameters are constant inside fields");
     }
     for line in by_reason(&audit.untyped) {
-        let _ = writeln!(text, "{prefix}not measured: {line}");
+        let _ = writeln!(text, "{prefix}not measured: {}", printable(&line));
     }
     if text.is_empty() { text } else { format!("\n{text}") }
 }
@@ -217,11 +218,12 @@ pub(crate) fn projected(args: &ProjectArgs, group: &str, rows: &[Projected], bro
         format!("{:.2} %", 100.0 * share).into(),
     ]);
     let head = ["tensor", "shape", "role", "‖W‖", "moved", "of ‖W‖"];
-    let mut text = format!("{} -> {}, onto {group}\n\n", args.model.display(), args.out.display());
+    let [from, to] = [&args.model, &args.out].map(|path| printable(&path.display().to_string()));
+    let mut text = format!("{from} -> {to}, onto {group}\n\n");
     text += &table(&head, 3, lines, crate::output::colour());
     if !broken.is_empty() {
         text += "\nWhat may still break equivariance:\n";
-        broken.iter().for_each(|line| text += &format!("  {line}\n"));
+        broken.iter().for_each(|line| text += &format!("  {}\n", printable(line)));
     }
     text
 }

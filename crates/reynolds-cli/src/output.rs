@@ -52,7 +52,11 @@ pub(crate) fn write_file(path: &Path, text: &str, model: &Path) -> Result<()> {
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut builder = tempfile::Builder::new();
+        // A temporary file is its owner's alone; a report is an ordinary file, with what the umask leaves of this.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
         file.persist(path)?;

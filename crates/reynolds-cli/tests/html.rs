@@ -84,6 +84,26 @@ fn names_cannot_steer_the_terminal() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn written_files_have_the_mode_of_ordinary_ones() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    page(folder.path(), &[8, 8, 3, 3], &[("a.weight", &|n| (n as f32).sin())], &["--group", "C4"]);
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("ordinary"), "").unwrap();
+    let done = assert_cmd::Command::cargo_bin("reynolds")
+        .unwrap()
+        .args(["plan", path("model.safetensors").to_str().unwrap(), "--group", "C4"])
+        .args(["--out", path("plan.toml").to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(done.status.success());
+    let [ordinary, html, plan] =
+        ["ordinary", "audit.html", "plan.toml"].map(|name| fs::metadata(path(name)).unwrap().permissions().mode());
+    assert_eq!([html, plan], [ordinary; 2], "{html:o} and {plan:o}, not {ordinary:o}");
+}
+
 #[test]
 fn tiny_weights_are_not_shown_as_nought() {
     let folder = tempfile::tempdir().unwrap();

@@ -127,18 +127,53 @@ fn the_page_is_self_contained_and_draws_a_bar_for_each_layer() {
     assert!(!text.contains("http") && !text.contains("src=") && !text.contains("@import"));
     assert_eq!(text.matches("class=\"bar\"").count(), 4, "two layers through two typings");
     assert!(text.contains("a&lt;b&gt;.weight") && !text.contains("a<b>"));
+    let Some(dom) = drawn(&folder.path().join("audit.html")) else { return };
+    assert!(dom.contains("data-ready=\"1\""), "the script ran to its end: {dom}");
+}
+
+#[test]
+fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
+    let folder = tempfile::tempdir().unwrap();
+    // ‖W‖ is 1.7e-8 for b, 2.4 for c and 17 for a, which as text would be b, a, c; d has none and comes last either way.
+    let sine = |n: usize| (n as f32).sin();
+    let tensors: [(&str, &dyn Fn(usize) -> f32); 4] = [
+        ("a.weight", &sine),
+        ("b.weight", &|n| 1e-9 * sine(n)),
+        ("c.weight", &|n| 0.1 + 0.01 * sine(n)),
+        ("d.weight", &|_| f32::NAN),
+    ];
+    let typing = ["--group", "C4", "--fields", "trivial"];
+    let text = page(folder.path(), &[8, 8, 3, 3], &tensors, &typing);
+    for (head, clicks, expected) in [
+        ("‖W‖", 1, ["a", "c", "b", "d"]),
+        ("‖W‖", 2, ["b", "c", "a", "d"]),
+        ("layer", 1, ["d", "c", "b", "a"]),
+        ("layer", 2, ["a", "b", "c", "d"]),
+    ] {
+        let click = format!("[...document.querySelectorAll('th')].find(h => h.textContent === '{head}').click();");
+        let clicked = folder.path().join("clicked.html");
+        fs::write(&clicked, format!("{text}<script>{}</script>", click.repeat(clicks))).unwrap();
+        let Some(dom) = drawn(&clicked) else { return };
+        let place = |name: &&str| dom.find(&format!("<td>{name}.weight</td>")).unwrap();
+        let places: Vec<usize> = expected.iter().map(place).collect();
+        assert!(places.is_sorted(), "{clicks} clicks on {head}: {places:?} for {expected:?}");
+    }
+}
+
+/// What a browser makes of a page; nothing where no browser is installed.
+fn drawn(page: &Path) -> Option<String> {
     let browsers = ["chromium", "chromium-browser", "google-chrome"];
-    let found = browsers.iter().find(|name| Command::new(name).arg("--version").output().is_ok());
-    let Some(browser) = found else {
+    let Some(browser) = browsers.iter().find(|name| Command::new(name).arg("--version").output().is_ok()) else {
         println!("skipped: no Chromium here");
-        return;
+        return None;
     };
     let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"];
-    let dumped = Command::new(browser)
+    let profile = tempfile::tempdir().unwrap();
+    let done = Command::new(browser)
         .args(flags)
-        .arg(format!("file://{}", folder.path().join("audit.html").display()))
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", page.display()))
         .output()
         .unwrap();
-    let dom = String::from_utf8_lossy(&dumped.stdout).into_owned();
-    assert!(dom.contains("data-ready=\"1\""), "the script ran to its end: {dom}");
+    Some(String::from_utf8_lossy(&done.stdout).into_owned())
 }

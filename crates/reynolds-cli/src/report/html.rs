@@ -9,12 +9,13 @@ use super::{AuditReport, RankSection, bracket, by_reason, fields, number, shape}
 const HEAD: &str = r#"<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>reynolds audit</title>
 <style>
-body { font: 14px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; background: #fff }
+body { font: 14px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 96em; padding: 0 1em; color: #222; background: #fff }
 table { border-collapse: collapse; width: 100%; margin: 1em 0 }
 th, td { padding: .25em .6em; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
 th:first-child, td:first-child { text-align: left }
 th { cursor: pointer; user-select: none; border-bottom: 2px solid #888 }
-.bar { position: relative; width: 14em; height: 1em; background: #eee }
+td:last-child { white-space: normal }
+.bar { position: relative; min-width: 8em; height: 1em; background: #eee }
 .bar i { position: absolute; left: 0; top: 0; bottom: 0; background: #2a7ab0 }
 .bar b { position: absolute; top: -.15em; bottom: -.15em; width: 2px }
 .signs { background: #c33 }
@@ -25,7 +26,7 @@ th { cursor: pointer; user-select: none; border-bottom: 2px solid #888 }
 
 const LEGEND: &str = "<p>The bar is the energy ‖P(W)‖²/‖W‖². Its mark is the energy to expect by chance: red for the same magnitudes with \
     random signs (chance), or orange for dim Hom_G/dim Hom (dim) where random signs are not known. excess = (energy − chance)/(1 − chance), \
-    with the chance that is marked. Click a head to sort.</p>\n<p class=\"note\">worst = largest defect over the group, or over the \
+    with the chance that is marked; totals likewise. Click a head to sort.</p>\n<p class=\"note\">worst = largest defect over the group, or over the \
     subgroup that its cell names, in kernel-Frobenius norm, not an operator bound; a range is a proven bracket.</p>\n";
 
 const SCRIPT: &str = r#"<script>

@@ -38,8 +38,9 @@ pub(crate) struct Projected {
     pub(crate) moved: f64,
 }
 
-/// What every report says of the worst defect.
-const DEFECT_NOTE: &str = "worst = largest defect over the group, in kernel-Frobenius norm, not an operator bound";
+/// What the table and JSON say of the worst defect.
+const DEFECT_NOTE: &str = "worst = largest defect over the group (of a band-limited layer: over the part of it that the grid has), in \
+                           kernel-Frobenius norm, not an operator bound";
 
 /// Four decimals, or scientific where those would hide it.
 fn number(value: f64) -> String {

@@ -196,6 +196,49 @@ fn ranking_finds_the_symmetry_that_was_put_in() {
 }
 
 #[test]
+fn ranking_prefers_the_larger_group_also_under_noise() {
+    let (folder, path) = model(&[("a.weight", &[16, 16, 5, 5])]);
+    let out = folder.path().join("out.safetensors");
+    let typing = ["--group", "D4", "--fields", "trivial"];
+    assert_eq!(reynolds(&[&["project", path.to_str().unwrap(), out.to_str().unwrap()][..], &typing].concat()).0, 0);
+    let bytes = fs::read(&out).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let data = file.tensor("a.weight").unwrap().data().to_vec();
+    let exact: Vec<f32> = data.chunks(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    let size = (exact.iter().map(|w| w * w).sum::<f32>() / exact.len() as f32).sqrt();
+    for noise in [0.0, 0.05] {
+        let mut random = Random::new(9);
+        let noisy = exact.iter().map(|w| w + noise * size * random.normal() as f32).collect();
+        save(&out, &[("a.weight", &[16, 16, 5, 5], noisy)]);
+        let section = json(&["audit", out.to_str().unwrap(), "--rank", "--json"])["ranking"][0].clone();
+        let order: Vec<&str> =
+            section["groups"].as_array().unwrap().iter().map(|g| g["group"].as_str().unwrap()).collect();
+        assert_eq!((order[0], order[3]), ("D4", "C2"), "{noise}: {section}");
+        assert_eq!(section["verdict"], "D4: the largest group within 0.001 of the best");
+    }
+    let (_, text, _) = reynolds(&["audit", out.to_str().unwrap(), "--rank"]);
+    assert!(text.contains("D4: the largest group within 0.001 of the best"), "{text}");
+}
+
+#[test]
+fn with_nothing_to_compare_no_symmetry_is_claimed() {
+    let (folder, path) = model(&[("a.weight", &[8, 8, 1, 1]), ("b.weight", &[7, 5])]);
+    let page = folder.path().join("page.html");
+    let (model, page) = (path.to_str().unwrap(), page.to_str().unwrap());
+    let value = json(&["audit", model, "--rank", "--json", "--group", "C4", "--fields", "trivial", "--html", page]);
+    let section = &value["ranking"][0];
+    assert_eq!(value["ranking"].as_array().unwrap().len(), 1);
+    assert!(section["groups"].as_array().unwrap().is_empty(), "{section}");
+    assert!(section["verdict"].as_str().unwrap().contains("nothing to compare"), "{section}");
+    let total = &value["audits"][0]["total"];
+    assert!(total["layers"] == 0 && total["energy"].is_null() && total["excess"].is_null(), "{total}");
+    let (code, text, _) = reynolds(&["audit", model, "--rank", "--group", "C4", "--fields", "trivial"]);
+    assert!(code == 0 && text.contains("nothing to compare") && !text.contains("1.0000"), "{text}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("nothing to compare") && page.contains("energy –") && !page.contains("1.0000"), "{page}");
+}
+
+#[test]
 fn weights_that_are_not_finite_are_reported_by_audit_and_refused_by_project() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("nan.safetensors");

@@ -47,12 +47,17 @@ fn kernels(
         layers.iter().filter(|layer| layer.counts()).map(|layer| layer.name.clone()).collect()
     };
     let shared = audits.iter().map(|(_, layers)| acted(layers)).reduce(|a, b| &a & &b).unwrap_or_default();
+    let what = format!("{what}, {fields} fields, on {} of {} tensors", shared.len(), tensors.len());
+    if shared.is_empty() {
+        let verdict = format!("nothing to compare: no tensor is acted upon by each of {}", groups.join(", "));
+        return Ok(RankSection { what, verdict, ranked: vec![] });
+    }
     let grids: BTreeSet<&[usize]> = tensors.iter().filter(|t| shared.contains(&t.0)).map(|t| &t.1[2..]).collect();
     let mut ranked = Vec::new();
     for (name, layers) in &audits {
         let mut same_as = Vec::new();
         for &other in groups.iter().filter(|other| *other != name) {
-            let mut same = !grids.is_empty();
+            let mut same = true;
             for grid in &grids {
                 same = same && ranking::indistinguishable(name, other, fields, grid)?;
             }
@@ -64,7 +69,7 @@ fn kernels(
         ranked.push(ranking::Ranked { group: name.to_string(), total, same_as });
     }
     ranking::sort(&mut ranked);
-    Ok(RankSection { what: format!("{what}, {fields} fields, on {} tensors", shared.len()), ranked })
+    Ok(RankSection { what, verdict: ranking::verdict(&ranked), ranked })
 }
 
 /// Linear maps, each under the largest S_n that can permute its channels.
@@ -75,10 +80,19 @@ fn linear(model: &Model, tensors: &Tensors) -> Result<Option<RankSection>> {
     for n in sizes {
         let chosen: Tensors = tensors.iter().filter(|t| size(t) == Some(n)).cloned().collect();
         let text = reynolds::plan::suggest(&group::parse(&format!("S{n}"))?, &chosen)?;
-        let (group, layers, _) = audit_plan(model, &SymmetryPlan::from_toml(&text)?, &chosen)?;
-        ranked.push(ranking::Ranked { group, total: Total::of(&layers), same_as: vec![] });
+        // A plan without a layer is none: these tensors are no weights, or too large for S_n.
+        let Ok(plan) = SymmetryPlan::from_toml(&text) else { continue };
+        let (group, layers, _) = audit_plan(model, &plan, &chosen)?;
+        let total = Total::of(&layers);
+        if total.layers > 0 {
+            ranked.push(ranking::Ranked { group, total, same_as: vec![] });
+        }
     }
     ranking::sort(&mut ranked);
-    let what = "linear maps, channels permuted in blocks of n".to_string();
-    Ok((!ranked.is_empty()).then_some(RankSection { what, ranked }))
+    let what = "linear maps, channels permuted in blocks of n, each S_n on tensors of its own".to_string();
+    let most = ranked.iter().filter(|row| row.total.excess() >= Some(ranking::BEYOND_CHANCE));
+    let beyond: Vec<&str> = most.map(|row| row.group.as_str()).collect();
+    let verdict =
+        if beyond.is_empty() { "none beyond chance".into() } else { format!("beyond chance: {}", beyond.join(", ")) };
+    Ok((!ranked.is_empty()).then_some(RankSection { what, verdict, ranked }))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use reynolds::audit::{LayerAudit, Share, Total};
+use reynolds::audit::{LayerAudit, Share};
 
 use super::{AuditReport, RankSection, bracket, by_reason, fields, number, shape};
 
@@ -60,13 +60,13 @@ pub(crate) fn html(file: &str, audits: &[AuditReport], ranking: &[RankSection]) 
         let total = &audit.total;
         let _ = writeln!(
             page,
-            "<p>{} layers, {} weights: energy {:.4}, chance {:.4}, dim {:.4}, excess {:.4}, ‖W−P(W)‖ {}</p>",
+            "<p>{} layers, {} weights: energy {}, chance {}, dim {}, excess {}, ‖W−P(W)‖ {}</p>",
             total.layers,
             total.weights,
-            total.energies.ratio(),
-            total.random_signs,
-            total.chance,
-            total.excess(),
+            part(total.energy()),
+            part(total.energy().map(|_| total.random_signs)),
+            part(total.energy().map(|_| total.chance)),
+            part(total.excess()),
             number(total.energies.perp.sqrt())
         );
         layers(&mut page, audit);
@@ -77,14 +77,18 @@ pub(crate) fn html(file: &str, audits: &[AuditReport], ranking: &[RankSection]) 
     }
     for section in ranking {
         let _ = writeln!(page, "<h2>Which symmetry? {}</h2>", escape(&section.what));
+        let _ = writeln!(page, "<p>{}</p>", escape(&section.verdict));
+        if section.ranked.is_empty() {
+            continue;
+        }
         page += "<table><thead><tr><th>group<th>energy<th>chance<th>dim<th>excess<th>indistinguishable from</tr></thead><tbody>\n";
         for row in &section.ranked {
             let (total, same) = (&row.total, row.same_as.join(", "));
-            let Total { chance: dim, random_signs: chance, .. } = total;
-            let [energy, excess] = [total.energies.ratio(), total.excess()];
+            let [chance, dim] = [total.random_signs, total.chance].map(|value| part(total.energy().map(|_| value)));
+            let [energy, excess] = [total.energy(), total.excess()].map(part);
             let _ = writeln!(
                 page,
-                "<tr><td>{}<td>{energy:.4}<td>{chance:.4}<td>{dim:.4}<td>{excess:.4}<td>{}</tr>",
+                "<tr><td>{}<td>{energy}<td>{chance}<td>{dim}<td>{excess}<td>{}</tr>",
                 escape(&row.group),
                 escape(&same)
             );
@@ -92,6 +96,11 @@ pub(crate) fn html(file: &str, audits: &[AuditReport], ranking: &[RankSection]) 
         page += "</tbody></table>\n";
     }
     page + SCRIPT
+}
+
+/// A share, or a dash where nothing was measured.
+fn part(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{value:.4}"))
 }
 
 fn layers(page: &mut String, audit: &AuditReport) {

@@ -29,14 +29,15 @@ fn audit(audit: &AuditReport) -> Value {
 }
 
 fn total(total: &Total) -> Value {
+    let measured = |value: f64| (total.layers > 0).then_some(value);
     json!({
         "layers": total.layers,
         "weights": total.weights,
         "norm": total.energies.total().sqrt(),
-        "energy": total.energies.ratio(),
+        "energy": total.energy(),
         "distance": total.energies.perp.sqrt(),
-        "chance_dimension": total.chance,
-        "chance_random_signs": total.random_signs,
+        "chance_dimension": measured(total.chance),
+        "chance_random_signs": measured(total.random_signs),
         "excess": total.excess(),
     })
 }
@@ -80,5 +81,5 @@ fn section(section: &RankSection) -> Value {
         .ranked
         .iter()
         .map(|row| json!({ "group": row.group, "total": total(&row.total), "indistinguishable_from": row.same_as }));
-    json!({ "what": section.what, "groups": groups.collect::<Vec<_>>() })
+    json!({ "what": section.what, "verdict": section.verdict, "groups": groups.collect::<Vec<_>>() })
 }

@@ -24,6 +24,9 @@ pub(crate) struct AuditReport {
 /// Groups compared on tensors of one kind.
 pub(crate) struct RankSection {
     pub(crate) what: String,
+    /// Which group the tensors have, in one line.
+    pub(crate) verdict: String,
+    /// The groups, the best first; none where there was nothing to compare.
     pub(crate) ranked: Vec<Ranked>,
 }
 

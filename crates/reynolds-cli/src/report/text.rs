@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use reynolds::audit::LayerAudit;
+use reynolds::audit::{LayerAudit, Total};
 use reynolds::plan::Role;
 
 use super::table::{Cell, table};
@@ -46,8 +46,11 @@ pub(crate) fn text(file: &str, audits: &[AuditReport], ranking: &[RankSection], 
         text += &remarks(audit, audits.len() > 1);
     }
     for section in ranking {
-        let _ = writeln!(text, "\nWhich symmetry? {}\n", section.what);
-        text += &ranked(section, colour);
+        let _ = writeln!(text, "\nWhich symmetry? {}\n{}", section.what, section.verdict);
+        if !section.ranked.is_empty() {
+            text.push('\n');
+            text += &ranked(section, colour);
+        }
     }
     text
 }
@@ -61,6 +64,15 @@ fn energy(value: f64, excess: f64) -> Cell {
         RED
     };
     Cell::coloured(format!("{value:.4}"), colour)
+}
+
+fn total_energy(total: &Total) -> Cell {
+    total.energy().zip(total.excess()).map_or_else(|| share(None), |(value, excess)| energy(value, excess))
+}
+
+/// A share, or a dash where nothing was measured.
+fn share(value: Option<f64>) -> Cell {
+    value.map_or_else(|| "–".into(), |value| format!("{value:.4}").into())
 }
 
 fn number(value: f64) -> Cell {
@@ -111,10 +123,10 @@ fn one(audit: &AuditReport, colour: bool) -> String {
         "".into(),
         "".into(),
         number(total.energies.total().sqrt()),
-        energy(total.energies.ratio(), total.excess()),
-        format!("{:.4}", total.random_signs).into(),
-        format!("{:.4}", total.chance).into(),
-        format!("{:.4}", total.excess()).into(),
+        total_energy(total),
+        share(total.energy().map(|_| total.random_signs)),
+        share(total.energy().map(|_| total.chance)),
+        share(total.excess()),
         number(total.energies.perp.sqrt()),
         "".into(),
     ]);
@@ -147,9 +159,9 @@ fn side_by_side(trivial: &AuditReport, regular: &AuditReport, colour: bool) -> S
     }
     let mut row: Vec<Cell> = vec![Cell::coloured("all weights", 1), "".into()];
     for total in [&trivial.total, &regular.total] {
-        row.push(energy(total.energies.ratio(), total.excess()));
-        row.push(format!("{:.4}", total.random_signs).into());
-        row.push(format!("{:.4}", total.excess()).into());
+        row.push(total_energy(total));
+        row.push(share(total.energy().map(|_| total.random_signs)));
+        row.push(share(total.excess()));
     }
     rows.push(row);
     table(&head, 2, rows, colour)
@@ -183,9 +195,9 @@ fn ranked(section: &RankSection, colour: bool) -> String {
         vec![
             row.group.as_str().into(),
             same.into(),
-            energy(total.energies.ratio(), total.excess()),
-            format!("{:.4}", total.random_signs).into(),
-            format!("{:.4}", total.excess()).into(),
+            total_energy(total),
+            share(total.energy().map(|_| total.random_signs)),
+            share(total.excess()),
         ]
     });
     table(&["group", "", "energy", "chance", "excess"], 2, rows.collect(), colour)

@@ -115,9 +115,14 @@ impl Total {
         total
     }
 
-    /// (energy − chance)/(1 − chance), with the chance of random signs.
-    pub fn excess(&self) -> f64 {
-        excess(self.energies.ratio(), self.random_signs)
+    /// ‖P(W)‖²/‖W‖²; `None` where no layer was counted.
+    pub fn energy(&self) -> Option<f64> {
+        (self.layers > 0).then(|| self.energies.ratio())
+    }
+
+    /// (energy − chance)/(1 − chance), with the chance of random signs; `None` where no layer was counted.
+    pub fn excess(&self) -> Option<f64> {
+        self.energy().map(|energy| excess(energy, self.random_signs))
     }
 }
 

@@ -15,6 +15,11 @@ pub const PLANAR: [&str; 4] = ["C2", "C4", "D2", "D4"];
 /// Groups that turn the cube: about one axis, then all.
 pub const SPATIAL: [&str; 9] = ["C2", "C4", "D2", "D4", "T", "Td", "Th", "O", "Oh"];
 
+/// Differences of excess below this are no difference.
+pub const TIE: f64 = 1e-3;
+/// Excess below this is that of chance.
+pub const BEYOND_CHANCE: f64 = 1e-2;
+
 /// One group in the ranking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
@@ -26,12 +31,32 @@ pub struct Ranked {
     pub same_as: Vec<String>,
 }
 
-/// Sorts groups by excess, the best first; of two that explain equally much, the larger.
+/// Sorts groups by excess, the best first; of those that explain equally much ([`TIE`]), the larger group. Those that were measured on
+/// nothing come last.
 pub fn sort(ranked: &mut [Ranked]) {
-    ranked.sort_by(|a, b| {
-        let by_excess = b.total.excess().total_cmp(&a.total.excess());
-        by_excess.then(a.total.chance.total_cmp(&b.total.chance))
-    });
+    let excess = |row: &Ranked| row.total.excess().unwrap_or(f64::NEG_INFINITY);
+    let order = |row: &Ranked| group::parse(&row.group).ok().and_then(|group| group.order()).unwrap_or(0);
+    ranked.sort_by(|a, b| excess(b).total_cmp(&excess(a)));
+    let mut rest = ranked;
+    // Being within TIE of one another is not transitive; being within TIE of the best that is left is.
+    while let Some(best) = rest.first().map(excess) {
+        let equal = rest.iter().take_while(|row| excess(row) >= best - TIE).count();
+        let (tied, others) = rest.split_at_mut(equal);
+        tied.sort_by(|a, b| order(b).cmp(&order(a)).then(a.total.chance.total_cmp(&b.total.chance)));
+        rest = others;
+    }
+}
+
+/// What sorted groups, compared on the same tensors, say in one line.
+pub fn verdict(ranked: &[Ranked]) -> String {
+    let best = ranked.iter().filter_map(|row| row.total.excess()).max_by(f64::total_cmp);
+    match (ranked.first(), best) {
+        (Some(first), Some(best)) if best >= BEYOND_CHANCE => {
+            format!("{}: the largest group within {TIE} of the best", first.group)
+        }
+        (_, Some(_)) => "none beyond chance".into(),
+        (_, None) => "nothing to compare".into(),
+    }
 }
 
 /// The largest symmetric group that can permute the channels of a linear map: S_n with n dividing both numbers.
@@ -82,6 +107,29 @@ mod tests {
         assert!(!same("C2", "D2", 3));
         assert!(!indistinguishable("C4", "D4", UniformFields::Regular, &[3, 3]).unwrap());
         assert!(indistinguishable("O", "Oh", UniformFields::Trivial, &[3, 3, 3]).unwrap());
+    }
+
+    #[test]
+    fn the_larger_of_two_equal_groups_comes_first_and_the_verdict_names_it() {
+        let row = |group: &str, excess: f64, layers: usize| {
+            let energies = crate::projection::Energies { equivariant: 0.5 + 0.5 * excess, perp: 0.5 - 0.5 * excess };
+            let total = Total { layers, weights: 9 * layers, energies, chance: 0.5, random_signs: 0.5 };
+            Ranked { group: group.into(), total, same_as: vec![] }
+        };
+        let sorted = |rows: &[(&str, f64)]| {
+            let mut rows: Vec<Ranked> = rows.iter().map(|&(group, excess)| row(group, excess, 1)).collect();
+            sort(&mut rows);
+            (rows.iter().map(|row| row.group.clone()).collect::<Vec<_>>().join(" "), verdict(&rows))
+        };
+        let (order, line) = sorted(&[("C2", 0.9902), ("C4", 0.9900), ("D2", 0.93), ("D4", 0.9896)]);
+        assert_eq!(order, "D4 C4 C2 D2");
+        assert_eq!(line, "D4: the largest group within 0.001 of the best");
+        assert_eq!(sorted(&[("C2", 0.99), ("C4", 0.98), ("D4", 0.5)]).0, "C2 C4 D4");
+        assert_eq!(sorted(&[("C2", 0.004), ("D4", -0.02)]).1, "none beyond chance");
+        let mut rows = vec![row("D4", 1.0, 0), row("C2", 0.1, 1)];
+        sort(&mut rows);
+        assert_eq!((rows[0].group.as_str(), rows[1].total.energy(), rows[1].total.excess()), ("C2", None, None));
+        assert_eq!(verdict(&rows[1..]), "nothing to compare");
     }
 
     #[test]

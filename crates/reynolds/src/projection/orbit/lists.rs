@@ -172,11 +172,7 @@ fn average<T: Weight, const SIZE: usize>(offsets: &[u32], weights: &[T], out: &m
         let (mut equivariant, mut perp) = (T::Real::default(), [T::Real::default(); SIZE]);
         for orbit in batch.as_chunks::<SIZE>().0 {
             let members: [T; SIZE] = std::array::from_fn(|k| weights[orbit[k] as usize]);
-            let mut sum = T::default();
-            for &member in &members[1..] {
-                sum += member - members[0];
-            }
-            let mean = members[0] + sum.scale(share);
+            let mean = mean_of(members, share);
             equivariant += mean.energy();
             for k in 0..SIZE {
                 out[orbit[k] as usize] = mean;
@@ -187,6 +183,26 @@ fn average<T: Weight, const SIZE: usize>(offsets: &[u32], weights: &[T], out: &m
         energies.perp += perp.iter().map(|lane| lane.to_f64()).sum::<f64>();
     }
     energies
+}
+
+/// The mean, exact if all are equal: sums of halves double without rounding; other sizes take differences from the first.
+#[inline(always)]
+fn mean_of<T: Weight, const SIZE: usize>(mut members: [T; SIZE], share: T::Real) -> T {
+    if SIZE.is_power_of_two() {
+        let mut left = SIZE;
+        while left > 1 {
+            left /= 2;
+            for k in 0..left {
+                members[k] += members[k + left];
+            }
+        }
+        return members[0].scale(share);
+    }
+    let mut sum = T::default();
+    for &member in &members[1..] {
+        sum += member - members[0];
+    }
+    members[0] + sum.scale(share)
 }
 
 impl SmallOrbits {

@@ -4,8 +4,8 @@
 //! P(W)[i] = ε_i · (1/|O|) Σ_{j ∈ O} ε_j W[j]        O the orbit of i,  or 0 if some g sends W[i] to −W[i]
 //! ```
 //!
-//! Means are taken as `first + mean of the differences from the first`, so that an orbit of equal weights comes back to the bit and
-//! projecting twice changes nothing.
+//! Means are taken so that an orbit of equal weights comes back to the bit (as the first plus the mean of the differences from it, or in
+//! halves where the size is a power of two): projecting twice changes nothing.
 //!
 //! Orbits come from union–find over generators: G is never enumerated. Equal pairs of fields share one pattern of offsets.
 //!

@@ -20,7 +20,8 @@ demo: ## projects random layers over a dozen groups; then audits, projects and a
 test: test-core ## all tests and doctests
 
 test-core: ## the tests of the pure-Rust crates
-	$(CARGO) test --workspace
+	$(CARGO) test
+	$(CARGO) test -p reynolds-cli --no-default-features
 
 check: ## what must hold before a stop: format, lints, tests, doctests, rustdoc
 	$(CARGO) fmt --all --check

@@ -22,6 +22,19 @@ impl Random {
         Self { counter: seed.wrapping_mul(0xd6e8_feb8_6659_fd93) }
     }
 
+    /// The stream of a seed and a place: the numbers of (seed, epoch, step) do not depend on what was drawn before.
+    ///
+    /// ```
+    /// use reynolds::random::Random;
+    /// assert_ne!(Random::at(7, &[0, 1]).bits(), Random::at(7, &[1, 0]).bits());
+    /// ```
+    pub fn at(seed: u64, place: &[u64]) -> Self {
+        place.iter().fold(Self::new(seed), |mut stream, &number| {
+            let mixed = stream.bits();
+            Self::new(mixed ^ Self::new(number).bits())
+        })
+    }
+
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.counter = self.counter.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,0 +1,58 @@
+//! What can go wrong with tensors, devices and checkpoints, said so that a user can mend it.
+
+/// The result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// libtorch refused an operation.
+    #[error("libtorch: {0}")]
+    Torch(#[from] tch::TchError),
+    /// The mathematics refused.
+    #[error(transparent)]
+    Reynolds(#[from] reynolds::Error),
+    /// A device that is not there.
+    #[error("device \"{device}\": expected {expected}, found {found}")]
+    Device {
+        /// As asked for.
+        device: String,
+        /// What would do.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// A parameter that is missing or does not fit.
+    #[error("parameter \"{name}\": expected {expected}, found {found}")]
+    Parameter {
+        /// Name of the parameter.
+        name: String,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// A setting outside its range.
+    #[error("{what}: expected {expected}, found {found}")]
+    Setting {
+        /// Which setting.
+        what: String,
+        /// What is allowed.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+}
+
+impl Error {
+    /// An [`Error::Parameter`].
+    pub fn parameter(name: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
+        Self::Parameter { name: name.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// An [`Error::Setting`].
+    pub fn setting(what: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
+        Self::Setting { what: what.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+}

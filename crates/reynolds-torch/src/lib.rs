@@ -1,0 +1,16 @@
+//! The method on libtorch: parameters in one flat storage, plans bound to them, the penalty in closed form, layers and models.
+//!
+//! ```text
+//! loss ──backward──► flat gradient ──+ 2λ_G P(W) + 2λ_⊥ (W − P(W))──► Adam on the flat storage
+//! ```
+//!
+//! All randomness comes from [`reynolds::random::Random`], never from libtorch, so that a run is a function of its seed.
+
+pub mod device;
+pub mod error;
+pub mod optimiser;
+pub mod parameters;
+
+pub use error::{Error, Result};
+pub use parameters::Parameters;
+pub use tch;

@@ -1,0 +1,127 @@
+//! Adam and AdamW on one flat tensor.
+//!
+//! ```text
+//! m ← β₁m + (1−β₁)g      v ← β₂v + (1−β₂)g²      w ← w − η (m/(1−β₁ᵗ)) / (√(v/(1−β₂ᵗ)) + ε)
+//! ```
+//!
+//! A dozen element-wise operations a step for the whole network. AdamW shrinks w by 1 − ηλ first; Adam adds λw to g.
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use crate::error::{Error, Result};
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Weight decay through the gradient.
+    #[default]
+    Adam,
+    /// Decoupled weight decay.
+    AdamW,
+}
+
+/// Settings of [`Adam`]; the learning rate is given at each step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdamConfig {
+    /// Adam or AdamW.
+    pub method: Method,
+    /// β₁.
+    pub beta1: f64,
+    /// β₂.
+    pub beta2: f64,
+    /// ε.
+    pub epsilon: f64,
+    /// λ.
+    pub weight_decay: f64,
+}
+
+impl Default for AdamConfig {
+    fn default() -> Self {
+        Self { method: Method::Adam, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0 }
+    }
+}
+
+impl AdamConfig {
+    /// # Errors
+    /// [`Error::Setting`] if a β is not in [0, 1), ε is not above 0, or the decay is negative.
+    pub fn validate(&self) -> Result<()> {
+        for (what, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
+            if !(0.0..1.0).contains(&beta) {
+                return Err(Error::setting(what, "a number from 0 up to, but not, 1", beta));
+            }
+        }
+        if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
+            return Err(Error::setting("epsilon", "a finite number above 0", self.epsilon));
+        }
+        if !(self.weight_decay.is_finite() && self.weight_decay >= 0.0) {
+            return Err(Error::setting("weight_decay", "a finite number, at least 0", self.weight_decay));
+        }
+        Ok(())
+    }
+}
+
+/// The state of Adam: two moments beside the weights, and the number of steps taken.
+#[derive(Debug)]
+pub struct Adam {
+    config: AdamConfig,
+    first: Tensor,
+    second: Tensor,
+    steps: i64,
+}
+
+impl Adam {
+    /// Before the first step on `weights` `[len]`.
+    ///
+    /// # Errors
+    /// As [`AdamConfig::validate`]; [`Error::Torch`] if the device has no room.
+    pub fn new(config: AdamConfig, weights: &Tensor) -> Result<Self> {
+        config.validate()?;
+        Ok(Self { config, first: weights.f_zeros_like()?, second: weights.f_zeros_like()?, steps: 0 })
+    }
+
+    /// First moment, second moment, steps taken: what a checkpoint keeps.
+    pub fn state(&self) -> (&Tensor, &Tensor, i64) {
+        (&self.first, &self.second, self.steps)
+    }
+
+    /// Takes a checkpoint's state over.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if a length differs.
+    pub fn restore(&mut self, first: &Tensor, second: &Tensor, steps: i64) -> Result<()> {
+        self.first.f_copy_(first)?;
+        self.second.f_copy_(second)?;
+        self.steps = steps;
+        Ok(())
+    }
+
+    /// One step on `weights` along `gradient`, both `[len]`, in place.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if a length differs.
+    pub fn step(&mut self, weights: &Tensor, gradient: &Tensor, learning_rate: f64) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        let AdamConfig { method, beta1, beta2, epsilon, weight_decay } = self.config;
+        let mut weights = weights.shallow_clone();
+        let mut gradient = gradient.shallow_clone();
+        if weight_decay > 0.0 {
+            match method {
+                Method::Adam => gradient = gradient.f_add(&weights.f_mul_scalar(weight_decay)?)?,
+                Method::AdamW => weights = weights.f_mul_scalar_(1.0 - learning_rate * weight_decay)?,
+            }
+        }
+        self.steps += 1;
+        let steps = self.steps as f64;
+        // m + (1−β₁)(g − m), as PyTorch rounds it.
+        let _ = self.first.f_lerp_(&gradient, 1.0 - beta1)?;
+        let _ = self.second.f_mul_scalar_(beta2)?.f_addcmul_(&gradient, &(&gradient * (1.0 - beta2)))?;
+        let (correction1, correction2) = (1.0 - beta1.powf(steps), (1.0 - beta2.powf(steps)).sqrt());
+        let root = self.second.f_sqrt()?.f_div_scalar_(correction2)?.f_add_scalar_(epsilon)?;
+        let update = self.first.f_div(&root)?.f_mul_scalar_(-learning_rate / correction1)?;
+        let _ = weights.f_add_(&update)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,253 @@
+//! All parameters of a network in one flat storage.
+//!
+//! ```text
+//! flat:  [ w₁ … | w₂ … | b … ]   real numbers; a complex parameter lies there as (re, im) pairs
+//! ```
+//!
+//! Each named parameter is a leaf of the tape that shares its bytes with the flat tensor, so an optimiser step, the penalty and a
+//! checkpoint are a few operations on one tensor however many layers there are.
+//!
+//! ```
+//! use reynolds_torch::{Parameters, tch::{Device, Kind}};
+//! let mut builder = Parameters::builder();
+//! builder.real("w", &[2, 2], &[1.0, 2.0, 3.0, 4.0])?;
+//! builder.complex("c", &[1], &[(0.5, -1.0)])?;
+//! let parameters = builder.build(Kind::Float, Device::Cpu)?;
+//! let loss = parameters.get("w").square().sum(Kind::Float);
+//! let gradient = parameters.gradient(&loss)?;
+//! assert_eq!(Vec::<f32>::try_from(&gradient)?, [2.0, 4.0, 6.0, 8.0, 0.0, 0.0]);
+//! # Ok::<(), reynolds_torch::Error>(())
+//! ```
+
+use std::collections::HashMap;
+
+use tch::{Device, Kind, Tensor};
+
+use crate::error::{Error, Result};
+
+/// One parameter's place in the flat storage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Its shape, `[out, in, k…]`; of complex numbers if `complex`.
+    pub shape: Vec<usize>,
+    /// Whether its numbers are complex.
+    pub complex: bool,
+    /// Where it begins in the flat storage, in real numbers.
+    pub start: usize,
+}
+
+impl Entry {
+    /// How many numbers it has, complex ones counted once.
+    pub fn numel(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// How many real numbers of the flat storage it takes.
+    pub fn len(&self) -> usize {
+        self.numel() * if self.complex { 2 } else { 1 }
+    }
+
+    /// Whether it has no number.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The shape as libtorch takes it.
+    fn sizes(&self) -> Vec<i64> {
+        self.shape.iter().map(|&side| side as i64).collect()
+    }
+}
+
+/// Collects named parameters before they are laid out.
+#[derive(Debug, Default)]
+pub struct Builder {
+    entries: Vec<Entry>,
+    values: Vec<f64>,
+}
+
+impl Builder {
+    /// Adds a real parameter.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if the name is taken or the number of values is not that of the shape.
+    pub fn real(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Result<()> {
+        self.add(name, shape, false, values.iter().copied())
+    }
+
+    /// Adds a complex parameter.
+    ///
+    /// # Errors
+    /// As [`Builder::real`].
+    pub fn complex(&mut self, name: &str, shape: &[usize], values: &[(f64, f64)]) -> Result<()> {
+        self.add(name, shape, true, values.iter().flat_map(|&(re, im)| [re, im]))
+    }
+
+    fn add(&mut self, name: &str, shape: &[usize], complex: bool, values: impl Iterator<Item = f64>) -> Result<()> {
+        if self.entries.iter().any(|entry| entry.name == name) {
+            return Err(Error::parameter(name, "a new name", "one that is taken"));
+        }
+        let start = self.values.len();
+        let entry = Entry { name: name.into(), shape: shape.to_vec(), complex, start };
+        self.values.extend(values);
+        let (expected, found) = (entry.len(), self.values.len() - start);
+        if expected != found {
+            self.values.truncate(start);
+            return Err(Error::parameter(name, format!("{expected} real numbers for shape {shape:?}"), found));
+        }
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// What was added, in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Lays the parameters out in the order they were added, in real numbers of `kind`.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the device has no room.
+    pub fn build(self, kind: Kind, device: Device) -> Result<Parameters> {
+        let flat = Tensor::f_from_slice(&self.values)?.f_to_device(device)?.f_to_kind(kind)?;
+        Parameters::over(self.entries, flat)
+    }
+}
+
+/// Named parameters that share one flat storage.
+#[derive(Debug)]
+pub struct Parameters {
+    flat: Tensor,
+    entries: Vec<Entry>,
+    leaves: Vec<Tensor>,
+    index: HashMap<String, usize>,
+}
+
+impl Parameters {
+    /// An empty set to add to.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    fn over(entries: Vec<Entry>, flat: Tensor) -> Result<Self> {
+        let leaf = |entry: &Entry| -> Result<Tensor> {
+            let part = flat.f_narrow(0, entry.start as i64, entry.len() as i64)?;
+            let mut sizes = entry.sizes();
+            let part = if entry.complex {
+                sizes.push(2);
+                part.f_view(sizes.as_slice())?.f_view_as_complex()?
+            } else {
+                part.f_view(sizes.as_slice())?
+            };
+            Ok(part.f_detach()?.f_set_requires_grad(true)?)
+        };
+        let leaves = entries.iter().map(leaf).collect::<Result<_>>()?;
+        let index = entries.iter().enumerate().map(|(number, entry)| (entry.name.clone(), number)).collect();
+        Ok(Self { flat, entries, leaves, index })
+    }
+
+    /// The flat storage `[len]`: changing it in place changes every parameter. Not on the tape.
+    pub fn flat(&self) -> &Tensor {
+        &self.flat
+    }
+
+    /// Real numbers in the flat storage.
+    pub fn len(&self) -> usize {
+        self.flat.size()[0] as usize
+    }
+
+    /// Whether there is no parameter.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where each parameter lies.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Where the storage is.
+    pub fn device(&self) -> Device {
+        self.flat.device()
+    }
+
+    /// Name and shape of every parameter: what a [`reynolds::plan::SymmetryPlan`] resolves.
+    pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
+        self.entries.iter().map(|entry| (entry.name.clone(), entry.shape.clone())).collect()
+    }
+
+    /// A parameter, as a leaf of the tape.
+    ///
+    /// # Panics
+    /// If there is none of that name: models ask for what they added.
+    pub fn get(&self, name: &str) -> Tensor {
+        let number = self.index.get(name).unwrap_or_else(|| panic!("no parameter \"{name}\""));
+        self.leaves[*number].shallow_clone()
+    }
+
+    /// The gradient of a loss, flat `[len]`, and zero where the loss does not depend on a parameter. Nothing is accumulated in the leaves.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the loss is no scalar on the tape.
+    pub fn gradient(&self, loss: &Tensor) -> Result<Tensor> {
+        let gradients = Tensor::f_run_backward(&[loss], &self.leaves, false, false)?;
+        let parts = gradients.iter().zip(&self.entries).map(|(gradient, entry)| -> Result<Tensor> {
+            if !gradient.defined() {
+                return Ok(self.flat.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_zeros_like()?);
+            }
+            let real =
+                if entry.complex { gradient.f_resolve_conj()?.f_view_as_real()? } else { gradient.shallow_clone() };
+            Ok(real.f_reshape([-1])?)
+        });
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        Ok(Tensor::f_cat(&parts, 0)?)
+    }
+
+    /// Overwrites the storage.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the length differs.
+    pub fn assign(&self, values: &Tensor) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        self.flat.shallow_clone().f_copy_(values)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_the_flat_storage_is_seen_by_every_leaf() {
+        let mut builder = Parameters::builder();
+        builder.real("a", &[2], &[1.0, 2.0]).unwrap();
+        builder.complex("z", &[2], &[(3.0, 4.0), (5.0, 6.0)]).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        parameters.assign(&(parameters.flat() * 2.0)).unwrap();
+        assert_eq!(Vec::<f64>::try_from(parameters.get("a").detach()).unwrap(), [2.0, 4.0]);
+        assert_eq!(f64::try_from(parameters.get("z").abs().get(0)).unwrap(), 10.0);
+    }
+
+    #[test]
+    fn the_gradient_of_a_complex_parameter_is_by_its_real_and_imaginary_part() {
+        let mut builder = Parameters::builder();
+        builder.complex("z", &[1], &[(3.0, 4.0)]).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let z = parameters.get("z");
+        let loss = (&z * z.conj()).real().sum(Kind::Double) + z.imag().sum(Kind::Double) * 10.0;
+        let gradient = parameters.gradient(&loss).unwrap();
+        assert_eq!(Vec::<f64>::try_from(&gradient).unwrap(), [6.0, 18.0]);
+    }
+
+    #[test]
+    fn a_wrong_number_of_values_and_a_name_given_twice_are_errors() {
+        let mut builder = Parameters::builder();
+        builder.real("a", &[2], &[1.0, 2.0]).unwrap();
+        assert!(builder.real("a", &[1], &[1.0]).is_err());
+        assert!(builder.real("b", &[3], &[1.0]).is_err());
+        assert_eq!(builder.entries().len(), 1);
+        assert_eq!(builder.build(Kind::Float, Device::Cpu).unwrap().len(), 2);
+    }
+}

@@ -116,4 +116,21 @@ pub enum Error {
         /// What was found.
         found: &'static str,
     },
+    /// A setting of a dataset outside its range.
+    #[error("{what}: expected {expected}, found {found}")]
+    Setting {
+        /// Which setting.
+        what: &'static str,
+        /// What is allowed.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+}
+
+impl Error {
+    /// An [`Error::Setting`].
+    pub(crate) fn setting(what: &'static str, expected: impl ToString, found: impl ToString) -> Self {
+        Self::Setting { what, expected: expected.to_string(), found: found.to_string() }
+    }
 }

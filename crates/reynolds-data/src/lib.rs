@@ -1,4 +1,4 @@
-//! What reynolds reads and writes besides configurations: model checkpoints, without running any code they carry.
+//! What reynolds reads, writes and samples besides configurations: model checkpoints, without running any code they carry, and datasets.
 //!
 //! ```text
 //! file ──open──▶ names, shapes, types ──read──▶ row-major values ──write──▶ the same file with some values replaced
@@ -8,5 +8,6 @@
 
 pub mod checkpoint;
 pub mod error;
+pub mod rings;
 
 pub use error::{Error, Result};

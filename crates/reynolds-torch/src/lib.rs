@@ -6,10 +6,12 @@
 //!
 //! All randomness comes from [`reynolds::random::Random`], never from libtorch, so that a run is a function of its seed.
 
+pub mod action;
 pub mod device;
 pub mod error;
 pub mod optimiser;
 pub mod parameters;
+pub mod sample_penalty;
 
 pub use error::{Error, Result};
 pub use parameters::Parameters;

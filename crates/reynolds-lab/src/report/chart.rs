@@ -1,0 +1,213 @@
+//! A small line chart in SVG, coloured by the page's style sheet.
+
+use std::fmt::Write;
+
+use super::escape::escape;
+
+/// One line of a chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// (x, y), x rising; points that are not finite break the line.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Lines over one axis, with a logarithmic scale where values are positive and span more than three decades.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// What is drawn.
+    pub title: String,
+    /// What x is.
+    pub across: String,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+const WIDTH: f64 = 440.0;
+const HEIGHT: f64 = 220.0;
+const LEFT: f64 = 58.0;
+const RIGHT: f64 = 8.0;
+const TOP: f64 = 8.0;
+const BOTTOM: f64 = 34.0;
+/// Colours of the style sheet; further lines begin anew.
+const COLOURS: usize = 6;
+/// Points of a line beyond which neighbours are thinned to their extremes.
+const MOST_POINTS: usize = 800;
+
+/// An axis: data to the page.
+struct Axis {
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    fn over(values: impl Iterator<Item = f64> + Clone, may_be_logarithmic: bool, from: f64, to: f64) -> Option<Self> {
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        if !(low.is_finite() && high.is_finite()) {
+            return None;
+        }
+        let logarithmic = may_be_logarithmic && low > 0.0 && high / low > 1e3;
+        let (mut low, mut high) = if logarithmic { (low.log10(), high.log10()) } else { (low, high) };
+        if high - low <= 1e-12 * high.abs().max(low.abs()) {
+            let room = if high == 0.0 { 1.0 } else { 0.1 * high.abs() };
+            (low, high) = (low - room, high + room);
+        }
+        Some(Self { low, high, logarithmic, from, to })
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        let value = if self.logarithmic { value.log10() } else { value };
+        self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
+    }
+
+    /// Round numbers along the axis: value and text.
+    fn ticks(&self) -> Vec<(f64, String)> {
+        if self.logarithmic {
+            let stride = (((self.high - self.low) / 5.0).ceil() as i32).max(1);
+            let decades = (self.low.ceil() as i32..=self.high.floor() as i32).step_by(stride as usize);
+            return decades.map(|decade| (10f64.powi(decade), format!("1e{decade}"))).collect();
+        }
+        let rough = (self.high - self.low) / 4.0;
+        let decade = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade).into_iter().find(|step| *step >= rough);
+        let step = step.unwrap_or(rough);
+        let digits = (-step.log10().floor()).max(0.0) as usize;
+        let text =
+            |value: f64| if (1e-3..1e6).contains(&step) { format!("{value:.digits$}") } else { format!("{value:.1e}") };
+        let first = (self.low / step).ceil() as i64;
+        let last = (self.high / step).floor() as i64;
+        // Adding 0 turns −0 into 0.
+        (first..=last).map(|n| n as f64 * step + 0.0).map(|value| (value, text(value))).collect()
+    }
+}
+
+impl Chart {
+    /// The chart, or nothing where no point is finite.
+    pub(super) fn svg(&self) -> Option<String> {
+        let points =
+            self.series.iter().flat_map(|series| &series.points).filter(|(x, y)| x.is_finite() && y.is_finite());
+        let across = Axis::over(points.clone().map(|p| p.0), false, LEFT, WIDTH - RIGHT)?;
+        let up = Axis::over(points.map(|p| p.1), true, HEIGHT - BOTTOM, TOP)?;
+        let (title, height) = (escape(&self.title), HEIGHT + 16.0 * self.series.len().div_ceil(2) as f64);
+        let mut svg = format!(
+            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n"
+        );
+        self.axes(&mut svg, &across, &up);
+        for (number, series) in self.series.iter().enumerate() {
+            let _ = writeln!(svg, "<path class=\"s{}\" d=\"{}\"/>", number % COLOURS, path(series, &across, &up));
+        }
+        self.legend(&mut svg);
+        Some(svg + "</svg>\n")
+    }
+
+    fn axes(&self, svg: &mut String, across: &Axis, up: &Axis) {
+        let floor = HEIGHT - BOTTOM;
+        for (value, text) in up.ticks() {
+            let y = up.place(value);
+            let _ = writeln!(svg, "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{}\"/>", WIDTH - RIGHT);
+            let _ = writeln!(svg, "<text class=\"end\" x=\"{}\" y=\"{:.1}\">{text}</text>", LEFT - 5.0, y + 3.5);
+        }
+        for (value, text) in across.ticks() {
+            let _ = writeln!(
+                svg,
+                "<text class=\"mid\" x=\"{:.1}\" y=\"{}\">{text}</text>",
+                across.place(value),
+                floor + 13.0
+            );
+        }
+        let _ = writeln!(svg, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{floor}H{}\"/>", WIDTH - RIGHT);
+        let (middle, name) = ((LEFT + WIDTH - RIGHT) / 2.0, escape(&self.across));
+        let _ = writeln!(svg, "<text class=\"mid\" x=\"{middle}\" y=\"{}\">{name}</text>", floor + 27.0);
+    }
+
+    fn legend(&self, svg: &mut String) {
+        for (number, series) in self.series.iter().enumerate() {
+            let x = LEFT + (number % 2) as f64 * (WIDTH - LEFT) / 2.0;
+            let y = HEIGHT + 12.0 + 16.0 * (number / 2) as f64;
+            let _ = writeln!(svg, "<path class=\"s{}\" d=\"M{x} {}h16\"/>", number % COLOURS, y - 4.0);
+            let _ = writeln!(svg, "<text x=\"{}\" y=\"{y}\">{}</text>", x + 22.0, escape(&series.name));
+        }
+    }
+}
+
+/// A line as SVG draws it, lifted at points that are not finite.
+fn path(series: &Series, across: &Axis, up: &Axis) -> String {
+    let (mut text, mut down) = (String::new(), false);
+    for (x, y) in thinned(&series.points) {
+        if !(x.is_finite() && y.is_finite()) {
+            down = false;
+            continue;
+        }
+        // A lone point still shows: the line goes to itself.
+        let (x, y) = (across.place(x), up.place(y));
+        let _ = if down { write!(text, "L{x:.1} {y:.1}") } else { write!(text, "M{x:.1} {y:.1}h0") };
+        down = true;
+    }
+    text
+}
+
+/// At most about [`MOST_POINTS`] points: of each bucket of neighbours the least and the greatest, in order.
+fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if points.len() <= MOST_POINTS {
+        return points.to_vec();
+    }
+    let bucket = points.len().div_ceil(MOST_POINTS / 2);
+    let extremes = |bucket: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        if bucket.iter().any(|point| !point.1.is_finite()) {
+            return bucket.to_vec();
+        }
+        let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let (Some(&least), Some(&greatest)) = (bucket.iter().min_by(by_value), bucket.iter().max_by(by_value)) else {
+            return Vec::new();
+        };
+        if least.0 <= greatest.0 { vec![least, greatest] } else { vec![greatest, least] }
+    };
+    points.chunks(bucket).flat_map(extremes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(points: Vec<(f64, f64)>) -> Chart {
+        Chart { title: "loss".into(), across: "epoch".into(), series: vec![Series { name: "train".into(), points }] }
+    }
+
+    #[test]
+    fn the_line_ends_in_the_corners_of_the_plot() {
+        let svg = chart(vec![(0.0, 1.0), (5.0, 3.0), (10.0, 2.0)]).svg().unwrap();
+        assert!(svg.contains("d=\"M58.0 186.0h0L245.0 8.0L432.0 97.0\""), "{svg}");
+        assert!(svg.contains(">2.0<") && svg.contains(">10<"), "{svg}");
+    }
+
+    #[test]
+    fn what_is_not_finite_breaks_the_line_and_nothing_at_all_draws_nothing() {
+        let svg = chart(vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, 2.0)]).svg().unwrap();
+        assert_eq!(svg.matches("h0").count(), 2, "{svg}");
+        assert!(chart(vec![(0.0, f64::INFINITY)]).svg().is_none() && chart(vec![]).svg().is_none());
+    }
+
+    #[test]
+    fn decades_are_logarithmic_and_a_constant_has_room() {
+        let svg = chart(vec![(0.0, 1e-4), (1.0, 1.0)]).svg().unwrap();
+        assert!(svg.contains(">1e-2<"), "{svg}");
+        for value in [0.0, 3.0, -1e-9, 1e12] {
+            let svg = chart(vec![(0.0, value), (0.0, value)]).svg().unwrap();
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+    }
+
+    #[test]
+    fn thinning_keeps_extremes_and_order() {
+        let mut points: Vec<(f64, f64)> = (0..10_000).map(|n| (n as f64, (n as f64 / 100.0).sin())).collect();
+        points[7777].1 = 40.0;
+        let thin = thinned(&points);
+        assert!(thin.len() <= MOST_POINTS && thin.contains(&(7777.0, 40.0)));
+        assert!(thin.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
+}

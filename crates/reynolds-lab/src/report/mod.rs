@@ -1,0 +1,30 @@
+//! The page that a run or a reproduction leaves behind: one file with everything inline, no script, readable in the dark and on paper.
+//!
+//! ```
+//! use reynolds_lab::report::{Check, Report, Table};
+//! let mut table = Table::new(["λ_⊥", "accuracy"]);
+//! table.row(["0.1", "0.98 ± 0.01"]);
+//! let mut report = Report::new("The λ path");
+//! report
+//!     .fact("command", "reynolds reproduce fig-so2")
+//!     .check(Check::new("the relative defect falls along the path", true, "0.41 0.20 0.02"))
+//!     .section("Accuracy and defect")
+//!     .table(table)
+//!     .figure("<svg viewBox=\"0 0 1 1\"></svg>", "Decision boundaries");
+//! assert!(report.html().contains("held"));
+//! ```
+//!
+//! Text is escaped; a figure is SVG of our own and goes in as it is.
+
+mod chart;
+mod check;
+mod escape;
+mod metrics;
+mod page;
+mod table;
+
+pub use chart::{Chart, Series};
+pub use check::Check;
+pub use metrics::charts;
+pub use page::Report;
+pub use table::Table;

@@ -1,35 +1,44 @@
-# A fresh machine needs Rust and make; `make peers` needs python3 with pip too. `make help` lists the targets.
+# A fresh machine needs Rust, g++, make and python3 with pip (for libtorch; a LIBTORCH of your own is used instead where it is set).
+# `make help` lists the targets.
 CARGO ?= cargo
+TORCH := 2.11.0
 
-.PHONY: help demo test test-core check bench fuzz peers
+.PHONY: help demo demo-audit test test-core check bench fuzz peers libtorch libtorch-cuda
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 DEMO := target/demo
-REYNOLDS := $(CARGO) run --quiet --release -p reynolds-cli --bin reynolds --
+REYNOLDS := target/release/reynolds
 
-demo: ## projects random layers over a dozen groups; then audits, projects and audits again a ResNet-18 checkpoint
+demo: libtorch ## trains the models of the paper's first figure (SO(2), the λ path) and draws it
+	$(CARGO) build --release -p reynolds-cli
+	$(REYNOLDS) reproduce fig-so2 --budget quick
+
+demo-audit: ## projects random layers over a dozen groups; then audits, projects and audits again a ResNet-18 checkpoint; no libtorch
 	$(CARGO) run --quiet --release -p reynolds --example demo
 	mkdir -p $(DEMO)
-	$(CARGO) run --quiet --release -p reynolds-cli --example resnet18 -- $(DEMO)/resnet18.safetensors
+	$(CARGO) run --quiet --release -p reynolds-cli --no-default-features --example resnet18 -- $(DEMO)/resnet18.safetensors
+	$(CARGO) build --quiet --release -p reynolds-cli --no-default-features
 	$(REYNOLDS) audit $(DEMO)/resnet18.safetensors --group C4 --fields trivial --rank --html $(DEMO)/audit.html
 	$(REYNOLDS) project $(DEMO)/resnet18.safetensors $(DEMO)/projected.safetensors --group C4 --fields trivial
 	$(REYNOLDS) audit $(DEMO)/projected.safetensors --group C4 --fields trivial --require 0.999999
 
-test: test-core ## all tests and doctests
+test: test-core libtorch ## all tests and doctests
+	$(CARGO) test --workspace --exclude reynolds --exclude reynolds-data --exclude reynolds-testkit
 
-test-core: ## the tests of the pure-Rust crates
+test-core: ## the tests of what builds without libtorch
 	$(CARGO) test
 	$(CARGO) test -p reynolds-cli --no-default-features
 
-check: ## what must hold before a stop: format, lints, tests, doctests, rustdoc
+check: libtorch ## what must hold before a stop: format, lints, tests, doctests, rustdoc
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy -p reynolds-cli --no-default-features --all-targets -- -D warnings
 	$(MAKE) test
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
-bench: ## the project's own measurements, as ratios; beside the peers where peers/.venv exists
+bench: libtorch ## the project's own measurements, as ratios; beside the peers where peers/.venv exists
 	$(CARGO) bench --workspace
 
 fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS=3000000 (per group of files)
@@ -38,3 +47,19 @@ fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS
 
 peers: ## builds the environment of the peers (escnn, e3nn, symm-learning, PyTorch) in peers/.venv
 	peers/setup.sh
+
+# libtorch comes once: a stamp, which moves into place with the rest, says that it is whole.
+ifneq ($(strip $(LIBTORCH)$(LIBTORCH_USE_PYTORCH)),)
+libtorch libtorch-cuda:
+	@echo "libtorch: yours is used (LIBTORCH=$(LIBTORCH) LIBTORCH_USE_PYTORCH=$(LIBTORCH_USE_PYTORCH))"
+else
+# An empty LIBTORCH would hide the one of .cargo/config.toml.
+unexport LIBTORCH LIBTORCH_USE_PYTORCH
+STAMP := .libtorch/stamp-$(TORCH)
+
+libtorch: $(STAMP)-cpu ## libtorch for the CPU into .libtorch, once: 1.2 GB
+libtorch-cuda: $(STAMP)-cuda ## libtorch with the CUDA libraries, for --device cuda:0: several GB
+
+$(STAMP)-cpu $(STAMP)-cuda: $(STAMP)-%:
+	crates/reynolds-torch/libtorch.sh $(TORCH) $*
+endif

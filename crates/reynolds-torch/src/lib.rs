@@ -9,6 +9,8 @@
 pub mod action;
 pub mod device;
 pub mod error;
+pub mod layers;
+pub mod models;
 pub mod optimiser;
 pub mod parameters;
 pub mod sample_penalty;

@@ -1,0 +1,94 @@
+//! A dense complex linear map without bias.
+//!
+//! ```text
+//! y = W x,    W ∈ ℂ^{out × in}
+//! ```
+//!
+//! A bias on a channel that turns would break the symmetry, so there is none.
+
+use reynolds::random::Random;
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::parameters::{Builder, Parameters};
+
+/// `[N, in]` → `[N, out]`, complex.
+///
+/// ```
+/// use reynolds::random::Random;
+/// use reynolds_torch::{Parameters, layers::ComplexLinear, tch::{Device, Kind, Tensor}};
+/// let mut builder = Parameters::builder();
+/// let layer = ComplexLinear::new(&mut builder, "first.weight", 36, 9, &mut Random::new(0))?;
+/// let parameters = builder.build(Kind::Float, Device::Cpu)?;
+/// let input = Tensor::ones([5, 36], (Kind::ComplexFloat, Device::Cpu));
+/// assert_eq!(layer.forward(&parameters, &input)?.size(), [5, 9]);
+/// # Ok::<(), reynolds_torch::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ComplexLinear {
+    name: String,
+}
+
+impl ComplexLinear {
+    /// Adds `name`, `[out, in]`, with real and imaginary parts drawn from N(0, 1/(2·in)): |y|² is |x|²·out/in on average.
+    ///
+    /// # Errors
+    /// As [`Builder::complex`].
+    pub fn new(builder: &mut Builder, name: &str, inputs: usize, outputs: usize, random: &mut Random) -> Result<Self> {
+        let scale = (0.5 / inputs as f64).sqrt();
+        let values: Vec<(f64, f64)> =
+            (0..inputs * outputs).map(|_| (scale * random.normal(), scale * random.normal())).collect();
+        builder.complex(name, &[outputs, inputs], &values)?;
+        Ok(Self { name: name.into() })
+    }
+
+    /// The name of W.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// W, `[out, in]`, on the tape.
+    pub fn weight(&self, parameters: &Parameters) -> Tensor {
+        parameters.get(&self.name)
+    }
+
+    /// x Wᵀ.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
+    pub fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
+        Ok(input.f_mm(&self.weight(parameters).f_transpose(0, 1)?)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::{Device, Kind};
+
+    use super::*;
+
+    #[test]
+    fn the_product_is_bilinear_not_hermitian() {
+        let mut builder = Parameters::builder();
+        builder.complex("w", &[1, 2], &[(1.0, 2.0), (0.0, -1.0)]).unwrap();
+        let layer = ComplexLinear { name: "w".into() };
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let input = Tensor::complex(&Tensor::from_slice(&[0.0, 1.0]), &Tensor::from_slice(&[1.0, 1.0])).view([1, 2]);
+        // (1 + 2i)·i + (−i)(1 + i) = (i − 2) + (1 − i) = −1.
+        let output = layer.forward(&parameters, &input).unwrap().detach();
+        assert_eq!(f64::try_from(output.real()).unwrap(), -1.0);
+        assert_eq!(f64::try_from(output.imag()).unwrap(), 0.0);
+    }
+
+    #[test]
+    fn initial_weights_have_half_their_variance_in_each_part() {
+        let mut builder = Parameters::builder();
+        let layer = ComplexLinear::new(&mut builder, "w", 50, 400, &mut Random::new(3)).unwrap();
+        let weight = layer.weight(&builder.build(Kind::Double, Device::Cpu).unwrap()).detach();
+        // 20,000 samples: the variance is known to 1 %; five times that is allowed.
+        for part in [weight.real(), weight.imag()] {
+            let variance = f64::try_from(part.square().mean(Kind::Double)).unwrap();
+            assert!((variance * 100.0 - 1.0).abs() < 0.05, "{variance}");
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Layers, one a file: equation, shapes, example.
+//!
+//! A layer adds its parameters to a [`parameters::Builder`](crate::parameters::Builder) when it is made and reads them from the built
+//! [`Parameters`](crate::Parameters) when it is applied; it holds no tensor of its own that is trained.
+
+mod circular_harmonics;
+mod complex_linear;
+mod linear;
+mod tensor_product;
+
+pub use circular_harmonics::CircularHarmonics;
+pub(crate) use circular_harmonics::irreps as circular_irreps;
+pub use complex_linear::ComplexLinear;
+pub use linear::Linear;
+pub use tensor_product::TensorProduct;

@@ -1,0 +1,143 @@
+//! The SO(2)-equivariant product of circular features with themselves.
+//!
+//! ```text
+//! h′_k = Σ_{m₁ + m₂ = k} h_{m₁} ⊙ h_{m₂},   −M ≤ m₁, m₂ ≤ M        h′_0 = Σ_m h_m ⊙ h_{−m}
+//! ```
+//!
+//! Channel by channel, without a conjugate: phases add, e^{im₁α} e^{im₂α} = e^{ikα}, and h′_0 is invariant.
+
+use tch::Tensor;
+
+use crate::error::{Error, Result};
+
+/// `[N, C·(2M+1)]` → `[N, C·(2K+1)]`, or the invariant part `[N, C]`, complex; channel c·(2M+1) + (m + M) as in "Cx(-M..M)".
+///
+/// Paper: `app:details_so2`.
+///
+/// ```
+/// use reynolds_torch::layers::TensorProduct;
+/// use reynolds_torch::tch::{Device, Kind, Tensor};
+/// let product = TensorProduct::new(4);
+/// let features = Tensor::ones([5, 16 * 9], (Kind::ComplexFloat, Device::Cpu));
+/// assert_eq!(product.forward(&features, 2)?.size(), [5, 16 * 5]);
+/// assert_eq!(product.component(&features, 0)?.size(), [5, 16]);
+/// assert_eq!(product.invariant(&features)?.size(), [5, 16]);
+/// # Ok::<(), reynolds_torch::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TensorProduct {
+    max_degree: usize,
+}
+
+impl TensorProduct {
+    /// For features of orders −M … M, M = `max_degree`.
+    pub fn new(max_degree: usize) -> Self {
+        Self { max_degree }
+    }
+
+    /// Orders −K … K of the product, K = `max_degree` ≤ 2M.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if K is above 2M, where the product has nothing; [`Error::Torch`] if the shape does not fit.
+    pub fn forward(&self, features: &Tensor, max_degree: usize) -> Result<Tensor> {
+        if max_degree > 2 * self.max_degree {
+            return Err(Error::setting(
+                "degree of the product",
+                format!("at most {}", 2 * self.max_degree),
+                max_degree,
+            ));
+        }
+        let degree = max_degree as i64;
+        let orders = (-degree..=degree).map(|order| self.component(features, order)).collect::<Result<Vec<_>>>()?;
+        Ok(Tensor::f_stack(&orders, 2)?.f_flatten(1, 2)?)
+    }
+
+    /// h′_k, `[N, C]`, for one order |k| ≤ 2M.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the shape does not fit.
+    pub fn component(&self, features: &Tensor, order: i64) -> Result<Tensor> {
+        let degree = self.max_degree as i64;
+        let features = self.by_order(features)?;
+        let (first, last) = ((order - degree).max(-degree), (order + degree).min(degree));
+        let range = features.f_narrow(2, first + degree, last - first + 1)?;
+        // m₂ = k − m₁ runs through the same range backwards.
+        let kind = features.kind();
+        Ok(range.f_mul(&range.f_flip([2])?)?.f_sum_dim_intlist([2_i64].as_slice(), false, kind)?)
+    }
+
+    /// Re h′_0, `[N, C]`, real: what an invariant head reads.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the shape does not fit.
+    pub fn invariant(&self, features: &Tensor) -> Result<Tensor> {
+        Ok(self.component(features, 0)?.f_real()?)
+    }
+
+    /// `[N, C, 2M+1]`.
+    fn by_order(&self, features: &Tensor) -> Result<Tensor> {
+        Ok(features.f_unflatten(1, [-1, 2 * self.max_degree as i64 + 1])?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds::random::Random;
+    use tch::{Device, Kind};
+
+    use super::*;
+
+    fn random_features(rows: i64, channels: i64, degree: i64) -> Tensor {
+        let mut random = Random::new(11);
+        let count = rows * channels * (2 * degree + 1);
+        let part = |random: &mut Random| Tensor::from_slice(&(0..count).map(|_| random.normal()).collect::<Vec<_>>());
+        let (re, im) = (part(&mut random), part(&mut random));
+        Tensor::complex(&re, &im).view([rows, channels * (2 * degree + 1)])
+    }
+
+    /// e^{imα} for m = −M … M.
+    fn phases(degree: i64, angle: f64) -> Tensor {
+        let orders = Tensor::arange_start(-degree, degree + 1, (Kind::Double, Device::Cpu));
+        Tensor::polar(&orders.ones_like(), &(orders * angle))
+    }
+
+    fn worst(a: &Tensor, b: &Tensor) -> f64 {
+        f64::try_from((a - b).abs().max()).unwrap()
+    }
+
+    #[test]
+    fn the_product_turns_as_its_order_says() {
+        let features = random_features(6, 3, 4);
+        let product = TensorProduct::new(4);
+        for (angle, degree) in [(0.7, 4), (-2.0, 8), (1.3, 1)] {
+            let turned = (features.view([6, 3, 9]) * phases(4, angle)).view([6, 27]);
+            let after = product.forward(&turned, degree as usize).unwrap();
+            let before = product.forward(&features, degree as usize).unwrap().view([6, 3, 2 * degree + 1]);
+            let expected = (before * phases(degree, angle)).view([6, -1]);
+            assert!(worst(&after, &expected) < 1e-12 * 9.0 * 10.0);
+            let invariants = [&features, &turned].map(|h| product.invariant(h).unwrap());
+            assert!(worst(&invariants[0], &invariants[1]) < 1e-12 * 9.0 * 10.0);
+        }
+    }
+
+    #[test]
+    fn every_order_is_the_sum_of_its_pairs() {
+        let features = random_features(2, 2, 2);
+        let product = TensorProduct::new(2).forward(&features, 4).unwrap().view([2, 2, 9]);
+        let h = features.view([2, 2, 5]);
+        for order in -4_i64..=4 {
+            let mut expected = Tensor::zeros([2, 2], (Kind::ComplexDouble, Device::Cpu));
+            for (m1, m2) in (-2..=2).flat_map(|m1| (-2..=2).map(move |m2| (m1, m2))).filter(|(m1, m2)| m1 + m2 == order)
+            {
+                expected += h.select(2, m1 + 2) * h.select(2, m2 + 2);
+            }
+            assert!(worst(&product.select(2, order + 4), &expected) < 1e-13);
+        }
+        assert!(worst(&TensorProduct::new(2).invariant(&features).unwrap(), &product.select(2, 4).real()) < 1e-13);
+    }
+
+    #[test]
+    fn orders_that_no_pair_reaches_are_an_error() {
+        assert!(TensorProduct::new(2).forward(&random_features(1, 1, 2), 5).is_err());
+    }
+}

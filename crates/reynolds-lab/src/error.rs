@@ -13,7 +13,7 @@ pub enum Error {
     #[error(transparent)]
     Method(#[from] reynolds_torch::Error),
     /// libtorch refused an operation.
-    #[error("libtorch: {0}")]
+    #[error("libtorch: {}", reynolds_torch::error::first_line(.0))]
     Torch(#[from] reynolds_torch::tch::TchError),
     /// The mathematics refused.
     #[error(transparent)]

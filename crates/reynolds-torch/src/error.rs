@@ -8,7 +8,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// libtorch refused an operation.
-    #[error("libtorch: {0}")]
+    #[error("libtorch: {}", first_line(.0))]
     Torch(#[from] tch::TchError),
     /// The mathematics refused.
     #[error(transparent)]
@@ -45,6 +45,13 @@ pub enum Error {
     },
 }
 
+/// What libtorch says, without the C++ stack that follows over many lines.
+pub fn first_line(error: &tch::TchError) -> String {
+    let whole = error.to_string();
+    let line = whole.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.strip_prefix("Internal torch error: ").unwrap_or(line).to_string()
+}
+
 impl Error {
     /// An [`Error::Parameter`].
     pub fn parameter(name: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
@@ -54,5 +61,20 @@ impl Error {
     /// An [`Error::Setting`].
     pub fn setting(what: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
         Self::Setting { what: what.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+
+    #[test]
+    fn libtorch_is_quoted_without_its_stack() {
+        let (two, three) = (tch::Tensor::from_slice(&[1.0, 2.0]), tch::Tensor::from_slice(&[1.0, 2.0, 3.0]));
+        let cause = two.f_add(&three).unwrap_err();
+        assert!(cause.to_string().lines().count() > 1, "libtorch sends a stack");
+        let message = Error::from(cause).to_string();
+        assert!(message.starts_with("libtorch: The size of tensor a (2) must match"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
     }
 }

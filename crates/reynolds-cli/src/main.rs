@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod last_resort;
 mod model;
 mod output;
 mod progress;
@@ -12,8 +13,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let done = commands::run(args::Args::parse());
-    match done {
+    let args = args::Args::parse();
+    match last_resort::catch(|| commands::run(args)) {
         Ok(code) => code,
         Err(error) => {
             output::error(&error);

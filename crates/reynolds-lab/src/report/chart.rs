@@ -27,7 +27,7 @@ pub struct Chart {
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 58.0;
-const RIGHT: f64 = 8.0;
+const RIGHT: f64 = 18.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 34.0;
 /// Colours of the style sheet; further lines begin anew.
@@ -72,10 +72,11 @@ impl Axis {
             let decades = (self.low.ceil() as i32..=self.high.floor() as i32).step_by(stride as usize);
             return decades.map(|decade| (10f64.powi(decade), format!("1e{decade}"))).collect();
         }
-        let rough = (self.high - self.low) / 4.0;
-        let decade = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade).into_iter().find(|step| *step >= rough);
-        let step = step.unwrap_or(rough);
+        // The largest of 1, 2 and 5 times a power of ten that leaves three steps at least.
+        let most = (self.high - self.low) / 3.0;
+        let decade = 10f64.powf(most.log10().floor());
+        let step = [5.0, 2.0, 1.0].map(|factor| factor * decade).into_iter().find(|step| *step <= most);
+        let step = step.unwrap_or(decade);
         let digits = (-step.log10().floor()).max(0.0) as usize;
         let text =
             |value: f64| if (1e-3..1e6).contains(&step) { format!("{value:.digits$}") } else { format!("{value:.1e}") };
@@ -181,8 +182,8 @@ mod tests {
     #[test]
     fn the_line_ends_in_the_corners_of_the_plot() {
         let svg = chart(vec![(0.0, 1.0), (5.0, 3.0), (10.0, 2.0)]).svg().unwrap();
-        assert!(svg.contains("d=\"M58.0 186.0h0L245.0 8.0L432.0 97.0\""), "{svg}");
-        assert!(svg.contains(">2.0<") && svg.contains(">10<"), "{svg}");
+        assert!(svg.contains("d=\"M58.0 186.0h0L240.0 8.0L422.0 97.0\""), "{svg}");
+        assert!(svg.contains(">1.5<") && svg.contains(">10<"), "{svg}");
     }
 
     #[test]

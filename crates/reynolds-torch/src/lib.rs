@@ -7,14 +7,17 @@
 //! All randomness comes from [`reynolds::random::Random`], never from libtorch, so that a run is a function of its seed.
 
 pub mod action;
+pub mod anneal;
 pub mod device;
 pub mod error;
 pub mod layers;
 pub mod models;
 pub mod optimiser;
 pub mod parameters;
+pub mod precision;
 pub mod sample_penalty;
 
 pub use error::{Error, Result};
 pub use parameters::Parameters;
+pub use precision::Precision;
 pub use tch;

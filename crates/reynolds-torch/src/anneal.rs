@@ -1,0 +1,105 @@
+//! λ_⊥ that grows while a network trains.
+//!
+//! ```text
+//! λ_⊥(t) = λ_⊥ · f(t),   f from `start` at t = 0 to 1 at t = `epochs`, then 1
+//! linear:  f(t) = start + (1 − start) t/epochs
+//! cosine:  f(t) = start + (1 − start) (1 − cos(π t/epochs))/2
+//! ```
+//!
+//! ```
+//! use reynolds_torch::anneal::{Anneal, Shape};
+//! let anneal = Anneal { shape: Shape::Linear, start: 0.5, epochs: 10.0 };
+//! assert_eq!([0.0, 5.0, 10.0, 99.0].map(|t| anneal.factor(t)), [0.5, 0.75, 1.0, 1.0]);
+//! ```
+
+use std::f64::consts::PI;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// How the factor grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// 1 throughout.
+    #[default]
+    Constant,
+    /// At an even rate.
+    Linear,
+    /// Slowly, fast, slowly.
+    Cosine,
+}
+
+/// The factor on λ_⊥ over time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Anneal {
+    /// How the factor grows.
+    pub shape: Shape,
+    /// The factor at the beginning, in [0, 1] as a rule; above 1 it falls.
+    pub start: f64,
+    /// When the factor has reached 1, in epochs.
+    pub epochs: f64,
+}
+
+impl Default for Anneal {
+    fn default() -> Self {
+        Self { shape: Shape::Constant, start: 0.0, epochs: 0.0 }
+    }
+}
+
+impl Anneal {
+    /// # Errors
+    /// [`Error::Setting`] if `start` or `epochs` is negative or not finite, or a shape that grows is given no epochs.
+    pub fn validate(&self) -> Result<()> {
+        for (what, value) in [("start", self.start), ("epochs", self.epochs)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::setting(what, "a finite number, at least 0", value));
+            }
+        }
+        if self.shape != Shape::Constant && self.epochs == 0.0 {
+            return Err(Error::setting("epochs", "a number above 0 where the shape is not constant", self.epochs));
+        }
+        Ok(())
+    }
+
+    /// f(t) at `time` in epochs, parts of an epoch included.
+    pub fn factor(&self, time: f64) -> f64 {
+        let part = (time / self.epochs).clamp(0.0, 1.0);
+        match self.shape {
+            Shape::Constant => 1.0,
+            _ if time >= self.epochs => 1.0,
+            Shape::Linear => self.start + (1.0 - self.start) * part,
+            Shape::Cosine => self.start + (1.0 - self.start) * 0.5 * (1.0 - (PI * part).cos()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cosine_is_half_way_at_half_time() {
+        let anneal = Anneal { shape: Shape::Cosine, start: 0.2, epochs: 8.0 };
+        assert_eq!(anneal.factor(0.0), 0.2);
+        assert!((anneal.factor(4.0) - 0.6).abs() < 1e-15);
+        // (1 − cos(π/4))/2 of the way at a quarter of the time.
+        assert!((anneal.factor(2.0) - (0.2 + 0.8 * 0.146_446_609_406_726_24)).abs() < 1e-15);
+        assert_eq!(anneal.factor(8.0), 1.0);
+    }
+
+    #[test]
+    fn constant_is_one_at_every_time() {
+        assert!([0.0, 0.5, 100.0].iter().all(|&time| Anneal::default().factor(time) == 1.0));
+    }
+
+    #[test]
+    fn a_growing_factor_needs_epochs() {
+        assert!(Anneal { shape: Shape::Linear, start: 0.0, epochs: 0.0 }.validate().is_err());
+        assert!(Anneal { shape: Shape::Linear, start: -0.1, epochs: 1.0 }.validate().is_err());
+        assert!(Anneal { shape: Shape::Linear, start: f64::NAN, epochs: 1.0 }.validate().is_err());
+        assert!(Anneal { shape: Shape::Cosine, start: 0.0, epochs: 1.0 }.validate().is_ok());
+    }
+}

@@ -1,0 +1,97 @@
+//! The number type of the arithmetic, by explicit casts.
+//!
+//! Parameters, gradients and optimiser moments stay in the type they were built in. With bf16 a layer casts its input and its weights
+//! where they are used; the tape carries the gradient back through the cast to the parameter's own type.
+//!
+//! ```
+//! use reynolds_torch::{Parameters, Precision, tch::{Device, Kind, Tensor}};
+//! let mut builder = Parameters::builder();
+//! builder.real("w", &[1, 2], &[1.0, 2.0])?;
+//! let parameters = builder.build(Kind::Float, Device::Cpu)?;
+//! let layer = |input: &Tensor, precision: Precision| -> Result<Tensor, reynolds_torch::Error> {
+//!     let (input, weight) = (precision.cast(input)?, precision.cast(&parameters.get("w"))?);
+//!     Ok(input.f_matmul(&weight.f_transpose(0, 1)?)?)
+//! };
+//! let output = layer(&Tensor::from_slice(&[3.0_f32, 4.0]).view([1, 2]), Precision::Bf16)?;
+//! assert_eq!(output.kind(), Kind::BFloat16);
+//! let gradient = parameters.gradient(&output.to_kind(Kind::Float).sum(Kind::Float))?;
+//! assert_eq!(gradient.kind(), Kind::Float);
+//! assert_eq!(Vec::<f32>::try_from(&gradient)?, [3.0, 4.0]);
+//! # Ok::<(), reynolds_torch::Error>(())
+//! ```
+
+use serde::{Deserialize, Serialize};
+use tch::{Device, Kind, Tensor};
+
+use crate::error::{Error, Result};
+
+/// The number type in which layers compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// That of the parameters: nothing is cast.
+    #[default]
+    F32,
+    /// bfloat16: the range of f32, 8 bits of mantissa. On CUDA only.
+    Bf16,
+}
+
+impl Precision {
+    /// "f32" or "bf16", as in a config.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::Bf16 => "bf16",
+        }
+    }
+
+    /// The tensor in this precision; itself where nothing has to be cast. On the tape if the tensor is. Complex tensors, which have no
+    /// bf16, stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the device has no room.
+    pub fn cast(self, tensor: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Bf16 if !tensor.is_complex() => Ok(tensor.f_to_kind(Kind::BFloat16)?),
+            Self::F32 | Self::Bf16 => Ok(tensor.shallow_clone()),
+        }
+    }
+
+    /// Whether training in this precision is supported on a device.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for bf16 on anything but CUDA.
+    pub fn check(self, device: Device) -> Result<()> {
+        match (self, device) {
+            (Self::F32, _) | (Self::Bf16, Device::Cuda(_)) => Ok(()),
+            (Self::Bf16, other) => Err(Error::setting("precision", "f32 on this device (bf16 needs CUDA)", {
+                format!("bf16 on {}", format!("{other:?}").to_lowercase())
+            })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_precision_casts_nothing() {
+        let tensor = Tensor::from_slice(&[1.0_f64, 2.0]);
+        assert_eq!(Precision::F32.cast(&tensor).unwrap().data_ptr(), tensor.data_ptr());
+    }
+
+    #[test]
+    fn bf16_is_refused_on_the_cpu() {
+        assert!(Precision::F32.check(Device::Cpu).is_ok());
+        let message = Precision::Bf16.check(Device::Cpu).unwrap_err().to_string();
+        assert_eq!(message, "precision: expected f32 on this device (bf16 needs CUDA), found bf16 on cpu");
+        assert!(Precision::Bf16.check(Device::Cuda(0)).is_ok());
+    }
+
+    #[test]
+    fn bf16_rounds_to_eight_bits() {
+        let rounded = Precision::Bf16.cast(&Tensor::from_slice(&[1.0_f32 + 1.0 / 1024.0])).unwrap();
+        assert_eq!(f64::try_from(rounded.to_kind(Kind::Double).get(0)).unwrap(), 1.0);
+    }
+}

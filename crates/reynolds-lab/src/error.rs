@@ -1,6 +1,6 @@
 //! What can go wrong with a run, said so that a user can mend it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -29,4 +29,85 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// A setting of the wrong type or outside its range.
+    #[error("{origin}: {key}: expected {expected}, found {found}")]
+    Config {
+        /// The file it came from, or "--set", or "config".
+        origin: String,
+        /// The dotted key.
+        key: String,
+        /// What is allowed.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// A key that no setting has.
+    #[error("{origin}: unknown key \"{key}\": {hint}")]
+    UnknownKey {
+        /// The file it came from, or "--set".
+        origin: String,
+        /// The dotted key.
+        key: String,
+        /// The nearest valid key.
+        hint: String,
+    },
+    /// An experiment that is not there.
+    #[error("unknown experiment \"{name}\": {hint}")]
+    UnknownExperiment {
+        /// As asked for.
+        name: String,
+        /// The nearest names, and all of them.
+        hint: String,
+    },
+    /// A file of a run that is not what it should be.
+    #[error("{}: expected {expected}, found {found}", file.display())]
+    File {
+        /// The file or folder.
+        file: PathBuf,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// Training left the numbers.
+    #[error("epoch {epoch}: {quantity} is not finite: {checkpoint}")]
+    NotFinite {
+        /// From 1, as in the metrics.
+        epoch: usize,
+        /// The loss, the penalty, the weights, …
+        quantity: String,
+        /// Where the last good checkpoint is.
+        checkpoint: String,
+    },
+    /// Some runs of a sweep failed.
+    #[error("{failed} of {total} runs failed")]
+    Sweep {
+        /// How many failed.
+        failed: usize,
+        /// Of how many.
+        total: usize,
+    },
+}
+
+impl Error {
+    /// An [`Error::Config`]; the loader fills in where the key came from.
+    pub fn config(key: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
+        Self::Config {
+            origin: "config".into(),
+            key: key.into(),
+            expected: expected.to_string(),
+            found: found.to_string(),
+        }
+    }
+
+    /// An [`Error::File`].
+    pub fn file(file: &Path, expected: impl ToString, found: impl ToString) -> Self {
+        Self::File { file: file.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// For `map_err` on what the operating system says.
+    pub fn io(file: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        let file = file.to_path_buf();
+        move |source| Self::Io { file, action, source }
+    }
 }

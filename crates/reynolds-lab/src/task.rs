@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use reynolds::penalty::PenaltyConfig;
 use reynolds_torch::Parameters;
 use reynolds_torch::tch::Tensor;
 
 use crate::error::Result;
+use crate::regulariser::Regulariser;
 
 /// Named numbers in a fixed order: "accuracy", "defect", …
 pub type Metrics = BTreeMap<String, f64>;
@@ -60,4 +62,14 @@ pub trait Task {
     /// # Errors
     /// Whatever libtorch may fail with.
     fn evaluate(&self, split: Split) -> Result<Metrics>;
+
+    /// The penalty of the run's `[penalty]` on these parameters; `None` if none of them is held against a group. Asked for only where the
+    /// penalty is not 0.
+    ///
+    /// # Errors
+    /// If the parameters do not fit.
+    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
+        let _ = penalty;
+        Ok(None)
+    }
 }

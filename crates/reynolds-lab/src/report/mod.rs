@@ -25,7 +25,6 @@ mod table;
 
 pub use chart::{Chart, Series};
 pub use check::Check;
-pub(crate) use escape::escape;
 pub use metrics::charts;
 pub use page::Report;
 pub use table::Table;

@@ -1,0 +1,207 @@
+//! A moment of a run as a safetensors file.
+//!
+//! Parameters stand under their own names, in their own shape, so that `reynolds audit` reads the file; what only the run needs stands
+//! under `optimizer.`: the moments of Adam and the best weights. Complex parameters are C64 (in double precision F64 with a last axis of
+//! two). The metadata, JSON under the one key "reynolds", say which version and settings made it and how far it had come, and hold a
+//! checksum of all numbers.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+
+use reynolds_torch::Parameters;
+use reynolds_torch::parameters::Entry;
+use reynolds_torch::tch::{Device, Kind, Tensor};
+use safetensors::{Dtype, SafeTensors, View};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::journal::{Progress, Snapshot};
+
+const KEY: &str = "reynolds";
+const FIRST: &str = "optimizer.exp_avg.";
+const SECOND: &str = "optimizer.exp_avg_sq.";
+const BEST: &str = "optimizer.best_weights.";
+
+/// What a checkpoint says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Label {
+    /// Of this crate.
+    pub(crate) version: String,
+    /// The complete settings.
+    pub(crate) config: String,
+    /// Steps of the optimiser done.
+    pub(crate) steps: i64,
+    /// How far.
+    pub(crate) progress: Progress,
+    /// Lengths that the append-only files of the folder had.
+    pub(crate) lengths: Lengths,
+    /// CRC-32C of all tensors in the order of their names.
+    pub(crate) crc32c: u32,
+}
+
+/// Lengths of the append-only files of a run folder, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Lengths {
+    pub(crate) metrics: u64,
+    pub(crate) timing: u64,
+    pub(crate) events: u64,
+}
+
+/// The file that goes on: weights, moments, best weights.
+pub(crate) fn encode_last(
+    snapshot: &Snapshot,
+    parameters: &Parameters,
+    config: &str,
+    lengths: Lengths,
+) -> Result<Vec<u8>> {
+    let mut tensors = named("", &snapshot.weights, parameters)?;
+    tensors.extend(named(FIRST, &snapshot.first, parameters)?);
+    tensors.extend(named(SECOND, &snapshot.second, parameters)?);
+    if let Some(best) = &snapshot.best {
+        tensors.extend(named(BEST, best, parameters)?);
+    }
+    encode(tensors, snapshot, config, lengths)
+}
+
+/// The file of the best weights alone; `None` if there are none.
+pub(crate) fn encode_best(snapshot: &Snapshot, parameters: &Parameters, config: &str) -> Result<Option<Vec<u8>>> {
+    let Some(best) = &snapshot.best else { return Ok(None) };
+    encode(named("", best, parameters)?, snapshot, config, Lengths::default()).map(Some)
+}
+
+fn encode(mut tensors: Vec<(String, Part)>, snapshot: &Snapshot, config: &str, lengths: Lengths) -> Result<Vec<u8>> {
+    tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let label = Label {
+        version: env!("CARGO_PKG_VERSION").into(),
+        config: config.into(),
+        steps: snapshot.steps,
+        progress: snapshot.progress,
+        lengths,
+        crc32c: tensors.iter().fold(0, |sum, (_, part)| crc32c::crc32c_append(sum, &part.bytes)),
+    };
+    let text = serde_json::to_string(&label).expect("a label is plain numbers and texts");
+    let metadata = HashMap::from([(KEY.to_string(), text)]);
+    Ok(safetensors::serialize(tensors, Some(metadata)).expect("every part has as many bytes as its shape says"))
+}
+
+/// Reads a file of [`encode_last`] back; `parameters` say what it must hold.
+pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Result<(Snapshot, Label)> {
+    let damaged = |found: String| Error::file(file, "a whole checkpoint", found);
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| damaged(error.to_string()))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
+    let label = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
+    let label =
+        label.ok_or_else(|| Error::file(file, "a checkpoint of a run", "a safetensors file of something else"))?;
+    let version = serde_json::from_str::<Version>(label).map_err(|error| damaged(error.to_string()))?.version;
+    if version != env!("CARGO_PKG_VERSION") {
+        let expected = format!("a checkpoint of version {}", env!("CARGO_PKG_VERSION"));
+        return Err(Error::file(file, expected, version));
+    }
+    let label: Label = serde_json::from_str(label).map_err(|error| damaged(error.to_string()))?;
+    let mut reader = Reader { file, left: tensors.tensors().into_iter().collect(), parameters };
+    let sum = checksum(&tensors);
+    let weights = reader.take("")?;
+    let first = reader.take(FIRST)?;
+    let second = reader.take(SECOND)?;
+    let best = if label.progress.best.is_some() { Some(reader.take(BEST)?) } else { None };
+    if let Some(name) = reader.left.keys().min() {
+        return Err(Error::file(file, "no more tensors than the model has", format!("\"{name}\"")));
+    }
+    if sum != label.crc32c {
+        return Err(damaged(format!("checksum {sum:08x} instead of {:08x}", label.crc32c)));
+    }
+    Ok((Snapshot { progress: label.progress, weights, first, second, steps: label.steps, best }, label))
+}
+
+/// As much of a [`Label`] as every version has.
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+}
+
+fn checksum(tensors: &SafeTensors<'_>) -> u32 {
+    let mut tensors = tensors.tensors();
+    tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
+    tensors.iter().fold(0, |sum, (_, view)| crc32c::crc32c_append(sum, view.data()))
+}
+
+/// One tensor of a file.
+struct Part {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl View for Part {
+    fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.bytes)
+    }
+
+    fn data_len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// How a parameter of real numbers of `kind` stands in a file.
+fn layout(entry: &Entry, kind: Kind) -> (Dtype, Vec<usize>) {
+    let mut shape = entry.shape.clone();
+    let dtype = match (kind, entry.complex) {
+        (Kind::Float, true) => Dtype::C64,
+        (Kind::Double, complex) => {
+            shape.extend(complex.then_some(2));
+            Dtype::F64
+        }
+        _ => Dtype::F32,
+    };
+    (dtype, shape)
+}
+
+/// A flat tensor `[len]` cut into the parameters, under their names with a prefix.
+fn named(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(String, Part)>> {
+    let kind = flat.kind();
+    let width = kind.elt_size_in_bytes();
+    let flat = flat.f_to_device(Device::Cpu)?.f_contiguous()?;
+    let mut bytes = vec![0; parameters.len() * width];
+    flat.f_copy_data_u8(&mut bytes, parameters.len())?;
+    let part = |entry: &Entry| {
+        let (dtype, shape) = layout(entry, kind);
+        let bytes = bytes[entry.start * width..(entry.start + entry.len()) * width].to_vec();
+        (format!("{prefix}{}", entry.name), Part { dtype, shape, bytes })
+    };
+    Ok(parameters.entries().iter().map(part).collect())
+}
+
+/// Takes tensors out of a file, one flat tensor at a time.
+struct Reader<'a> {
+    file: &'a Path,
+    left: HashMap<String, safetensors::tensor::TensorView<'a>>,
+    parameters: &'a Parameters,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, prefix: &str) -> Result<Tensor> {
+        let kind = self.parameters.flat().kind();
+        let mut bytes = Vec::with_capacity(self.parameters.len() * kind.elt_size_in_bytes());
+        for entry in self.parameters.entries() {
+            let name = format!("{prefix}{}", entry.name);
+            let (dtype, shape) = layout(entry, kind);
+            let expected = format!("tensor \"{name}\" of {dtype} {shape:?}");
+            let view = self.left.remove(&name).ok_or_else(|| Error::file(self.file, &expected, "none of that name"))?;
+            if view.dtype() != dtype || view.shape() != shape {
+                return Err(Error::file(self.file, expected, format!("{} {:?}", view.dtype(), view.shape())));
+            }
+            bytes.extend(view.data());
+        }
+        let flat = Tensor::f_from_data_size(&bytes, &[self.parameters.len() as i64], kind)?;
+        Ok(flat.f_to_device(self.parameters.device())?)
+    }
+}

@@ -1,0 +1,115 @@
+//! `[penalty]`: strength and shape of the penalty, and λ_⊥ over time.
+
+use reynolds::norm::Norm;
+use reynolds::penalty::{Form, PenaltyConfig};
+use reynolds_torch::anneal::Anneal;
+use serde::{Deserialize, Serialize};
+
+use super::at_least_zero;
+use super::train::under;
+use crate::error::{Error, Result};
+
+/// `[penalty]`: [`PenaltyConfig`] as a user writes it, and how λ_⊥ is reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PenaltySettings {
+    /// λ_G, on the equivariant part.
+    pub lambda_g: f64,
+    /// λ_⊥, on the rest.
+    pub lambda_perp: f64,
+    /// "squared" or "plain".
+    #[serde(with = "form")]
+    pub form: Form,
+    /// Put λ_G on the whole W instead of P(W).
+    pub whole: bool,
+    /// "frobenius", "spectral", "max" or "(p,q)".
+    #[serde(with = "norm")]
+    pub norm: Norm,
+    /// The factor on λ_⊥ over time.
+    pub anneal: Anneal,
+}
+
+impl Default for PenaltySettings {
+    fn default() -> Self {
+        let PenaltyConfig { lambda_g, lambda_perp, norm, form, whole } = PenaltyConfig::default();
+        Self { lambda_g, lambda_perp, form, whole, norm, anneal: Anneal::default() }
+    }
+}
+
+impl PenaltySettings {
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key and the value.
+    pub fn validate(&self) -> Result<()> {
+        at_least_zero("penalty.lambda_g", self.lambda_g)?;
+        at_least_zero("penalty.lambda_perp", self.lambda_perp)?;
+        self.anneal.validate().map_err(|error| under("penalty.anneal", error))
+    }
+
+    /// The penalty with λ_⊥ at its full strength.
+    pub fn penalty(&self) -> PenaltyConfig {
+        let Self { lambda_g, lambda_perp, form, whole, norm, .. } = *self;
+        PenaltyConfig { lambda_g, lambda_perp, norm, form, whole }
+    }
+
+    /// Whether there is no penalty at all.
+    pub fn is_zero(&self) -> bool {
+        self.lambda_g == 0.0 && self.lambda_perp == 0.0
+    }
+
+    /// λ_⊥ at a time in epochs.
+    pub fn lambda_perp_at(&self, time: f64) -> f64 {
+        self.lambda_perp * self.anneal.factor(time)
+    }
+
+    /// The key of a strength that is not 0, for messages.
+    pub(crate) fn nonzero_key(&self) -> (&'static str, f64) {
+        if self.lambda_perp > 0.0 {
+            ("penalty.lambda_perp", self.lambda_perp)
+        } else {
+            ("penalty.lambda_g", self.lambda_g)
+        }
+    }
+
+    /// The error of a task that has nothing to hold against a group.
+    pub(crate) fn not_applicable(&self) -> Error {
+        let (key, value) = self.nonzero_key();
+        Error::config(key, "0, for this model has no parameter that is held against a group", value)
+    }
+}
+
+mod form {
+    //! Serde of [`Form`].
+    use super::Form;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(form: &Form, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match form {
+            Form::Squared => "squared",
+            Form::Plain => "plain",
+        })
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Form, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "squared" => Ok(Form::Squared),
+            "plain" => Ok(Form::Plain),
+            other => Err(D::Error::custom(format!("expected \"squared\" or \"plain\", found \"{other}\""))),
+        }
+    }
+}
+
+mod norm {
+    //! Serde of [`Norm`], by its name.
+    use super::Norm;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(norm: &Norm, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(norm)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Norm, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,164 @@
+//! `[train]`: the loop's own settings.
+
+use reynolds_torch::Precision;
+use reynolds_torch::optimiser::AdamConfig;
+use reynolds_torch::tch::Device;
+use serde::{Deserialize, Serialize};
+
+use super::{at_least_one, at_least_zero};
+use crate::error::{Error, Result};
+use crate::schedule::Schedule;
+
+/// Which way a metric is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Lower is better.
+    #[default]
+    Min,
+    /// Higher is better.
+    Max,
+}
+
+/// Which weights a run hands on to figures and leaves in the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Selection {
+    /// Those after the last step.
+    #[default]
+    Last,
+    /// Those of the best validation metric.
+    Best,
+}
+
+/// The best weights, and when to stop for want of better ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EarlyStopping {
+    /// A metric of the validation split; "" keeps no best weights.
+    pub metric: String,
+    /// "min" or "max".
+    pub mode: Mode,
+    /// Stop after so many evaluations in a row that brought nothing better; 0 = never.
+    pub patience: usize,
+    /// By how much better is better.
+    pub min_delta: f64,
+}
+
+impl Default for EarlyStopping {
+    fn default() -> Self {
+        Self { metric: "loss".into(), mode: Mode::Min, patience: 0, min_delta: 0.0 }
+    }
+}
+
+impl EarlyStopping {
+    /// Whether `value` beats `best`.
+    pub fn improves(&self, value: f64, best: f64) -> bool {
+        match self.mode {
+            Mode::Min => value < best - self.min_delta,
+            Mode::Max => value > best + self.min_delta,
+        }
+    }
+}
+
+/// `[train]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrainConfig {
+    /// Passes over the data.
+    pub epochs: usize,
+    /// Before the schedule.
+    pub learning_rate: f64,
+    /// Minibatches whose gradients are averaged for one step of the optimiser.
+    pub accumulate: usize,
+    /// Largest Euclidean norm of the whole gradient, penalty included; 0 = no clipping.
+    pub clip: f64,
+    /// "f32", or "bf16" on CUDA.
+    pub precision: Precision,
+    /// Epochs from one evaluation on the validation split to the next; the last epoch always has one.
+    pub evaluate_every: usize,
+    /// Epochs from one checkpoint to the next; the last epoch always has one.
+    pub checkpoint_every: usize,
+    /// Optimiser steps from one look at the loss to the next inside an epoch; 0 = at its end only. A look waits for the device.
+    pub look_every: usize,
+    /// Processor threads; 0 = all.
+    pub threads: usize,
+    /// "last" or "best": the weights that are handed on.
+    pub weights: Selection,
+    /// Adam or AdamW.
+    pub optimiser: AdamConfig,
+    /// The learning rate over time.
+    pub schedule: Schedule,
+    /// The best weights, and when to stop.
+    pub early_stopping: EarlyStopping,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            epochs: 100,
+            learning_rate: 1e-3,
+            accumulate: 1,
+            clip: 0.0,
+            precision: Precision::F32,
+            evaluate_every: 1,
+            checkpoint_every: 10,
+            look_every: 0,
+            threads: 0,
+            weights: Selection::Last,
+            optimiser: AdamConfig::default(),
+            schedule: Schedule::default(),
+            early_stopping: EarlyStopping::default(),
+        }
+    }
+}
+
+impl TrainConfig {
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key and the value.
+    pub fn validate(&self) -> Result<()> {
+        at_least_one("train.epochs", self.epochs)?;
+        at_least_one("train.accumulate", self.accumulate)?;
+        at_least_one("train.evaluate_every", self.evaluate_every)?;
+        at_least_one("train.checkpoint_every", self.checkpoint_every)?;
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            return Err(Error::config("train.learning_rate", "a finite number above 0", self.learning_rate));
+        }
+        at_least_zero("train.clip", self.clip)?;
+        if self.threads > 4096 {
+            return Err(Error::config("train.threads", "at most 4096", self.threads));
+        }
+        self.optimiser.validate().map_err(|error| under("train.optimiser", error))?;
+        self.schedule.validate()?;
+        at_least_zero("train.early_stopping.min_delta", self.early_stopping.min_delta)?;
+        if self.early_stopping.metric.is_empty() {
+            if self.early_stopping.patience > 0 {
+                return Err(Error::config("train.early_stopping.metric", "a metric, for there is a patience", "\"\""));
+            }
+            if self.weights == Selection::Best {
+                return Err(Error::config("train.early_stopping.metric", "a metric, for weights = \"best\"", "\"\""));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a device can compute in the precision asked for.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for bf16 on anything but CUDA.
+    pub fn check_device(&self, device: Device) -> Result<()> {
+        self.precision.check(device).map_err(|error| under("train", error))
+    }
+}
+
+/// Puts the dotted key of the table before what a part of the method says of one of its settings.
+pub(super) fn under(table: &str, error: reynolds_torch::Error) -> Error {
+    match error {
+        reynolds_torch::Error::Setting { what, expected, found } => {
+            Error::config(format!("{table}.{what}"), expected, found)
+        }
+        other => other.into(),
+    }
+}

@@ -1,0 +1,172 @@
+//! An experiment by name: its defaults, its task, and what it draws at the end.
+
+use std::path::Path;
+
+use reynolds_torch::Precision;
+use reynolds_torch::tch::Device;
+use toml::Table;
+
+use crate::config::{self, Assignment, RunConfig, Settings};
+use crate::error::{Error, Result};
+use crate::metrics::Summary;
+use crate::run::{self, Outcome, Place, Session};
+use crate::task::Task;
+
+/// Something that can be trained by name: `reynolds run NAME`.
+pub trait Experiment: Send + Sync {
+    /// Its tables `[data]` and `[model]`.
+    type Settings: Settings;
+    /// Data, network and loss.
+    type Task: Task;
+
+    /// As on the command line.
+    fn name(&self) -> &'static str;
+
+    /// One sentence.
+    fn about(&self) -> &'static str;
+
+    /// All settings, as a run has them with nothing given.
+    fn defaults(&self) -> RunConfig<Self::Settings>;
+
+    /// The number types its models can compute in.
+    fn precisions(&self) -> &'static [Precision] {
+        &[Precision::F32]
+    }
+
+    /// Data and network of a run, on a device; random numbers from the seed of the settings.
+    ///
+    /// # Errors
+    /// If data are missing or the device has no room.
+    fn task(&self, config: &RunConfig<Self::Settings>, device: Device) -> Result<Self::Task>;
+
+    /// Leaves figures and whatever else belongs to a finished run in its folder. The task holds the weights that were selected. Called
+    /// again if the run was killed before it was marked as finished.
+    ///
+    /// # Errors
+    /// If something cannot be drawn or written.
+    fn finish(
+        &self,
+        config: &RunConfig<Self::Settings>,
+        task: &Self::Task,
+        summary: &Summary,
+        folder: &Path,
+    ) -> Result<()> {
+        let _ = (config, task, summary, folder);
+        Ok(())
+    }
+}
+
+/// An experiment whose settings are known only as a TOML tree.
+pub struct AnyExperiment(Box<dyn Erased>);
+
+impl AnyExperiment {
+    /// Forgets the types.
+    pub fn new(experiment: impl Experiment + 'static) -> Self {
+        Self(Box::new(experiment))
+    }
+
+    /// As on the command line.
+    pub fn name(&self) -> &'static str {
+        self.0.erased_name()
+    }
+
+    /// One sentence.
+    pub fn about(&self) -> &'static str {
+        self.0.erased_about()
+    }
+
+    /// The complete default settings as TOML.
+    pub fn defaults_text(&self) -> String {
+        self.0.erased_defaults()
+    }
+
+    /// The complete settings of a run, checked.
+    ///
+    /// # Errors
+    /// As [`config::load`].
+    pub fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Table> {
+        self.0.erased_load(file, assignments)
+    }
+
+    /// Trains with settings from [`AnyExperiment::load`].
+    ///
+    /// # Errors
+    /// As [`run::run`].
+    pub fn run(&self, config: &Table, place: &Place, session: Session<'_>) -> Result<Outcome> {
+        self.0.erased_run(config, place, session)
+    }
+
+    /// Goes on with a run.
+    ///
+    /// # Errors
+    /// As [`run::resume`].
+    pub fn resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome> {
+        self.0.erased_resume(folder, session)
+    }
+}
+
+/// [`Experiment`] without its types.
+trait Erased: Send + Sync {
+    fn erased_name(&self) -> &'static str;
+    fn erased_about(&self) -> &'static str;
+    fn erased_defaults(&self) -> String;
+    fn erased_load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Table>;
+    fn erased_run(&self, config: &Table, place: &Place, session: Session<'_>) -> Result<Outcome>;
+    fn erased_resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome>;
+}
+
+impl<E: Experiment> Erased for E {
+    fn erased_name(&self) -> &'static str {
+        self.name()
+    }
+
+    fn erased_about(&self) -> &'static str {
+        self.about()
+    }
+
+    fn erased_defaults(&self) -> String {
+        config::text(&self.defaults())
+    }
+
+    fn erased_load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Table> {
+        config::load(&self.defaults(), file, assignments).map(|config| config::tree(&config))
+    }
+
+    fn erased_run(&self, table: &Table, place: &Place, session: Session<'_>) -> Result<Outcome> {
+        run::run(self, &config::parse(&self.defaults(), &table.to_string(), "config")?, place, session)
+    }
+
+    fn erased_resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome> {
+        run::resume(self, folder, session)
+    }
+}
+
+/// Experiments to choose from.
+pub struct Experiments(Vec<AnyExperiment>);
+
+impl Experiments {
+    /// These.
+    pub fn new(experiments: Vec<AnyExperiment>) -> Self {
+        Self(experiments)
+    }
+
+    /// In the order given.
+    pub fn iter(&self) -> impl Iterator<Item = &AnyExperiment> {
+        self.0.iter()
+    }
+
+    /// The one of that name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownExperiment`] with the nearest name and all of them.
+    pub fn find(&self, name: &str) -> Result<&AnyExperiment> {
+        self.iter().find(|experiment| experiment.name() == name).ok_or_else(|| {
+            let names: Vec<_> = self.iter().map(AnyExperiment::name).collect();
+            let likeness = |other: &&str| strsim::normalized_damerau_levenshtein(name, other);
+            let nearest = names.iter().copied().filter(|other| likeness(other) >= 0.5);
+            let nearest = nearest.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            let question = nearest.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+            Error::UnknownExperiment { name: name.into(), hint: format!("{question}there are {}", names.join(", ")) }
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! What the loop adds to the gradient of the task loss, once per step of the optimiser.
+
+use reynolds_torch::tch::Tensor;
+
+use crate::error::Result;
+
+/// A penalty on the flat parameters with a gradient of its own.
+pub trait Regulariser {
+    /// Adds the gradient at `flat` to `gradient`, both `[len]`, in place; returns the penalty, a scalar on the device. Never waits for the
+    /// device.
+    ///
+    /// # Errors
+    /// Whatever libtorch may fail with.
+    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor>;
+
+    /// λ_⊥ from now on.
+    ///
+    /// # Errors
+    /// If it is negative or not finite.
+    fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()>;
+}

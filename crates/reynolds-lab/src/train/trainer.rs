@@ -1,0 +1,293 @@
+//! The state of the loop and what it does in one step, at a look, at the end of an epoch and at the end.
+
+use reynolds_torch::optimiser::Adam;
+use reynolds_torch::tch::{self, Kind, Tensor};
+
+use super::Task;
+use crate::config::{PenaltySettings, Selection, TrainConfig};
+use crate::error::{Error, Result};
+use crate::journal::{Journal, Progress, Snapshot};
+use crate::metrics::{Best, Record, Summary, prefixed};
+use crate::regulariser::Regulariser;
+use crate::task::{Metrics, Moment, Split};
+
+/// Added to the norm that clipping divides by, as in PyTorch.
+const CLIP_EPSILON: f64 = 1e-6;
+
+pub(super) struct Trainer<'a> {
+    task: &'a dyn Task,
+    config: &'a TrainConfig,
+    penalty: &'a PenaltySettings,
+    regulariser: Option<Box<dyn Regulariser>>,
+    optimiser: Adam,
+    progress: Progress,
+    /// Sums of the epoch under way, f64 scalars on the device.
+    loss_sum: Tensor,
+    penalty_sum: Tensor,
+    best_weights: Option<Tensor>,
+}
+
+impl<'a> Trainer<'a> {
+    pub(super) fn new(task: &'a dyn Task, config: &'a TrainConfig, penalty: &'a PenaltySettings) -> Result<Self> {
+        let parameters = task.parameters();
+        config.check_device(parameters.device())?;
+        let regulariser = match penalty.is_zero() {
+            true => None,
+            false => Some(task.regulariser(penalty.penalty())?.ok_or_else(|| penalty.not_applicable())?),
+        };
+        let zero = || Tensor::f_zeros([0_i64; 0], (Kind::Double, parameters.device()));
+        Ok(Self {
+            task,
+            config,
+            penalty,
+            regulariser,
+            optimiser: Adam::new(config.optimiser, parameters.flat())?,
+            progress: Progress::default(),
+            loss_sum: zero()?,
+            penalty_sum: zero()?,
+            best_weights: None,
+        })
+    }
+
+    /// Takes a saved moment over.
+    pub(super) fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+        self.task.parameters().assign(&snapshot.weights)?;
+        self.optimiser.restore(&snapshot.first, &snapshot.second, snapshot.steps)?;
+        self.progress = snapshot.progress;
+        let _ = self.loss_sum.f_fill_(snapshot.progress.loss_sum)?;
+        let _ = self.penalty_sum.f_fill_(snapshot.progress.penalty_sum)?;
+        self.best_weights = snapshot.best.as_ref().map(Tensor::shallow_clone);
+        Ok(())
+    }
+
+    /// One step of the optimiser; nothing waits for the device.
+    pub(super) fn step(&mut self) -> Result<()> {
+        let parameters = self.task.parameters();
+        let flat = parameters.flat();
+        let gradient = self.accumulated_gradient()?;
+        let lambda_perp = self.lambda_perp_at(self.progress.step);
+        if let Some(regulariser) = &mut self.regulariser {
+            regulariser.set_lambda_perp(lambda_perp)?;
+            let _guard = tch::no_grad_guard();
+            let value = regulariser.add_gradient(flat, &gradient)?;
+            let _ = self.penalty_sum.f_add_(&value.f_detach()?.f_to_kind(Kind::Double)?)?;
+        }
+        if self.config.clip > 0.0 {
+            clip(&gradient, self.config.clip)?;
+        }
+        let rate = self.rate_at(self.progress.step);
+        self.optimiser.step(flat, &gradient, rate)?;
+        self.progress.step += 1;
+        Ok(())
+    }
+
+    /// The mean gradient `[len]` of the minibatches of this step; the last step of an epoch may have fewer of them.
+    fn accumulated_gradient(&mut self) -> Result<Tensor> {
+        let parameters = self.task.parameters();
+        let first = self.progress.step * self.config.accumulate;
+        let last = (first + self.config.accumulate).min(self.task.steps_per_epoch());
+        let mut sum: Option<Tensor> = None;
+        for step in first..last {
+            let loss = self.task.loss(Moment { epoch: self.progress.epoch, step })?;
+            let gradient = parameters.gradient(&loss)?;
+            let _ = self.loss_sum.f_add_(&loss.f_detach()?.f_to_kind(Kind::Double)?)?;
+            sum = Some(match sum {
+                Some(mut sum) => sum.f_add_(&gradient)?,
+                None => gradient,
+            });
+        }
+        let mut sum = sum.expect("an epoch has at least one minibatch");
+        Ok(if last - first > 1 { sum.f_div_scalar_((last - first) as f64)? } else { sum })
+    }
+
+    /// Waits for the device, sees that everything is finite, and returns the mean loss of the epoch under way.
+    pub(super) fn look(&mut self, journal: &dyn Journal) -> Result<f64> {
+        let (_, second, _) = self.optimiser.state();
+        let all_finite =
+            |tensor: &Tensor| -> Result<Tensor> { Ok(tensor.f_isfinite()?.f_all()?.f_to_kind(Kind::Double)?) };
+        let weights = all_finite(self.task.parameters().flat())?;
+        let numbers = Tensor::f_stack(&[&self.loss_sum, &self.penalty_sum, &weights, &all_finite(second)?], 0)?;
+        let numbers = Vec::<f64>::try_from(&numbers)?;
+        self.progress.loss_sum = numbers[0];
+        self.progress.penalty_sum = numbers[1];
+        let quantity = match numbers[..] {
+            [loss, ..] if !loss.is_finite() => "the loss",
+            [_, penalty, ..] if !penalty.is_finite() => "the penalty",
+            [_, _, weights, _] if weights != 1.0 => "a weight",
+            [_, _, _, second] if second != 1.0 => "the square of a gradient",
+            _ => return Ok(self.progress.loss_sum / self.minibatches_done().max(1) as f64),
+        };
+        Err(self.not_finite(quantity, journal))
+    }
+
+    fn not_finite(&self, quantity: &str, journal: &dyn Journal) -> Error {
+        let checkpoint = match journal.last_saved() {
+            Some(place) => format!("the last good checkpoint is {place}"),
+            None => "there is no checkpoint yet".into(),
+        };
+        Error::NotFinite { epoch: self.progress.epoch + 1, quantity: quantity.into(), checkpoint }
+    }
+
+    /// Reads the loss, evaluates if it is time, and moves on to the next epoch.
+    pub(super) fn end_epoch(&mut self, journal: &dyn Journal) -> Result<Record> {
+        let loss = self.look(journal)?;
+        let last_step = self.progress.step - 1;
+        let mut values =
+            Metrics::from([("train/loss".into(), loss), ("learning_rate".into(), self.rate_at(last_step))]);
+        if self.regulariser.is_some() {
+            values.insert("penalty".into(), self.progress.penalty_sum / self.steps_per_epoch() as f64);
+            values.insert("lambda_perp".into(), self.lambda_perp_at(last_step));
+        }
+        let epoch = self.progress.epoch + 1;
+        if epoch.is_multiple_of(self.config.evaluate_every) || epoch == self.config.epochs {
+            let metrics = self.evaluate(Split::Validation)?;
+            self.select(&metrics, journal)?;
+            values.extend(prefixed(Split::Validation, metrics));
+        }
+        self.progress = Progress { epoch, step: 0, loss_sum: 0.0, penalty_sum: 0.0, ..self.progress };
+        let _ = self.loss_sum.f_zero_()?;
+        let _ = self.penalty_sum.f_zero_()?;
+        Ok(Record { epoch, step: self.steps_done(), values })
+    }
+
+    /// Keeps the weights if they are the best so far, and says when there has been no better for too long.
+    fn select(&mut self, metrics: &Metrics, journal: &dyn Journal) -> Result<()> {
+        let stopping = &self.config.early_stopping;
+        if stopping.metric.is_empty() {
+            return Ok(());
+        }
+        let Some(&value) = metrics.get(&stopping.metric) else {
+            let names: Vec<_> = metrics.keys().map(|name| format!("\"{name}\"")).collect();
+            let expected = format!("one of {} (or \"\" for none)", names.join(", "));
+            return Err(Error::config("train.early_stopping.metric", expected, format!("\"{}\"", stopping.metric)));
+        };
+        if !value.is_finite() {
+            return Err(self.not_finite(&format!("validation/{}", stopping.metric), journal));
+        }
+        if self.progress.best.is_none_or(|best| stopping.improves(value, best.value)) {
+            self.progress.best = Some(Best { epoch: self.progress.epoch + 1, value });
+            self.progress.stale = 0;
+            self.best_weights = Some(copied(self.task.parameters().flat())?);
+        } else {
+            self.progress.stale += 1;
+            self.progress.stopped_early = stopping.patience > 0 && self.progress.stale >= stopping.patience;
+        }
+        Ok(())
+    }
+
+    fn evaluate(&self, split: Split) -> Result<Metrics> {
+        let _guard = tch::no_grad_guard();
+        self.task.evaluate(split)
+    }
+
+    /// Evaluates the last and the best weights, and leaves in the task those that the settings select.
+    pub(super) fn summary(&self) -> Result<Summary> {
+        let parameters = self.task.parameters();
+        let last_metrics = self.final_metrics()?;
+        let mut best_metrics = Metrics::new();
+        if self.progress.best.is_some_and(|best| best.epoch == self.progress.epoch) {
+            best_metrics.clone_from(&last_metrics);
+        } else if let Some(best) = &self.best_weights {
+            let last = copied(parameters.flat())?;
+            parameters.assign(best)?;
+            best_metrics = self.final_metrics()?;
+            if self.config.weights == Selection::Last {
+                parameters.assign(&last)?;
+            }
+        }
+        Ok(Summary {
+            epochs: self.progress.epoch,
+            steps: self.steps_done(),
+            stopped_early: self.progress.stopped_early,
+            weights: self.config.weights,
+            best: self.progress.best,
+            last_metrics,
+            best_metrics,
+        })
+    }
+
+    fn final_metrics(&self) -> Result<Metrics> {
+        let mut metrics: Metrics = prefixed(Split::Validation, self.evaluate(Split::Validation)?).collect();
+        metrics.extend(prefixed(Split::Test, self.evaluate(Split::Test)?));
+        Ok(metrics)
+    }
+
+    /// All of this moment, sharing its tensors.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let (first, second, steps) = self.optimiser.state();
+        Snapshot {
+            progress: self.progress,
+            weights: self.task.parameters().flat().shallow_clone(),
+            first: first.shallow_clone(),
+            second: second.shallow_clone(),
+            steps,
+            best: self.best_weights.as_ref().map(Tensor::shallow_clone),
+        }
+    }
+
+    /// Steps of the optimiser in an epoch.
+    fn steps_per_epoch(&self) -> usize {
+        self.task.steps_per_epoch().div_ceil(self.config.accumulate)
+    }
+
+    fn minibatches_done(&self) -> usize {
+        (self.progress.step * self.config.accumulate).min(self.task.steps_per_epoch())
+    }
+
+    /// λ_⊥ at a step of the epoch under way.
+    fn lambda_perp_at(&self, step: usize) -> f64 {
+        self.penalty.lambda_perp_at(self.progress.epoch as f64 + step as f64 / self.steps_per_epoch() as f64)
+    }
+
+    /// The learning rate at a step of the epoch under way.
+    fn rate_at(&self, step: usize) -> f64 {
+        let Progress { epoch, .. } = self.progress;
+        let total = epoch * self.steps_per_epoch() + step;
+        self.config.schedule.rate(self.config.learning_rate, epoch, self.config.epochs, total)
+    }
+
+    pub(super) fn steps_done(&self) -> usize {
+        self.progress.epoch * self.steps_per_epoch() + self.progress.step
+    }
+
+    pub(super) fn steps_in_all(&self) -> usize {
+        self.config.epochs * self.steps_per_epoch()
+    }
+
+    /// Epochs done, steps done in the epoch under way.
+    pub(super) fn moment(&self) -> (usize, usize) {
+        (self.progress.epoch, self.progress.step)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.progress.epoch >= self.config.epochs || self.progress.stopped_early
+    }
+
+    pub(super) fn epoch_is_over(&self) -> bool {
+        self.progress.step >= self.steps_per_epoch()
+    }
+
+    pub(super) fn look_is_due(&self) -> bool {
+        self.config.look_every > 0 && self.progress.step.is_multiple_of(self.config.look_every) && !self.epoch_is_over()
+    }
+
+    pub(super) fn save_is_due(&self) -> bool {
+        self.is_over() || self.progress.epoch.is_multiple_of(self.config.checkpoint_every)
+    }
+}
+
+/// A tensor of its own with the same numbers.
+fn copied(tensor: &Tensor) -> Result<Tensor> {
+    let _guard = tch::no_grad_guard();
+    let mut copy = tensor.f_empty_like()?;
+    copy.f_copy_(tensor)?;
+    Ok(copy)
+}
+
+/// Scales a gradient `[len]` in place so that its Euclidean norm is at most `largest`.
+fn clip(gradient: &Tensor, largest: f64) -> Result<()> {
+    let norm = gradient.f_norm()?.f_add_scalar(CLIP_EPSILON)?;
+    let factor = norm.f_reciprocal()?.f_mul_scalar(largest)?.f_clamp_max(1.0)?;
+    let _ = gradient.shallow_clone().f_mul_(&factor)?;
+    Ok(())
+}

@@ -2,7 +2,7 @@
 
 /// The text as HTML shows it: markup spelt out, and so are characters that control a terminal or turn the direction of writing. Line ends
 /// and tabs stay.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -25,6 +25,7 @@ mod table;
 
 pub use chart::{Chart, Series};
 pub use check::Check;
+pub(crate) use escape::escape;
 pub use metrics::charts;
 pub use page::Report;
 pub use table::Table;

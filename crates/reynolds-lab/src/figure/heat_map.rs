@@ -1,0 +1,157 @@
+//! A matrix as coloured cells, with its numbers where there is room.
+
+use super::colour::{Colour, diverging, sequential};
+use super::svg::{Anchor, Frame, Svg};
+use super::{Drawing, TICK_SIZE};
+
+/// How a value becomes a colour.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Shading {
+    /// Red for −scale, white for 0, blue for scale.
+    Diverging {
+        /// The value of the deepest colour.
+        scale: f64,
+    },
+    /// White for `low` or less, deep blue for `high` or more, by the logarithm.
+    Logarithmic {
+        /// The value of the lightest colour.
+        low: f64,
+        /// The value of the deepest colour.
+        high: f64,
+    },
+}
+
+impl Shading {
+    /// The colour of a value.
+    pub fn colour(self, value: f64) -> Colour {
+        match self {
+            Self::Diverging { scale } => diverging(value / scale),
+            Self::Logarithmic { low, high } => sequential((value.max(low) / low).ln() / (high / low).ln()),
+        }
+    }
+}
+
+/// Cells `[rows, columns]` from the top, with lines between groups of rows and columns.
+#[derive(Debug, Clone)]
+pub struct HeatMap {
+    columns: usize,
+    values: Vec<f64>,
+    shading: Shading,
+    numbers: Vec<String>,
+    row_labels: Vec<String>,
+    column_labels: Vec<String>,
+    row_groups: Vec<usize>,
+    column_groups: Vec<usize>,
+}
+
+impl HeatMap {
+    /// Row-major values.
+    ///
+    /// # Panics
+    /// If the values fill no whole rows.
+    pub fn new(columns: usize, values: Vec<f64>, shading: Shading) -> Self {
+        assert!(columns > 0 && !values.is_empty() && values.len().is_multiple_of(columns), "{} values", values.len());
+        Self {
+            columns,
+            values,
+            shading,
+            numbers: Vec::new(),
+            row_labels: Vec::new(),
+            column_labels: Vec::new(),
+            row_groups: Vec::new(),
+            column_groups: Vec::new(),
+        }
+    }
+
+    /// Writes a text into every cell.
+    ///
+    /// # Panics
+    /// If there is not one for each value.
+    pub fn numbers(mut self, numbers: Vec<String>) -> Self {
+        assert_eq!(numbers.len(), self.values.len(), "a text for each value");
+        self.numbers = numbers;
+        self
+    }
+
+    /// Names rows and columns.
+    pub fn labels(mut self, rows: Vec<String>, columns: Vec<String>) -> Self {
+        (self.row_labels, self.column_labels) = (rows, columns);
+        self
+    }
+
+    /// Draws lines after these numbers of rows and columns.
+    pub fn groups(mut self, rows: Vec<usize>, columns: Vec<usize>) -> Self {
+        (self.row_groups, self.column_groups) = (rows, columns);
+        self
+    }
+
+    fn rows(&self) -> usize {
+        self.values.len() / self.columns
+    }
+}
+
+impl Drawing for HeatMap {
+    fn draw(&self, svg: &mut Svg, frame: Frame, _left: bool, _bottom: bool) {
+        let (width, height) = (frame.width / self.columns as f64, frame.height / self.rows() as f64);
+        let size = (0.30 * width).min(0.4 * height).min(TICK_SIZE + 2.0);
+        for (index, &value) in self.values.iter().enumerate() {
+            let (row, column) = (index / self.columns, index % self.columns);
+            let cell = Frame { x: frame.x + column as f64 * width, y: frame.y + row as f64 * height, width, height };
+            let colour = self.shading.colour(value);
+            let edge = if size > 5.0 {
+                " stroke=\"#ffffff\" stroke-width=\"1\""
+            } else {
+                " stroke=\"#ffffff\" stroke-width=\"0.25\""
+            };
+            svg.rectangle(cell, &colour.to_string(), edge);
+            if let Some(text) = self.numbers.get(index) {
+                let at = [cell.x + width / 2.0, cell.y + height / 2.0 + 0.35 * size];
+                svg.styled_text(at, text, size, Anchor::Middle, &format!(" fill=\"{}\"", colour.contrasting()));
+            }
+        }
+        for &row in &self.row_groups {
+            let y = frame.y + row as f64 * height;
+            svg.line([frame.x, y], [frame.x + frame.width, y], "#444444", 0.7);
+        }
+        for &column in &self.column_groups {
+            let x = frame.x + column as f64 * width;
+            svg.line([x, frame.y], [x, frame.y + frame.height], "#444444", 0.7);
+        }
+        svg.rectangle(frame, "none", " stroke=\"#444444\" stroke-width=\"0.8\"");
+        for (row, label) in self.row_labels.iter().enumerate() {
+            let y = frame.y + (row as f64 + 0.5) * height + 0.35 * TICK_SIZE;
+            svg.text([frame.x - 5.0, y], label, TICK_SIZE, Anchor::End);
+        }
+        for (column, label) in self.column_labels.iter().enumerate() {
+            let x = frame.x + (column as f64 + 0.5) * width;
+            svg.text([x, frame.y + frame.height + 4.0 + TICK_SIZE], label, TICK_SIZE, Anchor::Middle);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_has_its_colour_and_its_number() {
+        let shading = Shading::Logarithmic { low: 0.01, high: 1.0 };
+        let map = HeatMap::new(2, vec![0.001, 0.01, 0.1, 1.0], shading)
+            .numbers(["a", "b", "c", "d"].map(String::from).to_vec());
+        let mut svg = Svg::new(100.0, 100.0);
+        map.draw(&mut svg, Frame { x: 0.0, y: 0.0, width: 100.0, height: 100.0 }, true, true);
+        let text = svg.finish();
+        assert_eq!(shading.colour(0.001), shading.colour(0.01));
+        assert_eq!(shading.colour(0.1), sequential(0.5));
+        for letter in ["a", "b", "c", "d"] {
+            assert!(text.contains(&format!(">{letter}</text>")));
+        }
+    }
+
+    #[test]
+    fn zero_is_white_and_signs_differ() {
+        let shading = Shading::Diverging { scale: 2.0 };
+        assert_eq!(shading.colour(0.0), diverging(0.0));
+        assert_ne!(shading.colour(2.0), shading.colour(-2.0));
+    }
+}

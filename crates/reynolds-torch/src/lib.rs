@@ -8,16 +8,22 @@
 
 pub mod action;
 pub mod anneal;
+pub mod binding;
 pub mod device;
 pub mod error;
 pub mod layers;
 pub mod models;
 pub mod optimiser;
 pub mod parameters;
+pub mod penalty;
 pub mod precision;
+mod projector;
 pub mod sample_penalty;
+mod segments;
 
+pub use binding::Binding;
 pub use error::{Error, Result};
 pub use parameters::Parameters;
+pub use penalty::Penalty;
 pub use precision::Precision;
 pub use tch;

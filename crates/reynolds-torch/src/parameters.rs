@@ -1,7 +1,7 @@
 //! All parameters of a network in one flat storage.
 //!
 //! ```text
-//! flat:  [ w₁ … | w₂ … | b … ]   real numbers; a complex parameter lies there as (re, im) pairs
+//! flat:  [ z … | w₁ … | w₂ … | b … ]   real numbers; complex parameters come first, as (re, im) pairs
 //! ```
 //!
 //! Each named parameter is a leaf of the tape that shares its bytes with the flat tensor, so an optimiser step, the penalty and a
@@ -15,7 +15,7 @@
 //! let parameters = builder.build(Kind::Float, Device::Cpu)?;
 //! let loss = parameters.get("w").square().sum(Kind::Float);
 //! let gradient = parameters.gradient(&loss)?;
-//! assert_eq!(Vec::<f32>::try_from(&gradient)?, [2.0, 4.0, 6.0, 8.0, 0.0, 0.0]);
+//! assert_eq!(Vec::<f32>::try_from(&gradient)?, [0.0, 0.0, 2.0, 4.0, 6.0, 8.0]);
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
 
@@ -105,13 +105,22 @@ impl Builder {
         &self.entries
     }
 
-    /// Lays the parameters out in the order they were added, in real numbers of `kind`.
+    /// Lays the parameters out in real numbers of `kind`: complex ones first, for a pair must begin at an even place, then the real
+    /// ones, each in the order they were added.
     ///
     /// # Errors
     /// [`Error::Torch`] if the device has no room.
     pub fn build(self, kind: Kind, device: Device) -> Result<Parameters> {
-        let flat = Tensor::f_from_slice(&self.values)?.f_to_device(device)?.f_to_kind(kind)?;
-        Parameters::over(self.entries, flat)
+        let mut values = Vec::with_capacity(self.values.len());
+        let (complex, real): (Vec<_>, Vec<_>) = self.entries.into_iter().partition(|entry| entry.complex);
+        let mut entries: Vec<Entry> = complex.into_iter().chain(real).collect();
+        for entry in &mut entries {
+            let range = entry.start..entry.start + entry.len();
+            entry.start = values.len();
+            values.extend_from_slice(&self.values[range]);
+        }
+        let flat = Tensor::f_from_slice(&values)?.f_to_device(device)?.f_to_kind(kind)?;
+        Parameters::over(entries, flat)
     }
 }
 
@@ -162,7 +171,7 @@ impl Parameters {
         self.len() == 0
     }
 
-    /// Where each parameter lies.
+    /// Where each parameter lies, in the order of the flat storage.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -239,6 +248,17 @@ mod tests {
         let loss = (&z * z.conj()).real().sum(Kind::Double) + z.imag().sum(Kind::Double) * 10.0;
         let gradient = parameters.gradient(&loss).unwrap();
         assert_eq!(Vec::<f64>::try_from(&gradient).unwrap(), [6.0, 18.0]);
+    }
+
+    #[test]
+    fn a_complex_parameter_may_follow_an_odd_number_of_real_ones() {
+        let mut builder = Parameters::builder();
+        builder.real("a", &[3], &[1.0, 2.0, 3.0]).unwrap();
+        builder.complex("z", &[1], &[(4.0, 5.0)]).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        assert_eq!(f64::try_from(parameters.get("z").imag().get(0)).unwrap(), 5.0);
+        assert_eq!(Vec::<f64>::try_from(parameters.get("a").detach()).unwrap(), [1.0, 2.0, 3.0]);
+        assert_eq!(parameters.entries()[0].name, "z");
     }
 
     #[test]

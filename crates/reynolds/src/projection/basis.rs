@@ -24,6 +24,8 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+mod tiles;
+
 use std::ops::Add;
 use std::sync::Arc;
 

@@ -17,6 +17,8 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+mod tiles;
+
 use faer::Mat;
 use rayon::prelude::*;
 

@@ -24,6 +24,7 @@ mod kernel_space;
 mod lowered;
 mod orbit;
 pub(crate) mod processor;
+mod tiling;
 
 use std::fmt::Debug;
 use std::ops::Add;
@@ -38,6 +39,7 @@ pub use haar::HaarProjector;
 pub use kernel_space::KernelSpace;
 pub use lowered::{Lowered, derive};
 pub use orbit::Orbits;
+pub use tiling::{SignedOrbits, Tile, TileKind, TileProjector, Tiling};
 
 use crate::error::{Error, Result};
 use crate::scalar::{Real, Weight};

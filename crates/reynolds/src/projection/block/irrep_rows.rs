@@ -16,19 +16,19 @@ const PARALLEL: usize = 1 << 18;
 /// Output irreps in channel order, and for each irrep the input channels it may be coupled to.
 #[derive(Debug, Clone)]
 pub(super) struct IrrepRows<F: Scalar> {
-    columns: usize,
+    pub(super) columns: usize,
     /// Number of the irrep of each output copy.
-    copies: Vec<usize>,
-    kinds: Vec<Kind<F>>,
+    pub(super) copies: Vec<usize>,
+    pub(super) kinds: Vec<Kind<F>>,
 }
 
 #[derive(Debug, Clone)]
-struct Kind<F: Scalar> {
-    irrep: Arc<Irrep<F>>,
+pub(super) struct Kind<F: Scalar> {
+    pub(super) irrep: Arc<Irrep<F>>,
     /// First channels of its copies in the input.
-    partners: Vec<usize>,
+    pub(super) partners: Vec<usize>,
     /// Ranges of input channels that belong to other irreps.
-    masked: Vec<std::ops::Range<usize>>,
+    pub(super) masked: Vec<std::ops::Range<usize>>,
 }
 
 impl<F: Scalar> IrrepRows<F> {

@@ -24,6 +24,7 @@
 
 mod irrep_rows;
 mod mask;
+mod tiles;
 mod turned;
 
 pub use mask::IsotypicMask;

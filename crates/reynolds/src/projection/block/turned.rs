@@ -14,8 +14,8 @@ const PARALLEL: usize = 1 << 14;
 /// Two decompositions, domain and codomain.
 #[derive(Debug, Clone)]
 pub(super) struct Turned<F: Scalar> {
-    domain: Decomposition<F>,
-    codomain: Decomposition<F>,
+    pub(super) domain: Decomposition<F>,
+    pub(super) codomain: Decomposition<F>,
 }
 
 impl<F: Scalar> Turned<F> {

@@ -18,9 +18,9 @@ const BLOCK: usize = 4096;
 /// The orbits of a tile as a label per weight: 2k for the orbit k, 2k + 1 for its opposite.
 #[derive(Debug, Clone)]
 pub(super) struct OrbitLabels {
-    labels: Vec<u8>,
+    pub(super) labels: Vec<u8>,
     /// Size of each orbit; zero for the dead ones.
-    sizes: Vec<usize>,
+    pub(super) sizes: Vec<usize>,
     /// Where the first weight of each orbit lies.
     firsts: Vec<u32>,
     /// The label most weights have, summed in memory order.

@@ -11,31 +11,31 @@ const BATCH: usize = 64;
 
 /// Neighbouring weights of one orbit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Run {
-    start: u32,
-    len: u32,
-    negative: bool,
+pub(super) struct Run {
+    pub(super) start: u32,
+    pub(super) len: u32,
+    pub(super) negative: bool,
 }
 
 /// Orbits of one size.
 #[derive(Debug, Clone)]
-struct SmallOrbits {
-    size: usize,
+pub(super) struct SmallOrbits {
+    pub(super) size: usize,
     /// Members of orbit after orbit.
-    offsets: Vec<u32>,
+    pub(super) offsets: Vec<u32>,
     /// Signs relative to the first member; empty if all are plus.
-    negative: Vec<bool>,
+    pub(super) negative: Vec<bool>,
 }
 
 /// The orbits of a tile as lists of members.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OrbitLists {
     /// Alone in their orbit: copied.
-    fixed: Vec<Run>,
+    pub(super) fixed: Vec<Run>,
     /// Their stabiliser holds a −1: set to zero.
-    dead: Vec<Run>,
-    small: Vec<SmallOrbits>,
-    large: Vec<Vec<Run>>,
+    pub(super) dead: Vec<Run>,
+    pub(super) small: Vec<SmallOrbits>,
+    pub(super) large: Vec<Vec<Run>>,
 }
 
 impl OrbitLists {

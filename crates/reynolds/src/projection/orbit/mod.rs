@@ -22,6 +22,7 @@
 mod labels;
 mod lists;
 mod tile_orbits;
+mod tiles;
 mod union_find;
 
 use std::collections::HashMap;

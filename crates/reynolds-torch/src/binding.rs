@@ -1,0 +1,291 @@
+//! Which parameters of a network are held against a group, and P on all of them at once.
+//!
+//! ```text
+//! flat: [ unbound | W₁ | b₁ | W₂ | … ]      P acts on every bound parameter, in one go; the others are left alone
+//! ```
+//!
+//! ```
+//! use reynolds::plan::SymmetryPlan;
+//! use reynolds_torch::{Binding, Parameters, tch::{Device, Kind}};
+//! let mut builder = Parameters::builder();
+//! builder.real("conv.weight", &[4, 4, 3, 3], &[0.5; 144])?;
+//! builder.real("head", &[2], &[1.0, 2.0])?;
+//! let parameters = builder.build(Kind::Float, Device::Cpu)?;
+//! let plan = SymmetryPlan::from_toml(r#"
+//!     group = "C4"
+//!     [[layer]]
+//!     name = "conv.weight"
+//!     domain = "regular"
+//!     codomain = "regular"
+//! "#)?;
+//! let mut binding = Binding::builder(&parameters);
+//! binding.plan(&plan)?;
+//! let binding = binding.build()?;
+//! let projected = binding.project(parameters.flat())?;
+//! assert_eq!(projected, *parameters.flat()); // constant kernels are equivariant; the head is not bound
+//! # Ok::<(), reynolds_torch::Error>(())
+//! ```
+
+use faer::c64;
+use reynolds::plan::{ResolvedPlan, SymmetryPlan};
+use reynolds::projection::{Energies, KernelSpace, Lowered, Projector, Tiling, derive};
+use reynolds::scalar::{Over, Scalar};
+use tch::{Device, Kind, Tensor};
+
+use crate::error::{Error, Result};
+use crate::parameters::{Entry, Parameters};
+use crate::projector::{Assembly, FlatProjector};
+use crate::segments::Segments;
+
+/// A parameter that is held against a group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    /// Where it lies in the flat storage.
+    pub entry: Entry,
+    /// dim Hom_G, complex dimensions counted once.
+    pub rank: usize,
+}
+
+/// Parameters held against groups, lowered to the device they lie on.
+#[derive(Debug)]
+pub struct Binding {
+    len: usize,
+    kind: Kind,
+    device: Device,
+    bound: Vec<Bound>,
+    place: Place,
+    projector: FlatProjector,
+    pub(crate) segments: Segments,
+}
+
+/// Where the bound numbers lie in the flat storage.
+#[derive(Debug)]
+enum Place {
+    /// One after the other.
+    Range { start: i64, len: i64 },
+    /// Here and there, `[bound]` (int64), ascending.
+    Index(Tensor),
+}
+
+/// Collects what is to be bound.
+#[derive(Debug)]
+pub struct BindingBuilder {
+    entries: Vec<Entry>,
+    len: usize,
+    kind: Kind,
+    device: Device,
+    bound: Vec<(Bound, Tiling)>,
+}
+
+impl BindingBuilder {
+    /// Binds every parameter that a plan types; returns what it made of them, with the reason for each that is left alone.
+    ///
+    /// # Errors
+    /// As [`SymmetryPlan::resolve`]; [`Error::Parameter`] if one is complex or bound already.
+    pub fn plan(&mut self, plan: &SymmetryPlan) -> Result<ResolvedPlan> {
+        let shapes: Vec<_> = self.entries.iter().map(|entry| (entry.name.clone(), entry.shape.clone())).collect();
+        let resolved = plan.resolve(&shapes)?;
+        for layer in &resolved.layers {
+            self.projector(&layer.name, &layer.projector)?;
+        }
+        Ok(resolved)
+    }
+
+    /// Binds a real parameter of the shape of `space`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if there is none of that name, it has another shape, is complex or bound already; whatever
+    /// [`derive()`] may fail with.
+    pub fn real(&mut self, name: &str, space: &KernelSpace<f64>) -> Result<()> {
+        self.space(name, space)
+    }
+
+    /// Binds a complex parameter of the shape of `space`.
+    ///
+    /// # Errors
+    /// As [`BindingBuilder::real`], with real and complex changed over.
+    pub fn complex(&mut self, name: &str, space: &KernelSpace<c64>) -> Result<()> {
+        self.space(name, space)
+    }
+
+    fn space<F: Scalar + Over<F>>(&mut self, name: &str, space: &KernelSpace<F>) -> Result<()> {
+        let entry = self.entry(name)?;
+        if entry.shape != space.shape() {
+            return Err(Error::parameter(name, format!("shape {:?}", space.shape()), format!("{:?}", entry.shape)));
+        }
+        self.projector(name, &derive(space)?)
+    }
+
+    /// Binds a parameter with a projector of as many weights, in any form.
+    ///
+    /// # Errors
+    /// As [`BindingBuilder::real`], for real weights and for complex ones.
+    pub fn projector<F: Scalar + Over<F>>(&mut self, name: &str, projector: &Lowered<F>) -> Result<()> {
+        let entry = self.entry(name)?.clone();
+        let complex = F::from_parts(0.0, 1.0) != F::ZERO;
+        if entry.complex != complex {
+            let word = |complex: bool| if complex { "complex numbers" } else { "real numbers" };
+            return Err(Error::parameter(name, word(complex), word(entry.complex)));
+        }
+        if self.bound.iter().any(|(bound, _)| bound.entry.name == name) {
+            return Err(Error::parameter(name, "a parameter bound once", "one that is bound already"));
+        }
+        let (len, rank) = (Projector::<F>::len(projector), Projector::<F>::rank(projector));
+        if len != entry.numel() {
+            return Err(Error::parameter(name, format!("{len} weights"), entry.numel()));
+        }
+        self.bound.push((Bound { entry, rank }, projector.tiling()?));
+        Ok(())
+    }
+
+    fn entry(&self, name: &str) -> Result<&Entry> {
+        let found = self.entries.iter().find(|entry| entry.name == name);
+        found.ok_or_else(|| Error::parameter(name, "a parameter of the network", "none of that name"))
+    }
+
+    /// Lowers everything to the device.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if nothing is bound or more than an int32 counts; [`Error::Torch`] if the device has no room.
+    pub fn build(mut self) -> Result<Binding> {
+        self.bound.sort_by_key(|(bound, _)| bound.entry.start);
+        if self.bound.is_empty() {
+            return Err(Error::setting("parameters bound to a group", "at least one", 0));
+        }
+        let mut assembly = Assembly::default();
+        for (_, tiling) in &self.bound {
+            assembly.push(tiling)?;
+        }
+        let bound: Vec<Bound> = self.bound.into_iter().map(|(bound, _)| bound).collect();
+        let lengths: Vec<i64> = bound.iter().map(|bound| bound.entry.len() as i64).collect();
+        Ok(Binding {
+            len: self.len,
+            kind: self.kind,
+            device: self.device,
+            place: Place::of(&bound, self.device)?,
+            segments: Segments::new(&lengths, self.device)?,
+            projector: assembly.build(self.kind, self.device)?,
+            bound,
+        })
+    }
+}
+
+impl Place {
+    fn of(bound: &[Bound], device: Device) -> Result<Self> {
+        let range = |bound: &Bound| bound.entry.start..bound.entry.start + bound.entry.len();
+        if bound.windows(2).all(|pair| range(&pair[0]).end == range(&pair[1]).start) {
+            let len = bound.iter().map(|bound| bound.entry.len() as i64).sum();
+            return Ok(Self::Range { start: bound[0].entry.start as i64, len });
+        }
+        let index: Vec<i64> = bound.iter().flat_map(range).map(|at| at as i64).collect();
+        Ok(Self::Index(Tensor::f_from_slice(&index)?.f_to_device(device)?))
+    }
+}
+
+impl Binding {
+    /// Binds parameters of a network.
+    pub fn builder(parameters: &Parameters) -> BindingBuilder {
+        let flat = parameters.flat();
+        Self::builder_over(parameters.entries(), flat.kind(), flat.device())
+    }
+
+    /// Binds named parameters that lie one after the other in flat tensors of `kind` on `device`.
+    pub fn builder_over(entries: &[Entry], kind: Kind, device: Device) -> BindingBuilder {
+        let len = entries.iter().map(Entry::len).sum();
+        BindingBuilder { entries: entries.to_vec(), len, kind, device, bound: vec![] }
+    }
+
+    /// The parameters that are bound, in the order of the flat storage.
+    pub fn bound(&self) -> &[Bound] {
+        &self.bound
+    }
+
+    /// The number type of the flat storage.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Where the flat storage lies.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Operations on the device that one projection takes: the same for a network of two equal layers as for one of a hundred.
+    pub fn operations(&self) -> usize {
+        self.projector.operations()
+    }
+
+    /// P on all parameters, flat `[len]`; parameters that are not bound are returned as they are.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if `flat` is no tensor `[len]` of the bound number type.
+    pub fn project(&self, flat: &Tensor) -> Result<Tensor> {
+        let projected = self.projector.apply(&self.gather(flat)?)?;
+        let mut out = flat.f_empty_like()?;
+        out.f_copy_(flat)?;
+        match &self.place {
+            Place::Range { len, .. } if *len == self.len as i64 => return Ok(projected),
+            Place::Range { start, len } => {
+                out.f_narrow(0, *start, *len)?.f_copy_(&projected)?;
+            }
+            Place::Index(index) => {
+                let _ = out.f_index_copy_(0, index, &projected)?;
+            }
+        }
+        Ok(out)
+    }
+
+    /// W ← P(W) for every bound parameter: the network becomes equivariant.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub fn project_in_place(&self, parameters: &Parameters) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        parameters.assign(&self.project(parameters.flat())?)
+    }
+
+    /// ‖P(W)‖² and ‖W − P(W)‖² of every bound parameter, read back to the host.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub fn energies(&self, flat: &Tensor) -> Result<Vec<(String, Energies)>> {
+        let _guard = tch::no_grad_guard();
+        let weights = self.gather(flat)?;
+        let projected = self.apply(&weights)?;
+        let energies = self.segments.energies(&[&projected, &weights.f_sub(&projected)?])?;
+        let energies = Vec::<f64>::try_from(energies.f_view([-1])?)?;
+        let (equivariant, perp) = energies.split_at(self.bound.len());
+        let each = self.bound.iter().zip(equivariant.iter().zip(perp));
+        Ok(each.map(|(b, (&equivariant, &perp))| (b.entry.name.clone(), Energies { equivariant, perp })).collect())
+    }
+
+    /// P on the bound numbers.
+    pub(crate) fn apply(&self, weights: &Tensor) -> Result<Tensor> {
+        self.projector.apply(weights)
+    }
+
+    /// The bound numbers of a flat tensor, one parameter after the other.
+    pub(crate) fn gather(&self, flat: &Tensor) -> Result<Tensor> {
+        if flat.size() != [self.len as i64] || flat.kind() != self.kind {
+            let expected = format!("[{}] of {:?}", self.len, self.kind);
+            return Err(Error::setting("flat tensor", expected, format!("{:?} of {:?}", flat.size(), flat.kind())));
+        }
+        match &self.place {
+            Place::Range { start, len } => Ok(flat.f_narrow(0, *start, *len)?),
+            Place::Index(index) => Ok(flat.f_index_select(0, index)?),
+        }
+    }
+
+    /// `flat ← flat + numbers` on the bound numbers.
+    pub(crate) fn add_to(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
+        match &self.place {
+            Place::Range { start, len } => {
+                let _ = flat.f_narrow(0, *start, *len)?.f_add_(numbers)?;
+            }
+            Place::Index(index) => {
+                let _ = flat.shallow_clone().f_index_add_(0, index, numbers)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Disjoint signed index lists, and how to see them in a basis.
+
+use faer::Mat;
+
+/// How exactly E Eᵀ must be an average over orbits to be taken for one.
+const TOLERANCE: f64 = 1e-13;
+
+/// Orbits of numbers that P averages with signs; numbers in no orbit project to zero.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SignedOrbits {
+    members: Vec<u32>,
+    /// Whether a member enters with a minus.
+    negative: Vec<bool>,
+    /// Where each orbit ends in `members`.
+    ends: Vec<usize>,
+    dead: Vec<u32>,
+}
+
+impl SignedOrbits {
+    /// Number of orbits that survive: the rank of P.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether P is zero.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Members and signs of every orbit.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u32], &[bool])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| (&self.members[start..end], &self.negative[start..end]))
+    }
+
+    /// The numbers that project to zero.
+    pub fn dead(&self) -> &[u32] {
+        &self.dead
+    }
+
+    /// Adds an orbit; a dead one only as numbers that project to zero.
+    pub(in crate::projection) fn push(&mut self, orbit: impl IntoIterator<Item = (u32, bool)>, dead: bool) {
+        if dead {
+            self.dead.extend(orbit.into_iter().map(|(member, _)| member));
+            return;
+        }
+        for (member, negative) in orbit {
+            self.members.push(member);
+            self.negative.push(negative);
+        }
+        self.ends.push(self.members.len());
+    }
+
+    /// The same orbits on weights of `numbers` real numbers each, one orbit for each of them.
+    pub(in crate::projection) fn spread(self, numbers: usize) -> Self {
+        if numbers == 1 {
+            return self;
+        }
+        let mut spread = Self::default();
+        let part = |member: u32, part: usize| member * numbers as u32 + part as u32;
+        for (members, negative) in self.iter() {
+            for number in 0..numbers {
+                spread.push(members.iter().zip(negative).map(|(&member, &n)| (part(member, number), n)), false);
+            }
+        }
+        spread.dead =
+            self.dead.iter().flat_map(|&member| (0..numbers).map(move |number| part(member, number))).collect();
+        spread
+    }
+
+    /// The orbits that P = E Eᵀ averages over, if it does.
+    pub(super) fn of_basis(basis: &Mat<f64>) -> Option<Self> {
+        let n = basis.nrows();
+        let p = basis * basis.transpose();
+        let mut found = Self::default();
+        let mut seen = vec![false; n];
+        for i in 0..n {
+            if seen[i] {
+                continue;
+            }
+            if p[(i, i)] < TOLERANCE {
+                found.push([(i as u32, false)], true);
+                continue;
+            }
+            let share = 1.0 / (1.0 / p[(i, i)]).round();
+            let members: Vec<usize> = (i..n).filter(|&j| p[(i, j)].abs() > 0.5 * share).collect();
+            let negative = |j: usize| p[(i, j)] < 0.0;
+            // Every entry in the rows of the members: ± the share among themselves, zero elsewhere.
+            for &j in &members {
+                for k in 0..n {
+                    let inside = if members.contains(&k) { share } else { 0.0 };
+                    let expected = if negative(j) == negative(k) { inside } else { -inside };
+                    if (p[(j, k)] - expected).abs() > TOLERANCE {
+                        return None;
+                    }
+                }
+                seen[j] = true;
+            }
+            found.push(members.iter().map(|&j| (j as u32, negative(j))), false);
+        }
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rotation_is_seen_as_two_signed_pairs() {
+        // End of a complex-type irrep: a·1 + b·i on 2×2 matrices.
+        let half = 0.5_f64.sqrt();
+        let e = Mat::from_fn(4, 2, |i, j| [[half, 0.0], [0.0, -half], [0.0, half], [half, 0.0]][i][j]);
+        let orbits = SignedOrbits::of_basis(&e).unwrap();
+        let lists: Vec<_> = orbits.iter().map(|(members, signs)| (members.to_vec(), signs.to_vec())).collect();
+        assert_eq!(lists, [(vec![0, 3], vec![false, false]), (vec![1, 2], vec![false, true])]);
+        assert!(orbits.dead().is_empty());
+    }
+
+    #[test]
+    fn a_mask_is_seen_as_fixed_and_dead_numbers() {
+        let e = Mat::from_fn(3, 1, |i, _| if i == 1 { 1.0 } else { 0.0 });
+        let orbits = SignedOrbits::of_basis(&e).unwrap();
+        assert_eq!((orbits.len(), orbits.dead()), (1, &[0_u32, 2][..]));
+        assert_eq!(SignedOrbits::of_basis(&Mat::zeros(2, 0)).unwrap().dead(), [0, 1]);
+    }
+
+    #[test]
+    fn an_oblique_direction_is_no_orbit() {
+        assert!(SignedOrbits::of_basis(&Mat::from_fn(2, 1, |i, _| [0.6, 0.8][i])).is_none());
+        // Right on the diagonal, wrong beside it.
+        let e = Mat::from_fn(4, 2, |i, j| [[0.5, 0.5], [0.5, -0.5], [0.5, 0.5], [0.5, -0.5]][i][j]);
+        assert!(SignedOrbits::of_basis(&e).is_some_and(|orbits| orbits.len() == 2));
+    }
+
+    #[test]
+    fn complex_weights_have_an_orbit_for_each_part() {
+        let mut orbits = SignedOrbits::default();
+        orbits.push([(0, false), (2, true)], false);
+        orbits.push([(1, false)], true);
+        let spread = orbits.spread(2);
+        let members: Vec<_> = spread.iter().map(|(members, _)| members.to_vec()).collect();
+        assert_eq!(members, [[0, 4], [1, 5]]);
+        assert_eq!(spread.dead(), [2, 3]);
+    }
+}

@@ -20,6 +20,7 @@ mod chart;
 mod check;
 mod escape;
 mod metrics;
+mod of_run;
 mod page;
 mod table;
 
@@ -27,5 +28,6 @@ pub use chart::{Chart, Series};
 pub use check::Check;
 pub(crate) use escape::escape;
 pub use metrics::charts;
+pub use of_run::of_run;
 pub use page::Report;
 pub use table::Table;

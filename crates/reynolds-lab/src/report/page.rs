@@ -1,14 +1,14 @@
 //! The page itself.
 
-use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::fmt::Write;
 use std::path::Path;
 
 use super::chart::Chart;
 use super::check::Check;
 use super::escape::escape;
 use super::table::Table;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::whole_file;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -113,21 +113,9 @@ impl Report {
     /// Writes the page, whole or not at all.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be written.
+    /// [`crate::Error::Io`] if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let write = || -> io::Result<()> {
-            let mut builder = tempfile::Builder::new();
-            // A temporary file is its owner's alone; a report is an ordinary file, with what the umask leaves of this.
-            #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-            let mut file = builder.tempfile_in(folder)?;
-            file.write_all(self.html().as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(path)?;
-            Ok(())
-        };
-        write().map_err(|source| Error::Io { file: path.into(), action: "write", source })
+        whole_file::write(path, self.html().as_bytes())
     }
 }
 
@@ -186,6 +174,6 @@ mod tests {
         assert!(html.contains("Checks: 1 of 2 held") && html.ends_with("</html>\n"));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
         let error = report.write(&folder.path().join("none/report.html")).unwrap_err().to_string();
-        assert!(error.contains("none/report.html: cannot write"), "{error}");
+        assert!(error.contains("none/report.html: cannot create"), "{error}");
     }
 }

@@ -103,8 +103,14 @@ fn typed<S: Settings>(tree: Table) -> Result<RunConfig<S>> {
     deserialised.map_err(|error| {
         let key = error.path().to_string();
         let found = key.split('.').try_fold(&Value::Table(tree), |value, part| value.get(part)).map(Value::to_string);
-        Error::config(key, error.inner().to_string().trim_end(), found.unwrap_or_else(|| "nothing".into()))
+        Error::config(key, expected(error.inner().message()), found.unwrap_or_else(|| "nothing".into()))
     })
+}
+
+/// "`a` or `b`" out of "unknown variant `c`, expected `a` or `b`".
+fn expected(message: &str) -> &str {
+    let expected = message.split_once("expected ").map_or(message, |(_, expected)| expected);
+    expected.split(", found ").next().unwrap_or(expected)
 }
 
 fn not_toml(origin: &str, text: &str, error: &toml::de::Error) -> Error {

@@ -18,6 +18,9 @@ pub enum Error {
     /// The mathematics refused.
     #[error(transparent)]
     Reynolds(#[from] reynolds::Error),
+    /// The data refused.
+    #[error(transparent)]
+    Data(#[from] reynolds_data::Error),
     /// The operating system refused.
     #[error("{}: cannot {action}: {source}", file.display())]
     Io {

@@ -6,6 +6,7 @@ pub mod environment;
 pub mod error;
 pub mod events;
 pub mod experiment;
+pub mod experiments;
 pub mod figure;
 pub mod folder_journal;
 pub mod interrupt;

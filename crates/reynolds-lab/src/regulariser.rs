@@ -1,5 +1,6 @@
 //! What the loop adds to the gradient of the task loss, once per step of the optimiser.
 
+use reynolds_torch::Penalty;
 use reynolds_torch::tch::Tensor;
 
 use crate::error::Result;
@@ -18,4 +19,14 @@ pub trait Regulariser {
     /// # Errors
     /// If it is negative or not finite.
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()>;
+}
+
+impl Regulariser for Penalty {
+    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+        Ok(Penalty::add_gradient(self, flat, gradient)?)
+    }
+
+    fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
+        Ok(Penalty::set_lambda_perp(self, lambda_perp)?)
+    }
 }

@@ -8,6 +8,7 @@
 
 pub mod action;
 pub mod anneal;
+pub mod assembled;
 pub mod binding;
 pub mod device;
 pub mod error;
@@ -15,6 +16,7 @@ pub mod layers;
 pub mod models;
 pub mod optimiser;
 pub mod parameters;
+pub mod parametrisation;
 pub mod penalty;
 pub mod precision;
 mod projector;

@@ -1,0 +1,168 @@
+//! Weights that are computed from factors: the penalty's gradient reaches every factor.
+//!
+//! ```text
+//! W = assemble(θ)      ∇_θ = (∂W/∂θ)ᵀ [2λ_G P(W) + 2λ_⊥ (W − P(W))]
+//! ```
+//!
+//! A relaxed group convolution mixes filter banks, W = Σ_l w_l(g) F_l: bilinear in its mixing weights and its filters. The closed form
+//! gives the cotangent at W, and one vector–Jacobian product through `assemble` carries it on; nothing is differentiated through P.
+//!
+//! ```
+//! use reynolds::{group, penalty::PenaltyConfig, projection::KernelSpace, rep};
+//! use reynolds_torch::{Parameters, assembled::AssembledPenalty, tch::{Device, Kind, Tensor}};
+//! let regular = rep::regular(&group::parse("C2")?)?;
+//! let space = KernelSpace::dense(&regular, &regular)?;
+//! let config = PenaltyConfig { lambda_perp: 1.0, ..PenaltyConfig::default() };
+//! let penalty = AssembledPenalty::new(&[("w", &space)], config, Kind::Float, Device::Cpu)?;
+//! let mut builder = Parameters::builder();
+//! builder.real("mix", &[2], &[1.0, 1.0])?;
+//! let parameters = builder.build(Kind::Float, Device::Cpu)?;
+//! let rows = Tensor::from_slice(&[3.0_f32, 0.0, 1.0, 0.0]).view([2, 2]);
+//! let assembled = parameters.get("mix").unsqueeze(1) * rows; // diag(mix) · rows
+//! let gradient = parameters.flat().zeros_like();
+//! let value = penalty.add_gradient(&parameters, &[assembled], &gradient)?;
+//! assert!((f64::try_from(value)? - 5.0).abs() < 1e-6); // ‖[[1.5, −.5], [.5, −1.5]]‖²
+//! # Ok::<(), reynolds_torch::Error>(())
+//! ```
+
+use reynolds::penalty::PenaltyConfig;
+use reynolds::projection::KernelSpace;
+use tch::{Device, Kind, Tensor};
+
+use crate::binding::Binding;
+use crate::error::{Error, Result};
+use crate::parameters::Parameters;
+use crate::penalty::Penalty;
+
+/// The projection penalty on assembled weights.
+#[derive(Debug)]
+pub struct AssembledPenalty {
+    /// A flat storage for the assembled weights; the leaves are not used.
+    layout: Parameters,
+    penalty: Penalty,
+}
+
+impl AssembledPenalty {
+    /// The penalty on weights of these names and spaces, in the precision and on the device they are assembled in.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if a name is given twice; as [`Penalty::new`].
+    pub fn new(
+        weights: &[(&str, &KernelSpace<f64>)],
+        config: PenaltyConfig,
+        kind: Kind,
+        device: Device,
+    ) -> Result<Self> {
+        let mut builder = Parameters::builder();
+        for (name, space) in weights {
+            builder.real(name, &space.shape(), &vec![0.0; space.len()])?;
+        }
+        let layout = builder.build(kind, device)?;
+        let mut binding = Binding::builder(&layout);
+        for (name, space) in weights {
+            binding.real(name, space)?;
+        }
+        let penalty = Penalty::new(binding.build()?, config)?;
+        Ok(Self { layout, penalty })
+    }
+
+    /// The penalty on the flat assembled weights: what changes λ_⊥.
+    pub fn penalty_mut(&mut self) -> &mut Penalty {
+        &mut self.penalty
+    }
+
+    /// Adds the gradient by every parameter that the assembled weights depend on to `gradient`, flat `[parameters.len()]`, and returns
+    /// the penalty's value. The weights, on the tape, come in the order they were named.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if the number or a shape differs; [`Error::Torch`] if no weight is on the tape.
+    pub fn add_gradient(&self, parameters: &Parameters, assembled: &[Tensor], gradient: &Tensor) -> Result<Tensor> {
+        let entries = self.layout.entries();
+        if assembled.len() != entries.len() {
+            return Err(Error::parameter("assembled weights", entries.len(), assembled.len()));
+        }
+        for (weight, entry) in assembled.iter().zip(entries) {
+            let shape: Vec<i64> = entry.shape.iter().map(|&side| side as i64).collect();
+            if weight.size() != shape {
+                return Err(Error::parameter(&entry.name, format!("{shape:?}"), format!("{:?}", weight.size())));
+            }
+        }
+        let flat: Vec<Tensor> = assembled.iter().map(|weight| weight.f_reshape([-1])).collect::<Result<_, _>>()?;
+        let flat = Tensor::f_cat(&flat, 0)?;
+        let cotangent = flat.f_zeros_like()?;
+        let value = self.penalty.add_gradient(&flat.f_detach()?, &cotangent)?;
+        // The derivative of ⟨cotangent, W(θ)⟩ is the vector–Jacobian product.
+        let pulled = parameters.gradient(&flat.f_dot(&cotangent)?)?;
+        let _ = gradient.shallow_clone().f_add_(&pulled)?;
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds::penalty::Form;
+    use reynolds::random::Random;
+    use reynolds::rep::Grid;
+    use reynolds::{group, rep};
+
+    use super::*;
+
+    /// A relaxed C4 convolution, W[g] = Σ_l mix[l, g] · filters[l], two banks, 3×3.
+    fn assemble(parameters: &Parameters) -> Tensor {
+        let (mix, filters) = (parameters.get("mix"), parameters.get("filters"));
+        Tensor::einsum("lg,lgihw->gihw", &[mix, filters], None::<&[i64]>)
+    }
+
+    #[test]
+    fn the_gradient_of_a_bilinear_layer_is_that_of_finite_differences() {
+        let c4 = group::parse("C4").unwrap();
+        let fields = rep::regular(&c4).unwrap();
+        let space = KernelSpace::kernel(&rep::trivial(&c4), &fields, &Grid::new(&c4, 3, 2).unwrap()).unwrap();
+        let mut random = Random::new(11);
+        let mut normal = |count: usize| (0..count).map(|_| random.normal()).collect::<Vec<f64>>();
+        let mut builder = Parameters::builder();
+        builder.real("mix", &[2, 4], &normal(8)).unwrap();
+        builder.real("filters", &[2, 4, 1, 3, 3], &normal(72)).unwrap();
+        builder.real("head", &[3], &normal(3)).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        for form in [Form::Squared, Form::Plain] {
+            let config = PenaltyConfig { lambda_g: 0.3, lambda_perp: 1.7, form, ..PenaltyConfig::default() };
+            let penalty = AssembledPenalty::new(&[("w", &space)], config, Kind::Double, Device::Cpu).unwrap();
+            let cost = |gradient: &Tensor| -> f64 {
+                let value = penalty.add_gradient(&parameters, &[assemble(&parameters)], gradient).unwrap();
+                value.double_value(&[])
+            };
+            let gradient = parameters.flat().zeros_like();
+            cost(&gradient);
+            let start = parameters.flat().copy();
+            for index in 0..parameters.len() as i64 {
+                let at = |step: f64| {
+                    parameters.assign(&start).unwrap();
+                    let _ = parameters.flat().get(index).g_add_scalar_(step);
+                    cost(&start.zeros_like())
+                };
+                let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
+                let closed = gradient.double_value(&[index]);
+                assert!((difference - closed).abs() < 1e-7, "{form:?} {index}: {difference} {closed}");
+            }
+            parameters.assign(&start).unwrap();
+            // Mixing weights, filters, and a head that the layer does not use.
+            assert!(gradient.narrow(0, 0, 8).abs().min().double_value(&[]) > 0.0);
+            assert_eq!(gradient.narrow(0, 80, 3).abs().max().double_value(&[]), 0.0);
+        }
+    }
+
+    #[test]
+    fn weights_that_do_not_fit_are_errors() {
+        let regular = rep::regular(&group::parse("C2").unwrap()).unwrap();
+        let space = KernelSpace::dense(&regular, &regular).unwrap();
+        let config = PenaltyConfig::default();
+        let penalty = AssembledPenalty::new(&[("w", &space)], config, Kind::Float, Device::Cpu).unwrap();
+        let mut builder = Parameters::builder();
+        builder.real("a", &[3, 2], &[0.0; 6]).unwrap();
+        let parameters = builder.build(Kind::Float, Device::Cpu).unwrap();
+        let gradient = parameters.flat().zeros_like();
+        assert!(penalty.add_gradient(&parameters, &[parameters.get("a")], &gradient).is_err());
+        assert!(penalty.add_gradient(&parameters, &[], &gradient).is_err());
+    }
+}

@@ -1,0 +1,294 @@
+//! How the weights a network uses come from the numbers that are trained.
+//!
+//! ```text
+//! free          W = θ                                   what the projection penalty is for
+//! constrained   W = P(θ)                                exactly equivariant
+//! residual      W = P(A) + B,   θ = (A, B)              residual pathway priors: λ_A ‖P(A)‖² + λ_B ‖B‖²
+//! ```
+//!
+//! The network only ever sees W, in its [`Parameters`]; gradients by W are pulled back to θ in closed form, P being its own adjoint:
+//! ∇_A = P(∇_W) + 2λ_A P(A), ∇_B = ∇_W + 2λ_B B. So any network takes any of the three. Parameters that no plan binds are free in all.
+//!
+//! ```
+//! use std::rc::Rc;
+//! use reynolds::{group, projection::KernelSpace, rep};
+//! use reynolds_torch::{Parameters, binding::Binding, tch::{Device, Kind}};
+//! use reynolds_torch::parametrisation::{Parametrisation, Trained};
+//! let mut builder = Parameters::builder();
+//! builder.real("w", &[2, 2], &[3.0, 0.0, 1.0, 0.0])?;
+//! let parameters = builder.build(Kind::Double, Device::Cpu)?;
+//! let regular = rep::regular(&group::parse("C2")?)?;
+//! let mut binding = Binding::builder(&parameters);
+//! binding.real("w", &KernelSpace::dense(&regular, &regular)?)?;
+//! let trained = Trained::new(Parametrisation::Constrained, &parameters, Some(Rc::new(binding.build()?)))?;
+//! assert_eq!(Vec::<f64>::try_from(parameters.flat())?, [1.5, 0.5, 0.5, 1.5]);
+//! assert_eq!(trained.theta().size(), [4]);
+//! # Ok::<(), reynolds_torch::Error>(())
+//! ```
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use crate::binding::Binding;
+use crate::error::{Error, Result};
+use crate::parameters::Parameters;
+
+/// Which of the three.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind", deny_unknown_fields)]
+pub enum Parametrisation {
+    /// W = θ.
+    #[default]
+    Free,
+    /// W = P(θ).
+    Constrained,
+    /// W = P(A) + B.
+    Residual {
+        /// λ_A, the prior on the equivariant part.
+        lambda_equivariant: f64,
+        /// λ_B, the prior on the residual: the larger, the more equivariant the network.
+        lambda_residual: f64,
+    },
+}
+
+impl Parametrisation {
+    /// # Errors
+    /// [`Error::Setting`] if a prior is negative or not finite.
+    pub fn validate(&self) -> Result<()> {
+        let Self::Residual { lambda_equivariant, lambda_residual } = *self else { return Ok(()) };
+        for (what, lambda) in [("lambda_equivariant", lambda_equivariant), ("lambda_residual", lambda_residual)] {
+            if !(lambda.is_finite() && lambda >= 0.0) {
+                return Err(Error::setting(what, "a finite number, at least 0", lambda));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// θ, and how it makes W.
+#[derive(Debug)]
+pub struct Trained {
+    parametrisation: Parametrisation,
+    binding: Option<Rc<Binding>>,
+    /// Flat `[len]`, or `[2 len]` with B in the second half; for free weights the storage of the parameters itself.
+    theta: Tensor,
+    /// 1 where a weight is bound, `[len]`; for the residual only.
+    bound: Option<Tensor>,
+}
+
+impl Trained {
+    /// Starts from the weights as they are: W(θ) = W for free and residual weights, P(W) for constrained ones, which the parameters hold
+    /// from here on.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if a prior is out of range or there is no binding to constrain by; [`Error::Torch`] if there is no room.
+    pub fn new(
+        parametrisation: Parametrisation,
+        parameters: &Parameters,
+        binding: Option<Rc<Binding>>,
+    ) -> Result<Self> {
+        parametrisation.validate()?;
+        let flat = parameters.flat();
+        let none = || Error::setting("parametrisation", "a plan that binds parameters", "none");
+        let (theta, bound) = match parametrisation {
+            Parametrisation::Free => (flat.shallow_clone(), None),
+            Parametrisation::Constrained => {
+                let binding = binding.as_ref().ok_or_else(none)?;
+                (binding.project(flat)?, None)
+            }
+            Parametrisation::Residual { .. } => {
+                let binding = binding.as_ref().ok_or_else(none)?;
+                let rest = flat.f_sub(&binding.project(flat)?)?;
+                (Tensor::f_cat(&[flat, &rest], 0)?, Some(mask(binding, flat)?))
+            }
+        };
+        let trained = Self { parametrisation, binding, theta, bound };
+        trained.refresh(parameters)?;
+        Ok(trained)
+    }
+
+    /// What an optimiser steps and a checkpoint keeps.
+    pub fn theta(&self) -> &Tensor {
+        &self.theta
+    }
+
+    /// W ← W(θ), after θ has changed.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if libtorch refuses.
+    pub fn refresh(&self, parameters: &Parameters) -> Result<()> {
+        match (self.parametrisation, &self.bound) {
+            (Parametrisation::Constrained, _) => parameters.assign(&self.projected(&self.theta)?),
+            (Parametrisation::Residual { .. }, Some(bound)) => {
+                let (equivariant, residual) = self.halves(bound)?;
+                parameters.assign(&self.projected(&equivariant)?.f_add(&residual)?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The gradient by θ from the gradient by W, with that of the priors.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the length differs.
+    pub fn pull_back(&self, gradient: Tensor) -> Result<Tensor> {
+        match (self.parametrisation, &self.bound) {
+            (Parametrisation::Residual { lambda_equivariant, lambda_residual }, Some(bound)) => {
+                let (equivariant, residual) = self.halves(bound)?;
+                let prior = self.projected(&equivariant)?.f_mul(bound)?.f_mul_scalar(2.0 * lambda_equivariant)?;
+                let by_equivariant = self.projected(&gradient)?.f_add(&prior)?;
+                let by_residual = gradient.f_mul(bound)?.f_add(&residual.f_mul_scalar(2.0 * lambda_residual)?)?;
+                Ok(Tensor::f_cat(&[by_equivariant, by_residual], 0)?)
+            }
+            (Parametrisation::Constrained, _) => self.projected(&gradient),
+            _ => Ok(gradient),
+        }
+    }
+
+    /// λ_A ‖P(A)‖² + λ_B ‖B‖², a scalar on the device; zero for the other parametrisations.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if libtorch refuses.
+    pub fn prior(&self) -> Result<Tensor> {
+        let (Parametrisation::Residual { lambda_equivariant, lambda_residual }, Some(bound)) =
+            (self.parametrisation, &self.bound)
+        else {
+            return Ok(Tensor::f_zeros([], (self.theta.kind(), self.theta.device()))?);
+        };
+        let (equivariant, residual) = self.halves(bound)?;
+        let equivariant = self.projected(&equivariant)?.f_mul(bound)?;
+        let squares = |part: &Tensor| part.f_dot(part);
+        Ok(squares(&equivariant)? * lambda_equivariant + squares(&residual)? * lambda_residual)
+    }
+
+    fn projected(&self, flat: &Tensor) -> Result<Tensor> {
+        self.binding.as_ref().expect("checked when it was made").project(flat)
+    }
+
+    /// A and B; unbound parameters have no B.
+    fn halves(&self, bound: &Tensor) -> Result<(Tensor, Tensor)> {
+        let len = self.theta.size()[0] / 2;
+        Ok((self.theta.f_narrow(0, 0, len)?, self.theta.f_narrow(0, len, len)?.f_mul(bound)?))
+    }
+}
+
+/// 1 for every number that is bound, 0 for the others: `[len]`.
+fn mask(binding: &Binding, flat: &Tensor) -> Result<Tensor> {
+    let mut ones = vec![0.0_f32; flat.size()[0] as usize];
+    for bound in binding.bound() {
+        ones[bound.entry.start..bound.entry.start + bound.entry.len()].fill(1.0);
+    }
+    Ok(Tensor::f_from_slice(&ones)?.f_to_device(flat.device())?.f_to_kind(flat.kind())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds::projection::KernelSpace;
+    use reynolds::random::Random;
+    use reynolds::rep::Grid;
+    use reynolds::{group, rep};
+    use tch::{Device, Kind};
+
+    use super::*;
+    use crate::optimiser::{Adam, AdamConfig};
+
+    /// A C4 convolution with a bias that is not bound.
+    fn network() -> (Parameters, Rc<Binding>) {
+        let c4 = group::parse("C4").unwrap();
+        let fields = rep::parse_fields(&c4, "2 regular").unwrap();
+        let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&c4, 3, 2).unwrap()).unwrap();
+        let mut random = Random::new(2);
+        let mut normal = |count: usize| (0..count).map(|_| random.normal()).collect::<Vec<f64>>();
+        let mut builder = Parameters::builder();
+        builder.real("bias", &[8], &normal(8)).unwrap();
+        builder.real("kernel", &[8, 8, 3, 3], &normal(576)).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let mut binding = Binding::builder(&parameters);
+        binding.real("kernel", &space).unwrap();
+        let binding = Rc::new(binding.build().unwrap());
+        (parameters, binding)
+    }
+
+    fn loss(parameters: &Parameters) -> Tensor {
+        let ramp = Tensor::arange(576, (Kind::Double, Device::Cpu)).view([8, 8, 3, 3]) / 100.0;
+        let kernel = (parameters.get("kernel") * ramp).sin().sum(Kind::Double);
+        kernel + (parameters.get("bias") - 1.0).square().sum(Kind::Double)
+    }
+
+    fn distance(a: &Tensor, b: &Tensor) -> f64 {
+        (a - b).abs().max().double_value(&[])
+    }
+
+    fn all() -> [Parametrisation; 3] {
+        let residual = Parametrisation::Residual { lambda_equivariant: 0.2, lambda_residual: 0.7 };
+        [Parametrisation::Free, Parametrisation::Constrained, residual]
+    }
+
+    #[test]
+    fn gradients_are_those_of_finite_differences() {
+        for parametrisation in all() {
+            let (parameters, binding) = network();
+            let trained = Trained::new(parametrisation, &parameters, Some(binding)).unwrap();
+            let cost = || {
+                trained.refresh(&parameters).unwrap();
+                (loss(&parameters) + trained.prior().unwrap()).double_value(&[])
+            };
+            let gradient = trained.pull_back(parameters.gradient(&loss(&parameters)).unwrap()).unwrap();
+            let start = trained.theta().copy();
+            for index in (0..start.size()[0]).step_by(7) {
+                let at = |step: f64| {
+                    trained.theta().shallow_clone().copy_(&start);
+                    let _ = trained.theta().get(index).g_add_scalar_(step);
+                    cost()
+                };
+                let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
+                let closed = gradient.double_value(&[index]);
+                assert!((difference - closed).abs() < 1e-6, "{parametrisation:?} {index}: {difference} {closed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_constrained_network_has_no_defect_after_any_number_of_steps() {
+        let (parameters, binding) = network();
+        let trained = Trained::new(Parametrisation::Constrained, &parameters, Some(binding.clone())).unwrap();
+        let mut adam = Adam::new(AdamConfig::default(), trained.theta()).unwrap();
+        let before = parameters.flat().copy();
+        for _ in 0..20 {
+            let gradient = trained.pull_back(parameters.gradient(&loss(&parameters)).unwrap()).unwrap();
+            adam.step(trained.theta(), &gradient, 0.05).unwrap();
+            trained.refresh(&parameters).unwrap();
+        }
+        assert!(distance(&before, parameters.flat()) > 0.1);
+        assert_eq!(distance(parameters.flat(), &binding.project(parameters.flat()).unwrap()), 0.0);
+    }
+
+    #[test]
+    fn a_residual_network_starts_where_the_free_one_does_and_a_strong_prior_makes_it_equivariant() {
+        let (parameters, binding) = network();
+        let before = parameters.flat().copy();
+        let strong = Parametrisation::Residual { lambda_equivariant: 0.0, lambda_residual: 1e3 };
+        let trained = Trained::new(strong, &parameters, Some(binding.clone())).unwrap();
+        assert!(distance(&before, parameters.flat()) < 1e-14);
+        let mut adam = Adam::new(AdamConfig::default(), trained.theta()).unwrap();
+        for step in 0..600 {
+            let gradient = trained.pull_back(parameters.gradient(&loss(&parameters)).unwrap()).unwrap();
+            adam.step(trained.theta(), &gradient, 0.05 * (1.0 - step as f64 / 600.0)).unwrap();
+            trained.refresh(&parameters).unwrap();
+        }
+        let projected = binding.project(parameters.flat()).unwrap();
+        assert!(distance(parameters.flat(), &projected) < 0.01);
+        // The bias is bound by nothing: it is free to reach 1.
+        assert!(distance(&parameters.get("bias").detach(), &Tensor::from(1.0)) < 0.05);
+    }
+
+    #[test]
+    fn what_cannot_be_constrained_is_an_error() {
+        let (parameters, binding) = network();
+        assert!(Trained::new(Parametrisation::Constrained, &parameters, None).is_err());
+        let bad = Parametrisation::Residual { lambda_equivariant: 0.0, lambda_residual: -1.0 };
+        assert!(Trained::new(bad, &parameters, Some(binding)).is_err());
+    }
+}

@@ -1,5 +1,7 @@
 //! Settings, loop, folders and resume, on an experiment small enough to stop at every step.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails as the test does")]
+
 mod config;
 mod folder;
 mod logistic;

@@ -88,6 +88,14 @@ impl AnyExperiment {
         self.0.erased_load(file, assignments)
     }
 
+    /// Settings from [`AnyExperiment::load`] as the text of a config.toml.
+    ///
+    /// # Errors
+    /// As [`AnyExperiment::load`].
+    pub fn text(&self, config: &Table) -> Result<String> {
+        self.0.erased_text(config)
+    }
+
     /// Trains with settings from [`AnyExperiment::load`].
     ///
     /// # Errors
@@ -111,6 +119,7 @@ trait Erased: Send + Sync {
     fn erased_about(&self) -> &'static str;
     fn erased_defaults(&self) -> String;
     fn erased_load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Table>;
+    fn erased_text(&self, config: &Table) -> Result<String>;
     fn erased_run(&self, config: &Table, place: &Place, session: Session<'_>) -> Result<Outcome>;
     fn erased_resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome>;
 }
@@ -132,13 +141,22 @@ impl<E: Experiment> Erased for E {
         config::load(&self.defaults(), file, assignments).map(|config| config::tree(&config))
     }
 
+    fn erased_text(&self, table: &Table) -> Result<String> {
+        typed(self, table).map(|config| config::text(&config))
+    }
+
     fn erased_run(&self, table: &Table, place: &Place, session: Session<'_>) -> Result<Outcome> {
-        run::run(self, &config::parse(&self.defaults(), &table.to_string(), "config")?, place, session)
+        run::run(self, &typed(self, table)?, place, session)
     }
 
     fn erased_resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome> {
         run::resume(self, folder, session)
     }
+}
+
+/// Settings of a tree in their Rust types.
+fn typed<E: Experiment>(experiment: &E, table: &Table) -> Result<RunConfig<E::Settings>> {
+    config::parse(&experiment.defaults(), &table.to_string(), "config")
 }
 
 /// Experiments to choose from.

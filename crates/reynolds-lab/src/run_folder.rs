@@ -14,10 +14,11 @@
 //!   lock                          held by the process that writes the folder
 //! ```
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::lock::Lock;
 use crate::metrics::Summary;
 use crate::{utc, whole_file};
 
@@ -25,8 +26,7 @@ use crate::{utc, whole_file};
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// The system lets go of the lock when the process ends, however it ends.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl RunFolder {
@@ -53,17 +53,10 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`] if it cannot be made or written; [`Error::File`] if another process writes it.
     pub fn at(path: &Path) -> Result<Self> {
+        let lock = Lock::take(path)?;
         let checkpoints = path.join("checkpoints");
         fs::create_dir_all(&checkpoints).map_err(Error::io(&checkpoints, "create"))?;
-        let file = path.join("lock");
-        let lock = File::create(&file).map_err(Error::io(&file, "create"))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.into(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => {
-                Err(Error::file(path, "a run folder that nobody writes", "another process that is writing it"))
-            }
-            Err(TryLockError::Error(source)) => Err(Error::io(&file, "lock")(source)),
-        }
+        Ok(Self { path: path.into(), _lock: lock })
     }
 
     /// The folder of an earlier run.
@@ -154,9 +147,7 @@ mod tests {
         let folder = RunFolder::create(root.path(), "so2").unwrap();
         let path = folder.path().to_path_buf();
         let message = RunFolder::at(&path).unwrap_err().to_string();
-        assert!(
-            message.ends_with("expected a run folder that nobody writes, found another process that is writing it")
-        );
+        assert!(message.ends_with("expected a folder that nobody writes, found another process that is writing it"));
         drop(folder);
         // The lock file is still there, as after a kill; nobody holds it.
         assert!(path.join("lock").is_file());

@@ -6,4 +6,5 @@ mod config;
 mod folder;
 mod logistic;
 mod resume;
+mod sweep;
 mod train;

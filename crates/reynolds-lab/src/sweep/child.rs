@@ -1,0 +1,99 @@
+//! One run in a process of its own.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use super::Status;
+use crate::interrupt::Interrupt;
+use crate::run_folder;
+
+/// How often a child is looked at.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// The program that runs a point, and what stands before its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launcher {
+    /// The program.
+    pub program: PathBuf,
+    /// Before "run".
+    pub before: Vec<OsString>,
+}
+
+impl Launcher {
+    /// This program itself.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] if the system does not say where it is.
+    pub fn this_program() -> crate::Result<Self> {
+        let program = std::env::current_exe().map_err(crate::Error::io(Path::new("this program"), "find"))?;
+        Ok(Self { program, before: Vec::new() })
+    }
+
+    /// Starts a child and waits for it. When a stop is asked for the child is asked once to stop, and saves.
+    pub(super) fn run(&self, experiment: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> Status {
+        let errors = folder.join("stderr.txt");
+        let status = self.start(experiment, folder, device, &errors).and_then(|child| wait(child, interrupt));
+        let finished = matches!(run_folder::summary(folder), Ok(Some(_)));
+        let status = match status {
+            Ok(status) if status.success() && finished => Status::Finished,
+            Ok(_) if interrupt.requested() => Status::Interrupted,
+            Ok(status) => Status::Failed(message(&errors, status)),
+            Err(error) => Status::Failed(format!("{}: {error}", self.program.display())),
+        };
+        if !matches!(status, Status::Failed(_)) {
+            // What a run that went well had to say is in its folder already.
+            let _ = fs::remove_file(&errors);
+        }
+        status
+    }
+
+    fn start(&self, experiment: &str, folder: &Path, device: &str, errors: &Path) -> std::io::Result<Child> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.before).args(["run", experiment, "--resume"]).arg(folder).args(["--device", device]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(errors)?);
+        // Ctrl-C on a terminal goes to a whole process group; a child in one of its own is asked by its parent, once.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn()
+    }
+}
+
+fn wait(mut child: Child, interrupt: &Interrupt) -> std::io::Result<ExitStatus> {
+    let mut asked = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if interrupt.requested() && !asked {
+            ask_to_stop(&mut child);
+            asked = true;
+        }
+        std::thread::sleep(PATIENCE);
+    }
+}
+
+#[cfg(unix)]
+fn ask_to_stop(child: &mut Child) {
+    let process = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(process) = process {
+        // A child that has just ended needs no asking.
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+    }
+}
+
+#[cfg(not(unix))]
+fn ask_to_stop(child: &mut Child) {
+    // Its last checkpoint is what it goes on from.
+    let _ = child.kill();
+}
+
+/// The last line a child wrote to standard error, or how it ended.
+fn message(errors: &Path, status: ExitStatus) -> String {
+    let bytes = fs::read(errors).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    line.map_or_else(|| status.to_string(), |line| line.strip_prefix("error: ").unwrap_or(line).to_string())
+}

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::journal::{Progress, Snapshot};
 
 const KEY: &str = "reynolds";
+const THETA: &str = "optimizer.trained.";
 const FIRST: &str = "optimizer.exp_avg.";
 const SECOND: &str = "optimizer.exp_avg_sq.";
 const BEST: &str = "optimizer.best_weights.";
@@ -36,6 +37,8 @@ pub(crate) struct Label {
     pub(crate) progress: Progress,
     /// Lengths that the append-only files of the folder had.
     pub(crate) lengths: Lengths,
+    /// How many flat tensors of the parameters' length are trained, if it is not the parameters themselves.
+    pub(crate) trained: Option<usize>,
     /// CRC-32C of all tensors in the order of their names.
     pub(crate) crc32c: u32,
 }
@@ -56,8 +59,11 @@ pub(crate) fn encode_last(
     lengths: Lengths,
 ) -> Result<Vec<u8>> {
     let mut tensors = named("", &snapshot.weights, parameters)?;
-    tensors.extend(named(FIRST, &snapshot.first, parameters)?);
-    tensors.extend(named(SECOND, &snapshot.second, parameters)?);
+    if let Some(theta) = &snapshot.theta {
+        tensors.extend(pieces(THETA, theta, parameters)?);
+    }
+    tensors.extend(pieces(FIRST, &snapshot.first, parameters)?);
+    tensors.extend(pieces(SECOND, &snapshot.second, parameters)?);
     if let Some(best) = &snapshot.best {
         tensors.extend(named(BEST, best, parameters)?);
     }
@@ -78,6 +84,7 @@ fn encode(mut tensors: Vec<(String, Part)>, snapshot: &Snapshot, config: &str, l
         steps: snapshot.steps,
         progress: snapshot.progress,
         lengths,
+        trained: snapshot.theta.as_ref().map(|theta| theta.size()[0] as usize / snapshot.weights.size()[0] as usize),
         crc32c: tensors.iter().fold(0, |sum, (_, part)| crc32c::crc32c_append(sum, &part.bytes)),
     };
     let text = serde_json::to_string(&label).expect("a label is plain numbers and texts");
@@ -102,8 +109,10 @@ pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Resu
     let mut reader = Reader { file, left: tensors.tensors().into_iter().collect(), parameters };
     let sum = checksum(&tensors);
     let weights = reader.take("")?;
-    let first = reader.take(FIRST)?;
-    let second = reader.take(SECOND)?;
+    let theta = label.trained.map(|count| reader.take_pieces(THETA, count)).transpose()?;
+    let count = label.trained.unwrap_or(1);
+    let first = reader.take_pieces(FIRST, count)?;
+    let second = reader.take_pieces(SECOND, count)?;
     let best = if label.progress.best.is_some() { Some(reader.take(BEST)?) } else { None };
     if let Some(name) = reader.left.keys().min() {
         return Err(Error::file(file, "no more tensors than the model has", format!("\"{name}\"")));
@@ -111,7 +120,7 @@ pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Resu
     if sum != label.crc32c {
         return Err(damaged(format!("checksum {sum:08x} instead of {:08x}", label.crc32c)));
     }
-    Ok((Snapshot { progress: label.progress, weights, first, second, steps: label.steps, best }, label))
+    Ok((Snapshot { progress: label.progress, weights, theta, first, second, steps: label.steps, best }, label))
 }
 
 /// As much of a [`Label`] as every version has.
@@ -180,6 +189,21 @@ fn named(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(St
     Ok(parameters.entries().iter().map(part).collect())
 }
 
+/// The prefix of the n-th flat tensor of several: residual weights have two.
+fn piece(prefix: &str, number: usize) -> String {
+    if number == 0 { prefix.into() } else { format!("{prefix}{number}.") }
+}
+
+/// As [`named`], of flat tensors that lie one after the other.
+fn pieces(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(String, Part)>> {
+    let len = parameters.len() as i64;
+    let mut parts = Vec::new();
+    for number in 0..flat.size()[0] / len {
+        parts.extend(named(&piece(prefix, number as usize), &flat.f_narrow(0, number * len, len)?, parameters)?);
+    }
+    Ok(parts)
+}
+
 /// Takes tensors out of a file, one flat tensor at a time.
 struct Reader<'a> {
     file: &'a Path,
@@ -188,6 +212,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn take_pieces(&mut self, prefix: &str, count: usize) -> Result<Tensor> {
+        let parts = (0..count).map(|number| self.take(&piece(prefix, number))).collect::<Result<Vec<_>>>()?;
+        Ok(Tensor::f_cat(&parts, 0)?)
+    }
+
     fn take(&mut self, prefix: &str) -> Result<Tensor> {
         let kind = self.parameters.flat().kind();
         let mut bytes = Vec::with_capacity(self.parameters.len() * kind.elt_size_in_bytes());

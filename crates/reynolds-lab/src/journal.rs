@@ -33,9 +33,11 @@ pub struct Snapshot {
     pub progress: Progress,
     /// The flat parameters `[len]`.
     pub weights: Tensor,
-    /// Adam's first moment `[len]`.
+    /// What makes the parameters, `[len]` or `[2 len]`, where they are constrained or residual.
+    pub theta: Option<Tensor>,
+    /// Adam's first moment, as long as what is trained.
     pub first: Tensor,
-    /// Adam's second moment `[len]`.
+    /// Adam's second moment, as long as what is trained.
     pub second: Tensor,
     /// Steps of the optimiser done in all.
     pub steps: i64,

@@ -1,10 +1,11 @@
 //! What the training loop needs to know of an experiment.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use reynolds::penalty::PenaltyConfig;
-use reynolds_torch::Parameters;
 use reynolds_torch::tch::Tensor;
+use reynolds_torch::{Binding, Parameters};
 
 use crate::error::Result;
 use crate::regulariser::Regulariser;
@@ -70,6 +71,14 @@ pub trait Task {
     /// If the parameters do not fit.
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
         let _ = penalty;
+        Ok(None)
+    }
+
+    /// What is held against a group: by what `[train.parametrisation]` constrains the parameters. `None` if nothing is.
+    ///
+    /// # Errors
+    /// If the parameters do not fit.
+    fn binding(&self) -> Result<Option<Rc<Binding>>> {
         Ok(None)
     }
 }

@@ -36,8 +36,8 @@ use crate::error::{Error, Result};
 use crate::parameters::Parameters;
 
 /// Which of the three.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "kind", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Parametrisation {
     /// W = θ.
     #[default]
@@ -45,32 +45,50 @@ pub enum Parametrisation {
     /// W = P(θ).
     Constrained,
     /// W = P(A) + B.
-    Residual {
-        /// λ_A, the prior on the equivariant part.
-        lambda_equivariant: f64,
-        /// λ_B, the prior on the residual: the larger, the more equivariant the network.
-        lambda_residual: f64,
-    },
+    Residual,
 }
 
-impl Parametrisation {
+/// Which, and the priors of residual weights.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ParametrisationConfig {
+    /// "free", "constrained" or "residual".
+    pub kind: Parametrisation,
+    /// λ_A, the prior on the equivariant part of residual weights.
+    pub lambda_equivariant: f64,
+    /// λ_B, the prior on the rest of residual weights: the larger, the more equivariant the network.
+    pub lambda_residual: f64,
+}
+
+impl ParametrisationConfig {
     /// # Errors
-    /// [`Error::Setting`] if a prior is negative or not finite.
+    /// [`Error::Setting`] if a prior is negative or not finite, or not 0 where there are no residual weights.
     pub fn validate(&self) -> Result<()> {
-        let Self::Residual { lambda_equivariant, lambda_residual } = *self else { return Ok(()) };
-        for (what, lambda) in [("lambda_equivariant", lambda_equivariant), ("lambda_residual", lambda_residual)] {
+        for (what, lambda) in
+            [("lambda_equivariant", self.lambda_equivariant), ("lambda_residual", self.lambda_residual)]
+        {
             if !(lambda.is_finite() && lambda >= 0.0) {
                 return Err(Error::setting(what, "a finite number, at least 0", lambda));
+            }
+            if self.kind != Parametrisation::Residual && lambda != 0.0 {
+                return Err(Error::setting(what, "0, for it is the prior of residual weights", lambda));
             }
         }
         Ok(())
     }
 }
 
+impl From<Parametrisation> for ParametrisationConfig {
+    /// Without priors.
+    fn from(kind: Parametrisation) -> Self {
+        Self { kind, ..Self::default() }
+    }
+}
+
 /// θ, and how it makes W.
 #[derive(Debug)]
 pub struct Trained {
-    parametrisation: Parametrisation,
+    config: ParametrisationConfig,
     binding: Option<Rc<Binding>>,
     /// Flat `[len]`, or `[2 len]` with B in the second half; for free weights the storage of the parameters itself.
     theta: Tensor,
@@ -85,26 +103,27 @@ impl Trained {
     /// # Errors
     /// [`Error::Setting`] if a prior is out of range or there is no binding to constrain by; [`Error::Torch`] if there is no room.
     pub fn new(
-        parametrisation: Parametrisation,
+        config: impl Into<ParametrisationConfig>,
         parameters: &Parameters,
         binding: Option<Rc<Binding>>,
     ) -> Result<Self> {
-        parametrisation.validate()?;
+        let config = config.into();
+        config.validate()?;
         let flat = parameters.flat();
         let none = || Error::setting("parametrisation", "a plan that binds parameters", "none");
-        let (theta, bound) = match parametrisation {
+        let (theta, bound) = match config.kind {
             Parametrisation::Free => (flat.shallow_clone(), None),
             Parametrisation::Constrained => {
                 let binding = binding.as_ref().ok_or_else(none)?;
                 (binding.project(flat)?, None)
             }
-            Parametrisation::Residual { .. } => {
+            Parametrisation::Residual => {
                 let binding = binding.as_ref().ok_or_else(none)?;
                 let rest = flat.f_sub(&binding.project(flat)?)?;
                 (Tensor::f_cat(&[flat, &rest], 0)?, Some(mask(binding, flat)?))
             }
         };
-        let trained = Self { parametrisation, binding, theta, bound };
+        let trained = Self { config, binding, theta, bound };
         trained.refresh(parameters)?;
         Ok(trained)
     }
@@ -114,14 +133,29 @@ impl Trained {
         &self.theta
     }
 
+    /// Whether θ is W itself.
+    pub fn is_free(&self) -> bool {
+        self.config.kind == Parametrisation::Free
+    }
+
+    /// Takes θ of a checkpoint over, and W with it.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the length differs.
+    pub fn restore(&self, theta: &Tensor, parameters: &Parameters) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        self.theta.shallow_clone().f_copy_(theta)?;
+        self.refresh(parameters)
+    }
+
     /// W ← W(θ), after θ has changed.
     ///
     /// # Errors
     /// [`Error::Torch`] if libtorch refuses.
     pub fn refresh(&self, parameters: &Parameters) -> Result<()> {
-        match (self.parametrisation, &self.bound) {
+        match (self.config.kind, &self.bound) {
             (Parametrisation::Constrained, _) => parameters.assign(&self.projected(&self.theta)?),
-            (Parametrisation::Residual { .. }, Some(bound)) => {
+            (Parametrisation::Residual, Some(bound)) => {
                 let (equivariant, residual) = self.halves(bound)?;
                 parameters.assign(&self.projected(&equivariant)?.f_add(&residual)?)
             }
@@ -134,8 +168,9 @@ impl Trained {
     /// # Errors
     /// [`Error::Torch`] if the length differs.
     pub fn pull_back(&self, gradient: Tensor) -> Result<Tensor> {
-        match (self.parametrisation, &self.bound) {
-            (Parametrisation::Residual { lambda_equivariant, lambda_residual }, Some(bound)) => {
+        match (self.config.kind, &self.bound) {
+            (Parametrisation::Residual, Some(bound)) => {
+                let ParametrisationConfig { lambda_equivariant, lambda_residual, .. } = self.config;
                 let (equivariant, residual) = self.halves(bound)?;
                 let prior = self.projected(&equivariant)?.f_mul(bound)?.f_mul_scalar(2.0 * lambda_equivariant)?;
                 let by_equivariant = self.projected(&gradient)?.f_add(&prior)?;
@@ -152,11 +187,10 @@ impl Trained {
     /// # Errors
     /// [`Error::Torch`] if libtorch refuses.
     pub fn prior(&self) -> Result<Tensor> {
-        let (Parametrisation::Residual { lambda_equivariant, lambda_residual }, Some(bound)) =
-            (self.parametrisation, &self.bound)
-        else {
+        let Some(bound) = &self.bound else {
             return Ok(Tensor::f_zeros([], (self.theta.kind(), self.theta.device()))?);
         };
+        let ParametrisationConfig { lambda_equivariant, lambda_residual, .. } = self.config;
         let (equivariant, residual) = self.halves(bound)?;
         let equivariant = self.projected(&equivariant)?.f_mul(bound)?;
         let squares = |part: &Tensor| part.f_dot(part);
@@ -221,14 +255,13 @@ mod tests {
         (a - b).abs().max().double_value(&[])
     }
 
-    fn all() -> [Parametrisation; 3] {
-        let residual = Parametrisation::Residual { lambda_equivariant: 0.2, lambda_residual: 0.7 };
-        [Parametrisation::Free, Parametrisation::Constrained, residual]
+    fn residual(lambda_equivariant: f64, lambda_residual: f64) -> ParametrisationConfig {
+        ParametrisationConfig { kind: Parametrisation::Residual, lambda_equivariant, lambda_residual }
     }
 
     #[test]
     fn gradients_are_those_of_finite_differences() {
-        for parametrisation in all() {
+        for parametrisation in [Parametrisation::Free.into(), Parametrisation::Constrained.into(), residual(0.2, 0.7)] {
             let (parameters, binding) = network();
             let trained = Trained::new(parametrisation, &parameters, Some(binding)).unwrap();
             let cost = || {
@@ -269,8 +302,7 @@ mod tests {
     fn a_residual_network_starts_where_the_free_one_does_and_a_strong_prior_makes_it_equivariant() {
         let (parameters, binding) = network();
         let before = parameters.flat().copy();
-        let strong = Parametrisation::Residual { lambda_equivariant: 0.0, lambda_residual: 1e3 };
-        let trained = Trained::new(strong, &parameters, Some(binding.clone())).unwrap();
+        let trained = Trained::new(residual(0.0, 1e3), &parameters, Some(binding.clone())).unwrap();
         assert!(distance(&before, parameters.flat()) < 1e-14);
         let mut adam = Adam::new(AdamConfig::default(), trained.theta()).unwrap();
         for step in 0..600 {
@@ -288,7 +320,9 @@ mod tests {
     fn what_cannot_be_constrained_is_an_error() {
         let (parameters, binding) = network();
         assert!(Trained::new(Parametrisation::Constrained, &parameters, None).is_err());
-        let bad = Parametrisation::Residual { lambda_equivariant: 0.0, lambda_residual: -1.0 };
-        assert!(Trained::new(bad, &parameters, Some(binding)).is_err());
+        let unused = ParametrisationConfig { lambda_residual: 1.0, ..ParametrisationConfig::default() };
+        for bad in [residual(0.0, -1.0), residual(f64::NAN, 0.0), unused] {
+            assert!(Trained::new(bad, &parameters, Some(binding.clone())).is_err(), "{bad:?}");
+        }
     }
 }

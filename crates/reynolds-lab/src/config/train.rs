@@ -2,6 +2,7 @@
 
 use reynolds_torch::Precision;
 use reynolds_torch::optimiser::AdamConfig;
+use reynolds_torch::parametrisation::ParametrisationConfig;
 use reynolds_torch::tch::Device;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,8 @@ pub struct TrainConfig {
     pub threads: usize,
     /// "last" or "best": the weights that are handed on.
     pub weights: Selection,
+    /// Free, constrained or residual weights.
+    pub parametrisation: ParametrisationConfig,
     /// Adam or AdamW.
     pub optimiser: AdamConfig,
     /// The learning rate over time.
@@ -106,6 +109,7 @@ impl Default for TrainConfig {
             look_every: 0,
             threads: 0,
             weights: Selection::Last,
+            parametrisation: ParametrisationConfig::default(),
             optimiser: AdamConfig::default(),
             schedule: Schedule::default(),
             early_stopping: EarlyStopping::default(),
@@ -131,6 +135,7 @@ impl TrainConfig {
             return Err(Error::config("train.threads", "at most 4096", self.threads));
         }
         self.optimiser.validate().map_err(|error| under("train.optimiser", error))?;
+        self.parametrisation.validate().map_err(|error| under("train.parametrisation", error))?;
         self.schedule.validate()?;
         at_least_zero("train.early_stopping.min_delta", self.early_stopping.min_delta)?;
         if self.early_stopping.metric.is_empty() {

@@ -1,5 +1,7 @@
 //! Telling two classes of points apart: data, network, loss, defect.
 
+use std::rc::Rc;
+
 use faer::c64;
 use reynolds::penalty::PenaltyConfig;
 use reynolds::projection::KernelSpace;
@@ -112,18 +114,6 @@ impl PlaneTask {
         Ok(Vec::<f64>::try_from(logits.f_to_kind(Kind::Double)?.f_to_device(Device::Cpu)?)?)
     }
 
-    /// What is held against SO(2), on the device.
-    ///
-    /// # Errors
-    /// As [`Binding::builder`]; [`reynolds_torch::Error::Setting`] if this network has nothing to hold.
-    pub fn binding(&self) -> Result<Binding> {
-        let mut builder = Binding::builder(&self.parameters);
-        for (name, space) in &self.spaces {
-            builder.complex(name, space)?;
-        }
-        Ok(builder.build()?)
-    }
-
     fn logits(&self, points: &Tensor) -> Result<Tensor> {
         let features = self.network.features(&points.f_to_kind(Kind::Float)?)?;
         Ok(self.network.logits(&self.parameters, &features)?)
@@ -176,10 +166,20 @@ impl Task for PlaneTask {
     }
 
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
+        let Some(binding) = self.binding()? else { return Ok(None) };
+        Ok(Some(Box::new(Penalty::new(binding, penalty)?)))
+    }
+
+    /// The complex layers, held against SO(2).
+    fn binding(&self) -> Result<Option<Rc<Binding>>> {
         if self.spaces.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Box::new(Penalty::new(self.binding()?, penalty)?)))
+        let mut builder = Binding::builder(&self.parameters);
+        for (name, space) in &self.spaces {
+            builder.complex(name, space)?;
+        }
+        Ok(Some(Rc::new(builder.build()?)))
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
     fn a_projected_network_has_no_defect_on_the_data_and_keeps_its_other_metrics() {
         let task = task(Network::So2, 3);
         let before = task.evaluate(Split::Test).unwrap();
-        task.binding().unwrap().project_in_place(task.parameters()).unwrap();
+        task.binding().unwrap().unwrap().project_in_place(task.parameters()).unwrap();
         let after = task.evaluate(Split::Test).unwrap();
         // Single precision, a few hundred products to a logit.
         let rounding = 300.0 * f64::from(f32::EPSILON);

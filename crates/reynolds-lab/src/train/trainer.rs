@@ -1,6 +1,7 @@
 //! The state of the loop and what it does in one step, at a look, at the end of an epoch and at the end.
 
 use reynolds_torch::optimiser::Adam;
+use reynolds_torch::parametrisation::Trained;
 use reynolds_torch::tch::{self, Kind, Tensor};
 
 use super::Task;
@@ -19,6 +20,7 @@ pub(super) struct Trainer<'a> {
     config: &'a TrainConfig,
     penalty: &'a PenaltySettings,
     regulariser: Option<Box<dyn Regulariser>>,
+    trained: Trained,
     optimiser: Adam,
     progress: Progress,
     /// Sums of the epoch under way, f64 scalars on the device.
@@ -35,13 +37,22 @@ impl<'a> Trainer<'a> {
             true => None,
             false => Some(task.regulariser(penalty.penalty())?.ok_or_else(|| penalty.not_applicable())?),
         };
+        let binding = task.binding()?;
+        let parametrisation = config.parametrisation;
+        let trained = Trained::new(parametrisation, parameters, binding).map_err(|error| match error {
+            reynolds_torch::Error::Setting { expected, found, .. } => {
+                Error::config("train.parametrisation.kind", expected, found)
+            }
+            other => other.into(),
+        })?;
         let zero = || Tensor::f_zeros([0_i64; 0], (Kind::Double, parameters.device()));
         Ok(Self {
             task,
             config,
             penalty,
             regulariser,
-            optimiser: Adam::new(config.optimiser, parameters.flat())?,
+            optimiser: Adam::new(config.optimiser, trained.theta())?,
+            trained,
             progress: Progress::default(),
             loss_sum: zero()?,
             penalty_sum: zero()?,
@@ -51,7 +62,10 @@ impl<'a> Trainer<'a> {
 
     /// Takes a saved moment over.
     pub(super) fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
-        self.task.parameters().assign(&snapshot.weights)?;
+        match &snapshot.theta {
+            Some(theta) => self.trained.restore(theta, self.task.parameters())?,
+            None => self.task.parameters().assign(&snapshot.weights)?,
+        }
         self.optimiser.restore(&snapshot.first, &snapshot.second, snapshot.steps)?;
         self.progress = snapshot.progress;
         let _ = self.loss_sum.f_fill_(snapshot.progress.loss_sum)?;
@@ -72,11 +86,13 @@ impl<'a> Trainer<'a> {
             let value = regulariser.add_gradient(flat, &gradient)?;
             let _ = self.penalty_sum.f_add_(&value.f_detach()?.f_to_kind(Kind::Double)?)?;
         }
+        let gradient = self.trained.pull_back(gradient)?;
         if self.config.clip > 0.0 {
             clip(&gradient, self.config.clip)?;
         }
         let rate = self.rate_at(self.progress.step);
-        self.optimiser.step(flat, &gradient, rate)?;
+        self.optimiser.step(self.trained.theta(), &gradient, rate)?;
+        self.trained.refresh(parameters)?;
         self.progress.step += 1;
         Ok(())
     }
@@ -218,6 +234,7 @@ impl<'a> Trainer<'a> {
         Snapshot {
             progress: self.progress,
             weights: self.task.parameters().flat().shallow_clone(),
+            theta: (!self.trained.is_free()).then(|| self.trained.theta().shallow_clone()),
             first: first.shallow_clone(),
             second: second.shallow_clone(),
             steps,

@@ -112,12 +112,10 @@ impl Builder {
     /// [`Error::Torch`] if the device has no room.
     pub fn build(self, kind: Kind, device: Device) -> Result<Parameters> {
         let mut values = Vec::with_capacity(self.values.len());
-        let (complex, real): (Vec<_>, Vec<_>) = self.entries.into_iter().partition(|entry| entry.complex);
-        let mut entries: Vec<Entry> = complex.into_iter().chain(real).collect();
-        for entry in &mut entries {
-            let range = entry.start..entry.start + entry.len();
-            entry.start = values.len();
-            values.extend_from_slice(&self.values[range]);
+        let old: HashMap<String, usize> = self.entries.iter().map(|entry| (entry.name.clone(), entry.start)).collect();
+        let entries = lay_out(self.entries);
+        for entry in &entries {
+            values.extend_from_slice(&self.values[old[&entry.name]..][..entry.len()]);
         }
         let flat = Tensor::f_from_slice(&values)?.f_to_device(device)?.f_to_kind(kind)?;
         Parameters::over(entries, flat)
@@ -195,6 +193,14 @@ impl Parameters {
         self.leaves[*number].shallow_clone()
     }
 
+    /// All parameters as one tensor `[len]` on the tape: what is done with it reaches the leaves.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the device has no room.
+    pub fn on_tape(&self) -> Result<Tensor> {
+        on_tape(&self.entries, &self.leaves)
+    }
+
     /// The gradient of a loss, flat `[len]`, and zero where the loss does not depend on a parameter. Nothing is accumulated in the leaves.
     ///
     /// # Errors
@@ -222,6 +228,27 @@ impl Parameters {
         self.flat.shallow_clone().f_copy_(values)?;
         Ok(())
     }
+}
+
+/// Leaves, one after the other, as one tensor of real numbers on the tape.
+pub(crate) fn on_tape(entries: &[Entry], leaves: &[Tensor]) -> Result<Tensor> {
+    let parts = leaves.iter().zip(entries).map(|(leaf, entry)| -> Result<Tensor> {
+        let real = if entry.complex { leaf.f_view_as_real()? } else { leaf.shallow_clone() };
+        Ok(real.f_reshape([-1])?)
+    });
+    Ok(Tensor::f_cat(&parts.collect::<Result<Vec<_>>>()?, 0)?)
+}
+
+/// Complex parameters first, for a pair must begin at an even place, then the real ones, one after the other.
+pub(crate) fn lay_out(entries: Vec<Entry>) -> Vec<Entry> {
+    let (complex, real): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.complex);
+    let mut entries: Vec<Entry> = complex.into_iter().chain(real).collect();
+    let mut start = 0;
+    for entry in &mut entries {
+        entry.start = start;
+        start += entry.len();
+    }
+    entries
 }
 
 #[cfg(test)]

@@ -5,9 +5,12 @@
 mod support;
 
 use reynolds::penalty::{Form, PenaltyConfig};
-use reynolds_torch::Penalty;
+use reynolds::plan::SymmetryPlan;
+use reynolds::projection::KernelSpace;
+use reynolds::{group, irreps::Irreps, rep};
 use reynolds_torch::parameters::Entry;
-use reynolds_torch::tch::Kind;
+use reynolds_torch::tch::{Device, Kind};
+use reynolds_torch::{Binding, Parameters, Penalty};
 use support::*;
 
 #[test]
@@ -60,4 +63,54 @@ fn equal_strengths_are_weight_decay_to_the_bit() {
         let _ = penalty.add_gradient(parameters.flat(), &gradient).unwrap();
         assert_eq!(gradient, parameters.flat() * 0.6);
     }
+}
+
+#[test]
+fn what_cannot_be_bound_is_an_error_that_names_the_parameter() {
+    let mut builder = Parameters::builder();
+    builder.real("w", &[4, 4], &[0.0; 16]).unwrap();
+    builder.complex("z", &[3, 3], &[(0.0, 0.0); 9]).unwrap();
+    let parameters = builder.build(Kind::Float, Device::Cpu).unwrap();
+    let c4 = group::parse("C4").unwrap();
+    let space = KernelSpace::dense(&rep::regular(&c4).unwrap(), &rep::regular(&c4).unwrap()).unwrap();
+    let small = KernelSpace::dense(&rep::trivial(&c4), &rep::trivial(&c4)).unwrap();
+    let harmonics = "1x(-1..1)".parse::<Irreps>().unwrap().complex_rep(&group::parse("SO2").unwrap()).unwrap();
+    let mask = KernelSpace::dense(&harmonics, &harmonics).unwrap();
+    let mut binding = Binding::builder(&parameters);
+    let message = |result: Result<(), reynolds_torch::Error>| result.unwrap_err().to_string();
+    assert_eq!(
+        message(binding.real("v", &space)),
+        "parameter \"v\": expected a parameter of the network, found none of that name"
+    );
+    assert_eq!(message(binding.real("w", &small)), "parameter \"w\": expected shape [1, 1], found [4, 4]");
+    assert!(message(binding.real("z", &space)).starts_with("parameter \"z\": expected shape"));
+    binding.real("w", &space).unwrap();
+    assert!(message(binding.real("w", &space)).contains("\"w\": expected a parameter bound once"));
+    binding.complex("z", &mask).unwrap();
+    let mut swapped = Binding::builder(&parameters);
+    let trivial = rep::sum(&c4, &[(3, rep::trivial(&c4))]).unwrap();
+    let real = KernelSpace::dense(&trivial, &trivial).unwrap();
+    assert_eq!(message(swapped.real("z", &real)), "parameter \"z\": expected real numbers, found complex numbers");
+    assert!(swapped.build().unwrap_err().to_string().contains("at least one"));
+    assert_eq!(binding.build().unwrap().bound().len(), 2);
+}
+
+#[test]
+fn a_plan_binds_weights_and_biases_and_says_what_it_leaves() {
+    let mut builder = Parameters::builder();
+    builder.real("conv.weight", &[8, 4, 3, 3], &[1.0; 288]).unwrap();
+    builder.real("conv.bias", &[8], &[1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 8.0]).unwrap();
+    builder.real("head.weight", &[3, 8], &[1.0; 24]).unwrap();
+    let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+    let plan = "group = \"C4\"\n[[layer]]\nname = \"conv.weight\"\ndomain = \"regular\"\ncodomain = \"2 regular\"";
+    let mut binding = Binding::builder(&parameters);
+    let resolved = binding.plan(&SymmetryPlan::from_toml(plan).unwrap()).unwrap();
+    assert_eq!(resolved.untyped[0].name, "head.weight");
+    let binding = binding.build().unwrap();
+    let projected = binding.project(parameters.flat()).unwrap();
+    assert_eq!(numbers(&projected.narrow(0, 288, 8)), [2.5, 2.5, 2.5, 2.5, 2.0, 2.0, 2.0, 2.0]);
+    // The same plan again would bind everything twice.
+    let mut twice = Binding::builder(&parameters);
+    twice.plan(&SymmetryPlan::from_toml(plan).unwrap()).unwrap();
+    assert!(twice.plan(&SymmetryPlan::from_toml(plan).unwrap()).is_err());
 }

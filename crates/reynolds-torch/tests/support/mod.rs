@@ -2,14 +2,16 @@
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use faer::c64;
+use faer::{Mat, c64};
+use reynolds::group::{GroupRef, MatrixGroup};
 use reynolds::projection::{Basis, Energies, KernelSpace, Lowered, Projector, derive};
 use reynolds::random::Random;
-use reynolds::rep::{Grid, parse_fields};
+use reynolds::rep::{Grid, Representation, parse_fields};
 use reynolds::scalar::{Over, Scalar, Weight};
 use reynolds::steerable::RingsConfig;
-use reynolds::{group, irreps::Irreps};
+use reynolds::{group, irreps::Irreps, rep};
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_torch::{Binding, Parameters};
 
@@ -66,6 +68,17 @@ pub(crate) fn complex(name: &str, group: &str, domain: &str, codomain: &str) -> 
     space_layer(name, &KernelSpace::dense(&fields(domain), &fields(codomain)).unwrap(), AnyProjector::Complex)
 }
 
+/// Two copies of the irrep of Q₈ on ℝ⁴ by left multiplication, and a scalar.
+pub(crate) fn quaternionic(name: &str) -> Layer {
+    let i = [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 1.0, 0.0]];
+    let j = [[0.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]];
+    let matrix = |rows: [[f64; 4]; 4]| Mat::from_fn(4, 4, |r, c| rows[r][c]);
+    let group: GroupRef = Arc::new(MatrixGroup::new(&[matrix(i), matrix(j)]).unwrap());
+    let irrep = group.clone().irreps(0).unwrap().into_iter().find(|irrep| irrep.dim() == 4).unwrap();
+    let fields = rep::sum(&group, &[(2, irrep.into()), (1, rep::trivial(&group))]).unwrap();
+    space_layer(name, &KernelSpace::dense(&fields, &fields).unwrap(), AnyProjector::Real)
+}
+
 /// A band-limited kernel.
 pub(crate) fn band(name: &str, group: &str, domain: &str, codomain: &str, side: usize, dims: usize) -> Layer {
     let group = group::parse(group).unwrap();
@@ -88,7 +101,8 @@ pub(crate) fn every_form() -> Vec<Layer> {
         real("Oh irrep chain 3x3x3", "Oh", "2 irrep(4)", "1 irrep(4) + 1 trivial", (3, 3)),
         band("SO2 band 5x5", "SO2", "2x(0..2)", "1x(0..2)", 5, 2),
         band("SO3 band 3x3x3", "SO3", "2x0 + 1x1", "1x0 + 2x1", 3, 3),
-        complex("SO2 mask", "SO2", "2x(-2..2)", "2x(-2..2)"),
+        complex("SO2 mask", "SO2", "4x(-4..4)", "4x(-4..4)"),
+        quaternionic("Q8 quaternionic type dense"),
     ]
 }
 

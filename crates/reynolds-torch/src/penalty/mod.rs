@@ -1,0 +1,168 @@
+//! The penalty of a whole network and its gradient in closed form, on the device.
+//!
+//! ```text
+//! squared:  Σ λ_G N(P(W))² + λ_⊥ N(W − P(W))²          plain:  Σ λ_G N(P(W)) + λ_⊥ N(W − P(W))          over bound parameters
+//! ```
+//!
+//! as [`reynolds::penalty`] defines it for one tensor. Nothing is differentiated through P: for the squared Frobenius norm the gradient is
+//! 2λ_G P(W) + 2λ_⊥ (W − P(W)), added to the flat gradient of the loss after the backward pass. The value stays on the device. Other norms
+//! take one projection more, of their subgradient. [`Penalty::on_tape`] is the same number as a term of the loss, for those who want it
+//! there.
+//!
+//! ```
+//! use reynolds::{group, irreps::Irreps, penalty::PenaltyConfig, projection::KernelSpace};
+//! use reynolds_torch::{Binding, Parameters, Penalty, tch::{Device, Kind}};
+//! // Harmonics m = −1, 0, 1 of SO(2): P keeps the diagonal.
+//! let harmonics = "1x(-1..1)".parse::<Irreps>()?.complex_rep(&group::parse("SO2")?)?;
+//! let mut builder = Parameters::builder();
+//! builder.complex("w", &[3, 3], &[(1.0, 2.0); 9])?;
+//! let parameters = builder.build(Kind::Double, Device::Cpu)?;
+//! let mut binding = Binding::builder(&parameters);
+//! binding.complex("w", &KernelSpace::dense(&harmonics, &harmonics)?)?;
+//! let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.1, ..PenaltyConfig::default() };
+//! let penalty = Penalty::new(binding.build()?, config)?;
+//! let gradient = parameters.flat().zeros_like();
+//! let value = penalty.add_gradient(parameters.flat(), &gradient)?;
+//! assert!((value.double_value(&[]) - 0.1 * 6.0 * 5.0).abs() < 1e-12);
+//! let first = Vec::<f64>::try_from(gradient.narrow(0, 0, 4))?;
+//! assert_eq!(first, [0.0, 0.0, 2.0 * 0.1 * 1.0, 2.0 * 0.1 * 2.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod frobenius;
+mod general;
+
+use std::rc::Rc;
+
+use reynolds::norm::Norm;
+use reynolds::penalty::{Form, PenaltyConfig};
+use tch::Tensor;
+
+use crate::binding::Binding;
+use crate::error::{Error, Result};
+use crate::matrices::Matrices;
+use crate::norm;
+use crate::parameters::{Entry, Parameters};
+
+/// The penalty on the parameters of a [`Binding`].
+#[derive(Debug)]
+pub struct Penalty {
+    binding: Rc<Binding>,
+    config: PenaltyConfig,
+    matrices: Matrices,
+    /// κ² of every bound parameter, `[count]` in double precision: see [`reynolds::penalty::PLAIN_EPSILON`].
+    kappa_squared: Tensor,
+    /// The same in the order of the matrices.
+    matrix_kappa_squared: Tensor,
+}
+
+/// The bound numbers, and their two parts.
+struct Parts<'a> {
+    weights: &'a Tensor,
+    projected: &'a Tensor,
+    perp: &'a Tensor,
+}
+
+impl Penalty {
+    /// The penalty of `config` on what `binding` binds, which others may hold too.
+    ///
+    /// # Errors
+    /// [`Error::Reynolds`] if λ_G or λ_⊥ is negative, NaN or infinite.
+    pub fn new(binding: impl Into<Rc<Binding>>, config: PenaltyConfig) -> Result<Self> {
+        let binding = binding.into();
+        config.validate()?;
+        let entries: Vec<&Entry> = binding.bound().iter().map(|bound| &bound.entry).collect();
+        let matrices = Matrices::new(&entries, binding.device())?;
+        let factor = 32.0 * norm::epsilon(binding.kind());
+        let kappa_squared: Vec<f64> = binding
+            .bound()
+            .iter()
+            .map(|bound| factor * factor * bound.entry.numel() as f64 / bound.rank.max(1) as f64)
+            .collect();
+        let by_matrix: Vec<f64> = matrices.numbers().iter().map(|&number| kappa_squared[number]).collect();
+        let upload =
+            |values: &[f64]| -> Result<Tensor> { Ok(Tensor::f_from_slice(values)?.f_to_device(binding.device())?) };
+        let (kappa_squared, matrix_kappa_squared) = (upload(&kappa_squared)?, upload(&by_matrix)?);
+        Ok(Self { binding, config, matrices, kappa_squared, matrix_kappa_squared })
+    }
+
+    /// Strength and shape.
+    pub fn config(&self) -> PenaltyConfig {
+        self.config
+    }
+
+    /// What is held against a group.
+    pub fn binding(&self) -> &Rc<Binding> {
+        &self.binding
+    }
+
+    /// Changes λ_⊥, as a schedule does.
+    ///
+    /// # Errors
+    /// As [`Penalty::new`]; the penalty is unchanged then.
+    pub fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
+        let config = PenaltyConfig { lambda_perp, ..self.config };
+        config.validate()?;
+        self.config = config;
+        Ok(())
+    }
+
+    /// The penalty at the parameters `flat` `[len]`: a number on the device, which nobody has waited for.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub fn value(&self, flat: &Tensor) -> Result<Tensor> {
+        let _guard = tch::no_grad_guard();
+        Ok(self.evaluate(&self.binding.gather(flat)?, false)?.0)
+    }
+
+    /// Adds the penalty's gradient at `flat` `[len]` to `gradient` `[len]` in place and returns the penalty. Once a step: after
+    /// accumulation and unscaling, before clipping.
+    ///
+    /// # Errors
+    /// As [`Binding::project`]; [`Error::Setting`] if `gradient` has another length or number type.
+    pub fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+        let _guard = tch::no_grad_guard();
+        if gradient.size() != flat.size() || gradient.kind() != flat.kind() {
+            let describe = |tensor: &Tensor| format!("{:?} of {:?}", tensor.size(), tensor.kind());
+            return Err(Error::setting("flat gradient", describe(flat), describe(gradient)));
+        }
+        let (value, slope) = self.value_and_slope(&self.binding.gather(flat)?)?;
+        self.binding.add_to(gradient, &slope)?;
+        Ok(value)
+    }
+
+    /// The penalty as a scalar on the tape, to be added to the loss. Slower than [`Penalty::add_gradient`], and the same gradient
+    /// wherever there is one.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub fn on_tape(&self, parameters: &Parameters) -> Result<Tensor> {
+        self.of(&parameters.on_tape()?)
+    }
+
+    /// The penalty of a flat tensor `[len]`, differentiable if the tensor is on the tape.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub fn of(&self, flat: &Tensor) -> Result<Tensor> {
+        Ok(self.evaluate(&self.binding.gather(flat)?, false)?.0)
+    }
+
+    /// The penalty and its gradient by the bound numbers `weights`.
+    pub(crate) fn value_and_slope(&self, weights: &Tensor) -> Result<(Tensor, Tensor)> {
+        let (value, slope) = self.evaluate(weights, true)?;
+        Ok((value, slope.expect("a slope that was asked for")))
+    }
+
+    fn evaluate(&self, weights: &Tensor, wanted: bool) -> Result<(Tensor, Option<Tensor>)> {
+        let projected = self.binding.apply(weights)?;
+        let perp = weights.f_sub(&projected)?;
+        let parts = Parts { weights, projected: &projected, perp: &perp };
+        match (self.config.norm, self.config.form) {
+            (Norm::Frobenius, Form::Squared) => self.squared(&parts, wanted),
+            (Norm::Frobenius, Form::Plain) => self.plain(&parts, wanted),
+            _ => self.general(&parts, wanted),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Any set of named tensors, such as the variables of a [`tch::nn::VarStore`], held against a group as they are.
+//!
+//! Their numbers are gathered into one flat tensor when they are needed; the penalty's gradient is added to `.grad` after
+//! `loss.backward()`, and tch's own optimisers do the rest. Networks made for this crate keep their parameters in [`crate::Parameters`],
+//! where nothing has to be gathered.
+//!
+//! ```
+//! use reynolds::{penalty::PenaltyConfig, plan::{SymmetryPlan, UniformFields}, group};
+//! use reynolds_torch::{Penalty, Variables, tch::{self, nn, nn::{ModuleT, OptimizerConfig}, Device, Kind, Tensor}};
+//! tch::manual_seed(0);
+//! let store = nn::VarStore::new(Device::Cpu);
+//! let root = store.root();
+//! let network = nn::seq_t()
+//!     .add(nn::conv2d(&root / "first", 4, 8, 3, Default::default()))
+//!     .add_fn(|x| x.relu())
+//!     .add(nn::conv2d(&root / "second", 8, 4, 3, Default::default()));
+//!
+//! let variables = Variables::of(&store)?;
+//! let mut binding = variables.binding();
+//! binding.plan(&SymmetryPlan::uniform(&group::parse("C4")?, UniformFields::Regular)?)?;
+//! let penalty = Penalty::new(binding.build()?, PenaltyConfig { lambda_perp: 0.1, ..PenaltyConfig::default() })?;
+//!
+//! let mut optimiser = nn::Adam::default().build(&store, 1e-2)?;
+//! let images = Tensor::arange(2 * 4 * 8 * 8, (Kind::Float, Device::Cpu)).sin().view([2, 4, 8, 8]);
+//! let mut values = vec![];
+//! for _ in 0..2 {
+//!     optimiser.zero_grad();
+//!     network.forward_t(&images, true).square().mean(Kind::Float).backward();
+//!     values.push(variables.add_penalty(&penalty)?.double_value(&[]));
+//!     optimiser.step();
+//! }
+//! assert!(values[1] < values[0]);
+//!
+//! variables.project(penalty.binding())?; // now the network is equivariant
+//! assert!(penalty.value(&variables.flat()?)?.double_value(&[]) < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use tch::nn::VarStore;
+use tch::{Kind, Tensor};
+
+use crate::binding::{Binding, BindingBuilder};
+use crate::error::{Error, Result};
+use crate::parameters::{Entry, lay_out, on_tape};
+use crate::penalty::Penalty;
+
+/// Named tensors of one number type on one device.
+#[derive(Debug)]
+pub struct Variables {
+    entries: Vec<Entry>,
+    tensors: Vec<Tensor>,
+}
+
+impl Variables {
+    /// Tensors by name. They are not copied: what is added to their gradients, or projected, is theirs.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if there is none, a name is given twice, one is no floating-point tensor, or two differ in number type or
+    /// device.
+    pub fn new(named: impl IntoIterator<Item = (String, Tensor)>) -> Result<Self> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut tensors: Vec<(String, Tensor)> = Vec::new();
+        for (name, tensor) in named {
+            let kind = real_kind(&name, &tensor)?;
+            if entries.iter().any(|entry| entry.name == name) {
+                return Err(Error::parameter(name, "a new name", "one that is taken"));
+            }
+            if let Some((first, other)) = tensors.first() {
+                let (expected, device) = (real_kind(first, other)?, other.device());
+                if (kind, tensor.device()) != (expected, device) {
+                    let expected = format!("{expected:?} on {device:?}, as \"{first}\"");
+                    return Err(Error::parameter(name, expected, format!("{kind:?} on {:?}", tensor.device())));
+                }
+            }
+            let shape = tensor.size().iter().map(|&side| side as usize).collect();
+            let complex = kind != tensor.kind();
+            entries.push(Entry { name: name.clone(), shape, complex, start: 0 });
+            tensors.push((name, tensor));
+        }
+        if tensors.is_empty() {
+            return Err(Error::setting("variables", "at least one", 0));
+        }
+        let entries = lay_out(entries);
+        let tensor = |entry: &Entry| {
+            let found = tensors.iter().find(|(name, _)| *name == entry.name);
+            found.expect("an entry for every tensor").1.shallow_clone()
+        };
+        let tensors = entries.iter().map(tensor).collect();
+        Ok(Self { entries, tensors })
+    }
+
+    /// The trainable variables of a store, by name in alphabetical order.
+    ///
+    /// # Errors
+    /// As [`Variables::new`].
+    pub fn of(store: &VarStore) -> Result<Self> {
+        let mut named: Vec<(String, Tensor)> = store.variables().into_iter().collect();
+        named.retain(|(_, tensor)| tensor.requires_grad());
+        named.sort_by(|a, b| a.0.cmp(&b.0));
+        Self::new(named)
+    }
+
+    /// Where each tensor lies in a flat one.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Binds these tensors to groups.
+    pub fn binding(&self) -> BindingBuilder {
+        let first = &self.tensors[0];
+        Binding::builder_over(&self.entries, real_part(first.kind()), first.device())
+    }
+
+    /// All numbers in one tensor `[len]`, copied, not on the tape.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the device has no room.
+    pub fn flat(&self) -> Result<Tensor> {
+        let _guard = tch::no_grad_guard();
+        self.on_tape()
+    }
+
+    /// All numbers in one tensor `[len]` on the tape, for [`Penalty::of`].
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the device has no room.
+    pub fn on_tape(&self) -> Result<Tensor> {
+        on_tape(&self.entries, &self.tensors)
+    }
+
+    /// Adds the penalty's gradient to the `.grad` of every bound tensor and returns the penalty. After `loss.backward()`, before the
+    /// optimiser's step; tensors that are not bound keep what they have.
+    ///
+    /// # Errors
+    /// As [`Penalty::add_gradient`].
+    pub fn add_penalty(&self, penalty: &Penalty) -> Result<Tensor> {
+        let binding = penalty.binding();
+        let (value, slope) = {
+            let _guard = tch::no_grad_guard();
+            penalty.value_and_slope(&binding.gather(&self.flat()?)?)?
+        };
+        // The gradient of ⟨W, S⟩ by W is S: one pass of the tape puts it where it belongs, `.grad` being there or not.
+        let bound = |entry: &Entry| binding.bound().iter().any(|bound| bound.entry.name == entry.name);
+        let (entries, tensors): (Vec<Entry>, Vec<Tensor>) = self
+            .entries
+            .iter()
+            .zip(&self.tensors)
+            .filter(|(entry, _)| bound(entry))
+            .map(|(entry, tensor)| (entry.clone(), tensor.shallow_clone()))
+            .unzip();
+        tch::with_grad(|| -> Result<()> { Ok(on_tape(&entries, &tensors)?.f_dot(&slope)?.f_backward()?) })?;
+        Ok(value)
+    }
+
+    /// W ← P(W) for every bound tensor.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub fn project(&self, binding: &Binding) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        let projected = binding.project(&self.flat()?)?;
+        for (entry, tensor) in self.entries.iter().zip(&self.tensors) {
+            let part = projected.f_narrow(0, entry.start as i64, entry.len() as i64)?;
+            let mut tensor = if entry.complex { tensor.f_view_as_real()? } else { tensor.shallow_clone() };
+            tensor.f_copy_(&part.f_view(tensor.size().as_slice())?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The kind of the real numbers a tensor is made of.
+fn real_kind(name: &str, tensor: &Tensor) -> Result<Kind> {
+    let kind = real_part(tensor.kind());
+    match kind {
+        Kind::Double | Kind::Float | Kind::Half | Kind::BFloat16 => Ok(kind),
+        other => Err(Error::parameter(name, "a floating-point tensor", format!("{other:?}"))),
+    }
+}
+
+fn real_part(kind: Kind) -> Kind {
+    match kind {
+        Kind::ComplexDouble => Kind::Double,
+        Kind::ComplexFloat => Kind::Float,
+        Kind::ComplexHalf => Kind::Half,
+        real => real,
+    }
+}

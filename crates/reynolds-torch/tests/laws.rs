@@ -1,0 +1,90 @@
+//! The laws of an orthogonal projector, on the device.
+
+#![allow(clippy::unwrap_used, reason = "tests unwrap")]
+
+mod support;
+
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use reynolds::random::Random;
+use reynolds_torch::Binding;
+use reynolds_torch::tch::{Kind, Tensor};
+use support::*;
+
+/// Every form, bound in one go.
+fn binding() -> (Rc<Binding>, usize) {
+    let layers = every_form();
+    let parameters = parameters(&layers, &random_numbers(&layers, 0), Kind::Double, false);
+    (bind(&parameters, &layers), parameters.len())
+}
+
+fn vector(random: &mut Random, len: usize, scale: f64) -> Tensor {
+    Tensor::from_slice(&(0..len).map(|_| scale * random.normal()).collect::<Vec<f64>>())
+}
+
+fn norm(tensor: &Tensor) -> f64 {
+    tensor.norm().double_value(&[])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn p_is_an_orthogonal_projector(seed in any::<u64>(), exponent in -3_i32..4) {
+        let (binding, len) = binding();
+        let mut random = Random::new(seed);
+        let (v, w) = (vector(&mut random, len, 1.0), vector(&mut random, len, 10.0_f64.powi(exponent)));
+        let project = |tensor: &Tensor| binding.project(tensor).unwrap();
+        let p = project(&w);
+        let scale = norm(&w).max(1.0);
+        prop_assert!(norm(&(project(&p) - &p)) <= 1e-12 * scale, "idempotent");
+        let (left, right) = (v.dot(&p).double_value(&[]), project(&v).dot(&w).double_value(&[]));
+        prop_assert!((left - right).abs() <= 1e-12 * scale * norm(&v), "self-adjoint: {left} and {right}");
+        let (whole, parts) = (norm(&w).powi(2), norm(&p).powi(2) + norm(&(&w - &p)).powi(2));
+        prop_assert!((whole - parts).abs() <= 1e-12 * whole.max(1.0), "Pythagoras: {whole} and {parts}");
+        let sum = project(&(&v * 3.0 - &w)) - (project(&v) * 3.0 - &p);
+        prop_assert!(norm(&sum) <= 1e-12 * scale * norm(&v), "linear");
+        let energies = binding.energies(&w).unwrap();
+        let total: f64 = energies.iter().map(|(_, energies)| energies.total()).sum();
+        prop_assert!((total - whole).abs() <= 1e-12 * whole.max(1.0), "energies");
+    }
+}
+
+#[test]
+fn the_trace_is_the_sum_of_the_ranks() {
+    let layers: Vec<Layer> = every_form().into_iter().filter(|layer| layer.len() < 200).collect();
+    assert!(layers.len() > 3);
+    let parameters = parameters(&layers, &random_numbers(&layers, 3), Kind::Double, false);
+    let (binding, len) = (bind(&parameters, &layers), parameters.len());
+    let unit = Tensor::eye(len as i64, (Kind::Double, binding.device()));
+    let trace: f64 = (0..len as i64).map(|i| binding.project(&unit.get(i)).unwrap().double_value(&[i])).sum();
+    let rank: usize = binding.bound().iter().map(|bound| bound.rank * if bound.entry.complex { 2 } else { 1 }).sum();
+    assert!((trace - rank as f64).abs() < 1e-9, "{trace} and {rank}");
+}
+
+#[test]
+fn operations_do_not_grow_with_the_number_of_layers() {
+    let operations = |copies: usize| {
+        let layers: Vec<Layer> = (0..copies)
+            .flat_map(|copy| {
+                every_form().into_iter().map(move |layer| Layer { name: format!("{copy} {}", layer.name), ..layer })
+            })
+            .collect();
+        let parameters = parameters(&layers, &random_numbers(&layers, 1), Kind::Float, false);
+        bind(&parameters, &layers).operations()
+    };
+    let few = operations(2);
+    assert_eq!(operations(20), few);
+    assert!(few < 60, "{few}");
+}
+
+#[test]
+fn the_usual_cases_take_a_handful_of_operations() {
+    let operations = |layer: Layer| {
+        let layers = [layer];
+        bind(&parameters(&layers, &random_numbers(&layers, 2), Kind::Float, false), &layers).operations()
+    };
+    assert_eq!(operations(real("w", "C4", "9 regular", "9 regular", (5, 2))), 4);
+    assert_eq!(operations(complex("w", "SO2", "4x(-4..4)", "4x(-4..4)")), 1);
+}

@@ -1,0 +1,117 @@
+//! Tensors of a VarStore, bound as they are.
+
+#![allow(clippy::unwrap_used, reason = "tests unwrap")]
+
+mod support;
+
+use reynolds::group;
+use reynolds::penalty::{Form, PenaltyConfig};
+use reynolds::plan::{SymmetryPlan, UniformFields};
+use reynolds_torch::tch::nn::VarStore;
+use reynolds_torch::tch::{Device, Kind, Tensor};
+use reynolds_torch::{Binding, Penalty, Variables};
+use support::*;
+
+fn tensor(shape: &[i64], kind: Kind) -> Tensor {
+    let len: i64 = shape.iter().product();
+    Tensor::arange(len, (Kind::Double, Device::Cpu)).sin().view(shape).to_kind(kind)
+}
+
+/// A store with two convolutions and a head; only the convolutions are bound.
+fn store() -> VarStore {
+    let mut store = VarStore::new(Device::Cpu);
+    let root = store.root();
+    for (name, shape) in [("b.weight", vec![4, 8, 3, 3]), ("a.weight", vec![8, 4, 3, 3]), ("head", vec![3, 5])] {
+        let _ = (&root / name.split('.').next().unwrap())
+            .var_copy(name.rsplit('.').next().unwrap(), &tensor(&shape, Kind::Float));
+    }
+    store.double();
+    store
+}
+
+fn bound(variables: &Variables, config: PenaltyConfig) -> Penalty {
+    let mut binding = variables.binding();
+    binding.plan(&SymmetryPlan::uniform(&group::parse("C4").unwrap(), UniformFields::Regular).unwrap()).unwrap();
+    Penalty::new(binding.build().unwrap(), config).unwrap()
+}
+
+#[test]
+fn what_is_added_to_grad_is_the_gradient_on_the_tape() {
+    for form in [Form::Squared, Form::Plain] {
+        let config = PenaltyConfig { lambda_g: 0.2, lambda_perp: 0.5, form, ..PenaltyConfig::default() };
+        let (ours, theirs) = (store(), store());
+        let variables = Variables::of(&ours).unwrap();
+        let penalty = bound(&variables, config);
+        let loss = |store: &VarStore| {
+            store.variables().values().map(|v| v.pow_tensor_scalar(3).sum(Kind::Double)).sum::<Tensor>()
+        };
+        loss(&ours).backward();
+        let value = variables.add_penalty(&penalty).unwrap();
+        let on_tape = penalty.of(&Variables::of(&theirs).unwrap().on_tape().unwrap()).unwrap();
+        assert!((value.double_value(&[]) - on_tape.double_value(&[])).abs() < 1e-12);
+        (loss(&theirs) + on_tape).backward();
+        for (name, variable) in ours.variables() {
+            let expected = theirs.variables()[&name].grad();
+            assert_close(&numbers(&variable.grad()), &numbers(&expected), 1e-12, &name);
+        }
+    }
+}
+
+#[test]
+fn a_tensor_without_grad_gets_one_and_an_unbound_one_does_not() {
+    let store = store();
+    let variables = Variables::of(&store).unwrap();
+    let penalty = bound(&variables, PenaltyConfig { lambda_perp: 1.0, ..PenaltyConfig::default() });
+    let _ = variables.add_penalty(&penalty).unwrap();
+    for (name, variable) in store.variables() {
+        assert_eq!(variable.grad().defined(), name.ends_with("weight"), "{name}");
+    }
+}
+
+#[test]
+fn projection_reaches_the_tensors_and_leaves_the_unbound_ones() {
+    let store = store();
+    let head = store.variables()["head.head"].detach().copy();
+    let variables = Variables::of(&store).unwrap();
+    let penalty = bound(&variables, PenaltyConfig { lambda_perp: 1.0, ..PenaltyConfig::default() });
+    assert!(penalty.value(&variables.flat().unwrap()).unwrap().double_value(&[]) > 1.0);
+    variables.project(penalty.binding()).unwrap();
+    assert!(penalty.value(&variables.flat().unwrap()).unwrap().double_value(&[]) < 1e-24);
+    assert_eq!(store.variables()["head.head"].detach(), head);
+}
+
+#[test]
+fn complex_and_real_tensors_in_any_order() {
+    let layers = [real("w", "C4", "regular", "regular", (0, 0)), complex("z", "SO2", "1x(-1..1)", "1x(-1..1)")];
+    let z =
+        Tensor::complex(&tensor(&[3, 3], Kind::Double), &tensor(&[3, 3], Kind::Double).cos()).set_requires_grad(true);
+    let odd = tensor(&[3], Kind::Double).set_requires_grad(true);
+    let w = tensor(&[4, 4], Kind::Double).set_requires_grad(true);
+    let named = [("odd", &odd), ("w", &w), ("z", &z)].map(|(name, tensor)| (name.to_string(), tensor.shallow_clone()));
+    let variables = Variables::new(named).unwrap();
+    let mut binding: reynolds_torch::binding::BindingBuilder = variables.binding();
+    for layer in &layers {
+        match &layer.projector {
+            AnyProjector::Real(projector) => binding.projector(&layer.name, projector).unwrap(),
+            AnyProjector::Complex(projector) => binding.projector(&layer.name, projector).unwrap(),
+        }
+    }
+    let binding: Binding = binding.build().unwrap();
+    let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.5, ..PenaltyConfig::default() };
+    let _ = variables.add_penalty(&Penalty::new(binding, config).unwrap()).unwrap();
+    // 2λ_⊥ (W − P(W)): z off the diagonal.
+    let expected = z.detach() - z.detach().diagonal(0, 0, 1).diag_embed(0, 0, 1);
+    assert_close(&numbers(&z.grad().view_as_real()), &numbers(&expected.view_as_real()), 1e-12, "z");
+    assert!(!odd.grad().defined());
+}
+
+#[test]
+fn tensors_that_do_not_go_together_are_errors() {
+    let named = |a: Tensor, b: Tensor| Variables::new([("a".to_string(), a), ("b".to_string(), b)]);
+    let float = || tensor(&[2], Kind::Float);
+    let message = named(float(), tensor(&[2], Kind::Double)).unwrap_err().to_string();
+    assert_eq!(message, "parameter \"b\": expected Float on Cpu, as \"a\", found Double on Cpu");
+    assert!(named(float(), tensor(&[2], Kind::Int64)).unwrap_err().to_string().contains("a floating-point tensor"));
+    assert!(Variables::new([("a".to_string(), float()), ("a".to_string(), float())]).is_err());
+    assert!(Variables::new([]).is_err());
+}

@@ -1,5 +1,7 @@
 //! Constrained and residual weights through the one training loop.
 
+#![allow(clippy::unwrap_used, reason = "tests unwrap")]
+
 use std::path::Path;
 
 use reynolds_lab::config::RunConfig;

@@ -33,6 +33,9 @@ impl<'a> Trainer<'a> {
     pub(super) fn new(task: &'a dyn Task, config: &'a TrainConfig, penalty: &'a PenaltySettings) -> Result<Self> {
         let parameters = task.parameters();
         config.check_device(parameters.device())?;
+        if task.steps_per_epoch() == 0 {
+            return Err(Error::config("data", "at least one minibatch an epoch", "none"));
+        }
         let regulariser = match penalty.is_zero() {
             true => None,
             false => Some(task.regulariser(penalty.penalty())?.ok_or_else(|| penalty.not_applicable())?),

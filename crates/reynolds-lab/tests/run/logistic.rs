@@ -14,8 +14,8 @@ use reynolds_lab::regulariser::Regulariser;
 use reynolds_lab::run::Session;
 use reynolds_lab::task::{Metrics, Moment, Split, Task};
 use reynolds_lab::{Error, Result};
-use reynolds_torch::Parameters;
 use reynolds_torch::tch::{Device, Kind, Reduction, Tensor};
+use reynolds_torch::{Parameters, Precision};
 use serde::{Deserialize, Serialize};
 
 /// `[data]`.
@@ -59,6 +59,8 @@ pub(crate) enum Fault {
     None,
     /// The process is gone: no step, no checkpoint.
     Killed(usize),
+    /// The step never ends.
+    Stuck(usize),
     /// Ctrl-C.
     Interrupted(usize, Interrupt),
     /// The loss is NaN.
@@ -93,6 +95,10 @@ impl Experiment for Logistic {
         config.train.checkpoint_every = 2;
         config.train.threads = 1;
         config
+    }
+
+    fn precisions(&self) -> &'static [Precision] {
+        &[Precision::F32, Precision::Bf16]
     }
 
     fn task(&self, config: &RunConfig<LogisticSettings>, device: Device) -> Result<LogisticTask> {
@@ -149,7 +155,9 @@ impl LogisticTask {
     }
 
     fn loss_on(&self, inputs: &Tensor, targets: &Tensor) -> Result<Tensor> {
-        let logits = inputs.f_linear(&self.parameters.get("weight"), Some(self.parameters.get("bias")))?;
+        let cast = |tensor: &Tensor| self.config.train.precision.cast(tensor);
+        let (weight, bias) = (cast(&self.parameters.get("weight"))?, cast(&self.parameters.get("bias"))?);
+        let logits = cast(inputs)?.f_linear(&weight, Some(bias))?.f_to_kind(Kind::Float)?;
         let none = None::<Tensor>;
         let loss = logits.f_binary_cross_entropy_with_logits(targets, None, none, Reduction::Mean)?;
         // |z₀ z₁ − 1|² / 10 has gradients that depend on the complex parameters.
@@ -181,10 +189,13 @@ impl Task for LogisticTask {
 
     fn loss(&self, moment: Moment) -> Result<Tensor> {
         let call = self.calls.replace(self.calls.get() + 1);
-        let index = Tensor::from_slice(&self.points(moment));
+        let index = Tensor::from_slice(&self.points(moment)).to_device(self.inputs.device());
         let loss = self.loss_on(&self.inputs.index_select(0, &index), &self.targets.index_select(0, &index))?;
         match &self.fault {
             Fault::Killed(at) if *at == call => return Err(Error::config("test", "to live", "killed")),
+            Fault::Stuck(at) if *at == call => loop {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            },
             Fault::Interrupted(at, interrupt) if *at == call => interrupt.request(),
             Fault::NotANumber(at) if *at == call => return Ok(loss * f64::NAN),
             // √0 is 0 with slope ∞.

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails as the test does")]
 
 mod config;
+mod cuda;
 mod folder;
+mod interrupt;
 mod logistic;
 mod resume;
 mod sweep;

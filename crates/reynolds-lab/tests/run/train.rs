@@ -312,6 +312,14 @@ fn a_penalty_without_anything_to_hold_is_refused() {
 }
 
 #[test]
+fn a_task_without_minibatches_is_refused() {
+    let mut config = defaults();
+    config.settings.data.points = 0;
+    let message = trained(&build(&config), &config).0.unwrap_err().to_string();
+    assert_eq!(message, "config: data: expected at least one minibatch an epoch, found none");
+}
+
+#[test]
 fn bf16_is_refused_on_the_processor() {
     let mut config = defaults();
     config.train.precision = reynolds_torch::Precision::Bf16;

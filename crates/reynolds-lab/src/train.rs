@@ -11,6 +11,39 @@
 //!
 //! Nothing inside a step waits for the device. What a step does is a function of the seed and the moment only, so that a loop which goes
 //! on from a saved moment does what one does that was never stopped.
+//!
+//! ```
+//! use reynolds_lab::task::{Metrics, Moment, Split, Task};
+//! use reynolds_lab::{config::{PenaltySettings, TrainConfig}, interrupt::Interrupt, journal::Memory, progress::Silent, train::train};
+//! use reynolds_torch::{Parameters, tch::{Device, Kind, Tensor}};
+//!
+//! /// Finds the minimum of (w − 3)².
+//! struct Parabola(Parameters);
+//! impl Task for Parabola {
+//!     fn parameters(&self) -> &Parameters {
+//!         &self.0
+//!     }
+//!     fn steps_per_epoch(&self) -> usize {
+//!         20
+//!     }
+//!     fn loss(&self, _: Moment) -> reynolds_lab::Result<Tensor> {
+//!         Ok((self.0.get("w") - 3.0).square().sum(Kind::Double))
+//!     }
+//!     fn evaluate(&self, _: Split) -> reynolds_lab::Result<Metrics> {
+//!         Ok(Metrics::from([("loss".into(), self.loss(Moment { epoch: 0, step: 0 })?.double_value(&[]))]))
+//!     }
+//! }
+//!
+//! let mut builder = Parameters::builder();
+//! builder.real("w", &[1], &[0.0])?;
+//! let task = Parabola(builder.build(Kind::Double, Device::Cpu)?);
+//! let config = TrainConfig { epochs: 20, learning_rate: 0.1, ..TrainConfig::default() };
+//! let mut records = Memory::default();
+//! train(&task, &config, &PenaltySettings::default(), &mut records, &mut Silent, &Interrupt::new())?;
+//! assert_eq!(records.records.len(), 20);
+//! assert!((task.0.flat().double_value(&[0]) - 3.0).abs() < 1e-3);
+//! # Ok::<(), reynolds_lab::Error>(())
+//! ```
 
 mod trainer;
 
@@ -56,6 +89,23 @@ pub fn train(
         trainer.restore(&snapshot)?;
     }
     observer.begin(trainer.steps_done(), trainer.steps_in_all());
+    let stopped = all_epochs(&mut trainer, task, config, journal, observer, interrupt);
+    observer.end();
+    Ok(match stopped? {
+        true => trainer.interrupted(),
+        false => Ending::Finished(trainer.summary()?),
+    })
+}
+
+/// Steps and epochs until all is done, or someone asks for a stop: whether that was so.
+fn all_epochs(
+    trainer: &mut Trainer<'_>,
+    task: &dyn Task,
+    config: &TrainConfig,
+    journal: &mut dyn Journal,
+    observer: &mut dyn Observer,
+    interrupt: &Interrupt,
+) -> Result<bool> {
     while !trainer.is_over() {
         while !trainer.epoch_is_over() {
             trainer.step()?;
@@ -64,9 +114,7 @@ pub fn train(
             if interrupt.requested() {
                 trainer.look(journal)?;
                 journal.save(&trainer.snapshot(), task.parameters())?;
-                observer.end();
-                let (epoch, step) = trainer.moment();
-                return Ok(Ending::Interrupted { epoch, step });
+                return Ok(true);
             }
         }
         let record = trainer.end_epoch(journal)?;
@@ -76,6 +124,5 @@ pub fn train(
             journal.save(&trainer.snapshot(), task.parameters())?;
         }
     }
-    observer.end();
-    Ok(Ending::Finished(trainer.summary()?))
+    Ok(false)
 }

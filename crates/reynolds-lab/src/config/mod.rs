@@ -9,6 +9,23 @@
 //!
 //! A key that the defaults do not have is an error that names the nearest one that they have. There are no optional keys: what can be
 //! turned off is off at 0 or at an empty text.
+//!
+//! ```
+//! use reynolds_lab::config::{self, RunConfig, Settings};
+//! use serde::{Deserialize, Serialize};
+//! #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+//! struct Data { points: usize }
+//! #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+//! struct Mine { data: Data }
+//! impl Settings for Mine {}
+//!
+//! let defaults = RunConfig::new("mine", Mine { data: Data { points: 10 } });
+//! let config = config::load(&defaults, None, &["penalty.lambda_perp=0.1".parse()?])?;
+//! assert_eq!(config.penalty.lambda_perp, 0.1);
+//! let error = config::load(&defaults, None, &["data.point=5".parse()?]).unwrap_err();
+//! assert_eq!(error.to_string(), "--set: unknown key \"data.point\": did you mean \"data.points\"?");
+//! # Ok::<(), reynolds_lab::Error>(())
+//! ```
 
 mod load;
 mod merge;

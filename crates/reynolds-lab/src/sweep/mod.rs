@@ -14,6 +14,17 @@
 //!
 //! with its complete config.toml in FOLDER already, so that a new run and one that goes on are the same to it. Finished runs are left
 //! alone; a run that fails is reported and the others go on.
+//!
+//! ```
+//! use reynolds_lab::{experiments, sweep::Grid};
+//! let experiments = experiments::all();
+//! let axes = ["penalty.lambda_perp=0,0.1".parse()?, "penalty.lambda_g=0,0.1".parse()?];
+//! let grid = Grid { experiment: experiments.find("so2")?, file: None, assignments: &[], axes: &axes, seeds: &[0, 1, 2] };
+//! let points = grid.points(2)?;
+//! assert_eq!(points.len(), 12);
+//! assert_eq!(points[1].folder("sweep".as_ref()).to_str(), Some("sweep/penalty.lambda_perp=0,penalty.lambda_g=0,seed=1"));
+//! # Ok::<(), reynolds_lab::Error>(())
+//! ```
 
 mod axis;
 mod child;

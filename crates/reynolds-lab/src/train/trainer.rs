@@ -4,7 +4,7 @@ use reynolds_torch::optimiser::Adam;
 use reynolds_torch::parametrisation::Trained;
 use reynolds_torch::tch::{self, Kind, Tensor};
 
-use super::Task;
+use super::{Ending, Task};
 use crate::config::{PenaltySettings, Selection, TrainConfig};
 use crate::error::{Error, Result};
 use crate::journal::{Journal, Progress, Snapshot};
@@ -274,9 +274,9 @@ impl<'a> Trainer<'a> {
         self.config.epochs * self.steps_per_epoch()
     }
 
-    /// Epochs done, steps done in the epoch under way.
-    pub(super) fn moment(&self) -> (usize, usize) {
-        (self.progress.epoch, self.progress.step)
+    /// How far a loop that is asked to stop has come.
+    pub(super) fn interrupted(&self) -> Ending {
+        Ending::Interrupted { epoch: self.progress.epoch, step: self.progress.step }
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -35,6 +35,7 @@ pub mod metrics;
 pub mod progress;
 pub mod regulariser;
 pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod run_folder;
 pub mod schedule;

@@ -34,7 +34,7 @@ impl Assignment {
     }
 
     /// Lays the value over a tree of defaults.
-    pub(super) fn apply(&self, tree: &mut Table) -> Result<()> {
+    pub(crate) fn apply(&self, tree: &mut Table) -> Result<()> {
         const ORIGIN: &str = "--set";
         let missing = |tree: &Table| unknown(ORIGIN, &self.key, &keys(tree));
         let whole = tree.clone();

@@ -15,6 +15,7 @@ use crate::experiment::{AnyExperiment, Experiments};
 
 pub use invariance::{Turns, invariance};
 pub use plane_task::{DataConfig, PlaneTask};
+pub(crate) use so2::{COLOUR_BAR, REACH, SIDE, legend, sample_logits};
 pub use so2::{DiskAndArc, MlpConfig, ModelConfig, Network, PlaneData, PlaneExperiment, PlaneSettings, WaveyRings};
 
 /// Every experiment that can be run by name.

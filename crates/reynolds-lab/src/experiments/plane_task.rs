@@ -70,9 +70,7 @@ impl PlaneTask {
     /// # Errors
     /// If a setting is out of range or the device has no room.
     pub fn new(data: &DataConfig, model: &ModelConfig, seed: u64, device: Device) -> Result<Self> {
-        let mut uniform = stream(seed, Purpose::Points);
-        let cloud = data.rings.sample(data.points, &mut || uniform.uniform())?;
-        let (train, test) = cloud.split(data.train_fraction)?;
+        let (train, test) = Self::points(data, seed)?;
         let mut weights = stream(seed, Purpose::Weights);
         let mut builder = Parameters::builder();
         let (network, spaces): (Box<dyn Classifier>, _) = match model.network {
@@ -97,6 +95,15 @@ impl PlaneTask {
         let (train, test) = (part(train)?, part(test)?);
         let turns = Turns::random(data.turns, &mut stream(seed, Purpose::Turns));
         Ok(Self { parameters, network, spaces, train, test, turns })
+    }
+
+    /// The training and the test points of a seed.
+    ///
+    /// # Errors
+    /// If a setting is out of range.
+    pub fn points(data: &DataConfig, seed: u64) -> Result<(PointCloud, PointCloud)> {
+        let mut random = stream(seed, Purpose::Points);
+        Ok(data.rings.sample(data.points, &mut || random.uniform())?.split(data.train_fraction)?)
     }
 
     /// The training points with their labels.

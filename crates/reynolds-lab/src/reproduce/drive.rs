@@ -1,0 +1,237 @@
+//! A reproduction from beginning to end.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use reynolds_torch::tch::Device;
+use toml::{Table, Value};
+
+use super::findings::{Made, Reproduction};
+use super::pool::{Store, train_all};
+use super::spec::Models;
+use super::{Budget, Target, find};
+use crate::config::Assignment;
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::progress::Observer;
+use crate::run_folder::RunFolder;
+use crate::threads;
+
+/// Where a reproduction leaves its folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A new folder `root/reproduce/<target>/<time>-<id>`; the root is "runs" as a rule.
+    Under(PathBuf),
+    /// The folder of a reproduction that was stopped; its own budget and settings hold.
+    Resume(PathBuf),
+}
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The target.
+    pub target: String,
+    /// How much.
+    pub budget: Budget,
+    /// Settings of the target, over those of the budget.
+    pub assignments: Vec<Assignment>,
+    /// Where it goes.
+    pub place: Place,
+    /// Models at a time; 0 = as many as the machine has processors, 1 on any other device.
+    pub workers: usize,
+}
+
+/// What surrounds it.
+pub struct Session<'a> {
+    /// Where tensors live.
+    pub device: Device,
+    /// Who may stop it.
+    pub interrupt: Interrupt,
+    /// Who is told; a step is a model.
+    pub observer: &'a mut dyn Observer,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Everything is in the folder.
+    Finished(Box<Reproduction>),
+    /// Someone asked for a stop; finished models are kept.
+    Interrupted {
+        /// Where.
+        folder: PathBuf,
+        /// The command that goes on.
+        command: String,
+    },
+}
+
+/// Trains what a target needs, draws it, and writes its folder.
+///
+/// # Errors
+/// [`Error::Config`] or [`Error::UnknownKey`] if there is no such target or setting; [`Error::File`] if the folder to go on in is of
+/// another target or version, or damaged; what training and the system fail with.
+pub fn reproduce(request: &Request, session: Session<'_>) -> Result<Outcome> {
+    let target = find(&request.target)?;
+    let (folder, budget, settings) = match &request.place {
+        Place::Under(root) => {
+            let mut settings = target.settings(request.budget);
+            for assignment in &request.assignments {
+                assignment.apply(&mut settings)?;
+            }
+            target.specs(&settings)?;
+            let folder = RunFolder::create(&root.join("reproduce"), target.name())?;
+            folder.write("config.toml", document(target, request.budget, &settings).to_string().as_bytes())?;
+            (folder, request.budget, settings)
+        }
+        Place::Resume(path) => {
+            let folder = RunFolder::open(path)?;
+            let (budget, settings) = read(&folder, target)?;
+            (folder, budget, settings)
+        }
+    };
+    let specs = target.specs(&settings)?;
+    let workers = match (session.device, request.workers) {
+        (Device::Cpu, workers) => threads::resolve(workers),
+        (_, 0) => 1,
+        (_, workers) => workers,
+    };
+    let store = Store::new(&folder.file("checkpoints"));
+    let start = Instant::now();
+    let trained = train_all(&specs, workers, session.device, &store, session.observer, &session.interrupt)?;
+    let Some((trained, now)) = trained else {
+        let path = folder.path().to_path_buf();
+        let command = format!("reynolds reproduce {} --resume {}", target.name(), path.display());
+        return Ok(Outcome::Interrupted { folder: path, command });
+    };
+    let speed = speed(specs.len(), now, workers, start.elapsed().as_secs_f64());
+    let models = Models::new(specs.into_iter().zip(trained));
+    let findings = target.findings(&settings, &models)?;
+    let (environment, budget) = (Environment::now(session.device), budget.name());
+    let (name, about) = (target.name(), target.about());
+    let made = Made { target: name, about, budget, settings: &settings, environment, speed: &speed };
+    made.write(folder.path(), &models, &findings)?;
+    let spelt = settings.to_string().trim().replace('\n', ", ");
+    let title = format!("{name}: {about}\nbudget {budget}: {spelt}");
+    Ok(Outcome::Finished(Box::new(Reproduction { folder: folder.path().into(), title, speed, findings })))
+}
+
+fn speed(all: usize, now: usize, workers: usize, seconds: f64) -> String {
+    match (all, now) {
+        (0, _) => "nothing to train".into(),
+        (all, 0) => format!("all {all} models were trained before"),
+        (all, now) => {
+            let before = if all > now { format!(" ({} more were trained before)", all - now) } else { String::new() };
+            let workers = workers.min(now);
+            let rate = now as f64 / seconds;
+            format!("{now} models in {seconds:.1} s on {workers} threads{before}: {rate:.2} models/s")
+        }
+    }
+}
+
+fn document(target: &dyn Target, budget: Budget, settings: &Table) -> Table {
+    Table::from_iter([
+        ("target".to_string(), Value::String(target.name().into())),
+        ("budget".to_string(), Value::String(budget.name().into())),
+        ("version".to_string(), Value::String(env!("CARGO_PKG_VERSION").into())),
+        ("settings".to_string(), Value::Table(settings.clone())),
+    ])
+}
+
+/// Budget and settings of a folder of this target.
+fn read(folder: &RunFolder, target: &dyn Target) -> Result<(Budget, Table)> {
+    let file = folder.file("config.toml");
+    let text = folder.config_text()?.unwrap_or_default();
+    let document: Table = text.parse().map_err(|error: toml::de::Error| Error::file(&file, "TOML", error.message()))?;
+    let word = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or("nothing");
+    for (key, expected) in [("target", target.name()), ("version", env!("CARGO_PKG_VERSION"))] {
+        if word(key) != expected {
+            return Err(Error::file(&file, format!("{key} = \"{expected}\""), word(key)));
+        }
+    }
+    let budget = word("budget").parse()?;
+    match document.get("settings") {
+        Some(Value::Table(settings)) => Ok((budget, settings.clone())),
+        _ => Err(Error::file(&file, "a table \"settings\"", "none")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Silent;
+
+    fn request(target: &str, place: Place, assignments: &[(&str, &str)]) -> Request {
+        let assignments = assignments.iter().map(|(key, value)| Assignment::new(key, value)).collect();
+        Request { target: target.into(), budget: Budget::Quick, assignments, place, workers: 2 }
+    }
+
+    fn done(request: &Request) -> Result<Outcome> {
+        reproduce(request, Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent })
+    }
+
+    fn finished(request: &Request) -> Reproduction {
+        match done(request).unwrap() {
+            Outcome::Finished(reproduction) => *reproduction,
+            Outcome::Interrupted { .. } => panic!("nobody interrupts a test"),
+        }
+    }
+
+    /// results.json without the environment, which tells the time.
+    fn results(folder: &std::path::Path) -> serde_json::Value {
+        let text = std::fs::read_to_string(folder.join("results.json")).unwrap();
+        let mut results: serde_json::Value = serde_json::from_str(&text).unwrap();
+        results.as_object_mut().unwrap().remove("environment").unwrap();
+        results
+    }
+
+    #[test]
+    fn a_reproduction_leaves_its_folder_and_goes_on_to_the_same_results() {
+        let root = tempfile::tempdir().unwrap();
+        let place = Place::Under(root.path().into());
+        let first = finished(&request("fig-so2", place, &[("seeds", "1"), ("epochs", "2")]));
+        let folder = first.folder.clone();
+        for file in ["figures/fig-so2.svg", "figures/fig-so2-squared.svg", "table.csv", "report.html", "results.json"] {
+            assert!(folder.join(file).is_file(), "{file}");
+        }
+        let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+        assert!(!page.contains("http") && page.matches("<svg").count() == 2);
+        assert!(first.to_string().contains("falls along the path"));
+        let before = results(&folder);
+        assert_eq!(before["models"].as_array().unwrap().len(), 10);
+        std::fs::remove_file(folder.join("checkpoints/disk-plain-g0-p0.01-seed0.json")).unwrap();
+        let again = finished(&request("fig-so2", Place::Resume(folder.clone()), &[]));
+        assert!(again.speed.starts_with("1 models") && again.speed.contains("9 more"), "{}", again.speed);
+        assert_eq!(results(&folder), before);
+        let other = done(&request("fig-rings", Place::Resume(folder), &[])).unwrap_err().to_string();
+        assert!(other.contains("config.toml: expected target = \"fig-rings\", found fig-so2"), "{other}");
+    }
+
+    #[test]
+    fn bad_requests_leave_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let place = Place::Under(root.path().into());
+        for (target, key, value, expected) in [
+            ("fig-so2", "seed", "1", "did you mean \"seeds\"?"),
+            ("fig-so2", "seeds", "0", "seeds: expected a whole number, at least 1"),
+            ("fig-so2", "epochs", "many", "expected a whole number"),
+            ("fig-projection", "group", "K9", "K9"),
+            ("fig-none", "seeds", "1", "expected one of fig-projection"),
+        ] {
+            let message = done(&request(target, place.clone(), &[(key, value)])).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn an_interrupt_says_how_to_go_on() {
+        let root = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        let session = Session { device: Device::Cpu, interrupt, observer: &mut Silent };
+        let outcome = reproduce(&request("fig-so2", Place::Under(root.path().into()), &[]), session).unwrap();
+        let Outcome::Interrupted { folder, command } = outcome else { panic!("it was interrupted") };
+        assert_eq!(command, format!("reynolds reproduce fig-so2 --resume {}", folder.display()));
+    }
+}

@@ -1,0 +1,150 @@
+//! What a reproduction found, on a terminal and in its folder.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use toml::Table as Settings;
+
+use super::spec::Models;
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::report::{Check, Report, Table};
+use crate::whole_file;
+
+/// An SVG with its name and what it shows.
+#[derive(Debug, Clone)]
+pub struct Figure {
+    /// Of the file, without ".svg".
+    pub name: &'static str,
+    /// The document.
+    pub svg: String,
+    /// What it shows.
+    pub caption: String,
+}
+
+/// What comes of the models of a target.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// For people, mean ± deviation over seeds.
+    pub tables: Vec<Table>,
+    /// For programs: comma-separated, with a head.
+    pub csv: String,
+    /// To look at.
+    pub figures: Vec<Figure>,
+    /// The paper's claims.
+    pub checks: Vec<Check>,
+    /// How to read it, a paragraph each.
+    pub notes: Vec<String>,
+}
+
+/// A finished reproduction.
+#[derive(Debug, Clone)]
+pub struct Reproduction {
+    /// Where everything lies.
+    pub folder: PathBuf,
+    /// Target and budget.
+    pub title: String,
+    /// "50 models in 9.1 s on 2 workers, 5.5 models/s", or that nothing was trained.
+    pub speed: String,
+    /// What was found.
+    pub findings: Findings,
+}
+
+impl Reproduction {
+    /// Whether every claim held.
+    pub fn all_held(&self) -> bool {
+        self.findings.checks.iter().all(|check| check.held)
+    }
+}
+
+impl fmt::Display for Reproduction {
+    /// Tables, claims, and where the rest is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n{}\n", self.title, self.speed)?;
+        for table in &self.findings.tables {
+            writeln!(f, "{table}")?;
+        }
+        for check in &self.findings.checks {
+            writeln!(f, "{check}")?;
+        }
+        writeln!(f, "\nreport: {}", self.folder.join("report.html").display())
+    }
+}
+
+/// How a reproduction was made.
+pub(super) struct Made<'a> {
+    pub(super) target: &'static str,
+    pub(super) about: &'static str,
+    pub(super) budget: &'static str,
+    pub(super) settings: &'a Settings,
+    pub(super) environment: Environment,
+    pub(super) speed: &'a str,
+}
+
+impl Made<'_> {
+    /// Writes figures, table.csv, results.json and report.html into the folder, each whole or not at all.
+    pub(super) fn write(&self, folder: &Path, models: &Models, findings: &Findings) -> Result<()> {
+        let figures = folder.join("figures");
+        std::fs::create_dir_all(&figures).map_err(Error::io(&figures, "create"))?;
+        for figure in &findings.figures {
+            whole_file::write(&figures.join(format!("{}.svg", figure.name)), figure.svg.as_bytes())?;
+        }
+        whole_file::write(&folder.join("table.csv"), findings.csv.as_bytes())?;
+        let results = serde_json::to_string_pretty(&self.results(models, findings)).expect("plain numbers and names");
+        whole_file::write(&folder.join("results.json"), results.as_bytes())?;
+        self.page(findings).write(&folder.join("report.html"))
+    }
+
+    fn results(&self, models: &Models, findings: &Findings) -> serde_json::Value {
+        let model = |(spec, trained): &(super::Spec, super::Trained)| json!({ "id": spec.id(), "config": spec.config(), "metrics": trained.metrics });
+        json!({
+            "target": self.target,
+            "budget": self.budget,
+            "settings": self.settings,
+            "environment": self.environment,
+            "checks": findings.checks,
+            "models": models.iter().map(model).collect::<Vec<_>>(),
+        })
+    }
+
+    fn page(&self, findings: &Findings) -> Report {
+        let mut report = Report::new(format!("{}: {}", self.target, self.about));
+        let Environment { time, commit, device, processor, reynolds, libtorch, .. } = &self.environment;
+        report
+            .fact("again with", format!("reynolds reproduce {} --budget {}", self.target, self.budget))
+            .fact("budget", format!("{}: {}", self.budget, self.settings.to_string().trim().replace('\n', ", ")))
+            .fact("training", self.speed);
+        for (name, value) in [
+            ("time", time),
+            ("commit", commit),
+            ("device", device),
+            ("processor", processor),
+            ("reynolds", reynolds),
+            ("libtorch", libtorch),
+        ] {
+            if !value.is_empty() {
+                report.fact(name, value);
+            }
+        }
+        for check in &findings.checks {
+            report.check(check.clone());
+        }
+        for figure in &findings.figures {
+            // Inside a page the name space goes without saying, and the page refers to nothing outside.
+            let svg = figure.svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
+            report.figure(svg, &figure.caption);
+        }
+        if !findings.tables.is_empty() {
+            report.section("Numbers");
+        }
+        for table in &findings.tables {
+            report.table(table.clone());
+        }
+        report.section("How it was made");
+        for note in &findings.notes {
+            report.text(note);
+        }
+        report
+    }
+}

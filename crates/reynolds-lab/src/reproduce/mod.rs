@@ -1,0 +1,162 @@
+//! The figures of the paper by name: trains what a figure needs, draws it, and says which of the paper's claims held.
+//!
+//! ```text
+//! runs/reproduce/<target>/<UTC time>-<id>/
+//!   config.toml       target, budget and settings
+//!   checkpoints/      every finished model, so that a stopped reproduction goes on
+//!   figures/*.svg  table.csv  results.json  report.html
+//! ```
+//!
+//! Models are independent of each other and each is trained by one thread, so that the result does not depend on how many are trained
+//! at a time.
+//!
+//! ```
+//! use reynolds_lab::reproduce::{self, Budget};
+//! let names: Vec<_> = reproduce::targets().iter().map(|target| target.name()).collect();
+//! assert!(names.contains(&"fig-so2"));
+//! assert_eq!(reproduce::find("fig-so2")?.settings(Budget::Quick)["seeds"].as_integer(), Some(5));
+//! # Ok::<(), reynolds_lab::Error>(())
+//! ```
+
+mod drive;
+mod findings;
+mod lambda_grid;
+mod lambda_path;
+mod picture;
+mod pool;
+mod projection;
+mod rings;
+mod sample;
+mod spec;
+mod weight_decay;
+
+use std::str::FromStr;
+
+use toml::{Table, Value};
+
+use crate::error::{Error, Result};
+
+pub use drive::{Outcome, Place, Request, Session, reproduce};
+pub use findings::{Figure, Findings, Reproduction};
+pub use sample::Sample;
+pub use spec::{Models, Problem, Spec, Trained};
+
+/// How much is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Budget {
+    /// 5 seeds.
+    Quick,
+    /// 10 seeds.
+    Standard,
+    /// 20 seeds.
+    Full,
+}
+
+impl Budget {
+    /// "quick", "standard" or "full".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Standard => "standard",
+            Self::Full => "full",
+        }
+    }
+
+    /// Models of each kind. The epochs are the paper's in every budget.
+    fn seeds(self) -> i64 {
+        match self {
+            Self::Quick => 5,
+            Self::Standard => 10,
+            Self::Full => 20,
+        }
+    }
+}
+
+impl FromStr for Budget {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let all = [Self::Quick, Self::Standard, Self::Full];
+        let found = all.into_iter().find(|budget| budget.name() == text);
+        found.ok_or_else(|| Error::config("budget", "quick, standard or full", format!("\"{text}\"")))
+    }
+}
+
+/// A table or figure that can be made by name: `reynolds reproduce NAME`.
+pub trait Target: Sync {
+    /// As on the command line.
+    fn name(&self) -> &'static str;
+
+    /// One sentence, with the paper's label.
+    fn about(&self) -> &'static str;
+
+    /// All settings, as a budget has them; these keys may be changed.
+    fn settings(&self, budget: Budget) -> Table;
+
+    /// The models it needs.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if a setting is out of range.
+    fn specs(&self, settings: &Table) -> Result<Vec<Spec>>;
+
+    /// What comes of the trained models.
+    ///
+    /// # Errors
+    /// If something cannot be computed.
+    fn findings(&self, settings: &Table, models: &Models) -> Result<Findings>;
+}
+
+/// Every target, in the order of the paper.
+pub fn targets() -> [&'static dyn Target; 5] {
+    [&projection::Projection, &lambda_path::LambdaPath, &lambda_grid::LambdaGrid, &rings::ROW, &rings::GRID]
+}
+
+/// The target of that name.
+///
+/// # Errors
+/// [`Error::Config`] with all names.
+pub fn find(name: &str) -> Result<&'static dyn Target> {
+    targets().into_iter().find(|target| target.name() == name).ok_or_else(|| {
+        let names: Vec<_> = targets().iter().map(|target| target.name()).collect();
+        Error::config("target", format!("one of {}", names.join(", ")), format!("\"{name}\""))
+    })
+}
+
+/// Settings of a target that trains: seeds by the budget, epochs as in the paper.
+fn training_settings(budget: Budget) -> Table {
+    Table::from_iter([
+        ("seeds".to_string(), Value::Integer(budget.seeds())),
+        ("epochs".to_string(), Value::Integer(200)),
+    ])
+}
+
+/// A setting that is a count, at least `least`.
+fn count(settings: &Table, key: &str, least: u64) -> Result<u64> {
+    let value = settings.get(key).and_then(Value::as_integer).unwrap_or_default();
+    let found = u64::try_from(value).ok().filter(|value| (least..=1_000_000).contains(value));
+    found.ok_or_else(|| Error::config(key, format!("a whole number, at least {least}"), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_found_by_name_and_others_are_listed() {
+        for target in targets() {
+            assert_eq!(find(target.name()).unwrap().about(), target.about());
+        }
+        let message = find("fig-so3").err().unwrap().to_string();
+        assert!(message.contains("fig-so2-grid") && message.contains("\"fig-so3\""), "{message}");
+    }
+
+    #[test]
+    fn every_budget_has_at_least_five_seeds() {
+        for budget in [Budget::Quick, Budget::Standard, Budget::Full] {
+            assert!(count(&training_settings(budget), "seeds", 5).is_ok());
+            assert_eq!(budget.name().parse::<Budget>().unwrap(), budget);
+        }
+        assert!("huge".parse::<Budget>().is_err());
+        assert!(count(&Table::new(), "seeds", 1).is_err());
+    }
+}

@@ -1,0 +1,180 @@
+//! Trains many models, several at a time, each by one thread; what is finished is kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use reynolds_torch::tch::Device;
+use serde::{Deserialize, Serialize};
+
+use super::spec::{Spec, Trained};
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::progress::Observer;
+use crate::{threads, whole_file};
+
+/// A finished model as its file holds it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// The settings it was trained with, as TOML: with others it is trained again.
+    config: String,
+    trained: Trained,
+}
+
+/// Where finished models are kept.
+pub(super) struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    fn file(&self, spec: &Spec) -> PathBuf {
+        self.folder.join(format!("{}.json", spec.id()))
+    }
+
+    /// A model that was finished with these settings, if there is one.
+    fn load(&self, spec: &Spec) -> Result<Option<Trained>> {
+        let file = self.file(spec);
+        let bytes = match fs::read(&file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(Error::io(&file, "read"))?,
+        };
+        let kept: Kept =
+            serde_json::from_slice(&bytes).map_err(|error| Error::file(&file, "a finished model", error))?;
+        let fits = kept.config == spec.config().to_string() && (kept.trained.logits.is_some() || !spec.drawn);
+        Ok(fits.then_some(kept.trained))
+    }
+
+    fn keep(&self, spec: &Spec, trained: &Trained) -> Result<()> {
+        let kept = Kept { config: spec.config().to_string(), trained: trained.clone() };
+        let text = serde_json::to_string(&kept).expect("a model is plain numbers and names");
+        whole_file::write(&self.file(spec), text.as_bytes())
+    }
+}
+
+/// What came of all models, in the order of `specs`, and how many were trained now; `None` if someone interrupted.
+pub(super) fn train_all(
+    specs: &[Spec],
+    workers: usize,
+    device: Device,
+    store: &Store,
+    observer: &mut dyn Observer,
+    interrupt: &Interrupt,
+) -> Result<Option<(Vec<Trained>, usize)>> {
+    let mut all: Vec<Option<Trained>> = specs.iter().map(|spec| store.load(spec)).collect::<Result<_>>()?;
+    let missing: Vec<usize> = (0..specs.len()).filter(|&index| all[index].is_none()).collect();
+    let mut done = specs.len() - missing.len();
+    observer.begin(done, specs.len());
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (sender, receiver) = mpsc::channel();
+    let work = |sender: mpsc::Sender<(usize, Result<Option<Trained>>)>| {
+        // One thread a model: sums are taken in one order however many workers there are.
+        threads::set(1);
+        while !stop.load(Ordering::SeqCst) && !interrupt.requested() {
+            let Some(&index) = missing.get(next.fetch_add(1, Ordering::SeqCst)) else { break };
+            let result = specs[index].train(device, interrupt);
+            if result.is_err() {
+                stop.store(true, Ordering::SeqCst);
+            }
+            if sender.send((index, result)).is_err() {
+                break;
+            }
+        }
+    };
+    let mut failure: Option<(usize, Error)> = None;
+    std::thread::scope(|scope| {
+        for _ in 0..workers.min(missing.len()) {
+            let sender = sender.clone();
+            scope.spawn(|| work(sender));
+        }
+        drop(sender);
+        for (index, result) in receiver {
+            match result.and_then(|trained| {
+                trained.as_ref().map_or(Ok(()), |trained| store.keep(&specs[index], trained))?;
+                Ok(trained)
+            }) {
+                Ok(trained) => {
+                    done += usize::from(trained.is_some());
+                    all[index] = trained;
+                    observer.step(done, None);
+                }
+                Err(error) => {
+                    stop.store(true, Ordering::SeqCst);
+                    if failure.as_ref().is_none_or(|(first, _)| index < *first) {
+                        failure = Some((index, error));
+                    }
+                }
+            }
+        }
+    });
+    observer.end();
+    match failure {
+        Some((_, error)) => Err(error),
+        None => Ok(all.into_iter().collect::<Option<Vec<_>>>().map(|all| (all, missing.len()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds::penalty::Form;
+
+    use super::*;
+    use crate::experiments::Network;
+    use crate::progress::Silent;
+    use crate::reproduce::Problem;
+
+    fn specs() -> Vec<Spec> {
+        let spec = |seed| Spec {
+            problem: Problem::DiskAndArc,
+            network: Network::So2,
+            form: Form::Squared,
+            lambda_g: 0.0,
+            lambda_perp: 0.1,
+            seed,
+            epochs: 3,
+            drawn: seed == 0,
+            decay: false,
+        };
+        (0..5).map(spec).collect()
+    }
+
+    fn trained(specs: &[Spec], workers: usize, folder: &Path) -> (Vec<Trained>, usize) {
+        let store = Store::new(folder);
+        train_all(specs, workers, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn the_number_of_workers_changes_nothing_and_finished_models_are_not_trained_again() {
+        let (one, three) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (specs, expected) = (specs(), trained(&specs(), 1, one.path()));
+        assert_eq!(trained(&specs, 3, three.path()), expected);
+        assert_eq!(trained(&specs, 2, one.path()), (expected.0.clone(), 0));
+        std::fs::remove_file(one.path().join(format!("{}.json", specs[2].id()))).unwrap();
+        assert_eq!(trained(&specs, 2, one.path()), (expected.0.clone(), 1));
+        let longer: Vec<Spec> = specs.iter().map(|spec| Spec { epochs: 4, ..*spec }).collect();
+        assert_eq!(trained(&longer, 2, one.path()).1, 5, "other settings are trained anew");
+    }
+
+    #[test]
+    fn an_interrupt_leaves_what_is_finished() {
+        let (folder, interrupt) = (tempfile::tempdir().unwrap(), Interrupt::new());
+        interrupt.request();
+        let store = Store::new(folder.path());
+        assert!(train_all(&specs(), 2, Device::Cpu, &store, &mut Silent, &interrupt).unwrap().is_none());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_damaged_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(format!("{}.json", specs()[0].id()));
+        std::fs::write(&file, "{").unwrap();
+        let store = Store::new(folder.path());
+        let error = train_all(&specs(), 1, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap_err();
+        assert!(error.to_string().contains("seed0.json: expected a finished model"), "{error}");
+    }
+}

@@ -7,7 +7,14 @@ use crate::error::{Error, Result};
 
 /// Held until it is dropped; the system lets go of it when the process ends, however it ends, so that no dead process blocks a folder.
 #[derive(Debug)]
-pub(crate) struct Lock(#[expect(dead_code, reason = "held, not read")] File);
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone would not do while a child that is just being started holds a copy of the file.
+        let _ = self.0.unlock();
+    }
+}
 
 impl Lock {
     /// Takes the folder, which is made if it is not there.

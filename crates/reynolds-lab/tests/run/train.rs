@@ -84,11 +84,12 @@ fn accumulated_minibatches_are_one_batch() {
 }
 
 #[test]
-fn the_penalty_is_added_once_per_step_after_accumulation() {
-    // By hand: the mean gradient of two minibatches, plus 2λW once, into Adam.
+fn the_penalty_is_added_once_per_step_after_accumulation_and_before_clipping() {
+    // By hand: the mean gradient of two minibatches, plus 2λW once, no longer than 0.3, into Adam.
     let mut config = defaults();
     config.train.epochs = 1;
     config.train.accumulate = 2;
+    config.train.clip = 0.3;
     config.penalty.lambda_perp = 0.3;
     let task = build(&config);
     let (_, memory) = finished(&task, &config);
@@ -105,6 +106,9 @@ fn the_penalty_is_added_once_per_step_after_accumulation() {
         });
         let flat = parameters.flat();
         let gradient = (&gradients[0] + &gradients[1]) / 2.0 + flat * 0.6;
+        let length = f64::try_from(gradient.norm()).unwrap();
+        assert!(length > 0.3, "there is something to clip");
+        let gradient = gradient * (0.3 / (length + 1e-6));
         penalties += 0.3 * f64::try_from(flat.square().sum(Kind::Float)).unwrap();
         adam.step(flat, &gradient, 0.05).unwrap();
     }

@@ -26,6 +26,11 @@ impl Turns {
         Self((0..count).map(|_| TAU * random.uniform()).collect())
     }
 
+    /// The first `count` of them, or all if there are fewer.
+    pub fn first(&self, count: usize) -> Self {
+        Self(self.0.iter().copied().take(count).collect())
+    }
+
     /// The angles.
     pub fn angles(&self) -> &[f64] {
         &self.0

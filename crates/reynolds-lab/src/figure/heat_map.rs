@@ -2,7 +2,7 @@
 
 use super::colour::{Colour, diverging, sequential};
 use super::svg::{Anchor, Frame, Svg};
-use super::{Drawing, TICK_SIZE};
+use super::{Drawing, LETTER, TICK_SIZE};
 
 /// How a value becomes a colour.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +40,7 @@ pub struct HeatMap {
     numbers: Vec<String>,
     row_labels: Vec<String>,
     column_labels: Vec<String>,
+    turned: bool,
     row_groups: Vec<usize>,
     column_groups: Vec<usize>,
 }
@@ -58,6 +59,7 @@ impl HeatMap {
             numbers: Vec::new(),
             row_labels: Vec::new(),
             column_labels: Vec::new(),
+            turned: false,
             row_groups: Vec::new(),
             column_groups: Vec::new(),
         }
@@ -79,6 +81,12 @@ impl HeatMap {
         self
     }
 
+    /// Writes the names of columns from bottom to top, where they would run into each other.
+    pub fn turned(mut self, turned: bool) -> Self {
+        self.turned = turned;
+        self
+    }
+
     /// Draws lines after these numbers of rows and columns.
     pub fn groups(mut self, rows: Vec<usize>, columns: Vec<usize>) -> Self {
         (self.row_groups, self.column_groups) = (rows, columns);
@@ -93,7 +101,8 @@ impl HeatMap {
 impl Drawing for HeatMap {
     fn draw(&self, svg: &mut Svg, frame: Frame, _left: bool, _bottom: bool) {
         let (width, height) = (frame.width / self.columns as f64, frame.height / self.rows() as f64);
-        let size = (0.30 * width).min(0.4 * height).min(TICK_SIZE + 2.0);
+        let longest = self.numbers.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(3) as f64;
+        let size = (0.9 * width / (LETTER * longest)).min(0.4 * height).min(TICK_SIZE + 2.0);
         for (index, &value) in self.values.iter().enumerate() {
             let (row, column) = (index / self.columns, index % self.columns);
             let cell = Frame { x: frame.x + column as f64 * width, y: frame.y + row as f64 * height, width, height };
@@ -118,13 +127,19 @@ impl Drawing for HeatMap {
             svg.line([x, frame.y], [x, frame.y + frame.height], "#444444", 0.7);
         }
         svg.rectangle(frame, "none", " stroke=\"#444444\" stroke-width=\"0.8\"");
-        for (row, label) in self.row_labels.iter().enumerate() {
+        for (row, label) in self.row_labels.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
             let y = frame.y + (row as f64 + 0.5) * height + 0.35 * TICK_SIZE;
             svg.text([frame.x - 5.0, y], label, TICK_SIZE, Anchor::End);
         }
-        for (column, label) in self.column_labels.iter().enumerate() {
-            let x = frame.x + (column as f64 + 0.5) * width;
-            svg.text([x, frame.y + frame.height + 4.0 + TICK_SIZE], label, TICK_SIZE, Anchor::Middle);
+        for (column, label) in self.column_labels.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
+            let (x, base) = (frame.x + (column as f64 + 0.5) * width, frame.y + frame.height);
+            if self.turned {
+                let at = [x + 0.35 * TICK_SIZE, base + 4.0];
+                let turn = format!(" transform=\"rotate(-90 {:.2} {:.2})\"", at[0], at[1]);
+                svg.styled_text(at, label, TICK_SIZE, Anchor::End, &turn);
+            } else {
+                svg.text([x, base + 4.0 + TICK_SIZE], label, TICK_SIZE, Anchor::Middle);
+            }
         }
     }
 }

@@ -31,6 +31,9 @@ pub use svg::{Anchor, Frame, Svg};
 /// The size of numbers at axes.
 const TICK_SIZE: f64 = 8.0;
 
+/// The width of a letter, in its size, in the widest of the usual fonts.
+const LETTER: f64 = 0.58;
+
 /// What a panel can hold.
 pub trait Drawing {
     /// Draws into the frame; numbers at the axes only where they are asked for: at the left, at the bottom.

@@ -3,16 +3,13 @@
 use super::colour::Colour;
 use super::plane::{band_colour, draw_points};
 use super::svg::{Anchor, Frame, Svg};
-use super::{Drawing, TICK_SIZE};
+use super::{Drawing, LETTER, TICK_SIZE};
 
 /// Sizes of text, and the room around panels.
 const TITLE_SIZE: f64 = 11.0;
 const CAPTION_SIZE: f64 = 9.5;
 const GAP: f64 = 14.0;
 const MARGIN: f64 = 12.0;
-
-/// The width of a letter, in its size, in the widest of the usual fonts.
-const LETTER: f64 = 0.58;
 
 /// One panel with the text above and below it.
 pub struct Panel {
@@ -64,6 +61,8 @@ pub struct Sheet {
     pub row_heads: Vec<String>,
     /// Room at the left of each row for labels of its own panels.
     pub label_room: f64,
+    /// Room below each panel for labels of its own.
+    pub tick_room: f64,
     /// Whether only the outer panels have numbers at their axes.
     pub shared_axes: bool,
     /// Below all panels.
@@ -81,6 +80,7 @@ impl Sheet {
             panels: Vec::new(),
             row_heads: Vec::new(),
             label_room: 16.0,
+            tick_room: TICK_SIZE + 6.0,
             shared_axes: true,
             legend: Vec::new(),
             colour_bar: String::new(),
@@ -114,7 +114,7 @@ impl Sheet {
         let ticked = |number: usize| !self.shared_axes || number + 1 == rows;
         let below = |number: usize| {
             let lines = row(number).iter().map(|panel| panel.caption.len()).max().unwrap_or(0) as f64;
-            let ticks = if ticked(number) { TICK_SIZE + 6.0 } else { 4.0 };
+            let ticks = if ticked(number) { self.tick_room } else { 4.0 };
             ticks + lines * (CAPTION_SIZE + 3.5)
         };
         let panels_height: f64 =
@@ -153,7 +153,7 @@ impl Sheet {
         let middle = frame.x + frame.width / 2.0;
         svg.text([middle, frame.y - 6.0], &panel.title, TITLE_SIZE, Anchor::Middle);
         panel.drawing.draw(svg, frame, first || !self.shared_axes, ticked);
-        let ticks = if ticked { TICK_SIZE + 6.0 } else { 4.0 };
+        let ticks = if ticked { self.tick_room } else { 4.0 };
         for (line, text) in panel.caption.iter().enumerate() {
             let y = frame.y + frame.height + ticks + CAPTION_SIZE + line as f64 * (CAPTION_SIZE + 3.5);
             svg.text([middle, y], text, self.caption_size(), Anchor::Middle);

@@ -69,7 +69,8 @@ impl Target for Projection {
             csv += &format!("{},{},{}\n", step.file, step.free, step.share);
         }
         let caption = format!(
-            "A dense map W of {} from \"{}\" to \"{}\", in the basis of irreps; what the mask leaves; what averaging makes of that.",
+            "A dense map W of {} from \"{}\" to \"{}\", in the basis of irreps; what the mask leaves; what averaging makes of that. Blue is \
+             above zero, red below.",
             word("group"),
             word("domain"),
             word("codomain")
@@ -147,11 +148,11 @@ impl Fields {
         ends.collect()
     }
 
-    /// A label at the middle of each kind of irrep, as the field grammar writes it.
+    /// A label at the middle of each kind of irrep: copies, x, irrep.
     fn labels(&self) -> Vec<String> {
         let texts = self.0.iter().flat_map(|(label, copies, dim)| {
-            let joint = if label.starts_with(|first: char| first.is_ascii_digit() || first == '-') { "x" } else { " " };
-            let (width, text) = (copies * dim, format!("{copies}{joint}{label}"));
+            let label = label.strip_prefix("irrep(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(label);
+            let (width, text) = (copies * dim, format!("{copies}x{label}"));
             (0..width).map(move |place| if place == (width - 1) / 2 { text.clone() } else { String::new() })
         });
         texts.collect()
@@ -229,8 +230,14 @@ impl Sketch {
         let longer = rows.len().max(columns.len()) as f64;
         let mut sheet = Sheet::new(3, SIDE);
         sheet.panel = [SIDE * columns.len() as f64 / longer, SIDE * rows.len() as f64 / longer];
-        let widest = rows.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-        (sheet.shared_axes, sheet.label_room) = (false, 8.0 + 4.7 * widest as f64);
+        let room =
+            |labels: &[String]| 8.0 + 4.7 * labels.iter().map(|label| label.chars().count()).max().unwrap_or(0) as f64;
+        (sheet.shared_axes, sheet.label_room) = (false, room(&rows));
+        let narrowest = self.columns.0.iter().map(|(_, copies, dim)| copies * dim).min().unwrap_or(1) as f64;
+        let turned = narrowest * sheet.panel[0] / (columns.len() as f64) < room(&columns);
+        if turned {
+            sheet.tick_room = room(&columns);
+        }
         let mut sizes: Vec<f64> = self.steps[0].shown.iter().map(|value| value.abs()).collect();
         sizes.sort_by(f64::total_cmp);
         // Averages are smaller than what they are taken of: the deepest colours begin below the largest entries.
@@ -238,6 +245,7 @@ impl Sketch {
         for step in &self.steps {
             let map = HeatMap::new(columns.len(), step.shown.clone(), Shading::Diverging { scale })
                 .labels(rows.clone(), columns.clone())
+                .turned(turned)
                 .groups(self.rows.ends(), self.columns.ends());
             let caption = format!("{} free numbers, {} of ‖W‖²", step.free, three_digits(step.share));
             sheet.add(step.name, map, vec![caption]);
@@ -285,6 +293,6 @@ mod tests {
         let fields = Fields(vec![("0".into(), 2, 1), ("1".into(), 1, 3)]);
         assert_eq!(fields.ends(), [2]);
         assert_eq!(fields.labels(), ["2x0", "", "", "1x1", ""]);
-        assert_eq!(Fields(vec![("irrep(1)".into(), 3, 1)]).labels(), ["", "3 irrep(1)", ""]);
+        assert_eq!(Fields(vec![("irrep(1)".into(), 3, 1)]).labels(), ["", "3x1", ""]);
     }
 }

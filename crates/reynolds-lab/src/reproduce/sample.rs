@@ -42,10 +42,10 @@ impl fmt::Display for Sample {
     }
 }
 
-/// A number in three digits, at most six decimals.
+/// A number in three digits; a small one as "2.86e-4".
 pub(super) fn three_digits(value: f64) -> String {
     let decimals = decimals(value.abs());
-    format!("{value:.decimals$}")
+    if value != 0.0 && value.abs() < 1e-3 { format!("{value:.2e}") } else { format!("{value:.decimals$}") }
 }
 
 fn decimals(size: f64) -> usize {
@@ -68,6 +68,6 @@ mod tests {
         assert_eq!(Sample::new(vec![1234.0, 1236.0]).to_string(), "1235 ± 1");
         assert_eq!(Sample::new(vec![0.00123, 0.00125]).to_string(), "0.00124 ± 0.00001");
         assert_eq!(Sample::new(vec![0.0]).to_string(), "0 ± 0");
-        assert_eq!([0.21549, 1.0, 1e-9].map(three_digits), ["0.215", "1.00", "0.000000"]);
+        assert_eq!([0.21549, 1.0, 1e-9, 0.0].map(three_digits), ["0.215", "1.00", "1.00e-9", "0"]);
     }
 }

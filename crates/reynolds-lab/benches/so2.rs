@@ -1,0 +1,95 @@
+//! The 16 models of the SO(2) grid of penalties: `cargo bench -p reynolds-lab --bench so2 -- [--threads n] [--epochs n] [--form literal|collapsed]`.
+//!
+//! Every model is trained by one thread, in the training loop that `reynolds run` uses, without a folder; as many at a time as there are
+//! threads. `literal` applies the two complex layers one after the other, `collapsed` multiplies their matrices first; without `--form`
+//! both are timed. Prints a line for people and one in JSON, with the mean test accuracy and the mean task loss at the end, which must
+//! agree with peers/so2.py.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and stops at the first surprise")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use reynolds_lab::config::RunConfig;
+use reynolds_lab::experiment::Experiment;
+use reynolds_lab::experiments::{DiskAndArc, PlaneExperiment, PlaneSettings};
+use reynolds_lab::interrupt::Interrupt;
+use reynolds_lab::journal::Memory;
+use reynolds_lab::progress::Silent;
+use reynolds_lab::threads;
+use reynolds_lab::train::{Ending, train};
+use reynolds_torch::models::Form;
+use reynolds_torch::tch::Device;
+
+const STRENGTHS: [f64; 4] = [0.0, 0.001, 0.01, 0.1];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let option = |name: &str| {
+        let place = arguments.iter().position(|argument| argument == name)?;
+        Some(arguments.get(place + 1).unwrap_or_else(|| panic!("{name}: expected a value, found none")).as_str())
+    };
+    let count = |name: &str, default: usize| option(name).map_or(default, |text| text.parse().unwrap());
+    let (workers, epochs) = (count("--threads", threads::resolve(0)), count("--epochs", 200));
+    let forms = match option("--form") {
+        None => vec![("literal", Form::Literal), ("collapsed", Form::Collapsed)],
+        Some("literal") => vec![("literal", Form::Literal)],
+        Some("collapsed") => vec![("collapsed", Form::Collapsed)],
+        Some(other) => panic!("--form: expected literal or collapsed, found {other}"),
+    };
+    for (name, form) in forms {
+        trained(&config(form, 5, 0.1, 0.1));
+        let grid: Vec<_> =
+            STRENGTHS.iter().flat_map(|&g| STRENGTHS.map(|perp| config(form, epochs, g, perp))).collect();
+        let start = Instant::now();
+        let results = all(&grid, workers);
+        let seconds = start.elapsed().as_secs_f64();
+        let mean = |which: fn(&(f64, f64)) -> f64| results.iter().map(which).sum::<f64>() / results.len() as f64;
+        let (accuracy, loss) = (mean(|result| result.0), mean(|result| result.1));
+        let rate = grid.len() as f64 / seconds;
+        let row = format!("reynolds: SO(2) grid of 16 models, {name}, {workers} threads, {epochs} epochs");
+        println!("{row:<75} {seconds:>10.2} s");
+        println!("{rate:.2} models/s, test accuracy {accuracy:.3}, task loss {loss:.4}");
+        let versions = env!("CARGO_PKG_VERSION");
+        println!(
+            "{{\"row\": \"{row}\", \"seconds\": {seconds}, \"models_per_second\": {rate}, \"accuracy\": {accuracy}, \"loss\": {loss}, \
+             \"versions\": {{\"reynolds\": \"{versions}\"}}}}"
+        );
+    }
+}
+
+fn config(form: Form, epochs: usize, lambda_g: f64, lambda_perp: f64) -> RunConfig<PlaneSettings<DiskAndArc>> {
+    let mut config = PlaneExperiment::<DiskAndArc>::new().defaults();
+    // The peer measures no defect.
+    config.settings.data.turns = 1;
+    config.settings.model.so2.form = form;
+    (config.penalty.lambda_g, config.penalty.lambda_perp) = (lambda_g, lambda_perp);
+    (config.train.epochs, config.train.evaluate_every) = (epochs, epochs);
+    config
+}
+
+/// Test accuracy and the task loss of the last step.
+fn trained(config: &RunConfig<PlaneSettings<DiskAndArc>>) -> (f64, f64) {
+    threads::set(1);
+    let task = PlaneExperiment::<DiskAndArc>::new().task(config, Device::Cpu).unwrap();
+    let mut journal = Memory::default();
+    let ending = train(&task, &config.train, &config.penalty, &mut journal, &mut Silent, &Interrupt::new()).unwrap();
+    let Ending::Finished(summary) = ending else { panic!("nobody interrupts a benchmark") };
+    (summary.metrics()["test/accuracy"], journal.records.last().unwrap().values["train/loss"])
+}
+
+/// Every model, `workers` at a time.
+fn all(grid: &[RunConfig<PlaneSettings<DiskAndArc>>], workers: usize) -> Vec<(f64, f64)> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut results = Vec::new();
+        while let Some(config) = grid.get(next.fetch_add(1, Ordering::SeqCst)) {
+            results.push(trained(config));
+        }
+        results
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    })
+}

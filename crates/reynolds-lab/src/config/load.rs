@@ -99,8 +99,17 @@ fn resolve<S: Settings>(
 
 /// The tree in its Rust types; what the strict walk let pass can still be a name that no variant has or a negative count.
 fn typed<S: Settings>(tree: Table) -> Result<RunConfig<S>> {
-    let deserialised: std::result::Result<RunConfig<S>, _> = serde_path_to_error::deserialize(tree.clone());
-    deserialised.map_err(|error| {
+    // The experiment's own tables first and alone: inside the whole, where they are flattened, serde forgets which key was wrong.
+    let mut own = tree.clone();
+    for key in ["experiment", "seed", "penalty", "train"] {
+        own.remove(key);
+    }
+    deserialised::<S>(own)?;
+    deserialised(tree)
+}
+
+fn deserialised<T: serde::de::DeserializeOwned>(tree: Table) -> Result<T> {
+    serde_path_to_error::deserialize(tree.clone()).map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
         let key = error.path().to_string();
         let found = key.split('.').try_fold(&Value::Table(tree), |value, part| value.get(part)).map(Value::to_string);
         Error::config(key, expected(error.inner().message()), found.unwrap_or_else(|| "nothing".into()))

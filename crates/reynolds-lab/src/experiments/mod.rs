@@ -25,3 +25,21 @@ pub fn all() -> Experiments {
         AnyExperiment::new(PlaneExperiment::<WaveyRings>::new()),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn every_committed_configuration_is_that_of_an_experiment() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let file = entry.unwrap().path();
+            let table: toml::Table = std::fs::read_to_string(&file).unwrap().parse().unwrap();
+            super::all().find(table["experiment"].as_str().unwrap()).unwrap().load(Some(&file), &[]).unwrap();
+            count += 1;
+        }
+        assert!(count >= 2);
+    }
+}

@@ -322,6 +322,9 @@ mod tests {
             ("[model.so2]\nhidden_channels = 0", "model.so2.hidden_channels"),
             ("[model.so2]\nmax_degree = 99", "model.so2.max_degree"),
             ("[model.mlp]\nhidden = [0]", "model.mlp.hidden"),
+            ("[model]\nnetwork = \"cnn\"", "model.network"),
+            ("[model.so2]\nform = \"folded\"", "model.so2.form"),
+            ("[data]\npoints = -1", "data.points"),
         ] {
             let message = config::parse(&defaults, text, "f.toml").unwrap_err().to_string();
             assert!(message.starts_with(&format!("f.toml: {key}: expected ")), "{message}");

@@ -31,7 +31,7 @@ pub(crate) struct Label {
     pub(crate) version: String,
     /// The complete settings.
     pub(crate) config: String,
-    /// Steps of the optimiser done.
+    /// Steps of the optimiser done; 0 beside the best weights, which go without its state.
     pub(crate) steps: i64,
     /// How far.
     pub(crate) progress: Progress,
@@ -67,26 +67,26 @@ pub(crate) fn encode_last(
     if let Some(best) = &snapshot.best {
         tensors.extend(named(BEST, best, parameters)?);
     }
-    encode(tensors, snapshot, config, lengths)
+    let trained = snapshot.theta.as_ref().map(|theta| theta.size()[0] as usize / snapshot.weights.size()[0] as usize);
+    let (version, config) = (env!("CARGO_PKG_VERSION").into(), config.into());
+    let (steps, progress) = (snapshot.steps, snapshot.progress);
+    encode(tensors, Label { version, config, steps, progress, lengths, trained, crc32c: 0 })
 }
 
-/// The file of the best weights alone; `None` if there are none.
+/// The file of the best weights alone; `None` if there are none. It says nothing of the moment at which it is written, which is another
+/// one in a run that was stopped and went on.
 pub(crate) fn encode_best(snapshot: &Snapshot, parameters: &Parameters, config: &str) -> Result<Option<Vec<u8>>> {
-    let Some(best) = &snapshot.best else { return Ok(None) };
-    encode(named("", best, parameters)?, snapshot, config, Lengths::default()).map(Some)
+    let Some((weights, best)) = snapshot.best.as_ref().zip(snapshot.progress.best) else { return Ok(None) };
+    let progress = Progress { epoch: best.epoch, best: Some(best), ..Progress::default() };
+    let (version, config) = (env!("CARGO_PKG_VERSION").into(), config.into());
+    let label = Label { version, config, steps: 0, progress, lengths: Lengths::default(), trained: None, crc32c: 0 };
+    encode(named("", weights, parameters)?, label).map(Some)
 }
 
-fn encode(mut tensors: Vec<(String, Part)>, snapshot: &Snapshot, config: &str, lengths: Lengths) -> Result<Vec<u8>> {
+/// The file of these tensors and this label, whose checksum is filled in.
+fn encode(mut tensors: Vec<(String, Part)>, mut label: Label) -> Result<Vec<u8>> {
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let label = Label {
-        version: env!("CARGO_PKG_VERSION").into(),
-        config: config.into(),
-        steps: snapshot.steps,
-        progress: snapshot.progress,
-        lengths,
-        trained: snapshot.theta.as_ref().map(|theta| theta.size()[0] as usize / snapshot.weights.size()[0] as usize),
-        crc32c: tensors.iter().fold(0, |sum, (_, part)| crc32c::crc32c_append(sum, &part.bytes)),
-    };
+    label.crc32c = tensors.iter().fold(0, |sum, (_, part)| crc32c::crc32c_append(sum, &part.bytes));
     let text = serde_json::to_string(&label).expect("a label is plain numbers and texts");
     let metadata = HashMap::from([(KEY.to_string(), text)]);
     Ok(safetensors::serialize(tensors, Some(metadata)).expect("every part has as many bytes as its shape says"))

@@ -8,7 +8,7 @@ use std::time::Instant;
 use reynolds_torch::Parameters;
 use toml::Table;
 
-use crate::checkpoint::{self, Lengths};
+use crate::checkpoint::{self, Label, Lengths};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::journal::{Journal, Snapshot};
@@ -49,6 +49,30 @@ impl FolderJournal {
             best_epoch: None,
             saved: None,
         })
+    }
+
+    /// Sees that there is no checkpoint, or one to go on from; changes nothing.
+    ///
+    /// # Errors
+    /// As [`Journal::restore`].
+    pub fn check(&self, parameters: &Parameters) -> Result<()> {
+        self.read(parameters).map(drop)
+    }
+
+    /// The last checkpoint, if there is one.
+    fn read(&self, parameters: &Parameters) -> Result<Option<(Snapshot, Label)>> {
+        let bytes = match fs::read(&self.last) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io(&self.last, "read")(error)),
+        };
+        let (snapshot, label) = checkpoint::decode(&self.last, &bytes, parameters)?;
+        self.check_config(&label.config)?;
+        if self.metrics.length < label.lengths.metrics {
+            let expected = format!("at least {} bytes, as when the checkpoint was made", label.lengths.metrics);
+            return Err(Error::file(&self.metrics.path, expected, self.metrics.length));
+        }
+        Ok(Some((snapshot, label)))
     }
 
     /// The settings of the checkpoint must be those of the folder.
@@ -98,22 +122,12 @@ impl FolderJournal {
 
 impl Journal for FolderJournal {
     fn restore(&mut self, parameters: &Parameters) -> Result<Option<Snapshot>> {
-        let bytes = match fs::read(&self.last) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                self.metrics.cut(0)?;
-                self.timing.cut(0)?;
-                self.start_events()?;
-                return Ok(None);
-            }
-            Err(error) => return Err(Error::io(&self.last, "read")(error)),
+        let Some((snapshot, label)) = self.read(parameters)? else {
+            self.metrics.cut(0)?;
+            self.timing.cut(0)?;
+            self.start_events()?;
+            return Ok(None);
         };
-        let (snapshot, label) = checkpoint::decode(&self.last, &bytes, parameters)?;
-        self.check_config(&label.config)?;
-        if self.metrics.length < label.lengths.metrics {
-            let expected = format!("at least {} bytes, as when the checkpoint was made", label.lengths.metrics);
-            return Err(Error::file(&self.metrics.path, expected, self.metrics.length));
-        }
         self.metrics.cut(label.lengths.metrics)?;
         self.timing.cut(label.lengths.timing.min(self.timing.length))?;
         self.restore_events(label.lengths.events)?;

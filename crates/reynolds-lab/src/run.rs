@@ -12,7 +12,9 @@ use crate::folder_journal::FolderJournal;
 use crate::interrupt::Interrupt;
 use crate::metrics::Summary;
 use crate::progress::Observer;
+use crate::report;
 use crate::run_folder::{self, RunFolder};
+use crate::task::Task;
 use crate::threads;
 use crate::train::{Ending, train};
 
@@ -170,8 +172,10 @@ fn carry_out<E: Experiment + ?Sized>(
     if folder.config_text()?.is_none() {
         folder.write("config.toml", config::text(config).as_bytes())?;
     }
-    Environment::now(session.device).add_to(&folder)?;
     let mut journal = FolderJournal::open(&folder, config::text(config))?;
+    // A checkpoint that is refused leaves the folder as it was.
+    journal.check(task.parameters())?;
+    Environment::now(session.device).add_to(&folder)?;
     let ending = train(task, &config.train, &config.penalty, &mut journal, session.observer, &session.interrupt)?;
     let path = folder.path().to_path_buf();
     match ending {
@@ -181,6 +185,7 @@ fn carry_out<E: Experiment + ?Sized>(
         }
         Ending::Finished(summary) => {
             experiment.finish(config, task, &summary, &path)?;
+            report::of_run(&path, &summary)?.write(&path.join("report.html"))?;
             let text = serde_json::to_string_pretty(&summary).expect("a summary is plain numbers and names");
             folder.write("summary.json", text.as_bytes())?;
             Ok(Outcome::Finished { folder: path, summary })

@@ -9,7 +9,8 @@
 //!   events.out.tfevents.reynolds  the metrics for TensorBoard
 //!   checkpoints/last.safetensors  parameters, optimiser and moment: what --resume goes on from
 //!   checkpoints/best.safetensors  the parameters of the best validation metric
-//!   figures/  report.html         what the experiment draws
+//!   figures/                      what the experiment draws
+//!   report.html                   all of it on one page
 //!   summary.json                  final metrics; its presence says that the run is finished
 //!   lock                          held by the process that writes the folder
 //! ```

@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use super::{Report, Table, charts};
 use crate::error::{Error, Result};
+use crate::metrics::Summary;
 
-/// The page of the run in `folder`: what made it, its final metrics, its figures, its curves, its settings. Parts that the folder does not
-/// have are left out.
+/// The page of the run in `folder` that came to `summary`: what made it, its final metrics, its figures, its curves, its settings. Parts
+/// that the folder does not have are left out.
 ///
 /// # Errors
 /// [`Error::Io`] if a file cannot be read; [`Error::File`] if one is no JSON.
-pub fn of_run(folder: &Path) -> Result<Report> {
+pub fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
     let config = text(&folder.join("config.toml"))?.unwrap_or_default();
     let settings: toml::Table = config.parse().unwrap_or_default();
     let experiment = settings.get("experiment").and_then(toml::Value::as_str).unwrap_or("run");
@@ -28,7 +29,7 @@ pub fn of_run(folder: &Path) -> Result<Report> {
     if seconds > 0.0 {
         report.fact("training took", format!("{seconds:.1} s"));
     }
-    metrics(&mut report, &json(&folder.join("summary.json"))?);
+    metrics(&mut report, summary);
     for figure in figures(folder)? {
         let caption = figure.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         report.figure(text(&figure)?.unwrap_or_default(), caption);
@@ -53,28 +54,19 @@ fn environment(report: &mut Report, environment: &Value) {
 }
 
 /// The final metrics, of the last weights and of the best.
-fn metrics(report: &mut Report, summary: &Value) {
-    if let Some(epochs) = summary["epochs"].as_u64() {
-        let early = if summary["stopped_early"] == true { ", stopped early" } else { "" };
-        report.fact("epochs", format!("{epochs}{early}"));
-    }
-    let columns = [("last weights", &summary["last_metrics"]), ("best weights", &summary["best_metrics"])];
-    let columns: Vec<_> = columns
-        .into_iter()
-        .filter_map(|(name, values)| Some((name, values.as_object().filter(|o| !o.is_empty())?)))
-        .collect();
-    if columns.is_empty() {
-        return;
-    }
+fn metrics(report: &mut Report, summary: &Summary) {
+    let early = if summary.stopped_early { ", stopped early" } else { "" };
+    report.fact("epochs", format!("{}{early}", summary.epochs));
+    let columns = [("last weights", &summary.last_metrics), ("best weights", &summary.best_metrics)];
+    let columns: Vec<_> = columns.into_iter().filter(|column| !column.1.is_empty()).collect();
     let mut table = Table::new(std::iter::once("metric").chain(columns.iter().map(|column| column.0)));
     let names: BTreeSet<&String> = columns.iter().flat_map(|column| column.1.keys()).collect();
-    let show =
-        |value: Option<&Value>| value.and_then(Value::as_f64).map_or("–".into(), |value| format!("{value:.6}"));
+    let show = |value: Option<&f64>| value.map_or("–".into(), |value| format!("{value:.6}"));
     for name in names {
         table.row(std::iter::once(name.clone()).chain(columns.iter().map(|column| show(column.1.get(name)))));
     }
-    if let Some(epoch) = summary["best"]["epoch"].as_u64() {
-        table.caption(format!("the best weights are those after epoch {epoch}"));
+    if let Some(best) = summary.best {
+        table.caption(format!("the best weights are those after epoch {}", best.epoch));
     }
     report.section("Metrics").table(table);
 }
@@ -113,7 +105,17 @@ mod tests {
     fn a_run_folder_becomes_a_page() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-        assert!(of_run(folder.path()).unwrap().html().contains("<h1>run</h1>"), "an empty folder has an empty page");
+        let summary = Summary {
+            epochs: 2,
+            steps: 2,
+            stopped_early: false,
+            weights: crate::config::Selection::Last,
+            best: Some(crate::metrics::Best { epoch: 1, value: 0.1 }),
+            last_metrics: [("test/accuracy".to_string(), 0.75)].into(),
+            best_metrics: [("test/loss".to_string(), 0.5)].into(),
+        };
+        let page = || of_run(folder.path(), &summary).map(|report| report.html());
+        assert!(page().unwrap().contains("<h1>run</h1>"), "an empty folder has a page too");
         fs::create_dir(folder.path().join("figures")).unwrap();
         write("config.toml", "experiment = \"so2\"\nseed = 7\n");
         write("environment.json", "{\"device\":\"cpu\",\"threads\":2,\"commit\":\"\",\"resumed\":[{}]}");
@@ -122,16 +124,16 @@ mod tests {
             "{\"epoch\":1,\"step\":1,\"train/loss\":2.0}\n{\"epoch\":2,\"step\":2,\"train/loss\":1.0}\n",
         );
         write("timing.jsonl", "{\"epoch\":1,\"seconds\":0.5}\n{\"epoch\":2,\"seconds\":1.0}\n");
-        let metrics = "\"last_metrics\":{\"test/accuracy\":0.75},\"best_metrics\":{\"test/accuracy\":null}";
-        write("summary.json", &format!("{{\"epochs\":2,\"best\":{{\"epoch\":1,\"value\":0.1}},{metrics}}}"));
         write("figures/boundary.svg", "<svg><circle id=\"c\"/></svg>");
-        let html = of_run(folder.path()).unwrap().html();
+        let html = page().unwrap();
         for part in [
             "<h1>so2, seed 7</h1>",
             "<dt>device</dt><dd>cpu</dd>",
             "<dt>resumed</dt><dd>once</dd>",
             "<dt>training took</dt><dd>1.5 s</dd>",
-            "<td>test/accuracy</td><td class=\"number\">0.750000</td><td>–</td>",
+            "<dt>epochs</dt><dd>2</dd>",
+            "<caption>the best weights are those after epoch 1</caption>",
+            "<td>test/accuracy</td><td class=\"number\">0.750000</td><td class=\"number\">–</td>",
             "<figcaption>boundary</figcaption>",
             "<h3>loss</h3>",
             "experiment = &quot;so2&quot;",
@@ -139,7 +141,7 @@ mod tests {
             assert!(html.contains(part), "no \"{part}\" in: {html}");
         }
         assert!(!html.contains("<dt>commit</dt>"), "an empty fact is left out");
-        write("summary.json", "{");
-        assert!(of_run(folder.path()).unwrap_err().to_string().contains("summary.json: expected JSON"));
+        write("environment.json", "{");
+        assert!(page().unwrap_err().to_string().contains("environment.json: expected JSON"));
     }
 }

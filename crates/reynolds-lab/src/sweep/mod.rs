@@ -38,7 +38,7 @@ use std::sync::Mutex;
 use std::sync::mpsc;
 
 pub use axis::Axis;
-pub use child::Launcher;
+pub use child::{Launcher, end_with_sweep};
 pub use point::{Grid, Point};
 pub use table::{Row, Status};
 

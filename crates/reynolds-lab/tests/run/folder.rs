@@ -58,6 +58,7 @@ fn a_new_run_leaves_the_documented_files() {
         "figure.txt",
         "lock",
         "metrics.jsonl",
+        "report.html",
         "summary.json",
         "timing.jsonl",
     ];

@@ -1,13 +1,18 @@
 //! What can be asked for on the command line.
 
+#[allow(dead_code, reason = "`reynolds-train` reads the fields")]
+mod train;
+
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand};
 use reynolds::plan::UniformFields;
 
+pub(crate) use train::TrainCommand;
+
 /// Approximately equivariant machine learning by projection: audit, project and train networks against a symmetry group.
 #[derive(Debug, Parser)]
-#[command(name = "reynolds", version, about, arg_required_else_help = true)]
+#[command(name = "reynolds", version, arg_required_else_help = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -21,21 +26,17 @@ pub(crate) enum Command {
     Project(ProjectArgs),
     /// Write a plan to start from: which fields the channels of each layer hold
     Plan(PlanArgs),
-    /// Train an experiment (comes with the training build)
-    Run(Untrained),
-    /// Train over a grid of settings (comes with the training build)
-    Sweep(Untrained),
-    /// One table or figure of the paper (comes with the training build)
-    Reproduce(Untrained),
-    /// Generate, download or verify data (comes with the training build)
-    Data(Untrained),
-    /// The project's own measurements (comes with the training build; `make bench` has those of this one)
-    Bench(Untrained),
+    #[command(flatten)]
+    Train(TrainCommand),
+    /// Generate, download or verify data (not in this version, whose experiments sample theirs)
+    Data(Rest),
+    /// The project's own measurements (not in this version: `make bench`)
+    Bench(Rest),
 }
 
-/// Whatever follows a command that this build does not have.
+/// Whatever follows a command that this version does not have.
 #[derive(Debug, Group)]
-pub(crate) struct Untrained {
+pub(crate) struct Rest {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) rest: Vec<String>,
 }

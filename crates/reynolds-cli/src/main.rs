@@ -1,4 +1,5 @@
-//! The command `reynolds`: audits and projects checkpoints. Glue only; the mathematics is in `reynolds`, the formats in `reynolds-data`.
+//! The command `reynolds`: audits and projects checkpoints, trains networks, reproduces the paper. Glue only; the mathematics is in
+//! `reynolds`, the formats in `reynolds-data`, training in `reynolds-lab` behind the program `reynolds-train`.
 
 mod args;
 mod commands;
@@ -7,6 +8,7 @@ mod model;
 mod output;
 mod progress;
 mod report;
+mod written;
 
 use std::process::ExitCode;
 

@@ -1,9 +1,8 @@
-//! What leaves the program: text on its streams, and files written whole or not at all.
+//! Text on the streams of a program.
 
-use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::path::Path;
+use std::io::{self, ErrorKind, Write};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 /// Prints to standard output; a reader that has gone away is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -36,33 +35,6 @@ pub(crate) fn error(error: &anyhow::Error) {
     // Plans are quoted over several lines.
     let lines: Vec<String> = message.split('\n').map(printable).collect();
     let _ = writeln!(io::stderr(), "error: {}", lines.join("\n"));
-}
-
-/// Whether to colour standard output.
-pub(crate) fn colour() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
-}
-
-/// Writes a file beside the checkpoint it is about: a temporary file in the same folder, synchronised and renamed.
-pub(crate) fn write_file(path: &Path, text: &str, model: &Path) -> Result<()> {
-    if let (Ok(a), Ok(b)) = (path.canonicalize(), model.canonicalize())
-        && a == b
-    {
-        bail!("{}: expected another file than the model, found the model itself", path.display());
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        // A temporary file is its owner's alone; a report is an ordinary file, with what the umask leaves of this.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().with_context(|| format!("{}: cannot write", path.display()))
 }
 
 #[cfg(test)]

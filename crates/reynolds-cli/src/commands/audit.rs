@@ -10,7 +10,7 @@ use reynolds::plan::{Layer, SymmetryPlan, Untyped};
 use crate::args::AuditArgs;
 use crate::model::{Model, Named, tensor};
 use crate::report::{self, AuditReport};
-use crate::{output, progress};
+use crate::{output, progress, written};
 
 pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
     let typed = args.typing.group.is_some() || args.typing.plan.is_some();
@@ -30,12 +30,12 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
     }
     let ranking = if args.rank { super::rank::sections(&model, args.typing.fields)? } else { vec![] };
     if let Some(path) = &args.html {
-        output::write_file(path, &report::html(&model.file(), &audits, &ranking), &args.model)?;
+        written::beside_model(path, &report::html(&model.file(), &audits, &ranking), &args.model)?;
     }
     if args.json {
         output::print(&report::json(&model.file(), &audits, &ranking)?)?;
     } else {
-        output::print(&report::text(&model.file(), &audits, &ranking, output::colour()))?;
+        output::print(&report::text(&model.file(), &audits, &ranking, report::colour()))?;
     }
     let Some((least, audit)) = args.require.zip(audits.first()) else {
         return Ok(ExitCode::SUCCESS);

@@ -4,6 +4,7 @@ mod audit;
 mod plan;
 mod project;
 mod rank;
+mod train;
 
 use std::process::ExitCode;
 
@@ -17,8 +18,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Audit(args) => audit::run(&args),
         Command::Project(args) => project::run(&args),
         Command::Plan(args) => plan::run(&args),
-        Command::Run(_) | Command::Sweep(_) | Command::Reproduce(_) | Command::Data(_) | Command::Bench(_) => {
-            bail!("built without training")
-        }
+        Command::Train(_) => train::run(),
+        Command::Data(_) => bail!("data: not in this version, whose experiments sample their data"),
+        Command::Bench(_) => bail!("bench: not in this version; `make bench` runs the measurements"),
     }
 }

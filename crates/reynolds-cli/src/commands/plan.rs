@@ -7,14 +7,14 @@ use reynolds::{group, plan};
 
 use crate::args::PlanArgs;
 use crate::model::Model;
-use crate::output;
+use crate::{output, written};
 
 pub(crate) fn run(args: &PlanArgs) -> Result<ExitCode> {
     let group = group::parse(&args.group)?;
     let model = Model::open(&args.model)?;
     let text = plan::suggest(&group, &model.tensors)?;
     match &args.out {
-        Some(path) => output::write_file(path, &text, &args.model)?,
+        Some(path) => written::beside_model(path, &text, &args.model)?,
         None => output::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -9,6 +9,8 @@ pub(crate) use html::html;
 pub(crate) use json::json;
 pub(crate) use text::{projected, text};
 
+use std::io::IsTerminal;
+
 use reynolds::audit::{LayerAudit, Total, ranking::Ranked};
 use reynolds::plan::{Role, Untyped};
 
@@ -88,4 +90,9 @@ pub(crate) fn by_reason(untyped: &[Untyped]) -> Vec<String> {
 /// The same in one line, for an error.
 pub(crate) fn reasons(untyped: &[Untyped]) -> String {
     by_reason(untyped).join("; ")
+}
+
+/// Whether to colour standard output.
+pub(crate) fn colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }

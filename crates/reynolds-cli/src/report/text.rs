@@ -232,7 +232,7 @@ pub(crate) fn projected(args: &ProjectArgs, group: &str, rows: &[Projected], bro
     let head = ["tensor", "shape", "role", "‖W‖", "moved", "of ‖W‖"];
     let [from, to] = [&args.model, &args.out].map(|path| printable(&path.display().to_string()));
     let mut text = format!("{from} -> {to}, onto {group}\n\n");
-    text += &table(&head, 3, lines, crate::output::colour());
+    text += &table(&head, 3, lines, super::colour());
     if !broken.is_empty() {
         text += "\nWhat may still break equivariance:\n";
         broken.iter().for_each(|line| text += &format!("  {}\n", printable(line)));

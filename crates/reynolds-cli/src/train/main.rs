@@ -1,0 +1,42 @@
+//! The program `reynolds-train`: the commands run, sweep and reproduce, linked with libtorch. `reynolds` hands over to it. Glue only;
+//! training is in `reynolds-lab`.
+
+#[path = "../args/train.rs"]
+mod args;
+#[path = "../last_resort.rs"]
+mod last_resort;
+#[path = "../output.rs"]
+mod output;
+mod reproduce;
+mod run;
+mod session;
+mod sweep;
+
+use std::process::ExitCode;
+
+use args::TrainCommand;
+use clap::Parser;
+
+/// Training commands of reynolds.
+#[derive(Debug, Parser)]
+#[command(name = "reynolds", version, arg_required_else_help = true)]
+struct Args {
+    #[command(subcommand)]
+    command: TrainCommand,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let command = || match args.command {
+        TrainCommand::Run(args) => run::run(&args),
+        TrainCommand::Sweep(args) => sweep::run(&args),
+        TrainCommand::Reproduce(args) => reproduce::run(&args),
+    };
+    match last_resort::catch(command) {
+        Ok(code) => code,
+        Err(error) => {
+            output::error(&error);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What the training commands share: device, Ctrl-C, and what is said while a run trains.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use reynolds_lab::interrupt::Interrupt;
+use reynolds_lab::metrics::Record;
+use reynolds_lab::progress::{Bar, Observer, line};
+use reynolds_torch::{device, tch::Device};
+use toml::Table;
+
+use crate::args::Place;
+
+/// What a shell reports of a program that Ctrl-C ended.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Lines of progress in a run where there is no terminal.
+const LINES: usize = 20;
+
+/// The device asked for, and who may stop the work on it.
+pub(crate) fn session(place: &Place) -> Result<(Device, Interrupt)> {
+    Ok((device::parse(&place.device)?, Interrupt::on_signal()))
+}
+
+/// A bar on a terminal, a line from time to time elsewhere.
+pub(crate) fn observer(config: &Table) -> Box<dyn Observer> {
+    let train = config.get("train");
+    let metric = train.and_then(|train| train.get("early_stopping")?.get("metric")?.as_str()).unwrap_or_default();
+    if stderr().is_terminal() { Box::new(Bar::new(metric)) } else { Box::new(Lines { metric: metric.into() }) }
+}
+
+/// The same for a reproduction, whose steps are models.
+pub(crate) fn models() -> Box<dyn Observer> {
+    if stderr().is_terminal() { Box::new(Bar::new("")) } else { Box::new(ModelLines { total: 0 }) }
+}
+
+/// About [`LINES`] lines a run, evenly spread.
+struct Lines {
+    metric: String,
+}
+
+impl Observer for Lines {
+    fn epoch(&mut self, record: &Record, epochs: usize) {
+        if record.epoch.is_multiple_of(epochs.div_ceil(LINES)) || record.epoch == epochs {
+            say(&line(record, epochs, &self.metric));
+        }
+    }
+}
+
+/// About [`LINES`] lines a reproduction.
+struct ModelLines {
+    total: usize,
+}
+
+impl Observer for ModelLines {
+    fn begin(&mut self, _: usize, total: usize) {
+        self.total = total;
+    }
+
+    fn step(&mut self, done: usize, _: Option<f64>) {
+        if done.is_multiple_of(self.total.div_ceil(LINES)) || done == self.total {
+            say(&format!("{done}/{} models", self.total));
+        }
+    }
+}
+
+/// Says something on standard error.
+pub(crate) fn say(text: &str) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(stderr(), "{text}");
+}
+
+/// Says that work was stopped and saved, and how it goes on.
+pub(crate) fn interrupted(folder: &Path, command: &str) -> ExitCode {
+    say(&format!("stopped; all is saved in {}\ngo on with: {command}", folder.display()));
+    ExitCode::from(INTERRUPTED)
+}

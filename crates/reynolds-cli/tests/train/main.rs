@@ -1,0 +1,12 @@
+//! Training as a user meets it: folders, resume after every kind of end, sweeps, reproductions, and bad input.
+
+#![cfg(feature = "train")]
+#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
+
+mod bad_input;
+mod help;
+mod reproduce;
+mod resume;
+mod run;
+mod support;
+mod sweep;

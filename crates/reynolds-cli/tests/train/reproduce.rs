@@ -1,0 +1,94 @@
+//! `reynolds reproduce`: the list, a figure, claims that fall short, and going on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::support::{contents, done, refused, reynolds, started};
+
+/// The folder that a reproduction says its report is in.
+fn folder_of(folder: &Path, out: &str) -> PathBuf {
+    let report = out.lines().find_map(|line| line.strip_prefix("report: ")).unwrap_or_else(|| panic!("{out}"));
+    folder.join(report).parent().unwrap().to_path_buf()
+}
+
+#[test]
+fn every_target_is_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = done(folder.path(), &["reproduce", "list"]);
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for target in ["fig-projection", "fig-so2", "fig-so2-grid", "fig-rings", "fig-rings-grid"] {
+        assert!(names.contains(&target), "{list}");
+    }
+    assert!(contents(folder.path()).is_empty());
+}
+
+#[test]
+fn the_projection_of_a_group_of_ones_choice_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--group", "C4", "--domain", "2 regular", "--codomain", "1 regular + 2 trivial"];
+    let out = done(folder.path(), &[&["reproduce", "fig-projection", "--strict"][..], &options].concat());
+    let made = folder_of(folder.path(), &out);
+    let page = fs::read_to_string(made.join("report.html")).unwrap();
+    assert!(page.contains("<figure>") && page.contains("C4") && !page.contains("<script"), "{page}");
+    assert!(fs::read_dir(made.join("figures")).unwrap().count() >= 1);
+    for file in ["config.toml", "table.csv", "results.json"] {
+        assert!(made.join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn with_strict_a_claim_that_falls_short_exits_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    // Two epochs are too few for any network to become invariant.
+    let run = ["reproduce", "fig-so2", "--set", "seeds=1", "--set", "epochs=2"];
+    let (code, out, error) = reynolds(folder.path(), &[&run[..], &["--strict"]].concat());
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(out.contains("not held  "), "{out}");
+    let page = fs::read_to_string(folder_of(folder.path(), &out).join("report.html")).unwrap();
+    assert!(page.contains("not held"), "the page says so too");
+}
+
+#[test]
+fn a_reproduction_that_was_killed_keeps_its_models() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ["reproduce", "fig-so2", "--set", "seeds=1", "--set", "epochs=20"];
+    let whole = folder_of(folder.path(), &done(folder.path(), &[&run[..], &["--runs", "whole"]].concat()));
+    let mut child = started(folder.path(), &[&run[..], &["--runs", "killed"]].concat());
+    let parent = folder.path().join("killed/reproduce/fig-so2");
+    let made = || fs::read_dir(&parent).into_iter().flatten().flatten().map(|entry| entry.path()).next();
+    let models = |made: &Path| fs::read_dir(made.join("checkpoints")).into_iter().flatten().count();
+    while made().is_none_or(|made| models(&made) < 2) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
+        sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let killed = made().unwrap();
+    assert!(!killed.join("report.html").exists(), "it was killed on its way");
+    let relative = killed.strip_prefix(folder.path()).unwrap().to_str().unwrap();
+    refused(folder.path(), &["reproduce", "fig-rings", "--resume", relative], &["target", "fig-rings"]);
+    let out = done(folder.path(), &["reproduce", "fig-so2", "--resume", relative]);
+    assert!(out.contains("more were trained before"), "{out}");
+    for file in ["table.csv", "config.toml"] {
+        assert_eq!(fs::read(killed.join(file)).unwrap(), fs::read(whole.join(file)).unwrap(), "{file}");
+    }
+}
+
+#[test]
+fn what_cannot_be_reproduced_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    refused(path, &["reproduce", "fig-so3"], &["fig-so3", "fig-so2-grid"]);
+    refused(path, &["reproduce", "fig-so2", "--budget", "huge"], &["huge", "quick"]);
+    refused(path, &["reproduce", "fig-so2", "--set", "epoch=3"], &["unknown key \"epoch\"", "epochs"]);
+    refused(path, &["reproduce", "fig-so2", "--set", "epochs=0"], &["epochs", "at least 1"]);
+    refused(path, &["reproduce", "fig-projection", "--group", "X9"], &["unknown group \"X9\""]);
+    refused(path, &["reproduce", "fig-projection", "--group", "C4", "--domain", "2 odd"], &["2 odd"]);
+    refused(path, &["reproduce", "fig-so2", "--group", "C4"], &["group"]);
+    refused(path, &["reproduce", "fig-so2", "--device", "tpu"], &["expected cpu or cuda:N"]);
+    refused(path, &["reproduce", "fig-so2", "--resume", "none"], &["none", "no such folder"]);
+    fs::write(path.join("file"), "mine").unwrap();
+    refused(path, &["reproduce", "fig-projection", "--runs", "file"], &["file"]);
+}

@@ -34,6 +34,7 @@ use tch::{Device, Kind, Tensor};
 
 use crate::error::{Error, Result};
 use crate::parameters::{Entry, Parameters};
+pub use crate::projector::TileProducts;
 use crate::projector::{Assembly, FlatProjector};
 use crate::segments::Segments;
 
@@ -75,6 +76,7 @@ pub struct BindingBuilder {
     kind: Kind,
     device: Device,
     bound: Vec<(Bound, Tiling)>,
+    products: TileProducts,
 }
 
 impl BindingBuilder {
@@ -138,6 +140,12 @@ impl BindingBuilder {
         Ok(())
     }
 
+    /// Multiplies tiles in another way than suits the device.
+    pub fn tile_products(&mut self, products: TileProducts) -> &mut Self {
+        self.products = products;
+        self
+    }
+
     fn entry(&self, name: &str) -> Result<&Entry> {
         let found = self.entries.iter().find(|entry| entry.name == name);
         found.ok_or_else(|| Error::parameter(name, "a parameter of the network", "none of that name"))
@@ -164,7 +172,7 @@ impl BindingBuilder {
             device: self.device,
             place: Place::of(&bound, self.device)?,
             segments: Segments::new(&lengths, self.device)?,
-            projector: assembly.build(self.kind, self.device)?,
+            projector: assembly.build(self.kind, self.device, self.products)?,
             bound,
         })
     }
@@ -192,7 +200,14 @@ impl Binding {
     /// Binds named parameters that lie one after the other in flat tensors of `kind` on `device`.
     pub fn builder_over(entries: &[Entry], kind: Kind, device: Device) -> BindingBuilder {
         let len = entries.iter().map(Entry::len).sum();
-        BindingBuilder { entries: entries.to_vec(), len, kind, device, bound: vec![] }
+        BindingBuilder {
+            entries: entries.to_vec(),
+            len,
+            kind,
+            device,
+            bound: vec![],
+            products: TileProducts::on(device),
+        }
     }
 
     /// The parameters that are bound, in the order of the flat storage.
@@ -252,7 +267,7 @@ impl Binding {
         let _guard = tch::no_grad_guard();
         let weights = self.gather(flat)?;
         let projected = self.apply(&weights)?;
-        let energies = self.segments.energies(&[&projected, &weights.f_sub(&projected)?])?;
+        let energies = self.segments.energies([&projected, &weights.f_sub(&projected)?])?;
         let energies = Vec::<f64>::try_from(energies.f_view([-1])?)?;
         let (equivariant, perp) = energies.split_at(self.bound.len());
         let each = self.bound.iter().zip(equivariant.iter().zip(perp));

@@ -8,10 +8,13 @@ use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::plan::SymmetryPlan;
 use reynolds::projection::KernelSpace;
 use reynolds::{group, irreps::Irreps, rep};
+use reynolds_torch::binding::TileProducts;
 use reynolds_torch::parameters::Entry;
 use reynolds_torch::tch::{Device, Kind};
 use reynolds_torch::{Binding, Parameters, Penalty};
 use support::*;
+
+const BOTH_WAYS: [TileProducts; 2] = [TileProducts::PerKind, TileProducts::Lists];
 
 #[test]
 fn every_form_on_the_device_is_the_host_projector() {
@@ -19,9 +22,10 @@ fn every_form_on_the_device_is_the_host_projector() {
         let layers = [layer];
         let weights = random_numbers(&layers, 1);
         let (expected, energy) = on_host(&layers[0], &weights[0], &Project);
-        for kind in [Kind::Double, Kind::Float] {
+        let kinds = [Kind::Double, Kind::Float].into_iter();
+        for (kind, products) in kinds.flat_map(|kind| BOTH_WAYS.map(|products| (kind, products))) {
             let parameters = parameters(&layers, &weights, kind, false);
-            let binding = bind(&parameters, &layers);
+            let binding = bind_by(&parameters, &layers, products);
             let projected = binding.project(parameters.flat()).unwrap();
             let tolerance = tolerance(kind, weights[0].len(), 1.0);
             assert_close(&numbers(&projected), &expected, tolerance, &layers[0].name);
@@ -45,9 +49,11 @@ fn all_forms_at_once_with_unbound_parameters_between_them() {
         None => vec![0.5, -1.5, 2.5],
     };
     let expected: Vec<f64> = parameters.entries().iter().flat_map(host).collect();
-    let binding = bind(&parameters, &layers);
-    assert_close(&numbers(&binding.project(parameters.flat()).unwrap()), &expected, 1e-12, "all forms");
-    binding.project_in_place(&parameters).unwrap();
+    for products in BOTH_WAYS {
+        let binding = bind_by(&parameters, &layers, products);
+        assert_close(&numbers(&binding.project(parameters.flat()).unwrap()), &expected, 1e-12, "all forms");
+    }
+    bind(&parameters, &layers).project_in_place(&parameters).unwrap();
     assert_close(&numbers(parameters.flat()), &expected, 1e-12, "in place");
 }
 

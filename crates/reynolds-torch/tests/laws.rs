@@ -9,14 +9,15 @@ use std::rc::Rc;
 use proptest::prelude::*;
 use reynolds::random::Random;
 use reynolds_torch::Binding;
+use reynolds_torch::binding::TileProducts;
 use reynolds_torch::tch::{Kind, Tensor};
 use support::*;
 
 /// Every form, bound in one go.
-fn binding() -> (Rc<Binding>, usize) {
+fn binding(products: TileProducts) -> (Rc<Binding>, usize) {
     let layers = every_form();
     let parameters = parameters(&layers, &random_numbers(&layers, 0), Kind::Double, false);
-    (bind(&parameters, &layers), parameters.len())
+    (bind_by(&parameters, &layers, products), parameters.len())
 }
 
 fn vector(random: &mut Random, len: usize, scale: f64) -> Tensor {
@@ -31,8 +32,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn p_is_an_orthogonal_projector(seed in any::<u64>(), exponent in -3_i32..4) {
-        let (binding, len) = binding();
+    fn p_is_an_orthogonal_projector(seed in any::<u64>(), exponent in -3_i32..4, lists in any::<bool>()) {
+        let (binding, len) = binding(if lists { TileProducts::Lists } else { TileProducts::PerKind });
         let mut random = Random::new(seed);
         let (v, w) = (vector(&mut random, len, 1.0), vector(&mut random, len, 10.0_f64.powi(exponent)));
         let project = |tensor: &Tensor| binding.project(tensor).unwrap();
@@ -65,18 +66,29 @@ fn the_trace_is_the_sum_of_the_ranks() {
 
 #[test]
 fn operations_do_not_grow_with_the_number_of_layers() {
-    let operations = |copies: usize| {
+    let operations = |copies: usize, products: TileProducts| {
         let layers: Vec<Layer> = (0..copies)
             .flat_map(|copy| {
                 every_form().into_iter().map(move |layer| Layer { name: format!("{copy} {}", layer.name), ..layer })
             })
             .collect();
         let parameters = parameters(&layers, &random_numbers(&layers, 1), Kind::Float, false);
-        bind(&parameters, &layers).operations()
+        bind_by(&parameters, &layers, products).operations()
     };
-    let few = operations(2);
-    assert_eq!(operations(20), few);
-    assert!(few < 60, "{few}");
+    for products in [TileProducts::PerKind, TileProducts::Lists] {
+        assert_eq!(operations(20, products), operations(2, products), "{products:?}");
+    }
+}
+
+#[test]
+fn lists_take_as_many_operations_for_many_kinds_as_for_few() {
+    let operations = |fields: &str, products: TileProducts| {
+        let layers = [band("w", "SO3", fields, fields, 3, 3)];
+        bind_by(&parameters(&layers, &random_numbers(&layers, 4), Kind::Float, false), &layers, products).operations()
+    };
+    let (few, many) = ("1x0 + 1x1", "1x0 + 1x1 + 1x2 + 1x3");
+    assert_eq!(operations(few, TileProducts::Lists), operations(many, TileProducts::Lists));
+    assert!(operations(many, TileProducts::PerKind) > operations(few, TileProducts::PerKind) + 15);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use reynolds::norm::Norm;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::projection::Lowered;
 use reynolds::random::Random;
+use reynolds_torch::binding::TileProducts;
 use reynolds_torch::parameters::Entry;
 use reynolds_torch::tch::{Kind, Tensor};
 use reynolds_torch::{Parameters, Penalty};
@@ -99,7 +100,7 @@ fn all_layers_at_once_are_the_sum_of_each() {
     for config in every_config() {
         for kind in [Kind::Double, Kind::Float] {
             let parameters = parameters(&layers, &weights, kind, true);
-            let penalty = Penalty::new(bind(&parameters, &layers), config).unwrap();
+            let penalty = Penalty::new(bind_by(&parameters, &layers, TileProducts::Lists), config).unwrap();
             let (value, gradient) = closed_form(&penalty, &parameters);
             let (host_value, host_gradient) = host(&layers, &weights, parameters.entries(), config);
             let tolerance = tolerance(kind, parameters.len(), host_value);

@@ -35,7 +35,7 @@ impl Penalty {
     pub(super) fn plain(&self, parts: &Parts<'_>, wanted: bool) -> Result<(Tensor, Option<Tensor>)> {
         let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = self.config;
         let segments = &self.binding.segments;
-        let energies = segments.energies(&[parts.projected, parts.perp])?;
+        let energies = segments.energies([parts.projected, parts.perp])?;
         let (equivariant, perp) = (energies.f_get(0)?, energies.f_get(1)?);
         let total = equivariant.f_add(&perp)?;
         let epsilon = total.f_detach()?.f_mul(&self.kappa_squared)?.f_clamp_min(PLAIN_EPSILON)?;

@@ -6,8 +6,14 @@ use faer::Mat;
 use reynolds::projection::{TileProjector, Tiling};
 use tch::{Device, Kind};
 
-use super::{FlatProjector, Gather, Product, TileBasis, upload};
+use super::lists::ListsBuilder;
+use super::{FlatProjector, Gather, Product, TileBasis, TileProducts, upload};
 use crate::error::{Error, Result};
+
+/// Entries of a basis below this, beside the largest, are rounding.
+const ROUNDING: f64 = 1e-15;
+/// A basis with more numbers a row than this is multiplied, not listed.
+const MAX_DEGREE: f64 = 16.0;
 
 /// The numbers of a flat tensor and what each layer's projector does to them.
 #[derive(Debug, Default)]
@@ -27,6 +33,23 @@ struct Tiles {
     members: Vec<i32>,
 }
 
+impl Tiles {
+    /// Columns without what is only rounding.
+    fn columns(&self) -> Vec<Vec<(usize, f64)>> {
+        let largest = self.basis.norm_max();
+        let listed = |column: usize| {
+            let entries = self.basis.col(column).iter().copied().enumerate();
+            entries.filter(|(_, entry)| entry.abs() > ROUNDING * largest).collect()
+        };
+        (0..self.basis.ncols()).map(listed).collect()
+    }
+
+    fn is_sparse(&self) -> bool {
+        let entries: usize = self.columns().iter().map(Vec::len).sum();
+        entries as f64 <= MAX_DEGREE * self.basis.nrows() as f64
+    }
+}
+
 impl Assembly {
     /// Adds a layer whose numbers follow those added before.
     ///
@@ -36,11 +59,8 @@ impl Assembly {
         let start = self.len;
         self.len += tiling.len();
         if i32::try_from(2 * self.len).is_err() {
-            return Err(Error::setting(
-                "parameters bound to a group",
-                format!("at most {} numbers", i32::MAX / 2),
-                self.len,
-            ));
+            let expected = format!("at most {} numbers", i32::MAX / 2);
+            return Err(Error::setting("parameters bound to a group", expected, self.len));
         }
         let mut numbers: Vec<Option<usize>> = vec![None; tiling.kinds().len()];
         for &tile in tiling.tiles() {
@@ -77,52 +97,97 @@ impl Assembly {
     }
 
     /// Puts everything on a device, for numbers of `kind`.
-    pub(crate) fn build(self, kind: Kind, device: Device) -> Result<FlatProjector> {
+    pub(crate) fn build(self, kind: Kind, device: Device, products: TileProducts) -> Result<FlatProjector> {
         if self.kinds.is_empty() && self.orbits.keys().all(|&size| size == 1) {
             let mut mask = vec![0.0_f32; self.len];
             self.orbits.values().flatten().for_each(|&(member, _)| mask[member as usize] = 1.0);
             return Ok(FlatProjector::Mask(upload(&mask, kind, device)?));
         }
-        let (mut members, mut member_signs) = (Vec::with_capacity(self.len), Vec::with_capacity(self.len));
-        let (mut source, mut signs) = (vec![0_i32; self.len], vec![1.0_f32; self.len]);
-        let mut orbits = Vec::with_capacity(self.orbits.len());
-        let mut value = 0_i32;
-        for (size, list) in &self.orbits {
-            for (index, &(member, minus)) in list.iter().enumerate() {
-                let sign = if minus { -1.0 } else { 1.0 };
-                members.push(member);
-                member_signs.push(sign);
-                source[member as usize] = 1 + value + (index / size) as i32;
-                signs[member as usize] = sign;
+        let listed = |tiles: &Tiles| products == TileProducts::Lists && tiles.is_sparse();
+        let (sparse, dense): (Vec<Tiles>, Vec<Tiles>) = self.kinds.into_iter().partition(listed);
+        let mut layout = Layout::new(self.len);
+        let orbits = self.orbits.iter().map(|(&size, list)| layout.orbits(size, list)).collect();
+        layout.zero();
+        let tiles = dense.iter().map(|tiles| layout.tiles(tiles, kind, device)).collect::<Result<_>>()?;
+        let mut columns = ListsBuilder::default();
+        for tiles in &sparse {
+            let listed = tiles.columns();
+            for members in tiles.members.chunks_exact(tiles.basis.nrows()) {
+                listed.iter().for_each(|column| columns.push(column.iter().map(|&(at, entry)| (members[at], entry))));
             }
-            value += (list.len() / size) as i32;
-            orbits.push((*size as i64, (list.len() / size) as i64));
         }
-        // Numbers in no orbit and no tile take the zero after the means: until here they have source 0, the others one too much.
-        source.iter_mut().for_each(|source| *source = if *source == 0 { value } else { *source - 1 });
-        value += 1;
-        let mut tiles = Vec::with_capacity(self.kinds.len());
-        for Tiles { basis, members: list } in &self.kinds {
-            for (index, &member) in list.iter().enumerate() {
-                members.push(member);
-                member_signs.push(1.0);
-                source[member as usize] = value + index as i32;
-            }
-            value += list.len() as i32;
-            let len = basis.nrows();
-            let product = product(basis, |values| Ok(upload(values, kind, device)?.f_view([len as i64, -1])?))?;
-            tiles.push(TileBasis { count: (list.len() / len) as i64, len: len as i64, product });
+        let mut lists = None;
+        if !columns.is_empty() {
+            let (found, rows) = columns.build(kind, device)?;
+            layout.values_of(&rows);
+            lists = Some(found);
         }
         let signed = |signs: &[f32]| signs.contains(&-1.0).then(|| upload(signs, kind, device)).transpose();
         Ok(FlatProjector::Gather(Gather {
-            member_signs: signed(&member_signs)?,
-            members: upload(&members, Kind::Int, device)?,
+            members: upload(&layout.members, Kind::Int, device)?,
+            member_signs: signed(&layout.member_signs)?,
             orbits,
             zero: upload(&[0.0_f32], kind, device)?,
             tiles,
-            source: upload(&source, Kind::Int, device)?,
-            signs: signed(&signs)?,
+            lists,
+            source: upload(&layout.source, Kind::Int, device)?,
+            signs: signed(&layout.signs)?,
         }))
+    }
+}
+
+/// Which numbers are gathered, and which value each number takes.
+struct Layout {
+    members: Vec<i32>,
+    member_signs: Vec<f32>,
+    source: Vec<i32>,
+    signs: Vec<f32>,
+    /// Values so far.
+    values: i32,
+}
+
+impl Layout {
+    fn new(len: usize) -> Self {
+        Self { members: vec![], member_signs: vec![], source: vec![-1; len], signs: vec![1.0; len], values: 0 }
+    }
+
+    /// Orbits of one size, a value each; their size and number. Their first members come first, then the second ones, …: sums then run
+    /// over neighbours.
+    fn orbits(&mut self, size: usize, list: &[(i32, bool)]) -> (i64, i64) {
+        let count = list.len() / size;
+        for (nth, orbit) in (0..size).flat_map(|nth| (0..count).map(move |orbit| (nth, orbit))) {
+            let (member, minus) = list[orbit * size + nth];
+            let sign = if minus { -1.0 } else { 1.0 };
+            self.members.push(member);
+            self.member_signs.push(sign);
+            self.source[member as usize] = self.values + orbit as i32;
+            self.signs[member as usize] = sign;
+        }
+        self.values += count as i32;
+        (size as i64, count as i64)
+    }
+
+    /// The value of the numbers that are in no orbit and, for what is known here, in no tile.
+    fn zero(&mut self) {
+        let zero = self.values;
+        self.source.iter_mut().filter(|source| **source < 0).for_each(|source| *source = zero);
+        self.values += 1;
+    }
+
+    /// Tiles of one kind, a value for each of their numbers.
+    fn tiles(&mut self, tiles: &Tiles, kind: Kind, device: Device) -> Result<TileBasis> {
+        self.members.extend(&tiles.members);
+        self.member_signs.extend(vec![1.0; tiles.members.len()]);
+        self.values_of(&tiles.members);
+        let len = tiles.basis.nrows();
+        let product = product(&tiles.basis, |values| Ok(upload(values, kind, device)?.f_view([len as i64, -1])?))?;
+        Ok(TileBasis { count: (tiles.members.len() / len) as i64, len: len as i64, product })
+    }
+
+    /// A value for each of these numbers.
+    fn values_of(&mut self, numbers: &[i32]) {
+        numbers.iter().zip(self.values..).for_each(|(&number, value)| self.source[number as usize] = value);
+        self.values += numbers.len() as i32;
     }
 }
 

@@ -6,15 +6,34 @@
 //! P(W)     = ε · values[source]             one source for each number of W
 //! ```
 //!
-//! Two gathers, one reduction for each size of orbit, two products for each kind of tile. Nothing is scattered, so the result does not
-//! depend on the order of threads. Everything is real: a complex weight is the pair (re, im).
+//! Two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
+//! Nothing is scattered, so the result does not depend on the order of threads. Everything is real: a complex weight is the pair (re, im).
 
 mod assembly;
+mod lists;
 
 pub(crate) use assembly::Assembly;
+use lists::Lists;
 use tch::{Device, Kind, Tensor};
 
 use crate::error::Result;
+
+/// How tiles that are no orbits are multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TileProducts {
+    /// Two products for each kind of tile: the fewest numbers are moved, which is what counts on a CPU.
+    PerKind,
+    /// All kinds at once, as lists of the numbers of E that are not zero: the fewest operations, which is what counts on a GPU. Kinds
+    /// with a dense E are multiplied all the same.
+    Lists,
+}
+
+impl TileProducts {
+    /// What suits a device.
+    pub fn on(device: Device) -> Self {
+        if device.is_cuda() { Self::Lists } else { Self::PerKind }
+    }
+}
 
 /// P on a flat tensor `[len]` of real numbers.
 #[derive(Debug)]
@@ -34,6 +53,7 @@ pub(crate) struct Gather {
     orbits: Vec<(i64, i64)>,
     zero: Tensor,
     tiles: Vec<TileBasis>,
+    lists: Option<Lists>,
     /// Which value each number takes, `[len]` (int32), and its sign.
     source: Tensor,
     signs: Option<Tensor>,
@@ -88,7 +108,7 @@ impl Gather {
             start += size * count;
             values.push(match size {
                 1 => members,
-                _ => members.f_view([count, size])?.f_mean_dim(1, false, None)?,
+                _ => members.f_view([size, count])?.f_mean_dim(0, false, None)?,
             });
         }
         values.push(self.zero.shallow_clone());
@@ -101,6 +121,9 @@ impl Gather {
             };
             values.push(kept.f_view([-1])?);
         }
+        if let Some(lists) = &self.lists {
+            values.push(lists.apply(weights, &self.zero)?);
+        }
         let values = Tensor::f_cat(&values, 0)?.f_index_select(0, &self.source)?;
         Ok(match &self.signs {
             Some(signs) => values.f_mul(signs)?,
@@ -112,7 +135,8 @@ impl Gather {
         let means = self.orbits.iter().filter(|(size, _)| *size > 1).count();
         let product = |tile: &TileBasis| if matches!(tile.product, Product::Square(_)) { 1 } else { 2 };
         let signs = usize::from(self.member_signs.is_some()) + usize::from(self.signs.is_some());
-        3 + signs + means + self.tiles.iter().map(product).sum::<usize>()
+        let lists = self.lists.as_ref().map_or(0, Lists::operations);
+        3 + signs + means + self.tiles.iter().map(product).sum::<usize>() + lists
     }
 }
 

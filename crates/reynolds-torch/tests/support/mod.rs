@@ -12,6 +12,7 @@ use reynolds::rep::{Grid, Representation, parse_fields};
 use reynolds::scalar::{Over, Scalar, Weight};
 use reynolds::steerable::RingsConfig;
 use reynolds::{group, irreps::Irreps, rep};
+use reynolds_torch::binding::TileProducts;
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_torch::{Binding, Parameters};
 
@@ -131,7 +132,13 @@ pub(crate) fn parameters(layers: &[Layer], numbers: &[Vec<f64>], kind: Kind, gap
 
 /// Binds the layers.
 pub(crate) fn bind(parameters: &Parameters, layers: &[Layer]) -> Rc<Binding> {
+    bind_by(parameters, layers, TileProducts::PerKind)
+}
+
+/// Binds the layers, with tiles multiplied in the given way.
+pub(crate) fn bind_by(parameters: &Parameters, layers: &[Layer], products: TileProducts) -> Rc<Binding> {
     let mut builder = Binding::builder(parameters);
+    builder.tile_products(products);
     for layer in layers {
         match &layer.projector {
             AnyProjector::Real(projector) => builder.projector(&layer.name, projector).unwrap(),

@@ -6,8 +6,9 @@ use faer::Mat;
 use reynolds::projection::{TileProjector, Tiling};
 use tch::{Device, Kind};
 
+use super::gather::{Gather, Product, TileBasis};
 use super::lists::ListsBuilder;
-use super::{FlatProjector, Gather, Product, TileBasis, TileProducts, upload};
+use super::{FlatProjector, TileProducts, upload};
 use crate::error::{Error, Result};
 
 /// Entries of a basis below this, beside the largest, are rounding.

@@ -10,10 +10,11 @@
 //! Nothing is scattered, so the result does not depend on the order of threads. Everything is real: a complex weight is the pair (re, im).
 
 mod assembly;
+mod gather;
 mod lists;
 
 pub(crate) use assembly::Assembly;
-use lists::Lists;
+use gather::Gather;
 use tch::{Device, Kind, Tensor};
 
 use crate::error::Result;
@@ -44,39 +45,6 @@ pub(crate) enum FlatProjector {
     Gather(Gather),
 }
 
-#[derive(Debug)]
-pub(crate) struct Gather {
-    /// Which numbers take part, orbits before tiles, `[members]` (int32), and their signs where there is a minus.
-    members: Tensor,
-    member_signs: Option<Tensor>,
-    /// Size and number of orbits.
-    orbits: Vec<(i64, i64)>,
-    zero: Tensor,
-    tiles: Vec<TileBasis>,
-    lists: Option<Lists>,
-    /// Which value each number takes, `[len]` (int32), and its sign.
-    source: Tensor,
-    signs: Option<Tensor>,
-}
-
-/// P on all tiles of one kind.
-#[derive(Debug)]
-struct TileBasis {
-    /// Number of tiles, and numbers in each.
-    count: i64,
-    len: i64,
-    product: Product,
-}
-
-/// How a kind of tile `[count, len]` is projected.
-#[derive(Debug)]
-enum Product {
-    /// X·P.
-    Square(Tensor),
-    /// (X·E)·Eᵀ, where that takes fewer multiplications.
-    Thin(Tensor),
-}
-
 impl FlatProjector {
     /// P(w), `[len]`.
     pub(crate) fn apply(&self, weights: &Tensor) -> Result<Tensor> {
@@ -92,51 +60,6 @@ impl FlatProjector {
             Self::Mask(_) => 1,
             Self::Gather(gather) => gather.operations(),
         }
-    }
-}
-
-impl Gather {
-    fn apply(&self, weights: &Tensor) -> Result<Tensor> {
-        let mut gathered = weights.f_index_select(0, &self.members)?;
-        if let Some(signs) = &self.member_signs {
-            gathered = gathered.f_mul(signs)?;
-        }
-        let mut values = Vec::with_capacity(self.orbits.len() + self.tiles.len() + 1);
-        let mut start = 0;
-        for &(size, count) in &self.orbits {
-            let members = gathered.f_narrow(0, start, size * count)?;
-            start += size * count;
-            values.push(match size {
-                1 => members,
-                _ => members.f_view([size, count])?.f_mean_dim(0, false, None)?,
-            });
-        }
-        values.push(self.zero.shallow_clone());
-        for tile in &self.tiles {
-            let numbers = gathered.f_narrow(0, start, tile.count * tile.len)?.f_view([tile.count, tile.len])?;
-            start += tile.count * tile.len;
-            let kept = match &tile.product {
-                Product::Square(p) => numbers.f_matmul(p)?,
-                Product::Thin(e) => numbers.f_matmul(e)?.f_matmul(&e.f_transpose(0, 1)?)?,
-            };
-            values.push(kept.f_view([-1])?);
-        }
-        if let Some(lists) = &self.lists {
-            values.push(lists.apply(weights, &self.zero)?);
-        }
-        let values = Tensor::f_cat(&values, 0)?.f_index_select(0, &self.source)?;
-        Ok(match &self.signs {
-            Some(signs) => values.f_mul(signs)?,
-            None => values,
-        })
-    }
-
-    fn operations(&self) -> usize {
-        let means = self.orbits.iter().filter(|(size, _)| *size > 1).count();
-        let product = |tile: &TileBasis| if matches!(tile.product, Product::Square(_)) { 1 } else { 2 };
-        let signs = usize::from(self.member_signs.is_some()) + usize::from(self.signs.is_some());
-        let lists = self.lists.as_ref().map_or(0, Lists::operations);
-        3 + signs + means + self.tiles.iter().map(product).sum::<usize>() + lists
     }
 }
 

@@ -25,22 +25,17 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+mod builder;
 mod signed_orbits;
 
 use faer::Mat;
 
+pub(super) use builder::Builder;
 pub use signed_orbits::SignedOrbits;
 
 use super::Lowered;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::scalar::Scalar;
-
-/// Tiles up to this many numbers are examined for signed orbits.
-const MAX_EXAMINED: usize = 512;
-/// How far E may be from orthonormal.
-const TOLERANCE: f64 = 1e-12;
-/// The most numbers an E may have.
-const MAX_BASIS: usize = 1 << 27;
 
 /// A projector as tiles over the real numbers of a layer.
 #[derive(Debug, Clone)]
@@ -171,7 +166,7 @@ impl<F: Scalar> Lowered<F> {
     /// The same projector tile by tile.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the basis of one kind of tile has over 2²⁷ numbers; [`Error::Numerical`] if one is not orthonormal.
+    /// [`crate::Error::OutOfRange`] if the basis of one kind of tile has over 2²⁷ numbers; [`crate::Error::Numerical`] if one is not orthonormal.
     pub fn tiling(&self) -> Result<Tiling> {
         match self {
             Self::Orbits(orbits) => Ok(orbits.tiling(numbers_per_weight::<F>())),
@@ -185,78 +180,4 @@ impl<F: Scalar> Lowered<F> {
 /// 1 for real weights, 2 for complex ones.
 fn numbers_per_weight<F: Scalar>() -> usize {
     if F::from_parts(0.0, 1.0) == F::ZERO { 1 } else { 2 }
-}
-
-/// The layer `[out, columns, points]` that a tiling is being made for.
-pub(super) struct Builder {
-    columns: usize,
-    points: usize,
-    numbers: usize,
-    tiling: Tiling,
-}
-
-impl Builder {
-    /// A layer of weights of `numbers` real numbers each.
-    pub(super) fn new((rows, columns, points): (usize, usize, usize), numbers: usize) -> Self {
-        let stride = columns * points * numbers;
-        let tiling = Tiling { len: rows * stride, stride, kinds: vec![], tiles: vec![] };
-        Self { columns, points, numbers, tiling }
-    }
-
-    /// A layer of weights over `F`.
-    pub(super) fn over<F: Scalar>(shape: (usize, usize, usize)) -> Self {
-        Self::new(shape, numbers_per_weight::<F>())
-    }
-
-    /// A kind of tile from fields of `rows` to fields of `columns` channels with the orthonormal `basis` `[rows·columns·points, rank]`.
-    pub(super) fn basis<F: Scalar>(&mut self, rows: usize, columns: usize, basis: &Mat<F>) -> Result<usize> {
-        let basis = real(basis, self.numbers)?;
-        let error = basis.transpose() * &basis - Mat::<f64>::identity(basis.ncols(), basis.ncols());
-        if error.norm_max() > TOLERANCE {
-            let reason = format!("a basis is {:.1e} from orthonormal", error.norm_max());
-            return Err(Error::Numerical { procedure: "tiling of a projector", reason });
-        }
-        let examined = (basis.nrows() <= MAX_EXAMINED).then(|| SignedOrbits::of_basis(&basis)).flatten();
-        let projector = examined.map_or(TileProjector::Basis(basis), TileProjector::Orbits);
-        Ok(self.kind(rows, columns * self.points * self.numbers, projector))
-    }
-
-    /// A kind of tile by its projector.
-    pub(super) fn kind(&mut self, rows: usize, segment: usize, projector: TileProjector) -> usize {
-        self.tiling.kinds.push(TileKind { rows, segment, projector });
-        self.tiling.kinds.len() - 1
-    }
-
-    /// A tile by its first output and input channel.
-    pub(super) fn place(&mut self, kind: usize, row: usize, column: usize) {
-        self.place_at(kind, (row * self.columns + column) * self.points * self.numbers);
-    }
-
-    /// A tile by its first number.
-    pub(super) fn place_at(&mut self, kind: usize, start: usize) {
-        self.tiling.tiles.push(Tile { kind, start });
-    }
-
-    pub(super) fn build(self) -> Tiling {
-        self.tiling
-    }
-}
-
-/// A basis over the field of a representation as one over ℝ: of complex weights, e gives (re e, im e) and i·e = (−im e, re e).
-fn real<F: Scalar>(basis: &Mat<F>, numbers: usize) -> Result<Mat<f64>> {
-    let (rows, columns) = (basis.nrows() * numbers, basis.ncols() * numbers);
-    if rows.saturating_mul(columns) > MAX_BASIS {
-        let found = format!("{rows} x {columns}");
-        return Err(Error::range("basis of one pair of fields", format!("at most {MAX_BASIS} numbers"), found));
-    }
-    let imaginary = |z: F| (F::from_parts(0.0, -1.0) * z).real();
-    Ok(Mat::from_fn(rows, columns, |i, j| {
-        let z = basis[(i / numbers, j / numbers)];
-        match (i % numbers, j % numbers) {
-            (0, 0) => z.real(),
-            (1, 0) => imaginary(z),
-            (0, _) => -imaginary(z),
-            _ => z.real(),
-        }
-    }))
 }

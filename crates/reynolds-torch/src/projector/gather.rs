@@ -1,0 +1,85 @@
+//! Gather, average or multiply, gather back.
+
+use tch::Tensor;
+
+use super::lists::Lists;
+use crate::error::Result;
+
+/// Orbits by their size and tiles by their kind, of all layers.
+#[derive(Debug)]
+pub(crate) struct Gather {
+    /// Which numbers take part, orbits before tiles, `[members]` (int32), and their signs where there is a minus.
+    pub(super) members: Tensor,
+    pub(super) member_signs: Option<Tensor>,
+    /// Size and number of orbits.
+    pub(super) orbits: Vec<(i64, i64)>,
+    pub(super) zero: Tensor,
+    pub(super) tiles: Vec<TileBasis>,
+    pub(super) lists: Option<Lists>,
+    /// Which value each number takes, `[len]` (int32), and its sign.
+    pub(super) source: Tensor,
+    pub(super) signs: Option<Tensor>,
+}
+
+/// P on all tiles of one kind.
+#[derive(Debug)]
+pub(super) struct TileBasis {
+    /// Number of tiles, and numbers in each.
+    pub(super) count: i64,
+    pub(super) len: i64,
+    pub(super) product: Product,
+}
+
+/// How a kind of tile `[count, len]` is projected.
+#[derive(Debug)]
+pub(super) enum Product {
+    /// X·P.
+    Square(Tensor),
+    /// (X·E)·Eᵀ, where that takes fewer multiplications.
+    Thin(Tensor),
+}
+
+impl Gather {
+    pub(super) fn apply(&self, weights: &Tensor) -> Result<Tensor> {
+        let mut gathered = weights.f_index_select(0, &self.members)?;
+        if let Some(signs) = &self.member_signs {
+            gathered = gathered.f_mul(signs)?;
+        }
+        let mut values = Vec::with_capacity(self.orbits.len() + self.tiles.len() + 1);
+        let mut start = 0;
+        for &(size, count) in &self.orbits {
+            let members = gathered.f_narrow(0, start, size * count)?;
+            start += size * count;
+            values.push(match size {
+                1 => members,
+                _ => members.f_view([size, count])?.f_mean_dim(0, false, None)?,
+            });
+        }
+        values.push(self.zero.shallow_clone());
+        for tile in &self.tiles {
+            let numbers = gathered.f_narrow(0, start, tile.count * tile.len)?.f_view([tile.count, tile.len])?;
+            start += tile.count * tile.len;
+            let kept = match &tile.product {
+                Product::Square(p) => numbers.f_matmul(p)?,
+                Product::Thin(e) => numbers.f_matmul(e)?.f_matmul(&e.f_transpose(0, 1)?)?,
+            };
+            values.push(kept.f_view([-1])?);
+        }
+        if let Some(lists) = &self.lists {
+            values.push(lists.apply(weights, &self.zero)?);
+        }
+        let values = Tensor::f_cat(&values, 0)?.f_index_select(0, &self.source)?;
+        Ok(match &self.signs {
+            Some(signs) => values.f_mul(signs)?,
+            None => values,
+        })
+    }
+
+    pub(super) fn operations(&self) -> usize {
+        let means = self.orbits.iter().filter(|(size, _)| *size > 1).count();
+        let product = |tile: &TileBasis| if matches!(tile.product, Product::Square(_)) { 1 } else { 2 };
+        let signs = usize::from(self.member_signs.is_some()) + usize::from(self.signs.is_some());
+        let lists = self.lists.as_ref().map_or(0, Lists::operations);
+        3 + signs + means + self.tiles.iter().map(product).sum::<usize>() + lists
+    }
+}

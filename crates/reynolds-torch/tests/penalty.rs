@@ -134,6 +134,23 @@ fn gradients_are_central_differences() {
 }
 
 #[test]
+fn either_strength_may_be_zero() {
+    let layers = every_form();
+    let weights = random_numbers(&layers, 19);
+    let parameters = parameters(&layers, &weights, Kind::Double, true);
+    let binding = bind(&parameters, &layers);
+    for config in every_config().into_iter().filter(|config| matches!(config.norm, Norm::Frobenius | Norm::Max)) {
+        for (lambda_g, lambda_perp) in [(0.0, 0.4), (0.4, 0.0), (0.9, 0.4)] {
+            let config = PenaltyConfig { lambda_g, lambda_perp, ..config };
+            let (value, gradient) = closed_form(&Penalty::new(binding.clone(), config).unwrap(), &parameters);
+            let (host_value, host_gradient) = host(&layers, &weights, parameters.entries(), config);
+            assert!((value - host_value).abs() <= 1e-12 * host_value.max(1.0), "{config:?}: {value} and {host_value}");
+            assert_close(&gradient, &host_gradient, 1e-12 * host_value.max(1.0), &format!("{config:?}"));
+        }
+    }
+}
+
+#[test]
 fn strengths_of_zero_leave_the_gradient_as_it_is() {
     let layers = every_form();
     let weights = random_numbers(&layers, 15);

@@ -23,11 +23,14 @@ impl Penalty {
         }
         let (a, b) = if whole { (lambda_g, lambda_g + lambda_perp) } else { (lambda_g, lambda_perp) };
         let (a, b) = (2.0 * a, 2.0 * b);
-        let mut slope = parts.weights.f_mul_scalar(a.min(b))?;
-        if a != b {
-            let larger = if a > b { parts.projected } else { parts.perp };
-            slope = slope.f_add_(&larger.f_mul_scalar((a - b).abs())?)?;
-        }
+        let on_weights = || parts.weights.f_mul_scalar(a.min(b));
+        let larger = if a > b { parts.projected } else { parts.perp };
+        let on_larger = || larger.f_mul_scalar((a - b).abs());
+        let slope = match (a.min(b) > 0.0, a != b) {
+            (true, true) => on_weights()?.f_add_(&on_larger()?)?,
+            (false, true) => on_larger()?,
+            (_, false) => on_weights()?,
+        };
         Ok((value, Some(slope)))
     }
 
@@ -50,8 +53,10 @@ impl Penalty {
         let coefficient =
             |root: &Tensor, lambda: f64| segments.spread(&root.f_reciprocal()?.f_mul_scalar(lambda)?.f_to_kind(kind)?);
         let first = if whole { parts.weights } else { parts.projected };
-        let slope = first.f_mul(&coefficient(&on_first, lambda_g)?)?;
-        let slope = slope.f_addcmul(parts.perp, &coefficient(&on_perp, lambda_perp)?)?;
-        Ok((value, Some(slope)))
+        let slope = parts.perp.f_mul(&coefficient(&on_perp, lambda_perp)?)?;
+        if lambda_g == 0.0 {
+            return Ok((value, Some(slope)));
+        }
+        Ok((value, Some(slope.f_addcmul(first, &coefficient(&on_first, lambda_g)?)?)))
     }
 }

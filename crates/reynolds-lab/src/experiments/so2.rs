@@ -7,7 +7,8 @@
 //!
 //! Paper: `sec:so2_equivariance`, `app:details_so2`. Chosen here, for the paper does not say: 350 points of each class in the disk and the
 //! arc too, all of them in one minibatch; 16 hidden channels; 64 turns; an MLP of 2-64-64-1 with ReLU; initial weights as in
-//! [`So2Net`](reynolds_torch::models::So2Net).
+//! [`So2Net`](reynolds_torch::models::So2Net). There is no validation part: what a run watches as "validation" is its training part, and
+//! nothing is selected on test points.
 
 use std::marker::PhantomData;
 use std::path::Path;

@@ -32,7 +32,7 @@ pub(super) fn notes(epochs: u64) -> Vec<String> {
         ),
         "Defects are taken over the 140 test points and 64 random turns: ℰ_emp = Σ |T(gx) − T(x)|, its mean over points and turns, and \
          the mean divided by the standard deviation of T over the test points. Only the last can be compared between models whose \
-         logits differ in size."
+         logits differ in size. The defects of training points in results.json are over the first 8 turns."
             .into(),
         "plain: λ_G Σ‖W‖ + λ_⊥ Σ‖W − P(W)‖ as in section 4.1 of the paper. squared: λ_G Σ‖P(W)‖² + λ_⊥ Σ‖W − P(W)‖² as in section 3. \
          Panels show seed 0; captions give mean ± standard deviation over all seeds."

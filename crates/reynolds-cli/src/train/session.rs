@@ -27,7 +27,8 @@ pub(crate) fn session(place: &Place) -> Result<(Device, Interrupt)> {
 /// A bar on a terminal, a line from time to time elsewhere.
 pub(crate) fn observer(config: &Table) -> Box<dyn Observer> {
     let train = config.get("train");
-    let metric = train.and_then(|train| train.get("early_stopping")?.get("metric")?.as_str()).unwrap_or_default();
+    let watched = train.and_then(|train| train.get("early_stopping")?.get("metric")?.as_str());
+    let metric = watched.filter(|metric| !metric.is_empty()).unwrap_or("accuracy");
     if stderr().is_terminal() { Box::new(Bar::new(metric)) } else { Box::new(Lines { metric: metric.into() }) }
 }
 

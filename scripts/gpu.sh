@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 pack() {
     rm -rf carry && mkdir -p carry
     cargo build --release -p reynolds-cli
-    cp "${CARGO_TARGET_DIR:-target}/release/reynolds" carry/
+    cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-train} carry/
     cargo bench --no-run -p reynolds-torch --bench penalty --message-format=json |
         python3 -c 'import json, sys
 for line in sys.stdin:

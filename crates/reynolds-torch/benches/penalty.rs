@@ -33,6 +33,8 @@ struct Settings {
     side: usize,
     pairs: usize,
     threads: usize,
+    /// Only rows whose name holds this.
+    rows: String,
 }
 
 impl Settings {
@@ -46,6 +48,7 @@ impl Settings {
             side: 32,
             pairs: 200,
             threads: 0,
+            rows: String::new(),
         };
         let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
         while let Some(name) = arguments.next() {
@@ -60,8 +63,9 @@ impl Settings {
                 "--side" => settings.side = number(),
                 "--pairs" => settings.pairs = number(),
                 "--threads" => settings.threads = number(),
+                "--rows" => settings.rows = value.clone(),
                 _ => panic!(
-                    "{name}: expected --device, --layers, --channels, --kernel, --batch, --side, --pairs or --threads"
+                    "{name}: expected --device, --layers, --channels, --kernel, --batch, --side, --pairs, --threads or --rows"
                 ),
             }
         }
@@ -205,7 +209,7 @@ fn main() {
         "added to a step", "without, ms", "added, us", "95 % interval, us", "added, %", "alone, us"
     );
     let mut adam = Adam::new(AdamConfig::default(), parameters.flat()).unwrap();
-    for (name, added) in &rows {
+    for (name, added) in rows.iter().filter(|(name, _)| name.contains(&settings.rows)) {
         let (mut without, mut differences) = (Vec::with_capacity(pairs), Vec::with_capacity(pairs));
         for pair in 0..pairs + 3 {
             let (first, second) = if pair % 2 == 0 { (&Added::Nothing, added) } else { (added, &Added::Nothing) };

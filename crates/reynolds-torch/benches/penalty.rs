@@ -225,7 +225,8 @@ fn main() {
         let bar = (0.005 * base).max(1e-4);
         let verdict = match added {
             Added::Flat(_) if high <= bar => "within the bar",
-            Added::Flat(_) => "OVER the bar",
+            Added::Flat(_) if low > bar => "OVER the bar",
+            Added::Flat(_) => "undecided: too much noise",
             _ => "",
         };
         println!(

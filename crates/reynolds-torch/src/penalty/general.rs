@@ -10,7 +10,7 @@
 use reynolds::penalty::{Form, PLAIN_EPSILON};
 use tch::{Kind, Tensor};
 
-use super::{Parts, Penalty};
+use super::Penalty;
 use crate::error::Result;
 use crate::norm;
 
@@ -19,12 +19,17 @@ type Term = (Tensor, Option<Tensor>);
 
 impl Penalty {
     /// The penalty and, if wanted, its gradient, of the bound numbers.
-    pub(super) fn general(&self, parts: &Parts<'_>, wanted: bool) -> Result<(Tensor, Option<Tensor>)> {
+    pub(super) fn general(
+        &self,
+        weights: &Tensor,
+        projected: &Tensor,
+        wanted: bool,
+    ) -> Result<(Tensor, Option<Tensor>)> {
         let config = self.config;
-        let epsilon = self.smoothing(parts.weights)?;
-        let first = if config.whole { parts.weights } else { parts.projected };
+        let epsilon = self.smoothing(weights)?;
+        let first = if config.whole { weights } else { projected };
         let (value, on_first) = self.term(first, config.lambda_g, &epsilon, wanted)?;
-        let (more, on_perp) = self.term(parts.perp, config.lambda_perp, &epsilon, wanted)?;
+        let (more, on_perp) = self.term(&weights.f_sub(projected)?, config.lambda_perp, &epsilon, wanted)?;
         let value = value.f_add(&more)?.f_to_kind(self.binding.kind())?;
         let (Some(a), Some(b)) = (on_first, on_perp) else { return Ok((value, None)) };
         let slope = if config.whole {

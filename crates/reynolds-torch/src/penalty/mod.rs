@@ -56,13 +56,6 @@ pub struct Penalty {
     matrix_kappa_squared: Tensor,
 }
 
-/// The bound numbers, and their two parts.
-struct Parts<'a> {
-    weights: &'a Tensor,
-    projected: &'a Tensor,
-    perp: &'a Tensor,
-}
-
 impl Penalty {
     /// The penalty of `config` on what `binding` binds, which others may hold too.
     ///
@@ -155,14 +148,13 @@ impl Penalty {
         Ok((value, slope.expect("a slope that was asked for")))
     }
 
+    /// The penalty of the bound numbers and, if wanted, its gradient: then nothing is on the tape, and tensors are changed in place.
     fn evaluate(&self, weights: &Tensor, wanted: bool) -> Result<(Tensor, Option<Tensor>)> {
         let projected = self.binding.apply(weights)?;
-        let perp = weights.f_sub(&projected)?;
-        let parts = Parts { weights, projected: &projected, perp: &perp };
         match (self.config.norm, self.config.form) {
-            (Norm::Frobenius, Form::Squared) => self.squared(&parts, wanted),
-            (Norm::Frobenius, Form::Plain) => self.plain(&parts, wanted),
-            _ => self.general(&parts, wanted),
+            (Norm::Frobenius, Form::Squared) => self.squared(weights, projected, wanted),
+            (Norm::Frobenius, Form::Plain) => self.plain(weights, projected, wanted),
+            _ => self.general(weights, &projected, wanted),
         }
     }
 }

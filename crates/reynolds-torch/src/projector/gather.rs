@@ -68,10 +68,13 @@ impl Gather {
         if let Some(lists) = &self.lists {
             values.push(lists.apply(weights, &self.zero)?);
         }
-        let values = Tensor::f_cat(&values, 0)?.f_index_select(0, &self.source)?;
+        let found = Tensor::f_cat(&values, 0)?;
+        // The memory of what was gathered is as much as the result needs.
+        drop((values, gathered));
+        let projected = found.f_index_select(0, &self.source)?;
         Ok(match &self.signs {
-            Some(signs) => values.f_mul(signs)?,
-            None => values,
+            Some(signs) => projected.f_mul(signs)?,
+            None => projected,
         })
     }
 

@@ -126,6 +126,26 @@ pub enum Error {
         /// What was given.
         found: String,
     },
+    /// A simulation whose velocities ran away.
+    #[error("simulation {simulation}: expected velocities of at most {limit} at step {step}, found {found}")]
+    Diverged {
+        /// Name of the simulation.
+        simulation: String,
+        /// The step, counted from 1.
+        step: usize,
+        /// The largest velocity that is plausible.
+        limit: f64,
+        /// The largest velocity.
+        found: f64,
+    },
+    /// A simulation whose pressure was not found.
+    #[error("simulation {simulation}: expected the pressure of step {step} within 1000 iterations, found none")]
+    Unsolved {
+        /// Name of the simulation.
+        simulation: String,
+        /// The step, counted from 1.
+        step: usize,
+    },
 }
 
 impl Error {

@@ -9,5 +9,6 @@
 pub mod checkpoint;
 pub mod error;
 pub mod rings;
+pub mod smoke;
 
 pub use error::{Error, Result};

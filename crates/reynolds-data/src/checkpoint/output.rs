@@ -121,6 +121,11 @@ pub(super) fn write_whole(
     Ok(())
 }
 
+/// Writes these bytes, one run after the other, to `out`: whole or not at all.
+pub(crate) fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
+    write_whole(out, &Bytes::Held(Vec::new()), None, |sink| parts.iter().try_for_each(|part| sink.write(part)))
+}
+
 /// A new file beside `target`, under a name nobody else has.
 fn create_beside(target: &Path, folder: &Path) -> io::Result<(Temporary, File)> {
     let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();

@@ -1,6 +1,6 @@
 //! Reading the values of a tensor.
 
-use super::{Checkpoint, Entry, Input, Storage, StorageId, Values, values};
+use super::{Checkpoint, Dtype, Entry, Input, Storage, StorageId, Values, values};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
@@ -17,6 +17,21 @@ impl Checkpoint {
         let storage = self.storage(entry.storage.0)?;
         values::decode(entry, &storage)
             .ok_or_else(|| input.bad_tensor(&entry.name, "f32, f64, f16 or bf16", entry.dtype.to_string()))
+    }
+
+    /// The elements of an array of bytes (`|u1`) of an .npz.
+    ///
+    /// # Errors
+    /// When it is another array, or damaged.
+    pub(crate) fn read_bytes(&self, entry: &Entry) -> Result<Cow<'_, [u8]>> {
+        if entry.dtype != Dtype::Other("|u1".into()) || !entry.is_contiguous() {
+            return Err(self.input().bad_tensor(&entry.name, "|u1", entry.dtype.to_string()));
+        }
+        let place = entry.span(1);
+        Ok(match self.storage(entry.storage.0)? {
+            Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[place]),
+            Cow::Owned(bytes) => Cow::Owned(bytes[place].to_vec()),
+        })
     }
 
     /// Says that the values of a tensor are not needed for now: its pages of the memory map can go. They come back when it is read

@@ -1,0 +1,54 @@
+//! A velocity field as it is stored: [2, 64, 64], x-component first, rows along y.
+//!
+//! ```text
+//! (0, y, x) = u on the face left of cell (x, y)       (1, y, x) = v on the face below it
+//! ```
+//!
+//! The faces of a box of n cells a side are n + 1; the walls, and the row (column) that u (v) does not have, are 0. Frames keep the first 64.
+//! A larger box is shrunk first: bilinear, corners on corners, and velocities divided by the same factor.
+
+use super::Solver;
+use super::setting::{SIDE, Setting};
+
+/// Numbers of a frame.
+pub const FRAME: usize = 2 * SIDE * SIDE;
+
+/// Two faces and the share of the second, for every stored point of a row or column.
+pub(super) struct Shrink {
+    x: Vec<(usize, f64)>,
+    y: Vec<(usize, f64)>,
+    factor: f64,
+}
+
+impl Shrink {
+    pub(super) fn new(setting: &Setting) -> Shrink {
+        let axis = |side: usize| -> Vec<(usize, f64)> {
+            let step = side as f64 / (setting.shrunk(side) - 1) as f64;
+            let place = |point: usize| {
+                let place = (point as f64 * step).min(side as f64);
+                let first = (place as usize).min(side - 1);
+                (first, place - first as f64)
+            };
+            (0..SIDE).map(place).collect()
+        };
+        Shrink { x: axis(setting.width), y: axis(setting.height), factor: setting.shrink }
+    }
+
+    /// Appends the velocity of the solver as a frame.
+    pub(super) fn append(&self, solver: &Solver, width: usize, height: usize, frames: &mut Vec<f32>) {
+        let stride = width + 1;
+        let u = |y: usize, x: usize| if y < height { f64::from(solver.x_velocity()[y * stride + x]) } else { 0.0 };
+        let v = |y: usize, x: usize| if x < width { f64::from(solver.y_velocity(y)[x]) } else { 0.0 };
+        self.component(&u, frames);
+        self.component(&v, frames);
+    }
+
+    fn component(&self, field: &impl Fn(usize, usize) -> f64, frames: &mut Vec<f32>) {
+        for &(y, up) in &self.y {
+            for &(x, right) in &self.x {
+                let row = |y: usize| (1.0 - right) * field(y, x) + right * field(y, x + 1);
+                frames.push((((1.0 - up) * row(y) + up * row(y + 1)) / self.factor) as f32);
+            }
+        }
+    }
+}

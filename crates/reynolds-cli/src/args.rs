@@ -1,5 +1,6 @@
 //! What can be asked for on the command line.
 
+mod data;
 #[allow(dead_code, reason = "`reynolds-train` reads the fields")]
 mod train;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand};
 use reynolds::plan::UniformFields;
 
+pub(crate) use data::{DataCommand, SmokeArgs};
 pub(crate) use train::TrainCommand;
 
 /// Approximately equivariant machine learning by projection: audit, project and train networks against a symmetry group.
@@ -28,8 +30,9 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     #[command(flatten)]
     Train(TrainCommand),
-    /// Generate, download or verify data (not in this version, whose experiments sample theirs)
-    Data(Rest),
+    /// Make the data sets of the experiments
+    #[command(subcommand, arg_required_else_help = true)]
+    Data(DataCommand),
     /// The project's own measurements (not in this version: `make bench`)
     Bench(Rest),
 }

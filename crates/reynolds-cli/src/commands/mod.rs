@@ -1,6 +1,7 @@
 //! The subcommands, one a file.
 
 mod audit;
+mod data;
 mod plan;
 mod project;
 mod rank;
@@ -19,7 +20,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Project(args) => project::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Train(_) => train::run(),
-        Command::Data(_) => bail!("data: not in this version, whose experiments sample their data"),
+        Command::Data(command) => data::run(&command),
         Command::Bench(_) => bail!("bench: not in this version; `make bench` runs the measurements"),
     }
 }

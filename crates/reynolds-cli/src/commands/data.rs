@@ -1,0 +1,64 @@
+//! `reynolds data`: data sets that are made here.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use reynolds_data::smoke::{Event, Setting, SmokeFile, generate, preview};
+
+use crate::args::{DataCommand, SmokeArgs};
+use crate::{output, progress};
+
+/// Tiles of a preview.
+const TILES: (usize, usize) = (8, 4);
+
+pub(crate) fn run(command: &DataCommand) -> Result<ExitCode> {
+    match command {
+        DataCommand::Smoke(args) => smoke(args),
+    }
+}
+
+fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
+    let simulations = chosen(args)?;
+    let bar = progress::bar(simulations.iter().map(Setting::work).sum(), "simulating");
+    let report = |event: Event<'_>| match event {
+        Event::Kept(setting) => bar.inc(setting.work()),
+        Event::Stepped(setting) => bar.inc(setting.work() / setting.steps as u64),
+        Event::Refused { reason, .. } => bar.suspend(|| output::note(&format!("made again: {reason}"))),
+        _ => {}
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build().context("cannot start threads")?;
+    let summary = pool.install(|| generate(&args.out, &simulations, &report));
+    bar.finish_and_clear();
+    let summary = summary?;
+    let first = &simulations[0];
+    let file = SmokeFile::open(&args.out, first)?;
+    if let Some(path) = &args.preview {
+        let image = preview(&file.frames()?, TILES.0, TILES.1)?;
+        std::fs::write(path, image).with_context(|| format!("{}: cannot write", path.display()))?;
+    }
+    output::print(&format!(
+        "{}: {} simulations in {} ({} made, {} kept), {:.0} MB\n",
+        args.kind,
+        simulations.len(),
+        output::printable(&args.out.display().to_string()),
+        summary.made,
+        summary.kept,
+        simulations.iter().map(|setting| setting.bytes() as f64).sum::<f64>() / 1e6,
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The simulations that were named, in the order of the data set; all where none was.
+fn chosen(args: &SmokeArgs) -> Result<Vec<Setting>> {
+    let mut simulations = args.kind.simulations();
+    for name in &args.simulation {
+        if !simulations.iter().any(|setting| &setting.name == name) {
+            let (first, last) = (&simulations[0].name, &simulations[simulations.len() - 1].name);
+            bail!("--simulation: expected one of {first} … {last}, found \"{name}\"");
+        }
+    }
+    if !args.simulation.is_empty() {
+        simulations.retain(|setting| args.simulation.contains(&setting.name));
+    }
+    Ok(simulations)
+}

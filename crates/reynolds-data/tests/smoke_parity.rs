@@ -54,8 +54,6 @@ fn the_lift_of_the_two_halves_is_that_of_phiflow() {
 
 #[test]
 fn a_shrunk_box_is_that_of_phiflow() {
-    let apart =
-        distance(frame(&ours(&Kind::Scaling.simulations()[3], 30), 30), &golden("smoke_phiflow_others.npz", "scaling"));
-    // Sizes that are no power of two round in a few more places, which are not followed.
-    assert!(apart <= 1e-5, "{apart:e}");
+    // 83² cells: no power of two, so that the places of points and the halves of means round as well.
+    assert!(frame(&ours(&Kind::Scaling.simulations()[3], 30), 30) == golden("smoke_phiflow_others.npz", "scaling"));
 }

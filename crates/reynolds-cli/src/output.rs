@@ -22,11 +22,6 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(spell).collect()
 }
 
-/// Prints a line to standard error; where that is closed there is nobody to tell.
-pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable(text));
-}
-
 /// Prints an error with its causes; where standard error is closed there is nobody to tell.
 pub(crate) fn error(error: &anyhow::Error) {
     // A cause whose text the one above it already carries is not said twice.

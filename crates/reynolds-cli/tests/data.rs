@@ -20,7 +20,7 @@ fn smoke_is_simulated_once_and_shown() {
     first.extend([out.to_str().unwrap(), "--preview", image.to_str().unwrap()]);
     let (code, text, error) = reynolds(&first);
     assert_eq!(code, 0, "{error}");
-    assert_eq!(text, format!("rotation: 1 simulations in {} (1 made, 0 kept), 10 MB\n", out.display()));
+    assert_eq!(text, format!("rotation: 1 simulation in {} (1 made, 0 kept), 10 MB\n", out.display()));
     assert!(fs::read(&image).unwrap().starts_with(b"\x89PNG"));
     let file = out.join("rotation_k05_j0.npz");
     let whole = fs::read(&file).unwrap();

@@ -1,5 +1,6 @@
 //! `reynolds data`: data sets that are made here.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -23,7 +24,7 @@ fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
     let report = |event: Event<'_>| match event {
         Event::Kept(setting) => bar.inc(setting.work()),
         Event::Stepped(setting) => bar.inc(setting.work() / setting.steps as u64),
-        Event::Refused { reason, .. } => bar.suspend(|| output::note(&format!("made again: {reason}"))),
+        Event::Refused { reason, .. } => bar.suspend(|| note(&format!("made again: {reason}"))),
         _ => {}
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build().context("cannot start threads")?;
@@ -37,15 +38,20 @@ fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
         std::fs::write(path, image).with_context(|| format!("{}: cannot write", path.display()))?;
     }
     output::print(&format!(
-        "{}: {} simulations in {} ({} made, {} kept), {:.0} MB\n",
+        "{}: {} in {} ({} made, {} kept), {:.0} MB\n",
         args.kind,
-        simulations.len(),
+        if simulations.len() == 1 { "1 simulation".into() } else { format!("{} simulations", simulations.len()) },
         output::printable(&args.out.display().to_string()),
         summary.made,
         summary.kept,
         simulations.iter().map(|setting| setting.bytes() as f64).sum::<f64>() / 1e6,
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a line to standard error; where that is closed there is nobody to tell.
+fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", output::printable(text));
 }
 
 /// The simulations that were named, in the order of the data set; all where none was.

@@ -9,20 +9,21 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 DEMO := target/demo
-REYNOLDS := target/release/reynolds
 
 demo: libtorch ## trains the models of the paper's first figure (SO(2), the λ path) and draws it
 	$(CARGO) build --release -p reynolds-cli
-	$(REYNOLDS) reproduce fig-so2 --budget quick
+	target/release/reynolds reproduce fig-so2 --budget quick
+
+# In a folder of its own, so that it leaves the program that `make demo` built alone.
+AUDIT := $(CARGO) run --quiet --release --target-dir target/core -p reynolds-cli --no-default-features
 
 demo-audit: ## projects random layers over a dozen groups; then audits, projects and audits again a ResNet-18 checkpoint; no libtorch
-	$(CARGO) run --quiet --release -p reynolds --example demo
+	$(CARGO) run --quiet --release --target-dir target/core -p reynolds --example demo
 	mkdir -p $(DEMO)
-	$(CARGO) run --quiet --release -p reynolds-cli --no-default-features --example resnet18 -- $(DEMO)/resnet18.safetensors
-	$(CARGO) build --quiet --release -p reynolds-cli --no-default-features
-	$(REYNOLDS) audit $(DEMO)/resnet18.safetensors --group C4 --fields trivial --rank --html $(DEMO)/audit.html
-	$(REYNOLDS) project $(DEMO)/resnet18.safetensors $(DEMO)/projected.safetensors --group C4 --fields trivial
-	$(REYNOLDS) audit $(DEMO)/projected.safetensors --group C4 --fields trivial --require 0.999999
+	$(AUDIT) --example resnet18 -- $(DEMO)/resnet18.safetensors
+	$(AUDIT) --bin reynolds -- audit $(DEMO)/resnet18.safetensors --group C4 --fields trivial --rank --html $(DEMO)/audit.html
+	$(AUDIT) --bin reynolds -- project $(DEMO)/resnet18.safetensors $(DEMO)/projected.safetensors --group C4 --fields trivial
+	$(AUDIT) --bin reynolds -- audit $(DEMO)/projected.safetensors --group C4 --fields trivial --require 0.999999
 
 test: test-core libtorch ## all tests and doctests
 	$(CARGO) test --workspace --exclude reynolds --exclude reynolds-data --exclude reynolds-testkit

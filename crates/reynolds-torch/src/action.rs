@@ -15,9 +15,13 @@
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use reynolds::group::{Element, GroupRef};
 use reynolds::rep::{Grid, Rep};
-use tch::Tensor;
+use tch::{Device, Kind, Tensor};
 
 use crate::error::{Error, Result};
 
@@ -25,12 +29,34 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone)]
 pub struct FieldAction {
     fields: Rep,
+    /// What elements of a finite group do to tensors of a size on a device: nothing is sent there twice.
+    moves: Rc<RefCell<HashMap<Key, Rc<Move>>>>,
+}
+
+/// Element, sides, device and kind.
+type Key = (u128, Vec<i64>, Device, Kind);
+
+/// One element on feature maps of one size.
+#[derive(Debug)]
+struct Move {
+    /// Which point comes to each, `[points]`.
+    points: Option<Tensor>,
+    channels: Channels,
+}
+
+/// One element on the channels.
+#[derive(Debug)]
+enum Channels {
+    /// Which channel comes to each, `[channels]`, and with which sign, `[1, channels, 1…]`.
+    Permuted(Tensor, Option<Tensor>),
+    /// ρ(g)ᵀ.
+    Mixed(Tensor),
 }
 
 impl FieldAction {
     /// The action whose channels transform by `fields`.
     pub fn new(fields: &Rep) -> Self {
-        Self { fields: fields.clone() }
+        Self { fields: fields.clone(), moves: Rc::default() }
     }
 
     /// The group.
@@ -52,36 +78,57 @@ impl FieldAction {
             let expected = format!("[batch, {dim}], or with two or three equal sides");
             return Err(Error::parameter("features", expected, format!("{size:?}")));
         }
-        let moved = if sides.is_empty() {
-            features.shallow_clone()
-        } else {
-            let grid = Grid::new(self.group(), sides[0] as usize, sides.len())?;
-            let from = Tensor::f_from_slice(&inverse(&grid.permutation(g)))?.f_to_device(features.device())?;
-            features.f_flatten(2, -1)?.f_index_select(2, &from)?.f_view(size.as_slice())?
+        let moves = self.moves(g, features)?;
+        let moved = match &moves.points {
+            Some(from) => features.f_flatten(2, -1)?.f_index_select(2, from)?.f_view(size.as_slice())?,
+            None => features.shallow_clone(),
         };
-        self.mix(g, &moved)
+        match &moves.channels {
+            Channels::Permuted(from, None) => Ok(moved.f_index_select(1, from)?),
+            Channels::Permuted(from, Some(signs)) => Ok(moved.f_index_select(1, from)?.f_mul(signs)?),
+            Channels::Mixed(matrix) => Ok(moved.f_transpose(1, -1)?.f_matmul(matrix)?.f_transpose(1, -1)?),
+        }
     }
 
-    /// ρ(g) on the channels.
-    fn mix(&self, g: &Element, features: &Tensor) -> Result<Tensor> {
-        let (kind, device) = (features.kind(), features.device());
-        let Some(permutation) = self.fields.signed_permutation(g) else {
-            let dim = self.fields.dim() as i64;
-            let matrix = self.fields.matrix(g);
-            let rows: Vec<f64> = (0..dim * dim).map(|at| matrix[((at / dim) as usize, (at % dim) as usize)]).collect();
-            let matrix = Tensor::f_from_slice(&rows)?.f_view([dim, dim])?.f_to_device(device)?.f_to_kind(kind)?;
-            return Ok(features.f_transpose(1, -1)?.f_matmul(&matrix.f_tr()?)?.f_transpose(1, -1)?);
-        };
-        let from = inverse(&permutation.image);
-        let mixed = features.f_index_select(1, &Tensor::f_from_slice(&from)?.f_to_device(device)?)?;
-        if !permutation.negative.iter().any(|&negative| negative) {
-            return Ok(mixed);
+    /// What g does to features of this size, from memory if it is known.
+    fn moves(&self, g: &Element, features: &Tensor) -> Result<Rc<Move>> {
+        let Element::Finite(number) = *g else { return Ok(Rc::new(self.derive(g, features)?)) };
+        let key = (number, features.size()[2..].to_vec(), features.device(), features.kind());
+        if let Some(known) = self.moves.borrow().get(&key) {
+            return Ok(known.clone());
         }
-        let signs = from.iter().map(|&at| if permutation.negative[at as usize] { -1.0 } else { 1.0 });
+        let derived = Rc::new(self.derive(g, features)?);
+        self.moves.borrow_mut().insert(key, derived.clone());
+        Ok(derived)
+    }
+
+    fn derive(&self, g: &Element, features: &Tensor) -> Result<Move> {
+        let (kind, device) = (features.kind(), features.device());
+        let sides = &features.size()[2..];
+        let index =
+            |image: &[u32]| -> Result<Tensor> { Ok(Tensor::f_from_slice(&inverse(image))?.f_to_device(device)?) };
+        let points = match sides.first() {
+            Some(&side) => Some(index(&Grid::new(self.group(), side as usize, sides.len())?.permutation(g))?),
+            None => None,
+        };
+        let dim = self.fields.dim() as i64;
+        let Some(permutation) = self.fields.signed_permutation(g) else {
+            let matrix = self.fields.matrix(g);
+            let columns: Vec<f64> =
+                (0..dim * dim).map(|at| matrix[((at % dim) as usize, (at / dim) as usize)]).collect();
+            let matrix = Tensor::f_from_slice(&columns)?.f_view([dim, dim])?.f_to_device(device)?.f_to_kind(kind)?;
+            return Ok(Move { points, channels: Channels::Mixed(matrix) });
+        };
+        let from = index(&permutation.image)?;
+        if !permutation.negative.iter().any(|&negative| negative) {
+            return Ok(Move { points, channels: Channels::Permuted(from, None) });
+        }
+        let sign = |&at: &i64| if permutation.negative[at as usize] { -1.0 } else { 1.0 };
+        let signs: Vec<f64> = inverse(&permutation.image).iter().map(sign).collect();
         let mut shape = vec![1_i64; features.dim()];
-        shape[1] = from.len() as i64;
-        let signs = Tensor::f_from_slice(&signs.collect::<Vec<f64>>())?.f_view(shape.as_slice())?;
-        Ok(mixed.f_mul(&signs.f_to_device(device)?.f_to_kind(kind)?)?)
+        shape[1] = dim;
+        let signs = Tensor::f_from_slice(&signs)?.f_view(shape.as_slice())?.f_to_device(device)?.f_to_kind(kind)?;
+        Ok(Move { points, channels: Channels::Permuted(from, Some(signs)) })
     }
 }
 
@@ -98,7 +145,6 @@ fn inverse(image: &[u32]) -> Vec<i64> {
 mod tests {
     use reynolds::random::Random;
     use reynolds::{group, haar, rep};
-    use tch::Kind;
 
     use super::*;
 

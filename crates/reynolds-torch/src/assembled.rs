@@ -71,12 +71,13 @@ impl AssembledPenalty {
         &mut self.penalty
     }
 
-    /// Adds the gradient by every parameter that the assembled weights depend on to `gradient`, flat `[parameters.len()]`, and returns
-    /// the penalty's value. The weights, on the tape, come in the order they were named.
+    /// The penalty's value, and ⟨W(θ), cotangent⟩: a term for the loss with the penalty's gradient, so that one backward pass serves
+    /// both. The weights, on the tape, come in the order they were named. With accumulated gradients it belongs to one minibatch only,
+    /// times their number.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if the number or a shape differs; [`Error::Torch`] if no weight is on the tape.
-    pub fn add_gradient(&self, parameters: &Parameters, assembled: &[Tensor], gradient: &Tensor) -> Result<Tensor> {
+    /// [`Error::Parameter`] if the number or a shape differs.
+    pub fn surrogate(&self, assembled: &[Tensor]) -> Result<(Tensor, Tensor)> {
         let entries = self.layout.entries();
         if assembled.len() != entries.len() {
             return Err(Error::parameter("assembled weights", entries.len(), assembled.len()));
@@ -91,8 +92,19 @@ impl AssembledPenalty {
         let flat = Tensor::f_cat(&flat, 0)?;
         let cotangent = flat.f_zeros_like()?;
         let value = self.penalty.add_gradient(&flat.f_detach()?, &cotangent)?;
-        // The derivative of ⟨cotangent, W(θ)⟩ is the vector–Jacobian product.
-        let pulled = parameters.gradient(&flat.f_dot(&cotangent)?)?;
+        // Its derivative is the vector–Jacobian product.
+        Ok((value, flat.f_dot(&cotangent)?))
+    }
+
+    /// Adds the gradient by every parameter that the assembled weights depend on to `gradient`, flat `[parameters.len()]`, and returns
+    /// the penalty's value. This is a backward pass of its own: weights whose graph a loss has used must be assembled again, or
+    /// [`AssembledPenalty::surrogate`] be added to that loss.
+    ///
+    /// # Errors
+    /// As [`AssembledPenalty::surrogate`] and [`Parameters::gradient`].
+    pub fn add_gradient(&self, parameters: &Parameters, assembled: &[Tensor], gradient: &Tensor) -> Result<Tensor> {
+        let (value, surrogate) = self.surrogate(assembled)?;
+        let pulled = parameters.gradient(&surrogate)?;
         let _ = gradient.shallow_clone().f_add_(&pulled)?;
         Ok(value)
     }
@@ -150,6 +162,38 @@ mod tests {
             assert!(gradient.narrow(0, 0, 8).abs().min().double_value(&[]) > 0.0);
             assert_eq!(gradient.narrow(0, 80, 3).abs().max().double_value(&[]), 0.0);
         }
+    }
+
+    #[test]
+    fn one_backward_pass_serves_the_loss_and_the_penalty_of_several_weights() {
+        let (two, three) = (group::parse("C2").unwrap(), group::parse("C3").unwrap());
+        let dense = |group| {
+            let regular = rep::regular(group).unwrap();
+            KernelSpace::dense(&regular, &regular).unwrap()
+        };
+        let config = PenaltyConfig { lambda_g: 0.1, lambda_perp: 2.0, ..PenaltyConfig::default() };
+        let weights = [("a", &dense(&two)), ("b", &dense(&three))];
+        let penalty = AssembledPenalty::new(&weights, config, Kind::Double, Device::Cpu).unwrap();
+        let mut builder = Parameters::builder();
+        builder.real("t", &[13], &(0..13).map(|i| f64::from(i).sin()).collect::<Vec<_>>()).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let assemble = || {
+            let t = parameters.get("t").exp();
+            [t.narrow(0, 0, 4).view([2, 2]), t.narrow(0, 4, 9).view([3, 3])]
+        };
+        let loss = |weights: &[Tensor; 2]| weights[0].sin().sum(Kind::Double) + weights[1].cos().sum(Kind::Double);
+        let apart = parameters.gradient(&loss(&assemble())).unwrap();
+        let value = penalty.add_gradient(&parameters, &assemble(), &apart).unwrap();
+        let assembled = assemble();
+        let (again, surrogate) = penalty.surrogate(&assembled).unwrap();
+        let together = parameters.gradient(&(loss(&assembled) + surrogate)).unwrap();
+        assert!((apart - together).abs().max().double_value(&[]) < 1e-12);
+        assert_eq!(value.double_value(&[]), again.double_value(&[]));
+        let [a, b] = assemble();
+        assert!(penalty.surrogate(&[b, a]).is_err());
+        // On the tape of nothing there is no gradient.
+        let detached = assemble().map(|weight| weight.detach());
+        assert!(penalty.add_gradient(&parameters, &detached, &parameters.flat().zeros_like()).is_err());
     }
 
     #[test]

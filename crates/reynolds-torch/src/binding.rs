@@ -156,6 +156,10 @@ impl BindingBuilder {
     /// # Errors
     /// [`Error::Setting`] if nothing is bound or more than an int32 counts; [`Error::Torch`] if the device has no room.
     pub fn build(mut self) -> Result<Binding> {
+        if !matches!(self.kind, Kind::Float | Kind::Double) {
+            // Halves are for arithmetic, not for storage: the slope of a plain norm at 0 is no number of theirs.
+            return Err(Error::setting("number type of the parameters", "Float or Double", format!("{:?}", self.kind)));
+        }
         self.bound.sort_by_key(|(bound, _)| bound.entry.start);
         if self.bound.is_empty() {
             return Err(Error::setting("parameters bound to a group", "at least one", 0));
@@ -236,18 +240,16 @@ impl Binding {
     /// [`Error::Setting`] if `flat` is no tensor `[len]` of the bound number type.
     pub fn project(&self, flat: &Tensor) -> Result<Tensor> {
         let projected = self.projector.apply(&self.gather(flat)?)?;
-        let mut out = flat.f_empty_like()?;
-        out.f_copy_(flat)?;
-        match &self.place {
+        let (start, len) = match &self.place {
             Place::Range { len, .. } if *len == self.len as i64 => return Ok(projected),
-            Place::Range { start, len } => {
-                out.f_narrow(0, *start, *len)?.f_copy_(&projected)?;
-            }
-            Place::Index(index) => {
-                let _ = out.f_index_copy_(0, index, &projected)?;
-            }
-        }
-        Ok(out)
+            Place::Range { start, len } => (*start, *len),
+            Place::Index(index) => return Ok(flat.f_index_copy(0, index, &projected)?),
+        };
+        let end = start + len;
+        Ok(Tensor::f_cat(
+            &[&flat.f_narrow(0, 0, start)?, &projected, &flat.f_narrow(0, end, self.len as i64 - end)?],
+            0,
+        )?)
     }
 
     /// W ← P(W) for every bound parameter: the network becomes equivariant.

@@ -52,8 +52,6 @@ fn tie_tolerance(kind: Kind) -> f64 {
 pub(crate) fn epsilon(kind: Kind) -> f64 {
     match kind {
         Kind::Double | Kind::ComplexDouble => f64::EPSILON,
-        Kind::Half | Kind::ComplexHalf => 2.0_f64.powi(-10),
-        Kind::BFloat16 => 2.0_f64.powi(-7),
         _ => f64::from(f32::EPSILON),
     }
 }

@@ -90,19 +90,34 @@ impl Adam {
     /// Takes a checkpoint's state over.
     ///
     /// # Errors
-    /// [`Error::Torch`] if a length differs.
+    /// [`Error::Setting`] if a length differs or the number of steps is negative.
     pub fn restore(&mut self, first: &Tensor, second: &Tensor, steps: i64) -> Result<()> {
+        self.fits("first moment", first)?;
+        self.fits("second moment", second)?;
+        if steps < 0 {
+            return Err(Error::setting("steps", "at least 0", steps));
+        }
         self.first.f_copy_(first)?;
         self.second.f_copy_(second)?;
         self.steps = steps;
         Ok(())
     }
 
+    /// libtorch would spread a single number over all.
+    fn fits(&self, what: &str, tensor: &Tensor) -> Result<()> {
+        if tensor.size() == self.first.size() {
+            return Ok(());
+        }
+        Err(Error::setting(what, format!("{:?}", self.first.size()), format!("{:?}", tensor.size())))
+    }
+
     /// One step on `weights` along `gradient`, both `[len]`, in place.
     ///
     /// # Errors
-    /// [`Error::Torch`] if a length differs.
+    /// [`Error::Setting`] if a length differs.
     pub fn step(&mut self, weights: &Tensor, gradient: &Tensor, learning_rate: f64) -> Result<()> {
+        self.fits("weights", weights)?;
+        self.fits("gradient", gradient)?;
         let _guard = tch::no_grad_guard();
         let AdamConfig { method, beta1, beta2, epsilon, weight_decay } = self.config;
         let mut weights = weights.shallow_clone();

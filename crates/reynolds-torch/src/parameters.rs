@@ -204,8 +204,13 @@ impl Parameters {
     /// The gradient of a loss, flat `[len]`, and zero where the loss does not depend on a parameter. Nothing is accumulated in the leaves.
     ///
     /// # Errors
-    /// [`Error::Torch`] if the loss is no scalar on the tape.
+    /// [`Error::Setting`] if the loss is no number or not on the tape; [`Error::Torch`] if its graph has been freed by another backward pass.
     pub fn gradient(&self, loss: &Tensor) -> Result<Tensor> {
+        // libtorch would follow a null pointer without a graph, and sum up a loss of many numbers.
+        if loss.numel() != 1 || !loss.requires_grad() {
+            let found = format!("{:?}, {} the tape", loss.size(), if loss.requires_grad() { "on" } else { "not on" });
+            return Err(Error::setting("loss", "one number on the tape", found));
+        }
         let gradients = Tensor::f_run_backward(&[loss], &self.leaves, false, false)?;
         let parts = gradients.iter().zip(&self.entries).map(|(gradient, entry)| -> Result<Tensor> {
             if !gradient.defined() {
@@ -222,9 +227,16 @@ impl Parameters {
     /// Overwrites the storage.
     ///
     /// # Errors
-    /// [`Error::Torch`] if the length differs.
+    /// [`Error::Setting`] if the length differs: libtorch would spread one number over all.
     pub fn assign(&self, values: &Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
+        if values.size() != self.flat.size() {
+            return Err(Error::setting(
+                "flat tensor",
+                format!("{:?}", self.flat.size()),
+                format!("{:?}", values.size()),
+            ));
+        }
         self.flat.shallow_clone().f_copy_(values)?;
         Ok(())
     }
@@ -286,6 +298,17 @@ mod tests {
         assert_eq!(f64::try_from(parameters.get("z").imag().get(0)).unwrap(), 5.0);
         assert_eq!(Vec::<f64>::try_from(parameters.get("a").detach()).unwrap(), [1.0, 2.0, 3.0]);
         assert_eq!(parameters.entries()[0].name, "z");
+    }
+
+    #[test]
+    fn a_loss_that_is_no_number_on_the_tape_and_a_wrong_length_are_errors() {
+        let mut builder = Parameters::builder();
+        builder.real("a", &[2], &[1.0, 2.0]).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        assert!(parameters.gradient(&Tensor::from(1.0)).is_err());
+        assert!(parameters.gradient(&parameters.get("a")).is_err());
+        assert!(parameters.assign(&Tensor::from_slice(&[1.0])).is_err());
+        assert_eq!(Vec::<f64>::try_from(parameters.flat()).unwrap(), [1.0, 2.0]);
     }
 
     #[test]

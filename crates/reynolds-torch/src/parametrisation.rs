@@ -141,8 +141,12 @@ impl Trained {
     /// Takes θ of a checkpoint over, and W with it.
     ///
     /// # Errors
-    /// [`Error::Torch`] if the length differs.
+    /// [`Error::Setting`] if the length differs.
     pub fn restore(&self, theta: &Tensor, parameters: &Parameters) -> Result<()> {
+        if theta.size() != self.theta.size() {
+            let (expected, found) = (format!("{:?}", self.theta.size()), format!("{:?}", theta.size()));
+            return Err(Error::setting("trained numbers", expected, found));
+        }
         let _guard = tch::no_grad_guard();
         self.theta.shallow_clone().f_copy_(theta)?;
         self.refresh(parameters)
@@ -166,7 +170,7 @@ impl Trained {
     /// The gradient by θ from the gradient by W, with that of the priors.
     ///
     /// # Errors
-    /// [`Error::Torch`] if the length differs.
+    /// [`Error::Setting`] if the length differs.
     pub fn pull_back(&self, gradient: Tensor) -> Result<Tensor> {
         match (self.config.kind, &self.bound) {
             (Parametrisation::Residual, Some(bound)) => {

@@ -1,7 +1,7 @@
 //! The number type of the arithmetic, by explicit casts.
 //!
-//! Parameters, gradients and optimiser moments stay in the type they were built in. With bf16 a layer casts its input and its weights
-//! where they are used; the tape carries the gradient back through the cast to the parameter's own type.
+//! Parameters, gradients and optimiser moments stay in the type they were built in. With bf16 a network casts its inputs and weights
+//! by [`Precision::cast`] where they are used; the tape carries the gradient back through the cast to the parameter's own type.
 //!
 //! ```
 //! use reynolds_torch::{Parameters, Precision, tch::{Device, Kind, Tensor}};

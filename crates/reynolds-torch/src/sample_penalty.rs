@@ -33,7 +33,7 @@ use crate::error::{Error, Result};
 
 /// Strength and form of the sample-based penalty.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct SamplePenaltyConfig {
     /// What the sum over layers is multiplied by; Bai et al. use 1e-6 and 1e-8 on features from 0 to 255.
     pub weight: f64,
@@ -98,20 +98,33 @@ impl Witness<'_> {
     /// # Errors
     /// As [`FieldAction::act`].
     pub fn double_by(&self, tensor: &Tensor, action: &FieldAction) -> Result<Tensor> {
-        Ok(Tensor::f_cat(&[tensor, &action.act(&self.g, tensor)?], 0)?)
+        Ok(Tensor::f_cat(&[tensor, &self.act(tensor, action)?], 0)?)
+    }
+
+    /// g·f, by an action of the group that g is of.
+    fn act(&self, tensor: &Tensor, action: &FieldAction) -> Result<Tensor> {
+        let group = self.penalty.input.group();
+        if !reynolds::group::same(group, action.group()) {
+            let (expected, got) = (group.name(), action.group().name());
+            return Err(reynolds::Error::GroupMismatch { expected, got }.into());
+        }
+        action.act(&self.g, tensor)
     }
 
     /// Compares the halves of a layer's output `[2·batch, …]`, whose channels transform by `action`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if the batch is odd; as [`FieldAction::act`].
+    /// [`Error::Parameter`] if the batch is odd; [`Error::Reynolds`] if the action is of another group; as [`FieldAction::act`].
     pub fn see(&mut self, output: &Tensor, action: &FieldAction) -> Result<()> {
         let rows = output.size().first().copied().unwrap_or(0);
         if rows == 0 || rows % 2 != 0 {
             return Err(Error::parameter("output", "an even number of rows: a doubled batch", rows));
         }
         let (first, second) = (output.f_narrow(0, 0, rows / 2)?, output.f_narrow(0, rows / 2, rows / 2)?);
-        let squares = (action.act(&self.g, &first)? - second).f_square()?.f_sum(Kind::Float)?;
+        let difference = self.act(&first, action)?.f_sub(&second)?;
+        let difference = if difference.is_complex() { difference.f_view_as_real()? } else { difference };
+        let kind = if difference.kind() == Kind::Double { Kind::Double } else { Kind::Float };
+        let squares = difference.f_to_kind(kind)?.f_square()?.f_sum(kind)?;
         // The plain norm has no derivative at 0, where equivariant layers are.
         let term =
             if self.penalty.config.squared { squares } else { (squares + SMOOTHING).f_sqrt()? - SMOOTHING.sqrt() };
@@ -167,6 +180,35 @@ mod tests {
             let (identity, unequal) = cost(&ramp);
             assert_eq!(identity, unequal == 0.0, "{unequal}");
         }
+    }
+
+    /// By hand: an element of C2 swaps the two channels of a regular field; two layers are seen.
+    #[test]
+    fn the_penalty_is_the_weighted_sum_of_the_norms_of_all_layers() {
+        let c2 = group::parse("C2").unwrap();
+        let regular = FieldAction::new(&rep::regular(&c2).unwrap());
+        for (squared, expected) in [(true, 3.0 * (50.0 + 8.0)), (false, 3.0 * (50.0_f64.sqrt() + 8.0_f64.sqrt()))] {
+            let penalty = SamplePenalty::new(&regular, SamplePenaltyConfig { weight: 3.0, squared }).unwrap();
+            let turned = |at: &u64| *penalty.draw(&mut Random::at(0, &[*at])).unwrap().element() != c2.identity();
+            let step = (0..20).find(turned).expect("half of the draws turn");
+            let mut witness = penalty.draw(&mut Random::at(0, &[step])).unwrap();
+            // (1, 6) becomes (6, 1), which the second half, (1, 6), is off by (5, -5); then (2, 4) likewise.
+            for [a, b] in [[1.0, 6.0], [2.0, 4.0]] {
+                witness.see(&Tensor::from_slice(&[a, b, a, b]).view([2, 2]), &regular).unwrap();
+            }
+            let found = witness.penalty().unwrap().double_value(&[]);
+            assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+        }
+        let complex = Tensor::complex(
+            &Tensor::zeros([2, 2], (Kind::Double, tch::Device::Cpu)),
+            &Tensor::from_slice(&[1.0, 6.0, 1.0, 6.0]).view([2, 2]),
+        );
+        let penalty = SamplePenalty::new(&regular, SamplePenaltyConfig { weight: 1.0, squared: true }).unwrap();
+        let mut witness = penalty.draw(&mut Random::at(0, &[0])).unwrap();
+        witness.see(&complex, &regular).unwrap();
+        assert!(witness.penalty().unwrap().double_value(&[]) >= 0.0);
+        let other = FieldAction::new(&rep::regular(&group::parse("C3").unwrap()).unwrap());
+        assert!(witness.see(&Tensor::zeros([2, 3], (Kind::Float, tch::Device::Cpu)), &other).is_err());
     }
 
     #[test]

@@ -102,7 +102,9 @@ fn block_length(lengths: &[i64]) -> i64 {
     let longest = lengths.iter().copied().max().unwrap_or(1);
     let root = ((longest / 2) as f64).sqrt().ceil().max(1.0) as i64;
     let root = (root as u64).next_power_of_two() as i64;
-    if divisor >= SHORTEST.min(root) { divisor } else { root }
+    // Short blocks of a long parameter would fill the table of a short one with as many zeros.
+    let fits = || longest / divisor <= 4 * (longest / root + 2 * root);
+    if divisor >= SHORTEST.min(root) && fits() { divisor } else { root }
 }
 
 fn greatest_common_divisor(a: i64, b: i64) -> i64 {

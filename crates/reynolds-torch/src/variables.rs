@@ -172,8 +172,8 @@ impl Variables {
 fn real_kind(name: &str, tensor: &Tensor) -> Result<Kind> {
     let kind = real_part(tensor.kind());
     match kind {
-        Kind::Double | Kind::Float | Kind::Half | Kind::BFloat16 => Ok(kind),
-        other => Err(Error::parameter(name, "a floating-point tensor", format!("{other:?}"))),
+        Kind::Double | Kind::Float => Ok(kind),
+        other => Err(Error::parameter(name, "a tensor of f32 or f64, real or complex", format!("{other:?}"))),
     }
 }
 
@@ -181,7 +181,6 @@ fn real_part(kind: Kind) -> Kind {
     match kind {
         Kind::ComplexDouble => Kind::Double,
         Kind::ComplexFloat => Kind::Float,
-        Kind::ComplexHalf => Kind::Half,
         real => real,
     }
 }

@@ -202,6 +202,18 @@ fn the_plain_form_is_flat_at_equivariant_weights() {
 }
 
 #[test]
+fn a_changed_strength_is_the_penalty_of_that_strength() {
+    let layers = [real("w", "C4", "2 regular", "1 regular", (3, 2))];
+    let parameters = parameters(&layers, &random_numbers(&layers, 21), Kind::Double, false);
+    let binding = bind(&parameters, &layers);
+    let of = |lambda_perp| PenaltyConfig { lambda_g: 0.2, lambda_perp, ..PenaltyConfig::default() };
+    let mut penalty = Penalty::new(binding.clone(), of(0.0)).unwrap();
+    penalty.set_lambda_perp(1.5).unwrap();
+    let expected = closed_form(&Penalty::new(binding, of(1.5)).unwrap(), &parameters);
+    assert_eq!(closed_form(&penalty, &parameters), expected);
+}
+
+#[test]
 fn bad_strengths_are_errors() {
     let layers = [real("w", "C4", "regular", "regular", (0, 0))];
     let parameters = parameters(&layers, &random_numbers(&layers, 18), Kind::Float, false);

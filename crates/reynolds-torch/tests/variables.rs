@@ -98,11 +98,16 @@ fn complex_and_real_tensors_in_any_order() {
     }
     let binding: Binding = binding.build().unwrap();
     let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.5, ..PenaltyConfig::default() };
-    let _ = variables.add_penalty(&Penalty::new(binding, config).unwrap()).unwrap();
+    let penalty = Penalty::new(binding, config).unwrap();
+    let _ = variables.add_penalty(&penalty).unwrap();
     // 2λ_⊥ (W − P(W)): z off the diagonal.
     let expected = z.detach() - z.detach().diagonal(0, 0, 1).diag_embed(0, 0, 1);
     assert_close(&numbers(&z.grad().view_as_real()), &numbers(&expected.view_as_real()), 1e-12, "z");
     assert!(!odd.grad().defined());
+    let (diagonal, before) = (z.detach() - &expected, odd.detach().copy());
+    variables.project(penalty.binding()).unwrap();
+    assert_close(&numbers(&z.detach().view_as_real()), &numbers(&diagonal.view_as_real()), 1e-12, "P(z)");
+    assert_eq!(odd.detach(), before);
 }
 
 #[test]
@@ -111,7 +116,7 @@ fn tensors_that_do_not_go_together_are_errors() {
     let float = || tensor(&[2], Kind::Float);
     let message = named(float(), tensor(&[2], Kind::Double)).unwrap_err().to_string();
     assert_eq!(message, "parameter \"b\": expected Float on Cpu, as \"a\", found Double on Cpu");
-    assert!(named(float(), tensor(&[2], Kind::Int64)).unwrap_err().to_string().contains("a floating-point tensor"));
+    assert!(named(float(), tensor(&[2], Kind::Int64)).unwrap_err().to_string().contains("a tensor of f32 or f64"));
     assert!(Variables::new([("a".to_string(), float()), ("a".to_string(), float())]).is_err());
     assert!(Variables::new([]).is_err());
 }

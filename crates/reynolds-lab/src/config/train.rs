@@ -131,8 +131,8 @@ impl TrainConfig {
             return Err(Error::config("train.learning_rate", "a finite number above 0", self.learning_rate));
         }
         at_least_zero("train.clip", self.clip)?;
-        if self.threads > 4096 {
-            return Err(Error::config("train.threads", "at most 4096", self.threads));
+        if self.threads > 1024 {
+            return Err(Error::config("train.threads", "at most 1024", self.threads));
         }
         self.optimiser.validate().map_err(|error| under("train.optimiser", error))?;
         self.parametrisation.validate().map_err(|error| under("train.parametrisation", error))?;

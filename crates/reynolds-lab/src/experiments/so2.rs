@@ -156,20 +156,21 @@ pub struct PlaneSettings<D> {
 impl<D: PlaneData> Settings for PlaneSettings<D> {
     fn validate(&self) -> Result<()> {
         let DataConfig { rings, points, train_fraction, turns } = self.data.data();
-        let at_least_one = |key: &str, value: usize| match value {
-            0 => Err(Error::config(key, "at least 1", value)),
-            _ => Ok(()),
+        let within = |key: &str, value: usize, most: usize| match value {
+            value if (1..=most).contains(&value) => Ok(()),
+            _ => Err(Error::config(key, format!("from 1 to {most}"), value)),
         };
-        at_least_one("data.points", points)?;
-        at_least_one("data.turns", turns)?;
-        at_least_one("model.so2.radial_channels", self.model.so2.radial_channels)?;
-        at_least_one("model.so2.hidden_channels", self.model.so2.hidden_channels)?;
+        // What a machine can hold: a mistyped zero should be an error and not an allocation.
+        within("data.points", points, 10_000_000)?;
+        within("data.turns", turns, 1_000_000)?;
+        within("model.so2.radial_channels", self.model.so2.radial_channels, 1024)?;
+        within("model.so2.hidden_channels", self.model.so2.hidden_channels, 1024)?;
+        for &width in &self.model.mlp.hidden {
+            within("model.mlp.hidden", width, 16_384)?;
+        }
         if self.model.so2.max_degree > reynolds::group::MAX_DEGREE {
             let expected = format!("at most {}", reynolds::group::MAX_DEGREE);
             return Err(Error::config("model.so2.max_degree", expected, self.model.so2.max_degree));
-        }
-        if self.model.mlp.hidden.contains(&0) {
-            return Err(Error::config("model.mlp.hidden", "widths of at least 1", "0"));
         }
         let taken = (train_fraction * points as f64).round();
         if !(taken >= 1.0 && taken < points as f64) {

@@ -48,8 +48,8 @@ impl Target for Projection {
         let text = |text: &str| Value::String(text.into());
         Settings::from_iter([
             ("group".to_string(), text("SO3")),
-            ("domain".to_string(), text("4x0 + 3x1 + 2x2")),
-            ("codomain".to_string(), text("4x0 + 3x1 + 2x2")),
+            ("domain".to_string(), text("")),
+            ("codomain".to_string(), text("")),
             ("seed".to_string(), Value::Integer(0)),
         ])
     }
@@ -60,7 +60,7 @@ impl Target for Projection {
     }
 
     fn findings(&self, settings: &Settings, _: &Models) -> Result<Findings> {
-        let word = |key: &str| settings.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+        let word = |key: &str| word(settings, key);
         let sketch = self.sketch(settings)?;
         let mut table = Table::new(["matrix", "free numbers", "share of ‖W‖²"]);
         let mut csv = "matrix,free_numbers,energy_share\n".to_string();
@@ -71,9 +71,9 @@ impl Target for Projection {
         let caption = format!(
             "A dense map W of {} from \"{}\" to \"{}\", in the basis of irreps; what the mask leaves; what averaging makes of that. Blue is \
              above zero, red below.",
-            word("group"),
-            word("domain"),
-            word("codomain")
+            word("group")?,
+            word("domain")?,
+            word("codomain")?
         );
         Ok(Findings {
             tables: vec![table],
@@ -92,8 +92,9 @@ impl Target for Projection {
 
 impl Projection {
     fn sketch(&self, settings: &Settings) -> Result<Sketch> {
-        let word = |key: &str| settings.get(key).and_then(Value::as_str).unwrap_or_default();
-        let group = group::parse(word("group"))?;
+        let group = group::parse(&word(settings, "group")?)?;
+        let (domain_text, codomain_text) = (word(settings, "domain")?, word(settings, "codomain")?);
+        let word = |key: &str| if key == "domain" { domain_text.as_str() } else { codomain_text.as_str() };
         let seed = count(settings, "seed", 0)?;
         let complex =
             ["domain", "codomain"].iter().any(|key| word(key).parse::<Irreps>().is_ok_and(|i| i.is_complex()));
@@ -115,6 +116,25 @@ impl Projection {
         Sketch::new(&group, &domain, &codomain, seed, |value: f64| value)
     }
 }
+
+/// What a key says; fields that are not given are some that show the group well.
+fn word(settings: &Settings, key: &str) -> Result<String> {
+    let given = settings.get(key).and_then(Value::as_str).unwrap_or_default();
+    if !given.is_empty() || key == "group" {
+        return Ok(given.into());
+    }
+    let name = settings.get("group").and_then(Value::as_str).unwrap_or_default();
+    let group = group::parse(name)?;
+    let fits = |text: &&&str| rep::parse_fields(&group, text).is_ok_and(|fields| fields.dim() <= MAX_CHANNELS);
+    let found = FIELDS.iter().find(fits);
+    let expected =
+        || Error::config(key, format!("fields of {name} with at most {MAX_CHANNELS} channels"), "none given");
+    found.map(ToString::to_string).ok_or_else(expected)
+}
+
+/// Fields to show a group by, the first that it has.
+const FIELDS: [&str; 7] =
+    ["4x0 + 3x1 + 2x2", "4x0e + 3x1o + 2x2e", "2 regular", "1 regular", "3 permutation", "1 permutation", "4 trivial"];
 
 /// One matrix of the three.
 struct Step {
@@ -265,6 +285,14 @@ mod tests {
         }
         Projection.specs(&settings)?;
         Projection.findings(&settings, &Models::default())
+    }
+
+    #[test]
+    fn every_group_has_fields_to_be_shown_by() {
+        for name in ["C1", "C4", "D4", "S5", "Oh", "Z4", "C2 x C2", "SO2", "O2", "SO3", "O3"] {
+            let settings = Settings::from_iter([("group".to_string(), Value::String(name.into()))]);
+            assert!(Projection.sketch(&settings).is_ok(), "{name}: {:?}", Projection.sketch(&settings).err());
+        }
     }
 
     #[test]

@@ -54,8 +54,9 @@ impl Penalty {
     /// λ Σ N² or λ Σ √(N² + ε) over all parameters of `part`, in double precision.
     fn term(&self, part: &Tensor, lambda: f64, epsilon: &Option<Tensor>, wanted: bool) -> Result<Term> {
         if lambda == 0.0 {
-            let nothing = part.f_detach()?.f_zeros_like()?;
-            return Ok((nothing.f_sum(Kind::Double)?, wanted.then_some(nothing)));
+            // The sum of none of the numbers: zero, and on the tape if they are.
+            let value = part.f_narrow(0, 0, 0)?.f_sum(Kind::Double)?;
+            return Ok((value, wanted.then(|| part.f_detach()?.f_zeros_like()).transpose()?));
         }
         let mut norms = Vec::new();
         let mut directions = Vec::new();

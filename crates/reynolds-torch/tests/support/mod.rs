@@ -8,7 +8,7 @@ use faer::{Mat, c64};
 use reynolds::group::{GroupRef, MatrixGroup};
 use reynolds::projection::{Basis, Energies, KernelSpace, Lowered, Projector, derive};
 use reynolds::random::Random;
-use reynolds::rep::{Grid, Representation, parse_fields};
+use reynolds::rep::{Grid, Rep, Representation, parse_fields};
 use reynolds::scalar::{Over, Scalar, Weight};
 use reynolds::steerable::RingsConfig;
 use reynolds::{group, irreps::Irreps, rep};
@@ -89,6 +89,17 @@ pub(crate) fn band(name: &str, group: &str, domain: &str, codomain: &str, side: 
     Layer { name: name.into(), shape, projector: AnyProjector::Real(Lowered::Basis(Box::new(basis))) }
 }
 
+/// From complex irreps to the same ones in a basis turned by a random unitary matrix.
+pub(crate) fn turned(name: &str, group: &str) -> Layer {
+    let group = group::parse(group).unwrap();
+    let dual = reynolds::irrep::unitary_dual(&group, 0).unwrap().into_iter().take(3);
+    let parts: Vec<(usize, Rep<c64>)> = dual.enumerate().map(|(i, irrep)| (1 + i % 2, irrep.into())).collect();
+    let irreps = rep::sum(&group, &parts).unwrap();
+    let unitary = Random::new(5).matrix::<c64>(irreps.dim(), irreps.dim()).qr().compute_Q();
+    let turned = rep::subspace(&irreps, unitary);
+    space_layer(name, &KernelSpace::dense(&irreps, &turned).unwrap(), AnyProjector::Complex)
+}
+
 /// One layer of every form, small.
 pub(crate) fn every_form() -> Vec<Layer> {
     vec![
@@ -104,6 +115,8 @@ pub(crate) fn every_form() -> Vec<Layer> {
         band("SO3 band 3x3x3", "SO3", "2x0 + 1x1", "1x0 + 2x1", 3, 3),
         complex("SO2 mask", "SO2", "4x(-4..4)", "4x(-4..4)"),
         quaternionic("Q8 quaternionic type dense"),
+        turned("C5 complex irreps in a turned basis", "C5"),
+        turned("D5 complex irreps in a turned basis", "D5"),
     ]
 }
 

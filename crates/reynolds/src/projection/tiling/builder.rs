@@ -47,7 +47,8 @@ impl Builder {
             let reason = format!("a basis is {:.1e} from orthonormal", error.norm_max());
             return Err(Error::Numerical { procedure: "tiling of a projector", reason });
         }
-        let examined = (basis.nrows() <= MAX_EXAMINED).then(|| SignedOrbits::of_basis(&basis)).flatten();
+        let examined =
+            (basis.ncols() == 0 || basis.nrows() <= MAX_EXAMINED).then(|| SignedOrbits::of_basis(&basis)).flatten();
         let projector = examined.map_or(TileProjector::Basis(basis), TileProjector::Orbits);
         Ok(self.kind(rows, columns * self.points * self.numbers, projector))
     }

@@ -71,8 +71,12 @@ impl SignedOrbits {
     /// The orbits that P = E Eᵀ averages over, if it does.
     pub(super) fn of_basis(basis: &Mat<f64>) -> Option<Self> {
         let n = basis.nrows();
-        let p = basis * basis.transpose();
         let mut found = Self::default();
+        if basis.ncols() == 0 {
+            found.push((0..n as u32).map(|at| (at, false)), true);
+            return Some(found);
+        }
+        let p = basis * basis.transpose();
         let mut seen = vec![false; n];
         for i in 0..n {
             if seen[i] {

@@ -2,8 +2,8 @@
 //!
 //! Parameters stand under their own names, in their own shape, so that `reynolds audit` reads the file; what only the run needs stands
 //! under `optimizer.`: the moments of Adam and the best weights. Complex parameters are C64 (in double precision F64 with a last axis of
-//! two). The metadata, JSON under the one key "reynolds", say which version and settings made it and how far it had come, and hold a
-//! checksum of all numbers.
+//! two). The metadata, JSON under the one key "reynolds" (several would stand in any order), say which version and settings made it and
+//! how far it had come, and end in a checksum of all tensors and of what the metadata say before it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -39,16 +39,21 @@ pub(crate) struct Label {
     pub(crate) lengths: Lengths,
     /// How many flat tensors of the parameters' length are trained, if it is not the parameters themselves.
     pub(crate) trained: Option<usize>,
-    /// CRC-32C of all tensors in the order of their names.
+    /// CRC-32C of all tensors in the order of their names and then of the text of this label up to here.
     pub(crate) crc32c: u32,
 }
 
-/// Lengths of the append-only files of a run folder, in bytes.
+/// Ends the part of a label's text that its checksum covers. Texts in JSON cannot hold it: their quotes have a backslash before them.
+const CHECKSUM: &str = ",\"crc32c\":";
+
+/// Lengths of the append-only files of a run folder, in bytes, and what the first of them held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Lengths {
     pub(crate) metrics: u64,
     pub(crate) timing: u64,
     pub(crate) events: u64,
+    /// CRC-32C of the metrics.
+    pub(crate) metrics_crc32c: u32,
 }
 
 /// The file that goes on: weights, moments, best weights.
@@ -86,9 +91,10 @@ pub(crate) fn encode_best(snapshot: &Snapshot, parameters: &Parameters, config: 
 /// The file of these tensors and this label, whose checksum is filled in.
 fn encode(mut tensors: Vec<(String, Part)>, mut label: Label) -> Result<Vec<u8>> {
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
-    label.crc32c = tensors.iter().fold(0, |sum, (_, part)| crc32c::crc32c_append(sum, &part.bytes));
-    let text = serde_json::to_string(&label).expect("a label is plain numbers and texts");
-    let metadata = HashMap::from([(KEY.to_string(), text)]);
+    let sum = tensors.iter().fold(0, |sum, (_, part)| crc32c::crc32c_append(sum, &part.bytes));
+    let text = |label: &Label| serde_json::to_string(label).expect("a label is plain numbers and texts");
+    label.crc32c = with_label(sum, &text(&label));
+    let metadata = HashMap::from([(KEY.to_string(), text(&label))]);
     Ok(safetensors::serialize(tensors, Some(metadata)).expect("every part has as many bytes as its shape says"))
 }
 
@@ -100,6 +106,7 @@ pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Resu
     let label = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
     let label =
         label.ok_or_else(|| Error::file(file, "a checkpoint of a run", "a safetensors file of something else"))?;
+    let sum = with_label(checksum(&tensors), label);
     let version = serde_json::from_str::<Version>(label).map_err(|error| damaged(error.to_string()))?.version;
     if version != env!("CARGO_PKG_VERSION") {
         let expected = format!("a checkpoint of version {}", env!("CARGO_PKG_VERSION"));
@@ -107,7 +114,6 @@ pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Resu
     }
     let label: Label = serde_json::from_str(label).map_err(|error| damaged(error.to_string()))?;
     let mut reader = Reader { file, left: tensors.tensors().into_iter().collect(), parameters };
-    let sum = checksum(&tensors);
     let weights = reader.take("")?;
     let theta = label.trained.map(|count| reader.take_pieces(THETA, count)).transpose()?;
     let count = label.trained.unwrap_or(1);
@@ -133,6 +139,12 @@ fn checksum(tensors: &SafeTensors<'_>) -> u32 {
     let mut tensors = tensors.tensors();
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
     tensors.iter().fold(0, |sum, (_, view)| crc32c::crc32c_append(sum, view.data()))
+}
+
+/// The checksum of tensors, continued over the text of a label.
+fn with_label(sum: u32, text: &str) -> u32 {
+    let covered = text.rsplit_once(CHECKSUM).map_or(text, |(covered, _)| covered);
+    crc32c::crc32c_append(sum, covered.as_bytes())
 }
 
 /// One tensor of a file.

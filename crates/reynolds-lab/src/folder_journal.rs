@@ -1,7 +1,7 @@
 //! The journal of a run folder.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -23,6 +23,8 @@ pub struct FolderJournal {
     last: PathBuf,
     best: PathBuf,
     metrics: Appended,
+    /// CRC-32C of the metrics.
+    metrics_crc32c: u32,
     timing: Appended,
     events: Appended,
     /// When the last record was written, or the journal opened.
@@ -43,6 +45,7 @@ impl FolderJournal {
             last: folder.file("checkpoints/last.safetensors"),
             best: folder.file("checkpoints/best.safetensors"),
             metrics: Appended::open(folder.file("metrics.jsonl"))?,
+            metrics_crc32c: 0,
             timing: Appended::open(folder.file("timing.jsonl"))?,
             events: Appended::open(folder.file("events.out.tfevents.reynolds"))?,
             since: Instant::now(),
@@ -71,6 +74,12 @@ impl FolderJournal {
         if self.metrics.length < label.lengths.metrics {
             let expected = format!("at least {} bytes, as when the checkpoint was made", label.lengths.metrics);
             return Err(Error::file(&self.metrics.path, expected, self.metrics.length));
+        }
+        let sum = self.metrics.checksum(label.lengths.metrics)?;
+        if sum != label.lengths.metrics_crc32c {
+            let expected = "the records that the checkpoint was made after";
+            let found = format!("checksum {sum:08x} instead of {:08x}", label.lengths.metrics_crc32c);
+            return Err(Error::file(&self.metrics.path, expected, found));
         }
         Ok(Some((snapshot, label)))
     }
@@ -124,11 +133,13 @@ impl Journal for FolderJournal {
     fn restore(&mut self, parameters: &Parameters) -> Result<Option<Snapshot>> {
         let Some((snapshot, label)) = self.read(parameters)? else {
             self.metrics.cut(0)?;
+            self.metrics_crc32c = 0;
             self.timing.cut(0)?;
             self.start_events()?;
             return Ok(None);
         };
         self.metrics.cut(label.lengths.metrics)?;
+        self.metrics_crc32c = label.lengths.metrics_crc32c;
         self.timing.cut(label.lengths.timing.min(self.timing.length))?;
         self.restore_events(label.lengths.events)?;
         self.remember(&snapshot);
@@ -139,6 +150,7 @@ impl Journal for FolderJournal {
         let mut line = serde_json::to_string(record).expect("a record is plain numbers");
         line.push('\n');
         self.metrics.append(line.as_bytes())?;
+        self.metrics_crc32c = crc32c::crc32c_append(self.metrics_crc32c, line.as_bytes());
         let seconds = self.since.elapsed().as_secs_f64();
         self.since = Instant::now();
         self.timing.append(format!("{{\"epoch\":{},\"seconds\":{seconds:.6}}}\n", record.epoch).as_bytes())?;
@@ -155,7 +167,12 @@ impl Journal for FolderJournal {
         }
         // What the checkpoint refers to is on disk before it is.
         self.metrics.synchronise()?;
-        let lengths = Lengths { metrics: self.metrics.length, timing: self.timing.length, events: self.events.length };
+        let lengths = Lengths {
+            metrics: self.metrics.length,
+            timing: self.timing.length,
+            events: self.events.length,
+            metrics_crc32c: self.metrics_crc32c,
+        };
         whole_file::write(&self.last, &checkpoint::encode_last(snapshot, parameters, &self.config, lengths)?)?;
         self.remember(snapshot);
         Ok(())
@@ -192,6 +209,14 @@ impl Appended {
         self.file.set_len(length).map_err(Error::io(&self.path, "cut"))?;
         self.length = length;
         Ok(())
+    }
+
+    /// CRC-32C of the first `length` bytes.
+    fn checksum(&self, length: u64) -> Result<u32> {
+        let mut start = Vec::new();
+        let file = File::open(&self.path).map_err(Error::io(&self.path, "open"))?;
+        file.take(length).read_to_end(&mut start).map_err(Error::io(&self.path, "read"))?;
+        Ok(crc32c::crc32c(&start))
     }
 
     fn synchronise(&mut self) -> Result<()> {

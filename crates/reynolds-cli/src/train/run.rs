@@ -14,7 +14,7 @@ use toml::Table;
 
 use crate::args::RunArgs;
 use crate::output;
-use crate::session::{interrupted, observer, session};
+use crate::session::{consecutive, interrupted, observer, session};
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let experiments = experiments::all();
@@ -60,8 +60,8 @@ fn seeds(experiment: &AnyExperiment, args: &RunArgs) -> Result<Vec<Table>> {
     let first = experiment.load(args.settings.config.as_deref(), &assignments)?;
     let seed = first.get("seed").and_then(toml::Value::as_integer).context("settings without a seed")?;
     let mut configs = vec![first];
-    for more in 1..args.seeds {
-        assignments.push(Assignment::new("seed", seed.saturating_add_unsigned(more)));
+    for seed in consecutive(seed.unsigned_abs(), args.seeds)?.skip(1) {
+        assignments.push(Assignment::new("seed", seed));
         configs.push(experiment.load(args.settings.config.as_deref(), &assignments)?);
         assignments.pop();
     }

@@ -1,10 +1,11 @@
 //! What the training commands share: device, Ctrl-C, and what is said while a run trains.
 
 use std::io::{IsTerminal, Write, stderr};
+use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use reynolds_lab::interrupt::Interrupt;
 use reynolds_lab::metrics::Record;
 use reynolds_lab::progress::{Bar, Observer, line};
@@ -22,6 +23,14 @@ const LINES: usize = 20;
 /// The device asked for, and who may stop the work on it.
 pub(crate) fn session(place: &Place) -> Result<(Device, Interrupt)> {
     Ok((device::parse(&place.device)?, Interrupt::on_signal()))
+}
+
+/// So many seeds from the first on, all of which TOML can hold.
+pub(crate) fn consecutive(first: u64, count: u64) -> Result<Range<u64>> {
+    match first.checked_add(count) {
+        Some(end) if end <= i64::MAX as u64 + 1 => Ok(first..end),
+        _ => bail!("--seeds: expected seeds of at most 2⁶³ − 1, found {count} from {first} on"),
+    }
 }
 
 /// A bar on a terminal, a line from time to time elsewhere.

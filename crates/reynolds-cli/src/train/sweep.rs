@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use reynolds_lab::config::Assignment;
+use reynolds_lab::experiments;
 use reynolds_lab::interrupt::Interrupt;
 use reynolds_lab::sweep::{self, Axis, Grid, Launcher, Row, Status, Sweep};
-use reynolds_lab::{experiments, whole_file};
 use serde::{Deserialize, Serialize};
 
 use crate::args::SweepArgs;
 use crate::output;
-use crate::session::{interrupted, say, session};
+use crate::session::{consecutive, interrupted, say, session};
 
 /// What a sweep is over, kept in its folder beside the settings that its runs share.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode> {
     let assignments = args.settings.set.iter().map(|text| text.parse()).collect::<Result<Vec<Assignment>, _>>()?;
     let settings = experiment.load(file, &assignments)?;
     let seed = settings.get("seed").and_then(toml::Value::as_integer).context("settings without a seed")?;
-    let seeds: Vec<u64> = (0..definition.seeds).map(|more| seed.unsigned_abs().saturating_add(more)).collect();
+    let seeds: Vec<u64> = consecutive(seed.unsigned_abs(), definition.seeds)?.collect();
     let axes = definition.grid.iter().map(|text| text.parse()).collect::<Result<Vec<Axis>, _>>()?;
     let grid = Grid { experiment, file, assignments: &assignments, axes: &axes, seeds: &seeds };
     let jobs = usize::try_from(args.jobs)?;
@@ -46,13 +46,12 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode> {
         Some(folder) => folder.clone(),
         None => sweep::folder(&args.place.runs, &grid)?,
     };
-    if kept.is_none() {
-        fs::create_dir_all(&folder).with_context(|| format!("{}: cannot create", folder.display()))?;
-        whole_file::write(&folder.join(SETTINGS), experiment.text(&settings)?.as_bytes())?;
-        whole_file::write(&folder.join(DEFINITION), toml::to_string(&definition)?.as_bytes())?;
-    }
+    let files = match kept {
+        Some(_) => Vec::new(),
+        None => vec![(SETTINGS, experiment.text(&settings)?), (DEFINITION, toml::to_string(&definition)?)],
+    };
     let (launcher, device) = (Launcher::this_program()?, args.place.device.clone());
-    carry_out(&Sweep { folder, experiment: definition.experiment, device, jobs, launcher, points }, &interrupt)
+    carry_out(&Sweep { folder, experiment: definition.experiment, device, jobs, launcher, points, files }, &interrupt)
 }
 
 fn carry_out(sweep: &Sweep, interrupt: &Interrupt) -> Result<ExitCode> {

@@ -29,6 +29,10 @@ fn settings_that_are_not_there_or_do_not_fit_are_named() {
     config("[train\n", &["mine.toml", "line 1", "expected TOML"]);
     refused(path, &["run", "so2", "--config", "none.toml"], &["none.toml: cannot read"]);
     refused(path, &["run", "so2", "--seeds", "0"], &["--seeds"]);
+    for command in ["run", "sweep"] {
+        let arguments = [command, "so2", "--set", "seed=9223372036854775807", "--seeds", "3"];
+        refused(path, &arguments, &["--seeds: expected seeds of at most", "3 from 9223372036854775807 on"]);
+    }
 }
 
 #[test]

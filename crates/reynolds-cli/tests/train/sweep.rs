@@ -82,11 +82,27 @@ fn a_run_that_fails_is_reported_and_the_others_go_on() {
 }
 
 #[test]
+fn a_second_sweep_with_other_values_or_seeds_leaves_the_first_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = |grid: &str, seeds: &str| {
+        let arguments = ["--set", "train.epochs=1", "--grid", grid, "--seeds", seeds];
+        done(folder.path(), &[&["sweep", "so2"][..], SMALL, &arguments].concat())
+    };
+    sweep("penalty.lambda_perp=0,0.1", "1");
+    let first = only_sweep(&folder.path().join("runs"));
+    let before = contents(&first);
+    sweep("penalty.lambda_perp=0.2", "1");
+    sweep("penalty.lambda_perp=0,0.1", "2");
+    assert_eq!(contents(&first), before);
+    assert_eq!(fs::read_dir(folder.path().join("runs/sweeps")).unwrap().count(), 3);
+}
+
+#[test]
 fn a_grid_that_cannot_be_run_is_refused_before_anything_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let grid = |grid: &str, needles: &[&str]| refused(path, &["sweep", "so2", "--grid", grid], needles);
-    grid("penalty.lamda_perp=0,1", &["unknown key", "did you mean \"penalty.lambda_perp\"?"]);
+    grid("penalty.lamda_perp=0,1", &["--grid: unknown key", "did you mean \"penalty.lambda_perp\"?"]);
     grid("penalty.lambda_perp=0,-1", &["penalty.lambda_perp", "at least 0", "-1"]);
     grid("penalty.lambda_perp", &["--grid", "key=value,value"]);
     grid("penalty.lambda_perp=0,,1", &["--grid", "an empty value"]);

@@ -83,8 +83,8 @@ fn resolve<S: Settings>(
         origins.extend(keys(&given).into_iter().map(|key| (key, origin.to_string())));
     }
     for assignment in assignments {
-        assignment.apply(&mut tree)?;
-        origins.insert(assignment.key.clone(), "--set".into());
+        let set = assignment.apply(&mut tree)?;
+        origins.extend(set.into_iter().map(|key| (key, assignment.origin().to_string())));
     }
     let config = typed(tree).and_then(|config: RunConfig<S>| {
         if config.experiment != defaults.experiment {

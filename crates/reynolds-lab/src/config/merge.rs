@@ -7,20 +7,24 @@ use crate::error::{Error, Result};
 /// Lays `given` over `tree`, which holds every valid key with a value of the right type.
 pub(super) fn merge(tree: &mut Table, given: &Table, origin: &str) -> Result<()> {
     let known = keys(tree);
-    descend(tree, given, "", &Context { origin, known: &known })
+    merge_below(tree, given, "", &Context { origin, known: &known })
 }
 
-struct Context<'a> {
-    origin: &'a str,
-    known: &'a [String],
+/// What messages name beside the key.
+pub(super) struct Context<'a> {
+    /// Where the values came from.
+    pub(super) origin: &'a str,
+    /// Every key of the whole tree.
+    pub(super) known: &'a [String],
 }
 
-fn descend(tree: &mut Table, given: &Table, path: &str, context: &Context<'_>) -> Result<()> {
+/// As [`merge`], of the table that stands at `path` in a tree.
+pub(super) fn merge_below(tree: &mut Table, given: &Table, path: &str, context: &Context<'_>) -> Result<()> {
     for (name, value) in given {
         let key = join(path, name);
         match (tree.get_mut(name), value) {
             (None, _) => return Err(unknown(context.origin, &key, context.known)),
-            (Some(Value::Table(inner)), Value::Table(value)) => descend(inner, value, &key, context)?,
+            (Some(Value::Table(inner)), Value::Table(value)) => merge_below(inner, value, &key, context)?,
             (Some(place), value) => {
                 *place = fit(place, value).ok_or_else(|| mistyped(context.origin, &key, place, value))?
             }

@@ -109,10 +109,33 @@ fn ask_to_stop(child: &mut Child) {
     let _ = child.kill();
 }
 
-/// The last line a child wrote to standard error, or how it ended.
+/// The error that a child wrote to standard error last, or how it ended: what it had to say of its progress is no reason.
 fn message(errors: &Path, status: ExitStatus) -> String {
     let bytes = fs::read(errors).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    line.map_or_else(|| status.to_string(), |line| line.strip_prefix("error: ").unwrap_or(line).to_string())
+    let error = line.and_then(|line| line.strip_prefix("error: "));
+    error.map_or_else(|| status.to_string(), str::to_string)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_child_that_a_signal_ended_is_reported_with_the_signal_and_one_that_failed_with_its_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let errors = folder.path().join("stderr.txt");
+        let (killed, failed) = (ExitStatus::from_raw(9), ExitStatus::from_raw(2 << 8));
+        let said = |text: &str, status| {
+            fs::write(&errors, text).unwrap();
+            message(&errors, status)
+        };
+        assert_eq!(said("epoch 3/5  loss 0.1\n", killed), "signal: 9 (SIGKILL)");
+        assert_eq!(said("epoch 3/5  loss 0.1\nerror: no room\n\n", failed), "no room");
+        assert_eq!(said("epoch 3/5  loss 0.1\n", failed), "exit status: 2");
+        assert_eq!(said("", killed), "signal: 9 (SIGKILL)");
+    }
 }

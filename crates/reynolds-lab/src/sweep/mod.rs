@@ -62,6 +62,8 @@ pub struct Sweep {
     pub launcher: Launcher,
     /// What to run, from [`Grid::points`].
     pub points: Vec<Point>,
+    /// Names and texts of files that say what the sweep is over, written to its folder once nobody else writes it.
+    pub files: Vec<(&'static str, String)>,
 }
 
 /// What became of a sweep.
@@ -90,8 +92,8 @@ impl Report {
     }
 }
 
-/// `<root>/sweeps/<name>`, where the name depends on the experiment, the settings that all points share, and the keys of the grid: the
-/// same command finds its sweep again, and so does one with more values or seeds.
+/// `<root>/sweeps/<name>`, where the name depends on the experiment, the settings that all points share, the grid with its values, and the
+/// seeds: the same command finds its sweep again, and another one leaves its table alone.
 pub fn folder(root: &Path, grid: &Grid<'_>) -> Result<PathBuf> {
     Ok(root.join("sweeps").join(name::of_sweep(grid)?))
 }
@@ -104,6 +106,9 @@ impl Sweep {
     /// the system refuses. A run that fails is no error: see [`Report::check`].
     pub fn run(&self, interrupt: &Interrupt, told: &mut dyn FnMut(&Row)) -> Result<Report> {
         let _lock = Lock::take(&self.folder)?;
+        for (name, text) in &self.files {
+            whole_file::write(&self.folder.join(name), text.as_bytes())?;
+        }
         let mut rows = self.points.iter().map(|point| point.prepare(&self.folder)).collect::<Result<Vec<_>>>()?;
         let csv = self.folder.join("sweep.csv");
         let write = |rows: &[Row]| whole_file::write(&csv, table::csv(rows).as_bytes());

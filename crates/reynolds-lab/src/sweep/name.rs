@@ -6,12 +6,12 @@ use crate::error::Result;
 /// The longest name that is written out.
 const LONGEST: usize = 120;
 
-/// `<experiment>-<grid keys>-<checksum of the shared settings>`.
+/// `<experiment>-<grid keys>-<checksum of the shared settings, the grid with its values, and the seeds>`.
 pub(super) fn of_sweep(grid: &Grid<'_>) -> Result<String> {
     let shared = grid.shared_settings()?.to_string();
     let keys: Vec<&str> = grid.axes.iter().map(|axis| axis.key.rsplit('.').next().unwrap_or_default()).collect();
-    let whole =
-        format!("{}\n{}", grid.axes.iter().map(|axis| axis.key.as_str()).collect::<Vec<_>>().join("\n"), shared);
+    let axes: Vec<String> = grid.axes.iter().map(|axis| format!("{}={}", axis.key, axis.values.join(","))).collect();
+    let whole = format!("{}\nseeds {:?}\n{shared}", axes.join("\n"), grid.seeds);
     let words: Vec<&str> = std::iter::once(grid.experiment.name()).chain(keys).collect();
     let name: String = clean(&words.join("-")).chars().take(LONGEST).collect();
     Ok(format!("{name}-{:08x}", crc32c::crc32c(whole.as_bytes())))

@@ -62,7 +62,7 @@ impl Grid<'_> {
                 let values = values.clone();
                 axis.values.iter().map(move |value| {
                     let mut values = values.clone();
-                    values.push(Assignment::new(&axis.key, value));
+                    values.push(Assignment::new(&axis.key, value).given_with("--grid"));
                     values
                 })
             };

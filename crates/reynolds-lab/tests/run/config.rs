@@ -140,6 +140,25 @@ fn an_assignment_is_toml_or_a_bare_text() {
 }
 
 #[test]
+fn a_table_in_one_assignment_is_laid_over_the_one_that_is_there() {
+    let mut defaults = Logistic::default().defaults();
+    (defaults.penalty.lambda_g, defaults.train.optimiser.weight_decay) = (0.25, 0.5);
+    let set = |text: &str| {
+        config::load(&defaults, None, &[text.parse().unwrap()]).map_err(|error: reynolds_lab::Error| error.to_string())
+    };
+    let config = set("penalty={lambda_perp=1, anneal={epochs=3.0}}").unwrap();
+    let mut expected = defaults.clone();
+    (expected.penalty.lambda_perp, expected.penalty.anneal.epochs) = (1.0, 3.0);
+    assert_eq!(config, expected);
+    let message = set("penalty={lambda_prep=0.1}").unwrap_err();
+    assert_eq!(message, r#"--set: unknown key "penalty.lambda_prep": did you mean "penalty.lambda_perp"?"#);
+    let message = set("train={epochs=\"ten\"}").unwrap_err();
+    assert_eq!(message, "--set: train.epochs: expected a whole number, found a text \"ten\"");
+    let message = set("penalty={lambda_perp=-1}").unwrap_err();
+    assert_eq!(message, "--set: penalty.lambda_perp: expected a finite number, at least 0, found -1");
+}
+
+#[test]
 fn an_unknown_experiment_is_refused_with_the_nearest_and_all() {
     let experiments = Experiments::new(vec![AnyExperiment::new(Logistic::default())]);
     assert!(experiments.find("logistic").is_ok());

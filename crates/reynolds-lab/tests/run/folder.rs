@@ -110,6 +110,34 @@ fn a_damaged_checkpoint_is_refused() {
 }
 
 #[test]
+fn a_checkpoint_that_says_another_moment_is_refused() {
+    let (_root, folder) = killed();
+    let good = std::fs::read(last(&folder)).unwrap();
+    // The header's JSON holds the label's JSON as a text; a digit for a digit keeps the header whole.
+    for (from, to) in [(r#"\"epoch\":2"#, r#"\"epoch\":3"#), (r#"\"steps\":8"#, r#"\"steps\":9"#)] {
+        let at = good.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+        let mut edited = good.clone();
+        edited[at..at + to.len()].copy_from_slice(to.as_bytes());
+        std::fs::write(last(&folder), &edited).unwrap();
+        refused(&folder, "last.safetensors: expected a whole checkpoint, found checksum ");
+    }
+    std::fs::write(last(&folder), &good).unwrap();
+    assert!(go_on(&folder).is_ok());
+}
+
+#[test]
+fn metrics_that_were_edited_are_refused() {
+    let (_root, folder) = killed();
+    let file = folder.join("metrics.jsonl");
+    let good = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, good.replacen("\"epoch\":1", "\"epoch\":7", 1)).unwrap();
+    refused(&folder, "metrics.jsonl: expected the records that the checkpoint was made after, found checksum ");
+    // What was recorded after the checkpoint is cut and recorded again.
+    std::fs::write(&file, good.replacen("\"epoch\":3", "\"epoch\":7", 1)).unwrap();
+    assert!(go_on(&folder).is_ok());
+}
+
+#[test]
 fn changed_settings_are_refused_by_key() {
     let (_root, folder) = killed();
     let file = folder.join("config.toml");

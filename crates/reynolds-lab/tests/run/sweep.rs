@@ -62,7 +62,15 @@ fn points(assignments: &[Assignment]) -> (PathBuf, Vec<Point>) {
 fn sweep(root: &Path) -> Sweep {
     let (folder, points) = points(&[]);
     let (experiment, device) = ("logistic".into(), "cpu".into());
-    Sweep { folder: root.join(folder), experiment, device, jobs: 2, launcher: launcher(root), points }
+    Sweep {
+        folder: root.join(folder),
+        experiment,
+        device,
+        jobs: 2,
+        launcher: launcher(root),
+        points,
+        files: Vec::new(),
+    }
 }
 
 #[test]
@@ -73,6 +81,16 @@ fn a_grid_is_every_combination_with_every_seed_at_a_place_of_its_own() {
     assert!(folder.starts_with("runs/sweeps"));
     let (other, _) = self::points(&[Assignment::new("train.epochs", 6)]);
     assert_ne!(folder, other, "other settings, another sweep");
+    let experiment = AnyExperiment::new(Logistic::default());
+    let place = |axis: &str, seeds: &[u64]| {
+        let axes: [Axis; 1] = [axis.parse().unwrap()];
+        let grid = Grid { experiment: &experiment, file: None, assignments: &[], axes: &axes, seeds };
+        sweep::folder(Path::new("runs"), &grid).unwrap()
+    };
+    let two = place("penalty.lambda_perp=0,0.1", &[0, 1]);
+    assert_ne!(two, place("penalty.lambda_perp=0,0.2", &[0, 1]), "other values, another sweep");
+    assert_ne!(two, place("penalty.lambda_perp=0,0.1", &[0, 1, 2]), "more seeds, another sweep");
+    assert_ne!(two, place("penalty.lambda_perp=0,0.1", &[1, 2]), "other seeds, another sweep");
     assert_eq!(points.len(), 8);
     let names: Vec<_> = points.iter().map(|point| point.folder(Path::new("")).display().to_string()).collect();
     assert_eq!(names[0], "penalty.lambda_perp=0,model.note=a,seed=0");
@@ -93,6 +111,9 @@ fn a_bad_axis_is_refused_before_anything_runs() {
             .unwrap_err()
             .to_string()
     };
+    assert!(refused(&["penalty.lambda_prep=1"]).starts_with("--grid: unknown key \"penalty.lambda_prep\""));
+    assert!(refused(&["train.epochs=1,many"]).starts_with("--grid: train.epochs: expected a whole number"));
+    assert!(refused(&["penalty.lambda_perp=1,-1"]).starts_with("--grid: penalty.lambda_perp: "));
     assert!(refused(&["penalty.lambda_prep=1"]).contains("did you mean \"penalty.lambda_perp\"?"));
     assert!(refused(&["penalty.lambda_perp=1,-1"]).contains("penalty.lambda_perp: expected a finite number"));
     assert!(refused(&["seed=1,2"]).starts_with("--grid: seed: expected a key that is given once"));
@@ -204,4 +225,23 @@ fn a_folder_with_other_settings_is_refused() {
     std::fs::write(folder.join("config.toml"), sweep.points[3].text.replace("epochs = 5", "epochs = 9")).unwrap();
     let message = sweep.run(&Interrupt::new(), &mut |_| {}).unwrap_err().to_string();
     assert!(message.ends_with("config.toml: train.epochs: expected 5, as asked for, found 9"), "{message}");
+}
+
+#[test]
+fn a_sweep_that_another_process_runs_keeps_its_files() {
+    let root = tempfile::tempdir().unwrap();
+    let mut sweep = sweep(root.path());
+    sweep.files = vec![("sweep.toml", "mine".into())];
+    std::fs::create_dir_all(&sweep.folder).unwrap();
+    std::fs::write(sweep.folder.join("sweep.toml"), "theirs").unwrap();
+    let lock = std::fs::File::create(sweep.folder.join("lock")).unwrap();
+    lock.try_lock().unwrap();
+    let message = sweep.run(&Interrupt::new(), &mut |_| {}).unwrap_err().to_string();
+    assert!(message.ends_with("found another process that is writing it"), "{message}");
+    assert_eq!(std::fs::read_to_string(sweep.folder.join("sweep.toml")).unwrap(), "theirs");
+    lock.unlock().unwrap();
+    let interrupt = Interrupt::new();
+    interrupt.request();
+    sweep.run(&interrupt, &mut |_| {}).unwrap();
+    assert_eq!(std::fs::read_to_string(sweep.folder.join("sweep.toml")).unwrap(), "mine");
 }

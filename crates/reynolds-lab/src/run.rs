@@ -16,7 +16,7 @@ use crate::report;
 use crate::run_folder::{self, RunFolder};
 use crate::task::Task;
 use crate::threads;
-use crate::train::{Ending, train};
+use crate::train::{self, Ending, Trainer};
 
 /// Where a run leaves its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Outcome {
 ///
 /// # Errors
 /// [`Error::Config`] if a setting is out of range, or the folder has a run with other settings; what the task, the loop and the system
-/// fail with. A folder is made only once the task has been built.
+/// fail with. A folder is made only once the task has been built and can be trained as the settings ask.
 pub fn run<E: Experiment + ?Sized>(
     experiment: &E,
     config: &RunConfig<E::Settings>,
@@ -99,8 +99,9 @@ pub fn run<E: Experiment + ?Sized>(
     match place {
         Place::Under(root) => {
             let task = build(experiment, config, session.device)?;
+            let trainer = checked(&task, config)?;
             let folder = RunFolder::create(root, experiment.name())?;
-            carry_out(experiment, config, &task, folder, session)
+            carry_out(experiment, config, &task, trainer, folder, session)
         }
         Place::Exactly(path) => {
             if path.join("config.toml").is_file() {
@@ -115,7 +116,8 @@ pub fn run<E: Experiment + ?Sized>(
                 return go_on(experiment, config, folder, session);
             }
             let task = build(experiment, config, session.device)?;
-            carry_out(experiment, config, &task, RunFolder::at(path)?, session)
+            let trainer = checked(&task, config)?;
+            carry_out(experiment, config, &task, trainer, RunFolder::at(path)?, session)
         }
     }
 }
@@ -148,7 +150,8 @@ fn go_on<E: Experiment + ?Sized>(
         return Ok(Outcome::AlreadyFinished { folder: folder.path().into(), summary });
     }
     let task = build(experiment, config, session.device)?;
-    carry_out(experiment, config, &task, folder, session)
+    let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
+    carry_out(experiment, config, &task, trainer, folder, session)
 }
 
 fn build<E: Experiment + ?Sized>(experiment: &E, config: &RunConfig<E::Settings>, device: Device) -> Result<E::Task> {
@@ -162,10 +165,18 @@ fn build<E: Experiment + ?Sized>(experiment: &E, config: &RunConfig<E::Settings>
     experiment.task(config, device)
 }
 
+/// A loop of which nothing is wrong that can be known before the first step.
+fn checked<'a, S>(task: &'a dyn Task, config: &'a RunConfig<S>) -> Result<Trainer<'a>> {
+    let trainer = Trainer::new(task, &config.train, &config.penalty)?;
+    trainer.check_metric()?;
+    Ok(trainer)
+}
+
 fn carry_out<E: Experiment + ?Sized>(
     experiment: &E,
     config: &RunConfig<E::Settings>,
     task: &E::Task,
+    trainer: Trainer<'_>,
     folder: RunFolder,
     session: Session<'_>,
 ) -> Result<Outcome> {
@@ -176,7 +187,7 @@ fn carry_out<E: Experiment + ?Sized>(
     // A checkpoint that is refused leaves the folder as it was.
     journal.check(task.parameters())?;
     Environment::now(session.device).add_to(&folder)?;
-    let ending = train(task, &config.train, &config.penalty, &mut journal, session.observer, &session.interrupt)?;
+    let ending = train::go_on(trainer, &mut journal, session.observer, &session.interrupt)?;
     let path = folder.path().to_path_buf();
     match ending {
         Ending::Interrupted { epoch, .. } => {

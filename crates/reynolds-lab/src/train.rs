@@ -54,7 +54,7 @@ use crate::journal::Journal;
 use crate::metrics::Summary;
 use crate::progress::Observer;
 use crate::task::Task;
-use trainer::Trainer;
+pub(crate) use trainer::Trainer;
 
 /// How a loop ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,12 +84,21 @@ pub fn train(
     observer: &mut dyn Observer,
     interrupt: &Interrupt,
 ) -> Result<Ending> {
-    let mut trainer = Trainer::new(task, config, penalty)?;
-    if let Some(snapshot) = journal.restore(task.parameters())? {
+    go_on(Trainer::new(task, config, penalty)?, journal, observer, interrupt)
+}
+
+/// As [`train`], with a trainer that is ready.
+pub(crate) fn go_on(
+    mut trainer: Trainer<'_>,
+    journal: &mut dyn Journal,
+    observer: &mut dyn Observer,
+    interrupt: &Interrupt,
+) -> Result<Ending> {
+    if let Some(snapshot) = journal.restore(trainer.task().parameters())? {
         trainer.restore(&snapshot)?;
     }
     observer.begin(trainer.steps_done(), trainer.steps_in_all());
-    let stopped = all_epochs(&mut trainer, task, config, journal, observer, interrupt);
+    let stopped = all_epochs(&mut trainer, journal, observer, interrupt);
     observer.end();
     Ok(match stopped? {
         true => trainer.interrupted(),
@@ -100,8 +109,6 @@ pub fn train(
 /// Steps and epochs until all is done, or someone asks for a stop: whether that was so.
 fn all_epochs(
     trainer: &mut Trainer<'_>,
-    task: &dyn Task,
-    config: &TrainConfig,
     journal: &mut dyn Journal,
     observer: &mut dyn Observer,
     interrupt: &Interrupt,
@@ -113,15 +120,15 @@ fn all_epochs(
             observer.step(trainer.steps_done(), loss);
             if interrupt.requested() {
                 trainer.look(journal)?;
-                journal.save(&trainer.snapshot(), task.parameters())?;
+                journal.save(&trainer.snapshot(), trainer.task().parameters())?;
                 return Ok(true);
             }
         }
         let record = trainer.end_epoch(journal)?;
         journal.record(&record)?;
-        observer.epoch(&record, config.epochs);
+        observer.epoch(&record, trainer.epochs());
         if trainer.save_is_due() {
-            journal.save(&trainer.snapshot(), task.parameters())?;
+            journal.save(&trainer.snapshot(), trainer.task().parameters())?;
         }
     }
     Ok(false)

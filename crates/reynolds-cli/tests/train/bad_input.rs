@@ -36,6 +36,22 @@ fn settings_that_are_not_there_or_do_not_fit_are_named() {
 }
 
 #[test]
+fn what_a_model_cannot_be_trained_with_is_refused_before_there_is_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let held = "this model has no parameter that is held against a group";
+    let run = |set: &[&str], needles: &[&str]| {
+        for place in [&["--runs", "runs"], &["--folder", "mine"]] {
+            refused(folder.path(), &[&["run", "so2"][..], SMALL, place, set].concat(), needles);
+        }
+    };
+    let mlp = ["--set", "model.network=mlp", "--set"];
+    run(&[&mlp[..], &["penalty.lambda_perp=0.1"]].concat(), &["penalty.lambda_perp: expected 0", held]);
+    let constrained = [&mlp[..], &["train.parametrisation.kind=constrained"]].concat();
+    run(&constrained, &["train.parametrisation.kind: expected \"free\"", held, "constrained"]);
+    run(&["--set", "train.early_stopping.metric=los"], &["train.early_stopping.metric: expected one of", "\"loss\""]);
+}
+
+#[test]
 fn a_device_that_is_not_there_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let device = |device: &str, needle: &str| {

@@ -1,7 +1,7 @@
 //! The state of the loop and what it does in one step, at a look, at the end of an epoch and at the end.
 
 use reynolds_torch::optimiser::Adam;
-use reynolds_torch::parametrisation::Trained;
+use reynolds_torch::parametrisation::{Parametrisation, Trained};
 use reynolds_torch::tch::{self, Kind, Tensor};
 
 use super::{Ending, Task};
@@ -15,7 +15,8 @@ use crate::task::{Metrics, Moment, Split};
 /// Added to the norm that clipping divides by, as in PyTorch.
 const CLIP_EPSILON: f64 = 1e-6;
 
-pub(super) struct Trainer<'a> {
+/// The state of the loop.
+pub(crate) struct Trainer<'a> {
     task: &'a dyn Task,
     config: &'a TrainConfig,
     penalty: &'a PenaltySettings,
@@ -30,7 +31,8 @@ pub(super) struct Trainer<'a> {
 }
 
 impl<'a> Trainer<'a> {
-    pub(super) fn new(task: &'a dyn Task, config: &'a TrainConfig, penalty: &'a PenaltySettings) -> Result<Self> {
+    /// The loop at its beginning; refuses what the task cannot be trained with.
+    pub(crate) fn new(task: &'a dyn Task, config: &'a TrainConfig, penalty: &'a PenaltySettings) -> Result<Self> {
         let parameters = task.parameters();
         config.check_device(parameters.device())?;
         if task.steps_per_epoch() == 0 {
@@ -42,12 +44,12 @@ impl<'a> Trainer<'a> {
         };
         let binding = task.binding()?;
         let parametrisation = config.parametrisation;
-        let trained = Trained::new(parametrisation, parameters, binding).map_err(|error| match error {
-            reynolds_torch::Error::Setting { expected, found, .. } => {
-                Error::config("train.parametrisation.kind", expected, found)
-            }
-            other => other.into(),
-        })?;
+        if binding.is_none() && parametrisation.kind != Parametrisation::Free {
+            let found = format!("\"{:?}\"", parametrisation.kind).to_lowercase();
+            let expected = "\"free\", for this model has no parameter that is held against a group";
+            return Err(Error::config("train.parametrisation.kind", expected, found));
+        }
+        let trained = Trained::new(parametrisation, parameters, binding)?;
         let zero = || Tensor::f_zeros([0_i64; 0], (Kind::Double, parameters.device()));
         Ok(Self {
             task,
@@ -60,6 +62,24 @@ impl<'a> Trainer<'a> {
             loss_sum: zero()?,
             penalty_sum: zero()?,
             best_weights: None,
+        })
+    }
+
+    /// Sees that the task has the metric that is looked at; evaluates once.
+    pub(crate) fn check_metric(&self) -> Result<()> {
+        match self.config.early_stopping.metric.is_empty() {
+            true => Ok(()),
+            false => self.watched(&self.evaluate(Split::Validation)?).map(drop),
+        }
+    }
+
+    /// The metric that is looked at.
+    fn watched(&self, metrics: &Metrics) -> Result<f64> {
+        let name = &self.config.early_stopping.metric;
+        metrics.get(name).copied().ok_or_else(|| {
+            let names: Vec<_> = metrics.keys().map(|name| format!("\"{name}\"")).collect();
+            let expected = format!("one of {} (or \"\" for none)", names.join(", "));
+            Error::config("train.early_stopping.metric", expected, format!("\"{name}\""))
         })
     }
 
@@ -175,11 +195,7 @@ impl<'a> Trainer<'a> {
         if stopping.metric.is_empty() {
             return Ok(());
         }
-        let Some(&value) = metrics.get(&stopping.metric) else {
-            let names: Vec<_> = metrics.keys().map(|name| format!("\"{name}\"")).collect();
-            let expected = format!("one of {} (or \"\" for none)", names.join(", "));
-            return Err(Error::config("train.early_stopping.metric", expected, format!("\"{}\"", stopping.metric)));
-        };
+        let value = self.watched(metrics)?;
         if !value.is_finite() {
             return Err(self.not_finite(&format!("validation/{}", stopping.metric), journal));
         }
@@ -272,6 +288,16 @@ impl<'a> Trainer<'a> {
 
     pub(super) fn steps_in_all(&self) -> usize {
         self.config.epochs * self.steps_per_epoch()
+    }
+
+    /// What is trained.
+    pub(super) fn task(&self) -> &'a dyn Task {
+        self.task
+    }
+
+    /// Epochs in all.
+    pub(super) fn epochs(&self) -> usize {
+        self.config.epochs
     }
 
     /// How far a loop that is asked to stop has come.

@@ -32,10 +32,10 @@ run() {
         python3 -c 'import torch; print("torch", torch.__version__, torch.cuda.get_device_name(0))'
         nvidia-smi --query-gpu=name,driver_version,clocks.sm,memory.total --format=csv,noheader
     } | tee "$out/machine.txt"
-    # One program for both devices, a run that is interrupted and goes on, and the same experiment on both.
+    # One program for both devices, and the same experiment on both.
     for device in cpu cuda:0; do
         carry/reynolds run so2 --device "$device" --runs "$out/runs" --set penalty.lambda_perp=0.1 --set seed=0
-    done 2>&1 | tee "$out/so2.txt"
+    done 2>&1 | sed "s#$out/##" | tee "$out/so2.txt"
     # The penalty on 72 convolutions 5x5 of 36 channels at 256 x 256 under C4: design bar max(0.5 %, 100 us).
     {
         carry/penalty --device cuda:0 --layers 72 --batch 4 --side 256 --pairs 200

@@ -62,7 +62,8 @@ impl Target for Projection {
     fn findings(&self, settings: &Settings, _: &Models) -> Result<Findings> {
         let word = |key: &str| word(settings, key);
         let sketch = self.sketch(settings)?;
-        let mut table = Table::new(["matrix", "free numbers", "share of ‖W‖²"]);
+        let matrix = format!("matrix, {} → {}", word("domain")?, word("codomain")?);
+        let mut table = Table::new([matrix.as_str(), "free numbers", "share of ‖W‖²"]);
         let mut csv = "matrix,free_numbers,energy_share\n".to_string();
         for step in &sketch.steps {
             table.row([step.name.to_string(), step.free.to_string(), format!("{:.4}", step.share)]);

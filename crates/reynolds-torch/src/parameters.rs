@@ -7,6 +7,8 @@
 //! Each named parameter is a leaf of the tape that shares its bytes with the flat tensor, so an optimiser step, the penalty and a
 //! checkpoint are a few operations on one tensor however many layers there are.
 //!
+//! Running statistics of a network are no parameters: they lie in a second flat storage, off the tape, that no optimiser sees.
+//!
 //! ```
 //! use reynolds_torch::{Parameters, tch::{Device, Kind}};
 //! let mut builder = Parameters::builder();
@@ -65,6 +67,8 @@ impl Entry {
 pub struct Builder {
     entries: Vec<Entry>,
     values: Vec<f64>,
+    statistics: Vec<Entry>,
+    statistics_values: Vec<f64>,
 }
 
 impl Builder {
@@ -76,6 +80,23 @@ impl Builder {
         self.add(name, shape, false, values.iter().copied())
     }
 
+    /// Adds a running statistic: numbers that the network keeps itself and no optimiser changes.
+    ///
+    /// # Errors
+    /// As [`Builder::real`].
+    pub fn statistic(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Result<()> {
+        self.check_name(name)?;
+        let entry =
+            Entry { name: name.into(), shape: shape.to_vec(), complex: false, start: self.statistics_values.len() };
+        if values.len() != entry.len() {
+            let expected = format!("{} real numbers for shape {shape:?}", entry.len());
+            return Err(Error::parameter(name, expected, values.len()));
+        }
+        self.statistics_values.extend_from_slice(values);
+        self.statistics.push(entry);
+        Ok(())
+    }
+
     /// Adds a complex parameter.
     ///
     /// # Errors
@@ -85,9 +106,7 @@ impl Builder {
     }
 
     fn add(&mut self, name: &str, shape: &[usize], complex: bool, values: impl Iterator<Item = f64>) -> Result<()> {
-        if self.entries.iter().any(|entry| entry.name == name) {
-            return Err(Error::parameter(name, "a new name", "one that is taken"));
-        }
+        self.check_name(name)?;
         let start = self.values.len();
         let entry = Entry { name: name.into(), shape: shape.to_vec(), complex, start };
         self.values.extend(values);
@@ -100,7 +119,14 @@ impl Builder {
         Ok(())
     }
 
-    /// What was added, in order.
+    fn check_name(&self, name: &str) -> Result<()> {
+        match self.entries.iter().chain(&self.statistics).any(|entry| entry.name == name) {
+            true => Err(Error::parameter(name, "a new name", "one that is taken")),
+            false => Ok(()),
+        }
+    }
+
+    /// The parameters that were added, in order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -117,8 +143,10 @@ impl Builder {
         for entry in &entries {
             values.extend_from_slice(&self.values[old[&entry.name]..][..entry.len()]);
         }
-        let flat = Tensor::f_from_slice(&values)?.f_to_device(device)?.f_to_kind(kind)?;
-        Parameters::over(entries, flat)
+        let on_device = |values: &[f64]| -> Result<Tensor> {
+            Ok(Tensor::f_from_slice(values)?.f_to_device(device)?.f_to_kind(kind)?)
+        };
+        Parameters::over(entries, on_device(&values)?, self.statistics, on_device(&self.statistics_values)?)
     }
 }
 
@@ -129,6 +157,8 @@ pub struct Parameters {
     entries: Vec<Entry>,
     leaves: Vec<Tensor>,
     index: HashMap<String, usize>,
+    statistics: Tensor,
+    statistics_entries: Vec<Entry>,
 }
 
 impl Parameters {
@@ -137,7 +167,7 @@ impl Parameters {
         Builder::default()
     }
 
-    fn over(entries: Vec<Entry>, flat: Tensor) -> Result<Self> {
+    fn over(entries: Vec<Entry>, flat: Tensor, statistics_entries: Vec<Entry>, statistics: Tensor) -> Result<Self> {
         let leaf = |entry: &Entry| -> Result<Tensor> {
             let part = flat.f_narrow(0, entry.start as i64, entry.len() as i64)?;
             let mut sizes = entry.sizes();
@@ -151,7 +181,7 @@ impl Parameters {
         };
         let leaves = entries.iter().map(leaf).collect::<Result<_>>()?;
         let index = entries.iter().enumerate().map(|(number, entry)| (entry.name.clone(), number)).collect();
-        Ok(Self { flat, entries, leaves, index })
+        Ok(Self { flat, entries, leaves, index, statistics, statistics_entries })
     }
 
     /// The flat storage `[len]`: changing it in place changes every parameter. Not on the tape.
@@ -191,6 +221,26 @@ impl Parameters {
     pub fn get(&self, name: &str) -> Tensor {
         let number = self.index.get(name).unwrap_or_else(|| panic!("no parameter \"{name}\""));
         self.leaves[*number].shallow_clone()
+    }
+
+    /// A running statistic, in its shape: changing it in place changes the storage.
+    ///
+    /// # Panics
+    /// If there is none of that name: layers ask for what they added.
+    pub fn statistic(&self, name: &str) -> Tensor {
+        let entry = self.statistics_entries.iter().find(|entry| entry.name == name);
+        let entry = entry.unwrap_or_else(|| panic!("no running statistic \"{name}\""));
+        self.statistics.narrow(0, entry.start as i64, entry.len() as i64).view(entry.sizes().as_slice())
+    }
+
+    /// The flat storage of the running statistics, `[m]`, empty if there are none. Not on the tape.
+    pub fn statistics(&self) -> &Tensor {
+        &self.statistics
+    }
+
+    /// Where each running statistic lies in [`Parameters::statistics`].
+    pub fn statistics_entries(&self) -> &[Entry] {
+        &self.statistics_entries
     }
 
     /// All parameters as one tensor `[len]` on the tape: what is done with it reaches the leaves.
@@ -309,6 +359,21 @@ mod tests {
         assert!(parameters.gradient(&parameters.get("a")).is_err());
         assert!(parameters.assign(&Tensor::from_slice(&[1.0])).is_err());
         assert_eq!(Vec::<f64>::try_from(parameters.flat()).unwrap(), [1.0, 2.0]);
+    }
+
+    #[test]
+    fn running_statistics_are_apart_from_the_parameters_and_changed_in_place() {
+        let mut builder = Parameters::builder();
+        builder.real("a", &[2], &[1.0, 2.0]).unwrap();
+        builder.statistic("mean", &[2], &[0.0, 0.5]).unwrap();
+        builder.statistic("variance", &[1, 1], &[1.0]).unwrap();
+        assert!(builder.statistic("a", &[1], &[1.0]).is_err() && builder.real("mean", &[1], &[1.0]).is_err());
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let _ = parameters.statistic("variance").fill_(7.0);
+        assert_eq!(Vec::<f64>::try_from(parameters.statistics()).unwrap(), [0.0, 0.5, 7.0]);
+        assert_eq!((parameters.len(), parameters.statistic("variance").size()), (2, vec![1, 1]));
+        let gradient = parameters.gradient(&parameters.get("a").sum(Kind::Double)).unwrap();
+        assert_eq!(gradient.size(), [2]);
     }
 
     #[test]

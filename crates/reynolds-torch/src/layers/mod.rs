@@ -3,13 +3,18 @@
 //! A layer adds its parameters to a [`parameters::Builder`](crate::parameters::Builder) when it is made and reads them from the built
 //! [`Parameters`](crate::Parameters) when it is applied; it holds no tensor of its own that is trained.
 
+mod batch_norm;
 mod circular_harmonics;
 mod complex_linear;
+mod conv2d;
 mod linear;
 mod tensor_product;
 
+pub use batch_norm::BatchNorm;
 pub use circular_harmonics::CircularHarmonics;
 pub(crate) use circular_harmonics::irreps as circular_irreps;
 pub use complex_linear::ComplexLinear;
+pub use conv2d::Conv2d;
+pub(crate) use conv2d::{convolve, kernel_layout, uniform};
 pub use linear::Linear;
 pub use tensor_product::TensorProduct;

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::parameters::Parameters;
 
 mod mlp;
+pub mod smoke;
 mod so2_net;
 
 pub use mlp::Mlp;

@@ -1,0 +1,124 @@
+//! Batch normalisation whose statistics are shared inside a field.
+//!
+//! ```text
+//! y = γ_f (x − μ_f)/√(σ²_f + ε) + β_f      μ_f, σ²_f over the minibatch, the image and the d channels of field f
+//! ```
+//!
+//! With d = 1 this is the ordinary one. With the d = |G| channels of a regular field it commutes with the group.
+
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::models::smoke::Mode;
+use crate::parameters::{Builder, Parameters};
+
+const EPSILON: f64 = 1e-5;
+/// The weight of the newest minibatch in the running statistics.
+const MOMENTUM: f64 = 0.1;
+
+/// `[N, fields · d, H, W]` → the same.
+#[derive(Debug, Clone)]
+pub struct BatchNorm {
+    name: String,
+    fields: i64,
+    field_dim: i64,
+}
+
+impl BatchNorm {
+    /// Adds `name.weight` (γ = 1) and `name.bias` (β = 0), `[fields]`, and the running statistics `name.running_mean` and
+    /// `name.running_var`. A field is `field_dim` channels in a row.
+    ///
+    /// # Errors
+    /// As [`Builder::real`].
+    pub fn new(builder: &mut Builder, name: &str, fields: usize, field_dim: usize) -> Result<Self> {
+        builder.real(&format!("{name}.weight"), &[fields], &vec![1.0; fields])?;
+        builder.real(&format!("{name}.bias"), &[fields], &vec![0.0; fields])?;
+        builder.statistic(&format!("{name}.running_mean"), &[fields], &vec![0.0; fields])?;
+        builder.statistic(&format!("{name}.running_var"), &[fields], &vec![1.0; fields])?;
+        Ok(Self { name: name.into(), fields: fields as i64, field_dim: field_dim as i64 })
+    }
+
+    /// Normalises; in [`Mode::Train`] the running statistics follow the minibatch.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
+    pub fn forward(&self, parameters: &Parameters, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let size = input.size();
+        let part = |part: &str| format!("{}.{part}", self.name);
+        let shared = match self.field_dim {
+            1 => input.shallow_clone(),
+            _ => input.f_reshape([size[0], self.fields, self.field_dim * size[2], size[3]])?,
+        };
+        let output = shared.f_batch_norm(
+            Some(parameters.get(&part("weight"))),
+            Some(parameters.get(&part("bias"))),
+            Some(parameters.statistic(&part("running_mean"))),
+            Some(parameters.statistic(&part("running_var"))),
+            mode == Mode::Train,
+            MOMENTUM,
+            EPSILON,
+            true,
+        )?;
+        Ok(if self.field_dim == 1 { output } else { output.f_reshape(size.as_slice())? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds::random::Random;
+    use tch::{Device, Kind};
+
+    use super::*;
+
+    fn input(channels: i64) -> Tensor {
+        let mut random = Random::new(3);
+        let numbers: Vec<f64> = (0..2 * channels * 9).map(|_| 2.0 + 3.0 * random.normal()).collect();
+        Tensor::from_slice(&numbers).view([2, channels, 3, 3])
+    }
+
+    fn layer(fields: usize, field_dim: usize) -> (BatchNorm, Parameters) {
+        let mut builder = Parameters::builder();
+        let layer = BatchNorm::new(&mut builder, "bn", fields, field_dim).unwrap();
+        (layer, builder.build(Kind::Double, Device::Cpu).unwrap())
+    }
+
+    #[test]
+    fn training_normalises_each_field_and_evaluation_uses_what_was_seen() {
+        let (layer, parameters) = layer(2, 4);
+        let input = input(8);
+        let output = layer.forward(&parameters, &input, Mode::Train).unwrap();
+        for field in 0..2 {
+            let values = output.detach().narrow(1, 4 * field, 4);
+            assert!(f64::try_from(values.mean(Kind::Double)).unwrap().abs() < 1e-12);
+            // The variance is v/(v + ε) with v ≈ 9.
+            assert!((f64::try_from(values.var(false)).unwrap() - 1.0).abs() < 1e-5);
+            let seen = f64::try_from(parameters.statistic("bn.running_mean").get(field)).unwrap();
+            let mean = f64::try_from(input.narrow(1, 4 * field, 4).mean(Kind::Double)).unwrap();
+            assert!((seen - 0.1 * mean).abs() < 1e-12);
+        }
+        let mean = parameters.statistic("bn.running_mean").copy();
+        let once = layer.forward(&parameters, &input, Mode::Evaluate).unwrap();
+        assert_eq!(mean, parameters.statistic("bn.running_mean"));
+        assert!(f64::try_from((once - output).abs().max()).unwrap() > 0.1);
+    }
+
+    #[test]
+    fn it_commutes_with_a_permutation_inside_the_fields() {
+        let (layer, parameters) = layer(2, 4);
+        let (input, turn) = (input(8), Tensor::from_slice(&[3_i64, 0, 1, 2, 7, 4, 5, 6]));
+        let first = layer.forward(&parameters, &input.index_select(1, &turn), Mode::Train).unwrap();
+        let second = layer.forward(&parameters, &input, Mode::Train).unwrap().index_select(1, &turn);
+        assert!(f64::try_from((first - second).abs().max()).unwrap() < 1e-12);
+    }
+
+    #[test]
+    fn a_rollout_through_one_layer_has_a_gradient() {
+        let (layer, parameters) = layer(8, 1);
+        let mut frame = input(8);
+        for _ in 0..3 {
+            frame = layer.forward(&parameters, &frame, Mode::Train).unwrap().relu();
+        }
+        let gradient = parameters.gradient(&frame.square().sum(Kind::Double)).unwrap();
+        assert!(f64::try_from(gradient.abs().max()).unwrap() > 1e-6);
+    }
+}

@@ -1,0 +1,116 @@
+//! A planar convolution that keeps the side of its input.
+//!
+//! ```text
+//! y = K ⋆ x + b      K ∈ ℝ^{out × in × k × k}, k odd, zero padding (k − 1)/2, stride 1
+//! ```
+
+use reynolds::random::Random;
+use tch::{Device, Tensor};
+
+use crate::error::Result;
+use crate::parameters::{Builder, Parameters};
+
+/// `[N, in, H, W]` → `[N, out, H, W]`.
+#[derive(Debug, Clone)]
+pub struct Conv2d {
+    weight: String,
+    bias: Option<String>,
+}
+
+impl Conv2d {
+    /// Adds `name.weight`, `[out, in, k, k]`, and `name.bias`, `[out]`, both uniform in ±1/√(in k²), as PyTorch begins.
+    ///
+    /// # Errors
+    /// As [`Builder::real`].
+    pub fn new(
+        builder: &mut Builder,
+        name: &str,
+        [inputs, outputs]: [usize; 2],
+        side: usize,
+        random: &mut Random,
+    ) -> Result<Self> {
+        let bound = 1.0 / ((inputs * side * side) as f64).sqrt();
+        let weight = format!("{name}.weight");
+        builder.real(
+            &weight,
+            &[outputs, inputs, side, side],
+            &uniform(outputs * inputs * side * side, bound, random),
+        )?;
+        let bias = format!("{name}.bias");
+        builder.real(&bias, &[outputs], &uniform(outputs, bound, random))?;
+        Ok(Self { weight, bias: Some(bias) })
+    }
+
+    /// K, on the tape, in the layout of [`kernel_layout`].
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
+    pub fn kernel(&self, parameters: &Parameters) -> Result<Tensor> {
+        kernel_layout(parameters.get(&self.weight))
+    }
+
+    /// K ⋆ x + b with K from [`Conv2d::kernel`].
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
+    pub fn forward(&self, parameters: &Parameters, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
+        convolve(input, kernel, self.bias.as_ref().map(|bias| parameters.get(bias)).as_ref(), 1)
+    }
+}
+
+/// `count` numbers, uniform in ±bound.
+pub(crate) fn uniform(count: usize, bound: f64, random: &mut Random) -> Vec<f64> {
+    (0..count).map(|_| bound * (2.0 * random.uniform() - 1.0)).collect()
+}
+
+/// Convolution with zero padding that keeps the side; `kernel` is `[out, in / groups, k, k]`, k odd.
+///
+/// # Errors
+/// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
+pub(crate) fn convolve(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, groups: i64) -> Result<Tensor> {
+    let padding = (kernel.size().last().copied().unwrap_or(1) - 1) / 2;
+    Ok(input.f_conv2d(kernel, bias, [1, 1], [padding, padding], [1, 1], groups)?)
+}
+
+/// A kernel `[out, in, k, k]` with channels innermost in memory on CUDA, where convolutions follow the layout of their kernel and are
+/// fastest so; as it is on the CPU.
+///
+/// # Errors
+/// [`Error::Torch`](crate::Error::Torch) if the device has no room.
+pub(crate) fn kernel_layout(kernel: Tensor) -> Result<Tensor> {
+    match kernel.device() {
+        Device::Cuda(_) => Ok(kernel.f_permute([0, 2, 3, 1])?.f_contiguous()?.f_permute([0, 3, 1, 2])?),
+        _ => Ok(kernel),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::Kind;
+
+    use super::*;
+
+    #[test]
+    fn a_convolution_by_hand_with_zeros_around() {
+        let mut builder = Parameters::builder();
+        builder.real("c.weight", &[1, 1, 3, 3], &[0.0, 1.0, 0.0, 2.0, 3.0, 4.0, 0.0, 5.0, 0.0]).unwrap();
+        builder.real("c.bias", &[1], &[0.5]).unwrap();
+        let layer = Conv2d { weight: "c.weight".into(), bias: Some("c.bias".into()) };
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let input = Tensor::from_slice(&[1.0, 2.0, 3.0, 4.0]).view([1, 1, 2, 2]);
+        let output = layer.forward(&parameters, &layer.kernel(&parameters).unwrap(), &input).unwrap();
+        // Top left: 3·1 + 4·2 + 5·3 + b; bottom right: 1·2 + 2·3 + 3·4 + b.
+        let expected = [26.5, 28.5, 26.5, 20.5];
+        assert_eq!(Vec::<f64>::try_from(output.detach().view([-1])).unwrap(), expected);
+    }
+
+    #[test]
+    fn counts_and_ranges_are_those_of_pytorch() {
+        let mut builder = Parameters::builder();
+        let layer = Conv2d::new(&mut builder, "c", [4, 6], 3, &mut Random::new(1)).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        assert_eq!(parameters.len(), 6 * 4 * 9 + 6);
+        let largest = f64::try_from(layer.kernel(&parameters).unwrap().abs().max()).unwrap();
+        assert!((0.95 / 6.0..1.0 / 6.0).contains(&largest), "{largest}");
+    }
+}

@@ -64,18 +64,18 @@ pub(crate) fn prefixed(split: Split, metrics: Metrics) -> impl Iterator<Item = (
     metrics.into_iter().map(move |(name, value)| (format!("{}/{name}", split.name()), value))
 }
 
-mod nullable {
+pub(crate) mod nullable {
     //! Numbers that are not finite, which JSON cannot hold, as null.
     use super::Metrics;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::collections::BTreeMap;
 
-    pub(super) fn serialize<S: Serializer>(metrics: &Metrics, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(metrics: &Metrics, serializer: S) -> Result<S::Ok, S::Error> {
         let finite = |(name, &value): (_, &f64)| (name, Some(value).filter(|value| value.is_finite()));
         metrics.iter().map(finite).collect::<BTreeMap<&String, Option<f64>>>().serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metrics, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metrics, D::Error> {
         let metrics = BTreeMap::<String, Option<f64>>::deserialize(deserializer)?;
         Ok(metrics.into_iter().map(|(name, value)| (name, value.unwrap_or(f64::NAN))).collect())
     }

@@ -6,6 +6,11 @@ use crate::metrics::Record;
 
 /// Someone who is told how a run goes on.
 pub trait Observer {
+    /// What steps are from now on, in the plural, where they are not those of a run: "simulations".
+    fn counting(&mut self, of: &str) {
+        let _ = of;
+    }
+
     /// Training begins, with `done` of `total` steps done.
     fn begin(&mut self, done: usize, total: usize) {
         let _ = (done, total);
@@ -51,6 +56,10 @@ impl Bar {
 }
 
 impl Observer for Bar {
+    fn counting(&mut self, of: &str) {
+        self.bar.set_message(of.to_string());
+    }
+
     fn begin(&mut self, done: usize, total: usize) {
         self.bar.set_length(total as u64);
         self.bar.set_position(done as u64);

@@ -83,11 +83,11 @@ pub(crate) struct SweepArgs {
 /// How much is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Budget {
-    /// 5 seeds
+    /// 5 seeds; of what is large, little
     Quick,
-    /// 10 seeds
+    /// 10 seeds; of what is large, an hour of an accelerator
     Standard,
-    /// 20 seeds
+    /// 20 seeds; of what is large, all of the paper's
     Full,
 }
 
@@ -115,6 +115,9 @@ pub(crate) struct ReproduceArgs {
     /// One setting of the target, over the budget's: seeds=3
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "resume")]
     pub(crate) set: Vec<String>,
+    /// So many models at a time; 0 = one for each processor, and one on any other device
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=4096))]
+    pub(crate) jobs: u64,
     #[command(flatten)]
     pub(crate) place: Place,
     /// The group: C4 D4 SO2 SO3 …

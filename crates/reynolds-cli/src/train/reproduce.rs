@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode> {
     };
     let assignments = assignments(args)?;
     let (target, budget) = (args.target.clone(), args.budget.name().parse()?);
-    let request = Request { target, budget, assignments, place, workers: 0 };
+    let request = Request { target, budget, assignments, place, workers: args.jobs as usize };
     match reproduce(&request, Session { device, interrupt, observer: &mut *models() })? {
         Outcome::Interrupted { folder, command } => Ok(interrupted(&folder, &command)),
         Outcome::Finished(reproduction) => {

@@ -43,7 +43,7 @@ pub(crate) fn observer(config: &Table) -> Box<dyn Observer> {
 
 /// The same for a reproduction, whose steps are models.
 pub(crate) fn models() -> Box<dyn Observer> {
-    if stderr().is_terminal() { Box::new(Bar::new("")) } else { Box::new(ModelLines { total: 0 }) }
+    if stderr().is_terminal() { Box::new(Bar::new("")) } else { Box::new(CountLines { of: String::new(), total: 0 }) }
 }
 
 /// About [`LINES`] lines a run, evenly spread.
@@ -59,19 +59,24 @@ impl Observer for Lines {
     }
 }
 
-/// About [`LINES`] lines a reproduction.
-struct ModelLines {
+/// About [`LINES`] lines a phase of a reproduction.
+struct CountLines {
+    of: String,
     total: usize,
 }
 
-impl Observer for ModelLines {
+impl Observer for CountLines {
+    fn counting(&mut self, of: &str) {
+        self.of = of.into();
+    }
+
     fn begin(&mut self, _: usize, total: usize) {
         self.total = total;
     }
 
     fn step(&mut self, done: usize, _: Option<f64>) {
         if done.is_multiple_of(self.total.div_ceil(LINES)) || done == self.total {
-            say(&format!("{done}/{} models", self.total));
+            say(&format!("{done}/{} {}", self.total, self.of));
         }
     }
 }

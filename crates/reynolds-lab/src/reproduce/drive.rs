@@ -7,8 +7,8 @@ use reynolds_torch::tch::Device;
 use toml::{Table, Value};
 
 use super::findings::{Made, Reproduction};
+use super::model::Models;
 use super::pool::{Store, train_all};
-use super::spec::Models;
 use super::{Budget, Target, find};
 use crate::config::Assignment;
 use crate::environment::Environment;
@@ -71,7 +71,7 @@ pub enum Outcome {
 /// # Errors
 /// [`Error::Config`] or [`Error::UnknownKey`] if there is no such target or setting; [`Error::File`] if the folder to go on in is of
 /// another target or version, or damaged; what training and the system fail with.
-pub fn reproduce(request: &Request, session: Session<'_>) -> Result<Outcome> {
+pub fn reproduce(request: &Request, mut session: Session<'_>) -> Result<Outcome> {
     let target = find(&request.target)?;
     let (folder, budget, settings) = match &request.place {
         Place::Under(root) => {
@@ -79,7 +79,7 @@ pub fn reproduce(request: &Request, session: Session<'_>) -> Result<Outcome> {
             for assignment in &request.assignments {
                 assignment.apply(&mut settings)?;
             }
-            target.specs(&settings)?;
+            target.models(&settings)?;
             let folder = RunFolder::create(&root.join("reproduce"), target.name())?;
             folder.write("config.toml", document(target, request.budget, &settings).to_string().as_bytes())?;
             (folder, request.budget, settings)
@@ -90,22 +90,17 @@ pub fn reproduce(request: &Request, session: Session<'_>) -> Result<Outcome> {
             (folder, budget, settings)
         }
     };
-    let specs = target.specs(&settings)?;
     let workers = match (session.device, request.workers) {
         (Device::Cpu, workers) => threads::resolve(workers),
         (_, 0) => 1,
         (_, workers) => workers,
     };
     let store = Store::new(&folder.file("checkpoints"));
-    let start = Instant::now();
-    let trained = train_all(&specs, workers, session.device, &store, session.observer, &session.interrupt)?;
-    let Some((trained, now)) = trained else {
+    let Some((models, speed)) = trained(target, &settings, workers, &store, &mut session)? else {
         let path = folder.path().to_path_buf();
         let command = format!("reynolds reproduce {} --resume {}", target.name(), path.display());
         return Ok(Outcome::Interrupted { folder: path, command });
     };
-    let speed = speed(specs.len(), now, workers, start.elapsed().as_secs_f64());
-    let models = Models::new(specs.into_iter().zip(trained));
     let findings = target.findings(&settings, &models)?;
     let (environment, budget) = (Environment::now(session.device), budget.name());
     let (name, about) = (target.name(), target.about());
@@ -114,6 +109,36 @@ pub fn reproduce(request: &Request, session: Session<'_>) -> Result<Outcome> {
     let spelt = settings.to_string().trim().replace('\n', ", ");
     let title = format!("{name}: {about}\nbudget {budget}: {spelt}");
     Ok(Outcome::Finished(Box::new(Reproduction { folder: folder.path().into(), title, speed, findings })))
+}
+
+/// All models of a target, phase by phase, and how fast they were trained; `None` if someone interrupted.
+fn trained(
+    target: &dyn Target,
+    settings: &Table,
+    workers: usize,
+    store: &Store,
+    session: &mut Session<'_>,
+) -> Result<Option<(Models, String)>> {
+    if !target.prepare(settings, session)? {
+        return Ok(None);
+    }
+    let (mut models, mut now, mut seconds) = (Models::default(), 0, 0.0);
+    let mut phase = target.models(settings)?;
+    while !phase.is_empty() {
+        let start = Instant::now();
+        let done =
+            train_all(&phase, models.len(), workers, session.device, store, session.observer, &session.interrupt)?;
+        let Some((trained, trained_now)) = done else { return Ok(None) };
+        now += trained_now;
+        seconds += if trained_now > 0 { start.elapsed().as_secs_f64() } else { 0.0 };
+        for (model, trained) in phase.iter().zip(trained) {
+            models.insert(model.as_ref(), trained);
+        }
+        phase = target.more(settings, &models)?;
+        phase.retain(|model| models.find(model.as_ref()).is_none());
+    }
+    let speed = speed(models.len(), now, workers, seconds);
+    Ok(Some((models, speed)))
 }
 
 fn speed(all: usize, now: usize, workers: usize, seconds: f64) -> String {
@@ -158,6 +183,8 @@ fn read(folder: &RunFolder, target: &dyn Target) -> Result<(Budget, Table)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::boxed;
+    use super::super::model::{Model, Trained};
     use super::*;
     use crate::progress::Silent;
 
@@ -205,6 +232,70 @@ mod tests {
         assert_eq!(results(&folder), before);
         let other = done(&request("fig-rings", Place::Resume(folder), &[])).unwrap_err().to_string();
         assert!(other.contains("config.toml: expected target = \"fig-rings\", found fig-so2"), "{other}");
+    }
+
+    /// Two models, then one that depends on what came of them, and one that depends on that.
+    struct Phases;
+
+    /// A model that comes to its number.
+    struct Number(i32);
+
+    impl Model for Number {
+        fn id(&self) -> String {
+            format!("number{}", self.0)
+        }
+
+        fn config(&self) -> Table {
+            Table::from_iter([("number".to_string(), Value::Integer(self.0.into()))])
+        }
+
+        fn train(&self, _: Device, _: &Interrupt) -> Result<Option<Trained>> {
+            let metrics = [("value".to_string(), f64::from(self.0))].into();
+            Ok(Some(Trained { metrics, ..Trained::default() }))
+        }
+    }
+
+    impl Target for Phases {
+        fn name(&self) -> &'static str {
+            "phases"
+        }
+
+        fn about(&self) -> &'static str {
+            "numbers"
+        }
+
+        fn settings(&self, _: Budget) -> Table {
+            Table::new()
+        }
+
+        fn models(&self, _: &Table) -> Result<Vec<Box<dyn Model>>> {
+            Ok(boxed([Number(3), Number(5)]))
+        }
+
+        /// Ten times the greatest of the first phase, and that again.
+        fn more(&self, _: &Table, models: &Models) -> Result<Vec<Box<dyn Model>>> {
+            let greatest = models.iter().map(|entry| entry.trained.metric("value")).fold(0.0, f64::max);
+            Ok(boxed([Number(5), Number(if greatest < 100.0 { 10 * greatest as i32 } else { 3 })]))
+        }
+
+        fn findings(&self, _: &Table, _: &Models) -> Result<crate::reproduce::Findings> {
+            Ok(Default::default())
+        }
+    }
+
+    #[test]
+    fn later_phases_see_what_came_of_the_earlier_ones_and_train_only_what_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        let run = || {
+            let mut session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
+            trained(&Phases, &Table::new(), 1, &store, &mut session).unwrap().unwrap()
+        };
+        let (models, speed) = run();
+        let values: Vec<f64> = models.iter().map(|entry| entry.trained.metric("value")).collect();
+        assert_eq!(values, [3.0, 5.0, 50.0, 500.0]);
+        assert!(speed.starts_with("4 models"), "{speed}");
+        assert_eq!(run().1, "all 4 models were trained before");
     }
 
     #[test]

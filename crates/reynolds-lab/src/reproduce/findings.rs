@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use toml::Table as Settings;
 
-use super::spec::Models;
+use super::model::{Entry, Models};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::report::{Check, Report, Table};
@@ -28,8 +28,12 @@ pub struct Figure {
 pub struct Findings {
     /// For people, mean ± deviation over seeds.
     pub tables: Vec<Table>,
-    /// For programs: comma-separated, with a head.
+    /// For programs: comma-separated, with a head; table.csv.
     pub csv: String,
+    /// Further files of the folder: name and text.
+    pub files: Vec<(&'static str, String)>,
+    /// Further keys of results.json.
+    pub more: serde_json::Map<String, serde_json::Value>,
     /// To look at.
     pub figures: Vec<Figure>,
     /// The paper's claims.
@@ -91,21 +95,28 @@ impl Made<'_> {
             whole_file::write(&figures.join(format!("{}.svg", figure.name)), figure.svg.as_bytes())?;
         }
         whole_file::write(&folder.join("table.csv"), findings.csv.as_bytes())?;
+        for (name, text) in &findings.files {
+            whole_file::write(&folder.join(name), text.as_bytes())?;
+        }
         let results = serde_json::to_string_pretty(&self.results(models, findings)).expect("plain numbers and names");
         whole_file::write(&folder.join("results.json"), results.as_bytes())?;
         self.page(findings).write(&folder.join("report.html"))
     }
 
     fn results(&self, models: &Models, findings: &Findings) -> serde_json::Value {
-        let model = |(spec, trained): &(super::Spec, super::Trained)| json!({ "id": spec.id(), "config": spec.config(), "metrics": trained.metrics });
-        json!({
+        let model = |entry: &Entry| json!({ "id": entry.id, "config": entry.config, "metrics": entry.trained.metrics });
+        let mut results = json!({
             "target": self.target,
             "budget": self.budget,
             "settings": self.settings,
             "environment": self.environment,
             "checks": findings.checks,
             "models": models.iter().map(model).collect::<Vec<_>>(),
-        })
+        });
+        if let Some(object) = results.as_object_mut() {
+            object.extend(findings.more.clone());
+        }
+        results
     }
 
     fn page(&self, findings: &Findings) -> Report {

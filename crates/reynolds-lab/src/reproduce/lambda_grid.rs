@@ -5,10 +5,11 @@ use toml::Table;
 
 use super::findings::{Figure, Findings};
 use super::lambda_path::ESSENTIALLY;
+use super::model::{Model, Models};
 use super::picture::{FORMS, caption, listed, notes, numbers, penalised, plane};
 use super::sample::three_digits;
-use super::spec::{Models, Problem, Spec, form_name};
-use super::{Budget, Target, count, training_settings};
+use super::spec::{Problem, Spec, form_name};
+use super::{Budget, Target, boxed, count, training_settings};
 use crate::error::Result;
 use crate::experiments::{COLOUR_BAR, legend};
 use crate::figure::{HeatMap, Shading, Sheet};
@@ -48,10 +49,10 @@ impl Target for LambdaGrid {
         training_settings(budget)
     }
 
-    fn specs(&self, settings: &Table) -> Result<Vec<Spec>> {
+    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>> {
         let (seeds, epochs) = (count(settings, "seeds", 1)?, count(settings, "epochs", 1)?);
         let all = |form| (0..seeds).flat_map(move |seed| grid(form, seed, epochs)).chain(decayed(form, epochs));
-        Ok(FORMS.iter().flat_map(|&form| all(form)).collect())
+        Ok(boxed(FORMS.iter().flat_map(|&form| all(form))))
     }
 
     fn findings(&self, settings: &Table, models: &Models) -> Result<Findings> {
@@ -98,7 +99,7 @@ fn defects(models: &Models, seeds: u64, epochs: u64) -> Figure {
     let mut sheet = Sheet::new(FORMS.len(), 190.0);
     (sheet.shared_axes, sheet.label_room) = (false, 34.0);
     for form in FORMS {
-        let mean = |spec: &Spec| models.over_seeds(spec, seeds, "test/defect_relative").mean();
+        let mean = |spec: &Spec| spec.over_seeds(models, seeds, "test/defect_relative").mean();
         let values: Vec<f64> = grid(form, 0, epochs).iter().map(mean).collect();
         let texts = values.iter().map(|&value| three_digits(value)).collect();
         let labels = STRENGTHS.map(|strength| strength.to_string()).to_vec();
@@ -113,7 +114,7 @@ fn defects(models: &Models, seeds: u64, epochs: u64) -> Figure {
 
 /// The mean relative defect of the models that `choose` picks.
 fn relative(models: &Models, grid: &[Spec], seeds: u64, choose: impl Fn(&Spec) -> bool) -> Vec<f64> {
-    let mean = |spec: &Spec| models.over_seeds(spec, seeds, "test/defect_relative").mean();
+    let mean = |spec: &Spec| spec.over_seeds(models, seeds, "test/defect_relative").mean();
     grid.iter().filter(|spec| choose(spec)).map(mean).collect()
 }
 
@@ -159,7 +160,7 @@ fn weight_decay(models: &Models, form: Form, epochs: u64) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::Trained;
+    use super::super::model::Trained;
     use super::*;
     use crate::task::Metrics;
 
@@ -171,7 +172,7 @@ mod tests {
                 ("decay/cosine".into(), cosine),
                 ("decay/difference".into(), difference),
             ]);
-            (spec, Trained { metrics, logits: None })
+            (spec, Trained { metrics, ..Trained::default() })
         }));
         let grid = grid(form, 0, 1);
         [invariant(&models, form, &grid, 1), angular(&models, form, &grid, 1), weight_decay(&models, form, 1)]
@@ -189,6 +190,6 @@ mod tests {
 
     #[test]
     fn the_grid_has_sixteen_models_a_seed_and_form() {
-        assert_eq!(LambdaGrid.specs(&training_settings(Budget::Quick)).unwrap().len(), 2 * (5 * 16 + 3));
+        assert_eq!(LambdaGrid.models(&training_settings(Budget::Quick)).unwrap().len(), 2 * (5 * 16 + 3));
     }
 }

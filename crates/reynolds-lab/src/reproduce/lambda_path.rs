@@ -7,9 +7,10 @@ use reynolds::penalty::Form;
 use toml::Table;
 
 use super::findings::{Figure, Findings};
+use super::model::{Model, Models};
 use super::picture::{FORMS, caption, falls, listed, notes, numbers, penalised, plane};
-use super::spec::{Models, Problem, Spec, form_name};
-use super::{Budget, Target, count, training_settings};
+use super::spec::{Problem, Spec, form_name};
+use super::{Budget, Target, boxed, count, training_settings};
 use crate::error::Result;
 use crate::experiments::{COLOUR_BAR, legend};
 use crate::figure::Sheet;
@@ -41,9 +42,9 @@ impl Target for LambdaPath {
         training_settings(budget)
     }
 
-    fn specs(&self, settings: &Table) -> Result<Vec<Spec>> {
+    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>> {
         let (seeds, epochs) = (count(settings, "seeds", 1)?, count(settings, "epochs", 1)?);
-        Ok(FORMS.iter().flat_map(|&form| (0..seeds).flat_map(move |seed| along(form, seed, epochs))).collect())
+        Ok(boxed(FORMS.iter().flat_map(|&form| (0..seeds).flat_map(move |seed| along(form, seed, epochs)))))
     }
 
     fn findings(&self, settings: &Table, models: &Models) -> Result<Findings> {
@@ -83,7 +84,7 @@ fn figure(models: &Models, form: Form, path: &[Spec], seeds: u64) -> Result<Figu
 
 fn checks(models: &Models, form: Form, path: &[Spec], seeds: u64) -> Vec<Check> {
     let means =
-        |metric: &str| -> Vec<f64> { path.iter().map(|spec| models.over_seeds(spec, seeds, metric).mean()).collect() };
+        |metric: &str| -> Vec<f64> { path.iter().map(|spec| spec.over_seeds(models, seeds, metric).mean()).collect() };
     let (relative, sum) = (means("test/defect_relative"), means("test/defect_sum"));
     let name = form_name(form);
     let last = relative.last().copied().unwrap_or(f64::NAN);
@@ -104,7 +105,7 @@ fn checks(models: &Models, form: Form, path: &[Spec], seeds: u64) -> Vec<Check> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::Trained;
+    use super::super::model::Trained;
     use super::*;
     use crate::task::Metrics;
 
@@ -114,7 +115,7 @@ mod tests {
             let defect = defect(&spec);
             let metrics =
                 Metrics::from([("test/defect_relative".into(), defect), ("test/defect_sum".into(), 100.0 * defect)]);
-            (spec, Trained { metrics, logits: None })
+            (spec, Trained { metrics, ..Trained::default() })
         }))
     }
 

@@ -1,14 +1,14 @@
-//! The figures of the paper by name: trains what a figure needs, draws it, and says which of the paper's claims held.
+//! The figures and tables of the paper by name: trains what one needs, draws it, and says which of the paper's claims held.
 //!
 //! ```text
 //! runs/reproduce/<target>/<UTC time>-<id>/
 //!   config.toml       target, budget and settings
 //!   checkpoints/      every finished model, so that a stopped reproduction goes on
-//!   figures/*.svg  table.csv  results.json  report.html
+//!   figures/*.svg  *.csv  results.json  report.html
 //! ```
 //!
 //! Models are independent of each other and each is trained by one thread, so that the result does not depend on how many are trained
-//! at a time.
+//! at a time. A target may ask for more models once it knows what came of the first, such as the other seeds of a selected λ_⊥.
 //!
 //! ```
 //! use reynolds_lab::reproduce::{self, Budget};
@@ -22,6 +22,7 @@ mod drive;
 mod findings;
 mod lambda_grid;
 mod lambda_path;
+mod model;
 mod picture;
 mod pool;
 mod projection;
@@ -38,17 +39,18 @@ use crate::error::{Error, Result};
 
 pub use drive::{Outcome, Place, Request, Session, reproduce};
 pub use findings::{Figure, Findings, Reproduction};
+pub use model::{Entry, Model, Models, Trained};
 pub use sample::Sample;
-pub use spec::{Models, Problem, Spec, Trained};
+pub use spec::{Problem, Spec};
 
 /// How much is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
-    /// 5 seeds.
+    /// 5 seeds where models are small, and little of what is large.
     Quick,
-    /// 10 seeds.
+    /// 10 seeds where models are small, and what an accelerator does in an hour of what is large.
     Standard,
-    /// 20 seeds.
+    /// 20 seeds where models are small, and all of the paper's of what is large.
     Full,
 }
 
@@ -62,7 +64,7 @@ impl Budget {
         }
     }
 
-    /// Models of each kind. The epochs are the paper's in every budget.
+    /// Models of each kind where they are small. The epochs are the paper's in every budget.
     fn seeds(self) -> i64 {
         match self {
             Self::Quick => 5,
@@ -93,11 +95,29 @@ pub trait Target: Sync {
     /// All settings, as a budget has them; these keys may be changed.
     fn settings(&self, budget: Budget) -> Table;
 
-    /// The models it needs.
+    /// The models it needs from the start.
     ///
     /// # Errors
     /// [`Error::Config`] if a setting is out of range.
-    fn specs(&self, settings: &Table) -> Result<Vec<Spec>>;
+    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>>;
+
+    /// Makes what the models are trained on, before any is; `false` if someone interrupted. Called again when a reproduction goes on.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    fn prepare(&self, settings: &Table, session: &mut Session<'_>) -> Result<bool> {
+        let _ = (settings, session);
+        Ok(true)
+    }
+
+    /// The models it needs beside these, now that it is known what came of them; asked until there is none that is not among them.
+    ///
+    /// # Errors
+    /// If they cannot be chosen.
+    fn more(&self, settings: &Table, models: &Models) -> Result<Vec<Box<dyn Model>>> {
+        let _ = (settings, models);
+        Ok(Vec::new())
+    }
 
     /// What comes of the trained models.
     ///
@@ -122,7 +142,12 @@ pub fn find(name: &str) -> Result<&'static dyn Target> {
     })
 }
 
-/// Settings of a target that trains: seeds by the budget, epochs as in the paper.
+/// Models of one kind among those of others.
+fn boxed<M: Model + 'static>(models: impl IntoIterator<Item = M>) -> Vec<Box<dyn Model>> {
+    models.into_iter().map(|model| Box::new(model) as Box<dyn Model>).collect()
+}
+
+/// Settings of an SO(2) target that trains: seeds by the budget, epochs as in the paper.
 fn training_settings(budget: Budget) -> Table {
     Table::from_iter([
         ("seeds".to_string(), Value::Integer(budget.seeds())),

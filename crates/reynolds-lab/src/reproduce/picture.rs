@@ -2,8 +2,9 @@
 
 use reynolds::penalty::Form;
 
+use super::model::Models;
 use super::sample::Sample;
-use super::spec::{Models, Problem, Spec, form_name};
+use super::spec::{Problem, Spec, form_name};
 use crate::error::Result;
 use crate::experiments::{DiskAndArc, Network, PlaneData, PlaneTask, REACH, SIDE, WaveyRings};
 use crate::figure::{Colour, Field, Plane};
@@ -62,10 +63,7 @@ pub(super) fn baseline(problem: Problem, seed: u64, epochs: u64) -> Spec {
 
 /// Level sets, boundary and training points of a drawn model; the boundary of a second one in orange.
 pub(super) fn plane(models: &Models, spec: &Spec, second: Option<&Spec>) -> Result<Plane> {
-    let field = |spec: &Spec| {
-        let logits = models.get(spec).logits.iter().flatten().map(|&logit| f64::from(logit)).collect();
-        Field::square(REACH, SIDE, logits)
-    };
+    let field = |spec: &Spec| Field::square(REACH, SIDE, spec.logits(models));
     let ours = field(spec);
     let data = match spec.problem {
         Problem::DiskAndArc => DiskAndArc::default().data(),
@@ -83,7 +81,7 @@ pub(super) fn plane(models: &Models, spec: &Spec, second: Option<&Spec>) -> Resu
 
 /// The lines below a panel.
 pub(super) fn caption(models: &Models, spec: &Spec, seeds: u64) -> Vec<String> {
-    let over = |metric: &str| models.over_seeds(spec, seeds, metric);
+    let over = |metric: &str| spec.over_seeds(models, seeds, metric);
     vec![
         format!("ℰ_{{emp}} = {}", over("test/defect_sum")),
         format!("relative {}", over("test/defect_relative")),
@@ -120,7 +118,7 @@ pub(super) fn numbers(models: &Models, specs: &[Spec], seeds: u64) -> (Table, St
             Network::So2 => ["so2", form_name(spec.form), &g, &perp],
             Network::Mlp => ["mlp", "", "", ""],
         };
-        let samples = COLUMNS.map(|(name, ..)| models.over_seeds(spec, seeds, name));
+        let samples = COLUMNS.map(|(name, ..)| spec.over_seeds(models, seeds, name));
         let shown = COLUMNS.iter().zip(&samples).map(|((_, _, share), sample)| match share {
             true => percent(sample),
             false => sample.to_string(),

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use reynolds_torch::tch::Device;
 use serde::{Deserialize, Serialize};
 
-use super::spec::{Spec, Trained};
+use super::model::{Model, Trained};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::progress::Observer;
@@ -32,43 +32,46 @@ impl Store {
         Self { folder: folder.into() }
     }
 
-    fn file(&self, spec: &Spec) -> PathBuf {
-        self.folder.join(format!("{}.json", spec.id()))
+    fn file(&self, model: &dyn Model) -> PathBuf {
+        self.folder.join(format!("{}.json", model.id()))
     }
 
     /// A model that was finished with these settings, if there is one.
-    fn load(&self, spec: &Spec) -> Result<Option<Trained>> {
-        let file = self.file(spec);
+    fn load(&self, model: &dyn Model) -> Result<Option<Trained>> {
+        let file = self.file(model);
         let bytes = match fs::read(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(Error::io(&file, "read"))?,
         };
         let kept: Kept =
             serde_json::from_slice(&bytes).map_err(|error| Error::file(&file, "a finished model", error))?;
-        let fits = kept.config == spec.config().to_string() && (kept.trained.logits.is_some() || !spec.drawn);
+        let fits = kept.config == model.config().to_string() && model.suffices(&kept.trained);
         Ok(fits.then_some(kept.trained))
     }
 
-    fn keep(&self, spec: &Spec, trained: &Trained) -> Result<()> {
-        let kept = Kept { config: spec.config().to_string(), trained: trained.clone() };
+    fn keep(&self, model: &dyn Model, trained: &Trained) -> Result<()> {
+        let kept = Kept { config: model.config().to_string(), trained: trained.clone() };
         let text = serde_json::to_string(&kept).expect("a model is plain numbers and names");
-        whole_file::write(&self.file(spec), text.as_bytes())
+        whole_file::write(&self.file(model), text.as_bytes())
     }
 }
 
-/// What came of all models, in the order of `specs`, and how many were trained now; `None` if someone interrupted.
+/// What came of all models, in their order, and how many were trained now; `None` if someone interrupted. The observer is told of these
+/// and the `before` models of earlier phases.
 pub(super) fn train_all(
-    specs: &[Spec],
+    models: &[Box<dyn Model>],
+    before: usize,
     workers: usize,
     device: Device,
     store: &Store,
     observer: &mut dyn Observer,
     interrupt: &Interrupt,
 ) -> Result<Option<(Vec<Trained>, usize)>> {
-    let mut all: Vec<Option<Trained>> = specs.iter().map(|spec| store.load(spec)).collect::<Result<_>>()?;
-    let missing: Vec<usize> = (0..specs.len()).filter(|&index| all[index].is_none()).collect();
-    let mut done = specs.len() - missing.len();
-    observer.begin(done, specs.len());
+    let mut all: Vec<Option<Trained>> = models.iter().map(|model| store.load(model.as_ref())).collect::<Result<_>>()?;
+    let missing: Vec<usize> = (0..models.len()).filter(|&index| all[index].is_none()).collect();
+    let mut done = before + models.len() - missing.len();
+    observer.counting("models");
+    observer.begin(done, before + models.len());
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();
     let work = |sender: mpsc::Sender<(usize, Result<Option<Trained>>)>| {
@@ -76,7 +79,7 @@ pub(super) fn train_all(
         threads::set(1);
         while !stop.load(Ordering::SeqCst) && !interrupt.requested() {
             let Some(&index) = missing.get(next.fetch_add(1, Ordering::SeqCst)) else { break };
-            let result = specs[index].train(device, interrupt);
+            let result = models[index].train(device, interrupt);
             if result.is_err() {
                 stop.store(true, Ordering::SeqCst);
             }
@@ -94,7 +97,7 @@ pub(super) fn train_all(
         drop(sender);
         for (index, result) in receiver {
             match result.and_then(|trained| {
-                trained.as_ref().map_or(Ok(()), |trained| store.keep(&specs[index], trained))?;
+                trained.as_ref().map_or(Ok(()), |trained| store.keep(models[index].as_ref(), trained))?;
                 Ok(trained)
             }) {
                 Ok(trained) => {
@@ -125,7 +128,7 @@ mod tests {
     use super::*;
     use crate::experiments::Network;
     use crate::progress::Silent;
-    use crate::reproduce::Problem;
+    use crate::reproduce::{Problem, Spec, boxed};
 
     fn specs() -> Vec<Spec> {
         let spec = |seed| Spec {
@@ -144,7 +147,9 @@ mod tests {
 
     fn trained(specs: &[Spec], workers: usize, folder: &Path) -> (Vec<Trained>, usize) {
         let store = Store::new(folder);
-        train_all(specs, workers, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap().unwrap()
+        train_all(&boxed(specs.to_vec()), 0, workers, Device::Cpu, &store, &mut Silent, &Interrupt::new())
+            .unwrap()
+            .unwrap()
     }
 
     #[test]
@@ -164,7 +169,7 @@ mod tests {
         let (folder, interrupt) = (tempfile::tempdir().unwrap(), Interrupt::new());
         interrupt.request();
         let store = Store::new(folder.path());
-        assert!(train_all(&specs(), 2, Device::Cpu, &store, &mut Silent, &interrupt).unwrap().is_none());
+        assert!(train_all(&boxed(specs()), 0, 2, Device::Cpu, &store, &mut Silent, &interrupt).unwrap().is_none());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -174,7 +179,7 @@ mod tests {
         let file = folder.path().join(format!("{}.json", specs()[0].id()));
         std::fs::write(&file, "{").unwrap();
         let store = Store::new(folder.path());
-        let error = train_all(&specs(), 1, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap_err();
+        let error = train_all(&boxed(specs()), 0, 1, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap_err();
         assert!(error.to_string().contains("seed0.json: expected a finished model"), "{error}");
     }
 }

@@ -19,8 +19,8 @@ use reynolds::scalar::{Scalar, Weight};
 use toml::{Table as Settings, Value};
 
 use super::findings::{Figure, Findings};
+use super::model::{Model, Models};
 use super::sample::three_digits;
-use super::spec::{Models, Spec};
 use super::{Budget, Target, count};
 use crate::error::{Error, Result};
 use crate::figure::{HeatMap, Shading, Sheet};
@@ -54,7 +54,7 @@ impl Target for Projection {
         ])
     }
 
-    fn specs(&self, settings: &Settings) -> Result<Vec<Spec>> {
+    fn models(&self, settings: &Settings) -> Result<Vec<Box<dyn Model>>> {
         self.sketch(settings)?;
         Ok(Vec::new())
     }
@@ -87,6 +87,7 @@ impl Target for Projection {
                  average of W over the group, against which they are checked here."
                     .into(),
             ],
+            ..Findings::default()
         })
     }
 }
@@ -284,7 +285,7 @@ mod tests {
         for (key, value) in [("group", group), ("domain", domain), ("codomain", codomain)] {
             settings.insert(key.into(), Value::String(value.into()));
         }
-        Projection.specs(&settings)?;
+        Projection.models(&settings)?;
         Projection.findings(&settings, &Models::default())
     }
 

@@ -4,9 +4,10 @@ use reynolds::penalty::Form;
 use toml::Table;
 
 use super::findings::{Figure, Findings};
+use super::model::{Model, Models};
 use super::picture::{FORMS, baseline, caption, falls, listed, notes, numbers, penalised, plane};
-use super::spec::{Models, Problem, Spec, form_name};
-use super::{Budget, Target, count, training_settings};
+use super::spec::{Problem, Spec, form_name};
+use super::{Budget, Target, boxed, count, training_settings};
 use crate::error::Result;
 use crate::experiments::{COLOUR_BAR, legend};
 use crate::figure::Sheet;
@@ -58,7 +59,7 @@ impl Target for Rings {
         training_settings(budget)
     }
 
-    fn specs(&self, settings: &Table) -> Result<Vec<Spec>> {
+    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>> {
         let (seeds, epochs) = (count(settings, "seeds", 1)?, count(settings, "epochs", 1)?);
         let mut specs = Vec::new();
         for seed in 0..seeds {
@@ -67,7 +68,7 @@ impl Target for Rings {
                 specs.extend(self.strengths.iter().flat_map(|&perp| row(form, perp, seed, epochs)));
             }
         }
-        Ok(specs)
+        Ok(boxed(specs))
     }
 
     fn findings(&self, settings: &Table, models: &Models) -> Result<Findings> {
@@ -88,7 +89,7 @@ impl Target for Rings {
         for form in FORMS {
             findings.figures.push(self.figure(models, form, seeds, epochs)?);
             let means = |perp: f64, metric: &str| {
-                row(form, perp, 0, epochs).map(|spec| models.over_seeds(&spec, seeds, metric).mean())
+                row(form, perp, 0, epochs).map(|spec| spec.over_seeds(models, seeds, metric).mean())
             };
             findings.checks.extend(self.checks(form, means));
         }
@@ -166,7 +167,7 @@ mod tests {
     #[test]
     fn the_grid_has_every_pair_and_the_baseline_once_a_seed() {
         let settings = training_settings(Budget::Quick);
-        assert_eq!(ROW.specs(&settings).unwrap().len(), 5 * (4 + 2 * 4));
-        assert_eq!(GRID.specs(&settings).unwrap().len(), 5 * (4 + 2 * 16));
+        assert_eq!(ROW.models(&settings).unwrap().len(), 5 * (4 + 2 * 4));
+        assert_eq!(GRID.models(&settings).unwrap().len(), 5 * (4 + 2 * 16));
     }
 }

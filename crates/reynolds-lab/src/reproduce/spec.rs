@@ -1,11 +1,11 @@
-//! One model of a reproduction: what it is, and what comes of it.
+//! A model of the SO(2) figures.
 
 use std::collections::BTreeMap;
 
 use reynolds::penalty::Form;
 use reynolds_torch::tch::Device;
-use serde::{Deserialize, Serialize};
 
+use super::model::{Model, Models, Trained};
 use super::sample::Sample;
 use super::weight_decay;
 use crate::config::{self, RunConfig};
@@ -55,14 +55,8 @@ pub struct Spec {
     pub decay: bool,
 }
 
-/// What comes of a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Trained {
-    /// "train/…" and "test/…"; "decay/…" where it was compared with weight decay.
-    pub metrics: Metrics,
-    /// Logits on the square of the figures, if it is drawn.
-    pub logits: Option<Vec<f32>>,
-}
+/// The array of logits on the square of the figures, of a model that is drawn.
+const LOGITS: &str = "logits";
 
 /// "plain" or "squared".
 pub(super) fn form_name(form: Form) -> &'static str {
@@ -72,9 +66,8 @@ pub(super) fn form_name(form: Form) -> &'static str {
     }
 }
 
-impl Spec {
-    /// A name that no other model of a reproduction has, and a file can have.
-    pub fn id(&self) -> String {
+impl Model for Spec {
+    fn id(&self) -> String {
         let problem = match self.problem {
             Problem::DiskAndArc => "disk".to_string(),
             Problem::Rings { sigma } => format!("rings{sigma}"),
@@ -89,12 +82,40 @@ impl Spec {
         }
     }
 
-    /// The settings of the run that trains it, complete.
-    pub fn config(&self) -> toml::Table {
+    fn config(&self) -> toml::Table {
         match self.problem {
             Problem::DiskAndArc => config::tree(&self.disk_and_arc()),
             Problem::Rings { sigma } => config::tree(&self.rings(sigma)),
         }
+    }
+
+    fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
+        match self.problem {
+            Problem::DiskAndArc => self.train_with(&self.disk_and_arc(), device, interrupt),
+            Problem::Rings { sigma } => self.train_with(&self.rings(sigma), device, interrupt),
+        }
+    }
+
+    fn suffices(&self, trained: &Trained) -> bool {
+        !self.drawn || trained.arrays.contains_key(LOGITS)
+    }
+}
+
+impl Spec {
+    /// A metric of the models that differ from this one in the seed alone.
+    ///
+    /// # Panics
+    /// As [`Models::get`].
+    pub fn over_seeds(&self, models: &Models, seeds: u64, metric: &str) -> Sample {
+        models.sample((0..seeds).map(|seed| Spec { seed, ..*self }), metric)
+    }
+
+    /// The logits that were sampled of it; none if it is not drawn.
+    ///
+    /// # Panics
+    /// As [`Models::get`].
+    pub(super) fn logits(&self, models: &Models) -> Vec<f64> {
+        models.get(self).array(LOGITS).iter().map(|&logit| f64::from(logit)).collect()
     }
 
     fn disk_and_arc(&self) -> RunConfig<PlaneSettings<DiskAndArc>> {
@@ -121,17 +142,6 @@ impl Spec {
         config
     }
 
-    /// Trains it, on this thread. `None` if it was interrupted.
-    ///
-    /// # Errors
-    /// As [`train`].
-    pub fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        match self.problem {
-            Problem::DiskAndArc => self.train_with(&self.disk_and_arc(), device, interrupt),
-            Problem::Rings { sigma } => self.train_with(&self.rings(sigma), device, interrupt),
-        }
-    }
-
     fn train_with<D: PlaneData>(
         &self,
         config: &RunConfig<PlaneSettings<D>>,
@@ -156,42 +166,11 @@ impl Spec {
             let Ending::Finished(_) = run(&other)? else { return Ok(None) };
             metrics.extend(weight_decay::compare(&task, &other, config.penalty.penalty())?);
         }
-        let logits = if self.drawn { Some(sample_logits(&task)?) } else { None };
-        Ok(Some(Trained { metrics, logits }))
-    }
-}
-
-/// The models of a reproduction by [`Spec::id`].
-#[derive(Debug, Clone, Default)]
-pub struct Models(BTreeMap<String, (Spec, Trained)>);
-
-impl Models {
-    /// These, each with what came of it.
-    pub fn new(models: impl IntoIterator<Item = (Spec, Trained)>) -> Self {
-        Self(models.into_iter().map(|(spec, trained)| (spec.id(), (spec, trained))).collect())
-    }
-
-    /// In the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = &(Spec, Trained)> {
-        self.0.values()
-    }
-
-    /// What came of a model.
-    ///
-    /// # Panics
-    /// If it is not among them: a target asks for what it listed.
-    pub fn get(&self, spec: &Spec) -> &Trained {
-        let id = spec.id();
-        &self.0.get(&id).unwrap_or_else(|| panic!("no model {id}")).1
-    }
-
-    /// A metric of the models that differ from `spec` in the seed alone.
-    ///
-    /// # Panics
-    /// As [`Models::get`].
-    pub fn over_seeds(&self, spec: &Spec, seeds: u64, metric: &str) -> Sample {
-        let value = |seed| self.get(&Spec { seed, ..*spec }).metrics.get(metric).copied().unwrap_or(f64::NAN);
-        Sample::new((0..seeds).map(value).collect())
+        let mut arrays = BTreeMap::new();
+        if self.drawn {
+            arrays.insert(LOGITS.to_string(), sample_logits(&task)?);
+        }
+        Ok(Some(Trained { metrics, arrays }))
     }
 }
 
@@ -233,6 +212,6 @@ mod tests {
         interrupt.request();
         assert_eq!(SPEC.train(Device::Cpu, &interrupt).unwrap(), None);
         let baseline = Spec { network: Network::Mlp, drawn: false, ..SPEC };
-        assert!(baseline.train(Device::Cpu, &Interrupt::new()).unwrap().unwrap().logits.is_none());
+        assert!(baseline.train(Device::Cpu, &Interrupt::new()).unwrap().unwrap().arrays.is_empty());
     }
 }

@@ -95,6 +95,7 @@ mod tests {
     use reynolds::penalty::Form;
     use reynolds_torch::tch::Device;
 
+    use super::super::model::Model;
     use super::super::spec::{Problem, Spec};
     use crate::experiments::Network;
     use crate::interrupt::Interrupt;

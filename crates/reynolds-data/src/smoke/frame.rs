@@ -52,3 +52,40 @@ impl Shrink {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::{Checkpoint, Values};
+    use crate::smoke::Kind;
+    use std::path::Path;
+
+    /// An array of golden/smoke_shrink.py.
+    fn golden(name: &str) -> Vec<f64> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/smoke_shrink.safetensors");
+        let checkpoint = Checkpoint::open(path).unwrap();
+        match checkpoint.read(checkpoint.entry(name).unwrap()).unwrap() {
+            Values::F64(values) => values.into_owned(),
+            Values::F32(_) => panic!("{name} is f32"),
+        }
+    }
+
+    #[test]
+    fn frames_are_shrunk_as_pytorch_interpolates_them() {
+        let field = |y: usize, x: usize| ((7 * x * x + 13 * x * y + 5 * y * y + 3 * x) % 17) as f64;
+        let rows = golden("rows");
+        for number in [0, 1, 3, 7, 18, 26, 37] {
+            let mut ours = Vec::new();
+            Shrink::new(&Kind::Scaling.simulations()[number]).component(&field, &mut ours);
+            assert_eq!(ours.len(), SIDE * SIDE);
+            for (row, theirs) in rows.iter().zip(golden(&number.to_string()).chunks_exact(SIDE)) {
+                let ours = &ours[*row as usize * SIDE..][..SIDE];
+                for (x, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+                    // Ours is rounded to f32 at the end, values are at most 16.
+                    let error = (f64::from(*ours) - theirs).abs();
+                    assert!(error <= 16.0 * f64::from(f32::EPSILON), "i = {number}, row {row}, column {x}: {error:e}");
+                }
+            }
+        }
+    }
+}

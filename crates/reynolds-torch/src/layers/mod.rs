@@ -8,6 +8,7 @@ mod circular_harmonics;
 mod complex_linear;
 mod conv2d;
 mod linear;
+mod locally_connected;
 mod tensor_product;
 
 pub use batch_norm::BatchNorm;
@@ -17,4 +18,5 @@ pub use complex_linear::ComplexLinear;
 pub use conv2d::Conv2d;
 pub(crate) use conv2d::{convolve, kernel_layout, uniform};
 pub use linear::Linear;
+pub use locally_connected::LocallyConnected;
 pub use tensor_product::TensorProduct;

@@ -8,6 +8,7 @@
 //!
 //! Paper: section "Imperfectly Symmetric Dynamical Systems"; architectures after Wang, Walters and Yu (ICML 2022).
 
+mod conv;
 mod rotation;
 mod scaling;
 mod translation;
@@ -200,12 +201,17 @@ impl SmokeNetConfig {
             return Err(Error::setting("alpha", "a finite number, at least 0", self.alpha));
         }
         let network = self.network(symmetry, frames, builder, random)?;
-        let count: usize = builder.entries().iter().map(|entry| entry.len()).sum();
-        if count > MOST_PARAMETERS {
-            let expected = format!("a network of at most {MOST_PARAMETERS} parameters");
-            return Err(Error::setting("hidden", expected, format!("{} with {count}", self.hidden)));
-        }
+        self.at_most(builder.entries().iter().map(|entry| entry.len()).sum())?;
         Ok(network)
+    }
+
+    /// Refuses a network of `count` parameters if these are too many. Networks ask before they draw, for memory may not hold them.
+    fn at_most(&self, count: usize) -> Result<()> {
+        if count <= MOST_PARAMETERS {
+            return Ok(());
+        }
+        let expected = format!("a network of at most {MOST_PARAMETERS} parameters");
+        Err(Error::setting("hidden", expected, format!("{} with {count}", self.hidden)))
     }
 
     fn network(

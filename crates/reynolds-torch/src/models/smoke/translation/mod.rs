@@ -2,7 +2,8 @@
 
 use reynolds::random::Random;
 
-use super::{Forecaster, Frames, SmokeNetConfig, Symmetry};
+use super::conv::ConvNet;
+use super::{Architecture, Forecaster, Frames, SmokeNetConfig, Symmetry};
 use crate::error::Result;
 use crate::parameters::Builder;
 
@@ -13,6 +14,8 @@ pub(super) fn network(
     builder: &mut Builder,
     random: &mut Random,
 ) -> Result<Box<dyn Forecaster>> {
-    let _ = (frames, builder, random);
-    Err(config.not_there(Symmetry::Translation))
+    Ok(match config.architecture {
+        Architecture::Equiv => Box::new(ConvNet::new(config, frames, true, builder, random)?),
+        _ => return Err(config.not_there(Symmetry::Translation)),
+    })
 }

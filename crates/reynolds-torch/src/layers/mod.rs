@@ -6,6 +6,7 @@
 mod batch_norm;
 mod circular_harmonics;
 mod complex_linear;
+mod constant;
 mod conv2d;
 mod linear;
 mod locally_connected;
@@ -15,6 +16,7 @@ pub use batch_norm::BatchNorm;
 pub use circular_harmonics::CircularHarmonics;
 pub(crate) use circular_harmonics::irreps as circular_irreps;
 pub use complex_linear::ComplexLinear;
+pub(crate) use constant::Constant;
 pub use conv2d::Conv2d;
 pub(crate) use conv2d::{convolve, kernel_layout, uniform};
 pub use linear::Linear;

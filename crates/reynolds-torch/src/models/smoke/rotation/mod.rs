@@ -1,8 +1,22 @@
 //! Networks for data that are almost symmetric under quarter turns.
+//!
+//! A turn by +90° takes (x, y) to (−y, x), frames grow y with the row, and a regular field numbers its channels by turns.
+
+mod basis;
+mod fields;
+mod group_penalty;
+mod kernels;
+mod relaxed_group;
+mod relaxed_steerable;
+mod rgroup;
+mod rsteer;
+mod steerable_penalty;
+#[cfg(test)]
+mod tests;
 
 use reynolds::random::Random;
 
-use super::{Forecaster, Frames, SmokeNetConfig, Symmetry};
+use super::{Architecture, Forecaster, Frames, SmokeNetConfig, Symmetry};
 use crate::error::Result;
 use crate::parameters::Builder;
 
@@ -13,6 +27,9 @@ pub(super) fn network(
     builder: &mut Builder,
     random: &mut Random,
 ) -> Result<Box<dyn Forecaster>> {
-    let _ = (frames, builder, random);
-    Err(config.not_there(Symmetry::Rotation))
+    Ok(match config.architecture {
+        Architecture::Rgroup => Box::new(rgroup::Rgroup::new(config, frames, builder, random)?),
+        Architecture::Rsteer => Box::new(rsteer::Rsteer::new(config, frames, builder, random)?),
+        _ => return Err(config.not_there(Symmetry::Rotation)),
+    })
 }

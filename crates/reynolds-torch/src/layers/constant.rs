@@ -1,0 +1,40 @@
+//! A fixed tensor of a layer: derived in double precision on the host, held in the precision and on the device of the parameters.
+
+use std::cell::RefCell;
+
+use tch::Tensor;
+
+use crate::error::Result;
+
+/// Numbers that are never trained: sampled bases, permutations.
+#[derive(Debug)]
+pub(crate) struct Constant {
+    host: Tensor,
+    held: RefCell<Option<Tensor>>,
+}
+
+impl Constant {
+    /// Row-major `values` of a shape.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the number of values is not that of the shape.
+    pub(crate) fn new(values: &[f64], shape: &[i64]) -> Result<Self> {
+        Ok(Self { host: Tensor::f_from_slice(values)?.f_view(shape)?, held: RefCell::new(None) })
+    }
+
+    /// It, where and as `like` is: copied on the first call and when that changes.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
+    pub(crate) fn like(&self, like: &Tensor) -> Result<Tensor> {
+        let mut held = self.held.borrow_mut();
+        match held.as_ref().filter(|held| held.kind() == like.kind() && held.device() == like.device()) {
+            Some(held) => Ok(held.shallow_clone()),
+            None => {
+                let copy = self.host.f_to_device(like.device())?.f_to_kind(like.kind())?;
+                *held = Some(copy.shallow_clone());
+                Ok(copy)
+            }
+        }
+    }
+}

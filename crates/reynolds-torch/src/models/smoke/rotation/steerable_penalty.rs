@@ -1,0 +1,213 @@
+//! The projection penalty of relaxed steerable convolutions, in the coefficients.
+//!
+//! ```text
+//! K = A w for each pair of fields       ‖P(K)‖² = wᵀ(AᵀPA)w      ‖K − P(K)‖² = wᵀ(AᵀA − AᵀPA)w
+//! ∇_w = 2 [λ_G AᵀPA + λ_⊥ (AᵀA − AᵀPA)] w
+//! ```
+//!
+//! A is the same for all pairs of fields and all layers, so a step costs one product with a fixed matrix (216 × 216 between regular
+//! fields) for each kind of layer: three kinds, however many layers. On the mixing weights themselves AᵀA is 1 and AᵀPA averages over
+//! the orbits of positions. Biases are outside the penalty; projecting averages them too, else the network would not commute.
+
+use faer::Mat;
+use reynolds::projection::{Projector, derive};
+use tch::{Kind, Tensor};
+
+use super::fields::{Field, POSITIONS, kernel_space, turned_position};
+use super::relaxed_steerable::RelaxedSteerable;
+use crate::error::{Error, Result};
+use crate::layers::Constant;
+use crate::models::smoke::{Held, NetworkPenalty};
+use crate::parameters::Parameters;
+
+/// The penalty of stacks of layers whose weights follow each other in the flat storage.
+#[derive(Debug)]
+pub(super) struct SteerablePenalty {
+    parts: Vec<Part>,
+    /// Where the weights begin, and how many there are.
+    start: i64,
+    len: i64,
+}
+
+/// What one stack contributes.
+#[derive(Debug)]
+struct Part {
+    start: i64,
+    len: i64,
+    /// 9 b.
+    columns: i64,
+    /// AᵀPA and AᵀA − AᵀPA.
+    forms: [Constant; 2],
+    /// (PA)ᵀ and (A − PA)ᵀ: what does not cancel where the rest is small.
+    factors: [Constant; 2],
+    /// The orbit mean of the positions, `[9, 9]`.
+    mean: Constant,
+    bias: String,
+    field: Field,
+}
+
+impl SteerablePenalty {
+    /// The penalty of these stacks.
+    ///
+    /// # Errors
+    /// If a projector cannot be derived; [`Error::Parameter`] if the weights do not follow each other.
+    pub(super) fn new(stacks: &[&RelaxedSteerable], parameters: &Parameters, held: Held) -> Result<Self> {
+        let parts = stacks.iter().map(|stack| Part::new(stack, parameters, held)).collect::<Result<Vec<_>>>()?;
+        let start = parts.first().map_or(0, |part| part.start);
+        let mut end = start;
+        for (part, stack) in parts.iter().zip(stacks) {
+            if part.start != end {
+                return Err(Error::parameter(stack.weight_name(), format!("a beginning at {end}"), part.start));
+            }
+            end += part.len;
+        }
+        Ok(Self { parts, start, len: end - start })
+    }
+}
+
+impl Part {
+    fn new(stack: &RelaxedSteerable, parameters: &Parameters, held: Held) -> Result<Self> {
+        let name = stack.weight_name();
+        let entry = parameters.entries().iter().find(|entry| entry.name == name);
+        let entry = entry.ok_or_else(|| Error::parameter(&name, "one of the network", "none"))?;
+        let count = stack.elements().len();
+        let columns = (POSITIONS * count) as i64;
+        let factors = match held {
+            Held::Operator => operator_factors(stack)?,
+            Held::Mixing => mixing_factors(count),
+        };
+        let [first, second] = factors.each_ref().map(|factor| factor.transpose() * factor);
+        let [equivariant, perp] = factors;
+        Ok(Self {
+            start: entry.start as i64,
+            len: entry.len() as i64,
+            columns,
+            forms: [constant(&first)?, constant(&second)?],
+            factors: [constant(&equivariant.transpose().to_owned())?, constant(&perp.transpose().to_owned())?],
+            mean: constant(&orbit_mean())?,
+            bias: stack.bias_name(),
+            field: stack.codomain.1,
+        })
+    }
+
+    /// The part's piece of a flat tensor, `[pairs of fields, 9 b]`.
+    fn rows(&self, flat: &Tensor) -> Result<Tensor> {
+        Ok(flat.f_narrow(0, self.start, self.len)?.f_view([-1, self.columns])?)
+    }
+
+    /// a AᵀPA + b (AᵀA − AᵀPA).
+    fn form(&self, a: f64, b: f64, like: &Tensor) -> Result<Tensor> {
+        let scaled = |form: &Constant, factor: f64| -> Result<Tensor> { Ok(form.like(like)?.f_mul_scalar(factor)?) };
+        match (a == 0.0, b == 0.0) {
+            (true, _) => scaled(&self.forms[1], b),
+            (_, true) => scaled(&self.forms[0], a),
+            _ => Ok(scaled(&self.forms[0], a)?.f_add_(&scaled(&self.forms[1], b)?)?),
+        }
+    }
+}
+
+impl NetworkPenalty for SteerablePenalty {
+    fn add_gradient(
+        &self,
+        parameters: &Parameters,
+        lambda_g: f64,
+        lambda_perp: f64,
+        gradient: &Tensor,
+    ) -> Result<Tensor> {
+        let _guard = tch::no_grad_guard();
+        let flat = parameters.flat();
+        let slopes: Vec<Tensor> = self
+            .parts
+            .iter()
+            .map(|part| {
+                let form = part.form(2.0 * lambda_g, 2.0 * lambda_perp, flat)?;
+                Ok(part.rows(flat)?.f_mm(&form)?.f_view([-1])?)
+            })
+            .collect::<Result<_>>()?;
+        let slope = Tensor::f_cat(&slopes, 0)?;
+        let _ = gradient.f_narrow(0, self.start, self.len)?.f_add_(&slope)?;
+        // A quadratic form is half of the product with its slope.
+        Ok(slope.f_dot(&flat.f_narrow(0, self.start, self.len)?)?.f_mul_scalar_(0.5)?)
+    }
+
+    fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)> {
+        let _guard = tch::no_grad_guard();
+        let mut energies = (0.0, 0.0);
+        for part in &self.parts {
+            let rows = part.rows(parameters.flat())?.f_to_kind(Kind::Double)?;
+            let energy = |factor: &Constant| -> Result<f64> {
+                Ok(f64::try_from(rows.f_mm(&factor.like(&rows)?)?.f_square_()?.f_sum(Kind::Double)?)?)
+            };
+            energies.0 += energy(&part.factors[0])?;
+            energies.1 += energy(&part.factors[1])?;
+        }
+        Ok(energies)
+    }
+
+    fn project(&self, parameters: &Parameters) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        let flat = parameters.flat();
+        for part in &self.parts {
+            let weights = part.rows(flat)?;
+            let by_position = weights.f_view([-1, POSITIONS as i64, part.columns / POSITIONS as i64])?;
+            weights.shallow_clone().f_copy_(&part.mean.like(flat)?.f_matmul(&by_position)?.f_view_as(&weights)?)?;
+            let bias = parameters.get(&part.bias).f_detach()?;
+            let fields = bias.f_view([-1, part.field.dim() as i64])?;
+            match part.field {
+                // No vector but zero is fixed by the turns.
+                Field::Vector => fields.shallow_clone().f_zero_().map(drop)?,
+                Field::Regular => fields.shallow_clone().f_copy_(&fields.f_mean_dim(1, true, fields.kind())?)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn constant(matrix: &Mat<f64>) -> Result<Constant> {
+    let (rows, columns) = (matrix.nrows(), matrix.ncols());
+    let values: Vec<f64> = (0..rows).flat_map(|i| (0..columns).map(move |j| matrix[(i, j)])).collect();
+    Constant::new(&values, &[rows as i64, columns as i64])
+}
+
+/// PA and A − PA on coefficients `[9, b]`, P the Reynolds projector of one pair of fields.
+fn operator_factors(stack: &RelaxedSteerable) -> Result<[Mat<f64>; 2]> {
+    let elements = stack.elements();
+    let projector = derive(&kernel_space((1, stack.domain.1), (1, stack.codomain.1))?)?;
+    let (count, len) = (elements.len(), elements.first().map_or(0, Vec::len));
+    let assembled = Mat::from_fn(len, POSITIONS * count, |entry, coefficient| {
+        let here = entry % POSITIONS == coefficient / count;
+        if here { elements[coefficient % count][entry] } else { 0.0 }
+    });
+    let mut projected = Mat::zeros(len, POSITIONS * count);
+    for coefficient in 0..POSITIONS * count {
+        let column: Vec<f64> = assembled.col(coefficient).iter().copied().collect();
+        for (entry, value) in projector.project(&column)?.into_iter().enumerate() {
+            projected[(entry, coefficient)] = value;
+        }
+    }
+    let perp = &assembled - &projected;
+    Ok([projected, perp])
+}
+
+/// The orbit mean of the coefficients and the rest.
+fn mixing_factors(count: usize) -> [Mat<f64>; 2] {
+    let mean = orbit_mean();
+    let size = POSITIONS * count;
+    let equivariant =
+        Mat::from_fn(size, size, |i, j| if i % count == j % count { mean[(i / count, j / count)] } else { 0.0 });
+    let perp = Mat::<f64>::identity(size, size) - &equivariant;
+    [equivariant, perp]
+}
+
+/// The mean over the orbit of each position under quarter turns: the centre, the edges, the corners.
+fn orbit_mean() -> Mat<f64> {
+    let mut mean = Mat::zeros(POSITIONS, POSITIONS);
+    for position in 0..POSITIONS {
+        let mut turned = position;
+        for _ in 0..4 {
+            mean[(position, turned)] += 0.25;
+            turned = turned_position(turned);
+        }
+    }
+    mean
+}

@@ -41,7 +41,7 @@ COUNTS = {  # parameters at five layers and a side of 64
 }
 
 
-# --- layers: `kernel` assembles, `forward` applies, `penalty` is |W - P(W)|^2, `share` sets the mixing weights to their projection ---
+# --- layers: `kernel` assembles, `forward` applies, `penalty` is |W - P(W)|^2, `share` makes the weights symmetric ------
 
 
 class TranslationLayer(nn.Module):
@@ -73,9 +73,12 @@ def turn(kernel, codomain, domain):
     """One quarter turn of a kernel [out, in, k, k]; a field of 4 channels is regular, one of 2 is a vector."""
     turned = kernel.rot90(-1, (2, 3))
     for axis, size in enumerate((codomain, domain)):
-        fields = turned.unflatten(axis, (-1, size)).roll(1, axis + 1)
-        if size == 2:  # (vx, vy) -> (-vy, vx)
-            fields = fields * torch.tensor([-1.0, 1.0]).to(fields).view([2] + [1] * (fields.dim() - axis - 2))
+        fields = turned.unflatten(axis, (-1, size))
+        if size == 4:
+            fields = fields.roll(1, axis + 1)
+        else:  # (vx, vy) -> (-vy, vx)
+            x, y = fields.unbind(axis + 1)
+            fields = torch.stack([-y, x], axis + 1)
         turned = fields.flatten(axis, axis + 1)
     return turned
 

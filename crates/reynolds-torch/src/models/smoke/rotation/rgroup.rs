@@ -14,7 +14,7 @@ use tch::Tensor;
 
 use super::group_penalty::GroupPenalty;
 use super::kernels::layers_of;
-use super::relaxed_group::{RelaxedGroup, TURNS};
+use super::relaxed_group::{FILTER, RelaxedGroup, TURNS};
 use crate::error::Result;
 use crate::layers::convolve;
 use crate::models::smoke::{Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig};
@@ -41,6 +41,8 @@ impl Rgroup {
     ) -> Result<Self> {
         let SmokeNetConfig { hidden, layers, banks, .. } = *config;
         let count = layers * TURNS * banks;
+        let pairs = hidden * (frames.count + hidden * (layers - 2) + 1);
+        config.at_most(count + banks * pairs * FILTER)?;
         builder.real(MIXING, &[layers, TURNS, banks], &vec![1.0 / (TURNS * banks) as f64; count])?;
         let mut stack = |name: &str, layers: usize, inputs, outputs| {
             RelaxedGroup::new(builder, name, layers, [inputs, outputs], banks, random)

@@ -9,7 +9,7 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::fields::Field;
+use super::fields::{Field, POSITIONS};
 use super::relaxed_steerable::RelaxedSteerable;
 use super::steerable_penalty::SteerablePenalty;
 use crate::error::Result;
@@ -34,6 +34,8 @@ impl Rsteer {
         random: &mut Random,
     ) -> Result<Self> {
         let (input, hidden) = ((frames.count, Field::Vector), (config.hidden, Field::Regular));
+        let pairs = frames.count + 2 * config.hidden * (config.layers - 2) + 1;
+        config.at_most(config.hidden * (12 * POSITIONS * pairs + 4 * (config.layers - 1)) + 2)?;
         let mut stack = |name: &str, layers: usize, domain, codomain| {
             RelaxedSteerable::new(builder, name, layers, domain, codomain, random)
         };

@@ -75,6 +75,110 @@ fn relaxed_networks_are_equivariant_once_projected_and_not_before() {
 }
 
 #[test]
+fn the_steerable_network_is_equivariant_and_others_are_where_their_free_part_is_zero() {
+    for (architecture, free) in
+        [(Architecture::Equiv, None), (Architecture::Rpp, Some("dense")), (Architecture::Lift, Some("encoder.2"))]
+    {
+        let (network, parameters) = network(architecture, 4, 4, Kind::Float);
+        if architecture == Architecture::Equiv {
+            shake(&parameters, 0.05);
+        }
+        // Running statistics of each field; RPP's, of each channel, do not commute once they have seen data.
+        if architecture != Architecture::Rpp {
+            let assembled = network.assemble(&parameters).unwrap();
+            let frames = normal(&[4, 20, 8, 8], 4, Kind::Float);
+            let _ = network.forward(&parameters, &assembled, &frames, Mode::Train).unwrap();
+        }
+        if let Some(free) = free {
+            let before = defect(network.as_ref(), &parameters);
+            assert!(before > 0.01, "{architecture:?}: {before:e}");
+            for entry in parameters.entries().iter().filter(|entry| entry.name.starts_with(free)) {
+                let _ = parameters.flat().narrow(0, entry.start as i64, entry.len() as i64).zero_();
+            }
+        }
+        let after = defect(network.as_ref(), &parameters);
+        assert!(after < 1e-5, "{architecture:?}: {after:e}");
+        assert!(network.penalty(&parameters, Held::Operator).unwrap().is_none());
+    }
+}
+
+#[test]
+fn lifting_and_reading_out_are_folded_into_the_kernels() {
+    let config = SmokeNetConfig { architecture: Architecture::Rgroup, hidden: 2, layers: 2, ..Default::default() };
+    let mut builder = Parameters::builder();
+    let network = super::rgroup::Rgroup::new(&config, FRAMES, &mut builder, &mut Random::new(5)).unwrap();
+    let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+    shake(&parameters, 0.3);
+    let frames = normal(&[2, 20, 8, 8], 3, Kind::Double);
+    // u · e_n with e_n = (1, 0), (0, 1), (−1, 0), (0, −1).
+    let vectors = frames.view([2, 10, 2, 8, 8]);
+    let lifted = Tensor::cat(&[&vectors, &-&vectors], 2).view([2, 40, 8, 8]);
+    let kernels = network.unfolded(&parameters).unwrap();
+    let convolve = |input: &Tensor, kernel: &Tensor| input.conv2d(kernel, None::<Tensor>, [1, 1], [1, 1], [1, 1], 1);
+    let output = convolve(&convolve(&lifted, &kernels[0]).relu(), &kernels[1]);
+    let expected = output.narrow(1, 0, 2) - output.narrow(1, 2, 2);
+    let assembled = network.assemble(&parameters).unwrap();
+    let found = network.forward(&parameters, &assembled, &frames, Mode::Evaluate).unwrap();
+    assert!((found - &expected).abs().max().double_value(&[]) < 1e-12 * expected.norm().double_value(&[]).max(1.0));
+}
+
+#[test]
+fn constraints_are_those_of_hand_made_weights() {
+    let cost = |architecture: Architecture, layers: usize, weights: &dyn Fn(&str, i64) -> f64| {
+        let (network, parameters) = network(architecture, 4, layers, Kind::Double);
+        let parts = parameters.entries().iter().map(|entry| {
+            let values: Vec<f64> = (0..entry.len() as i64).map(|index| weights(&entry.name, index)).collect();
+            Tensor::from_slice(&values)
+        });
+        parameters.assign(&Tensor::cat(&parts.collect::<Vec<_>>(), 0)).unwrap();
+        let assembled = network.assemble(&parameters).unwrap();
+        let constraint = network.constraint(&parameters, &assembled).unwrap().unwrap();
+        assert!(constraint.requires_grad());
+        constraint.double_value(&[])
+    };
+    // w[…, k, b] = k²: the eight differences are 1, 3, …, 15, of mean 8, in each of three layers.
+    let squares = |name: &str, index: i64| {
+        let count = if name.starts_with("hidden") { 24 } else { 12 };
+        let position = (index / count) % 9;
+        if name.ends_with("weight") { (position * position) as f64 } else { 7.0 }
+    };
+    assert!((cost(Architecture::Rsteer, 3, &squares) - 24.0).abs() < 1e-12);
+    // w[…, n, a] = n with two banks: |−1|, |−1|, |−1|, |3| of mean 1.5, in each of two layers.
+    let turns = |name: &str, index: i64| if name == "mixing" { ((index / 2) % 4) as f64 } else { 7.0 };
+    assert!((cost(Architecture::Rgroup, 2, &turns) - 3.0).abs() < 1e-12);
+    // Dense weights of 2: 10⁻⁶ · 4 · (16·20·9 + 16 + 2·16·9 + 2).
+    let twos = |name: &str, _: i64| if name.starts_with("dense") { 2.0 } else { 5.0 };
+    assert!((cost(Architecture::Rpp, 2, &twos) - 4e-6 * 3186.0).abs() < 1e-12);
+}
+
+#[test]
+fn counts_of_other_sizes_follow_from_the_layers_and_are_refused_before_they_are_drawn() {
+    for (architecture, expected) in [
+        // Steerable coefficients and two numbers of normalisation a field.
+        (Architecture::Equiv, 12 * 40 + 24 * 16 + 12 * 4 + 16),
+        // And a dense convolution with bias, normalised by channel.
+        (Architecture::Rpp, 12 * 40 + 24 * 16 + 12 * 4 + (16 * 181 + 16 * 145 + 2 * 145) + 64),
+        // And an encoder of 20·64 inputs; the last layer sees one more field.
+        (Architecture::Lift, 12 * 40 + 24 * 16 + 12 * 5 + 16 + (4 * 1281 + 2 * 20 + 16)),
+        (Architecture::Conv, 4 * 181 + 4 * 37 + 2 * 37 + 16),
+    ] {
+        assert_eq!(network(architecture, 4, 3, Kind::Float).1.len(), expected, "{architecture:?}");
+    }
+    for architecture in
+        [Architecture::Equiv, Architecture::Rpp, Architecture::Lift, Architecture::Rgroup, Architecture::Rsteer]
+    {
+        let config = SmokeNetConfig { architecture, hidden: 4096, layers: 64, ..SmokeNetConfig::default() };
+        let built = config.build(Symmetry::Rotation, FRAMES, &mut Parameters::builder(), &mut Random::new(5));
+        let message = built.err().unwrap().to_string();
+        assert!(message.starts_with("hidden: expected a network of at most 10000000 parameters"), "{message}");
+    }
+    for (hidden, layers) in [(6, 5), (8, 2)] {
+        let config = SmokeNetConfig { architecture: Architecture::Lift, hidden, layers, ..SmokeNetConfig::default() };
+        assert!(config.build(Symmetry::Rotation, FRAMES, &mut Parameters::builder(), &mut Random::new(5)).is_err());
+    }
+}
+
+#[test]
 fn counts_of_parameters_are_those_of_the_published_networks() {
     for (architecture, hidden, banks, expected) in
         [(Architecture::Rsteer, 92, 1, 5_595_442), (Architecture::Rgroup, 130, 3, 5_630_100)]

@@ -1,8 +1,21 @@
 //! Networks for data that are almost symmetric under changes of size.
+//!
+//! ```text
+//! Equiv, RSteer   kernels of Hermite–Gauss functions, the same inside every scale or mixed position by position
+//! ```
+
+mod span;
+mod steerable;
+mod steerable_net;
+mod steerable_penalty;
+#[cfg(test)]
+mod tests;
 
 use reynolds::random::Random;
 
-use super::{Forecaster, Frames, SmokeNetConfig, Symmetry};
+use self::steerable::Mixing;
+use self::steerable_net::SteerableNet;
+use super::{Architecture, Forecaster, Frames, SmokeNetConfig, Symmetry};
 use crate::error::Result;
 use crate::parameters::Builder;
 
@@ -13,6 +26,9 @@ pub(super) fn network(
     builder: &mut Builder,
     random: &mut Random,
 ) -> Result<Box<dyn Forecaster>> {
-    let _ = (frames, builder, random);
-    Err(config.not_there(Symmetry::Scaling))
+    Ok(match config.architecture {
+        Architecture::Equiv => Box::new(SteerableNet::new(config, frames, Mixing::Shared, builder, random)?),
+        Architecture::Rsteer => Box::new(SteerableNet::new(config, frames, Mixing::Relaxed, builder, random)?),
+        _ => return Err(config.not_there(Symmetry::Scaling)),
+    })
 }

@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! Equiv, RSteer   kernels of Hermite–Gauss functions, the same inside every scale or mixed position by position
+//! RPP             steerable and dense, added;   Lift   a steerable backbone told a global vector
 //! ```
 
+mod lift;
+mod rpp;
 mod span;
 mod steerable;
 mod steerable_net;
@@ -13,6 +16,8 @@ mod tests;
 
 use reynolds::random::Random;
 
+use self::lift::LiftNet;
+use self::rpp::RppNet;
 use self::steerable::Mixing;
 use self::steerable_net::SteerableNet;
 use super::{Architecture, Forecaster, Frames, SmokeNetConfig, Symmetry};
@@ -29,6 +34,8 @@ pub(super) fn network(
     Ok(match config.architecture {
         Architecture::Equiv => Box::new(SteerableNet::new(config, frames, Mixing::Shared, builder, random)?),
         Architecture::Rsteer => Box::new(SteerableNet::new(config, frames, Mixing::Relaxed, builder, random)?),
+        Architecture::Rpp => Box::new(RppNet::new(config, frames, builder, random)?),
+        Architecture::Lift => Box::new(LiftNet::new(config, frames, builder, random)?),
         _ => return Err(config.not_there(Symmetry::Scaling)),
     })
 }

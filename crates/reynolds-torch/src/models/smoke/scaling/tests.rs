@@ -280,3 +280,50 @@ fn a_larger_plume_is_seen_at_a_larger_scale() {
     assert!([0, 1, 3].into_iter().all(|scale| errors[2] < 0.7 * errors[scale]), "{errors:?}");
     assert!(errors[2] < 0.25 * unrelated, "{errors:?} {unrelated}");
 }
+
+#[test]
+fn without_its_dense_part_the_residual_network_is_the_steerable_one() {
+    let (residual, parameters) = network(Architecture::Rpp, 3);
+    let (shared, equivariant) = network(Architecture::Equiv, 3);
+    for entry in equivariant.entries() {
+        tch::no_grad(|| equivariant.get(&entry.name).copy_(&parameters.get(&entry.name)));
+    }
+    let expected = forecast(shared.as_ref(), &equivariant);
+    assert!(largest(&(forecast(residual.as_ref(), &parameters) - &expected)) > 1e-3 * largest(&expected));
+    let dense = |parameters: &Parameters| {
+        let names: Vec<String> = parameters.entries().iter().map(|entry| entry.name.clone()).collect();
+        names.into_iter().filter(|name| name.starts_with("dense.")).collect::<Vec<_>>()
+    };
+    let energy: f64 = dense(&parameters).iter().map(|name| squared(&parameters.get(name))).sum();
+    let constraint = number(&residual.constraint(&parameters, &[]).unwrap().unwrap());
+    assert!((constraint - 1e-6 * energy).abs() < 1e-18 * energy && energy > 1.0, "{constraint} {energy}");
+    for name in dense(&parameters) {
+        let _ = tch::no_grad(|| parameters.get(&name).zero_());
+    }
+    let found = forecast(residual.as_ref(), &parameters);
+    assert!(largest(&(found - &expected)) < 1e-12 * largest(&expected).max(1.0));
+}
+
+#[test]
+fn what_the_encoder_says_reaches_every_pixel_and_silence_is_the_steerable_network() {
+    let (lift, parameters) = network(Architecture::Lift, 4);
+    // The third layer reads one more channel, first; without a say it is the layer of a steerable network.
+    let (shared, equivariant) = network(Architecture::Equiv, 4);
+    for entry in equivariant.entries() {
+        let weight = parameters.get(&entry.name);
+        let weight = if entry.name == "layers.2.weight" { weight.narrow(1, 1, 2) } else { weight };
+        tch::no_grad(|| equivariant.get(&entry.name).copy_(&weight));
+    }
+    let expected = forecast(shared.as_ref(), &equivariant);
+    let told = forecast(lift.as_ref(), &parameters);
+    assert!(number(&(told - &expected).abs().amax([0_i64, 1].as_slice(), false).min()) > 0.0);
+    for name in ["encoder.2.weight", "encoder.2.bias"] {
+        let _ = tch::no_grad(|| parameters.get(name).zero_());
+    }
+    let found = forecast(lift.as_ref(), &parameters);
+    assert!(largest(&(found - &expected)) < 1e-12 * largest(&expected).max(1.0));
+    assert!(
+        built(&config(Architecture::Lift, 2, 3), FRAMES).is_err()
+            && built(&config(Architecture::Lift, 1, 4), FRAMES).is_err()
+    );
+}

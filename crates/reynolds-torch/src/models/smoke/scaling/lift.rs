@@ -11,9 +11,9 @@ use reynolds::random::Random;
 use tch::Tensor;
 
 use super::steerable::{LAST_SCALES, Mixing, Read, SCALES, ScaleBasis, ScaleConv};
-use super::steerable_net::widths;
 use crate::error::{Error, Result};
 use crate::layers::Linear;
+use crate::models::smoke::conv::widths;
 use crate::models::smoke::{Forecaster, Frames, Mode, SmokeNetConfig};
 use crate::parameters::{Builder, Parameters};
 

@@ -1,6 +1,7 @@
 //! Networks for data that are almost symmetric under changes of size.
 //!
 //! ```text
+//! Conv            the plain network, without normalisation
 //! Equiv, RSteer   kernels of Hermite–Gauss functions, the same inside every scale or mixed position by position
 //! RPP             steerable and dense, added;   Lift   a steerable backbone told a global vector
 //! ```
@@ -20,6 +21,7 @@ use self::lift::LiftNet;
 use self::rpp::RppNet;
 use self::steerable::Mixing;
 use self::steerable_net::SteerableNet;
+use super::conv::ConvNet;
 use super::{Architecture, Forecaster, Frames, SmokeNetConfig, Symmetry};
 use crate::error::Result;
 use crate::parameters::Builder;
@@ -32,6 +34,7 @@ pub(super) fn network(
     random: &mut Random,
 ) -> Result<Box<dyn Forecaster>> {
     Ok(match config.architecture {
+        Architecture::Conv => Box::new(ConvNet::new(config, frames, false, builder, random)?),
         Architecture::Equiv => Box::new(SteerableNet::new(config, frames, Mixing::Shared, builder, random)?),
         Architecture::Rsteer => Box::new(SteerableNet::new(config, frames, Mixing::Relaxed, builder, random)?),
         Architecture::Rpp => Box::new(RppNet::new(config, frames, builder, random)?),

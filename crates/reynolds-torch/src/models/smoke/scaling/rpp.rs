@@ -11,9 +11,10 @@ use reynolds::random::Random;
 use tch::Tensor;
 
 use super::steerable::{KERNEL, LAST_SCALES, Mixing, Read, SCALES, ScaleBasis, ScaleConv};
-use super::steerable_net::{self, widths};
+use super::steerable_net;
 use crate::error::Result;
 use crate::layers::Conv2d;
+use crate::models::smoke::conv::widths;
 use crate::models::smoke::{Forecaster, Frames, Mode, SmokeNetConfig};
 use crate::parameters::{Builder, Parameters};
 

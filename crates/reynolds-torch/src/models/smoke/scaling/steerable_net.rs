@@ -19,15 +19,9 @@ use tch::Tensor;
 use super::steerable::{LAST_SCALES, Mixing, Read, SCALES, ScaleBasis, ScaleConv};
 use super::steerable_penalty::SteerablePenalty;
 use crate::error::Result;
+use crate::models::smoke::conv::widths;
 use crate::models::smoke::{Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig};
 use crate::parameters::{Builder, Parameters};
-
-/// Channels before, between and after the layers: 2T, `hidden` …, 2.
-pub(super) fn widths(config: &SmokeNetConfig, frames: Frames) -> Vec<usize> {
-    let mut widths = vec![config.hidden; config.layers + 1];
-    (widths[0], widths[config.layers]) = (2 * frames.count, 2);
-    widths
-}
 
 /// A scale-steerable network.
 #[derive(Debug)]

@@ -4,8 +4,9 @@ use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
 use super::steerable::{LAST_SCALES, Mixing, Read, SCALES, ScaleBasis, ScaleConv};
-use super::steerable_net::{self, SteerableNet, widths};
+use super::steerable_net::{self, SteerableNet};
 use super::steerable_penalty::SteerablePenalty;
+use crate::models::smoke::conv::widths;
 use crate::models::smoke::{Architecture, Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig, Symmetry};
 use crate::parameters::Parameters;
 

@@ -1,9 +1,9 @@
 //! A moment of a run as a safetensors file.
 //!
-//! Parameters stand under their own names, in their own shape, so that `reynolds audit` reads the file; what only the run needs stands
-//! under `optimizer.`: the moments of Adam and the best weights. Complex parameters are C64 (in double precision F64 with a last axis of
-//! two). The metadata, JSON under the one key "reynolds" (several would stand in any order), say which version and settings made it and
-//! how far it had come, and end in a checksum of all tensors and of what the metadata say before it.
+//! Parameters and running statistics stand under their own names, in their own shape, so that `reynolds audit` reads the file; what only
+//! the run needs stands under `optimizer.`: the moments of Adam, and the best weights with their statistics. Complex parameters are C64 (in
+//! double precision F64 with a last axis of two). The metadata, JSON under the one key "reynolds" (several would stand in any order), say
+//! which version and settings made it and how far it had come, and end in a checksum of all tensors and of what the metadata say before it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::journal::{Progress, Snapshot};
+use crate::journal::{Progress, Snapshot, Weights};
 
 const KEY: &str = "reynolds";
 const THETA: &str = "optimizer.trained.";
@@ -63,18 +63,18 @@ pub(crate) fn encode_last(
     config: &str,
     lengths: Lengths,
 ) -> Result<Vec<u8>> {
-    let mut tensors = named("", &snapshot.weights, parameters)?;
+    let mut tensors = weights_named("", &snapshot.weights, parameters)?;
     if let Some(theta) = &snapshot.theta {
         tensors.extend(pieces(THETA, theta, parameters)?);
     }
     tensors.extend(pieces(FIRST, &snapshot.first, parameters)?);
     tensors.extend(pieces(SECOND, &snapshot.second, parameters)?);
     if let Some(best) = &snapshot.best {
-        tensors.extend(named(BEST, best, parameters)?);
+        tensors.extend(weights_named(BEST, best, parameters)?);
     }
-    let trained = snapshot.theta.as_ref().map(|theta| theta.size()[0] as usize / snapshot.weights.size()[0] as usize);
+    let trained = snapshot.theta.as_ref().map(|theta| theta.size()[0] as usize / parameters.len());
     let (version, config) = (env!("CARGO_PKG_VERSION").into(), config.into());
-    let (steps, progress) = (snapshot.steps, snapshot.progress);
+    let (steps, progress) = (snapshot.steps, snapshot.progress.clone());
     encode(tensors, Label { version, config, steps, progress, lengths, trained, crc32c: 0 })
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn encode_best(snapshot: &Snapshot, parameters: &Parameters, config: 
     let progress = Progress { epoch: best.epoch, best: Some(best), ..Progress::default() };
     let (version, config) = (env!("CARGO_PKG_VERSION").into(), config.into());
     let label = Label { version, config, steps: 0, progress, lengths: Lengths::default(), trained: None, crc32c: 0 };
-    encode(named("", weights, parameters)?, label).map(Some)
+    encode(weights_named("", weights, parameters)?, label).map(Some)
 }
 
 /// The file of these tensors and this label, whose checksum is filled in.
@@ -114,19 +114,19 @@ pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Resu
     }
     let label: Label = serde_json::from_str(label).map_err(|error| damaged(error.to_string()))?;
     let mut reader = Reader { file, left: tensors.tensors().into_iter().collect(), parameters };
-    let weights = reader.take("")?;
+    let weights = reader.take_weights("")?;
     let theta = label.trained.map(|count| reader.take_pieces(THETA, count)).transpose()?;
     let count = label.trained.unwrap_or(1);
     let first = reader.take_pieces(FIRST, count)?;
     let second = reader.take_pieces(SECOND, count)?;
-    let best = if label.progress.best.is_some() { Some(reader.take(BEST)?) } else { None };
+    let best = if label.progress.best.is_some() { Some(reader.take_weights(BEST)?) } else { None };
     if let Some(name) = reader.left.keys().min() {
         return Err(Error::file(file, "no more tensors than the model has", format!("\"{name}\"")));
     }
     if sum != label.crc32c {
         return Err(damaged(format!("checksum {sum:08x} instead of {:08x}", label.crc32c)));
     }
-    Ok((Snapshot { progress: label.progress, weights, theta, first, second, steps: label.steps, best }, label))
+    Ok((Snapshot { progress: label.progress.clone(), weights, theta, first, second, steps: label.steps, best }, label))
 }
 
 /// As much of a [`Label`] as every version has.
@@ -186,19 +186,26 @@ fn layout(entry: &Entry, kind: Kind) -> (Dtype, Vec<usize>) {
     (dtype, shape)
 }
 
-/// A flat tensor `[len]` cut into the parameters, under their names with a prefix.
-fn named(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(String, Part)>> {
+/// Parameters and running statistics under their names with a prefix.
+fn weights_named(prefix: &str, weights: &Weights, parameters: &Parameters) -> Result<Vec<(String, Part)>> {
+    let mut parts = named(prefix, &weights.flat, parameters.entries())?;
+    parts.extend(named(prefix, &weights.statistics, parameters.statistics_entries())?);
+    Ok(parts)
+}
+
+/// A flat tensor cut into its entries, under their names with a prefix.
+fn named(prefix: &str, flat: &Tensor, entries: &[Entry]) -> Result<Vec<(String, Part)>> {
     let kind = flat.kind();
-    let width = kind.elt_size_in_bytes();
+    let (width, len) = (kind.elt_size_in_bytes(), flat.numel());
     let flat = flat.f_to_device(Device::Cpu)?.f_contiguous()?;
-    let mut bytes = vec![0; parameters.len() * width];
-    flat.f_copy_data_u8(&mut bytes, parameters.len())?;
+    let mut bytes = vec![0; len * width];
+    flat.f_copy_data_u8(&mut bytes, len)?;
     let part = |entry: &Entry| {
         let (dtype, shape) = layout(entry, kind);
         let bytes = bytes[entry.start * width..(entry.start + entry.len()) * width].to_vec();
         (format!("{prefix}{}", entry.name), Part { dtype, shape, bytes })
     };
-    Ok(parameters.entries().iter().map(part).collect())
+    Ok(entries.iter().map(part).collect())
 }
 
 /// The prefix of the n-th flat tensor of several: residual weights have two.
@@ -211,7 +218,11 @@ fn pieces(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(S
     let len = parameters.len() as i64;
     let mut parts = Vec::new();
     for number in 0..flat.size()[0] / len {
-        parts.extend(named(&piece(prefix, number as usize), &flat.f_narrow(0, number * len, len)?, parameters)?);
+        parts.extend(named(
+            &piece(prefix, number as usize),
+            &flat.f_narrow(0, number * len, len)?,
+            parameters.entries(),
+        )?);
     }
     Ok(parts)
 }
@@ -225,14 +236,21 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn take_pieces(&mut self, prefix: &str, count: usize) -> Result<Tensor> {
-        let parts = (0..count).map(|number| self.take(&piece(prefix, number))).collect::<Result<Vec<_>>>()?;
+        let entries = self.parameters.entries();
+        let parts = (0..count).map(|number| self.take(&piece(prefix, number), entries)).collect::<Result<Vec<_>>>()?;
         Ok(Tensor::f_cat(&parts, 0)?)
     }
 
-    fn take(&mut self, prefix: &str) -> Result<Tensor> {
+    fn take_weights(&mut self, prefix: &str) -> Result<Weights> {
+        let flat = self.take(prefix, self.parameters.entries())?;
+        Ok(Weights { flat, statistics: self.take(prefix, self.parameters.statistics_entries())? })
+    }
+
+    fn take(&mut self, prefix: &str, entries: &[Entry]) -> Result<Tensor> {
         let kind = self.parameters.flat().kind();
-        let mut bytes = Vec::with_capacity(self.parameters.len() * kind.elt_size_in_bytes());
-        for entry in self.parameters.entries() {
+        let len: usize = entries.iter().map(Entry::len).sum();
+        let mut bytes = Vec::with_capacity(len * kind.elt_size_in_bytes());
+        for entry in entries {
             let name = format!("{prefix}{}", entry.name);
             let (dtype, shape) = layout(entry, kind);
             let expected = format!("tensor \"{name}\" of {dtype} {shape:?}");
@@ -242,7 +260,7 @@ impl Reader<'_> {
             }
             bytes.extend(view.data());
         }
-        let flat = Tensor::f_from_data_size(&bytes, &[self.parameters.len() as i64], kind)?;
+        let flat = Tensor::f_from_data_size(&bytes, &[len as i64], kind)?;
         Ok(flat.f_to_device(self.parameters.device())?)
     }
 }

@@ -1,14 +1,14 @@
 //! Where the training loop leaves what it learns: a run folder, or only memory.
 
 use reynolds_torch::Parameters;
-use reynolds_torch::tch::Tensor;
+use reynolds_torch::tch::{self, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::metrics::{Best, Record};
 
 /// How far a run has come. With the seed it decides what follows, for every random number is a function of seed and moment.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Progress {
     /// Epochs done.
     pub epoch: usize,
@@ -22,8 +22,73 @@ pub struct Progress {
     pub best: Option<Best>,
     /// Evaluations since the best.
     pub stale: usize,
+    /// The last evaluations, oldest first, as many as the rule that ends a run looks at.
+    #[serde(default)]
+    pub recent: Vec<f64>,
     /// Whether early stopping has ended the run.
     pub stopped_early: bool,
+}
+
+/// What a network is at a moment.
+#[derive(Debug)]
+pub struct Weights {
+    /// The flat parameters `[len]`.
+    pub flat: Tensor,
+    /// The running statistics `[m]`, empty where there are none.
+    pub statistics: Tensor,
+}
+
+impl Weights {
+    /// Those of `parameters`, sharing their storage.
+    pub fn of(parameters: &Parameters) -> Self {
+        Self { flat: parameters.flat().shallow_clone(), statistics: parameters.statistics().shallow_clone() }
+    }
+
+    /// The same numbers in a storage of their own.
+    ///
+    /// # Errors
+    /// If the device has no room.
+    pub fn copied(&self) -> Result<Self> {
+        Ok(Self { flat: copied(&self.flat)?, statistics: copied(&self.statistics)? })
+    }
+
+    /// The same tensors.
+    pub fn shallow_clone(&self) -> Self {
+        Self { flat: self.flat.shallow_clone(), statistics: self.statistics.shallow_clone() }
+    }
+
+    /// Overwrites `parameters`.
+    ///
+    /// # Errors
+    /// If a length differs.
+    pub fn assign_to(&self, parameters: &Parameters) -> Result<()> {
+        parameters.assign(&self.flat)?;
+        self.assign_statistics_to(parameters)
+    }
+
+    /// Overwrites the running statistics of `parameters` alone.
+    ///
+    /// # Errors
+    /// If their number differs.
+    pub fn assign_statistics_to(&self, parameters: &Parameters) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        let mut statistics = parameters.statistics().shallow_clone();
+        if statistics.size() != self.statistics.size() {
+            let (what, sizes) = ("running statistics", [&statistics, &self.statistics].map(Tensor::size));
+            let [expected, found] = sizes.map(|size| format!("{size:?}"));
+            return Err(reynolds_torch::Error::Setting { what: what.into(), expected, found }.into());
+        }
+        statistics.f_copy_(&self.statistics)?;
+        Ok(())
+    }
+}
+
+/// A tensor of its own with the same numbers.
+fn copied(tensor: &Tensor) -> Result<Tensor> {
+    let _guard = tch::no_grad_guard();
+    let mut copy = tensor.f_empty_like()?;
+    copy.f_copy_(tensor)?;
+    Ok(copy)
 }
 
 /// All that is needed to go on from a moment, on whatever device it lies.
@@ -31,8 +96,8 @@ pub struct Progress {
 pub struct Snapshot {
     /// How far.
     pub progress: Progress,
-    /// The flat parameters `[len]`.
-    pub weights: Tensor,
+    /// Parameters and running statistics.
+    pub weights: Weights,
     /// What makes the parameters, `[len]` or `[2 len]`, where they are constrained or residual.
     pub theta: Option<Tensor>,
     /// Adam's first moment, as long as what is trained.
@@ -41,8 +106,8 @@ pub struct Snapshot {
     pub second: Tensor,
     /// Steps of the optimiser done in all.
     pub steps: i64,
-    /// The flat parameters of the best evaluation, if there is one.
-    pub best: Option<Tensor>,
+    /// Parameters and running statistics of the best evaluation, if there is one.
+    pub best: Option<Weights>,
 }
 
 /// What the loop writes to, and reads back when it goes on.

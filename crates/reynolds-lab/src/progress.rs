@@ -1,5 +1,7 @@
 //! What a person sees while a run trains.
 
+use std::io::{Write, stderr};
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::metrics::Record;
@@ -80,6 +82,37 @@ impl Observer for Bar {
 
     fn end(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Work of a known size before a run trains: a bar on a terminal, one line elsewhere. Several threads may advance it.
+#[derive(Debug)]
+pub struct Work(ProgressBar);
+
+impl Work {
+    /// `total` units of `what` lie ahead.
+    pub fn begin(what: &str, total: u64) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {percent} % eta {eta}")
+            .expect("the template names fields that bars have");
+        bar.set_style(style);
+        bar.set_message(what.to_owned());
+        if bar.is_hidden() {
+            // Where standard error is closed there is nobody to tell.
+            let _ = writeln!(stderr(), "{what}");
+        }
+        Self(bar)
+    }
+
+    /// So many units are done.
+    pub fn advance(&self, units: u64) {
+        self.0.inc(units);
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

@@ -39,7 +39,8 @@ use serde::{Deserialize, Serialize};
 pub use load::{first_difference, load, parse, text, tree};
 pub use penalty::PenaltySettings;
 pub use set::Assignment;
-pub use train::{EarlyStopping, Mode, Selection, TrainConfig};
+pub(crate) use train::under;
+pub use train::{EarlyStopping, Mode, Rule, Selection, TrainConfig};
 
 use crate::error::{Error, Result};
 

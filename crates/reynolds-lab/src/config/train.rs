@@ -32,6 +32,17 @@ pub enum Selection {
     Best,
 }
 
+/// When a run ends before its last epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// After `patience` evaluations in a row that brought nothing better.
+    #[default]
+    Patience,
+    /// Once more than `after` epochs are done and the mean of the last `window` evaluations is no better than that of as many before.
+    Plateau,
+}
+
 /// The best weights, and when to stop for want of better ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -40,15 +51,29 @@ pub struct EarlyStopping {
     pub metric: String,
     /// "min" or "max".
     pub mode: Mode,
+    /// "patience" or "plateau"; each looks only at its own keys.
+    pub rule: Rule,
     /// Stop after so many evaluations in a row that brought nothing better; 0 = never.
     pub patience: usize,
+    /// A plateau ends a run only once more epochs than this are done.
+    pub after: usize,
+    /// Evaluations on each side of a plateau's comparison.
+    pub window: usize,
     /// By how much better is better.
     pub min_delta: f64,
 }
 
 impl Default for EarlyStopping {
     fn default() -> Self {
-        Self { metric: "loss".into(), mode: Mode::Min, patience: 0, min_delta: 0.0 }
+        Self {
+            metric: "loss".into(),
+            mode: Mode::Min,
+            rule: Rule::Patience,
+            patience: 0,
+            after: 100,
+            window: 5,
+            min_delta: 0.0,
+        }
     }
 }
 
@@ -58,6 +83,29 @@ impl EarlyStopping {
         match self.mode {
             Mode::Min => value < best - self.min_delta,
             Mode::Max => value > best + self.min_delta,
+        }
+    }
+
+    /// Adds an evaluation to those that the rule looks at, oldest first.
+    pub(crate) fn remember(&self, recent: &mut Vec<f64>, value: f64) {
+        if self.rule == Rule::Plateau {
+            recent.push(value);
+            recent.drain(..recent.len().saturating_sub(2 * self.window));
+        }
+    }
+
+    /// Whether a run ends after `epochs`, with `stale` evaluations since the best and the `recent` ones.
+    pub(crate) fn is_time(&self, epochs: usize, stale: usize, recent: &[f64]) -> bool {
+        match self.rule {
+            Rule::Patience => self.patience > 0 && stale >= self.patience,
+            Rule::Plateau => {
+                let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+                let whole = recent.len() == 2 * self.window;
+                whole && epochs > self.after && {
+                    let (before, last) = recent.split_at(self.window);
+                    !self.improves(mean(last), mean(before))
+                }
+            }
         }
     }
 }
@@ -138,9 +186,17 @@ impl TrainConfig {
         self.parametrisation.validate().map_err(|error| under("train.parametrisation", error))?;
         self.schedule.validate()?;
         at_least_zero("train.early_stopping.min_delta", self.early_stopping.min_delta)?;
+        if !(1..=10_000).contains(&self.early_stopping.window) {
+            let found = self.early_stopping.window;
+            return Err(Error::config("train.early_stopping.window", "from 1 to 10000", found));
+        }
         if self.early_stopping.metric.is_empty() {
             if self.early_stopping.patience > 0 {
                 return Err(Error::config("train.early_stopping.metric", "a metric, for there is a patience", "\"\""));
+            }
+            if self.early_stopping.rule == Rule::Plateau {
+                let expected = "a metric, for rule = \"plateau\"";
+                return Err(Error::config("train.early_stopping.metric", expected, "\"\""));
             }
             if self.weights == Selection::Best {
                 return Err(Error::config("train.early_stopping.metric", "a metric, for weights = \"best\"", "\"\""));
@@ -159,7 +215,7 @@ impl TrainConfig {
 }
 
 /// Puts the dotted key of the table before what a part of the method says of one of its settings.
-pub(super) fn under(table: &str, error: reynolds_torch::Error) -> Error {
+pub(crate) fn under(table: &str, error: reynolds_torch::Error) -> Error {
     match error {
         reynolds_torch::Error::Setting { what, expected, found } => {
             Error::config(format!("{table}.{what}"), expected, found)

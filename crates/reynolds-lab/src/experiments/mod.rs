@@ -9,12 +9,21 @@
 
 mod invariance;
 mod plane_task;
+mod smoke;
+mod smoke_data;
+mod smoke_errors;
+mod smoke_penalty;
+mod smoke_task;
 mod so2;
 
 use crate::experiment::{AnyExperiment, Experiments};
 
 pub use invariance::{Turns, invariance};
 pub use plane_task::{DataConfig, PlaneTask};
+pub use smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
+pub use smoke_data::{Part, Rows, SmokeData, WindowCounts, data_folder, ensure, ensure_needed, symmetry};
+pub use smoke_errors::RolloutErrors;
+pub use smoke_task::{Rollout, RolloutConfig, SmokeTask};
 pub(crate) use so2::{COLOUR_BAR, REACH, SIDE, legend, sample_logits};
 pub use so2::{DiskAndArc, MlpConfig, ModelConfig, Network, PlaneData, PlaneExperiment, PlaneSettings, WaveyRings};
 
@@ -23,6 +32,7 @@ pub fn all() -> Experiments {
     Experiments::new(vec![
         AnyExperiment::new(PlaneExperiment::<DiskAndArc>::new()),
         AnyExperiment::new(PlaneExperiment::<WaveyRings>::new()),
+        AnyExperiment::new(SmokeExperiment),
     ])
 }
 

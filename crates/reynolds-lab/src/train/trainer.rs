@@ -7,7 +7,7 @@ use reynolds_torch::tch::{self, Kind, Tensor};
 use super::{Ending, Task};
 use crate::config::{PenaltySettings, Selection, TrainConfig};
 use crate::error::{Error, Result};
-use crate::journal::{Journal, Progress, Snapshot};
+use crate::journal::{Journal, Progress, Snapshot, Weights};
 use crate::metrics::{Best, Record, Summary, prefixed};
 use crate::regulariser::Regulariser;
 use crate::task::{Metrics, Moment, Split};
@@ -27,7 +27,7 @@ pub(crate) struct Trainer<'a> {
     /// Sums of the epoch under way, f64 scalars on the device.
     loss_sum: Tensor,
     penalty_sum: Tensor,
-    best_weights: Option<Tensor>,
+    best_weights: Option<Weights>,
 }
 
 impl<'a> Trainer<'a> {
@@ -87,13 +87,14 @@ impl<'a> Trainer<'a> {
     pub(super) fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
         match &snapshot.theta {
             Some(theta) => self.trained.restore(theta, self.task.parameters())?,
-            None => self.task.parameters().assign(&snapshot.weights)?,
+            None => self.task.parameters().assign(&snapshot.weights.flat)?,
         }
+        snapshot.weights.assign_statistics_to(self.task.parameters())?;
         self.optimiser.restore(&snapshot.first, &snapshot.second, snapshot.steps)?;
-        self.progress = snapshot.progress;
+        self.progress = snapshot.progress.clone();
         let _ = self.loss_sum.f_fill_(snapshot.progress.loss_sum)?;
         let _ = self.penalty_sum.f_fill_(snapshot.progress.penalty_sum)?;
-        self.best_weights = snapshot.best.as_ref().map(Tensor::shallow_clone);
+        self.best_weights = snapshot.best.as_ref().map(Weights::shallow_clone);
         Ok(())
     }
 
@@ -145,15 +146,18 @@ impl<'a> Trainer<'a> {
         let all_finite =
             |tensor: &Tensor| -> Result<Tensor> { Ok(tensor.f_isfinite()?.f_all()?.f_to_kind(Kind::Double)?) };
         let weights = all_finite(self.task.parameters().flat())?;
-        let numbers = Tensor::f_stack(&[&self.loss_sum, &self.penalty_sum, &weights, &all_finite(second)?], 0)?;
+        let statistics = all_finite(self.task.parameters().statistics())?;
+        let numbers = [&self.loss_sum, &self.penalty_sum, &weights, &all_finite(second)?, &statistics];
+        let numbers = Tensor::f_stack(&numbers, 0)?;
         let numbers = Vec::<f64>::try_from(&numbers)?;
         self.progress.loss_sum = numbers[0];
         self.progress.penalty_sum = numbers[1];
         let quantity = match numbers[..] {
             [loss, ..] if !loss.is_finite() => "the loss",
             [_, penalty, ..] if !penalty.is_finite() => "the penalty",
-            [_, _, weights, _] if weights != 1.0 => "a weight",
-            [_, _, _, second] if second != 1.0 => "the square of a gradient",
+            [_, _, weights, ..] if weights != 1.0 => "a weight",
+            [_, _, _, second, _] if second != 1.0 => "the square of a gradient",
+            [.., statistics] if statistics != 1.0 => "a running statistic",
             _ => return Ok(self.progress.loss_sum / self.minibatches_done().max(1) as f64),
         };
         Err(self.not_finite(quantity, journal))
@@ -183,7 +187,8 @@ impl<'a> Trainer<'a> {
             self.select(&metrics, journal)?;
             values.extend(prefixed(Split::Validation, metrics));
         }
-        self.progress = Progress { epoch, step: 0, loss_sum: 0.0, penalty_sum: 0.0, ..self.progress };
+        let kept = std::mem::take(&mut self.progress);
+        self.progress = Progress { epoch, step: 0, loss_sum: 0.0, penalty_sum: 0.0, ..kept };
         let _ = self.loss_sum.f_zero_()?;
         let _ = self.penalty_sum.f_zero_()?;
         Ok(Record { epoch, step: self.steps_done(), values })
@@ -202,11 +207,13 @@ impl<'a> Trainer<'a> {
         if self.progress.best.is_none_or(|best| stopping.improves(value, best.value)) {
             self.progress.best = Some(Best { epoch: self.progress.epoch + 1, value });
             self.progress.stale = 0;
-            self.best_weights = Some(copied(self.task.parameters().flat())?);
+            self.best_weights = Some(Weights::of(self.task.parameters()).copied()?);
         } else {
             self.progress.stale += 1;
-            self.progress.stopped_early = stopping.patience > 0 && self.progress.stale >= stopping.patience;
         }
+        stopping.remember(&mut self.progress.recent, value);
+        let Progress { epoch, stale, ref recent, .. } = self.progress;
+        self.progress.stopped_early = stopping.is_time(epoch + 1, stale, recent);
         Ok(())
     }
 
@@ -223,11 +230,11 @@ impl<'a> Trainer<'a> {
         if self.progress.best.is_some_and(|best| best.epoch == self.progress.epoch) {
             best_metrics.clone_from(&last_metrics);
         } else if let Some(best) = &self.best_weights {
-            let last = copied(parameters.flat())?;
-            parameters.assign(best)?;
+            let last = Weights::of(parameters).copied()?;
+            best.assign_to(parameters)?;
             best_metrics = self.final_metrics()?;
             if self.config.weights == Selection::Last {
-                parameters.assign(&last)?;
+                last.assign_to(parameters)?;
             }
         }
         Ok(Summary {
@@ -251,13 +258,13 @@ impl<'a> Trainer<'a> {
     pub(super) fn snapshot(&self) -> Snapshot {
         let (first, second, steps) = self.optimiser.state();
         Snapshot {
-            progress: self.progress,
-            weights: self.task.parameters().flat().shallow_clone(),
+            progress: self.progress.clone(),
+            weights: Weights::of(self.task.parameters()),
             theta: (!self.trained.is_free()).then(|| self.trained.theta().shallow_clone()),
             first: first.shallow_clone(),
             second: second.shallow_clone(),
             steps,
-            best: self.best_weights.as_ref().map(Tensor::shallow_clone),
+            best: self.best_weights.as_ref().map(Weights::shallow_clone),
         }
     }
 
@@ -320,14 +327,6 @@ impl<'a> Trainer<'a> {
     pub(super) fn save_is_due(&self) -> bool {
         self.is_over() || self.progress.epoch.is_multiple_of(self.config.checkpoint_every)
     }
-}
-
-/// A tensor of its own with the same numbers.
-fn copied(tensor: &Tensor) -> Result<Tensor> {
-    let _guard = tch::no_grad_guard();
-    let mut copy = tensor.f_empty_like()?;
-    copy.f_copy_(tensor)?;
-    Ok(copy)
 }
 
 /// Scales a gradient `[len]` in place so that its Euclidean norm is at most `largest`.

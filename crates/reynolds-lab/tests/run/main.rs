@@ -8,5 +8,7 @@ mod folder;
 mod interrupt;
 mod logistic;
 mod resume;
+mod smoke;
+mod statistics;
 mod sweep;
 mod train;

@@ -4,9 +4,15 @@
 //! Conv            the plain network, without normalisation
 //! Equiv, RSteer   kernels of Hermite–Gauss functions, the same inside every scale or mixed position by position
 //! RPP             steerable and dense, added;   Lift   a steerable backbone told a global vector
+//! RGroup          filters mixed anew at each of three sizes;   CLCNN   locally connected, asked to look the same at every size
 //! ```
 
+mod group_conv;
+mod group_net;
+mod group_penalty;
 mod lift;
+mod local_net;
+mod resample;
 mod rpp;
 mod span;
 mod steerable;
@@ -17,12 +23,14 @@ mod tests;
 
 use reynolds::random::Random;
 
+use self::group_net::GroupNet;
 use self::lift::LiftNet;
+use self::local_net::LocalNet;
 use self::rpp::RppNet;
 use self::steerable::Mixing;
 use self::steerable_net::SteerableNet;
 use super::conv::ConvNet;
-use super::{Architecture, Forecaster, Frames, SmokeNetConfig, Symmetry};
+use super::{Architecture, Forecaster, Frames, SmokeNetConfig};
 use crate::error::Result;
 use crate::parameters::Builder;
 
@@ -39,6 +47,7 @@ pub(super) fn network(
         Architecture::Rsteer => Box::new(SteerableNet::new(config, frames, Mixing::Relaxed, builder, random)?),
         Architecture::Rpp => Box::new(RppNet::new(config, frames, builder, random)?),
         Architecture::Lift => Box::new(LiftNet::new(config, frames, builder, random)?),
-        _ => return Err(config.not_there(Symmetry::Scaling)),
+        Architecture::Clcnn => Box::new(LocalNet::new(config, frames, builder, random)?),
+        Architecture::Rgroup => Box::new(GroupNet::new(config, frames, builder, random)?),
     })
 }

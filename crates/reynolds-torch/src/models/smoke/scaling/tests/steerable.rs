@@ -1,93 +1,15 @@
-//! Truths about the networks for changes of size.
+//! Equiv and RSteer.
 
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
-use super::steerable::{LAST_SCALES, Mixing, Read, SCALES, ScaleBasis, ScaleConv};
-use super::steerable_net::{self, SteerableNet};
-use super::steerable_penalty::SteerablePenalty;
+use super::{FRAMES, built, check_gradient, config, forecast, largest, network, normal, number, squared};
 use crate::models::smoke::conv::widths;
-use crate::models::smoke::{Architecture, Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig, Symmetry};
+use crate::models::smoke::scaling::steerable::{LAST_SCALES, Mixing, Read, SCALES, ScaleBasis, ScaleConv};
+use crate::models::smoke::scaling::steerable_net::{self, SteerableNet};
+use crate::models::smoke::scaling::steerable_penalty::SteerablePenalty;
+use crate::models::smoke::{Architecture, Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig};
 use crate::parameters::Parameters;
-
-const FRAMES: Frames = Frames { count: 2, side: 8 };
-
-fn config(architecture: Architecture, hidden: usize, layers: usize) -> SmokeNetConfig {
-    SmokeNetConfig { architecture, hidden, layers, ..SmokeNetConfig::default() }
-}
-
-/// A small network in double precision, and its parameters, all of them away from zero.
-fn network(architecture: Architecture, layers: usize) -> (Box<dyn Forecaster>, Parameters) {
-    let mut builder = Parameters::builder();
-    let network =
-        config(architecture, 2, layers).build(Symmetry::Scaling, FRAMES, &mut builder, &mut Random::new(7)).unwrap();
-    let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-    let moved = parameters.flat() + normal(&[parameters.len() as i64], 8) * 0.05;
-    parameters.assign(&moved).unwrap();
-    (network, parameters)
-}
-
-fn normal(shape: &[i64], seed: u64) -> Tensor {
-    let mut random = Random::new(seed);
-    let numbers: Vec<f64> = (0..shape.iter().product::<i64>()).map(|_| random.normal()).collect();
-    Tensor::from_slice(&numbers).view(shape)
-}
-
-fn number(tensor: &Tensor) -> f64 {
-    f64::try_from(tensor.detach().to_kind(Kind::Double)).unwrap()
-}
-
-fn largest(tensor: &Tensor) -> f64 {
-    number(&tensor.abs().max())
-}
-
-fn squared(tensor: &Tensor) -> f64 {
-    number(&tensor.square().sum(Kind::Double))
-}
-
-fn forecast(network: &dyn Forecaster, parameters: &Parameters) -> Tensor {
-    let assembled = network.assemble(parameters).unwrap();
-    network.forward(parameters, &assembled, &normal(&[3, 4, 8, 8], 9), Mode::Evaluate).unwrap()
-}
-
-/// Asserts that the penalty's value is λ · energies and its gradient that of finite differences, at some of all parameters.
-fn check_gradient(architecture: Architecture, held: Held, step: usize) {
-    let (network, parameters) = network(architecture, 3);
-    let penalty = network.penalty(&parameters, held).unwrap().unwrap();
-    let start = parameters.flat().copy();
-    for (lambda_g, lambda_perp) in [(0.3, 1.7), (0.0, 2.0), (1.5, 0.0)] {
-        let gradient = start.ones_like();
-        let value = number(&penalty.add_gradient(&parameters, lambda_g, lambda_perp, &gradient).unwrap());
-        let (shared, rest) = penalty.energies(&parameters).unwrap();
-        let expected = lambda_g * shared + lambda_perp * rest;
-        assert!((value - expected).abs() < 1e-12 * expected.max(1.0), "{held:?}: {value} {expected}");
-        let gradient = Vec::<f64>::try_from(gradient - 1.0).unwrap();
-        let mut seen = 0.0_f64;
-        for place in (0..gradient.len()).step_by(step) {
-            let at = |by: f64| {
-                let moved = start.copy();
-                let _ = moved.get(place as i64).g_add_scalar_(by);
-                parameters.assign(&moved).unwrap();
-                number(&penalty.add_gradient(&parameters, lambda_g, lambda_perp, &start.zeros_like()).unwrap())
-            };
-            let slope = (at(1e-4) - at(-1e-4)) / 2e-4;
-            let error = (slope - gradient[place]).abs();
-            // The value is of fourth degree at most: the difference of third order is of the size of the step squared.
-            assert!(error < 1e-6 * slope.abs().max(1.0), "{held:?} {place}: {slope} {}", gradient[place]);
-            seen = seen.max(slope.abs());
-        }
-        assert!(seen > 1e-3, "{held:?}: no slope was seen");
-        parameters.assign(&start).unwrap();
-    }
-    assert_eq!(number(&penalty.add_gradient(&parameters, 0.0, 0.0, &start.zeros_like()).unwrap()), 0.0);
-}
-
-/// How many parameters a network adds.
-fn built(config: &SmokeNetConfig, frames: Frames) -> crate::Result<usize> {
-    let mut builder = Parameters::builder();
-    config.build(Symmetry::Scaling, frames, &mut builder, &mut Random::new(0))?;
-    Ok(builder.entries().iter().map(|entry| entry.len()).sum())
-}
 
 #[test]
 fn parameters_of_the_steerable_networks_are_counted_as_wang_counts_them_and_too_many_are_refused() {
@@ -280,51 +202,4 @@ fn a_larger_plume_is_seen_at_a_larger_scale() {
     assert!(errors[2] < 0.25, "{errors:?}");
     assert!([0, 1, 3].into_iter().all(|scale| errors[2] < 0.7 * errors[scale]), "{errors:?}");
     assert!(errors[2] < 0.25 * unrelated, "{errors:?} {unrelated}");
-}
-
-#[test]
-fn without_its_dense_part_the_residual_network_is_the_steerable_one() {
-    let (residual, parameters) = network(Architecture::Rpp, 3);
-    let (shared, equivariant) = network(Architecture::Equiv, 3);
-    for entry in equivariant.entries() {
-        tch::no_grad(|| equivariant.get(&entry.name).copy_(&parameters.get(&entry.name)));
-    }
-    let expected = forecast(shared.as_ref(), &equivariant);
-    assert!(largest(&(forecast(residual.as_ref(), &parameters) - &expected)) > 1e-3 * largest(&expected));
-    let dense = |parameters: &Parameters| {
-        let names: Vec<String> = parameters.entries().iter().map(|entry| entry.name.clone()).collect();
-        names.into_iter().filter(|name| name.starts_with("dense.")).collect::<Vec<_>>()
-    };
-    let energy: f64 = dense(&parameters).iter().map(|name| squared(&parameters.get(name))).sum();
-    let constraint = number(&residual.constraint(&parameters, &[]).unwrap().unwrap());
-    assert!((constraint - 1e-6 * energy).abs() < 1e-18 * energy && energy > 1.0, "{constraint} {energy}");
-    for name in dense(&parameters) {
-        let _ = tch::no_grad(|| parameters.get(&name).zero_());
-    }
-    let found = forecast(residual.as_ref(), &parameters);
-    assert!(largest(&(found - &expected)) < 1e-12 * largest(&expected).max(1.0));
-}
-
-#[test]
-fn what_the_encoder_says_reaches_every_pixel_and_silence_is_the_steerable_network() {
-    let (lift, parameters) = network(Architecture::Lift, 4);
-    // The third layer reads one more channel, first; without a say it is the layer of a steerable network.
-    let (shared, equivariant) = network(Architecture::Equiv, 4);
-    for entry in equivariant.entries() {
-        let weight = parameters.get(&entry.name);
-        let weight = if entry.name == "layers.2.weight" { weight.narrow(1, 1, 2) } else { weight };
-        tch::no_grad(|| equivariant.get(&entry.name).copy_(&weight));
-    }
-    let expected = forecast(shared.as_ref(), &equivariant);
-    let told = forecast(lift.as_ref(), &parameters);
-    assert!(number(&(told - &expected).abs().amax([0_i64, 1].as_slice(), false).min()) > 0.0);
-    for name in ["encoder.2.weight", "encoder.2.bias"] {
-        let _ = tch::no_grad(|| parameters.get(name).zero_());
-    }
-    let found = forecast(lift.as_ref(), &parameters);
-    assert!(largest(&(found - &expected)) < 1e-12 * largest(&expected).max(1.0));
-    assert!(
-        built(&config(Architecture::Lift, 2, 3), FRAMES).is_err()
-            && built(&config(Architecture::Lift, 1, 4), FRAMES).is_err()
-    );
 }

@@ -9,6 +9,7 @@
 //! Paper: section "Imperfectly Symmetric Dynamical Systems"; architectures after Wang, Walters and Yu (ICML 2022).
 
 mod conv;
+mod local_net;
 mod rotation;
 mod scaling;
 mod translation;

@@ -3,6 +3,7 @@
 //! A turn by +90° takes (x, y) to (−y, x), frames grow y with the row, and a regular field numbers its channels by turns.
 
 mod basis;
+mod clcnn;
 mod equiv;
 mod fields;
 mod group_penalty;
@@ -21,7 +22,7 @@ mod tests;
 use reynolds::random::Random;
 
 use super::conv::ConvNet;
-use super::{Architecture, Forecaster, Frames, SmokeNetConfig, Symmetry};
+use super::{Architecture, Forecaster, Frames, SmokeNetConfig};
 use crate::error::Result;
 use crate::parameters::Builder;
 
@@ -36,9 +37,9 @@ pub(super) fn network(
         Architecture::Conv => Box::new(ConvNet::new(config, frames, true, builder, random)?),
         Architecture::Equiv => Box::new(equiv::Equiv::new(config, frames, builder, random)?),
         Architecture::Rpp => Box::new(rpp::Rpp::new(config, frames, builder, random)?),
+        Architecture::Clcnn => Box::new(clcnn::Clcnn::new(config, frames, builder, random)?),
         Architecture::Lift => Box::new(lift::Lift::new(config, frames, builder, random)?),
         Architecture::Rgroup => Box::new(rgroup::Rgroup::new(config, frames, builder, random)?),
         Architecture::Rsteer => Box::new(rsteer::Rsteer::new(config, frames, builder, random)?),
-        Architecture::Clcnn => return Err(config.not_there(Symmetry::Rotation)),
     })
 }

@@ -58,14 +58,13 @@ impl GroupPenalty {
     /// Filters of runs of layers in a flat tensor, `[layers, out · in, 9 F]` each.
     fn filters(&self, flat: &Tensor) -> Result<Vec<Tensor>> {
         let columns = self.banks * TAPS as i64;
-        let run = |(span, layers): &(Span, i64)| Ok(span.rows(flat, columns)?.f_view([*layers, -1, columns])?);
+        let run = |(span, layers): &(Span, i64)| span.view(flat, &[*layers, -1, columns]);
         self.filters.iter().map(run).collect()
     }
 
     /// Mixing weights in a flat tensor, `[layers, F, S]`.
     fn weights(&self, flat: &Tensor) -> Result<Tensor> {
-        let rows = self.mixing.rows(flat, self.banks)?;
-        Ok(rows.f_view([-1, SIZES as i64, self.banks])?.f_transpose(1, 2)?)
+        Ok(self.mixing.view(flat, &[-1, SIZES as i64, self.banks])?.f_transpose(1, 2)?)
     }
 
     /// G, `[layers, F, F, S]`.

@@ -31,9 +31,9 @@ impl Span {
         Ok(span.unwrap_or(Self { start: 0, len: 0 }))
     }
 
-    /// This run of a flat tensor as rows of `columns` numbers; changing them changes the tensor.
-    pub(super) fn rows(&self, flat: &Tensor, columns: i64) -> Result<Tensor> {
-        Ok(flat.f_narrow(0, self.start, self.len)?.f_view([-1, columns])?)
+    /// This run of a flat tensor in a shape; changing it changes the tensor.
+    pub(super) fn view(&self, flat: &Tensor, shape: &[i64]) -> Result<Tensor> {
+        Ok(flat.f_narrow(0, self.start, self.len)?.f_view(shape)?)
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
         let span = Span::of(&parameters, &names(&["b", "c"])).unwrap();
-        let _ = span.rows(parameters.flat(), 3).unwrap().fill_(5.0);
+        let _ = span.view(parameters.flat(), &[2, 3]).unwrap().fill_(5.0);
         assert_eq!(Vec::<f64>::try_from(parameters.flat()).unwrap(), [1.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0]);
         assert!(Span::of(&parameters, &names(&["a", "c"])).is_err());
         assert!(Span::of(&parameters, &names(&["d"])).is_err());

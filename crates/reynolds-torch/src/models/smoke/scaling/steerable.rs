@@ -1,11 +1,12 @@
 //! A convolution inside each of several scales, its kernels mixed from Hermite–Gauss functions ψ.
 //!
 //! ```text
-//! shared    κ_σ(p) = Σ_n w[o, i, n] ψ_{n,σ}(p)           one kernel, drawn at every size
-//! relaxed   κ_σ(p) = Σ_n w[o, i, n, p] ψ_{n,σ}(p)        p over the 5 × 5 positions
+//! shared    κ_σ(p) = Σ_n w[n, o, i] ψ_{n,σ}(p)           one kernel, drawn at every size
+//! relaxed   κ_σ(p) = Σ_n w[p, n, o, i] ψ_{n,σ}(p)        p over the 5 × 5 positions
 //! ```
 //!
-//! Both are one product of `[out · in, coefficients]` with a fixed matrix of samples. Channels are [scale, channel]; the bias is one number
+//! Both are one product of a fixed matrix of samples with `[coefficients, out · in]`; pairs of channels are innermost in memory, for
+//! rows of 49 or 1225 are an odd stride, at which products on a GPU are slower. Channels are [scale, channel]; the bias is one number
 //! a channel for all scales. Scales do not mix: an image is lifted to all of them, and from then on each layer acts inside each scale.
 
 use std::rc::Rc;
@@ -31,9 +32,9 @@ const ORDERS: usize = 7;
 /// Whether weights depend on the position in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mixing {
-    /// w[o, i, n]: steerable.
+    /// w[n, o, i]: steerable.
     Shared,
-    /// w[o, i, n, p]: relaxed.
+    /// w[p, n, o, i]: relaxed.
     Relaxed,
 }
 
@@ -87,24 +88,29 @@ fn shape(functions: &HermiteGauss, read: Read) -> (usize, usize) {
     }
 }
 
-/// ψ as a matrix, [coefficient, (scale, y, x)].
-fn samples(functions: &HermiteGauss, mixing: Mixing, read: Read) -> Result<Constant> {
+/// The points of the kernels of these scales, (scale, y, x).
+pub(super) fn points(functions: &HermiteGauss, read: Read) -> Vec<[usize; 3]> {
     let (scales, window) = shape(functions, read);
-    let (rows, columns) = (coefficients(functions, mixing), scales * window * window);
     let margin = (KERNEL - window) / 2;
-    let mut values = vec![0.0; rows * columns];
-    for function in 0..functions.count() {
-        for column in 0..columns {
-            let (scale, y, x) =
-                (column / (window * window), column / window % window + margin, column % window + margin);
-            let row = match mixing {
-                Mixing::Shared => function,
-                Mixing::Relaxed => function * POSITIONS + y * KERNEL + x,
-            };
-            values[row * columns + column] = functions.value(function, scale, y, x);
+    let point = |at: usize| [at / (window * window), at / window % window + margin, at % window + margin];
+    (0..scales * window * window).map(point).collect()
+}
+
+/// ψ as a matrix, [point, coefficient].
+fn samples(functions: &HermiteGauss, mixing: Mixing, read: Read) -> Result<Constant> {
+    let points = points(functions, read);
+    let columns = coefficients(functions, mixing);
+    let mut values = vec![0.0; points.len() * columns];
+    for (number, &[scale, y, x]) in points.iter().enumerate() {
+        let first = match mixing {
+            Mixing::Shared => 0,
+            Mixing::Relaxed => (y * KERNEL + x) * functions.count(),
+        };
+        for function in 0..functions.count() {
+            values[number * columns + first + function] = functions.value(function, scale, y, x);
         }
     }
-    Constant::new(&values, &[rows as i64, columns as i64])
+    Constant::new(&values, &[points.len() as i64, columns as i64])
 }
 
 /// `[N, in, H, W]` → `[N, out, H, W]` inside each scale.
@@ -117,7 +123,7 @@ pub(super) struct ScaleConv {
 }
 
 impl ScaleConv {
-    /// Adds `name.weight`, `[out, in, 49]` or `[out, in, 49, 5, 5]`, Kaiming-uniform with slope √5 (shared) or √5/25 (relaxed), as Wang's
+    /// Adds `name.weight`, `[49, out, in]` or `[5, 5, 49, out, in]`, Kaiming-uniform with slope √5 (shared) or √5/25 (relaxed), as Wang's
     /// code begins. The bias is added apart, so that the weights of a network lie in a row.
     pub(super) fn new(
         builder: &mut Builder,
@@ -129,10 +135,8 @@ impl ScaleConv {
         let slope = 5.0_f64.sqrt() / if basis.mixing == Mixing::Relaxed { 25.0 } else { 1.0 };
         let fan_in = (inputs * basis.coefficients()) as f64;
         let bound = (6.0 / ((1.0 + slope * slope) * fan_in)).sqrt();
-        let mut shape = vec![outputs, inputs, basis.functions.count()];
-        if basis.mixing == Mixing::Relaxed {
-            shape.extend([KERNEL, KERNEL]);
-        }
+        let positions: &[usize] = if basis.mixing == Mixing::Relaxed { &[KERNEL, KERNEL] } else { &[] };
+        let shape = [positions, &[basis.functions.count(), outputs, inputs]].concat();
         let numbers = uniform(shape.iter().product(), bound, random);
         builder.real(&format!("{name}.weight"), &shape, &numbers)?;
         Ok(Self { name: name.into(), basis: Rc::clone(basis), inputs, outputs })
@@ -167,8 +171,8 @@ impl ScaleConv {
         };
         let (scales, window) = self.basis.shape(read);
         let (inputs, outputs) = (self.inputs as i64, self.outputs as i64);
-        let kernel = weight.f_reshape([outputs * inputs, -1])?.f_mm(&samples)?;
-        let kernel = kernel.f_view([outputs, inputs, scales, window, window])?.f_permute([2, 0, 1, 3, 4])?;
+        let kernel = samples.f_mm(&weight.f_view([-1, outputs * inputs])?)?;
+        let kernel = kernel.f_view([scales, window, window, outputs, inputs])?.f_permute([0, 3, 4, 1, 2])?;
         kernel_layout(kernel.f_reshape([scales * outputs, inputs, window, window])?)
     }
 

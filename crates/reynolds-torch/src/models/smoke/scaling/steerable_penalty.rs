@@ -1,21 +1,24 @@
 //! The projection penalty of relaxed convolutions inside scales.
 //!
 //! ```text
-//! w̄ = mean of w[o, i, n, p] over p
+//! w̄ = mean of w[p, n, o, i] over p
 //! mixing     λ_G ‖w̄‖² + λ_⊥ ‖w − w̄‖²             w̄ counted at every position, so that ‖w̄‖² + ‖w − w̄‖² = ‖w‖²
-//! operator   λ_G ‖A w̄‖² + λ_⊥ ‖A(w − w̄)‖²         A assembles the kernels of all scales
+//! operator   λ_G ‖A w̄‖² + λ_⊥ ‖A(w − w̄)‖²         A assembles the kernels
 //! ```
 //!
 //! Changes of size are no compact group: there is no Haar measure, and no Reynolds average to derive P from. P is *defined* here as the
 //! replacement of w by w̄, orthogonal in the weights, whose image is the exactly steerable layer. A w̄ and A(w − w̄) are not orthogonal.
 //!
-//! A is linear, and the same for all pairs of channels. So each term is ‖W D‖² for the weights as rows of a matrix W and a fixed matrix D,
-//! and its gradient 2 W D Dᵀ: two products for all layers of one list of scales, however many there are.
+//! A is linear, and the same for all pairs of channels. So each term is ‖D W‖² for the weights as columns of a matrix W and a fixed matrix D,
+//! and its gradient 2 Dᵀ D W: two products for the first layer, for the last, and in one batch for all between.
+//!
+//! A has the kernels that a network applies. A network that reads one scale of four applies those of that scale: the others are nowhere
+//! assembled. With [`Read::All`] they count too.
 
 use tch::{Kind, Tensor};
 
 use super::span::Span;
-use super::steerable::{POSITIONS, ScaleConv};
+use super::steerable::{POSITIONS, Read, ScaleConv, points};
 use crate::error::Result;
 use crate::layers::{Constant, HermiteGauss};
 use crate::models::smoke::{Held, NetworkPenalty};
@@ -24,16 +27,17 @@ use crate::parameters::Parameters;
 /// The penalty of layers whose weights follow each other in the flat storage.
 #[derive(Debug)]
 pub(super) struct SteerablePenalty {
-    terms: Vec<Term>,
-    whole: Span,
+    held: Held,
+    runs: Vec<Run>,
 }
 
-/// ‖W D‖² of a run of weights.
+/// Layers of one shape in a row.
 #[derive(Debug)]
-struct Term {
+struct Run {
     span: Span,
-    /// Columns of W.
-    columns: i64,
+    layers: i64,
+    /// Rows of W.
+    rows: i64,
     /// D that takes w to w̄, or to its kernels.
     shared: Constant,
     /// D that takes w to w − w̄, or to its kernels.
@@ -41,34 +45,28 @@ struct Term {
 }
 
 impl SteerablePenalty {
-    /// The penalty of a network's layers; the last has other scales.
+    /// The penalty of a network's layers, of which the first and the last differ from those between.
     ///
     /// # Errors
     /// [`Error::Parameter`](crate::Error::Parameter) if the weights do not follow each other.
-    pub(super) fn new(layers: &[ScaleConv], parameters: &Parameters, held: Held) -> Result<Self> {
-        let names: Vec<String> = layers.iter().map(ScaleConv::weight_name).collect();
-        let whole = Span::of(parameters, &names)?;
-        let terms = match held {
-            Held::Mixing => {
-                let [shared, rest] = [Part::Shared, Part::Rest].map(|part| {
-                    let entries = (0..POSITIONS * POSITIONS).map(|at| part.entry(at / POSITIONS, at % POSITIONS));
-                    Constant::new(&entries.collect::<Vec<_>>(), &[POSITIONS as i64, POSITIONS as i64])
-                });
-                vec![Term { span: whole, columns: POSITIONS as i64, shared: shared?, rest: rest? }]
-            }
-            Held::Operator => {
-                let last = names.len() - 1;
-                let runs = [(&names[..last], &layers[0]), (&names[last..], &layers[last])];
-                let term = |(names, layer): (&[String], &ScaleConv)| -> Result<Term> {
-                    let functions = layer.functions();
-                    let columns = (functions.count() * POSITIONS) as i64;
-                    let [shared, rest] = [Part::Shared, Part::Rest].map(|part| assembled(functions, part));
-                    Ok(Term { span: Span::of(parameters, names)?, columns, shared: shared?, rest: rest? })
-                };
-                runs.into_iter().map(term).collect::<Result<_>>()?
-            }
+    pub(super) fn new(layers: &[ScaleConv], parameters: &Parameters, held: Held, read: Read) -> Result<Self> {
+        let (first, others) = layers.split_at(1);
+        let (between, last) = others.split_at(others.len() - 1);
+        let run = |layers: &[ScaleConv]| -> Result<Run> {
+            let names: Vec<String> = layers.iter().map(ScaleConv::weight_name).collect();
+            let map = |part| match held {
+                Held::Operator => assembled(layers[0].functions(), part, read),
+                Held::Mixing => plain(part),
+            };
+            let rows = match held {
+                Held::Operator => POSITIONS * layers[0].functions().count(),
+                Held::Mixing => POSITIONS,
+            };
+            let (span, layers) = (Span::of(parameters, &names)?, layers.len() as i64);
+            Ok(Run { span, layers, rows: rows as i64, shared: map(Part::Shared)?, rest: map(Part::Rest)? })
         };
-        Ok(Self { terms, whole })
+        let runs = [first, between, last].into_iter().filter(|layers| !layers.is_empty()).map(run);
+        Ok(Self { held, runs: runs.collect::<Result<_>>()? })
     }
 }
 
@@ -92,24 +90,36 @@ impl Part {
     }
 }
 
-/// D: a part of w, then its kernels at all points of all scales where they are not zero, [(n, p), point].
-fn assembled(functions: &HermiteGauss, part: Part) -> Result<Constant> {
-    let size = functions.size();
-    let mut points = Vec::new();
-    for (scale, window) in functions.windows().into_iter().enumerate() {
-        let inside = (size - window) / 2..(size + window) / 2;
-        points.extend(inside.clone().flat_map(|y| inside.clone().map(move |x| (scale, y, x))));
-    }
-    let mut values = Vec::with_capacity(functions.count() * POSITIONS * points.len());
-    for function in 0..functions.count() {
+/// D: a part of w, [p, p].
+fn plain(part: Part) -> Result<Constant> {
+    let entries = (0..POSITIONS * POSITIONS).map(|at| part.entry(at / POSITIONS, at % POSITIONS));
+    Constant::new(&entries.collect::<Vec<_>>(), &[POSITIONS as i64, POSITIONS as i64])
+}
+
+/// D: a part of w, then its kernels, [point, (p, n)].
+fn assembled(functions: &HermiteGauss, part: Part, read: Read) -> Result<Constant> {
+    let (size, count) = (functions.size(), functions.count());
+    let points = points(functions, read);
+    let mut values = Vec::with_capacity(points.len() * POSITIONS * count);
+    for &[scale, y, x] in &points {
         for from in 0..POSITIONS {
-            let entry = |&(scale, y, x): &(usize, usize, usize)| {
-                functions.value(function, scale, y, x) * part.entry(from, y * size + x)
-            };
-            values.extend(points.iter().map(entry));
+            let factor = part.entry(from, y * size + x);
+            values.extend((0..count).map(|function| functions.value(function, scale, y, x) * factor));
         }
     }
-    Constant::new(&values, &[(functions.count() * POSITIONS) as i64, points.len() as i64])
+    Constant::new(&values, &[points.len() as i64, (POSITIONS * count) as i64])
+}
+
+impl Run {
+    /// W in a flat tensor, `[layers, rows, columns]`.
+    fn weights(&self, flat: &Tensor) -> Result<Tensor> {
+        self.span.view(flat, &[self.layers, self.rows, -1])
+    }
+
+    /// A matrix for every layer.
+    fn each(&self, matrix: &Tensor) -> Result<Tensor> {
+        Ok(matrix.f_unsqueeze(0)?.f_expand([self.layers, -1, -1], false)?)
+    }
 }
 
 impl NetworkPenalty for SteerablePenalty {
@@ -122,46 +132,50 @@ impl NetworkPenalty for SteerablePenalty {
     ) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         let flat = parameters.flat();
-        let mut value: Option<Tensor> = None;
-        for term in &self.terms {
-            let rows = term.span.rows(flat, term.columns)?;
-            for (lambda, map) in [(lambda_g, &term.shared), (lambda_perp, &term.rest)] {
+        let mut value = Tensor::f_zeros([], (flat.kind(), flat.device()))?;
+        for run in &self.runs {
+            let weights = run.weights(flat)?;
+            for (lambda, map) in [(lambda_g, &run.shared), (lambda_perp, &run.rest)] {
                 if lambda == 0.0 {
                     continue;
                 }
                 let map = map.like(flat)?;
-                let image = rows.f_mm(&map)?.f_mul_scalar_(2.0 * lambda)?;
-                let part = image.f_view([-1])?;
-                let part = part.f_dot(&part)?.f_mul_scalar_(0.25 / lambda)?;
-                value = Some(match value {
-                    Some(value) => value.f_add(&part)?,
-                    None => part,
-                });
-                let _ = term.span.rows(gradient, term.columns)?.f_addmm_(&image, &map.f_transpose(0, 1)?)?;
+                let image = run.each(&map.f_mul_scalar(2.0 * lambda)?)?.f_bmm(&weights)?;
+                let numbers = image.f_view([-1])?;
+                value = value.f_add(&numbers.f_dot(&numbers)?.f_mul_scalar_(0.25 / lambda)?)?;
+                let mut slopes = run.weights(gradient)?;
+                let _ = match self.held {
+                    Held::Operator => slopes.f_baddbmm_(&run.each(&map.f_transpose(0, 1)?)?, &image)?,
+                    // A projection: applied once or twice.
+                    Held::Mixing => slopes.f_add_(&image)?,
+                };
             }
         }
-        value.map_or_else(|| Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?), Ok)
+        Ok(value)
     }
 
     fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)> {
         let _guard = tch::no_grad_guard();
         let mut energies = (0.0, 0.0);
-        for term in &self.terms {
-            let rows = term.span.rows(parameters.flat(), term.columns)?.f_to_kind(Kind::Double)?;
+        for run in &self.runs {
+            let weights = run.weights(parameters.flat())?.f_to_kind(Kind::Double)?;
             let energy = |map: &Constant| -> Result<f64> {
-                Ok(f64::try_from(rows.f_mm(&map.like(&rows)?)?.f_square_()?.f_sum(Kind::Double)?)?)
+                let image = run.each(&map.like(&weights)?)?.f_bmm(&weights)?;
+                Ok(f64::try_from(image.f_square()?.f_sum(Kind::Double)?)?)
             };
-            energies.0 += energy(&term.shared)?;
-            energies.1 += energy(&term.rest)?;
+            energies.0 += energy(&run.shared)?;
+            energies.1 += energy(&run.rest)?;
         }
         Ok(energies)
     }
 
     fn project(&self, parameters: &Parameters) -> Result<()> {
         let _guard = tch::no_grad_guard();
-        let mut rows = self.whole.rows(parameters.flat(), POSITIONS as i64)?;
-        let mean = rows.f_mean_dim(1, true, rows.kind())?;
-        rows.f_copy_(&mean)?;
+        for run in &self.runs {
+            let mut weights = run.span.view(parameters.flat(), &[run.layers, POSITIONS as i64, -1])?;
+            let mean = weights.f_mean_dim(1, true, weights.kind())?;
+            weights.f_copy_(&mean)?;
+        }
         Ok(())
     }
 }

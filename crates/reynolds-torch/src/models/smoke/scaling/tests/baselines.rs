@@ -34,7 +34,7 @@ fn what_the_encoder_says_reaches_every_pixel_and_silence_is_the_steerable_networ
     let (shared, equivariant) = network(Architecture::Equiv, 4);
     for entry in equivariant.entries() {
         let weight = parameters.get(&entry.name);
-        let weight = if entry.name == "layers.2.weight" { weight.narrow(1, 1, 2) } else { weight };
+        let weight = if entry.name == "layers.2.weight" { weight.narrow(2, 1, 2) } else { weight };
         tch::no_grad(|| equivariant.get(&entry.name).copy_(&weight));
     }
     let expected = forecast(shared.as_ref(), &equivariant);

@@ -79,7 +79,7 @@ fn a_projected_relaxed_layer_is_the_steerable_one_of_its_mean_weights() {
         let weight = if entry.name.ends_with("bias") {
             weight
         } else {
-            weight.mean_dim([3_i64, 4].as_slice(), false, Kind::Double)
+            weight.mean_dim([0_i64, 1].as_slice(), false, Kind::Double)
         };
         tch::no_grad(|| equivariant.get(&entry.name).copy_(&weight));
     }
@@ -111,7 +111,7 @@ fn the_energies_of_the_mixing_weights_add_up() {
 }
 
 #[test]
-fn the_energies_of_the_operator_are_those_of_the_kernels_of_all_scales() {
+fn the_energies_of_the_operator_are_those_of_the_kernels() {
     let mut builder = Parameters::builder();
     let mut random = Random::new(5);
     let bases = [&SCALES[..], &LAST_SCALES[..]].map(|scales| ScaleBasis::new(scales, Mixing::Relaxed).unwrap());
@@ -124,17 +124,21 @@ fn the_energies_of_the_operator_are_those_of_the_kernels_of_all_scales() {
         })
         .collect();
     let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-    let penalty = SteerablePenalty::new(&layers, &parameters, Held::Operator).unwrap();
-    let (shared, rest) = penalty.energies(&parameters).unwrap();
-    let kernels =
-        || layers.iter().map(|layer| layer.kernel(&parameters, Read::All).unwrap().detach()).collect::<Vec<_>>();
-    let whole = kernels();
-    penalty.project(&parameters).unwrap();
-    let projected = kernels();
-    let off: f64 = whole.iter().zip(&projected).map(|(whole, projected)| squared(&(whole - projected))).sum();
-    let kept: f64 = projected.iter().map(squared).sum();
-    assert!((shared - kept).abs() < 1e-12 * kept && (rest - off).abs() < 1e-12 * off, "{shared} {kept} {rest} {off}");
-    assert_eq!(whole[1].size(), [8, 2, 5, 5]);
+    let start = parameters.flat().copy();
+    for (read, size) in [(Read::First, [2, 2, 3, 3]), (Read::All, [8, 2, 5, 5])] {
+        parameters.assign(&start).unwrap();
+        let penalty = SteerablePenalty::new(&layers, &parameters, Held::Operator, read).unwrap();
+        let (shared, rest) = penalty.energies(&parameters).unwrap();
+        let kernels =
+            || layers.iter().map(|layer| layer.kernel(&parameters, read).unwrap().detach()).collect::<Vec<_>>();
+        let whole = kernels();
+        assert_eq!(whole[1].size(), size);
+        penalty.project(&parameters).unwrap();
+        let projected = kernels();
+        let off: f64 = whole.iter().zip(&projected).map(|(whole, projected)| squared(&(whole - projected))).sum();
+        let kept: f64 = projected.iter().map(squared).sum();
+        assert!((shared - kept).abs() < 1e-12 * kept && (rest - off).abs() < 1e-12 * off, "{read:?}: {shared} {rest}");
+    }
 }
 
 #[test]
@@ -142,7 +146,7 @@ fn the_constraint_is_the_mean_step_along_the_diagonal_of_the_kernel_plane() {
     let (relaxed, parameters) = network(Architecture::Rsteer, 2);
     let mut expected = 0.0;
     for number in 0..2 {
-        let weight = parameters.get(&format!("layers.{number}.weight")).detach().reshape([-1, 5, 5]);
+        let weight = parameters.get(&format!("layers.{number}.weight")).detach().permute([2, 3, 4, 0, 1]);
         let numbers = Vec::<f64>::try_from(weight.reshape([-1])).unwrap();
         let step = |at: usize| {
             let (plane, y, x) = (at / 25, at / 5 % 5, at % 5);
@@ -171,7 +175,7 @@ fn a_larger_plume_is_seen_at_a_larger_scale() {
     // The first layer's answer at each scale to a plume drawn twice as large, at every other point, against that at scale 1 to the
     // plume itself, up to one factor. At scale 2 it should be the same; sums over 3 × 3 and over 5 × 5 points stand for one integral, so it
     // is so but roughly. The other scales and other weights are what it is compared with.
-    let channels = 32;
+    let channels = 512;
     let mut builder = Parameters::builder();
     let basis = ScaleBasis::new(&SCALES, Mixing::Shared).unwrap();
     let layers = ["ours", "others"].map(|name| {
@@ -180,7 +184,7 @@ fn a_larger_plume_is_seen_at_a_larger_scale() {
     });
     layers.iter().for_each(|layer| layer.add_bias(&mut builder).unwrap());
     let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-    tch::no_grad(|| parameters.get("others.weight").copy_(&normal(&[channels, 1, 49], 3)));
+    tch::no_grad(|| parameters.get("others.weight").copy_(&normal(&[49, channels, 1], 3)));
     // Points up to 3 from the middle of the smaller plume.
     let answer = |layer: &ScaleConv, image: &Tensor, scale: i64, stride: i64| {
         let kernel = layer.kernel(&parameters, Read::All).unwrap();
@@ -198,8 +202,8 @@ fn a_larger_plume_is_seen_at_a_larger_scale() {
     };
     let errors: Vec<f64> = (0..4).map(|scale| error(&layers[0], scale)).collect();
     let unrelated = error(&layers[1], 2);
-    // 0.24 at scale 2; 0.37, 0.54 and 0.43 at scales 1, 1.5 and 2.5; 1.00 with other weights.
-    assert!(errors[2] < 0.25, "{errors:?}");
+    // 0.27 at scale 2; 0.41, 0.60 and 0.47 at scales 1, 1.5 and 2.5; 1.00 with other weights.
+    assert!(errors[2] < 0.3, "{errors:?}");
     assert!([0, 1, 3].into_iter().all(|scale| errors[2] < 0.7 * errors[scale]), "{errors:?}");
-    assert!(errors[2] < 0.25 * unrelated, "{errors:?} {unrelated}");
+    assert!(errors[2] < 0.3 * unrelated, "{errors:?} {unrelated}");
 }

@@ -29,7 +29,7 @@ fn every_training_command_has_the_options_of_the_contract() {
 fn experiments_are_listed_with_what_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let list = done(folder.path(), &["run", "list"]);
-    for experiment in ["so2", "rings"] {
+    for experiment in ["so2", "rings", "smoke"] {
         let line = list.lines().find(|line| line.starts_with(experiment)).unwrap_or_else(|| panic!("{list}"));
         assert!(line.len() > 20, "{line}");
     }

@@ -223,3 +223,45 @@ pub(crate) fn under(table: &str, error: reynolds_torch::Error) -> Error {
         other => other.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After how many epochs a run with these evaluations, one an epoch, ends.
+    fn ends(stopping: &EarlyStopping, values: &[f64]) -> Option<usize> {
+        let mut recent = Vec::new();
+        values.iter().enumerate().map(|(number, value)| (number + 1, *value)).find_map(|(epochs, value)| {
+            stopping.remember(&mut recent, value);
+            stopping.is_time(epochs, 0, &recent).then_some(epochs)
+        })
+    }
+
+    #[test]
+    fn a_plateau_is_two_windows_of_which_the_later_is_no_better() {
+        let stopping = |after: usize, mode: Mode| EarlyStopping {
+            rule: Rule::Plateau,
+            after,
+            window: 2,
+            mode,
+            ..EarlyStopping::default()
+        };
+        // Means of two: (5, 4 | 3, 2), (4, 3 | 2, 4), (3, 2 | 4, 3): the third is the first that is no better.
+        let values = [5.0, 4.0, 3.0, 2.0, 4.0, 3.0, 1.0, 0.0];
+        assert_eq!(ends(&stopping(0, Mode::Min), &values), Some(6));
+        // More than so many epochs must be done; by then it falls again.
+        assert_eq!(ends(&stopping(6, Mode::Min), &values), None);
+        let negated = values.map(|value| -value);
+        assert_eq!(ends(&stopping(5, Mode::Max), &negated), Some(6));
+        // Equal means are a plateau, and no run ends before there are two windows.
+        assert_eq!(ends(&stopping(0, Mode::Min), &[1.0; 4]), Some(4));
+        assert_eq!(ends(&stopping(0, Mode::Min), &[1.0; 3]), None);
+    }
+
+    #[test]
+    fn patience_is_the_rule_unless_another_is_asked_for() {
+        let stopping = EarlyStopping { patience: 2, ..EarlyStopping::default() };
+        assert!(!stopping.is_time(500, 1, &[1.0; 10]) && stopping.is_time(1, 2, &[]));
+        assert!(!EarlyStopping::default().is_time(500, 400, &[1.0; 10]));
+    }
+}

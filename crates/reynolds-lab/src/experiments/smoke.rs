@@ -8,16 +8,20 @@
 //! Adam with coupled weight decay 4e-4, the learning rate times 0.95 an epoch, at most 1000 epochs, stopped on a plateau of the validation
 //! RMSE after 100. Their code means to keep the best weights and tests the last; here both are tested, and "last" is handed on.
 
+use std::path::Path;
+
 use reynolds_data::smoke::Kind;
 use reynolds_torch::models::smoke::SmokeNetConfig;
 use reynolds_torch::tch::{Cuda, Device};
 use serde::{Deserialize, Serialize};
 
 use super::smoke_data::{SmokeData, WindowCounts, data_folder, ensure_needed, symmetry};
+use super::smoke_figures;
 use super::smoke_task::{RolloutConfig, SmokeTask};
 use crate::config::{Rule, RunConfig, Settings};
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
+use crate::metrics::Summary;
 use crate::schedule::Shape;
 
 /// The longest rollout that the last window of every part has frames for.
@@ -131,5 +135,54 @@ impl Experiment for SmokeExperiment {
         ensure_needed(data.kind, &folder, data.counts(), config.train.threads)?;
         let frames = SmokeData::open(data.kind, &folder, data.counts(), device)?;
         SmokeTask::new(frames, model, symmetry(data.kind), data.rollouts(), config.seed)
+    }
+
+    fn finish(&self, config: &RunConfig<SmokeSettings>, task: &SmokeTask, _: &Summary, folder: &Path) -> Result<()> {
+        smoke_figures::draw(task, config.settings.data.rollout, &folder.join("figures"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    #[test]
+    fn the_defaults_are_the_published_protocol() {
+        let config = SmokeExperiment.defaults();
+        config.validate().unwrap();
+        let stopping = &config.train.early_stopping;
+        assert_eq!((stopping.rule, stopping.after, stopping.window), (Rule::Plateau, 100, 5));
+        assert_eq!((config.train.optimiser.weight_decay, config.train.schedule.gamma), (4e-4, 0.95));
+        assert_eq!(config.train.optimiser.method, reynolds_torch::optimiser::Method::Adam);
+        SmokeTask::check(&config.settings.model, symmetry(config.settings.data.kind)).unwrap();
+    }
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        for (text, key) in [
+            ("[data]\nkind = \"shear\"", "data.kind"),
+            ("[data]\nout_length = 0", "data.out_length"),
+            ("[data]\nrollout = 49", "data.rollout"),
+            ("[data]\nbatch = 0", "data.batch"),
+            ("[model]\narchitecture = \"cnn\"", "model.architecture"),
+            ("[train.early_stopping]\nwindow = 0", "train.early_stopping.window"),
+            ("[train.early_stopping]\nmetric = \"\"", "train.early_stopping.metric"),
+        ] {
+            let message = config::parse(&SmokeExperiment.defaults(), text, "f.toml").unwrap_err().to_string();
+            assert!(message.starts_with(&format!("f.toml: {key}: expected ")), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_network_that_is_too_large_is_refused_before_anything_is_simulated() {
+        let mut config = SmokeExperiment.defaults();
+        config.settings.data.folder = "/dev/null/nowhere".into();
+        config.settings.model.hidden = 512;
+        let message = SmokeExperiment.task(&config, Device::Cpu).map(drop).unwrap_err().to_string();
+        assert!(message.starts_with("config: model.hidden: expected a network of at most"), "{message}");
+        config.settings.model.hidden = 4;
+        let message = SmokeExperiment.task(&config, Device::Cpu).map(drop).unwrap_err().to_string();
+        assert!(message.contains("/dev/null/nowhere"), "{message}");
     }
 }

@@ -4,6 +4,9 @@ use super::colour::{Colour, diverging, sequential};
 use super::svg::{Anchor, Frame, Svg};
 use super::{Drawing, LETTER, TICK_SIZE};
 
+/// Colours of a field that is drawn coarsely.
+const COARSE: f64 = 32.0;
+
 /// How a value becomes a colour.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shading {
@@ -11,6 +14,11 @@ pub enum Shading {
     Diverging {
         /// The value of the deepest colour.
         scale: f64,
+    },
+    /// White for 0 or less, deep blue for `high` or more.
+    Linear {
+        /// The value of the deepest colour.
+        high: f64,
     },
     /// White for `low` or less, deep blue for `high` or more, by the logarithm.
     Logarithmic {
@@ -22,10 +30,21 @@ pub enum Shading {
 }
 
 impl Shading {
+    /// The colour of a value, one of about thirty where the scale is linear.
+    pub fn coarse(self, value: f64) -> Colour {
+        let rounded = |share: f64| (share.clamp(-1.0, 1.0) * COARSE).round() / COARSE;
+        match self {
+            Self::Diverging { scale } => diverging(rounded(value / scale)),
+            Self::Linear { high } => sequential(rounded(value / high)),
+            Self::Logarithmic { .. } => self.colour(value),
+        }
+    }
+
     /// The colour of a value.
     pub fn colour(self, value: f64) -> Colour {
         match self {
             Self::Diverging { scale } => diverging(value / scale),
+            Self::Linear { high } => sequential(value / high),
             Self::Logarithmic { low, high } => sequential((value.max(low) / low).ln() / (high / low).ln()),
         }
     }

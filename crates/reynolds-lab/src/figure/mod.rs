@@ -16,16 +16,20 @@
 mod colour;
 mod field;
 mod heat_map;
+mod line_chart;
 mod path;
 mod plane;
+mod raster;
 mod sheet;
 mod svg;
 
 pub use colour::{Colour, diverging, sequential};
 pub use field::{Field, Polyline};
 pub use heat_map::{HeatMap, Shading};
+pub use line_chart::LineChart;
 pub use plane::Plane;
-pub use sheet::{Key, Panel, Sheet};
+pub use raster::Raster;
+pub use sheet::{Key, Panel, Scale, Sheet};
 pub use svg::{Anchor, Frame, Svg};
 
 /// The size of numbers at axes.

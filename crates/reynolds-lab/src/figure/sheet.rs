@@ -1,6 +1,7 @@
 //! Panels in rows, with heads, captions, a legend and a colour bar.
 
 use super::colour::Colour;
+use super::heat_map::Shading;
 use super::plane::{band_colour, draw_points};
 use super::svg::{Anchor, Frame, Svg};
 use super::{Drawing, LETTER, TICK_SIZE};
@@ -49,6 +50,17 @@ impl Key {
     }
 }
 
+/// What the colours of a field mean, from 0 to the deepest.
+#[derive(Debug, Clone)]
+pub struct Scale {
+    /// Of the field.
+    pub shading: Shading,
+    /// The value of the deepest colour.
+    pub high: f64,
+    /// What it is.
+    pub text: String,
+}
+
 /// Panels in rows of equal length, all of one size.
 pub struct Sheet {
     /// Panels in a row.
@@ -69,6 +81,8 @@ pub struct Sheet {
     pub legend: Vec<Key>,
     /// What the ten colours mean, below the legend; none if empty.
     pub colour_bar: String,
+    /// Bars of fields, below that, beside each other.
+    pub scales: Vec<Scale>,
 }
 
 impl Sheet {
@@ -84,6 +98,7 @@ impl Sheet {
             shared_axes: true,
             legend: Vec::new(),
             colour_bar: String::new(),
+            scales: Vec::new(),
         }
     }
 
@@ -121,7 +136,8 @@ impl Sheet {
             (0..rows).map(|number| above(number) + height + below(number) + GAP).sum::<f64>() - GAP;
         let legend = if self.legend.is_empty() { 0.0 } else { 24.0 };
         let bar = if self.colour_bar.is_empty() { 0.0 } else { 44.0 };
-        let mut svg = Svg::new(total_width, 2.0 * MARGIN + panels_height + legend + bar);
+        let scales = if self.scales.is_empty() { 0.0 } else { 38.0 };
+        let mut svg = Svg::new(total_width, 2.0 * MARGIN + panels_height + legend + bar + scales);
         let mut top = MARGIN;
         for number in 0..rows {
             top += above(number);
@@ -139,6 +155,7 @@ impl Sheet {
         let middle = left + (total_width - left - MARGIN) / 2.0;
         self.draw_legend(&mut svg, [middle, top + 4.0]);
         self.draw_bar(&mut svg, [middle, top + legend]);
+        self.draw_scales(&mut svg, [middle, top + legend + bar]);
         svg.finish()
     }
 
@@ -174,6 +191,24 @@ impl Sheet {
             }
             svg.text([x + key.sample(), y + 8.4], key.text(), CAPTION_SIZE, Anchor::Start);
             x += key.width() + GAP;
+        }
+    }
+
+    fn draw_scales(&self, svg: &mut Svg, [middle, y]: [f64; 2]) {
+        let (width, height, steps) = (150.0, 8.0, 32);
+        let left = middle - 0.5 * (self.scales.len() as f64 * (width + 2.0 * GAP) - 2.0 * GAP);
+        for (number, scale) in self.scales.iter().enumerate() {
+            let x = left + number as f64 * (width + 2.0 * GAP);
+            let step = width / f64::from(steps);
+            for band in 0..steps {
+                let colour = scale.shading.colour((f64::from(band) + 0.5) / f64::from(steps) * scale.high);
+                let frame = Frame { x: x + f64::from(band) * step, y: y + 4.0, width: step + 0.2, height };
+                svg.rectangle(frame, &colour.to_string(), "");
+            }
+            let base = y + 4.0 + height + TICK_SIZE + 2.0;
+            svg.text([x, base], "0", TICK_SIZE, Anchor::Start);
+            svg.text([x + width / 2.0, base], &scale.text, CAPTION_SIZE, Anchor::Middle);
+            svg.text([x + width, base], &format!("{:.3}", scale.high), TICK_SIZE, Anchor::End);
         }
     }
 

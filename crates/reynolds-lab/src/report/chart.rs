@@ -36,7 +36,7 @@ const COLOURS: usize = 6;
 const MOST_POINTS: usize = 800;
 
 /// An axis: data to the page.
-struct Axis {
+pub(crate) struct Axis {
     low: f64,
     high: f64,
     logarithmic: bool,
@@ -45,7 +45,12 @@ struct Axis {
 }
 
 impl Axis {
-    fn over(values: impl Iterator<Item = f64> + Clone, may_be_logarithmic: bool, from: f64, to: f64) -> Option<Self> {
+    pub(crate) fn over(
+        values: impl Iterator<Item = f64> + Clone,
+        may_be_logarithmic: bool,
+        from: f64,
+        to: f64,
+    ) -> Option<Self> {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(f64::NEG_INFINITY, f64::max);
         if !(low.is_finite() && high.is_finite()) {
@@ -60,13 +65,17 @@ impl Axis {
         Some(Self { low, high, logarithmic, from, to })
     }
 
-    fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         let value = if self.logarithmic { value.log10() } else { value };
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
+    pub(crate) fn is_logarithmic(&self) -> bool {
+        self.logarithmic
+    }
+
     /// Round numbers along the axis: value and text.
-    fn ticks(&self) -> Vec<(f64, String)> {
+    pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         if self.logarithmic {
             let stride = (((self.high - self.low) / 5.0).ceil() as i32).max(1);
             let decades = (self.low.ceil() as i32..=self.high.floor() as i32).step_by(stride as usize);

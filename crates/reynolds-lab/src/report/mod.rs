@@ -24,6 +24,7 @@ mod of_run;
 mod page;
 mod table;
 
+pub(crate) use chart::Axis;
 pub use chart::{Chart, Series};
 pub use check::Check;
 pub(crate) use escape::escape;

@@ -112,6 +112,11 @@ impl GroupConv {
         self.banks
     }
 
+    /// Channels written.
+    pub(super) fn outputs(&self) -> usize {
+        self.outputs
+    }
+
     /// The name of `part`.
     pub(super) fn name(&self, part: &str) -> String {
         format!("{}.{part}", self.name)

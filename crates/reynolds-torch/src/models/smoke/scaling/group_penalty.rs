@@ -30,6 +30,7 @@ pub(super) struct GroupPenalty {
     held: Held,
     sizes: Rc<Sizes>,
     banks: i64,
+    outputs: i64,
     mixing: Span,
     /// The first layer's filters and those of all others, with the number of layers.
     filters: Vec<(Span, i64)>,
@@ -50,6 +51,7 @@ impl GroupPenalty {
             held,
             sizes: first[0].sizes(),
             banks: first[0].banks() as i64,
+            outputs: first[0].outputs() as i64,
             mixing: Span::of(parameters, &names(layers, "mixing"))?,
             filters: runs.map(run).collect::<Result<_>>()?,
         })
@@ -70,7 +72,14 @@ impl GroupPenalty {
     /// G, `[layers, F, F, S]`.
     fn gram(&self, filters: &[Tensor]) -> Result<Tensor> {
         let banks = self.banks;
-        let products = filters.iter().map(|run| -> Result<Tensor> { Ok(run.f_transpose(1, 2)?.f_bmm(run)?) });
+        // Output by output, then their sum: one product over all pairs of channels would use a corner of a GPU.
+        let product = |run: &Tensor| -> Result<Tensor> {
+            let (layers, columns) = (run.size()[0], run.size()[2]);
+            let parts = run.f_view([layers * self.outputs, -1, columns])?;
+            let parts = parts.f_transpose(1, 2)?.f_bmm(&parts)?.f_view([layers, self.outputs, columns, columns])?;
+            Ok(parts.f_sum_dim_intlist(1, false, None)?)
+        };
+        let products = filters.iter().map(product);
         let products = Tensor::f_cat(&products.collect::<Result<Vec<_>>>()?, 0)?;
         let taps = TAPS as i64;
         let pairs = products.f_view([-1, banks, taps, banks, taps])?.f_permute([0, 1, 3, 2, 4])?;

@@ -29,6 +29,7 @@ use crate::parameters::Parameters;
 pub(super) struct SteerablePenalty {
     held: Held,
     runs: Vec<Run>,
+    whole: Span,
 }
 
 /// Layers of one shape in a row.
@@ -66,7 +67,35 @@ impl SteerablePenalty {
             Ok(Run { span, layers, rows: rows as i64, shared: map(Part::Shared)?, rest: map(Part::Rest)? })
         };
         let runs = [first, between, last].into_iter().filter(|layers| !layers.is_empty()).map(run);
-        Ok(Self { held, runs: runs.collect::<Result<_>>()? })
+        let names: Vec<String> = layers.iter().map(ScaleConv::weight_name).collect();
+        Ok(Self { held, runs: runs.collect::<Result<_>>()?, whole: Span::of(parameters, &names)? })
+    }
+
+    /// Adds 2λ Dᵀ D W to a flat gradient; 2λ D W of all layers, `[numbers]`.
+    fn add_term(&self, flat: &Tensor, lambda: f64, part: Part, gradient: &Tensor) -> Result<Tensor> {
+        let scaled = |run: &Run| -> Result<Tensor> { run.each(&run.map(part).like(flat)?.f_mul_scalar(2.0 * lambda)?) };
+        match self.held {
+            Held::Operator => {
+                let mut images = Vec::with_capacity(self.runs.len());
+                for run in &self.runs {
+                    let image = scaled(run)?.f_bmm(&run.weights(flat)?)?;
+                    let back = run.each(&run.map(part).like(flat)?.f_transpose(0, 1)?)?;
+                    let _ = run.weights(gradient)?.f_baddbmm_(&back, &image)?;
+                    images.push(image.f_view([-1])?);
+                }
+                Ok(Tensor::f_cat(&images, 0)?)
+            }
+            // D is a projection: applied once or twice. All layers into one tensor, added at once.
+            Held::Mixing => {
+                let image = flat.f_empty_like()?;
+                for run in &self.runs {
+                    let _ = scaled(run)?.f_bmm_out(&run.weights(&image)?, &run.weights(flat)?)?;
+                }
+                let image = self.whole.view(&image, &[-1])?;
+                let _ = self.whole.view(gradient, &[-1])?.f_add_(&image)?;
+                Ok(image)
+            }
+        }
     }
 }
 
@@ -111,6 +140,14 @@ fn assembled(functions: &HermiteGauss, part: Part, read: Read) -> Result<Constan
 }
 
 impl Run {
+    /// D of a part.
+    fn map(&self, part: Part) -> &Constant {
+        match part {
+            Part::Shared => &self.shared,
+            Part::Rest => &self.rest,
+        }
+    }
+
     /// W in a flat tensor, `[layers, rows, columns]`.
     fn weights(&self, flat: &Tensor) -> Result<Tensor> {
         self.span.view(flat, &[self.layers, self.rows, -1])
@@ -132,26 +169,19 @@ impl NetworkPenalty for SteerablePenalty {
     ) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         let flat = parameters.flat();
-        let mut value = Tensor::f_zeros([], (flat.kind(), flat.device()))?;
-        for run in &self.runs {
-            let weights = run.weights(flat)?;
-            for (lambda, map) in [(lambda_g, &run.shared), (lambda_perp, &run.rest)] {
-                if lambda == 0.0 {
-                    continue;
-                }
-                let map = map.like(flat)?;
-                let image = run.each(&map.f_mul_scalar(2.0 * lambda)?)?.f_bmm(&weights)?;
-                let numbers = image.f_view([-1])?;
-                value = value.f_add(&numbers.f_dot(&numbers)?.f_mul_scalar_(0.25 / lambda)?)?;
-                let mut slopes = run.weights(gradient)?;
-                let _ = match self.held {
-                    Held::Operator => slopes.f_baddbmm_(&run.each(&map.f_transpose(0, 1)?)?, &image)?,
-                    // A projection: applied once or twice.
-                    Held::Mixing => slopes.f_add_(&image)?,
-                };
+        let mut value: Option<Tensor> = None;
+        for (lambda, part) in [(lambda_g, Part::Shared), (lambda_perp, Part::Rest)] {
+            if lambda == 0.0 {
+                continue;
             }
+            let image = self.add_term(flat, lambda, part, gradient)?;
+            let term = image.f_dot(&image)?.f_mul_scalar_(0.25 / lambda)?;
+            value = Some(match value {
+                Some(value) => value.f_add(&term)?,
+                None => term,
+            });
         }
-        Ok(value)
+        value.map_or_else(|| Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?), Ok)
     }
 
     fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)> {
@@ -159,12 +189,12 @@ impl NetworkPenalty for SteerablePenalty {
         let mut energies = (0.0, 0.0);
         for run in &self.runs {
             let weights = run.weights(parameters.flat())?.f_to_kind(Kind::Double)?;
-            let energy = |map: &Constant| -> Result<f64> {
-                let image = run.each(&map.like(&weights)?)?.f_bmm(&weights)?;
+            let energy = |part: Part| -> Result<f64> {
+                let image = run.each(&run.map(part).like(&weights)?)?.f_bmm(&weights)?;
                 Ok(f64::try_from(image.f_square()?.f_sum(Kind::Double)?)?)
             };
-            energies.0 += energy(&run.shared)?;
-            energies.1 += energy(&run.rest)?;
+            energies.0 += energy(Part::Shared)?;
+            energies.1 += energy(Part::Rest)?;
         }
         Ok(energies)
     }

@@ -41,7 +41,7 @@ impl Conv2d {
         Ok(Self { weight, bias: Some(bias) })
     }
 
-    /// K, on the tape, in the layout of [`kernel_layout`].
+    /// K, on the tape, channels innermost in memory on CUDA.
     ///
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the device has no room.

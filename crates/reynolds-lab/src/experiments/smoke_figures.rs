@@ -109,7 +109,7 @@ pub fn rollout_sheet(rollout: &Rollout, forecast: &str) -> Sheet {
 }
 
 /// The speed at the centres of the cells of a frame `[2, side, side]` of velocities on faces; faces beyond it are walls.
-fn speed(frame: &[f32], side: usize) -> Vec<f64> {
+pub(crate) fn speed(frame: &[f32], side: usize) -> Vec<f64> {
     let (u, v) = frame.split_at(side * side);
     let at = |field: &[f32], y: usize, x: usize| {
         if x < side && y < side { f64::from(field[y * side + x]) } else { 0.0 }

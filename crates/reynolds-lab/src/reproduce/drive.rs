@@ -6,7 +6,7 @@ use std::time::Instant;
 use reynolds_torch::tch::Device;
 use toml::{Table, Value};
 
-use super::findings::{Made, Reproduction};
+use super::findings::{Made, Reproduction, spelt};
 use super::model::Models;
 use super::pool::{Store, train_all};
 use super::{Budget, Target, find};
@@ -106,8 +106,7 @@ pub fn reproduce(request: &Request, mut session: Session<'_>) -> Result<Outcome>
     let (name, about) = (target.name(), target.about());
     let made = Made { target: name, about, budget, settings: &settings, environment, speed: &speed };
     made.write(folder.path(), &models, &findings)?;
-    let spelt = settings.to_string().trim().replace('\n', ", ");
-    let title = format!("{name}: {about}\nbudget {budget}: {spelt}");
+    let title = format!("{name}: {about}\nbudget {budget}: {}", spelt(&settings));
     Ok(Outcome::Finished(Box::new(Reproduction { folder: folder.path().into(), title, speed, findings })))
 }
 

@@ -76,6 +76,21 @@ impl fmt::Display for Reproduction {
     }
 }
 
+/// "seeds = 5, batch.rotation = 16": every setting in a line.
+pub(super) fn spelt(settings: &Settings) -> String {
+    fn below(path: &str, settings: &Settings, all: &mut Vec<String>) {
+        for (key, value) in settings {
+            match value {
+                toml::Value::Table(inner) => below(&format!("{path}{key}."), inner, all),
+                value => all.push(format!("{path}{key} = {value}")),
+            }
+        }
+    }
+    let mut all = Vec::new();
+    below("", settings, &mut all);
+    all.join(", ")
+}
+
 /// How a reproduction was made.
 pub(super) struct Made<'a> {
     pub(super) target: &'static str,
@@ -124,7 +139,7 @@ impl Made<'_> {
         let Environment { time, commit, device, processor, reynolds, libtorch, .. } = &self.environment;
         report
             .fact("again with", format!("reynolds reproduce {} --budget {}", self.target, self.budget))
-            .fact("budget", format!("{}: {}", self.budget, self.settings.to_string().trim().replace('\n', ", ")))
+            .fact("budget", format!("{}: {}", self.budget, spelt(self.settings)))
             .fact("training", self.speed);
         for (name, value) in [
             ("time", time),

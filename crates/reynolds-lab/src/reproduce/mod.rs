@@ -28,6 +28,7 @@ mod pool;
 mod projection;
 mod rings;
 mod sample;
+mod smoke;
 mod spec;
 mod weight_decay;
 
@@ -127,8 +128,15 @@ pub trait Target: Sync {
 }
 
 /// Every target, in the order of the paper.
-pub fn targets() -> [&'static dyn Target; 5] {
-    [&projection::Projection, &lambda_path::LambdaPath, &lambda_grid::LambdaGrid, &rings::ROW, &rings::GRID]
+pub fn targets() -> [&'static dyn Target; 6] {
+    [
+        &projection::Projection,
+        &lambda_path::LambdaPath,
+        &lambda_grid::LambdaGrid,
+        &rings::ROW,
+        &rings::GRID,
+        &smoke::TableSmoke,
+    ]
 }
 
 /// The target of that name.

@@ -1,0 +1,164 @@
+//! What the paper says of its table, held against ours.
+//!
+//! ```text
+//! se of a difference of two cells: √(d₁²/n₁ + d₂²/n₂), d: deviation over the n seeds of a cell
+//! unchanged: |difference| ≤ max(2 se, 2 % of the error without +Reg)        improved: lower by more than 2 se
+//! ```
+
+use reynolds_data::smoke::Kind;
+
+use super::cells::{Cell, Test, cell};
+use super::column::Column;
+use super::paper::published;
+use crate::report::Check;
+
+/// Standard errors that a difference must exceed.
+const ERRORS: f64 = 2.0;
+
+/// The share of an error that is no change whatever the seeds say.
+const SHARE: f64 = 0.02;
+
+/// Every claim for which cells were run.
+pub(super) fn checks(kinds: &[Kind], cells: &[Cell<'_>]) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for &kind in kinds {
+        for test in Test::ALL {
+            for with in [Column::RgroupReg, Column::RsteerReg] {
+                checks.extend(effect(cells, kind, with, test));
+            }
+        }
+        checks.extend(Test::ALL.into_iter().filter_map(|test| best(cells, kind, test)));
+    }
+    checks
+}
+
+/// What +Reg does to a network in a row.
+fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Check> {
+    let without = with.without_penalty()?;
+    let (reg, plain) = (cell(cells, kind, with)?, cell(cells, kind, without)?);
+    let unchanged = kind == Kind::Translation;
+    let rule = if unchanged { "leaves as it is" } else { "improves" };
+    let claim = format!("{kind}, {}: +Reg {rule} {}", test.head(), without.head());
+    let (ours, theirs) = (reg.test(test, "rmse"), plain.test(test, "rmse"));
+    let error = |sample: &super::super::Sample| sample.deviation().powi(2) / sample.values().len() as f64;
+    let (difference, se) = (ours.mean() - theirs.mean(), (error(&ours) + error(&theirs)).sqrt());
+    let held = match unchanged {
+        true => difference.abs() <= (ERRORS * se).max(SHARE * theirs.mean()),
+        false => difference < -ERRORS * se,
+    };
+    let mut found = format!("{theirs} → {ours}, difference {difference:+.4} with standard error {se:.4}");
+    if difference < 0.0 && !held && !unchanged {
+        found += ", lower but within two standard errors";
+    }
+    if let (Some((before, _)), Some((after, _))) = (published(kind, without, test), published(kind, with, test)) {
+        found += &format!("; paper {before:.2} → {after:.2}");
+    }
+    if ours.values().len() < 2 || theirs.values().len() < 2 {
+        found += "; one seed, so that its spread is not known";
+    }
+    Some(judged(claim, held, found, &[reg, plain], test))
+}
+
+/// That the column which the paper has in bold has the least mean of its row.
+fn best(cells: &[Cell<'_>], kind: Kind, test: Test) -> Option<Check> {
+    let bold: &[Column] = match kind {
+        Kind::Translation => &[Column::Rgroup, Column::RgroupReg],
+        Kind::Rotation | Kind::Scaling => &[Column::RsteerReg],
+    };
+    let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind && cell.diverged() == 0).collect();
+    let (favourites, others): (Vec<&Cell<'_>>, Vec<&Cell<'_>>) =
+        row.iter().copied().partition(|cell| bold.contains(&cell.column));
+    if favourites.is_empty() || others.is_empty() {
+        return None;
+    }
+    let mean = |cell: &Cell<'_>| cell.test(test, "rmse").mean();
+    let least = row.iter().copied().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
+    let names = bold.iter().map(|column| column.head()).collect::<Vec<_>>().join(" or ");
+    let claim = format!("{kind}, {}: {names} is the best of the {} columns that were run", test.head(), row.len());
+    let of = |cell: &Cell<'_>| format!("{} {}", cell.label(), cell.test(test, "rmse"));
+    let second = favourites.iter().copied().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
+    let held = bold.contains(&least.column);
+    let found = if held { format!("best {}", of(least)) } else { format!("best {}, {}", of(least), of(second)) };
+    Some(judged(claim, held, found, &[second], test))
+}
+
+/// A claim about cells that learned nothing does not hold.
+fn judged(claim: String, held: bool, found: String, on: &[&Cell<'_>], test: Test) -> Check {
+    let untrained: Vec<String> = on
+        .iter()
+        .filter(|cell| !cell.is_trained(test))
+        .map(|cell| format!("{} is not trained", cell.label()))
+        .collect();
+    match untrained.is_empty() {
+        true => Check::new(claim, held, found),
+        false => Check::new(claim, false, format!("{found}; {}", untrained.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::cells;
+    use super::super::plume_model::PlumeModel;
+    use super::super::synthetic::{models, run, setup};
+    use super::*;
+
+    /// Verdicts over a row, by what error a model has.
+    fn verdicts(kinds: &str, columns: &str, rmse: impl Fn(&PlumeModel) -> f64) -> Vec<(String, bool)> {
+        let setup = setup(kinds, columns, 2);
+        let models = models(&setup, |model| run(rmse(model), 0.5));
+        let checks = checks(&setup.kinds, &cells(&setup, &models).unwrap());
+        checks.into_iter().map(|check| (check.claim, check.held)).collect()
+    }
+
+    fn held(kinds: &str, columns: &str, rmse: impl Fn(&PlumeModel) -> f64) -> Vec<bool> {
+        verdicts(kinds, columns, rmse).into_iter().map(|(_, held)| held).collect()
+    }
+
+    #[test]
+    fn improvements_must_exceed_two_standard_errors() {
+        let seed = |model: &PlumeModel| model.config.seed as f64;
+        let is_reg = |model: &PlumeModel| model.column.without_penalty().is_some();
+        // Four effects without any spread, and the best column in both tests.
+        let steerable = |model: &PlumeModel| matches!(model.column, Column::Rsteer | Column::RsteerReg);
+        let fall = |of: bool, by: f64| if of { by } else { 0.0 };
+        let as_claimed = |model: &PlumeModel| 0.7 - fall(is_reg(model), 0.1) - fall(steerable(model), 0.05);
+        assert_eq!(held("rotation", "rgroup,rgroup+reg,rsteer,rsteer+reg", as_claimed), [true; 6]);
+        assert_eq!(held("scaling", "rsteer,rsteer+reg", |model| if is_reg(model) { 0.8 } else { 0.7 }), [false; 4]);
+        // A difference of 0.05 with a standard error of √2·0.05 is none.
+        let noisy = |model: &PlumeModel| 0.6 + 0.1 * seed(model) - if is_reg(model) { 0.05 } else { 0.0 };
+        assert_eq!(held("rotation", "rgroup,rgroup+reg", noisy), [false, false]);
+    }
+
+    #[test]
+    fn translation_may_change_by_two_per_cent_or_two_standard_errors() {
+        let changed = |share: f64, spread: f64| {
+            held("translation", "rgroup,rgroup+reg", |model| {
+                let is_reg = model.column.without_penalty().is_some();
+                0.7 * if is_reg { 1.0 + share } else { 1.0 } + spread * model.config.seed as f64
+            })
+        };
+        assert_eq!(changed(0.019, 0.0), [true, true]);
+        assert_eq!(changed(-0.019, 0.0), [true, true]);
+        assert_eq!(changed(0.021, 0.0), [false, false]);
+        assert_eq!(changed(0.021, 0.1), [true, true]);
+    }
+
+    #[test]
+    fn what_is_not_trained_proves_nothing_and_what_was_not_run_is_not_judged() {
+        let above = |model: &PlumeModel| if model.column.without_penalty().is_some() { 0.99 } else { 1.1 };
+        assert_eq!(held("rotation", "rsteer,rsteer+reg", above), [false; 4]);
+        assert!(held("rotation", "conv,rsteer", |_| 0.7).is_empty());
+        let claims = verdicts("rotation", "conv,rsteer+reg", |_| 0.7);
+        assert_eq!(claims.len(), 2);
+        assert!(claims[0].0.contains("RSteer+Reg is the best of the 2 columns"), "{claims:?}");
+    }
+
+    #[test]
+    fn the_best_column_is_the_one_with_the_least_mean() {
+        let of = |least: Column| {
+            held("rotation", "conv,lift,rsteer+reg", move |model| if model.column == least { 0.5 } else { 0.6 })
+        };
+        assert_eq!(of(Column::RsteerReg), [true, true]);
+        assert_eq!(of(Column::Lift), [false, false]);
+    }
+}

@@ -1,0 +1,43 @@
+//! Every choice that was made where the paper is silent.
+
+use super::plume_model::SEEN;
+
+/// A paragraph each.
+pub(super) fn notes() -> Vec<String> {
+    vec![
+        format!(
+            "Data: 35, 36 and 38 simulations of 310 steps on 64² cells, as the public code makes them (the text says 35, 40 and 40). A \
+             network sees {SEEN} frames and forecasts the next; trained and validated on free-running rollouts of out_length steps, \
+             tested on rollouts of 20. Future: later frames of the simulations trained on. Domain: simulations never seen. Windows are \
+             spread evenly where not all are used (0 = all)."
+        ),
+        "Errors: RMSE = √(mean over windows, steps, components and cells of the squared error), every window alike. The paper's caption \
+         says MSE, its numbers are of the size of the RMSE that the code it follows computes, and are compared with that; MSE is in a \
+         table of its own. Standard errors of a run are over simulations, for windows of one simulation overlap."
+            .into(),
+        "Training: Adam with coupled weight decay 4e-4, the learning rate times `decay` each epoch, stopped on a plateau of the \
+         validation RMSE after 100 epochs. `weights` says which weights are tested: those of the best validation RMSE, or the last as \
+         in the public code; table.csv has both (last_rmse_mean, best_rmse_mean)."
+            .into(),
+        "Sizes: `hidden` times `width`. Published are RGroup of translation (128 channels, 2 banks) and RSteer of rotation (92 fields); \
+         RSteer of scaling is published with 64 channels, 16.8 million parameters, and has 48 here, below the paper's own cap of ten \
+         million; RGroup of rotation (130, 3 banks) is a later study's. The others are ours: Equiv and RPP have the fields of RSteer, Conv \
+         as many channels as RSteer has in all, RGroup of scaling 128, the rest what stays below the cap: locally connected layers, the \
+         encoder of Lift and the dense residual of RPP under translation have parameters for every cell of the grid, so that counts \
+         cannot be equal at a sensible width. All counts are in the table of networks."
+            .into(),
+        "Constraints: baselines that come with one have it at `alpha`, published for RGroup of translation and RSteer (0, 1e-5, 1e-6) \
+         and taken for all networks of a row; the loss gets (α c)² as in the public code. +Reg is λ_⊥ Σ‖W − P(W)‖² on what `held` says, \
+         in place of that constraint: λ_G = 0, α = 0. Scalings have no invariant mean: there P is the projection onto shared weights."
+            .into(),
+        "Selection: every λ_⊥ of `lambda_perp` is trained with seed 0; the one with the least validation RMSE is trained with the other \
+         seeds. λ_⊥ = 0, which the paper's range has too, is the column without +Reg. No other setting is tuned; the paper tunes learning \
+         rate, minibatch, width, depth, banks and steps of the loss for each column."
+            .into(),
+        "Labels: a cell is \"not trained\" unless its mean gain over persistence (the last frame seen, repeated) exceeds 3 standard \
+         errors, from the spread over simulations and over seeds. Claims: \"leaves as it is\" is a difference of at most 2 standard \
+         errors over seeds or 2 %; \"improves\" is lower by more than 2 standard errors; a claim about a cell that is not trained does \
+         not hold."
+            .into(),
+    ]
+}

@@ -1,0 +1,104 @@
+//! The target as a whole.
+
+use super::super::drive::{Outcome, Place, Request, reproduce};
+use super::super::findings::Reproduction;
+use super::synthetic::{models, run, settings, setup};
+use super::*;
+use crate::config::Assignment;
+use crate::interrupt::Interrupt;
+use crate::progress::Silent;
+use reynolds_torch::tch::Device;
+
+#[test]
+fn the_first_phase_sweeps_with_seed_0_and_the_second_trains_what_was_selected() {
+    let setup = setup("translation,rotation", "all", 3);
+    // Translation: 5 columns of 3 seeds and a sweep of 3; rotation: 7 and two sweeps.
+    assert_eq!(sooner(&setup).unwrap().len(), 5 * 3 + 3 + 7 * 3 + 2 * 3);
+    let all = models(&setup, |model| run(0.7, model.config.penalty.lambda_perp));
+    let ids: Vec<String> = later(&setup, &all).unwrap().iter().map(Model::id).collect();
+    let names = ["translation-rgroup", "rotation-rgroup", "rotation-rsteer"];
+    let expected = names.iter().flat_map(|name| [1, 2].map(|seed| format!("{name}-reg-p0.000001-seed{seed}")));
+    assert_eq!(ids, expected.collect::<Vec<_>>());
+    let mut distinct: Vec<String> = all.iter().map(|entry| entry.id.clone()).collect();
+    distinct.dedup();
+    assert_eq!(distinct.len(), sooner(&setup).unwrap().len() + 6);
+}
+
+#[test]
+fn every_network_of_every_budget_can_be_built() {
+    for budget in [Budget::Quick, Budget::Standard, Budget::Full] {
+        let mut settings = of_budget(budget);
+        Assignment::new("seeds", "1").apply(&mut settings).unwrap();
+        assert_eq!(TableSmoke.models(&settings).unwrap().len(), 5 + 3 + 2 * (7 + 2 * 3));
+    }
+}
+
+#[test]
+fn findings_are_made_of_whatever_was_run() {
+    let (settings, setup) =
+        (settings("rotation", "conv,rsteer,rsteer+reg", 2), setup("rotation", "conv,rsteer,rsteer+reg", 2));
+    let all = models(&setup, |model| run(if model.config.penalty.lambda_perp > 0.0 { 0.6 } else { 0.7 }, 0.5));
+    let findings = TableSmoke.findings(&settings, &all).unwrap();
+    assert_eq!(findings.tables.len(), 3);
+    assert_eq!(findings.checks.len(), 4);
+    assert!(findings.checks.iter().all(|check| check.held), "{:?}", findings.checks);
+    assert_eq!(findings.more["cells"].as_array().unwrap().len(), 3);
+    assert_eq!(findings.more["curves"].as_object().unwrap().len(), all.len());
+    let nothing = TableSmoke.findings(&settings, &Models::default()).unwrap();
+    assert!(nothing.checks.is_empty() && nothing.csv.lines().count() == 1);
+}
+
+fn finished(request: &Request) -> Reproduction {
+    let session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
+    match reproduce(request, session).unwrap() {
+        Outcome::Finished(reproduction) => *reproduction,
+        Outcome::Interrupted { .. } => panic!("nobody interrupts a test"),
+    }
+}
+
+#[test]
+fn a_tiny_table_is_simulated_trained_and_written() {
+    let root = tempfile::tempdir().unwrap();
+    let data = root.path().join("data").display().to_string();
+    let given = [
+        ("kinds", "rotation"),
+        ("columns", "rgroup,rgroup+reg"),
+        ("seeds", "2"),
+        ("epochs", "1"),
+        ("train_windows", "1"),
+        ("evaluation_windows", "1"),
+        ("out_length", "1"),
+        ("rollout", "5"),
+        ("lambda_perp", "1e-2"),
+        ("hidden.rotation.rgroup", "2"),
+        ("width", "1"),
+        ("data", &data),
+    ];
+    let assignments = given.map(|(key, value)| Assignment::new(key, value)).to_vec();
+    let place = Place::Under(root.path().join("runs"));
+    let request = Request { target: "table-smoke".into(), budget: Budget::Quick, assignments, place, workers: 1 };
+    let first = finished(&request);
+    assert!(first.speed.starts_with("4 models"), "{}", first.speed);
+    let files = ["table.csv", "validation_curves.csv", "errors_by_step.csv", "report.html", "results.json"];
+    let figures = ["rollout-rotation", "error-by-step", "lambda-sweep", "validation"];
+    for file in files.map(String::from).into_iter().chain(figures.map(|name| format!("figures/{name}.svg"))) {
+        assert!(first.folder.join(&file).is_file(), "{file}");
+    }
+    let text = first.to_string();
+    // One window has no spread over simulations, so that nothing can be said to be trained.
+    assert!(text.contains("not trained") && text.contains("hidden.rotation.rgroup = 2"), "{text}");
+    let again = finished(&Request { place: Place::Resume(first.folder.clone()), assignments: Vec::new(), ..request });
+    assert_eq!(again.speed, "all 4 models were trained before");
+    assert_eq!(again.findings.csv, first.findings.csv);
+}
+
+#[test]
+fn a_network_beyond_the_cap_is_refused_by_the_key_of_the_table() {
+    let mut settings = settings("rotation", "rsteer", 1);
+    Assignment::new("width", "3").apply(&mut settings).unwrap();
+    let message = TableSmoke.models(&settings).err().unwrap().to_string();
+    assert!(
+        message.contains("hidden.rotation.rsteer times width: expected a network of at most 10000000"),
+        "{message}"
+    );
+}

@@ -4,8 +4,7 @@
 //! e(w, t) = mean over components and pixels of (prediction − truth)²      MSE = mean of e      RMSE = √MSE
 //! ```
 //!
-//! Every window counts alike. Wang's code averages over minibatches, so that the windows of a short last one count more: the difference
-//! is in the fourth digit where the last of 79 minibatches is an eighth of the others.
+//! Every window counts alike. Wang's code averages over minibatches, so that the windows of a short last one count more.
 //!
 //! Windows of one simulation overlap and are anything but independent, so standard errors are over simulations: with S_c the sum of what
 //! the windows of simulation c contribute, n_c their number and m the mean over all n,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use reynolds_torch::tch::Device;
 use toml::{Table, Value};
 
-use super::findings::{Made, Reproduction, spelt};
+use super::findings::{Made, Reproduction, command, spelt};
 use super::model::Models;
 use super::pool::{Store, train_all};
 use super::{Budget, Target, find};
@@ -102,9 +102,10 @@ pub fn reproduce(request: &Request, mut session: Session<'_>) -> Result<Outcome>
         return Ok(Outcome::Interrupted { folder: path, command });
     };
     let findings = target.findings(&settings, &models)?;
+    let command = command(target, budget, &settings);
     let (environment, budget) = (Environment::now(session.device), budget.name());
     let (name, about) = (target.name(), target.about());
-    let made = Made { target: name, about, budget, settings: &settings, environment, speed: &speed };
+    let made = Made { target: name, about, budget, settings: &settings, environment, speed: &speed, command: &command };
     made.write(folder.path(), &models, &findings)?;
     let title = format!("{name}: {about}\nbudget {budget}: {}", spelt(&settings));
     Ok(Outcome::Finished(Box::new(Reproduction { folder: folder.path().into(), title, speed, findings })))

@@ -7,6 +7,7 @@ use serde_json::json;
 use toml::Table as Settings;
 
 use super::model::{Entry, Models};
+use super::{Budget, Target};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::report::{Check, Report, Table};
@@ -78,17 +79,28 @@ impl fmt::Display for Reproduction {
 
 /// "seeds = 5, batch.rotation = 16": every setting in a line.
 pub(super) fn spelt(settings: &Settings) -> String {
-    fn below(path: &str, settings: &Settings, all: &mut Vec<String>) {
-        for (key, value) in settings {
-            match value {
-                toml::Value::Table(inner) => below(&format!("{path}{key}."), inner, all),
-                value => all.push(format!("{path}{key} = {value}")),
-            }
+    lines(settings).iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Dotted keys and their values as TOML.
+fn lines(settings: &Settings) -> Vec<(String, String)> {
+    let below = |(key, value): (&String, &toml::Value)| match value {
+        toml::Value::Table(inner) => {
+            lines(inner).into_iter().map(|(inner, value)| (format!("{key}.{inner}"), value)).collect()
         }
+        value => vec![(key.clone(), value.to_string())],
+    };
+    settings.iter().flat_map(below).collect()
+}
+
+/// The command that makes it again: what differs from the budget's settings is spelt out.
+pub(super) fn command(target: &dyn Target, budget: Budget, settings: &Settings) -> String {
+    let usual = lines(&target.settings(budget));
+    let mut command = format!("reynolds reproduce {} --budget {}", target.name(), budget.name());
+    for (key, value) in lines(settings).iter().filter(|line| !usual.contains(line)) {
+        command += &format!(" --set '{key}={value}'");
     }
-    let mut all = Vec::new();
-    below("", settings, &mut all);
-    all.join(", ")
+    command
 }
 
 /// How a reproduction was made.
@@ -99,6 +111,7 @@ pub(super) struct Made<'a> {
     pub(super) settings: &'a Settings,
     pub(super) environment: Environment,
     pub(super) speed: &'a str,
+    pub(super) command: &'a str,
 }
 
 impl Made<'_> {
@@ -138,7 +151,7 @@ impl Made<'_> {
         let mut report = Report::new(format!("{}: {}", self.target, self.about));
         let Environment { time, commit, device, processor, reynolds, libtorch, .. } = &self.environment;
         report
-            .fact("again with", format!("reynolds reproduce {} --budget {}", self.target, self.budget))
+            .fact("again with", self.command)
             .fact("budget", format!("{}: {}", self.budget, spelt(self.settings)))
             .fact("training", self.speed);
         for (name, value) in [
@@ -172,5 +185,26 @@ impl Made<'_> {
             report.text(note);
         }
         report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::find;
+    use super::*;
+    use crate::config::Assignment;
+
+    #[test]
+    fn the_command_names_what_differs_from_the_budget() {
+        let target = find("table-smoke").unwrap();
+        let mut settings = target.settings(Budget::Quick);
+        let plain = "reynolds reproduce table-smoke --budget quick";
+        assert_eq!(command(target, Budget::Quick, &settings), plain);
+        for (key, value) in [("kinds", "rotation"), ("batch.rotation", "4")] {
+            Assignment::new(key, value).apply(&mut settings).unwrap();
+        }
+        let set = "--set 'batch.rotation=4' --set 'kinds=\"rotation\"'";
+        assert_eq!(command(target, Budget::Quick, &settings), format!("{plain} {set}"));
+        assert!(spelt(&settings).contains("batch.rotation = 4, batch.scaling = 8"), "{}", spelt(&settings));
     }
 }

@@ -7,6 +7,7 @@ use super::super::model::{Models, Trained};
 use super::cells::{Cell, Test, strength};
 use super::column::Column;
 use super::settings::Setup;
+use super::tables::seeds;
 use crate::error::Result;
 use crate::experiments::chart_room;
 use crate::figure::{Colour, Key, LineChart, Sheet};
@@ -78,8 +79,8 @@ pub(super) fn by_step(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
     sheet.legend = legend(cells);
     sheet.legend.push(Key::Line(GREY, false, "persistence".into()));
     let caption = format!(
-        "RMSE at each step of the tests' rollouts, mean over {} seeds. Dashed: with +Reg, at the selected λ_⊥.",
-        setup.seeds
+        "RMSE at each step of the tests' rollouts, mean over {}. Dashed: with +Reg, at the selected λ_⊥.",
+        seeds(setup)
     );
     Figure { name: "error-by-step", svg: sheet.svg(), caption }
 }

@@ -22,11 +22,18 @@ fn rows(setup: &Setup, cells: &[Cell<'_>]) -> Vec<Kind> {
     setup.kinds.iter().copied().filter(|kind| cells.iter().any(|cell| cell.kind == *kind)).collect()
 }
 
+/// "3 seeds".
+pub(super) fn seeds(setup: &Setup) -> String {
+    if setup.seeds == 1 { "1 seed".into() } else { format!("{} seeds", setup.seeds) }
+}
+
 /// "0.812 ± 0.010", with its label where it is not trained.
 fn text(cell: &Cell<'_>, test: Test, metric: &str) -> String {
     let (sample, diverged, runs) = (cell.test(test, metric), cell.diverged(), cell.runs.len());
+    // One seed has no deviation.
+    let sample = if sample.values().len() == 1 { three_digits(sample.mean()) } else { sample.to_string() };
     match diverged {
-        0 if cell.is_trained(test) => sample.to_string(),
+        0 if cell.is_trained(test) => sample,
         0 => format!("{sample} not trained"),
         _ if diverged == runs => "diverged, not trained".into(),
         _ => format!("{sample} ({diverged} of {runs} diverged) not trained"),
@@ -44,9 +51,9 @@ pub(super) fn errors(setup: &Setup, cells: &[Cell<'_>]) -> Table {
     let columns = shown(cells);
     let heads = columns.iter().map(|column| column.head());
     let mut table = Table::new(["data", "test", ""].into_iter().chain(heads).chain(["persistence"]));
-    let seeds = setup.seeds;
+    let seeds = seeds(setup);
     table.caption(format!(
-        "RMSE of a rollout, mean ± standard deviation over {seeds} seeds, beside the paper's over 5; λ_⊥ of +Reg is selected on the \
+        "RMSE of a rollout, mean ± standard deviation over {seeds}, beside the paper's over 5; λ_⊥ of +Reg is selected on the \
          validation part with seed 0 alone, the other seeds train only that one; \"not trained\": does not beat persistence by 3 standard \
          errors"
     ));
@@ -74,7 +81,7 @@ pub(super) fn mean_squares(setup: &Setup, cells: &[Cell<'_>]) -> Table {
     let columns = shown(cells);
     let heads = columns.iter().map(|column| column.head());
     let mut table = Table::new(["data", "test"].into_iter().chain(heads).chain(["persistence"]));
-    table.caption(format!("MSE of the same rollouts, mean ± standard deviation over {} seeds", setup.seeds));
+    table.caption(format!("MSE of the same rollouts, mean ± standard deviation over {}", seeds(setup)));
     for kind in rows(setup, cells) {
         for test in Test::ALL {
             let ours = columns.iter().map(|&column| {

@@ -16,6 +16,10 @@ const EPSILON: f64 = 1e-5;
 /// The weight of the newest minibatch in the running statistics.
 const MOMENTUM: f64 = 0.1;
 
+/// cuDNN's kernels for channels innermost in memory want weights at rounder addresses than a flat storage gives («misaligned address» on an
+/// H200); libtorch's own take any.
+const CUDNN: bool = false;
+
 /// `[N, fields · d, H, W]` → the same.
 #[derive(Debug, Clone)]
 pub struct BatchNorm {
@@ -57,7 +61,7 @@ impl BatchNorm {
             mode == Mode::Train,
             MOMENTUM,
             EPSILON,
-            true,
+            CUDNN,
         )?;
         Ok(if self.field_dim == 1 { output } else { output.f_reshape(size.as_slice())? })
     }

@@ -16,10 +16,6 @@ const EPSILON: f64 = 1e-5;
 /// The weight of the newest minibatch in the running statistics.
 const MOMENTUM: f64 = 0.1;
 
-/// cuDNN's kernels for channels innermost in memory want weights at rounder addresses than a flat storage gives («misaligned address» on an
-/// H200); libtorch's own take any.
-const CUDNN: bool = false;
-
 /// `[N, fields · d, H, W]` → the same.
 #[derive(Debug, Clone)]
 pub struct BatchNorm {
@@ -53,7 +49,9 @@ impl BatchNorm {
             1 => input.shallow_clone(),
             _ => input.f_reshape([size[0], self.fields, self.field_dim * size[2], size[3]])?,
         };
-        let output = shared.f_batch_norm(
+        // libtorch's own kernels: those of cuDNN for channels innermost in memory want weights at rounder addresses than a flat storage
+        // gives them, and fail with «misaligned address».
+        let (output, ..) = shared.f_native_batch_norm(
             Some(parameters.get(&part("weight"))),
             Some(parameters.get(&part("bias"))),
             Some(parameters.statistic(&part("running_mean"))),
@@ -61,7 +59,6 @@ impl BatchNorm {
             mode == Mode::Train,
             MOMENTUM,
             EPSILON,
-            CUDNN,
         )?;
         Ok(if self.field_dim == 1 { output } else { output.f_reshape(size.as_slice())? })
     }

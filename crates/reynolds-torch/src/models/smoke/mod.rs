@@ -9,9 +9,11 @@
 //! Paper: section "Imperfectly Symmetric Dynamical Systems"; architectures after Wang, Walters and Yu (ICML 2022).
 
 mod conv;
+mod kernels;
 mod local_net;
 mod rotation;
 mod scaling;
+mod span;
 mod translation;
 
 use reynolds::random::Random;

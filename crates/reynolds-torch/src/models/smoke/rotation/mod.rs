@@ -7,7 +7,6 @@ mod clcnn;
 mod equiv;
 mod fields;
 mod group_penalty;
-mod kernels;
 mod lift;
 mod relaxed_group;
 mod relaxed_steerable;

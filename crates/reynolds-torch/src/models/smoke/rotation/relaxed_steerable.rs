@@ -12,9 +12,9 @@ use tch::Tensor;
 
 use super::basis::steerable_basis;
 use super::fields::{Fields, POSITIONS};
-use super::kernels::layers_of;
 use crate::error::Result;
 use crate::layers::{Constant, uniform};
+use crate::models::smoke::kernels::layers_of;
 use crate::parameters::{Builder, Parameters};
 
 /// A number of layers that all map `inputs` fields of one kind to `outputs` of another.

@@ -13,10 +13,10 @@ use reynolds::random::Random;
 use tch::Tensor;
 
 use super::group_penalty::GroupPenalty;
-use super::kernels::layers_of;
 use super::relaxed_group::{FILTER, RelaxedGroup, TURNS};
 use crate::error::Result;
 use crate::layers::convolve;
+use crate::models::smoke::kernels::layers_of;
 use crate::models::smoke::{Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig};
 use crate::parameters::{Builder, Parameters};
 

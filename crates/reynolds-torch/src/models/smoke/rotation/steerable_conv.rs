@@ -11,9 +11,9 @@ use tch::Tensor;
 
 use super::basis::steerable_basis;
 use super::fields::Fields;
-use super::kernels::layers_of;
 use crate::error::Result;
 use crate::layers::Constant;
+use crate::models::smoke::kernels::layers_of;
 use crate::parameters::{Builder, Parameters};
 
 /// Fields to fields, exactly equivariant.

@@ -19,8 +19,8 @@ use tch::{Kind, Tensor};
 
 use super::group_conv::{GroupConv, SIZES, Sizes};
 use super::resample::TAPS;
-use super::span::Span;
 use crate::error::Result;
+use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
 

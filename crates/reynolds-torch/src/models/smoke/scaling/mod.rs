@@ -14,7 +14,6 @@ mod lift;
 mod local_net;
 mod resample;
 mod rpp;
-mod span;
 mod steerable;
 mod steerable_net;
 mod steerable_penalty;

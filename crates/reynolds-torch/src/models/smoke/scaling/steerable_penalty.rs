@@ -17,10 +17,10 @@
 
 use tch::{Kind, Tensor};
 
-use super::span::Span;
 use super::steerable::{POSITIONS, Read, ScaleConv, points};
 use crate::error::Result;
 use crate::layers::{Constant, HermiteGauss};
+use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
 

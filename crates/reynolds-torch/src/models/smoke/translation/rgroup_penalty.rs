@@ -7,112 +7,177 @@
 //!
 //! W is the affine map of an image on a torus and P its mean over all shifts, which is the same with w̄ in the place of w. The border of
 //! zeros that the network has instead of a torus is left out of account. On the mixing weights themselves G is 1, and ψ and b get nothing.
-//! The number of operations does not depend on the number of layers.
+//!
+//! All filters are one matrix of rows, and all biases another. With M[row, layer] = 1 if the row is the layer's, G = Mᵀ(Gram matrices of the
+//! rows) and M S is what multiplies each row: a dozen operations whatever the number of layers. A term whose λ is 0 takes none.
 
 use tch::{Kind, Tensor};
 
-use super::rgroup::{MIXING, Stack};
-use crate::error::{Error, Result};
+use super::rgroup::{BIASES, MIXING, OUTPUTS, Rgroup};
+use crate::error::Result;
+use crate::layers::Constant;
+use crate::models::smoke::conv::KERNEL;
+use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
-use crate::parameters::{Entry, Parameters};
+use crate::parameters::Parameters;
 
-/// The penalty of stacks of layers that share one tensor of mixing weights.
+/// Most pieces that a sum over pixels is cut into: a device works on them at once.
+const PIECES: i64 = 16;
+
+/// The penalty of a relaxed convolutional network.
 #[derive(Debug)]
 pub(super) struct RelaxedPenalty {
     held: Held,
-    /// w, `[layers, R, pixels]`.
-    mixing: Place,
-    /// ψ, `[layers, R, out, in · k²]`, and b, `[layers, R, out, 1]`, stack after stack.
-    filters: Vec<[Place; 2]>,
-}
-
-/// A piece of a flat tensor in its shape.
-#[derive(Debug)]
-struct Place {
-    start: i64,
-    shape: Vec<i64>,
-}
-
-impl Place {
-    fn new(parameters: &Parameters, name: &str, shape: &[i64]) -> Result<Self> {
-        let entry: Option<&Entry> = parameters.entries().iter().find(|entry| entry.name == name);
-        let entry = entry.ok_or_else(|| Error::parameter(name, "one of the network", "none"))?;
-        Ok(Self { start: entry.start as i64, shape: shape.to_vec() })
-    }
-
-    fn of(&self, flat: &Tensor) -> Result<Tensor> {
-        Ok(flat.f_narrow(0, self.start, self.shape.iter().product())?.f_view(self.shape.as_slice())?)
-    }
-}
-
-/// What everything else is made of.
-struct Parts {
-    /// w̄, `[layers, R, 1]`.
-    mean: Tensor,
-    /// δ, `[layers, R, pixels]`.
-    deviation: Tensor,
-    /// HW w̄w̄ᵀ and Σ_p δ(p)δ(p)ᵀ, `[layers, R, R]`.
-    outer: [Tensor; 2],
-    /// G, `[layers, R, R]`; of the mixing weights themselves 1.
-    gram: Tensor,
+    layers: i64,
+    banks: i64,
+    pixels: i64,
+    /// w.
+    mixing: Span,
+    /// ψ and b, with the number of rows and the length of each.
+    blocks: [(Span, [i64; 2]); 2],
+    /// M, `[1, rows of ψ and of b, layers]`.
+    membership: Constant,
 }
 
 impl RelaxedPenalty {
-    /// The penalty of these stacks.
+    /// The penalty of this network.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if the parameters are not those of the network.
-    pub(super) fn new(stacks: &[Stack], parameters: &Parameters, held: Held) -> Result<Self> {
-        let layers: i64 = stacks.iter().map(|stack| stack.sides[0]).sum();
-        let banks = stacks.first().map_or(1, |stack| stack.sides[1]);
-        let pixels = parameters.get(MIXING).numel() as i64 / (layers * banks);
-        let mixing = Place::new(parameters, MIXING, &[layers, banks, pixels])?;
-        let filters = stacks.iter().map(|Stack { weight, bias, sides: [layers, banks, outputs, taps] }| {
-            let weight = Place::new(parameters, weight, &[*layers, *banks, *outputs, *taps])?;
-            Ok([weight, Place::new(parameters, bias, &[*layers, *banks, *outputs, 1])?])
-        });
-        Ok(Self { held, mixing, filters: filters.collect::<Result<_>>()? })
+    /// [`Error::Parameter`](crate::Error::Parameter) if the parameters are not those of the network.
+    pub(super) fn new(network: &Rgroup, parameters: &Parameters, held: Held) -> Result<Self> {
+        let &Rgroup { hidden, layers, banks, side, .. } = network;
+        let mut owners = Vec::new();
+        let mut own = |layers: std::ops::Range<usize>, rows: usize| {
+            owners.extend(layers.flat_map(|layer| std::iter::repeat_n(layer, rows)));
+        };
+        own(0..1, network.inputs);
+        own(1..layers - 1, hidden);
+        own(layers - 1..layers, OUTPUTS);
+        own(0..layers - 1, hidden);
+        own(layers - 1..layers, OUTPUTS);
+        let mut membership = vec![0.0; owners.len() * layers];
+        for (row, layer) in owners.iter().enumerate() {
+            membership[row * layers + layer] = 1.0;
+        }
+        let bias_rows = (layers - 1) * hidden + OUTPUTS;
+        let block = |names: &[String], rows: usize, length: usize| -> Result<_> {
+            Ok((Span::of(parameters, names)?, [rows as i64, length as i64]))
+        };
+        let filters: Vec<String> = network.filters().map(|(name, _)| name.into()).collect();
+        let blocks = [
+            block(&filters, owners.len() - bias_rows, hidden * KERNEL * KERNEL)?,
+            block(&BIASES.map(String::from), bias_rows, 1)?,
+        ];
+        Ok(Self {
+            held,
+            layers: layers as i64,
+            banks: banks as i64,
+            pixels: (side * side) as i64,
+            mixing: Span::of(parameters, &[MIXING.into()])?,
+            membership: Constant::new(&membership, &[1, owners.len() as i64, layers as i64])?,
+            blocks,
+        })
     }
 
-    fn parts(&self, flat: &Tensor) -> Result<Parts> {
-        let mixing = self.mixing.of(flat)?;
+    /// w in a flat tensor, `[layers, R, pixels]`.
+    fn mixing(&self, flat: &Tensor) -> Result<Tensor> {
+        self.mixing.view(flat, &[self.layers, self.banks, self.pixels])
+    }
+
+    /// ψ and b in a flat tensor, `[rows, R, length]` each.
+    fn rows(&self, flat: &Tensor) -> Result<[Tensor; 2]> {
+        let rows = |(span, [rows, length]): &(Span, [i64; 2])| span.view(flat, &[*rows, self.banks, *length]);
+        Ok([rows(&self.blocks[0])?, rows(&self.blocks[1])?])
+    }
+
+    /// Those of a tensor `[rows of ψ and of b, R, R]` that belong to ψ, and those to b.
+    fn halves(&self, all: &Tensor) -> Result<[Tensor; 2]> {
+        let [(_, [filters, _]), (_, [biases, _])] = self.blocks;
+        Ok([all.f_narrow(0, 0, filters)?, all.f_narrow(0, filters, biases)?])
+    }
+
+    /// w̄ and δ, `[layers, R, 1]` and `[layers, R, pixels]`.
+    fn parts(&self, flat: &Tensor) -> Result<(Tensor, Tensor)> {
+        let mixing = self.mixing(flat)?;
         let mean = mixing.f_mean_dim(2, true, mixing.kind())?;
         let deviation = mixing.f_sub(&mean)?;
-        let square = |part: &Tensor| -> Result<Tensor> { Ok(part.f_matmul(&part.f_transpose(1, 2)?)?) };
-        let outer = [square(&mean)?.f_mul_scalar(self.mixing.shape[2] as f64)?, square(&deviation)?];
-        let gram = match self.held {
-            Held::Operator => self.gram(flat)?,
-            Held::Mixing => {
-                Tensor::f_eye(self.mixing.shape[1], (flat.kind(), flat.device()))?.f_expand_as(&outer[0])?
-            }
-        };
-        Ok(Parts { mean, deviation, outer, gram })
+        Ok((mean, deviation))
     }
 
-    /// G, summed output by output, so that no sum is long and a device has many to work on.
-    fn gram(&self, flat: &Tensor) -> Result<Tensor> {
-        let of_place = |place: &Place| -> Result<Tensor> {
-            let filters = place.of(flat)?.f_transpose(1, 2)?;
-            Ok(filters.f_matmul(&filters.f_transpose(2, 3)?)?.f_sum_dim_intlist(1, false, flat.kind())?)
-        };
-        let of_stack = |[weight, bias]: &[Place; 2]| Ok(of_place(weight)?.f_add(&of_place(bias)?)?);
-        Ok(Tensor::f_cat(&self.filters.iter().map(of_stack).collect::<Result<Vec<_>>>()?, 0)?)
+    /// ⟨ψ_r, ψ_s⟩ and ⟨b_r, b_s⟩ row by row, `[1, rows, R²]`.
+    fn grams(&self, flat: &Tensor) -> Result<Tensor> {
+        let rows = self.blocks.iter().map(|(_, [rows, _])| rows).sum();
+        let grams = Tensor::f_empty([rows, self.banks, self.banks], (flat.kind(), flat.device()))?;
+        let ([filters, biases], [of_filters, of_biases]) = (self.rows(flat)?, self.halves(&grams)?);
+        let _ = filters.f_bmm_out(&of_filters, &filters.f_transpose(1, 2)?)?;
+        let _ = biases.f_mul_out(&of_biases, &biases.f_transpose(1, 2)?)?;
+        Ok(grams.f_view([1, rows, self.banks * self.banks])?)
     }
 
-    /// `gradient` ← `gradient` + 2 S ψ, and 2 S b, for every stack.
-    fn add_to_filters(&self, flat: &Tensor, twice: &Tensor, gradient: &Tensor) -> Result<()> {
-        let mut layer = 0;
-        for places in &self.filters {
-            let layers = places[0].shape[0];
-            let outer = twice.f_narrow(0, layer, layers)?;
-            for place in places {
-                let filters = place.of(flat)?.f_flatten(2, 3)?;
-                let _ = place.of(gradient)?.f_flatten(2, 3)?.f_baddbmm_(&outer, &filters)?;
-            }
-            layer += layers;
+    /// ½ Σ_p x(p) x(p)ᵀ, `[1, layers, R²]`, of `[layers, R, pixels]`. The product is of all pieces with all, for a batch of pieces would
+    /// be a copy; those of a piece with itself are summed.
+    fn half_outer(&self, part: &Tensor) -> Result<Tensor> {
+        let Self { layers, banks, pixels, .. } = *self;
+        let pieces = greatest_divisor(pixels, PIECES);
+        let part = part.f_reshape([layers, banks * pieces, pixels / pieces])?;
+        let products = product(None, 0.5, &part, &part.f_transpose(1, 2)?)?;
+        let own = products.f_view([layers, banks, pieces, banks, pieces].as_slice())?.f_diagonal(0, 2, 4)?;
+        Ok(own.f_sum_dim_intlist(3, false, part.kind())?.f_view([1, layers, banks * banks])?)
+    }
+
+    /// The penalty on the affine maps, of the terms λ ‖x‖² with x `[layers, R, pixels]`.
+    fn operator(&self, flat: &Tensor, terms: &[(f64, Tensor)], gradient: &Tensor) -> Result<Option<Tensor>> {
+        let Self { layers, banks, .. } = *self;
+        let grams = self.grams(flat)?;
+        let membership = self.membership.like(flat)?;
+        let (mut factors, mut value): (Option<Tensor>, Option<Tensor>) = (None, None);
+        for (lambda, part) in terms {
+            let half = self.half_outer(part)?;
+            let pull = product(None, 2.0 * lambda, &membership.f_transpose(1, 2)?, &grams)?;
+            let _ = self.mixing(gradient)?.f_baddbmm_(&pull.f_view([layers, banks, banks])?, part)?;
+            factors = Some(product(factors.as_ref(), 4.0 * lambda, &membership, &half)?);
+            value = Some(add(value, half.f_view([-1])?.f_dot(&pull.f_view([-1])?)?)?);
         }
-        Ok(())
+        if let Some(factors) = factors {
+            let factors = self.halves(&factors.f_view([-1, banks, banks])?)?;
+            for ((rows, mut slopes), factors) in self.rows(flat)?.iter().zip(self.rows(gradient)?).zip(factors) {
+                let _ = slopes.f_baddbmm_(&factors, rows)?;
+            }
+        }
+        Ok(value)
     }
+
+    /// The penalty on the mixing weights.
+    fn plain(&self, flat: &Tensor, terms: &[(f64, Tensor)], gradient: &Tensor) -> Result<Option<Tensor>> {
+        let mut value = None;
+        for (lambda, part) in terms {
+            let slope = part.f_mul_scalar(2.0 * lambda)?;
+            let _ = self.mixing(gradient)?.f_add_(&slope)?;
+            value = Some(add(value, slope.f_mul(part)?.f_sum(flat.kind())?.f_mul_scalar_(0.5)?)?);
+        }
+        Ok(value)
+    }
+}
+
+/// `start` + a · left · right in batches, in one operation; without a start, the product alone.
+fn product(start: Option<&Tensor>, factor: f64, left: &Tensor, right: &Tensor) -> Result<Tensor> {
+    match start {
+        Some(start) => Ok(start.f_baddbmm(left, right, 1.0, factor)?),
+        // With β = 0 libtorch takes no more than the shape of what it would add to.
+        None => Ok(left.f_narrow(1, 0, 1)?.f_narrow(2, 0, 1)?.f_baddbmm(left, right, 0.0, factor)?),
+    }
+}
+
+fn add(sum: Option<Tensor>, term: Tensor) -> Result<Tensor> {
+    match sum {
+        Some(sum) => Ok(sum.f_add(&term)?),
+        None => Ok(term),
+    }
+}
+
+/// The greatest divisor of `number` that is at most `most`.
+fn greatest_divisor(number: i64, most: i64) -> i64 {
+    (1..=most).rev().find(|divisor| number % divisor == 0).unwrap_or(1)
 }
 
 impl NetworkPenalty for RelaxedPenalty {
@@ -125,33 +190,43 @@ impl NetworkPenalty for RelaxedPenalty {
     ) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         let flat = parameters.flat();
-        let Parts { mean, deviation, outer: [equivariant, perp], gram } = self.parts(flat)?;
-        let outer = equivariant.f_mul_scalar(lambda_g)?.f_add(&perp.f_mul_scalar(lambda_perp)?)?;
-        let twice = mean.f_mul_scalar(2.0 * lambda_g)?.f_add(&deviation.f_mul_scalar(2.0 * lambda_perp)?)?;
-        let _ = self.mixing.of(gradient)?.f_baddbmm_(&gram, &twice)?;
-        if self.held == Held::Operator {
-            self.add_to_filters(flat, &outer.f_mul_scalar(2.0)?, gradient)?;
+        let (mean, deviation) = self.parts(flat)?;
+        let mut terms = Vec::with_capacity(2);
+        if lambda_g != 0.0 {
+            terms.push((lambda_g, mean.f_expand_as(&deviation)?));
         }
-        Ok(outer.f_mul(&gram)?.f_sum(flat.kind())?)
+        if lambda_perp != 0.0 {
+            terms.push((lambda_perp, deviation));
+        }
+        let value = match self.held {
+            Held::Operator => self.operator(flat, &terms, gradient)?,
+            Held::Mixing => self.plain(flat, &terms, gradient)?,
+        };
+        value.map_or_else(|| Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?), Ok)
     }
 
     fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)> {
         let _guard = tch::no_grad_guard();
-        let Parts { outer, gram, .. } = self.parts(parameters.flat())?;
-        let energies = Tensor::f_stack(&outer, 0)?.f_mul(&gram)?.f_sum_dim_intlist(
-            [1_i64, 2, 3].as_slice(),
-            false,
-            Kind::Double,
-        )?;
-        let energies = Vec::<f64>::try_from(energies)?;
-        Ok((energies[0], energies[1]))
+        let flat = parameters.flat().f_to_kind(Kind::Double)?;
+        let (mean, deviation) = self.parts(&flat)?;
+        let gram = match self.held {
+            Held::Operator => {
+                let gram = product(None, 1.0, &self.membership.like(&flat)?.f_transpose(1, 2)?, &self.grams(&flat)?)?;
+                Some(gram.f_view([self.layers, self.banks, self.banks])?)
+            }
+            Held::Mixing => None,
+        };
+        let energy = |part: &Tensor, times: f64| -> Result<f64> {
+            let pulled = gram.as_ref().map_or_else(|| Ok(part.shallow_clone()), |gram| gram.f_bmm(part))?;
+            Ok(times * f64::try_from(pulled.f_mul(part)?.f_sum(Kind::Double)?)?)
+        };
+        Ok((energy(&mean, self.pixels as f64)?, energy(&deviation, 1.0)?))
     }
 
     fn project(&self, parameters: &Parameters) -> Result<()> {
         let _guard = tch::no_grad_guard();
-        let mut mixing = self.mixing.of(parameters.flat())?;
-        let mean = mixing.f_mean_dim(2, true, mixing.kind())?;
-        mixing.f_copy_(&mean.f_expand_as(&mixing)?)?;
+        let (mean, _) = self.parts(parameters.flat())?;
+        self.mixing(parameters.flat())?.f_copy_(&mean)?;
         Ok(())
     }
 }

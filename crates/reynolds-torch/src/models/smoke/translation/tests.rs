@@ -5,7 +5,7 @@ use reynolds::random::Random;
 use reynolds::{group, rep};
 use tch::{Device, Kind, Tensor};
 
-use super::rgroup::MIXING;
+use super::rgroup::{BIASES, FILTERS, MIXING};
 use crate::models::smoke::{
     Architecture, Forecaster, Frames, Held, MOST_PARAMETERS, Mode, NetworkPenalty, SmokeNetConfig, Symmetry,
 };
@@ -41,6 +41,18 @@ fn uneven(side: usize, kind: Kind) -> (Box<dyn Forecaster>, Parameters) {
     let change = normal(&mixing.size(), 7).to_kind(kind) * 0.3;
     mixing.shallow_clone().copy_(&(mixing + change));
     (network, parameters)
+}
+
+/// w, ψ and b of a layer of RGroup, `[R, H, W]`, `[R, out, in, k, k]` and `[R, out]`.
+fn layer(parameters: &Parameters, layers: i64, number: i64) -> [Tensor; 3] {
+    let get = |name: &str| parameters.get(name).detach().copy();
+    let weight = match number {
+        0 => get(FILTERS[0]).get(0).permute([1, 2, 0, 3, 4]),
+        _ if number + 1 < layers => get(FILTERS[1]).get(number - 1).transpose(0, 1),
+        _ => get(FILTERS[2]).get(0).transpose(0, 1),
+    };
+    let bias = if number + 1 < layers { get(BIASES[0]).get(number) } else { get(BIASES[1]).get(0) };
+    [get(MIXING).get(number), weight, bias.transpose(0, 1)]
 }
 
 #[test]
@@ -122,23 +134,26 @@ fn a_lift_of_one_sample_cannot_be_trained() {
 
 #[test]
 fn the_relaxed_convolution_is_the_weighted_sum_of_its_banks() {
-    let config = SmokeNetConfig { banks: 3, ..config(Architecture::Rgroup, 2, 2) };
-    let (network, parameters) = build(&config, Frames { count: 1, side: 5 }, Kind::Double).unwrap();
-    parameters.flat().shallow_clone().copy_(&normal(&[parameters.len() as i64], 4));
-    let frames = normal(&[2, 2, 5, 5], 3);
-    let assembled = network.assemble(&parameters).unwrap();
-    let ours = network.forward(&parameters, &assembled, &frames, Mode::Train).unwrap();
-    let mut expected = frames;
-    for (layer, name) in ["first", "last"].into_iter().enumerate() {
-        let banks = (0..3).map(|bank| {
-            let part = |part: &str| parameters.get(&format!("{name}.{part}")).get(0).get(bank);
-            let mixing = parameters.get(MIXING).get(layer as i64).get(bank);
-            expected.conv2d(&part("weight"), Some(part("bias")), [1, 1], [1, 1], [1, 1], 1) * mixing
-        });
-        let sum = banks.reduce(|sum, bank| sum + bank).unwrap();
-        expected = if layer == 0 { sum.relu() } else { sum };
+    for layers in [2, 4] {
+        let config = SmokeNetConfig { banks: 3, ..config(Architecture::Rgroup, 4, layers) };
+        let (network, parameters) = build(&config, Frames { count: 3, side: 5 }, Kind::Double).unwrap();
+        parameters.flat().shallow_clone().copy_(&normal(&[parameters.len() as i64], 4));
+        let frames = normal(&[2, 6, 5, 5], 3);
+        let assembled = network.assemble(&parameters).unwrap();
+        let ours = network.forward(&parameters, &assembled, &frames, Mode::Train).unwrap();
+        let mut expected = frames;
+        for number in 0..layers as i64 {
+            let [mixing, weight, bias] = layer(&parameters, layers as i64, number);
+            let banks = (0..3).map(|bank| {
+                let (weight, bias) = (weight.get(bank), bias.get(bank));
+                expected.conv2d(&weight, Some(bias), [1, 1], [1, 1], [1, 1], 1) * mixing.get(bank)
+            });
+            let sum = banks.reduce(|sum, bank| sum + bank).unwrap();
+            expected = if number + 1 < layers as i64 { sum.relu() } else { sum };
+        }
+        let scale = number(expected.abs().max());
+        assert!(number((ours - expected).abs().max()) < 1e-12 * scale.max(1.0));
     }
-    assert!(number((ours - expected).abs().max()) < 1e-12);
 }
 
 #[test]
@@ -210,16 +225,9 @@ fn averaged(matrix: &[f64], vector: &[f64], [outputs, inputs]: [usize; 2]) -> ([
 fn energies_and_projection_are_those_of_the_dense_operator_on_a_torus() {
     let (network, parameters) = uneven(5, Kind::Double);
     let penalty = network.penalty(&parameters, Held::Operator).unwrap().unwrap();
-    let layers = || {
-        let mixing = parameters.get(MIXING).detach();
-        let of = |name: &str, layer: i64, number: i64| {
-            let part = |part: &str| parameters.get(&format!("{name}.{part}")).detach().get(number).copy();
-            (mixing.get(layer).copy(), part("weight"), part("bias"))
-        };
-        [of("first", 0, 0), of("hidden", 1, 0), of("hidden", 2, 1), of("last", 3, 0)]
-    };
+    let layers = || [0, 1, 2, 3].map(|number| layer(&parameters, 4, number));
     let (mut expected, mut projected) = ([0.0; 2], Vec::new());
-    for (mixing, weight, bias) in layers() {
+    for [mixing, weight, bias] in layers() {
         let (matrix, vector) = dense(&mixing, &weight, &bias);
         let (energies, matrix, vector) = averaged(&matrix, &vector, [2, 2]);
         expected = [expected[0] + energies[0], expected[1] + energies[1]];
@@ -230,7 +238,7 @@ fn energies_and_projection_are_those_of_the_dense_operator_on_a_torus() {
     assert!((equivariant - expected[0]).abs() < scale && (perp - expected[1]).abs() < scale, "{expected:?}");
     assert!(expected[1] > 0.1);
     penalty.project(&parameters).unwrap();
-    for ((mixing, weight, bias), expected) in layers().into_iter().zip(projected) {
+    for ([mixing, weight, bias], expected) in layers().into_iter().zip(projected) {
         let (matrix, vector) = dense(&mixing, &weight, &bias);
         let ours = matrix.iter().chain(&vector).zip(expected.0.iter().chain(&expected.1));
         assert!(ours.map(|(ours, expected)| (ours - expected).abs()).fold(0.0, f64::max) < 1e-13);
@@ -282,6 +290,29 @@ fn the_gradient_of_the_penalty_is_that_of_finite_differences_for_every_factor() 
             }
             assert_eq!(largest > 1e-3, held == Held::Operator || entry.name == MIXING, "{}: {largest}", entry.name);
         }
+    }
+}
+
+#[test]
+fn the_two_terms_of_the_penalty_add_up_and_a_strength_of_zero_adds_nothing() {
+    let config = config(Architecture::Rgroup, 4, 3);
+    for held in [Held::Operator, Held::Mixing] {
+        let (network, parameters) = build(&config, Frames { count: 3, side: 12 }, Kind::Double).unwrap();
+        parameters.flat().shallow_clone().copy_(&normal(&[parameters.len() as i64], 8));
+        let penalty = network.penalty(&parameters, held).unwrap().unwrap();
+        let of = |lambda_g: f64, lambda_perp: f64| {
+            let gradient = parameters.flat().zeros_like();
+            let value = penalty.add_gradient(&parameters, lambda_g, lambda_perp, &gradient).unwrap();
+            (number(value), gradient)
+        };
+        let ((both, gradient), (shared, first), (rest, second), (none, zero)) =
+            (of(0.3, 0.7), of(0.3, 0.0), of(0.0, 0.7), of(0.0, 0.0));
+        let (equivariant, perp) = penalty.energies(&parameters).unwrap();
+        assert!((shared - 0.3 * equivariant).abs() < 1e-12 * both && (rest - 0.7 * perp).abs() < 1e-12 * both);
+        assert!((both - shared - rest).abs() < 1e-12 * both && shared > 0.0 && rest > 0.0);
+        let scale = number(gradient.abs().max());
+        assert!(number((gradient - first - second).abs().max()) < 1e-12 * scale);
+        assert_eq!((none, number(zero.abs().max())), (0.0, 0.0));
     }
 }
 

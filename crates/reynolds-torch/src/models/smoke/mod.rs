@@ -11,6 +11,7 @@
 mod conv;
 mod kernels;
 mod local_net;
+mod product;
 mod rotation;
 mod scaling;
 mod span;

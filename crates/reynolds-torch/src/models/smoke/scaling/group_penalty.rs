@@ -20,6 +20,8 @@ use tch::{Kind, Tensor};
 use super::group_conv::{GroupConv, SIZES, Sizes};
 use super::resample::TAPS;
 use crate::error::Result;
+use crate::layers::Constant;
+use crate::models::smoke::product::{plus, product};
 use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
@@ -34,6 +36,9 @@ pub(super) struct GroupPenalty {
     mixing: Span,
     /// The first layer's filters and those of all others, with the number of layers.
     filters: Vec<(Span, i64)>,
+    /// w to w̄, and w to δ, `[1, S, S]`.
+    shared: Constant,
+    rest: Constant,
 }
 
 impl GroupPenalty {
@@ -47,6 +52,7 @@ impl GroupPenalty {
         let runs = [first, others].into_iter().filter(|run| !run.is_empty());
         let run =
             |run: &[GroupConv]| -> Result<_> { Ok((Span::of(parameters, &names(run, "filters"))?, run.len() as i64)) };
+        let mean = 1.0 / SIZES as f64;
         Ok(Self {
             held,
             sizes: first[0].sizes(),
@@ -54,6 +60,8 @@ impl GroupPenalty {
             outputs: first[0].outputs() as i64,
             mixing: Span::of(parameters, &names(layers, "mixing"))?,
             filters: runs.map(run).collect::<Result<_>>()?,
+            shared: projection(|_| mean)?,
+            rest: projection(|own| f64::from(u8::from(own)) - mean)?,
         })
     }
 
@@ -64,83 +72,101 @@ impl GroupPenalty {
         self.filters.iter().map(run).collect()
     }
 
-    /// Mixing weights in a flat tensor, `[layers, F, S]`.
+    /// Mixing weights in a flat tensor, `[layers, S, F]`.
     fn weights(&self, flat: &Tensor) -> Result<Tensor> {
-        Ok(self.mixing.view(flat, &[-1, SIZES as i64, self.banks])?.f_transpose(1, 2)?)
+        self.mixing.view(flat, &[-1, SIZES as i64, self.banks])
     }
 
-    /// G, `[layers, F, F, S]`.
-    fn gram(&self, filters: &[Tensor]) -> Result<Tensor> {
-        let banks = self.banks;
+    /// RᵀR of each size for every layer, `[layers, S, 81]`.
+    fn resampled(&self, like: &Tensor) -> Result<Tensor> {
+        Ok(self.sizes.grams().like(like)?.f_unsqueeze(0)?.f_expand([self.layers(), -1, -1], false)?)
+    }
+
+    fn layers(&self) -> i64 {
+        self.filters.iter().map(|(_, layers)| layers).sum()
+    }
+
+    /// Products of taps of filters, summed over pairs of channels, `[layers, (tap, tap), (F, F)]`.
+    fn pairs(&self, flat: &Tensor) -> Result<Tensor> {
+        let (layers, outputs, banks, taps) = (self.layers(), self.outputs, self.banks, TAPS as i64);
+        let empty = |shape: &[i64]| Tensor::f_empty(shape, (flat.kind(), flat.device()));
         // Output by output, then their sum: one product over all pairs of channels would use a corner of a GPU.
-        let product = |run: &Tensor| -> Result<Tensor> {
-            let (layers, columns) = (run.size()[0], run.size()[2]);
-            let parts = run.f_view([layers * self.outputs, -1, columns])?;
-            let parts = parts.f_transpose(1, 2)?.f_bmm(&parts)?.f_view([layers, self.outputs, columns, columns])?;
-            Ok(parts.f_sum_dim_intlist(1, false, None)?)
-        };
-        let products = filters.iter().map(product);
-        let products = Tensor::f_cat(&products.collect::<Result<Vec<_>>>()?, 0)?;
-        let taps = TAPS as i64;
-        let pairs = products.f_view([-1, banks, taps, banks, taps])?.f_permute([0, 1, 3, 2, 4])?;
-        let grams = self.sizes.grams().like(&products)?;
-        let gram = pairs.f_reshape([-1, taps * taps])?.f_mm(&grams.f_transpose(0, 1)?)?;
-        Ok(gram.f_view([-1, banks, banks, SIZES as i64])?)
+        let products = empty(&[layers * outputs, banks * taps, banks * taps])?;
+        let mut start = 0;
+        for run in self.filters(flat)? {
+            let count = run.size()[0] * outputs;
+            let parts = run.f_view([count, -1, banks * taps])?;
+            let _ = parts.f_transpose(1, 2)?.f_bmm_out(&products.f_narrow(0, start, count)?, &parts)?;
+            start += count;
+        }
+        let pairs = empty(&[layers, taps, taps, banks, banks])?;
+        let products = products.f_view([layers, outputs, banks, taps, banks, taps].as_slice())?;
+        let _ = products.f_sum_intlist_out(&pairs.f_permute([0, 3, 1, 4, 2])?, 1, false, None)?;
+        Ok(pairs.f_view([layers, taps * taps, banks * banks])?)
     }
 
-    /// Σ_s C_s ⊗ R_sᵀR_s for each layer, `[layers, 9 F, 9 F]`, of C `[layers, F, F, S]`.
-    fn spread(&self, form: &Tensor) -> Result<Tensor> {
-        let (banks, taps) = (self.banks, TAPS as i64);
-        let product = form.f_reshape([-1, SIZES as i64])?.f_mm(&self.sizes.grams().like(form)?)?;
-        let product = product.f_view([-1, banks, banks, taps, taps])?.f_permute([0, 1, 3, 2, 4])?;
-        Ok(product.f_reshape([-1, banks * taps, banks * taps])?)
+    /// a G, `[layers · S, F, F]`, of those products.
+    fn gram(&self, pairs: &Tensor, factor: f64) -> Result<Tensor> {
+        Ok(product(None, factor, &self.resampled(pairs)?, pairs)?.f_view([-1, self.banks, self.banks])?)
     }
 
     /// The operator's penalty.
     fn operator(&self, flat: &Tensor, lambda_g: f64, lambda_perp: f64, gradient: &Tensor) -> Result<Tensor> {
-        let filters = self.filters(flat)?;
-        let gram = self.gram(&filters)?;
+        let (layers, banks, taps) = (self.layers(), self.banks, TAPS as i64);
+        let pairs = self.pairs(flat)?;
         let weights = self.weights(flat)?;
-        let mean = weights.f_mean_dim(2, true, flat.kind())?;
-        let mut form: Option<Tensor> = None;
-        let mut slopes = self.weights(gradient)?;
-        for (lambda, part, shared) in
-            [(lambda_g, mean.f_expand_as(&weights)?, true), (lambda_perp, weights.f_sub(&mean)?, false)]
-        {
-            if lambda == 0.0 {
-                continue;
-            }
-            let scaled = part.f_mul_scalar(2.0 * lambda)?;
-            let outer = scaled.f_unsqueeze(2)?.f_mul(&part.f_unsqueeze(1)?)?;
-            // 2λ G_s part_s, and what of it the weights of all sizes, or of each but their mean, feel.
-            let slope = gram.f_mul(&scaled.f_unsqueeze(1)?)?.f_sum_dim_intlist(2, false, None)?;
-            let common = slope.f_mean_dim(2, true, flat.kind())?;
-            let _ = slopes.f_add_(&if shared { common } else { slope.f_sub(&common)? })?;
-            form = Some(match form {
-                Some(form) => form.f_add(&outer)?,
-                None => outer,
-            });
+        let mean = weights.f_mean_dim(1, true, flat.kind())?;
+        let resampled = self.resampled(flat)?;
+        let mut terms = Vec::with_capacity(2);
+        if lambda_g != 0.0 {
+            terms.push((lambda_g, mean.f_expand_as(&weights)?, &self.shared));
         }
-        let Some(form) = form else { return Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?) };
+        if lambda_perp != 0.0 {
+            terms.push((lambda_perp, weights.f_sub(&mean)?, &self.rest));
+        }
+        // Σ_s 2 C_s ⊗ R_sᵀR_s, [layers, (tap, tap), (F, F)].
+        let (mut forms, mut value): (Option<Tensor>, Option<Tensor>) = (None, None);
+        for (lambda, part, projection) in terms {
+            let part = part.f_reshape([-1, banks, 1])?;
+            let half_outer = product(None, 0.5, &part, &part.f_transpose(1, 2)?)?;
+            let gram = self.gram(&pairs, 2.0 * lambda)?;
+            // 2λ G_s part_s, and what of it the weights of all sizes, or of each but their mean, feel.
+            let slope = gram.f_bmm(&part)?.f_view([layers, SIZES as i64, banks])?;
+            let projection = projection.like(flat)?.f_expand([layers, -1, -1], false)?;
+            let _ = self.weights(gradient)?.f_baddbmm_(&projection, &slope)?;
+            let outer = half_outer.f_view([layers, SIZES as i64, banks * banks])?;
+            forms = Some(product(forms.as_ref(), 4.0 * lambda, &resampled.f_transpose(1, 2)?, &outer)?);
+            value = Some(plus(value, half_outer.f_view([-1])?.f_dot(&gram.f_view([-1])?)?)?);
+        }
+        let (Some(forms), Some(value)) = (forms, value) else {
+            return Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?);
+        };
+        let matrices = forms.f_view([layers, taps, taps, banks, banks])?.f_permute([0, 3, 1, 4, 2])?;
+        let matrices = matrices.f_reshape([layers, banks * taps, banks * taps])?;
         let mut start = 0;
-        let matrices = self.spread(&form)?;
-        for (filters, mut slopes) in filters.iter().zip(self.filters(gradient)?) {
+        for (filters, mut slopes) in self.filters(flat)?.iter().zip(self.filters(gradient)?) {
             let layers = filters.size()[0];
             let _ = slopes.f_baddbmm_(filters, &matrices.f_narrow(0, start, layers)?)?;
             start += layers;
         }
-        Ok(form.f_mul(&gram)?.f_sum(flat.kind())?.f_mul_scalar_(0.5)?)
+        Ok(value)
     }
 
     /// The mixing weights' penalty.
     fn mixing(&self, flat: &Tensor, lambda_g: f64, lambda_perp: f64, gradient: &Tensor) -> Result<Tensor> {
         let weights = self.weights(flat)?;
-        let mean = weights.f_mean_dim(2, true, flat.kind())?;
+        let mean = weights.f_mean_dim(1, true, flat.kind())?;
         let slope =
             weights.f_sub(&mean)?.f_mul_scalar_(2.0 * lambda_perp)?.f_add_(&mean.f_mul_scalar(2.0 * lambda_g)?)?;
         let _ = self.weights(gradient)?.f_add_(&slope)?;
         Ok(slope.f_mul(&weights)?.f_sum(flat.kind())?.f_mul_scalar_(0.5)?)
     }
+}
+
+/// `[1, S, S]` of what is on the diagonal and what is not.
+fn projection(entry: impl Fn(bool) -> f64) -> Result<Constant> {
+    let entries: Vec<f64> = (0..SIZES * SIZES).map(|at| entry(at / SIZES == at % SIZES)).collect();
+    Constant::new(&entries, &[1, SIZES as i64, SIZES as i64])
 }
 
 impl NetworkPenalty for GroupPenalty {
@@ -162,17 +188,15 @@ impl NetworkPenalty for GroupPenalty {
         let _guard = tch::no_grad_guard();
         let flat = parameters.flat().f_to_kind(Kind::Double)?;
         let weights = self.weights(&flat)?;
-        let mean = weights.f_mean_dim(2, true, Kind::Double)?;
+        let mean = weights.f_mean_dim(1, true, Kind::Double)?;
         let gram = match self.held {
-            Held::Operator => Some(self.gram(&self.filters(&flat)?)?),
+            Held::Operator => Some(self.gram(&self.pairs(&flat)?, 1.0)?),
             Held::Mixing => None,
         };
         let energy = |part: &Tensor| -> Result<f64> {
-            let sum = match &gram {
-                Some(gram) => gram.f_mul(&part.f_unsqueeze(2)?)?.f_mul(&part.f_unsqueeze(1)?)?,
-                None => part.f_square()?,
-            };
-            Ok(f64::try_from(sum.f_sum(Kind::Double)?)?)
+            let part = part.f_reshape([-1, self.banks, 1])?;
+            let pulled = gram.as_ref().map_or_else(|| Ok(part.shallow_clone()), |gram| gram.f_bmm(&part))?;
+            Ok(f64::try_from(pulled.f_mul(&part)?.f_sum(Kind::Double)?)?)
         };
         Ok((energy(&mean.f_expand_as(&weights)?)?, energy(&weights.f_sub(&mean)?)?))
     }
@@ -180,7 +204,7 @@ impl NetworkPenalty for GroupPenalty {
     fn project(&self, parameters: &Parameters) -> Result<()> {
         let _guard = tch::no_grad_guard();
         let mut weights = self.weights(parameters.flat())?;
-        let mean = weights.f_mean_dim(2, true, weights.kind())?;
+        let mean = weights.f_mean_dim(1, true, weights.kind())?;
         weights.f_copy_(&mean)?;
         Ok(())
     }

@@ -20,6 +20,7 @@ use tch::{Kind, Tensor};
 use super::steerable::{POSITIONS, Read, ScaleConv, points};
 use crate::error::Result;
 use crate::layers::{Constant, HermiteGauss};
+use crate::models::smoke::product::{plus, product};
 use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
@@ -73,23 +74,23 @@ impl SteerablePenalty {
 
     /// Adds 2λ Dᵀ D W to a flat gradient; 2λ D W of all layers, `[numbers]`.
     fn add_term(&self, flat: &Tensor, lambda: f64, part: Part, gradient: &Tensor) -> Result<Tensor> {
-        let scaled = |run: &Run| -> Result<Tensor> { run.each(&run.map(part).like(flat)?.f_mul_scalar(2.0 * lambda)?) };
         match self.held {
             Held::Operator => {
                 let mut images = Vec::with_capacity(self.runs.len());
                 for run in &self.runs {
-                    let image = scaled(run)?.f_bmm(&run.weights(flat)?)?;
-                    let back = run.each(&run.map(part).like(flat)?.f_transpose(0, 1)?)?;
-                    let _ = run.weights(gradient)?.f_baddbmm_(&back, &image)?;
+                    let map = run.each(&run.map(part).like(flat)?)?;
+                    let image = product(None, 2.0 * lambda, &map, &run.weights(flat)?)?;
+                    let _ = run.weights(gradient)?.f_baddbmm_(&map.f_transpose(1, 2)?, &image)?;
                     images.push(image.f_view([-1])?);
                 }
                 Ok(Tensor::f_cat(&images, 0)?)
             }
-            // D is a projection: applied once or twice. All layers into one tensor, added at once.
+            // D is a projection, the same for all layers: applied once or twice. All of them into one tensor, added at once.
             Held::Mixing => {
                 let image = flat.f_empty_like()?;
+                let map = self.runs[0].map(part).like(flat)?.f_mul_scalar(2.0 * lambda)?;
                 for run in &self.runs {
-                    let _ = scaled(run)?.f_bmm_out(&run.weights(&image)?, &run.weights(flat)?)?;
+                    let _ = run.each(&map)?.f_bmm_out(&run.weights(&image)?, &run.weights(flat)?)?;
                 }
                 let image = self.whole.view(&image, &[-1])?;
                 let _ = self.whole.view(gradient, &[-1])?.f_add_(&image)?;
@@ -176,10 +177,7 @@ impl NetworkPenalty for SteerablePenalty {
             }
             let image = self.add_term(flat, lambda, part, gradient)?;
             let term = image.f_dot(&image)?.f_mul_scalar_(0.25 / lambda)?;
-            value = Some(match value {
-                Some(value) => value.f_add(&term)?,
-                None => term,
-            });
+            value = Some(plus(value, term)?);
         }
         value.map_or_else(|| Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?), Ok)
     }

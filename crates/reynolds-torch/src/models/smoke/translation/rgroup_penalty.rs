@@ -17,6 +17,7 @@ use super::rgroup::{BIASES, MIXING, OUTPUTS, Rgroup};
 use crate::error::Result;
 use crate::layers::Constant;
 use crate::models::smoke::conv::KERNEL;
+use crate::models::smoke::product::{plus, product};
 use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
@@ -136,7 +137,7 @@ impl RelaxedPenalty {
             let pull = product(None, 2.0 * lambda, &membership.f_transpose(1, 2)?, &grams)?;
             let _ = self.mixing(gradient)?.f_baddbmm_(&pull.f_view([layers, banks, banks])?, part)?;
             factors = Some(product(factors.as_ref(), 4.0 * lambda, &membership, &half)?);
-            value = Some(add(value, half.f_view([-1])?.f_dot(&pull.f_view([-1])?)?)?);
+            value = Some(plus(value, half.f_view([-1])?.f_dot(&pull.f_view([-1])?)?)?);
         }
         if let Some(factors) = factors {
             let factors = self.halves(&factors.f_view([-1, banks, banks])?)?;
@@ -153,25 +154,9 @@ impl RelaxedPenalty {
         for (lambda, part) in terms {
             let slope = part.f_mul_scalar(2.0 * lambda)?;
             let _ = self.mixing(gradient)?.f_add_(&slope)?;
-            value = Some(add(value, slope.f_mul(part)?.f_sum(flat.kind())?.f_mul_scalar_(0.5)?)?);
+            value = Some(plus(value, slope.f_mul(part)?.f_sum(flat.kind())?.f_mul_scalar_(0.5)?)?);
         }
         Ok(value)
-    }
-}
-
-/// `start` + a · left · right in batches, in one operation; without a start, the product alone.
-fn product(start: Option<&Tensor>, factor: f64, left: &Tensor, right: &Tensor) -> Result<Tensor> {
-    match start {
-        Some(start) => Ok(start.f_baddbmm(left, right, 1.0, factor)?),
-        // With β = 0 libtorch takes no more than the shape of what it would add to.
-        None => Ok(left.f_narrow(1, 0, 1)?.f_narrow(2, 0, 1)?.f_baddbmm(left, right, 0.0, factor)?),
-    }
-}
-
-fn add(sum: Option<Tensor>, term: Tensor) -> Result<Tensor> {
-    match sum {
-        Some(sum) => Ok(sum.f_add(&term)?),
-        None => Ok(term),
     }
 }
 

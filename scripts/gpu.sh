@@ -30,8 +30,10 @@ machine() {
     torch="$(python3 -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parent)')"
     LD_LIBRARY_PATH="$torch/lib:$(printf '%s:' "$torch"/../nvidia/*/lib)${LD_LIBRARY_PATH:-}"
     export LD_LIBRARY_PATH
+    REYNOLDS_COMMIT="$(cat carry/commit)"
+    export REYNOLDS_COMMIT
     {
-        echo "commit $(cat carry/commit)"
+        echo "commit $REYNOLDS_COMMIT"
         python3 -c 'import torch; print("torch", torch.__version__, torch.cuda.get_device_name(0))'
         nvidia-smi --query-gpu=name,driver_version,clocks.sm,memory.total --format=csv,noheader
     } | tee "$out/machine.txt"
@@ -50,20 +52,13 @@ method() {
     tar -C "$out" -czf "$out/runs.tar.gz" runs && rm -rf "$out/runs"
 }
 
-# Both programs in turn, several rounds, one JSON line each.
+# Both programs in turn as ratios, then what the penalty adds to our steps.
 smoke_speed() {
-    local rounds="${ROUNDS:-3}" steps="${STEPS:-12}"
-    for model in rsteer-rotation rgroup-rotation rgroup-translation rsteer-scale; do
-        for round in $(seq "$rounds"); do
-            for reg in 0 1; do
-                common=(--model "$model" --reg "$reg" --device cuda:0 --steps "$steps" --warmup 4 --json)
-                carry/bench-smoke "${common[@]}"
-                python3 peers/smoke.py "${common[@]}"
-                [ "$round" = 1 ] && python3 peers/smoke.py "${common[@]}" --assemble once --channels-last 1 --cudnn-benchmark 1
-            done
-        done
-        carry/bench-smoke --model "$model" --device cuda:0 --pairs "${PAIRS:-200}" --json
-    done | tee "$out/smoke-speed.jsonl"
+    python3 peers/smoke_side_by_side.py --bench carry/bench-smoke --device cuda:0 --rounds "${ROUNDS:-2}" \
+        --json "$out/smoke-speed.jsonl" | tee "$out/smoke-speed.txt"
+    for model in rsteer-rotation rgroup-rotation rgroup-translation rsteer-scale rgroup-scale; do
+        carry/bench-smoke --model "$model" --device cuda:0 --steps 10 --pairs "${PAIRS:-200}"
+    done | tee "$out/smoke-penalty.txt"
 }
 
 smoke_data() {
@@ -72,10 +67,19 @@ smoke_data() {
     done
 }
 
-# TABLE_ARGS are further arguments of the command.
+# TABLE is the name of the table, TABLE_ARGS are further arguments of the command.
 smoke_table() {
+    local runs="${TABLES:-carry/tables}/${TABLE:-smoke}" folder
+    export REYNOLDS_DATA="${data%/smoke}"
+    folder="$(ls -d "$runs"/reproduce/table-smoke/* 2> /dev/null | tail -1 || true)"
     # shellcheck disable=SC2086
-    carry/reynolds reproduce table-smoke --device cuda:0 --runs "$out/runs" --set "data=\"$data\"" ${TABLE_ARGS:-}
+    if [ -n "$folder" ]; then
+        carry/reynolds reproduce table-smoke --device cuda:0 --jobs "${JOBS:-4}" --resume "$folder"
+    else
+        carry/reynolds reproduce table-smoke --device cuda:0 --jobs "${JOBS:-4}" --runs "$runs" ${TABLE_ARGS:-}
+    fi 2>&1 | tee "$out/${TABLE:-smoke}.txt"
+    folder="$(ls -d "$runs"/reproduce/table-smoke/* | tail -1)"
+    tar -C "$folder" --exclude=checkpoints -czf "$out/${TABLE:-smoke}.tar.gz" .
 }
 
 case "${1:-}" in

@@ -27,7 +27,8 @@ pub struct Environment {
     pub device: String,
     /// Processor threads inside an operation.
     pub threads: i32,
-    /// The commit of the git checkout that the run was started in; "" outside of one.
+    /// `$REYNOLDS_COMMIT` where a program runs far from where it was built; else the commit of the git checkout that the run was started
+    /// in, "" outside of one.
     pub commit: String,
     /// Operating system and architecture.
     pub system: String,
@@ -55,7 +56,7 @@ impl Environment {
             rustc: env!("REYNOLDS_RUSTC_VERSION").into(),
             device,
             threads: tch::get_num_threads(),
-            commit: std::env::current_dir().ok().and_then(|folder| commit(&folder)).unwrap_or_default(),
+            commit: std::env::var("REYNOLDS_COMMIT").ok().or_else(here).unwrap_or_default(),
             system: system(),
             processor: processor().unwrap_or_default(),
             resumed: Vec::new(),
@@ -107,6 +108,11 @@ fn processor() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().into())
+}
+
+/// The commit of the checkout that this process runs in.
+fn here() -> Option<String> {
+    commit(&std::env::current_dir().ok()?)
 }
 
 /// The commit of the checkout that a folder lies in, read from its `.git` without running git.

@@ -1,0 +1,66 @@
+"""Training steps of the relaxed smoke networks, reynolds and plain PyTorch in turn, as ratios.
+
+    python smoke_side_by_side.py --bench PATH [--device cpu|cuda:0] [--rounds 3] [--steps 10] [--small] [--json FILE]
+
+PATH is the program of `cargo bench -p reynolds-torch --bench smoke`. Each round runs ours and PyTorch's, without and with the penalty;
+a row is the median over rounds of the medians of steps. "default" is PyTorch as it comes (kernels assembled in every forward call, as
+in Wang's public code); "tuned" assembles once a step and, on CUDA, has channels last and cudnn.benchmark. The scale network of
+PyTorch computes all four scales as the public code does; ours leaves out those that nothing reads.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+SMALL = {  # sizes that a processor of two cores steps through in about a second
+    "rsteer-rotation": ["--hidden", "16", "--batch", "4"],
+    "rgroup-rotation": ["--hidden", "16", "--batch", "4"],
+    "rgroup-translation": ["--hidden", "48", "--batch", "4"],
+    "rsteer-scale": ["--hidden", "16", "--batch", "4"],
+}
+
+
+def line(command):
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bench", required=True)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--models", default=",".join(SMALL))
+    parser.add_argument("--small", action="store_true", help="sizes for a processor; else those of the papers")
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    peer = [sys.executable, str(pathlib.Path(__file__).with_name("smoke.py"))]
+    tuned = ["--assemble", "once"]
+    if options.device != "cpu":
+        tuned += ["--channels-last", "1", "--cudnn-benchmark", "1"]
+    lines = []
+    print(f"{'network':20} {'+Reg':>4} {'ours':>10} {'default':>10} {'tuned':>10}   default / ours   tuned / ours")
+    for model in options.models.split(","):
+        for reg in (0, 1):
+            common = ["--model", model, "--reg", str(reg), "--device", options.device, "--steps", str(options.steps)]
+            common += ["--warmup", "3", "--threads", str(options.threads), "--json", *(SMALL[model] if options.small else [])]
+            kinds = {"ours": [options.bench, *common], "default": [*peer, *common], "tuned": [*peer, *common, *tuned]}
+            seconds = {kind: [] for kind in kinds}
+            for _ in range(options.rounds):
+                for kind, command in kinds.items():
+                    found = line(command) | {"kind": kind}
+                    seconds[kind].append(found["seconds"])
+                    lines.append(found)
+            ours, default, best = (statistics.median(seconds[kind]) for kind in kinds)
+            times = " ".join(f"{value * 1e3:7.2f} ms" for value in (ours, default, best))
+            print(f"{model:20} {reg:>4} {times}   {default / ours:14.2f}   {best / ours:12.2f}", flush=True)
+    if options.json:
+        options.json.write_text("".join(json.dumps(found) + "\n" for found in lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -112,25 +112,26 @@ pub(super) fn validation(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
 /// The sweep of λ_⊥ with seed 0, the network without +Reg at the left; `None` if no column with +Reg was run.
 pub(super) fn sweep(setup: &Setup, models: &Models, cells: &[Cell<'_>]) -> Result<Option<Figure>> {
     let shown = [
-        ("validation/rmse".to_string(), Colour::NAVY, "validation"),
-        (Test::Future.metric("rmse"), Colour::ORANGE, "Future"),
-        (Test::Domain.metric("rmse"), Colour::RED, "Domain"),
+        ("validation/rmse".to_string(), Colour::NAVY, false, "validation"),
+        (Test::Future.metric("rmse"), Colour::ORANGE, false, "Future"),
+        (Test::Domain.metric("rmse"), Colour::RED, false, "Domain"),
+        ("validation/equivariance/relative".to_string(), Colour::BLUE, true, "‖W − P(W)‖/‖W‖"),
     ];
     let mut sheet = sheet();
     let with: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.column.without_penalty().is_some()).collect();
     for cell in &with {
         let points = sweep_of(setup, models, cell.kind, cell.column)?;
-        let mut chart = LineChart::new("λ_⊥", "RMSE");
-        for (metric, colour, _) in &shown {
+        let mut chart = LineChart::new("λ_⊥", "RMSE, and the part that breaks the symmetry");
+        for (metric, colour, dashed, _) in &shown {
             let line = numbered(points.iter().map(|(_, run)| run.metric(metric)).collect());
-            chart.line(&line, *colour, false);
+            chart.line(&line, *colour, *dashed);
         }
         chart.ticks(points.iter().enumerate().map(|(at, (label, _))| ((at + 1) as f64, label.clone())).collect());
         let note = format!("selected: λ_⊥ = {}", strength(cell.lambda_perp));
         sheet.add(format!("{}, {}", cell.kind, cell.column.head()), chart, vec![note]);
     }
-    sheet.legend = shown.map(|(_, colour, name)| Key::Line(colour, false, name.into())).to_vec();
-    let caption = "RMSE over λ_⊥, seed 0. Leftmost the same network without +Reg, under its own constraint α. Selection looks at the \
+    sheet.legend = shown.map(|(_, colour, dashed, name)| Key::Line(colour, dashed, name.into())).to_vec();
+    let caption = "RMSE and the relative defect of the relaxed layers over λ_⊥, seed 0. Leftmost the same network without +Reg, under its own constraint α. Selection looks at the \
                    validation error alone, whose rollouts are those of the loss and shorter than the tests'."
         .into();
     Ok((!with.is_empty()).then(|| Figure { name: "lambda-sweep", svg: sheet.svg(), caption }))

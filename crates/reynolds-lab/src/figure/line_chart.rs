@@ -70,6 +70,9 @@ impl LineChart {
         let colour = line.colour;
         let dashes = if line.dashed { " stroke-dasharray=\"5 2.5\"" } else { "" };
         let shown: Vec<[f64; 2]> = line.points.iter().copied().filter(|p| p.iter().all(|v| v.is_finite())).collect();
+        if shown.is_empty() {
+            return;
+        }
         let places: Vec<[f64; 2]> = shown.iter().map(|point| [across.place(point[0]), up.place(point[1])]).collect();
         let style = "fill=\"none\" stroke-linejoin=\"round\"";
         svg.path(
@@ -152,5 +155,14 @@ mod tests {
         assert!(text.contains(">1e−6</text>") && !text.contains("NaN"), "{text}");
         let mut empty = LineChart::new("", "");
         assert!(!drawn(empty.line(&[[0.0, f64::INFINITY]], Colour::RED, false)).contains("<path"));
+    }
+
+    #[test]
+    fn a_line_without_points_leaves_the_others() {
+        let mut chart = LineChart::new("step", "RMSE");
+        chart.line(&[[1.0, 1.0], [3.0, 4.0]], Colour::BLUE, false);
+        let alone = drawn(&chart);
+        chart.line(&[], Colour::RED, true).line(&[[2.0, f64::NAN]], Colour::RED, false);
+        assert_eq!(drawn(&chart), alone);
     }
 }

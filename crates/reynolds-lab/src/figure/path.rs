@@ -31,8 +31,11 @@ pub(super) fn path(lines: &[Polyline]) -> String {
 
 /// Ramer–Douglas–Peucker: the ends, and of what lies between the farthest point as long as it is far.
 fn simplified(line: &[[f64; 2]]) -> Polyline {
+    if line.is_empty() {
+        return Polyline::new();
+    }
     let mut kept = vec![false; line.len()];
-    let mut spans = vec![(0, line.len().saturating_sub(1))];
+    let mut spans = vec![(0, line.len() - 1)];
     while let Some((first, last)) = spans.pop() {
         kept[first] = true;
         kept[last] = true;
@@ -84,5 +87,6 @@ mod tests {
     #[test]
     fn nothing_gives_nothing() {
         assert_eq!(path(&[]), "");
+        assert_eq!(path(&[Vec::new(), vec![[1.0, 2.0]]]), "M1 2");
     }
 }

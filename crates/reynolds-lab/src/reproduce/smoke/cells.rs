@@ -156,7 +156,7 @@ pub(super) fn cell<'a, 'b>(cells: &'a [Cell<'b>], kind: Kind, column: Column) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{models, run, setup};
+    use super::super::synthetic::{self, models, run, setup};
     use super::*;
 
     #[test]
@@ -177,13 +177,12 @@ mod tests {
     #[test]
     fn what_diverged_is_selected_last_and_is_not_trained() {
         let setup = setup("rotation", "rsteer+reg", 1);
-        let diverged = || Trained { metrics: [("diverged".to_string(), 1.0)].into(), ..Trained::default() };
         let strongest = models(&setup, |model| match model.config.penalty.lambda_perp {
-            1e-2 => diverged(),
+            1e-2 => synthetic::diverged(),
             _ => run(0.7, 0.5),
         });
         assert_eq!(selected(&setup, &strongest, Kind::Rotation, Column::RsteerReg).unwrap(), Some(1e-4));
-        let all = models(&setup, |_| diverged());
+        let all = models(&setup, |_| synthetic::diverged());
         let cells = cells(&setup, &all).unwrap();
         assert_eq!((cells[0].diverged(), cells[0].is_trained(Test::Future)), (1, false));
     }

@@ -51,6 +51,11 @@ pub(super) fn run(rmse: f64, validation: f64) -> Trained {
     Trained { metrics, arrays: arrays.map(|(name, values)| (name.to_string(), values)).into() }
 }
 
+/// What comes of a run whose loss stopped being finite.
+pub(super) fn diverged() -> Trained {
+    Trained { metrics: [("diverged".to_string(), 1.0)].into(), ..Trained::default() }
+}
+
 /// Every model that the setup asks for, sooner and later, and what `result` says came of it.
 pub(super) fn models(setup: &Setup, result: impl Fn(&PlumeModel) -> Trained) -> Models {
     let mut models = Models::new(sooner(setup).unwrap().into_iter().map(|model| {

@@ -2,7 +2,8 @@
 
 use super::super::drive::{Outcome, Place, Request, reproduce};
 use super::super::findings::Reproduction;
-use super::synthetic::{models, run, settings, setup};
+use super::column::Column;
+use super::synthetic::{diverged, models, run, settings, setup};
 use super::*;
 use crate::config::Assignment;
 use crate::interrupt::Interrupt;
@@ -46,6 +47,21 @@ fn findings_are_made_of_whatever_was_run() {
     assert_eq!(findings.more["curves"].as_object().unwrap().len(), all.len());
     let nothing = TableSmoke.findings(&settings, &Models::default()).unwrap();
     assert!(nothing.checks.is_empty() && nothing.csv.lines().count() == 1);
+}
+
+#[test]
+fn a_column_that_diverged_stands_beside_one_that_did_not() {
+    let of = ("rotation", "rsteer,rsteer+reg", 2);
+    let (settings, setup) = (settings(of.0, of.1, of.2), setup(of.0, of.1, of.2));
+    for divergent in [Column::Rsteer, Column::RsteerReg] {
+        let all = models(&setup, |model| if model.column == divergent { diverged() } else { run(0.7, 0.5) });
+        let findings = TableSmoke.findings(&settings, &all).unwrap();
+        let text = findings.tables[0].to_string();
+        assert!(text.contains("diverged, not trained") && text.contains("0.700 ± 0.000"), "{text}");
+        let names: Vec<&str> = findings.figures.iter().map(|figure| figure.name).collect();
+        assert_eq!(names, ["error-by-step", "lambda-sweep", "validation"]);
+        assert!(findings.figures.iter().all(|figure| !figure.svg.contains("NaN")));
+    }
 }
 
 fn finished(request: &Request) -> Reproduction {

@@ -207,6 +207,14 @@ pub fn ensure_needed(kind: Kind, folder: &Path, counts: WindowCounts, threads: u
     }
 }
 
+/// Refuses more windows than the parts of a kind have.
+///
+/// # Errors
+/// [`Error::Config`] with the key of a run's settings.
+pub fn check_windows(kind: Kind, counts: WindowCounts) -> Result<()> {
+    chosen(kind, counts).map(drop)
+}
+
 fn simulate(kind: Kind, folder: &Path, simulations: &[Setting], threads: usize) -> Result<()> {
     let what = format!("simulating {kind} into {}", folder.display());
     let work = Work::begin(&what, simulations.iter().map(Setting::work).sum());

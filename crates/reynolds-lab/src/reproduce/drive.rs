@@ -6,9 +6,10 @@ use std::time::Instant;
 use reynolds_torch::tch::Device;
 use toml::{Table, Value};
 
-use super::findings::{Made, Reproduction, command, spelt};
+use super::findings::{Made, Reproduction, command, differing, spelt};
 use super::model::Models;
 use super::pool::{Store, train_all};
+use super::provenance::Provenance;
 use super::{Budget, Target, find};
 use crate::config::Assignment;
 use crate::environment::Environment;
@@ -95,21 +96,32 @@ pub fn reproduce(request: &Request, mut session: Session<'_>) -> Result<Outcome>
         (_, 0) => 1,
         (_, workers) => workers,
     };
-    let store = Store::new(&folder.file("checkpoints"));
-    let Some((models, speed)) = trained(target, &settings, workers, &store, &mut session)? else {
+    let now = Environment::now(session.device);
+    let again = device_option(&now.device);
+    let store = Store::new(&folder.file("checkpoints"), now.clone());
+    let Some((models, environments, speed)) = trained(target, &settings, workers, &store, &mut session)? else {
         let path = folder.path().to_path_buf();
-        let command = format!("reynolds reproduce {} --resume {}", target.name(), path.display());
+        let command = format!("reynolds reproduce {} --resume {}{again}", target.name(), path.display());
         return Ok(Outcome::Interrupted { folder: path, command });
     };
     let findings = target.findings(&settings, &models)?;
-    let command = command(target, budget, &settings);
-    let (environment, budget) = (Environment::now(session.device), budget.name());
-    let (name, about) = (target.name(), target.about());
-    let made = Made { target: name, about, budget, settings: &settings, environment, speed: &speed, command: &command };
+    let provenance = Provenance::new(environments, now);
+    let command = command(target, budget, &settings) + &device_option(provenance.device());
+    let (name, about, but) = (target.name(), target.about(), differing(target, budget, &settings));
+    let mut title = format!("{name}: {about}\nbudget {but}\n{}", spelt(&target.applying(&settings)));
+    title.extend(provenance.mixed().map(|mixed| format!("\n{mixed}")));
+    let made = Made { target, budget, settings: &settings, provenance, speed: &speed, command: &command };
     made.write(folder.path(), &models, &findings)?;
-    let title = format!("{name}: {about}\nbudget {budget}: {}", spelt(&settings));
     Ok(Outcome::Finished(Box::new(Reproduction { folder: folder.path().into(), title, speed, findings })))
 }
+
+/// " --device cuda:0", or nothing where that is the default.
+fn device_option(device: &str) -> String {
+    if device == "cpu" { String::new() } else { format!(" --device {device}") }
+}
+
+/// Models, where each was trained, and how fast.
+type Phases = (Models, Vec<Option<Environment>>, String);
 
 /// All models of a target, phase by phase, and how fast they were trained; `None` if someone interrupted.
 fn trained(
@@ -118,27 +130,28 @@ fn trained(
     workers: usize,
     store: &Store,
     session: &mut Session<'_>,
-) -> Result<Option<(Models, String)>> {
+) -> Result<Option<Phases>> {
     if !target.prepare(settings, session)? {
         return Ok(None);
     }
-    let (mut models, mut now, mut seconds) = (Models::default(), 0, 0.0);
+    let (mut models, mut environments, mut now, mut seconds) = (Models::default(), Vec::new(), 0, 0.0);
     let mut phase = target.models(settings)?;
     while !phase.is_empty() {
         let start = Instant::now();
         let done =
             train_all(&phase, models.len(), workers, session.device, store, session.observer, &session.interrupt)?;
-        let Some((trained, trained_now)) = done else { return Ok(None) };
-        now += trained_now;
-        seconds += if trained_now > 0 { start.elapsed().as_secs_f64() } else { 0.0 };
-        for (model, trained) in phase.iter().zip(trained) {
+        let Some(done) = done else { return Ok(None) };
+        now += done.now;
+        seconds += if done.now > 0 { start.elapsed().as_secs_f64() } else { 0.0 };
+        environments.extend(done.environments);
+        for (model, trained) in phase.iter().zip(done.trained) {
             models.insert(model.as_ref(), trained);
         }
         phase = target.more(settings, &models)?;
         phase.retain(|model| models.find(model.as_ref()).is_none());
     }
     let speed = speed(models.len(), now, workers, seconds);
-    Ok(Some((models, speed)))
+    Ok(Some((models, environments, speed)))
 }
 
 fn speed(all: usize, now: usize, workers: usize, seconds: f64) -> String {
@@ -286,16 +299,17 @@ mod tests {
     #[test]
     fn later_phases_see_what_came_of_the_earlier_ones_and_train_only_what_is_new() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::new(folder.path());
+        let store = Store::new(folder.path(), Environment::now(Device::Cpu));
         let run = || {
             let mut session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
             trained(&Phases, &Table::new(), 1, &store, &mut session).unwrap().unwrap()
         };
-        let (models, speed) = run();
+        let (models, environments, speed) = run();
+        assert_eq!(environments.len(), 4);
         let values: Vec<f64> = models.iter().map(|entry| entry.trained.metric("value")).collect();
         assert_eq!(values, [3.0, 5.0, 50.0, 500.0]);
         assert!(speed.starts_with("4 models"), "{speed}");
-        assert_eq!(run().1, "all 4 models were trained before");
+        assert_eq!(run().2, "all 4 models were trained before");
     }
 
     #[test]
@@ -313,6 +327,37 @@ mod tests {
             assert!(message.contains(expected), "{message}");
         }
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn going_on_does_not_rewrite_where_models_were_trained() {
+        let root = tempfile::tempdir().unwrap();
+        let place = Place::Under(root.path().into());
+        let folder = finished(&request("fig-so2", place, &[("seeds", "1"), ("epochs", "1")])).folder;
+        let environment = || -> serde_json::Value {
+            let text = std::fs::read_to_string(folder.join("results.json")).unwrap();
+            serde_json::from_str::<serde_json::Value>(&text).unwrap()["environment"].clone()
+        };
+        let first = environment();
+        let files: Vec<_> =
+            std::fs::read_dir(folder.join("checkpoints")).unwrap().map(|file| file.unwrap().path()).collect();
+        assert_eq!(first["models"], files.len());
+        // As if an accelerator had trained all but one, long ago.
+        for file in &files[1..] {
+            let text = std::fs::read_to_string(file).unwrap();
+            std::fs::write(
+                file,
+                text.replace("\"device\":\"cpu\"", "\"device\":\"cuda:0\"").replace("\"time\":\"2", "\"time\":\"1"),
+            )
+            .unwrap();
+        }
+        let again = finished(&request("fig-so2", Place::Resume(folder.clone()), &[]));
+        assert!(again.to_string().contains("models of several origins: cuda:0"), "{again}");
+        let second = environment();
+        assert_eq!((&second["device"], &second["resumed"][0]["device"]), (&"cuda:0".into(), &"cpu".into()));
+        assert_eq!((&second["resumed"][0]["models"], &second["resumed"][0]["time"]), (&1.into(), &first["time"]));
+        let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+        assert!(page.contains("--device cuda:0") && page.contains("cpu (1 model)"));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use serde_json::json;
 use toml::Table as Settings;
 
 use super::model::{Entry, Models};
+use super::provenance::Provenance;
 use super::{Budget, Target};
-use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::report::{Check, Report, Table};
 use crate::whole_file;
@@ -93,11 +93,23 @@ fn lines(settings: &Settings) -> Vec<(String, String)> {
     settings.iter().flat_map(below).collect()
 }
 
+/// The settings that are not the budget's.
+fn changed(target: &dyn Target, budget: Budget, settings: &Settings) -> Vec<(String, String)> {
+    let usual = lines(&target.settings(budget));
+    lines(settings).into_iter().filter(|line| !usual.contains(line)).collect()
+}
+
+/// "standard", or "standard, but epochs = 12".
+pub(super) fn differing(target: &dyn Target, budget: Budget, settings: &Settings) -> String {
+    let changed = changed(target, budget, settings);
+    let but = changed.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ");
+    if but.is_empty() { budget.name().into() } else { format!("{}, but {but}", budget.name()) }
+}
+
 /// The command that makes it again: what differs from the budget's settings is spelt out.
 pub(super) fn command(target: &dyn Target, budget: Budget, settings: &Settings) -> String {
-    let usual = lines(&target.settings(budget));
     let mut command = format!("reynolds reproduce {} --budget {}", target.name(), budget.name());
-    for (key, value) in lines(settings).iter().filter(|line| !usual.contains(line)) {
+    for (key, value) in changed(target, budget, settings) {
         command += &format!(" --set '{key}={value}'");
     }
     command
@@ -105,11 +117,10 @@ pub(super) fn command(target: &dyn Target, budget: Budget, settings: &Settings) 
 
 /// How a reproduction was made.
 pub(super) struct Made<'a> {
-    pub(super) target: &'static str,
-    pub(super) about: &'static str,
-    pub(super) budget: &'static str,
+    pub(super) target: &'static dyn Target,
+    pub(super) budget: Budget,
     pub(super) settings: &'a Settings,
-    pub(super) environment: Environment,
+    pub(super) provenance: Provenance,
     pub(super) speed: &'a str,
     pub(super) command: &'a str,
 }
@@ -134,10 +145,10 @@ impl Made<'_> {
     fn results(&self, models: &Models, findings: &Findings) -> serde_json::Value {
         let model = |entry: &Entry| json!({ "id": entry.id, "config": entry.config, "metrics": entry.trained.metrics });
         let mut results = json!({
-            "target": self.target,
-            "budget": self.budget,
+            "target": self.target.name(),
+            "budget": self.budget.name(),
             "settings": self.settings,
-            "environment": self.environment,
+            "environment": self.provenance.json(),
             "checks": findings.checks,
             "models": models.iter().map(model).collect::<Vec<_>>(),
         });
@@ -148,23 +159,17 @@ impl Made<'_> {
     }
 
     fn page(&self, findings: &Findings) -> Report {
-        let mut report = Report::new(format!("{}: {}", self.target, self.about));
-        let Environment { time, commit, device, processor, reynolds, libtorch, .. } = &self.environment;
+        let mut report = Report::new(format!("{}: {}", self.target.name(), self.target.about()));
         report
             .fact("again with", self.command)
-            .fact("budget", format!("{}: {}", self.budget, spelt(self.settings)))
+            .fact("budget", differing(self.target, self.budget, self.settings))
+            .fact("settings", spelt(&self.target.applying(self.settings)))
             .fact("training", self.speed);
-        for (name, value) in [
-            ("time", time),
-            ("commit", commit),
-            ("device", device),
-            ("processor", processor),
-            ("reynolds", reynolds),
-            ("libtorch", libtorch),
-        ] {
-            if !value.is_empty() {
-                report.fact(name, value);
-            }
+        if let Some(mixed) = self.provenance.mixed() {
+            report.fact("origin", mixed);
+        }
+        for (name, value) in self.provenance.facts() {
+            report.fact(name, value);
         }
         for check in &findings.checks {
             report.check(check.clone());
@@ -205,6 +210,10 @@ mod tests {
         }
         let set = "--set 'batch.rotation=4' --set 'kinds=\"rotation\"'";
         assert_eq!(command(target, Budget::Quick, &settings), format!("{plain} {set}"));
+        let but = "quick, but batch.rotation = 4, kinds = \"rotation\"";
+        assert_eq!(differing(target, Budget::Quick, &settings), but);
+        let rows = spelt(&target.applying(&settings));
+        assert!(rows.contains("batch.rotation = 4") && !rows.contains("scaling"), "{rows}");
         assert!(spelt(&settings).contains("batch.rotation = 4, batch.scaling = 8"), "{}", spelt(&settings));
     }
 }

@@ -26,6 +26,7 @@ mod model;
 mod picture;
 mod pool;
 mod projection;
+mod provenance;
 mod rings;
 mod sample;
 mod smoke;
@@ -95,6 +96,11 @@ pub trait Target: Sync {
 
     /// All settings, as a budget has them; these keys may be changed.
     fn settings(&self, budget: Budget) -> Table;
+
+    /// The settings that matter for what is asked for, to be shown.
+    fn applying(&self, settings: &Table) -> Table {
+        settings.clone()
+    }
 
     /// The models it needs from the start.
     ///

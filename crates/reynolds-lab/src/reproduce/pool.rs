@@ -9,6 +9,7 @@ use reynolds_torch::tch::Device;
 use serde::{Deserialize, Serialize};
 
 use super::model::{Model, Trained};
+use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::progress::Observer;
@@ -20,16 +21,31 @@ struct Kept {
     /// The settings it was trained with, as TOML: with others it is trained again.
     config: String,
     trained: Trained,
+    /// Where it was trained; files of earlier versions do not say.
+    #[serde(default)]
+    environment: Option<Environment>,
+}
+
+/// What came of models, in their order.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) trained: Vec<Trained>,
+    /// Where each was trained, if that is known.
+    pub(super) environments: Vec<Option<Environment>>,
+    /// How many were trained now.
+    pub(super) now: usize,
 }
 
 /// Where finished models are kept.
 pub(super) struct Store {
     folder: PathBuf,
+    /// What models are trained in from now on.
+    environment: Environment,
 }
 
 impl Store {
-    pub(super) fn new(folder: &Path) -> Self {
-        Self { folder: folder.into() }
+    pub(super) fn new(folder: &Path, environment: Environment) -> Self {
+        Self { folder: folder.into(), environment }
     }
 
     fn file(&self, model: &dyn Model) -> PathBuf {
@@ -37,7 +53,7 @@ impl Store {
     }
 
     /// A model that was finished with these settings, if there is one.
-    fn load(&self, model: &dyn Model) -> Result<Option<Trained>> {
+    fn load(&self, model: &dyn Model) -> Result<Option<(Trained, Option<Environment>)>> {
         let file = self.file(model);
         let bytes = match fs::read(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -46,17 +62,18 @@ impl Store {
         let kept: Kept =
             serde_json::from_slice(&bytes).map_err(|error| Error::file(&file, "a finished model", error))?;
         let fits = kept.config == model.config().to_string() && model.suffices(&kept.trained);
-        Ok(fits.then_some(kept.trained))
+        Ok(fits.then_some((kept.trained, kept.environment)))
     }
 
     fn keep(&self, model: &dyn Model, trained: &Trained) -> Result<()> {
-        let kept = Kept { config: model.config().to_string(), trained: trained.clone() };
+        let environment = Some(self.environment.clone());
+        let kept = Kept { config: model.config().to_string(), trained: trained.clone(), environment };
         let text = serde_json::to_string(&kept).expect("a model is plain numbers and names");
         whole_file::write(&self.file(model), text.as_bytes())
     }
 }
 
-/// What came of all models, in their order, and how many were trained now; `None` if someone interrupted. The observer is told of these
+/// What came of all models; `None` if someone interrupted. The observer is told of these
 /// and the `before` models of earlier phases.
 pub(super) fn train_all(
     models: &[Box<dyn Model>],
@@ -66,8 +83,9 @@ pub(super) fn train_all(
     store: &Store,
     observer: &mut dyn Observer,
     interrupt: &Interrupt,
-) -> Result<Option<(Vec<Trained>, usize)>> {
-    let mut all: Vec<Option<Trained>> = models.iter().map(|model| store.load(model.as_ref())).collect::<Result<_>>()?;
+) -> Result<Option<Done>> {
+    let mut all: Vec<Option<(Trained, Option<Environment>)>> =
+        models.iter().map(|model| store.load(model.as_ref())).collect::<Result<_>>()?;
     let missing: Vec<usize> = (0..models.len()).filter(|&index| all[index].is_none()).collect();
     let mut done = before + models.len() - missing.len();
     observer.counting("models");
@@ -102,7 +120,7 @@ pub(super) fn train_all(
             }) {
                 Ok(trained) => {
                     done += usize::from(trained.is_some());
-                    all[index] = trained;
+                    all[index] = trained.map(|trained| (trained, Some(store.environment.clone())));
                     observer.step(done, None);
                 }
                 Err(error) => {
@@ -117,7 +135,10 @@ pub(super) fn train_all(
     observer.end();
     match failure {
         Some((_, error)) => Err(error),
-        None => Ok(all.into_iter().collect::<Option<Vec<_>>>().map(|all| (all, missing.len()))),
+        None => Ok(all.into_iter().collect::<Option<Vec<_>>>().map(|all| {
+            let (trained, environments) = all.into_iter().unzip();
+            Done { trained, environments, now: missing.len() }
+        })),
     }
 }
 
@@ -146,10 +167,32 @@ mod tests {
     }
 
     fn trained(specs: &[Spec], workers: usize, folder: &Path) -> (Vec<Trained>, usize) {
-        let store = Store::new(folder);
-        train_all(&boxed(specs.to_vec()), 0, workers, Device::Cpu, &store, &mut Silent, &Interrupt::new())
-            .unwrap()
-            .unwrap()
+        let done = done(specs, workers, folder);
+        (done.trained, done.now)
+    }
+
+    fn store(folder: &Path) -> Store {
+        Store::new(folder, Environment::now(Device::Cpu))
+    }
+
+    fn done(specs: &[Spec], workers: usize, folder: &Path) -> Done {
+        let models = boxed(specs.to_vec());
+        train_all(&models, 0, workers, Device::Cpu, &store(folder), &mut Silent, &Interrupt::new()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_model_keeps_where_it_was_trained_and_an_old_file_does_not_say() {
+        let folder = tempfile::tempdir().unwrap();
+        let specs = &specs()[..2];
+        let first = Environment { device: "cuda:7".into(), ..Environment::now(Device::Cpu) };
+        let store = Store::new(folder.path(), first.clone());
+        train_all(&boxed(specs.to_vec()), 0, 1, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap();
+        let file = folder.path().join(format!("{}.json", specs[1].id()));
+        let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        kept.as_object_mut().unwrap().remove("environment").unwrap();
+        std::fs::write(&file, kept.to_string()).unwrap();
+        let again = done(specs, 1, folder.path());
+        assert_eq!((again.environments, again.now), (vec![Some(first), None], 0));
     }
 
     #[test]
@@ -168,7 +211,7 @@ mod tests {
     fn an_interrupt_leaves_what_is_finished() {
         let (folder, interrupt) = (tempfile::tempdir().unwrap(), Interrupt::new());
         interrupt.request();
-        let store = Store::new(folder.path());
+        let store = store(folder.path());
         assert!(train_all(&boxed(specs()), 0, 2, Device::Cpu, &store, &mut Silent, &interrupt).unwrap().is_none());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
@@ -178,7 +221,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(format!("{}.json", specs()[0].id()));
         std::fs::write(&file, "{").unwrap();
-        let store = Store::new(folder.path());
+        let store = store(folder.path());
         let error = train_all(&boxed(specs()), 0, 1, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap_err();
         assert!(error.to_string().contains("seed0.json: expected a finished model"), "{error}");
     }

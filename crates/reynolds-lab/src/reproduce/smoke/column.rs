@@ -51,6 +51,11 @@ impl Column {
         self.head().to_lowercase()
     }
 
+    /// The name of its network in settings.
+    pub(super) fn network(self) -> String {
+        self.without_penalty().unwrap_or(self).name()
+    }
+
     /// Its network.
     pub(super) fn architecture(self) -> Architecture {
         match self {

@@ -32,10 +32,10 @@ use super::findings::Findings;
 use super::model::{Entry, Model, Models};
 use super::{Budget, Target, boxed};
 use crate::error::Result;
-use crate::experiments::{data_folder, ensure_needed};
+use crate::experiments::{check_windows, data_folder, ensure_needed};
 use cells::{Cell, cells, selected};
 use plume_model::{PREDICTION, PlumeModel, TRUTH};
-use settings::{Setup, of_budget};
+use settings::{Setup, of_budget, own_key};
 
 /// Paper: the table of section "Imperfectly Symmetric Dynamical Systems".
 pub(super) struct TableSmoke;
@@ -87,8 +87,16 @@ impl Target for TableSmoke {
         of_budget(budget)
     }
 
+    fn applying(&self, settings: &Table) -> Table {
+        Setup::new(settings).map_or_else(|_| settings.clone(), |setup| setup.applying())
+    }
+
     fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>> {
-        let models = sooner(&Setup::new(settings)?)?;
+        let setup = Setup::new(settings)?;
+        for &kind in &setup.kinds {
+            check_windows(kind, setup.data.counts()).map_err(own_key(kind))?;
+        }
+        let models = sooner(&setup)?;
         let mut seen = BTreeSet::new();
         for model in &models {
             if seen.insert((model.kind().to_string(), model.config.settings.model.architecture)) {

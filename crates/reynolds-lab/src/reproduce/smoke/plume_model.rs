@@ -9,6 +9,7 @@ use toml::Table;
 
 use super::super::model::{Model, Trained};
 use super::column::Column;
+use super::settings::own_key;
 use crate::config::{self, RunConfig};
 use crate::error::{Error, Result};
 use crate::experiments::{Part, SmokeData, SmokeSettings, SmokeTask, data_folder, symmetry};
@@ -65,10 +66,10 @@ impl PlumeModel {
         let (kind, model) = (self.kind(), &self.config.settings.model);
         SmokeTask::check(model, symmetry(kind)).map_err(|error| match error {
             Error::Config { key, expected, found, .. } if key == "model.hidden" => {
-                let name = self.column.without_penalty().unwrap_or(self.column).name();
+                let name = self.column.network();
                 Error::config(format!("hidden.{kind}.{name} times width"), expected, found)
             }
-            other => other,
+            other => own_key(kind)(other),
         })
     }
 

@@ -115,6 +115,23 @@ fn word<T>(settings: &Table, key: &str, all: [(&str, T); 2]) -> Result<T> {
     value.ok_or_else(|| Error::config(key, expected, format!("\"{found}\"")))
 }
 
+/// Names a setting of a run as this target does: "batch.rotation" where a run has "data.batch".
+pub(super) fn own_key(kind: Kind) -> impl Fn(Error) -> Error {
+    move |error| match error {
+        Error::Config { key, expected, found, .. } => {
+            let last = key.rsplit('.').next().unwrap_or_default();
+            let own = match last {
+                "batch" | "learning_rate" | "alpha" | "banks" => format!("{last}.{kind}"),
+                "gamma" => "decay".into(),
+                "folder" => "data".into(),
+                _ => last.into(),
+            };
+            Error::config(own, expected, found)
+        }
+        other => other,
+    }
+}
+
 impl Setup {
     /// Reads the settings of a target.
     pub(super) fn new(settings: &Table) -> Result<Self> {
@@ -130,13 +147,19 @@ impl Setup {
         if lambda_perp.is_empty() && columns.iter().any(|column| column.without_penalty().is_some()) {
             return Err(Error::config("lambda_perp", "at least one number, for there are columns with +Reg", "none"));
         }
+        let kinds = chosen(settings, "kinds", &Kind::ALL, |kind| kind.to_string())?;
+        if !kinds.iter().any(|&kind| columns.iter().any(|column| column.exists(kind))) {
+            let rows = kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or ");
+            let names = columns.iter().map(|column| column.name()).collect::<Vec<_>>().join(", ");
+            return Err(Error::config("columns", format!("a column that {rows} has"), names));
+        }
         let width = settings.get("width").and_then(Value::as_float).unwrap_or(f64::NAN);
         if !(width > 0.0 && width <= 16.0) {
             return Err(Error::config("width", "a number above 0, at most 16", width));
         }
         let folder = settings.get("data").and_then(Value::as_str).unwrap_or_default().to_string();
         Ok(Self {
-            kinds: chosen(settings, "kinds", &Kind::ALL, |kind| kind.to_string())?,
+            kinds,
             columns,
             seeds: count(settings, "seeds", 1)?,
             lambda_perp,
@@ -160,6 +183,27 @@ impl Setup {
     /// The columns of a row that are asked for.
     pub(super) fn columns_of(&self, kind: Kind) -> impl Iterator<Item = Column> {
         self.columns.iter().copied().filter(move |column| column.exists(kind))
+    }
+
+    /// The settings without those of rows and networks that are not asked for.
+    pub(super) fn applying(&self) -> Table {
+        let asked = |kind: &str| self.kinds.iter().copied().find(|asked| asked.to_string() == kind);
+        let of_row = |kind: Kind, value: &Value| match value {
+            Value::Table(sizes) => {
+                let runs = |name: &str| self.columns_of(kind).any(|column| column.network() == name);
+                let sizes = sizes.iter().filter(|(name, _)| runs(name));
+                Value::Table(sizes.map(|(name, value)| (name.clone(), value.clone())).collect())
+            }
+            value => value.clone(),
+        };
+        let kept = self.table.iter().map(|(key, value)| match value {
+            Value::Table(rows) => {
+                let rows = rows.iter().filter_map(|(kind, value)| Some((kind.clone(), of_row(asked(kind)?, value))));
+                (key.clone(), Value::Table(rows.collect()))
+            }
+            value => (key.clone(), value.clone()),
+        });
+        kept.collect()
     }
 
     /// A value of a table with a key for each kind, such as `batch`.
@@ -197,7 +241,7 @@ impl Setup {
         config.train.learning_rate = real("learning_rate");
         config.train.schedule.gamma = self.table.get("decay").and_then(Value::as_float).unwrap_or(f64::NAN);
         config.train.weights = self.weights;
-        config.validate()?;
+        config.validate().map_err(own_key(kind))?;
         Ok(PlumeModel { column, config, drawn: seed == 0, shared: Arc::clone(&self.shared) })
     }
 
@@ -237,7 +281,10 @@ mod tests {
     fn what_is_out_of_range_is_named_by_its_key() {
         let message = |key, value| match with(key, value) {
             Err(error) => error.to_string(),
-            Ok(setup) => setup.model(Kind::Rotation, Column::Rsteer, 0.0, 0).unwrap_err().to_string(),
+            Ok(setup) => {
+                let model = setup.model(Kind::Rotation, Column::Rsteer, 0.0, 0);
+                model.and_then(|model| model.check()).unwrap_err().to_string()
+            }
         };
         for (key, value, expected) in [
             (
@@ -253,7 +300,11 @@ mod tests {
             ("seeds", "0", "seeds: expected a whole number, at least 1"),
             ("batch.rotation", "0", "batch.rotation: expected a whole number, at least 1"),
             ("hidden.rotation.rsteer", "-3", "hidden.rotation.rsteer: expected a whole number, at least 1"),
-            ("learning_rate.rotation", "-1", "train.learning_rate: expected a finite number above 0"),
+            ("learning_rate.rotation", "-1", "config: learning_rate.rotation: expected a finite number above 0"),
+            ("rollout", "49", "config: rollout: expected "),
+            ("batch.rotation", "5000", "config: batch.rotation: expected "),
+            ("alpha.rotation", "-1", "config: alpha.rotation: expected a finite number, at least 0"),
+            ("decay", "-1", "config: decay: expected "),
         ] {
             let message = message(key, value);
             assert!(message.contains(expected), "{message}");

@@ -109,6 +109,27 @@ fn a_tiny_table_is_simulated_trained_and_written() {
 }
 
 #[test]
+fn what_cannot_be_run_is_refused_by_its_own_key_and_leaves_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    for (given, expected) in [
+        (&[("evaluation_windows", "99999")][..], "config: evaluation_windows: expected at most"),
+        (&[("train_windows", "99999")], "config: train_windows: expected at most"),
+        (
+            &[("kinds", "translation"), ("columns", "rsteer,conv")],
+            "config: columns: expected a column that translation has, found conv, rsteer",
+        ),
+    ] {
+        let assignments = given.iter().map(|(key, value)| Assignment::new(key, value)).collect();
+        let place = Place::Under(root.path().into());
+        let request = Request { target: "table-smoke".into(), budget: Budget::Quick, assignments, place, workers: 1 };
+        let session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
+        let message = reproduce(&request, session).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
+    }
+    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_network_beyond_the_cap_is_refused_by_the_key_of_the_table() {
     let mut settings = settings("rotation", "rsteer", 1);
     Assignment::new("width", "3").apply(&mut settings).unwrap();

@@ -22,10 +22,12 @@ impl Sample {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
-    /// Their standard deviation, with n − 1; 0 for one value.
+    /// Their standard deviation, with n − 1; 0 for one value, not a number for none.
     pub fn deviation(&self) -> f64 {
-        if self.0.len() < 2 {
-            return 0.0;
+        match self.0.len() {
+            0 => return f64::NAN,
+            1 => return 0.0,
+            _ => {}
         }
         let mean = self.mean();
         let squares: f64 = self.0.iter().map(|value| (value - mean).powi(2)).sum();
@@ -61,6 +63,7 @@ mod tests {
         let sample = Sample::new(vec![1.0, 2.0, 3.0]);
         assert_eq!((sample.mean(), sample.deviation()), (2.0, 1.0));
         assert_eq!(Sample::new(vec![4.0]).deviation(), 0.0);
+        assert!(Sample::new(Vec::new()).deviation().is_nan());
     }
 
     #[test]

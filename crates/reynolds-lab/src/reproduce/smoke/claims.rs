@@ -46,12 +46,18 @@ fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Ch
         true => difference.abs() <= (ERRORS * se).max(SHARE * theirs.mean()),
         false => difference < -ERRORS * se,
     };
-    let mut found = format!("{theirs} → {ours}, difference {difference:+.4} with standard error {se:.4}");
+    let mut found = match difference.is_finite() {
+        true => format!("{theirs} → {ours}, difference {difference:+.4} with standard error {se:.4}"),
+        false => format!("{} → {}", shown(plain, test), shown(reg, test)),
+    };
     if difference < 0.0 && !held && !unchanged {
         found += ", lower but within two standard errors";
     }
     if let (Some((before, _)), Some((after, _))) = (published(kind, without, test), published(kind, with, test)) {
         found += &format!("; paper {before:.2} → {after:.2}");
+        if !unchanged && after >= before {
+            found += " (its text claims it, these numbers do not)";
+        }
     }
     if ours.values().len() < 2 || theirs.values().len() < 2 {
         found += "; one seed, so that its spread is not known";
@@ -59,25 +65,34 @@ fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Ch
     Some(judged(claim, held, found, &[reg, plain], test))
 }
 
-/// That the column which the paper has in bold has the least mean of its row.
+/// Its error; that it diverged, if no run has one.
+fn shown(cell: &Cell<'_>, test: Test) -> String {
+    let sample = cell.test(test, "rmse");
+    if sample.mean().is_finite() { sample.to_string() } else { "diverged".into() }
+}
+
+/// That the column which the paper has in bold has the least mean of its row. One that diverged is the last.
 fn best(cells: &[Cell<'_>], kind: Kind, test: Test) -> Option<Check> {
     let bold: &[Column] = match kind {
         Kind::Translation => &[Column::Rgroup, Column::RgroupReg],
         Kind::Rotation | Kind::Scaling => &[Column::RsteerReg],
     };
-    let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind && cell.diverged() == 0).collect();
+    let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind).collect();
     let (favourites, others): (Vec<&Cell<'_>>, Vec<&Cell<'_>>) =
         row.iter().copied().partition(|cell| bold.contains(&cell.column));
     if favourites.is_empty() || others.is_empty() {
         return None;
     }
-    let mean = |cell: &Cell<'_>| cell.test(test, "rmse").mean();
+    let mean = |cell: &Cell<'_>| match cell.test(test, "rmse").mean() {
+        mean if mean.is_finite() && cell.diverged() == 0 => mean,
+        _ => f64::INFINITY,
+    };
     let least = row.iter().copied().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
     let names = bold.iter().map(|column| column.head()).collect::<Vec<_>>().join(" or ");
     let claim = format!("{kind}, {}: {names} is the best of the {} columns that were run", test.head(), row.len());
-    let of = |cell: &Cell<'_>| format!("{} {}", cell.label(), cell.test(test, "rmse"));
+    let of = |cell: &Cell<'_>| format!("{} {}", cell.label(), shown(cell, test));
     let second = favourites.iter().copied().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
-    let held = bold.contains(&least.column);
+    let held = bold.contains(&least.column) && mean(least).is_finite();
     let found = if held { format!("best {}", of(least)) } else { format!("best {}, {}", of(least), of(second)) };
     Some(judged(claim, held, found, &[second], test))
 }
@@ -97,9 +112,10 @@ fn judged(claim: String, held: bool, found: String, on: &[&Cell<'_>], test: Test
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::model::Trained;
     use super::super::cells::cells;
     use super::super::plume_model::PlumeModel;
-    use super::super::synthetic::{models, run, setup};
+    use super::super::synthetic::{diverged, models, run, setup};
     use super::*;
 
     /// Verdicts over a row, by what error a model has.
@@ -151,6 +167,39 @@ mod tests {
         let claims = verdicts("rotation", "conv,rsteer+reg", |_| 0.7);
         assert_eq!(claims.len(), 2);
         assert!(claims[0].0.contains("RSteer+Reg is the best of the 2 columns"), "{claims:?}");
+    }
+
+    #[test]
+    fn a_favourite_that_diverged_is_not_the_best_and_a_rival_that_did_is_beaten() {
+        let setup = setup("rotation", "conv,rsteer,rsteer+reg", 2);
+        let judged = |lost: &dyn Fn(&PlumeModel) -> bool, trained: fn() -> Trained| {
+            let rmse = |model: &PlumeModel| if model.column == Column::RsteerReg { 0.6 } else { 0.7 };
+            let models = models(&setup, |model| if lost(model) { trained() } else { run(rmse(model), 0.5) });
+            checks(&setup.kinds, &cells(&setup, &models).unwrap())
+        };
+        let favourite = |model: &PlumeModel| model.column == Column::RsteerReg;
+        for trained in [diverged as fn() -> Trained, || run(f64::NAN, f64::NAN)] {
+            let checks = judged(&favourite, trained);
+            assert_eq!(checks.len(), 4);
+            assert!(checks.iter().all(|check| !check.held && check.found.contains("diverged")), "{checks:?}");
+            assert!(checks.iter().all(|check| !check.found.contains("NaN")), "{checks:?}");
+        }
+        let one_seed = judged(&|model| favourite(model) && model.config.seed == 1, diverged);
+        assert!(one_seed.iter().all(|check| !check.held), "{one_seed:?}");
+        for trained in [diverged as fn() -> Trained, || run(f64::NAN, 0.5)] {
+            let rival = judged(&|model| model.column == Column::Conv, trained);
+            assert!(rival[2].held && rival[2].claim.contains("best of the 3"), "{rival:?}");
+        }
+        assert!(judged(&|_| true, diverged).iter().all(|check| !check.held));
+    }
+
+    #[test]
+    fn where_the_papers_numbers_do_not_bear_out_its_text_a_claim_says_so() {
+        let setup = setup("scaling", "rgroup,rgroup+reg,rsteer,rsteer+reg", 2);
+        let models = models(&setup, |_| run(0.7, 0.5));
+        let checks = checks(&setup.kinds, &cells(&setup, &models).unwrap());
+        let said: Vec<bool> = checks[..4].iter().map(|check| check.found.contains("these numbers do not")).collect();
+        assert_eq!(said, [true, false, true, false], "{checks:?}");
     }
 
     #[test]

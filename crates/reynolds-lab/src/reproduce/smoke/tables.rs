@@ -42,8 +42,9 @@ fn text(cell: &Cell<'_>, test: Test, metric: &str) -> String {
 
 /// The error of the last frame repeated: the same for every run of a row.
 fn persistence(cells: &[Cell<'_>], kind: Kind, test: Test) -> f64 {
-    let of = |cell: &Cell<'_>| cell.test(test, "persistence_rmse").values().first().copied();
-    cells.iter().filter(|cell| cell.kind == kind).find_map(of).unwrap_or(f64::NAN)
+    let runs = cells.iter().filter(|cell| cell.kind == kind).flat_map(|cell| &cell.runs);
+    let mut errors = runs.map(|(_, run)| run.metric(&test.metric("persistence_rmse")));
+    errors.find(|error| error.is_finite()).unwrap_or(f64::NAN)
 }
 
 /// Errors beside the paper's.
@@ -167,7 +168,7 @@ pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>]) -> crate::error::Result<Str
             let [last, best] = ["last", "best"].map(|of| cell.sample(&format!("{of}/{}", test.metric("rmse"))).mean());
             let numbers = [rmse.mean(), rmse.deviation(), mse.mean(), mse.deviation(), last, best];
             csv += &numbers.map(field).concat();
-            csv += &[cell.test(test, "persistence_rmse").mean(), gain, error].map(field).concat();
+            csv += &[persistence(cells, cell.kind, test), gain, error].map(field).concat();
             let _ = write!(csv, ",{}", cell.is_trained(test));
             let paper = published(cell.kind, cell.column, test);
             csv +=
@@ -214,7 +215,7 @@ pub(super) fn errors_by_step(models: &Models) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::cells::cells;
-    use super::super::synthetic::{models, run, setup};
+    use super::super::synthetic::{diverged, models, run, setup};
     use super::*;
 
     #[test]
@@ -240,6 +241,19 @@ mod tests {
         let fields = |line: &str| line.split(',').count();
         assert_eq!(csv.lines().count(), 4);
         assert!(csv.lines().all(|line| fields(line) == fields(csv.lines().next().unwrap())), "{csv}");
+    }
+
+    #[test]
+    fn what_diverged_has_no_deviation_and_persistence_is_known_from_the_others() {
+        let setup = setup("rotation", "conv,rsteer", 2);
+        let models = models(&setup, |model| if model.column == Column::Conv { diverged() } else { run(0.75, 0.5) });
+        let cells = cells(&setup, &models).unwrap();
+        let csv = csv(&setup, &cells).unwrap();
+        let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let (head, lost) = (lines.next().unwrap(), lines.next().unwrap());
+        let of = |name: &str| lost[head.iter().position(|other| *other == name).unwrap()];
+        assert_eq!(["future_rmse_mean", "future_rmse_sd", "validation_rmse_sd"].map(of), ["", "", ""]);
+        assert_eq!((of("diverged"), of("domain_persistence_rmse")), ("2", "1"));
     }
 
     #[test]

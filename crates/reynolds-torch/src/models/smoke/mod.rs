@@ -84,7 +84,7 @@ pub struct SmokeNetConfig {
     pub layers: usize,
     /// Filter banks of a relaxed group convolution.
     pub banks: usize,
-    /// α, the strength of the architecture's own constraint ([`Forecaster::constraint`]).
+    /// α, the strength of the architecture's own constraint ([`Forecaster::constraint`]); of no effect where it has none, as in "conv".
     pub alpha: f64,
     /// What the projection penalty is taken on: "operator" or "mixing".
     pub held: Held,
@@ -235,6 +235,10 @@ impl SmokeNetConfig {
     /// The error of an architecture that a symmetry does not have.
     fn not_there(&self, symmetry: Symmetry) -> Error {
         let found = format!("{:?} for {symmetry:?}", self.architecture).to_lowercase();
-        Error::setting("architecture", "one that exists for the symmetry of the data", found)
+        let expected = match symmetry {
+            Symmetry::Translation => "equiv, rpp, clcnn, lift or rgroup",
+            Symmetry::Rotation | Symmetry::Scaling => "conv, equiv, rpp, clcnn, lift, rgroup or rsteer",
+        };
+        Error::setting("architecture", expected, found)
     }
 }

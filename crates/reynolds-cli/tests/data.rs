@@ -49,6 +49,13 @@ fn bad_input_is_refused_with_what_was_expected() {
         &["data", "smoke", "--kind", "rotation", "--out", "x", "--simulation", "rotation_k99_j0"],
         "--simulation: expected one of rotation_k01_j0 … rotation_k36_j3, found \"rotation_k99_j0\"",
     );
+    refused(&["data", "smoke", "--kind", "rotation", "--out", "x", "--threads", "1000000"], "0..=1024");
+    let folder = tempfile::tempdir().unwrap();
+    let (out, nowhere) = (folder.path().join("smoke"), folder.path().join("none").join("plume.png"));
+    let arguments = ["data", "smoke", "--kind", "rotation", "--out", out.to_str().unwrap(), "--preview"];
+    refused(&[&arguments[..], &[nowhere.to_str().unwrap()]].concat(), "to write to, found nothing");
+    refused(&[&arguments[..], &[folder.path().to_str().unwrap()]].concat(), "expected a file, found a folder");
+    assert!(!out.exists(), "nothing is simulated before the preview is known to have a place");
     let file = tempfile::NamedTempFile::new().unwrap();
     let inside = file.path().join("folder");
     let arguments = ["data", "smoke", "--kind", "rotation", "--simulation", "rotation_k05_j0", "--out"];

@@ -138,6 +138,12 @@ pub enum Error {
         /// The largest velocity.
         found: f64,
     },
+    /// Someone stopped the generation of a data set.
+    #[error("{}: the generation was stopped; finished simulations are kept", folder.display())]
+    Interrupted {
+        /// The folder of the data set.
+        folder: PathBuf,
+    },
     /// A simulation whose pressure was not found.
     #[error("simulation {simulation}: expected the pressure of step {step} within 1000 iterations, found none")]
     Unsolved {

@@ -2,15 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
+use reynolds_data::Error;
 use reynolds_data::checkpoint::{Checkpoint, Values};
 use reynolds_data::smoke::{
     Buoyancy, Event, FRAME, Kind, SIDE, Setting, SmokeSet, Solver, Summary, generate, simulate,
 };
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 
-fn quiet(_: Event<'_>) {}
+fn quiet(_: Event<'_>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
 
 /// The n-th simulation of the rotation data set, shortened.
 fn short(number: usize, steps: usize) -> Setting {
@@ -150,13 +154,15 @@ fn what_is_there_is_kept_and_what_is_damaged_or_different_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut simulations: Vec<Setting> = [0, 1, 2].map(|number| short(number, 5)).to_vec();
     let events = Mutex::new(Vec::new());
-    let report = |event: Event<'_>| match event {
-        Event::Kept(setting) => events.lock().unwrap().push(format!("kept {}", setting.name)),
-        Event::Refused { setting, reason } => {
-            events.lock().unwrap().push(format!("refused {}: {reason}", setting.name))
-        }
-        Event::Made(setting) => events.lock().unwrap().push(format!("made {}", setting.name)),
-        _ => {}
+    let report = |event: Event<'_>| {
+        let text = match event {
+            Event::Kept(setting) => format!("kept {}", setting.name),
+            Event::Refused { setting, reason } => format!("refused {}: {reason}", setting.name),
+            Event::Made(setting) => format!("made {}", setting.name),
+            _ => return ControlFlow::Continue(()),
+        };
+        events.lock().unwrap().push(text);
+        ControlFlow::Continue(())
     };
     let run = |simulations: &[Setting]| {
         let summary = generate(folder.path(), simulations, &report).unwrap();
@@ -210,4 +216,39 @@ fn a_set_that_is_not_there_or_not_the_right_one_is_named() {
     generate(folder.path(), &[short(0, 3)], &quiet).unwrap();
     let found = message(folder.path());
     assert!(found.ends_with("\"setting\": expected steps 310, found steps 3"), "{found}");
+}
+
+#[test]
+fn whoever_is_told_of_a_step_can_stop_after_it_and_what_is_finished_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulations: Vec<Setting> = [0, 1, 2].map(|number| short(number, 6)).to_vec();
+    let steps = Mutex::new(0);
+    let report = |event: Event<'_>| {
+        let mut steps = steps.lock().unwrap();
+        *steps += usize::from(matches!(event, Event::Stepped(_)));
+        if *steps == 9 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let stopped = pool.install(|| generate(folder.path(), &simulations, &report)).unwrap_err();
+    assert!(matches!(stopped, Error::Interrupted { .. }), "{stopped}");
+    assert_eq!(*steps.lock().unwrap(), 9);
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    assert_eq!(generate(folder.path(), &simulations, &quiet).unwrap(), Summary { kept: 1, made: 2 });
+}
+
+#[test]
+fn what_another_process_finishes_meanwhile_is_not_made_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulations: Vec<Setting> = [0, 1].map(|number| short(number, 5)).to_vec();
+    let (made, once) = (Mutex::new(0), std::sync::Once::new());
+    // The other process: it makes both while the first is under way here.
+    let report = |event: Event<'_>| {
+        once.call_once(|| assert_eq!(generate(folder.path(), &simulations, &quiet).unwrap().made, 2));
+        *made.lock().unwrap() += usize::from(matches!(event, Event::Made(_)));
+        ControlFlow::Continue(())
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let summary = pool.install(|| generate(folder.path(), &simulations, &report)).unwrap();
+    assert_eq!((summary, *made.lock().unwrap()), (Summary { kept: 1, made: 1 }, 1));
 }

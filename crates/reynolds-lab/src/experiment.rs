@@ -8,6 +8,7 @@ use toml::Table;
 
 use crate::config::{self, Assignment, RunConfig, Settings};
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::metrics::Summary;
 use crate::run::{self, Outcome, Place, Session};
 use crate::task::Task;
@@ -31,6 +32,16 @@ pub trait Experiment: Send + Sync {
     /// The number types its models can compute in.
     fn precisions(&self) -> &'static [Precision] {
         &[Precision::F32]
+    }
+
+    /// Refuses settings that no task can be built with, and makes data that are not there; `false` if someone interrupted. Called before
+    /// [`Experiment::task`], and again when a run goes on.
+    ///
+    /// # Errors
+    /// If a setting is refused or data cannot be made.
+    fn prepare(&self, config: &RunConfig<Self::Settings>, interrupt: &Interrupt) -> Result<bool> {
+        let _ = (config, interrupt);
+        Ok(true)
     }
 
     /// Data and network of a run, on a device; random numbers from the seed of the settings.

@@ -1,6 +1,7 @@
 //! What a person sees while a run trains.
 
 use std::io::{Write, stderr};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -85,9 +86,14 @@ impl Observer for Bar {
     }
 }
 
-/// Work of a known size before a run trains: a bar on a terminal, one line elsewhere. Several threads may advance it.
+/// Work of a known size before a run trains: a bar on a terminal, a line for each tenth elsewhere. Several threads may advance it.
 #[derive(Debug)]
-pub struct Work(ProgressBar);
+pub struct Work {
+    bar: ProgressBar,
+    what: String,
+    total: u64,
+    done: AtomicU64,
+}
 
 impl Work {
     /// `total` units of `what` lie ahead.
@@ -98,22 +104,34 @@ impl Work {
         bar.set_style(style);
         bar.set_message(what.to_owned());
         if bar.is_hidden() {
-            // Where standard error is closed there is nobody to tell.
-            let _ = writeln!(stderr(), "{what}");
+            note(what);
         }
-        Self(bar)
+        Self { bar, what: what.to_owned(), total: total.max(1), done: AtomicU64::new(0) }
     }
 
     /// So many units are done.
     pub fn advance(&self, units: u64) {
-        self.0.inc(units);
+        self.bar.inc(units);
+        let before = self.done.fetch_add(units, Ordering::Relaxed);
+        let [before, now] = [before, before + units].map(|done| 10 * done / self.total);
+        if self.bar.is_hidden() && now > before {
+            note(&format!("{}: {} %", self.what, 10 * now));
+        }
     }
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
+}
+
+/// Says something that a user should know and that is no error, on standard error; where that is closed there is nobody to tell.
+pub fn note(text: &str) {
+    // Names and what is said of files may hold what moves a cursor.
+    let text: String =
+        text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect();
+    let _ = writeln!(stderr(), "{text}");
 }
 
 /// "epoch 3/200 · loss 0.1234 · accuracy 0.9871".

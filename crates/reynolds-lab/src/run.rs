@@ -88,7 +88,8 @@ impl Outcome {
 ///
 /// # Errors
 /// [`Error::Config`] if a setting is out of range, or the folder has a run with other settings; what the task, the loop and the system
-/// fail with. A folder is made only once the task has been built and can be trained as the settings ask.
+/// fail with. A folder is made only once the task has been built and can be trained as the settings ask, or when someone
+/// interrupts the making of its data.
 pub fn run<E: Experiment + ?Sized>(
     experiment: &E,
     config: &RunConfig<E::Settings>,
@@ -98,7 +99,9 @@ pub fn run<E: Experiment + ?Sized>(
     config.validate()?;
     match place {
         Place::Under(root) => {
-            let task = build(experiment, config, session.device)?;
+            let Some(task) = build(experiment, config, &session)? else {
+                return stopped(experiment, config, RunFolder::create(root, experiment.name())?);
+            };
             let trainer = checked(&task, config)?;
             let folder = RunFolder::create(root, experiment.name())?;
             carry_out(experiment, config, &task, trainer, folder, session)
@@ -115,7 +118,9 @@ pub fn run<E: Experiment + ?Sized>(
                 }
                 return go_on(experiment, config, folder, session);
             }
-            let task = build(experiment, config, session.device)?;
+            let Some(task) = build(experiment, config, &session)? else {
+                return stopped(experiment, config, RunFolder::at(path)?);
+            };
             let trainer = checked(&task, config)?;
             carry_out(experiment, config, &task, trainer, RunFolder::at(path)?, session)
         }
@@ -149,20 +154,47 @@ fn go_on<E: Experiment + ?Sized>(
     if let Some(summary) = run_folder::summary(folder.path())? {
         return Ok(Outcome::AlreadyFinished { folder: folder.path().into(), summary });
     }
-    let task = build(experiment, config, session.device)?;
+    let Some(task) = build(experiment, config, &session)? else {
+        return stopped(experiment, config, folder);
+    };
     let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
     carry_out(experiment, config, &task, trainer, folder, session)
 }
 
-fn build<E: Experiment + ?Sized>(experiment: &E, config: &RunConfig<E::Settings>, device: Device) -> Result<E::Task> {
+/// The task of a run; `None` if someone interrupted while its data were made.
+fn build<E: Experiment + ?Sized>(
+    experiment: &E,
+    config: &RunConfig<E::Settings>,
+    session: &Session<'_>,
+) -> Result<Option<E::Task>> {
     let precision = config.train.precision;
     if !experiment.precisions().contains(&precision) {
         let names: Vec<_> = experiment.precisions().iter().map(|precision| precision.name()).collect();
         return Err(Error::config("train.precision", names.join(" or "), precision.name()));
     }
-    config.train.check_device(device)?;
+    config.train.check_device(session.device)?;
     threads::set(config.train.threads);
-    experiment.task(config, device)
+    if !experiment.prepare(config, &session.interrupt)? {
+        return Ok(None);
+    }
+    experiment.task(config, session.device).map(Some)
+}
+
+/// A run that was stopped before its first step: its folder holds the settings, which is what it goes on with.
+fn stopped<E: Experiment + ?Sized>(
+    experiment: &E,
+    config: &RunConfig<E::Settings>,
+    folder: RunFolder,
+) -> Result<Outcome> {
+    if folder.config_text()?.is_none() {
+        folder.write("config.toml", config::text(config).as_bytes())?;
+    }
+    Ok(interrupted(experiment, folder.path(), 0))
+}
+
+fn interrupted<E: Experiment + ?Sized>(experiment: &E, folder: &Path, epoch: usize) -> Outcome {
+    let command = format!("reynolds run {} --resume {}", experiment.name(), folder.display());
+    Outcome::Interrupted { folder: folder.into(), epoch, command }
 }
 
 /// A loop of which nothing is wrong that can be known before the first step.
@@ -190,10 +222,7 @@ fn carry_out<E: Experiment + ?Sized>(
     let ending = train::go_on(trainer, &mut journal, session.observer, &session.interrupt)?;
     let path = folder.path().to_path_buf();
     match ending {
-        Ending::Interrupted { epoch, .. } => {
-            let command = format!("reynolds run {} --resume {}", experiment.name(), path.display());
-            Ok(Outcome::Interrupted { folder: path, epoch, command })
-        }
+        Ending::Interrupted { epoch, .. } => Ok(interrupted(experiment, &path, epoch)),
         Ending::Finished(summary) => {
             experiment.finish(config, task, &summary, &path)?;
             report::of_run(&path, &summary)?.write(&path.join("report.html"))?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as Group, Subcommand};
+use clap::{Args as Group, Subcommand, value_parser};
 use reynolds_data::smoke::Kind;
 
 #[derive(Debug, Subcommand)]
@@ -26,6 +26,6 @@ pub(crate) struct SmokeArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) preview: Option<PathBuf>,
     /// Simulations at a time; all cores by default. The files do not depend on it
-    #[arg(long, value_name = "n", default_value_t = 0, hide_default_value = true)]
-    pub(crate) threads: usize,
+    #[arg(long, value_name = "n", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=1024))]
+    pub(crate) threads: u16,
 }

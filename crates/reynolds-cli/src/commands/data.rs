@@ -1,13 +1,14 @@
 //! `reynolds data`: data sets that are made here.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use reynolds_data::smoke::{Event, Setting, SmokeFile, generate, preview};
 
 use crate::args::{DataCommand, SmokeArgs};
-use crate::{output, progress};
+use crate::{output, progress, written};
 
 /// Tiles of a preview.
 const TILES: (usize, usize) = (8, 4);
@@ -20,14 +21,22 @@ pub(crate) fn run(command: &DataCommand) -> Result<ExitCode> {
 
 fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
     let simulations = chosen(args)?;
+    if let Some(path) = &args.preview {
+        written::check(path)?;
+    }
     let bar = progress::bar(simulations.iter().map(Setting::work).sum(), "simulating");
-    let report = |event: Event<'_>| match event {
-        Event::Kept(setting) => bar.inc(setting.work()),
-        Event::Stepped(setting) => bar.inc(setting.work() / setting.steps as u64),
-        Event::Refused { reason, .. } => bar.suspend(|| note(&format!("made again: {reason}"))),
-        _ => {}
+    let report = |event: Event<'_>| {
+        match event {
+            Event::Kept(setting) => bar.inc(setting.work()),
+            Event::Stepped(setting) => bar.inc(setting.work() / setting.steps as u64),
+            Event::Refused { reason, .. } => bar.suspend(|| note(&format!("made again: {reason}"))),
+            _ => {}
+        }
+        // Ctrl-C ends this program at once: files appear whole or not at all.
+        ControlFlow::Continue(())
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build().context("cannot start threads")?;
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(args.threads.into()).build().context("cannot start threads")?;
     let summary = pool.install(|| generate(&args.out, &simulations, &report));
     bar.finish_and_clear();
     let summary = summary?;
@@ -35,7 +44,7 @@ fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
     let file = SmokeFile::open(&args.out, first)?;
     if let Some(path) = &args.preview {
         let image = preview(&file.frames()?, TILES.0, TILES.1)?;
-        std::fs::write(path, image).with_context(|| format!("{}: cannot write", path.display()))?;
+        written::whole(path, &image)?;
     }
     output::print(&format!(
         "{}: {} in {} ({} made, {} kept), {:.0} MB\n",

@@ -4,13 +4,14 @@
 //! one thread, and nothing is drawn at random: the bytes do not depend on the number of threads.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use rayon::prelude::*;
 
 use super::file::{self, SmokeFile};
 use super::setting::Setting;
-use super::simulate::simulate;
+use super::simulate::simulate_while;
 use crate::error::{Error, Result};
 
 /// What happened during generation.
@@ -42,53 +43,69 @@ pub struct Summary {
 }
 
 /// Makes the files of these simulations in `folder`, which is created where it is missing. Runs on rayon's current pool; `report` is
-/// called from its threads.
+/// called from its threads, and stops all of it when it breaks off: after a step at most. Several processes may fill one folder: what
+/// another has finished when a simulation would begin is kept.
 ///
 /// Each running simulation holds its frames: 10 MB for 310 steps.
 ///
 /// # Errors
-/// [`Error::Io`] when the folder or a file cannot be written, [`Error::Setting`] and [`Error::Diverged`] as for [`simulate`]. Files
-/// that were finished before stay.
+/// [`Error::Interrupted`] when `report` broke off, [`Error::Io`] when the folder or a file cannot be written, [`Error::Setting`],
+/// [`Error::Diverged`] and [`Error::Unsolved`] as for [`simulate`](super::simulate()). Files that were finished before stay.
 pub fn generate(
     folder: impl AsRef<Path>,
     simulations: &[Setting],
-    report: &(dyn Fn(Event<'_>) + Sync),
+    report: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
 ) -> Result<Summary> {
     let folder = folder.as_ref();
     fs::create_dir_all(folder).map_err(|source| Error::Io { file: folder.into(), action: "create", source })?;
-    let is_there = |setting: &Setting| file::path(folder, setting).try_exists().unwrap_or(true);
-    let check = |setting: &Setting| -> Result<bool> {
-        if !is_there(setting) {
-            return Ok(false);
-        }
-        let found = SmokeFile::open(folder, setting).and_then(|file| {
-            file.frames()?;
-            file.release();
-            Ok(())
-        });
-        match found {
-            Ok(()) => {
-                report(Event::Kept(setting));
-                Ok(true)
-            }
-            // What cannot be opened cannot be judged: it stays.
-            Err(error @ Error::Io { .. }) => Err(error),
-            Err(error) => {
-                report(Event::Refused { setting, reason: &error });
-                Ok(false)
-            }
-        }
+    let tell = |event: Event<'_>| match report(event) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Interrupted { folder: folder.into() }),
+    };
+    let check = |setting: &Setting| match look(folder, setting)? {
+        Found::Whole => tell(Event::Kept(setting)).map(|()| true),
+        Found::Nothing => Ok(false),
+        Found::Damaged(reason) => tell(Event::Refused { setting, reason: &reason }).map(|()| false),
     };
     let whole: Vec<bool> = simulations.par_iter().map(check).collect::<Result<_>>()?;
     let mut missing: Vec<&Setting> =
         simulations.iter().zip(&whole).filter(|(_, whole)| !**whole).map(|(setting, _)| setting).collect();
     // The longest first, so that no thread is left with one when the others are done.
     missing.sort_by_key(|setting| std::cmp::Reverse(setting.work()));
-    missing.par_iter().with_max_len(1).try_for_each(|setting| {
-        let frames = simulate(setting, &mut || report(Event::Stepped(setting)))?;
+    let make = |setting: &&Setting| {
+        if matches!(look(folder, setting)?, Found::Whole) {
+            return tell(Event::Kept(setting)).map(|()| false);
+        }
+        let interrupted = || Error::Interrupted { folder: folder.into() };
+        let frames = simulate_while(setting, &mut || report(Event::Stepped(setting)))?.ok_or_else(interrupted)?;
         file::write(folder, setting, &frames)?;
-        report(Event::Made(setting));
+        tell(Event::Made(setting)).map(|()| true)
+    };
+    let made: Vec<bool> = missing.par_iter().with_max_len(1).map(make).collect::<Result<_>>()?;
+    let made = made.into_iter().filter(|made| *made).count();
+    Ok(Summary { kept: simulations.len() - made, made })
+}
+
+/// What lies where the file of a simulation should.
+enum Found {
+    Whole,
+    Nothing,
+    Damaged(Error),
+}
+
+/// Reads a file and its checksums. What cannot be opened cannot be judged: it stays, and is an error.
+fn look(folder: &Path, setting: &Setting) -> Result<Found> {
+    if !file::path(folder, setting).try_exists().unwrap_or(true) {
+        return Ok(Found::Nothing);
+    }
+    let read = SmokeFile::open(folder, setting).and_then(|file| {
+        file.frames()?;
+        file.release();
         Ok(())
-    })?;
-    Ok(Summary { kept: simulations.len() - missing.len(), made: missing.len() })
+    });
+    match read {
+        Ok(()) => Ok(Found::Whole),
+        Err(error @ Error::Io { .. }) => Err(error),
+        Err(error) => Ok(Found::Damaged(error)),
+    }
 }

@@ -1,5 +1,7 @@
 //! One simulation from its settings to its frames.
 
+use std::ops::ControlFlow;
+
 use super::frame::{FRAME, Shrink};
 use super::{Setting, Solver};
 use crate::error::{Error, Result};
@@ -19,6 +21,18 @@ use crate::error::{Error, Result};
 /// # Ok::<(), reynolds_data::Error>(())
 /// ```
 pub fn simulate(setting: &Setting, stepped: &mut dyn FnMut()) -> Result<Vec<f32>> {
+    let frames = simulate_while(setting, &mut || {
+        stepped();
+        ControlFlow::Continue(())
+    })?;
+    Ok(frames.expect("nobody stopped it"))
+}
+
+/// As [`simulate`]; `None` if `stepped` breaks off.
+pub(super) fn simulate_while(
+    setting: &Setting,
+    stepped: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<Vec<f32>>> {
     setting.check()?;
     let (mut solver, shrink) = (Solver::new(setting), Shrink::new(setting));
     let limit = setting.width.max(setting.height) as f64;
@@ -36,9 +50,11 @@ pub fn simulate(setting: &Setting, stepped: &mut dyn FnMut()) -> Result<Vec<f32>
         if step >= setting.dropped {
             shrink.append(&solver, setting.width, setting.height, &mut frames);
         }
-        stepped();
+        if stepped().is_break() {
+            return Ok(None);
+        }
     }
-    Ok(frames)
+    Ok(Some(frames))
 }
 
 #[cfg(test)]

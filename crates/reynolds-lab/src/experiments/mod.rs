@@ -22,9 +22,7 @@ use crate::experiment::{AnyExperiment, Experiments};
 pub use invariance::{Turns, invariance};
 pub use plane_task::{DataConfig, PlaneTask};
 pub use smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
-pub use smoke_data::{
-    Part, Rows, SmokeData, WindowCounts, check_windows, data_folder, ensure, ensure_needed, symmetry,
-};
+pub use smoke_data::{Part, Rows, SmokeData, WindowCounts, check_windows, data_folder, ensure_needed, symmetry};
 pub use smoke_errors::RolloutErrors;
 pub(crate) use smoke_figures::speed;
 pub use smoke_figures::{StepErrors, chart_room, rollout_sheet, step_chart};

@@ -10,8 +10,8 @@
 
 use std::path::Path;
 
-use reynolds_data::smoke::Kind;
-use reynolds_torch::models::smoke::SmokeNetConfig;
+use reynolds_data::smoke::{Kind, Split};
+use reynolds_torch::models::smoke::{Architecture, SmokeNetConfig};
 use reynolds_torch::tch::{Cuda, Device};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,7 @@ use super::smoke_task::{RolloutConfig, SmokeTask};
 use crate::config::{Rule, RunConfig, Settings};
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
+use crate::interrupt::Interrupt;
 use crate::metrics::Summary;
 use crate::schedule::Shape;
 
@@ -91,7 +92,24 @@ impl Settings for SmokeSettings {
         };
         within("data.out_length", self.data.out_length, LONGEST)?;
         within("data.rollout", self.data.rollout, LONGEST)?;
-        within("data.batch", self.data.batch, 4096)
+        within("data.batch", self.data.batch, 4096)?;
+        self.check_smallest_batch()
+    }
+}
+
+impl SmokeSettings {
+    /// Lift normalises a vector a window over the windows of a minibatch, of which the last of an epoch may have one.
+    fn check_smallest_batch(&self) -> Result<()> {
+        let batch = self.data.batch;
+        let windows = match self.data.train_windows {
+            0 => self.data.kind.windows(Split::Train).len(),
+            windows => windows,
+        };
+        if self.model.architecture != Architecture::Lift || (batch > 1 && windows % batch != 1) {
+            return Ok(());
+        }
+        let expected = "minibatches of two windows or more, which lift needs";
+        Err(Error::config("data.batch", expected, format!("{batch} of {windows}, so that the last has one")))
     }
 }
 
@@ -124,16 +142,19 @@ impl Experiment for SmokeExperiment {
         config
     }
 
-    /// Simulates what is missing first; a network that cannot be built is refused before that.
-    fn task(&self, config: &RunConfig<SmokeSettings>, device: Device) -> Result<SmokeTask> {
+    /// Simulates what is missing; a network that cannot be built is refused before that.
+    fn prepare(&self, config: &RunConfig<SmokeSettings>, interrupt: &Interrupt) -> Result<bool> {
         let SmokeSettings { data, model } = &config.settings;
         SmokeTask::check(model, symmetry(data.kind))?;
+        ensure_needed(data.kind, &data_folder(&data.folder), data.counts(), config.train.threads, interrupt)
+    }
+
+    fn task(&self, config: &RunConfig<SmokeSettings>, device: Device) -> Result<SmokeTask> {
+        let SmokeSettings { data, model } = &config.settings;
         if device.is_cuda() {
             Cuda::cudnn_set_benchmark(true);
         }
-        let folder = data_folder(&data.folder);
-        ensure_needed(data.kind, &folder, data.counts(), config.train.threads)?;
-        let frames = SmokeData::open(data.kind, &folder, data.counts(), device)?;
+        let frames = SmokeData::open(data.kind, &data_folder(&data.folder), data.counts(), device)?;
         SmokeTask::new(frames, model, symmetry(data.kind), data.rollouts(), config.seed)
     }
 
@@ -175,14 +196,34 @@ mod tests {
     }
 
     #[test]
+    fn lift_is_refused_minibatches_of_one_window_and_others_are_not() {
+        let check = |architecture, batch, train_windows| {
+            let mut config = SmokeExperiment.defaults();
+            config.settings.model.architecture = architecture;
+            config.settings.data = SmokeDataConfig { batch, train_windows, ..config.settings.data };
+            config.validate()
+        };
+        for (batch, windows) in [(3, 4), (1, 4), (2, 1), (31, 0)] {
+            assert!(check(Architecture::Lift, batch, windows).is_err(), "{batch} of {windows}");
+            check(Architecture::Rgroup, batch, windows).unwrap();
+        }
+        let message = check(Architecture::Lift, 3, 4).unwrap_err().to_string();
+        assert!(message.starts_with("config: data.batch: expected minibatches of two windows"), "{message}");
+        assert!(message.ends_with("found 3 of 4, so that the last has one"), "{message}");
+        for (batch, windows) in [(2, 4), (3, 5), (16, 0)] {
+            check(Architecture::Lift, batch, windows).unwrap();
+        }
+    }
+
+    #[test]
     fn a_network_that_is_too_large_is_refused_before_anything_is_simulated() {
         let mut config = SmokeExperiment.defaults();
         config.settings.data.folder = "/dev/null/nowhere".into();
         config.settings.model.hidden = 512;
-        let message = SmokeExperiment.task(&config, Device::Cpu).map(drop).unwrap_err().to_string();
+        let message = SmokeExperiment.prepare(&config, &Interrupt::new()).unwrap_err().to_string();
         assert!(message.starts_with("config: model.hidden: expected a network of at most"), "{message}");
         config.settings.model.hidden = 4;
-        let message = SmokeExperiment.task(&config, Device::Cpu).map(drop).unwrap_err().to_string();
+        let message = SmokeExperiment.prepare(&config, &Interrupt::new()).unwrap_err().to_string();
         assert!(message.contains("/dev/null/nowhere"), "{message}");
     }
 }

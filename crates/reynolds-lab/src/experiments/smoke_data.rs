@@ -7,15 +7,19 @@
 //! A minibatch is one selection of rows; nothing of it passes through the host.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::ThreadPoolBuilder;
-use reynolds_data::smoke::{self, Event, INPUT_FRAMES, Kind, Setting, SmokeFile, SmokeSet};
+use reynolds_data::smoke::{self, Event, INPUT_FRAMES, Kind, Setting, SmokeFile};
 use reynolds_torch::models::smoke::{Frames, Symmetry};
 use reynolds_torch::tch::{Device, Kind as Number, Tensor};
 
 use crate::error::{Error, Result};
-use crate::progress::Work;
+use crate::interrupt::Interrupt;
+use crate::progress::{Work, note};
 use crate::threads;
 
 /// Where the environment says that data lie.
@@ -92,7 +96,7 @@ impl SmokeData {
         }
     }
 
-    /// Reads the simulations of `folder` that the windows need; [`ensure`] makes those that are missing.
+    /// Reads the simulations of `folder` that the windows need; [`ensure_needed`] makes those that are missing.
     ///
     /// # Errors
     /// [`Error::Config`] if there are fewer windows than asked for; [`Error::Data`] if a file is missing or damaged, or was made with other
@@ -182,29 +186,22 @@ pub fn symmetry(kind: Kind) -> Symmetry {
     }
 }
 
-/// Simulates whatever of a data set is not in `folder` yet, with a bar on a terminal. Several processes may do so at once: each file
-/// appears whole, and their bytes are equal. `threads` = 0 takes all.
+/// Simulates what so many windows need and `folder` does not hold whole, with a bar on a terminal; `false` if someone interrupted, after
+/// which the same call goes on. A damaged file is named and made again. Several processes may do so at once: each file appears whole, and
+/// their bytes are equal. `threads` = 0 takes all.
 ///
 /// # Errors
-/// [`Error::Data`] if the folder cannot be written or a simulation diverges.
-pub fn ensure(kind: Kind, folder: &Path, threads: usize) -> Result<()> {
-    match SmokeSet::open(folder, kind) {
-        Ok(_) => Ok(()),
-        Err(_) => simulate(kind, folder, &kind.simulations(), threads),
-    }
-}
-
-/// As [`ensure`], of the simulations that so many windows need.
-///
-/// # Errors
-/// As [`ensure`]; [`Error::Config`] if there are fewer windows than asked for.
-pub fn ensure_needed(kind: Kind, folder: &Path, counts: WindowCounts, threads: usize) -> Result<()> {
+/// [`Error::Data`] if the folder cannot be written or a simulation diverges; [`Error::Config`] if there are fewer windows than asked for.
+pub fn ensure_needed(
+    kind: Kind,
+    folder: &Path,
+    counts: WindowCounts,
+    threads: usize,
+    interrupt: &Interrupt,
+) -> Result<bool> {
     let simulations = kind.simulations();
     let needed: Vec<Setting> = needed(&chosen(kind, counts)?).iter().map(|&n| simulations[n].clone()).collect();
-    match needed.iter().all(|setting| SmokeFile::open(folder, setting).is_ok()) {
-        true => Ok(()),
-        false => simulate(kind, folder, &needed, threads),
-    }
+    ensure(kind, folder, &needed, threads, interrupt)
 }
 
 /// Refuses more windows than the parts of a kind have.
@@ -215,18 +212,34 @@ pub fn check_windows(kind: Kind, counts: WindowCounts) -> Result<()> {
     chosen(kind, counts).map(drop)
 }
 
-fn simulate(kind: Kind, folder: &Path, simulations: &[Setting], threads: usize) -> Result<()> {
-    let what = format!("simulating {kind} into {}", folder.display());
-    let work = Work::begin(&what, simulations.iter().map(Setting::work).sum());
-    let report = |event: Event<'_>| match event {
-        Event::Kept(setting) => work.advance(setting.work()),
-        Event::Stepped(setting) => work.advance(setting.work() / setting.steps as u64),
-        _ => {}
+fn ensure(kind: Kind, folder: &Path, simulations: &[Setting], threads: usize, interrupt: &Interrupt) -> Result<bool> {
+    let kept = AtomicU64::new(0);
+    // There is nothing to show until the first step: files are read in moments.
+    let work = OnceLock::new();
+    let begin = || {
+        let all: u64 = simulations.iter().map(Setting::work).sum();
+        let what = format!("simulating {kind} into {}", folder.display());
+        Work::begin(&what, all.saturating_sub(kept.load(Ordering::SeqCst)))
+    };
+    let report = |event: Event<'_>| {
+        match event {
+            Event::Kept(setting) => match work.get() {
+                Some(work) => Work::advance(work, setting.work()),
+                None => drop(kept.fetch_add(setting.work(), Ordering::SeqCst)),
+            },
+            Event::Stepped(setting) => work.get_or_init(begin).advance(setting.work() / setting.steps as u64),
+            Event::Refused { reason, .. } => note(&format!("made again: {reason}")),
+            _ => {}
+        }
+        if interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let pool = ThreadPoolBuilder::new().num_threads(threads::resolve(threads)).build();
     let pool = pool.map_err(|error| Error::config("train.threads", "threads that can be started", error))?;
-    pool.install(|| smoke::generate(folder, simulations, &report))?;
-    Ok(())
+    match pool.install(|| smoke::generate(folder, simulations, &report)) {
+        Ok(_) => Ok(true),
+        Err(reynolds_data::Error::Interrupted { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The windows of each part that are used.
@@ -306,8 +319,40 @@ mod tests {
         let counts = WindowCounts { train: 1, evaluation: 1 };
         let error = SmokeData::open(Kind::Rotation, folder.path(), counts, Device::Cpu).unwrap_err().to_string();
         assert!(error.contains("rotation_k") && error.contains(".npz"), "{error}");
-        let error = ensure(Kind::Rotation, Path::new("/dev/null/smoke"), 1).unwrap_err().to_string();
+        let nowhere = Path::new("/dev/null/smoke");
+        let error = ensure_needed(Kind::Rotation, nowhere, counts, 1, &Interrupt::new()).unwrap_err().to_string();
         assert!(error.contains("/dev/null/smoke"), "{error}");
+    }
+
+    /// Frames of the first simulation, shortened.
+    fn short() -> Vec<Setting> {
+        vec![Setting { steps: 4, ..Kind::Rotation.simulations()[0].clone() }]
+    }
+
+    #[test]
+    fn an_interrupt_stops_a_simulation_and_the_same_call_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        assert!(!ensure(Kind::Rotation, folder.path(), &short(), 1, &interrupt).unwrap());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(ensure(Kind::Rotation, folder.path(), &short(), 1, &Interrupt::new()).unwrap());
+    }
+
+    #[test]
+    fn files_that_are_damaged_in_whatever_way_are_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = || ensure(Kind::Rotation, folder.path(), &short(), 1, &Interrupt::new()).unwrap();
+        assert!(make());
+        let file = folder.path().join(format!("{}.npz", short()[0].name));
+        let whole = std::fs::read(&file).unwrap();
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        for damaged in [&whole[..whole.len() / 3], &flipped, b"", b"no archive"] {
+            std::fs::write(&file, damaged).unwrap();
+            assert!(make());
+            assert!(std::fs::read(&file).unwrap() == whole);
+        }
     }
 
     #[test]

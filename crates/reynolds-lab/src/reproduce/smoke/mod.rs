@@ -109,10 +109,10 @@ impl Target for TableSmoke {
     fn prepare(&self, settings: &Table, session: &mut Session<'_>) -> Result<bool> {
         let setup = Setup::new(settings)?;
         for &kind in &setup.kinds {
-            if session.interrupt.requested() {
+            let folder = data_folder(&setup.data.folder);
+            if !ensure_needed(kind, &folder, setup.data.counts(), 0, &session.interrupt)? {
                 return Ok(false);
             }
-            ensure_needed(kind, &data_folder(&setup.data.folder), setup.data.counts(), 0)?;
         }
         Ok(!session.interrupt.requested())
     }

@@ -8,8 +8,8 @@
 
 use tch::Tensor;
 
-use crate::error::Result;
-use crate::models::smoke::Mode;
+use super::Mode;
+use crate::error::{Error, Result};
 use crate::parameters::{Builder, Parameters};
 
 const EPSILON: f64 = 1e-5;
@@ -41,9 +41,14 @@ impl BatchNorm {
     /// Normalises; in [`Mode::Train`] the running statistics follow the minibatch.
     ///
     /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
+    /// [`Error::Setting`] if it trains on one number of each field, which has no variance; [`Error::Torch`] if the shapes do not fit.
     pub fn forward(&self, parameters: &Parameters, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let size = input.size();
+        let numbers = input.numel() as i64 / self.fields.max(1);
+        if mode == Mode::Train && numbers < 2 {
+            let expected = format!("samples enough to normalise {} with two numbers or more of each field", self.name);
+            return Err(Error::setting("batch", expected, numbers));
+        }
         let part = |part: &str| format!("{}.{part}", self.name);
         let shared = match self.field_dim {
             1 => input.shallow_clone(),
@@ -96,11 +101,29 @@ mod tests {
             let seen = f64::try_from(parameters.statistic("bn.running_mean").get(field)).unwrap();
             let mean = f64::try_from(input.narrow(1, 4 * field, 4).mean(Kind::Double)).unwrap();
             assert!((seen - 0.1 * mean).abs() < 1e-12);
+            let seen = f64::try_from(parameters.statistic("bn.running_var").get(field)).unwrap();
+            let unbiased = f64::try_from(input.narrow(1, 4 * field, 4).var(true)).unwrap();
+            assert!((seen - (0.9 + 0.1 * unbiased)).abs() < 1e-12);
         }
         let mean = parameters.statistic("bn.running_mean").copy();
         let once = layer.forward(&parameters, &input, Mode::Evaluate).unwrap();
         assert_eq!(mean, parameters.statistic("bn.running_mean"));
         assert!(f64::try_from((once - output).abs().max()).unwrap() > 0.1);
+    }
+
+    #[test]
+    fn one_number_of_a_field_is_refused_in_training_and_changes_nothing() {
+        let single = input(8).narrow(0, 0, 1).narrow(2, 0, 1).narrow(3, 0, 1).contiguous();
+        let (plain, parameters) = layer(8, 1);
+        let before = parameters.statistics().copy();
+        let message = plain.forward(&parameters, &single, Mode::Train).unwrap_err().to_string();
+        assert!(message.starts_with("batch: expected samples enough to normalise bn"), "{message}");
+        assert_eq!(before, *parameters.statistics());
+        assert!(plain.forward(&parameters, &single, Mode::Evaluate).is_ok());
+        // Four channels of a field are four numbers.
+        let (fields, parameters) = layer(2, 4);
+        let _ = fields.forward(&parameters, &single, Mode::Train).unwrap();
+        assert!(f64::try_from(parameters.statistics().isfinite().all().to_kind(Kind::Double)).unwrap() == 1.0);
     }
 
     #[test]

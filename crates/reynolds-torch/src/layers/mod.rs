@@ -11,6 +11,7 @@ mod conv2d;
 mod hermite_gauss;
 mod linear;
 mod locally_connected;
+mod mode;
 mod tensor_product;
 
 pub use batch_norm::BatchNorm;
@@ -23,4 +24,5 @@ pub(crate) use conv2d::{convolve, kernel_layout, uniform};
 pub use hermite_gauss::HermiteGauss;
 pub use linear::Linear;
 pub use locally_connected::LocallyConnected;
+pub use mode::Mode;
 pub use tensor_product::TensorProduct;

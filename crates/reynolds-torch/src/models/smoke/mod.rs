@@ -11,6 +11,8 @@
 mod conv;
 mod kernels;
 mod local_net;
+#[cfg(test)]
+mod precision;
 mod product;
 mod rotation;
 mod scaling;
@@ -22,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use crate::error::{Error, Result};
+pub use crate::layers::Mode;
 use crate::parameters::{Builder, Parameters};
 
 /// No network of the table has more parameters.
@@ -46,7 +49,8 @@ pub enum Symmetry {
 pub enum Architecture {
     /// A plain convolutional network; under translation it is `Equiv`.
     Conv,
-    /// Exactly equivariant: convolutional, C4-steerable or scale-steerable.
+    /// Exactly equivariant: convolutional or C4-steerable. For changes of size the scale-steerable network, of which one scale is read: a
+    /// plain network of 3 × 3 convolutions, the last 5 × 5, that nothing ties to any symmetry.
     Equiv,
     /// Residual pathway prior: an equivariant layer and an unconstrained one, added.
     Rpp,
@@ -56,7 +60,7 @@ pub enum Architecture {
     Lift,
     /// Relaxed group convolution.
     Rgroup,
-    /// Relaxed steerable convolution; there is none for translation.
+    /// Relaxed steerable convolution; there is none for translation. For changes of size it computes the same functions as `Equiv`.
     #[default]
     Rsteer,
 }
@@ -109,15 +113,6 @@ impl Default for Frames {
     fn default() -> Self {
         Self { count: 10, side: 64 }
     }
-}
-
-/// Whether a forward pass trains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Statistics of the minibatch, which the running ones follow.
-    Train,
-    /// Running statistics.
-    Evaluate,
 }
 
 /// A network that forecasts the next frame.

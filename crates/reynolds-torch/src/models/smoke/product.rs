@@ -27,6 +27,16 @@ pub(super) fn plus(sum: Option<Tensor>, term: Tensor) -> Result<Tensor> {
     }
 }
 
+/// `factor` · ‖part‖². Where a part is small beside the weights it was taken of, the product of weights and slope would be the difference of
+/// larger numbers, and may fall below zero.
+///
+/// # Errors
+/// As [`product`].
+pub(super) fn squared(part: &Tensor, factor: f64) -> Result<Tensor> {
+    let part = part.f_view([-1])?;
+    Ok(part.f_dot(&part)?.f_mul_scalar_(factor)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,13 +6,15 @@
 //! ```
 //!
 //! One pass over the filters for G and one for ∇ψ, whatever the number of layers. On the mixing weights themselves G is 1 and the filters
-//! get nothing.
+//! get nothing. The first layer counts with the four turns of each frame as its inputs and the last with four turns of its answer: what is
+//! held are the kernels before [`Rgroup`](super::rgroup::Rgroup) folds lifting and reading out into them.
 
 use tch::{Kind, Tensor};
 
 use super::relaxed_group::{RelaxedGroup, TURNS};
 use super::rgroup::MIXING;
 use crate::error::{Error, Result};
+use crate::models::smoke::product::{plus, squared};
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::{Entry, Parameters};
 
@@ -107,13 +109,12 @@ impl NetworkPenalty for GroupPenalty {
         let flat = parameters.flat();
         let (mean, deviation) = self.parts(flat)?;
         // λ_G w̄ + λ_⊥ δ(n), half the slope by w if G is 1.
-        let pulled = deviation.f_mul_scalar(lambda_perp)?.f_add_(&mean.f_mul_scalar(lambda_g)?)?;
+        let mut pulled = deviation.f_mul_scalar(lambda_perp)?.f_add_(&mean.f_mul_scalar(lambda_g)?)?;
         let mut on_mixing = self.mixing.of(gradient)?;
         if self.held == Held::Mixing {
-            let slope = pulled.f_mul_scalar(2.0)?;
-            let value = slope.f_mul(&self.mixing.of(flat)?)?.f_sum(flat.kind())?.f_mul_scalar_(0.5)?;
-            let _ = on_mixing.f_add_(&slope)?;
-            return Ok(value);
+            let _ = on_mixing.f_add_(&pulled.f_mul_scalar_(2.0)?)?;
+            let rest = squared(&deviation, lambda_perp)?;
+            return if lambda_g == 0.0 { Ok(rest) } else { plus(Some(rest), squared(&mean, lambda_g * TURNS as f64)?) };
         }
         let gram = self.gram(flat)?;
         let mut weights = scaled_outer(&deviation, 2.0 * lambda_perp)?;

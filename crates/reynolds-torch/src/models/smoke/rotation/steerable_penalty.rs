@@ -1,13 +1,12 @@
 //! The projection penalty of relaxed steerable convolutions, in the coefficients.
 //!
 //! ```text
-//! K = A w for each pair of fields       ‖P(K)‖² = wᵀ(AᵀPA)w      ‖K − P(K)‖² = wᵀ(AᵀA − AᵀPA)w
-//! ∇_w = 2 [λ_G AᵀPA + λ_⊥ (AᵀA − AᵀPA)] w
+//! K = A w for each pair of fields       ‖P(K)‖² = ‖D w‖², D = PA      ‖K − P(K)‖² = ‖D w‖², D = A − PA      ∇_w λ‖D w‖² = 2λ DᵀD w
 //! ```
 //!
-//! A is the same for all pairs of fields and all layers, so a step costs one product with a fixed matrix (216 × 216 between regular
-//! fields) for each kind of layer: three kinds, however many layers. On the mixing weights themselves AᵀA is 1 and AᵀPA averages over
-//! the orbits of positions. Biases are outside the penalty; projecting averages them too, else the network would not commute.
+//! A is the same for all pairs of fields and all layers, so a term costs two products with a fixed matrix (144 × 216 between regular
+//! fields) for each kind of layer: three kinds, however many layers. One product with DᵀD would give the gradient, but its product with w,
+//! the value, cancels where the rest is small. On the mixing weights themselves A is 1 and P averages over the orbits of positions. Biases are outside the penalty; projecting averages them too, else the network would not commute.
 
 use faer::Mat;
 use reynolds::projection::{Projector, derive};
@@ -17,6 +16,7 @@ use super::fields::{Field, POSITIONS, kernel_space, turned_position};
 use super::relaxed_steerable::RelaxedSteerable;
 use crate::error::{Error, Result};
 use crate::layers::Constant;
+use crate::models::smoke::product::{plus, product};
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
 
@@ -24,9 +24,6 @@ use crate::parameters::Parameters;
 #[derive(Debug)]
 pub(super) struct SteerablePenalty {
     parts: Vec<Part>,
-    /// Where the weights begin, and how many there are.
-    start: i64,
-    len: i64,
 }
 
 /// What one stack contributes.
@@ -36,9 +33,7 @@ struct Part {
     len: i64,
     /// 9 b.
     columns: i64,
-    /// AᵀPA and AᵀA − AᵀPA.
-    forms: [Constant; 2],
-    /// (PA)ᵀ and (A − PA)ᵀ: what does not cancel where the rest is small.
+    /// (PA)ᵀ and (A − PA)ᵀ, `[9 b, entries of K]`.
     factors: [Constant; 2],
     /// The orbit mean of the positions, `[9, 9]`.
     mean: Constant,
@@ -50,18 +45,10 @@ impl SteerablePenalty {
     /// The penalty of these stacks.
     ///
     /// # Errors
-    /// If a projector cannot be derived; [`Error::Parameter`] if the weights do not follow each other.
+    /// If a projector cannot be derived; [`Error::Parameter`] if the parameters are not those of the network.
     pub(super) fn new(stacks: &[&RelaxedSteerable], parameters: &Parameters, held: Held) -> Result<Self> {
-        let parts = stacks.iter().map(|stack| Part::new(stack, parameters, held)).collect::<Result<Vec<_>>>()?;
-        let start = parts.first().map_or(0, |part| part.start);
-        let mut end = start;
-        for (part, stack) in parts.iter().zip(stacks) {
-            if part.start != end {
-                return Err(Error::parameter(stack.weight_name(), format!("a beginning at {end}"), part.start));
-            }
-            end += part.len;
-        }
-        Ok(Self { parts, start, len: end - start })
+        let parts = stacks.iter().map(|stack| Part::new(stack, parameters, held));
+        Ok(Self { parts: parts.collect::<Result<_>>()? })
     }
 }
 
@@ -76,13 +63,11 @@ impl Part {
             Held::Operator => operator_factors(stack)?,
             Held::Mixing => mixing_factors(count),
         };
-        let [first, second] = factors.each_ref().map(|factor| factor.transpose() * factor);
         let [equivariant, perp] = factors;
         Ok(Self {
             start: entry.start as i64,
             len: entry.len() as i64,
             columns,
-            forms: [constant(&first)?, constant(&second)?],
             factors: [constant(&equivariant.transpose().to_owned())?, constant(&perp.transpose().to_owned())?],
             mean: constant(&orbit_mean())?,
             bias: stack.bias_name(),
@@ -95,14 +80,12 @@ impl Part {
         Ok(flat.f_narrow(0, self.start, self.len)?.f_view([-1, self.columns])?)
     }
 
-    /// a AᵀPA + b (AᵀA − AᵀPA).
-    fn form(&self, a: f64, b: f64, like: &Tensor) -> Result<Tensor> {
-        let scaled = |form: &Constant, factor: f64| -> Result<Tensor> { Ok(form.like(like)?.f_mul_scalar(factor)?) };
-        match (a == 0.0, b == 0.0) {
-            (true, _) => scaled(&self.forms[1], b),
-            (_, true) => scaled(&self.forms[0], a),
-            _ => Ok(scaled(&self.forms[0], a)?.f_add_(&scaled(&self.forms[1], b)?)?),
-        }
+    /// Adds 2λ DᵀD w to a flat gradient; 2λ D w, `[numbers]`.
+    fn add_term(&self, flat: &Tensor, lambda: f64, factor: &Constant, gradient: &Tensor) -> Result<Tensor> {
+        let factor = factor.like(flat)?.f_unsqueeze(0)?;
+        let image = product(None, 2.0 * lambda, &self.rows(flat)?.f_unsqueeze(0)?, &factor)?;
+        let _ = self.rows(gradient)?.f_unsqueeze(0)?.f_baddbmm_(&image, &factor.f_transpose(1, 2)?)?;
+        Ok(image.f_view([-1])?)
     }
 }
 
@@ -116,18 +99,13 @@ impl NetworkPenalty for SteerablePenalty {
     ) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         let flat = parameters.flat();
-        let slopes: Vec<Tensor> = self
-            .parts
-            .iter()
-            .map(|part| {
-                let form = part.form(2.0 * lambda_g, 2.0 * lambda_perp, flat)?;
-                Ok(part.rows(flat)?.f_mm(&form)?.f_view([-1])?)
-            })
-            .collect::<Result<_>>()?;
-        let slope = Tensor::f_cat(&slopes, 0)?;
-        let _ = gradient.f_narrow(0, self.start, self.len)?.f_add_(&slope)?;
-        // A quadratic form is half of the product with its slope.
-        Ok(slope.f_dot(&flat.f_narrow(0, self.start, self.len)?)?.f_mul_scalar_(0.5)?)
+        let mut value: Option<Tensor> = None;
+        for (number, lambda) in [lambda_g, lambda_perp].into_iter().enumerate().filter(|(_, lambda)| *lambda != 0.0) {
+            let images = self.parts.iter().map(|part| part.add_term(flat, lambda, &part.factors[number], gradient));
+            let image = Tensor::f_cat(&images.collect::<Result<Vec<_>>>()?, 0)?;
+            value = Some(plus(value, image.f_dot(&image)?.f_mul_scalar_(0.25 / lambda)?)?);
+        }
+        value.map_or_else(|| Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?), Ok)
     }
 
     fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)> {

@@ -103,6 +103,17 @@ fn the_steerable_network_is_equivariant_and_others_are_where_their_free_part_is_
 }
 
 #[test]
+fn a_lift_of_one_sample_cannot_be_trained() {
+    let (network, parameters) = network(Architecture::Lift, 4, 3, Kind::Float);
+    let kernels = network.assemble(&parameters).unwrap();
+    let frames = normal(&[1, 20, 8, 8], 2, Kind::Float);
+    assert!(network.forward(&parameters, &kernels, &frames, Mode::Train).is_err());
+    let seen = parameters.statistics();
+    assert_eq!(seen.isfinite().to_kind(Kind::Int64).sum(Kind::Int64).int64_value(&[]), seen.numel() as i64);
+    assert!(network.forward(&parameters, &kernels, &frames, Mode::Evaluate).is_ok());
+}
+
+#[test]
 fn lifting_and_reading_out_are_folded_into_the_kernels() {
     let config = SmokeNetConfig { architecture: Architecture::Rgroup, hidden: 2, layers: 2, ..Default::default() };
     let mut builder = Parameters::builder();

@@ -21,7 +21,7 @@ use super::group_conv::{GroupConv, SIZES, Sizes};
 use super::resample::TAPS;
 use crate::error::Result;
 use crate::layers::Constant;
-use crate::models::smoke::product::{plus, product};
+use crate::models::smoke::product::{plus, product, squared};
 use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
@@ -156,10 +156,11 @@ impl GroupPenalty {
     fn mixing(&self, flat: &Tensor, lambda_g: f64, lambda_perp: f64, gradient: &Tensor) -> Result<Tensor> {
         let weights = self.weights(flat)?;
         let mean = weights.f_mean_dim(1, true, flat.kind())?;
-        let slope =
-            weights.f_sub(&mean)?.f_mul_scalar_(2.0 * lambda_perp)?.f_add_(&mean.f_mul_scalar(2.0 * lambda_g)?)?;
+        let deviation = weights.f_sub(&mean)?;
+        let slope = deviation.f_mul_scalar(2.0 * lambda_perp)?.f_add_(&mean.f_mul_scalar(2.0 * lambda_g)?)?;
         let _ = self.weights(gradient)?.f_add_(&slope)?;
-        Ok(slope.f_mul(&weights)?.f_sum(flat.kind())?.f_mul_scalar_(0.5)?)
+        let rest = squared(&deviation, lambda_perp)?;
+        if lambda_g == 0.0 { Ok(rest) } else { plus(Some(rest), squared(&mean, lambda_g * SIZES as f64)?) }
     }
 }
 

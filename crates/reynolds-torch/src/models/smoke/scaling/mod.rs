@@ -7,11 +7,11 @@
 //! RGroup          filters mixed anew at each of three sizes;   CLCNN   locally connected, asked to look the same at every size
 //! ```
 
+mod clcnn;
 mod group_conv;
 mod group_net;
 mod group_penalty;
 mod lift;
-mod local_net;
 mod resample;
 mod rpp;
 mod steerable;
@@ -22,9 +22,9 @@ mod tests;
 
 use reynolds::random::Random;
 
+use self::clcnn::Clcnn;
 use self::group_net::GroupNet;
 use self::lift::LiftNet;
-use self::local_net::LocalNet;
 use self::rpp::RppNet;
 use self::steerable::Mixing;
 use self::steerable_net::SteerableNet;
@@ -46,7 +46,7 @@ pub(super) fn network(
         Architecture::Rsteer => Box::new(SteerableNet::new(config, frames, Mixing::Relaxed, builder, random)?),
         Architecture::Rpp => Box::new(RppNet::new(config, frames, builder, random)?),
         Architecture::Lift => Box::new(LiftNet::new(config, frames, builder, random)?),
-        Architecture::Clcnn => Box::new(LocalNet::new(config, frames, builder, random)?),
+        Architecture::Clcnn => Box::new(Clcnn::new(config, frames, builder, random)?),
         Architecture::Rgroup => Box::new(GroupNet::new(config, frames, builder, random)?),
     })
 }

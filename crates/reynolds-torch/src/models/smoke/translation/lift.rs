@@ -66,9 +66,6 @@ impl Lift {
     /// z, `[N, hidden]`.
     fn encode(&self, parameters: &Parameters, frames: &Tensor, mode: Mode) -> Result<Tensor> {
         let samples = frames.size()[0];
-        if samples == 1 && mode == Mode::Train {
-            return Err(Error::setting("batch", "two samples or more to normalise the encoder with", samples));
-        }
         let mut vector = frames.f_reshape([samples, -1])?;
         for (layer, norm) in self.encoder.iter().zip(&self.encoder_norms) {
             vector = norm.forward(parameters, &layer.forward(parameters, &vector)?, mode)?.f_relu()?;

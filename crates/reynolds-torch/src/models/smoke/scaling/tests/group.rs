@@ -3,11 +3,23 @@
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
-use super::{FRAMES, built, check_gradient, config, forecast, largest, network, squared};
+use super::{FRAMES, built, check_gradient, config, forecast, largest, network, normal, squared};
 use crate::models::smoke::conv::widths;
 use crate::models::smoke::scaling::group_net;
-use crate::models::smoke::{Architecture, Held, SmokeNetConfig, Symmetry};
+use crate::models::smoke::{Architecture, Frames, Held, Mode, SmokeNetConfig, Symmetry};
 use crate::parameters::Parameters;
+
+#[test]
+fn a_window_alone_has_three_sizes_to_normalise_with() {
+    let mut builder = Parameters::builder();
+    let frames = Frames { count: 2, side: 1 };
+    let network =
+        config(Architecture::Rgroup, 2, 3).build(Symmetry::Scaling, frames, &mut builder, &mut Random::new(0)).unwrap();
+    let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+    let assembled = network.assemble(&parameters).unwrap();
+    let _ = network.forward(&parameters, &assembled, &normal(&[1, 4, 1, 1], 3), Mode::Train).unwrap();
+    assert!(largest(parameters.statistics()).is_finite());
+}
 
 #[test]
 fn a_projected_relaxed_group_network_is_that_of_one_filter_at_all_sizes() {

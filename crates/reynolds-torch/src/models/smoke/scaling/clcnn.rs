@@ -12,37 +12,34 @@ use tch::Tensor;
 
 use super::resample::{KERNEL, Resampling, TAPS, shifts};
 use crate::error::Result;
-use crate::layers::{Constant, LocallyConnected};
-use crate::models::smoke::conv::widths;
+use crate::layers::Constant;
+use crate::models::smoke::local_net::LocalNet;
 use crate::models::smoke::{Forecaster, Frames, Mode, SmokeNetConfig};
 use crate::parameters::{Builder, Parameters};
 
 /// Sizes that are compared.
 const SIZES: usize = 5;
 
-/// A locally connected network.
+/// The constrained locally connected network for changes of size.
 #[derive(Debug)]
-pub(super) struct LocalNet {
-    layers: Vec<LocallyConnected>,
+pub(super) struct Clcnn {
+    body: LocalNet,
     /// R_d − R_{d′} at the points in the middle, [(d, point), tap].
     differences: Constant,
 }
 
-impl LocalNet {
-    /// Adds `layers.N.weight`.
+impl Clcnn {
+    /// Adds the parameters of [`LocalNet`].
+    ///
+    /// # Errors
+    /// As [`SmokeNetConfig::build`].
     pub(super) fn new(
         config: &SmokeNetConfig,
         frames: Frames,
         builder: &mut Builder,
         random: &mut Random,
     ) -> Result<Self> {
-        let widths = widths(config, frames);
-        let pairs = widths.windows(2).map(|pair| [pair[0], pair[1]]);
-        config.at_most(pairs.clone().map(|pair| LocallyConnected::count(pair, KERNEL, frames.side)).sum())?;
-        let layers = pairs.enumerate().map(|(number, pair)| {
-            LocallyConnected::new(builder, &format!("layers.{number}"), pair, KERNEL, frames.side, random)
-        });
-        Ok(Self { layers: layers.collect::<Result<_>>()?, differences: differences()? })
+        Ok(Self { body: LocalNet::new(config, frames, builder, random)?, differences: differences()? })
     }
 }
 
@@ -63,27 +60,19 @@ fn differences() -> Result<Constant> {
     Constant::new(&values, &[(SIZES * points) as i64, TAPS as i64])
 }
 
-impl Forecaster for LocalNet {
+impl Forecaster for Clcnn {
     fn assemble(&self, _parameters: &Parameters) -> Result<Vec<Tensor>> {
         Ok(Vec::new())
     }
 
     fn forward(&self, parameters: &Parameters, _assembled: &[Tensor], frames: &Tensor, _mode: Mode) -> Result<Tensor> {
-        let mut features = LocallyConnected::pixels_first(frames)?;
-        for (number, layer) in self.layers.iter().enumerate() {
-            features = layer.forward(parameters, &features)?;
-            if number + 1 < self.layers.len() {
-                features = features.f_relu()?;
-            }
-        }
-        LocallyConnected::images(&features)
+        self.body.forward(parameters, frames, Tensor::f_relu)
     }
 
     fn constraint(&self, parameters: &Parameters, _assembled: &[Tensor]) -> Result<Option<Tensor>> {
         let flat = parameters.flat();
         let differences = self.differences.like(flat)?;
-        let terms = self.layers.iter().map(|layer| -> Result<Tensor> {
-            let weight = layer.weight(parameters);
+        let terms = self.body.weights(parameters).map(|weight| -> Result<Tensor> {
             let inputs = weight.size()[5];
             let kernels = weight.f_view([-1, TAPS as i64, inputs])?;
             Ok(differences.f_matmul(&kernels)?.f_abs()?.f_mean(flat.kind())?)

@@ -9,6 +9,10 @@
 //! nobody reads, in a tenth of the operations (kernels of scale 1 are 3 × 3; those of the last layer, where scale 1 is the largest, 5 × 5).
 //! The penalty is on the same kernels.
 //!
+//! **Nothing is constrained by this.** At scale 1 the 49 functions have rank 9 on the 3 × 3 points and rank 25 on the 5 × 5 of the last layer,
+//! so that shared weights already make every kernel: Equiv is a plain network of 3 × 3 convolutions, the last 5 × 5, and RSteer computes the
+//! same functions with more parameters for each. What scales would share is never read. The architecture is Wang's.
+//!
 //! Relaxed, with 48 channels and five layers it has 9,760,994 parameters. Wang's own 64 channels make 16,777,858 and are refused.
 
 use std::rc::Rc;

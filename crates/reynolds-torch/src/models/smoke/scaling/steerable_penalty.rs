@@ -12,6 +12,9 @@
 //! A is linear, and the same for all pairs of channels. So each term is ‖D W‖² for the weights as columns of a matrix W and a fixed matrix D,
 //! and its gradient 2 Dᵀ D W: two products for the first layer, for the last, and in one batch for all between.
 //!
+//! With the one scale that the networks read, the penalty constrains weights and no function: shared weights make every kernel
+//! ([`super::steerable_net`]), so that it can vanish while the network computes what it did. It tells nothing of equivariance.
+//!
 //! A has the kernels that a network applies. A network that reads one scale of four applies those of that scale: the others are nowhere
 //! assembled. With [`Read::All`] they count too.
 

@@ -4,8 +4,9 @@ use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
 use super::{FRAMES, built, check_gradient, config, forecast, largest, network, normal, number, squared};
+use crate::layers::HermiteGauss;
 use crate::models::smoke::conv::widths;
-use crate::models::smoke::scaling::steerable::{LAST_SCALES, Mixing, Read, SCALES, ScaleBasis, ScaleConv};
+use crate::models::smoke::scaling::steerable::{KERNEL, LAST_SCALES, Mixing, Read, SCALES, ScaleBasis, ScaleConv};
 use crate::models::smoke::scaling::steerable_net::{self, SteerableNet};
 use crate::models::smoke::scaling::steerable_penalty::SteerablePenalty;
 use crate::models::smoke::{Architecture, Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig};
@@ -65,6 +66,47 @@ fn the_scales_that_are_not_computed_are_those_that_nobody_reads() {
         let [ours, expected] = [ours, expected].map(|output| parameters.gradient(&output.square().sum(Kind::Double)));
         let (ours, expected) = (ours.unwrap(), expected.unwrap());
         assert!(largest(&(ours - &expected)) < 1e-12 * largest(&expected).max(1.0));
+    }
+}
+
+#[test]
+fn shared_weights_compute_whatever_relaxed_ones_do_and_the_penalty_of_that_is_zero() {
+    let (relaxed, parameters) = network(Architecture::Rsteer, 4);
+    let (equiv, equivariant) = network(Architecture::Equiv, 4);
+    let penalty = |held| relaxed.penalty(&parameters, held).unwrap().unwrap();
+    let expected = forecast(relaxed.as_ref(), &parameters);
+    let (kept, gone) = penalty(Held::Operator).energies(&parameters).unwrap();
+    assert!(gone > 0.01 * kept, "{gone} {kept}");
+    let kernels = relaxed.assemble(&parameters).unwrap();
+    for (number, kernel) in kernels.iter().enumerate() {
+        let is_last = number + 1 == kernels.len();
+        let functions = HermiteGauss::new(KERNEL, 7, if is_last { &LAST_SCALES } else { &SCALES });
+        let kernel = kernel.detach();
+        let [outputs, inputs, side, _] = kernel.size()[..] else { panic!("{:?}", kernel.size()) };
+        let margin = (KERNEL - side as usize) / 2;
+        let points = (0..side as usize).flat_map(|y| (0..side as usize).map(move |x| (y + margin, x + margin)));
+        let samples = points.flat_map(|(y, x)| (0..49).map(move |function| (function, y, x)));
+        let samples: Vec<f64> = samples.map(|(function, y, x)| functions.value(function, 0, y, x)).collect();
+        let samples = Tensor::from_slice(&samples).view([side * side, 49]);
+        // Of full rank: w = ψᵀ(ψψᵀ)⁻¹κ.
+        let inverse = samples.transpose(0, 1).matmul(&samples.matmul(&samples.transpose(0, 1)).inverse());
+        let weight = inverse.matmul(&kernel.reshape([outputs * inputs, side * side]).transpose(0, 1));
+        let name = format!("layers.{number}");
+        tch::no_grad(|| {
+            let weight = weight.view([49, outputs, inputs]);
+            equivariant.get(&format!("{name}.weight")).copy_(&weight);
+            equivariant.get(&format!("{name}.bias")).copy_(&parameters.get(&format!("{name}.bias")));
+            let mut everywhere = parameters.get(&format!("{name}.weight"));
+            everywhere.copy_(&weight.expand_as(&everywhere));
+        });
+    }
+    for (network, parameters) in [(&relaxed, &parameters), (&equiv, &equivariant)] {
+        let found = forecast(network.as_ref(), parameters);
+        assert!(largest(&(found - &expected)) < 1e-9 * largest(&expected));
+    }
+    for held in [Held::Operator, Held::Mixing] {
+        let (kept, gone) = penalty(held).energies(&parameters).unwrap();
+        assert!(gone < 1e-24 * kept, "{held:?}: {gone} {kept}");
     }
 }
 

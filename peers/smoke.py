@@ -185,7 +185,7 @@ class ScaleLayer(nn.Module):
     def __init__(self, inputs, outputs, scales, lifts):
         super().__init__()
         self.groups = 1 if lifts else scales
-        self.register_buffer("basis", hermite_gauss()[:, :scales].to(torch.get_default_dtype()))
+        self.register_buffer("basis", hermite_gauss((1, 1.5, 2, 2.5)[:scales]).to(torch.get_default_dtype()))
         self.mixing = nn.Parameter(torch.empty(outputs, inputs, len(self.basis), 25))
         # Kaiming-uniform of slope sqrt(5) / 25 and the fan in of a [out, in, functions, positions] tensor.
         nn.init.kaiming_uniform_(self.mixing, a=math.sqrt(5) / 25)

@@ -231,14 +231,15 @@ impl SmokeTask {
         Ok(Rollout { side: self.data.shape().side, prediction, truth })
     }
 
-    /// ‖W − P(W)‖/‖W‖ over the relaxed layers; `None` if there are none.
+    /// ‖W − P(W)‖/‖W‖ over the relaxed layers; `None` if there are none. It is √(rest/(held + rest)) of the two energies of the penalty,
+    /// and for changes of size, where P(W) and W − P(W) are not orthogonal, that and not ‖W − P(W)‖/‖W‖. Not a number if the weights are none.
     ///
     /// # Errors
     /// Whatever libtorch may fail with.
     pub fn relative_defect(&self) -> Result<Option<f64>> {
         let Some(penalty) = &self.penalty else { return Ok(None) };
         let (held, rest) = penalty.energies(&self.parameters)?;
-        Ok(Some(if rest > 0.0 { (rest / (held + rest)).sqrt() } else { 0.0 }))
+        Ok(Some(if rest == 0.0 && held.is_finite() { 0.0 } else { (rest / (held + rest)).sqrt() }))
     }
 }
 
@@ -275,7 +276,7 @@ impl Task for SmokeTask {
 
     /// On training and validation windows "rmse" and "mse" over the steps of the loss. On test windows, for "future/" and "domain/": "rmse"
     /// with its standard error "rmse_se", "mse", "persistence_rmse", and "gain" (how much lower the RMSE is than that of persistence) with
-    /// "gain_se"; standard errors as in [`RolloutErrors`]. Everywhere "equivariance/relative", ‖W − P(W)‖/‖W‖, where layers are relaxed.
+    /// "gain_se"; standard errors as in [`RolloutErrors`]. Everywhere "equivariance/relative", [`SmokeTask::relative_defect`], where layers are relaxed.
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         let mut metrics = Metrics::new();
         if let Some(defect) = self.relative_defect()? {

@@ -176,6 +176,19 @@ fn trained(task: &SmokeTask, lambda_perp: f64) -> reynolds_lab::metrics::Summary
 }
 
 #[test]
+fn the_defect_of_weights_that_are_no_numbers_is_none() {
+    let config = RolloutConfig { out_length: 1, rollout: 1, batch: 1 };
+    let defect = |weights: [f64; 2]| {
+        let task = task(constants(&VALUES), [rows(&[1]), vec![], vec![], vec![]], &[0.5, 0.5], config, 0.0);
+        task.parameters().assign(&Tensor::from_slice(&weights)).unwrap();
+        task.relative_defect().unwrap().unwrap()
+    };
+    assert!(defect([f64::NAN, 0.5]).is_nan() && defect([0.0, f64::NAN]).is_nan());
+    assert_eq!((defect([0.0, 0.5]), defect([0.0, 0.0])), (0.0, 0.0));
+    close(defect([3.0, 4.0]), 0.6);
+}
+
+#[test]
 fn training_finds_a_linear_motion_and_the_penalty_holds_what_it_should() {
     let task = moving();
     let before = task.evaluate(Split::Test).unwrap();

@@ -4,6 +4,8 @@
 //! se of a difference of two cells: √(d₁²/n₁ + d₂²/n₂), d: deviation over the n seeds of a cell
 //! unchanged: |difference| ≤ max(2 se, 2 % of the error without +Reg)        improved: lower by more than 2 se
 //! ```
+//!
+//! One seed has no spread to tell a change by: no effect is held with fewer than two.
 
 use reynolds_data::smoke::Kind;
 
@@ -42,15 +44,17 @@ fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Ch
     let (ours, theirs) = (reg.test(test, "rmse"), plain.test(test, "rmse"));
     let error = |sample: &super::super::Sample| sample.deviation().powi(2) / sample.values().len() as f64;
     let (difference, se) = (ours.mean() - theirs.mean(), (error(&ours) + error(&theirs)).sqrt());
-    let held = match unchanged {
+    let spread_known = ours.values().len() >= 2 && theirs.values().len() >= 2;
+    let within = match unchanged {
         true => difference.abs() <= (ERRORS * se).max(SHARE * theirs.mean()),
         false => difference < -ERRORS * se,
     };
+    let held = spread_known && within;
     let mut found = match difference.is_finite() {
         true => format!("{theirs} → {ours}, difference {difference:+.4} with standard error {se:.4}"),
         false => format!("{} → {}", shown(plain, test), shown(reg, test)),
     };
-    if difference < 0.0 && !held && !unchanged {
+    if spread_known && difference < 0.0 && !held && !unchanged {
         found += ", lower but within two standard errors";
     }
     if let (Some((before, _)), Some((after, _))) = (published(kind, without, test), published(kind, with, test)) {
@@ -59,8 +63,8 @@ fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Ch
             found += " (its text claims it, these numbers do not)";
         }
     }
-    if ours.values().len() < 2 || theirs.values().len() < 2 {
-        found += "; one seed, so that its spread is not known";
+    if !spread_known {
+        found += "; not held by fewer than two seeds, whose spread is not known";
     }
     Some(judged(claim, held, found, &[reg, plain], test))
 }
@@ -120,10 +124,13 @@ mod tests {
 
     /// Verdicts over a row, by what error a model has.
     fn verdicts(kinds: &str, columns: &str, rmse: impl Fn(&PlumeModel) -> f64) -> Vec<(String, bool)> {
-        let setup = setup(kinds, columns, 2);
+        judged_with(2, kinds, columns, rmse).into_iter().map(|check| (check.claim, check.held)).collect()
+    }
+
+    fn judged_with(seeds: u64, kinds: &str, columns: &str, rmse: impl Fn(&PlumeModel) -> f64) -> Vec<Check> {
+        let setup = setup(kinds, columns, seeds);
         let models = models(&setup, |model| run(rmse(model), 0.5));
-        let checks = checks(&setup.kinds, &cells(&setup, &models).unwrap());
-        checks.into_iter().map(|check| (check.claim, check.held)).collect()
+        checks(&setup.kinds, &cells(&setup, &models).unwrap())
     }
 
     fn held(kinds: &str, columns: &str, rmse: impl Fn(&PlumeModel) -> f64) -> Vec<bool> {
@@ -143,6 +150,21 @@ mod tests {
         // A difference of 0.05 with a standard error of √2·0.05 is none.
         let noisy = |model: &PlumeModel| 0.6 + 0.1 * seed(model) - if is_reg(model) { 0.05 } else { 0.0 };
         assert_eq!(held("rotation", "rgroup,rgroup+reg", noisy), [false, false]);
+    }
+
+    #[test]
+    fn one_seed_holds_no_effect_however_large() {
+        let large = |model: &PlumeModel| if model.column.without_penalty().is_some() { 0.2 } else { 0.7 };
+        for (kind, rmse) in [("rotation", &large as &dyn Fn(&PlumeModel) -> f64), ("translation", &|_| 0.7)] {
+            for (seeds, expected) in [(1, false), (2, true)] {
+                let checks = judged_with(seeds, kind, "rgroup,rgroup+reg", rmse);
+                let effects: Vec<&Check> = checks.iter().filter(|check| check.claim.contains("+Reg")).take(2).collect();
+                for check in effects {
+                    assert_eq!(check.held, expected, "{seeds}: {}", check.claim);
+                    assert_eq!(check.found.contains("fewer than two seeds"), !expected, "{}", check.found);
+                }
+            }
+        }
     }
 
     #[test]

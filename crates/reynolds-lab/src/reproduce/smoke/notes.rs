@@ -27,8 +27,12 @@ pub(super) fn notes() -> Vec<String> {
          cannot be equal at a sensible width. All counts are in the table of networks."
             .into(),
         "Constraints: baselines that come with one have it at `alpha`, published for RGroup of translation and RSteer (0, 1e-5, 1e-6) \
-         and taken for all networks of a row; the loss gets (α c)² as in the public code. +Reg is λ_⊥ Σ‖W − P(W)‖² on what `held` says, \
-         in place of that constraint: λ_G = 0, α = 0. Scalings have no invariant mean: there P is the projection onto shared weights."
+         and taken for all networks of a row but RPP, which has `alpha_rpp`: its published constraint contains a factor 1e-6 and no α, so \
+         α = 1; that of translation has no constraint. With α = 0 the locally connected network of translation is unconstrained, as the \
+         published run line has it. The loss gets (α c)² as in the public code. +Reg is λ_⊥ Σ‖W − P(W)‖² on what `held` says, \
+         in place of that constraint: λ_G = 0, α = 0. Scalings have no invariant mean: there P is the projection onto shared weights. \
+         RSteer of scaling reads one scale, at which shared weights already make every kernel, as Wang's does: Equiv and RSteer compute the \
+         same functions there, and the claim about RSteer+Reg of scaling cannot test equivariance."
             .into(),
         "Selection: every λ_⊥ of `lambda_perp` is trained with seed 0; the one with the least validation RMSE is trained with the other \
          seeds. λ_⊥ = 0, which the paper's range has too, is the column without +Reg. No other setting is tuned; the paper tunes learning \
@@ -36,7 +40,7 @@ pub(super) fn notes() -> Vec<String> {
             .into(),
         "Labels: a cell is \"not trained\" unless its mean gain over persistence (the last frame seen, repeated) exceeds 3 standard \
          errors, from the spread over simulations and over seeds. Claims: \"leaves as it is\" is a difference of at most 2 standard \
-         errors over seeds or 2 %; \"improves\" is lower by more than 2 standard errors; a claim about a cell that is not trained does \
+         errors over seeds or 2 %; \"improves\" is lower by more than 2 standard errors; neither is held by fewer than two seeds; a claim about a cell that is not trained does \
          not hold."
             .into(),
     ]

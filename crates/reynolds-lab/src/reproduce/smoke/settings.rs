@@ -53,11 +53,13 @@ pub(super) fn of_budget(budget: Budget) -> Table {
         Kind::Rotation => 1e-5,
         Kind::Scaling => 1e-6,
     };
+    // The published RPP has its 1e-6 inside the constraint and no α; that of translation has no constraint.
+    let alpha_rpp = |kind| if kind == Kind::Translation { 0.0 } else { 1.0 };
     let sizes = |kind| {
         let there = ARCHITECTURES.into_iter().filter(|(architecture, _)| has(kind, *architecture));
         Value::Table(there.map(|(of, name)| (name.to_string(), integer(hidden(kind, of)))).collect())
     };
-    let pairs: [(&str, Value); 19] = [
+    let pairs: [(&str, Value); 20] = [
         ("kinds", Value::String("translation,rotation,scaling".into())),
         ("columns", Value::String("all".into())),
         ("seeds", integer(seeds)),
@@ -75,6 +77,7 @@ pub(super) fn of_budget(budget: Budget) -> Table {
         ("batch", of_kind(&|kind| integer(batch(kind)))),
         ("learning_rate", of_kind(&|kind| Value::Float(rate(kind)))),
         ("alpha", of_kind(&|kind| Value::Float(alpha(kind)))),
+        ("alpha_rpp", of_kind(&|kind| Value::Float(alpha_rpp(kind)))),
         ("banks", of_kind(&|kind| integer(banks(kind)))),
         ("hidden", of_kind(&sizes)),
     ];
@@ -232,7 +235,11 @@ impl Setup {
             hidden: self.hidden(kind, architecture, whole)?,
             banks: whole(&format!("banks.{kind}"), self.of_kind("banks", kind))?,
             // +Reg stands in place of the constraint that a network comes with.
-            alpha: if column.without_penalty().is_some() { 0.0 } else { real("alpha") },
+            alpha: match architecture {
+                _ if column.without_penalty().is_some() => 0.0,
+                Architecture::Rpp => real("alpha_rpp"),
+                _ => real("alpha"),
+            },
             held: self.held,
             ..SmokeNetConfig::default()
         };
@@ -309,6 +316,14 @@ mod tests {
             let message = message(key, value);
             assert!(message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn the_residual_network_has_a_strength_of_its_own() {
+        let setup = Setup::new(&of_budget(Budget::Full)).unwrap();
+        let alpha = |kind, column| setup.model(kind, column, 0.0, 1).unwrap().config.settings.model.alpha;
+        assert_eq!(Kind::ALL.map(|kind| alpha(kind, Column::Rpp)), [0.0, 1.0, 1.0]);
+        assert_eq!(Kind::ALL.map(|kind| alpha(kind, Column::Clcnn)), [0.0, 1e-5, 1e-6]);
     }
 
     #[test]

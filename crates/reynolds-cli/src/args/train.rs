@@ -83,11 +83,11 @@ pub(crate) struct SweepArgs {
 /// How much is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Budget {
-    /// 5 seeds; of what is large, little
+    /// Minutes: figures with 5 seeds, the smoke table small and with 2
     Quick,
-    /// 10 seeds; of what is large, an hour of an accelerator
+    /// Figures with 10 seeds; the smoke table in an hour of an accelerator, with 3
     Standard,
-    /// 20 seeds; of what is large, all of the paper's
+    /// Figures with 20 seeds; the smoke table as in the paper, with 5
     Full,
 }
 

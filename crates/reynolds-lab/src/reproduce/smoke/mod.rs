@@ -145,7 +145,7 @@ impl Target for TableSmoke {
             more: results(&cells, models),
             figures,
             checks: claims::checks(&setup.kinds, &cells),
-            notes: notes::notes(),
+            notes: notes::notes(&setup),
         })
     }
 }

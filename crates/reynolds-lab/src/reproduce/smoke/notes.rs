@@ -1,14 +1,16 @@
 //! Every choice that was made where the paper is silent.
 
 use super::plume_model::SEEN;
+use super::settings::Setup;
 
 /// A paragraph each.
-pub(super) fn notes() -> Vec<String> {
+pub(super) fn notes(setup: &Setup) -> Vec<String> {
+    let length = setup.data.rollout;
     vec![
         format!(
             "Data: 35, 36 and 38 simulations of 310 steps on 64² cells, as the public code makes them (the text says 35, 40 and 40). A \
              network sees {SEEN} frames and forecasts the next; trained and validated on free-running rollouts of out_length steps, \
-             tested on rollouts of 20. Future: later frames of the simulations trained on. Domain: simulations never seen. Windows are \
+             tested on rollouts of {length}. Future: later frames of the simulations trained on. Domain: simulations never seen. Windows are \
              spread evenly where not all are used (0 = all)."
         ),
         "Errors: RMSE = √(mean over windows, steps, components and cells of the squared error), every window alike. The paper's caption \
@@ -35,7 +37,7 @@ pub(super) fn notes() -> Vec<String> {
          same functions there, and the claim about RSteer+Reg of scaling cannot test equivariance."
             .into(),
         "Selection: every λ_⊥ of `lambda_perp` is trained with seed 0; the one with the least validation RMSE is trained with the other \
-         seeds. λ_⊥ = 0, which the paper's range has too, is the column without +Reg. No other setting is tuned; the paper tunes learning \
+         seeds. λ_⊥ = 0, which the paper's range has too, is run only where it is listed: the column without +Reg is that only where its α is 0. No other setting is tuned; the paper tunes learning \
          rate, minibatch, width, depth, banks and steps of the loss for each column."
             .into(),
         "Labels: a cell is \"not trained\" unless its mean gain over persistence (the last frame seen, repeated) exceeds 3 standard \

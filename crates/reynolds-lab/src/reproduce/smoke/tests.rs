@@ -41,6 +41,7 @@ fn findings_are_made_of_whatever_was_run() {
     let all = models(&setup, |model| run(if model.config.penalty.lambda_perp > 0.0 { 0.6 } else { 0.7 }, 0.5));
     let findings = TableSmoke.findings(&settings, &all).unwrap();
     assert_eq!(findings.tables.len(), 3);
+    assert!(findings.notes[0].contains("tested on rollouts of 20."), "{}", findings.notes[0]);
     assert_eq!(findings.checks.len(), 4);
     assert!(findings.checks.iter().all(|check| check.held), "{:?}", findings.checks);
     assert_eq!(findings.more["cells"].as_array().unwrap().len(), 3);

@@ -13,6 +13,19 @@ use super::setting::{SIDE, Setting};
 /// Numbers of a frame.
 pub const FRAME: usize = 2 * SIDE * SIDE;
 
+/// The speed at the centres of the cells of a frame `[2, side, side]`; faces beyond it are walls.
+pub fn speed(frame: &[f32], side: usize) -> Vec<f64> {
+    let (u, v) = frame.split_at(side * side);
+    let at = |field: &[f32], y: usize, x: usize| {
+        if x < side && y < side { f64::from(field[y * side + x]) } else { 0.0 }
+    };
+    let cell = |n: usize| {
+        let (y, x) = (n / side, n % side);
+        (0.5 * (at(u, y, x) + at(u, y, x + 1))).hypot(0.5 * (at(v, y, x) + at(v, y + 1, x)))
+    };
+    (0..side * side).map(cell).collect()
+}
+
 /// Two faces and the share of the second, for every stored point of a row or column.
 pub(super) struct Shrink {
     x: Vec<(usize, f64)>,

@@ -23,7 +23,7 @@ mod split;
 mod sum;
 
 pub use file::SmokeFile;
-pub use frame::FRAME;
+pub use frame::{FRAME, speed};
 pub use generate::{Event, Summary, generate};
 pub use preview::preview;
 pub use set::SmokeSet;

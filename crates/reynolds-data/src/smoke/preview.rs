@@ -11,7 +11,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::frame::FRAME;
+use super::frame::{FRAME, speed};
 use super::setting::SIDE;
 use crate::error::{Error, Result};
 
@@ -43,7 +43,7 @@ pub fn preview(frames: &[f32], columns: usize, rows: usize) -> Result<Vec<u8>> {
     let tiles = columns.checked_mul(rows).filter(|tiles| (1..=10_000).contains(tiles));
     let tiles = tiles.ok_or_else(|| Error::setting("tiles", "1 to 10 000", format!("{columns} × {rows}")))?;
     let shown = |tile: usize| tile * (count - 1) / (tiles - 1).max(1);
-    let speeds: Vec<Vec<f64>> = (0..tiles).map(|tile| speed(&frames[shown(tile) * FRAME..][..FRAME])).collect();
+    let speeds: Vec<Vec<f64>> = (0..tiles).map(|tile| speed(&frames[shown(tile) * FRAME..][..FRAME], SIDE)).collect();
     let fastest = speeds.iter().flatten().fold(0.0_f64, |most, v| most.max(*v)).max(f64::MIN_POSITIVE);
     let pitch = SIDE * ZOOM + GAP;
     let (width, height) = (columns * pitch - GAP, rows * pitch - GAP);
@@ -59,19 +59,6 @@ pub fn preview(frames: &[f32], columns: usize, rows: usize) -> Result<Vec<u8>> {
         }
     }
     Ok(png(width, height, &pixels))
-}
-
-/// The speed at the centres of the cells of one frame; the faces beyond the frame are walls.
-fn speed(frame: &[f32]) -> Vec<f64> {
-    let (u, v) = frame.split_at(SIDE * SIDE);
-    let at = |field: &[f32], y: usize, x: usize| {
-        if x < SIDE && y < SIDE { f64::from(field[y * SIDE + x]) } else { 0.0 }
-    };
-    let cell = |n: usize| {
-        let (y, x) = (n / SIDE, n % SIDE);
-        (0.5 * (at(u, y, x) + at(u, y, x + 1))).hypot(0.5 * (at(v, y, x) + at(v, y + 1, x)))
-    };
-    (0..SIDE * SIDE).map(cell).collect()
 }
 
 /// The colour of a number from 0 to 1.

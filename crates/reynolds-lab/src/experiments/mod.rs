@@ -24,7 +24,6 @@ pub use plane_task::{DataConfig, PlaneTask};
 pub use smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
 pub use smoke_data::{Part, Rows, SmokeData, WindowCounts, check_windows, data_folder, ensure_needed, symmetry};
 pub use smoke_errors::RolloutErrors;
-pub(crate) use smoke_figures::speed;
 pub use smoke_figures::{StepErrors, chart_room, rollout_sheet, step_chart};
 pub use smoke_task::{Rollout, RolloutConfig, SmokeTask};
 pub(crate) use so2::{COLOUR_BAR, REACH, SIDE, legend, sample_logits};

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use reynolds_data::smoke::speed;
+
 use super::smoke_data::Part;
 use super::smoke_task::{Rollout, SmokeTask};
 use crate::error::{Error, Result};
@@ -106,19 +108,6 @@ pub fn rollout_sheet(rollout: &Rollout, forecast: &str) -> Sheet {
         Scale { shading: scales[2], high: largest(&rest), text: "|v̂ − v|".into() },
     ];
     sheet
-}
-
-/// The speed at the centres of the cells of a frame `[2, side, side]` of velocities on faces; faces beyond it are walls.
-pub(crate) fn speed(frame: &[f32], side: usize) -> Vec<f64> {
-    let (u, v) = frame.split_at(side * side);
-    let at = |field: &[f32], y: usize, x: usize| {
-        if x < side && y < side { f64::from(field[y * side + x]) } else { 0.0 }
-    };
-    let cell = |n: usize| {
-        let (y, x) = (n / side, n % side);
-        (0.5 * (at(u, y, x) + at(u, y, x + 1))).hypot(0.5 * (at(v, y, x) + at(v, y + 1, x)))
-    };
-    (0..side * side).map(cell).collect()
 }
 
 fn difference(a: &[f32], b: &[f32]) -> Vec<f32> {

@@ -1,12 +1,11 @@
 //! A rollout of some networks beside what the simulation shows: the speed, on one scale.
 
-use reynolds_data::smoke::{FRAME, Kind, SIDE};
+use reynolds_data::smoke::{FRAME, Kind, SIDE, speed};
 
 use super::super::findings::Figure;
 use super::cells::Cell;
 use super::column::Column;
 use super::plume_model::{PREDICTION, TRUTH, drawn_steps};
-use crate::experiments::speed;
 use crate::figure::{Raster, Scale, Shading, Sheet};
 
 /// Columns that are shown where they were run.

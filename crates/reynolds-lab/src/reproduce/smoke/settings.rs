@@ -124,7 +124,7 @@ pub(super) fn own_key(kind: Kind) -> impl Fn(Error) -> Error {
         Error::Config { key, expected, found, .. } => {
             let last = key.rsplit('.').next().unwrap_or_default();
             let own = match last {
-                "batch" | "learning_rate" | "alpha" | "banks" => format!("{last}.{kind}"),
+                "batch" | "learning_rate" | "banks" => format!("{last}.{kind}"),
                 "gamma" => "decay".into(),
                 "folder" => "data".into(),
                 _ => last.into(),
@@ -226,6 +226,10 @@ impl Setup {
             usize::try_from(found).ok().filter(|value| *value >= 1).ok_or_else(expected)
         };
         let real = |key: &str| self.of_kind(key, kind).and_then(Value::as_float).unwrap_or(f64::NAN);
+        let constraint = |key: &str| {
+            let found = Some(real(key)).filter(|alpha| alpha.is_finite() && *alpha >= 0.0);
+            found.ok_or_else(|| Error::config(format!("{key}.{kind}"), "a finite number, at least 0", real(key)))
+        };
         let architecture = column.architecture();
         config.seed = seed;
         config.settings.data = SmokeDataConfig { kind, ..self.data.clone() };
@@ -237,8 +241,8 @@ impl Setup {
             // +Reg stands in place of the constraint that a network comes with.
             alpha: match architecture {
                 _ if column.without_penalty().is_some() => 0.0,
-                Architecture::Rpp => real("alpha_rpp"),
-                _ => real("alpha"),
+                Architecture::Rpp => constraint("alpha_rpp")?,
+                _ => constraint("alpha")?,
             },
             held: self.held,
             ..SmokeNetConfig::default()
@@ -293,6 +297,9 @@ mod tests {
                 model.and_then(|model| model.check()).unwrap_err().to_string()
             }
         };
+        let of_rpp = with("alpha_rpp.rotation", "-1").unwrap().model(Kind::Rotation, Column::Rpp, 0.0, 0).unwrap_err();
+        let expected = "config: alpha_rpp.rotation: expected a finite number, at least 0, found -1";
+        assert_eq!(of_rpp.to_string(), expected);
         for (key, value, expected) in [
             (
                 "kinds",

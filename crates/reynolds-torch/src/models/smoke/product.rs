@@ -27,6 +27,17 @@ pub(super) fn plus(sum: Option<Tensor>, term: Tensor) -> Result<Tensor> {
     }
 }
 
+/// A sum of no terms is 0, of the type and on the device of `like`.
+///
+/// # Errors
+/// As [`product`].
+pub(super) fn or_zero(sum: Option<Tensor>, like: &Tensor) -> Result<Tensor> {
+    match sum {
+        Some(sum) => Ok(sum),
+        None => Ok(Tensor::f_zeros([], (like.kind(), like.device()))?),
+    }
+}
+
 /// `factor` · ‖part‖². Where a part is small beside the weights it was taken of, the product of weights and slope would be the difference of
 /// larger numbers, and may fall below zero.
 ///

@@ -16,7 +16,7 @@ use super::fields::{Field, POSITIONS, kernel_space, turned_position};
 use super::relaxed_steerable::RelaxedSteerable;
 use crate::error::{Error, Result};
 use crate::layers::Constant;
-use crate::models::smoke::product::{plus, product};
+use crate::models::smoke::product::{or_zero, plus, product};
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
 
@@ -105,7 +105,7 @@ impl NetworkPenalty for SteerablePenalty {
             let image = Tensor::f_cat(&images.collect::<Result<Vec<_>>>()?, 0)?;
             value = Some(plus(value, image.f_dot(&image)?.f_mul_scalar_(0.25 / lambda)?)?);
         }
-        value.map_or_else(|| Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?), Ok)
+        or_zero(value, flat)
     }
 
     fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)> {

@@ -21,7 +21,7 @@ use super::group_conv::{GroupConv, SIZES, Sizes};
 use super::resample::TAPS;
 use crate::error::Result;
 use crate::layers::Constant;
-use crate::models::smoke::product::{plus, product, squared};
+use crate::models::smoke::product::{or_zero, plus, product, squared};
 use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
@@ -138,9 +138,7 @@ impl GroupPenalty {
             forms = Some(product(forms.as_ref(), 4.0 * lambda, &resampled.f_transpose(1, 2)?, &outer)?);
             value = Some(plus(value, half_outer.f_view([-1])?.f_dot(&gram.f_view([-1])?)?)?);
         }
-        let (Some(forms), Some(value)) = (forms, value) else {
-            return Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?);
-        };
+        let Some(forms) = forms else { return or_zero(value, flat) };
         let matrices = forms.f_view([layers, taps, taps, banks, banks])?.f_permute([0, 3, 1, 4, 2])?;
         let matrices = matrices.f_reshape([layers, banks * taps, banks * taps])?;
         let mut start = 0;
@@ -149,7 +147,7 @@ impl GroupPenalty {
             let _ = slopes.f_baddbmm_(filters, &matrices.f_narrow(0, start, layers)?)?;
             start += layers;
         }
-        Ok(value)
+        or_zero(value, flat)
     }
 
     /// The mixing weights' penalty.

@@ -23,7 +23,7 @@ use tch::{Kind, Tensor};
 use super::steerable::{POSITIONS, Read, ScaleConv, points};
 use crate::error::Result;
 use crate::layers::{Constant, HermiteGauss};
-use crate::models::smoke::product::{plus, product};
+use crate::models::smoke::product::{or_zero, plus, product};
 use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
@@ -182,7 +182,7 @@ impl NetworkPenalty for SteerablePenalty {
             let term = image.f_dot(&image)?.f_mul_scalar_(0.25 / lambda)?;
             value = Some(plus(value, term)?);
         }
-        value.map_or_else(|| Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?), Ok)
+        or_zero(value, flat)
     }
 
     fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)> {

@@ -17,7 +17,7 @@ use super::rgroup::{BIASES, MIXING, OUTPUTS, Rgroup};
 use crate::error::Result;
 use crate::layers::Constant;
 use crate::models::smoke::conv::KERNEL;
-use crate::models::smoke::product::{plus, product};
+use crate::models::smoke::product::{or_zero, plus, product};
 use crate::models::smoke::span::Span;
 use crate::models::smoke::{Held, NetworkPenalty};
 use crate::parameters::Parameters;
@@ -187,7 +187,7 @@ impl NetworkPenalty for RelaxedPenalty {
             Held::Operator => self.operator(flat, &terms, gradient)?,
             Held::Mixing => self.plain(flat, &terms, gradient)?,
         };
-        value.map_or_else(|| Ok(Tensor::f_zeros([], (flat.kind(), flat.device()))?), Ok)
+        or_zero(value, flat)
     }
 
     fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)> {

@@ -7,6 +7,7 @@
 //! Everything here is pure Rust and knows nothing of groups or projections.
 
 pub mod checkpoint;
+pub mod ct;
 pub mod error;
 pub mod rings;
 pub mod smoke;

@@ -5,6 +5,7 @@ use tch::Tensor;
 use crate::error::Result;
 use crate::parameters::Parameters;
 
+pub mod mar;
 mod mlp;
 pub mod smoke;
 mod so2_net;

@@ -9,7 +9,11 @@
 pub mod checkpoint;
 pub mod ct;
 pub mod error;
+mod png;
+#[allow(dead_code, reason = "the CT data sets draw from it")]
+mod random;
 pub mod rings;
 pub mod smoke;
+mod stored_npz;
 
 pub use error::{Error, Result};

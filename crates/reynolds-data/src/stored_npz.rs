@@ -1,0 +1,194 @@
+//! Arrays of single precision in one stored .npz, with `setting`: the bytes, in JSON, of what they follow from.
+//!
+//! Members begin where a memory map can hand them out as f32 without a copy. NumPy reads them:
+//!
+//! ```text
+//! archive = numpy.load("rotation_k05_j0.npz");  archive["velocity"];  json.loads(archive["setting"].tobytes())
+//! ```
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::checkpoint::{Checkpoint, Entry, Values, write_parts};
+use crate::error::{Error, Result};
+
+/// Data of a member begin at a multiple of this.
+const ALIGNMENT: usize = 64;
+
+/// Bytes of a local header before its name.
+const LOCAL: usize = 30;
+
+/// A name, a shape, and the values row by row.
+pub(crate) type Array<'a> = (&'a str, &'a [usize], &'a [f32]);
+
+/// The settings as they are stored.
+fn json(setting: &impl Serialize) -> String {
+    serde_json::to_string(setting).expect("numbers and texts are always valid JSON")
+}
+
+/// The first setting that differs, as expected and as found.
+fn difference(expected: &str, found: &[u8]) -> Option<(String, String)> {
+    if found == expected.as_bytes() {
+        return None;
+    }
+    type Map = serde_json::Map<String, serde_json::Value>;
+    let whole = || (expected.to_owned(), String::from_utf8_lossy(found).into_owned());
+    let (Ok(one), Ok(other)) = (serde_json::from_str::<Map>(expected), serde_json::from_slice::<Map>(found)) else {
+        return Some(whole());
+    };
+    let differs = one.iter().find(|(key, value)| other.get(*key) != Some(value));
+    Some(differs.map_or_else(whole, |(key, value)| {
+        let found = other.get(key).map_or_else(|| "nothing".into(), ToString::to_string);
+        (format!("{key} {value}"), format!("{key} {found}"))
+    }))
+}
+
+/// A file that was opened and whose settings were found to be the expected ones.
+#[derive(Debug)]
+pub(crate) struct StoredNpz {
+    checkpoint: Checkpoint,
+}
+
+impl StoredNpz {
+    /// Opens a file and compares its settings.
+    pub(crate) fn open(path: &Path, setting: &impl Serialize) -> Result<StoredNpz> {
+        let file = StoredNpz { checkpoint: Checkpoint::open(path)? };
+        let text = file.member("setting")?;
+        let (found, expected) = (file.checkpoint.read_bytes(&text)?, json(setting));
+        match difference(&expected, &found) {
+            Some((expected, found)) => Err(file.wrong("setting", expected, found)),
+            None => {
+                drop(found);
+                Ok(file)
+            }
+        }
+    }
+
+    /// The array of that name, of that shape.
+    pub(crate) fn array(&self, name: &str, shape: &[usize]) -> Result<Entry> {
+        let entry = self.member(name)?;
+        if entry.shape != shape || entry.dtype.to_string() != "f32" {
+            let found = format!("{} {:?}", entry.dtype, entry.shape);
+            return Err(self.wrong(name, format!("f32 {shape:?}"), found));
+        }
+        Ok(entry)
+    }
+
+    /// The values of an array of this file, borrowed from the memory map after verifying their checksum.
+    pub(crate) fn values(&self, array: &Entry) -> Result<Cow<'_, [f32]>> {
+        match self.checkpoint.read(array)? {
+            Values::F32(values) => Ok(values),
+            Values::F64(_) => unreachable!("the type was checked when the array was found"),
+        }
+    }
+
+    /// Says that the values are not needed for now: their pages of the map can go.
+    pub(crate) fn release(&self, array: &Entry) {
+        self.checkpoint.release(array);
+    }
+
+    fn member(&self, name: &str) -> Result<Entry> {
+        let missing = || self.wrong(name, "an array of this name".into(), "none".into());
+        self.checkpoint.entry(name).cloned().ok_or_else(missing)
+    }
+
+    fn wrong(&self, tensor: &str, expected: String, found: String) -> Error {
+        Error::Tensor { file: self.checkpoint.path().into(), tensor: tensor.into(), expected, found }
+    }
+}
+
+/// Writes arrays and what they follow from, whole or not at all.
+pub(crate) fn write(path: &Path, setting: &impl Serialize, arrays: &[Array<'_>]) -> Result<()> {
+    let text = json(setting);
+    let mut archive = Archive::default();
+    let mut parts: Vec<Cow<'_, [u8]>> = Vec::new();
+    parts.push(archive.member("setting.npy", &npy("|u1", &[text.len()]), text.as_bytes()).into());
+    parts.push(Cow::Borrowed(text.as_bytes()));
+    for (name, shape, values) in arrays {
+        debug_assert_eq!(values.len(), shape.iter().product::<usize>());
+        let bytes: Cow<'_, [u8]> = match cfg!(target_endian = "little") {
+            true => Cow::Borrowed(bytemuck::cast_slice(values)),
+            false => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        };
+        parts.push(archive.member(&format!("{name}.npy"), &npy("<f4", shape), &bytes).into());
+        parts.push(bytes);
+    }
+    parts.push(archive.end().into());
+    write_parts(path, &parts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+}
+
+/// The header of a .npy array, a multiple of 64 bytes.
+fn npy(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let shape = shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}{comma}), }}");
+    let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
+    let mut header = b"\x93NUMPY\x01\x00".to_vec();
+    header.extend((length as u16).to_le_bytes());
+    header.extend(text.as_bytes());
+    header.resize(10 + length - 1, b' ');
+    header.push(b'\n');
+    header
+}
+
+/// A zip archive of stored members, written front to back.
+#[derive(Default)]
+struct Archive {
+    written: usize,
+    members: u16,
+    directory: Vec<u8>,
+}
+
+impl Archive {
+    /// Everything before the data of a member: local header, name, padding, .npy header.
+    fn member(&mut self, name: &str, header: &[u8], data: &[u8]) -> Vec<u8> {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(header);
+        crc.update(data);
+        let size = u32::try_from(header.len() + data.len()).expect("what is stored is far smaller than 4 GiB");
+        // An extra field of id and length, and zeros, moves the contents to the next multiple of the alignment.
+        let start = (self.written + LOCAL + name.len() + 4).next_multiple_of(ALIGNMENT);
+        let padding = (start - self.written - LOCAL - name.len()) as u16;
+        // Version 2.0 · no flags · stored · 1980-01-01 00:00, so that equal values are equal files · checksum · sizes · length of the name.
+        let mut common = Vec::new();
+        for number in [20_u16, 0, 0, 0, 0x21] {
+            common.extend(number.to_le_bytes());
+        }
+        for number in [crc.finalize(), size, size] {
+            common.extend(number.to_le_bytes());
+        }
+        common.extend((name.len() as u16).to_le_bytes());
+        let mut out = b"PK\x03\x04".to_vec();
+        out.extend(&common);
+        out.extend(padding.to_le_bytes());
+        out.extend(name.as_bytes());
+        out.extend([0x52, 0x59]);
+        out.extend((padding - 4).to_le_bytes());
+        out.resize(start - self.written, 0);
+        out.extend(header);
+        self.directory.extend(b"PK\x01\x02\x14\x00");
+        self.directory.extend(&common);
+        // No extra field, no comment, first disk, no attributes; then where the local header begins.
+        self.directory.extend([0; 12]);
+        self.directory.extend((self.written as u32).to_le_bytes());
+        self.directory.extend(name.as_bytes());
+        self.members += 1;
+        self.written = start + size as usize;
+        out
+    }
+
+    /// The directory and the end record.
+    fn end(self) -> Vec<u8> {
+        let mut out = self.directory;
+        let length = out.len() as u32;
+        out.extend(b"PK\x05\x06\0\0\0\0");
+        out.extend(self.members.to_le_bytes());
+        out.extend(self.members.to_le_bytes());
+        out.extend(length.to_le_bytes());
+        out.extend((self.written as u32).to_le_bytes());
+        out.extend([0; 2]);
+        out
+    }
+}

@@ -7,6 +7,9 @@
 //! # Ok::<(), reynolds_lab::Error>(())
 //! ```
 
+mod ct_data;
+mod ct_metrics;
+mod ct_settings;
 mod invariance;
 mod plane_task;
 mod smoke;
@@ -19,6 +22,9 @@ mod so2;
 
 use crate::experiment::{AnyExperiment, Experiments};
 
+pub use ct_data::{CtBatch, CtData, CtPart, Patch, Patches};
+pub use ct_metrics::{psnr, ssim};
+pub use ct_settings::{CtDataConfig, CtSettings, CtSource};
 pub use invariance::{Turns, invariance};
 pub use plane_task::{DataConfig, PlaneTask};
 pub use smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};

@@ -9,6 +9,20 @@
 //!
 //! Paper: section "CT-Scan Metal Artifact Reduction", `app:details_ct_mar`.
 
+mod fan;
+mod filter;
+mod forward;
+mod interpolate;
+mod materials;
+mod noise;
+mod reconstruct;
+mod scanner;
+mod simulate;
 mod slice;
+mod spectrum;
 
+pub use fan::Fan;
+pub use scanner::Scanner;
+pub use simulate::simulate;
 pub use slice::{Material, Metal, Pair, Slice, WATER, attenuation, hounsfield};
+pub use spectrum::Beam;

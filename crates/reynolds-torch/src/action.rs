@@ -39,15 +39,27 @@ type Key = (u128, Vec<i64>, Device, Kind);
 /// One element on feature maps of one size.
 #[derive(Debug)]
 struct Move {
-    /// Which point comes to each, `[points]`.
-    points: Option<Tensor>,
+    /// Points move along the axes only, for a group that acts on a grid permutes these and turns them round.
+    points: Points,
     channels: Channels,
+}
+
+/// One element on the points of a grid: `out[…, i, …] = in[…]` with axis i of what comes out taken from axis `axes[i]` of what goes in.
+#[derive(Debug)]
+struct Points {
+    axes: Vec<usize>,
+    /// The axes of what goes in that are run through backwards.
+    reversed: Vec<usize>,
 }
 
 /// One element on the channels.
 #[derive(Debug)]
 enum Channels {
-    /// Which channel comes to each, `[channels]`, and with which sign, `[1, channels, 1…]`.
+    /// Nothing moves.
+    Kept,
+    /// In every `period` channels in a row each goes `by` places on, from the last to the first: copies of a regular field of a cyclic group.
+    Rolled { period: i64, by: i64 },
+    /// Which channel comes to each, `[channels]`, and with which sign, `[channels]`.
     Permuted(Tensor, Option<Tensor>),
     /// ρ(g)ᵀ.
     Mixed(Tensor),
@@ -64,12 +76,40 @@ impl FieldAction {
         self.fields.group()
     }
 
-    /// g·f, on the tape if f is.
+    /// g·f, on the tape if f is. Layout in memory stays as near to that of f as the turn allows.
     ///
     /// # Errors
     /// [`Error::Parameter`] if the number of channels is not that of the fields or the sides differ; [`Error::Reynolds`] if the group
     /// does not act on such a grid.
     pub fn act(&self, g: &Element, features: &Tensor) -> Result<Tensor> {
+        let (framed, at) = self.framed(features)?;
+        let moved = self.moves(g, features)?.act(&framed, at)?;
+        Ok(moved.f_movedim_int(at as i64, 1)?)
+    }
+
+    /// A tensor with the norm of g·f − f′, and its gradient, for a batch `[f; f′]`: in as few passes over memory as there are. What turns the
+    /// points of f and what turns the channels of f′ back is a copy each, or one for both where that can be; the difference is one pass.
+    /// It lies in memory as the batch does, and so does what comes back from it on the tape.
+    ///
+    /// # Errors
+    /// As [`FieldAction::act`].
+    pub(crate) fn difference(&self, g: &Element, batch: &Tensor) -> Result<Tensor> {
+        let (framed, at) = self.framed(batch)?;
+        let moves = self.moves(g, batch)?;
+        // The parts of a split, unlike those of two cuts, come back in one copy.
+        let halves = framed.f_split(batch.size()[0] / 2, 0)?;
+        let (features, other) = (&halves[0], &halves[1]);
+        match moves.channels {
+            // ρ(g) is orthogonal: ‖ρ(g)τ(g)f − f′‖ = ‖τ(g)f − ρ(g)⁻¹f′‖, and neither copy has to undo what the other did to the layout.
+            Channels::Rolled { period, by } if 2 * by != period => {
+                Ok(roll(other, at, period, period - by)?.f_sub(&moves.points.act(features, at)?)?)
+            }
+            _ => Ok(other.f_sub(&moves.act(features, at)?)?),
+        }
+    }
+
+    /// Features in the order in which they lie in memory, channels second or last, and the axis of these.
+    fn framed(&self, features: &Tensor) -> Result<(Tensor, usize)> {
         let size = features.size();
         let dim = self.fields.dim();
         let sides = size.get(2..).unwrap_or_default();
@@ -78,15 +118,9 @@ impl FieldAction {
             let expected = format!("[batch, {dim}], or with two or three equal sides");
             return Err(Error::parameter("features", expected, format!("{size:?}")));
         }
-        let moves = self.moves(g, features)?;
-        let moved = match &moves.points {
-            Some(from) => features.f_flatten(2, -1)?.f_index_select(2, from)?.f_view(size.as_slice())?,
-            None => features.shallow_clone(),
-        };
-        match &moves.channels {
-            Channels::Permuted(from, None) => Ok(moved.f_index_select(1, from)?),
-            Channels::Permuted(from, Some(signs)) => Ok(moved.f_index_select(1, from)?.f_mul(signs)?),
-            Channels::Mixed(matrix) => Ok(moved.f_transpose(1, -1)?.f_matmul(matrix)?.f_transpose(1, -1)?),
+        match !features.is_contiguous() && features.stride()[1] == 1 {
+            true => Ok((features.f_movedim_int(1, -1)?, size.len() - 1)),
+            false => Ok((features.shallow_clone(), 1)),
         }
     }
 
@@ -105,11 +139,12 @@ impl FieldAction {
     fn derive(&self, g: &Element, features: &Tensor) -> Result<Move> {
         let (kind, device) = (features.kind(), features.device());
         let sides = &features.size()[2..];
-        let index =
-            |image: &[u32]| -> Result<Tensor> { Ok(Tensor::f_from_slice(&inverse(image))?.f_to_device(device)?) };
         let points = match sides.first() {
-            Some(&side) => Some(index(&Grid::new(self.group(), side as usize, sides.len())?.permutation(g))?),
-            None => None,
+            Some(&side) => {
+                Grid::new(self.group(), side as usize, sides.len())?;
+                Points::of(&Grid::new(self.group(), 2, sides.len())?.permutation(g), sides.len())
+            }
+            None => Points { axes: Vec::new(), reversed: Vec::new() },
         };
         let dim = self.fields.dim() as i64;
         let Some(permutation) = self.fields.signed_permutation(g) else {
@@ -119,17 +154,104 @@ impl FieldAction {
             let matrix = Tensor::f_from_slice(&columns)?.f_view([dim, dim])?.f_to_device(device)?.f_to_kind(kind)?;
             return Ok(Move { points, channels: Channels::Mixed(matrix) });
         };
-        let from = index(&permutation.image)?;
-        if !permutation.negative.iter().any(|&negative| negative) {
-            return Ok(Move { points, channels: Channels::Permuted(from, None) });
+        let from = inverse(&permutation.image);
+        let signed = permutation.negative.iter().any(|&negative| negative);
+        if !signed && from.iter().enumerate().all(|(to, &from)| to as i64 == from) {
+            return Ok(Move { points, channels: Channels::Kept });
         }
+        if let Some((period, by)) = cycle(&permutation.image).filter(|_| !signed) {
+            return Ok(Move { points, channels: Channels::Rolled { period, by } });
+        }
+        let index = Tensor::f_from_slice(&from)?.f_to_device(device)?;
         let sign = |&at: &i64| if permutation.negative[at as usize] { -1.0 } else { 1.0 };
-        let signs: Vec<f64> = inverse(&permutation.image).iter().map(sign).collect();
-        let mut shape = vec![1_i64; features.dim()];
-        shape[1] = dim;
-        let signs = Tensor::f_from_slice(&signs)?.f_view(shape.as_slice())?.f_to_device(device)?.f_to_kind(kind)?;
-        Ok(Move { points, channels: Channels::Permuted(from, Some(signs)) })
+        let signs: Vec<f64> = from.iter().map(sign).collect();
+        let signs = Tensor::f_from_slice(&signs)?.f_to_device(device)?.f_to_kind(kind)?;
+        Ok(Move { points, channels: Channels::Permuted(index, signed.then_some(signs)) })
     }
+}
+
+impl Move {
+    /// On features whose channels are axis `at`.
+    fn act(&self, features: &Tensor, at: usize) -> Result<Tensor> {
+        let channel = at as i64;
+        match &self.channels {
+            Channels::Kept => self.points.act(features, at),
+            // Half way round is a reversal, as those of the axes are: one copy for all.
+            &Channels::Rolled { period, by } if 2 * by == period => {
+                let parts = features.f_unflatten(channel, [-1, 2, by])?;
+                let axes = self.points.reversed.iter().map(|&axis| spatial(axis, at));
+                let axes = axes.map(|axis| if axis > channel { axis + 2 } else { axis });
+                let reversed: Vec<i64> = axes.chain([channel + 1]).collect();
+                self.points.turn(&parts.f_flip(reversed.as_slice())?.f_flatten(channel, channel + 2)?, at)
+            }
+            &Channels::Rolled { period, by } => self.points.act(&roll(features, at, period, by)?, at),
+            Channels::Permuted(from, signs) => {
+                let moved = self.points.act(features, at)?.f_index_select(channel, from)?;
+                let Some(signs) = signs else { return Ok(moved) };
+                let mut shape = vec![1; features.dim()];
+                shape[at] = -1;
+                Ok(moved.f_mul(&signs.f_view(shape.as_slice())?)?)
+            }
+            Channels::Mixed(matrix) => {
+                let moved = self.points.act(features, at)?;
+                Ok(moved.f_transpose(channel, -1)?.f_matmul(matrix)?.f_transpose(channel, -1)?)
+            }
+        }
+    }
+}
+
+impl Points {
+    /// From where each point of a grid of side 2 goes.
+    fn of(image: &[u32], dims: usize) -> Self {
+        let coordinate = |point: u32, axis: usize| (point >> (dims - 1 - axis)) & 1;
+        // A step along an axis is a step along one axis, forwards from the low side or backwards from the high one.
+        let goes_to = |axis: usize| image[1 << (dims - 1 - axis)] ^ image[0];
+        let from = |to: usize| (0..dims).find(|&axis| coordinate(goes_to(axis), to) == 1);
+        let axes: Vec<usize> = (0..dims).map(|to| from(to).expect("the axes are permuted")).collect();
+        let reversed = (0..dims).filter(|&to| coordinate(image[0], to) == 1).map(|to| axes[to]).collect();
+        Self { axes, reversed }
+    }
+
+    /// On features whose channels are axis `at`.
+    fn act(&self, features: &Tensor, at: usize) -> Result<Tensor> {
+        let reversed: Vec<i64> = self.reversed.iter().map(|&axis| spatial(axis, at)).collect();
+        match reversed.is_empty() {
+            true => self.turn(features, at),
+            false => self.turn(&features.f_flip(reversed.as_slice())?, at),
+        }
+    }
+
+    /// The axes in their new order: a view.
+    fn turn(&self, features: &Tensor, at: usize) -> Result<Tensor> {
+        let mut order: Vec<i64> = (0..features.dim() as i64).collect();
+        for (to, &from) in self.axes.iter().enumerate() {
+            order[spatial(to, at) as usize] = spatial(from, at);
+        }
+        Ok(features.f_permute(order.as_slice())?)
+    }
+}
+
+/// The axis of a tensor that axis `axis` of the grid is, channels being axis `channels`.
+fn spatial(axis: usize, channels: usize) -> i64 {
+    (if channels == 1 { axis + 2 } else { axis + 1 }) as i64
+}
+
+/// Every `period` channels in a row, axis `at`, go `by` places on.
+fn roll(features: &Tensor, at: usize, period: i64, by: i64) -> Result<Tensor> {
+    let size = features.size();
+    let inner: i64 = size[at + 1..].iter().product();
+    Ok(features.f_reshape([-1, period, inner])?.f_roll([by], [1])?.f_view(size.as_slice())?)
+}
+
+/// The length and the step of the cycles of neighbours that a permutation is made of, if it is.
+fn cycle(image: &[u32]) -> Option<(i64, i64)> {
+    let count = image.len();
+    let by = *image.first()? as usize;
+    let rolls = |period: &usize| {
+        count.is_multiple_of(*period)
+            && (0..count).all(|at| image[at] as usize == at - at % period + (at + by) % period)
+    };
+    (by + 1..=count).find(rolls).map(|period| (period as i64, by as i64))
 }
 
 /// Where the entry at each place comes from.
@@ -173,6 +295,69 @@ mod tests {
                 let error = (twice - once).abs().max().double_value(&[]);
                 assert!(error < 1e-12, "{name} {fields:?}: {error}");
             }
+        }
+    }
+
+    /// By index, g·f = ρ(g) f(g⁻¹x) for quarter turns and mirrors, in either layout, and the norm of the difference is what it says.
+    #[test]
+    fn views_and_rolls_are_the_permutations_of_points_and_channels() {
+        let mut random = Random::new(4);
+        for (name, fields, sides) in [
+            ("C4", "3 regular", vec![5, 5]),
+            ("C4", "3 regular", vec![4, 4]),
+            ("C4", "5 trivial", vec![4, 4]),
+            ("D4", "2 regular", vec![4, 4]),
+            ("C2", "2 regular", vec![3, 3]),
+            ("Oh", "1 trivial + 1 irrep(9)", vec![3, 3, 3]),
+            ("C4", "2 regular", vec![]),
+        ] {
+            let group = group::parse(name).unwrap();
+            let fields = rep::parse_fields(&group, fields).unwrap();
+            let (action, dim) = (FieldAction::new(&fields), fields.dim());
+            let points: i64 = sides.iter().product();
+            let shape = [vec![2, dim as i64], sides.clone()].concat();
+            let mut draw = || {
+                let values: Vec<f64> = (0..2 * dim as i64 * points).map(|_| random.normal()).collect();
+                Tensor::from_slice(&values).view(shape.as_slice())
+            };
+            let (features, other) = (draw(), draw());
+            let innermost = |tensor: &Tensor| tensor.movedim_int(1, -1).contiguous().movedim_int(-1, 1);
+            // Some of the channels that lie there.
+            let part = |tensor: &Tensor| innermost(&Tensor::cat(&[tensor, tensor], 1)).narrow(1, 0, dim as i64);
+            let layouts: [&dyn Fn(&Tensor) -> Tensor; 3] = [&Tensor::contiguous, &innermost, &part];
+            for number in 0..group.order().unwrap() {
+                let g = Element::Finite(number);
+                let to: Vec<u32> = match sides.first() {
+                    Some(&side) => Grid::new(&group, side as usize, sides.len()).unwrap().permutation(&g),
+                    None => vec![0],
+                };
+                let moved = features.view([2, dim as i64, points]);
+                let moved = moved.index_select(2, &Tensor::from_slice(&inverse(&to)));
+                let matrix = fields.matrix(&g);
+                let matrix: Vec<f64> = (0..dim * dim).map(|at| matrix[(at / dim, at % dim)]).collect();
+                let matrix = Tensor::from_slice(&matrix).view([dim as i64, dim as i64]);
+                let expected = matrix.matmul(&moved).view(shape.as_slice());
+                for layout in layouts {
+                    let features = layout(&features);
+                    let error = action.act(&g, &features).unwrap() - &expected;
+                    assert!(error.abs().max().double_value(&[]) < 1e-12, "{name} {number} {fields:?}");
+                    let batch = layout(&Tensor::cat(&[&features, &other], 0));
+                    let norm = action.difference(&g, &batch).unwrap().norm().double_value(&[]);
+                    let expected = (&expected - &other).norm().double_value(&[]);
+                    assert!((norm - expected).abs() < 1e-12 * expected, "{name} {number}: {norm} {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn differences_keep_channels_innermost() {
+        let c4 = group::parse("C4").unwrap();
+        let action = FieldAction::new(&rep::parse_fields(&c4, "2 regular").unwrap());
+        let features = Tensor::ones([4, 6, 6, 8], (Kind::Float, Device::Cpu)).movedim_int(-1, 1);
+        for number in 0..4 {
+            let difference = action.difference(&Element::Finite(number), &features).unwrap();
+            assert!(difference.is_contiguous() && difference.size() == [2, 6, 6, 8], "{number}");
         }
     }
 

@@ -7,6 +7,9 @@
 //! The batch is doubled by its own copy under g and goes through one forward pass; every regularised layer shows its output to a
 //! [`Witness`], which compares the two halves. The norm is that of the whole tensor, plain or squared.
 //!
+//! A comparison is a copy that turns, a copy that rolls channels, one difference d and one product ⟨d, d⟩, half a batch each; of these d
+//! alone is kept for the gradient. Norms, weights and the sum are taken once for all layers, in [`Witness::penalty`].
+//!
 //! ```
 //! use reynolds::{group, random::Random, rep};
 //! use reynolds_torch::{action::FieldAction, sample_penalty::{SamplePenalty, SamplePenaltyConfig}};
@@ -67,7 +70,7 @@ impl SamplePenalty {
     pub fn draw(&self, random: &mut Random) -> Result<Witness<'_>> {
         let mut drawn = haar::sample(self.input.group().as_ref(), 1, random)?;
         let g = drawn.pop().expect("one was asked for");
-        Ok(Witness { penalty: self, g, sum: None })
+        Ok(Witness { penalty: self, g, layers: Vec::new() })
     }
 }
 
@@ -76,7 +79,16 @@ impl SamplePenalty {
 pub struct Witness<'a> {
     penalty: &'a SamplePenalty,
     g: Element,
-    sum: Option<Tensor>,
+    layers: Vec<Seen>,
+}
+
+/// One layer: d = g·y₀ − y₁.
+#[derive(Debug)]
+struct Seen {
+    /// ⟨d, stop(d)⟩, whose gradient is d: half that of ‖d‖².
+    product: Tensor,
+    /// ‖d‖², not on the tape, in f32 at least.
+    square: Tensor,
 }
 
 impl Witness<'_> {
@@ -98,17 +110,20 @@ impl Witness<'_> {
     /// # Errors
     /// As [`FieldAction::act`].
     pub fn double_by(&self, tensor: &Tensor, action: &FieldAction) -> Result<Tensor> {
-        Ok(Tensor::f_cat(&[tensor, &self.act(tensor, action)?], 0)?)
+        self.check_group(action)?;
+        Ok(Tensor::f_cat(&[tensor, &action.act(&self.g, tensor)?], 0)?)
     }
 
-    /// g·f, by an action of the group that g is of.
-    fn act(&self, tensor: &Tensor, action: &FieldAction) -> Result<Tensor> {
+    /// Whether g is of the group of an action.
+    fn check_group(&self, action: &FieldAction) -> Result<()> {
         let group = self.penalty.input.group();
-        if !reynolds::group::same(group, action.group()) {
-            let (expected, got) = (group.name(), action.group().name());
-            return Err(reynolds::Error::GroupMismatch { expected, got }.into());
+        match reynolds::group::same(group, action.group()) {
+            true => Ok(()),
+            false => {
+                let (expected, got) = (group.name(), action.group().name());
+                Err(reynolds::Error::GroupMismatch { expected, got }.into())
+            }
         }
-        action.act(&self.g, tensor)
     }
 
     /// Compares the halves of a layer's output `[2·batch, …]`, whose channels transform by `action`.
@@ -120,15 +135,17 @@ impl Witness<'_> {
         if rows == 0 || rows % 2 != 0 {
             return Err(Error::parameter("output", "an even number of rows: a doubled batch", rows));
         }
-        let (first, second) = (output.f_narrow(0, 0, rows / 2)?, output.f_narrow(0, rows / 2, rows / 2)?);
-        let difference = self.act(&first, action)?.f_sub(&second)?;
+        self.check_group(action)?;
+        let difference = action.difference(&self.g, output)?;
         let difference = if difference.is_complex() { difference.f_view_as_real()? } else { difference };
-        let kind = if difference.kind() == Kind::Double { Kind::Double } else { Kind::Float };
-        let squares = difference.f_to_kind(kind)?.f_square()?.f_sum(kind)?;
-        // The plain norm has no derivative at 0, where equivariant layers are.
-        let term =
-            if self.penalty.config.squared { squares } else { (squares + SMOOTHING).f_sqrt()? - SMOOTHING.sqrt() };
-        self.sum = Some(self.sum.take().map_or(Ok(term.shallow_clone()), |sum| sum.f_add(&term))?);
+        let difference = difference.f_reshape([-1])?;
+        let product = difference.f_dot(&difference.f_detach()?)?;
+        let square = match product.kind() {
+            Kind::Float | Kind::Double => product.f_detach()?,
+            // A sum of many needs more digits than its terms: that of bf16 is taken in f32, with no copy of these.
+            _ => difference.f_detach()?.f_linalg_norm(2.0, None::<&[i64]>, false, Kind::Float)?.f_square()?,
+        };
+        self.layers.push(Seen { product, square });
         Ok(())
     }
 
@@ -137,10 +154,23 @@ impl Witness<'_> {
     /// # Errors
     /// [`Error::Torch`] if libtorch refuses.
     pub fn penalty(&self) -> Result<Tensor> {
-        match &self.sum {
-            Some(sum) => Ok(sum.f_mul_scalar(self.penalty.config.weight)?),
-            None => Ok(Tensor::from(0.0_f32)),
-        }
+        let Some(layer) = self.layers.first() else { return Ok(Tensor::from(0.0_f32)) };
+        let kind = layer.square.kind();
+        let stack = |of: fn(&Seen) -> &Tensor| -> Result<Tensor> {
+            let terms = self.layers.iter().map(|layer| of(layer).f_to_kind(kind)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Tensor::f_stack(&terms, 0)?)
+        };
+        let (products, squares) = (stack(|layer| &layer.product)?, stack(|layer| &layer.square)?);
+        // Zero, with the gradient of half the squares.
+        let half = products.f_sub(&products.f_detach()?)?;
+        let terms = if self.penalty.config.squared {
+            squares.f_add(&half.f_mul_scalar(2.0)?)?
+        } else {
+            // The plain norm has no derivative at 0, where equivariant layers are.
+            let norms = squares.f_add_scalar(SMOOTHING)?.f_sqrt()?;
+            norms.f_sub_scalar(SMOOTHING.sqrt())?.f_add(&half.f_div(&norms)?)?
+        };
+        Ok(terms.f_sum(kind)?.f_mul_scalar(self.penalty.config.weight)?)
     }
 }
 
@@ -209,6 +239,89 @@ mod tests {
         assert!(witness.penalty().unwrap().double_value(&[]) >= 0.0);
         let other = FieldAction::new(&rep::regular(&group::parse("C3").unwrap()).unwrap());
         assert!(witness.see(&Tensor::zeros([2, 3], (Kind::Float, tch::Device::Cpu)), &other).is_err());
+    }
+
+    /// ‖rot_r(y₀) − shift_r(y₁)‖ as Bai et al. write it, shift_r: entry k ← (k + r) mod 4 of its group of four, by loops over indices;
+    /// and its gradient by differences, in both layouts.
+    #[test]
+    fn it_is_the_penalty_of_the_public_code_for_every_turn() {
+        let c4 = group::parse("C4").unwrap();
+        let (batch, groups, side) = (2_usize, 3_usize, 5_usize);
+        let regular = FieldAction::new(&rep::parse_fields(&c4, "3 regular").unwrap());
+        let channels = 4 * groups;
+        let at = |n: usize, c: usize, i: usize, j: usize| ((n * channels + c) * side + i) * side + j;
+        let literal = |y: &[f64], r: usize| -> f64 {
+            let mut sum = 0.0;
+            for (n, c, place) in (0..batch)
+                .flat_map(|n| (0..channels).flat_map(move |c| (0..side * side).map(move |place| (n, c, place))))
+            {
+                let (i, j) = (place / side, place % side);
+                // rot90 takes its entry (i, j) from (j, side − 1 − i).
+                let (row, column) = (0..r).fold((i, j), |(i, j), _| (j, side - 1 - i));
+                let shifted = c - c % 4 + (c % 4 + r) % 4;
+                sum += (y[at(n, c, row, column)] - y[at(batch + n, shifted, i, j)]).powi(2);
+            }
+            sum
+        };
+        let mut random = Random::new(8);
+        let values: Vec<f64> = (0..2 * batch * channels * side * side).map(|_| random.normal()).collect();
+        let shape = [2 * batch as i64, channels as i64, side as i64, side as i64];
+        for (squared, innermost) in [(false, false), (false, true), (true, false), (true, true)] {
+            let penalty = SamplePenalty::new(&regular, SamplePenaltyConfig { weight: 0.3, squared }).unwrap();
+            for r in 0..4_usize {
+                let drawn = |step: &u64| {
+                    *penalty.draw(&mut Random::at(0, &[*step])).unwrap().element() == Element::Finite(r as u128)
+                };
+                let step = (0..100).find(drawn).expect("every turn is drawn");
+                let mut witness = penalty.draw(&mut Random::at(0, &[step])).unwrap();
+                let leaf = Tensor::from_slice(&values).set_requires_grad(true);
+                let output = leaf.view(shape);
+                let output = match innermost {
+                    true => output.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]),
+                    false => output,
+                };
+                for _ in 0..2 {
+                    witness.see(&output, &regular).unwrap();
+                }
+                let value = witness.penalty().unwrap();
+                let form = |square: f64| 2.0 * 0.3 * if squared { square } else { square.sqrt() };
+                let (found, expected) = (value.double_value(&[]), form(literal(&values, r)));
+                assert!((found - expected).abs() < 1e-6 + 1e-12 * expected, "{r}: {found} {expected}");
+                value.backward();
+                for place in [0, 77, 310, 599, 600, 731, 1199] {
+                    let moved = |by: f64| {
+                        let mut values = values.clone();
+                        values[place] += by;
+                        form(literal(&values, r))
+                    };
+                    let (slope, found) =
+                        ((moved(1e-5) - moved(-1e-5)) / 2e-5, leaf.grad().double_value(&[place as i64]));
+                    assert!((slope - found).abs() < 1e-7 * (1.0 + slope.abs()), "{r} {place}: {found} {slope}");
+                }
+            }
+        }
+    }
+
+    /// The value is that of the rounded numbers, to the digits of f32; the gradient has those of bf16.
+    #[test]
+    fn norms_of_bf16_have_the_digits_of_f32() {
+        let c4 = group::parse("C4").unwrap();
+        let scalars = FieldAction::new(&rep::trivial(&c4));
+        let penalty = SamplePenalty::new(&scalars, SamplePenaltyConfig { weight: 1.0, squared: false }).unwrap();
+        let rounded = images(40).to_kind(Kind::BFloat16);
+        let value = |output: &Tensor| {
+            let leaf = output.detach().copy().set_requires_grad(true);
+            let mut witness = penalty.draw(&mut Random::at(1, &[3])).unwrap();
+            witness.see(&leaf, &scalars).unwrap();
+            let value = witness.penalty().unwrap();
+            value.backward();
+            (value.double_value(&[]), leaf.grad().to_kind(Kind::Double))
+        };
+        let ((low, low_gradient), (full, gradient)) = (value(&rounded), value(&rounded.to_kind(Kind::Double)));
+        // The difference of two bf16 numbers is rounded once more, half an ulp (2⁻⁹) at most, with no preferred sign.
+        assert!((low - full).abs() < full / 2048.0, "{low} {full}");
+        let error = (low_gradient - &gradient).abs().max().double_value(&[]);
+        assert!(error < gradient.abs().max().double_value(&[]) / 64.0, "{error}");
     }
 
     #[test]

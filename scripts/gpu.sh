@@ -2,15 +2,23 @@
 # What is measured on a GPU, in two halves so that the machine with the GPU needs neither Rust nor a network:
 #   scripts/gpu.sh pack               here: builds in release mode and puts the programs into carry/ (ignored by git)
 #   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0; leaves results in OUT (default results/gpu)
-# WHAT is method (SO(2) on both devices, the penalty on 72 convolutions), smoke-speed (training steps beside PyTorch),
-# smoke-data (all three sets, on the processors) or smoke-table (table-smoke; a stopped one goes on).
+# WHAT is method (SO(2) on both devices, the penalty on 72 convolutions), smoke-speed or ct-speed (training steps beside
+# PyTorch), smoke-data or ct-data (the sets, on the processors), or the name of a table or figure (a stopped one goes on):
+# smoke-table = table-smoke, table-ct, table-norms, fig-ct.
 # A binary built against the libtorch of `make libtorch` runs there as it is: the CUDA libraries are opened at run time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-data="${REYNOLDS_SMOKE:-carry/smoke}"
+given_data="${REYNOLDS_DATA:-data}"
+# Simulated data; `pack` puts slices and metal masks of $REYNOLDS_DATA/ct into carry/ct where there are some.
+export REYNOLDS_DATA="${REYNOLDS_HERE:-carry}"
 
 pack() {
     rm -rf carry && mkdir -p carry
+    if [ -d "$given_data/ct" ]; then
+        mkdir -p carry/ct/aapm
+        cp "$given_data"/ct/*.npz carry/ct/
+        cp "$given_data"/ct/aapm/{metal_masks.mat,phantom.vf} carry/ct/aapm/
+    fi
     cargo build --release -p reynolds-cli
     cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-train} carry/
     for bench in penalty smoke; do
@@ -63,23 +71,42 @@ smoke_speed() {
 
 smoke_data() {
     for kind in rotation translation scaling; do
-        carry/reynolds data smoke --kind "$kind" --out "$data"
+        carry/reynolds data smoke --kind "$kind" --out "$REYNOLDS_DATA/smoke"
     done
 }
 
-# TABLE is the name of the table, TABLE_ARGS are further arguments of the command.
-smoke_table() {
-    local runs="${TABLES:-carry/tables}/${TABLE:-smoke}" folder
-    export REYNOLDS_DATA="${data%/smoke}"
-    folder="$(ls -d "$runs"/reproduce/table-smoke/* 2> /dev/null | tail -1 || true)"
+# Our program and PyTorch in turn as ratios, then what the projection penalty adds to our steps.
+ct_speed() {
+    # shellcheck disable=SC2086
+    python3 peers/ct_side_by_side.py --reynolds carry/reynolds --device cuda:0 --json "$out/ct-speed.jsonl" ${SPEED_ARGS:-} |
+        tee "$out/ct-speed.txt"
+}
+
+ct_penalty() {
+    # shellcheck disable=SC2086
+    for batch in ${BATCHES:-4 12}; do
+        carry/reynolds bench ct --device cuda:0 --batch "$batch" --pairs "${PAIRS:-200}" ${PENALTY_ARGS:-} --json
+    done | tee "$out/ct-penalty.jsonl"
+}
+
+ct_data() {
+    # shellcheck disable=SC2086
+    carry/reynolds data ct --source slices --slices carry/ct --out "$REYNOLDS_DATA/ct-pairs" ${DATA_ARGS:-}
+}
+
+# TABLE is the name of the folder and the archive, TABLE_ARGS are further arguments of the command.
+table() {
+    local target="$1" name="${TABLE:-$1}" folder
+    local runs="${TABLES:-carry/tables}/$name"
+    folder="$(ls -d "$runs/reproduce/$target"/* 2> /dev/null | tail -1 || true)"
     # shellcheck disable=SC2086
     if [ -n "$folder" ]; then
-        carry/reynolds reproduce table-smoke --device cuda:0 --jobs "${JOBS:-4}" --resume "$folder"
+        carry/reynolds reproduce "$target" --device cuda:0 --jobs "${JOBS:-4}" --resume "$folder"
     else
-        carry/reynolds reproduce table-smoke --device cuda:0 --jobs "${JOBS:-4}" --runs "$runs" ${TABLE_ARGS:-}
-    fi 2>&1 | tee "$out/${TABLE:-smoke}.txt"
-    folder="$(ls -d "$runs"/reproduce/table-smoke/* | tail -1)"
-    tar -C "$folder" --exclude=checkpoints -czf "$out/${TABLE:-smoke}.tar.gz" .
+        carry/reynolds reproduce "$target" --device cuda:0 --jobs "${JOBS:-4}" --runs "$runs" ${TABLE_ARGS:-}
+    fi 2>&1 | tee "$out/$name.txt" || true
+    folder="$(ls -d "$runs/reproduce/$target"/* | tail -1)"
+    tar -C "$folder" --exclude='*.safetensors' -czf "$out/$name.tar.gz" .
 }
 
 case "${1:-}" in
@@ -88,8 +115,10 @@ case "${1:-}" in
         out="${3:-results/gpu}"
         mkdir -p "$out"
         case "${2:-}" in
-            method | smoke-speed | smoke-data | smoke-table) machine && "${2//-/_}" ;;
-            *) sed -n '2,8s/^# //p' "$0"; exit 2 ;;
+            method | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data) machine && "${2//-/_}" ;;
+            smoke-table) machine && table table-smoke ;;
+            table-ct | table-norms | fig-ct) machine && table "$2" ;;
+            *) sed -n '2,9s/^# //p' "$0"; exit 2 ;;
         esac ;;
-    *) sed -n '2,8s/^# //p' "$0"; exit 2 ;;
+    *) sed -n '2,9s/^# //p' "$0"; exit 2 ;;
 esac

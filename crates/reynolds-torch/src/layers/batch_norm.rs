@@ -12,10 +12,6 @@ use super::Mode;
 use crate::error::{Error, Result};
 use crate::parameters::{Builder, Parameters};
 
-const EPSILON: f64 = 1e-5;
-/// The weight of the newest minibatch in the running statistics.
-const MOMENTUM: f64 = 0.1;
-
 /// `[N, fields · d, H, W]` → the same.
 #[derive(Debug, Clone)]
 pub struct BatchNorm {
@@ -25,6 +21,11 @@ pub struct BatchNorm {
 }
 
 impl BatchNorm {
+    /// ε.
+    pub(crate) const EPSILON: f64 = 1e-5;
+    /// The weight of the newest minibatch in the running statistics.
+    pub(crate) const MOMENTUM: f64 = 0.1;
+
     /// Adds `name.weight` (γ = 1) and `name.bias` (β = 0), `[fields]`, and the running statistics `name.running_mean` and
     /// `name.running_var`. A field is `field_dim` channels in a row.
     ///
@@ -62,8 +63,8 @@ impl BatchNorm {
             Some(parameters.statistic(&part("running_mean"))),
             Some(parameters.statistic(&part("running_var"))),
             mode == Mode::Train,
-            MOMENTUM,
-            EPSILON,
+            Self::MOMENTUM,
+            Self::EPSILON,
         )?;
         Ok(if self.field_dim == 1 { output } else { output.f_reshape(size.as_slice())? })
     }

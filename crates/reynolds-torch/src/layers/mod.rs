@@ -12,6 +12,7 @@ mod hermite_gauss;
 mod linear;
 mod locally_connected;
 mod mode;
+mod rotated_kernels;
 mod tensor_product;
 
 pub use batch_norm::BatchNorm;
@@ -25,4 +26,5 @@ pub use hermite_gauss::HermiteGauss;
 pub use linear::Linear;
 pub use locally_connected::LocallyConnected;
 pub use mode::Mode;
+pub use rotated_kernels::RotatedKernels;
 pub use tensor_product::TensorProduct;

@@ -21,6 +21,16 @@
 //!
 //! Paper: section "CT-Scan Metal Artifact Reduction", `tab:hyperparams_ct_mar`; architectures of Wang et al. as Bai et al. (CVPR 2025) adapt them.
 
+mod dicdnet;
+mod dictionary;
+mod m_net;
+mod oscnet;
+mod residual_net;
+mod stages;
+#[cfg(test)]
+mod tests;
+mod x_net;
+
 use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
@@ -119,18 +129,20 @@ pub struct Pass {
     pub precision: Precision,
 }
 
-/// Is shown the output `[N, 36, H, W]` of every held convolution, before anything else is done with it.
+/// Is shown the output `[N, C, H, W]` of every held convolution, with its bias and before anything else is done with it.
 pub type Seen<'a> = dyn FnMut(&Tensor) -> Result<()> + 'a;
 
 /// A network that takes artefacts out.
 pub trait Reducer: Send {
-    /// What the forward pass needs of the parameters alone, on the tape: kernels in layout and precision.
+    /// What the passes of one kind need of the parameters alone, on the tape: kernels in layout and precision, and in evaluation with the
+    /// normalisation in them.
     ///
     /// # Errors
     /// [`Error::Torch`] if the device has no room.
-    fn assemble(&self, parameters: &Parameters, precision: Precision) -> Result<Vec<Tensor>>;
+    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>>;
 
-    /// All stages. `seen` is called for the kernels of [`Reducer::held`], in their order.
+    /// All stages, with what [`Reducer::assemble`] made for the same `pass`. `seen` is called for the kernels of [`Reducer::held`], in
+    /// their order; without it outputs that only it would see are not made.
     ///
     /// # Errors
     /// [`Error::Torch`] if the shapes do not fit or the device has no room; what `seen` fails with.
@@ -140,7 +152,7 @@ pub trait Reducer: Send {
         assembled: &[Tensor],
         input: &Corrupted,
         pass: Pass,
-        seen: &mut Seen<'_>,
+        seen: Option<&mut Seen<'_>>,
     ) -> Result<Reduction>;
 
     /// Names of the kernels that are held against C4, regular fields in and out.
@@ -158,7 +170,10 @@ impl MarNetConfig {
                 return Err(Error::setting(what, format!("from {least} to {most}"), value));
             }
         }
-        let _ = (builder, random);
-        Err(Error::setting("architecture", "dicdnet", format!("{:?}", self.architecture)))
+        match self.architecture {
+            Architecture::Dicdnet => Ok(Box::new(dicdnet::build(self, builder, random)?)),
+            Architecture::Oscnet => Ok(Box::new(oscnet::build(self, builder, random)?)),
+            Architecture::Acdnet => Err(Error::setting("architecture", "dicdnet or oscnet", "acdnet")),
+        }
     }
 }

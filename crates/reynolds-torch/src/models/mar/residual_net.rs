@@ -1,0 +1,254 @@
+//! The stack of residual blocks that X-nets and M-nets are made of.
+//!
+//! ```text
+//! x ← ReLU(x + BN(K₂ ⋆ ReLU(BN(K₁ ⋆ x + b₁)) + b₂))      5 × 5, zero padding 2, C channels in and out
+//! ```
+//!
+//! Normalisation of a minibatch takes away what a bias adds. So in training the bias is left out of the convolution and put into the
+//! running mean alone, unless someone sees the outputs; its gradient is zero then, as it is on paper. In evaluation scale and shift of
+//! the normalisation go into kernel and bias. Element-wise passes over C channels in a block, beside the convolutions:
+//!
+//! | | training | evaluation |
+//! |---|---|---|
+//! | bias | 0 | 2 |
+//! | normalisation (statistics, scale) | 2 × 2 | 0 |
+//! | ReLU, sum, ReLU, in place | 3 | 3 |
+//!
+//! Kernels of all blocks are laid out, cast and padded together, once a step. In bf16 channels are padded to a multiple of 8 by zeros, which
+//! every operation keeps: convolutions are faster so (`docs/gpu-notes.md`).
+//!
+//! In bf16 the first channel can be an image that 8 bits of mantissa would spoil. Then its sums are made a second time, in the type of the
+//! parameters: the convolutions see the rounded image, the image that leaves is the exact one.
+
+use reynolds::random::Random;
+use tch::{Device, Tensor};
+
+use super::{Mode, Pass, Precision, Seen};
+use crate::error::{Error, Result};
+use crate::layers::{BatchNorm, convolve, kernel_layout, uniform};
+use crate::parameters::{Builder, Parameters};
+
+/// The side of the kernels.
+const SIDE: usize = 5;
+
+/// Residual blocks of C channels.
+#[derive(Debug)]
+pub(super) struct ResidualNet {
+    channels: usize,
+    /// Two for each block.
+    layers: Vec<Layer>,
+}
+
+/// Names of a convolution and of its normalisation.
+#[derive(Debug)]
+struct Layer {
+    convolution: String,
+    norm: String,
+}
+
+impl ResidualNet {
+    /// Adds `name.B.conv1.weight`, `[C, C, 5, 5]`, and `.conv1.bias`, as PyTorch begins them, `.norm1.…`, `.conv2.…` and `.norm2.…` for every
+    /// block B.
+    ///
+    /// # Errors
+    /// As [`Builder::real`].
+    pub(super) fn new(
+        builder: &mut Builder,
+        name: &str,
+        channels: usize,
+        blocks: usize,
+        random: &mut Random,
+    ) -> Result<Self> {
+        let inputs = channels * SIDE * SIDE;
+        let bound = 1.0 / (inputs as f64).sqrt();
+        let mut layers = Vec::with_capacity(2 * blocks);
+        for number in 0..2 * blocks {
+            let (block, half) = (number / 2, number % 2 + 1);
+            let (convolution, norm) = (format!("{name}.{block}.conv{half}"), format!("{name}.{block}.norm{half}"));
+            let weight = uniform(channels * inputs, bound, random);
+            builder.real(&format!("{convolution}.weight"), &[channels, channels, SIDE, SIDE], &weight)?;
+            builder.real(&format!("{convolution}.bias"), &[channels], &uniform(channels, bound, random))?;
+            BatchNorm::new(builder, &norm, channels, 1)?;
+            layers.push(Layer { convolution, norm });
+        }
+        Ok(Self { channels, layers })
+    }
+
+    /// Names of the kernels in the order of use.
+    pub(super) fn kernels(&self) -> Vec<String> {
+        self.layers.iter().map(|layer| format!("{}.weight", layer.convolution)).collect()
+    }
+
+    /// Channels of the stream in a pass: C, and zeros to a multiple of 8 in bf16.
+    pub(super) fn width(&self, precision: Precision) -> i64 {
+        match precision {
+            Precision::F32 => self.channels as i64,
+            Precision::Bf16 => self.channels.next_multiple_of(8) as i64,
+        }
+    }
+
+    /// How many tensors [`ResidualNet::assemble`] makes.
+    pub(super) fn assembled(&self, mode: Mode) -> usize {
+        self.layers.len() + if mode == Mode::Train { 3 } else { 1 }
+    }
+
+    /// Every kernel, then all biases `[layers, C]`; in training also γ and β of the normalisation, which evaluation has in the others:
+    ///
+    /// ```text
+    /// sK and s(b − μ) + β,   s = γ/√(σ² + ε), with the running μ and σ²
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the device has no room.
+    pub(super) fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
+        let innermost = matches!(parameters.device(), Device::Cuda(_));
+        let mut kernels = self.stacked(parameters, |layer| format!("{}.weight", layer.convolution), innermost)?;
+        let mut biases = self.stacked(parameters, |layer| format!("{}.bias", layer.convolution), false)?;
+        let scale = self.stacked(parameters, |layer| format!("{}.weight", layer.norm), false)?;
+        let shift = self.stacked(parameters, |layer| format!("{}.bias", layer.norm), false)?;
+        let padding = self.width(pass.precision) - self.channels as i64;
+        if pass.mode == Mode::Evaluate {
+            let statistics = self.statistics(parameters)?;
+            let deviation = statistics.f_select(1, 1)?.f_add_scalar(BatchNorm::EPSILON)?.f_sqrt()?;
+            let scale = scale.f_div(&deviation)?;
+            biases = biases.f_sub(&statistics.f_select(1, 0)?)?.f_mul(&scale)?.f_add(&shift)?;
+            kernels = kernels.f_mul(&scale.f_view([self.layers.len() as i64, -1, 1, 1, 1])?)?;
+        }
+        kernels = pass.precision.cast(&kernels)?;
+        if padding > 0 && innermost {
+            kernels = kernels.f_constant_pad_nd([0, padding, 0, 0, 0, 0, 0, padding])?;
+        } else if padding > 0 {
+            kernels = kernels.f_constant_pad_nd([0, 0, 0, 0, 0, padding, 0, padding])?;
+        }
+        if innermost {
+            kernels = kernels.f_permute([0, 1, 4, 2, 3])?;
+        }
+        let mut assembled = kernels.f_unbind(0)?;
+        assembled.push(padded(&pass.precision.cast(&biases)?, padding)?);
+        if pass.mode == Mode::Train {
+            assembled.extend([padded(&scale, padding)?, padded(&shift, padding)?]);
+        }
+        Ok(assembled)
+    }
+
+    /// A parameter of all layers, `[layers, …]`: one copy, and one in the backward pass. Kernels with the channels of the input last if
+    /// `innermost`.
+    fn stacked(&self, parameters: &Parameters, name: impl Fn(&Layer) -> String, innermost: bool) -> Result<Tensor> {
+        let part = |layer: &Layer| {
+            let part = parameters.get(&name(layer));
+            Ok(if innermost { part.f_permute([0, 2, 3, 1])? } else { part })
+        };
+        Ok(Tensor::f_stack(&self.layers.iter().map(part).collect::<Result<Vec<_>>>()?, 0)?)
+    }
+
+    /// The running statistics of all layers, `[layers, (μ, σ²), C]`, as they lie in the storage.
+    fn statistics(&self, parameters: &Parameters) -> Result<Tensor> {
+        let first = format!("{}.running_mean", self.layers[0].norm);
+        let entry = parameters.statistics_entries().iter().find(|entry| entry.name == first);
+        let start = entry.expect("statistics of a layer that was built").start as i64;
+        let (layers, channels) = (self.layers.len() as i64, self.channels as i64);
+        Ok(parameters.statistics().f_narrow(0, start, 2 * layers * channels)?.f_view([layers, 2, channels])?)
+    }
+
+    /// All blocks on `stream`, `[N, width, H, W]` in the precision of the pass. `image`, `[N, 1, H, W]`, is its first channel in the type of
+    /// the parameters, if that has to stay exact: it is returned beside the stream, whose own is rounded.
+    ///
+    /// # Errors
+    /// As [`Reducer::forward`](super::Reducer::forward); [`Error::Setting`] if it trains on one number of each channel.
+    pub(super) fn forward(
+        &self,
+        parameters: &Parameters,
+        assembled: &[Tensor],
+        (mut stream, mut image): (Tensor, Option<Tensor>),
+        pass: Pass,
+        mut seen: Option<&mut Seen<'_>>,
+    ) -> Result<(Tensor, Option<Tensor>)> {
+        let (kernels, rows) = assembled.split_at(self.layers.len());
+        let rows = rows.iter().map(|rows| rows.f_unbind(0)).collect::<Result<Vec<_>, _>>()?;
+        let mut minibatch = Vec::new();
+        for block in 0..self.layers.len() / 2 {
+            let mut half = |number: usize, input: &Tensor| -> Result<Tensor> {
+                let (kernel, bias) = (&kernels[number], &rows[0][number]);
+                if pass.mode == Mode::Evaluate {
+                    if let Some(seen) = seen.as_mut() {
+                        seen(&self.layers[number].output(parameters, input, pass)?)?;
+                    }
+                    return convolve(input, kernel, Some(bias), 1);
+                }
+                let output = convolve(input, kernel, None, 1)?;
+                if let Some(seen) = seen.as_mut() {
+                    let output = output.f_add(&bias.f_view([-1, 1, 1])?)?;
+                    seen(&output.f_narrow(1, 0, self.channels as i64)?)?;
+                }
+                let (output, mean, deviation) = normalise(&output, &rows[1][number], &rows[2][number])?;
+                minibatch.extend([mean, deviation]);
+                Ok(output)
+            };
+            let hidden = half(2 * block, &stream)?.f_relu_()?;
+            let mut change = half(2 * block + 1, &hidden)?;
+            if let Some(exact) = image.as_mut() {
+                let first = change.f_narrow(1, 0, 1)?.f_to_kind(exact.kind())?;
+                *exact = exact.f_add(&first)?.f_relu_()?;
+            }
+            stream = change.f_add_(&stream)?.f_relu_()?;
+        }
+        if pass.mode == Mode::Train {
+            let size = stream.size();
+            self.follow(parameters, &minibatch, (size[0] * size[2] * size[3]) as f64)?;
+        }
+        Ok((stream, image))
+    }
+
+    /// Running statistics follow those of a minibatch of `count` numbers a channel: μ and 1/√(σ² + ε), `[width]`, of every layer without its
+    /// bias.
+    fn follow(&self, parameters: &Parameters, minibatch: &[Tensor], count: f64) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        let mut statistics = self.statistics(parameters)?;
+        let minibatch = Tensor::f_stack(minibatch, 0)?.f_view([self.layers.len() as i64, 2, -1])?;
+        let minibatch = minibatch.f_narrow(2, 0, self.channels as i64)?;
+        let biases = self.stacked(parameters, |layer| format!("{}.bias", layer.convolution), false)?;
+        let means = minibatch.f_select(1, 0)?.f_add(&biases)?;
+        let variances = minibatch.f_select(1, 1)?.f_pow_tensor_scalar(-2.0)?.f_sub_scalar(BatchNorm::EPSILON)?;
+        let newest = Tensor::f_stack(&[means, variances.f_mul_scalar(count / (count - 1.0))?], 1)?;
+        let _ = statistics.f_lerp_(&newest, BatchNorm::MOMENTUM)?;
+        Ok(())
+    }
+}
+
+impl Layer {
+    /// K ⋆ x + b as it is, of the first channels of a stream.
+    fn output(&self, parameters: &Parameters, input: &Tensor, pass: Pass) -> Result<Tensor> {
+        let part = |part: &str| pass.precision.cast(&parameters.get(&format!("{}.{part}", self.convolution)));
+        let (kernel, bias) = (kernel_layout(part("weight")?)?, part("bias")?);
+        convolve(&input.f_narrow(1, 0, kernel.size()[1])?, &kernel, Some(&bias), 1)
+    }
+}
+
+/// γ(x − μ)/√(σ² + ε) + β over the minibatch, with μ and 1/√(σ² + ε), `[width]`.
+fn normalise(input: &Tensor, scale: &Tensor, shift: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    let size = input.size();
+    let count = size[0] * size[2] * size[3];
+    if count < 2 {
+        return Err(Error::setting(
+            "batch",
+            "samples enough to normalise with two numbers or more of each channel",
+            count,
+        ));
+    }
+    // As in `BatchNorm`: libtorch's own kernels, for those of cuDNN want rounder addresses.
+    let none = None::<&Tensor>;
+    Ok(input.f_native_batch_norm(
+        Some(scale),
+        Some(shift),
+        none,
+        none,
+        true,
+        BatchNorm::MOMENTUM,
+        BatchNorm::EPSILON,
+    )?)
+}
+
+/// Rows `[layers, C]` with zeros behind.
+fn padded(rows: &Tensor, padding: i64) -> Result<Tensor> {
+    Ok(if padding > 0 { rows.f_constant_pad_nd([0, padding])? } else { rows.shallow_clone() })
+}

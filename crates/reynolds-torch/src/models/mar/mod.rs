@@ -23,6 +23,7 @@
 
 mod dicdnet;
 mod dictionary;
+mod loss;
 mod m_net;
 mod oscnet;
 mod residual_net;
@@ -39,6 +40,7 @@ use crate::error::{Error, Result};
 pub use crate::layers::Mode;
 use crate::parameters::{Builder, Parameters};
 use crate::precision::Precision;
+pub use loss::loss;
 
 /// Which network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]

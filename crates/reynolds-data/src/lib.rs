@@ -10,7 +10,6 @@ pub mod checkpoint;
 pub mod ct;
 pub mod error;
 mod png;
-#[allow(dead_code, reason = "the CT data sets draw from it")]
 mod random;
 pub mod rings;
 pub mod smoke;

@@ -56,7 +56,7 @@ impl StoredNpz {
     pub(crate) fn open(path: &Path, setting: &impl Serialize) -> Result<StoredNpz> {
         let file = StoredNpz { checkpoint: Checkpoint::open(path)? };
         let text = file.member("setting")?;
-        let (found, expected) = (file.checkpoint.read_bytes(&text)?, json(setting));
+        let (found, expected) = (file.checkpoint.read_plain(&text, "|u1", 1)?, json(setting));
         match difference(&expected, &found) {
             Some((expected, found)) => Err(file.wrong("setting", expected, found)),
             None => {

@@ -19,15 +19,16 @@ impl Checkpoint {
             .ok_or_else(|| input.bad_tensor(&entry.name, "f32, f64, f16 or bf16", entry.dtype.to_string()))
     }
 
-    /// The elements of an array of bytes (`|u1`) of an .npz.
+    /// The bytes of an array of an .npz whose elements have this type and so many bytes each, row by row.
     ///
     /// # Errors
     /// When it is another array, or damaged.
-    pub(crate) fn read_bytes(&self, entry: &Entry) -> Result<Cow<'_, [u8]>> {
-        if entry.dtype != Dtype::Other("|u1".into()) || !entry.is_contiguous() {
-            return Err(self.input().bad_tensor(&entry.name, "|u1", entry.dtype.to_string()));
+    pub(crate) fn read_plain(&self, entry: &Entry, descr: &str, size: usize) -> Result<Cow<'_, [u8]>> {
+        if entry.dtype != Dtype::Other(descr.into()) || !entry.is_contiguous() {
+            let order = if entry.is_contiguous() { "" } else { ", column-major" };
+            return Err(self.input().bad_tensor(&entry.name, descr, format!("{}{order}", entry.dtype)));
         }
-        let place = entry.span(1);
+        let place = entry.span(size);
         Ok(match self.storage(entry.storage.0)? {
             Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[place]),
             Cow::Owned(bytes) => Cow::Owned(bytes[place].to_vec()),

@@ -21,12 +21,15 @@
 //!
 //! Paper: section "CT-Scan Metal Artifact Reduction", `tab:hyperparams_ct_mar`; architectures of Wang et al. as Bai et al. (CVPR 2025) adapt them.
 
+mod acdnet;
 mod dicdnet;
 mod dictionary;
+mod k_net;
 mod loss;
 mod m_net;
 mod oscnet;
 mod residual_net;
+mod sample_kernels;
 mod stages;
 #[cfg(test)]
 mod tests;
@@ -175,7 +178,7 @@ impl MarNetConfig {
         match self.architecture {
             Architecture::Dicdnet => Ok(Box::new(dicdnet::build(self, builder, random)?)),
             Architecture::Oscnet => Ok(Box::new(oscnet::build(self, builder, random)?)),
-            Architecture::Acdnet => Err(Error::setting("architecture", "dicdnet or oscnet", "acdnet")),
+            Architecture::Acdnet => Ok(Box::new(acdnet::Acdnet::new(self, builder, random)?)),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) const MAPS: usize = 36;
 /// The side of its kernels.
 pub(super) const SIDE: usize = 9;
 /// What kernels of dictionaries and sizes of steps are divided by.
-const DIVISOR: f64 = 10.0;
+pub(super) const DIVISOR: f64 = 10.0;
 
 /// A network of stages.
 #[derive(Debug)]

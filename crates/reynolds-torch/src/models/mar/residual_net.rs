@@ -101,12 +101,16 @@ impl ResidualNet {
     /// # Errors
     /// [`Error::Torch`] if the device has no room.
     pub(super) fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
-        let innermost = matches!(parameters.device(), Device::Cuda(_));
+        let padding = self.width(pass.precision) - self.channels as i64;
+        self.laid_out(parameters, pass, padding, matches!(parameters.device(), Device::Cuda(_)))
+    }
+
+    /// [`ResidualNet::assemble`] with zeros for so many channels behind the others, and with or without channels innermost in memory.
+    fn laid_out(&self, parameters: &Parameters, pass: Pass, padding: i64, innermost: bool) -> Result<Vec<Tensor>> {
         let mut kernels = self.stacked(parameters, |layer| format!("{}.weight", layer.convolution), innermost)?;
         let mut biases = self.stacked(parameters, |layer| format!("{}.bias", layer.convolution), false)?;
         let scale = self.stacked(parameters, |layer| format!("{}.weight", layer.norm), false)?;
         let shift = self.stacked(parameters, |layer| format!("{}.bias", layer.norm), false)?;
-        let padding = self.width(pass.precision) - self.channels as i64;
         if pass.mode == Mode::Evaluate {
             let statistics = self.statistics(parameters)?;
             let deviation = statistics.f_select(1, 1)?.f_add_scalar(BatchNorm::EPSILON)?.f_sqrt()?;
@@ -251,4 +255,99 @@ fn normalise(input: &Tensor, scale: &Tensor, shift: &Tensor) -> Result<(Tensor, 
 /// Rows `[layers, C]` with zeros behind.
 fn padded(rows: &Tensor, padding: i64) -> Result<Tensor> {
     Ok(if padding > 0 { rows.f_constant_pad_nd([0, padding])? } else { rows.shallow_clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::Kind;
+
+    use super::*;
+
+    fn net() -> (ResidualNet, Parameters, Tensor) {
+        let mut builder = Parameters::builder();
+        let mut random = Random::new(1);
+        let net = ResidualNet::new(&mut builder, "x.0", 6, 2, &mut random).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let numbers: Vec<f64> = (0..parameters.len()).map(|_| 0.3 * random.normal()).collect();
+        parameters.assign(&Tensor::from_slice(&numbers)).unwrap();
+        let input: Vec<f64> = (0..2 * 6 * 7 * 8).map(|_| random.normal()).collect();
+        (net, parameters, Tensor::from_slice(&input).view([2, 6, 7, 8]))
+    }
+
+    fn pass(mode: Mode) -> Pass {
+        Pass { mode, precision: Precision::F32 }
+    }
+
+    fn far(a: &Tensor, b: &Tensor) -> f64 {
+        f64::try_from((a - b).abs().max()).unwrap()
+    }
+
+    /// Block after block, with [`BatchNorm`].
+    fn plainly(parameters: &Parameters, input: &Tensor, mode: Mode) -> Tensor {
+        let mut builder = Parameters::builder();
+        let mut stream = input.shallow_clone();
+        for block in 0..2 {
+            let mut half = |half: usize, input: &Tensor| {
+                let part = |part: &str| parameters.get(&format!("x.0.{block}.conv{half}.{part}"));
+                let output = input.conv2d(&part("weight"), Some(&part("bias")), [1, 1], [2, 2], [1, 1], 1);
+                let norm = BatchNorm::new(&mut builder, &format!("x.0.{block}.norm{half}"), 6, 1).unwrap();
+                norm.forward(parameters, &output, mode).unwrap()
+            };
+            let hidden = half(1, &stream).relu();
+            stream = (&stream + half(2, &hidden)).relu();
+        }
+        stream
+    }
+
+    #[test]
+    fn padded_and_laid_out_nets_are_the_plain_one_in_training_and_evaluation() {
+        for (padding, innermost) in [(0, false), (0, true), (2, false), (2, true)] {
+            let (net, parameters, input) = net();
+            let (_, reference, _) = self::net();
+            // In evaluation the running statistics of the training before it are seen.
+            for mode in [Mode::Train, Mode::Evaluate] {
+                let expected = plainly(&reference, &input, mode);
+                let assembled = net.laid_out(&parameters, pass(mode), padding, innermost).unwrap();
+                assert_eq!(assembled.len(), net.assembled(mode));
+                let stream = input.constant_pad_nd([0, 0, 0, 0, 0, padding]);
+                let (output, _) = net.forward(&parameters, &assembled, (stream, None), pass(mode), None).unwrap();
+                assert!(far(&output.narrow(1, 0, 6), &expected) < 1e-12, "{padding} {innermost} {mode:?}");
+                assert!(padding == 0 || far(&output.narrow(1, 6, padding), &Tensor::from(0.0)) == 0.0);
+                assert!(far(parameters.statistics(), reference.statistics()) < 1e-13);
+                let gradient = parameters.gradient(&output.square().sum(Kind::Double)).unwrap();
+                let expected = reference.gradient(&expected.square().sum(Kind::Double)).unwrap();
+                let scale = f64::try_from(expected.abs().max()).unwrap();
+                assert!(far(&gradient, &expected) < 1e-12 * scale, "{padding} {innermost} {mode:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_exact_first_channel_is_that_of_the_stream_with_its_gradient() {
+        let (net, parameters, input) = net();
+        for mode in [Mode::Train, Mode::Evaluate] {
+            let assembled = net.assemble(&parameters, pass(mode)).unwrap();
+            let run = |exact: bool| {
+                let input = input.copy().set_requires_grad(true);
+                let image = exact.then(|| input.narrow(1, 0, 1));
+                let part = (input.shallow_clone(), image);
+                let (stream, image) = net.forward(&parameters, &assembled, part, pass(mode), None).unwrap();
+                let image = image.unwrap_or_else(|| stream.narrow(1, 0, 1));
+                let loss = image.square().sum(Kind::Double) + stream.narrow(1, 1, 5).sum(Kind::Double);
+                let gradient = Tensor::run_backward(&[loss], &[&input], true, false).remove(0);
+                (image, gradient)
+            };
+            let (before, after) = (run(false), run(true));
+            assert!(far(&before.0, &after.0) < 1e-12 && far(&before.1, &after.1) < 1e-10);
+        }
+    }
+
+    #[test]
+    fn one_number_of_a_channel_is_refused_in_training() {
+        let (net, parameters, input) = net();
+        let assembled = net.assemble(&parameters, pass(Mode::Train)).unwrap();
+        let single = input.narrow(0, 0, 1).narrow(2, 0, 1).narrow(3, 0, 1);
+        let error = net.forward(&parameters, &assembled, (single, None), pass(Mode::Train), None).unwrap_err();
+        assert!(error.to_string().starts_with("batch: expected samples enough"), "{error}");
+    }
 }

@@ -1,5 +1,8 @@
 //! DICDNet and OSCNet as a whole.
 
+mod equations;
+mod precision;
+
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 

@@ -109,7 +109,7 @@ impl Reducer for Acdnet {
         let steps_x = parameters.get("step.x").f_div_scalar(DIVISOR)?.f_unbind(0)?;
         let mut kernels = Kernels::new(parameters, [&fixed[0], &fixed[1]], input)?;
 
-        let others = pass.precision.cast(&dictionary::analyse(&fixed[2], &input.interpolated)?)?;
+        let others = dictionary::analyse(&fixed[2], &input.interpolated)?;
         let (net, first) = (&self.x[0], (&input.interpolated, &others));
         let part = take(net.assembled(pass.mode));
         let (start, mut others) = net.forward(parameters, part, first, pass, seen.as_deref_mut())?;

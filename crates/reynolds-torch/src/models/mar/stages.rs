@@ -112,7 +112,7 @@ impl Reducer for Stages {
             |name: &str| -> Result<Vec<Tensor>> { Ok(parameters.get(name).f_div_scalar(DIVISOR)?.f_unbind(0)?) };
         let (steps_x, steps_m) = (steps("step.x")?, steps("step.m")?);
 
-        let others = pass.precision.cast(&dictionary::analyse(&fixed[2], &input.interpolated)?)?;
+        let others = dictionary::analyse(&fixed[2], &input.interpolated)?;
         let net = &self.x[0];
         let (start, mut others) = net.forward(
             parameters,

@@ -9,7 +9,7 @@
 pub mod checkpoint;
 pub mod ct;
 pub mod error;
-mod png;
+pub mod png;
 mod random;
 pub mod rings;
 pub mod smoke;

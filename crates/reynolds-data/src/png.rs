@@ -5,8 +5,8 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-/// An eight-bit RGB image, `[height, width, 3]`.
-pub(crate) fn png(width: usize, height: usize, pixels: &[u8]) -> Vec<u8> {
+/// The file of an eight-bit RGB image, `[height, width, 3]`.
+pub fn png(width: usize, height: usize, pixels: &[u8]) -> Vec<u8> {
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut header = Vec::new();
     header.extend((width as u32).to_be_bytes());

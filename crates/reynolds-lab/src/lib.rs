@@ -19,6 +19,7 @@
 //! # Ok::<(), reynolds_lab::Error>(())
 //! ```
 
+pub mod bench;
 mod checkpoint;
 pub mod config;
 pub mod environment;

@@ -9,39 +9,12 @@
 
 use reynolds::random::Random;
 use reynolds_data::ct::Pair;
+pub use reynolds_data::ct::Part as CtPart;
 use reynolds_torch::models::mar::Corrupted;
 use reynolds_torch::tch::{Device, Kind, Tensor};
 
 use crate::error::{Error, Result};
 use crate::task::Split;
-
-/// A part of a set of pairs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CtPart {
-    /// What a network learns from.
-    Train,
-    /// What selects.
-    Validation,
-    /// What is reported.
-    Test,
-    /// One slice through the hips with two implants, to be looked at.
-    Figure,
-}
-
-impl CtPart {
-    /// All parts, in the order of a set.
-    pub const ALL: [Self; 4] = [Self::Train, Self::Validation, Self::Test, Self::Figure];
-
-    /// As in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Train => "train",
-            Self::Validation => "validation",
-            Self::Test => "test",
-            Self::Figure => "figure",
-        }
-    }
-}
 
 impl From<Split> for CtPart {
     fn from(split: Split) -> Self {
@@ -63,6 +36,21 @@ pub struct CtBatch {
     pub input: Corrupted,
     /// What it should make of it.
     pub truth: Tensor,
+}
+
+/// Images of one case on the host, `[side · side]` each from the top, from 0 to 255.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseImages {
+    /// Pixels along a side.
+    pub side: usize,
+    /// Without metal.
+    pub truth: Vec<f32>,
+    /// With metal.
+    pub corrupted: Vec<f32>,
+    /// With metal, its trace bridged.
+    pub interpolated: Vec<f32>,
+    /// 1 outside the metal, 0 in it.
+    pub keep: Vec<f32>,
 }
 
 /// All cases of a set on a device. A clone shares the images.
@@ -142,6 +130,24 @@ impl CtData {
         }
         let images = self.images.f_narrow(1, (before + first) as i64, count as i64)?.f_unsqueeze(2)?;
         batch(&images)
+    }
+
+    /// The images of one case; waits for the device.
+    ///
+    /// # Errors
+    /// If there is no such case.
+    pub fn images(&self, part: CtPart, case: usize) -> Result<CaseImages> {
+        let CtBatch { input, truth } = self.cases(part, case, 1)?;
+        let numbers = |images: &Tensor| -> Result<Vec<f32>> {
+            Ok(Vec::try_from(images.f_reshape([-1])?.f_to_kind(Kind::Float)?.f_to_device(Device::Cpu)?)?)
+        };
+        Ok(CaseImages {
+            side: self.side(),
+            truth: numbers(&truth)?,
+            corrupted: numbers(&input.image)?,
+            interpolated: numbers(&input.interpolated)?,
+            keep: numbers(&input.keep)?,
+        })
     }
 
     /// Patches of training cases; nothing waits for the device.

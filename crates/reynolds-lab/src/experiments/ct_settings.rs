@@ -8,6 +8,7 @@
 //! | residual pathway priors | `train.parametrisation.kind = "residual"` |
 //! | projection penalty | `penalty.lambda_perp` above 0 |
 
+pub use reynolds_data::ct::Source as CtSource;
 use reynolds_torch::models::mar::MarNetConfig;
 use reynolds_torch::parametrisation::Parametrisation;
 use reynolds_torch::sample_penalty::SamplePenaltyConfig;
@@ -16,25 +17,14 @@ use serde::{Deserialize, Serialize};
 use crate::config::{RunConfig, Settings, at_least_zero};
 use crate::error::{Error, Result};
 
-/// Where slices come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CtSource {
-    /// Random bodies of ellipses: needs no file.
-    #[default]
-    Phantom,
-    /// Scanned slices of a folder.
-    Slices,
-}
-
 /// `[data]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CtDataConfig {
     /// "phantom" or "slices".
     pub source: CtSource,
-    /// Where the pairs lie, or will; "" = a folder of these settings in `$REYNOLDS_DATA/ct-pairs`, or in `data/ct-pairs` where that is not
-    /// set.
+    /// Where the pairs lie, or will; "" = `$REYNOLDS_DATA/ct-pairs`, or `data/ct-pairs` where that is not set, or a folder in there that these
+    /// settings name.
     pub folder: String,
     /// Where the slices and metal shapes lie that pairs are made of, for the source "slices"; "" = `$REYNOLDS_DATA/ct`.
     pub slices: String,

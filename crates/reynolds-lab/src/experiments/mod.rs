@@ -7,9 +7,15 @@
 //! # Ok::<(), reynolds_lab::Error>(())
 //! ```
 
+mod ct;
 mod ct_data;
+mod ct_evaluation;
+mod ct_figures;
+mod ct_held;
 mod ct_metrics;
+mod ct_pairs;
 mod ct_settings;
+mod ct_task;
 mod invariance;
 mod plane_task;
 mod smoke;
@@ -22,9 +28,14 @@ mod so2;
 
 use crate::experiment::{AnyExperiment, Experiments};
 
-pub use ct_data::{CtBatch, CtData, CtPart, Patch, Patches};
+pub use ct::CtExperiment;
+pub use ct_data::{CaseImages, CtBatch, CtData, CtPart, Patch, Patches};
+pub use ct_evaluation::{CaseQuality, Measured};
+pub use ct_figures::{SOFT_TISSUE, case_sheet, shade};
 pub use ct_metrics::{psnr, ssim};
+pub use ct_pairs::{ensure_pairs, pairs_folder};
 pub use ct_settings::{CtDataConfig, CtSettings, CtSource};
+pub use ct_task::CtTask;
 pub use invariance::{Turns, invariance};
 pub use plane_task::{DataConfig, PlaneTask};
 pub use smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
@@ -41,6 +52,7 @@ pub fn all() -> Experiments {
         AnyExperiment::new(PlaneExperiment::<DiskAndArc>::new()),
         AnyExperiment::new(PlaneExperiment::<WaveyRings>::new()),
         AnyExperiment::new(SmokeExperiment),
+        AnyExperiment::new(CtExperiment),
     ])
 }
 

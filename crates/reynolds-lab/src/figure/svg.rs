@@ -72,6 +72,11 @@ impl Svg {
         }
     }
 
+    /// A picture from elsewhere.
+    pub fn image(&mut self, attributes: &str) {
+        self.push(format_args!("<image {attributes}/>"));
+    }
+
     /// Text of this size on its base line. `_x` and `_{xyz}` are written as subscripts.
     pub fn text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor) {
         self.styled_text(at, text, size, anchor, "");

@@ -99,7 +99,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// One step of the optimiser; nothing waits for the device.
-    pub(super) fn step(&mut self) -> Result<()> {
+    pub(crate) fn step(&mut self) -> Result<()> {
         let parameters = self.task.parameters();
         let flat = parameters.flat();
         let gradient = self.accumulated_gradient()?;

@@ -1,0 +1,276 @@
+//! Steps of the CT networks: how long training and inference take, and what they need of the device.
+//!
+//! Images are random, so that no data are read; a step is that of the training loop: patches, loss, backward pass, penalty, Adam.
+
+use std::time::Instant;
+
+use reynolds::norm::Norm;
+use reynolds::random::Random;
+use reynolds_torch::models::mar::Architecture;
+use reynolds_torch::parametrisation::Parametrisation;
+use reynolds_torch::tch::{Cuda, Device, Kind, Tensor};
+use reynolds_torch::{Precision, tch};
+use serde::{Deserialize, Serialize};
+
+use super::{DeviceMemory, Median};
+use crate::config::{PenaltySettings, RunConfig, at_least_one};
+use crate::error::Result;
+use crate::experiment::Experiment;
+use crate::experiments::{CtData, CtExperiment, CtPart, CtSettings, CtTask};
+use crate::train::Trainer;
+
+/// Steps that are timed together.
+const GROUPS: usize = 10;
+
+/// How a network is held against C4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CtMode {
+    /// Not at all.
+    Plain,
+    /// By the sample-based penalty.
+    Sample,
+    /// By residual pathway priors.
+    Rpp,
+    /// By the projection penalty.
+    Penalty,
+    /// Not in training; tested with P(W).
+    Projected,
+}
+
+impl CtMode {
+    /// All, in the order of the paper's table.
+    pub const ALL: [Self; 5] = [Self::Plain, Self::Sample, Self::Projected, Self::Rpp, Self::Penalty];
+
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Sample => "sample",
+            Self::Rpp => "rpp",
+            Self::Penalty => "penalty",
+            Self::Projected => "projected",
+        }
+    }
+
+    /// Puts the mode into settings, with the strengths of the publications.
+    pub fn apply(self, config: &mut RunConfig<CtSettings>) {
+        match self {
+            Self::Plain => {}
+            Self::Sample => {
+                let adaptive = config.settings.model.architecture == Architecture::Acdnet;
+                config.settings.sample.weight = if adaptive { 1e-6 } else { 1e-8 };
+            }
+            Self::Rpp => {
+                config.train.parametrisation.kind = Parametrisation::Residual;
+                config.train.parametrisation.lambda_residual = 1e-4;
+            }
+            Self::Penalty => config.penalty.lambda_perp = 1.0,
+            Self::Projected => config.settings.projected = true,
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CtBench {
+    /// Of which network.
+    pub architecture: Architecture,
+    /// Its stages.
+    pub stages: usize,
+    /// Residual blocks of its nets.
+    pub blocks: usize,
+    /// How it is held.
+    pub mode: CtMode,
+    /// The norm of the projection penalty.
+    pub norm: Norm,
+    /// Images of a minibatch.
+    pub batch: usize,
+    /// Pixels along a side.
+    pub side: usize,
+    /// Of the convolutions.
+    pub precision: Precision,
+    /// Steps that are measured.
+    pub steps: usize,
+    /// Steps before that.
+    pub warmup: usize,
+    /// Pairs of steps with and without the projection penalty; 0 = none.
+    pub pairs: usize,
+}
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CtBenchRow {
+    /// "dicdnet", …
+    pub architecture: Architecture,
+    /// "plain", …
+    pub mode: CtMode,
+    /// The norm of the projection penalty.
+    pub norm: String,
+    /// Images of a minibatch.
+    pub batch: usize,
+    /// Pixels along a side.
+    pub side: usize,
+    /// "f32" or "bf16".
+    pub precision: Precision,
+    /// "cpu" or "cuda:N".
+    pub device: String,
+    /// Median of a training step.
+    pub train_ms: f64,
+    /// Images trained on in a second; turned copies are not counted.
+    pub train_images_per_s: f64,
+    /// Median of a pass that only evaluates.
+    pub inference_ms: f64,
+    /// Images evaluated in a second.
+    pub inference_images_per_s: f64,
+    /// Of training, by the driver's count; null where there is no driver to ask.
+    pub peak_memory_mib: Option<f64>,
+    /// Numbers that are trained.
+    pub parameters: usize,
+    /// What the projection penalty adds to a step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Paired>,
+}
+
+/// What the projection penalty adds to a step, step by step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Paired {
+    /// Pairs.
+    pub pairs: usize,
+    /// Median of a step without it, in µs.
+    pub without_us: f64,
+    /// Median of the differences of neighbouring steps with and without, in µs.
+    pub added_us: f64,
+    /// Below that with 97.5 % confidence.
+    pub low_us: f64,
+    /// Above that with 97.5 % confidence.
+    pub high_us: f64,
+}
+
+impl CtBench {
+    /// Measures; `device` is where, and `memory` what has counted its memory since before it was touched.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) if a setting is out of range; if the device has no room.
+    pub fn measure(&self, device: Device, memory: Option<&DeviceMemory>) -> Result<CtBenchRow> {
+        let config = self.config()?;
+        config.train.check_device(device)?;
+        if device.is_cuda() {
+            Cuda::cudnn_set_benchmark(true);
+        }
+        let data = random_images(self.batch, self.side, device)?;
+        let task = CtTask::new(data, &config.settings, self.precision, 0)?;
+        let mut trainer = Trainer::new(&task, &config.train, &config.penalty)?;
+        let train = self.timed(device, || trainer.step())?;
+        let peak_memory_mib = memory.and_then(DeviceMemory::added_mib);
+        let inference = task.timed_inference(CtPart::Test, |pass| self.timed(device, pass))?;
+        let pairs = match self.pairs {
+            0 => None,
+            _ => Some(self.paired(&task, &config, device)?),
+        };
+        let rate = |seconds: f64| self.batch as f64 / seconds;
+        Ok(CtBenchRow {
+            architecture: self.architecture,
+            mode: self.mode,
+            norm: self.norm.to_string(),
+            batch: self.batch,
+            side: self.side,
+            precision: self.precision,
+            device: format!("{device:?}").to_lowercase().replace('(', ":").replace(')', ""),
+            train_ms: 1e3 * train,
+            train_images_per_s: rate(train),
+            inference_ms: 1e3 * inference,
+            inference_images_per_s: rate(inference),
+            peak_memory_mib,
+            parameters: task.trained_numbers(config.train.parametrisation.kind),
+            pairs,
+        })
+    }
+
+    /// The settings of such a run.
+    fn config(&self) -> Result<RunConfig<CtSettings>> {
+        let mut config = CtExperiment.defaults();
+        let CtSettings { data, model, .. } = &mut config.settings;
+        (model.architecture, model.stages, model.blocks) = (self.architecture, self.stages, self.blocks);
+        (data.side, data.patch, data.batch) = (self.side, self.side, self.batch);
+        (data.train, data.validation, data.test) = (self.batch, 1, self.batch);
+        // No step beyond the end of an epoch is needed.
+        data.steps = self.warmup + self.steps + 2 * (self.pairs + self.warmup) + 1;
+        (config.train.epochs, config.train.precision) = (1, self.precision);
+        config.penalty.norm = self.norm;
+        self.mode.apply(&mut config);
+        at_least_one("steps", self.steps)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// The median seconds of a call: some go before, the rest are timed in groups, between which the device is waited for.
+    fn timed(&self, device: Device, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
+        (0..self.warmup).try_for_each(|_| call())?;
+        let group = self.steps.div_ceil(GROUPS);
+        let mut seconds = Vec::with_capacity(GROUPS);
+        for first in (0..self.steps).step_by(group) {
+            let calls = group.min(self.steps - first);
+            wait(device);
+            let start = Instant::now();
+            (0..calls).try_for_each(|_| call())?;
+            wait(device);
+            seconds.push(start.elapsed().as_secs_f64() / calls as f64);
+        }
+        Ok(Median::of(seconds).middle)
+    }
+
+    /// Steps with and without the penalty by turns, each waited for.
+    fn paired(&self, task: &CtTask, config: &RunConfig<CtSettings>, device: Device) -> Result<Paired> {
+        let with = PenaltySettings { lambda_perp: 1.0, norm: self.norm, ..PenaltySettings::default() };
+        let without = PenaltySettings::default();
+        let mut trainers = [Trainer::new(task, &config.train, &without)?, Trainer::new(task, &config.train, &with)?];
+        let (mut base, mut added) = (Vec::new(), Vec::new());
+        for pair in 0..self.pairs + self.warmup {
+            let mut seconds = [0.0; 2];
+            for which in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
+                let start = Instant::now();
+                trainers[which].step()?;
+                wait(device);
+                seconds[which] = start.elapsed().as_secs_f64();
+            }
+            if pair >= self.warmup {
+                base.push(1e6 * seconds[0]);
+                added.push(1e6 * (seconds[1] - seconds[0]));
+            }
+        }
+        let added = Median::of(added);
+        Ok(Paired {
+            pairs: self.pairs,
+            without_us: Median::of(base).middle,
+            added_us: added.middle,
+            low_us: added.low,
+            high_us: added.high,
+        })
+    }
+}
+
+fn wait(device: Device) {
+    if let Device::Cuda(number) = device {
+        Cuda::synchronize(number as i64);
+    }
+}
+
+/// `count` cases of each part that is used: streaks on noise, and a square of metal.
+fn random_images(count: usize, side: usize, device: Device) -> Result<CtData> {
+    let _guard = tch::no_grad_guard();
+    let mut random = Random::new(0);
+    let cases = 2 * count + 1;
+    let shape = [cases as i64, side as i64, side as i64];
+    let mut noise = |scale: f64| -> Result<Tensor> {
+        let numbers: Vec<f32> = (0..cases * side * side).map(|_| (scale * random.uniform()) as f32).collect();
+        Ok(Tensor::f_from_slice(&numbers)?.f_view(shape)?)
+    };
+    let truth = noise(20.0)?.f_add_scalar(40.0)?;
+    let (corrupted, interpolated) = (truth.f_add(&noise(30.0)?)?, truth.f_add(&noise(10.0)?)?);
+    let keep = Tensor::f_ones(shape, (Kind::Float, Device::Cpu))?;
+    let metal = (side / 8).max(1) as i64;
+    let _ = keep.f_narrow(1, 2 * metal, metal)?.f_narrow(2, metal, metal)?.f_zero_()?;
+    let images = Tensor::f_stack(&[truth, corrupted, interpolated, keep], 0)?;
+    CtData::new(images.f_to_device(device)?, [count, 1, count, 0])
+}

@@ -6,7 +6,7 @@ set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 venv="$here/.venv"
 works() {
-    "$venv/bin/python" -W ignore -c 'import torch, escnn.nn, e3nn.o3, symm_learning, scipy, safetensors' 2>/dev/null
+    "$venv/bin/python" -W ignore -c 'import torch, escnn.nn, e3nn.o3, symm_learning, scipy, safetensors, skimage' 2>/dev/null
 }
 if [ -x "$venv/bin/python" ] && works; then
     echo "peers/.venv is ready"

@@ -42,6 +42,7 @@ mod write;
 mod zip;
 
 pub use entry::{Dtype, Entry, StorageId};
+pub(crate) use npy::npy_bytes;
 pub(crate) use output::write_parts;
 pub use values::Values;
 

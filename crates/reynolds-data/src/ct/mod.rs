@@ -35,6 +35,7 @@ mod simulate;
 mod slice;
 mod slices;
 mod spectrum;
+pub mod syndeeplesion;
 
 pub use case::{Anatomy, Case, Part};
 pub use fan::Fan;

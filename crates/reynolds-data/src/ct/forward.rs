@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use super::fan::{Fan, MARGIN, Region};
+use super::fan::{Fan, MARGIN, Region, Steps};
 use crate::error::{Error, Result};
 
 /// Parts that an adjoint is summed in, whatever the number of threads.
@@ -41,18 +41,30 @@ impl<const N: usize> Layers<N> {
     pub(super) fn project(&self, fan: &Fan, view: usize, cells: std::ops::Range<usize>, integrals: &mut [[f32; N]]) {
         for (cell, integral) in cells.zip(integrals) {
             let ray = fan.ray(view, cell);
-            let pixels = if ray.by_rows { &self.rows } else { &self.columns };
-            let steps = ray.steps(&self.region);
-            let mut sum = [0.0; N];
-            for (step, index, part) in steps.iter() {
-                let [near, far] = &pixels[step * self.width + index..][..2] else { continue };
-                for layer in 0..N {
-                    sum[layer] += near[layer] + part * (far[layer] - near[layer]);
-                }
-            }
+            let pixels = if ray.by_rows { &self.rows[..] } else { &self.columns[..] };
+            let sum = sum_along(pixels, self.width, ray.steps(&self.region));
             *integral = sum.map(|value| value * ray.length_cm);
         }
     }
+}
+
+/// Σ (1 − f) μ[k, i] + f μ[k, i + 1], every other step apart so that additions need not wait for each other.
+fn sum_along<const N: usize>(pixels: &[[f32; N]], width: usize, steps: Steps) -> [f32; N] {
+    let mut sums = [[0.0; N]; 2];
+    let mut add = |sum: usize, (step, index, part): (usize, usize, f32)| {
+        if let [near, far] = &pixels[step * width + index..][..2] {
+            for layer in 0..N {
+                sums[sum][layer] += near[layer] + part * (far[layer] - near[layer]);
+            }
+        }
+    };
+    let mut steps = steps.iter();
+    while let Some(even) = steps.next() {
+        add(0, even);
+        let Some(odd) = steps.next() else { break };
+        add(1, odd);
+    }
+    std::array::from_fn(|layer| sums[0][layer] + sums[1][layer])
 }
 
 impl Fan {

@@ -8,29 +8,20 @@
 //! The numbers of a ray are a function of seed, view and cell. Two scans with one seed therefore differ only where what is
 //! scanned differs, and no outcome depends on the number of threads.
 
+use crate::random::Random;
+
+/// What the numbers of a ray are for, among all that are drawn from a seed.
+const PURPOSE: u64 = 0x6374;
+
 /// Random numbers of a ray.
 #[derive(Debug, Clone)]
 pub(super) struct Stream {
-    state: u64,
-}
-
-/// A bijection of 64 bits that leaves no pattern (the finaliser of SplitMix64).
-fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+    random: Random,
 }
 
 impl Stream {
     pub(super) fn new(seed: u64, view: usize, cell: usize) -> Self {
-        let place = ((view as u64) << 32) | cell as u64;
-        Self { state: mix(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ place) }
-    }
-
-    /// Uniform in (0, 1).
-    fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        ((mix(self.state) >> 12) as f64 + 0.5) / 4_503_599_627_370_496.0
+        Self { random: Random::at(seed, &[PURPOSE, view as u64, cell as u64]) }
     }
 
     /// How many arrive of `mean` expected.
@@ -41,9 +32,9 @@ impl Stream {
     fn few(&mut self, mean: f64) -> f64 {
         let limit = (-mean).exp();
         let mut count = 0.0;
-        let mut product = self.uniform();
+        let mut product = self.random.uniform();
         while product > limit {
-            product *= self.uniform();
+            product *= self.random.uniform();
             count += 1.0;
         }
         count
@@ -54,8 +45,8 @@ impl Stream {
         let a = -0.059 + 0.024_83 * b;
         let squeeze = 0.9277 - 3.6224 / (b - 2.0);
         loop {
-            let u = self.uniform() - 0.5;
-            let v = self.uniform();
+            let u = self.random.uniform() - 0.5;
+            let v = self.random.uniform();
             let distance = 0.5 - u.abs();
             let count = ((2.0 * a / distance + b) * u + mean + 0.43).floor();
             if distance >= 0.07 && v <= squeeze {
@@ -81,4 +72,51 @@ fn ln_factorial(n: f64) -> f64 {
     let square = n * n;
     let series = (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0) / square) / square) / n;
     (n + 0.5) * n.ln() - n + 0.5 * std::f64::consts::TAU.ln() + series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_the_mean_and_the_variance_of_poisson() {
+        let draws = 40_000;
+        for mean in [0.0, 0.3, 4.0, 9.9, 10.0, 25.0, 700.0, 2e7] {
+            let counts: Vec<f64> = (0..draws).map(|cell| Stream::new(5, 3, cell).poisson(mean)).collect();
+            let found = counts.iter().sum::<f64>() / draws as f64;
+            let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / draws as f64;
+            // Four standard errors; the fourth moment of the counts is 3λ² + λ.
+            let error = 4.0 * (mean / draws as f64).sqrt();
+            assert!((found - mean).abs() <= error, "mean {mean}: {found}");
+            let error = 4.0 * ((2.0 * mean * mean + mean) / draws as f64).sqrt();
+            assert!((variance - mean).abs() <= error, "variance {mean}: {variance}");
+        }
+    }
+
+    #[test]
+    fn counts_follow_poisson_on_both_sides_of_the_switch() {
+        for mean in [9.5_f64, 10.5] {
+            let draws = 50_000;
+            let mut found = [0.0; 40];
+            for cell in 0..draws {
+                found[(Stream::new(9, 1, cell).poisson(mean) as usize).min(39)] += 1.0;
+            }
+            for (count, &found) in found.iter().enumerate().take(25) {
+                let expected = draws as f64 * (count as f64 * mean.ln() - mean - ln_factorial(count as f64)).exp();
+                assert!(
+                    (found - expected).abs() <= 4.5 * expected.sqrt() + 1.0,
+                    "{mean}, {count}: {found}, {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn logarithms_of_factorials_are_right() {
+        let mut exact = 0.0;
+        for n in 1..200_u32 {
+            exact += f64::from(n).ln();
+            assert!((ln_factorial(f64::from(n)) - exact).abs() < 1e-8, "{n}");
+        }
+    }
 }

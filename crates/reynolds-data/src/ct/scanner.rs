@@ -85,8 +85,8 @@ impl Scanner {
             return Err(Error::setting("scanner: offset_cells", "less than a quarter of the cells", self.offset_cells));
         }
         let widest = self.angle(0).abs().max(self.angle(self.cells - 1).abs());
-        if widest > 1.0 {
-            return Err(Error::setting("scanner: half the angle of the fan", "at most 1 radian", widest));
+        if widest > 0.6 {
+            return Err(Error::setting("scanner: half the angle of the fan", "at most 0.6 radian", widest));
         }
         self.beam.validate()
     }
@@ -137,7 +137,7 @@ mod tests {
                 "scanner: source_to_detector_mm: expected a finite number, at least 550, found 500",
             ),
             (|s| s.offset_cells = 300.0, "scanner: offset_cells: expected less than a quarter of the cells, found 300"),
-            (|s| s.cells = 3000, "scanner: half the angle of the fan: expected at most 1 radian, found 1.57"),
+            (|s| s.cells = 3000, "scanner: half the angle of the fan: expected at most 0.6 radian, found 1.57"),
         ];
         for (change, expected) in cases {
             let found = refuse(change).unwrap_or_default();

@@ -1,13 +1,13 @@
 //! A slice and its metal through a scanner: what it shows without the metal, with it, and with its trace bridged.
 //!
 //! ```text
-//! tissue:   water (1 − b) v  and bone  b v μ_w(E)/(μ/ρ)_b(E),   v = 1 + HU/1000,  b rising from 0 at 100 HU to 1 at 1500 HU,  E the mean
+//! tissue:   water (1 − b) v  and bone  b v ρ,   v = 1 + HU/1000,  b rising from 0 at 100 HU to 1 at 1500 HU,  ρ attenuates as water does
 //! metal:    covers c of a pixel: tissue (1 − c), metal c
 //! count:    n ~ Poisson(photons · I), at least 1                  I of all energies along the ray
 //! sample:   −ln(n / photons), corrected for the hardening of the beam by water
 //! ```
 //!
-//! At E a slice has exactly the attenuation that its Hounsfield units say. Samples of rays that meet no metal are the same in both scans, noise
+//! ρ is that of bone behind 20 cm of water, where a slice so keeps its Hounsfield units. Samples of rays that meet no metal are the same in both scans, noise
 //! included, so that they differ in the trace of the metal alone.
 //!
 //! What XCIST does besides at the full settings of the challenge, and this does not: several rays for each cell, focal spot and view (here one,
@@ -19,7 +19,6 @@ use super::fan::{Fan, Region};
 use super::filter::Filter;
 use super::forward::Layers;
 use super::interpolate::bridge;
-use super::materials;
 use super::noise::Stream;
 use super::reconstruct::Filtered;
 use super::scanner::Scanner;
@@ -194,13 +193,12 @@ impl Samples {
 impl<'a> Scan<'a> {
     fn new(slice: &Slice, metal: &Metal, fan: &'a Fan, spectrum: &'a Spectrum, seed: u64) -> Self {
         let side = slice.side;
-        let bone_density = (materials::water(spectrum.mean_kev) / materials::bone(spectrum.mean_kev)) as f32;
         let seen = visible(fan);
         let matter = |pixel: usize| {
             let hu = slice.hu[pixel];
             let value = if seen[pixel] { (1.0 + 1e-3 * hu).max(0.0) } else { 0.0 };
             let bone = ((hu - BONE.0) / (BONE.1 - BONE.0)).clamp(0.0, 1.0);
-            [(1.0 - bone) * value, bone * value * bone_density]
+            [(1.0 - bone) * value, bone * value * spectrum.bone_density]
         };
         let values: Vec<f32> = (0..fan.pixels()).map(|pixel| matter(pixel).iter().sum()).collect();
         Self {

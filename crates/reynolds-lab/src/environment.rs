@@ -41,20 +41,24 @@ pub struct Environment {
 
 const FILE: &str = "environment.json";
 
+/// "cpu", "cuda:0", …, as on the command line.
+pub(crate) fn device_name(device: Device) -> String {
+    match device {
+        Device::Cuda(number) => format!("cuda:{number}"),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
 impl Environment {
     /// That of this process.
     pub fn now(device: Device) -> Self {
-        let device = match device {
-            Device::Cuda(number) => format!("cuda:{number}"),
-            other => format!("{other:?}").to_lowercase(),
-        };
         Self {
             time: utc::stamp(),
             reynolds: env!("CARGO_PKG_VERSION").into(),
             tch: env!("REYNOLDS_TCH_VERSION").into(),
             libtorch: env!("REYNOLDS_LIBTORCH_VERSION").into(),
             rustc: env!("REYNOLDS_RUSTC_VERSION").into(),
-            device,
+            device: device_name(device),
             threads: tch::get_num_threads(),
             commit: std::env::var("REYNOLDS_COMMIT").ok().or_else(here).unwrap_or_default(),
             system: system(),

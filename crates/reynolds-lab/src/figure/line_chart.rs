@@ -15,19 +15,20 @@ struct Line {
     spread: Vec<f64>,
 }
 
-/// Lines with axes; y begins at 0 unless it is logarithmic, which it is where values span more than three decades.
+/// Lines with axes; y begins at 0 unless it is logarithmic, which it is where values span more than three decades, or need not.
 #[derive(Debug, Clone)]
 pub struct LineChart {
     across: String,
     up: String,
     lines: Vec<Line>,
     ticks: Vec<(f64, String)>,
+    from_zero: bool,
 }
 
 impl LineChart {
     /// What x and y are.
     pub fn new(across: impl Into<String>, up: impl Into<String>) -> Self {
-        Self { across: across.into(), up: up.into(), lines: Vec::new(), ticks: Vec::new() }
+        Self { across: across.into(), up: up.into(), lines: Vec::new(), ticks: Vec::new(), from_zero: true }
     }
 
     /// A line through these points; what is not finite is left out.
@@ -51,6 +52,12 @@ impl LineChart {
         self
     }
 
+    /// Lets y begin where the lines do: for decibels, of which 0 says nothing.
+    pub fn from_anywhere(&mut self) -> &mut Self {
+        self.from_zero = false;
+        self
+    }
+
     fn axes(&self, frame: Frame) -> Option<(Axis, Axis)> {
         let points =
             self.lines.iter().flat_map(|line| &line.points).filter(|point| point.iter().all(|v| v.is_finite()));
@@ -60,10 +67,11 @@ impl LineChart {
         let across = Axis::over(points.map(|point| point[0]), false, frame.x + 6.0, frame.x + frame.width - 6.0)?;
         let (low, high) = (frame.y + frame.height, frame.y + 4.0);
         let up = Axis::over(heights.iter().copied(), true, low, high)?;
-        if up.is_logarithmic() {
+        if self.from_zero && up.is_logarithmic() {
             return Some((across, up));
         }
-        Some((across, Axis::over(heights.into_iter().chain([0.0]), false, low, high)?))
+        let zero = self.from_zero.then_some(0.0);
+        Some((across, Axis::over(heights.into_iter().chain(zero), false, low, high)?))
     }
 
     fn draw_line(&self, svg: &mut Svg, line: &Line, across: &Axis, up: &Axis) {
@@ -144,6 +152,16 @@ mod tests {
         assert!(text.contains("d=\"M56 89L156 39\""), "{text}");
         assert!(text.contains("x1=\"156\" y1=\"64\" x2=\"156\" y2=\"14\""), "{text}");
         assert!(text.contains(">RMSE</text>") && text.contains(">step</text>"));
+    }
+
+    #[test]
+    fn lines_of_decibels_begin_where_they_are() {
+        let mut chart = LineChart::new("epoch", "PSNR");
+        chart.line(&[[1.0, 30.0], [2.0, 40.0]], Colour::BLUE, false);
+        let standing = drawn(&chart);
+        let text = drawn(chart.from_anywhere());
+        assert!(standing.contains(">0</text>") && !text.contains(">0</text>"), "{text}");
+        assert!(text.contains("d=\"M56 114L156 14\""), "{text}");
     }
 
     #[test]

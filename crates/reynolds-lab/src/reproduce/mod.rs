@@ -18,6 +18,8 @@
 //! # Ok::<(), reynolds_lab::Error>(())
 //! ```
 
+mod curves;
+mod difference;
 mod drive;
 mod findings;
 mod lambda_grid;
@@ -28,7 +30,9 @@ mod pool;
 mod projection;
 mod provenance;
 mod rings;
+mod runs;
 mod sample;
+mod setting;
 mod smoke;
 mod spec;
 mod weight_decay;

@@ -26,6 +26,11 @@ pub trait Model: Send + Sync {
     /// As [`train`](crate::train::train), and if data are missing.
     fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>>;
 
+    /// Whether it wants the machine to itself, as a measurement does: such models come one at a time, after the others.
+    fn alone(&self) -> bool {
+        false
+    }
+
     /// Whether what was kept of it, with the same settings, holds all that is asked for now.
     fn suffices(&self, trained: &Trained) -> bool {
         let _ = trained;

@@ -1,4 +1,4 @@
-//! Trains many models, several at a time, each by one thread; what is finished is kept.
+//! Trains many models, several at a time, each by one thread, and those that want to be alone after the others; what is finished is kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,14 +90,42 @@ pub(super) fn train_all(
     let mut done = before + models.len() - missing.len();
     observer.counting("models");
     observer.begin(done, before + models.len());
+    let (together, alone): (Vec<usize>, Vec<usize>) = missing.iter().partition(|&&index| !models[index].alone());
+    let mut finished = |index: usize, trained: Option<Trained>| -> Result<()> {
+        let Some(trained) = trained else { return Ok(()) };
+        store.keep(models[index].as_ref(), &trained)?;
+        all[index] = Some((trained, Some(store.environment.clone())));
+        done += 1;
+        observer.step(done, None);
+        Ok(())
+    };
+    let train = |index: usize| models[index].train(device, interrupt);
+    let result = in_turn(&together, workers, &train, interrupt, &mut finished)
+        .and_then(|()| in_turn(&alone, 1, &train, interrupt, &mut finished));
+    observer.end();
+    result?;
+    Ok(all.into_iter().collect::<Option<Vec<_>>>().map(|all| {
+        let (trained, environments) = all.into_iter().unzip();
+        Done { trained, environments, now: missing.len() }
+    }))
+}
+
+/// Trains these models, `workers` at a time, until one fails; of several that do, the first in their order is the reason.
+fn in_turn(
+    order: &[usize],
+    workers: usize,
+    train: &(dyn Fn(usize) -> Result<Option<Trained>> + Sync),
+    interrupt: &Interrupt,
+    finished: &mut dyn FnMut(usize, Option<Trained>) -> Result<()>,
+) -> Result<()> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();
     let work = |sender: mpsc::Sender<(usize, Result<Option<Trained>>)>| {
         // One thread a model: sums are taken in one order however many workers there are.
         threads::set(1);
         while !stop.load(Ordering::SeqCst) && !interrupt.requested() {
-            let Some(&index) = missing.get(next.fetch_add(1, Ordering::SeqCst)) else { break };
-            let result = models[index].train(device, interrupt);
+            let Some(&index) = order.get(next.fetch_add(1, Ordering::SeqCst)) else { break };
+            let result = train(index);
             if result.is_err() {
                 stop.store(true, Ordering::SeqCst);
             }
@@ -108,38 +136,21 @@ pub(super) fn train_all(
     };
     let mut failure: Option<(usize, Error)> = None;
     std::thread::scope(|scope| {
-        for _ in 0..workers.min(missing.len()) {
+        for _ in 0..workers.min(order.len()) {
             let sender = sender.clone();
             scope.spawn(|| work(sender));
         }
         drop(sender);
         for (index, result) in receiver {
-            match result.and_then(|trained| {
-                trained.as_ref().map_or(Ok(()), |trained| store.keep(models[index].as_ref(), trained))?;
-                Ok(trained)
-            }) {
-                Ok(trained) => {
-                    done += usize::from(trained.is_some());
-                    all[index] = trained.map(|trained| (trained, Some(store.environment.clone())));
-                    observer.step(done, None);
-                }
-                Err(error) => {
-                    stop.store(true, Ordering::SeqCst);
-                    if failure.as_ref().is_none_or(|(first, _)| index < *first) {
-                        failure = Some((index, error));
-                    }
+            if let Err(error) = result.and_then(|trained| finished(index, trained)) {
+                stop.store(true, Ordering::SeqCst);
+                if failure.as_ref().is_none_or(|(first, _)| index < *first) {
+                    failure = Some((index, error));
                 }
             }
         }
     });
-    observer.end();
-    match failure {
-        Some((_, error)) => Err(error),
-        None => Ok(all.into_iter().collect::<Option<Vec<_>>>().map(|all| {
-            let (trained, environments) = all.into_iter().unzip();
-            Done { trained, environments, now: missing.len() }
-        })),
-    }
+    failure.map_or(Ok(()), |(_, error)| Err(error))
 }
 
 #[cfg(test)]
@@ -205,6 +216,55 @@ mod tests {
         assert_eq!(trained(&specs, 2, one.path()), (expected.0.clone(), 1));
         let longer: Vec<Spec> = specs.iter().map(|spec| Spec { epochs: 4, ..*spec }).collect();
         assert_eq!(trained(&longer, 2, one.path()).1, 5, "other settings are trained anew");
+    }
+
+    /// A model that notes how many are trained at the same time.
+    struct Crowded<'a> {
+        number: usize,
+        alone: bool,
+        /// Those under way, and those that are done.
+        others: &'a [AtomicUsize; 2],
+    }
+
+    impl Model for Crowded<'_> {
+        fn id(&self) -> String {
+            format!("model{}", self.number)
+        }
+
+        fn config(&self) -> toml::Table {
+            toml::Table::new()
+        }
+
+        fn train(&self, _: Device, _: &Interrupt) -> Result<Option<Trained>> {
+            let [active, done] = self.others;
+            let before = done.load(Ordering::SeqCst) as f64;
+            let mut most = active.fetch_add(1, Ordering::SeqCst) + 1;
+            for _ in 0..50 {
+                most = most.max(active.load(Ordering::SeqCst));
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            active.fetch_sub(1, Ordering::SeqCst);
+            done.fetch_add(1, Ordering::SeqCst);
+            let metrics = [("most".to_string(), most as f64), ("before".to_string(), before)].into();
+            Ok(Some(Trained { metrics, ..Trained::default() }))
+        }
+
+        fn alone(&self) -> bool {
+            self.alone
+        }
+    }
+
+    #[test]
+    fn a_model_that_wants_to_be_alone_comes_after_the_others_and_has_no_neighbour() {
+        static OTHERS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+        let folder = tempfile::tempdir().unwrap();
+        let models = boxed((0..6).map(|number| Crowded { number, alone: number % 2 == 0, others: &OTHERS }));
+        let done = train_all(&models, 0, 3, Device::Cpu, &store(folder.path()), &mut Silent, &Interrupt::new());
+        let trained = done.unwrap().unwrap().trained;
+        let of = |metric: &str, first: usize| [0, 2, 4].map(|number| trained[first + number].metric(metric));
+        assert_eq!(of("most", 0), [1.0; 3]);
+        assert!(of("before", 0).iter().all(|before| *before >= 3.0));
+        assert!(of("most", 1).iter().any(|most| *most > 1.0), "the others are trained together");
     }
 
     #[test]

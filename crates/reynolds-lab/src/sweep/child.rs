@@ -69,15 +69,54 @@ impl Launcher {
     }
 
     fn start(&self, experiment: &str, folder: &Path, device: &str, errors: &Path) -> std::io::Result<Child> {
+        let mut command = self.command();
+        command.args(["run", experiment, "--resume"]).arg(folder).args(["--device", device]);
+        command.stdout(Stdio::null()).stderr(File::create(errors)?);
+        command.spawn()
+    }
+
+    fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.before).args(["run", experiment, "--resume"]).arg(folder).args(["--device", device]);
-        command.env(PARENT, std::process::id().to_string());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(errors)?);
+        command.args(&self.before).stdin(Stdio::null()).env(PARENT, std::process::id().to_string());
         // Ctrl-C on a terminal goes to a whole process group; a child in one of its own is asked by its parent, once.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn()
+        command
     }
+
+    /// What the program prints with these arguments; `None` if a stop was asked for before it ended.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] if it cannot be started; [`crate::Error::File`] with the reason if it fails.
+    pub(crate) fn printed(&self, arguments: &[String], interrupt: &Interrupt) -> crate::Result<Option<String>> {
+        let started = |action| crate::Error::io(&self.program, action);
+        let mut command = self.command();
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(started("start"))?;
+        let pipes = (child.stdout.take(), child.stderr.take());
+        // Both are read while it runs: a pipe that is full would stop it.
+        let (status, out, errors) = std::thread::scope(|scope| {
+            let out = scope.spawn(|| all_of(pipes.0));
+            let errors = scope.spawn(|| all_of(pipes.1));
+            let status = wait(child, interrupt);
+            (status, out.join().unwrap_or_default(), errors.join().unwrap_or_default())
+        });
+        match status.map_err(started("wait for"))? {
+            status if status.success() => Ok(Some(out)),
+            _ if interrupt.requested() => Ok(None),
+            status => {
+                let expected = format!("\"{}\" to succeed", arguments.join(" "));
+                Err(crate::Error::file(&self.program, expected, reason(&errors, status)))
+            }
+        }
+    }
+}
+
+fn all_of(pipe: Option<impl std::io::Read>) -> String {
+    let mut bytes = Vec::new();
+    // What a child that was ended had not written cannot be read.
+    let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn wait(mut child: Child, interrupt: &Interrupt) -> std::io::Result<ExitStatus> {
@@ -112,7 +151,10 @@ fn ask_to_stop(child: &mut Child) {
 /// The error that a child wrote to standard error last, or how it ended: what it had to say of its progress is no reason.
 fn message(errors: &Path, status: ExitStatus) -> String {
     let bytes = fs::read(errors).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    reason(&String::from_utf8_lossy(&bytes), status)
+}
+
+fn reason(text: &str, status: ExitStatus) -> String {
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
     let error = line.and_then(|line| line.strip_prefix("error: "));
     error.map_or_else(|| status.to_string(), str::to_string)
@@ -137,5 +179,18 @@ mod tests {
         assert_eq!(said("epoch 3/5  loss 0.1\nerror: no room\n\n", failed), "no room");
         assert_eq!(said("epoch 3/5  loss 0.1\n", failed), "exit status: 2");
         assert_eq!(said("", killed), "signal: 9 (SIGKILL)");
+    }
+
+    #[test]
+    fn what_a_program_prints_is_handed_on_however_long_and_why_it_fails_is_said() {
+        let shell = Launcher { program: "/bin/sh".into(), before: vec!["-c".into()] };
+        let printed = |script: &str, interrupt: &Interrupt| shell.printed(&[script.to_string()], interrupt);
+        let long = printed("i=0; while [ $i -lt 9000 ]; do echo 0123456789; i=$((i+1)); done", &Interrupt::new());
+        assert_eq!(long.unwrap().unwrap().len(), 9000 * 11);
+        let failed = printed("echo 'error: no room' >&2; exit 3", &Interrupt::new()).unwrap_err().to_string();
+        assert!(failed.starts_with("/bin/sh: expected") && failed.ends_with("found no room"), "{failed}");
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        assert!(printed("sleep 60", &interrupt).unwrap().is_none());
     }
 }

@@ -1,22 +1,15 @@
 //! The cells of the table: which models make one up, and whether they learned anything.
 //!
-//! ```text
-//! trained iff  mean gain over persistence > 3 se      se² = (mean of the runs' own se, over simulations)² + (deviation over seeds)²/seeds
-//! ```
-//!
-//! Persistence repeats the last frame that is seen. Its error is on the same windows, so that the gain is judged window by window; the
-//! test windows are the same for all seeds, so that their share of the error does not fall with the number of seeds.
+//! Trivial is persistence, which repeats the last frame that is seen.
 
 use reynolds_data::smoke::Kind;
 
-use super::super::model::{Models, Trained};
+use super::super::model::Models;
+use super::super::runs::{self, Run};
 use super::super::sample::Sample;
 use super::column::Column;
 use super::settings::Setup;
 use crate::error::Result;
-
-/// How many standard errors a cell must beat persistence by.
-pub(super) const MARGIN: f64 = 3.0;
 
 /// One of the two tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,14 +53,13 @@ pub(super) struct Cell<'a> {
     /// The selected λ_⊥ of +Reg, else 0.
     pub(super) lambda_perp: f64,
     /// (seed, what came of it), by seed.
-    pub(super) runs: Vec<(u64, &'a Trained)>,
+    pub(super) runs: Vec<Run<'a>>,
 }
 
 impl Cell<'_> {
     /// A metric of the runs that did not diverge.
     pub(super) fn sample(&self, metric: &str) -> Sample {
-        let finished = self.runs.iter().filter(|(_, run)| !diverged(run));
-        Sample::new(finished.map(|(_, run)| run.metric(metric)).collect())
+        runs::sample(&self.runs, metric)
     }
 
     /// A metric of one of the tests.
@@ -77,22 +69,17 @@ impl Cell<'_> {
 
     /// Runs whose loss stopped being finite.
     pub(super) fn diverged(&self) -> usize {
-        self.runs.iter().filter(|(_, run)| diverged(run)).count()
+        runs::diverged(&self.runs)
     }
 
-    /// Mean gain over persistence, and its standard error; the part of a run's own error that is not known counts as 0 if the seeds have one.
+    /// Mean gain over persistence, and its standard error.
     pub(super) fn gain(&self, test: Test) -> (f64, f64) {
-        let (gain, own) = (self.test(test, "gain"), self.test(test, "gain_se").mean());
-        let seeds = gain.values().len() as f64;
-        let between = gain.deviation().powi(2) / seeds;
-        let own = if own.is_nan() && between > 0.0 { 0.0 } else { own };
-        (gain.mean(), (own.powi(2) + between).sqrt())
+        runs::gain(&self.test(test, "gain"), &self.test(test, "gain_se"))
     }
 
     /// Whether it beats persistence, with every seed.
     pub(super) fn is_trained(&self, test: Test) -> bool {
-        let (gain, error) = self.gain(test);
-        self.diverged() == 0 && gain > MARGIN * error
+        self.diverged() == 0 && runs::is_gain(self.gain(test))
     }
 
     /// Its name in sentences.
@@ -102,10 +89,6 @@ impl Cell<'_> {
             None => self.column.head().into(),
         }
     }
-}
-
-fn diverged(run: &Trained) -> bool {
-    run.metric("diverged") == 1.0
 }
 
 /// "1e-4", "0".
@@ -201,9 +184,6 @@ mod tests {
         };
         assert!(judged([0.31, 0.31], 0.1));
         assert!(!judged([0.29, 0.29], 0.1));
-        // Mean 0.4; over seeds 0.2/√2·√2 = 0.2 of deviation, 0.1414 of standard error.
-        assert!(!judged([0.2588, 0.5412], 0.0));
-        assert!(judged([0.3, 0.3002], f64::NAN) && !judged([0.3, 0.3], f64::NAN));
     }
 
     #[test]

@@ -1,21 +1,16 @@
 //! What the paper says of its table, held against ours.
 //!
 //! ```text
-//! se of a difference of two cells: √(d₁²/n₁ + d₂²/n₂), d: deviation over the n seeds of a cell
 //! unchanged: |difference| ≤ max(2 se, 2 % of the error without +Reg)        improved: lower by more than 2 se
 //! ```
-//!
-//! One seed has no spread to tell a change by: no effect is held with fewer than two.
 
 use reynolds_data::smoke::Kind;
 
+use super::super::difference::{Difference, ONE_SEED};
 use super::cells::{Cell, Test, cell};
 use super::column::Column;
 use super::paper::published;
 use crate::report::Check;
-
-/// Standard errors that a difference must exceed.
-const ERRORS: f64 = 2.0;
 
 /// The share of an error that is no change whatever the seeds say.
 const SHARE: f64 = 0.02;
@@ -42,14 +37,9 @@ fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Ch
     let rule = if unchanged { "leaves as it is" } else { "improves" };
     let claim = format!("{kind}, {}: +Reg {rule} {}", test.head(), without.head());
     let (ours, theirs) = (reg.test(test, "rmse"), plain.test(test, "rmse"));
-    let error = |sample: &super::super::Sample| sample.deviation().powi(2) / sample.values().len() as f64;
-    let (difference, se) = (ours.mean() - theirs.mean(), (error(&ours) + error(&theirs)).sqrt());
-    let spread_known = ours.values().len() >= 2 && theirs.values().len() >= 2;
-    let within = match unchanged {
-        true => difference.abs() <= (ERRORS * se).max(SHARE * theirs.mean()),
-        false => difference < -ERRORS * se,
-    };
-    let held = spread_known && within;
+    let effect = Difference::new(&ours, &theirs);
+    let Difference { mean: difference, error: se, spread_known } = effect;
+    let held = if unchanged { effect.is_none(SHARE * theirs.mean()) } else { effect.falls() };
     let mut found = match difference.is_finite() {
         true => format!("{theirs} → {ours}, difference {difference:+.4} with standard error {se:.4}"),
         false => format!("{} → {}", shown(plain, test), shown(reg, test)),
@@ -64,7 +54,7 @@ fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Ch
         }
     }
     if !spread_known {
-        found += "; not held by fewer than two seeds, whose spread is not known";
+        found += ONE_SEED;
     }
     Some(judged(claim, held, found, &[reg, plain], test))
 }

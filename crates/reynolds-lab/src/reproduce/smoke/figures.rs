@@ -2,15 +2,15 @@
 
 use reynolds_data::smoke::Kind;
 
+use super::super::curves::{points, sheet};
 use super::super::findings::Figure;
 use super::super::model::{Models, Trained};
+use super::super::runs::seeds;
 use super::cells::{Cell, Test, strength};
 use super::column::Column;
 use super::settings::Setup;
-use super::tables::seeds;
 use crate::error::Result;
-use crate::experiments::chart_room;
-use crate::figure::{Colour, Key, LineChart, Sheet};
+use crate::figure::{Colour, Key, LineChart};
 
 const GREY: Colour = Colour(0x77, 0x77, 0x77);
 
@@ -30,14 +30,6 @@ fn colour(column: Column) -> Colour {
 /// Adds the line of a column.
 fn add(chart: &mut LineChart, column: Column, points: &[[f64; 2]]) {
     chart.line(points, colour(column), column.without_penalty().is_some());
-}
-
-/// Two panels in a row, with room for axes and for the whole legend.
-fn sheet() -> Sheet {
-    let mut sheet = Sheet::new(2, 0.0);
-    sheet.panel = [430.0, 230.0];
-    chart_room(&mut sheet);
-    sheet
 }
 
 /// The columns of these cells, once each.
@@ -80,7 +72,7 @@ pub(super) fn by_step(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
     sheet.legend.push(Key::Line(GREY, false, "persistence".into()));
     let caption = format!(
         "RMSE at each step of the tests' rollouts, mean over {}. Dashed: with +Reg, at the selected λ_⊥.",
-        seeds(setup)
+        seeds(setup.seeds)
     );
     Figure { name: "error-by-step", svg: sheet.svg(), caption }
 }
@@ -96,9 +88,7 @@ pub(super) fn validation(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
         let mut chart = LineChart::new("epoch", "validation RMSE");
         for cell in row {
             let run = cell.runs[0].1;
-            let pairs = run.array("curve/epoch").iter().zip(run.array("curve/validation/rmse"));
-            let points: Vec<[f64; 2]> = pairs.map(|(&epoch, &value)| [epoch, value].map(f64::from)).collect();
-            add(&mut chart, cell.column, &points);
+            add(&mut chart, cell.column, &points(run, "validation/rmse"));
         }
         sheet.add(kind.to_string(), chart, Vec::new());
     }

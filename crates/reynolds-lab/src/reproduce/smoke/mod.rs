@@ -27,6 +27,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use toml::Table;
 
+use super::curves;
 use super::drive::Session;
 use super::findings::Findings;
 use super::model::{Entry, Model, Models};
@@ -139,7 +140,7 @@ impl Target for TableSmoke {
             ],
             csv: tables::csv(&setup, &cells)?,
             files: vec![
-                ("validation_curves.csv", tables::validation_curves(models)),
+                ("validation_curves.csv", curves::csv(models, &["train/loss", "validation/rmse"])),
                 ("errors_by_step.csv", tables::errors_by_step(models)),
             ],
             more: results(&cells, models),
@@ -174,11 +175,11 @@ fn results(cells: &[Cell<'_>], models: &Models) -> Map<String, Value> {
         }
         value
     };
-    let curves = |entry: &Entry| {
+    let of_model = |entry: &Entry| {
         let arrays = entry.trained.arrays.iter().filter(|(name, _)| *name != PREDICTION && *name != TRUTH);
         (entry.id.clone(), arrays.map(|(name, values)| (name.clone(), json!(values))).collect::<Map<_, _>>().into())
     };
-    let curves: Map<String, Value> = models.iter().map(curves).collect();
+    let curves: Map<String, Value> = models.iter().map(of_model).collect();
     Map::from_iter([
         ("cells".to_string(), cells.iter().map(of_cell).collect::<Vec<_>>().into()),
         ("curves".to_string(), curves.into()),

@@ -7,6 +7,7 @@ use reynolds_data::smoke::{INPUT_FRAMES, Kind};
 use reynolds_torch::tch::{Cuda, Device};
 use toml::Table;
 
+use super::super::curves::curves;
 use super::super::model::{Model, Trained};
 use super::column::Column;
 use super::settings::own_key;
@@ -15,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::experiments::{Part, SmokeData, SmokeSettings, SmokeTask, data_folder, symmetry};
 use crate::interrupt::Interrupt;
 use crate::journal::Memory;
-use crate::metrics::{Record, Summary};
+use crate::metrics::Summary;
 use crate::progress::Silent;
 use crate::task::{Metrics, Task};
 use crate::train::{Ending, train};
@@ -126,17 +127,8 @@ fn metrics(summary: &Summary, task: &SmokeTask) -> Metrics {
     metrics
 }
 
-/// A curve for each metric that records have: "curve/train/loss", …, and "curve/epoch".
-fn curves(records: &[Record]) -> BTreeMap<String, Vec<f32>> {
-    let mut curves = BTreeMap::from([("curve/epoch".into(), records.iter().map(|r| r.epoch as f32).collect())]);
-    for name in ["train/loss", "validation/rmse", "penalty", "learning_rate"] {
-        if records.iter().any(|record| record.values.contains_key(name)) {
-            let value = |record: &Record| record.values.get(name).map_or(f32::NAN, |&value| value as f32);
-            curves.insert(format!("curve/{name}"), records.iter().map(value).collect());
-        }
-    }
-    curves
-}
+/// Metrics whose curves are kept.
+const CURVES: [&str; 4] = ["train/loss", "validation/rmse", "penalty", "learning_rate"];
 
 impl Model for PlumeModel {
     fn id(&self) -> String {
@@ -166,7 +158,7 @@ impl Model for PlumeModel {
             }
             Err(error) => return Err(error),
         };
-        arrays.extend(curves(&journal.records));
+        arrays.extend(curves(&journal.records, &CURVES));
         Ok(Some(Trained { metrics, arrays }))
     }
 

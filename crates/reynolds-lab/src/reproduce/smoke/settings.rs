@@ -6,6 +6,7 @@ use reynolds_data::smoke::Kind;
 use reynolds_torch::models::smoke::{Architecture, Held, SmokeNetConfig};
 use toml::{Table, Value};
 
+use super::super::setting::{at, chosen, integer, strength, whole, word, words};
 use super::super::{Budget, count};
 use super::column::{ARCHITECTURES, Column, banks, has, hidden, scaled};
 use super::plume_model::{PlumeModel, SharedData};
@@ -84,40 +85,6 @@ pub(super) fn of_budget(budget: Budget) -> Table {
     pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-fn integer(value: usize) -> Value {
-    Value::Integer(value as i64)
-}
-
-/// The words of a list, given as "a,b" or as TOML.
-fn words<'a>(settings: &'a Table, key: &str) -> Vec<&'a str> {
-    let text = settings.get(key).and_then(Value::as_str).unwrap_or_default();
-    let inside = text.trim().trim_start_matches('[').trim_end_matches(']');
-    inside.split(',').map(|word| word.trim().trim_matches(['"', '\''])).filter(|word| !word.is_empty()).collect()
-}
-
-/// Those of `all` whose names are listed, in their own order; "all" is all.
-fn chosen<T: Copy>(settings: &Table, key: &str, all: &[T], name: impl Fn(T) -> String) -> Result<Vec<T>> {
-    let listed = words(settings, key);
-    let names: Vec<String> = all.iter().map(|&one| name(one)).collect();
-    let expected = || format!("some of {}, or all", names.join(", "));
-    if let Some(other) = listed.iter().find(|word| **word != "all" && !names.iter().any(|name| name == *word)) {
-        return Err(Error::config(key, expected(), format!("\"{other}\"")));
-    }
-    if listed.is_empty() {
-        return Err(Error::config(key, expected(), "nothing"));
-    }
-    let wanted = |name: &String| listed.contains(&"all") || listed.contains(&name.as_str());
-    Ok(all.iter().zip(&names).filter(|(_, name)| wanted(name)).map(|(&one, _)| one).collect())
-}
-
-fn word<T>(settings: &Table, key: &str, all: [(&str, T); 2]) -> Result<T> {
-    let found = settings.get(key).and_then(Value::as_str).unwrap_or_default();
-    let [first, second] = [all[0].0, all[1].0];
-    let expected = format!("\"{first}\" or \"{second}\"");
-    let value = all.into_iter().find(|(name, _)| *name == found).map(|(_, value)| value);
-    value.ok_or_else(|| Error::config(key, expected, format!("\"{found}\"")))
-}
-
 /// Names a setting of a run as this target does: "batch.rotation" where a run has "data.batch".
 pub(super) fn own_key(kind: Kind) -> impl Fn(Error) -> Error {
     move |error| match error {
@@ -138,12 +105,12 @@ pub(super) fn own_key(kind: Kind) -> impl Fn(Error) -> Error {
 impl Setup {
     /// Reads the settings of a target.
     pub(super) fn new(settings: &Table) -> Result<Self> {
-        let whole = |key: &str, least| count(settings, key, least).map(|value| value as usize);
-        let strength = |word: &str| {
+        let whole = |key: &str, least| whole(settings, key, least);
+        let number = |word: &str| {
             let found = word.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
             found.ok_or_else(|| Error::config("lambda_perp", "finite numbers, at least 0", format!("\"{word}\"")))
         };
-        let mut lambda_perp = words(settings, "lambda_perp").into_iter().map(strength).collect::<Result<Vec<_>>>()?;
+        let mut lambda_perp = words(settings, "lambda_perp").into_iter().map(number).collect::<Result<Vec<_>>>()?;
         lambda_perp.sort_by(|a, b| b.total_cmp(a));
         lambda_perp.dedup();
         let columns = chosen(settings, "columns", &Column::ALL, Column::name)?;
@@ -209,35 +176,22 @@ impl Setup {
         kept.collect()
     }
 
-    /// A value of a table with a key for each kind, such as `batch`.
-    fn of_kind(&self, key: &str, kind: Kind) -> Option<&Value> {
-        self.table.get(key)?.get(kind.to_string())
-    }
-
     /// A model of a cell; λ_⊥ is that of +Reg and else 0.
     ///
     /// # Errors
     /// [`Error::Config`] if a setting is out of range.
     pub(super) fn model(&self, kind: Kind, column: Column, lambda_perp: f64, seed: u64) -> Result<PlumeModel> {
         let mut config: RunConfig<SmokeSettings> = SmokeExperiment.defaults();
-        let whole = |key: &str, value: Option<&Value>| {
-            let found = value.and_then(Value::as_integer).unwrap_or_default();
-            let expected = || Error::config(key, "a whole number, at least 1", found);
-            usize::try_from(found).ok().filter(|value| *value >= 1).ok_or_else(expected)
-        };
-        let real = |key: &str| self.of_kind(key, kind).and_then(Value::as_float).unwrap_or(f64::NAN);
-        let constraint = |key: &str| {
-            let found = Some(real(key)).filter(|alpha| alpha.is_finite() && *alpha >= 0.0);
-            found.ok_or_else(|| Error::config(format!("{key}.{kind}"), "a finite number, at least 0", real(key)))
-        };
+        let count = |key: &str| whole(&self.table, &format!("{key}.{kind}"), 1);
+        let constraint = |key: &str| strength(&self.table, &format!("{key}.{kind}"));
         let architecture = column.architecture();
         config.seed = seed;
         config.settings.data = SmokeDataConfig { kind, ..self.data.clone() };
-        config.settings.data.batch = whole(&format!("batch.{kind}"), self.of_kind("batch", kind))?;
+        config.settings.data.batch = count("batch")?;
         config.settings.model = SmokeNetConfig {
             architecture,
-            hidden: self.hidden(kind, architecture, whole)?,
-            banks: whole(&format!("banks.{kind}"), self.of_kind("banks", kind))?,
+            hidden: self.hidden(kind, architecture)?,
+            banks: count("banks")?,
             // +Reg stands in place of the constraint that a network comes with.
             alpha: match architecture {
                 _ if column.without_penalty().is_some() => 0.0,
@@ -249,22 +203,17 @@ impl Setup {
         };
         config.penalty.lambda_perp = lambda_perp;
         config.train.epochs = self.epochs;
-        config.train.learning_rate = real("learning_rate");
+        let rate = at(&self.table, &format!("learning_rate.{kind}"));
+        config.train.learning_rate = rate.and_then(Value::as_float).unwrap_or(f64::NAN);
         config.train.schedule.gamma = self.table.get("decay").and_then(Value::as_float).unwrap_or(f64::NAN);
         config.train.weights = self.weights;
         config.validate().map_err(own_key(kind))?;
         Ok(PlumeModel { column, config, drawn: seed == 0, shared: Arc::clone(&self.shared) })
     }
 
-    fn hidden(
-        &self,
-        kind: Kind,
-        architecture: Architecture,
-        whole: impl Fn(&str, Option<&Value>) -> Result<usize>,
-    ) -> Result<usize> {
+    fn hidden(&self, kind: Kind, architecture: Architecture) -> Result<usize> {
         let name = ARCHITECTURES.iter().find(|(of, _)| *of == architecture).map_or("", |(_, name)| name);
-        let value = self.of_kind("hidden", kind).and_then(|table| table.get(name));
-        Ok(scaled(architecture, whole(&format!("hidden.{kind}.{name}"), value)?, self.width))
+        Ok(scaled(architecture, whole(&self.table, &format!("hidden.{kind}.{name}"), 1)?, self.width))
     }
 }
 

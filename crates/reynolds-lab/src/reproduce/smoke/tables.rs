@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use reynolds_data::smoke::Kind;
 
+use super::super::curves::field;
 use super::super::model::Models;
+use super::super::runs::seeds;
 use super::super::sample::{Sample, three_digits};
 use super::cells::{Cell, Test, cell, strength};
 use super::column::Column;
@@ -20,11 +22,6 @@ fn shown(cells: &[Cell<'_>]) -> Vec<Column> {
 /// The rows of which a cell was run.
 fn rows(setup: &Setup, cells: &[Cell<'_>]) -> Vec<Kind> {
     setup.kinds.iter().copied().filter(|kind| cells.iter().any(|cell| cell.kind == *kind)).collect()
-}
-
-/// "3 seeds".
-pub(super) fn seeds(setup: &Setup) -> String {
-    if setup.seeds == 1 { "1 seed".into() } else { format!("{} seeds", setup.seeds) }
 }
 
 /// "0.812 ± 0.010", with its label where it is not trained.
@@ -52,7 +49,7 @@ pub(super) fn errors(setup: &Setup, cells: &[Cell<'_>]) -> Table {
     let columns = shown(cells);
     let heads = columns.iter().map(|column| column.head());
     let mut table = Table::new(["data", "test", ""].into_iter().chain(heads).chain(["persistence"]));
-    let seeds = seeds(setup);
+    let seeds = seeds(setup.seeds);
     table.caption(format!(
         "RMSE of a rollout, mean ± standard deviation over {seeds}, beside the paper's over 5; λ_⊥ of +Reg is selected on the \
          validation part with seed 0 alone, the other seeds train only that one; \"not trained\": does not beat persistence by 3 standard \
@@ -82,7 +79,7 @@ pub(super) fn mean_squares(setup: &Setup, cells: &[Cell<'_>]) -> Table {
     let columns = shown(cells);
     let heads = columns.iter().map(|column| column.head());
     let mut table = Table::new(["data", "test"].into_iter().chain(heads).chain(["persistence"]));
-    table.caption(format!("MSE of the same rollouts, mean ± standard deviation over {}", seeds(setup)));
+    table.caption(format!("MSE of the same rollouts, mean ± standard deviation over {}", seeds(setup.seeds)));
     for kind in rows(setup, cells) {
         for test in Test::ALL {
             let ours = columns.iter().map(|&column| {
@@ -179,25 +176,6 @@ pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>]) -> crate::error::Result<Str
     Ok(csv)
 }
 
-/// A number after a comma; nothing if it is none.
-fn field(value: f64) -> String {
-    if value.is_finite() { format!(",{value}") } else { ",".into() }
-}
-
-/// A line for each model and epoch that was looked at, the sweep and all seeds included.
-pub(super) fn validation_curves(models: &Models) -> String {
-    let mut csv = "model,epoch,train_loss,validation_rmse\n".to_string();
-    for entry in models.iter() {
-        let curve = |name: &str| entry.trained.array(name);
-        let (loss, validation) = (curve("curve/train/loss"), curve("curve/validation/rmse"));
-        for (at, epoch) in curve("curve/epoch").iter().enumerate() {
-            let number = |values: &[f32]| field(values.get(at).map_or(f64::NAN, |&value| f64::from(value)));
-            let _ = writeln!(csv, "{},{epoch}{}{}", entry.id, number(loss), number(validation));
-        }
-    }
-    csv
-}
-
 /// A line for each model and step of the tests' rollouts.
 pub(super) fn errors_by_step(models: &Models) -> String {
     let mut csv = "model,step,future_rmse,future_persistence,domain_rmse,domain_persistence\n".to_string();
@@ -261,7 +239,8 @@ mod tests {
         let setup = setup("rotation", "rsteer+reg", 2);
         let models = models(&setup, |_| run(0.75, 0.5));
         // Three strengths at seed 0, the selected one at seed 1; two epochs each.
-        assert_eq!(validation_curves(&models).lines().count(), 1 + 4 * 2);
+        let metrics = ["train/loss", "validation/rmse"];
+        assert_eq!(super::super::super::curves::csv(&models, &metrics).lines().count(), 1 + 4 * 2);
         assert_eq!(errors_by_step(&models).lines().count(), 1 + 4 * 20);
     }
 }

@@ -18,7 +18,8 @@ fn every_target_is_listed() {
     let folder = tempfile::tempdir().unwrap();
     let list = done(folder.path(), &["reproduce", "list"]);
     let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    for target in ["fig-projection", "fig-so2", "fig-so2-grid", "fig-rings", "fig-rings-grid", "table-smoke"] {
+    let figures = ["fig-projection", "fig-so2", "fig-so2-grid", "fig-rings", "fig-rings-grid", "fig-ct"];
+    for target in figures.into_iter().chain(["table-smoke", "table-ct", "table-norms"]) {
         assert!(names.contains(&target), "{list}");
     }
     assert!(contents(folder.path()).is_empty());

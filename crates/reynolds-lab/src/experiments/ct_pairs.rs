@@ -92,7 +92,7 @@ pub fn ensure_pairs(config: &CtDataConfig, threads: usize, interrupt: &Interrupt
 /// # Errors
 /// [`Error::Data`] if a file is missing or damaged; [`Error::Config`] if the folder holds a set of other settings; if the device has no
 /// room.
-pub(super) fn open(config: &CtDataConfig, device: Device) -> Result<CtData> {
+pub fn open(config: &CtDataConfig, device: Device) -> Result<CtData> {
     let (folder, wanted) = (pairs_folder(config), set_config(config));
     let set = CtSet::open(&folder)?;
     if !serves(set.config(), &wanted) {

@@ -33,7 +33,7 @@ pub use ct_data::{CaseImages, CtBatch, CtData, CtPart, Patch, Patches};
 pub use ct_evaluation::{CaseQuality, Measured};
 pub use ct_figures::{SOFT_TISSUE, case_sheet, shade};
 pub use ct_metrics::{psnr, ssim};
-pub use ct_pairs::{ensure_pairs, pairs_folder};
+pub use ct_pairs::{ensure_pairs, open as open_pairs, pairs_folder};
 pub use ct_settings::{CtDataConfig, CtSettings, CtSource};
 pub use ct_task::CtTask;
 pub use invariance::{Turns, invariance};

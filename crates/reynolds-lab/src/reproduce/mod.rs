@@ -18,6 +18,7 @@
 //! # Ok::<(), reynolds_lab::Error>(())
 //! ```
 
+mod ct;
 mod curves;
 mod difference;
 mod drive;
@@ -138,7 +139,7 @@ pub trait Target: Sync {
 }
 
 /// Every target, in the order of the paper.
-pub fn targets() -> [&'static dyn Target; 6] {
+pub fn targets() -> [&'static dyn Target; 9] {
     [
         &projection::Projection,
         &lambda_path::LambdaPath,
@@ -146,6 +147,9 @@ pub fn targets() -> [&'static dyn Target; 6] {
         &rings::ROW,
         &rings::GRID,
         &smoke::TableSmoke,
+        &ct::TABLE,
+        &ct::FIGURE,
+        &ct::NORMS,
     ]
 }
 

@@ -71,13 +71,14 @@ impl Launcher {
     fn start(&self, experiment: &str, folder: &Path, device: &str, errors: &Path) -> std::io::Result<Child> {
         let mut command = self.command();
         command.args(["run", experiment, "--resume"]).arg(folder).args(["--device", device]);
+        command.env(PARENT, std::process::id().to_string());
         command.stdout(Stdio::null()).stderr(File::create(errors)?);
         command.spawn()
     }
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.before).stdin(Stdio::null()).env(PARENT, std::process::id().to_string());
+        command.args(&self.before).stdin(Stdio::null());
         // Ctrl-C on a terminal goes to a whole process group; a child in one of its own is asked by its parent, once.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

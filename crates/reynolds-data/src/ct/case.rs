@@ -12,7 +12,7 @@ use super::slice::{Material, Metal, Pair, Slice};
 use crate::error::{Error, Result};
 
 /// Changes whenever phantoms, implants or the simulation give other numbers, so that files of older ones are made again.
-pub(super) const MAKER: &str = "ct pairs 1";
+pub(super) const MAKER: &str = "ct pairs 2";
 
 /// A part of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -5,13 +5,22 @@
 //!                                λ ≥ 10: transformed rejection with a squeeze (Hörmann 1993, "PTRS")
 //! ```
 //!
-//! The numbers of a ray are a function of seed, view and cell. Two scans with one seed therefore differ only where what is
-//! scanned differs, and no outcome depends on the number of threads.
+//! The numbers of a ray are a function of seed, exposure, view and cell: two exposures have noise of their own, as two scans have, and no
+//! outcome depends on the number of threads.
 
 use crate::random::Random;
 
 /// What the numbers of a ray are for, among all that are drawn from a seed.
 const PURPOSE: u64 = 0x6374;
+
+/// Which of the two scans of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exposure {
+    /// Without metal.
+    Clean = 0,
+    /// With metal.
+    Metal = 1,
+}
 
 /// Random numbers of a ray.
 #[derive(Debug, Clone)]
@@ -20,8 +29,8 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(seed: u64, view: usize, cell: usize) -> Self {
-        Self { random: Random::at(seed, &[PURPOSE, view as u64, cell as u64]) }
+    pub(super) fn new(seed: u64, exposure: Exposure, view: usize, cell: usize) -> Self {
+        Self { random: Random::at(seed, &[PURPOSE, exposure as u64, view as u64, cell as u64]) }
     }
 
     /// How many arrive of `mean` expected.
@@ -82,7 +91,8 @@ mod tests {
     fn counts_have_the_mean_and_the_variance_of_poisson() {
         let draws = 40_000;
         for mean in [0.0, 0.3, 4.0, 9.9, 10.0, 25.0, 700.0, 2e7] {
-            let counts: Vec<f64> = (0..draws).map(|cell| Stream::new(5, 3, cell).poisson(mean)).collect();
+            let counts: Vec<f64> =
+                (0..draws).map(|cell| Stream::new(5, Exposure::Clean, 3, cell).poisson(mean)).collect();
             let found = counts.iter().sum::<f64>() / draws as f64;
             let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / draws as f64;
             // Four standard errors; the fourth moment of the counts is 3λ² + λ.
@@ -99,7 +109,7 @@ mod tests {
             let draws = 50_000;
             let mut found = [0.0; 40];
             for cell in 0..draws {
-                found[(Stream::new(9, 1, cell).poisson(mean) as usize).min(39)] += 1.0;
+                found[(Stream::new(9, Exposure::Metal, 1, cell).poisson(mean) as usize).min(39)] += 1.0;
             }
             for (count, &found) in found.iter().enumerate().take(25) {
                 let expected = draws as f64 * (count as f64 * mean.ln() - mean - ln_factorial(count as f64)).exp();

@@ -7,8 +7,8 @@
 //! sample:   −ln(n / photons), corrected for the hardening of the beam by water
 //! ```
 //!
-//! ρ is that of bone behind 20 cm of water, where a slice so keeps its Hounsfield units. Samples of rays that meet no metal are the same in both scans, noise
-//! included, so that they differ in the trace of the metal alone.
+//! ρ is that of bone behind 20 cm of water, where a slice so keeps its Hounsfield units. The two scans are two exposures: each has noise of its
+//! own. Without noise they differ in the trace of the metal alone, and without metal there is one scan.
 //!
 //! What XCIST does besides at the full settings of the challenge, and this does not: several rays for each cell, focal spot and view (here one,
 //! from a point, at an instant), scattered photons, noise of the electronics, crosstalk of cells, and rows beside the slice.
@@ -19,7 +19,7 @@ use super::fan::{Fan, Region};
 use super::filter::Filter;
 use super::forward::Layers;
 use super::interpolate::bridge;
-use super::noise::Stream;
+use super::noise::{Exposure, Stream};
 use super::reconstruct::Filtered;
 use super::scanner::Scanner;
 use super::slice::{Metal, Pair, Slice};
@@ -73,13 +73,15 @@ pub fn simulate(slice: &Slice, metal: &Metal, scanner: &Scanner, seed: u64) -> R
         |(samples, workspace), (view, filtered)| {
             scan.view(view, samples);
             fan.filter_row(&filter, workspace, &samples.truth, filtered, 0);
-            if samples.touched {
+            if scan.metal.is_none() {
+                filtered.iter_mut().for_each(|[truth, corrupted, ..]| *corrupted = *truth);
+            } else {
                 fan.filter_row(&filter, workspace, &samples.corrupted, filtered, 1);
+            }
+            if samples.touched {
                 fan.filter_row(&filter, workspace, &samples.interpolated, filtered, 2);
             } else {
-                filtered.iter_mut().for_each(|[truth, corrupted, interpolated, _]| {
-                    (*corrupted, *interpolated) = (*truth, *truth);
-                });
+                filtered.iter_mut().for_each(|[_, corrupted, interpolated, _]| *interpolated = *corrupted);
             }
         },
     );
@@ -231,9 +233,8 @@ impl<'a> Scan<'a> {
         }
         self.spectrum.transmit(&samples.lengths, &mut samples.transmission);
         for (cell, (sample, &transmission)) in samples.truth.iter_mut().zip(&samples.transmission).enumerate() {
-            *sample = self.sample(view, cell, transmission);
+            *sample = self.sample(Exposure::Clean, view, cell, transmission);
         }
-        samples.corrupted.copy_from_slice(&samples.truth);
         let met = |values: &[f32; 4]| values[2] > 0.0;
         samples.touched = samples.metal.iter().any(met);
         if let (Some(first), Some(last)) = (samples.metal.iter().position(met), samples.metal.iter().rposition(met)) {
@@ -242,9 +243,13 @@ impl<'a> Scan<'a> {
                 samples.lengths[cell] = [(water - less_water).max(0.0), (bone - less_bone).max(0.0), metal];
             }
             self.spectrum.transmit(&samples.lengths[first..=last], &mut samples.transmission[first..=last]);
-            for cell in (first..=last).filter(|&cell| met(&samples.metal[cell])) {
-                samples.corrupted[cell] = self.sample(view, cell, samples.transmission[cell]);
+        }
+        if self.metal.is_some() {
+            for (cell, (sample, &transmission)) in samples.corrupted.iter_mut().zip(&samples.transmission).enumerate() {
+                *sample = self.sample(Exposure::Metal, view, cell, transmission);
             }
+        } else {
+            samples.corrupted.copy_from_slice(&samples.truth);
         }
         for (marked, metal) in samples.marked.iter_mut().zip(&samples.metal) {
             *marked = metal[2] > self.trace_cm;
@@ -254,11 +259,11 @@ impl<'a> Scan<'a> {
     }
 
     /// The corrected logarithm of what arrives at a cell.
-    fn sample(&self, view: usize, cell: usize, transmission: f32) -> f32 {
+    fn sample(&self, exposure: Exposure, view: usize, cell: usize, transmission: f32) -> f32 {
         let photons = self.fan.scanner.photons;
         let part = match photons > 0.0 {
             true => {
-                let count = Stream::new(self.seed, view, cell).poisson(photons * f64::from(transmission));
+                let count = Stream::new(self.seed, exposure, view, cell).poisson(photons * f64::from(transmission));
                 (count.max(1.0) / photons) as f32
             }
             false => transmission.max(DARK),

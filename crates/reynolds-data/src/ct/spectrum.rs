@@ -42,7 +42,7 @@ pub enum Beam {
 
 impl Default for Beam {
     fn default() -> Self {
-        Self::Tube { peak_kv: 120.0, aluminium_mm: 8.0 }
+        Self::Tube { peak_kv: 120.0, aluminium_mm: 12.0 }
     }
 }
 

@@ -33,6 +33,67 @@ fn smoke_is_simulated_once_and_shown() {
 }
 
 #[test]
+fn ct_pairs_are_made_once_and_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, image) = (folder.path().join("ct"), folder.path().join("pairs.png"));
+    let counts = ["--side", "16", "--train", "1", "--validation", "1", "--test", "0"];
+    let mut arguments = vec!["data", "ct", "--out", out.to_str().unwrap(), "--preview", image.to_str().unwrap()];
+    arguments.extend(counts);
+    let (code, text, error) = reynolds(&arguments);
+    assert_eq!(code, 0, "{error}");
+    let place = out.display();
+    let expected = format!(
+        "phantom: 1 train, 1 validation, 0 test pairs and a figure of 16 × 16 in {place} (3 made, 0 kept), 0 MB\n"
+    );
+    assert_eq!(text, expected);
+    assert!(fs::read(&image).unwrap().starts_with(b"\x89PNG"));
+    let file = out.join("train_0000.npz");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..500]).unwrap();
+    let (_, text, error) = reynolds(&arguments);
+    assert!(text.contains("(1 made, 2 kept)") && error.contains("made again: "), "{text}{error}");
+    assert_eq!(fs::read(&file).unwrap(), whole);
+}
+
+#[test]
+fn images_of_ct_files_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let (raw, image) = (folder.path().join("img_8x8x1.raw"), folder.path().join("img.png"));
+    fs::write(&raw, [0_u8; 256]).unwrap();
+    let show = |file: &std::path::Path| {
+        reynolds(&["data", "ct", "--show", file.to_str().unwrap(), "--preview", image.to_str().unwrap()])
+    };
+    assert_eq!(show(&raw).0, 0);
+    assert!(fs::read(&image).unwrap().starts_with(b"\x89PNG"));
+    fs::write(&raw, [0_u8; 255]).unwrap();
+    let (code, _, error) = show(&raw);
+    assert!(code == 2 && error.contains("expected 8 × 8 f32 (256 bytes), found 255 bytes"), "{error}");
+    let (code, _, error) = show(&folder.path().join("img.dcm"));
+    assert!(code == 2 && error.contains("--show: expected a file .raw, .vf or .h5"), "{error}");
+}
+
+#[test]
+fn bad_ct_settings_are_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("ct");
+    let refused = |more: &[&str], needle: &str| {
+        let mut arguments = vec!["data", "ct", "--out", out.to_str().unwrap()];
+        arguments.extend(more);
+        let (code, _, error) = reynolds(&arguments);
+        assert!(code == 2 && error.contains(needle), "{more:?}: {code} {error}");
+        assert!(!out.exists());
+    };
+    refused(&["--side", "4"], "side: expected 16 to 1024, found 4");
+    refused(&["--source", "mri"], "expected phantom or slices, found mri");
+    refused(&["--source", "slices", "--slices", folder.path().to_str().unwrap()], "expected stacks of CT slices");
+    refused(&["--train", "9000000"], "train: expected at most 1000000, found 9000000");
+    let (code, _, error) = reynolds(&["data", "ct"]);
+    assert!(code == 2 && error.contains("--out"), "{error}");
+    let (code, _, error) = reynolds(&["data", "ct", "--show", "x.raw"]);
+    assert!(code == 2 && error.contains("--preview"), "{error}");
+}
+
+#[test]
 fn bad_input_is_refused_with_what_was_expected() {
     let refused = |arguments: &[&str], needle: &str| {
         let (code, _, error) = reynolds(arguments);

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use reynolds_data::smoke::{Event, Setting, SmokeFile, generate, preview};
 
+use super::ct;
 use crate::args::{DataCommand, SmokeArgs};
 use crate::{output, progress, written};
 
@@ -16,6 +17,7 @@ const TILES: (usize, usize) = (8, 4);
 pub(crate) fn run(command: &DataCommand) -> Result<ExitCode> {
     match command {
         DataCommand::Smoke(args) => smoke(args),
+        DataCommand::Ct(args) => ct::run(args),
     }
 }
 
@@ -59,7 +61,7 @@ fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
 }
 
 /// Prints a line to standard error; where that is closed there is nobody to tell.
-fn note(text: &str) {
+pub(super) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", output::printable(text));
 }
 

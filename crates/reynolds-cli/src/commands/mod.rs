@@ -1,6 +1,7 @@
 //! The subcommands, one a file.
 
 mod audit;
+mod ct;
 mod data;
 mod plan;
 mod project;

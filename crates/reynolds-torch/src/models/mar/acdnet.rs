@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The responses D_j ⋆ M_n, 256 images a sample, are never made: G is the correlation of M_n and R on 9 × 9 shifts, times the atoms
-//! ([`sample_kernels`]). A ReLU before Q₁ would change nothing: maps that leave an M-net are not negative. The first entries of
+//! ([`bands`]). A ReLU before Q₁ would change nothing: maps that leave an M-net are not negative. The first entries of
 //! `step.m` and `step.k` and the thresholds of the K-nets are in no equation, as published; the count of parameters has them.
 //!
 //! After Wang et al. (IJCAI 2022), with the mixing of Bai et al. (CVPR 2025).
@@ -23,7 +23,7 @@ use super::k_net::KNet;
 use super::m_net::MNet;
 use super::stages::{DIVISOR, SIDE, mix};
 use super::x_net::{self, AUXILIARY, XNet};
-use super::{Corrupted, Held, MarNetConfig, Pass, Reducer, Reduction, Seen, dictionary, sample_kernels};
+use super::{Corrupted, Held, MarNetConfig, Pass, Reducer, Reduction, Seen, bands, dictionary};
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 
@@ -109,7 +109,7 @@ impl Reducer for Acdnet {
         let steps_x = parameters.get("step.x").f_div_scalar(DIVISOR)?.f_unbind(0)?;
         let mut kernels = Kernels::new(parameters, [&fixed[0], &fixed[1]], input)?;
 
-        let others = dictionary::analyse(&fixed[2], &input.interpolated)?;
+        let others = pass.precision.cast(&bands::analyse(&fixed[2], &input.interpolated)?)?;
         let (net, first) = (&self.x[0], (&input.interpolated, &others));
         let part = take(net.assembled(pass.mode));
         let (start, mut others) = net.forward(parameters, part, first, pass, seen.as_deref_mut())?;
@@ -127,7 +127,7 @@ impl Reducer for Acdnet {
             };
             let seen_m = seen.as_deref_mut().filter(|_| self.held == Held::Xm);
             let made = m.forward(parameters, take(m.assembled(pass.mode)), &guess, pass, seen_m)?;
-            let artefact = sample_kernels::compose(&kernels.current, &made)?;
+            let artefact = bands::compose(&kernels.current, &made)?;
             let step = missing.f_sub(&artefact)?.f_mul(&input.keep)?.f_mul(&steps_x[stage])?;
             let (moved, part) = (image.f_add(&step)?, take(x.assembled(pass.mode)));
             (image, others) = x.forward(parameters, part, (&moved, &others), pass, seen.as_deref_mut())?;
@@ -174,7 +174,7 @@ struct Kernels<'a> {
     steps_k: Vec<Tensor>,
     /// K, `[N, maps, d]`, once there is one.
     coefficients: Option<Tensor>,
-    /// C, `[N, maps, 81]`; D₀/10 at first.
+    /// C, `[N, maps, 81]`; D₀/10, `[maps, 81]`, at first.
     current: Tensor,
 }
 
@@ -186,14 +186,14 @@ impl<'a> Kernels<'a> {
         let size = input.image.size();
         let pixels = (size[2] * size[3]) as f64;
         let (steps_m, steps_k) = (steps("step.m", DIVISOR)?, steps("step.k", COEFFICIENTS_DIVISOR * pixels)?);
-        let current = start.f_expand([size[0], start.size()[0], start.size()[1]], false)?;
-        Ok(Self { parameters, keep: &input.keep, atoms, steps_m, steps_k, coefficients: None, current })
+        let (keep, current) = (&input.keep, start.shallow_clone());
+        Ok(Self { parameters, keep, atoms, steps_m, steps_k, coefficients: None, current })
     }
 
     /// Cᵀ⋆ ReLU(I⊙(Y − X) − τ), of Y − X.
     fn first_maps(&self, missing: &Tensor) -> Result<Tensor> {
         let outside = missing.f_mul(self.keep)?.f_sub(&self.parameters.get("threshold"))?.f_relu()?;
-        sample_kernels::analyse(&self.current, &outside)
+        bands::analyse(&self.current, &outside)
     }
 
     /// M + (η^M/10) Cᵀ⋆ I⊙(Y − X − A), of Y − X and A; with a K-net the kernels, and A with them, are new ones.
@@ -212,16 +212,16 @@ impl<'a> Kernels<'a> {
                 None => missing.f_mul(self.keep)?,
             };
             self.adapt(net, stage - EARLY, maps, &sought)?;
-            let artefact = sample_kernels::compose(&self.current, maps)?;
+            let artefact = bands::compose(&self.current, maps)?;
             residual = missing.f_sub(&artefact)?.f_mul(self.keep)?;
         }
         let step = residual.f_mul(&self.steps_m[stage])?;
-        Ok(sample_kernels::analyse(&self.current, &step)?.f_add_(maps)?)
+        Ok(bands::analyse(&self.current, &step)?.f_add_(maps)?)
     }
 
     /// K and C from G, the correlations of what atoms make of the maps with `sought`.
     fn adapt(&mut self, net: &KNet, number: usize, maps: &Tensor, sought: &Tensor) -> Result<()> {
-        let correlations = sample_kernels::correlate(maps, sought, self.atoms.size()[1])?;
+        let correlations = bands::correlate(maps, sought, self.atoms.size()[1])?;
         let slopes = correlations.f_matmul(&self.atoms.f_transpose(0, 1)?)?;
         let moved = match self.coefficients.take() {
             Some(coefficients) => slopes.f_mul(&self.steps_k[number])?.f_add(&coefficients)?,

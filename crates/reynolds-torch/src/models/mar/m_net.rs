@@ -59,7 +59,7 @@ impl MNet {
         self.blocks.assemble(parameters, pass)
     }
 
-    /// Maps `[N, C, H, W]` → the same, which are not negative.
+    /// Maps `[N, C, H, W]` → the same, both in the type of the parameters. They are not negative.
     ///
     /// # Errors
     /// As [`Reducer::forward`](super::Reducer::forward).
@@ -72,11 +72,13 @@ impl MNet {
         seen: Option<&mut Seen<'_>>,
     ) -> Result<Tensor> {
         let padding = self.blocks.width(pass.precision) - self.maps;
-        let stream = if padding > 0 { pad(maps, padding)? } else { maps.shallow_clone() };
-        let mut stream = self.blocks.forward(parameters, assembled, stream, pass, seen)?;
+        let stream = pass.precision.cast(maps)?;
+        let stream = if padding > 0 { pad(&stream, padding)? } else { stream };
+        let (mut stream, _) = self.blocks.forward(parameters, assembled, (stream, None), pass, seen)?;
         if padding > 0 {
             stream = stream.f_narrow(1, 0, self.maps)?;
         }
+        // τ has the type of the parameters, and with it the difference.
         let threshold = parameters.get(&self.threshold).f_view([-1, 1, 1])?;
         Ok(stream.f_sub(&threshold)?.f_relu_()?)
     }

@@ -22,6 +22,7 @@
 //! Paper: section "CT-Scan Metal Artifact Reduction", `tab:hyperparams_ct_mar`; architectures of Wang et al. as Bai et al. (CVPR 2025) adapt them.
 
 mod acdnet;
+mod bands;
 mod dicdnet;
 mod dictionary;
 mod k_net;
@@ -29,7 +30,6 @@ mod loss;
 mod m_net;
 mod oscnet;
 mod residual_net;
-mod sample_kernels;
 mod stages;
 #[cfg(test)]
 mod tests;

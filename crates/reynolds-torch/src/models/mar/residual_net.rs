@@ -13,13 +13,24 @@
 //! | bias | 0 | 2 |
 //! | normalisation (statistics, scale) | 2 × 2 | 0 |
 //! | ReLU, sum, ReLU, in place | 3 | 3 |
-//! | cast of the stream, in bf16 | 1 | 1 |
 //!
 //! Kernels of all blocks are laid out, cast and padded together, once a step. In bf16 channels are padded to a multiple of 8 by zeros, which
 //! every operation keeps: convolutions are faster so (`docs/gpu-notes.md`).
 //!
-//! The stream x stays in the type of the parameters. In bf16 the convolutions see it rounded, and what they add to it is added exactly: 8
-//! bits of mantissa would spoil images from 0 to 255 and what travels with them.
+//! In bf16 the first channel can be an image that 8 bits of mantissa would spoil. Then its sums are made a second time, in the type of the
+//! parameters: the convolutions see the rounded image, the image that leaves is the exact one.
+//!
+//! Numbers that the tape keeps for every number of the stream, in its precision:
+//!
+//! | | a net of B blocks |
+//! |---|---|
+//! | what enters, unless something else keeps it | 1 |
+//! | both outputs of convolutions, the hidden layer | 3B |
+//! | streams between blocks | B − 1 |
+//! | what leaves: where it is 0, a byte | 1/4 in f32, 1/2 in bf16 |
+//!
+//! With 36 channels, 3 blocks, 256² and a minibatch of 4, where a channel is 1 MiB in f32, a net keeps 441 MiB, and in bf16, with 40 channels,
+//! 250 MiB.
 
 use reynolds::random::Random;
 use tch::{Device, Tensor};
@@ -129,7 +140,7 @@ impl ResidualNet {
             kernels = kernels.f_permute([0, 1, 4, 2, 3])?;
         }
         let mut assembled = kernels.f_unbind(0)?;
-        assembled.push(padded(&biases, padding)?);
+        assembled.push(padded(&pass.precision.cast(&biases)?, padding)?);
         if pass.mode == Mode::Train {
             assembled.extend([padded(&scale, padding)?, padded(&shift, padding)?]);
         }
@@ -155,7 +166,8 @@ impl ResidualNet {
         Ok(parameters.statistics().f_narrow(0, start, 2 * layers * channels)?.f_view([layers, 2, channels])?)
     }
 
-    /// All blocks on `stream`, `[N, width, H, W]` in the type of the parameters.
+    /// All blocks on `stream`, `[N, width, H, W]` in the precision of the pass. `image`, `[N, 1, H, W]`, is its first channel in the type of
+    /// the parameters, if that has to stay exact: it is returned beside the stream, whose own is rounded.
     ///
     /// # Errors
     /// As [`Reducer::forward`](super::Reducer::forward); [`Error::Setting`] if it trains on one number of each channel.
@@ -163,24 +175,19 @@ impl ResidualNet {
         &self,
         parameters: &Parameters,
         assembled: &[Tensor],
-        mut stream: Tensor,
+        (mut stream, mut image): (Tensor, Option<Tensor>),
         pass: Pass,
         mut seen: Option<&mut Seen<'_>>,
-    ) -> Result<Tensor> {
+    ) -> Result<(Tensor, Option<Tensor>)> {
         let (kernels, rows) = assembled.split_at(self.layers.len());
-        let biases = pass.precision.cast(&rows[0])?.f_unbind(0)?;
-        let exact = rows.iter().map(|rows| rows.f_unbind(0)).collect::<Result<Vec<_>, _>>()?;
+        let rows = rows.iter().map(|rows| rows.f_unbind(0)).collect::<Result<Vec<_>, _>>()?;
         let mut minibatch = Vec::new();
         for block in 0..self.layers.len() / 2 {
             let mut half = |number: usize, input: &Tensor| -> Result<Tensor> {
-                let (kernel, bias) = (&kernels[number], &biases[number]);
+                let (kernel, bias) = (&kernels[number], &rows[0][number]);
                 if pass.mode == Mode::Evaluate {
                     if let Some(seen) = seen.as_mut() {
                         seen(&self.layers[number].output(parameters, input, pass)?)?;
-                    }
-                    if pass.precision == Precision::Bf16 && number % 2 == 1 {
-                        // It goes into the stream.
-                        return Ok(convolve(input, kernel, None, 1)?.f_add(&exact[0][number].f_view([-1, 1, 1])?)?);
                     }
                     return convolve(input, kernel, Some(bias), 1);
                 }
@@ -189,23 +196,27 @@ impl ResidualNet {
                     let output = output.f_add(&bias.f_view([-1, 1, 1])?)?;
                     seen(&output.f_narrow(1, 0, self.channels as i64)?)?;
                 }
-                let (output, mean, deviation) = normalise(&output, &exact[1][number], &exact[2][number])?;
+                let (output, mean, deviation) = normalise(&output, &rows[1][number], &rows[2][number])?;
                 minibatch.extend([mean, deviation]);
                 Ok(output)
             };
-            let hidden = half(2 * block, &pass.precision.cast(&stream)?)?.f_relu_()?;
+            let hidden = half(2 * block, &stream)?.f_relu_()?;
             let mut change = half(2 * block + 1, &hidden)?;
-            let mut sum = match change.kind() == stream.kind() {
-                true => change.f_add_(&stream)?,
-                false => stream.f_add(&change)?,
+            if let Some(exact) = image.as_mut() {
+                let first = change.f_narrow(1, 0, 1)?.f_to_kind(exact.kind())?;
+                *exact = exact.f_add(&first)?.f_relu_()?;
+            }
+            let mut sum = change.f_add_(&stream)?;
+            stream = match pass.mode == Mode::Train && 2 * (block + 1) == self.layers.len() {
+                true => rectified(sum)?,
+                false => sum.f_relu_()?,
             };
-            stream = sum.f_relu_()?;
         }
         if pass.mode == Mode::Train {
             let size = stream.size();
             self.follow(parameters, &minibatch, (size[0] * size[2] * size[3]) as f64)?;
         }
-        Ok(stream)
+        Ok((stream, image))
     }
 
     /// Running statistics follow those of a minibatch of `count` numbers a channel: μ and 1/√(σ² + ε), `[width]`, of every layer without its
@@ -255,6 +266,12 @@ fn normalise(input: &Tensor, scale: &Tensor, shift: &Tensor) -> Result<(Tensor, 
         BatchNorm::MOMENTUM,
         BatchNorm::EPSILON,
     )?)
+}
+
+/// ReLU in place, of which the tape keeps where it is 0 instead of what it is: for results that nothing else keeps.
+fn rectified(mut stream: Tensor) -> Result<Tensor> {
+    let zero = stream.f_detach()?.f_le(0.0)?;
+    Ok(stream.f_masked_fill_(&zero, 0.0)?)
 }
 
 /// Rows `[layers, C]` with zeros behind.
@@ -315,7 +332,7 @@ mod tests {
                 let assembled = net.laid_out(&parameters, pass(mode), padding, innermost).unwrap();
                 assert_eq!(assembled.len(), net.assembled(mode));
                 let stream = input.constant_pad_nd([0, 0, 0, 0, 0, padding]);
-                let output = net.forward(&parameters, &assembled, stream, pass(mode), None).unwrap();
+                let (output, _) = net.forward(&parameters, &assembled, (stream, None), pass(mode), None).unwrap();
                 assert!(far(&output.narrow(1, 0, 6), &expected) < 1e-12, "{padding} {innermost} {mode:?}");
                 assert!(padding == 0 || far(&output.narrow(1, 6, padding), &Tensor::from(0.0)) == 0.0);
                 assert!(far(parameters.statistics(), reference.statistics()) < 1e-13);
@@ -328,11 +345,31 @@ mod tests {
     }
 
     #[test]
+    fn an_exact_first_channel_is_that_of_the_stream_with_its_gradient() {
+        let (net, parameters, input) = net();
+        for mode in [Mode::Train, Mode::Evaluate] {
+            let assembled = net.assemble(&parameters, pass(mode)).unwrap();
+            let run = |exact: bool| {
+                let input = input.copy().set_requires_grad(true);
+                let image = exact.then(|| input.narrow(1, 0, 1));
+                let part = (input.shallow_clone(), image);
+                let (stream, image) = net.forward(&parameters, &assembled, part, pass(mode), None).unwrap();
+                let image = image.unwrap_or_else(|| stream.narrow(1, 0, 1));
+                let loss = image.square().sum(Kind::Double) + stream.narrow(1, 1, 5).sum(Kind::Double);
+                let gradient = Tensor::run_backward(&[loss], &[&input], true, false).remove(0);
+                (image, gradient)
+            };
+            let (before, after) = (run(false), run(true));
+            assert!(far(&before.0, &after.0) < 1e-12 && far(&before.1, &after.1) < 1e-10);
+        }
+    }
+
+    #[test]
     fn one_number_of_a_channel_is_refused_in_training() {
         let (net, parameters, input) = net();
         let assembled = net.assemble(&parameters, pass(Mode::Train)).unwrap();
         let single = input.narrow(0, 0, 1).narrow(2, 0, 1).narrow(3, 0, 1);
-        let error = net.forward(&parameters, &assembled, single, pass(Mode::Train), None).unwrap_err();
+        let error = net.forward(&parameters, &assembled, (single, None), pass(Mode::Train), None).unwrap_err();
         assert!(error.to_string().starts_with("batch: expected samples enough"), "{error}");
     }
 }

@@ -15,7 +15,7 @@ use tch::Tensor;
 
 use super::m_net::MNet;
 use super::x_net::{self, AUXILIARY, XNet};
-use super::{Corrupted, Held, MarNetConfig, Pass, Reducer, Reduction, Seen, dictionary};
+use super::{Corrupted, Held, MarNetConfig, Pass, Reducer, Reduction, Seen, bands, dictionary};
 use crate::error::Result;
 use crate::layers::RotatedKernels;
 use crate::parameters::{Builder, Parameters};
@@ -112,7 +112,7 @@ impl Reducer for Stages {
             |name: &str| -> Result<Vec<Tensor>> { Ok(parameters.get(name).f_div_scalar(DIVISOR)?.f_unbind(0)?) };
         let (steps_x, steps_m) = (steps("step.x")?, steps("step.m")?);
 
-        let others = dictionary::analyse(&fixed[2], &input.interpolated)?;
+        let others = pass.precision.cast(&bands::analyse(&fixed[2], &input.interpolated)?)?;
         let net = &self.x[0];
         let (start, mut others) = net.forward(
             parameters,
@@ -133,16 +133,16 @@ impl Reducer for Stages {
                         Some(matrix) => mix(matrix, &maps)?,
                         None => maps,
                     };
-                    dictionary::analyse(&fixed[1], &step)?.f_add_(&maps)?
+                    bands::analyse(&fixed[1], &step)?.f_add_(&maps)?
                 }
                 _ => {
                     let outside = missing.f_mul(&input.keep)?.f_sub(&parameters.get("threshold"))?.f_relu_()?;
-                    dictionary::analyse(&fixed[0], &outside)?
+                    bands::analyse(&fixed[0], &outside)?
                 }
             };
             let seen_m = seen.as_deref_mut().filter(|_| self.held == Held::Xm);
             guess = m.forward(parameters, take(m.assembled(pass.mode)), &guess, pass, seen_m)?;
-            let artefact = dictionary::compose(&fixed[1], &guess)?;
+            let artefact = bands::compose(&fixed[1], &guess)?;
             let step = missing.f_sub(&artefact)?.f_mul(&input.keep)?.f_mul(&steps_x[stage])?;
             let moved = image.f_add(&step)?;
             let part = take(x.assembled(pass.mode));

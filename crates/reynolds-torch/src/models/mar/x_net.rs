@@ -46,7 +46,8 @@ impl XNet {
         self.0.assemble(parameters, pass)
     }
 
-    /// X and P, in the type of the parameters, P with as many channels as [`channels`] says: the next ones.
+    /// X in the type of the parameters and P in the precision of the pass, with as many channels as [`channels`] says: the same of the
+    /// next.
     ///
     /// # Errors
     /// As [`Reducer::forward`](super::Reducer::forward).
@@ -58,11 +59,14 @@ impl XNet {
         pass: Pass,
         seen: Option<&mut Seen<'_>>,
     ) -> Result<(Tensor, Tensor)> {
-        let stream = self.0.forward(parameters, assembled, join(image, others)?, pass, seen)?;
+        let stream = join(&pass.precision.cast(image)?, others)?;
+        let exact = (pass.precision == Precision::Bf16).then(|| image.shallow_clone());
+        let (stream, exact) = self.0.forward(parameters, assembled, (stream, exact), pass, seen)?;
         // Unlike two selections, the gradient of this is one copy.
         let mut parts = stream.f_split_with_sizes([1, others.size()[1]], 1)?;
         let (others, image) = (parts.pop().expect("two parts"), parts.pop().expect("two parts"));
-        Ok((image, others))
+        // A copy: images are kept, and none should keep a whole stream.
+        Ok((exact.map_or_else(|| image.f_contiguous(), Ok)?, others))
     }
 }
 

@@ -59,7 +59,14 @@ pub(super) struct Cost<'a> {
     pub(super) batches: Vec<usize>,
 }
 
-impl Cost<'_> {
+impl<'a> Cost<'a> {
+    /// Of the batches that fitted.
+    fn new(measured: &'a Trained, batches: &[usize]) -> Self {
+        let mut cost = Self { measured, batches: batches.to_vec() };
+        cost.batches = batches.iter().copied().filter(|&batch| cost.train(batch).is_finite()).collect();
+        cost
+    }
+
     fn at(&self, batch: usize, metric: &str) -> f64 {
         self.measured.metric(&format!("batch{batch}/{metric}"))
     }
@@ -163,7 +170,8 @@ impl Cell<'_> {
         if diverged > 0 {
             text += &format!(" ({diverged} of {} diverged)", self.runs.len());
         }
-        if self.is_trained() { text } else { text + " not trained" }
+        // Said once a row.
+        if self.is_trained() || quality != Quality::Psnr { text } else { text + " not trained" }
     }
 
     /// Parameters that are trained.
@@ -181,7 +189,7 @@ fn cell<'a>(setup: &Setup, models: &'a Models, row: Row, norm: Norm, label: Stri
         runs.extend(models.find(&setup.model(trained_as, norm, seed)?).map(|run| (seed, run)));
     }
     let measured = setup.measured(trained_as, norm);
-    let cost = models.find(&measured).map(|trained| Cost { measured: trained, batches: measured.how.batches.clone() });
+    let cost = models.find(&measured).map(|trained| Cost::new(trained, &measured.how.batches));
     Ok((!runs.is_empty() || cost.is_some()).then_some(Cell { row, norm, label, runs, cost }))
 }
 

@@ -52,7 +52,7 @@ pub(super) fn notes(setup: &Setup) -> Vec<String> {
             setup.measuring.side,
             setup.measuring.precision,
             if setup.sample_at_largest {
-                "The paper has the sample-based penalty at batch 4 alone, for want of memory; here it is measured at all batches."
+                "The paper has the sample-based penalty at batch 4 alone, for want of memory; here it is measured at all batches that fit."
             } else {
                 "The sample-based penalty is measured at the smallest batch alone, as in the paper."
             }

@@ -33,15 +33,6 @@ pub(crate) enum Command {
     /// Make the data sets of the experiments
     #[command(subcommand, arg_required_else_help = true)]
     Data(DataCommand),
-    /// The project's own measurements (not in this version: `make bench`)
-    Bench(Rest),
-}
-
-/// Whatever follows a command that this version does not have.
-#[derive(Debug, Group)]
-pub(crate) struct Rest {
-    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) rest: Vec<String>,
 }
 
 /// How the channels are typed.

@@ -13,6 +13,58 @@ pub(crate) enum TrainCommand {
     Sweep(SweepArgs),
     /// One table or figure of the paper, with its claims checked
     Reproduce(ReproduceArgs),
+    /// The project's own measurements of whole networks (`make bench` has the rest)
+    #[command(subcommand, arg_required_else_help = true)]
+    Bench(BenchCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Training and inference of the CT networks on random images: time, memory, and what the projection penalty adds
+    Ct(CtBenchArgs),
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct CtBenchArgs {
+    /// acdnet, dicdnet or oscnet; may be repeated
+    #[arg(long, value_name = "A", default_value = "dicdnet")]
+    pub(crate) architecture: Vec<String>,
+    /// plain, sample, projected, rpp or penalty; may be repeated
+    #[arg(long, value_name = "MODE", default_value = "plain")]
+    pub(crate) mode: Vec<String>,
+    /// Images of a minibatch; may be repeated
+    #[arg(long, value_name = "N", default_value = "12", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub(crate) batch: Vec<u64>,
+    /// f32 or bf16; may be repeated
+    #[arg(long, value_name = "P", default_value = "f32")]
+    pub(crate) precision: Vec<String>,
+    /// The norm of the projection penalty: frobenius, spectral, max or (p,q)
+    #[arg(long, value_name = "NAME", default_value = "frobenius")]
+    pub(crate) norm: String,
+    /// Pixels along a side of an image
+    #[arg(long, value_name = "S", default_value_t = 256, value_parser = clap::value_parser!(u64).range(16..=1024))]
+    pub(crate) side: u64,
+    /// Stages of the networks
+    #[arg(long, value_name = "T", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=64))]
+    pub(crate) stages: u64,
+    /// Residual blocks of their nets
+    #[arg(long, value_name = "B", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=16))]
+    pub(crate) blocks: u64,
+    /// Steps that are measured, in ten groups
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) steps: u64,
+    /// Steps before that
+    #[arg(long, value_name = "W", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub(crate) warmup: u64,
+    /// So many pairs of neighbouring steps with and without the projection penalty
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub(crate) pairs: u64,
+    /// Where tensors live: cpu or cuda:N
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub(crate) device: String,
+    /// One JSON object a row
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Where results go and what computes them.

@@ -10,7 +10,7 @@ mod train;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::args::{Args, Command};
 
@@ -22,6 +22,5 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Plan(args) => plan::run(&args),
         Command::Train(_) => train::run(),
         Command::Data(command) => data::run(&command),
-        Command::Bench(_) => bail!("bench: not in this version; `make bench` runs the measurements"),
     }
 }

@@ -1,8 +1,9 @@
-//! The program `reynolds-train`: the commands run, sweep and reproduce, linked with libtorch. `reynolds` hands over to it. Glue only;
+//! The program `reynolds-train`: the commands run, sweep, reproduce and bench, linked with libtorch. `reynolds` hands over to it. Glue only;
 //! training is in `reynolds-lab`.
 
 #[path = "../args/train.rs"]
 mod args;
+mod bench;
 #[path = "../last_resort.rs"]
 mod last_resort;
 #[path = "../output.rs"]
@@ -14,7 +15,7 @@ mod sweep;
 
 use std::process::ExitCode;
 
-use args::TrainCommand;
+use args::{BenchCommand, TrainCommand};
 use clap::Parser;
 
 /// Training commands of reynolds.
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         TrainCommand::Run(args) => run::run(&args),
         TrainCommand::Sweep(args) => sweep::run(&args),
         TrainCommand::Reproduce(args) => reproduce::run(&args),
+        TrainCommand::Bench(BenchCommand::Ct(args)) => bench::run(&args),
     };
     match last_resort::catch(command) {
         Ok(code) => code,

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 mod bad_input;
+mod bench;
 mod help;
 mod reproduce;
 mod resume;

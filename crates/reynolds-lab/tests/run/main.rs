@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails as the test does")]
 
 mod config;
+mod ct;
+mod ct_task;
 mod cuda;
 mod folder;
 mod interrupt;

@@ -1,0 +1,184 @@
+//! What the task of "ct" counts, adds and measures, on images made here.
+
+use reynolds::random::Random;
+use reynolds_lab::config::{PenaltySettings, TrainConfig};
+use reynolds_lab::experiments::{CtData, CtPart, CtSettings, CtTask, Measured, psnr, ssim};
+use reynolds_lab::interrupt::Interrupt;
+use reynolds_lab::journal::Memory;
+use reynolds_lab::progress::Silent;
+use reynolds_lab::schedule::Shape;
+use reynolds_lab::task::{Moment, Split, Task};
+use reynolds_lab::train::{Ending, train};
+use reynolds_testkit::golden::Golden;
+use reynolds_torch::models::mar::{Architecture, Corrupted, Pass, Reducer, Reduction, Seen};
+use reynolds_torch::parametrisation::Parametrisation;
+use reynolds_torch::tch::{Device, Kind, Tensor};
+use reynolds_torch::{Parameters, Precision};
+
+/// Eight cases of noise, six of them for training.
+fn data(side: i64) -> CtData {
+    let mut random = Random::new(7);
+    let numbers: Vec<f32> = (0..3 * 8 * side * side).map(|_| 100.0 * random.uniform() as f32).collect();
+    let images = Tensor::from_slice(&numbers).view([3, 8, side, side]);
+    let keep = Tensor::ones([1, 8, side, side], (Kind::Float, Device::Cpu));
+    let _ = keep.narrow(2, 2, 3).narrow(3, 1, 2).fill_(0.0);
+    CtData::new(Tensor::cat(&[images, keep], 0), [6, 1, 1, 0]).unwrap()
+}
+
+fn settings(side: usize) -> CtSettings {
+    let mut settings = CtSettings::default();
+    (settings.data.side, settings.data.patch, settings.data.batch, settings.data.steps) = (side, side, 2, 0);
+    (settings.model.stages, settings.model.blocks) = (2, 1);
+    settings
+}
+
+#[test]
+fn the_networks_have_the_published_numbers_of_parameters_in_plain_and_residual_form() {
+    for (architecture, plain, residual) in [
+        (Architecture::Acdnet, 4_169_814, 6_891_414),
+        (Architecture::Dicdnet, 4_300_175, 6_632_975),
+        (Architecture::Oscnet, 4_293_209, 6_626_009),
+    ] {
+        let mut settings = settings(16);
+        (settings.model.architecture, settings.model.stages, settings.model.blocks) = (architecture, 10, 3);
+        let task = CtTask::new(data(16), &settings, Precision::F32, 0).unwrap();
+        let counts = [Parametrisation::Free, Parametrisation::Residual].map(|kind| task.trained_numbers(kind));
+        assert_eq!(counts, [plain, residual], "{architecture:?}");
+    }
+}
+
+#[test]
+fn an_epoch_is_one_pass_or_as_many_minibatches_as_asked_for() {
+    let steps = |batch: usize, steps: usize| {
+        let mut settings = settings(16);
+        (settings.data.batch, settings.data.steps) = (batch, steps);
+        let task = CtTask::new(data(16), &settings, Precision::F32, 0).unwrap();
+        let last = Moment { epoch: 3, step: task.steps_per_epoch() - 1 };
+        assert!(task.loss(last).unwrap().double_value(&[]).is_finite());
+        task.steps_per_epoch()
+    };
+    assert_eq!([steps(4, 0), steps(2, 0), steps(4, 5)], [2, 3, 5]);
+}
+
+#[test]
+fn the_sample_based_penalty_grows_with_its_weight_and_is_none_where_nothing_is_turned() {
+    let loss = |weight: f64, step: usize| {
+        let mut settings = settings(16);
+        settings.sample.weight = weight;
+        let task = CtTask::new(data(16), &settings, Precision::F32, 5).unwrap();
+        task.loss(Moment { epoch: 0, step }).unwrap().double_value(&[])
+    };
+    let mut turned = 0;
+    for step in 0..3 {
+        let [one, two, three] = [1e-2, 2e-2, 3e-2].map(|weight| loss(weight, step));
+        assert!((three - two - (two - one)).abs() < 1e-4 * three.abs(), "{one} {two} {three}");
+        turned += usize::from(two - one > 1e-3);
+    }
+    // One of four turns is none; of these three draws at least one is another.
+    assert!(turned > 0);
+}
+
+/// X = scale · shifted L: turns with its input if it is not shifted.
+struct Echo {
+    shift: i64,
+}
+
+impl Reducer for Echo {
+    fn assemble(&self, parameters: &Parameters, _: Pass) -> reynolds_torch::Result<Vec<Tensor>> {
+        Ok(vec![parameters.get("scale")])
+    }
+
+    fn forward(
+        &self,
+        _: &Parameters,
+        assembled: &[Tensor],
+        input: &Corrupted,
+        _: Pass,
+        _: Option<&mut Seen<'_>>,
+    ) -> reynolds_torch::Result<Reduction> {
+        let image = input.interpolated.roll([self.shift], [3]) * &assembled[0];
+        let artefacts = vec![&input.image - &image];
+        let images = vec![image.shallow_clone(), image.shallow_clone()];
+        Ok(Reduction { start: image, images, artefacts, early_images: vec![], early_artefacts: vec![] })
+    }
+
+    fn held(&self) -> Vec<String> {
+        vec![]
+    }
+}
+
+fn echo(shift: i64, settings: &CtSettings) -> reynolds_lab::Result<CtTask> {
+    let mut builder = Parameters::builder();
+    builder.real("scale", &[1], &[1.0]).unwrap();
+    let parameters = builder.build(Kind::Float, Device::Cpu).unwrap();
+    CtTask::of(data(16), Box::new(Echo { shift }), parameters, settings, Precision::F32, 0)
+}
+
+#[test]
+fn a_network_that_turns_with_its_input_has_no_defect_and_another_has() {
+    let task = echo(0, &settings(16)).unwrap();
+    let metrics = task.evaluate(Split::Test).unwrap();
+    assert_eq!(metrics["defect"], 0.0);
+    // It hands on what it is given.
+    assert_eq!((metrics["gain/psnr"], metrics["psnr"]), (0.0, metrics["interpolated/psnr"]));
+    assert!(!metrics.contains_key("held/residual"));
+    assert_eq!(task.reduce(CtPart::Test, 0).unwrap(), task.data().images(CtPart::Test, 0).unwrap().interpolated);
+    assert_eq!(
+        task.quality(CtPart::Test, Measured::Network).unwrap(),
+        task.quality(CtPart::Test, Measured::Interpolated).unwrap()
+    );
+    assert!(echo(1, &settings(16)).unwrap().evaluate(Split::Test).unwrap()["defect"] > 0.1);
+}
+
+#[test]
+fn modes_that_need_held_kernels_are_refused_where_there_are_none() {
+    let mut projected = settings(16);
+    projected.projected = true;
+    let mut sample = settings(16);
+    sample.sample.weight = 1.0;
+    let mut large = settings(16);
+    large.data.patch = 17;
+    for (settings, key) in [(projected, "projected"), (sample, "sample.weight"), (large, "data.patch")] {
+        let Err(error) = echo(0, &settings) else { panic!("{key}") };
+        assert!(error.to_string().starts_with(&format!("config: {key}: expected ")), "{error}");
+    }
+}
+
+#[test]
+fn a_strong_penalty_leaves_nothing_that_does_not_turn_and_every_norm_has_a_gradient() {
+    let trained = |lambda_perp: f64, norm: &str, epochs: usize| {
+        let task = CtTask::new(data(16), &settings(16), Precision::F32, 1).unwrap();
+        let mut config = TrainConfig { epochs, evaluate_every: epochs, learning_rate: 0.01, ..TrainConfig::default() };
+        config.schedule.shape = Shape::Cosine;
+        config.early_stopping.metric = "psnr".into();
+        let penalty = PenaltySettings { lambda_perp, norm: norm.parse().unwrap(), ..PenaltySettings::default() };
+        let ending = train(&task, &config, &penalty, &mut Memory::default(), &mut Silent, &Interrupt::new());
+        let Ok(Ending::Finished(summary)) = ending else { panic!("{norm}: {ending:?}") };
+        let weights = Vec::<f32>::try_from(task.parameters().flat()).unwrap();
+        (summary.last_metrics["test/held/relative"], weights)
+    };
+    let ((free, _), (held, _)) = (trained(0.0, "frobenius", 20), trained(1e6, "frobenius", 20));
+    assert!(free > 0.5 && held < 0.05, "{free} {held}");
+    let (_, plain) = trained(0.0, "frobenius", 1);
+    for norm in ["spectral", "max", "(1,1)", "(1,2)", "(2,3)", "(3,3)"] {
+        let (_, weights) = trained(1e6, norm, 1);
+        assert!(weights != plain && weights.iter().all(|weight| weight.is_finite()), "{norm}");
+    }
+}
+
+/// `golden/ct_metrics.py` has them from scikit-image.
+#[test]
+fn psnr_and_ssim_are_those_of_scikit_image() {
+    let golden = Golden::open("ct_metrics");
+    for case in ["noise", "streaks", "near"] {
+        let images = |name: &str| {
+            let (shape, numbers) = golden.tensor(&format!("{case}.{name}"));
+            Tensor::from_slice(&numbers).view([1, 1, shape[0] as i64, shape[1] as i64])
+        };
+        let [image, truth, keep] = ["image", "truth", "keep"].map(images);
+        for (name, found) in [("psnr", psnr(&image, &truth, &keep)), ("ssim", ssim(&image, &truth, &keep))] {
+            let (found, expected) = (found.unwrap().double_value(&[0]), golden.tensor(&format!("{case}.{name}")).1[0]);
+            assert!((found - expected).abs() < 1e-12 * expected.abs().max(1.0), "{case}: {name} {found} {expected}");
+        }
+    }
+}

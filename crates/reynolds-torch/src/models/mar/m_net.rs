@@ -7,6 +7,7 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
+use super::channels::{first, pad};
 use super::residual_net::ResidualNet;
 use super::{Mode, Pass, Seen};
 use crate::error::Result;
@@ -73,22 +74,10 @@ impl MNet {
     ) -> Result<Tensor> {
         let padding = self.blocks.width(pass.precision) - self.maps;
         let stream = pass.precision.cast(maps)?;
-        let stream = if padding > 0 { pad(&stream, padding)? } else { stream };
-        let (mut stream, _) = self.blocks.forward(parameters, assembled, (stream, None), pass, seen)?;
-        if padding > 0 {
-            stream = stream.f_narrow(1, 0, self.maps)?;
-        }
+        let stream = pad(&stream, padding)?;
+        let (stream, _) = self.blocks.forward(parameters, assembled, (stream, None), pass, seen)?;
         // τ has the type of the parameters, and with it the difference.
         let threshold = parameters.get(&self.threshold).f_view([-1, 1, 1])?;
-        Ok(stream.f_sub(&threshold)?.f_relu_()?)
+        Ok(first(&stream, self.maps)?.f_sub(&threshold)?.f_relu_()?)
     }
-}
-
-/// Zeros behind the maps. They are last in memory where they are last in the stream.
-fn pad(maps: &Tensor, padding: i64) -> Result<Tensor> {
-    let last = maps.f_permute([0, 2, 3, 1])?;
-    if last.is_contiguous() {
-        return Ok(last.f_constant_pad_nd([0, padding])?.f_permute([0, 3, 1, 2])?);
-    }
-    Ok(maps.f_constant_pad_nd([0, 0, 0, 0, 0, padding])?)
 }

@@ -23,6 +23,7 @@
 
 mod acdnet;
 mod bands;
+mod channels;
 mod dicdnet;
 mod dictionary;
 mod k_net;

@@ -35,6 +35,7 @@
 use reynolds::random::Random;
 use tch::{Device, Tensor};
 
+use super::channels::first;
 use super::{Mode, Pass, Precision, Seen};
 use crate::error::{Error, Result};
 use crate::layers::{BatchNorm, convolve, kernel_layout, uniform};
@@ -194,7 +195,7 @@ impl ResidualNet {
                 let output = convolve(input, kernel, None, 1)?;
                 if let Some(seen) = seen.as_mut() {
                     let output = output.f_add(&bias.f_view([-1, 1, 1])?)?;
-                    seen(&output.f_narrow(1, 0, self.channels as i64)?)?;
+                    seen(&first(&output, self.channels as i64)?)?;
                 }
                 let (output, mean, deviation) = normalise(&output, &rows[1][number], &rows[2][number])?;
                 minibatch.extend([mean, deviation]);
@@ -203,8 +204,8 @@ impl ResidualNet {
             let hidden = half(2 * block, &stream)?.f_relu_()?;
             let mut change = half(2 * block + 1, &hidden)?;
             if let Some(exact) = image.as_mut() {
-                let first = change.f_narrow(1, 0, 1)?.f_to_kind(exact.kind())?;
-                *exact = exact.f_add(&first)?.f_relu_()?;
+                let change = first(&change, 1)?.f_to_kind(exact.kind())?;
+                *exact = exact.f_add(&change)?.f_relu_()?;
             }
             let mut sum = change.f_add_(&stream)?;
             stream = match pass.mode == Mode::Train && 2 * (block + 1) == self.layers.len() {

@@ -5,8 +5,9 @@
 //! ```
 
 use reynolds::random::Random;
-use tch::{Device, Tensor};
+use tch::Tensor;
 
+use super::channels::{join, parts};
 use super::residual_net::ResidualNet;
 use super::{Mode, Pass, Precision, Seen};
 use crate::error::Result;
@@ -62,9 +63,7 @@ impl XNet {
         let stream = join(&pass.precision.cast(image)?, others)?;
         let exact = (pass.precision == Precision::Bf16).then(|| image.shallow_clone());
         let (stream, exact) = self.0.forward(parameters, assembled, (stream, exact), pass, seen)?;
-        // Unlike two selections, the gradient of this is one copy.
-        let mut parts = stream.f_split_with_sizes([1, others.size()[1]], 1)?;
-        let (others, image) = (parts.pop().expect("two parts"), parts.pop().expect("two parts"));
+        let (image, others) = parts(&stream, 1)?;
         // A copy: images are kept, and none should keep a whole stream.
         Ok((exact.map_or_else(|| image.f_contiguous(), Ok)?, others))
     }
@@ -76,14 +75,4 @@ pub(super) fn channels(precision: Precision) -> usize {
         Precision::F32 => AUXILIARY,
         Precision::Bf16 => (AUXILIARY + 1).next_multiple_of(8) - 1,
     }
-}
-
-/// [X; P], with channels innermost in memory on CUDA.
-fn join(image: &Tensor, others: &Tensor) -> Result<Tensor> {
-    if !matches!(image.device(), Device::Cuda(_)) {
-        return Ok(Tensor::f_cat(&[image, others], 1)?);
-    }
-    // libtorch would not know the layout of an image of one channel, and take the other.
-    let last = |tensor: &Tensor| tensor.f_permute([0, 2, 3, 1]);
-    Ok(Tensor::f_cat(&[last(image)?, last(others)?], 3)?.f_permute([0, 3, 1, 2])?)
 }

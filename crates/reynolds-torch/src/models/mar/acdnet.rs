@@ -216,7 +216,8 @@ impl<'a> Kernels<'a> {
             residual = missing.f_sub(&artefact)?.f_mul(self.keep)?;
         }
         let step = residual.f_mul(&self.steps_m[stage])?;
-        Ok(bands::analyse(&self.current, &step)?.f_add_(maps)?)
+        // Not in place: the gradient of that, of a view, would be two copies, the last in the other layout.
+        Ok(bands::analyse(&self.current, &step)?.f_add(maps)?)
     }
 
     /// K and C from G, the correlations of what atoms make of the maps with `sought`.

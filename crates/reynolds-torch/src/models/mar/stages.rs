@@ -133,7 +133,8 @@ impl Reducer for Stages {
                         Some(matrix) => mix(matrix, &maps)?,
                         None => maps,
                     };
-                    bands::analyse(&fixed[1], &step)?.f_add_(&maps)?
+                    // Not in place: the gradient of that, of a view, would be two copies, the last in the other layout.
+                    bands::analyse(&fixed[1], &step)?.f_add(&maps)?
                 }
                 _ => {
                     let outside = missing.f_mul(&input.keep)?.f_sub(&parameters.get("threshold"))?.f_relu_()?;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reynolds::norm::Norm;
+use reynolds_torch::Precision;
 use reynolds_torch::tch::{Cuda, Device};
 use toml::Table;
 
@@ -79,21 +80,37 @@ impl CtModel {
         CtTask::check(&self.config.settings.model).map_err(own_key(self.row.network))
     }
 
-    fn task(&self, device: Device, projected: bool) -> Result<CtTask> {
+    fn task(&self, device: Device, projected: bool, precision: Precision) -> Result<CtTask> {
         if device.is_cuda() {
             Cuda::cudnn_set_benchmark(true);
         }
         let settings = CtSettings { projected, ..self.config.settings.clone() };
         let pairs = self.shared.get(&settings, device)?;
-        CtTask::new(pairs, &settings, self.config.train.precision, self.config.seed)
+        CtTask::new(pairs, &settings, precision, self.config.seed)
     }
 
-    /// The network of `task` with P(W) for held kernels at the test.
-    fn projected(&self, task: &CtTask, device: Device) -> Result<CtTask> {
-        let projected = self.task(device, true)?;
-        projected.parameters().assign(task.parameters().flat())?;
-        projected.parameters().statistics().shallow_clone().f_copy_(task.parameters().statistics())?;
-        Ok(projected)
+    /// The network of `task`, with P(W) for held kernels at the test if `projected`, and in a precision.
+    fn again(&self, task: &CtTask, device: Device, projected: bool, precision: Precision) -> Result<CtTask> {
+        let again = self.task(device, projected, precision)?;
+        again.parameters().assign(task.parameters().flat())?;
+        again.parameters().statistics().shallow_clone().f_copy_(task.parameters().statistics())?;
+        Ok(again)
+    }
+
+    /// What the same weights make of the test in the other precision: "f32/test/psnr" of a network in bf16. Where there is one.
+    fn test_precision(&self, task: &CtTask, device: Device, trained: &mut Trained) -> Result<()> {
+        let other = match self.config.train.precision {
+            Precision::F32 => Precision::Bf16,
+            Precision::Bf16 => Precision::F32,
+        };
+        if other.check(device).is_err() {
+            return Ok(());
+        }
+        let quality = self.again(task, device, false, other)?.quality(CtPart::Test, Measured::Network)?;
+        for (metric, values) in [("psnr", &quality.psnr), ("ssim", &quality.ssim)] {
+            trained.metrics.insert(format!("{}/test/{metric}", other.name()), CaseQuality::mean(values).0);
+        }
+        Ok(())
     }
 
     /// Metrics, PSNR and SSIM case by case, and pictures.
@@ -120,7 +137,7 @@ impl CtModel {
 
     /// What test-time projection makes of a plain network: metrics under "projected/test/…" and its picture.
     fn test_projected(&self, task: &CtTask, device: Device, trained: &mut Trained) -> Result<()> {
-        let projected = self.projected(task, device)?;
+        let projected = self.again(task, device, true, self.config.train.precision)?;
         let metrics = projected.evaluate(Split::Test)?;
         trained.metrics.extend(metrics.into_iter().map(|(name, value)| (format!("projected/test/{name}"), value)));
         for (part, case) in PICTURED.into_iter().filter(|(part, _)| self.drawn && task.data().count(*part) > 0) {
@@ -163,7 +180,7 @@ impl Model for CtModel {
 
     /// A run whose loss stops being finite is a finding of the table, not the end of it: "diverged" is 1 then.
     fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        let task = self.task(device, false)?;
+        let task = self.task(device, false, self.config.train.precision)?;
         let mut journal = Memory::default();
         let RunConfig { train: loop_settings, penalty, .. } = &self.config;
         let mut trained = match train(&task, loop_settings, penalty, &mut journal, &mut Silent, interrupt) {
@@ -175,8 +192,11 @@ impl Model for CtModel {
             }
             Err(error) => return Err(error),
         };
-        if self.row.mode == Mode::Plain && !trained.metrics.contains_key("diverged") {
-            self.test_projected(&task, device, &mut trained)?;
+        if !trained.metrics.contains_key("diverged") {
+            self.test_precision(&task, device, &mut trained)?;
+            if self.row.mode == Mode::Plain {
+                self.test_projected(&task, device, &mut trained)?;
+            }
         }
         trained.arrays.extend(curves(&journal.records, &CURVES));
         Ok(Some(trained))

@@ -5,6 +5,7 @@ use super::super::sample::{Sample, three_digits};
 use super::cells::{Cell, Cost, EPOCH, Quality, trivial};
 use super::paper::published;
 use super::pictures::Shown;
+use super::row::Mode;
 use super::settings::Setup;
 use crate::report::Table;
 
@@ -77,6 +78,29 @@ pub(super) fn quality(setup: &Setup, cells: &[Cell<'_>]) -> Table {
         ]);
     }
     table
+}
+
+/// The same weights in both precisions; `None` where no device had both.
+pub(super) fn precisions(cells: &[Cell<'_>]) -> Option<Table> {
+    let mut table = Table::new(["row", "tested in", "PSNR (dB)", "other precision", "difference (dB)"]);
+    table.caption(format!(
+        "{DATA}: the same trained weights tested in f32 (TF32 convolutions) and in bf16, seed by seed"
+    ));
+    let mut found = false;
+    for cell in cells.iter().filter(|cell| cell.row.mode != Mode::Projected) {
+        for (seed, run) in &cell.runs {
+            for (other, own) in [("f32", "bf16"), ("bf16", "f32")] {
+                let (here, there) = (run.metric("test/psnr"), run.metric(&format!("{other}/test/psnr")));
+                if there.is_finite() {
+                    found = true;
+                    let label = format!("{}, seed {seed}", cell.label);
+                    let [first, second] = [here, there].map(|value| Quality::Psnr.text(value));
+                    table.row([label, own.to_string(), first, second, format!("{:+.4}", there - here)]);
+                }
+            }
+        }
+    }
+    found.then_some(table)
 }
 
 /// Parameters, throughput, time and memory beside the paper; `None` if nothing was measured.

@@ -142,6 +142,7 @@ impl Target for CtTarget {
             }
             Of::Modes => {
                 findings.tables = vec![tables::quality(&setup, &cells)];
+                findings.tables.extend(tables::precisions(&cells));
                 findings.tables.extend(tables::efficiency(&setup, &cells));
                 findings.figures = Self::pictures(&cells)?.0;
                 findings.figures.push(figures::convergence(&cells));

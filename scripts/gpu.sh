@@ -3,8 +3,8 @@
 #   scripts/gpu.sh pack               here: builds in release mode and puts the programs into carry/ (ignored by git)
 #   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0; leaves results in OUT (default results/gpu)
 # WHAT is method (SO(2) on both devices, the penalty on 72 convolutions), smoke-speed or ct-speed (training steps beside
-# PyTorch), smoke-data or ct-data (the sets, on the processors), or the name of a table or figure (a stopped one goes on):
-# smoke-table = table-smoke, table-ct, table-norms, fig-ct.
+# PyTorch), ct-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a table or
+# figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table, table-ct, table-norms, fig-ct.
 # A binary built against the libtorch of `make libtorch` runs there as it is: the CUDA libraries are opened at run time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -98,12 +98,13 @@ ct_data() {
 table() {
     local target="$1" name="${TABLE:-$1}" folder
     local runs="${TABLES:-carry/tables}/$name"
+    local command=(timeout -s INT "${STOP:-0}" carry/reynolds reproduce "$target" --device cuda:0 --jobs "${JOBS:-4}")
     folder="$(ls -d "$runs/reproduce/$target"/* 2> /dev/null | tail -1 || true)"
     # shellcheck disable=SC2086
     if [ -n "$folder" ]; then
-        carry/reynolds reproduce "$target" --device cuda:0 --jobs "${JOBS:-4}" --resume "$folder"
+        "${command[@]}" --resume "$folder"
     else
-        carry/reynolds reproduce "$target" --device cuda:0 --jobs "${JOBS:-4}" --runs "$runs" ${TABLE_ARGS:-}
+        "${command[@]}" --runs "$runs" ${TABLE_ARGS:-}
     fi 2>&1 | tee "$out/$name.txt" || true
     folder="$(ls -d "$runs/reproduce/$target"/* | tail -1)"
     tar -C "$folder" --exclude='*.safetensors' -czf "$out/$name.tar.gz" .

@@ -7,7 +7,7 @@ use reynolds_torch::tch::Device;
 use toml::{Table, Value};
 
 use super::findings::{Made, Reproduction, command, differing, spelt};
-use super::model::Models;
+use super::model::{Model, Models};
 use super::pool::{Store, train_all};
 use super::provenance::Provenance;
 use super::{Budget, Target, find};
@@ -131,12 +131,17 @@ fn trained(
     store: &Store,
     session: &mut Session<'_>,
 ) -> Result<Option<Phases>> {
-    if !target.prepare(settings, session)? {
-        return Ok(None);
-    }
     let (mut models, mut environments, mut now, mut seconds) = (Models::default(), Vec::new(), 0, 0.0);
     let mut phase = target.models(settings)?;
+    let mut prepared = false;
     while !phase.is_empty() {
+        // Tables of finished models need no data.
+        if !prepared && !all_finished(&phase, store)? {
+            if !target.prepare(settings, session)? {
+                return Ok(None);
+            }
+            prepared = true;
+        }
         let start = Instant::now();
         let done =
             train_all(&phase, models.len(), workers, session.device, store, session.observer, &session.interrupt)?;
@@ -152,6 +157,10 @@ fn trained(
     }
     let speed = speed(models.len(), now, workers, seconds);
     Ok(Some((models, environments, speed)))
+}
+
+fn all_finished(models: &[Box<dyn Model>], store: &Store) -> Result<bool> {
+    models.iter().try_fold(true, |all, model| Ok(all && store.has(model.as_ref())?))
 }
 
 fn speed(all: usize, now: usize, workers: usize, seconds: f64) -> String {
@@ -196,8 +205,10 @@ fn read(folder: &RunFolder, target: &dyn Target) -> Result<(Budget, Table)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::super::boxed;
-    use super::super::model::{Model, Trained};
+    use super::super::model::Trained;
     use super::*;
     use crate::progress::Silent;
 
@@ -247,8 +258,9 @@ mod tests {
         assert!(other.contains("config.toml: expected target = \"fig-rings\", found fig-so2"), "{other}");
     }
 
-    /// Two models, then one that depends on what came of them, and one that depends on that.
-    struct Phases;
+    /// Two models, then one that depends on what came of them, and one that depends on that. How often it was prepared.
+    #[derive(Default)]
+    struct Phases(AtomicUsize);
 
     /// A model that comes to its number.
     struct Number(i32);
@@ -285,6 +297,11 @@ mod tests {
             Ok(boxed([Number(3), Number(5)]))
         }
 
+        fn prepare(&self, _: &Table, _: &mut Session<'_>) -> Result<bool> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(true)
+        }
+
         /// Ten times the greatest of the first phase, and that again.
         fn more(&self, _: &Table, models: &Models) -> Result<Vec<Box<dyn Model>>> {
             let greatest = models.iter().map(|entry| entry.trained.metric("value")).fold(0.0, f64::max);
@@ -300,9 +317,10 @@ mod tests {
     fn later_phases_see_what_came_of_the_earlier_ones_and_train_only_what_is_new() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path(), Environment::now(Device::Cpu));
+        let target = Phases::default();
         let run = || {
             let mut session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
-            trained(&Phases, &Table::new(), 1, &store, &mut session).unwrap().unwrap()
+            trained(&target, &Table::new(), 1, &store, &mut session).unwrap().unwrap()
         };
         let (models, environments, speed) = run();
         assert_eq!(environments.len(), 4);
@@ -310,6 +328,10 @@ mod tests {
         assert_eq!(values, [3.0, 5.0, 50.0, 500.0]);
         assert!(speed.starts_with("4 models"), "{speed}");
         assert_eq!(run().2, "all 4 models were trained before");
+        assert_eq!(target.0.load(Ordering::Relaxed), 1, "what is finished needs no data");
+        std::fs::remove_file(folder.path().join("number500.json")).unwrap();
+        assert!(run().2.starts_with("1 models"));
+        assert_eq!(target.0.load(Ordering::Relaxed), 2);
     }
 
     #[test]

@@ -113,7 +113,8 @@ pub trait Target: Sync {
     /// [`Error::Config`] if a setting is out of range.
     fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>>;
 
-    /// Makes what the models are trained on, before any is; `false` if someone interrupted. Called again when a reproduction goes on.
+    /// Makes what the models are trained on, before any is; `false` if someone interrupted. Called again when a reproduction goes on, unless
+    /// all its models are finished.
     ///
     /// # Errors
     /// If it cannot be made.

@@ -65,6 +65,11 @@ impl Store {
         Ok(fits.then_some((kept.trained, kept.environment)))
     }
 
+    /// Whether a model was finished with these settings.
+    pub(super) fn has(&self, model: &dyn Model) -> Result<bool> {
+        Ok(self.load(model)?.is_some())
+    }
+
     fn keep(&self, model: &dyn Model, trained: &Trained) -> Result<()> {
         let environment = Some(self.environment.clone());
         let kept = Kept { config: model.config().to_string(), trained: trained.clone(), environment };

@@ -78,6 +78,23 @@ fn a_reproduction_that_was_killed_keeps_its_models() {
 }
 
 #[test]
+fn a_table_measures_what_its_rows_cost_by_the_program_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = "networks=dicdnet modes=plain,penalty epochs.dicdnet=1 steps=1 batch=1 patch=16 stages=2 blocks=1 data.side=32 data.train=1 \
+                 data.validation=1 data.test=2 measured_side=16 measured_steps=1 measured_batches=1,2 data.folder=pairs";
+    let set = small.split_whitespace().flat_map(|setting| ["--set", setting]);
+    let arguments: Vec<&str> = ["reproduce", "table-ct"].into_iter().chain(set).collect();
+    let out = done(folder.path(), &arguments);
+    let made = folder_of(folder.path(), &out);
+    let table = fs::read_to_string(made.join("table.csv")).unwrap();
+    let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let place = lines.next().unwrap().iter().position(|name| *name == "train_images_per_s_2").unwrap();
+    let speeds: Vec<f64> = lines.filter(|line| line[0] == "dicdnet").map(|line| line[place].parse().unwrap()).collect();
+    assert!(speeds.len() == 2 && speeds.iter().all(|speed| *speed > 0.0), "{table}");
+    assert!(out.contains("the penalty leaves compute and memory"), "{out}");
+}
+
+#[test]
 fn what_cannot_be_reproduced_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

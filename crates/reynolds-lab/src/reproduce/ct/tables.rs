@@ -109,7 +109,10 @@ pub(super) fn efficiency(setup: &Setup, cells: &[Cell<'_>]) -> Option<Table> {
         cells.iter().filter_map(|cell| Some((cell, cell.cost.as_ref()?))).collect();
     let most = measured.iter().map(|(_, cost)| cost.largest()).max()?;
     let least = setup.measuring.batches.first().copied()?;
-    let [first, second] = [least, most].map(|batch| format!("train/s, batch {batch}"));
+    let [first, mut second] = [least, most].map(|batch| format!("train/s, batch {batch}"));
+    if most == least {
+        second = "train/s, larger".into();
+    }
     let mut table = Table::new([
         "row",
         "parameters",

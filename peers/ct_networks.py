@@ -59,7 +59,11 @@ class XNet(nn.Sequential):
         super().__init__(*(Block(CHANNELS, conv) for _ in range(blocks)))
 
     def forward(self, image, others):
-        both = super().forward(torch.cat([image, others], 1))
+        both = torch.cat([image, others], 1)
+        # An image of one channel has no layout that cat could follow, and NCHW would stay for the whole net.
+        if others.stride(1) == 1 and others.size(1) > 1:
+            both = both.contiguous(memory_format=torch.channels_last)
+        both = super().forward(both)
         return both[:, :1], both[:, 1:]
 
 

@@ -6,7 +6,7 @@
 A round runs `reynolds bench ct` and ct.py once for each network, each with all rows. A number is the median over rounds of the medians of
 steps. "default" is PyTorch as it comes, "tuned" has channels last and cudnn.benchmark; the precision is the same on both
 sides (TF32 in convolutions for "f32", which is PyTorch's default and ours; bf16 by autocast there). The column "bf16 gain" is PyTorch's
-default in TF32 over ours in bf16. Ratios of time are theirs / ours, more is better; ratios of memory ours / theirs, less is better.
+default in TF32 over ours in bf16. ACDNet as published makes 256 responses; "tuned sums" is tuned, with their sums alone, as ours. Ratios of time are theirs / ours, more is better; ratios of memory ours / theirs, less is better.
 """
 
 import argparse
@@ -46,7 +46,8 @@ def theirs(options, network, rows, kinds, more=()):
         for kind in kinds:
             command += ["--row", f"{MODES[mode]}:{batch}:{THEIRS[precision]}:{LAYOUTS[kind]}"]
     names = {layout: kind for kind, layout in LAYOUTS.items()}
-    return [found | {"kind": names[found["layout"]] + (" compiled" if found.get("compiled") else "")} for found in lines(command)]
+    label = " sums" if "sums" in more else ""
+    return [found | {"kind": names[found["layout"]] + (" compiled" if found.get("compiled") else label)} for found in lines(command)]
 
 
 class Table:
@@ -73,7 +74,7 @@ def over(a, b):
 def show(table, row):
     network, mode, batch, precision = row
     value = lambda kind, what: table(row, kind, what)  # noqa: E731
-    kinds = [kind for kind in ("ours", "default", "tuned", "tuned compiled") if value(kind, "train_ms")]
+    kinds = [kind for kind in ("ours", "default", "tuned", "tuned sums", "tuned compiled") if value(kind, "train_ms")]
     print(f"{network}, {mode}, batch {batch}, {precision}")
     for what, unit in (("train_ms", "ms a step"), ("inference_ms", "ms inference"), ("peak_memory_mib", "MiB at most")):
         here = value("ours", what)
@@ -124,6 +125,8 @@ def main():
         for _ in range(options.rounds):
             keep(ours(options, network, rows))
             keep(theirs(options, network, rows, kinds))
+            if network == "acdnet" and "tuned" in kinds:
+                keep(theirs(options, network, rows, ["tuned"], ["--responses", "sums"]))
         if options.compile and network == "dicdnet":
             compiled = [(mode, batch, precision) for mode, batch, precision in rows if (mode, batch) == ("plain", batches[0])]
             keep(theirs(options, network, compiled, ["tuned"], ["--compile", "--no-inference"]))

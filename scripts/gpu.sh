@@ -105,7 +105,7 @@ table() {
         "${command[@]}" --resume "$folder"
     else
         "${command[@]}" --runs "$runs" ${TABLE_ARGS:-}
-    fi 2>&1 | tee "$out/$name.txt" || true
+    fi 2>&1 | tee "$out/$name.txt" || echo "$target did not finish; what there is of it is kept" >&2
     folder="$(ls -d "$runs/reproduce/$target"/* | tail -1)"
     tar -C "$folder" --exclude='*.safetensors' -czf "$out/$name.tar.gz" .
 }

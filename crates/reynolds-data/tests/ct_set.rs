@@ -47,8 +47,18 @@ fn a_set_is_made_once_and_damaged_files_are_made_again() {
     assert_eq!((summary.made, summary.kept), (1, 4));
     assert_eq!(refused.lock().unwrap()[0].0, "train_0001");
     assert_eq!(fs::read(&file).unwrap(), whole, "the same case is the same bytes");
-    // Another seed is another set; files of the first are not taken for it.
-    let other = SetConfig { seed: 1, ..config() };
+    // Another seed is another set: a finished one is not written over, and of an unfinished one no file is taken for it.
+    let list = fs::read(folder.join("set.json")).unwrap();
+    let mut other = SetConfig { seed: 1, ..config() };
+    other.scanner.views = 41;
+    let error = generate(&folder, &other, &library, &report).unwrap_err().to_string();
+    let expected = "expected a folder that is empty or holds a set of these settings (scanner.views 41, seed 1), \
+                    found a set of others (scanner.views 40, seed 0)";
+    assert!(error.ends_with(expected), "{error}");
+    assert!(fs::read(&file).unwrap() == whole && fs::read(folder.join("set.json")).unwrap() == list);
+    let more = SetConfig { train: 3, ..config() };
+    assert_eq!(generate(&folder, &more, &library, &report).unwrap().made, 1);
+    fs::remove_file(folder.join("set.json")).unwrap();
     assert_eq!(generate(&folder, &other, &library, &report).unwrap().made, 5);
     assert!(refused.lock().unwrap().iter().any(|(_, reason)| reason.contains("expected anatomy")));
 }

@@ -53,15 +53,19 @@ pub struct Summary {
 /// kept.
 ///
 /// # Errors
-/// [`Error::Setting`] as for [`SetConfig::cases`], before anything is written; [`Error::Interrupted`] when `report` broke off; [`Error::Io`]
-/// when the folder or a file cannot be written. Files that were finished before stay.
+/// [`Error::Setting`] as for [`SetConfig::cases`], and [`Error::Malformed`] when the folder holds a finished set of other settings, numbers of
+/// pairs aside, before anything is written; [`Error::Interrupted`] when `report` broke off; [`Error::Io`] when the folder or a file cannot be
+/// written. Files that were finished before stay.
 pub fn generate(
     folder: impl AsRef<Path>,
     config: &SetConfig,
     library: &Library,
     report: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
 ) -> Result<Summary> {
-    let (folder, cases) = (folder.as_ref(), config.cases(library)?);
+    let folder = folder.as_ref();
+    config.validate()?;
+    refuse_another(folder, config)?;
+    let cases = config.cases(library)?;
     fs::create_dir_all(folder).map_err(|source| Error::Io { file: folder.into(), action: "create", source })?;
     let tell = |event: Event<'_>| match report(event) {
         ControlFlow::Continue(()) => Ok(()),
@@ -89,6 +93,19 @@ pub fn generate(
     Ok(summary)
 }
 
+/// A set is not written over by another. What cannot be read is no set.
+fn refuse_another(folder: &Path, config: &SetConfig) -> Result<()> {
+    let list = fs::read(folder.join(LIST)).ok().and_then(|text| serde_json::from_slice::<List>(&text).ok());
+    match list.and_then(|list| config.differences(&list.config)) {
+        Some((expected, found)) => Err(Error::Malformed {
+            file: folder.into(),
+            expected: format!("a folder that is empty or holds a set of these settings ({expected})"),
+            found: format!("a set of others ({found})"),
+        }),
+        None => Ok(()),
+    }
+}
+
 /// What lies where the file of a case should.
 enum Found {
     Whole,
@@ -105,5 +122,31 @@ fn look(folder: &Path, case: &Case) -> Result<Found> {
         Ok(_) => Ok(Found::Whole),
         Err(error @ Error::Io { .. }) => Err(error),
         Err(error) => Ok(Found::Damaged(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CtSet, Scanner};
+    use super::*;
+
+    #[test]
+    fn pairs_of_an_older_maker_are_not_opened_and_made_again() {
+        let scanner = Scanner { views: 40, cells: 90, cell_mm: 10.0, offset_cells: 0.25, ..Scanner::default() };
+        let config = SetConfig { side: 16, train: 1, validation: 0, test: 1, scanner, ..SetConfig::default() };
+        let (folder, library) = (tempfile::tempdir().unwrap(), Library::built_in());
+        let folder = folder.path();
+        let mut cases = config.cases(&library).unwrap();
+        for case in &mut cases {
+            case.maker = "ct pairs 0".into();
+            file::write(folder, case, &case.pair(&library).unwrap()).unwrap();
+        }
+        let list = serde_json::to_vec(&List { config: config.clone(), cases }).unwrap();
+        fs::write(folder.join(LIST), list).unwrap();
+        let error = CtSet::open(folder).unwrap_err().to_string();
+        assert!(error.ends_with("expected pairs of \"ct pairs 2\", found train_0000 of \"ct pairs 0\""), "{error}");
+        let summary = generate(folder, &config, &library, &|_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(summary, Summary { kept: 0, made: 3 });
+        assert!(CtSet::open(folder).is_ok());
     }
 }

@@ -1,11 +1,12 @@
 //! A data set of pairs: its settings, and its files, memory-mapped.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::{Case, Part};
+use super::case::{Case, MAKER, Part};
 use super::file::CtFile;
 use super::scanner::Scanner;
 use crate::error::{Error, Result};
@@ -108,6 +109,39 @@ impl SetConfig {
             Part::Figure => 1,
         }
     }
+
+    /// The settings that another set has otherwise, numbers of pairs aside: as they are here, and as they are there.
+    pub(super) fn differences(&self, other: &SetConfig) -> Option<(String, String)> {
+        let (here, there) = (self.named(), other.named());
+        let names: Vec<&String> = here.keys().chain(there.keys().filter(|name| !here.contains_key(*name))).collect();
+        let differing: Vec<&String> = names.into_iter().filter(|name| here.get(*name) != there.get(*name)).collect();
+        let text = |values: &BTreeMap<String, String>| {
+            let value = |name: &&String| format!("{name} {}", values.get(*name).map_or("none", String::as_str));
+            differing.iter().map(value).collect::<Vec<_>>().join(", ")
+        };
+        (!differing.is_empty()).then(|| (text(&here), text(&there)))
+    }
+
+    /// The settings but the numbers of pairs, by names such as "scanner.views".
+    fn named(&self) -> BTreeMap<String, String> {
+        fn add(name: String, value: serde_json::Value, all: &mut BTreeMap<String, String>) {
+            match value {
+                serde_json::Value::Object(inner) => {
+                    inner.into_iter().for_each(|(key, value)| add(format!("{name}.{key}"), value, all));
+                }
+                serde_json::Value::String(text) if !text.is_empty() => drop(all.insert(name, text)),
+                other => drop(all.insert(name, other.to_string())),
+            }
+        }
+        let mut all = BTreeMap::new();
+        if let Ok(serde_json::Value::Object(settings)) = serde_json::to_value(self) {
+            settings.into_iter().for_each(|(key, value)| add(key, value, &mut all));
+        }
+        for count in ["train", "validation", "test"] {
+            all.remove(count);
+        }
+        all
+    }
 }
 
 /// What is in the folder of a set.
@@ -132,7 +166,7 @@ impl CtSet {
     /// Opens a data set that [`generate`](super::generate) wrote to `folder`.
     ///
     /// # Errors
-    /// When the set was not finished, or a file is missing, damaged or of another case.
+    /// When the set was not finished, was made by another version of the simulation, or a file is missing, damaged or of another case.
     pub fn open(folder: impl AsRef<Path>) -> Result<CtSet> {
         let folder = folder.as_ref();
         let path = folder.join(LIST);
@@ -151,6 +185,13 @@ impl CtSet {
                 file: path,
                 expected: "as many cases of each part as its settings say, part by part".into(),
                 found: format!("{} cases", list.cases.len()),
+            });
+        }
+        if let Some(case) = list.cases.iter().find(|case| case.maker != MAKER) {
+            return Err(Error::Malformed {
+                file: path,
+                expected: format!("pairs of \"{MAKER}\""),
+                found: format!("{} of \"{}\"", case.name, case.maker),
             });
         }
         let files = list.cases.iter().map(|case| CtFile::open(folder, case)).collect::<Result<_>>()?;

@@ -113,7 +113,7 @@ pub(super) fn of_budget(budget: Budget, of: Of) -> Table {
         ("blocks", integer(3)),
         ("held", text("x")),
         ("lambda_perp", Value::Float(1.0)),
-        ("form", text("squared")),
+        ("form", text(if of == Of::Norms { "plain" } else { "squared" })),
         ("sample_weight", of_network([1e-6, 1e-8, 1e-8].map(Value::Float))),
         ("rpp", Value::Table(table(rpp))),
         ("data", Value::Table(table(data))),

@@ -8,6 +8,7 @@ use reynolds_torch::models::mar::Architecture;
 use super::super::model::{Models, Trained};
 use super::super::runs::{self, Run};
 use super::super::sample::Sample;
+use super::measured::LEFT_OUT;
 use super::row::{InTable, Mode, Row};
 use super::settings::Setup;
 use crate::error::Result;
@@ -103,6 +104,11 @@ impl<'a> Cost<'a> {
 
     pub(super) fn parameters(&self) -> f64 {
         self.measured.metric("parameters")
+    }
+
+    /// ("batch12", why it was not measured).
+    pub(super) fn left_out(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.measured.metrics.keys().filter_map(|name| name.split_once(LEFT_OUT))
     }
 }
 

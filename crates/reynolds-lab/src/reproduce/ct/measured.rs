@@ -4,8 +4,8 @@
 //! reynolds bench ct --architecture dicdnet --mode penalty --batch 4 --batch 12 … --json     one child a row
 //! ```
 //!
-//! A child's peak memory is that of one network in one mode, whatever was trained before it. A batch for which there is no room is left
-//! out, as the paper leaves it out; only where the smallest does not fit is that an error.
+//! A child's peak memory is that of one network in one mode, whatever was trained before it. A batch that fails, as one for which there
+//! is no room, is left out with its reason; only where the smallest fails is that an error.
 
 use reynolds::norm::Norm;
 use reynolds_torch::models::mar::{Architecture, MarNetConfig};
@@ -92,6 +92,17 @@ impl Measured {
 /// What is kept of a measurement.
 const KEYS: [&str; 5] = ["train_ms", "train_images_per_s", "inference_ms", "inference_images_per_s", "peak_memory_mib"];
 
+/// Between a batch and the reason why it was not measured, in the name of a metric: "batch12/left out: no room".
+pub(super) const LEFT_OUT: &str = "/left out: ";
+
+/// What the child said.
+fn reason(error: Error) -> String {
+    match error {
+        Error::File { found, .. } => found,
+        other => other.to_string(),
+    }
+}
+
 impl Model for Measured {
     fn id(&self) -> String {
         let norm = match (self.mode, self.norm) {
@@ -118,14 +129,19 @@ impl Model for Measured {
 
     fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
         let mut batches = &self.how.batches[..];
+        let mut left_out = Metrics::new();
         loop {
             match (self.launcher.printed(&self.arguments(batches, device), interrupt), batches) {
                 (Ok(None), _) => return Ok(None),
                 (Ok(Some(printed)), _) => {
-                    let metrics = self.read(batches, &printed)?;
+                    let mut metrics = self.read(batches, &printed)?;
+                    metrics.append(&mut left_out);
                     return Ok(Some(Trained { metrics, ..Trained::default() }));
                 }
-                (Err(_), [fewer @ .., _]) if !fewer.is_empty() => batches = fewer,
+                (Err(error), [fewer @ .., most]) if !fewer.is_empty() => {
+                    left_out.insert(format!("batch{most}{LEFT_OUT}{}", reason(error)), 1.0);
+                    batches = fewer;
+                }
                 (Err(error), _) => return Err(error),
             }
         }
@@ -194,6 +210,11 @@ mod tests {
         assert!(
             fitting.metric("batch4/train_images_per_s") == 8.0 && fitting.metric("batch12/train_images_per_s").is_nan()
         );
+        let names = |trained: &Trained| -> Vec<String> {
+            trained.metrics.keys().filter(|name| name.contains(LEFT_OUT)).cloned().collect()
+        };
+        assert!(names(&trained).is_empty());
+        assert!(matches!(&names(&fitting)[..], [name] if name.starts_with("batch12/") && name.contains("no room")));
         let missing = of(&line(4)).unwrap_err().to_string();
         assert!(missing.contains("expected JSON of a measurement, found none of batch 12"), "{missing}");
         let failed = of("echo 'error: no room' >&2; exit 2").unwrap_err().to_string();

@@ -1,5 +1,7 @@
 //! Every choice that was made where the paper is silent, and what stands in for what it had.
 
+use super::cells::Cell;
+use super::row::Mode;
 use super::settings::Setup;
 use super::tables::DATA;
 use crate::experiments::CtSource;
@@ -21,8 +23,8 @@ pub(super) fn notes(setup: &Setup) -> Vec<String> {
             data.train, data.validation, data.test, data.side
         ),
         format!(
-            "Training: {} minibatches an epoch of patches of {} with random mirrorings, Adam (0.5, 0.999), the learning rate halved at the \
-             shares `decay_at` of the epochs, the last weights. The paper has 80 epochs of about {} images of 256², minibatches of 12 (4 \
+            "Training: {} minibatches an epoch of patches of {} with random mirrorings (sample-based as many images of them, in minibatches of \
+             `sample_batch`), Adam (0.5, 0.999), the learning rate halved at the shares `decay_at` of the epochs, the last weights. The paper has 80 epochs of about {} images of 256², minibatches of 12 (4 \
              sample-based), halved at epoch 50. Of the loss all stages send gradient; in the code the paper follows only the last of the \
              stages does, by a slip.",
             data.steps, data.patch, super::cells::EPOCH
@@ -32,7 +34,7 @@ pub(super) fn notes(setup: &Setup) -> Vec<String> {
          orientations; the image itself lies in one slot of a regular field. A network with W = P(W) is therefore not equivariant as a \
          whole, and its defect is not 0."
             .into(),
-        "Modes: the projection penalty is λ_⊥ Σ N(W − P(W)), squared by `form`; λ_⊥ = 1 as the paper chose. The sample-based penalty is one \
+        "Modes: the projection penalty is λ_⊥ Σ N(W − P(W)), squared if `form` = \"squared\"; λ_⊥ = 1 as the paper chose. The sample-based penalty is one \
          forward pass on the batch beside a turned copy, ‖rot y₀ − y₁‖ of every held layer with the weights 1e-6 (ACDNet) and 1e-8 of its \
          authors' code; the paper prints 10^6, surely 10^-6. RPP is P(W₁) + W₂ with both dense in the X-nets, as the paper's parameter \
          counts have it; its priors `rpp` are ours. Test-time projection is the plain model with P(W) for W: the same training run."
@@ -61,9 +63,22 @@ pub(super) fn notes(setup: &Setup) -> Vec<String> {
     notes
 }
 
+/// The batches that could not be measured, and why; `None` if all could.
+pub(super) fn left_out(cells: &[Cell<'_>]) -> Option<String> {
+    // The projected row has the cost of the plain one.
+    let trained = cells.iter().filter(|cell| cell.row.mode != Mode::Projected);
+    let of = |cell: &Cell<'_>| -> Vec<String> {
+        let left_out = cell.cost.iter().flat_map(|cost| cost.left_out());
+        left_out.map(|(batch, reason)| format!("{} at {batch}: {reason}", cell.label)).collect()
+    };
+    let all: Vec<String> = trained.flat_map(of).collect();
+    (!all.is_empty()).then(|| format!("Not measured: {}.", all.join("; ")))
+}
+
 /// What is to be said of the table of norms beside that.
 pub(super) fn norm_notes() -> String {
     "Norms: of the matrix [out, in · s · s] of each kernel. Frobenius and (2,2) are one number: the paper's two rows differ by 0.24 dB and \
-     0.0027, which is how far its rows differ by chance. Its infinity norm is the largest entry, here \"max\"."
+     0.0027, which is how far its rows differ by chance. Its infinity norm is the largest entry, here \"max\". By default the \
+     norms are not squared (`form` = \"plain\"), as in the paper's ablation; the committed results/ct/table-norms-phantoms was made with \"squared\"."
         .into()
 }

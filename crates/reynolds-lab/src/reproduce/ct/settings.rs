@@ -197,10 +197,14 @@ impl Setup {
         let (table, of) = (&self.table, name(network));
         let mut config: RunConfig<CtSettings> = CtExperiment.defaults();
         config.seed = seed;
-        config.settings.data = CtDataConfig {
-            batch: whole(table, if mode == Mode::Sample { "sample_batch" } else { "batch" }, 1)?,
-            ..self.data.clone()
-        };
+        let (mut batch, mut steps) = (whole(table, "batch", 1)?, self.data.steps);
+        if mode == Mode::Sample {
+            // As many images an epoch as the other rows.
+            let own = whole(table, "sample_batch", 1)?;
+            steps = steps.saturating_mul(batch).div_ceil(own);
+            batch = own;
+        }
+        config.settings.data = CtDataConfig { batch, steps, ..self.data.clone() };
         config.settings.model = MarNetConfig { architecture: network, ..self.model.clone() };
         let epochs = whole(table, &format!("epochs.{of}"), 1)?;
         config.train.epochs = epochs;
@@ -308,8 +312,22 @@ mod tests {
         let (plain, sample) = (of(Mode::Plain), of(Mode::Sample));
         assert_eq!((plain.train.epochs, plain.settings.data.batch, sample.settings.data.batch), (80, 12, 4));
         assert_eq!(plain.train.schedule.milestones, [50]);
-        assert_eq!((plain.settings.data.patch, plain.settings.data.steps), (256, 500));
+        assert_eq!(
+            (plain.settings.data.patch, plain.settings.data.steps, sample.settings.data.steps),
+            (256, 500, 1500)
+        );
         assert_eq!(setup.model.stages, 10);
+    }
+
+    #[test]
+    fn the_sample_based_row_sees_at_least_as_many_images_an_epoch() {
+        let steps = |steps, batch, own| {
+            let setup = setup(&TABLE, &[("steps", steps), ("batch", batch), ("sample_batch", own)]);
+            let row = Row { network: Architecture::Dicdnet, mode: Mode::Sample };
+            setup.model(row, Norm::Frobenius, 0).unwrap().config.settings.data.steps
+        };
+        // 0 goes once through the pairs whatever the batch.
+        assert_eq!([steps("25", "4", "4"), steps("5", "4", "3"), steps("0", "4", "2")], [25, 7, 0]);
     }
 
     #[test]

@@ -53,7 +53,8 @@ pub(super) fn quality(setup: &Setup, cells: &[Cell<'_>]) -> Table {
         "C4 defect",
     ]);
     table.caption(format!(
-        "{DATA}, {}, beside the paper's on other data; the defect is ‖f(r x) − r f(x)‖/‖f(x)‖ of the whole network over quarter turns; \
+        "{DATA}, {}, beside the paper's on other data; the defect is ‖f(r x) − r f(x)‖/‖f(x)‖ of the whole network over quarter turns, \
+         outside the metal, of at most 12 test cases; \
          \"not trained\": does not beat LI by 3 standard errors",
         over(setup)
     ));
@@ -190,6 +191,7 @@ mod tests {
         let cells = cells(&setup, &all).unwrap();
         let text = quality(&setup, &cells).to_string();
         assert_eq!(line(&text, "corrupted input"), "corrupted input 30.00 – 0.8000 – – – – –");
+        assert!(text.contains("outside the metal, of at most 12 test cases"), "{text}");
         assert_eq!(line(&text, "LI"), "LI 35.00 – 0.9000 – – – – –");
         let plain =
             "DICDNet 41.00 ± 0.00 41.44 0.9111 ± 0.0000 0.9468 +6.00 / 0.10 2.00 ± 0.00 0.200 ± 0.000 0.200 ± 0.000";

@@ -133,6 +133,7 @@ impl Target for CtTarget {
             notes: notes::notes(&setup),
             ..Findings::default()
         };
+        findings.notes.extend(notes::left_out(&cells));
         match self.of {
             Of::Norms => {
                 findings.tables = vec![norms::table(&setup, &cells)];

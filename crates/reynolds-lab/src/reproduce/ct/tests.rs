@@ -75,6 +75,26 @@ fn findings_are_made_of_whatever_was_run() {
 }
 
 #[test]
+fn a_batch_that_could_not_be_measured_is_told_with_its_reason() {
+    let (settings, setup) = (settings(&TABLE, &[("networks", "dicdnet")]), setup(&TABLE, &[("networks", "dicdnet")]));
+    let notes = |reason: Option<&str>| {
+        let measured = |measured: &super::measured::Measured| {
+            let mut cost = cost(10.0, 4e6);
+            if let Some(reason) = reason.filter(|_| measured.mode == Mode::Sample) {
+                cost.metrics.retain(|name, _| !name.starts_with("batch12/"));
+                cost.metrics.insert(format!("batch12{}{reason}", super::measured::LEFT_OUT), 1.0);
+            }
+            Some(cost)
+        };
+        TABLE.findings(&settings, &models(&TABLE, &setup, |_| run(40.0, 0.1), measured)).unwrap().notes
+    };
+    let told = |notes: Vec<String>| notes.into_iter().find(|note| note.starts_with("Not measured"));
+    assert_eq!(told(notes(None)), None);
+    let note = told(notes(Some("no room"))).unwrap();
+    assert_eq!(note, "Not measured: DICDNet + sample-based at batch12: no room.");
+}
+
+#[test]
 fn a_row_that_diverged_stands_beside_one_that_did_not() {
     let given = [("networks", "dicdnet"), ("seeds", "2")];
     let (settings, setup) = (settings(&TABLE, &given), setup(&TABLE, &given));
@@ -105,6 +125,16 @@ fn norms_stand_beside_the_network_without_a_penalty() {
     let text = findings.tables[0].to_string();
     assert!(text.contains("no penalty") && text.contains("(1,3)") && text.contains("+12.0 %"), "{text}");
     assert_eq!(findings.checks.iter().map(|check| check.held).collect::<Vec<_>>(), [true; 3], "{:?}", findings.checks);
+    let of = |target: &CtTarget| of_budget(Budget::Standard, target.of)["form"].to_string();
+    assert_eq!([of(&NORMS), of(&TABLE), of(&FIGURE)], ["\"plain\"", "\"squared\"", "\"squared\""]);
+    let penalised: Vec<_> =
+        NORMS.trained(&setup).unwrap().into_iter().filter(|model| model.row.mode == Mode::Penalty).collect();
+    assert!(
+        !penalised.is_empty()
+            && penalised.iter().all(|model| model.config.penalty.form == reynolds::penalty::Form::Plain)
+    );
+    let said = findings.notes.last().unwrap();
+    assert!(said.contains("not squared (`form` = \"plain\")") && said.contains("made with \"squared\""), "{said}");
     let once = setup_of_one_seed(&settings);
     assert!(once.iter().take(2).all(|check| !check.held && check.found.contains("fewer than two seeds")), "{once:?}");
 }

@@ -119,7 +119,7 @@ pub fn masks(path: impl AsRef<Path>) -> Result<Masks> {
 /// Reads all pairs of a folder: `gt.h5` with every `n.h5`, by number, n being the number of the metal's mask.
 ///
 /// # Errors
-/// As for [`array`]; when an image has another shape than the first, or there is no mask of a number.
+/// As for [`array()`]; when an image has another shape than the first, or there is no mask of a number.
 pub fn pairs(folder: impl AsRef<Path>, masks: &Masks) -> Result<Vec<Pair>> {
     let folder = folder.as_ref();
     let truth = image(&folder.join("gt.h5"), "image", None)?;

@@ -53,6 +53,16 @@ fn ct_pairs_are_made_once_and_shown() {
     let (_, text, error) = reynolds(&arguments);
     assert!(text.contains("(1 made, 2 kept)") && error.contains("made again: "), "{text}{error}");
     assert_eq!(fs::read(&file).unwrap(), whole);
+    // A set is not written over by another; more pairs of it are added.
+    arguments.extend(["--seed", "1"]);
+    let (code, _, error) = reynolds(&arguments);
+    let needle =
+        "expected a folder that is empty or holds a set of these settings (seed 1), found a set of others (seed 0)";
+    assert!(code == 2 && error.contains(needle), "{code} {error}");
+    assert_eq!(fs::read(&file).unwrap(), whole);
+    let more = ["data", "ct", "--out", out.to_str().unwrap(), "--side", "16", "--train", "2", "--validation", "1"];
+    let (_, text, error) = reynolds(&[&more[..], &["--test", "0"]].concat());
+    assert!(text.contains("(1 made, 3 kept)"), "{text}{error}");
 }
 
 #[test]
@@ -86,6 +96,9 @@ fn bad_ct_settings_are_refused_before_anything_is_written() {
     refused(&["--side", "4"], "side: expected 16 to 1024, found 4");
     refused(&["--source", "mri"], "expected phantom or slices, found mri");
     refused(&["--source", "slices", "--slices", folder.path().to_str().unwrap()], "expected stacks of CT slices");
+    let stray = |option: &str| format!("{option}: expected --source slices with it, found --source phantom");
+    refused(&["--slices", folder.path().to_str().unwrap()], &stray("--slices"));
+    refused(&["--test-series", "legs"], &stray("--test-series"));
     refused(&["--train", "9000000"], "train: expected at most 1000000, found 9000000");
     let (code, _, error) = reynolds(&["data", "ct"]);
     assert!(code == 2 && error.contains("--out"), "{error}");

@@ -143,6 +143,8 @@ fn no_series_slice_or_shape_is_in_two_parts() {
             .flat_map(|case| case.implants.iter().map(|implant| number(implant.shape)).collect::<Vec<_>>())
             .collect()
     };
+    let seeds: HashSet<u64> = cases.iter().map(|case| case.seed).collect();
+    assert_eq!(seeds.len(), cases.len(), "every case has noise of its own");
     // Two series: the shorter is tested on; of the longer, 24 slices, the upper 2 validate and 5 below them are in neither.
     assert!(slices(Part::Test).iter().all(|(series, _)| series == "trunk"));
     assert_eq!(slices(Part::Train), (0..17).map(|n| ("legs".into(), n)).collect());

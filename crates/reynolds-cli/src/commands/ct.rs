@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use reynolds_data::ct::{CtSet, Event, Library, Pair, Part, SetConfig, aapm, generate, hounsfield, syndeeplesion};
+use reynolds_data::ct::{
+    CtSet, Event, Library, Pair, Part, SetConfig, Source, aapm, generate, hounsfield, syndeeplesion,
+};
 use reynolds_data::ct::{preview, preview_image};
 
 use super::data::note;
@@ -23,6 +25,7 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
         written::whole(path, &shown(file)?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    stray(args)?;
     let out = args.out.as_ref().context("--out: expected a folder, found none")?;
     let config = SetConfig {
         source: args.source,
@@ -70,6 +73,17 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
         set.bytes() as f64 / 1e6,
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Phantoms come from no files: what says which would be without effect.
+fn stray(args: &CtArgs) -> Result<()> {
+    let given = [("--slices", args.slices.is_some()), ("--test-series", !args.test_series.is_empty())];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) if args.source != Source::Slices => {
+            bail!("{option}: expected --source slices with it, found --source {}", args.source)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The first pairs of each part.

@@ -60,6 +60,9 @@ pub fn sinogram(path: impl AsRef<Path>) -> Result<Sinogram> {
     Ok(Sinogram { views, cells, values: floats(path, &[cells, views])? })
 }
 
+/// Fewer densities along a side are a file that was cut off.
+const LEAST: u64 = 8;
+
 /// Reads relative densities, water = 1, on a square of whatever size the file has, as Hounsfield units.
 ///
 /// # Errors
@@ -68,8 +71,12 @@ pub fn density(path: impl AsRef<Path>) -> Result<Slice> {
     let path = path.as_ref();
     let bytes = fs::metadata(path).map_err(|source| Error::Io { file: path.into(), action: "open", source })?.len();
     let side = (bytes as f64 / 4.0).sqrt().round() as u64;
-    if side == 0 || bytes != side * side * 4 {
-        return Err(malformed(path, "a square of f32", format!("{bytes} bytes")));
+    if side < LEAST || bytes != side * side * 4 {
+        return Err(malformed(
+            path,
+            format_args!("a square of f32 with {LEAST} or more a side"),
+            format!("{bytes} bytes"),
+        ));
     }
     let side = side as usize;
     let values = floats(path, &[side, side])?;
@@ -148,7 +155,9 @@ mod tests {
         let (_folder, path) = file("sino1_3x2.raw", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
         let sinogram = sinogram(&path).unwrap();
         assert_eq!((sinogram.views, sinogram.cells, sinogram.values[3]), (2, 3, 3.0));
-        let (_folder, path) = file("phantom.vf", &[0.0, 1.0, 1.05, 2.0]);
+        let mut densities = vec![1.0; 64];
+        (densities[0], densities[3]) = (0.0, 2.0);
+        let (_folder, path) = file("phantom.vf", &densities);
         let hu = density(&path).unwrap().hu;
         assert_eq!((hu[0], hu[1], hu[3]), (-1000.0, 0.0, 1000.0));
     }
@@ -172,8 +181,11 @@ mod tests {
         assert!(message("i_2x3.raw", &[0.0; 6], &picture).contains("found [2, 3]"));
         assert!(message("s_2x2x2.raw", &[0.0; 8], &rays).contains("_900x1000, found [2, 2, 2]"));
         assert!(message("s_18446744073709551615x2.raw", &[0.0; 8], &rays).contains("too many"));
-        assert_eq!(message("p.vf", &[0.0; 3], &dense), "expected a square of f32, found 12 bytes");
-        assert_eq!(message("p.vf", &[-1.0], &dense), "expected densities of at least 0, found -1");
+        for count in [3, 25] {
+            let expected = format!("expected a square of f32 with 8 or more a side, found {} bytes", 4 * count);
+            assert_eq!(message("p.vf", &vec![0.0; count], &dense), expected);
+        }
+        assert_eq!(message("p.vf", &[-1.0; 64], &dense), "expected densities of at least 0, found -1");
         assert!(image("nowhere_2x2.raw").unwrap_err().to_string().contains("cannot open"));
     }
 }

@@ -107,6 +107,7 @@ mod tests {
             ("[data]\nbatch = 0", "data.batch"),
             ("[data]\ntest = 0", "data.test"),
             ("[data]\nslices = \"a\"", "data.slices"),
+            ("[data]\ntest_series = \"a\"", "data.test_series"),
             ("[model]\narchitecture = \"unet\"", "model.architecture"),
             ("[sample]\nweight = -1.0", "sample.weight"),
             ("[sample]\nsquared = true", "sample.squared"),

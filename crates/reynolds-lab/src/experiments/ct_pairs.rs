@@ -38,7 +38,11 @@ fn below(folder: &Path, config: &CtDataConfig) -> PathBuf {
         return folder.into();
     }
     let CtDataConfig { source, side, train, validation, test, set_seed, .. } = config;
-    folder.join(format!("{source}-{side}-{train}-{validation}-{test}-seed{set_seed}"))
+    // A name of a series may hold whatever a path is made of.
+    let plain = |letter: char| if letter.is_alphanumeric() || "-_".contains(letter) { letter } else { '_' };
+    let series: String = config.test_series.chars().map(plain).collect();
+    let series = if series.is_empty() { series } else { format!("-{series}") };
+    folder.join(format!("{source}-{side}-{train}-{validation}-{test}-seed{set_seed}{series}"))
 }
 
 /// Makes the pairs that the settings ask for and their folder does not hold, with a bar on a terminal; `false` if someone interrupted, after
@@ -52,13 +56,12 @@ pub fn ensure_pairs(config: &CtDataConfig, threads: usize, interrupt: &Interrupt
     if folder.join("set.json").is_file() {
         // A set that cannot be read is made again.
         match CtSet::open(&folder) {
-            Ok(set) if serves(set.config(), &wanted) => return Ok(true),
+            Ok(set) if serves(set.config(), &wanted) => return made_of(&set, config).map(|()| true),
             Ok(set) => return Err(other_set(&folder, set.config(), &wanted)),
             Err(reason) => note(&format!("made again: {reason}")),
         }
     }
-    let slices = (!config.slices.is_empty()).then(|| Path::new(&config.slices));
-    let library = Library::of(config.source, slices)?;
+    let library = library(config)?;
     let (kept, cases, work) = (AtomicU64::new(0), AtomicU64::new(0), OnceLock::new());
     // There is nothing to show until the first pair: files are read in moments.
     let begin = || {
@@ -87,6 +90,23 @@ pub fn ensure_pairs(config: &CtDataConfig, threads: usize, interrupt: &Interrupt
     }
 }
 
+fn library(config: &CtDataConfig) -> Result<Library> {
+    let slices = (!config.slices.is_empty()).then(|| Path::new(&config.slices));
+    Ok(Library::of(config.source, slices)?)
+}
+
+/// Refuses a set that was made of other slices or metal shapes than those the settings name. Where they name none, the pairs are enough.
+fn made_of(set: &CtSet, config: &CtDataConfig) -> Result<()> {
+    if config.slices.is_empty() {
+        return Ok(());
+    }
+    let library = library(config)?;
+    for case in CtPart::ALL.iter().filter_map(|part| set.cases(*part).first()) {
+        case.metal(&library, &case.slice(&library)?)?;
+    }
+    Ok(())
+}
+
 /// Puts the pairs of the settings on a device; [`ensure_pairs`] has made them. Of a larger set so many of each part, evenly spread.
 ///
 /// # Errors
@@ -112,7 +132,8 @@ pub fn open(config: &CtDataConfig, device: Device) -> Result<CtData> {
 
 fn set_config(config: &CtDataConfig) -> SetConfig {
     let CtDataConfig { source, side, train, validation, test, set_seed: seed, .. } = *config;
-    SetConfig { source, side, train, validation, test, seed, ..SetConfig::default() }
+    let test_series = config.test_series.clone();
+    SetConfig { source, side, train, validation, test, seed, test_series, ..SetConfig::default() }
 }
 
 /// Whether a set has what is wanted: the same settings and at least as many pairs of each part.
@@ -124,8 +145,9 @@ fn serves(set: &SetConfig, wanted: &SetConfig) -> bool {
 
 fn other_set(folder: &Path, set: &SetConfig, wanted: &SetConfig) -> Error {
     let text = |config: &SetConfig| {
-        let SetConfig { source, side, train, validation, test, seed, .. } = config;
-        format!("{source}, side {side}, seed {seed}, {train} + {validation} + {test} pairs")
+        let SetConfig { source, side, train, validation, test, seed, test_series, .. } = config;
+        let series = if test_series.is_empty() { String::new() } else { format!(", tested on {test_series}") };
+        format!("{source}, side {side}, seed {seed}, {train} + {validation} + {test} pairs{series}")
     };
     let expected = format!("a folder that is empty or holds a set of the run's settings ({})", text(wanted));
     Error::config("data.folder", expected, format!("{} ({})", folder.display(), text(set)))
@@ -134,6 +156,7 @@ fn other_set(folder: &Path, set: &SetConfig, wanted: &SetConfig) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::CtSource;
 
     fn config(folder: &Path, train: usize) -> CtDataConfig {
         let folder = folder.display().to_string();
@@ -176,5 +199,30 @@ mod tests {
         assert_eq!(pairs_folder(&config(Path::new("a/b"), 1)), Path::new("a/b"));
         let named = below(Path::new("nowhere"), &CtDataConfig::default());
         assert_eq!(named, Path::new("nowhere/phantom-256-480-48-60-seed0"));
+        let series = CtDataConfig { test_series: "../legs".into(), ..CtDataConfig::default() };
+        assert_eq!(below(Path::new("nowhere"), &series), Path::new("nowhere/phantom-256-480-48-60-seed0-___legs"));
+    }
+
+    #[test]
+    fn a_set_of_other_slices_than_those_named_is_refused() {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/ct");
+        let [pairs, both, other] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        let copy = |name: &str, to: &Path| std::fs::copy(golden.join(name), to.join(name)).map(drop).unwrap();
+        ["legs_16.npz", "trunk_16.npz"].iter().for_each(|name| copy(name, both.path()));
+        copy("legs_16.npz", other.path());
+        let of = |slices: &Path| CtDataConfig {
+            source: CtSource::Slices,
+            slices: slices.display().to_string(),
+            test_series: "trunk".into(),
+            ..config(pairs.path(), 2)
+        };
+        let ensure = |config: &CtDataConfig| ensure_pairs(config, 1, &Interrupt::new());
+        assert!(ensure(&of(both.path())).unwrap() && ensure(&of(both.path())).unwrap());
+        assert!(ensure(&CtDataConfig { slices: String::new(), ..of(both.path()) }).unwrap(), "pairs are enough");
+        assert!(ensure(&of(&other.path().join("none"))).is_err());
+        let error = ensure(&of(other.path())).unwrap_err().to_string();
+        assert!(error.contains("slices: expected what") && error.contains("no series trunk"), "{error}");
+        let error = ensure(&CtDataConfig { test_series: String::new(), ..of(both.path()) }).unwrap_err().to_string();
+        assert!(error.contains("tested on trunk"), "{error}");
     }
 }

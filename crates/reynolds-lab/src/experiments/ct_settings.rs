@@ -28,6 +28,8 @@ pub struct CtDataConfig {
     pub folder: String,
     /// Where the slices and metal shapes lie that pairs are made of, for the source "slices"; "" = `$REYNOLDS_DATA/ct`.
     pub slices: String,
+    /// The series that is tested on, for the source "slices"; "" = the one of median length.
+    pub test_series: String,
     /// Pixels along a side of an image.
     pub side: usize,
     /// Pairs that are trained on.
@@ -54,6 +56,7 @@ impl Default for CtDataConfig {
             source: CtSource::Phantom,
             folder: String::new(),
             slices: String::new(),
+            test_series: String::new(),
             side: 256,
             train: 480,
             validation: 48,
@@ -97,9 +100,10 @@ impl Settings for CtSettings {
         if i64::try_from(data.set_seed).is_err() {
             return Err(Error::config("data.set_seed", "at most 2⁶³ − 1, which TOML can hold", data.set_seed));
         }
-        if data.source == CtSource::Phantom && !data.slices.is_empty() {
-            let found = format!("\"{}\"", data.slices);
-            return Err(Error::config("data.slices", "\"\", for phantoms need none", found));
+        for (key, value) in [("data.slices", &data.slices), ("data.test_series", &data.test_series)] {
+            if data.source == CtSource::Phantom && !value.is_empty() {
+                return Err(Error::config(key, "\"\", for phantoms need none", format!("\"{value}\"")));
+            }
         }
         at_least_zero("sample.weight", self.sample.weight)?;
         if self.sample.squared && self.sample.weight == 0.0 {

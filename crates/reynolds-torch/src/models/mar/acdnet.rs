@@ -20,9 +20,8 @@ use reynolds::random::Random;
 use tch::Tensor;
 
 use super::k_net::KNet;
-use super::m_net::MNet;
+use super::nets::{self, Nets};
 use super::stages::{DIVISOR, SIDE, mix};
-use super::x_net::{self, AUXILIARY, XNet};
 use super::{Corrupted, Held, MarNetConfig, Pass, Reducer, Reduction, Seen, bands, dictionary};
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
@@ -39,10 +38,8 @@ const COEFFICIENTS_DIVISOR: f64 = 50.0;
 /// ACDNet.
 #[derive(Debug)]
 pub(super) struct Acdnet {
-    x: Vec<XNet>,
-    m: Vec<MNet>,
+    nets: Nets,
     k: Vec<KNet>,
-    held: Held,
 }
 
 impl Acdnet {
@@ -52,24 +49,16 @@ impl Acdnet {
     /// As [`Builder::real`].
     pub(super) fn new(config: &MarNetConfig, builder: &mut Builder, random: &mut Random) -> Result<Self> {
         let (adaptive, stages) = (config.stages, config.stages + EARLY);
-        builder.real("auxiliary", &[AUXILIARY, 1, 3, 3], &[1.0 / 9.0; AUXILIARY * 9])?;
-        let x = (0..stages + 2).map(|number| XNet::new(builder, number, config.blocks, random));
-        let x = x.collect::<Result<_>>()?;
-        let m = (0..stages).map(|number| MNet::new(builder, number, MAPS, config.blocks, random));
-        let m = m.collect::<Result<_>>()?;
+        let nets = Nets::new(config, stages, MAPS, builder, random)?;
         let k = (0..adaptive).map(|number| KNet::new(builder, number, MAPS * ATOMS, random));
         let k = k.collect::<Result<_>>()?;
-        builder.real("threshold", &[1], &[1.0])?;
         for (name, count, step) in [("step.x", stages, 5.0), ("step.m", stages, 1.0), ("step.k", adaptive, 5.0)] {
             builder.real(name, &[count], &vec![step; count])?;
         }
         builder.real("dictionary.start", &[1, MAPS, SIDE, SIDE], &dictionary::atoms(MAPS, SIDE))?;
         builder.real("dictionary", &[ATOMS, 1, SIDE, SIDE], &dictionary::atoms(ATOMS, SIDE))?;
-        let identity: Vec<f64> = (0..MAPS * MAPS).map(|at| if at % (MAPS + 1) == 0 { 1.0 } else { 0.0 }).collect();
-        for name in ["mix.0", "mix.1"] {
-            builder.real(name, &[MAPS, MAPS, 1, 1], &identity)?;
-        }
-        Ok(Self { x, m, k, held: config.held })
+        nets::add_mixing(builder, MAPS)?;
+        Ok(Self { nets, k })
     }
 }
 
@@ -77,18 +66,9 @@ impl Reducer for Acdnet {
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         let kernels =
             |name: &str| -> Result<Tensor> { Ok(dictionary::matrix(&parameters.get(name))?.f_div_scalar(DIVISOR)?) };
-        let padding = (x_net::channels(pass.precision) - AUXILIARY) as i64;
-        let auxiliary = parameters.get("auxiliary").f_view([-1, 9])?;
-        let auxiliary = if padding > 0 { auxiliary.f_constant_pad_nd([0, 0, 0, padding])? } else { auxiliary };
-        let matrix = |name: &str| parameters.get(name).f_view([MAPS as i64, MAPS as i64]);
-        let mixing = matrix("mix.1")?.f_matmul(&matrix("mix.0")?)?;
+        let (auxiliary, mixing) = (nets::auxiliary(parameters, pass)?, nets::mixing(parameters, MAPS)?);
         let mut assembled = vec![kernels("dictionary.start")?, kernels("dictionary")?, auxiliary, mixing];
-        assembled.extend(self.x[0].assemble(parameters, pass)?);
-        for (m, x) in self.m.iter().zip(&self.x[1..]) {
-            assembled.extend(m.assemble(parameters, pass)?);
-            assembled.extend(x.assemble(parameters, pass)?);
-        }
-        assembled.extend(self.x[self.m.len() + 1].assemble(parameters, pass)?);
+        assembled.extend(self.nets.assemble(parameters, pass)?);
         Ok(assembled)
     }
 
@@ -110,13 +90,13 @@ impl Reducer for Acdnet {
         let mut kernels = Kernels::new(parameters, [&fixed[0], &fixed[1]], input)?;
 
         let others = pass.precision.cast(&bands::analyse(&fixed[2], &input.interpolated)?)?;
-        let (net, first) = (&self.x[0], (&input.interpolated, &others));
+        let (net, first) = (&self.nets.x[0], (&input.interpolated, &others));
         let part = take(net.assembled(pass.mode));
         let (start, mut others) = net.forward(parameters, part, first, pass, seen.as_deref_mut())?;
         let (mut images, mut artefacts) = (Vec::new(), Vec::<Tensor>::new());
         let mut image = start.shallow_clone();
         let mut maps: Option<Tensor> = None;
-        for (stage, (m, x)) in self.m.iter().zip(&self.x[1..]).enumerate() {
+        for (stage, (m, x)) in self.nets.stages().enumerate() {
             let missing = input.image.f_sub(&image)?;
             let guess = match (&maps, artefacts.last()) {
                 (Some(maps), Some(artefact)) => {
@@ -125,7 +105,7 @@ impl Reducer for Acdnet {
                 }
                 _ => kernels.first_maps(&missing)?,
             };
-            let seen_m = seen.as_deref_mut().filter(|_| self.held == Held::Xm);
+            let seen_m = seen.as_deref_mut().filter(|_| self.nets.held == Held::Xm);
             let made = m.forward(parameters, take(m.assembled(pass.mode)), &guess, pass, seen_m)?;
             let artefact = bands::compose(&kernels.current, &made)?;
             let step = missing.f_sub(&artefact)?.f_mul(&input.keep)?.f_mul(&steps_x[stage])?;
@@ -135,7 +115,7 @@ impl Reducer for Acdnet {
             artefacts.push(artefact);
             maps = Some(if stage + 1 == EARLY { mix(&fixed[3], &made)? } else { made });
         }
-        let net = &self.x[self.m.len() + 1];
+        let net = self.nets.last();
         let part = take(net.assembled(pass.mode));
         images.push(net.forward(parameters, part, (&image, &others), pass, seen)?.0);
         let (late_images, late_artefacts) = (images.split_off(EARLY), artefacts.split_off(EARLY));
@@ -149,15 +129,7 @@ impl Reducer for Acdnet {
     }
 
     fn held(&self) -> Vec<String> {
-        let mut names = self.x[0].kernels();
-        for (m, x) in self.m.iter().zip(&self.x[1..]) {
-            if self.held == Held::Xm {
-                names.extend(m.kernels());
-            }
-            names.extend(x.kernels());
-        }
-        names.extend(self.x[self.m.len() + 1].kernels());
-        names
+        self.nets.kernels()
     }
 }
 

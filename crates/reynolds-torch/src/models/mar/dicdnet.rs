@@ -5,7 +5,7 @@
 use reynolds::random::Random;
 
 use super::stages::{MAPS, SIDE, Stages};
-use super::{MarNetConfig, dictionary};
+use super::{MarNetConfig, dictionary, nets};
 use crate::error::Result;
 use crate::parameters::Builder;
 
@@ -16,12 +16,9 @@ use crate::parameters::Builder;
 pub(super) fn build(config: &MarNetConfig, builder: &mut Builder, random: &mut Random) -> Result<Stages> {
     let stages = Stages::new(config, true, None, builder, random)?;
     let atoms = dictionary::atoms(MAPS, SIDE);
-    let identity: Vec<f64> = (0..MAPS * MAPS).map(|at| if at % (MAPS + 1) == 0 { 1.0 } else { 0.0 }).collect();
     for name in ["dictionary.start", "dictionary"] {
         builder.real(name, &[1, MAPS, SIDE, SIDE], &atoms)?;
     }
-    for name in ["mix.0", "mix.1"] {
-        builder.real(name, &[MAPS, MAPS, 1, 1], &identity)?;
-    }
+    nets::add_mixing(builder, MAPS)?;
     Ok(stages)
 }

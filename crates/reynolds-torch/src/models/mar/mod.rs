@@ -29,6 +29,7 @@ mod dictionary;
 mod k_net;
 mod loss;
 mod m_net;
+mod nets;
 mod oscnet;
 mod residual_net;
 mod stages;

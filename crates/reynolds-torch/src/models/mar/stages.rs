@@ -13,8 +13,7 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::m_net::MNet;
-use super::x_net::{self, AUXILIARY, XNet};
+use super::nets::{self, Nets};
 use super::{Corrupted, Held, MarNetConfig, Pass, Reducer, Reduction, Seen, bands, dictionary};
 use crate::error::Result;
 use crate::layers::RotatedKernels;
@@ -30,9 +29,7 @@ pub(super) const DIVISOR: f64 = 10.0;
 /// A network of stages.
 #[derive(Debug)]
 pub(super) struct Stages {
-    x: Vec<XNet>,
-    m: Vec<MNet>,
-    held: Held,
+    nets: Nets,
     mixed: bool,
     /// What the kernels of the dictionaries are made with; `None` if they are free.
     turned: Option<RotatedKernels>,
@@ -51,15 +48,10 @@ impl Stages {
         random: &mut Random,
     ) -> Result<Self> {
         let stages = config.stages;
-        builder.real("auxiliary", &[AUXILIARY, 1, 3, 3], &[1.0 / 9.0; AUXILIARY * 9])?;
-        let x = (0..stages + 2).map(|number| XNet::new(builder, number, config.blocks, random));
-        let x = x.collect::<Result<_>>()?;
-        let m = (0..stages).map(|number| MNet::new(builder, number, MAPS, config.blocks, random));
-        let m = m.collect::<Result<_>>()?;
-        builder.real("threshold", &[1], &[1.0])?;
+        let nets = Nets::new(config, stages, MAPS, builder, random)?;
         builder.real("step.x", &[stages], &vec![5.0; stages])?;
         builder.real("step.m", &[stages - 1], &vec![1.0; stages - 1])?;
-        Ok(Self { x, m, held: config.held, mixed, turned })
+        Ok(Self { nets, mixed, turned })
     }
 
     /// The kernels of a dictionary as a matrix, divided.
@@ -77,19 +69,11 @@ impl Reducer for Stages {
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         let mut assembled =
             vec![self.dictionary(parameters, "dictionary.start")?, self.dictionary(parameters, "dictionary")?];
-        let padding = (x_net::channels(pass.precision) - AUXILIARY) as i64;
-        let auxiliary = parameters.get("auxiliary").f_view([-1, 9])?;
-        assembled.push(if padding > 0 { auxiliary.f_constant_pad_nd([0, 0, 0, padding])? } else { auxiliary });
+        assembled.push(nets::auxiliary(parameters, pass)?);
         if self.mixed {
-            let matrix = |name: &str| parameters.get(name).f_view([MAPS as i64, MAPS as i64]);
-            assembled.push(matrix("mix.1")?.f_matmul(&matrix("mix.0")?)?);
+            assembled.push(nets::mixing(parameters, MAPS)?);
         }
-        assembled.extend(self.x[0].assemble(parameters, pass)?);
-        for (m, x) in self.m.iter().zip(&self.x[1..]) {
-            assembled.extend(m.assemble(parameters, pass)?);
-            assembled.extend(x.assemble(parameters, pass)?);
-        }
-        assembled.extend(self.x[self.m.len() + 1].assemble(parameters, pass)?);
+        assembled.extend(self.nets.assemble(parameters, pass)?);
         Ok(assembled)
     }
 
@@ -113,7 +97,7 @@ impl Reducer for Stages {
         let (steps_x, steps_m) = (steps("step.x")?, steps("step.m")?);
 
         let others = pass.precision.cast(&bands::analyse(&fixed[2], &input.interpolated)?)?;
-        let net = &self.x[0];
+        let net = &self.nets.x[0];
         let (start, mut others) = net.forward(
             parameters,
             take(net.assembled(pass.mode)),
@@ -124,7 +108,7 @@ impl Reducer for Stages {
         let (mut images, mut artefacts) = (Vec::new(), Vec::<Tensor>::new());
         let mut image = start.shallow_clone();
         let mut maps: Option<Tensor> = None;
-        for (stage, (m, x)) in self.m.iter().zip(&self.x[1..]).enumerate() {
+        for (stage, (m, x)) in self.nets.stages().enumerate() {
             let missing = input.image.f_sub(&image)?;
             let mut guess = match (maps.take(), artefacts.last()) {
                 (Some(maps), Some(artefact)) => {
@@ -141,7 +125,7 @@ impl Reducer for Stages {
                     bands::analyse(&fixed[0], &outside)?
                 }
             };
-            let seen_m = seen.as_deref_mut().filter(|_| self.held == Held::Xm);
+            let seen_m = seen.as_deref_mut().filter(|_| self.nets.held == Held::Xm);
             guess = m.forward(parameters, take(m.assembled(pass.mode)), &guess, pass, seen_m)?;
             let artefact = bands::compose(&fixed[1], &guess)?;
             let step = missing.f_sub(&artefact)?.f_mul(&input.keep)?.f_mul(&steps_x[stage])?;
@@ -152,22 +136,14 @@ impl Reducer for Stages {
             artefacts.push(artefact);
             maps = Some(guess);
         }
-        let net = &self.x[self.m.len() + 1];
+        let net = self.nets.last();
         let part = take(net.assembled(pass.mode));
         images.push(net.forward(parameters, part, (&image, &others), pass, seen)?.0);
         Ok(Reduction { start, images, artefacts, early_images: Vec::new(), early_artefacts: Vec::new() })
     }
 
     fn held(&self) -> Vec<String> {
-        let mut names = self.x[0].kernels();
-        for (m, x) in self.m.iter().zip(&self.x[1..]) {
-            if self.held == Held::Xm {
-                names.extend(m.kernels());
-            }
-            names.extend(x.kernels());
-        }
-        names.extend(self.x[self.m.len() + 1].kernels());
-        names
+        self.nets.kernels()
     }
 }
 

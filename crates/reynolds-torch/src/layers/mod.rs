@@ -12,6 +12,7 @@ mod hermite_gauss;
 mod linear;
 mod locally_connected;
 mod mode;
+mod pool3d;
 mod rotated_kernels;
 mod tensor_product;
 
@@ -25,6 +26,7 @@ pub(crate) use conv2d::{convolve, kernel_layout, uniform};
 pub use hermite_gauss::HermiteGauss;
 pub use linear::Linear;
 pub use locally_connected::LocallyConnected;
-pub use mode::Mode;
+pub use mode::{Mode, Pass};
+pub use pool3d::Pool3d;
 pub use rotated_kernels::RotatedKernels;
 pub use tensor_product::TensorProduct;

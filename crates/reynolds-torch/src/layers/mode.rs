@@ -1,4 +1,6 @@
-//! Whether a forward pass trains.
+//! How a forward pass is made.
+
+use crate::precision::Precision;
 
 /// Whether a forward pass trains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,4 +9,13 @@ pub enum Mode {
     Train,
     /// Running statistics.
     Evaluate,
+}
+
+/// How a forward pass is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pass {
+    /// Whether it trains.
+    pub mode: Mode,
+    /// The number type of the convolutions. What is small and accumulates stays in that of the parameters.
+    pub precision: Precision,
 }

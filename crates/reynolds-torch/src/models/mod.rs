@@ -9,6 +9,7 @@ pub mod mar;
 mod mlp;
 pub mod smoke;
 mod so2_net;
+pub mod volume;
 
 pub use mlp::Mlp;
 pub use so2_net::{Form, So2Net, So2NetConfig};

@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use crate::error::{Error, Result};
-pub use crate::layers::Mode;
+pub use crate::layers::{Mode, Pass};
 use crate::parameters::{Builder, Parameters};
 use crate::precision::Precision;
 pub use loss::loss;
@@ -125,15 +125,6 @@ impl Reduction {
     pub fn image(&self) -> &Tensor {
         self.images.last().expect("a network makes at least the final image")
     }
-}
-
-/// How a forward pass is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pass {
-    /// Whether it trains.
-    pub mode: Mode,
-    /// The number type of the convolutions. Images and steps stay in that of the parameters.
-    pub precision: Precision,
 }
 
 /// Is shown the output `[N, C, H, W]` of every held convolution, with its bias and before anything else is done with it.

@@ -1,0 +1,117 @@
+//! How the channels of a layer are typed: copies of one field, which holds every irrep up to a degree.
+
+use reynolds::group::{self, GroupRef};
+use reynolds::rep::{self, Rep};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+
+/// The group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Symmetry {
+    /// Rotations.
+    #[default]
+    So3,
+    /// Rotations and reflections.
+    O3,
+}
+
+impl Symmetry {
+    /// "SO3" or "O3", as [`reynolds::group::parse`] reads it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::So3 => "SO3",
+            Self::O3 => "O3",
+        }
+    }
+
+    /// The group itself.
+    ///
+    /// # Errors
+    /// Never in practice: both names are known.
+    pub fn group(self) -> Result<GroupRef> {
+        Ok(group::parse(self.name())?)
+    }
+
+    /// Labels of the irreps of a field of degree L, in the order of its channels: 0, 1, …, L for SO(3); 0e, 1e, …, Le, 0o, …, Lo for O(3).
+    pub fn labels(self, max_degree: usize) -> Vec<String> {
+        let degrees = || 0..=max_degree;
+        match self {
+            Self::So3 => degrees().map(|l| l.to_string()).collect(),
+            Self::O3 => ["e", "o"].iter().flat_map(|parity| degrees().map(move |l| format!("{l}{parity}"))).collect(),
+        }
+    }
+}
+
+/// `copies` fields one after the other; in each, every irrep up to `max_degree` once, in the order of [`Symmetry::labels`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fields {
+    /// The group that acts.
+    pub symmetry: Symmetry,
+    /// How many fields.
+    pub copies: usize,
+    /// L. A field of degree 0 is a scalar of even parity, whatever the group.
+    pub max_degree: usize,
+}
+
+impl Fields {
+    /// `copies` scalars.
+    pub fn trivial(symmetry: Symmetry, copies: usize) -> Self {
+        Self { symmetry, copies, max_degree: 0 }
+    }
+
+    /// Labels of the irreps of one field.
+    pub fn labels(&self) -> Vec<String> {
+        match (self.max_degree, self.symmetry) {
+            (0, Symmetry::So3) => vec!["0".into()],
+            (0, Symmetry::O3) => vec!["0e".into()],
+            (degree, symmetry) => symmetry.labels(degree),
+        }
+    }
+
+    /// Channels of each irrep of one field, in its order.
+    pub fn irrep_dims(&self) -> Vec<usize> {
+        let odd: Vec<usize> = (0..=self.max_degree).map(|l| 2 * l + 1).collect();
+        if self.symmetry == Symmetry::O3 && self.max_degree > 0 { [odd.clone(), odd].concat() } else { odd }
+    }
+
+    /// Channels of one field.
+    pub fn field_dim(&self) -> usize {
+        self.irrep_dims().iter().sum()
+    }
+
+    /// Channels of all fields.
+    pub fn dim(&self) -> usize {
+        self.copies * self.field_dim()
+    }
+
+    /// The representation on the channels.
+    ///
+    /// # Errors
+    /// If the group has no such irreps.
+    pub fn rep(&self) -> Result<Rep> {
+        let group = self.symmetry.group()?;
+        let one = self.labels().iter().map(|label| format!("1x{label}")).collect::<Vec<_>>().join(" + ");
+        let one = one.parse::<reynolds::irreps::Irreps>()?.real_rep(&group)?;
+        Ok(rep::sum(&group, &[(self.copies, one)])?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_holds_every_irrep_once() {
+        let dims = |symmetry, max_degree| Fields { symmetry, copies: 2, max_degree }.dim();
+        assert_eq!([dims(Symmetry::So3, 2), dims(Symmetry::So3, 3), dims(Symmetry::O3, 2)], [18, 32, 36]);
+        assert_eq!([dims(Symmetry::So3, 0), dims(Symmetry::O3, 0)], [2, 2]);
+        for symmetry in [Symmetry::So3, Symmetry::O3] {
+            for max_degree in 0..4 {
+                let fields = Fields { symmetry, copies: 3, max_degree };
+                assert_eq!(fields.rep().unwrap().dim(), fields.dim());
+            }
+        }
+    }
+}

@@ -14,5 +14,6 @@ mod random;
 pub mod rings;
 pub mod smoke;
 mod stored_npz;
+pub mod volumes;
 
 pub use error::{Error, Result};

@@ -1,0 +1,65 @@
+//! Labelled volumes in memory: what MedMNIST's files and the generated shapes have in common.
+//!
+//! ```text
+//! images u8 [count, side, side, side], row-major;   labels u8 [count], each below the number of classes
+//! ```
+//!
+//! ```
+//! use reynolds_data::volumes::Volumes;
+//! let volumes = Volumes { side: 2, images: (0..16).collect(), labels: vec![1, 0] };
+//! assert_eq!(volumes.count(), 2);
+//! assert_eq!(volumes.image(1), [8, 9, 10, 11, 12, 13, 14, 15]);
+//! assert_eq!(volumes.counts(3), [1, 1, 0]);
+//! ```
+
+/// Cubes of grey values with a label each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Volumes {
+    /// Voxels along an edge.
+    pub side: usize,
+    /// `[count, side, side, side]`, row-major.
+    pub images: Vec<u8>,
+    /// `[count]`.
+    pub labels: Vec<u8>,
+}
+
+impl Volumes {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The voxels of one of them, `[side, side, side]`.
+    ///
+    /// # Panics
+    /// When `n` is not below [`Volumes::count`].
+    pub fn image(&self, n: usize) -> &[u8] {
+        let voxels = self.side.pow(3);
+        &self.images[n * voxels..(n + 1) * voxels]
+    }
+
+    /// How many have each label, for labels below `classes`.
+    ///
+    /// # Panics
+    /// When a label is not below `classes`.
+    pub fn counts(&self, classes: usize) -> Vec<usize> {
+        let mut counts = vec![0; classes];
+        self.labels.iter().for_each(|&label| counts[usize::from(label)] += 1);
+        counts
+    }
+}
+
+/// Volumes to learn from, to choose settings by, and to test on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VolumeSet {
+    /// What it is called in tables.
+    pub name: String,
+    /// Names of the classes, by label.
+    pub classes: Vec<String>,
+    /// To learn from.
+    pub train: Volumes,
+    /// To choose settings by.
+    pub validation: Volumes,
+    /// To test on.
+    pub test: Volumes,
+}

@@ -1,7 +1,14 @@
 //! How the channels of a layer are typed: copies of one field, which holds every irrep up to a degree.
+//!
+//! ```text
+//! channel = (irrep, copy, component)      the copies of one irrep side by side: 6x0 + 6x1 + 6x2
+//! ```
+//!
+//! The gates of a gated layer, scalars too, come after all irreps as (irrep, copy).
 
 use reynolds::group::{self, GroupRef};
-use reynolds::rep::{self, Rep};
+use reynolds::irreps::Irreps;
+use reynolds::rep::Rep;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -44,7 +51,8 @@ impl Symmetry {
     }
 }
 
-/// `copies` fields one after the other; in each, every irrep up to `max_degree` once, in the order of [`Symmetry::labels`].
+/// `copies` fields, in each every irrep up to `max_degree` once. Channels go by irreps, in the order of [`Symmetry::labels`], then by
+/// copies: what acts on one irrep of all fields acts on channels in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fields {
     /// The group that acts.
@@ -92,9 +100,8 @@ impl Fields {
     /// If the group has no such irreps.
     pub fn rep(&self) -> Result<Rep> {
         let group = self.symmetry.group()?;
-        let one = self.labels().iter().map(|label| format!("1x{label}")).collect::<Vec<_>>().join(" + ");
-        let one = one.parse::<reynolds::irreps::Irreps>()?.real_rep(&group)?;
-        Ok(rep::sum(&group, &[(self.copies, one)])?)
+        let irreps: Vec<String> = self.labels().iter().map(|label| format!("{}x{label}", self.copies)).collect();
+        Ok(irreps.join(" + ").parse::<Irreps>()?.real_rep(&group)?)
     }
 }
 

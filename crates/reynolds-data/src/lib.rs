@@ -9,6 +9,7 @@
 pub mod checkpoint;
 pub mod ct;
 pub mod error;
+pub mod medmnist;
 pub mod png;
 mod random;
 pub mod rings;

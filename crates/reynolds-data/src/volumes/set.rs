@@ -1,16 +1,4 @@
-//! Labelled volumes in memory: what MedMNIST's files and the generated shapes have in common.
-//!
-//! ```text
-//! images u8 [count, side, side, side], row-major;   labels u8 [count], each below the number of classes
-//! ```
-//!
-//! ```
-//! use reynolds_data::volumes::Volumes;
-//! let volumes = Volumes { side: 2, images: (0..16).collect(), labels: vec![1, 0] };
-//! assert_eq!(volumes.count(), 2);
-//! assert_eq!(volumes.image(1), [8, 9, 10, 11, 12, 13, 14, 15]);
-//! assert_eq!(volumes.counts(3), [1, 1, 0]);
-//! ```
+//! Volumes, and what is learnt from, chosen by and tested on.
 
 /// Cubes of grey values with a label each.
 #[derive(Debug, Clone, PartialEq, Eq)]

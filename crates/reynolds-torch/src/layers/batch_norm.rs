@@ -4,7 +4,7 @@
 //! y = γ_f (x − μ_f)/√(σ²_f + ε) + β_f      μ_f, σ²_f over the minibatch, the image and the d channels of field f
 //! ```
 //!
-//! With d = 1 this is the ordinary one. With the d = |G| channels of a regular field it commutes with the group.
+//! With d = 1 this is the ordinary one, of images or volumes. With the d = |G| channels of a regular field it commutes with the group.
 
 use tch::Tensor;
 
@@ -12,7 +12,7 @@ use super::Mode;
 use crate::error::{Error, Result};
 use crate::parameters::{Builder, Parameters};
 
-/// `[N, fields · d, H, W]` → the same.
+/// `[N, fields · d, H, W]` or `[N, fields · d, D, H, W]` → the same; with d = 1 also `[N, fields]`.
 #[derive(Debug, Clone)]
 pub struct BatchNorm {
     name: String,
@@ -39,6 +39,40 @@ impl BatchNorm {
         Ok(Self { name: name.into(), fields: fields as i64, field_dim: field_dim as i64 })
     }
 
+    /// Kernel and bias, on the tape, of the one convolution that does what a convolution with `kernel`, `[fields · d, …]`, and `bias`,
+    /// `[fields · d]`, and then this layer in [`Mode::Evaluate`] do, with the parameters and running statistics of now.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the shapes do not fit.
+    pub fn fold(&self, parameters: &Parameters, kernel: &Tensor, bias: &Tensor) -> Result<[Tensor; 2]> {
+        let part = |part: &str| format!("{}.{part}", self.name);
+        let spread = |numbers: &Tensor| match self.field_dim {
+            1 => Ok(numbers.shallow_clone()),
+            times => numbers.f_repeat_interleave_self_int(times, 0, None),
+        };
+        let variance = parameters.statistic(&part("running_var")).f_add_scalar(Self::EPSILON)?;
+        let scale = spread(&parameters.get(&part("weight")).f_mul(&variance.f_rsqrt()?)?)?;
+        let centred = bias.f_sub(&spread(&parameters.statistic(&part("running_mean")))?)?;
+        let shift = centred.f_mul(&scale)?.f_add(&spread(&parameters.get(&part("bias")))?)?;
+        let mut shape = vec![1; kernel.dim()];
+        shape[0] = -1;
+        Ok([kernel.f_mul(&scale.f_view(shape.as_slice())?)?, shift])
+    }
+
+    /// Normalises `input + shift` with a shift `[fields]` of a layer with d = 1, in [`Mode::Train`]: the normalisation takes the shift off
+    /// again, so that it is not added in the first place, and its gradient is zero; the running mean is that of the sum.
+    ///
+    /// # Errors
+    /// As [`BatchNorm::forward`].
+    pub fn train_shifted(&self, parameters: &Parameters, input: &Tensor, shift: &Tensor) -> Result<Tensor> {
+        let output = self.forward(parameters, input, Mode::Train)?;
+        let _guard = tch::no_grad_guard();
+        // As libtorch itself does behind the tape, which keeps running statistics and never reads them in training.
+        let mut mean = parameters.statistic(&format!("{}.running_mean", self.name)).f_data()?;
+        let _ = mean.f_add_(&shift.f_to_kind(mean.kind())?.f_mul_scalar(Self::MOMENTUM)?)?;
+        Ok(output)
+    }
+
     /// Normalises; in [`Mode::Train`] the running statistics follow the minibatch.
     ///
     /// # Errors
@@ -53,7 +87,7 @@ impl BatchNorm {
         let part = |part: &str| format!("{}.{part}", self.name);
         let shared = match self.field_dim {
             1 => input.shallow_clone(),
-            _ => input.f_reshape([size[0], self.fields, self.field_dim * size[2], size[3]])?,
+            _ => input.f_reshape([&[size[0], self.fields, self.field_dim * size[2]], &size[3..]].concat())?,
         };
         // libtorch's own kernels: those of cuDNN for channels innermost in memory want weights at rounder addresses than a flat storage
         // gives them, and fail with «misaligned address».
@@ -134,6 +168,39 @@ mod tests {
         let first = layer.forward(&parameters, &input.index_select(1, &turn), Mode::Train).unwrap();
         let second = layer.forward(&parameters, &input, Mode::Train).unwrap().index_select(1, &turn);
         assert!(f64::try_from((first - second).abs().max()).unwrap() < 1e-12);
+    }
+
+    #[test]
+    fn volumes_are_normalised_by_field() {
+        let (layer, parameters) = layer(2, 4);
+        let input = input(8).view([1, 8, 2, 3, 3]);
+        let output = layer.forward(&parameters, &input, Mode::Train).unwrap();
+        assert_eq!(output.size(), input.size());
+        assert!(f64::try_from(output.detach().narrow(1, 4, 4).mean(Kind::Double)).unwrap().abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_shift_before_it_is_seen_by_the_running_mean_alone() {
+        let (first, second) = (layer(8, 1), layer(8, 1));
+        let (input, shift) = (input(8), Tensor::arange(8, (Kind::Double, Device::Cpu)).cos());
+        let expected = first.0.forward(&first.1, &(&input + shift.view([8, 1, 1])), Mode::Train).unwrap();
+        let found = second.0.train_shifted(&second.1, &input, &shift).unwrap();
+        assert!(f64::try_from((expected - found).abs().max()).unwrap() < 1e-12);
+        assert!(f64::try_from((first.1.statistics() - second.1.statistics()).abs().max()).unwrap() < 1e-14);
+    }
+
+    #[test]
+    fn folded_into_a_convolution_it_is_evaluated_with_it() {
+        let (norm, parameters) = layer(2, 4);
+        let (volumes, kernel) = (input(8), input(8).narrow(0, 0, 1).view([8, 1, 3, 3]).repeat([1, 8, 1, 1]));
+        let bias = Tensor::arange(8, (Kind::Double, Device::Cpu)).cos();
+        let _ = norm.forward(&parameters, &volumes, Mode::Train).unwrap();
+        parameters.assign(&Tensor::from_slice(&[0.5, -2.0, 0.25, 3.0])).unwrap();
+        let convolve = |kernel: &Tensor, bias: &Tensor| volumes.conv2d(kernel, Some(bias), [1, 1], [1, 1], [1, 1], 1);
+        let expected = norm.forward(&parameters, &convolve(&kernel, &bias), Mode::Evaluate).unwrap();
+        let [kernel, shift] = norm.fold(&parameters, &kernel, &bias).unwrap();
+        let error = f64::try_from((convolve(&kernel, &shift) - &expected).abs().max()).unwrap();
+        assert!(error < 1e-12 * f64::try_from(expected.abs().max()).unwrap(), "{error:e}");
     }
 
     #[test]

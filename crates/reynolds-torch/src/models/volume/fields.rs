@@ -69,6 +69,17 @@ impl Fields {
         Self { symmetry, copies, max_degree: 0 }
     }
 
+    /// The channels of a network of width c: those of the volumes, then of what conv1 and conv2 of each block make.
+    pub fn of_network(symmetry: Symmetry, width: usize) -> [Self; 7] {
+        let degrees = match symmetry {
+            Symmetry::So3 => [2, 3, 3, 3, 2],
+            Symmetry::O3 => [2; 5],
+        };
+        let fields = |layer: usize, times: usize| Self { symmetry, copies: times * width, max_degree: degrees[layer] };
+        let [first, last] = [1, 8 * width].map(|copies| Self::trivial(symmetry, copies));
+        [first, fields(0, 1), fields(1, 2), fields(2, 4), fields(3, 6), fields(4, 6), last]
+    }
+
     /// Labels of the irreps of one field.
     pub fn labels(&self) -> Vec<String> {
         match (self.max_degree, self.symmetry) {
@@ -108,6 +119,14 @@ impl Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn channels_are_those_of_the_published_network() {
+        let channels = |symmetry, width| Fields::of_network(symmetry, width).map(|fields| fields.dim());
+        assert_eq!(channels(Symmetry::So3, 6), [1, 54, 192, 384, 576, 324, 48]);
+        assert_eq!(channels(Symmetry::So3, 2), [1, 18, 64, 128, 192, 108, 16]);
+        assert_eq!(channels(Symmetry::O3, 2), [1, 36, 72, 144, 216, 216, 16]);
+    }
 
     #[test]
     fn a_field_holds_every_irrep_once() {

@@ -20,7 +20,11 @@
 //! Paper: section "MedMNIST"; architectures of Veefkind and Cesa (P-SCNN) and of Finzi et al. (RPP).
 
 mod block;
+mod dense;
 mod fields;
+mod ours;
+#[cfg(test)]
+mod tests;
 
 use reynolds::projection::Lowered;
 use reynolds::random::Random;
@@ -28,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use crate::error::{Error, Result};
-pub use crate::layers::{Mode, Pass};
+pub use crate::layers::{Layout, Mode, Pass};
 use crate::parameters::{Builder, Parameters};
 pub use fields::{Fields, Symmetry};
 
@@ -113,6 +117,8 @@ pub struct VolumeNetConfig {
     pub width: usize,
     /// Of ours: "pointwise" or "gated".
     pub nonlinearity: Nonlinearity,
+    /// "channels" or "planes": which are innermost in memory, on CUDA.
+    pub layout: Layout,
     /// Of RPP.
     pub rpp: RppConfig,
     /// Of the P-SCNN.
@@ -181,7 +187,10 @@ impl VolumeNetConfig {
                 return Err(Error::setting(what, format!("from {least} to {most}"), value));
             }
         }
-        let _ = (builder, random);
-        Err(Error::setting("architecture", "one that is built", format!("{:?}", self.architecture)))
+        match self.architecture {
+            Architecture::Cnn => Ok(Box::new(dense::DenseNet::new(self, classes, builder, random)?)),
+            Architecture::Ours => Ok(Box::new(ours::Ours::new(self, classes, builder, random)?)),
+            other => Err(Error::setting("architecture", "one that is built", format!("{other:?}"))),
+        }
     }
 }

@@ -1,0 +1,196 @@
+//! A convolution of volumes.
+//!
+//! ```text
+//! y = K ⋆ x + b      K ∈ ℝ^{out × in × k × k × k}, zeros around x, stride and padding the same along each axis
+//! ```
+
+use reynolds::random::Random;
+use serde::{Deserialize, Serialize};
+use tch::{Device, Tensor};
+
+use super::uniform;
+use crate::error::Result;
+use crate::parameters::{Builder, Parameters};
+use crate::precision::Precision;
+
+/// How the features of volumes lie in memory on CUDA, where convolutions follow the layout of their kernels; on the CPU always by planes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// `[N, D, H, W, C]`.
+    #[default]
+    Channels,
+    /// `[N, C, D, H, W]`.
+    Planes,
+}
+
+impl Layout {
+    /// A kernel `[out, in, k, k, k]` in this layout and `precision`, on the tape if it is: one copy, or none.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
+    pub fn kernel(self, kernel: &Tensor, precision: Precision) -> Result<Tensor> {
+        match (self, kernel.device()) {
+            (Self::Channels, Device::Cuda(_)) => channels_innermost(kernel, precision),
+            _ => precision.cast(kernel),
+        }
+    }
+}
+
+/// Copied even where there is one input channel: the strides tell libtorch the layout.
+fn channels_innermost(kernel: &Tensor, precision: Precision) -> Result<Tensor> {
+    let innermost = kernel.f_permute([0, 2, 3, 4, 1])?;
+    let kind = match precision {
+        Precision::Bf16 => tch::Kind::BFloat16,
+        Precision::F32 => kernel.kind(),
+    };
+    let mut copy = Tensor::f_empty(innermost.size(), (kind, kernel.device()))?;
+    copy.f_copy_(&innermost)?;
+    Ok(copy.f_permute([0, 4, 1, 2, 3])?)
+}
+
+/// Which voxels a convolution sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Window {
+    /// k.
+    pub side: usize,
+    /// Voxels from one output to the next.
+    pub stride: usize,
+    /// Zeros on either side.
+    pub padding: usize,
+}
+
+/// `[N, in, D, H, W]` → `[N, out, D′, H′, W′]`.
+///
+/// ```
+/// use reynolds::random::Random;
+/// use reynolds_torch::{Parameters, Precision, tch::{Device, Kind, Tensor}};
+/// use reynolds_torch::layers::{Conv3d, Layout, Window};
+/// let mut builder = Parameters::builder();
+/// let window = Window { side: 3, stride: 2, padding: 1 };
+/// let layer = Conv3d::new(&mut builder, "conv", [2, 4], window, &mut Random::new(0))?;
+/// let parameters = builder.build(Kind::Float, Device::Cpu)?;
+/// let [kernel, bias] = layer.assemble(&parameters, Layout::default(), Precision::F32)?;
+/// let volumes = Tensor::ones([1, 2, 7, 7, 7], (Kind::Float, Device::Cpu));
+/// assert_eq!(layer.forward(&kernel, Some(&bias), &volumes)?.size(), [1, 4, 4, 4, 4]);
+/// # Ok::<(), reynolds_torch::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Conv3d {
+    weight: String,
+    bias: String,
+    window: Window,
+}
+
+impl Conv3d {
+    /// Adds `name.weight`, `[out, in, k, k, k]`, and `name.bias`, `[out]`, both uniform in ±1/√(in k³), as PyTorch begins.
+    ///
+    /// # Errors
+    /// As [`Builder::real`].
+    pub fn new(
+        builder: &mut Builder,
+        name: &str,
+        [inputs, outputs]: [usize; 2],
+        window: Window,
+        random: &mut Random,
+    ) -> Result<Self> {
+        let side = window.side;
+        let seen = inputs * side.pow(3);
+        let bound = 1.0 / (seen as f64).sqrt();
+        let layer = Self { weight: format!("{name}.weight"), bias: format!("{name}.bias"), window };
+        builder.real(&layer.weight, &[outputs, inputs, side, side, side], &uniform(outputs * seen, bound, random))?;
+        builder.real(&layer.bias, &[outputs], &uniform(outputs, bound, random))?;
+        Ok(layer)
+    }
+
+    /// Name of K.
+    pub fn weight(&self) -> &str {
+        &self.weight
+    }
+
+    /// Name of b.
+    pub fn bias(&self) -> &str {
+        &self.bias
+    }
+
+    /// k, stride and padding.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// K in layout and precision, and b in the same precision, on the tape.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
+    pub fn assemble(&self, parameters: &Parameters, layout: Layout, precision: Precision) -> Result<[Tensor; 2]> {
+        let kernel = layout.kernel(&parameters.get(&self.weight), precision)?;
+        Ok([kernel, precision.cast(&parameters.get(&self.bias))?])
+    }
+
+    /// K ⋆ x + b, or K ⋆ x.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit or the device has no room.
+    pub fn forward(&self, kernel: &Tensor, bias: Option<&Tensor>, input: &Tensor) -> Result<Tensor> {
+        convolve3d(input, kernel, bias, self.window)
+    }
+}
+
+/// K ⋆ x + b with a kernel `[out, in, k, k, k]`.
+///
+/// # Errors
+/// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit or the device has no room.
+pub(crate) fn convolve3d(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, window: Window) -> Result<Tensor> {
+    let [stride, padding] = [window.stride, window.padding].map(|n| [n as i64; 3]);
+    Ok(input.f_conv3d(kernel, bias, stride, padding, [1, 1, 1], 1)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::Kind;
+
+    use super::*;
+
+    #[test]
+    fn a_convolution_by_hand_with_zeros_around() {
+        let mut builder = Parameters::builder();
+        let window = Window { side: 2, stride: 2, padding: 1 };
+        let layer = Conv3d::new(&mut builder, "c", [1, 1], window, &mut Random::new(0)).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let numbers: Vec<f64> = (1..=8).map(f64::from).collect();
+        parameters.assign(&Tensor::from_slice(&[&numbers[..], &[0.5]].concat())).unwrap();
+        let input = Tensor::from_slice(&numbers).view([1, 1, 2, 2, 2]);
+        let [kernel, bias] = layer.assemble(&parameters, Layout::Channels, Precision::F32).unwrap();
+        let output = layer.forward(&kernel, Some(&bias), &input).unwrap();
+        // Every window sees one voxel: that of the corner opposite in the kernel.
+        let expected: Vec<f64> = (0..8).map(|at| numbers[at] * numbers[7 - at] + 0.5).collect();
+        assert_eq!(Vec::<f64>::try_from(output.detach().view([-1])).unwrap(), expected);
+    }
+
+    #[test]
+    fn channels_innermost_are_the_same_kernel_with_the_same_gradient() {
+        let kernel =
+            Tensor::arange(2 * 3 * 8, (Kind::Double, Device::Cpu)).view([2, 3, 2, 2, 2]).set_requires_grad(true);
+        let copy = channels_innermost(&kernel, Precision::F32).unwrap();
+        assert_eq!((copy.stride()[1], copy.stride()[4]), (1, 3));
+        assert_eq!(copy, kernel);
+        let factor = Tensor::arange(48, (Kind::Double, Device::Cpu)).view([2, 3, 2, 2, 2]).sin();
+        let gradient = Tensor::run_backward(&[(copy * &factor).sum(Kind::Double)], &[&kernel], false, false);
+        assert_eq!(gradient[0], factor);
+        // One input channel, too, says that it is innermost.
+        let single = channels_innermost(&kernel.narrow(1, 0, 1), Precision::Bf16).unwrap();
+        assert_eq!((single.stride(), single.kind()), (vec![8, 1, 4, 2, 1], Kind::BFloat16));
+    }
+
+    #[test]
+    fn counts_and_ranges_are_those_of_pytorch() {
+        let mut builder = Parameters::builder();
+        let window = Window { side: 3, stride: 1, padding: 1 };
+        let layer = Conv3d::new(&mut builder, "c", [4, 6], window, &mut Random::new(1)).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        assert_eq!(parameters.len(), 6 * 4 * 27 + 6);
+        let largest = f64::try_from(parameters.get(layer.weight()).abs().max()).unwrap();
+        let bound = 1.0 / 108.0_f64.sqrt();
+        assert!((0.95 * bound..bound).contains(&largest), "{largest}");
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of whole networks.
+
+mod dense;
+mod ours;

@@ -1,0 +1,70 @@
+//! What is held of ours: ranks, projection, penalty.
+
+use reynolds::penalty::PenaltyConfig;
+use reynolds::projection::Projector;
+use reynolds::random::Random;
+use tch::{Device, Kind, Tensor};
+
+use super::super::{Held, Network, Symmetry, VolumeNetConfig};
+use crate::parameters::Parameters;
+use crate::{Binding, Penalty};
+
+fn ours(config: &VolumeNetConfig) -> (Box<dyn Network>, Parameters) {
+    let mut builder = Parameters::builder();
+    let network = config.build(2, &mut builder, &mut Random::new(5)).unwrap();
+    (network, builder.build(Kind::Double, Device::Cpu).unwrap())
+}
+
+fn bind(parameters: &Parameters, held: &[Held]) -> Binding {
+    let mut binding = Binding::builder(parameters);
+    held.iter().for_each(|held| binding.projector(&held.name, &held.projector).unwrap());
+    binding.build().unwrap()
+}
+
+fn ranks(held: &[Held], part: &str) -> Vec<usize> {
+    let of = held.iter().filter(|held| held.name.ends_with(part));
+    of.map(|held| Projector::<f64>::rank(&held.projector)).collect()
+}
+
+fn largest(tensor: &Tensor) -> f64 {
+    tensor.detach().abs().max().double_value(&[])
+}
+
+#[test]
+fn ranks_are_those_counted_from_characters() {
+    let held = ours(&VolumeNetConfig::default()).0.held().unwrap();
+    let kernels = ranks(&held, "weight");
+    assert_eq!(kernels, [20, 312, 44, 896, 2688, 1344, 3024, 192, 768]);
+    assert_eq!(kernels.iter().sum::<usize>(), 9288);
+    assert_eq!(ranks(&held, "bias"), [2, 4, 4, 8, 12, 12, 12, 16, 16]);
+    let weights = held.iter().filter(|held| held.name.ends_with("weight"));
+    assert_eq!(weights.map(|held| Projector::<f64>::len(&held.projector)).sum::<usize>(), 2_033_182);
+}
+
+#[test]
+fn kernels_and_biases_are_bound_and_their_penalty_has_the_gradient_of_the_tape() {
+    for group in [Symmetry::So3, Symmetry::O3] {
+        let (network, parameters) = ours(&VolumeNetConfig { group, width: 1, ..VolumeNetConfig::default() });
+        let held = network.held().unwrap();
+        let binding = bind(&parameters, &held);
+        assert_eq!(binding.bound().len(), 18);
+        let energies = binding.energies(parameters.flat()).unwrap();
+        for (name, energies) in &energies {
+            let weights = parameters.get(name).square().sum(Kind::Double).double_value(&[]);
+            assert!((energies.equivariant + energies.perp - weights).abs() < 1e-12 * (1.0 + weights), "{name}");
+            assert!(energies.equivariant > 0.0, "{name}");
+        }
+        let once = binding.project(parameters.flat()).unwrap();
+        assert!(largest(&(binding.project(&once).unwrap() - &once)) < 1e-14);
+        let head = parameters.get("head.weight");
+        let entry = parameters.entries().iter().find(|entry| entry.name == "head.weight").unwrap();
+        assert_eq!(once.narrow(0, entry.start as i64, entry.len() as i64), head.view([-1]));
+        let config = PenaltyConfig { lambda_g: 0.1, lambda_perp: 0.7, ..PenaltyConfig::default() };
+        let penalty = Penalty::new(binding, config).unwrap();
+        let gradient = parameters.flat().zeros_like();
+        let value = penalty.add_gradient(parameters.flat(), &gradient).unwrap();
+        let on_tape = penalty.on_tape(&parameters).unwrap();
+        assert!(largest(&(value - &on_tape)) < 1e-12 * largest(&on_tape));
+        assert!(largest(&(gradient - parameters.gradient(&on_tape).unwrap())) < 1e-12);
+    }
+}

@@ -13,6 +13,7 @@ pub mod medmnist;
 pub mod png;
 mod random;
 pub mod rings;
+pub mod shapes;
 pub mod smoke;
 mod stored_npz;
 pub mod volumes;

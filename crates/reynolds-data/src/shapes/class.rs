@@ -1,0 +1,53 @@
+//! Eight classes: two poses of each of four solids.
+
+use super::matrix::{IDENTITY, Matrix};
+use super::solid::SolidKind;
+
+/// Names of the classes, by label.
+pub const CLASSES: [&str; 8] = [
+    "flag upright",
+    "flag lying",
+    "teapot upright",
+    "teapot tipped",
+    "screw left",
+    "screw right",
+    "helix left",
+    "helix right",
+];
+
+/// Pairs of labels of one solid that stands otherwise: they differ by a quarter turn and by no reflection.
+pub fn rotation_pairs() -> &'static [(u8, u8)] {
+    &[(0, 1), (2, 3)]
+}
+
+/// Pairs of labels of one solid and its mirror image: they differ by a reflection and by no rotation.
+pub fn reflection_pairs() -> &'static [(u8, u8)] {
+    &[(4, 5), (6, 7)]
+}
+
+/// Which of the four solids a label is a pose of: all that remains at `breaking` 0.
+///
+/// # Panics
+/// When there is no such label.
+pub fn solid_of(label: u8) -> usize {
+    assert!(usize::from(label) < CLASSES.len(), "labels are below 8");
+    usize::from(label) / 2
+}
+
+/// The solid of a label, and how it stands.
+pub(super) fn pose(label: u8) -> (SolidKind, Matrix) {
+    // A quarter turn about x takes z to −y; one about y takes z to x; the mirror is the plane x = 0.
+    let lying = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]];
+    let tipped = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]];
+    let mirror = [[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    match label {
+        0 => (SolidKind::Flag, IDENTITY),
+        1 => (SolidKind::Flag, lying),
+        2 => (SolidKind::Teapot, IDENTITY),
+        3 => (SolidKind::Teapot, tipped),
+        4 => (SolidKind::Screw, mirror),
+        5 => (SolidKind::Screw, IDENTITY),
+        6 => (SolidKind::Helix, mirror),
+        _ => (SolidKind::Helix, IDENTITY),
+    }
+}

@@ -1,5 +1,7 @@
 //! What the task of "ct" counts, adds and measures, on images made here.
 
+use std::sync::{Arc, Mutex};
+
 use reynolds::random::Random;
 use reynolds_lab::config::{PenaltySettings, TrainConfig};
 use reynolds_lab::experiments::{CtData, CtPart, CtSettings, CtTask, Measured, psnr, ssim};
@@ -78,9 +80,13 @@ fn the_sample_based_penalty_grows_with_its_weight_and_is_none_where_nothing_is_t
     assert!(turned > 0);
 }
 
-/// X = scale · shifted L: turns with its input if it is not shifted.
+/// X = scale · shifted L: turns with its input if it is not shifted. Remembers every L it saw.
+#[derive(Default)]
 struct Echo {
     shift: i64,
+    /// A kernel that is held, of one regular field.
+    held: bool,
+    seen: Arc<Mutex<Vec<Tensor>>>,
 }
 
 impl Reducer for Echo {
@@ -94,8 +100,13 @@ impl Reducer for Echo {
         assembled: &[Tensor],
         input: &Corrupted,
         _: Pass,
-        _: Option<&mut Seen<'_>>,
+        seen: Option<&mut Seen<'_>>,
     ) -> reynolds_torch::Result<Reduction> {
+        self.seen.lock().unwrap().push(input.interpolated.copy());
+        if let Some(seen) = seen {
+            let size = input.interpolated.size();
+            seen(&Tensor::zeros([size[0], 4, size[2], size[3]], (Kind::Float, Device::Cpu)))?;
+        }
         let image = input.interpolated.roll([self.shift], [3]) * &assembled[0];
         let artefacts = vec![&input.image - &image];
         let images = vec![image.shallow_clone(), image.shallow_clone()];
@@ -103,15 +114,83 @@ impl Reducer for Echo {
     }
 
     fn held(&self) -> Vec<String> {
-        vec![]
+        if self.held { vec!["kernel".into()] } else { vec![] }
     }
 }
 
 fn echo(shift: i64, settings: &CtSettings) -> reynolds_lab::Result<CtTask> {
+    echo_of(data(16), Echo { shift, ..Echo::default() }, settings)
+}
+
+fn echo_of(data: CtData, network: Echo, settings: &CtSettings) -> reynolds_lab::Result<CtTask> {
     let mut builder = Parameters::builder();
     builder.real("scale", &[1], &[1.0]).unwrap();
+    let mut random = Random::new(2);
+    builder.real("kernel", &[4, 4, 3, 3], &(0..144).map(|_| random.normal()).collect::<Vec<_>>()).unwrap();
     let parameters = builder.build(Kind::Float, Device::Cpu).unwrap();
-    CtTask::of(data(16), Box::new(Echo { shift }), parameters, settings, Precision::F32, 0)
+    CtTask::of(data, Box::new(network), parameters, settings, Precision::F32, 0)
+}
+
+#[test]
+fn truth_and_metal_are_turned_with_what_the_network_sees() {
+    // What the network should make is what it is given, but for the metal: a network that hands that on is wrong nowhere.
+    let images = Tensor::arange(8 * 256, (Kind::Float, Device::Cpu)).sin().view([1, 8, 16, 16]);
+    let keep = Tensor::ones([1, 8, 16, 16], (Kind::Float, Device::Cpu));
+    let _ = keep.narrow(2, 2, 3).narrow(3, 1, 2).fill_(0.0);
+    let interpolated = &images + 50.0 * (1.0 - &keep);
+    let data = CtData::new(Tensor::cat(&[&images, &images, &interpolated, &keep], 0), [6, 1, 1, 0]).unwrap();
+    let mut settings = settings(16);
+    (settings.sample.weight, settings.data.steps) = (1.0, 8);
+    let network = Echo { held: true, ..Echo::default() };
+    let seen = Arc::clone(&network.seen);
+    let task = echo_of(data, network, &settings).unwrap();
+    for step in 0..8 {
+        assert_eq!(task.loss(Moment { epoch: 0, step }).unwrap().double_value(&[]), 0.0, "step {step}");
+    }
+    let turned = |doubled: &Tensor| !doubled.narrow(0, 0, 2).equal(&doubled.narrow(0, 2, 2));
+    assert!(seen.lock().unwrap().iter().any(turned));
+}
+
+#[test]
+fn an_epoch_sees_every_case_once_in_an_order_and_at_places_of_its_own() {
+    let epochs = |patch: usize, flips: bool| {
+        let mut settings = settings(16);
+        (settings.data.patch, settings.data.flips) = (patch, flips);
+        let network = Echo::default();
+        let seen = Arc::clone(&network.seen);
+        let task = echo_of(data(16), network, &settings).unwrap();
+        let steps = (0..2).flat_map(|epoch| (0..3).map(move |step| Moment { epoch, step }));
+        steps.for_each(|moment| drop(task.loss(moment).unwrap()));
+        let patches: Vec<Tensor> = seen.lock().unwrap().iter().flat_map(|batch| batch.unbind(0)).collect();
+        patches
+    };
+    let sums = |patches: &[Tensor]| -> Vec<f64> {
+        patches.iter().map(|patch| patch.to_kind(Kind::Double).sum(Kind::Double).double_value(&[]).round()).collect()
+    };
+    let whole = sums(&epochs(16, false));
+    let (mut first, mut second) = (whole[..6].to_vec(), whole[6..].to_vec());
+    assert_ne!(first, second);
+    [&mut first, &mut second].map(|sums| sums.sort_by(f64::total_cmp));
+    assert_eq!(first, second);
+    assert!(first.windows(2).all(|pair| pair[0] < pair[1]));
+    // Smaller patches lie elsewhere in the second epoch.
+    let mut corners = sums(&epochs(8, false));
+    corners.sort_by(f64::total_cmp);
+    assert!(corners.windows(2).filter(|pair| pair[0] < pair[1]).count() > 8);
+    let flipped = epochs(16, true);
+    assert!(flipped.iter().zip(epochs(16, false)).any(|(a, b)| !a.equal(&b)));
+}
+
+#[test]
+fn held_kernels_are_regular_fields_in_and_out() {
+    let task = echo_of(data(16), Echo { held: true, ..Echo::default() }, &settings(16)).unwrap();
+    let binding = task.binding().unwrap().unwrap();
+    binding.project_in_place(task.parameters()).unwrap();
+    let kernel = task.parameters().get("kernel").detach();
+    // A quarter turn of the grid is the next orientation of output and input.
+    let turned = kernel.rot90(1, [2, 3]).roll([1, 1], [0, 1]);
+    assert!(f64::try_from((&kernel - turned).abs().max().to_kind(Kind::Double)).unwrap() < 1e-6);
+    assert!(f64::try_from((&kernel - kernel.rot90(1, [2, 3])).abs().max().to_kind(Kind::Double)).unwrap() > 0.1);
 }
 
 #[test]

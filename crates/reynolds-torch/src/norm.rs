@@ -5,8 +5,11 @@
 //! ```
 //!
 //! Ties of the largest entry, or of the leading singular value, are averaged within the tolerance of the host; at A = 0 the subgradient
-//! is 0. The subgradient of a complex matrix is ∂/∂Re + i ∂/∂Im. libtorch's singular value decomposition makes the host wait for the
-//! device: no other norm does.
+//! is 0. The subgradient of a complex matrix is ∂/∂Re + i ∂/∂Im.
+//!
+//! σ₁ is the root of the largest eigenvalue of AA* or A*A, whichever is smaller: its relative error is that of a singular value
+//! decomposition, which takes a GPU much longer, and is kept for the tape. Both make the host wait for the device: no other norm
+//! does.
 
 use reynolds::norm::Norm;
 use tch::{Kind, Tensor};
@@ -20,7 +23,8 @@ pub(crate) fn value(norm: Norm, a: &Tensor) -> Result<Tensor> {
             let (scale, sums) = column_sums(a, p)?;
             Ok(outer(&sums, p, q)?.f_mul(&scale.f_view([-1])?)?)
         }
-        None if norm == Norm::Spectral => Ok(singular_values(a)?.1.f_amax(1, false)?),
+        None if norm == Norm::Spectral && a.requires_grad() => Ok(singular_values(a)?.f_amax(1, false)?),
+        None if norm == Norm::Spectral => Ok(spectral(a)?.0),
         None => Ok(a.f_abs()?.f_amax([1, 2], false)?),
     }
 }
@@ -111,19 +115,38 @@ fn entrywise(a: &Tensor, p: i32, q: i32) -> Result<(Tensor, Tensor)> {
     Ok((norm.f_mul(&scale.f_view([-1])?)?, a.f_sgn()?.f_mul(&inner.f_mul(&factors)?)?))
 }
 
-/// U `[count, rows, k]`, σ `[count, k]`, V `[count, columns, k]`.
-fn singular_values(a: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-    Ok(a.f_svd(true, true)?)
+/// σ `[count, k]`, differentiable.
+fn singular_values(a: &Tensor) -> Result<Tensor> {
+    Ok(a.f_svd(true, true)?.1)
 }
 
-/// The mean of u v* over the singular pairs tied with the leading one.
+/// The largest |a_ij| of each matrix, `[count, 1, 1]`, or 1 for a zero matrix, and the matrices divided by it: squares neither vanish nor
+/// overflow.
+fn scaled(a: &Tensor) -> Result<(Tensor, Tensor)> {
+    let scale = a.f_abs()?.f_amax([1, 2], true)?;
+    let scale = scale.f_add(&indicator(&scale.f_eq(0.0)?, &scale)?)?;
+    let scaled = a.f_div(&scale)?;
+    Ok((scale, scaled))
+}
+
+/// The mean of u v* over the singular pairs tied with the leading one, U S U* A/σ₁ with the mean S over the pairs tied.
 fn spectral(a: &Tensor) -> Result<(Tensor, Tensor)> {
-    let (u, sigma, v) = singular_values(a)?;
-    let value = sigma.f_amax(1, true)?;
-    let tolerance = tie_tolerance(a.kind()) * (a.size()[1].max(a.size()[2]) as f64).sqrt();
-    let tied = indicator(&sigma.f_ge_tensor(&value.f_mul_scalar(1.0 - tolerance)?)?, &sigma)?;
-    let share = tied.f_div(&tied.f_sum_dim_intlist(1, true, None)?)?;
-    let share = share.f_mul(&indicator(&value.f_gt(0.0)?, &sigma)?)?.f_unsqueeze(1)?;
-    let gradient = u.f_mul(&share)?.f_matmul(&v.f_transpose(1, 2)?.f_conj()?.f_resolve_conj()?)?;
-    Ok((value.f_view([-1])?, gradient))
+    let adjoint = |a: &Tensor| -> Result<Tensor> { Ok(a.f_transpose(1, 2)?.f_conj()?.f_resolve_conj()?) };
+    if a.size()[1] > a.size()[2] {
+        let (value, gradient) = spectral(&adjoint(a)?)?;
+        return Ok((value, adjoint(&gradient)?));
+    }
+    let (scale, a) = scaled(a)?;
+    let (squares, u) = a.f_matmul(&adjoint(&a)?)?.f_linalg_eigh("L")?;
+    let largest = squares.f_amax(1, true)?.f_clamp_min(0.0)?;
+    // Of squares, relative distances are twice those of singular values.
+    let tolerance = 2.0 * tie_tolerance(a.kind()) * (a.size()[2] as f64).sqrt();
+    let tied = indicator(&squares.f_ge_tensor(&largest.f_mul_scalar(1.0 - tolerance)?)?, &squares)?;
+    let positive = largest.f_gt(0.0)?;
+    let value = largest.f_sqrt()?;
+    let divisor =
+        tied.f_sum_dim_intlist(1, true, None)?.f_mul(&value)?.f_where_self(&positive, &value.f_ones_like()?)?;
+    let share = tied.f_div(&divisor)?.f_mul(&indicator(&positive, &squares)?)?.f_unsqueeze(1)?;
+    let gradient = u.f_mul(&share)?.f_matmul(&adjoint(&u)?.f_matmul(&a)?)?;
+    Ok((value.f_mul(&scale.f_view([-1, 1])?)?.f_view([-1])?, gradient))
 }

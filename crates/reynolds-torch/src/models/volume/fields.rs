@@ -9,6 +9,7 @@
 use reynolds::group::{self, GroupRef};
 use reynolds::irreps::Irreps;
 use reynolds::rep::Rep;
+use reynolds::steerable::SphericalIrrep;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -89,10 +90,31 @@ impl Fields {
         }
     }
 
+    /// The irreps of one field, in its order.
+    pub fn irreps(&self) -> Vec<SphericalIrrep> {
+        let parities: &[Option<bool>] = match (self.symmetry, self.max_degree) {
+            (Symmetry::So3, _) => &[None],
+            (Symmetry::O3, 0) => &[Some(false)],
+            (Symmetry::O3, _) => &[Some(false), Some(true)],
+        };
+        let degrees = || 0..=self.max_degree;
+        parities.iter().flat_map(|&odd| degrees().map(move |degree| SphericalIrrep { degree, odd })).collect()
+    }
+
+    /// Where each channel (irrep, copy, component) goes if they are ordered (irrep, component, copy) instead, as in the layers of the
+    /// SCNN: channel i of the second order is channel `order[i]` of the first.
+    pub fn by_components(&self) -> Vec<usize> {
+        let (mut order, mut start) = (Vec::with_capacity(self.dim()), 0);
+        for dim in self.irrep_dims() {
+            order.extend((0..dim).flat_map(|m| (0..self.copies).map(move |copy| start + copy * dim + m)));
+            start += dim * self.copies;
+        }
+        order
+    }
+
     /// Channels of each irrep of one field, in its order.
     pub fn irrep_dims(&self) -> Vec<usize> {
-        let odd: Vec<usize> = (0..=self.max_degree).map(|l| 2 * l + 1).collect();
-        if self.symmetry == Symmetry::O3 && self.max_degree > 0 { [odd.clone(), odd].concat() } else { odd }
+        self.irreps().into_iter().map(SphericalIrrep::dim).collect()
     }
 
     /// Channels of one field.

@@ -5,14 +5,15 @@
 //! 29     27       27                    13      7       3      3              5    3             3       1      1            1
 //! ```
 //!
-//! Channels are fields of SO(3) or O(3): see [`Fields`]. Multiplicities with width c are c, 2c in R1, 4c, 6c in R2, 6c, then 8c scalars in
+//! Channels are fields of SO(3) or O(3): see [`Fields`]; the SCNN's go by irrep, component, copy ([`Fields::by_components`]). Multiplicities with width c are c, 2c in R1, 4c, 6c in R2, 6c, then 8c scalars in
 //! R3; the degree L is 2 for the first convolution of R1 and R3 and 3 elsewhere (SO(3)), 2 everywhere (O(3)).
 //!
 //! | parameter | shape | what |
 //! |---|---|---|
-//! | `rB.conv1.weight`, `rB.conv2.weight`, `rB.skip.weight`, `.bias` | dense: `[out, in, k, k, k]`, `[out]` | block B = 1, 2, 3; steerable: coefficients of the basis, biases of scalars alone |
-//! | `rB.norm1.weight`, `.bias`, …; running statistics beside | `[fields]` | normalisation after conv1, conv2 (none after `r3.conv2`) |
-//! | `rB.gate1.bias`, `rB.gate2.bias` | one a gate | what is taken off a gate before the sigmoid; the skips share the last of their block |
+//! | `rB.conv1.weight`, `rB.conv2.weight`, `rB.skip.weight`, `.bias` | dense: `[out, in, k, k, k]`, `[out]` | block B = 1, 2, 3 |
+//! | | steerable: `[n, fields out, fields in]`, `[1 + gates, fields]` | coefficients of the n kernels between two fields: by irrep of the output (gates last), irrep of the input, degree J, ring; biases of the trivial irrep and of the gates; none of `r3.conv2` |
+//! | `rB.norm1.weight`, `.bias`, …; running statistics beside | dense: `[channels]`; gated: `[fields]`, `[1 + gates, fields]` | normalisation after conv1, conv2 (none after `r3.conv2`) |
+//! | `rB.gate1.bias`, `rB.gate2.bias` | `[gates, fields]`, one gate an irrep | what is taken off a gate before the sigmoid; the skips share the last of their block |
 //! | `head.norm.weight`, `.bias`, `head.weight`, `head.bias` | `[8c]`, `[classes, 8c]`, `[classes]` | flatten, batch normalisation, ELU, linear |
 //! | `dense.rB.…` | as above | the second branch of RPP's blocks |
 //! | `likelihood.B` | `[coefficients]` | of the P-SCNN: one likelihood a block |
@@ -23,6 +24,7 @@ mod block;
 mod dense;
 mod fields;
 mod ours;
+mod scnn;
 #[cfg(test)]
 mod tests;
 
@@ -190,6 +192,7 @@ impl VolumeNetConfig {
         match self.architecture {
             Architecture::Cnn => Ok(Box::new(dense::DenseNet::new(self, classes, builder, random)?)),
             Architecture::Ours => Ok(Box::new(ours::Ours::new(self, classes, builder, random)?)),
+            Architecture::Scnn => Ok(Box::new(scnn::Scnn::new(self, classes, builder, random)?)),
             other => Err(Error::setting("architecture", "one that is built", format!("{other:?}"))),
         }
     }

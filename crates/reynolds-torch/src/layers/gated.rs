@@ -1,0 +1,109 @@
+//! The gated nonlinearity: every irrep times the sigmoid of a scalar of its own.
+//!
+//! ```text
+//! y_l = x_l · σ(g_l − b_l)      the gates g_l are dropped
+//! ```
+//!
+//! Channels go by components, then by copies: those of the irreps, then the gates, one an irrep. A scale of the fields and a shift of
+//! their scalars before it ([`Affine`]) are applied to the gates and to the trivial irrep; the other irreps take the scale with their gate:
+//! they are read once and written once.
+
+use reynolds::random::Random;
+use tch::Tensor;
+
+use super::Affine;
+use super::volume_layout::{flatten, unflatten};
+use crate::error::{Error, Result};
+use crate::parameters::{Builder, Parameters};
+
+/// `[N, (d + irreps)·copies, D, H, W]` → `[N, d·copies, D, H, W]`.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    bias: String,
+    copies: i64,
+    irreps: Vec<i64>,
+}
+
+impl Gate {
+    /// Adds `name.bias`, `[irreps, copies]`, standard normal. A field has irreps of the dimensions given, the first of them trivial.
+    ///
+    /// # Errors
+    /// As [`Builder::real`].
+    pub fn new(
+        builder: &mut Builder,
+        name: &str,
+        copies: usize,
+        irreps: &[usize],
+        random: &mut Random,
+    ) -> Result<Self> {
+        let bias = format!("{name}.bias");
+        let values: Vec<f64> = (0..irreps.len() * copies).map(|_| random.normal()).collect();
+        builder.real(&bias, &[irreps.len(), copies], &values)?;
+        Ok(Self { bias, copies: copies as i64, irreps: irreps.iter().map(|&dim| dim as i64).collect() })
+    }
+
+    /// The gated volumes.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
+    pub fn forward(&self, parameters: &Parameters, volumes: &Tensor, affine: &Affine) -> Result<Tensor> {
+        self.sum(parameters, &[(volumes, affine)])
+    }
+
+    /// The sum of several gated volumes of one shape: products are added as they are made.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
+    pub fn sum(&self, parameters: &Parameters, terms: &[(&Tensor, &Affine)]) -> Result<Tensor> {
+        let bias = parameters.get(&self.bias);
+        let mut sums: Vec<Tensor> = Vec::new();
+        for (volumes, affine) in terms {
+            let term = self.term(&flatten(volumes)?, affine, &bias)?;
+            if sums.is_empty() {
+                sums = term.features.iter().zip(&term.factors).map(|(x, g)| x.f_mul(g)).collect::<Result<_, _>>()?;
+            } else {
+                for ((sum, feature), factor) in sums.iter_mut().zip(&term.features).zip(&term.factors) {
+                    *sum = sum.f_addcmul(feature, factor)?;
+                }
+            }
+            sums[0] = sums[0].f_add(&term.constant)?;
+        }
+        let parts = sums.iter().map(|sum| sum.f_flatten(1, 2)).collect::<Result<Vec<_>, _>>()?;
+        unflatten(&Tensor::f_cat(&parts, 1)?, terms[0].0)
+    }
+
+    /// The factors of one term, of volumes `[B, C, I]`.
+    fn term(&self, flat: &Tensor, affine: &Affine, bias: &Tensor) -> Result<Term> {
+        let (count, copies, kind) = (self.irreps.len() as i64, self.copies, flat.kind());
+        let mut sizes: Vec<i64> = self.irreps.iter().map(|dim| dim * copies).collect();
+        sizes.push(count * copies);
+        let mut parts = flat.f_split_with_sizes(sizes, 1)?;
+        let raw = parts.pop().map_or_else(|| flat.f_narrow(1, 0, 0), Ok)?.f_unflatten(1, [count, copies])?;
+        let [first, gates] =
+            <[Tensor; 2]>::try_from(affine.shift.f_split_with_sizes([1, count], 0)?).map_err(|_| {
+                Error::setting("shift", "one row for the trivial irrep and one a gate", affine.shift.size()[0])
+            })?;
+        // [1, irreps, copies, 1]: what is small is in the type of the parameters.
+        let shift = gates.f_sub(bias)?.f_view([1, count, copies, 1])?;
+        let scale = affine.scale.as_ref().map(|scale| scale.f_view([1, 1, copies, 1])).transpose()?;
+        let open = match &scale {
+            Some(scale) => raw.f_mul(scale)?.f_add(&shift)?.f_sigmoid()?,
+            None => raw.f_add(&shift)?.f_sigmoid()?,
+        };
+        let constant = open.f_narrow(1, 0, 1)?.f_mul(&first.f_view([1, 1, copies, 1])?)?.f_to_kind(kind)?;
+        let factors = match &scale {
+            Some(scale) => open.f_mul(scale)?,
+            None => open,
+        };
+        let factors = factors.f_to_kind(kind)?.f_split(1, 1)?;
+        let features = parts.iter().zip(&self.irreps).map(|(part, &dim)| part.f_unflatten(1, [dim, copies]));
+        Ok(Term { features: features.collect::<Result<_, _>>()?, factors, constant })
+    }
+}
+
+/// x_l, `[B, 2l + 1, copies, I]`; what it is multiplied by, `[B, 1, copies, I]`; what is added to the trivial irrep.
+struct Term {
+    features: Vec<Tensor>,
+    factors: Vec<Tensor>,
+    constant: Tensor,
+}

@@ -1,0 +1,186 @@
+//! A convolution of volumes whose kernels are combinations of a few between two fields.
+//!
+//! ```text
+//! y = K ⋆ x,      K[(o, a), (i, b), x] = Σ_n w[n, a, b] B_n[o, i, x]      a, b copies, o, i components of a field
+//! ```
+//!
+//! One product `[d_out·k³·d_in, n] × [n, copies]` makes all kernels, one copy brings them in layout and precision. Channels go by
+//! components, then by copies. There is no bias here: those who follow add it to the scalars alone.
+
+use reynolds::random::Random;
+use reynolds::steerable::{RingsConfig, Shells, SphericalIrrep, ring_kernels};
+use tch::{Device, Kind, Tensor};
+
+use super::conv3d::convolve3d;
+use super::{Constant, Layout, Pass, Window};
+use crate::error::Result;
+use crate::parameters::{Builder, Parameters};
+use crate::precision::Precision;
+
+/// The kernels B_n between two fields, or what makes them.
+pub(crate) trait Kernels: Send {
+    /// n, the weights of a pair of copies.
+    fn weights(&self) -> usize;
+
+    /// The standard deviation each weight begins with, `[n]`, for so many copies of the input field.
+    fn deviations(&self, copies: usize) -> Vec<f64>;
+
+    /// Σ_n B_n w_n: `[d_out·k³·d_in, copies]` of weights `[n, copies]`, on the tape.
+    fn expand(&self, parameters: &Parameters, weights: &Tensor) -> Result<Tensor>;
+}
+
+/// What a convolution maps: the irreps of one field on either side, and the side of its kernels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FieldPair {
+    /// Of the output, gates included.
+    pub(crate) codomain: Vec<SphericalIrrep>,
+    /// Of the input.
+    pub(crate) domain: Vec<SphericalIrrep>,
+    /// k.
+    pub(crate) side: usize,
+}
+
+impl FieldPair {
+    /// Channels of one field: of the output, of the input.
+    pub(crate) fn dims(&self) -> [usize; 2] {
+        [&self.codomain, &self.domain].map(|irreps| irreps.iter().map(|irrep| irrep.dim()).sum())
+    }
+
+    /// The standard deviation of a weight of each pair of irreps, `[codomain][domain]`, for so many weights of each between two copies:
+    /// 1/√(irreps that reach the output · weights of all copies of this one). He's rule where kernels have several parts.
+    pub(crate) fn deviations(&self, counts: &[Vec<usize>], copies: usize) -> Vec<Vec<f64>> {
+        let of_row = |row: &Vec<usize>| {
+            let reach = row.iter().filter(|&&count| count > 0).count();
+            row.iter().map(|&count| 1.0 / ((reach * copies * count).max(1) as f64).sqrt()).collect()
+        };
+        counts.iter().map(of_row).collect()
+    }
+}
+
+/// The kernels of [`ring_kernels`] for every pair of irreps: the steerable ones, fixed.
+#[derive(Debug)]
+pub(crate) struct Steerable {
+    pair: FieldPair,
+    counts: Vec<Vec<usize>>,
+    basis: Constant,
+}
+
+impl Steerable {
+    /// Weights go by irreps of the output, irreps of the input, then as [`ring_kernels`].
+    pub(crate) fn new(pair: &FieldPair) -> Result<Self> {
+        let shells = Shells::new(3, pair.side, &RingsConfig::default())?;
+        let points = shells.points().len();
+        let [outputs, inputs] = pair.dims();
+        let (mut counts, mut kernels) = (Vec::new(), Vec::new());
+        let mut row = 0;
+        for codomain in &pair.codomain {
+            let (mut counts_of_row, mut column) = (Vec::new(), 0);
+            for domain in &pair.domain {
+                let block = ring_kernels(*codomain, *domain, &shells)?;
+                counts_of_row.push(block.len());
+                kernels.extend(block.into_iter().map(|kernel| (kernel, [row, codomain.dim()], [column, domain.dim()])));
+                column += domain.dim();
+            }
+            counts.push(counts_of_row);
+            row += codomain.dim();
+        }
+        let n = kernels.len();
+        let mut basis = vec![0.0; outputs * points * inputs * n];
+        for (number, (kernel, [row, rows], [column, columns])) in kernels.iter().enumerate() {
+            for (o, i) in (0..*rows).flat_map(|o| (0..*columns).map(move |i| (o, i))) {
+                for (point, value) in kernel[(o * columns + i) * points..][..points].iter().enumerate() {
+                    basis[(((row + o) * points + point) * inputs + column + i) * n + number] = *value;
+                }
+            }
+        }
+        let basis = Constant::new(&basis, &[(outputs * points * inputs) as i64, n as i64])?;
+        Ok(Self { pair: pair.clone(), counts, basis })
+    }
+}
+
+impl Kernels for Steerable {
+    fn weights(&self) -> usize {
+        self.counts.iter().flatten().sum()
+    }
+
+    fn deviations(&self, copies: usize) -> Vec<f64> {
+        let deviations = self.pair.deviations(&self.counts, copies);
+        let pairs = self.counts.iter().flatten().zip(deviations.iter().flatten());
+        pairs.flat_map(|(&count, &deviation)| std::iter::repeat_n(deviation, count)).collect()
+    }
+
+    fn expand(&self, _: &Parameters, weights: &Tensor) -> Result<Tensor> {
+        Ok(self.basis.like(weights)?.f_matmul(weights)?)
+    }
+}
+
+/// `[N, copies·d_in, D, H, W]` → `[N, copies·d_out, D′, H′, W′]`.
+pub(crate) struct SteerableConv3d {
+    weight: String,
+    kernels: Box<dyn Kernels>,
+    copies: [i64; 2],
+    dims: [i64; 2],
+    window: Window,
+    layout: Layout,
+}
+
+impl SteerableConv3d {
+    /// Adds `name.weight`, `[n, copies out, copies in]`, normal with the deviations of the kernels.
+    ///
+    /// # Errors
+    /// As [`Builder::real`].
+    pub(crate) fn new(
+        builder: &mut Builder,
+        name: &str,
+        (pair, kernels): (&FieldPair, Box<dyn Kernels>),
+        copies: [usize; 2],
+        (window, layout): (Window, Layout),
+        random: &mut Random,
+    ) -> Result<Self> {
+        let weight = format!("{name}.weight");
+        let values: Vec<f64> = kernels
+            .deviations(copies[1])
+            .into_iter()
+            .flat_map(|deviation| (0..copies[0] * copies[1]).map(move |_| deviation))
+            .map(|deviation| deviation * random.normal())
+            .collect();
+        builder.real(&weight, &[kernels.weights(), copies[0], copies[1]], &values)?;
+        let [copies, dims] = [copies, pair.dims()].map(|sizes| sizes.map(|size| size as i64));
+        Ok(Self { weight, kernels, copies, dims, window, layout })
+    }
+
+    /// K, `[copies·d_out, copies·d_in, k, k, k]`, on the tape, in layout and precision.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
+    pub(crate) fn kernel(&self, parameters: &Parameters, pass: Pass) -> Result<Tensor> {
+        let weight = parameters.get(&self.weight);
+        let ([a, b], [o, i], k) = (self.copies, self.dims, self.window.side as i64);
+        let kernel = self.kernels.expand(parameters, &weight.f_view([-1, a * b])?)?.f_view([o, k * k * k, i, a, b])?;
+        let kind = match pass.precision {
+            Precision::Bf16 => Kind::BFloat16,
+            Precision::F32 => kernel.kind(),
+        };
+        let ordered = |order: [i64; 5]| -> Result<Tensor> {
+            let kernel = kernel.f_permute(order)?;
+            // One pass orders and rounds.
+            let mut copy = Tensor::f_empty(kernel.size(), (kind, kernel.device()))?;
+            copy.f_copy_(&kernel)?;
+            Ok(copy)
+        };
+        if self.layout == Layout::Channels && matches!(kernel.device(), Device::Cuda(_)) {
+            let kernel = ordered([0, 3, 1, 2, 4])?.f_view([a * o, k, k, k, b * i])?;
+            Ok(kernel.f_permute([0, 4, 1, 2, 3])?)
+        } else {
+            Ok(ordered([0, 3, 2, 4, 1])?.f_view([a * o, b * i, k, k, k])?)
+        }
+    }
+
+    /// K ⋆ x with K from [`SteerableConv3d::kernel`].
+    ///
+    /// # Errors
+    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
+    pub(crate) fn forward(&self, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
+        convolve3d(input, kernel, None, self.window)
+    }
+}

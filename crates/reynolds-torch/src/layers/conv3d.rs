@@ -8,7 +8,7 @@ use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Tensor};
 
-use super::uniform;
+use super::{folded_conv3d, uniform};
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 use crate::precision::Precision;
@@ -136,11 +136,14 @@ impl Conv3d {
     }
 }
 
-/// K ⋆ x + b with a kernel `[out, in, k, k, k]`.
+/// K ⋆ x + b with a kernel `[out, in, k, k, k]`; on CUDA with taps folded into channels where the kernel has channels innermost.
 ///
 /// # Errors
 /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit or the device has no room.
 pub(crate) fn convolve3d(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, window: Window) -> Result<Tensor> {
+    if input.device().is_cuda() && kernel.stride()[1] == 1 && window.side > 1 {
+        return folded_conv3d::convolve(input, kernel, bias, window);
+    }
     let [stride, padding] = [window.stride, window.padding].map(|n| [n as i64; 3]);
     Ok(input.f_conv3d(kernel, bias, stride, padding, [1, 1, 1], 1)?)
 }

@@ -9,6 +9,7 @@ mod complex_linear;
 mod constant;
 mod conv2d;
 mod conv3d;
+mod folded_conv3d;
 mod gated;
 mod hermite_gauss;
 mod iid_norm;

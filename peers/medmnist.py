@@ -1,7 +1,7 @@
 """Training steps and inference of the MedMNIST networks in plain PyTorch, on random volumes; one row a line.
 
     python medmnist.py --row cnn:so3:32:tf32:default --row escnn:so3:32:bf16:channels-last --device cuda:0 --json
-    python medmnist.py --row plain:so3:2:tf32:default --width 1 --steps 1 --warmup 0 --inference-batch 2
+    python medmnist.py --row plain:so3:2:tf32:default --width 1 --steps 1 --warmup 0
 
 A row is model:group:batch:precision:layout; several go through one process, whose start costs more than a row. Models (medmnist_networks.py):
 
@@ -124,11 +124,11 @@ def measure(options, model, group, batch, precision, layout):
     train = timed(lambda: step(inputs, labels), options, synchronise)
     last = step(inputs, labels).item()
     peak = torch.cuda.max_memory_reserved() / 2**20 if cuda else 0.0
-    infer = None
-    if options.inference_batch:
+    infer, many = None, options.inference_batch or batch
+    if not options.no_inference:
         with step.autocast():
             network.eval()
-        others = volumes(options.inference_batch)
+        others = volumes(many)
 
         def predict():
             with torch.no_grad(), step.autocast():
@@ -146,9 +146,9 @@ def measure(options, model, group, batch, precision, layout):
         "device": options.device,
         "train_ms": train,
         "train_samples_per_s": batch / train * 1e3,
-        "inference_batch": options.inference_batch,
+        "inference_batch": many,
         "inference_ms": infer,
-        "inference_samples_per_s": infer and options.inference_batch / infer * 1e3,
+        "inference_samples_per_s": infer and many / infer * 1e3,
         "peak_memory_mib": peak,
         "parameters": parameters,
         "build_s": building,
@@ -175,7 +175,8 @@ def main():
     parser.add_argument("--row", action="append", required=True, help="model:group:batch:precision:layout, any number of times")
     parser.add_argument("--width", type=int, default=0, help="c; 0: 2 for ours, 6 for the others")
     parser.add_argument("--classes", type=int, default=2)
-    parser.add_argument("--inference-batch", type=int, default=48, help="0: no inference")
+    parser.add_argument("--inference-batch", type=int, default=0, help="0: that of the row")
+    parser.add_argument("--no-inference", action="store_true")
     parser.add_argument("--lambda-g", type=float, default=1e-3)
     parser.add_argument("--lambda-perp", type=float, default=1.0)
     parser.add_argument("--compile", action="store_true")

@@ -22,6 +22,11 @@ impl Constant {
         Ok(Self { host: Tensor::f_from_slice(values)?.f_view(shape)?, held: RefCell::new(None) })
     }
 
+    /// The same numbers for another layer: one copy on the host, one a layer on a device.
+    pub(crate) fn share(&self) -> Self {
+        Self { host: self.host.shallow_clone(), held: RefCell::new(None) }
+    }
+
     /// It, where and as `like` is: copied on the first call and when that changes.
     ///
     /// # Errors

@@ -12,6 +12,7 @@
 //! |---|---|---|
 //! | `rB.conv1.weight`, `rB.conv2.weight`, `rB.skip.weight`, `.bias` | dense: `[out, in, k, k, k]`, `[out]` | block B = 1, 2, 3 |
 //! | | steerable: `[n, fields out, fields in]`, `[1 + gates, fields]` | coefficients of the n kernels between two fields: by irrep of the output (gates last), irrep of the input, degree J, ring; biases of the trivial irrep and of the gates; none of `r3.conv2` |
+//! | | partial, conv2 and skip of the P-SCNN: `[n, fields out, fields in]` | by irrep ψ, number of repeats, repeat, κ, then elements |
 //! | `rB.norm1.weight`, `.bias`, …; running statistics beside | dense: `[channels]`; gated: `[fields]`, `[1 + gates, fields]` | normalisation after conv1, conv2 (none after `r3.conv2`) |
 //! | `rB.gate1.bias`, `rB.gate2.bias` | `[gates, fields]`, one gate an irrep | what is taken off a gate before the sigmoid; the skips share the last of their block |
 //! | `head.norm.weight`, `.bias`, `head.weight`, `head.bias` | `[8c]`, `[classes, 8c]`, `[classes]` | flatten, batch normalisation, ELU, linear |
@@ -23,7 +24,10 @@
 mod block;
 mod dense;
 mod fields;
+mod likelihood;
 mod ours;
+mod partial_kernels;
+mod pscnn;
 mod scnn;
 #[cfg(test)]
 mod tests;
@@ -193,6 +197,7 @@ impl VolumeNetConfig {
             Architecture::Cnn => Ok(Box::new(dense::DenseNet::new(self, classes, builder, random)?)),
             Architecture::Ours => Ok(Box::new(ours::Ours::new(self, classes, builder, random)?)),
             Architecture::Scnn => Ok(Box::new(scnn::Scnn::new(self, classes, builder, random)?)),
+            Architecture::Pscnn => Ok(Box::new(pscnn::Pscnn::new(self, classes, builder, random)?)),
             other => Err(Error::setting("architecture", "one that is built", format!("{other:?}"))),
         }
     }

@@ -2,4 +2,5 @@
 
 mod dense;
 mod ours;
+mod pscnn;
 mod scnn;

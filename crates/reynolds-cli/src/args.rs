@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand};
 use reynolds::plan::UniformFields;
 
-pub(crate) use data::{CtArgs, DataCommand, SmokeArgs};
+pub(crate) use data::{CtArgs, DataCommand, MedmnistArgs, SmokeArgs};
 pub(crate) use train::TrainCommand;
 
 /// Approximately equivariant machine learning by projection: audit, project and train networks against a symmetry group.
@@ -30,7 +30,7 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     #[command(flatten)]
     Train(TrainCommand),
-    /// Make the data sets of the experiments
+    /// Make or fetch the data sets of the experiments
     #[command(subcommand, arg_required_else_help = true)]
     Data(DataCommand),
 }

@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod download;
 mod last_resort;
 mod model;
 mod output;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as Group, Subcommand, value_parser};
 use reynolds_data::ct::{SetConfig, Source};
+use reynolds_data::medmnist::{MedSet, Size};
 use reynolds_data::smoke::Kind;
 
 #[derive(Debug, Subcommand)]
@@ -12,6 +13,8 @@ pub(crate) enum DataCommand {
     Smoke(SmokeArgs),
     /// Simulate CT scans of bodies with and without metal: one .npz a pair; what is there is kept
     Ct(CtArgs),
+    /// Fetch a set of MedMNIST in three dimensions, check it, and show what is in it
+    Medmnist(MedmnistArgs),
 }
 
 #[derive(Debug, Group)]
@@ -71,4 +74,32 @@ pub(crate) struct CtArgs {
     /// Pairs at a time; all cores by default. The files do not depend on it
     #[arg(long, value_name = "n", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=1024))]
     pub(crate) threads: u16,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct MedmnistArgs {
+    /// Which set; with --verify all whose files are there
+    #[arg(long, value_name = "organ|nodule|adrenal|fracture|vessel|synapse", required_unless_present = "verify")]
+    pub(crate) set: Option<MedSet>,
+    /// Voxels along an edge: 28 by default, with --verify both
+    #[arg(long, value_name = "28|64")]
+    pub(crate) size: Option<Size>,
+    /// The folder of the files; $REYNOLDS_DATA/medmnist, or data/medmnist, by default. An interrupted transfer goes on where it was
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Fetch BASE/organmnist3d.npz and the like instead of the publisher's
+    #[arg(long, value_name = "BASE")]
+    pub(crate) url: Option<String>,
+    /// Replace a file whose MD5 is not the publisher's
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Fetch nothing: compare the files that are there with the publisher's sizes and MD5
+    #[arg(long, conflicts_with_all = ["url", "force", "show", "preview"])]
+    pub(crate) verify: bool,
+    /// Fetch nothing: print the classes and how many volumes there are of each
+    #[arg(long, conflicts_with_all = ["url", "force"])]
+    pub(crate) show: bool,
+    /// Write a PNG with a row for each class: middle slices and brightest values of some volumes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) preview: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `reynolds data`: data sets that are made here.
+//! `reynolds data`: data sets that are made here, or fetched.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use reynolds_data::smoke::{Event, Setting, SmokeFile, generate, preview};
 
-use super::ct;
+use super::{ct, medmnist};
 use crate::args::{DataCommand, SmokeArgs};
 use crate::{output, progress, written};
 
@@ -18,6 +18,7 @@ pub(crate) fn run(command: &DataCommand) -> Result<ExitCode> {
     match command {
         DataCommand::Smoke(args) => smoke(args),
         DataCommand::Ct(args) => ct::run(args),
+        DataCommand::Medmnist(args) => medmnist::run(args),
     }
 }
 

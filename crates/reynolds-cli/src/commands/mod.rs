@@ -3,6 +3,7 @@
 mod audit;
 mod ct;
 mod data;
+mod medmnist;
 mod plan;
 mod project;
 mod rank;

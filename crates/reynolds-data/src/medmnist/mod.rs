@@ -24,4 +24,4 @@ mod set;
 
 pub use checksum::Md5;
 pub use file::{Checked, folder, open, verify};
-pub use set::{MedSet, Size};
+pub use set::{MedSet, PUBLISHER, Size};

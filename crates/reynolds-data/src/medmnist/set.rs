@@ -6,6 +6,9 @@ use std::str::FromStr;
 use super::Md5;
 use crate::error::{Error, Result};
 
+/// Where the publisher keeps the files: `PUBLISHER/organmnist3d.npz` and the like.
+pub const PUBLISHER: &str = "https://zenodo.org/records/10519652/files";
+
 /// A set of MedMNIST in three dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MedSet {

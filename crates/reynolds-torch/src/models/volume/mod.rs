@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | `rB.conv1.weight`, `rB.conv2.weight`, `rB.skip.weight`, `.bias` | dense: `[out, in, k, k, k]`, `[out]` | block B = 1, 2, 3 |
 //! | | steerable: `[n, fields out, fields in]`, `[1 + gates, fields]` | coefficients of the n kernels between two fields: by irrep of the output (gates last), irrep of the input, degree J, ring; biases of the trivial irrep and of the gates; none of `r3.conv2` |
-//! | | partial, conv2 and skip of the P-SCNN: `[n, fields out, fields in]` | by irrep ψ, number of repeats, repeat, κ, then elements |
+//! | | partial, conv2 and skip of the P-SCNN: `[n, fields out, fields in]` | by number of repeats, repeat, irrep ψ, κ, then elements |
 //! | `rB.norm1.weight`, `.bias`, …; running statistics beside | dense: `[channels]`; gated: `[fields]`, `[1 + gates, fields]` | normalisation after conv1, conv2 (none after `r3.conv2`) |
 //! | `rB.gate1.bias`, `rB.gate2.bias` | `[gates, fields]`, one gate an irrep | what is taken off a gate before the sigmoid; the skips share the last of their block |
 //! | `head.norm.weight`, `.bias`, `head.weight`, `head.bias` | `[8c]`, `[classes, 8c]`, `[classes]` | flatten, batch normalisation, ELU, linear |
@@ -26,6 +26,7 @@ mod dense;
 mod fields;
 mod likelihood;
 mod ours;
+mod partial_elements;
 mod partial_kernels;
 mod pscnn;
 mod scnn;

@@ -5,7 +5,7 @@ use faer::linalg::solvers::SolveLstsq;
 use reynolds::group::Element as GroupElement;
 use reynolds::random::Random;
 use reynolds::rep::Representation;
-use reynolds::steerable::spherical_harmonics;
+use reynolds::steerable::{SphericalIrrep, spherical_harmonics};
 use tch::Device;
 
 use super::super::likelihood::irreps;

@@ -107,3 +107,63 @@ struct Term {
     factors: Vec<Tensor>,
     constant: Tensor,
 }
+
+#[cfg(test)]
+mod tests {
+    use tch::{Device, Kind};
+
+    use super::*;
+
+    fn numbers(shape: &[i64], seed: u64) -> Tensor {
+        let mut random = Random::new(seed);
+        let numbers: Vec<f64> = (0..shape.iter().product::<i64>()).map(|_| random.normal()).collect();
+        Tensor::from_slice(&numbers).view(shape)
+    }
+
+    /// Two copies of a scalar and a vector.
+    fn layer() -> (Gate, Parameters) {
+        let mut builder = Parameters::builder();
+        let gate = Gate::new(&mut builder, "gate", 2, &[1, 3], &mut Random::new(1)).unwrap();
+        (gate, builder.build(Kind::Double, Device::Cpu).unwrap())
+    }
+
+    /// Channel by channel: component c of copy a at 2c + a, gates after the four components.
+    fn by_hand(volumes: &Tensor, affine: &Affine, bias: &Tensor) -> Tensor {
+        let number =
+            |tensor: &Tensor, at: &[i64]| f64::try_from(at.iter().fold(tensor.detach(), |t, &i| t.get(i))).unwrap();
+        let channel = |index: i64| volumes.select(1, index);
+        let mut parts = Vec::new();
+        for (component, irrep) in [(0, 0), (1, 1), (2, 1), (3, 1)] {
+            for copy in 0..2 {
+                let scale = affine.scale.as_ref().map_or(1.0, |scale| number(scale, &[copy]));
+                let shift = if component == 0 { number(&affine.shift, &[0, copy]) } else { 0.0 };
+                let offset = number(&affine.shift, &[1 + irrep, copy]) - number(bias, &[irrep, copy]);
+                let gate = (channel(8 + 2 * irrep + copy) * scale + offset).sigmoid();
+                parts.push((channel(2 * component + copy) * scale + shift) * gate);
+            }
+        }
+        Tensor::stack(&parts, 1)
+    }
+
+    #[test]
+    fn gates_scale_and_shift_as_the_equation_says_in_both_orders_of_memory() {
+        let (gate, parameters) = layer();
+        let plain = numbers(&[2, 12, 3, 4, 5], 2);
+        let innermost = plain.permute([0, 2, 3, 4, 1]).contiguous().permute([0, 4, 1, 2, 3]);
+        let normed = Affine { scale: Some(numbers(&[2], 3)), shift: numbers(&[3, 2], 4) };
+        let bare = Affine { scale: None, shift: numbers(&[3, 2], 5) };
+        let bias = parameters.get("gate.bias");
+        for affine in [&normed, &bare] {
+            let expected = by_hand(&plain, affine, &bias);
+            for volumes in [&plain, &innermost] {
+                let output = gate.forward(&parameters, volumes, affine).unwrap();
+                assert_eq!(output.stride()[1] == 1, volumes.stride()[1] == 1);
+                assert!(f64::try_from((output - &expected).abs().max()).unwrap() < 1e-14);
+            }
+        }
+        let other = numbers(&[2, 12, 3, 4, 5], 6);
+        let sum = gate.sum(&parameters, &[(&plain, &normed), (&other, &bare)]).unwrap();
+        let expected = by_hand(&plain, &normed, &bias) + by_hand(&other, &bare, &bias);
+        assert!(f64::try_from((sum - expected).abs().max()).unwrap() < 1e-14);
+    }
+}

@@ -101,3 +101,75 @@ impl IidNorm {
         Ok((mean, variance.f_mean_dim(0, false, None)?.f_mul_scalar(unbiased)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use reynolds::random::Random;
+    use tch::{Device, Kind};
+
+    use super::*;
+
+    fn numbers(shape: &[i64], seed: u64) -> Tensor {
+        let mut random = Random::new(seed);
+        let numbers: Vec<f64> = (0..shape.iter().product::<i64>()).map(|_| 0.5 + 2.0 * random.normal()).collect();
+        Tensor::from_slice(&numbers).view(shape)
+    }
+
+    /// Two copies of a scalar and a vector, with a gate each.
+    fn layer() -> (IidNorm, Parameters) {
+        let mut builder = Parameters::builder();
+        let norm = IidNorm::new(&mut builder, "norm", 2, [6, 2]).unwrap();
+        builder.real("bias", &[3, 2], &[0.1, -0.2, 0.3, 0.4, -0.5, 0.6]).unwrap();
+        (norm, builder.build(Kind::Double, Device::Cpu).unwrap())
+    }
+
+    fn largest(tensor: &Tensor) -> f64 {
+        f64::try_from(tensor.detach().abs().max()).unwrap()
+    }
+
+    #[test]
+    fn training_takes_means_off_scalars_and_one_variance_off_a_field() {
+        let (norm, parameters) = layer();
+        let volumes = numbers(&[3, 12, 2, 3, 4], 1);
+        let bias = parameters.get("bias");
+        let affine = norm.affine(&parameters, &volumes, Some(&bias), Mode::Train).unwrap();
+        // [component, copy, numbers], the bias added to component 0 and the gates, 4 and 5.
+        let fields = volumes.view([3, 6, 2, 24]).permute([1, 2, 0, 3]).reshape([6, 2, 72]);
+        let variance = fields.var_dim(-1, true, false).mean_dim(0, false, None::<Kind>);
+        let scale = (&variance + 1e-5).rsqrt();
+        let scalars = fields.index_select(0, &Tensor::from_slice(&[0_i64, 4, 5]));
+        let mean = scalars.mean_dim(-1, false, None::<Kind>);
+        assert!(largest(&(affine.scale.as_ref().unwrap() - &scale)) < 1e-14);
+        assert!(largest(&(&affine.shift + &mean * &scale)) < 1e-14);
+        let running = |name: &str| parameters.statistic(&format!("norm.{name}"));
+        assert!(largest(&(running("running_mean") - (&mean + &bias) * 0.1)) < 1e-14);
+        assert!(largest(&(running("running_var") - (variance * 0.1 + 0.9))) < 1e-14);
+        // The bias has no effect and yet a gradient, for the mean is a constant of the tape: the scale of its field.
+        let gradient = Tensor::run_backward(&[affine.shift.sum(Kind::Double)], &[&bias], false, false);
+        assert!(largest(&(&gradient[0] - scale.view([1, 2]))) < 1e-14);
+    }
+
+    #[test]
+    fn evaluation_takes_off_what_was_seen_and_changes_nothing() {
+        let (norm, parameters) = layer();
+        parameters.statistic("norm.running_mean").copy_(&numbers(&[3, 2], 2));
+        parameters.statistic("norm.running_var").copy_(&numbers(&[2], 3).square());
+        let before = parameters.statistics().copy();
+        let bias = parameters.get("bias");
+        let affine = norm.affine(&parameters, &numbers(&[1, 12, 1, 1, 1], 1), Some(&bias), Mode::Evaluate).unwrap();
+        assert_eq!(before, *parameters.statistics());
+        let scale = (parameters.statistic("norm.running_var") + 1e-5).rsqrt();
+        let shift = (&bias - parameters.statistic("norm.running_mean")) * &scale;
+        assert!(largest(&(affine.scale.unwrap() - &scale)) < 1e-14 && largest(&(affine.shift - shift)) < 1e-14);
+    }
+
+    #[test]
+    fn one_number_of_a_channel_is_refused_in_training_and_changes_nothing() {
+        let (norm, parameters) = layer();
+        let before = parameters.statistics().copy();
+        let message =
+            norm.affine(&parameters, &numbers(&[1, 12, 1, 1, 1], 1), None, Mode::Train).unwrap_err().to_string();
+        assert!(message.starts_with("batch: expected samples enough to normalise norm"), "{message}");
+        assert_eq!(before, *parameters.statistics());
+    }
+}

@@ -4,24 +4,32 @@
 //! y[o₁, o₂, o₃] = Σ w[t₁] w[t₂] w[t₃] x[s·o₁ + t₁ − p, …]      zeros around x, t = 0 … window − 1, stride s, padding p
 //! ```
 //!
-//! Along each axis this is a product with a banded matrix.
+//! Along each axis this is a product with a banded matrix, which leaves the order of memory as it is: the outermost axis first, when what
+//! lies inside it is one long row, and the next ones on less and less.
 
-use tch::{Kind, Tensor};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
+use tch::Tensor;
+
+use super::Constant;
+use super::volume_layout::channels_innermost;
 use crate::error::{Error, Result};
 
 /// `[N, C, D, H, W]` → `[N, C, D′, H′, W′]`, each channel by itself.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Pool3d {
     weights: Vec<f64>,
     stride: usize,
     padding: usize,
+    /// The banded matrix of each side that was met.
+    banded: RefCell<HashMap<usize, Constant>>,
 }
 
 impl Pool3d {
     /// The mean over a window, zeros of the padding counted.
     pub fn average(window: usize, stride: usize, padding: usize) -> Self {
-        Self { weights: vec![1.0 / window as f64; window], stride, padding }
+        Self::new(vec![1.0 / window as f64; window], stride, padding)
     }
 
     /// A Gaussian of standard deviation σ in voxels, cut to a window of 2·round(3σ) + 1 and scaled to sum 1.
@@ -30,7 +38,11 @@ impl Pool3d {
         let offsets = (0..=2 * reach as usize).map(|t| t as f64 - reach);
         let weights: Vec<f64> = offsets.map(|offset| (-0.5 * (offset / sigma).powi(2)).exp()).collect();
         let sum: f64 = weights.iter().sum();
-        Self { weights: weights.iter().map(|weight| weight / sum).collect(), stride, padding }
+        Self::new(weights.iter().map(|weight| weight / sum).collect(), stride, padding)
+    }
+
+    fn new(weights: Vec<f64>, stride: usize, padding: usize) -> Self {
+        Self { weights, stride, padding, banded: RefCell::default() }
     }
 
     /// The side of what is made of a side.
@@ -45,48 +57,77 @@ impl Pool3d {
         Ok(room / self.stride + 1)
     }
 
-    /// The pool.
+    /// The pool. The order of memory is that of the input.
     ///
     /// # Errors
     /// [`Error::Setting`] if the window does not fit; [`Error::Torch`] if the device has no room.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let mut output = input.shallow_clone();
-        for axis in [2, 3, 4] {
-            let side = output.size()[axis] as usize;
-            let banded = self.banded(side)?.f_to_device(input.device())?.f_to_kind(input.kind())?;
-            output = output.f_movedim_int(axis as i64, -1)?.f_matmul(&banded)?.f_movedim_int(-1, axis as i64)?;
+        let size = input.size();
+        let (innermost, [samples, channels]) = (channels_innermost(input), [size[0], size[1]]);
+        let mut output = if innermost { input.f_permute([0, 2, 3, 4, 1])? } else { input.shallow_clone() };
+        // What lies outside and inside the axis at hand.
+        let mut outer = if innermost { samples } else { samples * channels };
+        let mut inner = size[2..].iter().product::<i64>() * if innermost { channels } else { 1 };
+        let mut sides = Vec::with_capacity(3);
+        for &side in &size[2..] {
+            let banded = self.banded(side as usize, input)?;
+            inner /= side;
+            output = match inner {
+                1 => output.f_reshape([outer, side])?.f_matmul(&banded.f_transpose(0, 1)?)?,
+                _ => banded.f_matmul(&output.f_reshape([outer, side, inner])?)?,
+            };
+            sides.push(banded.size()[0]);
+            outer *= banded.size()[0];
         }
-        Ok(output)
+        if innermost {
+            Ok(output.f_view([samples, sides[0], sides[1], sides[2], channels])?.f_permute([0, 4, 1, 2, 3])?)
+        } else {
+            Ok(output.f_view([samples, channels, sides[0], sides[1], sides[2]])?)
+        }
     }
 
-    /// `[side, side of the output]`.
-    fn banded(&self, side: usize) -> Result<Tensor> {
+    /// `[side of the output, side]`, where and as `like` is.
+    fn banded(&self, side: usize, like: &Tensor) -> Result<Tensor> {
+        if let Some(banded) = self.banded.borrow().get(&side) {
+            return banded.like(like);
+        }
         let outputs = self.side(side)?;
         let mut banded = vec![0.0; side * outputs];
         for output in 0..outputs {
             for (tap, weight) in self.weights.iter().enumerate() {
                 let place = (output * self.stride + tap).checked_sub(self.padding);
                 if let Some(place) = place.filter(|place| *place < side) {
-                    banded[place * outputs + output] = *weight;
+                    banded[output * side + place] = *weight;
                 }
             }
         }
-        Ok(Tensor::from_slice(&banded).f_to_kind(Kind::Double)?.f_view([side as i64, outputs as i64])?)
+        let banded = Constant::new(&banded, &[outputs as i64, side as i64])?;
+        let held = banded.like(like)?;
+        self.banded.borrow_mut().insert(side, banded);
+        Ok(held)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tch::{Device, Kind};
+
     use super::*;
 
     #[test]
-    fn an_average_is_libtorchs_average_pool() {
-        let input = Tensor::arange(2 * 343, (Kind::Double, tch::Device::Cpu)).sin().view([1, 2, 7, 7, 7]);
+    fn an_average_is_libtorchs_average_pool_in_both_orders_of_memory() {
+        // Sides that differ show an axis mistaken for another.
+        let plain = Tensor::arange(2 * 3 * 5 * 7 * 9, (Kind::Double, Device::Cpu)).sin().view([2, 3, 5, 7, 9]);
+        let innermost = plain.permute([0, 2, 3, 4, 1]).contiguous().permute([0, 4, 1, 2, 3]);
         for (window, stride, padding) in [(5, 2, 1), (5, 2, 0), (3, 1, 0), (3, 2, 1)] {
-            let ours = Pool3d::average(window, stride, padding).forward(&input).unwrap();
+            let pool = Pool3d::average(window, stride, padding);
             let [window, stride, padding] = [window, stride, padding].map(|n| [n as i64; 3]);
-            let theirs = input.avg_pool3d(window, stride, padding, false, true, None::<i64>);
-            assert!(f64::try_from((ours - theirs).abs().max()).unwrap() < 1e-14);
+            let theirs = plain.avg_pool3d(window, stride, padding, false, true, None::<i64>);
+            for input in [&plain, &innermost] {
+                let ours = pool.forward(input).unwrap();
+                assert!(f64::try_from((&ours - &theirs).abs().max()).unwrap() < 1e-14);
+                assert_eq!(ours.stride()[1] == 1, input.stride()[1] == 1);
+            }
         }
     }
 

@@ -184,3 +184,112 @@ impl SteerableConv3d {
         convolve3d(input, kernel, None, self.window)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use reynolds::steerable::wigner_d;
+
+    use super::*;
+    use crate::layers::Mode;
+
+    const PASS: Pass = Pass { mode: Mode::Train, precision: Precision::F32 };
+
+    fn layer(pair: &FieldPair, copies: [usize; 2]) -> (SteerableConv3d, Parameters) {
+        let mut builder = Parameters::builder();
+        let window = Window { side: pair.side, stride: 1, padding: 0 };
+        let kernels = Box::new(Steerable::new(pair).unwrap());
+        let window = (window, Layout::Planes);
+        let layer =
+            SteerableConv3d::new(&mut builder, "c", (pair, kernels), copies, window, &mut Random::new(3)).unwrap();
+        (layer, builder.build(Kind::Double, Device::Cpu).unwrap())
+    }
+
+    /// Signed permutation matrices: the 24 rotations of the cube, then the 24 with a reflection.
+    fn turns(improper: bool) -> Vec<[[f64; 3]; 3]> {
+        let orders = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [1, 0, 2]];
+        let mut turns = Vec::new();
+        for (number, order) in orders.iter().enumerate() {
+            for signs in 0..8_u32 {
+                if (signs.count_ones() % 2 == 1) != (number >= 3) && !improper {
+                    continue;
+                }
+                let mut matrix = [[0.0; 3]; 3];
+                for (row, &column) in order.iter().enumerate() {
+                    matrix[row][column] = if signs >> row & 1 == 1 { -1.0 } else { 1.0 };
+                }
+                turns.push(matrix);
+            }
+        }
+        turns
+    }
+
+    /// D ⊗ 1 on the channels of some copies of a field.
+    fn action(irreps: &[SphericalIrrep], copies: usize, turn: &[[f64; 3]; 3]) -> Tensor {
+        let minor = |a: usize, b: usize| turn[1][a] * turn[2][b] - turn[1][b] * turn[2][a];
+        let determinant = turn[0][0] * minor(1, 2) - turn[0][1] * minor(0, 2) + turn[0][2] * minor(0, 1);
+        let proper = turn.map(|row| row.map(|entry| entry * determinant));
+        let blocks: Vec<Tensor> = irreps
+            .iter()
+            .map(|irrep| {
+                let d = wigner_d(irrep.degree, &proper);
+                let sign = if irrep.odd == Some(true) { determinant } else { 1.0 };
+                let entries: Vec<f64> =
+                    (0..irrep.dim() * irrep.dim()).map(|at| sign * d[(at / irrep.dim(), at % irrep.dim())]).collect();
+                let block = Tensor::from_slice(&entries).view([irrep.dim() as i64, irrep.dim() as i64]);
+                block.kron(&Tensor::eye(copies as i64, (Kind::Double, Device::Cpu)))
+            })
+            .collect();
+        Tensor::block_diag(&blocks)
+    }
+
+    #[test]
+    fn kernels_are_steerable_under_every_turn_of_the_grid() {
+        let so3 = |degree| SphericalIrrep { degree, odd: None };
+        let o3 = |degree, odd| SphericalIrrep { degree, odd: Some(odd) };
+        let rotations = (vec![so3(0), so3(1), so3(3), so3(0)], vec![so3(0), so3(1), so3(2)]);
+        let reflections = (vec![o3(0, false), o3(2, false), o3(1, true)], vec![o3(0, true), o3(1, false), o3(1, true)]);
+        for (improper, (codomain, domain)) in [(false, rotations), (true, reflections)] {
+            for side in [1, 3, 5, 7] {
+                let pair = FieldPair { codomain: codomain.clone(), domain: domain.clone(), side };
+                let copies = [2, 3];
+                let (layer, parameters) = layer(&pair, copies);
+                let kernel = layer.kernel(&parameters, PASS).unwrap().detach();
+                let size = f64::try_from(kernel.norm()).unwrap();
+                let flat = kernel.flatten(2, -1);
+                let reach = (side as f64 - 1.0) / 2.0;
+                let points: Vec<[f64; 3]> = (0..side.pow(3))
+                    .map(|p| [p % side, p / side % side, p / (side * side)].map(|at| at as f64 - reach))
+                    .collect();
+                let place = |x: [f64; 3]| x.iter().rev().fold(0, |index, c| index * side as i64 + (c + reach) as i64);
+                for turn in turns(improper) {
+                    let moved = |x: &[f64; 3]| std::array::from_fn(|i| (0..3).map(|j| turn[i][j] * x[j]).sum());
+                    let order: Vec<i64> = points.iter().map(|x| place(moved(x))).collect();
+                    // K(gx) = ρ_out(g) K(x) ρ_in(g)ᵀ.
+                    let there = flat.index_select(2, &Tensor::from_slice(&order));
+                    let [out, of] = [(&codomain, copies[0]), (&domain, copies[1])];
+                    let (out, of) = (action(out.0, out.1, &turn), action(of.0, of.1, &turn));
+                    let here = out.matmul(&flat.permute([2, 0, 1])).matmul(&of.transpose(0, 1)).permute([1, 2, 0]);
+                    let error = f64::try_from((there - here).norm()).unwrap();
+                    assert!(error < 1e-12 * size, "side {side}: {error:e} of {size}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn weights_begin_with_hes_deviations_and_components_with_variance_one() {
+        let irreps: Vec<SphericalIrrep> = (0..3).map(|degree| SphericalIrrep { degree, odd: None }).collect();
+        let pair = FieldPair { codomain: irreps.clone(), domain: irreps, side: 3 };
+        let steerable = Steerable::new(&pair).unwrap();
+        // Scalars: two rings of degree 0, one of degrees 1 and 2; three irreps reach them.
+        assert_eq!(steerable.counts[0], [2, 1, 1]);
+        let expected = [1.0 / 30_f64.sqrt(), 1.0 / 30_f64.sqrt(), 1.0 / 15_f64.sqrt(), 1.0 / 15_f64.sqrt()];
+        assert!(steerable.deviations(5)[..4].iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15));
+        // Σ over inputs and points of K² is the variance of what white noise becomes: 1 on average over weights.
+        let (layer, parameters) = layer(&pair, [40, 40]);
+        let kernel = layer.kernel(&parameters, PASS).unwrap().detach();
+        let variance = kernel.square().sum_dim_intlist([1, 2, 3, 4].as_slice(), false, Kind::Double);
+        let mean = f64::try_from(variance.mean(Kind::Double)).unwrap();
+        assert!((mean - 1.0).abs() < 0.05, "{mean}");
+    }
+}

@@ -156,23 +156,29 @@ impl SteerableConv3d {
     pub(crate) fn kernel(&self, parameters: &Parameters, pass: Pass) -> Result<Tensor> {
         let weight = parameters.get(&self.weight);
         let ([a, b], [o, i], k) = (self.copies, self.dims, self.window.side as i64);
-        let kernel = self.kernels.expand(parameters, &weight.f_view([-1, a * b])?)?.f_view([o, k * k * k, i, a, b])?;
+        let kernel = self.kernels.expand(parameters, &weight.f_view([-1, a * b])?)?.f_view([o, k, k * k, i, a, b])?;
         let kind = match pass.precision {
             Precision::Bf16 => Kind::BFloat16,
             Precision::F32 => kernel.kind(),
         };
-        let ordered = |order: [i64; 5]| -> Result<Tensor> {
+        // One pass orders and rounds.
+        let ordered = |order: [i64; 6]| -> Result<Tensor> {
             let kernel = kernel.f_permute(order)?;
-            // One pass orders and rounds.
             let mut copy = Tensor::f_empty(kernel.size(), (kind, kernel.device()))?;
             copy.f_copy_(&kernel)?;
             Ok(copy)
         };
-        if self.layout == Layout::Channels && matches!(kernel.device(), Device::Cuda(_)) {
-            let kernel = ordered([0, 3, 1, 2, 4])?.f_view([a * o, k, k, k, b * i])?;
-            Ok(kernel.f_permute([0, 4, 1, 2, 3])?)
-        } else {
-            Ok(ordered([0, 3, 2, 4, 1])?.f_view([a * o, b * i, k, k, k])?)
+        match (self.layout, kernel.device()) {
+            // The depth next to the channels, as convolutions on CUDA fold it with them.
+            (Layout::Channels, Device::Cuda(_)) if b * i > 1 => {
+                let kernel = ordered([0, 4, 2, 1, 3, 5])?.f_view([a * o, k, k, k, b * i])?;
+                Ok(kernel.f_permute([0, 4, 3, 1, 2])?)
+            }
+            (Layout::Channels, Device::Cuda(_)) => {
+                let kernel = ordered([0, 4, 1, 2, 3, 5])?.f_view([a * o, k, k, k, 1])?;
+                Ok(kernel.f_permute([0, 4, 1, 2, 3])?)
+            }
+            _ => Ok(ordered([0, 4, 3, 5, 1, 2])?.f_view([a * o, b * i, k, k, k])?),
         }
     }
 

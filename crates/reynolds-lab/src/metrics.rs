@@ -26,6 +26,9 @@ pub struct Best {
     pub epoch: usize,
     /// The validation metric that was best.
     pub value: f64,
+    /// The second metric, which decides between equals, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tie: Option<f64>,
 }
 
 /// What a finished run comes to: summary.json.

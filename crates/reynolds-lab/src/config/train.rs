@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{at_least_one, at_least_zero};
 use crate::error::{Error, Result};
+use crate::metrics::Best;
 use crate::schedule::Schedule;
 
 /// Which way a metric is better.
@@ -51,6 +52,9 @@ pub struct EarlyStopping {
     pub metric: String,
     /// "min" or "max".
     pub mode: Mode,
+    /// A second metric of the validation split, of which less is better: of evaluations that are equal by the first the better one by this is
+    /// the best; "" = the earlier.
+    pub ties: String,
     /// "patience" or "plateau"; each looks only at its own keys.
     pub rule: Rule,
     /// Stop after so many evaluations in a row that brought nothing better; 0 = never.
@@ -68,6 +72,7 @@ impl Default for EarlyStopping {
         Self {
             metric: "loss".into(),
             mode: Mode::Min,
+            ties: String::new(),
             rule: Rule::Patience,
             patience: 0,
             after: 100,
@@ -84,6 +89,12 @@ impl EarlyStopping {
             Mode::Min => value < best - self.min_delta,
             Mode::Max => value > best + self.min_delta,
         }
+    }
+
+    /// Whether an evaluation beats the best so far: by the metric, or by the second one where the first is exactly the same.
+    pub(crate) fn beats(&self, value: f64, tie: Option<f64>, best: &Best) -> bool {
+        let equal_but_better = || value == best.value && tie.zip(best.tie).is_some_and(|(new, old)| new < old);
+        self.improves(value, best.value) || equal_but_better()
     }
 
     /// Adds an evaluation to those that the rule looks at, oldest first.
@@ -196,6 +207,10 @@ impl TrainConfig {
             }
             if self.early_stopping.rule == Rule::Plateau {
                 let expected = "a metric, for rule = \"plateau\"";
+                return Err(Error::config("train.early_stopping.metric", expected, "\"\""));
+            }
+            if !self.early_stopping.ties.is_empty() {
+                let expected = "a metric, for there is a second one";
                 return Err(Error::config("train.early_stopping.metric", expected, "\"\""));
             }
             if self.weights == Selection::Best {

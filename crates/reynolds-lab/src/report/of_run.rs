@@ -110,7 +110,7 @@ mod tests {
             steps: 2,
             stopped_early: false,
             weights: crate::config::Selection::Last,
-            best: Some(crate::metrics::Best { epoch: 1, value: 0.1 }),
+            best: Some(crate::metrics::Best { epoch: 1, value: 0.1, tie: None }),
             last_metrics: [("test/accuracy".to_string(), 0.75)].into(),
             best_metrics: [("test/loss".to_string(), 0.5)].into(),
         };

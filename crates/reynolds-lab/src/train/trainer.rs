@@ -65,7 +65,7 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// Sees that the task has the metric that is looked at; evaluates once.
+    /// Sees that the task has the metrics that are looked at; evaluates once.
     pub(crate) fn check_metric(&self) -> Result<()> {
         match self.config.early_stopping.metric.is_empty() {
             true => Ok(()),
@@ -73,14 +73,12 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The metric that is looked at.
-    fn watched(&self, metrics: &Metrics) -> Result<f64> {
-        let name = &self.config.early_stopping.metric;
-        metrics.get(name).copied().ok_or_else(|| {
-            let names: Vec<_> = metrics.keys().map(|name| format!("\"{name}\"")).collect();
-            let expected = format!("one of {} (or \"\" for none)", names.join(", "));
-            Error::config("train.early_stopping.metric", expected, format!("\"{name}\""))
-        })
+    /// The metric that is looked at, and the one that decides between equals.
+    fn watched(&self, metrics: &Metrics) -> Result<(f64, Option<f64>)> {
+        let stopping = &self.config.early_stopping;
+        let value = watched(metrics, "metric", &stopping.metric)?;
+        let tie = (!stopping.ties.is_empty()).then(|| watched(metrics, "ties", &stopping.ties));
+        Ok((value, tie.transpose()?))
     }
 
     /// Takes a saved moment over.
@@ -200,12 +198,14 @@ impl<'a> Trainer<'a> {
         if stopping.metric.is_empty() {
             return Ok(());
         }
-        let value = self.watched(metrics)?;
-        if !value.is_finite() {
-            return Err(self.not_finite(&format!("validation/{}", stopping.metric), journal));
+        let (value, tie) = self.watched(metrics)?;
+        for (number, name) in [(Some(value), &stopping.metric), (tie, &stopping.ties)] {
+            if number.is_some_and(|number| !number.is_finite()) {
+                return Err(self.not_finite(&format!("validation/{name}"), journal));
+            }
         }
-        if self.progress.best.is_none_or(|best| stopping.improves(value, best.value)) {
-            self.progress.best = Some(Best { epoch: self.progress.epoch + 1, value });
+        if self.progress.best.is_none_or(|best| stopping.beats(value, tie, &best)) {
+            self.progress.best = Some(Best { epoch: self.progress.epoch + 1, value, tie });
             self.progress.stale = 0;
             self.best_weights = Some(Weights::of(self.task.parameters()).copied()?);
         } else {
@@ -327,6 +327,15 @@ impl<'a> Trainer<'a> {
     pub(super) fn save_is_due(&self) -> bool {
         self.is_over() || self.progress.epoch.is_multiple_of(self.config.checkpoint_every)
     }
+}
+
+/// The metric that `train.early_stopping` names under `key`.
+fn watched(metrics: &Metrics, key: &str, name: &str) -> Result<f64> {
+    metrics.get(name).copied().ok_or_else(|| {
+        let names: Vec<_> = metrics.keys().map(|name| format!("\"{name}\"")).collect();
+        let expected = format!("one of {} (or \"\" for none)", names.join(", "));
+        Error::config(format!("train.early_stopping.{key}"), expected, format!("\"{name}\""))
+    })
 }
 
 /// Scales a gradient `[len]` in place so that its Euclidean norm is at most `largest`.

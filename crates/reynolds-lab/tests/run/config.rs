@@ -101,6 +101,8 @@ fn a_value_out_of_range_is_refused_with_its_key_and_where_it_came_from() {
     assert!(parse("[train]\nclip = -1").unwrap_err().starts_with("my.toml: train.clip: "));
     let message = set(&["train.early_stopping.metric=\"\"", "train.early_stopping.patience=3"]).unwrap_err();
     assert_eq!(message, "--set: train.early_stopping.metric: expected a metric, for there is a patience, found \"\"");
+    let message = set(&["train.early_stopping.metric=\"\"", "train.early_stopping.ties=loss"]).unwrap_err();
+    assert_eq!(message, "--set: train.early_stopping.metric: expected a metric, for there is a second one, found \"\"");
 }
 
 #[test]

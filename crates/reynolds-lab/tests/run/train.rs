@@ -200,7 +200,7 @@ impl Task for Slope {
         }
         let number = self.evaluations.replace(self.evaluations.get() + 1);
         let value = self.validation.get(number).copied().unwrap_or(weight);
-        Ok(Metrics::from([("score".into(), value)]))
+        Ok(Metrics::from([("score".into(), value), ("weight".into(), weight)]))
     }
 }
 
@@ -256,6 +256,34 @@ fn lower_is_better_in_mode_min_and_a_small_gain_is_none() {
     let (summary, _) = finished(&Slope::new(&[0.5, 0.45, 0.35, 0.6]), &config);
     assert_eq!(summary.best.map(|best| (best.epoch, best.value)), Some((3, 0.35)));
     assert!(!summary.stopped_early);
+}
+
+#[test]
+fn the_second_metric_decides_between_equals_alone() {
+    let mut config = defaults();
+    config.train.epochs = 5;
+    config.train.early_stopping.metric = "score".into();
+    config.train.early_stopping.mode = Mode::Max;
+    let best = |scores: &[f64], config: &Config| finished(&Slope::new(scores), config).0.best.unwrap();
+    // The weight falls with every step, so that a later one of equals is the better one; a higher score beats any weight.
+    let (equals, higher) = ([0.5, 0.7, 0.7, 0.6, 0.7], [0.5, 0.7, 0.9, 0.7, 0.6]);
+    assert_eq!([best(&equals, &config).epoch, best(&higher, &config).epoch], [2, 3]);
+    assert_eq!(best(&equals, &config).tie, None);
+    config.train.early_stopping.ties = "weight".into();
+    assert_eq!([best(&equals, &config).epoch, best(&higher, &config).epoch], [5, 3]);
+    let tie = best(&equals, &config).tie.unwrap();
+    assert!((tie - (1.0 - 5.0 * 0.05)).abs() < 1e-9, "{tie}");
+    // One that is better among equals ends the wait for a better one.
+    config.train.early_stopping.patience = 2;
+    assert_eq!(finished(&Slope::new(&equals), &config).0.epochs, 5);
+    config.train.early_stopping.ties = String::new();
+    assert_eq!(finished(&Slope::new(&equals), &config).0.epochs, 4);
+    config.train.early_stopping.ties = "f1".into();
+    let message = trained(&Slope::new(&equals), &config).0.unwrap_err().to_string();
+    assert!(
+        message.starts_with("config: train.early_stopping.ties: expected one of \"score\", \"weight\""),
+        "{message}"
+    );
 }
 
 #[test]

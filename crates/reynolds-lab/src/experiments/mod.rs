@@ -17,6 +17,13 @@ mod ct_pairs;
 mod ct_settings;
 mod ct_task;
 mod invariance;
+mod medmnist;
+mod medmnist_data;
+mod medmnist_evaluation;
+mod medmnist_figures;
+mod medmnist_metrics;
+mod medmnist_settings;
+mod medmnist_task;
 mod plane_task;
 mod smoke;
 mod smoke_data;
@@ -37,6 +44,13 @@ pub use ct_pairs::{ensure_pairs, open as open_pairs, pairs_folder};
 pub use ct_settings::{CtDataConfig, CtSettings, CtSource};
 pub use ct_task::CtTask;
 pub use invariance::{Turns, invariance};
+pub use medmnist::MedExperiment;
+pub use medmnist_data::{ClassPairs, MedData};
+pub use medmnist_evaluation::TurningDefect;
+pub use medmnist_figures::confusion_sheet;
+pub use medmnist_metrics::{Scored, beats_majority, binomial_error, majority_class};
+pub use medmnist_settings::{MedDataConfig, MedSettings, MedSource, Resize};
+pub use medmnist_task::MedTask;
 pub use plane_task::{DataConfig, PlaneTask};
 pub use smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
 pub use smoke_data::{Part, Rows, SmokeData, WindowCounts, check_windows, data_folder, ensure_needed, symmetry};
@@ -53,6 +67,7 @@ pub fn all() -> Experiments {
         AnyExperiment::new(PlaneExperiment::<WaveyRings>::new()),
         AnyExperiment::new(SmokeExperiment),
         AnyExperiment::new(CtExperiment),
+        AnyExperiment::new(MedExperiment),
     ])
 }
 

@@ -30,5 +30,6 @@ pub use check::Check;
 pub(crate) use escape::escape;
 pub use metrics::charts;
 pub use of_run::of_run;
+pub(crate) use of_run::write_facts;
 pub use page::Report;
 pub use table::Table;

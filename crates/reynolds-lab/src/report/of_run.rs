@@ -1,6 +1,6 @@
 //! The page of one run, from what lies in its folder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,19 @@ use serde_json::Value;
 use super::{Report, Table, charts};
 use crate::error::{Error, Result};
 use crate::metrics::Summary;
+use crate::whole_file;
+
+/// What an experiment leaves in the folder of a run for its page, beside metrics and figures.
+const FACTS: &str = "facts.json";
+
+/// Leaves facts in the folder of a run, which [`of_run`] puts on its page.
+///
+/// # Errors
+/// [`Error::Io`] if they cannot be written.
+pub(crate) fn write_facts(folder: &Path, facts: &BTreeMap<String, String>) -> Result<()> {
+    let text = serde_json::to_string_pretty(facts).expect("facts are plain texts");
+    whole_file::write(&folder.join(FACTS), text.as_bytes())
+}
 
 /// The page of the run in `folder` that came to `summary`: what made it, its final metrics, its figures, its curves, its settings. Parts
 /// that the folder does not have are left out.
@@ -22,6 +35,9 @@ pub fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
     let seed = settings.get("seed").map(|seed| format!(", seed {seed}")).unwrap_or_default();
     let mut report = Report::new(format!("{experiment}{seed}"));
     report.fact("again with", format!("reynolds run {experiment} --config config.toml"));
+    for (name, fact) in json(&folder.join(FACTS))?.as_object().into_iter().flatten() {
+        report.fact(name, fact.as_str().unwrap_or_default());
+    }
     environment(&mut report, &json(&folder.join("environment.json"))?);
     let timing = text(&folder.join("timing.jsonl"))?.unwrap_or_default();
     let seconds: f64 =
@@ -60,7 +76,9 @@ fn metrics(report: &mut Report, summary: &Summary) {
     let columns = [("last weights", &summary.last_metrics), ("best weights", &summary.best_metrics)];
     let columns: Vec<_> = columns.into_iter().filter(|column| !column.1.is_empty()).collect();
     let mut table = Table::new(std::iter::once("metric").chain(columns.iter().map(|column| column.0)));
-    let names: BTreeSet<&String> = columns.iter().flat_map(|column| column.1.keys()).collect();
+    let mut names: BTreeSet<&String> = columns.iter().flat_map(|column| column.1.keys()).collect();
+    // A cell of a matrix is a number of its figure.
+    names.retain(|name| !name.contains("/confusion/"));
     let show = |value: Option<&f64>| value.map_or("–".into(), |value| format!("{value:.6}"));
     for name in names {
         table.row(std::iter::once(name.clone()).chain(columns.iter().map(|column| show(column.1.get(name)))));
@@ -111,7 +129,7 @@ mod tests {
             stopped_early: false,
             weights: crate::config::Selection::Last,
             best: Some(crate::metrics::Best { epoch: 1, value: 0.1, tie: None }),
-            last_metrics: [("test/accuracy".to_string(), 0.75)].into(),
+            last_metrics: [("test/accuracy".to_string(), 0.75), ("test/confusion/0/1".to_string(), 3.0)].into(),
             best_metrics: [("test/loss".to_string(), 0.5)].into(),
         };
         let page = || of_run(folder.path(), &summary).map(|report| report.html());
@@ -124,6 +142,7 @@ mod tests {
             "{\"epoch\":1,\"step\":1,\"train/loss\":2.0}\n{\"epoch\":2,\"step\":2,\"train/loss\":1.0}\n",
         );
         write("timing.jsonl", "{\"epoch\":1,\"seconds\":0.5}\n{\"epoch\":2,\"seconds\":1.0}\n");
+        write_facts(folder.path(), &[("data set".into(), "rings & more".into())].into()).unwrap();
         write("figures/boundary.svg", "<svg><circle id=\"c\"/></svg>");
         let html = page().unwrap();
         for part in [
@@ -132,6 +151,7 @@ mod tests {
             "<dt>resumed</dt><dd>once</dd>",
             "<dt>training took</dt><dd>1.5 s</dd>",
             "<dt>epochs</dt><dd>2</dd>",
+            "<dt>data set</dt><dd>rings &amp; more</dd>",
             "<caption>the best weights are those after epoch 1</caption>",
             "<td>test/accuracy</td><td class=\"number\">0.750000</td><td class=\"number\">–</td>",
             "<figcaption>boundary</figcaption>",
@@ -141,6 +161,7 @@ mod tests {
             assert!(html.contains(part), "no \"{part}\" in: {html}");
         }
         assert!(!html.contains("<dt>commit</dt>"), "an empty fact is left out");
+        assert!(!html.contains("confusion"), "a matrix is left to its figure");
         write("environment.json", "{");
         assert!(page().unwrap_err().to_string().contains("environment.json: expected JSON"));
     }

@@ -9,6 +9,8 @@ mod cuda;
 mod folder;
 mod interrupt;
 mod logistic;
+mod medmnist;
+mod medmnist_task;
 mod resume;
 mod smoke;
 mod statistics;

@@ -1,0 +1,189 @@
+//! What logits are worth: accuracy, AUC, cross entropy, confusion.
+//!
+//! ```text
+//! AUC of a class = P(score of a volume of it > score of one that is not of it) + ½ P(equal)
+//! ```
+//!
+//! Scores are probabilities (softmax). With two classes the AUC is that of class 1, with more the mean over the classes, each against the rest,
+//! as MedMNIST's own evaluator has it. Accuracy is a mean over volumes; Veefkind and Cesa's is one over minibatches, in which the volumes of
+//! a short last one weigh more.
+
+/// Logits of volumes whose classes are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scored {
+    classes: usize,
+    /// `[n, classes]`.
+    logits: Vec<f64>,
+    truth: Vec<usize>,
+}
+
+impl Scored {
+    /// Row-major logits `[n, classes]` and labels `[n]`.
+    ///
+    /// # Panics
+    /// If the numbers do not fit each other or a label is none of a class.
+    pub fn new(classes: usize, logits: Vec<f64>, truth: Vec<usize>) -> Self {
+        assert_eq!(logits.len(), classes * truth.len(), "a row of logits for each label");
+        assert!(truth.iter().all(|&label| label < classes), "labels are below {classes}");
+        Self { classes, logits, truth }
+    }
+
+    /// How many volumes.
+    pub fn count(&self) -> usize {
+        self.truth.len()
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&[f64], usize)> {
+        self.logits.chunks(self.classes).zip(self.truth.iter().copied())
+    }
+
+    /// How many of each class are taken for each, `[classes, classes]`: rows are the truth. Of equal logits the first wins.
+    pub fn confusion(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.classes * self.classes];
+        for (logits, label) in self.rows() {
+            counts[label * self.classes + largest(logits)] += 1;
+        }
+        counts
+    }
+
+    /// The share that is right.
+    pub fn accuracy(&self) -> f64 {
+        let right = self.rows().filter(|(logits, label)| largest(logits) == *label).count();
+        right as f64 / self.count() as f64
+    }
+
+    /// The mean cross entropy.
+    pub fn loss(&self) -> f64 {
+        let losses = self.rows().map(|(logits, label)| log_sum(logits) - logits[label]);
+        losses.sum::<f64>() / self.count() as f64
+    }
+
+    /// The area under the receiver operating characteristic. Classes of which there is no volume, or nothing else, are left out; not a number
+    /// if none is left.
+    pub fn auc(&self) -> f64 {
+        let of_class = |class: usize| {
+            let scores = self.rows().map(|(logits, _)| (logits[class] - log_sum(logits)).exp()).collect();
+            area(scores, self.truth.iter().map(|&label| label == class).collect())
+        };
+        if self.classes == 2 {
+            return of_class(1).unwrap_or(f64::NAN);
+        }
+        let areas: Vec<f64> = (0..self.classes).filter_map(of_class).collect();
+        areas.iter().sum::<f64>() / areas.len() as f64
+    }
+
+    /// The accuracy on volumes of either class of a pair when only these two classes can be answered, and how many volumes there are.
+    pub fn pairs(&self, pairs: &[(u8, u8)]) -> (f64, usize) {
+        let (mut right, mut count) = (0, 0);
+        for &(first, second) in pairs {
+            let (first, second) = (usize::from(first), usize::from(second));
+            for (logits, label) in self.rows().filter(|(_, label)| [first, second].contains(label)) {
+                let answer = if logits[second] > logits[first] { second } else { first };
+                right += usize::from(answer == label);
+                count += 1;
+            }
+        }
+        (right as f64 / count as f64, count)
+    }
+}
+
+/// The standard error of a share of `count` independent answers.
+pub fn binomial_error(share: f64, count: usize) -> f64 {
+    (share * (1.0 - share) / count as f64).sqrt()
+}
+
+/// The class that most of these labels are, the first of several.
+pub fn majority_class(labels: &[usize], classes: usize) -> usize {
+    let mut counts = vec![0.0; classes];
+    labels.iter().for_each(|&label| counts[label] += 1.0);
+    largest(&counts)
+}
+
+/// Whether an accuracy is so far above that of the most common class that it was learned: by more than three standard errors.
+pub fn beats_majority(gain: f64, error: f64) -> bool {
+    gain > 3.0 * error
+}
+
+fn largest(numbers: &[f64]) -> usize {
+    (1..numbers.len()).fold(0, |best, other| if numbers[other] > numbers[best] { other } else { best })
+}
+
+/// log Σ exp.
+fn log_sum(logits: &[f64]) -> f64 {
+    let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    most + logits.iter().map(|logit| (logit - most).exp()).sum::<f64>().ln()
+}
+
+/// The area of scores of members and others, from the ranks of the members; equals share the mean of their ranks.
+fn area(scores: Vec<f64>, member: Vec<bool>) -> Option<f64> {
+    let members = member.iter().filter(|&&member| member).count();
+    let others = member.len() - members;
+    if members == 0 || others == 0 {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+    let (mut ranks, mut before) = (0.0, 0);
+    for equals in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
+        let mean = before as f64 + (equals.len() as f64 + 1.0) / 2.0;
+        ranks += mean * equals.iter().filter(|&&at| member[at]).count() as f64;
+        before += equals.len();
+    }
+    let (members, others) = (members as f64, others as f64);
+    Some((ranks - members * (members + 1.0) / 2.0) / (members * others))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three classes, four volumes: the last is taken for class 0, the third has two equal logits.
+    fn scored() -> Scored {
+        let logits = [[2.0, 0.0, 1.0], [0.0, 3.0, 1.0], [0.0, 1.0, 1.0], [4.0, 1.0, 2.0]];
+        Scored::new(3, logits.concat(), vec![0, 1, 1, 2])
+    }
+
+    #[test]
+    fn accuracy_confusion_and_cross_entropy_by_hand() {
+        let scored = scored();
+        assert_eq!(scored.confusion(), [1, 0, 0, 0, 2, 0, 1, 0, 0]);
+        assert_eq!((scored.accuracy(), scored.count()), (0.75, 4));
+        let sums = [[2.0_f64, 0.0, 1.0], [0.0, 3.0, 1.0], [0.0, 1.0, 1.0], [4.0, 1.0, 2.0]]
+            .map(|row| row.iter().map(|logit| logit.exp()).sum::<f64>().ln());
+        let by_hand = (sums[0] - 2.0 + sums[1] - 3.0 + sums[2] - 1.0 + sums[3] - 2.0) / 4.0;
+        assert!((scored.loss() - by_hand).abs() < 1e-12);
+        // Large logits overflow nothing.
+        assert_eq!(Scored::new(2, vec![1000.0, -1000.0], vec![0]).loss(), 0.0);
+    }
+
+    #[test]
+    fn the_area_counts_pairs_that_are_in_order_and_half_of_the_equal_ones() {
+        // Members score 3 and 1, others 2, 1 and 0: of six pairs four in order, one equal.
+        let scores = vec![3.0, 1.0, 2.0, 1.0, 0.0];
+        let member = vec![true, true, false, false, false];
+        assert_eq!(area(scores.clone(), member.clone()), Some(4.5 / 6.0));
+        let turned = scores.iter().map(|score| -score).collect();
+        assert_eq!(area(turned, member), Some(1.5 / 6.0));
+        assert_eq!(area(vec![1.0], vec![true]), None);
+        // Constant scores are chance.
+        assert_eq!(Scored::new(2, vec![0.0; 8], vec![0, 1, 1, 0]).auc(), 0.5);
+        assert!(Scored::new(2, vec![0.0; 2], vec![0]).auc().is_nan());
+    }
+
+    #[test]
+    fn within_a_pair_only_its_two_classes_can_be_answered() {
+        let scored = scored();
+        // Of classes 0 and 2: both volumes are taken for 0. Of 1 and 2: the third has equal logits, and the first of them wins.
+        assert_eq!(scored.pairs(&[(0, 2)]), (0.5, 2));
+        assert_eq!(scored.pairs(&[(1, 2)]), (1.0, 3));
+        assert_eq!(scored.pairs(&[(0, 2), (1, 2)]), (4.0 / 5.0, 5));
+        assert_eq!(scored.pairs(&[(2, 1)]), (2.0 / 3.0, 3));
+    }
+
+    #[test]
+    fn the_majority_and_the_errors_by_hand() {
+        assert_eq!([majority_class(&[2, 1, 1, 2], 3), majority_class(&[2, 2, 0], 3)], [1, 2]);
+        assert_eq!(binomial_error(0.5, 100), 0.05);
+        assert!(beats_majority(0.16, 0.05) && !beats_majority(0.15, 0.05) && !beats_majority(0.0, 0.0));
+    }
+}

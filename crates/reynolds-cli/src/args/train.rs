@@ -22,6 +22,8 @@ pub(crate) enum TrainCommand {
 pub(crate) enum BenchCommand {
     /// Training and inference of the CT networks on random images: time, memory, and what the projection penalty adds
     Ct(CtBenchArgs),
+    /// Building, training and inference of the networks of MedMNIST on random volumes: time, memory, and what the projection penalty adds
+    Medmnist(MedBenchArgs),
 }
 
 #[derive(Debug, Group)]
@@ -57,6 +59,46 @@ pub(crate) struct CtBenchArgs {
     #[arg(long, value_name = "W", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     pub(crate) warmup: u64,
     /// So many pairs of neighbouring steps with and without the projection penalty
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub(crate) pairs: u64,
+    /// Where tensors live: cpu or cuda:N
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub(crate) device: String,
+    /// One JSON object a row
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct MedBenchArgs {
+    /// cnn, scnn, rpp, pscnn or ours; may be repeated
+    #[arg(long, value_name = "M", default_value = "ours")]
+    pub(crate) model: Vec<String>,
+    /// so3 or o3; may be repeated
+    #[arg(long, value_name = "G", default_value = "so3")]
+    pub(crate) group: Vec<String>,
+    /// Volumes of a minibatch; may be repeated
+    #[arg(long, value_name = "N", default_value = "32", value_parser = clap::value_parser!(u64).range(2..=4096))]
+    pub(crate) batch: Vec<u64>,
+    /// f32 or bf16; may be repeated
+    #[arg(long, value_name = "P", default_value = "f32")]
+    pub(crate) precision: Vec<String>,
+    /// Fields of the first layer; 0 = 2 for ours, 6 for the others
+    #[arg(long, value_name = "C", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=64))]
+    pub(crate) width: u64,
+    /// Of ours: pointwise or gated
+    #[arg(long, value_name = "NAME", default_value = "pointwise")]
+    pub(crate) nonlinearity: String,
+    /// Classes that are told apart
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(2..=256))]
+    pub(crate) classes: u64,
+    /// Steps that are measured, in ten groups
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) steps: u64,
+    /// Steps before that
+    #[arg(long, value_name = "W", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub(crate) warmup: u64,
+    /// So many pairs of neighbouring steps of ours with and without the projection penalty
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     pub(crate) pairs: u64,
     /// Where tensors live: cpu or cuda:N

@@ -3,7 +3,7 @@
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-use reynolds_lab::bench::{CtBench, CtBenchRow, DeviceMemory};
+use reynolds_lab::bench::{CtBench, CtBenchRow, DeviceMemory, Paired};
 use reynolds_torch::device;
 use serde::Deserialize;
 use serde::de::value::{BorrowedStrDeserializer, Error as NameError};
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &CtBenchArgs) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for row in &rows {
         // What does not fit on the device leaves the other rows.
-        match in_a_process(row, args) {
+        match in_a_process("ct", &options(row, args), &head(), args.json) {
             Ok(text) => output::print(&text)?,
             Err(error) => {
                 say(&format!("{error:#}"));
@@ -68,7 +68,7 @@ fn rows(args: &CtBenchArgs) -> Result<Vec<CtBench>> {
 }
 
 /// A name as in settings.
-fn named<'a, T: Deserialize<'a>>(option: &str, name: &'a str) -> Result<T> {
+pub(crate) fn named<'a, T: Deserialize<'a>>(option: &str, name: &'a str) -> Result<T> {
     let text: BorrowedStrDeserializer<'a, NameError> = BorrowedStrDeserializer::new(name);
     T::deserialize(text).with_context(|| format!("{option}: {name}"))
 }
@@ -81,24 +81,33 @@ fn measured(row: &CtBench, args: &CtBenchArgs) -> Result<String> {
     Ok(if args.json { serde_json::to_string(&row)? + "\n" } else { line(&row) })
 }
 
-fn in_a_process(row: &CtBench, args: &CtBenchArgs) -> Result<String> {
+fn options(row: &CtBench, args: &CtBenchArgs) -> Vec<String> {
+    let texts = [
+        ("architecture", format!("{:?}", row.architecture).to_lowercase()),
+        ("mode", row.mode.name().to_string()),
+        ("precision", row.precision.name().to_string()),
+        ("norm", args.norm.clone()),
+        ("device", args.device.clone()),
+    ];
+    let numbers = [
+        ("batch", row.batch),
+        ("side", row.side),
+        ("stages", row.stages),
+        ("blocks", row.blocks),
+        ("steps", row.steps),
+        ("warmup", row.warmup),
+        ("pairs", row.pairs),
+    ];
+    let all = texts.into_iter().chain(numbers.map(|(key, value)| (key, value.to_string())));
+    all.flat_map(|(key, value)| [format!("--{key}"), value]).collect()
+}
+
+/// One row of `reynolds bench WHAT`, measured by this program started again.
+pub(crate) fn in_a_process(what: &str, options: &[String], head: &str, json: bool) -> Result<String> {
     let program = std::env::current_exe().context("cannot find this program")?;
-    let architecture = format!("{:?}", row.architecture).to_lowercase();
     let mut command = Command::new(program);
-    command.args(["bench", "ct", "--architecture", &architecture, "--mode", row.mode.name()]);
-    command.args(["--precision", row.precision.name(), "--norm", &args.norm, "--device", &args.device]);
-    for (option, value) in [
-        ("--batch", row.batch),
-        ("--side", row.side),
-        ("--stages", row.stages),
-        ("--blocks", row.blocks),
-        ("--steps", row.steps),
-        ("--warmup", row.warmup),
-        ("--pairs", row.pairs),
-    ] {
-        command.args([option, &value.to_string()]);
-    }
-    if args.json {
+    command.args(["bench", what]).args(options);
+    if json {
         command.arg("--json");
     }
     let output = command.stderr(Stdio::inherit()).output().context("cannot start this program again")?;
@@ -106,8 +115,8 @@ fn in_a_process(row: &CtBench, args: &CtBenchArgs) -> Result<String> {
     let text = String::from_utf8(output.stdout).context("expected text of a row")?;
     // The row alone, without the head.
     match text.lines().last() {
-        Some(line) if args.json => Ok(format!("{line}\n")),
-        Some(_) => Ok(text.strip_prefix(&head()).unwrap_or(&text).into()),
+        Some(line) if json => Ok(format!("{line}\n")),
+        Some(_) => Ok(text.strip_prefix(head).unwrap_or(&text).into()),
         None => bail!("expected a row, found nothing"),
     }
 }
@@ -145,16 +154,20 @@ fn line(row: &CtBenchRow) -> String {
         row.parameters
     );
     if let Some(pairs) = &row.pairs {
-        let share = 100.0 * pairs.added_us / pairs.without_us;
-        text += &format!(
-            "  penalty ({}): {:+.1} us [{:.1}, {:.1}] on {:.2} ms, {share:+.2} %, {} pairs\n",
-            row.norm,
-            pairs.added_us,
-            pairs.low_us,
-            pairs.high_us,
-            pairs.without_us / 1e3,
-            pairs.pairs
-        );
+        text += &added(&row.norm, pairs);
     }
     text
+}
+
+/// What the projection penalty adds to a step.
+pub(crate) fn added(norm: &str, pairs: &Paired) -> String {
+    let share = 100.0 * pairs.added_us / pairs.without_us;
+    format!(
+        "  penalty ({norm}): {:+.1} us [{:.1}, {:.1}] on {:.2} ms, {share:+.2} %, {} pairs\n",
+        pairs.added_us,
+        pairs.low_us,
+        pairs.high_us,
+        pairs.without_us / 1e3,
+        pairs.pairs
+    )
 }

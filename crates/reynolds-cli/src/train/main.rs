@@ -4,6 +4,7 @@
 #[path = "../args/train.rs"]
 mod args;
 mod bench;
+mod bench_medmnist;
 #[path = "../last_resort.rs"]
 mod last_resort;
 #[path = "../output.rs"]
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         TrainCommand::Sweep(args) => sweep::run(&args),
         TrainCommand::Reproduce(args) => reproduce::run(&args),
         TrainCommand::Bench(BenchCommand::Ct(args)) => bench::run(&args),
+        TrainCommand::Bench(BenchCommand::Medmnist(args)) => bench_medmnist::run(&args),
     };
     match last_resort::catch(command) {
         Ok(code) => code,

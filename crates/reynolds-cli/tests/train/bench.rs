@@ -1,4 +1,4 @@
-//! `reynolds bench ct`: rows in JSON and for people, on networks so small that they take moments.
+//! `reynolds bench ct` and `reynolds bench medmnist`: rows in JSON and for people, on networks so small that they take moments.
 
 use serde_json::Value;
 
@@ -62,5 +62,38 @@ fn what_is_unknown_is_named() {
         (["--device", "tpu"], "tpu"),
     ] {
         refused(folder.path(), &[TINY, &arguments].concat(), &[needle]);
+    }
+}
+
+#[rustfmt::skip]
+const VOLUMES: &[&str] = &["bench", "medmnist", "--width", "1", "--batch", "2", "--steps", "1", "--warmup", "1"];
+
+#[test]
+fn networks_of_volumes_are_built_trained_and_evaluated() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = done(folder.path(), &[VOLUMES, &["--model", "cnn", "--model", "ours", "--json"]].concat());
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!([&rows[0]["model"], &rows[1]["model"]], ["cnn", "ours"]);
+    for row in &rows {
+        assert_eq!((row["group"].as_str(), row["batch"].as_u64()), (Some("so3"), Some(2)));
+        assert_eq!((row["precision"].as_str(), row["device"].as_str()), (Some("f32"), Some("cpu")));
+        let keys =
+            ["train_ms", "train_samples_per_s", "inference_ms", "inference_samples_per_s", "build_ms", "bind_ms"];
+        assert!(keys.iter().all(|key| row[key].as_f64().unwrap() > 0.0), "{row}");
+        assert!(row["peak_memory_mib"].is_null() && row["parameters"].as_u64().unwrap() > 10_000, "{row}");
+        assert!(row.get("pairs").is_none());
+    }
+}
+
+#[test]
+fn pairs_say_what_the_penalty_adds_to_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = done(folder.path(), &[VOLUMES, &["--pairs", "2", "--group", "o3"]].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() == 3 && lines[1].starts_with("ours   o3") && lines[2].contains("2 pairs"), "{text}");
+    refused(folder.path(), &[VOLUMES, &["--pairs", "2", "--model", "cnn"]].concat(), &["pairs", "0"]);
+    for (option, value) in [("--model", "unet"), ("--group", "c4"), ("--nonlinearity", "relu"), ("--precision", "bf16")]
+    {
+        refused(folder.path(), &[VOLUMES, &[option, value]].concat(), &[value]);
     }
 }

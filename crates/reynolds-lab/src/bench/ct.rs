@@ -2,8 +2,6 @@
 //!
 //! Images are random, so that no data are read; a step is that of the training loop: patches, loss, backward pass, penalty, Adam.
 
-use std::time::Instant;
-
 use reynolds::norm::Norm;
 use reynolds::random::Random;
 use reynolds_torch::models::mar::Architecture;
@@ -12,15 +10,13 @@ use reynolds_torch::tch::{Cuda, Device, Kind, Tensor};
 use reynolds_torch::{Precision, tch};
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceMemory, Median};
+use super::DeviceMemory;
+use super::steps::{Paired, Stopwatch};
 use crate::config::{PenaltySettings, RunConfig, at_least_one};
 use crate::error::Result;
 use crate::experiment::Experiment;
 use crate::experiments::{CtData, CtExperiment, CtPart, CtSettings, CtTask};
 use crate::train::Trainer;
-
-/// Steps that are timed together.
-const GROUPS: usize = 10;
 
 /// How a network is held against C4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -132,21 +128,6 @@ pub struct CtBenchRow {
     pub pairs: Option<Paired>,
 }
 
-/// What the projection penalty adds to a step, step by step.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Paired {
-    /// Pairs.
-    pub pairs: usize,
-    /// Median of a step without it, in µs.
-    pub without_us: f64,
-    /// Median of the differences of neighbouring steps with and without, in µs.
-    pub added_us: f64,
-    /// Below that with 97.5 % confidence.
-    pub low_us: f64,
-    /// Above that with 97.5 % confidence.
-    pub high_us: f64,
-}
-
 impl CtBench {
     /// Measures; `device` is where, and `memory` what has counted its memory since before it was touched.
     ///
@@ -161,12 +142,19 @@ impl CtBench {
         let data = random_images(self.batch, self.side, device)?;
         let task = CtTask::new(data, &config.settings, self.precision, 0)?;
         let mut trainer = Trainer::new(&task, &config.train, &config.penalty)?;
-        let train = self.timed(device, || trainer.step())?;
+        let watch = Stopwatch { device, steps: self.steps, warmup: self.warmup };
+        let train = watch.median(|| trainer.step())?;
         let peak_memory_mib = memory.and_then(DeviceMemory::added_mib);
-        let inference = task.timed_inference(CtPart::Test, |pass| self.timed(device, pass))?;
+        let inference = task.timed_inference(CtPart::Test, |pass| watch.median(pass))?;
         let pairs = match self.pairs {
             0 => None,
-            _ => Some(self.paired(&task, &config, device)?),
+            _ => {
+                let with = PenaltySettings { lambda_perp: 1.0, norm: self.norm, ..PenaltySettings::default() };
+                let without = PenaltySettings::default();
+                let mut with = Trainer::new(&task, &config.train, &with)?;
+                let mut without = Trainer::new(&task, &config.train, &without)?;
+                Some(watch.paired(self.pairs, || without.step(), || with.step())?)
+            }
         };
         let rate = |seconds: f64| self.batch as f64 / seconds;
         Ok(CtBenchRow {
@@ -202,57 +190,6 @@ impl CtBench {
         at_least_one("steps", self.steps)?;
         config.validate()?;
         Ok(config)
-    }
-
-    /// The median seconds of a call: some go before, the rest are timed in groups, between which the device is waited for.
-    fn timed(&self, device: Device, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
-        (0..self.warmup).try_for_each(|_| call())?;
-        let group = self.steps.div_ceil(GROUPS);
-        let mut seconds = Vec::with_capacity(GROUPS);
-        for first in (0..self.steps).step_by(group) {
-            let calls = group.min(self.steps - first);
-            wait(device);
-            let start = Instant::now();
-            (0..calls).try_for_each(|_| call())?;
-            wait(device);
-            seconds.push(start.elapsed().as_secs_f64() / calls as f64);
-        }
-        Ok(Median::of(seconds).middle)
-    }
-
-    /// Steps with and without the penalty by turns, each waited for.
-    fn paired(&self, task: &CtTask, config: &RunConfig<CtSettings>, device: Device) -> Result<Paired> {
-        let with = PenaltySettings { lambda_perp: 1.0, norm: self.norm, ..PenaltySettings::default() };
-        let without = PenaltySettings::default();
-        let mut trainers = [Trainer::new(task, &config.train, &without)?, Trainer::new(task, &config.train, &with)?];
-        let (mut base, mut added) = (Vec::new(), Vec::new());
-        for pair in 0..self.pairs + self.warmup {
-            let mut seconds = [0.0; 2];
-            for which in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
-                let start = Instant::now();
-                trainers[which].step()?;
-                wait(device);
-                seconds[which] = start.elapsed().as_secs_f64();
-            }
-            if pair >= self.warmup {
-                base.push(1e6 * seconds[0]);
-                added.push(1e6 * (seconds[1] - seconds[0]));
-            }
-        }
-        let added = Median::of(added);
-        Ok(Paired {
-            pairs: self.pairs,
-            without_us: Median::of(base).middle,
-            added_us: added.middle,
-            low_us: added.low,
-            high_us: added.high,
-        })
-    }
-}
-
-fn wait(device: Device) {
-    if let Device::Cuda(number) = device {
-        Cuda::synchronize(number as i64);
     }
 }
 

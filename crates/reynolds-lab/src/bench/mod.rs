@@ -2,8 +2,12 @@
 
 mod ct;
 mod median;
+mod medmnist;
 mod memory;
+mod steps;
 
-pub use ct::{CtBench, CtBenchRow, CtMode, Paired};
+pub use ct::{CtBench, CtBenchRow, CtMode};
 pub use median::Median;
+pub use medmnist::{MedBench, MedBenchRow};
 pub use memory::DeviceMemory;
+pub use steps::Paired;

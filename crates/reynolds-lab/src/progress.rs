@@ -9,6 +9,11 @@ use crate::metrics::Record;
 
 /// Someone who is told how a run goes on.
 pub trait Observer {
+    /// Something to be known before work begins.
+    fn say(&mut self, text: &str) {
+        let _ = text;
+    }
+
     /// What steps are from now on, in the plural, where they are not those of a run: "simulations".
     fn counting(&mut self, of: &str) {
         let _ = of;
@@ -59,6 +64,10 @@ impl Bar {
 }
 
 impl Observer for Bar {
+    fn say(&mut self, text: &str) {
+        self.bar.println(text);
+    }
+
     fn counting(&mut self, of: &str) {
         self.bar.set_message(of.to_string());
     }

@@ -66,6 +66,10 @@ struct CountLines {
 }
 
 impl Observer for CountLines {
+    fn say(&mut self, text: &str) {
+        say(text);
+    }
+
     fn counting(&mut self, of: &str) {
         self.of = of.into();
     }

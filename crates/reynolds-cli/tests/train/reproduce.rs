@@ -19,7 +19,8 @@ fn every_target_is_listed() {
     let list = done(folder.path(), &["reproduce", "list"]);
     let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
     let figures = ["fig-projection", "fig-so2", "fig-so2-grid", "fig-rings", "fig-rings-grid", "fig-ct"];
-    for target in figures.into_iter().chain(["table-smoke", "table-ct", "table-norms"]) {
+    let medmnist = ["table-medmnist", "table-medmnist-efficiency", "fig-sensitivity", "fig-confusion", "fig-shapes"];
+    for target in figures.into_iter().chain(["table-smoke", "table-ct", "table-norms"]).chain(medmnist) {
         assert!(names.contains(&target), "{list}");
     }
     assert!(contents(folder.path()).is_empty());
@@ -92,6 +93,58 @@ fn a_table_measures_what_its_rows_cost_by_the_program_itself() {
     let speeds: Vec<f64> = lines.filter(|line| line[0] == "dicdnet").map(|line| line[place].parse().unwrap()).collect();
     assert!(speeds.len() == 2 && speeds.iter().all(|speed| *speed > 0.0), "{table}");
     assert!(out.contains("the penalty leaves compute and memory"), "{out}");
+}
+
+#[test]
+fn a_table_of_generated_shapes_is_tuned_trained_and_written_and_says_how_much_that_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = "sets=shapes rows=cnn,so3-ours seeds=2 epochs=1 batch=4 width=1 learning_rates=1e-3 lambda_g=1e-3 lambda_perp=1 \
+                 data.train=8 data.validation=8 data.test=8 data.turned=1";
+    let set = small.split_whitespace().flat_map(|setting| ["--set", setting]);
+    let arguments: Vec<&str> = ["reproduce", "table-medmnist"].into_iter().chain(set).collect();
+    let (code, out, error) = reynolds(folder.path(), &arguments);
+    assert_eq!(code, 0, "{out}{error}");
+    // One strength of two rows at seed 0, then another seed each; two steps of four volumes.
+    assert!(error.contains("4 models of 1 epochs, 8 steps in all"), "{error}");
+    assert!(
+        out.contains("generated shapes") && out.contains("most frequent class") && out.contains("SO(3) ours"),
+        "{out}"
+    );
+    let made = folder_of(folder.path(), &out);
+    let table = fs::read_to_string(made.join("table.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + 2, "{table}");
+    for file in
+        ["figures/accuracy.svg", "figures/convergence.svg", "validation_curves.csv", "results.json", "report.html"]
+    {
+        assert!(made.join(file).is_file(), "{file}");
+    }
+    let relative = made.strip_prefix(folder.path()).unwrap().to_str().unwrap().to_string();
+    let again = done(folder.path(), &["reproduce", "table-medmnist", "--resume", &relative]);
+    assert!(again.contains("all 4 models were trained before"), "{again}");
+    assert_eq!(fs::read_to_string(made.join("table.csv")).unwrap(), table);
+}
+
+#[test]
+fn what_networks_of_volumes_cost_is_measured_by_the_program_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = "rows=cnn,so3-ours width=1 train_batch=2 inference_batch=3 steps=1";
+    let set = small.split_whitespace().flat_map(|setting| ["--set", setting]);
+    let arguments: Vec<&str> = ["reproduce", "table-medmnist-efficiency"].into_iter().chain(set).collect();
+    let out = done(folder.path(), &arguments);
+    let table = fs::read_to_string(folder_of(folder.path(), &out).join("table.csv")).unwrap();
+    let speeds: Vec<f64> = table.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().parse().unwrap()).collect();
+    assert!(speeds.len() == 2 && speeds.iter().all(|speed| *speed > 0.0), "{table}");
+    assert!(out.contains("SO(3) ours trains faster than every other row"), "{out}");
+}
+
+#[test]
+fn sets_of_volumes_that_are_unknown_or_not_there_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    refused(path, &["reproduce", "table-medmnist", "--set", "sets=retina"], &["sets", "nodule", "\"retina\""]);
+    let absent = ["reproduce", "table-medmnist", "--set", "sets=organ", "--set", "data.folder=none"];
+    let (code, out, error) = reynolds(path, &absent);
+    assert!(code == 2 && error.contains("organmnist3d.npz") && error.contains("found none"), "{out}{error}");
 }
 
 #[test]

@@ -132,6 +132,9 @@ fn trained(
     session: &mut Session<'_>,
 ) -> Result<Option<Phases>> {
     let (mut models, mut environments, mut now, mut seconds) = (Models::default(), Vec::new(), 0, 0.0);
+    if let Some(plan) = target.plan(settings)? {
+        session.observer.say(&plan);
+    }
     let mut phase = target.models(settings)?;
     let mut prepared = false;
     while !phase.is_empty() {

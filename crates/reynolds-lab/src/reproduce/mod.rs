@@ -25,6 +25,7 @@ mod drive;
 mod findings;
 mod lambda_grid;
 mod lambda_path;
+mod medmnist;
 mod model;
 mod picture;
 mod pool;
@@ -107,6 +108,15 @@ pub trait Target: Sync {
         settings.clone()
     }
 
+    /// How much there is to do, in a line, told before it is begun; `None` if there is nothing to be said.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if a setting is out of range.
+    fn plan(&self, settings: &Table) -> Result<Option<String>> {
+        let _ = settings;
+        Ok(None)
+    }
+
     /// The models it needs from the start.
     ///
     /// # Errors
@@ -140,7 +150,7 @@ pub trait Target: Sync {
 }
 
 /// Every target, in the order of the paper.
-pub fn targets() -> [&'static dyn Target; 9] {
+pub fn targets() -> [&'static dyn Target; 14] {
     [
         &projection::Projection,
         &lambda_path::LambdaPath,
@@ -151,6 +161,11 @@ pub fn targets() -> [&'static dyn Target; 9] {
         &ct::TABLE,
         &ct::FIGURE,
         &ct::NORMS,
+        &medmnist::ACCURACY,
+        &medmnist::EFFICIENCY,
+        &medmnist::SENSITIVITY,
+        &medmnist::CONFUSION,
+        &medmnist::SHAPES,
     ]
 }
 

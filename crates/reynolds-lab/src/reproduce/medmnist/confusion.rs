@@ -1,0 +1,215 @@
+//! `fig-confusion`: which classes are taken for which, by the CNN, the SCNN and ours side by side.
+
+use std::fmt::Write as _;
+
+use super::super::findings::Figure;
+use super::cells::{Cell, find};
+use super::row::Row;
+use super::sets::{self, SIDES, class_names, head};
+use super::settings::Setup;
+use super::tables::over;
+use crate::figure::{HeatMap, Shading, Sheet};
+use crate::report::{Check, Table};
+use reynolds_torch::models::volume::Symmetry;
+
+/// Classes of a set that an equivariant network takes for each other, with what they are called.
+fn pairs(set: &str) -> Vec<(String, [usize; 2])> {
+    match set {
+        "organ" => SIDES.into_iter().map(|(name, pair)| (name.to_string(), pair)).collect(),
+        sets::SHAPES => {
+            let names = class_names(set);
+            let called = |pair: [usize; 2]| pair.map(|class| names.get(class).cloned().unwrap_or_default()).join(" / ");
+            sets::rotation_pairs().into_iter().map(|pair| (called(pair), pair)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The share of the volumes of these pairs that are taken for the other of their pair, and the number of volumes of one seed.
+fn confused(cell: &Cell<'_>, pairs: &[[usize; 2]]) -> (f64, f64) {
+    let (mut wrong, mut all) = (0.0, 0.0);
+    for &[first, second] in pairs {
+        wrong += cell.confusion(first, second) + cell.confusion(second, first);
+        all +=
+            (0..cell.classes()).map(|other| cell.confusion(first, other) + cell.confusion(second, other)).sum::<f64>();
+    }
+    let classes: Vec<usize> = pairs.iter().flatten().copied().collect();
+    (wrong / all, cell.volumes(&classes))
+}
+
+/// A row of panels for each set.
+pub(super) fn figure(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
+    let mut sheet = Sheet::new(setup.rows.len(), 0.0);
+    let classes = cells.iter().map(Cell::classes).max().unwrap_or(2);
+    let side = (30.0 * classes as f64).max(90.0);
+    sheet.panel = [side, side];
+    (sheet.shared_axes, sheet.label_room, sheet.tick_room) = (false, 96.0, 96.0);
+    for cell in cells.iter().filter(|cell| cell.classes() > 0) {
+        let count = cell.classes();
+        let at: Vec<(usize, usize)> =
+            (0..count).flat_map(|truth| (0..count).map(move |other| (truth, other))).collect();
+        let of_row = |truth: usize| (0..count).map(|other| cell.confusion(truth, other)).sum::<f64>().max(1.0);
+        let shares = at.iter().map(|&(truth, other)| cell.confusion(truth, other) / of_row(truth)).collect();
+        let numbers = at.iter().map(|&(truth, other)| format!("{:.0}", cell.confusion(truth, other))).collect();
+        let mut names = class_names(cell.set);
+        names.resize_with(count, String::new);
+        let map = HeatMap::new(count, shares, Shading::Linear { high: 1.0 }).numbers(numbers);
+        let title = format!("{}, {}", cell.row.label(), head(cell.set));
+        sheet.add(title, map.labels(names.clone(), names).turned(true), vec![format!("accuracy {}", cell.text())]);
+    }
+    let caption = format!(
+        "Confusion of test volumes, summed over {}: rows are the true classes, columns what they are taken for; colours are shares of a row, \
+         numbers count volumes.",
+        if setup.seeds == 1 { "1 seed".into() } else { format!("{} seeds", setup.seeds) }
+    );
+    Figure { name: "fig-confusion", svg: sheet.svg(), caption }
+}
+
+/// How often the two of each pair are taken for each other.
+pub(super) fn table(setup: &Setup, cells: &[Cell<'_>]) -> Option<Table> {
+    let mut table = Table::new(["set", "classes", "row", "taken for the other", "volumes"]);
+    table.caption(format!(
+        "classes that differ by a reflection (Organ) or a turn (shapes) alone: the share taken for the other; {}",
+        over(setup)
+    ));
+    let mut found = false;
+    for cell in cells {
+        for (name, pair) in pairs(cell.set) {
+            let (share, volumes) = confused(cell, &[pair]);
+            if share.is_finite() {
+                found = true;
+                table.row([head(cell.set), name, cell.row.label(), format!("{share:.3}"), format!("{volumes:.0}")]);
+            }
+        }
+    }
+    found.then_some(table)
+}
+
+/// A line for every cell of every matrix.
+pub(super) fn csv(cells: &[Cell<'_>]) -> String {
+    let mut csv = "set,row,seeds,true,predicted,count\n".to_string();
+    for cell in cells {
+        for truth in 0..cell.classes() {
+            for predicted in 0..cell.classes() {
+                let count = cell.confusion(truth, predicted);
+                let _ =
+                    writeln!(csv, "{},{},{},{truth},{predicted},{count}", cell.set, cell.row.name(), cell.runs.len());
+            }
+        }
+    }
+    csv
+}
+
+/// What the paper says of Organ, and of shapes what follows from their making.
+pub(super) fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
+    let rows = [Row::CNN, Row::scnn(Symmetry::So3), Row::ours(Symmetry::So3)];
+    let mut checks = Vec::new();
+    for set in sets::ALL {
+        let [Some(cnn), Some(scnn), Some(ours)] = rows.map(|row| find(cells, set, row)) else { continue };
+        let pairs = pairs(set);
+        let named = |names: &[&str]| -> Vec<[usize; 2]> {
+            pairs
+                .iter()
+                .filter(|(name, _)| names.is_empty() || names.contains(&name.as_str()))
+                .map(|(_, pair)| *pair)
+                .collect()
+        };
+        let what = head(set);
+        match set {
+            "organ" => {
+                let both = named(&["kidneys", "femurs"]);
+                checks.push(fewer(
+                    &format!("{what}: ours takes left and right kidneys and femurs for each other less than the SCNN"),
+                    ours,
+                    scnn,
+                    &both,
+                ));
+                checks.push(fewer(
+                    &format!("{what}: the CNN tells femurs apart more reliably than the SCNN"),
+                    cnn,
+                    scnn,
+                    &named(&["femurs"]),
+                ));
+                checks.push(fewer(
+                    &format!("{what}: ours has fewer left-right confusions than the CNN"),
+                    ours,
+                    cnn,
+                    &named(&[]),
+                ));
+            }
+            sets::SHAPES => {
+                let all = named(&[]);
+                checks.push(fewer(
+                    &format!("{what}: ours takes the two of a rotation pair for each other less than the SCNN"),
+                    ours,
+                    scnn,
+                    &all,
+                ));
+            }
+            _ => {}
+        }
+    }
+    checks
+}
+
+/// One confuses these pairs less than another, by more than 2 standard errors over volumes.
+fn fewer(claim: &str, low: &Cell<'_>, high: &Cell<'_>, pairs: &[[usize; 2]]) -> Check {
+    let [(few, n), (many, m)] = [low, high].map(|cell| confused(cell, pairs));
+    let error = (few * (1.0 - few) / n + many * (1.0 - many) / m).sqrt();
+    let mut found = format!("{} {few:.3}, {} {many:.3}, standard error {error:.3}", low.row.label(), high.row.label());
+    let untrained: Vec<String> =
+        [low, high].into_iter().filter(|cell| !cell.is_trained()).map(|cell| cell.row.label()).collect();
+    if !untrained.is_empty() {
+        found += &format!("; not trained: {}", untrained.join(", "));
+    }
+    Check::new(claim, untrained.is_empty() && many - few > 2.0 * error, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CONFUSION;
+    use super::super::cells::cells;
+    use super::super::synthetic::{models, run, setup};
+    use super::*;
+    use reynolds_torch::models::volume::Architecture;
+
+    #[test]
+    fn rows_stand_side_by_side_with_their_counts() {
+        let setup = setup(&CONFUSION, &[("sets", "shapes"), ("seeds", "2")]);
+        let accuracy = |point: &super::super::settings::Point| {
+            if point.row.architecture == Architecture::Scnn { 0.6 } else { 0.9 }
+        };
+        let all = models(&CONFUSION, &setup, |point| run(accuracy(point), 0.1));
+        let cells = cells(&setup, &all).unwrap();
+        assert_eq!(cells.iter().map(|cell| cell.row.label()).collect::<Vec<_>>(), ["CNN", "SO(3) SCNN", "SO(3) ours"]);
+        let svg = figure(&setup, &cells).svg;
+        // 90 and 60 of 100, of two seeds.
+        assert!(svg.contains(">180<") && svg.contains(">120<") && svg.contains("SO(3) SCNN, generated shapes"));
+        let csv = csv(&cells);
+        assert!(csv.contains("shapes,so3-scnn,2,0,1,40\n"), "{csv}");
+        let total: f64 = csv.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse::<f64>().unwrap()).sum();
+        assert!((total - 3.0 * 2.0 * 800.0).abs() < 1e-6);
+        // Of the wrong, half are taken for the other of the pair.
+        let (share, volumes) = confused(&cells[1], &[[0, 1]]);
+        assert!((share - 0.2).abs() < 1e-12 && (volumes - 200.0).abs() < 1e-9, "{share} of {volumes}");
+        assert!(table(&setup, &cells).is_some());
+    }
+
+    #[test]
+    fn fewer_is_by_more_than_two_standard_errors() {
+        let setup = setup(&CONFUSION, &[("sets", "vessel"), ("seeds", "2")]);
+        let of = |low: f64, high: f64| {
+            let all = models(&CONFUSION, &setup, |point| run(if point.row == Row::CNN { low } else { high }, 0.1));
+            let cells = cells(&setup, &all).unwrap();
+            fewer(
+                "",
+                find(&cells, "vessel", Row::ours(Symmetry::So3)).unwrap(),
+                find(&cells, "vessel", Row::CNN).unwrap(),
+                &[[0, 1]],
+            )
+            .held
+        };
+        // Shares 0.10 and 0.05 of 200: a standard error of 0.026. 0.20 and 0.05: 0.032.
+        assert!(!of(0.8, 0.9) && of(0.6, 0.9) && !of(0.9, 0.6) && !of(0.4, 0.9));
+    }
+}

@@ -1,0 +1,372 @@
+//! `fig-shapes`: what the method does on generated shapes, whose symmetry is broken by as much as one likes.
+//!
+//! ```text
+//! chance        |accuracy on pairs − ½| ≤ 3 se,  se = ½/√n of the n test volumes of the pairs, whatever the number of seeds
+//! best λ_⊥      highest mean validation accuracy over seeds, of equal ones the smaller loss; tied: within one standard error over seeds
+//! ```
+
+use reynolds_torch::models::volume::Symmetry;
+
+use super::super::curves::{field, sheet};
+use super::super::findings::Figure;
+use super::super::model::Models;
+use super::super::runs;
+use super::super::sample::Sample;
+use super::cells::{Cell, seeds, share};
+use super::paper::Strengths;
+use super::row::{Row, group_head, group_name};
+use super::sets;
+use super::settings::{Point, Setup};
+use super::tables::{over, strength};
+use crate::error::Result;
+use crate::figure::{Colour, Key, LineChart};
+use crate::report::{Check, Table};
+
+/// Standard errors within which nobody tells two classes apart.
+const ERRORS: f64 = 3.0;
+
+/// Colours of lines, the less broken the lighter.
+const COLOURS: [Colour; 5] = [
+    Colour(0x8c, 0xcd, 0xf1),
+    Colour(0x00, 0x9e, 0x73),
+    Colour(0x00, 0x5a, 0xa0),
+    Colour(0xd5, 0x5e, 0x00),
+    Colour(0x33, 0x33, 0x33),
+];
+
+/// Pairs of classes that differ by one thing alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pairs {
+    Rotation,
+    Reflection,
+}
+
+impl Pairs {
+    const ALL: [Self; 2] = [Self::Rotation, Self::Reflection];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rotation => "rotation",
+            Self::Reflection => "reflection",
+        }
+    }
+}
+
+/// A row that was run at one breaking.
+#[derive(Debug, Clone)]
+pub(super) struct At<'a> {
+    breaking: f64,
+    cell: Cell<'a>,
+}
+
+impl At<'_> {
+    /// Accuracy on pairs, told apart by their two logits alone.
+    fn pairs(&self, pairs: Pairs) -> Sample {
+        self.cell.test(&format!("pairs/{}", pairs.name()))
+    }
+
+    /// Accuracy on pairs above one half, and the standard error of guessing.
+    fn above_chance(&self, pairs: Pairs) -> (f64, f64) {
+        (self.pairs(pairs).mean() - 0.5, 0.5 / self.cell.test(&format!("pairs/{}_count", pairs.name())).mean().sqrt())
+    }
+
+    fn validation(&self, metric: &str) -> Sample {
+        runs::sample(&self.cell.runs, &format!("validation/{metric}"))
+    }
+
+    /// "0.512 ± 0.010 (se of guessing 0.028)".
+    fn found(&self, pairs: Pairs) -> String {
+        let error = self.above_chance(pairs).1;
+        format!("{} pairs {}, standard error of guessing {error:.3}", pairs.name(), share(&self.pairs(pairs)))
+    }
+}
+
+/// The SCNN of each group where the symmetry is most broken, and ours at every breaking and λ_⊥; at seed 0.
+fn points(setup: &Setup) -> Vec<Point> {
+    let learning_rate = setup.tuning.learning_rates[0];
+    let most = setup.breakings.last().copied().unwrap_or(1.0);
+    let plain = Strengths { learning_rate, lambda_g: 0.0, lambda_perp: 0.0 };
+    let of = |row, strengths, breaking| Point { set: sets::SHAPES, row, strengths, breaking, seed: 0 };
+    let mut points: Vec<Point> = setup.groups.iter().map(|&group| of(Row::scnn(group), plain, most)).collect();
+    for &group in &setup.groups {
+        for &breaking in &setup.breakings {
+            let lambda_g = setup.tuning.lambda_g[0];
+            let sweep =
+                setup.tuning.lambda_perp.iter().map(|&lambda_perp| Strengths { lambda_g, lambda_perp, ..plain });
+            points.extend(sweep.map(|strengths| of(Row::ours(group), strengths, breaking)));
+        }
+    }
+    points
+}
+
+/// All models.
+pub(super) fn wanted(setup: &Setup) -> Vec<Point> {
+    let all = points(setup).into_iter();
+    all.flat_map(|point| (0..setup.seeds).map(move |seed| Point { seed, ..point })).collect()
+}
+
+/// All that was run.
+pub(super) fn found<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<At<'a>>> {
+    let mut found = Vec::new();
+    for point in points(setup) {
+        let runs = seeds(setup, models, point)?;
+        if !runs.is_empty() {
+            let cell = Cell { set: point.set, row: point.row, strengths: point.strengths, runs };
+            found.push(At { breaking: point.breaking, cell });
+        }
+    }
+    Ok(found)
+}
+
+/// Ours of a group at a breaking, λ_⊥ increasing.
+fn sweep<'a, 'b>(all: &'a [At<'b>], group: Symmetry, breaking: f64) -> Vec<&'a At<'b>> {
+    all.iter().filter(|at| at.cell.row == Row::ours(group) && at.breaking == breaking).collect()
+}
+
+/// The best of a sweep by validation, and the λ_⊥ of those that are tied with it.
+fn best<'a, 'b>(sweep: &[&'a At<'b>]) -> Option<(&'a At<'b>, Vec<f64>)> {
+    let order = |at: &At<'_>| (-at.validation("accuracy").mean(), at.validation("loss").mean());
+    let finite = sweep.iter().copied().filter(|at| at.validation("accuracy").mean().is_finite());
+    let best = finite.reduce(|best, at| if order(at) < order(best) { at } else { best })?;
+    let accuracy = best.validation("accuracy");
+    let error = accuracy.deviation() / (accuracy.values().len() as f64).sqrt();
+    let is_tied = |at: &&&At<'_>| at.validation("accuracy").mean() >= accuracy.mean() - error;
+    let perp = |at: &At<'_>| at.cell.strengths.lambda_perp;
+    let tied = sweep.iter().filter(is_tied).map(|at| perp(at)).filter(|&other| other != perp(best)).collect();
+    Some((best, tied))
+}
+
+/// Every check for which models were run.
+pub(super) fn checks(setup: &Setup, all: &[At<'_>]) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let strict = |group| all.iter().find(move |at| at.cell.row == Row::scnn(group));
+    if let Some(at) = strict(Symmetry::So3) {
+        checks.push(at_chance(at, &[Pairs::Rotation]));
+        checks.push(not_at_chance(at, &[Pairs::Reflection], ""));
+    }
+    if let Some(at) = strict(Symmetry::O3) {
+        checks.push(at_chance(at, &Pairs::ALL));
+    }
+    let most = setup.breakings.last().copied().unwrap_or(1.0);
+    for &group in &setup.groups {
+        if let Some(at) = sweep(all, group, most).first() {
+            let small = format!(" with λ_⊥ = {}", strength(at.cell.strengths.lambda_perp));
+            checks.push(not_at_chance(at, &Pairs::ALL, &small));
+        }
+    }
+    checks.extend(setup.groups.iter().filter_map(|&group| falls(setup, all, group)));
+    checks
+}
+
+fn listed(pairs: &[Pairs]) -> String {
+    pairs.iter().map(|pairs| pairs.name()).collect::<Vec<_>>().join(" and ")
+}
+
+/// What decides a check of one row, which nothing does that was not trained.
+fn judged(claim: String, held: bool, at: &At<'_>, pairs: &[Pairs]) -> Check {
+    let mut found = pairs.iter().map(|&pairs| at.found(pairs)).collect::<Vec<_>>().join("; ");
+    let trained = at.cell.is_trained();
+    if !trained {
+        found += "; not trained";
+    }
+    Check::new(claim, held && trained, found)
+}
+
+fn at_chance(at: &At<'_>, pairs: &[Pairs]) -> Check {
+    let guesses = |&pairs: &Pairs| {
+        let (above, error) = at.above_chance(pairs);
+        above.abs() <= ERRORS * error
+    };
+    let claim = format!("the {} is at chance on {} pairs", at.cell.row.label(), listed(pairs));
+    judged(claim, pairs.iter().all(guesses), at, pairs)
+}
+
+fn not_at_chance(at: &At<'_>, pairs: &[Pairs], with: &str) -> Check {
+    let tells = |&pairs: &Pairs| {
+        let (above, error) = at.above_chance(pairs);
+        above > ERRORS * error
+    };
+    let claim = format!("{}{with} is above chance on {} pairs", at.cell.row.label(), listed(pairs));
+    judged(claim, pairs.iter().all(tells), at, pairs)
+}
+
+/// The best λ_⊥ falls as the symmetry is broken.
+fn falls(setup: &Setup, all: &[At<'_>], group: Symmetry) -> Option<Check> {
+    let mut bests = Vec::new();
+    for &breaking in &setup.breakings {
+        bests.push((breaking, best(&sweep(all, group, breaking))?));
+    }
+    let perps: Vec<f64> = bests.iter().map(|(_, (at, _))| at.cell.strengths.lambda_perp).collect();
+    let [first, .., last] = perps[..] else { return None };
+    let text = |(breaking, (at, tied)): &(f64, (&At<'_>, Vec<f64>))| {
+        let mut text = format!("breaking {breaking}: {}", strength(at.cell.strengths.lambda_perp));
+        if !tied.is_empty() {
+            text += &format!(" (tied: {})", tied.iter().map(|&perp| strength(perp)).collect::<Vec<_>>().join(", "));
+        }
+        text + if at.cell.is_trained() { "" } else { " not trained" }
+    };
+    let trained = bests.iter().all(|(_, (at, _))| at.cell.is_trained());
+    let held = trained && last < first && perps.windows(2).all(|pair| pair[1] <= pair[0]);
+    let claim = format!("{} ours: the best λ_⊥ falls as the symmetry is broken", group_head(group));
+    Some(Check::new(claim, held, bests.iter().map(text).collect::<Vec<_>>().join(", ")))
+}
+
+/// All numbers.
+pub(super) fn table(setup: &Setup, all: &[At<'_>]) -> Table {
+    let mut table = Table::new([
+        "row",
+        "breaking",
+        "λ_⊥",
+        "accuracy",
+        "rotation pairs",
+        "reflection pairs",
+        "validation",
+        "defect",
+    ]);
+    table.caption(format!(
+        "generated shapes, {}; accuracy on pairs is that of the larger of the two logits of the pair; guessing has one half",
+        over(setup)
+    ));
+    for at in all {
+        let perp = if at.cell.row.is_ours() { strength(at.cell.strengths.lambda_perp) } else { "–".into() };
+        table.row([
+            at.cell.row.label(),
+            at.breaking.to_string(),
+            perp,
+            at.cell.text(),
+            share(&at.pairs(Pairs::Rotation)),
+            share(&at.pairs(Pairs::Reflection)),
+            share(&at.validation("accuracy")),
+            share(&at.cell.test("defect")),
+        ]);
+    }
+    table
+}
+
+/// The same for programs.
+pub(super) fn csv(all: &[At<'_>]) -> String {
+    let mut csv = "row,group,breaking,learning_rate,lambda_g,lambda_perp,seeds,trained,accuracy_mean,accuracy_sd,rotation_mean,rotation_sd,\
+                   reflection_mean,reflection_sd,validation_mean,validation_sd,defect_mean,defect_sd\n"
+        .to_string();
+    for at in all {
+        let Strengths { learning_rate, lambda_g, lambda_perp } = at.cell.strengths;
+        csv += &format!(
+            "{},{},{},{learning_rate},{lambda_g},{lambda_perp},{},{}",
+            at.cell.row.name(),
+            group_name(at.cell.row.group),
+            at.breaking,
+            at.cell.runs.len(),
+            at.cell.is_trained()
+        );
+        let samples = [
+            at.cell.accuracy(),
+            at.pairs(Pairs::Rotation),
+            at.pairs(Pairs::Reflection),
+            at.validation("accuracy"),
+            at.cell.test("defect"),
+        ];
+        let numbers = samples.iter().flat_map(|sample| [sample.mean(), sample.deviation()]);
+        csv += &(numbers.map(field).collect::<String>() + "\n");
+    }
+    csv
+}
+
+/// Accuracy over λ_⊥, a line for each breaking, a panel for each group.
+pub(super) fn figure(setup: &Setup, all: &[At<'_>]) -> Figure {
+    let mut sheet = sheet();
+    let places: Vec<f64> = setup.tuning.lambda_perp.clone();
+    for &group in &setup.groups {
+        let mut chart = LineChart::new("λ_⊥", "test accuracy");
+        chart.from_anywhere();
+        for (&breaking, colour) in setup.breakings.iter().zip(COLOURS.into_iter().cycle()) {
+            let line = sweep(all, group, breaking);
+            let place = |at: &At<'_>| {
+                places.iter().position(|perp| *perp == at.cell.strengths.lambda_perp).unwrap_or_default() as f64
+            };
+            let points: Vec<[f64; 2]> = line.iter().map(|at| [place(at), at.cell.accuracy().mean()]).collect();
+            let bars: Vec<f64> = line.iter().map(|at| at.cell.accuracy().deviation()).collect();
+            chart.line_with_bars(&points, &bars, colour, false);
+        }
+        chart.ticks(places.iter().enumerate().map(|(place, &perp)| (place as f64, strength(perp))).collect());
+        sheet.add(format!("{} ours", group_head(group)), chart, Vec::new());
+    }
+    let keys = setup.breakings.iter().zip(COLOURS.into_iter().cycle());
+    sheet.legend = keys.map(|(breaking, colour)| Key::Line(colour, false, format!("breaking {breaking}"))).collect();
+    let caption = format!(
+        "Test accuracy on generated shapes over λ_⊥, {}, for shapes whose symmetry is broken by 0 (not at all) to 1.",
+        over(setup)
+    );
+    Figure { name: "fig-shapes", svg: sheet.svg(), caption }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::model::Trained;
+    use super::super::SHAPES;
+    use super::super::synthetic::{models, run, setup};
+    use super::*;
+
+    const LISTS: [(&str, &str); 3] = [("lambda_perp", "1e-4,1e-2,1"), ("breakings", "1,0,0.5"), ("seeds", "2")];
+
+    /// What theory has: the SCNNs guess what they cannot see, and ours is best where λ_⊥ fits the breaking.
+    fn ideal(point: &Point) -> Trained {
+        let mut trained = run(0.8, 0.1);
+        let mut put = |name: &str, value: f64| trained.metrics.insert(name.to_string(), value);
+        if point.row == Row::scnn(Symmetry::So3) {
+            put("test/pairs/rotation", 0.51);
+        }
+        if point.row == Row::scnn(Symmetry::O3) {
+            put("test/pairs/rotation", 0.49);
+            put("test/pairs/reflection", 0.52);
+        }
+        if point.row.is_ours() {
+            let fitting = if point.breaking == 0.0 { 1.0 } else { 1e-4 };
+            let near = point.strengths.lambda_perp == fitting;
+            put("validation/accuracy", if near { 0.9 } else { 0.8 } + 0.01 * point.seed as f64);
+        }
+        trained
+    }
+
+    fn judged(result: impl Fn(&Point) -> Trained) -> Vec<Check> {
+        let setup = setup(&SHAPES, &LISTS);
+        let models = models(&SHAPES, &setup, result);
+        assert_eq!(models.len(), 2 * (2 + 2 * 3 * 3));
+        checks(&setup, &found(&setup, &models).unwrap())
+    }
+
+    #[test]
+    fn what_theory_says_is_held_where_it_is_so() {
+        let checks = judged(ideal);
+        assert_eq!(checks.iter().map(|check| check.held).collect::<Vec<_>>(), [true; 7], "{checks:?}");
+        let last = &checks[6];
+        assert!(last.claim.starts_with("O(3) ours: the best λ_⊥ falls"), "{last}");
+        assert!(last.found.starts_with("breaking 0: 1, breaking 0.5: 1e-4, breaking 1: 1e-4"), "{last}");
+    }
+
+    #[test]
+    fn what_theory_says_is_not_held_where_it_is_not_so() {
+        // Everyone tells everything, and no λ_⊥ is better than another.
+        let all = judged(|_| run(0.8, 0.1));
+        assert_eq!(
+            all.iter().map(|check| check.held).collect::<Vec<_>>(),
+            [false, true, false, true, true, false, false]
+        );
+        assert!(all[5].found.contains("breaking 0: 1e-4 (tied: 1e-2, 1)"), "{}", all[5]);
+        // Nobody learned anything: being at chance is no merit then.
+        let idle = judged(|_| run(0.5, 0.1));
+        assert!(idle.iter().all(|check| !check.held && check.found.contains("not trained")), "{idle:?}");
+    }
+
+    #[test]
+    fn lines_and_numbers_are_there_for_every_breaking() {
+        let setup = setup(&SHAPES, &LISTS);
+        let models = models(&SHAPES, &setup, ideal);
+        let all = found(&setup, &models).unwrap();
+        let svg = figure(&setup, &all).svg;
+        assert!(svg.contains("breaking 0.5") && svg.contains(">1e-2</text>") && !svg.contains("NaN"), "{svg}");
+        let csv = csv(&all);
+        let fields = |line: &str| line.split(',').count();
+        assert!(csv.lines().count() == 1 + 20 && csv.lines().all(|line| fields(line) == 18), "{csv}");
+        assert_eq!(table(&setup, &all).to_string().lines().filter(|line| line.contains("ours")).count(), 18);
+    }
+}

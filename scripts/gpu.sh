@@ -2,14 +2,16 @@
 # What is measured on a GPU, in two halves so that the machine with the GPU needs neither Rust nor a network:
 #   scripts/gpu.sh pack               here: builds in release mode and puts the programs into carry/ (ignored by git)
 #   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0; leaves results in OUT (default results/gpu)
-# WHAT is method (SO(2) on both devices, the penalty on 72 convolutions), smoke-speed or ct-speed (training steps beside
-# PyTorch), ct-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a table or
-# figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table, table-ct, table-norms, fig-ct.
+# WHAT is method (SO(2) on both devices, the penalty on 72 convolutions), smoke-speed, ct-speed or medmnist-speed (training
+# steps beside PyTorch), ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets,
+# on the processors), or a table or figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table,
+# table-ct, table-norms, fig-ct, table-medmnist, table-medmnist-efficiency, fig-sensitivity, fig-confusion, fig-shapes.
 # A binary built against the libtorch of `make libtorch` runs there as it is: the CUDA libraries are opened at run time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 given_data="${REYNOLDS_DATA:-data}"
-# Simulated data; `pack` puts slices and metal masks of $REYNOLDS_DATA/ct into carry/ct where there are some.
+# Simulated data; `pack` puts slices and metal masks of $REYNOLDS_DATA/ct into carry/ct where there are some, and what there is of
+# $REYNOLDS_DATA/medmnist at 28³ into carry/medmnist.
 export REYNOLDS_DATA="${REYNOLDS_HERE:-carry}"
 
 pack() {
@@ -19,6 +21,12 @@ pack() {
         cp "$given_data"/ct/*.npz carry/ct/
         cp "$given_data"/ct/aapm/{metal_masks.mat,phantom.vf} carry/ct/aapm/
     fi
+    for set in vessel adrenal nodule synapse organ; do
+        if [ -f "$given_data/medmnist/${set}mnist3d.npz" ]; then
+            mkdir -p carry/medmnist
+            cp "$given_data/medmnist/${set}mnist3d.npz" carry/medmnist/
+        fi
+    done
     cargo build --release -p reynolds-cli
     cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-train} carry/
     for bench in penalty smoke; do
@@ -89,6 +97,21 @@ ct_penalty() {
     done | tee "$out/ct-penalty.jsonl"
 }
 
+# Our program and PyTorch in turn as ratios: the SCNN beside a plain Conv3d net and escnn's own step, ours beside eager PyTorch.
+medmnist_speed() {
+    # shellcheck disable=SC2086
+    python3 peers/medmnist_side_by_side.py --reynolds carry/reynolds --device cuda:0 --json "$out/medmnist-speed.jsonl" \
+        ${SPEED_ARGS:-} | tee "$out/medmnist-speed.txt"
+}
+
+medmnist_penalty() {
+    # shellcheck disable=SC2086
+    for group in so3 o3; do
+        carry/reynolds bench medmnist --device cuda:0 --model ours --group "$group" --batch "${BATCHES:-32}" --pairs "${PAIRS:-200}" \
+            ${PENALTY_ARGS:-} --json
+    done | tee "$out/medmnist-penalty.jsonl"
+}
+
 ct_data() {
     # shellcheck disable=SC2086
     carry/reynolds data ct --source slices --slices carry/ct --out "$REYNOLDS_DATA/ct-pairs" ${DATA_ARGS:-}
@@ -116,10 +139,12 @@ case "${1:-}" in
         out="${3:-results/gpu}"
         mkdir -p "$out"
         case "${2:-}" in
-            method | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data) machine && "${2//-/_}" ;;
+            method | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
+                machine && "${2//-/_}" ;;
             smoke-table) machine && table table-smoke ;;
             table-ct | table-norms | fig-ct) machine && table "$2" ;;
-            *) sed -n '2,9s/^# //p' "$0"; exit 2 ;;
+            table-medmnist | table-medmnist-efficiency | fig-sensitivity | fig-confusion | fig-shapes) machine && table "$2" ;;
+            *) sed -n '2,10s/^# //p' "$0"; exit 2 ;;
         esac ;;
-    *) sed -n '2,9s/^# //p' "$0"; exit 2 ;;
+    *) sed -n '2,10s/^# //p' "$0"; exit 2 ;;
 esac

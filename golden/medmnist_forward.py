@@ -8,7 +8,7 @@ its norm and its product with the numbers of "probe.NAME"; for a steerable kerne
 Channels go by irrep, component, copy; gates, a scalar for each, after all of them by irrep and copy. Numbers of scalars are in the order of
 channels, those of fields in the order of copies.
 Statistics of a field are those of escnn's IIDBatchNorm3d: unbiased variance of each channel, averaged; means of scalars alone; both constants
-of the tape. The gradient of dense batch normalisation is the usual one.
+of the tape. The gradient of dense batch normalisation is the usual one. "gated" has dense kernels and the rest of the SCNN but for its pools.
 """
 
 import math
@@ -24,7 +24,7 @@ from medmnist_span import values as numbers
 torch.set_default_dtype(torch.float64)
 C, SAMPLES, SIDE, CLASSES, GAIN = 1, 3, 29, 3, 12.0
 LABELS = torch.tensor([0, 2, 1])
-CASES = {"SO3": ("dense", "scnn", "rpp"), "O3": ("scnn",)}
+CASES = {"SO3": ("dense", "scnn", "rpp", "gated"), "O3": ("scnn",)}
 # Copies and degree of the fields that each convolution makes; scalars have degree 0.
 COPIES = {"r1.conv1": 1, "r1.conv2": 2, "r2.conv1": 4, "r2.conv2": 6, "r3.conv1": 6, "r3.conv2": 8}
 LOW = {"SO3": ("r1.conv1", "r3.conv1"), "O3": tuple(COPIES)}
@@ -58,6 +58,12 @@ class Field:
         self.scalars = torch.tensor([place for place, (number, _) in enumerate(channels) if self.gated[number] == (0, 1)])
         # Of every channel that is gated, which gate: they go by irrep and copy.
         self.gate_of = torch.tensor([number * self.copies + copy for number, copy in channels[: self.dim]])
+
+        # Place of each channel among (irrep, copy, component), then gates: how dense kernels are stored.
+        self.stored, start = [], 0
+        for l, _ in self.gated:
+            self.stored += [start + copy * (2 * l + 1) + component for component in range(2 * l + 1) for copy in range(self.copies)]
+            start += self.copies * (2 * l + 1)
 
     def slices(self, parts):
         """(irrep, its channels) in order."""
@@ -109,6 +115,9 @@ class Network:
 
     def steerable_conv(self, name, x, into, k, stride, padding, bias=True):
         out = Field(self.group, name, gates=True)
+        if self.kind == "gated":
+            kernel = self.leaf(f"{name}.weight", out.size, into.dim, k, k, k)[out.stored][:, into.stored[: into.dim]]
+            return F.conv3d(x, kernel, self.leaf(f"{name}.bias", out.size)[out.stored], stride, padding), out
         kernel = self.kernel(f"{name}.weight", into, out, k)
         offset = self.spread(self.leaf(f"{name}.bias", len(out.scalars)), out) if bias else None
         return F.conv3d(x, kernel, offset, stride, padding), out
@@ -145,13 +154,19 @@ class Network:
             return y + self.gate("r1.gate2", skip, out), out
         if block == "r2":
             y, middle = self.steerable_layer(block, 1, x, into, 3, 2, 1)
-            y, out = self.steerable_layer(block, 2, blur(y, 2, 1), middle, 3, 2, 2)
-            skip, out = self.steerable_conv("r2.skip", blur(x, 2, 0), into, 3, 1, 0)
+            y, out = self.steerable_layer(block, 2, self.pool(y, 2, 1), middle, 3, 2, 2)
+            skip, out = self.steerable_conv("r2.skip", self.pool(x, 2, 0), into, 3, 1, 0)
             return y + self.gate("r2.gate2", skip, out), out
         y, middle = self.steerable_layer(block, 1, x, into, 3, 1, 1)
-        y, _ = self.steerable_conv("r3.conv2", blur(y, 1, 1), middle, 1, 1, 0, bias=False)
+        y, _ = self.steerable_conv("r3.conv2", self.pool(y, 1, 1), middle, 1, 1, 0, bias=False)
         skip, out = self.steerable_conv("r3.skip", x, into, 3, 1, 0)
         return y + skip, out
+
+    def pool(self, x, stride, padding):
+        """Blurred in steerable networks, of the mean in dense ones, where the last window, of stride 1, has side 3 and no padding."""
+        if self.kind in ("scnn", "rpp"):
+            return blur(x, stride, padding)
+        return F.avg_pool3d(x, 5, stride, padding) if stride == 2 else F.avg_pool3d(x, 3)
 
     # --- dense: convolution, batch normalisation, ELU ---
 
@@ -199,7 +214,7 @@ class Network:
                 y, out = self.steerable_block(block, x, into)
                 x, into = (y + self.dense_block(f"dense.{block}", x) if self.kind == "rpp" else y), out
             if block == "r1":
-                x = F.avg_pool3d(x, 5, 2, 1) if self.kind == "dense" else blur(x, 2, 1)
+                x = self.pool(x, 2, 1)
         x = F.elu(self.norm("head.norm", x.flatten(1)))
         return x @ self.leaf("head.weight", CLASSES, x.shape[1]).T + self.leaf("head.bias", CLASSES)
 

@@ -41,6 +41,15 @@ pub(super) fn notes(of: Of, setup: &Setup) -> Vec<String> {
              {rounds}; the other seeds follow with the best."
         ));
     }
+    if of == Of::Shapes {
+        notes.push(
+            "Pairs: with breaking b a volume stands as its class does with probability b and is turned or mirrored at random else, so that \
+             within a pair nobody can have more than ½ + b/2. Chance is within 3 standard errors of one half, ½/√n of the n test volumes \
+             of the pairs, however many seeds there are. The best λ_⊥ has the highest validation accuracy in the mean over seeds; tied \
+             with it is what lies within one standard error over seeds."
+                .into(),
+        );
+    }
     notes.push(
         "Labels: a row is \"not trained\" unless its mean gain of accuracy over the most frequent class exceeds 3 standard errors over \
          volumes and seeds. No claim is held by rows that are not trained, nor one about differences by fewer than two seeds."

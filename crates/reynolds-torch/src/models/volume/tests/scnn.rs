@@ -240,10 +240,13 @@ fn small_rotations_change_logits_by_the_error_of_sampling_alone() {
         let spread = (3..7).map(change).sum::<f64>() / 4.0;
         [1, 2].map(|number| change(number) / spread)
     };
-    // Steps of one voxel in the first layers and of four in the last: a few hundredths, which grow with the angle as the dense net's do.
-    for seed in [2, 3] {
-        let (scnn, dense) = (change(Architecture::Scnn, seed), change(Architecture::Cnn, seed));
-        assert!(scnn[0] < 0.03 && scnn[1] < 0.06, "{scnn:?}");
-        assert!(scnn.iter().zip(dense).all(|(scnn, dense)| scnn < &(0.4 * dense)), "{scnn:?} {dense:?}");
-    }
+    // Networks differ, for a chiral one may tell scenes apart by little: the mean of five.
+    let mean = |architecture: Architecture| {
+        let all: Vec<[f64; 2]> = (1..6).map(|seed| change(architecture, seed)).collect();
+        [0, 1].map(|angle| all.iter().map(|of| of[angle]).sum::<f64>() / 5.0)
+    };
+    let (scnn, dense) = (mean(Architecture::Scnn), mean(Architecture::Cnn));
+    // Voxels, and steps of four of them in the last layers, cost 3 % at 5° and 5 % at 10°; a dense net changes by 10 % and 22 %.
+    assert!(scnn[0] < 0.05 && scnn[1] < 0.1, "{scnn:?}");
+    assert!(scnn.iter().zip(dense).all(|(scnn, dense)| scnn < &(dense / 3.0)), "{scnn:?} {dense:?}");
 }

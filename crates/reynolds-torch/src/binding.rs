@@ -164,10 +164,8 @@ impl BindingBuilder {
         if self.bound.is_empty() {
             return Err(Error::setting("parameters bound to a group", "at least one", 0));
         }
-        let mut assembly = Assembly::default();
-        for (_, tiling) in &self.bound {
-            assembly.push(tiling)?;
-        }
+        let tilings: Vec<&Tiling> = self.bound.iter().map(|(_, tiling)| tiling).collect();
+        let assembly = Assembly::of(&tilings)?;
         let bound: Vec<Bound> = self.bound.into_iter().map(|(bound, _)| bound).collect();
         let lengths: Vec<i64> = bound.iter().map(|bound| bound.entry.len() as i64).collect();
         Ok(Binding {

@@ -126,6 +126,12 @@ impl Builder {
         }
     }
 
+    /// Has parameters laid out by a key, those of equal key in the order they have: what is done to parameters that lie together is done to
+    /// them at once.
+    pub fn arrange<K: Ord>(&mut self, key: impl Fn(&Entry) -> K) {
+        self.entries.sort_by_key(key);
+    }
+
     /// The parameters that were added, in order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -348,6 +354,18 @@ mod tests {
         assert_eq!(f64::try_from(parameters.get("z").imag().get(0)).unwrap(), 5.0);
         assert_eq!(Vec::<f64>::try_from(parameters.get("a").detach()).unwrap(), [1.0, 2.0, 3.0]);
         assert_eq!(parameters.entries()[0].name, "z");
+    }
+
+    #[test]
+    fn parameters_are_laid_out_by_a_key() {
+        let mut builder = Parameters::builder();
+        for (name, value) in [("long", 1.0), ("a", 2.0), ("longer", 3.0), ("b", 4.0)] {
+            builder.real(name, &[1], &[value]).unwrap();
+        }
+        builder.arrange(|entry| entry.name.len() > 1);
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        assert_eq!(Vec::<f64>::try_from(parameters.flat()).unwrap(), [2.0, 4.0, 1.0, 3.0]);
+        assert_eq!(Vec::<f64>::try_from(parameters.get("longer").detach()).unwrap(), [3.0]);
     }
 
     #[test]

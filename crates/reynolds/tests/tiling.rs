@@ -77,7 +77,7 @@ fn random(len: usize) -> Vec<f64> {
 
 /// Every number is in one tile; the tiles project as the projector does; their ranks add up to its own.
 fn assert_tiles(tiling: &Tiling, expected: &[f64], weights: &[f64], rank: usize, what: &str) {
-    let mut seen = vec![0; tiling.len()];
+    let mut seen = vec![0; tiling.coordinates()];
     tiling.tiles().iter().for_each(|&tile| tiling.places(tile).for_each(|place| seen[place] += 1));
     assert!(seen.iter().all(|&times| times == 1), "{what}: a number that is not in exactly one tile");
     assert_eq!(tiling.rank(), rank, "{what}");

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use faer::Mat;
 use reynolds::projection::{TileProjector, Tiling};
-use tch::{Device, Kind};
+use tch::{Device, Kind, Tensor};
 
+use super::band::{Band, Part};
+use super::columns::ColumnsBuilder;
 use super::gather::{Gather, Product, TileBasis};
 use super::lists::ListsBuilder;
 use super::{FlatProjector, TileProducts, upload};
@@ -19,7 +21,12 @@ const MAX_DEGREE: f64 = 16.0;
 /// The numbers of a flat tensor and what each layer's projector does to them.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
+    /// Numbers of all layers, and coordinates that tiles and orbits are made of.
+    numbers: usize,
     len: usize,
+    /// Layers in a row that are compressed by the same functions, and the place of each number in that order if it is another.
+    parts: Vec<(usize, Option<Mat<f64>>)>,
+    order: Option<Vec<i32>>,
     /// Members and signs of the orbits of each size.
     orbits: BTreeMap<usize, Vec<(i32, bool)>>,
     kinds: Vec<Tiles>,
@@ -52,16 +59,41 @@ impl Tiles {
 }
 
 impl Assembly {
-    /// Adds a layer whose numbers follow those added before.
+    /// Layers whose numbers follow one another.
     ///
     /// # Errors
     /// [`Error::Setting`] if there are more numbers than an int32 counts.
-    pub(crate) fn push(&mut self, tiling: &Tiling) -> Result<()> {
-        let start = self.len;
-        self.len += tiling.len();
-        if i32::try_from(2 * self.len).is_err() {
+    pub(crate) fn of(layers: &[&Tiling]) -> Result<Self> {
+        let numbers: usize = layers.iter().map(|tiling| tiling.len().max(tiling.coordinates())).sum();
+        if i32::try_from(2 * numbers).is_err() {
             let expected = format!("at most {} numbers", i32::MAX / 2);
-            return Err(Error::setting("parameters bound to a group", expected, self.len));
+            return Err(Error::setting("parameters bound to a group", expected, numbers));
+        }
+        // Layers that the same functions compress come together, so that they are compressed together.
+        let mut starts = vec![0];
+        starts.extend(layers.iter().scan(0, |end, tiling| {
+            *end += tiling.len();
+            Some(*end)
+        }));
+        let first_like = |tiling: &Tiling| layers.iter().position(|other| other.functions() == tiling.functions());
+        let mut sequence: Vec<usize> = (0..layers.len()).collect();
+        sequence.sort_by_key(|&layer| first_like(layers[layer]));
+        let mut assembly = Self { numbers: starts[layers.len()], ..Self::default() };
+        if !sequence.is_sorted() {
+            let range = |layer: usize| starts[layer] as i32..starts[layer + 1] as i32;
+            assembly.order = Some(sequence.iter().flat_map(|&layer| range(layer)).collect());
+        }
+        sequence.into_iter().for_each(|layer| assembly.push(layers[layer]));
+        Ok(assembly)
+    }
+
+    /// Adds a layer whose numbers follow those added before.
+    fn push(&mut self, tiling: &Tiling) {
+        let start = self.len;
+        self.len += tiling.coordinates();
+        match self.parts.last_mut() {
+            Some((numbers, functions)) if functions.as_ref() == tiling.functions() => *numbers += tiling.len(),
+            _ => self.parts.push((tiling.len(), tiling.functions().cloned())),
         }
         let mut numbers: Vec<Option<usize>> = vec![None; tiling.kinds().len()];
         for &tile in tiling.tiles() {
@@ -79,7 +111,6 @@ impl Assembly {
                 }
             }
         }
-        Ok(())
     }
 
     /// The number of a basis among the kinds; one that is equal to the bit is the same.
@@ -98,7 +129,57 @@ impl Assembly {
     }
 
     /// Puts everything on a device, for numbers of `kind`.
-    pub(crate) fn build(self, kind: Kind, device: Device, products: TileProducts) -> Result<FlatProjector> {
+    pub(crate) fn build(mut self, kind: Kind, device: Device, products: TileProducts) -> Result<FlatProjector> {
+        let parts = std::mem::take(&mut self.parts);
+        if parts.iter().all(|(_, functions)| functions.is_none()) {
+            return self.coordinates(kind, device, products);
+        }
+        let parts = parts.iter().map(|(numbers, functions)| Part::new(*numbers, functions.as_ref(), kind, device));
+        let parts = parts.collect::<Result<_>>()?;
+        let order = self.order.take().map(|order| -> Result<[Tensor; 2]> {
+            let mut back = vec![0_i32; self.numbers];
+            order.iter().zip(0..).for_each(|(&number, place)| back[number as usize] = place);
+            Ok([upload(&order, Kind::Int, device)?, upload(&back, Kind::Int, device)?])
+        });
+        let order = order.transpose()?;
+        let inner = match self.disjoint() {
+            Some(columns) => FlatProjector::Columns(columns.build(self.len, kind, device)?),
+            None => self.coordinates(kind, device, products)?,
+        };
+        Ok(FlatProjector::Band(Box::new(Band { order, parts, inner })))
+    }
+
+    /// Orbits and tiles as columns, if no coordinate is in two of them.
+    fn disjoint(&self) -> Option<ColumnsBuilder> {
+        let mut columns = ColumnsBuilder::default();
+        for (&size, list) in &self.orbits {
+            let share = 1.0 / (size as f64).sqrt();
+            for orbit in list.chunks_exact(size) {
+                columns.push(orbit.iter().map(|&(member, minus)| (member, if minus { -share } else { share })))?;
+            }
+        }
+        for tiles in &self.kinds {
+            let (len, listed) = (tiles.basis.nrows(), tiles.columns());
+            let mut owners = vec![0; len];
+            listed.iter().flatten().for_each(|&(at, _)| owners[at] += 1);
+            if owners.iter().any(|&owners| owners > 1) {
+                return None;
+            }
+            for members in tiles.members.chunks_exact(len) {
+                for column in &listed {
+                    columns.push(column.iter().map(|&(at, entry)| (members[at], entry)))?;
+                }
+                if listed.is_empty() {
+                    columns.push([(members[0], 0.0)])?;
+                }
+                columns.dead(members);
+            }
+        }
+        Some(columns)
+    }
+
+    /// P on the coordinates.
+    fn coordinates(self, kind: Kind, device: Device, products: TileProducts) -> Result<FlatProjector> {
         if self.kinds.is_empty() && self.orbits.keys().all(|&size| size == 1) {
             let mut mask = vec![0.0_f32; self.len];
             self.orbits.values().flatten().for_each(|&(member, _)| mask[member as usize] = 1.0);
@@ -193,7 +274,7 @@ impl Layout {
 }
 
 /// P itself if it has no more numbers than E and Eᵀ, else E; row-major.
-fn product(basis: &Mat<f64>, tensor: impl Fn(&[f64]) -> Result<tch::Tensor>) -> Result<Product> {
+fn product(basis: &Mat<f64>, tensor: impl Fn(&[f64]) -> Result<Tensor>) -> Result<Product> {
     let rows = |matrix: &Mat<f64>| -> Vec<f64> {
         (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| matrix[(i, j)])).collect()
     };

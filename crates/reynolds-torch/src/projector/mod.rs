@@ -6,14 +6,21 @@
 //! P(W)     = ε · values[source]             one source for each number of W
 //! ```
 //!
-//! Two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
+//! Band-limited kernels are compressed first, all of one side by one product: see [`band`]. Their coordinates, each in one coupling at most,
+//! are weighted lists: see [`columns`]. Two products for each side of kernels and five operations more, whatever the number of irreps.
+//!
+//! Otherwise two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
 //! Nothing is scattered, so the result does not depend on the order of threads. Everything is real: a complex weight is the pair (re, im).
 
 mod assembly;
+mod band;
+mod columns;
 mod gather;
 mod lists;
 
 pub(crate) use assembly::Assembly;
+use band::Band;
+use columns::Columns;
 use gather::Gather;
 use tch::{Device, Kind, Tensor};
 
@@ -41,6 +48,10 @@ impl TileProducts {
 pub(crate) enum FlatProjector {
     /// Every number is kept or dropped, `[len]` of ones and zeros.
     Mask(Tensor),
+    /// Disjoint weighted lists of coordinates.
+    Columns(Columns),
+    /// Kernels that are compressed along their points first.
+    Band(Box<Band>),
     /// Anything else.
     Gather(Gather),
 }
@@ -50,6 +61,8 @@ impl FlatProjector {
     pub(crate) fn apply(&self, weights: &Tensor) -> Result<Tensor> {
         match self {
             Self::Mask(mask) => Ok(weights.f_mul(mask)?),
+            Self::Columns(columns) => columns.apply(weights),
+            Self::Band(band) => band.apply(weights),
             Self::Gather(gather) => gather.apply(weights),
         }
     }
@@ -58,6 +71,8 @@ impl FlatProjector {
     pub(crate) fn operations(&self) -> usize {
         match self {
             Self::Mask(_) => 1,
+            Self::Columns(_) => Columns::OPERATIONS,
+            Self::Band(band) => band.operations(),
             Self::Gather(gather) => gather.operations(),
         }
     }

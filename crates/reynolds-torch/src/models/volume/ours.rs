@@ -39,6 +39,13 @@ impl Ours {
             return Err(Error::setting("nonlinearity", "pointwise", "gated"));
         }
         let network = DenseNet::new(config, classes, builder, random)?;
+        // Kernels of one side lie together, then biases, then what is not held: P takes each of these at once and where they are.
+        builder.arrange(|entry| match entry.shape.as_slice() {
+            [.., 1, 1, 1] => (1, 0),
+            [.., side, _, _] => (0, *side),
+            [_] if entry.name.contains(".conv") || entry.name.contains(".skip") => (2, 0),
+            _ => (3, 0),
+        });
         Ok(Self { network, fields: Fields::of_network(config.group, config.width()) })
     }
 }

@@ -1,22 +1,33 @@
-//! The basis form tile by tile: the sampled kernels of every irrep pair of two fields, turned into the fields' own channels.
+//! The basis form tile by tile: the kernels of every irrep pair of two fields in the coordinates of scalar functions, turned into the fields'
+//! own channels.
 
 use std::collections::HashMap;
 
 use faer::Mat;
+use faer::linalg::solvers::DenseSolveCore;
 
 use super::super::tiling::{Builder, Tiling};
 use super::{Basis, Channels, Field};
 use crate::error::Result;
 use crate::rep::Representation;
+use crate::steerable::KernelBasis;
+
+/// The largest condition, about, of sampled harmonics whose coordinates are used.
+const MAX_CONDITION: f64 = 10.0;
+/// Entries of a coupling below this, beside the largest, are rounding.
+const ROUNDING: f64 = 1e-13;
 
 impl Basis {
     /// This projector on weights of `numbers` real numbers each.
     pub(in crate::projection) fn tiling(&self, numbers: usize) -> Result<Tiling> {
-        let points = self.band.functions().nrows();
-        let mut builder = Builder::new((self.codomain.dim, self.domain.dim, points), numbers);
-        let sample =
-            |row: &Vec<crate::steerable::KernelBasis>| row.iter().map(|kernel| kernel.sampled(&self.band)).collect();
-        let sampled: Vec<Vec<Mat<f64>>> = self.kernels.iter().map(sample).collect();
+        let (functions, couplings) = self.couplings();
+        let count = functions.ncols();
+        let mut builder = Builder::new((self.codomain.dim, self.domain.dim, count), numbers);
+        // A kernel of one point is its own coordinate.
+        let compressed = functions.nrows() > 1;
+        if compressed {
+            builder.compress(&functions);
+        }
         let mut kinds = HashMap::new();
         for output in &self.codomain.fields {
             for input in &self.domain.fields {
@@ -25,8 +36,11 @@ impl Basis {
                 let kind = match kinds.get(&pair) {
                     Some(&kind) => kind,
                     None => {
-                        let basis = self.tile_basis(&sampled, output, input, points);
-                        builder.basis(output.dim, input.dim, &basis)?
+                        let coupling = self.tile_coupling(&couplings, output, input, count);
+                        match compressed {
+                            true => builder.couple(output.dim, input.dim, &coupling)?,
+                            false => builder.basis(output.dim, input.dim, &coupling)?,
+                        }
                     }
                 };
                 kinds.insert(pair, kind);
@@ -36,14 +50,37 @@ impl Basis {
         Ok(builder.build())
     }
 
-    /// E `[d_out·d_in·points, rank]` of two fields.
-    fn tile_basis(&self, sampled: &[Vec<Mat<f64>>], output: &Field, input: &Field, points: usize) -> Mat<f64> {
+    /// F `[points, functions]` and the kernels of each irrep pair in its coordinates, `[d_out·d_in·functions, rank]`. The sampled harmonics if
+    /// they are far enough from dependent: kernels of one degree and ring are then coupled to no other functions. Else orthonormal functions.
+    fn couplings(&self) -> (Mat<f64>, Vec<Vec<Mat<f64>>>) {
+        let (h, r) = (self.band.functions(), self.band.coordinates());
+        let inverse = (r.nrows() == r.ncols()).then(|| r.partial_piv_lu().inverse());
+        let inverse = inverse.filter(|inverse| inverse.norm_l2() * r.norm_l2() <= MAX_CONDITION * r.ncols() as f64);
+        let Some(inverse) = inverse else {
+            let columns = |row: &Vec<KernelBasis>| row.iter().map(|kernel| kernel.columns().clone()).collect();
+            return (h.clone(), self.kernels.iter().map(columns).collect());
+        };
+        let turned = |kernel: &KernelBasis| {
+            let mut turned = Mat::zeros(kernel.columns().nrows(), kernel.len());
+            for first in (0..turned.nrows()).step_by(inverse.nrows()) {
+                let part = &inverse * kernel.columns().subrows(first, inverse.nrows());
+                turned.subrows_mut(first, inverse.nrows()).copy_from(&part);
+            }
+            let rounding = ROUNDING * turned.norm_max();
+            let clean = |x: f64| if x.abs() <= rounding { 0.0 } else { x };
+            Mat::from_fn(turned.nrows(), turned.ncols(), |i, j| clean(turned[(i, j)]))
+        };
+        (h * r, self.kernels.iter().map(|row| row.iter().map(turned).collect()).collect())
+    }
+
+    /// X `[d_out·d_in·functions, rank]` of two fields.
+    fn tile_coupling(&self, couplings: &[Vec<Mat<f64>>], output: &Field, input: &Field, functions: usize) -> Mat<f64> {
         let pairs = output.irreps.iter().flat_map(|a| input.irreps.iter().map(move |b| (a, b)));
-        let rank = pairs.clone().map(|((a, _), (b, _))| sampled[*a][*b].ncols()).sum();
-        let mut basis = Mat::zeros(output.dim * input.dim * points, rank);
+        let rank = pairs.clone().map(|((a, _), (b, _))| couplings[*a][*b].ncols()).sum();
+        let mut basis = Mat::zeros(output.dim * input.dim * functions, rank);
         let mut first = 0;
         for (&(a, row), &(b, column)) in pairs {
-            let kernels = &sampled[a][b];
+            let kernels = &couplings[a][b];
             let (height, width) = (self.codomain.kinds[a].dim(), self.domain.kinds[b].dim());
             for (o, r) in (0..output.dim).flat_map(|o| (0..height).map(move |r| (o, r))) {
                 let left = entry(&self.codomain, output, o, row + r);
@@ -52,8 +89,9 @@ impl Basis {
                     if factor == 0.0 {
                         continue;
                     }
-                    let from = kernels.subrows((r * width + c) * points, points);
-                    let mut to = basis.submatrix_mut((o * input.dim + i) * points, first, points, kernels.ncols());
+                    let from = kernels.subrows((r * width + c) * functions, functions);
+                    let mut to =
+                        basis.submatrix_mut((o * input.dim + i) * functions, first, functions, kernels.ncols());
                     to += from * faer::Scale(factor);
                 }
             }

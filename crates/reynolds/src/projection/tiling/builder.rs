@@ -25,7 +25,7 @@ impl Builder {
     /// A layer of weights of `numbers` real numbers each.
     pub(in crate::projection) fn new((rows, columns, points): (usize, usize, usize), numbers: usize) -> Self {
         let stride = columns * points * numbers;
-        let tiling = Tiling { len: rows * stride, stride, kinds: vec![], tiles: vec![] };
+        let tiling = Tiling { len: rows * stride, stride, functions: None, kinds: vec![], tiles: vec![] };
         Self { columns, points, numbers, tiling }
     }
 
@@ -43,14 +43,34 @@ impl Builder {
     ) -> Result<usize> {
         let basis = real(basis, self.numbers)?;
         let error = basis.transpose() * &basis - Mat::<f64>::identity(basis.ncols(), basis.ncols());
-        if error.norm_max() > TOLERANCE {
-            let reason = format!("a basis is {:.1e} from orthonormal", error.norm_max());
-            return Err(Error::Numerical { procedure: "tiling of a projector", reason });
-        }
+        check_orthonormal(&error)?;
         let examined =
             (basis.ncols() == 0 || basis.nrows() <= MAX_EXAMINED).then(|| SignedOrbits::of_basis(&basis)).flatten();
         let projector = examined.map_or(TileProjector::Basis(basis), TileProjector::Orbits);
         Ok(self.kind(rows, columns * self.points * self.numbers, projector))
+    }
+
+    /// Compresses the points of the layer by `functions` F `[points, functions]`: it was said to have as many points as there are functions.
+    pub(in crate::projection) fn compress(&mut self, functions: &Mat<f64>) {
+        assert_eq!(functions.ncols(), self.points, "a point for each function");
+        let n = self.numbers;
+        let same = |i: usize, j: usize| if i % n == j % n { functions[(i / n, j / n)] } else { 0.0 };
+        self.tiling.len = self.tiling.len / functions.ncols() * functions.nrows();
+        self.tiling.functions = Some(Mat::from_fn(n * functions.nrows(), n * functions.ncols(), same));
+    }
+
+    /// A kind of tile of coordinates, with X `[rows·columns·functions, rank]` that the functions make orthonormal.
+    pub(in crate::projection) fn couple(&mut self, rows: usize, columns: usize, coupling: &Mat<f64>) -> Result<usize> {
+        let coupling = real(coupling, self.numbers)?;
+        let functions = self.tiling.functions.as_ref().expect("functions before couplings");
+        let (run, rank) = (functions.ncols(), coupling.ncols());
+        let gram = functions.transpose() * functions;
+        let mut error = -Mat::<f64>::identity(rank, rank);
+        for part in (0..coupling.nrows() / run).map(|channel| coupling.subrows(channel * run, run)) {
+            error += part.transpose() * &gram * part;
+        }
+        check_orthonormal(&error)?;
+        Ok(self.kind(rows, columns * self.points * self.numbers, TileProjector::Basis(coupling)))
     }
 
     /// A kind of tile by its projector.
@@ -72,6 +92,15 @@ impl Builder {
     pub(in crate::projection) fn build(self) -> Tiling {
         self.tiling
     }
+}
+
+/// Refuses a basis whose Gram matrix differs from the identity by `error`.
+fn check_orthonormal(error: &Mat<f64>) -> Result<()> {
+    if error.norm_max() <= TOLERANCE {
+        return Ok(());
+    }
+    let reason = format!("a basis is {:.1e} from orthonormal", error.norm_max());
+    Err(Error::Numerical { procedure: "tiling of a projector", reason })
 }
 
 /// A basis over the field of a representation as one over ℝ: of complex weights, e gives (re e, im e) and i·e = (−im e, re e).

@@ -11,6 +11,15 @@
 //! orthogonal projector on pairs. A tile whose E Eᵀ happens to be an average over signed orbits (all real-type irreps, the SO(2) mask) is
 //! found out and given as orbits. Neighbouring tiles may be one, if P couples neither to anything.
 //!
+//! Band-limited kernels are first compressed along their points, with functions F `[points, functions]` that all channels share; tiles are
+//! then of the coordinates Fᵀw:
+//!
+//! ```text
+//! P = (1 ⊗ F) X Xᵀ (1 ⊗ F)ᵀ,   X [coordinates of the tile, rank],   (1 ⊗ F) X orthonormal
+//! ```
+//!
+//! F is orthonormal or, where that makes X sparser, the sampled harmonics themselves: each column of X then couples one degree on one ring.
+//!
 //! ```
 //! use reynolds::projection::{KernelSpace, Projector, derive};
 //! use reynolds::{group, rep};
@@ -28,7 +37,7 @@
 mod builder;
 mod signed_orbits;
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 
 pub(super) use builder::Builder;
 pub use signed_orbits::SignedOrbits;
@@ -42,6 +51,7 @@ use crate::scalar::Scalar;
 pub struct Tiling {
     len: usize,
     stride: usize,
+    functions: Option<Mat<f64>>,
     kinds: Vec<TileKind>,
     tiles: Vec<Tile>,
 }
@@ -62,7 +72,7 @@ pub struct TileKind {
 pub enum TileProjector {
     /// Averages over signed orbits.
     Orbits(SignedOrbits),
-    /// E `[rows · segment, rank]`, orthonormal columns: P = E Eᵀ.
+    /// E `[rows · segment, rank]`, orthonormal columns: P = E Eᵀ. X where there are functions: then F makes them orthonormal.
     Basis(Mat<f64>),
 }
 
@@ -106,7 +116,17 @@ impl Tiling {
         self.len == 0
     }
 
-    /// Real numbers from one output channel to the next.
+    /// F, `[numbers, coordinates]`: every run of so many numbers of the layer is compressed by Fᵀ before tiles see it, and P spread by F.
+    pub fn functions(&self) -> Option<&Mat<f64>> {
+        self.functions.as_ref()
+    }
+
+    /// Real numbers that tiles cover: those of the layer, or their coordinates.
+    pub fn coordinates(&self) -> usize {
+        self.functions.as_ref().map_or(self.len, |f| self.len / f.nrows() * f.ncols())
+    }
+
+    /// Real numbers, or coordinates, from one output channel to the next.
     pub fn stride(&self) -> usize {
         self.stride
     }
@@ -116,7 +136,7 @@ impl Tiling {
         &self.kinds
     }
 
-    /// Every tile: together they cover each number once.
+    /// Every tile: together they cover each number, or coordinate, once.
     pub fn tiles(&self) -> &[Tile] {
         &self.tiles
     }
@@ -126,7 +146,7 @@ impl Tiling {
         self.tiles.iter().map(|tile| self.kinds[tile.kind].rank()).sum()
     }
 
-    /// Where the numbers of a tile lie in the layer, in the order of its kind.
+    /// Where the numbers of a tile lie in the layer, or among its coordinates, in the order of its kind.
     pub fn places(&self, tile: Tile) -> impl Iterator<Item = usize> + '_ {
         let TileKind { rows, segment, .. } = self.kinds[tile.kind];
         (0..rows).flat_map(move |row| (0..segment).map(move |at| tile.start + row * self.stride + at))
@@ -138,6 +158,16 @@ impl Tiling {
     /// If `weights` has another length than [`Tiling::len`].
     pub fn project(&self, weights: &[f64]) -> Vec<f64> {
         assert_eq!(weights.len(), self.len, "as many numbers as the layer has");
+        let Some(f) = &self.functions else { return self.project_coordinates(weights) };
+        let runs = weights.len() / f.nrows();
+        let coordinates = f.transpose() * MatRef::from_column_major_slice(weights, f.nrows(), runs);
+        let coordinates: Vec<f64> = coordinates.col_iter().flat_map(|run| run.iter().copied()).collect();
+        let kept = self.project_coordinates(&coordinates);
+        let spread = f * MatRef::from_column_major_slice(&kept, f.ncols(), runs);
+        spread.col_iter().flat_map(|run| run.iter().copied()).collect()
+    }
+
+    fn project_coordinates(&self, weights: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; weights.len()];
         for &tile in &self.tiles {
             let places: Vec<usize> = self.places(tile).collect();

@@ -68,3 +68,14 @@ fn kernels_and_biases_are_bound_and_their_penalty_has_the_gradient_of_the_tape()
         assert!(largest(&(gradient - parameters.gradient(&on_tape).unwrap())) < 1e-12);
     }
 }
+#[test]
+fn all_irrep_pairs_of_all_kernels_are_projected_in_a_dozen_operations() {
+    let operations = |group, width| {
+        let (network, parameters) = ours(&VolumeNetConfig { group, width, ..VolumeNetConfig::default() });
+        bind(&parameters, &network.held().unwrap()).operations()
+    };
+    // A product each way for kernels of sides 3, 5 and 7; five for all couplings; parts joined before and after.
+    for group in [Symmetry::So3, Symmetry::O3] {
+        assert_eq!([operations(group, 1), operations(group, 2)], [13, 13]);
+    }
+}

@@ -1,0 +1,97 @@
+//! Kernels that are compressed along their points before P couples channels.
+//!
+//! ```text
+//! w [rows, points] ─· F→ coordinates [rows, functions] ─ couplings ─· Fᵀ→ P(w)      all layers of one F as one matrix
+//! ```
+
+use faer::Mat;
+use tch::{Device, Kind, Tensor};
+
+use super::{FlatProjector, upload};
+use crate::error::Result;
+
+/// P of layers that are compressed by functions of their own.
+#[derive(Debug)]
+pub(crate) struct Band {
+    /// Which number comes where in the order of the parts, and back, `[len]` (int32) both; `None` if parts are in the order of the numbers.
+    pub(super) order: Option<[Tensor; 2]>,
+    pub(super) parts: Vec<Part>,
+    /// P on the coordinates of all parts.
+    pub(super) inner: FlatProjector,
+}
+
+/// Layers that are compressed by the same functions.
+#[derive(Debug)]
+pub(super) struct Part {
+    numbers: i64,
+    coordinates: i64,
+    /// F, `[points, functions]`; `None` if numbers are their own coordinates.
+    functions: Option<Tensor>,
+}
+
+impl Part {
+    /// So many numbers and F.
+    pub(super) fn new(numbers: usize, functions: Option<&Mat<f64>>, kind: Kind, device: Device) -> Result<Self> {
+        let Some(f) = functions else {
+            return Ok(Self { numbers: numbers as i64, coordinates: numbers as i64, functions: None });
+        };
+        let rows: Vec<f64> = (0..f.nrows()).flat_map(|i| (0..f.ncols()).map(move |j| f[(i, j)])).collect();
+        let table = upload(&rows, kind, device)?.f_view([f.nrows() as i64, -1])?;
+        let coordinates = numbers / f.nrows() * f.ncols();
+        Ok(Self { numbers: numbers as i64, coordinates: coordinates as i64, functions: Some(table) })
+    }
+
+    /// Fᵀw of the numbers of this part.
+    fn compress(&self, numbers: &Tensor) -> Result<Tensor> {
+        match &self.functions {
+            Some(f) => Ok(numbers.f_view([-1, f.size()[0]])?.f_matmul(f)?.f_view([-1])?),
+            None => Ok(numbers.shallow_clone()),
+        }
+    }
+
+    /// F times the coordinates of this part.
+    fn spread(&self, coordinates: &Tensor) -> Result<Tensor> {
+        match &self.functions {
+            Some(f) => Ok(coordinates.f_view([-1, f.size()[1]])?.f_matmul(&f.f_transpose(0, 1)?)?.f_view([-1])?),
+            None => Ok(coordinates.shallow_clone()),
+        }
+    }
+}
+
+impl Band {
+    pub(super) fn apply(&self, weights: &Tensor) -> Result<Tensor> {
+        let ordered = |tensor: &Tensor, place: usize| match &self.order {
+            Some(order) => tensor.f_index_select(0, &order[place]),
+            None => Ok(tensor.shallow_clone()),
+        };
+        let coordinates = self.each(&ordered(weights, 0)?, |part| part.numbers, Part::compress)?;
+        let kept = self.inner.apply(&coordinates)?;
+        Ok(ordered(&self.each(&kept, |part| part.coordinates, Part::spread)?, 1)?)
+    }
+
+    /// What `change` makes of each part, one after the other.
+    fn each(
+        &self,
+        tensor: &Tensor,
+        len: impl Fn(&Part) -> i64,
+        change: impl Fn(&Part, &Tensor) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        let mut start = 0;
+        let mut changed = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            changed.push(change(part, &tensor.f_narrow(0, start, len(part))?)?);
+            start += len(part);
+        }
+        match changed.len() {
+            1 => Ok(changed.swap_remove(0)),
+            _ => Ok(Tensor::f_cat(&changed, 0)?),
+        }
+    }
+
+    pub(super) fn operations(&self) -> usize {
+        let products = 2 * self.parts.iter().filter(|part| part.functions.is_some()).count();
+        let joined = if self.parts.len() > 1 { 2 } else { 0 };
+        let ordered = if self.order.is_some() { 2 } else { 0 };
+        products + joined + ordered + self.inner.operations()
+    }
+}

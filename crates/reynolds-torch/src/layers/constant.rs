@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use tch::Tensor;
+use tch::{Device, Kind, Tensor};
 
 use crate::error::Result;
 
@@ -32,11 +32,19 @@ impl Constant {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub(crate) fn like(&self, like: &Tensor) -> Result<Tensor> {
+        self.on(like.kind(), like.device())
+    }
+
+    /// As [`Constant::like`], by number type and device.
+    ///
+    /// # Errors
+    /// As [`Constant::like`].
+    pub(crate) fn on(&self, kind: Kind, device: Device) -> Result<Tensor> {
         let mut held = self.held.borrow_mut();
-        match held.as_ref().filter(|held| held.kind() == like.kind() && held.device() == like.device()) {
+        match held.as_ref().filter(|held| held.kind() == kind && held.device() == device) {
             Some(held) => Ok(held.shallow_clone()),
             None => {
-                let copy = self.host.f_to_device(like.device())?.f_to_kind(like.kind())?;
+                let copy = self.host.f_to_device(device)?.f_to_kind(kind)?;
                 *held = Some(copy.shallow_clone());
                 Ok(copy)
             }

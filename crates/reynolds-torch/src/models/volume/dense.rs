@@ -29,6 +29,15 @@ const fn window(side: usize, stride: usize, padding: usize) -> Window {
     Window { side, stride, padding }
 }
 
+/// The pools of a block: between conv1 and conv2, before the skip.
+pub(super) fn pools(number: usize) -> [Option<Pool3d>; 2] {
+    match number {
+        0 => [None, None],
+        1 => [Some(Pool3d::average(5, 2, 1)), Some(Pool3d::average(5, 2, 0))],
+        _ => [Some(Pool3d::average(3, 1, 0)), None],
+    }
+}
+
 /// Three dense blocks and the head.
 pub(super) struct DenseNet {
     blocks: Blocks,
@@ -95,11 +104,7 @@ impl DenseBlock {
         let last = number == 2;
         let second_norm = (!last).then(|| BatchNorm::new(builder, &name("norm2"), outputs, 1)).transpose()?;
         let skip = Conv3d::new(builder, &name("skip"), [inputs, outputs], windows[2], random)?;
-        let (between, before_skip) = match number {
-            0 => (None, None),
-            1 => (Some(Pool3d::average(5, 2, 1)), Some(Pool3d::average(5, 2, 0))),
-            _ => (Some(Pool3d::average(3, 1, 0)), None),
-        };
+        let [between, before_skip] = pools(number);
         Ok(Self { layout, first, first_norm, between, second, second_norm, before_skip, skip })
     }
 

@@ -24,11 +24,13 @@
 mod block;
 mod dense;
 mod fields;
+mod gated;
 mod likelihood;
 mod ours;
 mod partial_elements;
 mod partial_kernels;
 mod pscnn;
+mod rpp;
 mod scnn;
 #[cfg(test)]
 mod tests;
@@ -196,10 +198,10 @@ impl VolumeNetConfig {
         }
         match self.architecture {
             Architecture::Cnn => Ok(Box::new(dense::DenseNet::new(self, classes, builder, random)?)),
+            Architecture::Rpp => Ok(Box::new(rpp::Rpp::new(self, classes, builder, random)?)),
             Architecture::Ours => Ok(Box::new(ours::Ours::new(self, classes, builder, random)?)),
             Architecture::Scnn => Ok(Box::new(scnn::Scnn::new(self, classes, builder, random)?)),
             Architecture::Pscnn => Ok(Box::new(pscnn::Pscnn::new(self, classes, builder, random)?)),
-            other => Err(Error::setting("architecture", "one that is built", format!("{other:?}"))),
         }
     }
 }

@@ -5,7 +5,8 @@
 //! bias:    P keeps scalars of even parity
 //! ```
 //!
-//! With the pointwise nonlinearity the linear maps alone are held against the group: ELU of a channel is equivariant on scalars only.
+//! With the pointwise nonlinearity the linear maps alone are held against the group: ELU of a channel is equivariant on scalars only. With
+//! the gated one the network is invariant under the rotations of the grid as soon as W = P(W).
 //!
 //! The published 2.0 million parameters are those of SO(3) at c = 2. Fields of O(3) have other channels: c = 1 has 0.8 and c = 2 has 3.3
 //! million parameters, and the latter, nearer in ratio and with as many fields, is what is taken.
@@ -17,14 +18,16 @@ use reynolds::steerable::RingsConfig;
 use tch::Tensor;
 
 use super::dense::{DenseNet, WINDOWS};
+use super::gated::{GatedNet, gates};
 use super::{Fields, Held, Network, Nonlinearity, Pass, VolumeNetConfig};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 
 /// The network of ours.
 pub(super) struct Ours {
-    network: DenseNet,
+    network: Box<dyn Network>,
     fields: [Fields; 7],
+    gated: bool,
 }
 
 impl Ours {
@@ -35,10 +38,10 @@ impl Ours {
         builder: &mut Builder,
         random: &mut Random,
     ) -> Result<Self> {
-        if config.nonlinearity != Nonlinearity::Pointwise {
-            return Err(Error::setting("nonlinearity", "pointwise", "gated"));
-        }
-        let network = DenseNet::new(config, classes, builder, random)?;
+        let network: Box<dyn Network> = match config.nonlinearity {
+            Nonlinearity::Pointwise => Box::new(DenseNet::new(config, classes, builder, random)?),
+            Nonlinearity::Gated => Box::new(GatedNet::new(config, classes, builder, random)?),
+        };
         // Kernels of one side lie together, then biases, then what is not held: P takes each of these at once and where they are.
         builder.arrange(|entry| match entry.shape.as_slice() {
             [.., 1, 1, 1] => (1, 0),
@@ -46,7 +49,8 @@ impl Ours {
             [_] if entry.name.contains(".conv") || entry.name.contains(".skip") => (2, 0),
             _ => (3, 0),
         });
-        Ok(Self { network, fields: Fields::of_network(config.group, config.width()) })
+        let gated = config.nonlinearity == Nonlinearity::Gated;
+        Ok(Self { network, fields: Fields::of_network(config.group, config.width()), gated })
     }
 }
 
@@ -60,14 +64,18 @@ impl Network for Ours {
     }
 
     fn held(&self) -> Result<Vec<Held>> {
+        let group = self.fields[0].symmetry.group()?;
+        let scalar = rep::trivial(&group);
         let reps: Vec<Rep> = self.fields.iter().map(Fields::rep).collect::<Result<_>>()?;
-        let scalar = rep::trivial(&self.fields[0].symmetry.group()?);
+        let made = |fields: &Fields| match self.gated && gates(fields) > 0 {
+            true => Ok(rep::sum(&group, &[(1, fields.rep()?), (gates(fields), scalar.clone())])?),
+            false => fields.rep(),
+        };
         let mut held = Vec::new();
         for (number, windows) in WINDOWS.iter().enumerate() {
-            let channels = &reps[2 * number..][..3];
             let convolutions = [("conv1", 0, 1), ("conv2", 1, 2), ("skip", 0, 2)];
             for ((name, from, to), window) in convolutions.into_iter().zip(windows) {
-                let (domain, codomain) = (&channels[from], &channels[to]);
+                let (domain, codomain) = (&reps[2 * number + from], &made(&self.fields[2 * number + to])?);
                 let kernels = Basis::derive(domain, codomain, window.side, 3, &RingsConfig::default())?;
                 let name = |part: &str| format!("r{}.{name}.{part}", number + 1);
                 held.push(Held { name: name("weight"), projector: Lowered::Basis(Box::new(kernels)) });

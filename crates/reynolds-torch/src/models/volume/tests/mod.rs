@@ -1,6 +1,8 @@
 //! Tests of whole networks.
 
 mod dense;
+mod gated;
 mod ours;
 mod pscnn;
+mod rpp;
 mod scnn;

@@ -80,15 +80,28 @@ fn operations_do_not_grow_with_the_number_of_layers() {
     }
 }
 
+/// Operations for one layer of band-limited kernels between equal fields.
+fn band_operations(group: &str, fields: &str, dims: usize, products: TileProducts) -> usize {
+    let layers = [band("w", group, fields, fields, 3, dims)];
+    bind_by(&parameters(&layers, &random_numbers(&layers, 4), Kind::Float, false), &layers, products).operations()
+}
+
 #[test]
 fn lists_take_as_many_operations_for_many_kinds_as_for_few() {
-    let operations = |fields: &str, products: TileProducts| {
-        let layers = [band("w", "SO3", fields, fields, 3, 3)];
-        bind_by(&parameters(&layers, &random_numbers(&layers, 4), Kind::Float, false), &layers, products).operations()
-    };
-    let (few, many) = ("1x0 + 1x1", "1x0 + 1x1 + 1x2 + 1x3");
+    // Kernels of a regular field share coordinates: they are no disjoint columns.
+    let operations = |fields: &str, products: TileProducts| band_operations("C6", fields, 2, products);
+    let (few, many) = ("regular", "regular + irrep(1) + irrep(2) + irrep(3) + trivial");
     assert_eq!(operations(few, TileProducts::Lists), operations(many, TileProducts::Lists));
     assert!(operations(many, TileProducts::PerKind) > operations(few, TileProducts::PerKind) + 15);
+}
+
+#[test]
+fn all_pairs_of_irreps_of_rotations_are_coupled_in_five_operations() {
+    for products in [TileProducts::PerKind, TileProducts::Lists] {
+        // And a product each way with the harmonics.
+        let operations = |fields: &str| band_operations("SO3", fields, 3, products);
+        assert_eq!([operations("1x0 + 1x1"), operations("1x0 + 1x1 + 1x2 + 1x3")], [7, 7]);
+    }
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn with_gates_and_projected_kernels_it_is_invariant_under_the_rotations_of_the_g
     let turned = change(network.as_ref(), &parameters, rotations);
     assert!(turned < 1e-9, "{turned:e}");
     let mirrored = change(network.as_ref(), &parameters, |volume| vec![volume.shallow_clone(), volume.flip([4])]);
-    assert!(mirrored > 1e-4, "{mirrored:e}");
+    assert!(mirrored > 1e-6, "{mirrored:e}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand};
 use reynolds::plan::UniformFields;
 
-pub(crate) use data::{CtArgs, DataCommand, MedmnistArgs, SmokeArgs};
+pub(crate) use data::{CtArgs, DataCommand, MedmnistArgs, ShapesArgs, SmokeArgs};
 pub(crate) use train::TrainCommand;
 
 /// Approximately equivariant machine learning by projection: audit, project and train networks against a symmetry group.

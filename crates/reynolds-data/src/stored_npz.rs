@@ -1,4 +1,4 @@
-//! Arrays of single precision in one stored .npz, with `setting`: the bytes, in JSON, of what they follow from.
+//! Arrays of single precision, or of bytes, in one stored .npz, with `setting`: the bytes, in JSON, of what they follow from.
 //!
 //! Members begin where a memory map can hand them out as f32 without a copy. NumPy reads them:
 //!
@@ -22,6 +22,9 @@ const LOCAL: usize = 30;
 
 /// A name, a shape, and the values row by row.
 pub(crate) type Array<'a> = (&'a str, &'a [usize], &'a [f32]);
+
+/// As [`Array`], of bytes.
+pub(crate) type Bytes<'a> = (&'a str, &'a [usize], &'a [u8]);
 
 /// The settings as they are stored.
 fn json(setting: &impl Serialize) -> String {
@@ -101,18 +104,37 @@ impl StoredNpz {
 
 /// Writes arrays and what they follow from, whole or not at all.
 pub(crate) fn write(path: &Path, setting: &impl Serialize, arrays: &[Array<'_>]) -> Result<()> {
+    fn member<'a>(&(name, shape, values): &Array<'a>) -> Member<'a> {
+        debug_assert_eq!(values.len(), shape.iter().product::<usize>());
+        let bytes = match cfg!(target_endian = "little") {
+            true => Cow::Borrowed(bytemuck::cast_slice(values)),
+            false => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        };
+        (name, npy("<f4", shape), bytes)
+    }
+    write_members(path, setting, arrays.iter().map(member).collect())
+}
+
+/// As [`write`], for arrays of bytes.
+pub(crate) fn write_bytes(path: &Path, setting: &impl Serialize, arrays: &[Bytes<'_>]) -> Result<()> {
+    fn member<'a>(&(name, shape, values): &Bytes<'a>) -> Member<'a> {
+        debug_assert_eq!(values.len(), shape.iter().product::<usize>());
+        (name, npy("|u1", shape), Cow::Borrowed(values))
+    }
+    write_members(path, setting, arrays.iter().map(member).collect())
+}
+
+/// A name, the header of a .npy, and the bytes after it.
+type Member<'a> = (&'a str, Vec<u8>, Cow<'a, [u8]>);
+
+fn write_members(path: &Path, setting: &impl Serialize, members: Vec<Member<'_>>) -> Result<()> {
     let text = json(setting);
     let mut archive = Archive::default();
     let mut parts: Vec<Cow<'_, [u8]>> = Vec::new();
     parts.push(archive.member("setting.npy", &npy("|u1", &[text.len()]), text.as_bytes()).into());
     parts.push(Cow::Borrowed(text.as_bytes()));
-    for (name, shape, values) in arrays {
-        debug_assert_eq!(values.len(), shape.iter().product::<usize>());
-        let bytes: Cow<'_, [u8]> = match cfg!(target_endian = "little") {
-            true => Cow::Borrowed(bytemuck::cast_slice(values)),
-            false => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        };
-        parts.push(archive.member(&format!("{name}.npy"), &npy("<f4", shape), &bytes).into());
+    for (name, header, bytes) in members {
+        parts.push(archive.member(&format!("{name}.npy"), &header, &bytes).into());
         parts.push(bytes);
     }
     parts.push(archive.end().into());

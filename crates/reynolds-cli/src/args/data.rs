@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Subcommand, value_parser};
 use reynolds_data::ct::{SetConfig, Source};
 use reynolds_data::medmnist::{MedSet, Size};
+use reynolds_data::shapes::ShapesConfig;
 use reynolds_data::smoke::Kind;
 
 #[derive(Debug, Subcommand)]
@@ -15,6 +16,8 @@ pub(crate) enum DataCommand {
     Ct(CtArgs),
     /// Fetch a set of MedMNIST in three dimensions, check it, and show what is in it
     Medmnist(MedmnistArgs),
+    /// Make volumes of solids whose pose or hand is their label, as much as one likes: one .npz laid out as MedMNIST's
+    Shapes(ShapesArgs),
 }
 
 #[derive(Debug, Group)]
@@ -102,4 +105,47 @@ pub(crate) struct MedmnistArgs {
     /// Write a PNG with a row for each class: middle slices and brightest values of some volumes
     #[arg(long, value_name = "FILE")]
     pub(crate) preview: Option<PathBuf>,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct ShapesArgs {
+    /// The file to write; one of the same settings is kept, any other is not written over
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) out: PathBuf,
+    /// How much pose and hand say about the label: within a pair of classes 1/2 + b/2 can be told, no more
+    #[arg(long, value_name = "b", default_value_t = ShapesConfig::default().breaking)]
+    pub(crate) breaking: f64,
+    /// Volumes to learn from
+    #[arg(long, value_name = "n", default_value_t = ShapesConfig::default().train)]
+    pub(crate) train: usize,
+    /// Volumes to choose settings by
+    #[arg(long, value_name = "n", default_value_t = ShapesConfig::default().validation)]
+    pub(crate) validation: usize,
+    /// Volumes to test on
+    #[arg(long, value_name = "n", default_value_t = ShapesConfig::default().test)]
+    pub(crate) test: usize,
+    /// Voxels along an edge
+    #[arg(long, value_name = "n", default_value_t = ShapesConfig::default().side)]
+    pub(crate) side: usize,
+    /// Degrees that a volume is turned by, at most, when it stands as its class does
+    #[arg(long, value_name = "degrees", default_value_t = ShapesConfig::default().jitter)]
+    pub(crate) jitter: f64,
+    /// Voxels that a solid is shifted by, at most
+    #[arg(long, value_name = "voxels", default_value_t = ShapesConfig::default().shift)]
+    pub(crate) shift: f64,
+    /// By which share of it the size varies, at most
+    #[arg(long, value_name = "share", default_value_t = ShapesConfig::default().size)]
+    pub(crate) size: f64,
+    /// Standard deviation of the noise; a solid is 0.6 lighter than the space about it
+    #[arg(long, value_name = "sd", default_value_t = ShapesConfig::default().noise)]
+    pub(crate) noise: f64,
+    /// Of everything drawn at random
+    #[arg(long, value_name = "n", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Write a PNG with a row for each class: middle slices and brightest values of some volumes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) preview: Option<PathBuf>,
+    /// Volumes at a time; all cores by default. The file does not depend on it
+    #[arg(long, value_name = "n", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=1024))]
+    pub(crate) threads: u16,
 }

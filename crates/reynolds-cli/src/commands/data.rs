@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use reynolds_data::smoke::{Event, Setting, SmokeFile, generate, preview};
 
-use super::{ct, medmnist};
+use super::{ct, medmnist, shapes};
 use crate::args::{DataCommand, SmokeArgs};
 use crate::{output, progress, written};
 
@@ -19,6 +19,7 @@ pub(crate) fn run(command: &DataCommand) -> Result<ExitCode> {
         DataCommand::Smoke(args) => smoke(args),
         DataCommand::Ct(args) => ct::run(args),
         DataCommand::Medmnist(args) => medmnist::run(args),
+        DataCommand::Shapes(args) => shapes::run(args),
     }
 }
 

@@ -7,6 +7,7 @@ mod medmnist;
 mod plan;
 mod project;
 mod rank;
+mod shapes;
 mod train;
 
 use std::process::ExitCode;

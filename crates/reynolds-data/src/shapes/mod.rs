@@ -31,6 +31,7 @@
 mod class;
 mod config;
 mod draw;
+mod file;
 mod generate;
 mod matrix;
 mod render;
@@ -38,4 +39,5 @@ mod solid;
 
 pub use class::{CLASSES, reflection_pairs, rotation_pairs, solid_of};
 pub use config::ShapesConfig;
+pub use file::write;
 pub use generate::{NAME, generate};

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use reynolds::random::Random;
 use reynolds_testkit::golden::Golden;
-use reynolds_torch::models::volume::{Architecture, Mode, Network, Pass, SIDE, Symmetry, VolumeNetConfig};
+use reynolds_torch::models::volume::{
+    Architecture, Mode, Network, Nonlinearity, Pass, SIDE, Symmetry, VolumeNetConfig,
+};
 use reynolds_torch::tch::{Device, Kind, Tensor, no_grad};
 use reynolds_torch::{Parameters, Precision};
 
@@ -66,11 +68,15 @@ fn distance(a: &Tensor, b: &Tensor) -> f64 {
     f64::try_from((a.detach() - b).abs().max() / b.abs().max()).unwrap()
 }
 
-fn build(architecture: Architecture, group: Symmetry) -> (Box<dyn Network>, Parameters) {
-    let config = VolumeNetConfig { architecture, group, width: 1, ..VolumeNetConfig::default() };
+fn build(config: &VolumeNetConfig) -> (Box<dyn Network>, Parameters) {
     let mut builder = Parameters::builder();
     let network = config.build(CLASSES, &mut builder, &mut Random::new(1)).unwrap();
     (network, builder.build(Kind::Double, Device::Cpu).unwrap())
+}
+
+/// c = 1.
+fn small(architecture: Architecture, group: Symmetry) -> VolumeNetConfig {
+    VolumeNetConfig { architecture, group, width: 1, ..VolumeNetConfig::default() }
 }
 
 fn pass(mode: Mode) -> Pass {
@@ -88,7 +94,7 @@ struct Span {
 impl Span {
     /// Of every layer of the SCNN with c = 1, from the kernels of unit weights of the first copies.
     fn all(group: Symmetry) -> BTreeMap<String, Self> {
-        let (network, parameters) = build(Architecture::Scnn, group);
+        let (network, parameters) = build(&small(Architecture::Scnn, group));
         let weights = STEERABLE.map(|(name, ..)| parameters.get(&format!("{name}.weight")).detach());
         let most = weights.iter().map(|weight| weight.size()[0]).max().unwrap();
         let mut found: Vec<Vec<Tensor>> = weights.iter().map(|_| Vec::new()).collect();
@@ -154,13 +160,18 @@ struct Case {
 
 impl Case {
     fn new(architecture: Architecture, group: Symmetry) -> Self {
-        let (network, parameters) = build(architecture, group);
-        let (kind, spans) = match architecture {
-            Architecture::Scnn => ("scnn", Span::all(group)),
-            Architecture::Rpp => ("rpp", Span::all(group)),
-            _ => ("dense", BTreeMap::new()),
+        let kind = if architecture == Architecture::Cnn { "dense".into() } else { format!("{architecture:?}") };
+        Self::of(&kind.to_lowercase(), small(architecture, group))
+    }
+
+    /// Of this kind in the script.
+    fn of(kind: &str, config: VolumeNetConfig) -> Self {
+        let (network, parameters) = build(&config);
+        let spans = match config.architecture {
+            Architecture::Scnn | Architecture::Rpp => Span::all(config.group),
+            _ => BTreeMap::new(),
         };
-        let name = format!("{kind}.{}", group.name());
+        let name = format!("{kind}.{}", config.group.name());
         let case = Self { name, network, parameters, golden: Golden::open("medmnist_forward"), spans };
         let weights = case.parameters.entries().iter().map(|entry| match case.spans.get(&entry.name) {
             Some(span) => (span.weights(&values(&entry.name, &span.shape())) * GAIN).reshape([-1]),
@@ -236,4 +247,15 @@ fn the_steerable_network_of_rotations_is_that_of_its_equations() {
 #[test]
 fn the_steerable_network_of_rotations_and_reflections_is_that_of_its_equations() {
     Case::new(Architecture::Scnn, Symmetry::O3).expect();
+}
+
+#[test]
+fn residual_pathways_are_those_of_their_equations() {
+    Case::new(Architecture::Rpp, Symmetry::So3).expect();
+}
+
+#[test]
+fn ours_with_gates_is_that_of_its_equations() {
+    Case::of("gated", VolumeNetConfig { nonlinearity: Nonlinearity::Gated, width: 1, ..VolumeNetConfig::default() })
+        .expect();
 }

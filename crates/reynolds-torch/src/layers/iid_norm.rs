@@ -70,8 +70,9 @@ impl IidNorm {
                 Some(bias) => seen_mean.f_add(&bias.f_detach()?)?,
                 None => seen_mean,
             };
-            let _ = mean.f_lerp_(&seen_mean, BatchNorm::MOMENTUM)?;
-            let _ = variance.f_lerp_(&seen_variance, BatchNorm::MOMENTUM)?;
+            // Behind the tape: a batch normalisation beside this one keeps statistics of the same storage and never reads them.
+            let _ = mean.f_data()?.f_lerp_(&seen_mean, BatchNorm::MOMENTUM)?;
+            let _ = variance.f_data()?.f_lerp_(&seen_variance, BatchNorm::MOMENTUM)?;
             (mean, variance) = (seen_mean, seen_variance);
         }
         let deviation = variance.f_add_scalar(BatchNorm::EPSILON)?.f_rsqrt()?;

@@ -62,22 +62,26 @@ impl MedTask {
             Ok(self.evaluated(&assembled, volumes)?.f_softmax(-1, Kind::Double)?)
         };
         let [rotations, reflections] = turns();
+        let elements = [&rotations[..], &reflections].concat();
         let mut moved = Vec::new();
         for first in (0..count).step_by(EVALUATED) {
             let numbers = numbers.f_narrow(0, first as i64, EVALUATED.min(count - first) as i64)?;
             let (volumes, _) = self.data().chosen(split, &numbers)?;
             let upright = probabilities(&volumes)?;
-            for turn in rotations.iter().chain(&reflections) {
-                let difference = probabilities(&turned(&volumes, *turn)?)?.f_sub(&upright)?;
-                let lengths = difference.f_square()?.f_sum_dim_intlist([1_i64].as_slice(), false, Kind::Double)?;
-                moved.push(lengths.f_sqrt()?.f_sum(Kind::Double)?);
+            // As many turns together as a minibatch has room for.
+            for together in elements.chunks((EVALUATED / volumes.size()[0] as usize).max(1)) {
+                let all: Result<Vec<_>> = together.iter().map(|turn| turned(&volumes, *turn)).collect();
+                let found = probabilities(&Tensor::f_cat(&all?, 0)?)?;
+                let [volumes, classes] = [0, 1].map(|axis| upright.size()[axis]);
+                let difference = found.f_view([-1, volumes, classes])?.f_sub(&upright)?;
+                let lengths = difference.f_square()?.f_sum_dim_intlist([2_i64].as_slice(), false, Kind::Double)?;
+                moved.push(lengths.f_sqrt()?.f_sum_dim_intlist([1_i64].as_slice(), false, Kind::Double)?);
             }
         }
-        let moved = Vec::<f64>::try_from(Tensor::f_stack(&moved, 0)?.f_to_device(Device::Cpu)?)?;
+        let moved = Vec::<f64>::try_from(Tensor::f_cat(&moved, 0)?.f_to_device(Device::Cpu)?)?;
         let mut sums = [0.0, 0.0];
-        let elements = rotations.len() + reflections.len();
         for (number, length) in moved.iter().enumerate() {
-            sums[usize::from(number % elements >= rotations.len())] += length;
+            sums[usize::from(number % elements.len() >= rotations.len())] += length;
         }
         let [rotation, reflection] = sums.map(|sum| sum / (count * rotations.len()) as f64);
         Ok(Some(TurningDefect { rotation, reflection }))

@@ -52,7 +52,7 @@ impl Default for MedDataConfig {
             folder: String::new(),
             batch: 32,
             resize: Resize::Trilinear,
-            turned: 48,
+            turned: 16,
             shapes: ShapesConfig::default(),
         }
     }

@@ -9,6 +9,8 @@ use reynolds_lab::interrupt::Interrupt;
 use reynolds_lab::metrics::Summary;
 use reynolds_lab::progress::{Observer, Silent};
 use reynolds_lab::run::{Outcome, Place, Session, resume, run};
+use reynolds_lab::task::Split;
+use reynolds_torch::models::volume::{Architecture, Symmetry};
 use reynolds_torch::tch::Device;
 
 /// Five volumes to train on in two minibatches, of which the second takes the one that is left over; ours at its narrowest.
@@ -118,7 +120,7 @@ fn a_penalty_on_a_network_that_holds_nothing_and_a_network_out_of_range_leave_no
         run(&MedExperiment, &config, &place, session(&mut Silent, &Interrupt::new())).unwrap_err().to_string()
     };
     let message = refused(|config| {
-        config.settings.model.architecture = reynolds_torch::models::volume::Architecture::Cnn;
+        config.settings.model.architecture = Architecture::Cnn;
         config.penalty.lambda_perp = 1.0;
     });
     assert!(
@@ -128,4 +130,22 @@ fn a_penalty_on_a_network_that_holds_nothing_and_a_network_out_of_range_leave_no
     let message = refused(|config| config.settings.model.width = 1000);
     assert!(message.starts_with("config: model.width: expected from 1 to 64, found 1000"), "{message}");
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn steerable_networks_do_not_see_turns_and_those_of_o3_no_mirror_images_either() {
+    let defect = |group: Symmetry, architecture: Architecture| {
+        let mut config = config();
+        (config.settings.model.group, config.settings.model.architecture) = (group, architecture);
+        let task = MedExperiment.task(&config, Device::Cpu).unwrap();
+        task.turning_defect(Split::Test, 1).unwrap().unwrap()
+    };
+    // Probabilities in single precision, of sums of some thousand terms.
+    let none = 1e-5;
+    let so3 = defect(Symmetry::So3, Architecture::Scnn);
+    assert!(so3.rotation < none && so3.reflection > 10.0 * none, "{so3:?}");
+    let o3 = defect(Symmetry::O3, Architecture::Scnn);
+    assert!(o3.rotation < none && o3.reflection < none, "{o3:?}");
+    let free = defect(Symmetry::So3, Architecture::Ours);
+    assert!(free.rotation > 10.0 * none && free.reflection > 10.0 * none, "{free:?}");
 }

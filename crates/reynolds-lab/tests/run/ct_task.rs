@@ -170,7 +170,7 @@ fn an_epoch_sees_every_case_once_in_an_order_and_at_places_of_its_own() {
     let whole = sums(&epochs(16, false));
     let (mut first, mut second) = (whole[..6].to_vec(), whole[6..].to_vec());
     assert_ne!(first, second);
-    [&mut first, &mut second].map(|sums| sums.sort_by(f64::total_cmp));
+    [&mut first, &mut second].into_iter().for_each(|sums| sums.sort_by(f64::total_cmp));
     assert_eq!(first, second);
     assert!(first.windows(2).all(|pair| pair[0] < pair[1]));
     // Smaller patches lie elsewhere in the second epoch.

@@ -78,7 +78,7 @@ impl Gate {
         let mut sizes: Vec<i64> = self.irreps.iter().map(|dim| dim * copies).collect();
         sizes.push(count * copies);
         let mut parts = flat.f_split_with_sizes(sizes, 1)?;
-        let raw = parts.pop().map_or_else(|| flat.f_narrow(1, 0, 0), Ok)?.f_unflatten(1, [count, copies])?;
+        let raw = parts.pop().expect("gates come after the irreps").f_unflatten(1, [count, copies])?;
         let [first, gates] =
             <[Tensor; 2]>::try_from(affine.shift.f_split_with_sizes([1, count], 0)?).map_err(|_| {
                 Error::setting("shift", "one row for the trivial irrep and one a gate", affine.shift.size()[0])
@@ -125,6 +125,16 @@ mod tests {
         let mut builder = Parameters::builder();
         let gate = Gate::new(&mut builder, "gate", 2, &[1, 3], &mut Random::new(1)).unwrap();
         (gate, builder.build(Kind::Double, Device::Cpu).unwrap())
+    }
+
+    #[test]
+    fn gates_begin_spread_as_standard_normal_numbers() {
+        let mut builder = Parameters::builder();
+        Gate::new(&mut builder, "gate", 250, &[1, 3, 5, 7], &mut Random::new(1)).unwrap();
+        let bias = builder.build(Kind::Double, Device::Cpu).unwrap().get("gate.bias").detach();
+        let (mean, deviation) = (bias.mean(Kind::Double).double_value(&[]), bias.std(true).double_value(&[]));
+        // Four standard errors of a thousand numbers.
+        assert!(mean.abs() < 0.13 && (deviation - 1.0).abs() < 0.09, "{mean} {deviation}");
     }
 
     /// Channel by channel: component c of copy a at 2c + a, gates after the four components.

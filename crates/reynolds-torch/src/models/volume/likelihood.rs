@@ -306,6 +306,19 @@ mod tests {
     }
 
     #[test]
+    fn a_likelihood_that_is_largest_near_the_identity_is_not_aligned() {
+        // f = s Σ_π d_π tr(π(h)⁻¹ π(g)) is 35 s at h, and s Σ_l (2l + 1) χ_l(θ) at the identity, θ the angle of h: less than nodes can tell.
+        let (likelihood, s, theta) = (likelihood(Symmetry::So3), 0.1, 0.2_f64);
+        let h = Element::Spatial(Spatial::from_euler(0.0, theta, 0.0));
+        let peak = Tensor::from_slice(&matrix_elements(&irreps(Symmetry::So3, 2).unwrap(), &h)) * s;
+        let config = LikelihoodConfig { alignment: 2.0, uniform: 0.0, divergence: 0.0, ..LikelihoodConfig::default() };
+        let character = |dim: f64| dim * (dim * theta / 2.0).sin() / (theta / 2.0).sin();
+        let expected = 2.0 * s * (35.0 - [1.0, 3.0, 5.0].map(character).iter().sum::<f64>());
+        let prior = number(&likelihood.prior(&[peak], &config).unwrap());
+        assert!((prior - expected).abs() < 1e-12, "{prior} {expected}");
+    }
+
+    #[test]
     fn the_likelihood_before_is_held_fixed() {
         let likelihood = likelihood(Symmetry::So3);
         let first = random(&likelihood, 0.3).set_requires_grad(true);

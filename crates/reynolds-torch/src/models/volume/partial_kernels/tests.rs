@@ -158,3 +158,17 @@ fn weights_of_a_pair_are_counted_with_their_repeats() {
         assert_eq!([count(0), count(1)], [10, 90 * repeats]);
     }
 }
+
+#[test]
+fn weights_begin_with_equal_shares_of_all_irreps_of_the_input() {
+    // Between scalars 10 weights, between a scalar and a vector 30, between vectors 3 · 90: two irreps reach every output, five copies each.
+    let irreps = types(Symmetry::So3, &[(0, false), (1, false)]);
+    let partial = partial(Symmetry::So3, &FieldPair { codomain: irreps.clone(), domain: irreps, side: 3 });
+    let mut deviations = partial.deviations(5);
+    deviations.sort_by(f64::total_cmp);
+    let expected = [270, 60, 10].into_iter().zip([270.0, 30.0, 10.0]);
+    let expected: Vec<f64> =
+        expected.flat_map(|(count, weights)| vec![1.0 / f64::sqrt(2.0 * 5.0 * weights); count]).collect();
+    assert_eq!(deviations.len(), expected.len());
+    assert!(deviations.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-15), "{deviations:?}");
+}

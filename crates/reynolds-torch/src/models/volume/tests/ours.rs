@@ -1,11 +1,14 @@
 //! What is held of ours: ranks, projection, penalty.
 
+use std::collections::BTreeSet;
+
 use reynolds::penalty::PenaltyConfig;
 use reynolds::projection::Projector;
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
-use super::super::{Held, Network, Symmetry, VolumeNetConfig};
+use super::super::{Held, Network, Nonlinearity, Symmetry, VolumeNetConfig};
+use super::dense::normal;
 use crate::parameters::Parameters;
 use crate::{Binding, Penalty};
 
@@ -68,6 +71,37 @@ fn kernels_and_biases_are_bound_and_their_penalty_has_the_gradient_of_the_tape()
         assert!(largest(&(gradient - parameters.gradient(&on_tape).unwrap())) < 1e-12);
     }
 }
+
+#[test]
+fn what_the_device_projects_is_what_the_host_projects() {
+    for (group, nonlinearity) in [
+        (Symmetry::So3, Nonlinearity::Pointwise),
+        (Symmetry::O3, Nonlinearity::Pointwise),
+        (Symmetry::So3, Nonlinearity::Gated),
+    ] {
+        let config = VolumeNetConfig { group, nonlinearity, width: 1, ..VolumeNetConfig::default() };
+        let (network, parameters) = ours(&config);
+        let held = network.held().unwrap();
+        let weights = normal(&parameters.flat().size(), 3);
+        let projected = bind(&parameters, &held).project(&weights).unwrap();
+        let numbers = |tensor: &Tensor| Vec::<f64>::try_from(tensor).unwrap();
+        let mut sides = BTreeSet::new();
+        for entry in parameters.entries() {
+            let part = |flat: &Tensor| numbers(&flat.narrow(0, entry.start as i64, entry.len() as i64));
+            let mut expected = part(&weights);
+            if let Some(held) = held.iter().find(|held| held.name == entry.name) {
+                held.projector.project_into(&part(&weights), &mut expected).unwrap();
+                sides.insert(entry.shape.get(2).copied());
+            }
+            let found = part(&projected);
+            let error = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(error < 1e-12, "{group:?} {nonlinearity:?} {}: {error:e}", entry.name);
+        }
+        // Biases, then kernels of every side.
+        assert_eq!(sides.into_iter().collect::<Vec<_>>(), [None, Some(1), Some(3), Some(5), Some(7)]);
+    }
+}
+
 #[test]
 fn all_irrep_pairs_of_all_kernels_are_projected_in_a_dozen_operations() {
     let operations = |group, width| {

@@ -119,6 +119,21 @@ fn it_is_invariant_until_a_likelihood_is_narrow() {
 }
 
 #[test]
+fn a_likelihood_changes_the_partial_kernels_of_its_own_block_alone() {
+    let (network, parameters) = network(&config(Architecture::Pscnn, Symmetry::So3, 1));
+    let kernels = || network.assemble(&parameters, EVALUATE).unwrap();
+    let mut before = kernels();
+    for block in 0..3 {
+        set(&parameters, &format!("likelihood.{}", block + 1), &(peak_at_identity(Symmetry::So3, 2) * 0.3));
+        let after = kernels();
+        let changed: Vec<usize> = (0..9).filter(|&at| worst(&after[at], &before[at]) > 1e-3).collect();
+        // conv1 is steerable; conv2 and skip are partial.
+        assert_eq!(changed, [3 * block + 1, 3 * block + 2]);
+        before = after;
+    }
+}
+
+#[test]
 fn gradients_are_finite_differences_along_weights_and_likelihoods() {
     // The divergence from the likelihood before, which is held fixed, has no such differences.
     let likelihood = LikelihoodConfig { divergence: 0.0, ..LikelihoodConfig::default() };

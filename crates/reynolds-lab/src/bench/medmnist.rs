@@ -205,3 +205,35 @@ impl Task for Endless {
         self.0.binding()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(architecture: Architecture) -> RunConfig<MedSettings> {
+        let bench = MedBench {
+            architecture,
+            group: Symmetry::O3,
+            width: 1,
+            nonlinearity: Nonlinearity::Pointwise,
+            classes: 2,
+            batch: 2,
+            precision: Precision::F32,
+            steps: 1,
+            warmup: 0,
+            pairs: 1,
+        };
+        bench.config().unwrap()
+    }
+
+    #[test]
+    fn ours_is_measured_with_its_penalty_and_others_have_none() {
+        let ours = config(Architecture::Ours).penalty;
+        assert!(ours.lambda_g > 0.0 && ours.lambda_perp > 0.0, "{ours:?}");
+        assert_eq!([ours.lambda_g, ours.lambda_perp], STRENGTHS);
+        // What "without the penalty" is measured with.
+        assert_eq!([PenaltySettings::default().lambda_g, PenaltySettings::default().lambda_perp], [0.0, 0.0]);
+        let cnn = config(Architecture::Cnn).penalty;
+        assert_eq!([cnn.lambda_g, cnn.lambda_perp], [0.0, 0.0]);
+    }
+}

@@ -114,7 +114,6 @@ pub(super) fn of_budget(budget: Budget, of: Of) -> Table {
         return table(pairs);
     }
     let present = sets::present(&medmnist::folder(None));
-    let named = |set: &str| present.split(',').any(|other| other == set);
     // Volumes that nobody scanned are free, and few of them cannot tell which λ_⊥ is best.
     let shapes = if of == Of::Shapes { [shapes[0], 2 * shapes[1], 2 * shapes[2]] } else { shapes };
     let data: [(&str, Value); 9] = [
@@ -138,10 +137,7 @@ pub(super) fn of_budget(budget: Budget, of: Of) -> Table {
     ]);
     match of {
         Of::Accuracy => pairs.extend([("sets", text(&present)), ("rows", text("all"))]),
-        Of::Confusion => pairs.extend([
-            ("sets", text(if named("organ") { "organ" } else { sets::SHAPES })),
-            ("rows", text("cnn,so3-scnn,so3-ours")),
-        ]),
+        Of::Confusion => pairs.extend([("sets", text(&present)), ("rows", text("cnn,so3-scnn,so3-ours"))]),
         Of::Sensitivity => pairs.extend([("sets", text(&present)), ("groups", text("so3,o3"))]),
         Of::Shapes | Of::Efficiency => {
             pairs.extend([("groups", text("so3,o3")), ("breakings", text("0,0.5,1"))]);

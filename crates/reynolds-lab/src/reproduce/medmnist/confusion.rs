@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::super::difference::{Difference, ONE_SEED};
 use super::super::findings::Figure;
+use super::super::sample::Sample;
 use super::cells::{Cell, find};
 use super::row::Row;
 use super::sets::{self, SIDES, class_names, head};
@@ -35,6 +37,13 @@ fn confused(cell: &Cell<'_>, pairs: &[[usize; 2]]) -> (f64, f64) {
     }
     let classes: Vec<usize> = pairs.iter().flatten().copied().collect();
     (wrong / all, cell.volumes(&classes))
+}
+
+/// The share of every seed that did not diverge.
+fn by_seed(cell: &Cell<'_>, pairs: &[[usize; 2]]) -> Sample {
+    let alone = cell.runs.iter().map(|&run| Cell { runs: vec![run], ..cell.clone() });
+    let shares = alone.filter(|cell| cell.diverged() == 0).map(|cell| confused(&cell, pairs).0);
+    Sample::new(shares.filter(|share| share.is_finite()).collect())
 }
 
 /// A row of panels for each set.
@@ -152,17 +161,27 @@ pub(super) fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
     checks
 }
 
-/// One confuses these pairs less than another, by more than 2 standard errors over volumes.
+/// One confuses these pairs less than another, by more than 2 standard errors, of volumes and of seeds.
 fn fewer(claim: &str, low: &Cell<'_>, high: &Cell<'_>, pairs: &[[usize; 2]]) -> Check {
     let [(few, n), (many, m)] = [low, high].map(|cell| confused(cell, pairs));
-    let error = (few * (1.0 - few) / n + many * (1.0 - many) / m).sqrt();
-    let mut found = format!("{} {few:.3}, {} {many:.3}, standard error {error:.3}", low.row.label(), high.row.label());
+    let over_volumes = (few * (1.0 - few) / n + many * (1.0 - many) / m).sqrt();
+    let [few_by_seed, many_by_seed] = [low, high].map(|cell| by_seed(cell, pairs));
+    let over_seeds = Difference::new(&many_by_seed, &few_by_seed);
+    let mut found = format!(
+        "{} {few:.3}, {} {many:.3}, standard error {over_volumes:.3} over volumes and {:.3} over seeds",
+        low.row.label(),
+        high.row.label(),
+        over_seeds.error
+    );
+    if !over_seeds.spread_known {
+        found += ONE_SEED;
+    }
     let untrained: Vec<String> =
         [low, high].into_iter().filter(|cell| !cell.is_trained()).map(|cell| cell.row.label()).collect();
     if !untrained.is_empty() {
         found += &format!("; not trained: {}", untrained.join(", "));
     }
-    Check::new(claim, untrained.is_empty() && many - few > 2.0 * error, found)
+    Check::new(claim, untrained.is_empty() && over_seeds.rises() && many - few > 2.0 * over_volumes, found)
 }
 
 #[cfg(test)]
@@ -195,20 +214,31 @@ mod tests {
         assert!(table(&setup, &cells).is_some());
     }
 
+    /// Whether ours takes 0 and 1 for each other less than the CNN, where rows have the accuracy that `of` says at a seed.
+    fn judged(seeds: &str, of: impl Fn(Row, f64) -> f64) -> Check {
+        let setup = setup(&CONFUSION, &[("sets", "vessel"), ("seeds", seeds)]);
+        let all = models(&CONFUSION, &setup, |point| run(of(point.row, point.seed as f64), 0.1));
+        let cells = cells(&setup, &all).unwrap();
+        let [ours, cnn] = [Row::ours(Symmetry::So3), Row::CNN].map(|row| find(&cells, "vessel", row).unwrap());
+        fewer("", ours, cnn, &[[0, 1]])
+    }
+
+    #[test]
+    fn one_seed_and_seeds_that_disagree_show_nothing() {
+        let accuracy = |row| if row == Row::CNN { 0.6 } else { 0.9 };
+        let once = judged("1", |row, _| accuracy(row));
+        assert!(!once.held && once.found.ends_with(ONE_SEED), "{once}");
+        // Shares 0.10 and 0.03 in the mean: enough where seeds agree, and not where one has 0.06 and the other 0.14.
+        let of =
+            |apart: f64| judged("2", move |row, seed| if row == Row::CNN { 0.8 + apart * (0.5 - seed) } else { 0.94 });
+        let (agreed, torn) = (of(0.0), of(0.16));
+        assert!(agreed.held && agreed.found.ends_with("0.000 over seeds"), "{agreed}");
+        assert!(!torn.held && torn.found.ends_with("0.040 over seeds"), "{torn}");
+    }
+
     #[test]
     fn fewer_is_by_more_than_two_standard_errors() {
-        let setup = setup(&CONFUSION, &[("sets", "vessel"), ("seeds", "2")]);
-        let of = |low: f64, high: f64| {
-            let all = models(&CONFUSION, &setup, |point| run(if point.row == Row::CNN { low } else { high }, 0.1));
-            let cells = cells(&setup, &all).unwrap();
-            fewer(
-                "",
-                find(&cells, "vessel", Row::ours(Symmetry::So3)).unwrap(),
-                find(&cells, "vessel", Row::CNN).unwrap(),
-                &[[0, 1]],
-            )
-            .held
-        };
+        let of = |cnn: f64, ours: f64| judged("2", |row, _| if row == Row::CNN { cnn } else { ours }).held;
         // Shares 0.10 and 0.05 of 200: a standard error of 0.026. 0.20 and 0.05: 0.032.
         assert!(!of(0.8, 0.9) && of(0.6, 0.9) && !of(0.9, 0.6) && !of(0.4, 0.9));
     }

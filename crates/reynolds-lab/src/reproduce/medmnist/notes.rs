@@ -1,7 +1,10 @@
 //! Every choice that was made where the paper is silent, and what stands in for what it had.
 
+use reynolds_torch::models::volume::Symmetry;
+
 use super::budget::Of;
 use super::paper;
+use super::row::Row;
 use super::sets::{self, head};
 use super::settings::Setup;
 
@@ -20,16 +23,19 @@ pub(super) fn notes(of: Of, setup: &Setup) -> Vec<String> {
         "Training: Adam with a constant learning rate, {} epochs, minibatches of {}, cross entropy without class weights, {}; the weights \
          with the best validation accuracy are tested, of equal ones those with the smaller validation loss. The code that the paper \
          follows does so for Nodule and Synapse and keeps the last weights for Organ. Accuracy is over samples, not over batches as there. \
-         The paper's runs are of 100 epochs, 3 seeds and half precision.",
+         The paper's runs are of 3 seeds and half precision; how many epochs it does not say: we infer 100.",
         setup.epochs,
         setup.data.batch,
         setup.precision.name()
     ));
-    notes.push(
-        "Networks: the residual network that the paper's parameter counts settle, c = 6 for all but ours, which has c = 2, dense kernels \
-         and pointwise nonlinearities (`nonlinearity`), typed as fields; the penalty is λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² on kernels and biases."
-            .into(),
-    );
+    let widths = match setup.model.width {
+        0 => "c = 6 for all but ours, which has c = 2 (2.04 million parameters with SO(3) fields, 3.26 million with O(3) fields)".into(),
+        width => format!("c = {width} for all (`width`)"),
+    };
+    notes.push(format!(
+        "Networks: the residual network that the paper's parameter counts settle, {widths}; ours has dense kernels and pointwise \
+         nonlinearities (`nonlinearity`), typed as fields; the penalty is λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² on kernels and biases."
+    ));
     if matches!(of, Of::Accuracy | Of::Confusion) {
         let rounds = match setup.tuning.staged {
             true => "learning rates at the first λ_G and the middle λ_⊥, then pairs of λ at the best of them",
@@ -38,7 +44,10 @@ pub(super) fn notes(of: Of, setup: &Setup) -> Vec<String> {
         notes.push(format!(
             "Strengths: on the paper's sets ours has the learning rate, λ_G and λ_⊥ of its table; for the baselines, whose settings are \
              published elsewhere, 5e-5 on Nodule and 1e-4 on Synapse and Organ. On other sets all rows are tuned on validation at seed 0: \
-             {rounds}; the other seeds follow with the best."
+             {rounds}; the other seeds follow with the best. So ours tries {} settings and each baseline {}, its learning rates alone: \
+             neither the priors of RPP nor the weights of the P-SCNN's terms are tuned.",
+            setup.tuning.tried(Row::ours(Symmetry::So3)),
+            setup.tuning.tried(Row::CNN)
         ));
     }
     if of == Of::Shapes {
@@ -46,7 +55,7 @@ pub(super) fn notes(of: Of, setup: &Setup) -> Vec<String> {
             "Pairs: with breaking b a volume stands as its class does with probability b and is turned or mirrored at random else, so that \
              within a pair nobody can have more than ½ + b/2. Chance is within 3 standard errors of one half, ½/√n of the n test volumes \
              of the pairs, however many seeds there are. The best λ_⊥ has the highest validation accuracy in the mean over seeds; tied \
-             with it is what lies within one standard error over seeds."
+             with it is what lies within one standard error over seeds, and a fall between ends that are tied is none."
                 .into(),
         );
     }
@@ -75,4 +84,29 @@ fn data(setup: &Setup) -> String {
         );
     }
     text + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Budget, Target};
+    use super::super::ACCURACY;
+    use super::*;
+
+    fn said(budget: Budget) -> String {
+        notes(Of::Accuracy, &Setup::new(&ACCURACY.settings(budget)).unwrap()).join("\n")
+    }
+
+    #[test]
+    fn what_ours_tries_more_than_others_is_counted() {
+        // Staged: two learning rates, then eight pairs of λ of which one is known; a grid: five learning rates by eight pairs.
+        assert!(said(Budget::Standard).contains("ours tries 9 settings and each baseline 2,"));
+        assert!(said(Budget::Full).contains("ours tries 40 settings and each baseline 5,"));
+    }
+
+    #[test]
+    fn widths_are_those_that_were_run() {
+        assert!(said(Budget::Full).contains("3.26 million with O(3)"));
+        let narrow = said(Budget::Quick);
+        assert!(narrow.contains("c = 1 for all") && !narrow.contains("million"), "{narrow}");
+    }
 }

@@ -3,9 +3,10 @@
 use reynolds_torch::models::volume::Symmetry;
 
 use super::super::curves::field;
-use super::super::difference::Difference;
+use super::super::difference::{Difference, ONE_SEED};
 use super::super::findings::Figure;
 use super::super::model::Models;
+use super::super::runs::{self, Run, is_diverged};
 use super::super::sample::Sample;
 use super::cells::{Cell, majority, seeds};
 use super::paper::{Strengths, chosen};
@@ -62,15 +63,30 @@ pub(super) fn maps<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<Map<'a>>
 }
 
 impl Map<'_> {
-    /// Mean accuracies of the cells with these λ_⊥.
-    fn accuracies(&self, fits: impl Fn(f64) -> bool) -> Sample {
-        let fitting = self.cells.iter().filter(|cell| fits(cell.strengths.lambda_perp));
-        Sample::new(fitting.map(|cell| cell.accuracy().mean()).filter(|mean| mean.is_finite()).collect())
+    /// Mean accuracies of the cells.
+    fn accuracies(&self) -> Sample {
+        Sample::new(self.cells.iter().map(|cell| cell.accuracy().mean()).filter(|mean| mean.is_finite()).collect())
+    }
+
+    /// Mean accuracy over the cells with these λ_⊥, a number for each seed that all of them finished; `None` if there are no such cells.
+    ///
+    /// Cells differ by more than chance, so that they are no replicates.
+    fn by_seed(&self, fits: impl Fn(f64) -> bool) -> Option<Sample> {
+        let fitting: Vec<&Cell<'_>> = self.cells.iter().filter(|cell| fits(cell.strengths.lambda_perp)).collect();
+        let at = |cell: &&Cell<'_>, seed: u64| {
+            let run = cell.runs.iter().find(|(other, run)| *other == seed && !is_diverged(run));
+            run.map(|(_, run)| run.metric("test/accuracy")).filter(|accuracy| accuracy.is_finite())
+        };
+        let mean = |&(seed, _): &Run<'_>| {
+            let all: Option<Vec<f64>> = fitting.iter().map(|cell| at(cell, seed)).collect();
+            all.map(|all| Sample::new(all).mean())
+        };
+        fitting.first().map(|first| Sample::new(first.runs.iter().filter_map(mean).collect()))
     }
 
     /// The cell with the best validation accuracy, of equal ones the first.
     fn best(&self) -> Option<&Cell<'_>> {
-        let accuracy = |cell: &Cell<'_>| super::super::runs::sample(&cell.runs, "validation/accuracy").mean();
+        let accuracy = |cell: &Cell<'_>| runs::sample(&cell.runs, "validation/accuracy").mean();
         let finite = self.cells.iter().filter(|cell| accuracy(cell).is_finite());
         finite.reduce(|best, cell| if accuracy(cell) > accuracy(best) { cell } else { best })
     }
@@ -124,7 +140,7 @@ pub(super) fn table(setup: &Setup, maps: &[Map<'_>]) -> Table {
     ));
     for map in maps {
         let Some(best) = map.best() else { continue };
-        let all = map.accuracies(|_| true);
+        let all = map.accuracies();
         let range = [
             all.values().iter().copied().fold(f64::INFINITY, f64::min),
             all.values().iter().copied().fold(0.0, f64::max),
@@ -151,7 +167,7 @@ pub(super) fn csv(maps: &[Map<'_>]) -> String {
         for cell in &map.cells {
             let Strengths { learning_rate, lambda_g, lambda_perp } = cell.strengths;
             let accuracy = cell.accuracy();
-            let validation = super::super::runs::sample(&cell.runs, "validation/accuracy").mean();
+            let validation = runs::sample(&cell.runs, "validation/accuracy").mean();
             let numbers = [
                 accuracy.mean(),
                 accuracy.deviation(),
@@ -183,21 +199,21 @@ fn direction(map: &Map<'_>) -> Option<Check> {
         "organ" | sets::SHAPES => false,
         _ => return None,
     };
-    let [above, below] = [map.accuracies(|perp| perp >= LARGE), map.accuracies(|perp| perp <= SMALL)];
-    if above.values().len() < 2 || below.values().len() < 2 {
-        return None;
-    }
+    let (above, below) = (map.by_seed(|perp| perp >= LARGE)?, map.by_seed(|perp| perp <= SMALL)?);
     let difference = Difference::new(&above, &below);
     let which = if large { "larger" } else { "smaller" };
     let claim = format!("{}, {}: {which} λ_⊥ is better", head(map.set), group_head(map.group));
     let trained = map.best().is_some_and(Cell::is_trained);
     let held = trained && if large { difference.rises() } else { difference.falls() };
     let mut found = format!(
-        "mean accuracy {:.3} for λ_⊥ ≥ {LARGE}, {:.3} for λ_⊥ ≤ {SMALL}, standard error of the difference over cells {:.3}",
+        "mean accuracy {:.3} for λ_⊥ ≥ {LARGE}, {:.3} for λ_⊥ ≤ {SMALL}, standard error of the difference over seeds {:.3}",
         above.mean(),
         below.mean(),
         difference.error
     );
+    if !difference.spread_known {
+        found += ONE_SEED;
+    }
     if !trained {
         found += "; the best cell is not trained";
     }
@@ -207,15 +223,16 @@ fn direction(map: &Map<'_>) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::super::SENSITIVITY;
-    use super::super::synthetic::{models, run, setup};
+    use super::super::synthetic::{models, run, setup, validated};
     use super::*;
+
+    const LIST: &str = "1e-4,1e-3,1e-2,1e-1,1";
 
     #[test]
     fn maps_are_whole_and_say_which_way_is_better() {
-        let lists = "1e-4,1e-3,1e-2,1e-1,1";
-        let given = [("sets", "organ,vessel,nodule"), ("lambda_g", lists), ("lambda_perp", lists)];
+        let given = [("sets", "organ,vessel,nodule"), ("lambda_g", LIST), ("lambda_perp", LIST), ("seeds", "2")];
         let setup = setup(&SENSITIVITY, &given);
-        assert_eq!(wanted(&setup).len(), 3 * 2 * 25);
+        assert_eq!(wanted(&setup).len(), 3 * 2 * 25 * 2);
         let all = models(&SENSITIVITY, &setup, |point| {
             let Strengths { lambda_g, lambda_perp, .. } = point.strengths;
             run(0.9 - 0.1 * lambda_perp - 0.01 * lambda_g, 0.1)
@@ -237,6 +254,42 @@ mod tests {
         assert_eq!(organ.split_whitespace().take(5).collect::<Vec<_>>(), ["Organ", "SO(3)", "1e-4", "1e-4", "0.900"]);
         let csv = csv(&maps);
         assert!(csv.lines().count() == 1 + 6 * 25 && csv.lines().all(|line| line.split(',').count() == 12), "{csv}");
+    }
+
+    /// What is said of Organ and SO(3), where cells have the accuracy that `of` says.
+    fn organ(seeds: &str, of: impl Fn(&Point) -> f64) -> Check {
+        let lists = [("sets", "organ"), ("groups", "so3"), ("lambda_g", LIST), ("lambda_perp", LIST), ("seeds", seeds)];
+        let setup = setup(&SENSITIVITY, &lists);
+        let all = models(&SENSITIVITY, &setup, |point| run(of(point), 0.1));
+        checks(&maps(&setup, &all).unwrap()).remove(0)
+    }
+
+    #[test]
+    fn seeds_are_the_replicates_and_cells_are_not() {
+        let small = |point: &Point| if point.strengths.lambda_perp <= SMALL { 0.85 } else { 0.8 };
+        let check = organ("2", small);
+        assert!(check.held && check.found.contains("over seeds 0.000"), "{check}");
+        // One seed has twenty cells and no spread.
+        let once = organ("1", small);
+        assert!(!once.held && once.found.ends_with(ONE_SEED), "{once}");
+        // Seeds 0.1 apart have a standard error of 0.05 on each side: more than what λ_⊥ does, however many cells agree.
+        let noisy = organ("2", |point| small(point) + 0.1 * point.seed as f64);
+        assert!(!noisy.held && noisy.found.contains("over seeds 0.071"), "{noisy}");
+        // Cells that differ by λ_G, in all seeds alike, are no noise.
+        let sloped = organ("2", |point| small(point) - 0.1 * point.strengths.lambda_g);
+        assert!(sloped.held, "{sloped}");
+    }
+
+    #[test]
+    fn the_best_cell_is_that_of_validation_whatever_the_test_says() {
+        let given = [("sets", "organ"), ("groups", "so3"), ("lambda_g", "1e-3"), ("lambda_perp", LIST)];
+        let setup = setup(&SENSITIVITY, &given);
+        let all = models(&SENSITIVITY, &setup, |point| {
+            let perp = point.strengths.lambda_perp;
+            validated(0.8 + 0.1 * perp, 0.8 - 0.1 * perp)
+        });
+        let maps = maps(&setup, &all).unwrap();
+        assert_eq!(maps[0].best().unwrap().strengths.lambda_perp, 1.0);
     }
 
     #[test]

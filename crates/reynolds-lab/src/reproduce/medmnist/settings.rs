@@ -233,3 +233,27 @@ fn data(settings: &Table) -> Result<MedDataConfig> {
     shapes.seed = whole(settings, "data.seed", 0)? as u64;
     Ok(data)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ACCURACY;
+    use super::super::synthetic::setup;
+    use super::*;
+
+    #[test]
+    fn strengths_seed_and_set_arrive_in_the_run() {
+        let setup = setup(&ACCURACY, &[("sets", "vessel,organ"), ("epochs", "7"), ("form", "plain")]);
+        let strengths = Strengths { learning_rate: 3e-4, lambda_g: 2e-3, lambda_perp: 0.7 };
+        let config = |row| setup.model(&setup.point("vessel", row, strengths, 5)).unwrap().config;
+        for group in GROUPS {
+            let ours = config(Row::ours(group));
+            assert_eq!((ours.train.learning_rate, ours.train.epochs, ours.seed), (3e-4, 7, 5));
+            assert_eq!((ours.penalty.lambda_g, ours.penalty.lambda_perp), (2e-3, 0.7));
+            assert_eq!((ours.penalty.form, ours.settings.model.group), (Form::Plain, group));
+            assert_eq!((ours.settings.data.set.as_str(), ours.train.weights), ("vessel", Selection::Best));
+        }
+        // Rows that hold nothing have the learning rate alone.
+        let cnn = config(Row::CNN);
+        assert_eq!((cnn.train.learning_rate, cnn.penalty.lambda_g, cnn.penalty.lambda_perp), (3e-4, 0.0, 0.0));
+    }
+}

@@ -61,6 +61,15 @@ fn every_budget_can_be_set_up_and_the_full_one_is_the_published_protocol() {
 }
 
 #[test]
+fn tables_and_figures_are_of_the_sets_that_are_present() {
+    for budget in [Budget::Quick, Budget::Standard, Budget::Full] {
+        let [table, sweep, confusion] =
+            [ACCURACY, SENSITIVITY, CONFUSION].map(|target| target.settings(budget)["sets"].clone());
+        assert!(table == sweep && table == confusion, "{table} {sweep} {confusion}");
+    }
+}
+
+#[test]
 fn the_figure_has_the_models_of_the_table() {
     let of = |target: &MedTarget| -> BTreeSet<(String, String)> {
         let models = target.models(&settings(target, &[("sets", "shapes")])).unwrap();

@@ -133,6 +133,22 @@ fn a_penalty_on_a_network_that_holds_nothing_and_a_network_out_of_range_leave_no
 }
 
 #[test]
+fn every_other_network_can_be_run() {
+    for architecture in [Architecture::Scnn, Architecture::Rpp, Architecture::Pscnn] {
+        let root = tempfile::tempdir().unwrap();
+        let mut config = config();
+        config.settings.model.architecture = architecture;
+        let data = &mut config.settings.data;
+        (data.shapes.train, data.shapes.validation, data.shapes.test) = (2, 2, 2);
+        config.train.epochs = 1;
+        let summary = finished(&config, &root.path().join("run"));
+        assert_eq!(summary.steps, 1, "{architecture:?}");
+        let metrics = &summary.last_metrics;
+        assert!(metrics["test/loss"].is_finite() && !metrics.contains_key("test/held/residual"), "{metrics:?}");
+    }
+}
+
+#[test]
 fn steerable_networks_do_not_see_turns_and_those_of_o3_no_mirror_images_either() {
     let defect = |group: Symmetry, architecture: Architecture| {
         let mut config = config();

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use reynolds_data::volumes::{VolumeSet, Volumes};
-use reynolds_lab::experiments::{ClassPairs, MedData, MedDataConfig, MedTask, Resize, Scored};
+use reynolds_lab::experiment::Experiment;
+use reynolds_lab::experiments::{ClassPairs, MedData, MedDataConfig, MedExperiment, MedTask, Resize, Scored};
 use reynolds_lab::task::{Moment, Split, Task};
 use reynolds_testkit::golden::Golden;
-use reynolds_torch::models::volume::{Network, Pass};
+use reynolds_torch::models::volume::{Architecture, Network, Pass};
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_torch::{Parameters, Precision, Result};
 
@@ -59,24 +60,38 @@ fn part(labels: &[u8]) -> Volumes {
     Volumes { side: 8, images, labels: labels.to_vec() }
 }
 
-fn task(sight: Sight, prior: f64, train: &[u8], test: &[u8], batch: usize) -> (MedTask, Arc<Mutex<Vec<Vec<i64>>>>) {
+/// What networks saw.
+type Seen = Arc<Mutex<Vec<Vec<i64>>>>;
+
+fn data(train: &[u8], test: &[u8]) -> MedData {
     let classes = vec!["dark".into(), "bright".into()];
     let set =
         VolumeSet { name: "levels".into(), classes, train: part(train), validation: part(&[0, 1]), test: part(test) };
     let pairs = ClassPairs { rotation: vec![(0, 1)], reflection: vec![] };
-    let data = MedData::new(&set, pairs, Resize::Trilinear, Precision::F32, Device::Cpu).unwrap();
+    MedData::new(&set, pairs, Resize::Trilinear, Precision::F32, Device::Cpu).unwrap()
+}
+
+fn task(sight: Sight, prior: f64, train: &[u8], test: &[u8], batch: usize) -> (MedTask, Seen) {
+    task_of_seed(sight, prior, data(train, test), batch, 3)
+}
+
+fn task_of_seed(sight: Sight, prior: f64, data: MedData, batch: usize, seed: u64) -> (MedTask, Seen) {
     let mut builder = Parameters::builder();
     builder.real("scale", &[1], &[2.0]).unwrap();
     let parameters = builder.build(Kind::Float, Device::Cpu).unwrap();
     let seen = Arc::default();
     let network = Box::new(Looker { sight, prior, seen: Arc::clone(&seen) });
     let config = MedDataConfig { batch, ..MedDataConfig::default() };
-    (MedTask::of(data, network, parameters, &config, Precision::F32, 3).unwrap(), seen)
+    (MedTask::of(data, network, parameters, &config, Precision::F32, seed).unwrap(), seen)
 }
 
 /// What the minibatches of an epoch saw.
 fn epoch(count: usize, batch: usize, epoch: usize) -> Vec<Vec<i64>> {
-    let (task, seen) = task(Sight::Mean, 0.0, &vec![0; count], &[0], batch);
+    epoch_of_seed(count, batch, epoch, 3)
+}
+
+fn epoch_of_seed(count: usize, batch: usize, epoch: usize, seed: u64) -> Vec<Vec<i64>> {
+    let (task, seen) = task_of_seed(Sight::Mean, 0.0, data(&vec![0; count], &[0]), batch, seed);
     for step in 0..task.steps_per_epoch() {
         let _ = task.loss(Moment { epoch, step }).unwrap();
     }
@@ -94,6 +109,24 @@ fn an_epoch_sees_every_volume_once_and_none_alone() {
     }
     assert_eq!(epoch(8, 8, 1), epoch(8, 8, 1));
     assert_ne!(epoch(8, 8, 1), epoch(8, 8, 2));
+}
+
+#[test]
+fn initial_weights_and_the_order_of_minibatches_are_those_of_the_seed() {
+    let order = |seed: u64| epoch_of_seed(8, 2, 0, seed);
+    assert_eq!(order(3), order(3));
+    assert_ne!(order(3), order(4));
+    let mut settings = MedExperiment.defaults().settings;
+    settings.model.width = 1;
+    let mut weights = |architecture: Architecture, seed: u64| -> Vec<f32> {
+        settings.model.architecture = architecture;
+        let task = MedTask::new(data(&[0, 1], &[0]), &settings, Precision::F32, seed).unwrap();
+        Vec::try_from(task.parameters().flat()).unwrap()
+    };
+    for architecture in [Architecture::Cnn, Architecture::Scnn, Architecture::Ours] {
+        let [first, again, other] = [3, 3, 4].map(|seed| weights(architecture, seed));
+        assert!(first == again && first != other, "{architecture:?}");
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Measured {
     }
 
     fn nonlinearity(&self) -> &'static str {
-        match self.how.model.nonlinearity {
+        match self.row.nonlinearity(&self.how.model) {
             Nonlinearity::Pointwise => "pointwise",
             Nonlinearity::Gated => "gated",
         }
@@ -146,6 +146,12 @@ mod tests {
                         pointwise --device cuda:1 --json";
         assert_eq!(model.arguments(Device::Cuda(1)).join(" "), expected);
         assert_eq!((model.id().as_str(), model.alone()), ("measured-o3-ours", true));
+        // Ours alone is gated when that is asked for.
+        let mut gated = measured("");
+        gated.how.model.nonlinearity = Nonlinearity::Gated;
+        assert_eq!(gated.nonlinearity(), "gated");
+        gated.row = Row::scnn(Symmetry::O3);
+        assert_eq!(gated.nonlinearity(), "pointwise");
     }
 
     #[test]

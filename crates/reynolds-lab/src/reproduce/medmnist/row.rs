@@ -1,6 +1,6 @@
 //! The rows of the table: a plain CNN, then for each group what is equivariant, and how it is relaxed.
 
-use reynolds_torch::models::volume::{Architecture, Symmetry};
+use reynolds_torch::models::volume::{Architecture, Nonlinearity, Symmetry, VolumeNetConfig};
 
 /// A network and the group that it is held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,6 +48,11 @@ impl Row {
     /// Whether a projection penalty holds it.
     pub(super) fn is_ours(self) -> bool {
         self.architecture == Architecture::Ours
+    }
+
+    /// What follows the convolutions: ours alone can be chosen.
+    pub(super) fn nonlinearity(self, model: &VolumeNetConfig) -> Nonlinearity {
+        if self.is_ours() { model.nonlinearity } else { Nonlinearity::default() }
     }
 
     /// "cnn", "so3-ours".

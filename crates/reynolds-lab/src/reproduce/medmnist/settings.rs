@@ -179,8 +179,12 @@ impl Setup {
         config.seed = seed;
         config.settings.data = MedDataConfig { set: set.into(), ..self.data.clone() };
         config.settings.data.shapes.breaking = breaking;
-        config.settings.model =
-            VolumeNetConfig { architecture: row.architecture, group: row.group, ..self.model.clone() };
+        config.settings.model = VolumeNetConfig {
+            architecture: row.architecture,
+            group: row.group,
+            nonlinearity: row.nonlinearity(&self.model),
+            ..self.model.clone()
+        };
         config.train.epochs = self.epochs;
         config.train.learning_rate = strengths.learning_rate;
         config.train.precision = self.precision;

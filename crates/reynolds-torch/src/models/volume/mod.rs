@@ -76,13 +76,14 @@ pub enum Nonlinearity {
     Gated,
 }
 
-/// The prior of [`Architecture::Rpp`]: `equivariant`·Σ‖steerable weights‖² + `dense`·Σ‖dense weights‖².
+/// The prior of [`Architecture::Rpp`]: `equivariant`·Σ‖steerable branches‖² + `dense`·Σ‖dense branches‖², over all parameters of the blocks:
+/// kernels, biases, normalisations and gates; the head is free.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RppConfig {
-    /// Of the steerable weights.
+    /// Of the steerable branches, from 0.
     pub equivariant: f64,
-    /// Of the dense ones.
+    /// Of the dense ones, from 0.
     pub dense: f64,
 }
 
@@ -189,12 +190,20 @@ impl VolumeNetConfig {
     /// Adds the parameters of a network for so many classes to `builder`.
     ///
     /// # Errors
-    /// [`Error::Setting`] if a size is out of range.
+    /// [`Error::Setting`] if a size or a weight is out of range, or gates are asked for of a network other than ours.
     pub fn build(&self, classes: usize, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Network>> {
         for (what, value, least, most) in [("width", self.width(), 1, 64), ("classes", classes, 2, 1000)] {
             if !(least..=most).contains(&value) {
                 return Err(Error::setting(what, format!("from {least} to {most}"), value));
             }
+        }
+        for (what, value) in [("rpp.equivariant", self.rpp.equivariant), ("rpp.dense", self.rpp.dense)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::setting(what, "a number from 0", value));
+            }
+        }
+        if self.nonlinearity == Nonlinearity::Gated && self.architecture != Architecture::Ours {
+            return Err(Error::setting("nonlinearity", "\"pointwise\" for networks other than ours", "\"gated\""));
         }
         match self.architecture {
             Architecture::Cnn => Ok(Box::new(dense::DenseNet::new(self, classes, builder, random)?)),

@@ -89,7 +89,10 @@ fn done(outcome: &Outcome) -> Result<ExitCode> {
     let mut text = String::new();
     // Writing to a string cannot fail, here and below.
     let _ = writeln!(text, "{}{}", folder.display(), if again { " was finished already" } else { "" });
-    for (name, value) in summary.metrics() {
+    for (name, fact) in report::facts(folder)? {
+        let _ = writeln!(text, "  {name}: {fact}");
+    }
+    for (name, value) in summary.metrics().iter().filter(|(name, _)| report::shown(name)) {
         let _ = writeln!(text, "  {name:<28} {value:.6}");
     }
     let _ = writeln!(text, "report: {}", page.display());

@@ -69,3 +69,15 @@ fn a_finished_run_is_left_alone() {
     done(folder.path(), &["run", "--resume", "here"]);
     assert!(folder.path().join("here/report.html").exists(), "a report that was lost is written again");
 }
+
+#[test]
+fn a_run_of_volumes_says_what_they_are_and_leaves_the_matrix_to_its_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    let sizes =
+        ["data.shapes.train=8", "data.shapes.validation=8", "data.shapes.test=8", "data.batch=4", "data.turned=0"];
+    let rest = ["model.width=1", "train.epochs=1", "train.threads=1"];
+    let settings: Vec<&str> = sizes.iter().chain(&rest).flat_map(|setting| ["--set", *setting]).collect();
+    let out = done(folder.path(), &[&["run", "medmnist"][..], &settings].concat());
+    assert!(out.contains("generated shapes") && out.contains("test/accuracy") && out.contains("not trained"), "{out}");
+    assert!(!out.contains("/confusion/"), "{out}");
+}

@@ -29,7 +29,7 @@ pub use chart::{Chart, Series};
 pub use check::Check;
 pub(crate) use escape::escape;
 pub use metrics::charts;
-pub use of_run::of_run;
 pub(crate) use of_run::write_facts;
+pub use of_run::{facts, of_run, shown};
 pub use page::Report;
 pub use table::Table;

@@ -23,6 +23,21 @@ pub(crate) fn write_facts(folder: &Path, facts: &BTreeMap<String, String>) -> Re
     whole_file::write(&folder.join(FACTS), text.as_bytes())
 }
 
+/// What the experiment of the run in `folder` has left to say of it, as names and texts.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be read; [`Error::File`] if it is no JSON.
+pub fn facts(folder: &Path) -> Result<Vec<(String, String)>> {
+    let facts = json(&folder.join(FACTS))?;
+    let text = |fact: &Value| fact.as_str().unwrap_or_default().to_string();
+    Ok(facts.as_object().into_iter().flatten().map(|(name, fact)| (name.clone(), text(fact))).collect())
+}
+
+/// Whether a metric is shown by itself: a cell of a matrix is a number of its figure.
+pub fn shown(metric: &str) -> bool {
+    !metric.contains("/confusion/")
+}
+
 /// The page of the run in `folder` that came to `summary`: what made it, its final metrics, its figures, its curves, its settings. Parts
 /// that the folder does not have are left out.
 ///
@@ -35,8 +50,8 @@ pub fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
     let seed = settings.get("seed").map(|seed| format!(", seed {seed}")).unwrap_or_default();
     let mut report = Report::new(format!("{experiment}{seed}"));
     report.fact("again with", format!("reynolds run {experiment} --config config.toml"));
-    for (name, fact) in json(&folder.join(FACTS))?.as_object().into_iter().flatten() {
-        report.fact(name, fact.as_str().unwrap_or_default());
+    for (name, fact) in facts(folder)? {
+        report.fact(name, fact);
     }
     environment(&mut report, &json(&folder.join("environment.json"))?);
     let timing = text(&folder.join("timing.jsonl"))?.unwrap_or_default();
@@ -77,8 +92,7 @@ fn metrics(report: &mut Report, summary: &Summary) {
     let columns: Vec<_> = columns.into_iter().filter(|column| !column.1.is_empty()).collect();
     let mut table = Table::new(std::iter::once("metric").chain(columns.iter().map(|column| column.0)));
     let mut names: BTreeSet<&String> = columns.iter().flat_map(|column| column.1.keys()).collect();
-    // A cell of a matrix is a number of its figure.
-    names.retain(|name| !name.contains("/confusion/"));
+    names.retain(|name| shown(name));
     let show = |value: Option<&f64>| value.map_or("–".into(), |value| format!("{value:.6}"));
     for name in names {
         table.row(std::iter::once(name.clone()).chain(columns.iter().map(|column| show(column.1.get(name)))));

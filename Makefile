@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TORCH := 2.11.0
 
-.PHONY: help demo demo-audit test test-core check bench fuzz peers libtorch libtorch-cuda
+.PHONY: help demo demo-audit test test-core check bench fuzz peers compare libtorch libtorch-cuda
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -31,6 +31,7 @@ test: test-core libtorch ## all tests and doctests
 test-core: ## the tests of what builds without libtorch
 	$(CARGO) test
 	$(CARGO) test -p reynolds-cli --no-default-features
+	python3 -m unittest discover --quiet -s peers -p 'test_*.py'
 
 check: libtorch ## what must hold before a stop: format, lints, tests, doctests, rustdoc
 	$(CARGO) fmt --all --check
@@ -48,6 +49,11 @@ fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS
 
 peers: ## builds the environment of the peers (escnn, e3nn, symm-learning, PyTorch) in peers/.venv
 	peers/setup.sh
+
+compare: libtorch peers ## reynolds beside the peers, in turn, into results/ and RESULTS.md: QUICK=1 (a look), CLONE=1 (from clone on too), ARGS=--resume
+	$(CARGO) build --release -p reynolds-cli
+	peers/.venv/bin/python peers/compare.py --reynolds $(or $(CARGO_TARGET_DIR),target)/release/reynolds \
+	  $(if $(QUICK),--quick) $(if $(CLONE),--clone) $(ARGS)
 
 # libtorch comes once: a stamp, which moves into place with the rest, says that it is whole.
 ifneq ($(strip $(LIBTORCH)$(LIBTORCH_USE_PYTORCH)),)

@@ -13,41 +13,43 @@ import argparse
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
+
+from sides import lines
 
 THEIRS = {"f32": "tf32", "bf16": "bf16"}
 LAYOUTS = {"default": "default", "tuned": "channels-last"}
 MODES = {"plain": "plain", "sample": "sample", "rpp": "rpp", "penalty": "penalty"}
 
 
-def lines(command):
-    """The objects that a program prints; what it says when it fails goes to standard error, and what it had printed still counts."""
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        print(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}", file=sys.stderr, flush=True)
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-
-
-def ours(options, network, rows):
+def our_command(options, network, rows):
     command = [options.reynolds, "bench", "ct", "--architecture", network, "--side", str(options.side), "--device", options.device]
     command += ["--steps", str(options.steps), "--warmup", str(options.warmup), "--json"]
     for option, values in zip(("--mode", "--batch", "--precision"), zip(*rows)):
         for value in dict.fromkeys(values):
             command += [option, str(value)]
-    return [found | {"program": "reynolds", "kind": "ours"} for found in lines(command)]
+    return command
 
 
-def theirs(options, network, rows, kinds, more=()):
+def ours(options, network, rows):
+    return [found | {"program": "reynolds", "kind": "ours"} for found in lines(our_command(options, network, rows))]
+
+
+def their_command(options, network, rows, kinds, more=()):
     peer = pathlib.Path(__file__).with_name("ct.py")
     command = [sys.executable, str(peer), "--network", network, "--side", str(options.side), "--device", options.device]
     command += ["--steps", str(options.steps), "--warmup", str(options.warmup), "--threads", str(options.threads), "--json", *more]
     for mode, batch, precision in rows:
         for kind in kinds:
             command += ["--row", f"{MODES[mode]}:{batch}:{THEIRS[precision]}:{LAYOUTS[kind]}"]
+    return command
+
+
+def theirs(options, network, rows, kinds, more=()):
     names = {layout: kind for kind, layout in LAYOUTS.items()}
     label = " sums" if "sums" in more else ""
-    return [found | {"kind": names[found["layout"]] + (" compiled" if found.get("compiled") else label)} for found in lines(command)]
+    measured = lines(their_command(options, network, rows, kinds, more))
+    return [found | {"kind": names[found["layout"]] + (" compiled" if found.get("compiled") else label)} for found in measured]
 
 
 class Table:

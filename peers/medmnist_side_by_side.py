@@ -20,8 +20,9 @@ import argparse
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
+
+from sides import lines
 
 THEIRS = {"f32": "tf32", "bf16": "bf16"}
 LAYOUTS = {"default": "default", "tuned": "channels-last", "fp16": "channels-last"}
@@ -36,28 +37,24 @@ COMPARISONS = (
 )
 
 
-def lines(command):
-    """The objects that a program prints; what it says when it fails goes to standard error, and what it had printed still counts."""
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        print(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}", file=sys.stderr, flush=True)
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-
-
 def shared(options):
     sizes = {"--device": options.device, "--steps": options.steps, "--warmup": options.warmup, "--width": options.width, "--classes": options.classes}
     return [str(text) for pair in sizes.items() for text in pair] + ["--json"]
 
 
-def ours(options, models):
+def our_command(options, models):
     command = [options.reynolds, "bench", "medmnist", *shared(options)]
     for option, found in (("--model", models), ("--group", options.groups), ("--batch", options.batches), ("--precision", options.precisions)):
         for value in found:
             command += [option, str(value)]
-    return [found | {"program": "reynolds", "kind": "ours"} for found in lines(command)]
+    return command
 
 
-def theirs(options, models):
+def ours(options, models):
+    return [found | {"program": "reynolds", "kind": "ours"} for found in lines(our_command(options, models))]
+
+
+def their_command(options, models):
     peer = pathlib.Path(__file__).with_name("medmnist.py")
     command = [sys.executable, str(peer), *shared(options), "--threads", str(options.threads)]
     for group in options.groups:
@@ -69,7 +66,11 @@ def theirs(options, models):
                     theirs = "fp16" if kind == "fp16" else THEIRS[precision]
                     for model in models:
                         command += ["--row", f"{model}:{group}:{batch}:{theirs}:{LAYOUTS[kind]}"]
-    return [found | {"kind": kind_of(found)} for found in lines(command)]
+    return command
+
+
+def theirs(options, models):
+    return [found | {"kind": kind_of(found)} for found in lines(their_command(options, models))]
 
 
 def kind_of(found):

@@ -12,8 +12,9 @@ import argparse
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
+
+from sides import lines
 
 SMALL = {  # sizes that a processor of two cores steps through in about a second
     "rsteer-rotation": ["--hidden", "16", "--batch", "4"],
@@ -23,8 +24,15 @@ SMALL = {  # sizes that a processor of two cores steps through in about a second
 }
 
 
-def line(command):
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+def commands(bench, model, reg, device, steps, threads, small):
+    """Ours, PyTorch as it comes and PyTorch tuned."""
+    common = ["--model", model, "--reg", str(reg), "--device", device, "--steps", str(steps), "--warmup", "3", "--threads", str(threads)]
+    common += ["--json", *(SMALL[model] if small else [])]
+    peer = [sys.executable, str(pathlib.Path(__file__).with_name("smoke.py")), *common]
+    tuned = ["--assemble", "once"]
+    if device != "cpu":
+        tuned += ["--channels-last", "1", "--cudnn-benchmark", "1"]
+    return {"ours": [bench, *common], "default": peer, "tuned": [*peer, *tuned]}
 
 
 def main():
@@ -38,28 +46,22 @@ def main():
     parser.add_argument("--small", action="store_true", help="sizes for a processor; else those of the papers")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    peer = [sys.executable, str(pathlib.Path(__file__).with_name("smoke.py"))]
-    tuned = ["--assemble", "once"]
-    if options.device != "cpu":
-        tuned += ["--channels-last", "1", "--cudnn-benchmark", "1"]
-    lines = []
+    measured = []
     print(f"{'network':20} {'+Reg':>4} {'ours':>10} {'default':>10} {'tuned':>10}   default / ours   tuned / ours")
     for model in options.models.split(","):
         for reg in (0, 1):
-            common = ["--model", model, "--reg", str(reg), "--device", options.device, "--steps", str(options.steps)]
-            common += ["--warmup", "3", "--threads", str(options.threads), "--json", *(SMALL[model] if options.small else [])]
-            kinds = {"ours": [options.bench, *common], "default": [*peer, *common], "tuned": [*peer, *common, *tuned]}
+            kinds = commands(options.bench, model, reg, options.device, options.steps, options.threads, options.small)
             seconds = {kind: [] for kind in kinds}
             for _ in range(options.rounds):
                 for kind, command in kinds.items():
-                    found = line(command) | {"kind": kind}
+                    found = lines(command)[-1] | {"kind": kind}
                     seconds[kind].append(found["seconds"])
-                    lines.append(found)
+                    measured.append(found)
             ours, default, best = (statistics.median(seconds[kind]) for kind in kinds)
             times = " ".join(f"{value * 1e3:7.2f} ms" for value in (ours, default, best))
             print(f"{model:20} {reg:>4} {times}   {default / ours:14.2f}   {best / ours:12.2f}", flush=True)
     if options.json:
-        options.json.write_text("".join(json.dumps(found) + "\n" for found in lines))
+        options.json.write_text("".join(json.dumps(found) + "\n" for found in measured))
 
 
 if __name__ == "__main__":

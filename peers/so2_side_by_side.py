@@ -14,34 +14,30 @@ import statistics
 import subprocess
 import time
 
+from sides import bench_program, lines
+
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = HERE / ".venv" / "bin" / "python"
 
 
-def ours(binary, form, threads, epochs):
+def our_command(binary, form, threads, epochs):
+    return [str(binary), "--bench", "--form", form, "--threads", str(threads), "--epochs", str(epochs)]
+
+
+def their_command(python, form, threads, epochs):
+    return [str(python), str(HERE / "so2.py"), "--json", "--form", form, "--threads", str(threads), "--epochs", str(epochs)]
+
+
+def seconds_of(command):
     """Seconds of the 16 models."""
-    command = [binary, "--bench", "--form", form, "--threads", str(threads), "--epochs", str(epochs)]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return json.loads(next(line for line in lines if line.startswith("{")))["seconds"]
-
-
-def theirs(form, threads, epochs):
-    command = [PYTHON, HERE / "so2.py", "--json", "--form", form, "--threads", str(threads), "--epochs", str(epochs)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["seconds"]
+    return lines(command)[0]["seconds"]
 
 
 def theirs_in_processes(form, threads, epochs):
     """As many processes as threads, each with all 16 models: the time of one grid is that of the slowest over their number."""
-    command = [PYTHON, HERE / "so2.py", "--json", "--form", form, "--threads", "1", "--epochs", str(epochs)]
+    command = their_command(PYTHON, form, 1, epochs)
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(threads)]
     return max(json.loads(process.communicate()[0])["seconds"] for process in running) / threads
-
-
-def bench_binary():
-    command = ["cargo", "bench", "--no-run", "-p", "reynolds-lab", "--bench", "so2", "--message-format=json"]
-    built = subprocess.run(command, check=True, capture_output=True, text=True, cwd=HERE.parent).stdout
-    found = [json.loads(line) for line in built.splitlines()]
-    return next(f["executable"] for f in found if f.get("executable") and f["target"]["name"] == "so2")
 
 
 def main():
@@ -50,12 +46,12 @@ def main():
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     options = parser.parse_args()
-    binary = bench_binary()
+    binary = bench_program("reynolds-lab", "so2")
     print(f"{'form':<10} {'threads':>7} {'reynolds':>10} {'PyTorch':>10} {'ratio':>6}   models/s, medians of {options.rounds}")
     for threads in options.threads:
         for form in ("literal", "collapsed"):
-            kinds = {"reynolds": lambda: ours(binary, form, threads, options.epochs)}
-            kinds["PyTorch"] = lambda: theirs(form, threads, options.epochs)
+            kinds = {"reynolds": lambda: seconds_of(our_command(binary, form, threads, options.epochs))}
+            kinds["PyTorch"] = lambda: seconds_of(their_command(PYTHON, form, threads, options.epochs))
             if threads > 1:
                 kinds[f"PyTorch x {threads}"] = lambda: theirs_in_processes(form, threads, options.epochs)
             seconds = {kind: [] for kind in kinds}

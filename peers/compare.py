@@ -1,0 +1,193 @@
+"""reynolds beside everyone else: runs both sides of every row in turn, takes medians, and writes results/compare-*.json and RESULTS.md.
+
+    peers/.venv/bin/python peers/compare.py --reynolds target/release/reynolds      # what `make compare` does; minutes
+    python3 peers/compare.py --reynolds carry/reynolds --device cuda:0 --out DIR    # the rows of a GPU
+    python3 peers/compare.py --list | --table                                       # the rows; the table again from the JSON
+
+The rows are those of compare_rows.py. A round runs ours, then each peer, one process at a time, on the same number of threads; a number is
+the median over rounds. The ratio is theirs / ours, more is better for us; the largest difference is over the largest value. The file is
+written after every batch of rows, so that a run that was stopped goes on with --resume. --only measures the rows whose names match and
+leaves the others as they are. --quick has small sizes and one round, and writes to target/compare; RESULTS.md stays as it is.
+"""
+
+import argparse
+import fnmatch
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+import compare_rows
+import compare_table
+import sides
+from compare_results import Results, commit, machine, now
+from compare_row import entry
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+BENCHES = {"bench-so2": ("reynolds-lab", "so2"), "bench-smoke": ("reynolds-torch", "smoke")}
+
+
+class Places(dict):
+    """What {…} in a command stands for; the programs of `cargo bench` lie beside reynolds, or are built when they are first wanted."""
+
+    def __missing__(self, name):
+        beside = pathlib.Path(self["reynolds"]).with_name(name)
+        self[name] = str(beside) if beside.exists() else sides.bench_program(*BENCHES[name])
+        return self[name]
+
+
+class Runner:
+    """Runs the commands of a batch, each in an empty folder of its own."""
+
+    def __init__(self, options, work):
+        self.options, self.work = options, work
+        self.places = Places(reynolds=str(options.reynolds), peers=str(HERE), work=str(work), device=options.device)
+
+    def python(self, side):
+        """The interpreter of a side: this one, or that of an environment of its own."""
+        return str(HERE / f".venv-{side.venv}" / "bin" / "python") if side.venv else sys.executable
+
+    def run(self, side, threads):
+        fresh = pathlib.Path(tempfile.mkdtemp(dir=self.work))
+        if side.venv and not pathlib.Path(self.python(side)).exists():
+            return sides.Outcome([], folder=fresh, failure=f"peers/.venv-{side.venv} is not there: make peers")
+        self.places |= {"fresh": str(fresh), "threads": threads, "python": self.python(side)}
+        try:
+            command = [part.format_map(self.places) for part in side.command]
+        except (OSError, sides.subprocess.CalledProcessError, StopIteration) as error:
+            return sides.Outcome([], folder=fresh, failure=f"could not be built: {error}")
+        return sides.run(command, threads, fresh)
+
+    def shown(self, side):
+        """A command as people would type it in the repository: no path of this machine."""
+        names = {sys.executable: "python", self.python(side): "python", str(HERE): "peers"}
+        text = " ".join(f"'{part}'" if " " in part else part for part in side.command)
+        for path, name in names.items():
+            text = text.replace(path, name)
+        places = {"reynolds": "reynolds", "python": "python", "peers": "peers", "work": "IN", "fresh": "OUT", "device": self.options.device}
+        for name, (package, bench) in BENCHES.items():
+            places[name] = f"cargo bench -p {package} --bench {bench} --"
+        return text.format_map(places | {"threads": "N"})
+
+    def batch(self, batch):
+        """The rows of a batch as the file has them."""
+        for make in batch.inputs:
+            make(self.work)
+        rounds = batch.rounds or self.options.rounds
+        threads = batch.threads or self.options.threads
+        key = lambda side: (side.command, side.venv)  # noqa: E731
+        programs = {key(side): side for side in batch.sides()}
+        outcomes = {program: [] for program in programs}
+        for number in range(0 if batch.warm else 1, rounds + 1):
+            for program, side in programs.items():
+                if outcomes[program] and hopeless(outcomes[program][0]):
+                    continue
+                begin = time.monotonic()
+                outcome = self.run(side, threads)
+                if number:
+                    outcomes[program].append(outcome)
+                say(f"  round {number} of {rounds}: {side.who}: {time.monotonic() - begin:.1f} s {outcome.failure}")
+        found = [entry(row, lambda side: outcomes[key(side)], self.shown) for row in batch.rows]
+        for name in os.listdir(self.work):
+            path = self.work / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        stamp = {"rounds": rounds, "threads": threads, "commit": self.options.commit, "date": now(), "quick": self.options.quick}
+        return [row | stamp for row in found]
+
+
+def hopeless(outcome):
+    return outcome.failure or any(line.get("missing") for line in outcome.lines)
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def wanted(batches, options, results):
+    """The batches to run: matching, not there yet if --resume, the slow ones only if asked for."""
+    for batch in batches:
+        names = [row.id for row in batch.rows]
+        matches = not options.only or any(fnmatch.fnmatch(name, options.only) for name in names)
+        there = all(results.rows.get(name, {}).get("commit") == options.commit for name in names)
+        if matches and (not batch.clone or options.clone) and not (options.resume and there):
+            yield batch
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--reynolds", type=pathlib.Path, default=ROOT / "target/release/reynolds", help="the program")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda:N")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of both sides")
+    parser.add_argument("--only", metavar="PATTERN", help="rows whose names match, such as 'conv-*'")
+    parser.add_argument("--quick", action="store_true", help="small sizes, one round, into target/compare")
+    parser.add_argument("--clone", action="store_true", help="also from clone to first result: minutes and gigabytes")
+    parser.add_argument("--resume", action="store_true", help="skip the rows that are there and of this commit")
+    parser.add_argument("--list", action="store_true", help="say which rows there are")
+    parser.add_argument("--table", action="store_true", help="write the table again from the JSON and measure nothing")
+    parser.add_argument("--out", type=pathlib.Path, help="where compare-cpu.json or compare-gpu.json goes [results]")
+    options = parser.parse_args()
+    options.out = options.out or (ROOT / "target/compare" if options.quick else ROOT / "results")
+    options.rounds = 1 if options.quick else options.rounds
+    options.reynolds = options.reynolds.resolve()
+    options.commit = commit()
+    if options.rounds < 1 or options.threads < 1:
+        parser.error("expected --rounds and --threads of at least 1")
+    return parser, options
+
+
+def draw(results, name, options):
+    """Into RESULTS.md, or into a file of its own where the numbers are not those of results/."""
+    lines = compare_table.table(results)
+    if options.out.resolve() == (ROOT / "results").resolve():
+        compare_table.rewrite(ROOT / "RESULTS.md", name, lines)
+    else:
+        (options.out / f"compare-{name}.md").write_text("\n".join(lines) + "\n")
+
+
+def main():
+    parser, options = arguments()
+    name = "cpu" if options.device == "cpu" else "gpu"
+    path = options.out / f"compare-{name}.json"
+    batches = compare_rows.batches(options.quick, options.device, options.threads)
+    if options.list:
+        for row in (row for batch in batches for row in batch.rows):
+            print(f"{row.id:24} {row.section:40} {row.title}")
+        return 0
+    if options.table:
+        if not path.exists():
+            parser.error(f"expected {path}, found no such file: run without --table first")
+        draw(Results.open(path), name, options)
+        return 0
+    if not options.reynolds.exists():
+        parser.error(f"--reynolds: expected the program, found no {options.reynolds}; make compare builds it")
+    top = {key: getattr(options, key) for key in ("commit", "device", "rounds", "threads", "quick")}
+    results = Results.open(path, {"date": now(), "machine": machine(options.device)} | top)
+    known = [row.id for batch in batches for row in batch.rows]
+    slow = {row.id for batch in batches if batch.clone for row in batch.rows}
+    results.keep(known if options.only or options.resume else slow)
+    chosen = list(wanted(batches, options, results))
+    if options.only and not chosen:
+        parser.error(f"--only: expected the name of a row, found {options.only}; --list says which there are")
+    with tempfile.TemporaryDirectory(prefix="compare-") as work:
+        runner = Runner(options, pathlib.Path(work))
+        for number, batch in enumerate(chosen):
+            say(f"{number + 1} of {len(chosen)}: {', '.join(row.id for row in batch.rows)}")
+            for row in runner.batch(batch):
+                results.put(row)
+            results.keep(known)
+            results.save()
+            draw(results, name, options)
+    print("\n".join(compare_table.table(results)))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        say("stopped; what was measured is kept, and --resume goes on")
+        sys.exit(130)

@@ -1,0 +1,126 @@
+"""The rows of whole networks: training steps with and without the penalty, and the sample-based penalty beside the projection.
+
+The sizes are small on a processor and those of the papers on a GPU. The commands are those of the *_side_by_side.py scripts. Standard
+library only.
+"""
+
+import types
+
+import ct_side_by_side as ct
+import medmnist_side_by_side as medmnist
+import smoke_side_by_side as smoke
+import so2_side_by_side as so2
+from compare_row import Batch, Row, Side
+from sides import PROCESS
+
+TRAINING = "Training steps"
+SAMPLE = "Sample-based versus projection penalty"
+SO2_MODELS = 16
+
+
+def batches(quick, device, threads):
+    found = [] if device != "cpu" else [so2_batch(quick)]
+    found += [smoke_batch(model, quick, device, threads) for model in ("rsteer-rotation", "rgroup-rotation")]
+    found.append(medmnist_batch(quick, device, threads))
+    return [*found, *ct_batches(quick, device, threads)]
+
+
+def so2_batch(quick):
+    """Both on one thread: ours would train a model a thread, PyTorch one model on all."""
+    epochs = 4 if quick else 20
+    rows = []
+    for form in ("literal", "collapsed"):
+        scale = 1 / (SO2_MODELS * epochs)
+        ours = Side("reynolds", tuple(so2.our_command("{bench-so2}", form, 1, epochs)), scale=scale)
+        peer = Side("PyTorch", tuple(so2.their_command("{python}", form, 1, epochs)), scale=scale)
+        title = f"SO(2) network with the penalty, 700 points, {form} form: a step (mean over {SO2_MODELS} models of {epochs} epochs, 1 thread)"
+        rows.append(Row(f"so2-{form}", TRAINING, title, ours, (peer,)))
+    return Batch(tuple(rows), threads=1)
+
+
+def smoke_batch(model, quick, device, threads):
+    rows = []
+    cpu = device == "cpu"
+    name = {"rsteer-rotation": "RSteer", "rgroup-rotation": "RGroup"}[model]
+    sizes = "16 fields, batch 4" if cpu else "published size"
+    for reg in (0, 1):
+        commands = smoke.commands("{bench-smoke}", model, reg, device, 2 if quick else 4 if cpu else 10, threads, cpu)
+        ours, default, tuned = (tuple(commands[kind]) for kind in ("ours", "default", "tuned"))
+        peers = (Side("PyTorch", default), Side("PyTorch, kernels assembled once a step" + ("" if cpu else ", channels last"), tuned))
+        title = f"smoke {name} (rotation, {sizes}, 64², 6 frames), {'with' if reg else 'without'} the penalty"
+        rows.append(Row(f"smoke-{name.lower()}{'-penalty' if reg else ''}", TRAINING, title, Side("reynolds", ours), peers))
+    return Batch(tuple(rows))
+
+
+def medmnist_batch(quick, device, threads):
+    cpu = device == "cpu"
+    batch = 2 if cpu else 32
+    options = types.SimpleNamespace(
+        reynolds="{reynolds}", device=device, steps=1 if quick else 2 if cpu else 10, warmup=1 if cpu else 5, width=1 if cpu else 0, classes=2,
+        threads=threads, groups=["so3"], batches=[batch], precisions=["f32"], kinds=["default"],
+    )
+    here = tuple(medmnist.our_command(options, ["ours", "scnn"]))
+    there = tuple(medmnist.their_command(options, ["ours-penalty", "ours", "escnn", "plain"]))
+    sizes = f"{'width 1' if cpu else 'published width'}, batch {batch} of 29³"
+
+    def ours(model):
+        return Side("reynolds", here, {"model": model}, "train_ms", 1e-3, ("peak_memory_mib",))
+
+    def peer(who, model, reference=False):
+        return Side(who, there, {"model": model}, "train_ms", 1e-3, ("peak_memory_mib",), reference)
+
+    rows = (
+        Row(
+            "medmnist-ours", TRAINING, f"MedMNIST ours (SO(3), {sizes}), with the penalty", ours("ours"),
+            (peer("PyTorch, penalty on the tape", "ours-penalty"), peer("PyTorch without the penalty", "ours", True)),
+        ),
+        Row(
+            "medmnist-scnn", TRAINING, f"MedMNIST SO(3)-SCNN ({sizes})", ours("scnn"),
+            (peer("escnn's step", "escnn"), peer("PyTorch, plain Conv3d of the same channels", "plain")),
+        ),
+    )
+    return Batch(rows)
+
+
+def ct_batches(quick, device, threads):
+    """A process for each mode and side, so that their memory can be told apart."""
+    cpu = device == "cpu"
+    side, batch = (32 if quick else 64, 2) if cpu else (256, 4)
+    options = types.SimpleNamespace(
+        reynolds="{reynolds}", device=device, side=side, steps=1 if quick else 2 if cpu else 8, warmup=1 if cpu else 3, threads=threads
+    )
+    commands = {}
+    for mode in ("plain", "sample", "penalty"):
+        measured = [(mode, batch, "f32")]
+        here = tuple(ct.our_command(options, "dicdnet", measured))
+        there = tuple(ct.their_command(options, "dicdnet", measured, ["default"], ["--no-inference"]))
+        commands[mode] = {"reynolds": here, "PyTorch": there}
+    where = f"DICDNet, batch {batch} of {side}²"
+
+    def step(who, mode, label="", reference=False):
+        return Side(label or who, commands[mode][who], {"mode": mode}, "train_ms", 1e-3, (), reference)
+
+    def memory(who, mode, label="", reference=False):
+        found = {"mode": mode}, "peak_memory_mib"
+        return Side(label or who, commands[mode][who], *(({"row": PROCESS}, "memory_mib") if cpu else found), 1.0, (), reference)
+
+    def versus(number):
+        return (
+            number("PyTorch", "penalty", "PyTorch, projection on the tape"),
+            number("reynolds", "sample", "reynolds, sample-based"),
+            number("PyTorch", "sample", "PyTorch, sample-based"),
+            number("reynolds", "plain", "reynolds without a penalty", True),
+        )
+
+    rows = (
+        Row("ct-dicdnet", TRAINING, f"CT {where}, without a penalty", step("reynolds", "plain"), (step("PyTorch", "plain"),)),
+        Row("ct-dicdnet-penalty", SAMPLE, f"{where}: a step with the projection penalty", step("reynolds", "penalty"), versus(step)),
+        Row(
+            "ct-dicdnet-sample", SAMPLE, f"{where}: a step with the sample-based penalty", step("reynolds", "sample"), (step("PyTorch", "sample"),)
+        ),
+        Row(
+            "ct-dicdnet-memory", SAMPLE, f"{where}: {'peak memory of the process' if cpu else 'memory of the device'} with the projection penalty",
+            memory("reynolds", "penalty"), versus(memory), unit="MiB",
+        ),
+    )
+    return [Batch(rows)]

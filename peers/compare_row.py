@@ -1,0 +1,124 @@
+"""What a row of the comparison is: one task, our program, and the peers' programs that do the same. Standard library only.
+
+A number comes from one of the lines that a program prints, or from the line about its process that `sides.run` adds. Rows of one batch
+that name the same command share its runs.
+"""
+
+import dataclasses
+import statistics
+import typing
+
+import sides
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One program of a row.
+
+    In `command` {reynolds}, {python}, {peers}, {work} (inputs), {fresh} (an empty folder for every run), {threads} and {device} are filled in.
+    `where` says which of its lines counts, `number` which of its keys, times `scale`. A reference, such as summing a file, is drawn beside
+    ours and cannot be lost against. `also` are further keys that are kept.
+    """
+
+    who: str
+    command: tuple
+    where: dict = dataclasses.field(default_factory=dict)
+    number: str = "seconds"
+    scale: float = 1.0
+    also: tuple = ()
+    reference: bool = False
+    venv: str = ""
+
+    def line(self, outcome):
+        """The line of a run that counts, or the reason why there is none."""
+        if outcome.failure:
+            return None, outcome.failure
+        for line in outcome.lines:
+            if line.get("missing"):
+                return None, line["missing"]
+            if line.get("error"):
+                continue
+            if all(line.get(key) == value for key, value in self.where.items()) and isinstance(line.get(self.number), (int, float)):
+                return line, ""
+        errors = [line["error"] for line in outcome.lines if line.get("error")]
+        return None, errors[0] if errors else f"printed no line with {self.number}" + "".join(f", {k} = {v}" for k, v in self.where.items())
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A task. `agree` measures how far a peer's result is from ours; `unit` is s or MiB."""
+
+    id: str
+    section: str
+    title: str
+    ours: Side
+    peers: tuple
+    agree: typing.Callable | None = None
+    unit: str = "s"
+    note: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Rows that are measured together.
+
+    `inputs` are called with the folder {work} before. Rounds and threads that are 0 are the driver's. A warm batch has a round more, which
+    brings the files into the page cache and is not counted. A clone batch is run only if it is asked for.
+    """
+
+    rows: tuple
+    inputs: tuple = ()
+    rounds: int = 0
+    threads: int = 0
+    warm: bool = False
+    clone: bool = False
+
+    def sides(self):
+        return [side for row in self.rows for side in (row.ours, *row.peers)]
+
+
+def process(who, *command, **more):
+    """A side whose number is the time of its whole process, its memory kept beside."""
+    return Side(who, command, where={"row": sides.PROCESS}, also=("memory_mib",), **more)
+
+
+def measured(side, outcomes):
+    """The medians of a side over its runs: its number, further keys, and the versions that its lines name."""
+    lines, missing = [], "it was not run"
+    for outcome in outcomes:
+        line, reason = side.line(outcome)
+        if line is None:
+            missing = reason
+        else:
+            lines.append(line)
+    if not lines:
+        return {"missing": missing}
+    numbers = [side.scale * line[side.number] for line in lines]
+    found = {"seconds": statistics.median(numbers), "all": numbers}
+    for key in side.also:
+        kept = [line[key] for line in lines if isinstance(line.get(key), (int, float))]
+        if kept:
+            found[key] = statistics.median(kept)
+    if lines[-1].get("versions"):
+        found["versions"] = lines[-1]["versions"]
+    return found
+
+
+def entry(row, outcomes, shown):
+    """The row as results/compare-*.json has it: `outcomes` are the runs by side, `shown` writes a command for people."""
+    ours = measured(row.ours, outcomes(row.ours)) | {"command": shown(row.ours)}
+    peers = []
+    for side in row.peers:
+        found = {"who": side.who, **measured(side, outcomes(side)), "command": shown(side)}
+        if side.reference:
+            found["reference"] = True
+        if "seconds" in found and "seconds" in ours:
+            found["ratio"] = found["seconds"] / ours["seconds"]
+            if row.agree and not side.reference:
+                try:
+                    found["agreement"] = row.agree(outcomes(row.ours)[-1], outcomes(side)[-1])
+                except (OSError, KeyError, ValueError, IndexError) as error:
+                    found["agreement_missing"] = f"{type(error).__name__}: {error}"
+        peers.append(found)
+    found = {"row": row.id, "title": row.title, "group": row.section, "unit": row.unit, "ours": ours, "peers": peers}
+    return found | ({"note": row.note} if row.note else {})

@@ -1,0 +1,84 @@
+"""The rows of `compare.py`: what is compared with whom, section by section. To add one, add it here. Standard library only."""
+
+import compare_agreement as agreement
+import compare_inputs as inputs
+import compare_networks
+from compare_row import Batch, Row, Side, process
+
+STARTUP = "Start-up"
+AUDIT = "Audit of a checkpoint"
+SMOKE = "Smoke simulation"
+METRICS = "Image metrics"
+CLONE = "From clone to first result"
+
+
+def batches(quick, device, threads):
+    """All rows in the order of the table; on a GPU only those that use it."""
+    networks = compare_networks.batches(quick, device, threads)
+    if device != "cpu":
+        return networks
+    return [*networks, *audits(quick), *simulations(), *startup(quick), *clones()]
+
+
+def audits(quick):
+    layers = 4 if quick else inputs.LAYERS
+    name, weights = f"checkpoint-{layers}", layers * 512 * 512 * 9
+    file = f"{{work}}/{name}.safetensors"
+    script = ("{python}", "{peers}/audit_torch.py", file, "--threads", "{threads}", "--json")
+    ours = process("reynolds", "{reynolds}", "audit", file, "--group", "C4", "--fields", "trivial", "--json")
+    peers = (
+        process("PyTorch, the process", *script),
+        Side("PyTorch, without its start", script, {"row": "audit"}),
+        Side("PyTorch summing the file, without its start", (*script, "--sum"), {"row": "sum"}, reference=True),
+    )
+    title = f"{weights * 4 / 1e6:.0f} MB of f32 under C4, {layers} layers, the process"
+    note = (
+        "Both read the file from the page cache. reynolds reports energies, chance, isotypic parts and worst-case defects, the script energies alone; "
+        "its memory is mostly the mapped file."
+    )
+    memory = Row(
+        "audit-400mb-memory", AUDIT, "– its peak memory", process("reynolds", *ours.command, number="memory_mib"),
+        (process("PyTorch", *script, number="memory_mib"),), unit="MiB",
+    )
+    row = Row("audit-400mb", AUDIT, title, ours, peers, agreement.energies, note=note)
+    return [Batch((row, memory), (inputs.checkpoint(name, layers),), warm=True)]
+
+
+def simulations():
+    """309 frames are kept of the 310 that are simulated; PhiFlow simulates as many as it is asked for."""
+    command = ("{reynolds}", "data", "smoke", "--kind", "rotation", "--simulation", "rotation_k05_j0", "--out", "{fresh}", "--threads", "1")
+    ours = process("reynolds", *command, scale=1 / 310)
+    there = ("{python}", "{peers}/smoke_phiflow.py", "--frames", "50", "--out", "{fresh}/rotation_k05_j0.npz", "--json")
+    peer = Side("PhiFlow 2.1.4 on NumPy", there, venv="phiflow")
+    title = "rising smoke, 64², rotation k = 5: a frame (ours: the process over its 310 frames, the file written)"
+    agree = agreement.arrays("rotation_k05_j0.npz", "velocity", lambda frames: frames[49])
+    note = "The largest difference is that of the velocity at frame 50, over the largest velocity."
+    return [Batch((Row("smoke-simulation", SMOKE, title, ours, (peer,), agree, note=note),), threads=1)]
+
+
+def startup(quick):
+    audit = ("{reynolds}", "audit", "{work}/small.safetensors", "--group", "C4", "--fields", "trivial")
+    small = ("{python}", "{peers}/audit_torch.py", "{work}/small.safetensors", "--threads", "{threads}")
+    torch = process("python -c 'import torch'", "{python}", "-c", "import torch")
+    escnn = process("python -c 'import escnn.nn'", "{python}", "-c", "import escnn.nn")
+    rows = (
+        Row("startup-version", STARTUP, "`reynolds --version`", process("reynolds", "{reynolds}", "--version"), (torch, escnn)),
+        Row("startup-audit", STARTUP, "`reynolds audit` of a small file", process("reynolds", *audit), (process("PyTorch, the same file", *small), torch)),
+        Row("startup-list", STARTUP, "`reynolds run list`, which loads libtorch", process("reynolds", "{reynolds}", "run", "list"), (torch, escnn)),
+    )
+    note = "Whole processes, files in the page cache."
+    rows = tuple(Row(row.id, row.section, row.title, row.ours, row.peers, note=note) for row in rows)
+    return [Batch(rows, (inputs.checkpoint("small", 2, (16, 16, 3, 3)),), rounds=1 if quick else 11, warm=True)]
+
+
+def clones():
+    """Minutes and gigabytes: only with --clone, once."""
+    script = ("bash", "{peers}/first_result.sh")
+    ours = process("reynolds", *script, "reynolds", "{fresh}")
+    peers = (
+        process("symm-learning: venv, pip, a projection", *script, "symm-learning", "{fresh}"),
+        process("escnn: venv, pip, a layer", *script, "escnn", "{fresh}"),
+    )
+    title = "clone and `make demo-audit` in an empty folder, to its audit tables"
+    note = "cargo's registry and pip's cache as they are on the machine: little is downloaded on either side. One run each."
+    return [Batch((Row("clone", CLONE, title, ours, peers, note=note),), rounds=1, clone=True)]

@@ -1,0 +1,145 @@
+"""The table of results/compare-*.json in RESULTS.md, between its markers. Standard library only."""
+
+import pathlib
+
+LOSES = "**loses**"
+PENALTY = "penalty-1e"
+
+
+def seconds(value):
+    """A time with three digits and a unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return f"{digits(value / size)} {unit}"
+    return f"{digits(value / 1e-9)} ns"
+
+
+def digits(value):
+    """Three significant digits, never as a power."""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def amount(value, unit):
+    return seconds(value) if unit == "s" else f"{digits(value)} {unit}"
+
+
+def cell(text):
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def ours(row):
+    """Our number, and its distance from the floor where one was measured."""
+    found = row["ours"]
+    if "seconds" not in found:
+        return f"not measured: {cell(found['missing'])}"
+    more = []
+    if found.get("copy_seconds"):
+        more.append(f"{digits(found['seconds'] / found['copy_seconds'])} × copying")
+    if found.get("adam_seconds"):
+        more.append(f"{found['seconds'] / found['adam_seconds']:.0%} of Adam's step")
+    if found.get("memory_mib") and row["unit"] == "s":
+        more.append(f"{found['memory_mib']:.0f} MiB")
+    return amount(found["seconds"], row["unit"]) + (f" ({', '.join(more)})" if more else "")
+
+
+def theirs(peer, unit):
+    """A peer's number, the ratio with its verdict, and the agreement: three cells."""
+    if "seconds" not in peer:
+        return f"not run: {cell(peer['missing'])}", "–", "–"
+    memory = f" ({peer['memory_mib']:.0f} MiB)" if peer.get("memory_mib") and unit == "s" else ""
+    ratio = "–"
+    if "ratio" in peer:
+        ratio = digits(peer["ratio"]) + (f" {LOSES}" if peer["ratio"] < 1 and not peer.get("reference") else "")
+    agreement = "–"
+    if "agreement" in peer:
+        agreement = f"{peer['agreement']:.0e}" if peer["agreement"] else "equal"
+    elif "agreement_missing" in peer:
+        agreement = f"not compared: {cell(peer['agreement_missing'])}"
+    return amount(peer["seconds"], unit) + memory, ratio, agreement
+
+
+def growth(rows):
+    """How the penalty grows with each tenfold of weights, by program: lines of text."""
+    sizes = sorted((row for row in rows if row["row"].startswith(PENALTY)), key=lambda row: float(row["row"].removeprefix("penalty-")))
+    series = {}
+    for row in sizes:
+        for who, side in [("reynolds", row["ours"]), *((peer["who"], peer) for peer in row["peers"])]:
+            if "seconds" in side and not side.get("reference"):
+                series.setdefault(who, []).append(side["seconds"])
+    factors = {who: [b / a for a, b in zip(times, times[1:])] for who, times in series.items() if len(times) == len(sizes) > 1}
+    if not factors:
+        return []
+    text = "; ".join(f"{who} {', '.join(digits(factor) for factor in found)}" for who, found in factors.items())
+    return [f"Growth with each tenfold of weights: {text}.", ""]
+
+
+def section(name, rows):
+    lines = [f"#### {name}", "", "| row | reynolds | peer | theirs | theirs / ours | largest difference |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        title, here = cell(row["title"]), ours(row)
+        for peer in row["peers"]:
+            there, ratio, agreement = theirs(peer, row["unit"])
+            who = cell(peer["who"]) + (" (for scale)" if peer.get("reference") else "")
+            lines.append(f"| {title} | {here} | {who} | {there} | {ratio} | {agreement} |")
+            title, here = "–", ""
+        if not row["peers"]:
+            lines.append(f"| {title} | {here} | none | – | – | – |")
+    lines.append("")
+    lines += growth(rows)
+    notes = dict.fromkeys(row["note"] for row in rows if row.get("note"))
+    if notes:
+        lines += [" ".join(notes), ""]
+    return lines
+
+
+def summary(rows):
+    """How many comparisons there are, how many are lost, and the rows that are."""
+    compared = [(row, peer) for row in rows for peer in row["peers"] if "ratio" in peer and not peer.get("reference")]
+    lost = [(row, peer) for row, peer in compared if peer["ratio"] < 1]
+    missing = sum("seconds" not in peer for row in rows for peer in row["peers"])
+    text = f"{len(compared)} comparisons, {len(compared) - len(lost)} won, {len(lost)} lost, {missing} without a peer's number."
+    if lost:
+        text += " Lost: " + "; ".join(f"{row['row']} to {peer['who']} ({digits(peer['ratio'])})" for row, peer in lost) + "."
+    return text
+
+
+def machine(found):
+    parts = [f"{found['cores']} cores of {found['processor']}", f"{found['memory_gib']} GiB" if "memory_gib" in found else "", found.get("gpu", "")]
+    return ", ".join(part for part in parts if part)
+
+
+def table(results):
+    """All of the text between the markers, as lines."""
+    top, rows = results.top, list(results.rows.values())
+    lines = [
+        f"Machine: {machine(top['machine'])}. Commit {top['commit']}, {top['date']}, {top['threads']} threads on both sides, "
+        f"medians of {top['rounds']} alternating rounds"
+        + (", **small sizes (--quick)**" if top.get("quick") else "")
+        + f". Versions: {', '.join(f'{name} {version}' for name, version in top.get('versions', {}).items()) or 'none reported'}.",
+        "",
+        summary(rows),
+        "",
+    ]
+    others = [row for row in rows if row.get("commit", top["commit"]) != top["commit"]]
+    if others:
+        found = ", ".join(f"{row['row']} ({row['commit']}, {row['date']})" for row in others)
+        lines += [f"Measured at another commit: {found}.", ""]
+    for name in dict.fromkeys(row["group"] for row in rows):
+        lines += section(name, [row for row in rows if row["group"] == name])
+    return lines[:-1]
+
+
+def rewrite(path, name, lines):
+    """Replaces what stands between the markers of `name` in a file of Markdown, or raises ValueError."""
+    path = pathlib.Path(path)
+    begin, end = f"<!-- compare:{name} -->", f"<!-- /compare:{name} -->"
+    text = path.read_text()
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise ValueError(f"{path.name}: expected one pair of markers {begin} and {end}, found {text.count(begin)} and {text.count(end)}")
+    before, rest = text.split(begin)
+    after = rest.split(end)[1]
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
+    beside.replace(path)

@@ -1,0 +1,151 @@
+"""What compare.py rests on: medians, merging of files, the table and its markers. Standard library only.
+
+    python3 -m unittest discover -s peers -p 'test_*.py'
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import compare_rows  # noqa: E402
+import compare_table  # noqa: E402
+import sides  # noqa: E402
+from compare_results import Results  # noqa: E402
+from compare_row import Row, Side, entry, measured, process  # noqa: E402
+
+TOP = {"machine": {"cores": 2, "processor": "X"}, "commit": "abc", "date": "today", "threads": 2, "rounds": 3}
+
+
+def outcome(*lines, **more):
+    return sides.Outcome(list(lines), **more)
+
+
+def row(name="r", ours=1.0, peers=(), **more):
+    return {"row": name, "title": name, "group": "G", "unit": "s", "ours": {"seconds": ours}, "peers": list(peers), **more}
+
+
+class Numbers(unittest.TestCase):
+    def test_number_is_the_median_of_the_lines_that_match(self):
+        side = Side("X", (), {"mode": "a"}, "ms", 1e-3)
+        runs = [outcome({"mode": "b", "ms": 1}, {"mode": "a", "ms": ms}) for ms in (30, 10, 500)]
+        self.assertAlmostEqual(measured(side, runs)["seconds"], 0.030)
+
+    def test_round_that_failed_is_left_out_and_all_failed_give_the_reason(self):
+        side = Side("X", ())
+        good, bad = outcome({"seconds": 2.0}), outcome(failure="ended with 1: no memory")
+        self.assertEqual(measured(side, [bad, good])["seconds"], 2.0)
+        self.assertEqual(measured(side, [bad, bad]), {"missing": "ended with 1: no memory"})
+
+    def test_peer_that_says_it_is_missing_has_no_number(self):
+        side = Side("X", ())
+        self.assertEqual(measured(side, [outcome({"row": "r", "missing": "no emlp"})]), {"missing": "no emlp"})
+        self.assertIn("printed no line", measured(side, [outcome()])["missing"])
+
+    def test_ratio_is_theirs_over_ours_and_a_failed_comparison_says_why(self):
+        def disagree(ours, theirs):
+            raise ValueError("expected an array [2], found [3]")
+
+        ours, theirs = Side("reynolds", ("a",)), Side("X", ("b",))
+        runs = {("a",): [outcome({"seconds": 2.0})], ("b",): [outcome({"seconds": 5.0})]}
+        found = entry(Row("r", "G", "t", ours, (theirs,), disagree), lambda side: runs[side.command], lambda side: "c")
+        self.assertEqual(found["peers"][0]["ratio"], 2.5)
+        self.assertEqual(found["peers"][0]["agreement_missing"], "ValueError: expected an array [2], found [3]")
+
+    def test_process_has_time_and_memory_and_its_failure_says_the_last_words(self):
+        with tempfile.TemporaryDirectory() as folder:
+            code = "print('{\"row\": 1}'); print('{broken'); bytearray(64 << 20)"
+            whole = sides.run([sys.executable, "-c", code], 1, pathlib.Path(folder))
+            self.assertEqual([line["row"] for line in whole.lines], [1, sides.PROCESS])
+            found = measured(process("X"), [whole])
+            self.assertGreater(found["memory_mib"], 64)
+            failed = sides.run([sys.executable, "-c", "raise SystemExit('out of luck')"], 1, pathlib.Path(folder))
+            self.assertEqual(failed.failure, "ended with 1: out of luck")
+            self.assertIn("No such file", sides.run(["/nowhere/at-all"], 1, pathlib.Path(folder)).failure)
+
+
+class File(unittest.TestCase):
+    def test_rows_are_merged_ordered_and_survive_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "new" / "compare.json"
+            results = Results.open(path, TOP)
+            for name in ("b", "old", "a"):
+                results.put(row(name))
+            results.save()
+            again = Results.open(path, TOP | {"commit": "def"})
+            again.put(row("a", ours=7.0))
+            again.keep(["a", "b"])
+            again.save()
+            found = json.loads(path.read_text())
+            self.assertEqual([(row["row"], row["ours"]["seconds"]) for row in found["rows"]], [("a", 7.0), ("b", 1.0)])
+            self.assertEqual(found["commit"], "def")
+            self.assertEqual([file.name for file in path.parent.iterdir()], ["compare.json"])
+
+    def test_versions_of_all_sides_stand_at_the_top(self):
+        with tempfile.TemporaryDirectory() as folder:
+            results = Results.open(pathlib.Path(folder) / "compare.json", TOP)
+            results.put(row(peers=[{"who": "X", "seconds": 1.0, "versions": {"torch": "2.11.0"}}]))
+            results.save()
+            self.assertEqual(json.loads(results.path.read_text())["versions"], {"torch": "2.11.0"})
+
+
+class Table(unittest.TestCase):
+    def text(self, *rows):
+        results = Results("unused", TOP)
+        for found in rows:
+            results.put(found)
+        return "\n".join(compare_table.table(results))
+
+    def test_lost_row_is_marked_and_counted_but_not_against_a_reference(self):
+        lost = {"who": "X", "seconds": 0.5, "ratio": 0.5}
+        text = self.text(row(peers=[lost, {"who": "sum", "seconds": 0.1, "ratio": 0.1, "reference": True}]))
+        self.assertEqual(text.count(compare_table.LOSES), 1)
+        self.assertIn("1 comparisons, 0 won, 1 lost", text)
+        self.assertIn("| sum (for scale) | 100 ms | 0.100 |", text)
+
+    def test_missing_peer_says_why_and_does_not_break_the_table(self):
+        text = self.text(row(peers=[{"who": "EMLP", "missing": "no module | six\nat all"}]))
+        self.assertIn("not run: no module \\| six at all", text)
+        self.assertEqual({line.count("|") - line.count("\\|") for line in text.splitlines() if line.startswith("|")}, {7})
+
+    def test_penalty_grows_by_decades(self):
+        sizes = [row(f"penalty-1e{n}", ours=seconds, peers=[{"who": "tape", "seconds": 2 * seconds}]) for n, seconds in ((7, 0.02), (6, 0.001))]
+        self.assertIn("reynolds 20.0; tape 20.0.", self.text(*sizes))
+
+    def test_times_have_three_digits(self):
+        found = [compare_table.seconds(value) for value in (123.4, 1.0, 0.0123, 45.6e-6, 7e-9)]
+        self.assertEqual(found, ["123 s", "1.00 s", "12.3 ms", "45.6 µs", "7.00 ns"])
+
+    def test_only_the_text_between_the_markers_is_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "R.md"
+            path.write_text("before\n<!-- compare:cpu -->\nold\n<!-- /compare:cpu -->\nafter\n")
+            for _ in range(2):
+                compare_table.rewrite(path, "cpu", ["new"])
+            self.assertEqual(path.read_text(), "before\n<!-- compare:cpu -->\nnew\n<!-- /compare:cpu -->\nafter\n")
+            with self.assertRaisesRegex(ValueError, "compare:gpu"):
+                compare_table.rewrite(path, "gpu", ["new"])
+
+
+class Rows(unittest.TestCase):
+    def test_names_are_unique_and_every_command_can_be_filled_in(self):
+        places = dict.fromkeys(("reynolds", "python", "peers", "work", "fresh", "threads", "device", "bench-so2", "bench-smoke"), "x")
+        for quick in (False, True):
+            for device in ("cpu", "cuda:0"):
+                batches = compare_rows.batches(quick, device, 2)
+                names = [row.id for batch in batches for row in batch.rows]
+                self.assertEqual(len(names), len(set(names)))
+                for side in (side for batch in batches for side in batch.sides()):
+                    self.assertTrue(all(part.format_map(places) for part in side.command))
+
+    def test_results_md_has_both_places(self):
+        text = (pathlib.Path(__file__).resolve().parent.parent / "RESULTS.md").read_text()
+        for name in ("cpu", "gpu"):
+            self.assertEqual((text.count(f"<!-- compare:{name} -->"), text.count(f"<!-- /compare:{name} -->")), (1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

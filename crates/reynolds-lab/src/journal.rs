@@ -16,8 +16,6 @@ pub struct Progress {
     pub step: usize,
     /// Sum of the losses of the epoch under way.
     pub loss_sum: f64,
-    /// Sum of the penalties of the epoch under way.
-    pub penalty_sum: f64,
     /// The best evaluation so far.
     pub best: Option<Best>,
     /// Evaluations since the best.

@@ -13,8 +13,8 @@ pub struct Record {
     pub epoch: usize,
     /// Steps of the optimiser done.
     pub step: usize,
-    /// "train/loss", "penalty", "learning_rate", "lambda_perp", and where there was an evaluation "validation/…". A number that is not
-    /// finite is written as null.
+    /// "train/loss" (mean over the epoch), "penalty" (at its end), "learning_rate", "lambda_perp", and where there was an evaluation
+    /// "validation/…". A number that is not finite is written as null.
     #[serde(flatten, with = "nullable")]
     pub values: Metrics,
 }

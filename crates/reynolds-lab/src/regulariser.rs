@@ -7,12 +7,17 @@ use crate::error::Result;
 
 /// A penalty on the flat parameters with a gradient of its own.
 pub trait Regulariser {
-    /// Adds the gradient at `flat` to `gradient`, both `[len]`, in place; returns the penalty, a scalar on the device. Never waits for the
-    /// device.
+    /// Adds the gradient at `flat` to `gradient`, both `[len]`, in place. Never waits for the device.
     ///
     /// # Errors
     /// Whatever libtorch may fail with.
-    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor>;
+    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()>;
+
+    /// The penalty at `flat`, a scalar on the device: asked for once an epoch.
+    ///
+    /// # Errors
+    /// Whatever libtorch may fail with.
+    fn value(&self, flat: &Tensor) -> Result<Tensor>;
 
     /// λ_⊥ from now on.
     ///
@@ -22,8 +27,12 @@ pub trait Regulariser {
 }
 
 impl Regulariser for Penalty {
-    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor> {
-        Ok(Penalty::add_gradient(self, flat, gradient)?)
+    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
+        Ok(self.add_slope(flat, gradient)?)
+    }
+
+    fn value(&self, flat: &Tensor) -> Result<Tensor> {
+        Ok(Penalty::value(self, flat)?)
     }
 
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {

@@ -116,7 +116,7 @@ fn all_epochs(
     while !trainer.is_over() {
         while !trainer.epoch_is_over() {
             trainer.step()?;
-            let loss = if trainer.look_is_due() { Some(trainer.look(journal)?) } else { None };
+            let loss = if trainer.look_is_due() { Some(trainer.look(journal)?.0) } else { None };
             observer.step(trainer.steps_done(), loss);
             if interrupt.requested() {
                 trainer.look(journal)?;

@@ -279,6 +279,19 @@ impl Binding {
         self.projector.apply(weights)
     }
 
+    /// `sum ← sum + factor · P(w)` on the bound numbers, if that can be done without making P(w); whether it was.
+    pub(crate) fn add_projected(&self, sum: &Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
+        self.projector.add_to(sum, weights, factor)
+    }
+
+    /// The bound numbers of a flat tensor as a view of it, if they lie one after the other.
+    pub(crate) fn view(&self, flat: &Tensor) -> Result<Option<Tensor>> {
+        match &self.place {
+            Place::Range { start, len } => Ok(Some(flat.f_narrow(0, *start, *len)?)),
+            Place::Index(_) => Ok(None),
+        }
+    }
+
     /// The bound numbers of a flat tensor, one parameter after the other.
     pub(crate) fn gather(&self, flat: &Tensor) -> Result<Tensor> {
         if flat.size() != [self.len as i64] || flat.kind() != self.kind {

@@ -51,6 +51,13 @@ fn closed_form(penalty: &Penalty, parameters: &Parameters) -> (f64, Vec<f64>) {
     assert!(value.size().is_empty() && value.kind() == parameters.flat().kind());
     let again = penalty.value(parameters.flat()).unwrap();
     assert!((f64::try_from(&again).unwrap() - f64::try_from(&value).unwrap()).abs() <= 1e-6 * again.double_value(&[]));
+    // The gradient alone, added to something.
+    let sum = parameters.flat() * 0.5;
+    penalty.add_slope(parameters.flat(), &sum).unwrap();
+    let apart = (sum - parameters.flat() * 0.5 - &gradient).norm().double_value(&[]);
+    let epsilon = if gradient.kind() == Kind::Double { 1e-15 } else { 1e-6 };
+    let size = (parameters.flat().norm() + gradient.norm()).double_value(&[]);
+    assert!(apart <= 4.0 * epsilon * size, "{:?}: {apart} of {size}", penalty.config());
     (value.double_value(&[]), numbers(&gradient))
 }
 

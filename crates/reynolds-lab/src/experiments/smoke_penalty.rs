@@ -45,8 +45,14 @@ impl HeldNetwork {
 }
 
 impl Regulariser for HeldNetwork {
-    fn add_gradient(&self, _flat: &Tensor, gradient: &Tensor) -> Result<Tensor> {
-        Ok(self.penalty.add_gradient(&self.parameters, self.lambda_g, self.lambda_perp, gradient)?)
+    fn add_gradient(&self, _flat: &Tensor, gradient: &Tensor) -> Result<()> {
+        self.penalty.add_gradient(&self.parameters, self.lambda_g, self.lambda_perp, gradient)?;
+        Ok(())
+    }
+
+    fn value(&self, flat: &Tensor) -> Result<Tensor> {
+        let unused = flat.f_zeros_like()?;
+        Ok(self.penalty.add_gradient(&self.parameters, self.lambda_g, self.lambda_perp, &unused)?)
     }
 
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {

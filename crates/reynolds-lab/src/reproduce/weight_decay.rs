@@ -51,12 +51,19 @@ struct Decay {
 }
 
 impl Regulariser for Decay {
-    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor> {
-        let mut value = Tensor::f_zeros([0_i64; 0], (flat.kind(), flat.device()))?;
+    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
         for &(start, len) in &self.held {
             let weights = flat.f_narrow(0, start, len)?;
             let _ = gradient.f_narrow(0, start, len)?.f_add_(&weights.f_mul_scalar(2.0 * self.lambda)?)?;
-            value = value.f_add_(&weights.f_square()?.f_sum(flat.kind())?.f_mul_scalar(self.lambda)?)?;
+        }
+        Ok(())
+    }
+
+    fn value(&self, flat: &Tensor) -> Result<Tensor> {
+        let mut value = Tensor::f_zeros([0_i64; 0], (flat.kind(), flat.device()))?;
+        for &(start, len) in &self.held {
+            let energy = flat.f_narrow(0, start, len)?.f_square()?.f_sum(flat.kind())?;
+            value = value.f_add_(&energy.f_mul_scalar(self.lambda)?)?;
         }
         Ok(value)
     }
@@ -76,7 +83,7 @@ pub(super) fn compare(task: &PlaneTask, other: &Decayed, penalty: PenaltyConfig)
     let difference = largest(&ours.f_sub(theirs)?)? / largest(theirs)?;
     let gradient = ours.f_zeros_like()?;
     if let Some(regulariser) = task.regulariser(penalty)? {
-        let _ = regulariser.add_gradient(ours, &gradient)?;
+        regulariser.add_gradient(ours, &gradient)?;
     }
     let mut cosine = 1.0_f64;
     for entry in held(task.parameters()) {

@@ -26,7 +26,6 @@ pub(crate) struct Trainer<'a> {
     progress: Progress,
     /// Sums of the epoch under way, f64 scalars on the device.
     loss_sum: Tensor,
-    penalty_sum: Tensor,
     best_weights: Option<Weights>,
 }
 
@@ -60,7 +59,6 @@ impl<'a> Trainer<'a> {
             trained,
             progress: Progress::default(),
             loss_sum: zero()?,
-            penalty_sum: zero()?,
             best_weights: None,
         })
     }
@@ -91,7 +89,6 @@ impl<'a> Trainer<'a> {
         self.optimiser.restore(&snapshot.first, &snapshot.second, snapshot.steps)?;
         self.progress = snapshot.progress.clone();
         let _ = self.loss_sum.f_fill_(snapshot.progress.loss_sum)?;
-        let _ = self.penalty_sum.f_fill_(snapshot.progress.penalty_sum)?;
         self.best_weights = snapshot.best.as_ref().map(Weights::shallow_clone);
         Ok(())
     }
@@ -105,8 +102,7 @@ impl<'a> Trainer<'a> {
         if let Some(regulariser) = &mut self.regulariser {
             regulariser.set_lambda_perp(lambda_perp)?;
             let _guard = tch::no_grad_guard();
-            let value = regulariser.add_gradient(flat, &gradient)?;
-            let _ = self.penalty_sum.f_add_(&value.f_detach()?.f_to_kind(Kind::Double)?)?;
+            regulariser.add_gradient(flat, &gradient)?;
         }
         let gradient = self.trained.pull_back(gradient)?;
         if self.config.clip > 0.0 {
@@ -138,25 +134,34 @@ impl<'a> Trainer<'a> {
         Ok(if last - first > 1 { sum.f_div_scalar_((last - first) as f64)? } else { sum })
     }
 
-    /// Waits for the device, sees that everything is finite, and returns the mean loss of the epoch under way.
-    pub(super) fn look(&mut self, journal: &dyn Journal) -> Result<f64> {
+    /// Waits for the device, sees that everything is finite, and returns the mean loss of the epoch under way and the penalty now.
+    pub(super) fn look(&mut self, journal: &dyn Journal) -> Result<(f64, Option<f64>)> {
         let (_, second, _) = self.optimiser.state();
         let all_finite =
             |tensor: &Tensor| -> Result<Tensor> { Ok(tensor.f_isfinite()?.f_all()?.f_to_kind(Kind::Double)?) };
         let weights = all_finite(self.task.parameters().flat())?;
         let statistics = all_finite(self.task.parameters().statistics())?;
-        let numbers = [&self.loss_sum, &self.penalty_sum, &weights, &all_finite(second)?, &statistics];
+        let penalty = match &self.regulariser {
+            Some(regulariser) => {
+                let _guard = tch::no_grad_guard();
+                regulariser.value(self.task.parameters().flat())?.f_to_kind(Kind::Double)?
+            }
+            None => self.loss_sum.f_zeros_like()?,
+        };
+        let numbers = [&self.loss_sum, &weights, &penalty, &all_finite(second)?, &statistics];
         let numbers = Tensor::f_stack(&numbers, 0)?;
         let numbers = Vec::<f64>::try_from(&numbers)?;
         self.progress.loss_sum = numbers[0];
-        self.progress.penalty_sum = numbers[1];
         let quantity = match numbers[..] {
             [loss, ..] if !loss.is_finite() => "the loss",
-            [_, penalty, ..] if !penalty.is_finite() => "the penalty",
-            [_, _, weights, ..] if weights != 1.0 => "a weight",
+            [_, weights, ..] if weights != 1.0 => "a weight",
+            [_, _, penalty, ..] if !penalty.is_finite() => "the penalty",
             [_, _, _, second, _] if second != 1.0 => "the square of a gradient",
             [.., statistics] if statistics != 1.0 => "a running statistic",
-            _ => return Ok(self.progress.loss_sum / self.minibatches_done().max(1) as f64),
+            _ => {
+                let loss = self.progress.loss_sum / self.minibatches_done().max(1) as f64;
+                return Ok((loss, self.regulariser.is_some().then_some(numbers[2])));
+            }
         };
         Err(self.not_finite(quantity, journal))
     }
@@ -171,12 +176,12 @@ impl<'a> Trainer<'a> {
 
     /// Reads the loss, evaluates if it is time, and moves on to the next epoch.
     pub(super) fn end_epoch(&mut self, journal: &dyn Journal) -> Result<Record> {
-        let loss = self.look(journal)?;
+        let (loss, penalty) = self.look(journal)?;
         let last_step = self.progress.step - 1;
         let mut values =
             Metrics::from([("train/loss".into(), loss), ("learning_rate".into(), self.rate_at(last_step))]);
-        if self.regulariser.is_some() {
-            values.insert("penalty".into(), self.progress.penalty_sum / self.steps_per_epoch() as f64);
+        if let Some(penalty) = penalty {
+            values.insert("penalty".into(), penalty);
             values.insert("lambda_perp".into(), self.lambda_perp_at(last_step));
         }
         let epoch = self.progress.epoch + 1;
@@ -186,9 +191,8 @@ impl<'a> Trainer<'a> {
             values.extend(prefixed(Split::Validation, metrics));
         }
         let kept = std::mem::take(&mut self.progress);
-        self.progress = Progress { epoch, step: 0, loss_sum: 0.0, penalty_sum: 0.0, ..kept };
+        self.progress = Progress { epoch, step: 0, loss_sum: 0.0, ..kept };
         let _ = self.loss_sum.f_zero_()?;
-        let _ = self.penalty_sum.f_zero_()?;
         Ok(Record { epoch, step: self.steps_done(), values })
     }
 

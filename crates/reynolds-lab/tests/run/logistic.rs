@@ -230,9 +230,13 @@ struct Ridge {
 }
 
 impl Regulariser for Ridge {
-    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
         self.calls.set(self.calls.get() + 1);
         let _ = gradient.shallow_clone().f_add_(&flat.f_mul_scalar(2.0 * self.lambda)?)?;
+        Ok(())
+    }
+
+    fn value(&self, flat: &Tensor) -> Result<Tensor> {
         Ok(flat.f_square()?.f_sum(Kind::Float)?.f_mul_scalar(self.lambda)?)
     }
 

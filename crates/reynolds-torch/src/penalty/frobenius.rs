@@ -4,9 +4,66 @@ use reynolds::penalty::{PLAIN_EPSILON, PenaltyConfig};
 use tch::{Kind, Tensor};
 
 use super::Penalty;
+use crate::binding::Binding;
 use crate::error::Result;
 
+/// The slopes of the squared penalty, on P(W) and on W − P(W), with the factors that they make of W, of P(W) and of one part, on the
+/// device: libtorch takes a factor with a sum only from there.
+#[derive(Debug)]
+pub(super) struct Slopes {
+    equivariant: f64,
+    perp: f64,
+    /// The smaller slope, and the difference to the larger one.
+    smaller: Tensor,
+    difference: Tensor,
+    /// a P(W) + b (W − P(W)) = b W + (a − b) P(W).
+    on_weights: Tensor,
+    on_projected: Tensor,
+}
+
+impl Slopes {
+    pub(super) fn new(config: &PenaltyConfig, binding: &Binding) -> Result<Self> {
+        let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = *config;
+        let equivariant = 2.0 * lambda_g;
+        let perp = 2.0 * if whole { lambda_g + lambda_perp } else { lambda_perp };
+        let number = |value: f64| -> Result<Tensor> {
+            Ok(Tensor::f_full([0_i64; 0], value, (binding.kind(), binding.device()))?)
+        };
+        Ok(Self {
+            equivariant,
+            perp,
+            smaller: number(equivariant.min(perp))?,
+            difference: number((equivariant - perp).abs())?,
+            on_weights: number(perp)?,
+            on_projected: number(equivariant - perp)?,
+        })
+    }
+}
+
 impl Penalty {
+    /// Adds a P(W) + b (W − P(W)) to `sum` `[bound]`.
+    pub(super) fn add_squared(&self, weights: &Tensor, mut sum: Tensor) -> Result<()> {
+        let slopes = &self.slopes;
+        let (a, b) = (slopes.equivariant, slopes.perp);
+        if a == b {
+            let _ = sum.f_add_(&weights.f_mul_scalar(a)?)?;
+            return Ok(());
+        }
+        if self.binding.add_projected(&sum, weights, &slopes.on_projected)? {
+            if b > 0.0 {
+                let _ = sum.f_addcmul_(weights, &slopes.on_weights)?;
+            }
+            return Ok(());
+        }
+        let projected = self.binding.apply(weights)?;
+        let larger = if a > b { projected } else { weights.f_sub(&projected)? };
+        let _ = sum.f_addcmul_(&larger, &slopes.difference)?;
+        if a.min(b) > 0.0 {
+            let _ = sum.f_addcmul_(weights, &slopes.smaller)?;
+        }
+        Ok(())
+    }
+
     /// a P(W) + b (W − P(W)) with a, b the same for all parameters. The smaller of them multiplies W and the difference one part, so
     /// that nothing cancels and a = b is weight decay to the last bit.
     pub(super) fn squared(
@@ -31,8 +88,7 @@ impl Penalty {
         if !wanted {
             return Ok((value, None));
         }
-        let (a, b) = if whole { (lambda_g, lambda_g + lambda_perp) } else { (lambda_g, lambda_perp) };
-        let (a, b) = (2.0 * a, 2.0 * b);
+        let (a, b) = (self.slopes.equivariant, self.slopes.perp);
         if a == b {
             return Ok((value, Some(weights.f_mul_scalar(a)?)));
         }

@@ -43,6 +43,7 @@ use crate::error::{Error, Result};
 use crate::matrices::Matrices;
 use crate::norm;
 use crate::parameters::{Entry, Parameters};
+use frobenius::Slopes;
 
 /// The penalty on the parameters of a [`Binding`].
 #[derive(Debug)]
@@ -54,6 +55,7 @@ pub struct Penalty {
     kappa_squared: Tensor,
     /// The same in the order of the matrices.
     matrix_kappa_squared: Tensor,
+    slopes: Slopes,
 }
 
 impl Penalty {
@@ -76,7 +78,8 @@ impl Penalty {
         let upload =
             |values: &[f64]| -> Result<Tensor> { Ok(Tensor::f_from_slice(values)?.f_to_device(binding.device())?) };
         let (kappa_squared, matrix_kappa_squared) = (upload(&kappa_squared)?, upload(&by_matrix)?);
-        Ok(Self { binding, config, matrices, kappa_squared, matrix_kappa_squared })
+        let slopes = Slopes::new(&config, &binding)?;
+        Ok(Self { binding, config, matrices, kappa_squared, matrix_kappa_squared, slopes })
     }
 
     /// Strength and shape.
@@ -94,8 +97,12 @@ impl Penalty {
     /// # Errors
     /// As [`Penalty::new`]; the penalty is unchanged then.
     pub fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
+        if lambda_perp == self.config.lambda_perp {
+            return Ok(());
+        }
         let config = PenaltyConfig { lambda_perp, ..self.config };
         config.validate()?;
+        self.slopes = Slopes::new(&config, &self.binding)?;
         self.config = config;
         Ok(())
     }
@@ -116,13 +123,25 @@ impl Penalty {
     /// As [`Binding::project`]; [`Error::Setting`] if `gradient` has another length or number type.
     pub fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
-        if gradient.size() != flat.size() || gradient.kind() != flat.kind() {
-            let describe = |tensor: &Tensor| format!("{:?} of {:?}", tensor.size(), tensor.kind());
-            return Err(Error::setting("flat gradient", describe(flat), describe(gradient)));
-        }
+        check(flat, gradient)?;
         let (value, slope) = self.value_and_slope(&self.binding.gather(flat)?)?;
         self.binding.add_to(gradient, &slope)?;
         Ok(value)
+    }
+
+    /// [`Penalty::add_gradient`] without the penalty itself: half the operations where the norm is the squared Frobenius norm, which is
+    /// what a loop wants that looks at the penalty now and then.
+    ///
+    /// # Errors
+    /// As [`Penalty::add_gradient`].
+    pub fn add_slope(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        check(flat, gradient)?;
+        let weights = self.binding.gather(flat)?;
+        match (self.config.norm, self.config.form, self.binding.view(gradient)?) {
+            (Norm::Frobenius, Form::Squared, Some(sum)) => self.add_squared(&weights, sum),
+            _ => self.binding.add_to(gradient, &self.value_and_slope(&weights)?.1),
+        }
     }
 
     /// The penalty as a scalar on the tape, to be added to the loss. Slower than [`Penalty::add_gradient`], and the same gradient
@@ -157,4 +176,13 @@ impl Penalty {
             _ => self.general(weights, &projected, wanted),
         }
     }
+}
+
+/// Sees that a gradient is one of these parameters.
+fn check(flat: &Tensor, gradient: &Tensor) -> Result<()> {
+    if gradient.size() == flat.size() && gradient.kind() == flat.kind() {
+        return Ok(());
+    }
+    let describe = |tensor: &Tensor| format!("{:?} of {:?}", tensor.size(), tensor.kind());
+    Err(Error::setting("flat gradient", describe(flat), describe(gradient)))
 }

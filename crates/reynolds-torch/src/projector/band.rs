@@ -69,6 +69,30 @@ impl Band {
         Ok(ordered(&self.each(&kept, |part| part.coordinates, Part::spread)?, 1)?)
     }
 
+    /// `target ← target + factor · P(w)`, each part where it lies, so that P(w) is never put together; whether that can be done.
+    pub(super) fn add_to(&self, target: &Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
+        if self.order.is_some() {
+            return Ok(false);
+        }
+        let coordinates = self.each(weights, |part| part.numbers, Part::compress)?;
+        let kept = self.inner.apply(&coordinates)?.f_mul_(factor)?;
+        let (mut number, mut coordinate) = (0, 0);
+        for part in &self.parts {
+            let mut sum = target.f_narrow(0, number, part.numbers)?;
+            let kept = kept.f_narrow(0, coordinate, part.coordinates)?;
+            let _ = match &part.functions {
+                Some(f) => {
+                    let rows = kept.f_view([-1, f.size()[1]])?;
+                    sum.f_view([-1, f.size()[0]])?.f_addmm_(&rows, &f.f_transpose(0, 1)?)?
+                }
+                None => sum.f_add_(&kept)?,
+            };
+            number += part.numbers;
+            coordinate += part.coordinates;
+        }
+        Ok(true)
+    }
+
     /// What `change` makes of each part, one after the other.
     fn each(
         &self,

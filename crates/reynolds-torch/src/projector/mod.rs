@@ -67,6 +67,14 @@ impl FlatProjector {
         }
     }
 
+    /// `target ← target + factor · P(w)`, if that can be done without making P(w); whether it was.
+    pub(crate) fn add_to(&self, target: &Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
+        match self {
+            Self::Band(band) => band.add_to(target, weights, factor),
+            Self::Mask(_) | Self::Columns(_) | Self::Gather(_) => Ok(false),
+        }
+    }
+
     /// Operations on the device that one application takes.
     pub(crate) fn operations(&self) -> usize {
         match self {

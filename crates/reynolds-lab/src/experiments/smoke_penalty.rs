@@ -46,7 +46,7 @@ impl HeldNetwork {
 
 impl Regulariser for HeldNetwork {
     fn add_gradient(&self, _flat: &Tensor, gradient: &Tensor) -> Result<()> {
-        self.penalty.add_gradient(&self.parameters, self.lambda_g, self.lambda_perp, gradient)?;
+        let _value = self.penalty.add_gradient(&self.parameters, self.lambda_g, self.lambda_perp, gradient)?;
         Ok(())
     }
 

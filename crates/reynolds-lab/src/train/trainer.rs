@@ -141,9 +141,12 @@ impl<'a> Trainer<'a> {
             |tensor: &Tensor| -> Result<Tensor> { Ok(tensor.f_isfinite()?.f_all()?.f_to_kind(Kind::Double)?) };
         let weights = all_finite(self.task.parameters().flat())?;
         let statistics = all_finite(self.task.parameters().statistics())?;
-        let penalty = match &self.regulariser {
+        // At the strength of the step before, which a run that goes on here has not taken.
+        let lambda_perp = self.lambda_perp_at(self.progress.step.saturating_sub(1));
+        let penalty = match &mut self.regulariser {
             Some(regulariser) => {
                 let _guard = tch::no_grad_guard();
+                regulariser.set_lambda_perp(lambda_perp)?;
                 regulariser.value(self.task.parameters().flat())?.f_to_kind(Kind::Double)?
             }
             None => self.loss_sum.f_zeros_like()?,

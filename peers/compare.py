@@ -15,10 +15,12 @@ import fnmatch
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import time
 
+import compare_measured
 import compare_rows
 import compare_table
 import sides
@@ -79,7 +81,9 @@ class Runner:
         rounds = batch.rounds or self.options.rounds
         threads = batch.threads or self.options.threads
         key = lambda side: (side.command, side.venv)  # noqa: E731
-        programs = {key(side): side for side in batch.sides()}
+        programs = {}
+        for side in batch.sides():
+            programs.setdefault(key(side), side)
         outcomes = {program: [] for program in programs}
         for number in range(0 if batch.warm else 1, rounds + 1):
             for program, side in programs.items():
@@ -99,7 +103,9 @@ class Runner:
 
 
 def hopeless(outcome):
-    return outcome.failure or any(line.get("missing") for line in outcome.lines)
+    """Nothing was measured: another round would not either."""
+    said = [line for line in outcome.lines if line.get("row") != sides.PROCESS]
+    return outcome.failure or (said and all(line.get("missing") for line in said))
 
 
 def say(text):
@@ -132,18 +138,24 @@ def arguments():
     options = parser.parse_args()
     options.out = options.out or (ROOT / "target/compare" if options.quick else ROOT / "results")
     options.rounds = 1 if options.quick else options.rounds
-    options.reynolds = options.reynolds.resolve()
+    options.reynolds = options.reynolds.absolute()
     options.commit = commit()
     if options.rounds < 1 or options.threads < 1:
         parser.error("expected --rounds and --threads of at least 1")
     return parser, options
 
 
+def stop(*_):
+    raise KeyboardInterrupt
+
+
 def draw(results, name, options):
-    """Into RESULTS.md, or into a file of its own where the numbers are not those of results/."""
+    """Into RESULTS.md and README.md, or into a file of its own where the numbers are not those of results/."""
     lines = compare_table.table(results)
     if options.out.resolve() == (ROOT / "results").resolve():
         compare_table.rewrite(ROOT / "RESULTS.md", name, lines)
+        files = {other: Results.open(options.out / f"compare-{other}.json") for other in ("cpu", "gpu")}
+        compare_table.rewrite(ROOT / "README.md", "measured", compare_measured.lines(files))
     else:
         (options.out / f"compare-{name}.md").write_text("\n".join(lines) + "\n")
 
@@ -186,6 +198,7 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)  # so that the program that runs is ended, and the folder taken away
     try:
         sys.exit(main())
     except KeyboardInterrupt:

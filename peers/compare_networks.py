@@ -85,7 +85,7 @@ def medmnist_batch(quick, device, threads):
 def ct_batches(quick, device, threads):
     """A process for each mode and side, so that their memory can be told apart."""
     cpu = device == "cpu"
-    side, batch = (32 if quick else 64, 2) if cpu else (256, 4)
+    side, batch = (16 if quick else 32, 2) if cpu else (256, 4)
     options = types.SimpleNamespace(
         reynolds="{reynolds}", device=device, side=side, steps=1 if quick else 2 if cpu else 8, warmup=1 if cpu else 3, threads=threads
     )

@@ -11,14 +11,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def commit():
-    """The commit that is measured: REYNOLDS_COMMIT where there is no repository, with + if files differ from it."""
+    """The commit that is measured, with + if programs differ from it; REYNOLDS_COMMIT where there is no repository."""
     if os.environ.get("REYNOLDS_COMMIT"):
-        return os.environ["REYNOLDS_COMMIT"]
+        return os.environ["REYNOLDS_COMMIT"][:7]
     try:
-        described = subprocess.run(["git", "describe", "--always", "--abbrev=7", "--dirty=+"], cwd=HERE, capture_output=True, text=True, check=True)
+        name = git("rev-parse", "--short=7", "HEAD")
+        return name + ("+" if git("status", "--porcelain", "--", "crates", "peers", "Cargo.lock", "Cargo.toml") else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return described.stdout.strip()
+
+
+def git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=HERE.parent, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def machine(device):
@@ -76,7 +80,8 @@ class Results:
         for row in self.rows.values():
             for side in (row["ours"], *row["peers"]):
                 versions |= side.get("versions", {})
-        whole = self.top | {"versions": dict(sorted(versions.items())), "rows": list(self.rows.values())}
+        self.top["versions"] = dict(sorted(versions.items()))
+        whole = self.top | {"rows": list(self.rows.values())}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         beside.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")

@@ -33,15 +33,18 @@ class Side:
         """The line of a run that counts, or the reason why there is none."""
         if outcome.failure:
             return None, outcome.failure
+        reasons = []
         for line in outcome.lines:
-            if line.get("missing"):
-                return None, line["missing"]
-            if line.get("error"):
+            if any(key in line and line[key] != value for key, value in self.where.items()):
                 continue
-            if all(line.get(key) == value for key, value in self.where.items()) and isinstance(line.get(self.number), (int, float)):
+            if line.get("row") == sides.PROCESS and self.where.get("row") != sides.PROCESS:
+                continue  # the time of a process is never taken for a number that its program did not print
+            if line.get("missing") or line.get("error"):
+                reasons.append(line.get("missing") or line["error"])
+            elif all(key in line for key in self.where) and isinstance(line.get(self.number), (int, float)):
                 return line, ""
-        errors = [line["error"] for line in outcome.lines if line.get("error")]
-        return None, errors[0] if errors else f"printed no line with {self.number}" + "".join(f", {k} = {v}" for k, v in self.where.items())
+        wanted = ", ".join([self.number, *(f"{key} = {value}" for key, value in self.where.items())])
+        return None, reasons[0] if reasons else f"printed no line with {wanted}"
 
 
 @dataclasses.dataclass(frozen=True)

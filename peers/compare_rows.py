@@ -5,6 +5,7 @@ import compare_inputs as inputs
 import compare_networks
 from compare_row import Batch, Row, Side, process
 
+PENALTY = "Penalty"
 STARTUP = "Start-up"
 AUDIT = "Audit of a checkpoint"
 SMOKE = "Smoke simulation"
@@ -14,10 +15,49 @@ CLONE = "From clone to first result"
 
 def batches(quick, device, threads):
     """All rows in the order of the table; on a GPU only those that use it."""
-    networks = compare_networks.batches(quick, device, threads)
+    networks = [*penalties(quick, device), *compare_networks.batches(quick, device, threads)]
     if device != "cpu":
         return networks
-    return [*networks, *audits(quick), *simulations(), *startup(quick), *clones()]
+    return [*networks, *audits(quick), *simulations(), *metrics(quick), *startup(quick), *clones()]
+
+
+def penalties(quick, device):
+    """At 10⁶ both sides have the same weights and their gradients are compared, a process a form; larger ones draw their own."""
+    forms = {
+        "tape": "PyTorch, layer by layer on the tape",
+        "closed": "PyTorch, layer by layer, closed form",
+        "stacked": "PyTorch, equal layers stacked, closed form",
+        "flat": "PyTorch, one flat index, closed form",
+    }
+    sizes = ("1e6",) if quick else ("1e6", "1e7", "1e8")
+    note = (
+        "Value and gradient of λ_G‖P(W)‖² + λ_⊥‖W−P(W)‖² of convolutions 36 → 36, 5 × 5, under C4 regular fields, added to a gradient that is there. "
+        "The floor is 1.5 × copying: weights read, gradient read and written."
+    )
+    found = []
+    for size in sizes:
+        small = size == "1e6"
+        repeats = ("--repeats", "5" if quick else "31" if small or device != "cpu" else "5")
+        more = (*repeats, "--threads", "{threads}", "--device", "{device}", "--json")
+        what = ("--weights-file", "{work}/penalty.npz", "--out", "{fresh}/gradient.npz") if small else ("--weights", size)
+        ours = Side("reynolds", ("{reynolds}", "bench", "penalty", *what, *more), also=("copy_seconds", "adam_seconds", "plain_seconds", "operations"))
+        script = ("{python}", "{peers}/penalty.py", *what, "--limit", "5", *more)
+        named = ",".join(forms)
+        peers = tuple(Side(who, (*script, "--forms", form if small else named), {"form": form}) for form, who in forms.items())
+        agree = agreement.arrays("gradient.npz", "gradient") if small else None
+        row = Row(f"penalty-{size}", PENALTY, f"{float(size):,.0f} weights", ours, peers, agree, note=note)
+        given = (inputs.weights("penalty", (31, 36, 36, 5, 5)),) if small else ()
+        found.append(Batch((row,), given, rounds=1 if size == "1e8" and device == "cpu" else 0))
+    return found
+
+
+def metrics(quick):
+    count, side = (2, 64) if quick else (32, 256)
+    more = ("--images", "{work}/slices.npz", "--repeats", "3", "--json")
+    ours = Side("reynolds", ("{reynolds}", "bench", "metrics", *more))
+    peer = Side("scikit-image", ("{python}", "{peers}/metrics_skimage.py", *more, "--threads", "{threads}"))
+    title = f"PSNR and SSIM of {count} slices of {side}², as the CT experiment has them"
+    return [Batch((Row("metrics", METRICS, title, ours, (peer,), agreement.values("psnr", "ssim")),), (inputs.images("slices", count, side),))]
 
 
 def audits(quick):

@@ -25,6 +25,10 @@ def amount(value, unit):
     return seconds(value) if unit == "s" else f"{digits(value)} {unit}"
 
 
+def count(number, noun):
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def cell(text):
     return str(text).replace("|", "\\|").replace("\n", " ")
 
@@ -114,8 +118,8 @@ def table(results):
     """All of the text between the markers, as lines."""
     top, rows = results.top, list(results.rows.values())
     lines = [
-        f"Machine: {machine(top['machine'])}. Commit {top['commit']}, {top['date']}, {top['threads']} threads on both sides, "
-        f"medians of {top['rounds']} alternating rounds"
+        f"Machine: {machine(top['machine'])}. Commit {top['commit']}, {top['date']}, {count(top['threads'], 'thread')} on both sides, "
+        f"medians of {count(top['rounds'], 'alternating round')}"
         + (", **small sizes (--quick)**" if top.get("quick") else "")
         + f". Versions: {', '.join(f'{name} {version}' for name, version in top.get('versions', {}).items()) or 'none reported'}.",
         "",

@@ -44,6 +44,12 @@ def objects(text):
     return found
 
 
+def complaint(said):
+    """The line that says what was wrong: the first that begins so, else the last."""
+    lines = said.splitlines() or ["it said nothing"]
+    return next((line for line in lines if line.lower().startswith("error")), lines[-1])
+
+
 def run(command, threads, folder):
     """Runs a program to its end; the last line says how long the process took, its processor time and its largest memory."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
@@ -64,8 +70,7 @@ def run(command, threads, folder):
         errors.seek(0)
         text, said = out.read(), errors.read().strip()
     if child.returncode:
-        last = said.splitlines()[-1] if said else "it said nothing"
-        return Outcome(objects(text), text, folder, f"ended with {child.returncode}: {last[:300]}")
+        return Outcome(objects(text), text, folder, f"ended with {child.returncode}: {complaint(said)[:300]}")
     whole = {"row": PROCESS, "seconds": seconds, "processor_seconds": used.ru_utime + used.ru_stime, "memory_mib": used.ru_maxrss / 1024}
     return Outcome([*objects(text), whole], text, folder)
 

@@ -11,6 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import compare_measured  # noqa: E402
 import compare_rows  # noqa: E402
 import compare_table  # noqa: E402
 import sides  # noqa: E402
@@ -43,7 +44,17 @@ class Numbers(unittest.TestCase):
     def test_peer_that_says_it_is_missing_has_no_number(self):
         side = Side("X", ())
         self.assertEqual(measured(side, [outcome({"row": "r", "missing": "no emlp"})]), {"missing": "no emlp"})
-        self.assertIn("printed no line", measured(side, [outcome()])["missing"])
+        self.assertEqual(measured(Side("X", (), {"form": "a"}), [outcome()])["missing"], "printed no line with seconds, form = a")
+
+    def test_time_of_the_process_does_not_stand_in_for_a_number(self):
+        whole = {"row": sides.PROCESS, "seconds": 9.0}
+        self.assertEqual(measured(Side("X", ()), [outcome({"missing": "no escnn"}, whole)]), {"missing": "no escnn"})
+        self.assertEqual(measured(process("X"), [outcome(whole)])["seconds"], 9.0)
+
+    def test_what_another_line_misses_is_not_missing_here(self):
+        runs = [outcome({"form": "a", "missing": "memory"}, {"form": "b", "seconds": 3.0})]
+        self.assertEqual(measured(Side("X", (), {"form": "b"}), runs)["seconds"], 3.0)
+        self.assertEqual(measured(Side("X", (), {"form": "a"}), runs), {"missing": "memory"})
 
     def test_ratio_is_theirs_over_ours_and_a_failed_comparison_says_why(self):
         def disagree(ours, theirs):
@@ -64,6 +75,7 @@ class Numbers(unittest.TestCase):
             self.assertGreater(found["memory_mib"], 64)
             failed = sides.run([sys.executable, "-c", "raise SystemExit('out of luck')"], 1, pathlib.Path(folder))
             self.assertEqual(failed.failure, "ended with 1: out of luck")
+            self.assertEqual(sides.complaint("warning\nerror: no such option\nfor more, --help"), "error: no such option")
             self.assertIn("No such file", sides.run(["/nowhere/at-all"], 1, pathlib.Path(folder)).failure)
 
 
@@ -141,9 +153,17 @@ class Rows(unittest.TestCase):
                 for side in (side for batch in batches for side in batch.sides()):
                     self.assertTrue(all(part.format_map(places) for part in side.command))
 
-    def test_results_md_has_both_places(self):
-        text = (pathlib.Path(__file__).resolve().parent.parent / "RESULTS.md").read_text()
-        for name in ("cpu", "gpu"):
+    def test_a_number_of_the_five_is_ours_and_their_multiple(self):
+        results = Results("unused", TOP)
+        results.put(row("dense-c4", ours=2e-5, peers=[{"who": "symm-learning", "seconds": 1e-3, "ratio": 50.0}]))
+        found = compare_measured.lines({"cpu": results})
+        self.assertIn("| 20.0 µs; symm-learning: 50.0 × that | `make compare` |", found[2])
+        self.assertEqual(sum("not measured yet" in line for line in found), 4)
+
+    def test_the_tables_have_their_places(self):
+        root = pathlib.Path(__file__).resolve().parent.parent
+        for file, name in (("RESULTS.md", "cpu"), ("RESULTS.md", "gpu"), ("README.md", "measured")):
+            text = (root / file).read_text()
             self.assertEqual((text.count(f"<!-- compare:{name} -->"), text.count(f"<!-- /compare:{name} -->")), (1, 1))
 
 

@@ -1,19 +1,22 @@
-//! The field grammar: "3 trivial + 9 regular", "10 irrep(1)", "quotient(C2)", "16x0e + 4x1o".
+//! The field grammar: "3 trivial + 9 regular", "10 irrep(1)", "quotient(C2)", "permutation^2", "16x0e + 4x1o".
 
-use super::{Rep, Representation, permutation, point, quotient, regular, sum, trivial};
+use super::{Rep, Representation, permutation, point, quotient, regular, sum, tensor, trivial};
 use crate::error::{Error, Result};
 use crate::group::{self, GroupRef};
 use crate::irrep::Irrep;
 use crate::irreps::Irreps;
 
-const EXPECTED: &str = "terms \"N name\" joined by +, name one of trivial, regular, irrep(k), quotient(H), permutation, vector; \
-    or irreps such as \"16x0e + 4x1o\"";
+const EXPECTED: &str = "terms \"N name\" joined by +, name one of trivial, regular, irrep(k), quotient(H), permutation, vector, \
+    each with ^2 to ^8 for a tensor power; or irreps such as \"16x0e + 4x1o\"";
+
+/// The largest tensor power of a field.
+const MAX_POWER: usize = 8;
 
 /// How many labels a refusal lists.
 const MAX_SHOWN: usize = 24;
 
 /// Reads the fields of a layer's channels as a real representation. An irrep goes by its label, `irrep(1)`, `irrep(0,-)`,
-/// `irrep([3,1])`, `irrep(1o)`, never by its place in the list.
+/// `irrep([3,1])`, `irrep(1o)`, never by its place in the list. `name^2` is name ⊗ name, the second factor fastest.
 ///
 /// ```
 /// use reynolds::{group, rep};
@@ -44,6 +47,18 @@ pub fn parse_fields(group: &GroupRef, text: &str) -> Result<Rep> {
 }
 
 fn field(group: &GroupRef, name: &str) -> Result<Option<Rep>> {
+    let (name, power) = match name.split_once('^') {
+        None => (name, 1),
+        Some((name, power)) => match power.trim().parse() {
+            Ok(power @ 1..=MAX_POWER) => (name.trim(), power),
+            _ => return Ok(None),
+        },
+    };
+    let Some(one) = named(group, name)? else { return Ok(None) };
+    (1..power).try_fold(one.clone(), |product, _| tensor(&product, &one)).map(Some)
+}
+
+fn named(group: &GroupRef, name: &str) -> Result<Option<Rep>> {
     let inside = |word: &str| name.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')');
     Ok(Some(match name {
         "trivial" => trivial(group),
@@ -123,6 +138,23 @@ mod tests {
         assert!(refusal("C4 x C2", "irrep(1)").contains("irrep(1)*irrep(0) | irrep(1)*irrep(1)"));
         assert!(refusal("SO3", "irrep(33)").contains("(33 in all)"));
         assert!(refusal("O", "irrep(5)").contains("0 | 1 | 2 | 3 | 4"));
+    }
+
+    #[test]
+    fn a_power_is_the_product_of_the_field_with_itself() {
+        let s4 = group::parse("S4").unwrap();
+        let points = permutation(&s4).unwrap();
+        let cubes = parse_fields(&s4, "2 permutation^3 + permutation ^ 1").unwrap();
+        let by_hand = tensor(&tensor(&points, &points).unwrap(), &points).unwrap();
+        let by_hand = sum(&s4, &[(2, by_hand), (1, points)]).unwrap();
+        assert_eq!((cubes.dim(), cubes.label()), (132, by_hand.label()));
+        for g in s4.generators() {
+            assert_eq!(cubes.matrix(&g), by_hand.matrix(&g));
+        }
+        for text in ["permutation^0", "permutation^9", "permutation^", "permutation^2^2", "^2"] {
+            assert!(refusal("S4", text).contains("tensor power"), "{text}");
+        }
+        assert!(refusal("S32", "permutation^5").contains("dimension of a tensor product"));
     }
 
     #[test]

@@ -19,3 +19,4 @@ mod stored_npz;
 pub mod volumes;
 
 pub use error::{Error, Result};
+pub use stored_npz::write_arrays;

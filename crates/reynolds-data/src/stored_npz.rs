@@ -1,4 +1,5 @@
-//! Arrays of single precision, or of bytes, in one stored .npz, with `setting`: the bytes, in JSON, of what they follow from.
+//! Arrays in one stored .npz: of single precision, or of bytes, with `setting`, the bytes, in JSON, of what they follow from; or of any
+//! caller, as they are.
 //!
 //! Members begin where a memory map can hand them out as f32 without a copy. NumPy reads them:
 //!
@@ -124,15 +125,58 @@ pub(crate) fn write_bytes(path: &Path, setting: &impl Serialize, arrays: &[Bytes
     write_members(path, setting, arrays.iter().map(member).collect())
 }
 
+/// Writes named arrays of single or double precision, row by row, as a .npz that NumPy and [`Checkpoint::open`] read: whole or not at all.
+///
+/// ```
+/// use reynolds_data::checkpoint::{Checkpoint, Values};
+/// let file = std::env::temp_dir().join(format!("reynolds-doc-{}.npz", std::process::id()));
+/// reynolds_data::write_arrays(&file, &[("x", &[2, 1], Values::F64(vec![1.0, 2.0].into()))])?;
+/// let archive = Checkpoint::open(&file)?;
+/// assert_eq!(archive.entry("x").map(|x| x.shape.clone()), Some(vec![2, 1]));
+/// # drop(archive);
+/// # std::fs::remove_file(file).expect("it was written");
+/// # Ok::<(), reynolds_data::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Tensor`] if an array has not as many values as its shape says, or there are 4 GiB of them in all; if the system refuses.
+pub fn write_arrays(path: &Path, arrays: &[(&str, &[usize], Values<'_>)]) -> Result<()> {
+    let mut bytes_left = (u32::MAX as usize) - (1 << 20);
+    let mut members: Vec<Member<'_>> = Vec::with_capacity(arrays.len());
+    for (name, shape, values) in arrays {
+        let (descr, bytes): (_, Cow<'_, [u8]>) = match values {
+            Values::F32(values) if cfg!(target_endian = "little") => ("<f4", bytemuck::cast_slice(values).into()),
+            Values::F64(values) if cfg!(target_endian = "little") => ("<f8", bytemuck::cast_slice(values).into()),
+            Values::F32(values) => ("<f4", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+            Values::F64(values) => ("<f8", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+        };
+        let wrong = |expected: String, found: String| {
+            Err(Error::Tensor { file: path.into(), tensor: (*name).into(), expected, found })
+        };
+        if shape.iter().try_fold(1_usize, |product, &size| product.checked_mul(size)) != Some(values.len()) {
+            return wrong(format!("values of shape {shape:?}"), format!("{} values", values.len()));
+        }
+        bytes_left = match bytes_left.checked_sub(bytes.len()) {
+            Some(left) => left,
+            None => return wrong("less than 4 GiB of arrays".into(), format!("{} bytes more", bytes.len())),
+        };
+        members.push((name, npy(descr, shape), bytes));
+    }
+    write_archive(path, members)
+}
+
 /// A name, the header of a .npy, and the bytes after it.
 type Member<'a> = (&'a str, Vec<u8>, Cow<'a, [u8]>);
 
 fn write_members(path: &Path, setting: &impl Serialize, members: Vec<Member<'_>>) -> Result<()> {
     let text = json(setting);
+    let setting = ("setting", npy("|u1", &[text.len()]), Cow::Borrowed(text.as_bytes()));
+    write_archive(path, std::iter::once(setting).chain(members).collect())
+}
+
+fn write_archive(path: &Path, members: Vec<Member<'_>>) -> Result<()> {
     let mut archive = Archive::default();
     let mut parts: Vec<Cow<'_, [u8]>> = Vec::new();
-    parts.push(archive.member("setting.npy", &npy("|u1", &[text.len()]), text.as_bytes()).into());
-    parts.push(Cow::Borrowed(text.as_bytes()));
     for (name, header, bytes) in members {
         parts.push(archive.member(&format!("{name}.npy"), &header, &bytes).into());
         parts.push(bytes);

@@ -44,6 +44,15 @@ pub enum Error {
         /// What was given.
         found: String,
     },
+    /// An argument of a measurement that the mathematics refused.
+    #[error("{name}: {source}")]
+    Argument {
+        /// As it is typed: "--group".
+        name: &'static str,
+        /// What is wrong with it.
+        #[source]
+        source: reynolds::Error,
+    },
     /// A key that no setting has.
     #[error("{origin}: unknown key \"{key}\": {hint}")]
     UnknownKey {
@@ -101,6 +110,11 @@ impl Error {
             expected: expected.to_string(),
             found: found.to_string(),
         }
+    }
+
+    /// For `map_err` on what the mathematics says of an argument.
+    pub fn argument(name: &'static str) -> impl FnOnce(reynolds::Error) -> Self {
+        move |source| Self::Argument { name, source }
     }
 
     /// An [`Error::File`].

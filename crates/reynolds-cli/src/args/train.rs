@@ -1,9 +1,17 @@
 //! The training commands. Both programs read them: `reynolds`, whose `--help` has them with and without feature `train`, and
 //! `reynolds-train`, which carries them out.
 
+#[path = "metrics.rs"]
+mod metrics;
+#[path = "projection.rs"]
+mod projection;
+
 use std::path::PathBuf;
 
 use clap::{Args as Group, Subcommand, ValueEnum};
+
+pub(crate) use metrics::MetricsBenchArgs;
+pub(crate) use projection::ProjectionBenchArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrainCommand {
@@ -13,7 +21,7 @@ pub(crate) enum TrainCommand {
     Sweep(SweepArgs),
     /// One table or figure of the paper, with its claims checked
     Reproduce(ReproduceArgs),
-    /// The project's own measurements of whole networks (`make bench` has the rest)
+    /// The project's own measurements of networks and of projections (`make bench` has the rest)
     #[command(subcommand, arg_required_else_help = true)]
     Bench(BenchCommand),
 }
@@ -24,6 +32,10 @@ pub(crate) enum BenchCommand {
     Ct(CtBenchArgs),
     /// Building, training and inference of the networks of MedMNIST on random volumes: time, memory, and what the projection penalty adds
     Medmnist(MedBenchArgs),
+    /// Projection of a dense map or a kernel for any group and fields: deriving P, one pass, copying the same bytes
+    Projection(ProjectionBenchArgs),
+    /// PSNR and SSIM of slices in a file, as the CT experiment judges them: values and time
+    Metrics(MetricsBenchArgs),
 }
 
 #[derive(Debug, Group)]

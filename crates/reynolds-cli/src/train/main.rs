@@ -5,6 +5,8 @@
 mod args;
 mod bench;
 mod bench_medmnist;
+mod bench_metrics;
+mod bench_projection;
 #[path = "../last_resort.rs"]
 mod last_resort;
 #[path = "../output.rs"]
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         TrainCommand::Reproduce(args) => reproduce::run(&args),
         TrainCommand::Bench(BenchCommand::Ct(args)) => bench::run(&args),
         TrainCommand::Bench(BenchCommand::Medmnist(args)) => bench_medmnist::run(&args),
+        TrainCommand::Bench(BenchCommand::Projection(args)) => bench_projection::run(&args),
+        TrainCommand::Bench(BenchCommand::Metrics(args)) => bench_metrics::run(&args),
     };
     match last_resort::catch(command) {
         Ok(code) => code,

@@ -5,6 +5,8 @@
 
 mod bad_input;
 mod bench;
+mod bench_metrics;
+mod bench_projection;
 mod help;
 mod reproduce;
 mod resume;

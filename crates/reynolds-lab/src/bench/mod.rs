@@ -1,13 +1,19 @@
-//! The project's own measurements: how long a step takes, what it needs, and what the penalty adds to it.
+//! The project's own measurements: how long a step takes, what it needs, what the penalty adds to it, and what projecting costs by itself.
 
+mod array;
 mod ct;
 mod median;
 mod medmnist;
 mod memory;
+mod metrics;
+mod projection;
 mod steps;
 
+pub use array::{Array, Float};
 pub use ct::{CtBench, CtBenchRow, CtMode};
 pub use median::Median;
 pub use medmnist::{MedBench, MedBenchRow};
 pub use memory::DeviceMemory;
+pub use metrics::{MetricsBench, MetricsRow};
+pub use projection::{GridSize, ProjectionBench, ProjectionRow};
 pub use steps::Paired;

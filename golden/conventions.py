@@ -117,6 +117,18 @@ def fields(matrix, copies):
     return numpy.kron(numpy.eye(copies), matrix)
 
 
+def align(ours, theirs):
+    """Orthogonal Q with ours[g] Q = Q theirs[g] for all listed g: a null vector of the stacked equations, scaled."""
+    n = ours[0].shape[0]
+    rows = [numpy.kron(a, numpy.eye(n)) - numpy.kron(numpy.eye(n), b.T) for a, b in zip(ours, theirs)]
+    _, singular, vectors = numpy.linalg.svd(numpy.concatenate(rows))
+    assert singular[-1] < 1e-9, f"the two representations are not equivalent: {singular[-1]:.1e}"
+    q = vectors[-1].reshape(n, n)
+    q *= numpy.sqrt(n) / numpy.linalg.norm(q)
+    assert numpy.abs(q @ q.T - numpy.eye(n)).max() < 1e-9, "Q is not orthogonal"
+    return q
+
+
 # --- rotations of space --------------------------------------------------------------------------------------------
 
 

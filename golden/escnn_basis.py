@@ -24,6 +24,8 @@ import escnn.nn  # noqa: E402
 from escnn.nn.modules.conv import r2convolution, r3convolution  # noqa: E402
 from escnn.nn.modules.conv.rd_convolution import get_grid_coords  # noqa: E402
 
+from conventions import align  # noqa: E402,F401: what brings sampled bases to our channels goes with them
+
 
 def sampled(space, rep_in, rep_out, size, dimension):
     """The elements R2Conv or R3Conv would expand, [n, out, in, k, ...], with escnn's default rings and frequencies."""
@@ -35,18 +37,6 @@ def sampled(space, rep_in, rep_out, size, dimension):
     norms = numpy.sqrt((values.reshape(len(values), -1) ** 2).sum(1))
     values = values[norms > 1e-6] / norms[norms > 1e-6].reshape(-1, 1, 1, 1)
     return values.reshape(-1, rep_out.size, rep_in.size, *(size,) * dimension)
-
-
-def align(ours, theirs):
-    """Orthogonal Q with ours[g] Q = Q theirs[g] for all listed g: a null vector of the stacked equations, scaled."""
-    n = ours[0].shape[0]
-    rows = [numpy.kron(a, numpy.eye(n)) - numpy.kron(numpy.eye(n), b.T) for a, b in zip(ours, theirs)]
-    _, singular, vectors = numpy.linalg.svd(numpy.concatenate(rows))
-    assert singular[-1] < 1e-9, f"the two representations are not equivalent: {singular[-1]:.1e}"
-    q = vectors[-1].reshape(n, n)
-    q *= numpy.sqrt(n) / numpy.linalg.norm(q)
-    assert numpy.abs(q @ q.T - numpy.eye(n)).max() < 1e-9, "Q is not orthogonal"
-    return q
 
 
 def project(elements, kernel):

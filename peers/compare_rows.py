@@ -3,6 +3,7 @@
 import compare_agreement as agreement
 import compare_inputs as inputs
 import compare_networks
+import compare_projections
 from compare_row import Batch, Row, Side, process
 
 PENALTY = "Penalty"
@@ -18,7 +19,8 @@ def batches(quick, device, threads):
     networks = [*penalties(quick, device), *compare_networks.batches(quick, device, threads)]
     if device != "cpu":
         return networks
-    return [*networks, *audits(quick), *simulations(), *metrics(quick), *startup(quick), *clones()]
+    projections = compare_projections.batches(quick)
+    return [*projections, *networks, *audits(quick), *simulations(), *metrics(quick), *startup(quick), *clones()]
 
 
 def penalties(quick, device):

@@ -153,6 +153,12 @@ class Rows(unittest.TestCase):
                 for side in (side for batch in batches for side in batch.sides()):
                     self.assertTrue(all(part.format_map(places) for part in side.command))
 
+    def test_the_five_numbers_are_of_rows_and_peers_that_exist(self):
+        for where, device in (("cpu", "cpu"), ("gpu", "cuda:0")):
+            known = {(row.id, peer.who) for batch in compare_rows.batches(False, device, 2) for row in batch.rows for peer in row.peers}
+            for _, name, who, place in compare_measured.FIVE:
+                self.assertTrue(place != where or (name, who) in known, f"{name}, {who}")
+
     def test_a_number_of_the_five_is_ours_and_their_multiple(self):
         results = Results("unused", TOP)
         results.put(row("dense-c4", ours=2e-5, peers=[{"who": "symm-learning", "seconds": 1e-3, "ratio": 50.0}]))

@@ -79,8 +79,9 @@ class Results:
         versions = {}
         for row in self.rows.values():
             for side in (row["ours"], *row["peers"]):
-                versions |= side.get("versions", {})
-        self.top["versions"] = dict(sorted(versions.items()))
+                for package, version in side.get("versions", {}).items():
+                    versions.setdefault(package, set()).add(version)
+        self.top["versions"] = {package: " and ".join(sorted(found)) for package, found in sorted(versions.items())}
         whole = self.top | {"rows": list(self.rows.values())}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")

@@ -99,9 +99,11 @@ class File(unittest.TestCase):
     def test_versions_of_all_sides_stand_at_the_top(self):
         with tempfile.TemporaryDirectory() as folder:
             results = Results.open(pathlib.Path(folder) / "compare.json", TOP)
-            results.put(row(peers=[{"who": "X", "seconds": 1.0, "versions": {"torch": "2.11.0"}}]))
+            for number, numpy in enumerate(("1.26.4", "1.23.5", "1.26.4")):
+                results.put(row(str(number), peers=[{"who": "X", "seconds": 1.0, "versions": {"torch": "2.11.0", "numpy": numpy}}]))
             results.save()
-            self.assertEqual(json.loads(results.path.read_text())["versions"], {"torch": "2.11.0"})
+            found = json.loads(results.path.read_text())["versions"]
+            self.assertEqual(found, {"numpy": "1.23.5 and 1.26.4", "torch": "2.11.0"})
 
 
 class Table(unittest.TestCase):

@@ -146,6 +146,9 @@ mod tests {
             ("[model]\narchitecture = \"unet\"", "model.architecture"),
             ("[model]\ngroup = \"c4\"", "model.group"),
             ("[model]\nwidth = -1", "model.width"),
+            ("[model]\nwidth = 65", "model.width"),
+            ("[model.likelihood]\ndegree = 3", "model.likelihood.degree"),
+            ("[model]\narchitecture = \"scnn\"\nrpp.dense = 1.0", "model.rpp.dense"),
             ("[train.early_stopping]\nmetric = \"\"", "train.early_stopping.metric"),
         ] {
             let message = config::parse(&MedExperiment.defaults(), text, "f.toml").unwrap_err().to_string();

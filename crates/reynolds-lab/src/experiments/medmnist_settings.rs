@@ -7,7 +7,7 @@ use reynolds_data::shapes::ShapesConfig;
 use reynolds_torch::models::volume::VolumeNetConfig;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Settings, at_least_one};
+use crate::config::{Settings, at_least_one, under};
 use crate::error::{Error, Result};
 
 /// The set that is generated.
@@ -107,6 +107,7 @@ pub struct MedSettings {
 
 impl Settings for MedSettings {
     fn validate(&self) -> Result<()> {
+        self.model.validate().map_err(|error| under("model", error))?;
         let data = &self.data;
         data.source()?;
         if !(2..=4096).contains(&data.batch) {

@@ -62,7 +62,7 @@ impl Likelihood {
     /// The rule for a group and degrees.
     ///
     /// # Errors
-    /// [`Error::Setting`] if a degree is over 6 or a weight of the prior is not a number from 0.
+    /// As [`check`].
     pub(super) fn new(symmetry: Symmetry, config: &LikelihoodConfig) -> Result<Self> {
         check(config)?;
         let (inner, outer) = (irreps(symmetry, config.degree)?, irreps(symmetry, config.kernel_degree)?);
@@ -196,7 +196,11 @@ fn around_identity() -> Vec<Element> {
     elements
 }
 
-fn check(config: &LikelihoodConfig) -> Result<()> {
+/// Sees that degrees and weights are in range.
+///
+/// # Errors
+/// [`Error::Setting`] if a degree is over 6 or a weight of the prior is not a number from 0.
+pub(super) fn check(config: &LikelihoodConfig) -> Result<()> {
     for (what, degree) in [("likelihood.degree", config.degree), ("likelihood.kernel_degree", config.kernel_degree)] {
         if degree > MAX_DEGREE {
             return Err(Error::setting(what, format!("from 0 to {MAX_DEGREE}"), degree));

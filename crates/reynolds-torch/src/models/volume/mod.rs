@@ -22,6 +22,7 @@
 //! Paper: section "MedMNIST"; architectures of Veefkind and Cesa (P-SCNN) and of Finzi et al. (RPP).
 
 mod block;
+mod config;
 mod dense;
 mod fields;
 mod gated;
@@ -36,104 +37,16 @@ mod scnn;
 mod tests;
 
 use reynolds::projection::Lowered;
-use reynolds::random::Random;
-use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 pub use crate::layers::{Layout, Mode, Pass};
-use crate::parameters::{Builder, Parameters};
+use crate::parameters::Parameters;
+pub use config::{Architecture, LikelihoodConfig, Nonlinearity, RppConfig, VolumeNetConfig};
 pub use fields::{Fields, Symmetry};
 
 /// The side of the volumes that networks see: odd, so that there is a voxel at the centre.
 pub const SIDE: usize = 29;
-
-/// Which network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Architecture {
-    /// Dense convolutions with the channels of the SCNN.
-    Cnn,
-    /// Steerable convolutions, gated: equivariant by construction.
-    Scnn,
-    /// The sum of both in every block: equivariant part and residual.
-    Rpp,
-    /// Steerable convolutions with a learned likelihood over the group.
-    Pscnn,
-    /// Dense convolutions on a third of the channels, held against the group by the projection penalty.
-    #[default]
-    Ours,
-}
-
-/// What follows the convolutions of [`Architecture::Ours`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Nonlinearity {
-    /// ELU of every channel: equivariant on scalars alone.
-    #[default]
-    Pointwise,
-    /// Every irrep times the sigmoid of a scalar of its own, which more channels are made for: equivariant.
-    Gated,
-}
-
-/// The prior of [`Architecture::Rpp`]: `equivariant`·Σ‖steerable branches‖² + `dense`·Σ‖dense branches‖², over all parameters of the blocks:
-/// kernels, biases, normalisations and gates; the head is free.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RppConfig {
-    /// Of the steerable branches, from 0.
-    pub equivariant: f64,
-    /// Of the dense ones, from 0.
-    pub dense: f64,
-}
-
-impl Default for RppConfig {
-    fn default() -> Self {
-        Self { equivariant: 1e-5, dense: 1e-3 }
-    }
-}
-
-/// The likelihoods of [`Architecture::Pscnn`] and what is asked of them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LikelihoodConfig {
-    /// Degree of the function whose exponential a likelihood is.
-    pub degree: usize,
-    /// Degree up to which a likelihood enters kernels.
-    pub kernel_degree: usize,
-    /// Weight of Σ (largest logit − logit at the identity).
-    pub alignment: f64,
-    /// Weight of the divergence of each likelihood from the one before it.
-    pub divergence: f64,
-    /// Weight of the divergence from the uniform one.
-    pub uniform: f64,
-}
-
-impl Default for LikelihoodConfig {
-    fn default() -> Self {
-        Self { degree: 2, kernel_degree: 4, alignment: 5.0, divergence: 1.0, uniform: 1.0 }
-    }
-}
-
-/// Sizes of a network.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct VolumeNetConfig {
-    /// "cnn", "scnn", "rpp", "pscnn" or "ours".
-    pub architecture: Architecture,
-    /// "so3" or "o3": the group, and with it the channels.
-    pub group: Symmetry,
-    /// c, fields of the first layer; 0: 2 for ours, 6 for the others.
-    pub width: usize,
-    /// Of ours: "pointwise" or "gated".
-    pub nonlinearity: Nonlinearity,
-    /// "channels" or "planes": which are innermost in memory, on CUDA.
-    pub layout: Layout,
-    /// Of RPP.
-    pub rpp: RppConfig,
-    /// Of the P-SCNN.
-    pub likelihood: LikelihoodConfig,
-}
 
 /// A kernel `[out, in, k, k, k]` or a bias `[out]` that is held against the group, and the projector on it.
 #[derive(Debug, Clone)]
@@ -149,20 +62,20 @@ pub trait Network: Send {
     /// What the passes of one kind need of the parameters alone, on the tape: kernels in layout and precision.
     ///
     /// # Errors
-    /// [`Error::Torch`] if the device has no room.
+    /// [`crate::Error::Torch`] if the device has no room.
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>>;
 
     /// Logits `[N, classes]`, in the type of the parameters, of volumes `[N, 1, 29, 29, 29]`, with what [`Network::assemble`] made for the
     /// same `pass`.
     ///
     /// # Errors
-    /// [`Error::Torch`] if the shapes do not fit or the device has no room.
+    /// [`crate::Error::Torch`] if the shapes do not fit or the device has no room.
     fn forward(&self, parameters: &Parameters, assembled: &[Tensor], volumes: &Tensor, pass: Pass) -> Result<Tensor>;
 
     /// What the network itself adds to the loss, a scalar on the tape: the prior of RPP, alignment and divergences of the P-SCNN.
     ///
     /// # Errors
-    /// [`Error::Torch`] if the device has no room.
+    /// [`crate::Error::Torch`] if the device has no room.
     fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
         let _ = parameters;
         Ok(None)
@@ -171,46 +84,8 @@ pub trait Network: Send {
     /// What is held against the group by a penalty: kernels and biases of ours, nothing of the others. Derived when asked for.
     ///
     /// # Errors
-    /// [`Error::Reynolds`] if a projector cannot be derived.
+    /// [`crate::Error::Reynolds`] if a projector cannot be derived.
     fn held(&self) -> Result<Vec<Held>> {
         Ok(Vec::new())
-    }
-}
-
-impl VolumeNetConfig {
-    /// c.
-    pub fn width(&self) -> usize {
-        match (self.width, self.architecture) {
-            (0, Architecture::Ours) => 2,
-            (0, _) => 6,
-            (width, _) => width,
-        }
-    }
-
-    /// Adds the parameters of a network for so many classes to `builder`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if a size or a weight is out of range, or gates are asked for of a network other than ours.
-    pub fn build(&self, classes: usize, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Network>> {
-        for (what, value, least, most) in [("width", self.width(), 1, 64), ("classes", classes, 2, 1000)] {
-            if !(least..=most).contains(&value) {
-                return Err(Error::setting(what, format!("from {least} to {most}"), value));
-            }
-        }
-        for (what, value) in [("rpp.equivariant", self.rpp.equivariant), ("rpp.dense", self.rpp.dense)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::setting(what, "a number from 0", value));
-            }
-        }
-        if self.nonlinearity == Nonlinearity::Gated && self.architecture != Architecture::Ours {
-            return Err(Error::setting("nonlinearity", "\"pointwise\" for networks other than ours", "\"gated\""));
-        }
-        match self.architecture {
-            Architecture::Cnn => Ok(Box::new(dense::DenseNet::new(self, classes, builder, random)?)),
-            Architecture::Rpp => Ok(Box::new(rpp::Rpp::new(self, classes, builder, random)?)),
-            Architecture::Ours => Ok(Box::new(ours::Ours::new(self, classes, builder, random)?)),
-            Architecture::Scnn => Ok(Box::new(scnn::Scnn::new(self, classes, builder, random)?)),
-            Architecture::Pscnn => Ok(Box::new(pscnn::Pscnn::new(self, classes, builder, random)?)),
-        }
     }
 }

@@ -52,6 +52,24 @@ impl Scored {
         right as f64 / self.count() as f64
     }
 
+    /// How much more is right than if `answer` were always given: the mean over volumes of the difference, which is 1, 0 or −1, and its standard
+    /// error.
+    ///
+    /// ```text
+    /// d = [the network is right] − [the label is `answer`]      gain = mean d,      error = √((mean d² − gain²)/n)
+    /// ```
+    ///
+    /// Both are right about the same volumes, so that their errors do not add up as those of independent answers would.
+    pub fn gain_over(&self, answer: usize) -> (f64, f64) {
+        let right = |(logits, label): (&[f64], usize)| f64::from(largest(logits) == label);
+        let differences = self.rows().map(|row| right(row) - f64::from(row.1 == answer));
+        let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), d| (sum + d, squares + d * d));
+        let count = self.count() as f64;
+        let gain = sum / count;
+        // Rounding may leave less than nothing of a variance of 0.
+        (gain, ((squares / count - gain * gain).max(0.0) / count).sqrt())
+    }
+
     /// The mean cross entropy.
     pub fn loss(&self) -> f64 {
         let losses = self.rows().map(|(logits, label)| log_sum(logits) - logits[label]);
@@ -178,6 +196,23 @@ mod tests {
         assert_eq!(scored.pairs(&[(1, 2)]), (1.0, 3));
         assert_eq!(scored.pairs(&[(0, 2), (1, 2)]), (4.0 / 5.0, 5));
         assert_eq!(scored.pairs(&[(2, 1)]), (2.0 / 3.0, 3));
+    }
+
+    #[test]
+    fn a_gain_is_paired_with_the_answer_it_is_over() {
+        // Always 0 is right about the first volume alone, of which the network is right too; it is right about two more.
+        let (gain, error) = scored().gain_over(0);
+        assert_eq!((gain, error), (0.5, (0.25_f64 / 4.0).sqrt()));
+        // Always 2 is right about the last, where the network is wrong: differences 1, 1, 1, −1.
+        let (gain, error) = scored().gain_over(2);
+        assert_eq!((gain, error), (0.5, (0.75_f64 / 4.0).sqrt()));
+        // Who always answers 0 gains nothing over it, without error.
+        let constant = Scored::new(2, [1.0, 0.0].repeat(7), vec![0, 1, 1, 0, 0, 1, 0]);
+        assert_eq!(constant.gain_over(0), (0.0, 0.0));
+        // Who is right about everything is a share better, with the error of that share.
+        let right = Scored::new(2, vec![1.0, 0.0, 0.0, 1.0, 0.0, 1.0], vec![0, 1, 1]);
+        let (gain, error) = right.gain_over(0);
+        assert!((gain - 2.0 / 3.0).abs() < 1e-15 && (error - binomial_error(gain, 3)).abs() < 1e-15);
     }
 
     #[test]

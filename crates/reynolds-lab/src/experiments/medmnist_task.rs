@@ -135,14 +135,13 @@ impl MedTask {
         let classes = self.data.classes().len();
         let (accuracy, count) = (scored.accuracy(), scored.count());
         let common = majority_class(self.data.truth(Split::Train), classes);
+        let (gain, gain_error) = scored.gain_over(common);
         let common = self.data.truth(Split::Test).iter().filter(|&&label| label == common).count();
-        let majority = common as f64 / count as f64;
-        let error = binomial_error(accuracy, count);
         for (name, value) in [
-            ("accuracy_se", error),
-            ("majority", majority),
-            ("gain/accuracy", accuracy - majority),
-            ("gain/accuracy_se", error),
+            ("accuracy_se", binomial_error(accuracy, count)),
+            ("majority", common as f64 / count as f64),
+            ("gain/accuracy", gain),
+            ("gain/accuracy_se", gain_error),
         ] {
             metrics.insert(name.into(), value);
         }
@@ -183,7 +182,7 @@ impl Task for MedTask {
     /// "accuracy", "auc" and "loss", the cross entropy alone; "pairs/rotation" and "pairs/reflection" of generated sets, each with its "…_count"
     /// of volumes and "…_se"; "held/residual" = √Σ‖W − P(W)‖² and "held/relative", that by √Σ‖W‖². On test volumes "accuracy_se"; "majority",
     /// the accuracy of always answering the class that is most common in training; "gain/accuracy" over that with "gain/accuracy_se",
-    /// binomial; "confusion/i/j", volumes of class i that are taken for j; "defect" and "defect/reflection", a [`super::TurningDefect`].
+    /// paired volume by volume ([`Scored::gain_over`]); the other errors are binomial; "confusion/i/j", volumes of class i that are taken for j; "defect" and "defect/reflection", a [`super::TurningDefect`].
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         let scored = self.scored(split)?;
         let mut metrics = Metrics::from([

@@ -60,7 +60,7 @@ pub(super) fn notes(of: Of, setup: &Setup) -> Vec<String> {
         );
     }
     notes.push(
-        "Labels: a row is \"not trained\" unless its mean gain of accuracy over the most frequent class exceeds 3 standard errors over \
+        "Labels: a row is \"not trained\" unless its mean gain of accuracy over the most frequent class exceeds 3 standard errors, paired, over \
          volumes and seeds. No claim is held by rows that are not trained, nor one about differences by fewer than two seeds."
             .into(),
     );

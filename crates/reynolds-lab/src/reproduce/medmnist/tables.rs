@@ -38,7 +38,7 @@ pub(super) fn accuracy(setup: &Setup, cells: &[Cell<'_>]) -> Table {
     let heads: Vec<String> = std::iter::once("row".into()).chain(setup.sets.iter().flat_map(columns)).collect();
     let mut table = Table::new(heads);
     table.caption(format!(
-        "test accuracy, {}, of the weights with the best validation accuracy; \"not trained\": does not beat the most frequent class by 3 \
+        "test accuracy, {}, of the weights with the best validation accuracy; \"not trained\": does not beat the most frequent class by 3 paired \
          standard errors",
         over(setup)
     ));

@@ -14,7 +14,7 @@ pub enum Error {
     Method(#[from] reynolds_torch::Error),
     /// libtorch refused an operation.
     #[error("libtorch: {}", reynolds_torch::error::first_line(.0))]
-    Torch(#[from] reynolds_torch::tch::TchError),
+    Torch(reynolds_torch::tch::TchError),
     /// The mathematics refused.
     #[error(transparent)]
     Reynolds(#[from] reynolds::Error),
@@ -101,6 +101,13 @@ pub enum Error {
     },
 }
 
+/// Not the source of the error: what it says is said already, and more would be libtorch's stack.
+impl From<reynolds_torch::tch::TchError> for Error {
+    fn from(error: reynolds_torch::tch::TchError) -> Self {
+        Self::Torch(error)
+    }
+}
+
 impl Error {
     /// An [`Error::Config`]; the loader fills in where the key came from.
     pub fn config(key: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
@@ -126,5 +133,24 @@ impl Error {
     pub fn io(file: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let file = file.to_path_buf();
         move |source| Self::Io { file, action, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use reynolds_torch::tch::Tensor;
+
+    use super::Error;
+
+    #[test]
+    fn what_libtorch_says_is_said_once_and_without_its_stack() {
+        let refused = || Tensor::from_slice(&[1.0, 2.0]).f_add(&Tensor::from_slice(&[1.0, 2.0, 3.0])).unwrap_err();
+        for error in [Error::from(refused()), Error::from(reynolds_torch::Error::from(refused()))] {
+            let message = error.to_string();
+            assert!(message.starts_with("libtorch: The size of tensor a") && message.lines().count() == 1, "{message}");
+            assert!(error.source().is_none(), "{message}");
+        }
     }
 }

@@ -9,7 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// libtorch refused an operation.
     #[error("libtorch: {}", first_line(.0))]
-    Torch(#[from] tch::TchError),
+    Torch(tch::TchError),
     /// The mathematics refused.
     #[error(transparent)]
     Reynolds(#[from] reynolds::Error),
@@ -45,6 +45,13 @@ pub enum Error {
     },
 }
 
+/// Not the source of the error: what it says is said already, and more would be libtorch's stack.
+impl From<tch::TchError> for Error {
+    fn from(error: tch::TchError) -> Self {
+        Self::Torch(error)
+    }
+}
+
 /// What libtorch says, without the C++ stack that follows over many lines.
 pub fn first_line(error: &tch::TchError) -> String {
     let whole = error.to_string();
@@ -73,7 +80,9 @@ mod tests {
         let (two, three) = (tch::Tensor::from_slice(&[1.0, 2.0]), tch::Tensor::from_slice(&[1.0, 2.0, 3.0]));
         let cause = two.f_add(&three).unwrap_err();
         assert!(cause.to_string().lines().count() > 1, "libtorch sends a stack");
-        let message = Error::from(cause).to_string();
+        let error = Error::from(cause);
+        assert!(std::error::Error::source(&error).is_none(), "a chain of causes would say it again, with the stack");
+        let message = error.to_string();
         assert!(message.starts_with("libtorch: The size of tensor a (2) must match"), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }

@@ -116,10 +116,16 @@ fn deserialised<T: serde::de::DeserializeOwned>(tree: Table) -> Result<T> {
     })
 }
 
-/// "`a` or `b`" out of "unknown variant `c`, expected `a` or `b`".
+/// "`a` or `b`" out of "unknown variant `c`, expected `a` or `b`"; types of Rust in words.
 fn expected(message: &str) -> &str {
     let expected = message.split_once("expected ").map_or(message, |(_, expected)| expected);
-    expected.split(", found ").next().unwrap_or(expected)
+    match expected.split(", found ").next().unwrap_or(expected) {
+        // TOML has no whole number that is too large for them.
+        "usize" | "u64" => "a whole number from 0",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u8" => "a whole number from 0 to 255",
+        other => other,
+    }
 }
 
 fn not_toml(origin: &str, text: &str, error: &toml::de::Error) -> Error {

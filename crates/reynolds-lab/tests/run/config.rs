@@ -68,6 +68,7 @@ fn an_unknown_key_is_refused_with_the_nearest() {
 fn a_wrong_type_is_refused_with_what_was_expected_and_found() {
     let cases = [
         ("[train]\nepochs = \"ten\"", "my.toml: train.epochs: expected a whole number, found a text \"ten\""),
+        ("[train]\nepochs = -1", "my.toml: train.epochs: expected a whole number from 0, found -1"),
         ("[train]\nepochs = 1.5", "my.toml: train.epochs: expected a whole number, found a number 1.5"),
         ("train = 3", "my.toml: train: expected a table, found a whole number 3"),
         ("[seed]\nx = 1", "my.toml: seed: expected a whole number, found a table"),

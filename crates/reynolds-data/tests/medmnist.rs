@@ -47,7 +47,10 @@ fn what_is_not_as_published_is_refused_by_file_and_array() {
     refused("labels", Checked::No, "\"train_labels\": expected [4, 1], found [4]");
     refused("class", Checked::No, "\"test_labels\": expected labels below 3, found 3");
     let found = reynolds_data::medmnist::Md5::of_file(golden("fracturemnist3d.npz")).unwrap();
-    let needle = format!("expected the MD5 6aa7b0143a6b42da40027a9dda61302f, found {found}");
+    let needle = format!(
+        "expected the MD5 6aa7b0143a6b42da40027a9dda61302f, found {found}: reynolds data medmnist --set fracture --size 28 --force fetches \
+         the published file; one that was saved again is another, even if its arrays are equal"
+    );
     refused(".", Checked::Yes, &needle);
     let error = open(golden("."), MedSet::Organ, Size::Small, Checked::Yes).unwrap_err().to_string();
     assert!(error.contains("organmnist3d.npz: cannot open"), "{error}");

@@ -113,7 +113,10 @@ fn verify(args: &MedmnistArgs, folder: &Path) -> Result<ExitCode> {
     }
     match wrong {
         0 => Ok(ExitCode::SUCCESS),
-        wrong => bail!("expected {} files as published, found {wrong} others", files.len()),
+        wrong => {
+            let are = if wrong == 1 { "is" } else { "are" };
+            bail!("expected files as published, found {wrong} of {} that {are} not", files.len())
+        }
     }
 }
 

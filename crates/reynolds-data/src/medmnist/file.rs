@@ -39,7 +39,7 @@ pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked)
     let path = folder.as_ref().join(set.file_name(size));
     let counts = match checked {
         Checked::Yes => {
-            verify(&path, set.md5(size))?;
+            verify(&path, set.md5(size)).map_err(|error| told_what_to_do(error, set, size))?;
             Some(set.counts())
         }
         Checked::No => None,
@@ -59,6 +59,20 @@ pub fn verify(path: impl AsRef<Path>, expected: Md5) -> Result<()> {
         return Err(Error::Malformed { file: path.into(), expected, found });
     }
     Ok(())
+}
+
+/// A file may hold the publisher's arrays and yet not be the publisher's file.
+fn told_what_to_do(error: Error, set: MedSet, size: Size) -> Error {
+    match error {
+        Error::Malformed { file, expected, found } => {
+            let found = format!(
+                "{found}: reynolds data medmnist --set {set} --size {size} --force fetches the published file; one that was saved again is \
+                 another, even if its arrays are equal"
+            );
+            Error::Malformed { file, expected, found }
+        }
+        other => other,
+    }
 }
 
 /// Reads the three parts; `counts` says how many volumes each must have.

@@ -3,7 +3,7 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::{Mode, Pass};
+use super::{Mode, Network, Pass, VolumeNetConfig};
 use crate::error::Result;
 use crate::layers::{BatchNorm, Linear, Pool3d};
 use crate::parameters::{Builder, Parameters};
@@ -20,29 +20,37 @@ pub(super) trait Block: Send {
     fn forward(&self, parameters: &Parameters, assembled: &[Tensor], input: &Tensor, pass: Pass) -> Result<Tensor>;
 }
 
-/// Three blocks and a head.
+/// Three blocks and a head: a network, if nothing is to be added to its loss or held against the group.
 pub(super) struct Blocks {
-    pub(super) blocks: [Box<dyn Block>; 3],
+    blocks: [Box<dyn Block>; 3],
     /// Between the first block and the second: 27³ → 13³.
-    pub(super) pool: Pool3d,
-    pub(super) head: Head,
+    pool: Pool3d,
+    head: Head,
 }
 
 impl Blocks {
-    /// Kernels of all blocks.
-    pub(super) fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
+    /// Adds the parameters of blocks 0, 1, 2, as `block` does that, and those of the head for so many classes.
+    pub(super) fn new(
+        config: &VolumeNetConfig,
+        classes: usize,
+        pool: Pool3d,
+        builder: &mut Builder,
+        random: &mut Random,
+        mut block: impl FnMut(&mut Builder, usize, &mut Random) -> Result<Box<dyn Block>>,
+    ) -> Result<Self> {
+        let blocks = [block(builder, 0, random)?, block(builder, 1, random)?, block(builder, 2, random)?];
+        let [.., last] = config.fields(2);
+        Ok(Self { blocks, pool, head: Head::new(builder, last.dim(), classes, random)? })
+    }
+}
+
+impl Network for Blocks {
+    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         let blocks: Result<Vec<_>> = self.blocks.iter().map(|block| block.assemble(parameters, pass)).collect();
         Ok(blocks?.into_iter().flatten().collect())
     }
 
-    /// Logits `[N, classes]`.
-    pub(super) fn forward(
-        &self,
-        parameters: &Parameters,
-        assembled: &[Tensor],
-        volumes: &Tensor,
-        pass: Pass,
-    ) -> Result<Tensor> {
+    fn forward(&self, parameters: &Parameters, assembled: &[Tensor], volumes: &Tensor, pass: Pass) -> Result<Tensor> {
         let mut features = pass.precision.cast(volumes)?;
         let mut rest = assembled;
         for (number, block) in self.blocks.iter().enumerate() {
@@ -58,14 +66,14 @@ impl Blocks {
 }
 
 /// Features `[N, 8c, 1, 1, 1]` → logits `[N, classes]`: flatten, batch normalisation, ELU, linear; in the type of the parameters.
-pub(super) struct Head {
+struct Head {
     norm: BatchNorm,
     linear: Linear,
 }
 
 impl Head {
     /// Adds `head.norm.…`, `head.weight` and `head.bias`.
-    pub(super) fn new(builder: &mut Builder, features: usize, classes: usize, random: &mut Random) -> Result<Self> {
+    fn new(builder: &mut Builder, features: usize, classes: usize, random: &mut Random) -> Result<Self> {
         let norm = BatchNorm::new(builder, "head.norm", features, 1)?;
         Ok(Self { norm, linear: Linear::new(builder, "head", features, classes, random)? })
     }

@@ -3,7 +3,7 @@
 use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 
-use super::{Layout, Network, Symmetry, dense, likelihood, ours, pscnn, rpp, scnn};
+use super::{Fields, Layout, Network, Symmetry, dense, likelihood, ours, pscnn, rpp, scnn};
 use crate::error::{Error, Result};
 use crate::parameters::Builder;
 
@@ -115,6 +115,12 @@ impl VolumeNetConfig {
         }
     }
 
+    /// The channels before block `number` (0, 1, 2), after its first convolution and after it.
+    pub(super) fn fields(&self, number: usize) -> [Fields; 3] {
+        let all = Fields::of_network(self.group, self.width());
+        std::array::from_fn(|at| all[2 * number + at])
+    }
+
     /// Sees that sizes and weights are in range, and that nothing is asked for that the network does not have.
     ///
     /// # Errors
@@ -161,10 +167,10 @@ impl VolumeNetConfig {
         self.validate()?;
         in_range("classes", classes, 2, 1000)?;
         match self.architecture {
-            Architecture::Cnn => Ok(Box::new(dense::DenseNet::new(self, classes, builder, random)?)),
+            Architecture::Cnn => Ok(Box::new(dense::network(self, classes, builder, random)?)),
             Architecture::Rpp => Ok(Box::new(rpp::Rpp::new(self, classes, builder, random)?)),
             Architecture::Ours => Ok(Box::new(ours::Ours::new(self, classes, builder, random)?)),
-            Architecture::Scnn => Ok(Box::new(scnn::Scnn::new(self, classes, builder, random)?)),
+            Architecture::Scnn => Ok(Box::new(scnn::network(self, classes, builder, random)?)),
             Architecture::Pscnn => Ok(Box::new(pscnn::Pscnn::new(self, classes, builder, random)?)),
         }
     }

@@ -12,8 +12,8 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::block::{Block, Blocks, Head};
-use super::{Fields, Mode, Network, Pass, VolumeNetConfig};
+use super::block::{Block, Blocks};
+use super::{Mode, Pass, VolumeNetConfig};
 use crate::error::Result;
 use crate::layers::{BatchNorm, Conv3d, Layout, Pool3d, Window};
 use crate::parameters::{Builder, Parameters};
@@ -38,38 +38,22 @@ pub(super) fn pools(number: usize) -> [Option<Pool3d>; 2] {
     }
 }
 
+/// The pool after the first block.
+pub(super) fn first_pool() -> Pool3d {
+    Pool3d::average(5, 2, 1)
+}
+
 /// Three dense blocks and the head.
-pub(super) struct DenseNet {
-    blocks: Blocks,
-}
-
-impl DenseNet {
-    /// Adds the parameters of a network for so many classes.
-    pub(super) fn new(
-        config: &VolumeNetConfig,
-        classes: usize,
-        builder: &mut Builder,
-        random: &mut Random,
-    ) -> Result<Self> {
-        let fields = Fields::of_network(config.group, config.width());
-        let mut block = |number: usize| -> Result<Box<dyn Block>> {
-            let channels = std::array::from_fn(|at| fields[2 * number + at].dim());
-            Ok(Box::new(DenseBlock::new(builder, "", number, channels, config.layout, random)?))
-        };
-        let blocks = [block(0)?, block(1)?, block(2)?];
-        let head = Head::new(builder, fields[6].dim(), classes, random)?;
-        Ok(Self { blocks: Blocks { blocks, pool: Pool3d::average(5, 2, 1), head } })
-    }
-}
-
-impl Network for DenseNet {
-    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
-        self.blocks.assemble(parameters, pass)
-    }
-
-    fn forward(&self, parameters: &Parameters, assembled: &[Tensor], volumes: &Tensor, pass: Pass) -> Result<Tensor> {
-        self.blocks.forward(parameters, assembled, volumes, pass)
-    }
+pub(super) fn network(
+    config: &VolumeNetConfig,
+    classes: usize,
+    builder: &mut Builder,
+    random: &mut Random,
+) -> Result<Blocks> {
+    Blocks::new(config, classes, first_pool(), builder, random, |builder, number, random| {
+        let channels = config.fields(number).map(|fields| fields.dim());
+        Ok(Box::new(DenseBlock::new(builder, "", number, channels, config.layout, random)?))
+    })
 }
 
 /// One residual block of dense convolutions.

@@ -35,6 +35,7 @@ mod rpp;
 mod scnn;
 #[cfg(test)]
 mod tests;
+mod typed;
 
 use reynolds::projection::Lowered;
 use tch::Tensor;

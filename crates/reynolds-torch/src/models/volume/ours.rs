@@ -17,15 +17,16 @@ use reynolds::rep::{self, Rep};
 use reynolds::steerable::RingsConfig;
 use tch::Tensor;
 
-use super::dense::{DenseNet, WINDOWS};
-use super::gated::{GatedNet, gates};
-use super::{Fields, Held, Network, Nonlinearity, Pass, VolumeNetConfig};
+use super::block::Blocks;
+use super::dense::{self, WINDOWS};
+use super::gated::gates;
+use super::{Fields, Held, Network, Nonlinearity, Pass, VolumeNetConfig, typed};
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 
 /// The network of ours.
 pub(super) struct Ours {
-    network: Box<dyn Network>,
+    blocks: Blocks,
     fields: [Fields; 7],
     gated: bool,
 }
@@ -38,9 +39,9 @@ impl Ours {
         builder: &mut Builder,
         random: &mut Random,
     ) -> Result<Self> {
-        let network: Box<dyn Network> = match config.nonlinearity {
-            Nonlinearity::Pointwise => Box::new(DenseNet::new(config, classes, builder, random)?),
-            Nonlinearity::Gated => Box::new(GatedNet::new(config, classes, builder, random)?),
+        let blocks = match config.nonlinearity {
+            Nonlinearity::Pointwise => dense::network(config, classes, builder, random)?,
+            Nonlinearity::Gated => typed::network(config, classes, builder, random)?,
         };
         // Kernels of one side lie together, then biases, then what is not held: P takes each of these at once and where they are.
         builder.arrange(|entry| match entry.shape.as_slice() {
@@ -50,17 +51,17 @@ impl Ours {
             _ => (3, 0),
         });
         let gated = config.nonlinearity == Nonlinearity::Gated;
-        Ok(Self { network, fields: Fields::of_network(config.group, config.width()), gated })
+        Ok(Self { blocks, fields: Fields::of_network(config.group, config.width()), gated })
     }
 }
 
 impl Network for Ours {
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
-        self.network.assemble(parameters, pass)
+        self.blocks.assemble(parameters, pass)
     }
 
     fn forward(&self, parameters: &Parameters, assembled: &[Tensor], volumes: &Tensor, pass: Pass) -> Result<Tensor> {
-        self.network.forward(parameters, assembled, volumes, pass)
+        self.blocks.forward(parameters, assembled, volumes, pass)
     }
 
     fn held(&self) -> Result<Vec<Held>> {

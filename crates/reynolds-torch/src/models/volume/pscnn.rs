@@ -10,7 +10,7 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::block::{Block, Blocks, Head};
+use super::block::Blocks;
 use super::likelihood::Likelihood;
 use super::partial_kernels::Partial;
 use super::scnn::{ScnnBlock, first_pool};
@@ -38,18 +38,16 @@ impl Pscnn {
         random: &mut Random,
     ) -> Result<Self> {
         let likelihood = Likelihood::new(config.group, &config.likelihood)?;
-        let mut block = |number: usize| -> Result<Box<dyn Block>> {
+        let blocks = Blocks::new(config, classes, first_pool(), builder, random, |builder, number, random| {
             let name = LIKELIHOODS[number];
             let uniform = likelihood.uniform();
             builder.real(name, &[uniform.len()], &uniform)?;
             let partial = |pair: &FieldPair| -> Result<Box<dyn Kernels>> {
                 Ok(Box::new(Partial::new(pair, likelihood.share(), name)?))
             };
-            Ok(Box::new(ScnnBlock::new(builder, number, config, &partial, random)?))
-        };
-        let blocks = [block(0)?, block(1)?, block(2)?];
-        let head = Head::new(builder, 8 * config.width(), classes, random)?;
-        Ok(Self { blocks: Blocks { blocks, pool: first_pool(), head }, likelihood, config: config.likelihood })
+            Ok(Box::new(ScnnBlock::scnn(builder, number, config, &partial, random)?))
+        })?;
+        Ok(Self { blocks, likelihood, config: config.likelihood })
     }
 }
 

@@ -9,10 +9,10 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::block::{Block, Blocks, Head};
+use super::block::{Block, Blocks};
 use super::dense::DenseBlock;
 use super::scnn::{ScnnBlock, first_pool, steerable};
-use super::{Fields, Network, Pass, RppConfig, VolumeNetConfig};
+use super::{Network, Pass, RppConfig, VolumeNetConfig};
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 
@@ -35,24 +35,15 @@ impl Rpp {
         builder: &mut Builder,
         random: &mut Random,
     ) -> Result<Self> {
-        let fields = Fields::of_network(config.group, config.width());
-        let numbers = [0, 1, 2];
-        let steerable: Vec<_> = numbers
-            .iter()
-            .map(|&number| ScnnBlock::new(builder, number, config, &steerable, random))
-            .collect::<Result<_>>()?;
-        let dense: Vec<_> = numbers
-            .iter()
-            .map(|&number| {
-                let channels = std::array::from_fn(|at| fields[2 * number + at].dim());
-                DenseBlock::new(builder, DENSE, number, channels, config.layout, random)
-            })
-            .collect::<Result<_>>()?;
-        let mut blocks = steerable.into_iter().zip(dense).map(|(steerable, dense)| Branches { steerable, dense });
-        let mut block = || -> Box<dyn Block> { Box::new(blocks.next().expect("three blocks")) };
-        let blocks = [block(), block(), block()];
-        let head = Head::new(builder, fields[6].dim(), classes, random)?;
-        Ok(Self { blocks: Blocks { blocks, pool: first_pool(), head }, prior: config.rpp })
+        let steerable: Result<Vec<_>> =
+            (0..3).map(|number| ScnnBlock::scnn(builder, number, config, &steerable, random)).collect();
+        let mut steerable = steerable?.into_iter();
+        let blocks = Blocks::new(config, classes, first_pool(), builder, random, |builder, number, random| {
+            let channels = config.fields(number).map(|fields| fields.dim());
+            let dense = DenseBlock::new(builder, DENSE, number, channels, config.layout, random)?;
+            Ok(Box::new(Branches { steerable: steerable.next().expect("three blocks"), dense }))
+        })?;
+        Ok(Self { blocks, prior: config.rpp })
     }
 }
 

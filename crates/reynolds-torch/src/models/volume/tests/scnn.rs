@@ -132,7 +132,7 @@ fn logits_are_exactly_invariant_and_only_those_of_o3_under_reflections() {
 fn block(group: Symmetry, number: usize) -> (ScnnBlock, Parameters, Tensor) {
     let mut builder = Parameters::builder();
     let config = config(group, 1);
-    let block = ScnnBlock::new(&mut builder, number, &config, &steerable, &mut Random::new(6)).unwrap();
+    let block = ScnnBlock::scnn(&mut builder, number, &config, &steerable, &mut Random::new(6)).unwrap();
     let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
     disturb(&parameters);
     let channels = Fields::of_network(group, 1)[2 * number].dim() as i64;

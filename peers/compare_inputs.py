@@ -45,7 +45,7 @@ def checkpoint(name, layers=LAYERS, shape=SHAPE):
 
 
 def images(name, count, side):
-    """Arrays `truth` and `image` f64 [count, side, side] in NAME.npz: smooth slices in [0, 255], and the same with noise."""
+    """Arrays `truth` and `image` f32 [count, side, side] in NAME.npz: smooth slices, and the same with noise, mostly below half of 255."""
 
     def make(folder):
         import numpy
@@ -54,8 +54,8 @@ def images(name, count, side):
         y, x = numpy.mgrid[0:side, 0:side] / side
         waves = random.uniform(1, 6, (count, 4, 2))
         planes = numpy.sin(2 * numpy.pi * (waves[..., :1, None] * x + waves[..., 1:, None] * y)).mean(1)
-        truth = 127.5 * (1 + planes)
-        image = numpy.clip(truth + 8 * random.standard_normal(truth.shape), 0, 255)
-        numpy.savez(folder / f"{name}.npz", truth=truth, image=image)
+        truth = 64 * (1 + planes)
+        image = numpy.clip(truth + 4 * random.standard_normal(truth.shape), 0, 255)
+        numpy.savez(folder / f"{name}.npz", truth=truth.astype("float32"), image=image.astype("float32"))
 
     return make

@@ -42,7 +42,8 @@ def penalties(quick, device):
         repeats = ("--repeats", "5" if quick else "31" if small or device != "cpu" else "5")
         more = (*repeats, "--threads", "{threads}", "--device", "{device}", "--json")
         what = ("--weights-file", "{work}/penalty.npz", "--out", "{fresh}/gradient.npz") if small else ("--weights", size)
-        ours = Side("reynolds", ("{reynolds}", "bench", "penalty", *what, *more), also=("copy_seconds", "adam_seconds", "plain_seconds", "operations"))
+        kept = ("copy_seconds", "adam_seconds", "plain_seconds", "operations")
+        ours = Side("reynolds", ("{reynolds}", "bench", "penalty", *what, *more), also=kept)
         script = ("{python}", "{peers}/penalty.py", *what, "--limit", "5", *more)
         named = ",".join(forms)
         peers = tuple(Side(who, (*script, "--forms", form if small else named), {"form": form}) for form, who in forms.items())
@@ -104,13 +105,17 @@ def startup(quick):
     small = ("{python}", "{peers}/audit_torch.py", "{work}/small.safetensors", "--threads", "{threads}")
     torch = process("python -c 'import torch'", "{python}", "-c", "import torch")
     escnn = process("python -c 'import escnn.nn'", "{python}", "-c", "import escnn.nn")
-    rows = (
-        Row("startup-version", STARTUP, "`reynolds --version`", process("reynolds", "{reynolds}", "--version"), (torch, escnn)),
-        Row("startup-audit", STARTUP, "`reynolds audit` of a small file", process("reynolds", *audit), (process("PyTorch, the same file", *small), torch)),
-        Row("startup-list", STARTUP, "`reynolds run list`, which loads libtorch", process("reynolds", "{reynolds}", "run", "list"), (torch, escnn)),
-    )
+    script = process("PyTorch, the same file", *small)
     note = "Whole processes, files in the page cache."
-    rows = tuple(Row(row.id, row.section, row.title, row.ours, row.peers, note=note) for row in rows)
+
+    def row(name, title, command, *peers):
+        return Row(f"startup-{name}", STARTUP, title, process("reynolds", *command), peers, note=note)
+
+    rows = (
+        row("version", "`reynolds --version`", ("{reynolds}", "--version"), torch, escnn),
+        row("audit", "`reynolds audit` of a small file", audit, script, torch),
+        row("list", "`reynolds run list`, which loads libtorch", ("{reynolds}", "run", "list"), torch, escnn),
+    )
     return [Batch(rows, (inputs.checkpoint("small", 2, (16, 16, 3, 3)),), rounds=1 if quick else 11, warm=True)]
 
 

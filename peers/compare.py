@@ -117,7 +117,8 @@ def wanted(batches, options, results):
     for batch in batches:
         names = [row.id for row in batch.rows]
         matches = not options.only or any(fnmatch.fnmatch(name, options.only) for name in names)
-        there = all(results.rows.get(name, {}).get("commit") == options.commit for name in names)
+        rows = [results.rows.get(name) for name in names]
+        there = all(row and row["commit"] == options.commit and "seconds" in row["ours"] for row in rows)
         if matches and (not batch.clone or options.clone) and not (options.resume and there):
             yield batch
 
@@ -131,7 +132,7 @@ def arguments():
     parser.add_argument("--only", metavar="PATTERN", help="rows whose names match, such as 'conv-*'")
     parser.add_argument("--quick", action="store_true", help="small sizes, one round, into target/compare")
     parser.add_argument("--clone", action="store_true", help="also from clone to first result: minutes and gigabytes")
-    parser.add_argument("--resume", action="store_true", help="skip the rows that are there and of this commit")
+    parser.add_argument("--resume", action="store_true", help="skip the rows that were measured at this commit")
     parser.add_argument("--list", action="store_true", help="say which rows there are")
     parser.add_argument("--table", action="store_true", help="write the table again from the JSON and measure nothing")
     parser.add_argument("--out", type=pathlib.Path, help="where compare-cpu.json or compare-gpu.json goes [results]")
@@ -182,7 +183,7 @@ def main():
     slow = {row.id for batch in batches if batch.clone for row in batch.rows}
     results.keep(known if options.only or options.resume else slow)
     chosen = list(wanted(batches, options, results))
-    if options.only and not chosen:
+    if options.only and not fnmatch.filter(known, options.only):
         parser.error(f"--only: expected the name of a row, found {options.only}; --list says which there are")
     with tempfile.TemporaryDirectory(prefix="compare-") as work:
         runner = Runner(options, pathlib.Path(work))

@@ -1,7 +1,7 @@
 """Smoke in a closed box by PhiFlow 2.1.4 on NumPy, in its single precision, for the simulator of reynolds-data.
 
-    python -m venv venv && venv/bin/pip install phiflow==2.1.4 "numpy<1.24" "scipy<1.11"
-    venv/bin/python golden/smoke_phiflow.py [FILE.npz]        # rewrites golden/smoke_phiflow*.npz: minutes
+    peers/setup.sh                                                         # once: peers/.venv-phiflow
+    peers/.venv-phiflow/bin/python golden/smoke_phiflow.py [FILE.npz]      # rewrites golden/smoke_phiflow*.npz: minutes
 
 FILE holds `velocity` float32 (100, 2, 64, 64), frames 1 to 100 of the rotation simulation k = 5, as an earlier run of PhiFlow left them; without
 it they are made again, to the same bits. `--double` says instead how far double precision leads away from them.

@@ -193,7 +193,7 @@ def in_a_process(group, width, cache):
     """Seconds to build the network in a new interpreter whose escnn caches under `cache`: by the clock, of the processor."""
     code = f"""
 import sys, time; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
-import escnn_bases; escnn_bases.use_cache({str(cache)!r})
+import escnn_cache; escnn_cache.elsewhere({str(cache)!r})
 import warnings; warnings.filterwarnings('ignore')
 import escnn.nn, medmnist_escnn
 start = time.perf_counter(), time.process_time()

@@ -146,9 +146,9 @@ fn kernel_bases() {
         );
         times[0]
     };
-    let so3 = ready("SO(3), l <= 2, band-limited basis", &mut || {
+    let so3 = ready("SO(3), 4 fields of l <= 2, band-limited basis", &mut || {
         let so3 = group::parse("SO3").unwrap();
-        let fields = "1x(0..2)".parse::<Irreps>().unwrap().real_rep(&so3).unwrap();
+        let fields = "4x(0..2)".parse::<Irreps>().unwrap().real_rep(&so3).unwrap();
         Projector::<f32>::rank(&Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap())
     });
     let exact = ready("octahedral, 2 -> 2 regular fields, exact orbits", &mut || {
@@ -164,9 +164,13 @@ fn kernel_bases() {
         let fields = rep::parse_fields(&o, "2 regular").unwrap();
         Projector::<f32>::rank(&Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap())
     });
-    for (row, peer) in peer("escnn_bases.py") {
-        let ours = if row.contains("SO(3)") { so3 } else { band.max(exact) };
-        println!("  {row:<65} {peer:8.2} s   we: {:.0} x faster", peer / ours);
+    for (row, ours) in [("conv-so3", so3), ("conv-oct-band", band.max(exact))] {
+        if let Some((who, [cold, warm])) = peer("projection_escnn.py", row, ["build_seconds", "warm_build_seconds"]) {
+            let (whole, part) = (cold / ours, warm / ours);
+            println!(
+                "  {who}, {row}: {cold:.2} s   we: {whole:.0} x faster; with its cache on disk {warm:.2} s, {part:.0} x"
+            );
+        }
     }
     println!();
 }
@@ -182,36 +186,33 @@ fn dense_c4() {
         medians(201, &mut [&mut || drop(black_box(projector.project_into(black_box(&weights), black_box(&mut out))))]);
     println!("C4, 256x256 dense map between 64 regular fields, f32");
     println!("  P(W) and both energies     {:8.3} ms", times[0] * 1e3);
-    for (row, peer) in peer("symm_learning_projection.py") {
-        println!("  {row:<65} {:8.3} ms   we: {:.0} x faster", peer * 1e3, peer / times[0]);
+    for script in ["projection_symm_learning.py", "projection_torch.py"] {
+        if let Some((who, [peer])) = peer(script, "dense-c4", ["seconds"]) {
+            println!("  {who:<26} {:8.3} ms   we: {:.0} x faster", peer * 1e3, peer / times[0]);
+        }
     }
 }
 
-/// Rows of a peer's script, or a word on why there are none.
-fn peer(script: &str) -> Vec<(String, f64)> {
+/// Who a peer's script measured, and numbers of its row; or a word on why there are none.
+fn peer<const N: usize>(script: &str, row: &str, keys: [&str; N]) -> Option<(String, [f64; N])> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let python: PathBuf = root.join("peers/.venv/bin/python");
     if !python.exists() {
         println!("  (peers/.venv is not there: run peers/setup.sh for the side-by-side)");
-        return vec![];
+        return None;
     }
-    let done = Command::new(python).arg(root.join("peers").join(script)).arg("--json").output().unwrap();
-    if !done.status.success() {
-        println!(
-            "  ({script} failed: {})",
-            String::from_utf8_lossy(&done.stderr).lines().last().unwrap_or("no message")
-        );
-        return vec![];
-    }
-    let field = |line: &str, key: &str| {
-        let rest = line.split(&format!("\"{key}\": ")).nth(1)?;
+    let done =
+        Command::new(python).arg(root.join("peers").join(script)).args(["--json", "--row", row]).output().unwrap();
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    let field = |key: &str| {
+        let rest = text.split(&format!("\"{key}\": ")).nth(1)?;
         Some(rest.trim_start_matches('"').split(['"', ',', '}']).next()?.to_string())
     };
-    let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    text.lines()
-        .filter_map(|line| {
-            let row = line.split("\"row\": \"").nth(1)?.split('"').next()?.to_string();
-            Some((row, field(line, "seconds")?.parse().ok()?))
-        })
-        .collect()
+    let numbers = keys.map(|key| field(key).and_then(|number| number.parse().ok()).unwrap_or(f64::NAN));
+    if numbers.iter().any(|number| number.is_nan()) {
+        let said = String::from_utf8_lossy(&done.stderr);
+        println!("  ({script} failed: {})", said.lines().last().or(text.lines().last()).unwrap_or("no message"));
+        return None;
+    }
+    Some((field("who")?, numbers))
 }

@@ -280,7 +280,7 @@ impl Binding {
     }
 
     /// `sum ← sum + factor · P(w)` on the bound numbers, if that can be done without making P(w); whether it was.
-    pub(crate) fn add_projected(&self, sum: &Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
+    pub(crate) fn add_projected(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
         self.projector.add_to(sum, weights, factor)
     }
 

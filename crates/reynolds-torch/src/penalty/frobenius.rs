@@ -49,7 +49,7 @@ impl Penalty {
             let _ = sum.f_add_(&weights.f_mul_scalar(a)?)?;
             return Ok(());
         }
-        if self.binding.add_projected(&sum, weights, &slopes.on_projected)? {
+        if self.binding.add_projected(&mut sum, weights, &slopes.on_projected)? {
             if b > 0.0 {
                 let _ = sum.f_addcmul_(weights, &slopes.on_weights)?;
             }

@@ -10,6 +10,7 @@ use super::band::{Band, Part};
 use super::columns::ColumnsBuilder;
 use super::gather::{Gather, Product, TileBasis};
 use super::lists::ListsBuilder;
+use super::sparse::SparseBuilder;
 use super::{FlatProjector, TileProducts, upload};
 use crate::error::{Error, Result};
 
@@ -134,6 +135,15 @@ impl Assembly {
         if parts.iter().all(|(_, functions)| functions.is_none()) {
             return self.coordinates(kind, device, products);
         }
+        let columns = self.disjoint();
+        let mut sparse = None;
+        if let Some(columns) = &columns
+            && products == TileProducts::Lists
+            && self.order.is_none()
+        {
+            let builder = SparseBuilder::new(&parts, columns.columns());
+            sparse = builder.map(|builder| builder.build(self.numbers, kind, device)).transpose()?;
+        }
         let parts = parts.iter().map(|(numbers, functions)| Part::new(*numbers, functions.as_ref(), kind, device));
         let parts = parts.collect::<Result<_>>()?;
         let order = self.order.take().map(|order| -> Result<[Tensor; 2]> {
@@ -142,11 +152,11 @@ impl Assembly {
             Ok([upload(&order, Kind::Int, device)?, upload(&back, Kind::Int, device)?])
         });
         let order = order.transpose()?;
-        let inner = match self.disjoint() {
+        let inner = match columns {
             Some(columns) => FlatProjector::Columns(columns.build(self.len, kind, device)?),
             None => self.coordinates(kind, device, products)?,
         };
-        Ok(FlatProjector::Band(Box::new(Band { order, parts, inner })))
+        Ok(FlatProjector::Band(Box::new(Band { order, parts, inner, sparse })))
     }
 
     /// Orbits and tiles as columns, if no coordinate is in two of them.

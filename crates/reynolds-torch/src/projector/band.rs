@@ -7,6 +7,7 @@
 use faer::Mat;
 use tch::{Device, Kind, Tensor};
 
+use super::sparse::Sparse;
 use super::{FlatProjector, upload};
 use crate::error::Result;
 
@@ -18,6 +19,8 @@ pub(crate) struct Band {
     pub(super) parts: Vec<Part>,
     /// P on the coordinates of all parts.
     pub(super) inner: FlatProjector,
+    /// P at once, for adding it to something where launching operations is what costs.
+    pub(super) sparse: Option<Sparse>,
 }
 
 /// Layers that are compressed by the same functions.
@@ -69,28 +72,12 @@ impl Band {
         Ok(ordered(&self.each(&kept, |part| part.coordinates, Part::spread)?, 1)?)
     }
 
-    /// `target ← target + factor · P(w)`, each part where it lies, so that P(w) is never put together; whether that can be done.
-    pub(super) fn add_to(&self, target: &Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
-        if self.order.is_some() {
-            return Ok(false);
+    /// `sum ← sum + factor · P(w)`, if that can be done without making P(w); whether it was.
+    pub(super) fn add_to(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
+        match &self.sparse {
+            Some(sparse) => sparse.add_to(sum, weights, factor).map(|()| true),
+            None => Ok(false),
         }
-        let coordinates = self.each(weights, |part| part.numbers, Part::compress)?;
-        let kept = self.inner.apply(&coordinates)?.f_mul_(factor)?;
-        let (mut number, mut coordinate) = (0, 0);
-        for part in &self.parts {
-            let mut sum = target.f_narrow(0, number, part.numbers)?;
-            let kept = kept.f_narrow(0, coordinate, part.coordinates)?;
-            let _ = match &part.functions {
-                Some(f) => {
-                    let rows = kept.f_view([-1, f.size()[1]])?;
-                    sum.f_view([-1, f.size()[0]])?.f_addmm_(&rows, &f.f_transpose(0, 1)?)?
-                }
-                None => sum.f_add_(&kept)?,
-            };
-            number += part.numbers;
-            coordinate += part.coordinates;
-        }
-        Ok(true)
     }
 
     /// What `change` makes of each part, one after the other.

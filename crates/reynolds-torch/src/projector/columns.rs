@@ -52,15 +52,19 @@ impl ColumnsBuilder {
         self.dead.extend(coordinates.iter().map(|&coordinate| (coordinate, last)));
     }
 
+    /// The columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &[(i32, f64)]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.entries[start..end])
+    }
+
     /// On a device, for so many coordinates.
     pub(super) fn build(&self, coordinates: usize, kind: Kind, device: Device) -> Result<Columns> {
-        let starts = || std::iter::once(0).chain(self.ends.iter().copied());
-        let longest = starts().zip(&self.ends).map(|(start, end)| end - start).max().unwrap_or(1);
+        let longest = self.columns().map(<[_]>::len).max().unwrap_or(1);
         let (mut members, mut factors) = (Vec::new(), Vec::new());
         let (mut owner, mut back) = (vec![0_i32; coordinates], vec![0.0; coordinates]);
         self.dead.iter().for_each(|&(coordinate, column)| owner[coordinate as usize] = column);
-        for (number, (start, &end)) in starts().zip(&self.ends).enumerate() {
-            let column = &self.entries[start..end];
+        for (number, column) in self.columns().enumerate() {
             for &(member, factor) in column {
                 owner[member as usize] = number as i32;
                 back[member as usize] = factor;

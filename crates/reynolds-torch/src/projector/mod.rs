@@ -17,6 +17,7 @@ mod band;
 mod columns;
 mod gather;
 mod lists;
+mod sparse;
 
 pub(crate) use assembly::Assembly;
 use band::Band;
@@ -67,10 +68,10 @@ impl FlatProjector {
         }
     }
 
-    /// `target ← target + factor · P(w)`, if that can be done without making P(w); whether it was.
-    pub(crate) fn add_to(&self, target: &Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
+    /// `sum ← sum + factor · P(w)`, if that can be done without making P(w); whether it was.
+    pub(crate) fn add_to(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
         match self {
-            Self::Band(band) => band.add_to(target, weights, factor),
+            Self::Band(band) => band.add_to(sum, weights, factor),
             Self::Mask(_) | Self::Columns(_) | Self::Gather(_) => Ok(false),
         }
     }

@@ -9,6 +9,7 @@ use tch::{Device, Kind, Tensor};
 
 use super::super::{Held, Network, Nonlinearity, Symmetry, VolumeNetConfig};
 use super::dense::normal;
+use crate::binding::TileProducts;
 use crate::parameters::Parameters;
 use crate::{Binding, Penalty};
 
@@ -19,7 +20,12 @@ fn ours(config: &VolumeNetConfig) -> (Box<dyn Network>, Parameters) {
 }
 
 fn bind(parameters: &Parameters, held: &[Held]) -> Binding {
+    bind_for(TileProducts::on(Device::Cpu), parameters, held)
+}
+
+fn bind_for(products: TileProducts, parameters: &Parameters, held: &[Held]) -> Binding {
     let mut binding = Binding::builder(parameters);
+    binding.tile_products(products);
     held.iter().for_each(|held| binding.projector(&held.name, &held.projector).unwrap());
     binding.build().unwrap()
 }
@@ -69,9 +75,12 @@ fn kernels_and_biases_are_bound_and_their_penalty_has_the_gradient_of_the_tape()
         let on_tape = penalty.on_tape(&parameters).unwrap();
         assert!(largest(&(value - &on_tape)) < 1e-12 * largest(&on_tape));
         assert!(largest(&(&gradient - parameters.gradient(&on_tape).unwrap())) < 1e-12);
-        let sum = parameters.flat().cos();
-        penalty.add_slope(parameters.flat(), &sum).unwrap();
-        assert!(largest(&(sum - parameters.flat().cos() - gradient)) < 1e-14);
+        for products in [TileProducts::PerKind, TileProducts::Lists] {
+            let penalty = Penalty::new(bind_for(products, &parameters, &held), config).unwrap();
+            let sum = parameters.flat().cos();
+            penalty.add_slope(parameters.flat(), &sum).unwrap();
+            assert!(largest(&(sum - parameters.flat().cos() - &gradient)) < 1e-14);
+        }
     }
 }
 

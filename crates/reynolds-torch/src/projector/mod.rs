@@ -8,6 +8,7 @@
 //!
 //! Band-limited kernels are compressed first, all of one side by one product: see [`band`]. Their coordinates, each in one coupling at most,
 //! are weighted lists: see [`columns`]. Two products for each side of kernels and five operations more, whatever the number of irreps.
+//! Where P(W) is only added to something, as to a gradient on a GPU, two sparse products do it: see [`sparse`].
 //!
 //! Otherwise two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
 //! Nothing is scattered, so the result does not depend on the order of threads. Everything is real: a complex weight is the pair (re, im).

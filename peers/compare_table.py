@@ -17,7 +17,7 @@ def seconds(value):
 def digits(value):
     """Three significant digits, never as a power."""
     if value >= 100:
-        return f"{value:.0f}"
+        return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 

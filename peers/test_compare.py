@@ -130,8 +130,8 @@ class Table(unittest.TestCase):
         self.assertIn("reynolds 20.0; tape 20.0.", self.text(*sizes))
 
     def test_times_have_three_digits(self):
-        found = [compare_table.seconds(value) for value in (123.4, 1.0, 0.0123, 45.6e-6, 7e-9)]
-        self.assertEqual(found, ["123 s", "1.00 s", "12.3 ms", "45.6 µs", "7.00 ns"])
+        found = [compare_table.seconds(value) for value in (1234.5, 123.4, 1.0, 0.0123, 45.6e-6, 7e-9)]
+        self.assertEqual(found, ["1,234 s", "123 s", "1.00 s", "12.3 ms", "45.6 µs", "7.00 ns"])
 
     def test_only_the_text_between_the_markers_is_replaced(self):
         with tempfile.TemporaryDirectory() as folder:

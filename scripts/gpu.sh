@@ -2,10 +2,12 @@
 # What is measured on a GPU, in two halves so that the machine with the GPU needs neither Rust nor a network:
 #   scripts/gpu.sh pack               here: builds in release mode and puts the programs into carry/ (ignored by git)
 #   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0; leaves results in OUT (default results/gpu)
-# WHAT is method (SO(2) on both devices, the penalty on 72 convolutions), smoke-speed, ct-speed or medmnist-speed (training
-# steps beside PyTorch), ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets,
-# on the processors), or a table or figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table,
-# table-ct, table-norms, fig-ct, table-medmnist, table-medmnist-efficiency, fig-sensitivity, fig-confusion, fig-shapes.
+# Where both are one machine `scripts/gpu.sh run compare` is enough: it packs first if nothing is packed.
+# WHAT is compare (the rows of peers/compare.py that a GPU has, and their table in RESULTS.md), method (SO(2) on both devices,
+# the penalty in a step of 72 convolutions), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
+# ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a
+# table or figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table, table-ct, table-norms, fig-ct,
+# table-medmnist, table-medmnist-efficiency, fig-sensitivity, fig-confusion, fig-shapes.
 # A binary built against the libtorch of `make libtorch` runs there as it is: the CUDA libraries are opened at run time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,7 +31,7 @@ pack() {
     done
     cargo build --release -p reynolds-cli
     cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-train} carry/
-    for bench in penalty smoke; do
+    for bench in tiles smoke; do
         cargo bench --no-run -p reynolds-torch --bench "$bench" --message-format=json |
             python3 -c 'import json, sys
 for line in sys.stdin:
@@ -43,6 +45,7 @@ for line in sys.stdin:
 }
 
 machine() {
+    [ -x carry/reynolds ] || pack
     torch="$(python3 -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parent)')"
     LD_LIBRARY_PATH="$torch/lib:$(printf '%s:' "$torch"/../nvidia/*/lib)${LD_LIBRARY_PATH:-}"
     export LD_LIBRARY_PATH
@@ -62,10 +65,20 @@ method() {
     done 2>&1 | sed "s#$out/##" | tee "$out/so2.txt"
     # The penalty on 72 convolutions 5x5 of 36 channels at 256 x 256 under C4: design bar max(0.5 %, 100 us).
     {
-        carry/bench-penalty --device cuda:0 --layers 72 --batch 4 --side 256 --pairs 200
-        carry/bench-penalty --device cuda:0 --layers 72 --batch 12 --side 256 --pairs 200 --rows squared
+        carry/reynolds bench penalty --device cuda:0 --layers 72 --batch 4 --side 256 --pairs 200
+        carry/reynolds bench penalty --device cuda:0 --layers 72 --batch 12 --side 256 --pairs 50
+        carry/bench-tiles --device cuda:0
     } 2>&1 | tee "$out/penalty.txt"
     tar -C "$out" -czf "$out/runs.tar.gz" runs && rm -rf "$out/runs"
+}
+
+# The penalty at 1e6, 1e7 and 1e8 weights; training steps of the networks with and without it; sample-based versus projection. Without
+# OUT into results/ and RESULTS.md. Stops after STOP seconds (400; 0 = never); COMPARE_ARGS=--resume goes on.
+compare() {
+    # shellcheck disable=SC2086
+    timeout -s INT "${STOP:-400}" python3 peers/compare.py --reynolds carry/reynolds --device cuda:0 --rounds "${ROUNDS:-2}" \
+        --out "${given_out:-results}" ${COMPARE_ARGS:-} 2>&1 | tee "$out/compare-gpu.txt" ||
+        echo "compare did not finish; what there is of it is kept" >&2
 }
 
 # Both programs in turn as ratios, then what the penalty adds to our steps.
@@ -136,15 +149,16 @@ table() {
 case "${1:-}" in
     pack) pack ;;
     run)
-        out="${3:-results/gpu}"
+        given_out="${3:-}"
+        out="${given_out:-results/gpu}"
         mkdir -p "$out"
         case "${2:-}" in
-            method | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
+            compare | method | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
                 machine && "${2//-/_}" ;;
             smoke-table) machine && table table-smoke ;;
             table-ct | table-norms | fig-ct) machine && table "$2" ;;
             table-medmnist | table-medmnist-efficiency | fig-sensitivity | fig-confusion | fig-shapes) machine && table "$2" ;;
-            *) sed -n '2,10s/^# //p' "$0"; exit 2 ;;
+            *) sed -n '2,11s/^# //p' "$0"; exit 2 ;;
         esac ;;
-    *) sed -n '2,10s/^# //p' "$0"; exit 2 ;;
+    *) sed -n '2,11s/^# //p' "$0"; exit 2 ;;
 esac

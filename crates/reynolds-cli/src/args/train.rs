@@ -36,6 +36,8 @@ pub(crate) enum BenchCommand {
     Projection(ProjectionBenchArgs),
     /// PSNR and SSIM of slices in a file, as the CT experiment judges them: values and time
     Metrics(MetricsBenchArgs),
+    /// The penalty by itself on a stack of convolutions: time beside a step of Adam and a copy, and what it adds to steps of a network
+    Penalty(PenaltyBenchArgs),
 }
 
 #[derive(Debug, Group)]
@@ -117,6 +119,52 @@ pub(crate) struct MedBenchArgs {
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub(crate) device: String,
     /// One JSON object a row
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct PenaltyBenchArgs {
+    /// Convolutions
+    #[arg(long, value_name = "N", default_value_t = 72, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) layers: u64,
+    /// As many convolutions as have so many weights, about: 1e6
+    #[arg(long, value_name = "N", conflicts_with_all = ["layers", "weights_file"])]
+    pub(crate) weights: Option<f64>,
+    /// An .npz with the array `weights` [layers, channels, channels, kernel, kernel] instead of random ones
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["layers", "channels", "kernel"])]
+    pub(crate) weights_file: Option<PathBuf>,
+    /// An .npz for the array `gradient` of the squared penalty
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// The group of the plane whose regular fields the channels are: C4 D4 C8 …
+    #[arg(long, value_name = "G", default_value = "C4")]
+    pub(crate) group: String,
+    /// Channels of each
+    #[arg(long, value_name = "C", default_value_t = 36, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub(crate) channels: u64,
+    /// Points along a side of a kernel
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=63))]
+    pub(crate) kernel: u64,
+    /// Calls that are timed, in ten groups
+    #[arg(long, value_name = "R", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) repeats: u64,
+    /// So many pairs of training steps of a network of these convolutions, with and without the penalty
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub(crate) pairs: u64,
+    /// Images of its minibatch
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub(crate) batch: u64,
+    /// Pixels along a side of its images
+    #[arg(long, value_name = "S", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub(crate) side: u64,
+    /// Threads of the processor; 0 = as libtorch likes
+    #[arg(long, value_name = "T", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=4096))]
+    pub(crate) threads: u64,
+    /// Where tensors live: cpu or cuda:N
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub(crate) device: String,
+    /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }

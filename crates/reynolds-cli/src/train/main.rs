@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod bench_medmnist;
 mod bench_metrics;
+mod bench_penalty;
 mod bench_projection;
 #[path = "../last_resort.rs"]
 mod last_resort;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         TrainCommand::Bench(BenchCommand::Medmnist(args)) => bench_medmnist::run(&args),
         TrainCommand::Bench(BenchCommand::Projection(args)) => bench_projection::run(&args),
         TrainCommand::Bench(BenchCommand::Metrics(args)) => bench_metrics::run(&args),
+        TrainCommand::Bench(BenchCommand::Penalty(args)) => bench_penalty::run(&args),
     };
     match last_resort::catch(command) {
         Ok(code) => code,

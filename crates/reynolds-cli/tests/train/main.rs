@@ -6,6 +6,7 @@
 mod bad_input;
 mod bench;
 mod bench_metrics;
+mod bench_penalty;
 mod bench_projection;
 mod help;
 mod reproduce;

@@ -33,7 +33,7 @@ def penalties(quick, device):
     }
     sizes = ("1e6",) if quick else ("1e6", "1e7", "1e8")
     note = (
-        "Value and gradient of λ_G‖P(W)‖² + λ_⊥‖W−P(W)‖² of convolutions 36 → 36, 5 × 5, under C4 regular fields, added to a gradient that is there. "
+        "The gradient of λ_G‖P(W)‖² + λ_⊥‖W−P(W)‖² (on the tape with its value) of convolutions 36 → 36, 5 × 5, under C4, added to one that is there. "
         "The floor is 1.5 × copying: weights read, gradient read and written."
     )
     found = []

@@ -29,8 +29,8 @@ SMALL = ("EMLP", "e3nn")
 NOTES = {
     PROJECTION: "One thread, single precision; ours computes both energies in the same pass. -band: onto the span of escnn's basis with its default "
     "rings and frequencies; escnn has no projection, so its basis is made orthonormal for it.",
-    BUILDING: "From the names of group and fields to a projector, the first in its process; imports are not counted. escnn begins with an empty cache on disk, or, warm, "
-    "with a full one.",
+    BUILDING: "From the names of group and fields to a projector, the first in its process; imports are not counted. "
+    "escnn begins with an empty cache on disk, or, warm, with a full one.",
 }
 
 

@@ -91,6 +91,16 @@ pub enum Error {
         /// Where the last good checkpoint is.
         checkpoint: String,
     },
+    /// A result that was to be timed is wrong.
+    #[error("{what}: expected {expected}, found {found}")]
+    Disagreement {
+        /// What was to be timed.
+        what: String,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
     /// Some runs of a sweep failed.
     #[error("{failed} of {total} runs failed")]
     Sweep {

@@ -5,6 +5,8 @@
 mod metrics;
 #[path = "projection.rs"]
 mod projection;
+#[path = "scaling.rs"]
+mod scaling;
 
 use std::path::PathBuf;
 
@@ -12,6 +14,7 @@ use clap::{Args as Group, Subcommand, ValueEnum};
 
 pub(crate) use metrics::MetricsBenchArgs;
 pub(crate) use projection::ProjectionBenchArgs;
+pub(crate) use scaling::ScalingArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrainCommand {
@@ -38,6 +41,8 @@ pub(crate) enum BenchCommand {
     Metrics(MetricsBenchArgs),
     /// The penalty by itself on a stack of convolutions: time beside a step of Adam and a copy, and what it adds to steps of a network
     Penalty(PenaltyBenchArgs),
+    /// How cost grows with weights, group, kernel, band limit and network: figures, and exponents beside the claimed ones
+    Scaling(ScalingArgs),
 }
 
 #[derive(Debug, Group)]

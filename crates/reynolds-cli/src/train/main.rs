@@ -8,6 +8,7 @@ mod bench_medmnist;
 mod bench_metrics;
 mod bench_penalty;
 mod bench_projection;
+mod bench_scaling;
 #[path = "../last_resort.rs"]
 mod last_resort;
 #[path = "../output.rs"]
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         TrainCommand::Bench(BenchCommand::Projection(args)) => bench_projection::run(&args),
         TrainCommand::Bench(BenchCommand::Metrics(args)) => bench_metrics::run(&args),
         TrainCommand::Bench(BenchCommand::Penalty(args)) => bench_penalty::run(&args),
+        TrainCommand::Bench(BenchCommand::Scaling(args)) => bench_scaling::run(&args),
     };
     match last_resort::catch(command) {
         Ok(code) => code,

@@ -8,6 +8,7 @@ mod bench;
 mod bench_metrics;
 mod bench_penalty;
 mod bench_projection;
+mod bench_scaling;
 mod help;
 mod reproduce;
 mod resume;

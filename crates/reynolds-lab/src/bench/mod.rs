@@ -9,6 +9,7 @@ mod memory;
 mod metrics;
 mod penalty;
 mod projection;
+mod scaling;
 mod steps;
 
 pub use array::{Array, Float};
@@ -20,4 +21,5 @@ pub use memory::DeviceMemory;
 pub use metrics::{MetricsBench, MetricsRow};
 pub use penalty::{PenaltyBench, PenaltyBenchRow};
 pub use projection::{GridSize, ProjectionBench, ProjectionRow};
+pub use scaling::{ExponentRow, Extent, Panel, Plot, Point, PowerLaw, Scaling, ScalingReport, Series};
 pub use steps::Paired;

@@ -1,0 +1,68 @@
+//! The figures.
+
+use super::series::{Panel, Plot, Series};
+use crate::figure::{LogChart, Sheet};
+
+/// Width of a panel, in points.
+const WIDTH: f64 = 350.0;
+
+/// A figure as an SVG document: panels beside each other.
+pub(super) fn svg(plot: &Plot) -> String {
+    let charts: Vec<LogChart> = plot.panels.iter().map(chart).collect();
+    let height = charts.iter().map(LogChart::height).fold(0.0, f64::max);
+    let mut sheet = Sheet::new(charts.len().max(1), WIDTH);
+    (sheet.panel, sheet.label_room, sheet.tick_room, sheet.shared_axes) = ([WIDTH, height], 50.0, 0.0, false);
+    for (panel, chart) in plot.panels.iter().zip(charts) {
+        sheet.add(&panel.title, chart, Vec::new());
+    }
+    sheet.svg()
+}
+
+fn chart(panel: &Panel) -> LogChart {
+    let up = if panel.per_weight { "time per weight" } else { "time" };
+    let mut chart = LogChart::new(&panel.across, up);
+    if !panel.ticks.is_empty() {
+        chart.ticks(panel.ticks.clone());
+    }
+    for series in &panel.series {
+        let points = panel.drawn(series);
+        if series.floor {
+            chart.floor(&series.name, &points);
+        } else {
+            let law = series.fit.map(|fit| [fit.from, fit.to].map(|x| [x, fit.at(x)]));
+            chart.points(&label(series), &points, law);
+        }
+    }
+    chart
+}
+
+/// "orbits (ours): exponent 1.02 ± 0.01 (claimed 1)".
+fn label(series: &Series) -> String {
+    let Some(fit) = series.fit else { return series.name.clone() };
+    let exponent = format!("{:.2}", fit.exponent).replace('-', "−");
+    let error = fit.standard_error.map_or(String::new(), |error| format!(" ± {error:.2}"));
+    let claimed = series.claimed.map_or(String::new(), |claimed| format!(" (claimed {claimed})"));
+    format!("{}: exponent {exponent}{error}{claimed}", series.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::series::Point;
+    use super::*;
+
+    #[test]
+    fn a_legend_has_the_exponent_beside_the_claimed_one_and_the_floor_last() {
+        let mut panel =
+            Panel::new("P", "N").floor("copy").series("band-limited", Some(0.5), "ours").series("one", None, "");
+        for weights in [1, 10, 100] {
+            panel.add("band-limited", Point { x: weights as f64, weights, seconds: 1.0 / weights as f64 });
+            panel.add("copy", Point { x: weights as f64, weights, seconds: 1e-9 });
+        }
+        panel.add("one", Point { x: 1.0, weights: 1, seconds: 1.0 });
+        let panel = panel.fitted();
+        let labels: Vec<String> = panel.series.iter().map(label).collect();
+        assert_eq!(labels, ["band-limited: exponent −1.00 ± 0.00 (claimed 0.5)", "one", "copy"]);
+        let text = svg(&Plot { name: "p".into(), panels: vec![panel] });
+        assert!(labels.iter().all(|label| text.contains(&format!(">{label}</text>"))), "{text}");
+    }
+}

@@ -13,9 +13,8 @@ use crate::error::Result;
 pub(super) struct Slopes {
     equivariant: f64,
     perp: f64,
-    /// The smaller slope, and the difference to the larger one.
-    smaller: Tensor,
-    difference: Tensor,
+    /// The larger one, for where the other is 0.
+    only: Tensor,
     /// a P(W) + b (W − P(W)) = b W + (a − b) P(W).
     on_weights: Tensor,
     on_projected: Tensor,
@@ -32,8 +31,7 @@ impl Slopes {
         Ok(Self {
             equivariant,
             perp,
-            smaller: number(equivariant.min(perp))?,
-            difference: number((equivariant - perp).abs())?,
+            only: number(equivariant.max(perp))?,
             on_weights: number(perp)?,
             on_projected: number(equivariant - perp)?,
         })
@@ -56,11 +54,13 @@ impl Penalty {
             return Ok(());
         }
         let projected = self.binding.apply(weights)?;
-        let larger = if a > b { projected } else { weights.f_sub(&projected)? };
-        let _ = sum.f_addcmul_(&larger, &slopes.difference)?;
         if a.min(b) > 0.0 {
-            let _ = sum.f_addcmul_(weights, &slopes.smaller)?;
+            let _ = sum.f_addcmul_(weights, &slopes.on_weights)?.f_addcmul_(&projected, &slopes.on_projected)?;
+            return Ok(());
         }
+        // One part alone, which is 0 to the last bit where W has none of it.
+        let part = if a > 0.0 { projected } else { weights.f_sub(&projected)? };
+        let _ = sum.f_addcmul_(&part, &slopes.only)?;
         Ok(())
     }
 

@@ -199,7 +199,7 @@ impl Assembly {
         let (sparse, dense): (Vec<Tiles>, Vec<Tiles>) = self.kinds.into_iter().partition(listed);
         let mut layout = Layout::new(self.len);
         let orbits = self.orbits.iter().map(|(&size, list)| layout.orbits(size, list)).collect();
-        layout.zero();
+        let zero = layout.zero();
         let tiles = dense.iter().map(|tiles| layout.tiles(tiles, kind, device)).collect::<Result<_>>()?;
         let mut columns = ListsBuilder::default();
         for tiles in &sparse {
@@ -219,7 +219,7 @@ impl Assembly {
             members: upload(&layout.members, Kind::Int, device)?,
             member_signs: signed(&layout.member_signs)?,
             orbits,
-            zero: upload(&[0.0_f32], kind, device)?,
+            zero: zero.then(|| upload(&[0.0_f32], kind, device)).transpose()?,
             tiles,
             lists,
             source: upload(&layout.source, Kind::Int, device)?,
@@ -259,11 +259,15 @@ impl Layout {
         (size as i64, count as i64)
     }
 
-    /// The value of the numbers that are in no orbit and, for what is known here, in no tile.
-    fn zero(&mut self) {
+    /// The value of the numbers that are in no orbit and, for what is known here, in no tile; whether there are any.
+    fn zero(&mut self) -> bool {
         let zero = self.values;
-        self.source.iter_mut().filter(|source| **source < 0).for_each(|source| *source = zero);
-        self.values += 1;
+        let mut found = false;
+        for source in self.source.iter_mut().filter(|source| **source < 0) {
+            (*source, found) = (zero, true);
+        }
+        self.values += i32::from(found);
+        found
     }
 
     /// Tiles of one kind, a value for each of their numbers.

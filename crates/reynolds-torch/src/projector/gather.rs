@@ -13,7 +13,8 @@ pub(crate) struct Gather {
     pub(super) member_signs: Option<Tensor>,
     /// Size and number of orbits.
     pub(super) orbits: Vec<(i64, i64)>,
-    pub(super) zero: Tensor,
+    /// What numbers take that are in no orbit and no tile; `None` if there are none.
+    pub(super) zero: Option<Tensor>,
     pub(super) tiles: Vec<TileBasis>,
     pub(super) lists: Option<Lists>,
     /// Which value each number takes, `[len]` (int32), and its sign.
@@ -55,7 +56,7 @@ impl Gather {
                 _ => members.f_view([size, count])?.f_mean_dim(0, false, None)?,
             });
         }
-        values.push(self.zero.shallow_clone());
+        values.extend(self.zero.as_ref().map(Tensor::shallow_clone));
         for tile in &self.tiles {
             let numbers = gathered.f_narrow(0, start, tile.count * tile.len)?.f_view([tile.count, tile.len])?;
             start += tile.count * tile.len;
@@ -66,9 +67,12 @@ impl Gather {
             values.push(kept.f_view([-1])?);
         }
         if let Some(lists) = &self.lists {
-            values.push(lists.apply(weights, &self.zero)?);
+            values.push(lists.apply(weights)?);
         }
-        let found = Tensor::f_cat(&values, 0)?;
+        let found = match &values[..] {
+            [found] => found.shallow_clone(),
+            _ => Tensor::f_cat(&values, 0)?,
+        };
         // The memory of what was gathered is as much as the result needs.
         drop((values, gathered));
         let projected = found.f_index_select(0, &self.source)?;
@@ -83,6 +87,9 @@ impl Gather {
         let product = |tile: &TileBasis| if matches!(tile.product, Product::Square(_)) { 1 } else { 2 };
         let signs = usize::from(self.member_signs.is_some()) + usize::from(self.signs.is_some());
         let lists = self.lists.as_ref().map_or(0, Lists::operations);
-        3 + signs + means + self.tiles.iter().map(product).sum::<usize>() + lists
+        let values =
+            self.orbits.len() + self.tiles.len() + usize::from(self.zero.is_some()) + usize::from(self.lists.is_some());
+        let gathers = if values > 1 { 3 } else { 2 };
+        gathers + signs + means + self.tiles.iter().map(product).sum::<usize>() + lists
     }
 }

@@ -19,6 +19,7 @@ pub(super) struct Lists {
     factors: Tensor,
     /// The chunks of each column, `[columns, per column]` (int32), flat; `None` if each is one chunk. The number after the last chunk is zero.
     chunks: Option<(Tensor, i64)>,
+    zero: Tensor,
     /// The columns of each row, `[rows · degree]` (int32), and their factors, `[rows, degree]`.
     columns: Tensor,
     back: Tensor,
@@ -83,6 +84,7 @@ impl ListsBuilder {
             members: upload(&members, Kind::Int, device)?,
             factors: table(&factors, chunk)?,
             chunks: chunks_of_columns(&firsts, device)?,
+            zero: upload(&[0.0_f32], kind, device)?,
             columns: upload(&columns, Kind::Int, device)?,
             back: table(&back, degree)?,
         };
@@ -125,15 +127,15 @@ fn chunks_of_columns(firsts: &[usize], device: Device) -> Result<Option<(Tensor,
 }
 
 impl Lists {
-    /// P(w) on the rows, `[rows]`; `zero` is one zero.
-    pub(super) fn apply(&self, weights: &Tensor, zero: &Tensor) -> Result<Tensor> {
+    /// P(w) on the rows, `[rows]`.
+    pub(super) fn apply(&self, weights: &Tensor) -> Result<Tensor> {
         let weighted = |values: &Tensor, index: &Tensor, factors: &Tensor| -> Result<Tensor> {
             let terms = values.f_index_select(0, index)?.f_view(factors.size().as_slice())?.f_mul(factors)?;
             Ok(terms.f_sum_dim_intlist(1, false, None)?)
         };
         let mut coefficients = weighted(weights, &self.members, &self.factors)?;
         if let Some((chunks, per_column)) = &self.chunks {
-            let sums = Tensor::f_cat(&[&coefficients, zero], 0)?.f_index_select(0, chunks)?;
+            let sums = Tensor::f_cat(&[&coefficients, &self.zero], 0)?.f_index_select(0, chunks)?;
             coefficients = sums.f_view([-1, *per_column])?.f_sum_dim_intlist(1, false, None)?;
         }
         weighted(&coefficients, &self.columns, &self.back)
@@ -157,7 +159,7 @@ mod tests {
         let (lists, rows) = builder.build(Kind::Double, Device::Cpu).unwrap();
         assert_eq!(rows, [1, 2, 4]);
         let weights = Tensor::from_slice(&[9.0, 1.0, 9.0, 9.0, 2.0]);
-        let projected = lists.apply(&weights, &Tensor::from_slice(&[0.0])).unwrap();
+        let projected = lists.apply(&weights).unwrap();
         let found = Vec::<f64>::try_from(projected).unwrap();
         // An orthonormal basis of the plane of numbers 1 and 4: nothing changes there.
         assert!(found.iter().zip([1.0, 0.0, 2.0]).all(|(a, b)| (a - b).abs() < 1e-15), "{found:?}");
@@ -172,7 +174,7 @@ mod tests {
         let (lists, rows) = builder.build(Kind::Double, Device::Cpu).unwrap();
         assert!(lists.chunks.is_some() && rows.len() == 5010);
         let weights = Tensor::arange(5010, (Kind::Double, Device::Cpu));
-        let projected = lists.apply(&weights, &Tensor::from_slice(&[0.0])).unwrap();
+        let projected = lists.apply(&weights).unwrap();
         assert!((projected.double_value(&[17]) - 4999.0 / 2.0).abs() < 1e-9);
         assert_eq!(projected.double_value(&[5007]), 5007.0);
     }

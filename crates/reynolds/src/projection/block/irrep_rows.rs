@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use faer::Mat;
 use rayon::prelude::*;
 
 use super::super::{Energies, processor};
-use super::project_block;
 use crate::irrep::Irrep;
 use crate::rep::{Decomposition, Representation};
 use crate::scalar::{Over, Scalar};
@@ -27,6 +27,8 @@ pub(super) struct Kind<F: Scalar> {
     pub(super) irrep: Arc<Irrep<F>>,
     /// First channels of its copies in the input.
     pub(super) partners: Vec<usize>,
+    /// E_k as (row, column, value).
+    terms: Vec<Vec<(usize, usize, F)>>,
     /// Ranges of input channels that belong to other irreps.
     pub(super) masked: Vec<std::ops::Range<usize>>,
 }
@@ -48,7 +50,7 @@ impl<F: Scalar> IrrepRows<F> {
             let irrep = first(wanted);
             let partners: Vec<usize> = inputs.iter().filter(|(n, _)| *n == wanted).map(|&(_, at)| at).collect();
             let masked = gaps(&partners, irrep.dim(), columns);
-            Kind { irrep, partners, masked }
+            Kind { terms: terms(&irrep), irrep, partners, masked }
         };
         let kinds = (0..labels.len()).map(kind).collect();
         Self { columns, copies: codomain.irreps().map(|(irrep, _)| number(irrep)).collect(), kinds }
@@ -79,38 +81,82 @@ fn gaps(starts: &[usize], len: usize, columns: usize) -> Vec<std::ops::Range<usi
     from.zip(to).map(|(a, b)| a..b).filter(|range| !range.is_empty()).collect()
 }
 
+/// The basis E_k of End_G(σ) by the entries that are not zero: one for each channel if σ is of real type.
+fn terms<F: Scalar>(irrep: &Irrep<F>) -> Vec<Vec<(usize, usize, F)>> {
+    let entries = |basis: &Mat<F>| {
+        let all = (0..basis.nrows()).flat_map(|r| (0..basis.ncols()).map(move |c| (r, c, basis[(r, c)])));
+        all.filter(|(_, _, value)| *value != F::ZERO).collect()
+    };
+    irrep.commutant().iter().map(entries).collect()
+}
+
 impl<F: Scalar> Kind<F> {
     /// The rows of one output copy, `[d, columns]`.
     fn apply<T: Over<F>>(&self, weights: &[T], out: &mut [T], columns: usize) -> Energies {
         processor::clear_upper_registers(); // of this thread
-        let d = self.irrep.dim();
-        let mut energies = Energies::default();
-        for row in 0..d {
-            for range in &self.masked {
-                let (a, b) = (row * columns + range.start, row * columns + range.end);
-                energies.perp += weights[a..b].iter().map(|w| w.lift().abs_sq()).sum::<f64>();
-                out[a..b].fill(T::default());
-            }
-        }
-        let mut block = vec![F::ZERO; d * d];
-        for &start in &self.partners {
-            if d == 1 {
-                out[start] = weights[start];
-                energies.equivariant += weights[start].lift().abs_sq();
-                continue;
-            }
-            for r in 0..d {
-                for c in 0..d {
-                    block[r * d + c] = weights[r * columns + start + c].lift();
-                }
-            }
-            energies = energies + project_block(&self.irrep, &mut block, d);
-            for r in 0..d {
-                for c in 0..d {
-                    out[r * columns + start + c] = T::lower(block[r * d + c]);
-                }
-            }
-        }
-        energies
+        if self.irrep.dim() == 1 { self.keep(weights, out) } else { self.couple(weights, out, columns) }
     }
+
+    /// Of a one-dimensional irrep, what is not masked stays.
+    fn keep<T: Over<F>>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        out.copy_from_slice(weights);
+        let mut perp = 0.0;
+        for range in &self.masked {
+            perp += squares::<F, T>(&weights[range.clone()]);
+            out[range.clone()].fill(T::default());
+        }
+        Energies { equivariant: squares::<F, T>(out), perp }
+    }
+
+    /// First W − P(W) is written, whose energy is then summed in whole rows whatever the blocks are; then P(W) over it.
+    fn couple<T: Over<F>>(&self, weights: &[T], out: &mut [T], columns: usize) -> Energies {
+        let d = self.irrep.dim();
+        let share = F::from_real(1.0 / d as f64);
+        let mut coefficients = Vec::with_capacity(self.partners.len() * self.terms.len());
+        let mut equivariant = 0.0;
+        for &start in &self.partners {
+            for term in &self.terms {
+                let mut overlap = F::ZERO;
+                for &(r, c, value) in term {
+                    overlap += value.conjugate() * weights[r * columns + start + c].lift();
+                }
+                let coefficient = overlap * share;
+                equivariant += coefficient.abs_sq() * d as f64;
+                coefficients.push(coefficient);
+            }
+        }
+        out.copy_from_slice(weights);
+        self.add(&coefficients, out, columns, -F::ONE);
+        let perp = squares::<F, T>(out);
+        out.fill(T::default());
+        self.add(&coefficients, out, columns, F::ONE);
+        Energies { equivariant, perp }
+    }
+
+    /// `out ← out + sign · P(W)` from the coefficients of P(W), block by block.
+    fn add<T: Over<F>>(&self, coefficients: &[F], out: &mut [T], columns: usize, sign: F) {
+        for (&start, coefficients) in self.partners.iter().zip(coefficients.chunks_exact(self.terms.len())) {
+            for (term, &coefficient) in self.terms.iter().zip(coefficients) {
+                let coefficient = sign * coefficient;
+                for &(r, c, value) in term {
+                    let at = &mut out[r * columns + start + c];
+                    *at = T::lower(at.lift() + coefficient * value);
+                }
+            }
+        }
+    }
+}
+
+/// Σ |w|², in lanes: one running sum would wait for itself at every weight.
+fn squares<F: Scalar, T: Over<F>>(weights: &[T]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let chunks = weights.chunks_exact(LANES);
+    let rest: f64 = chunks.remainder().iter().map(|w| w.lift().abs_sq()).sum();
+    for chunk in chunks {
+        for (sum, w) in sums.iter_mut().zip(chunk) {
+            *sum += w.lift().abs_sq();
+        }
+    }
+    sums.iter().sum::<f64>() + rest
 }

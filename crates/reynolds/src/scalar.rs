@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 use faer::traits::ComplexField;
-use faer::{c32, c64};
+use faer::{Mat, MatRef, c32, c64};
 
 use crate::error::Result;
 use crate::group::GroupRef;
@@ -96,7 +96,8 @@ impl Scalar for c64 {
 
 /// The real floating-point types that coefficients and energies of a weight live in.
 pub trait Real:
-    Copy
+    ComplexField<Real = Self>
+    + Copy
     + Debug
     + PartialEq
     + PartialOrd
@@ -120,6 +121,21 @@ pub trait Real:
     fn from_bool(value: bool) -> Self;
     /// The same number in double precision.
     fn to_f64(self) -> f64;
+    /// A matrix in this precision.
+    fn matrix(rounded: &Rounded) -> MatRef<'_, Self>;
+}
+
+/// A matrix in each precision that weights may have.
+#[derive(Debug, Clone)]
+pub struct Rounded {
+    single: Mat<f32>,
+    double: Mat<f64>,
+}
+
+impl From<Mat<f64>> for Rounded {
+    fn from(double: Mat<f64>) -> Self {
+        Self { single: Mat::from_fn(double.nrows(), double.ncols(), |i, j| double[(i, j)] as f32), double }
+    }
 }
 
 impl Real for f32 {
@@ -134,6 +150,9 @@ impl Real for f32 {
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
+    fn matrix(rounded: &Rounded) -> MatRef<'_, Self> {
+        rounded.single.as_ref()
+    }
 }
 
 impl Real for f64 {
@@ -147,6 +166,9 @@ impl Real for f64 {
     }
     fn to_f64(self) -> f64 {
         self
+    }
+    fn matrix(rounded: &Rounded) -> MatRef<'_, Self> {
+        rounded.double.as_ref()
     }
 }
 
@@ -179,6 +201,14 @@ pub trait Weight:
     fn from_c64(value: c64) -> Self;
     /// The same weight in double precision.
     fn to_c64(self) -> c64;
+    /// The real numbers that the weights are; `None` if they are complex.
+    fn as_real(weights: &[Self]) -> Option<&[Self::Real]>;
+    /// The same, to be written.
+    fn as_real_mut(weights: &mut [Self]) -> Option<&mut [Self::Real]>;
+    /// The real and the imaginary part.
+    fn real_parts(self) -> [Self::Real; 2];
+    /// The weight of a real and an imaginary part, which a real type drops.
+    fn from_real_parts(parts: [Self::Real; 2]) -> Self;
 }
 
 macro_rules! real_weight {
@@ -203,6 +233,18 @@ macro_rules! real_weight {
             #[inline(always)]
             fn to_c64(self) -> c64 {
                 c64::new(f64::from(self), 0.0)
+            }
+            fn as_real(weights: &[Self]) -> Option<&[$real]> {
+                Some(weights)
+            }
+            fn as_real_mut(weights: &mut [Self]) -> Option<&mut [$real]> {
+                Some(weights)
+            }
+            fn real_parts(self) -> [$real; 2] {
+                [self, 0.0]
+            }
+            fn from_real_parts([re, _]: [$real; 2]) -> Self {
+                re
             }
         }
     )*};
@@ -231,6 +273,18 @@ macro_rules! complex_weight {
             #[inline(always)]
             fn to_c64(self) -> c64 {
                 c64::new(f64::from(self.re), f64::from(self.im))
+            }
+            fn as_real(_: &[Self]) -> Option<&[$real]> {
+                None
+            }
+            fn as_real_mut(_: &mut [Self]) -> Option<&mut [$real]> {
+                None
+            }
+            fn real_parts(self) -> [$real; 2] {
+                [self.re, self.im]
+            }
+            fn from_real_parts([re, im]: [$real; 2]) -> Self {
+                Self::new(re, im)
             }
         }
     )*};

@@ -8,8 +8,8 @@
 //! in coefficient space V′ ⊗ V* ⊗ ⊕_J V_J, sampled on the grid and orthonormalised. It commutes with the rotations of the grid itself
 //! and lies below their average, P_band P_grid = P_band.
 //!
-//! E is never formed. Weights go through three small steps, field by field: scalar harmonics Hᵀ (the same for all channels),
-//! a change of basis for fields that are not irreps (regular, quotient), and the coupling of each irrep pair; then back.
+//! E is never formed. Weights go through three small steps, field by field and in their own precision: scalar harmonics Hᵀ (the same for
+//! all channels), a change of basis for fields that are not irreps (regular, quotient), and the coupling of each irrep pair; then back.
 //!
 //! ```
 //! use reynolds::projection::{Basis, Projector};
@@ -24,13 +24,14 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+mod passes;
 mod tiles;
 
 use std::ops::Add;
 use std::sync::Arc;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatMut, MatRef, Par, c64};
+use faer::Mat;
+use passes::Passes;
 use rayon::prelude::*;
 
 use super::{Energies, Projector};
@@ -52,6 +53,8 @@ pub struct Basis {
     domain: Channels,
     /// `[kinds of codomain][kinds of domain]`.
     kernels: Vec<Vec<KernelBasis>>,
+    /// The same as it is multiplied with.
+    passes: Passes,
     rank: usize,
 }
 
@@ -111,7 +114,8 @@ impl Basis {
         let columns =
             kernels.iter().enumerate().flat_map(|(o, row)| row.iter().enumerate().map(move |(i, k)| (o, i, k)));
         let rank = columns.map(|(o, i, kernel)| kernel.len() * copies(o, i)).sum();
-        Ok(Self { band, codomain: output, domain: input, kernels, rank })
+        let passes = Passes::new(&band, &output, &input, &kernels);
+        Ok(Self { band, codomain: output, domain: input, kernels, passes, rank })
     }
 
     /// The scalar functions on the grid.
@@ -141,105 +145,6 @@ impl Basis {
         shape.extend(vec![self.band.shells().side(); self.band.shells().dims()]);
         shape
     }
-
-    /// Projects the rows of one output field in place, `weights` being `[field, in, points]`; returns ‖P(w)‖².
-    fn project_field(&self, field: &Field, weights: &mut [f64]) -> f64 {
-        let h = self.band.functions();
-        let (points, functions) = (h.nrows(), h.ncols());
-        let rows = field.dim * self.domain.dim;
-        let mut coordinates = vec![0.0; functions * rows];
-        let seen = MatRef::from_column_major_slice(weights, points, rows);
-        multiply(MatMut::from_column_major_slice_mut(&mut coordinates, functions, rows), h.transpose(), seen);
-        self.change_basis(field, &mut coordinates, functions, false);
-        let energy = self.couple(field, &mut coordinates, functions);
-        self.change_basis(field, &mut coordinates, functions, true);
-        let kept = MatRef::from_column_major_slice(&coordinates, functions, rows);
-        multiply(MatMut::from_column_major_slice_mut(weights, points, rows), h.as_ref(), kept);
-        energy
-    }
-
-    /// w ← Q′ᵀ w Q, or back, on coordinates `[field, in, functions]`.
-    fn change_basis(&self, field: &Field, coordinates: &mut [f64], functions: usize, back: bool) {
-        let (width, input) = (functions * self.domain.dim, &self.domain);
-        for other in &input.fields {
-            let Some(change) = other.change.map(|index| &input.changes[index]) else { continue };
-            for row in coordinates.chunks_exact_mut(width) {
-                let block = &mut row[functions * other.offset..functions * (other.offset + other.dim)];
-                times(block, functions, change, back);
-            }
-        }
-        if let Some(index) = field.change {
-            times(coordinates, width, &self.codomain.changes[index], back);
-        }
-    }
-
-    /// Replaces every irrep block by its projection E Eᵀ; returns the sum of squared coefficients.
-    fn couple(&self, field: &Field, coordinates: &mut [f64], functions: usize) -> f64 {
-        let width = functions * self.domain.dim;
-        let mut energy = 0.0;
-        for &(kind, start) in &field.irreps {
-            let height = self.codomain.kinds[kind].dim();
-            let rows = &mut coordinates[width * start..width * (start + height)];
-            for (other, copies) in self.domain.copies.iter().enumerate() {
-                let run = functions * self.domain.kinds[other].dim();
-                let e = self.kernels[kind][other].columns();
-                let mut blocks = Vec::with_capacity(run * height * copies.len());
-                let place =
-                    |o: usize, offset: usize| width * o + functions * offset..width * o + functions * offset + run;
-                for (&offset, o) in copies.iter().flat_map(|offset| (0..height).map(move |o| (offset, o))) {
-                    blocks.extend_from_slice(&rows[place(o, offset)]);
-                }
-                let seen = MatRef::from_column_major_slice(&blocks, run * height, copies.len());
-                let coefficients = product(e.transpose(), seen);
-                energy += coefficients.squared_norm_l2();
-                let kept = MatMut::from_column_major_slice_mut(&mut blocks, run * height, copies.len());
-                multiply(kept, e.as_ref(), coefficients.as_ref());
-                let mut runs = blocks.chunks_exact(run);
-                for (&offset, o) in copies.iter().flat_map(|offset| (0..height).map(move |o| (offset, o))) {
-                    rows[place(o, offset)].copy_from_slice(runs.next().expect("one run per copy and row"));
-                }
-            }
-        }
-        energy
-    }
-
-    /// P on the rows of one output field; a complex weight is projected like two real ones.
-    fn apply_field<T: Weight>(&self, field: &Field, weights: &[T], out: &mut [T]) -> Energies {
-        let mut buffer: Vec<f64> = weights.iter().map(|w| w.to_c64().re).collect();
-        let equivariant = self.project_field(field, &mut buffer);
-        out.fill(T::default());
-        let mut energies =
-            Energies { equivariant, perp: add_part(weights, &buffer, out, |z| z.re, |x| c64::new(x, 0.0)) };
-        let complex = T::from_c64(c64::new(0.0, 1.0)) != T::default();
-        if complex {
-            buffer.iter_mut().zip(weights).for_each(|(b, w)| *b = w.to_c64().im);
-            energies.equivariant += self.project_field(field, &mut buffer);
-            energies.perp += add_part(weights, &buffer, out, |z| z.im, |x| c64::new(0.0, x));
-        }
-        energies
-    }
-}
-
-/// `out ← out + projected` in one part of a complex number; returns Σ (w − projected)² of that part.
-fn add_part<T: Weight>(
-    weights: &[T],
-    projected: &[f64],
-    out: &mut [T],
-    part: impl Fn(c64) -> f64,
-    whole: impl Fn(f64) -> c64,
-) -> f64 {
-    // Sums in lanes: one running sum would wait for itself at every weight.
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let chunks = weights.chunks(LANES).zip(projected.chunks(LANES)).zip(out.chunks_mut(LANES));
-    for ((weights, projected), out) in chunks {
-        for (((w, p), o), sum) in weights.iter().zip(projected).zip(out).zip(&mut sums) {
-            let rest = part(w.to_c64()) - p;
-            *sum += rest * rest;
-            *o += T::from_c64(whole(*p));
-        }
-    }
-    sums.iter().sum()
 }
 
 impl<T: Weight> Projector<T> for Basis {
@@ -260,7 +165,7 @@ impl<T: Weight> Projector<T> for Basis {
             tasks.push((field, &weights[field.offset * row..][..field.dim * row], part));
             rest = tail;
         }
-        let work = |(field, from, to): (&Field, &[T], &mut [T])| self.apply_field(field, from, to);
+        let work = |(field, from, to): (&Field, &[T], &mut [T])| self.passes.apply(field, from, to);
         let parts: Vec<Energies> = if weights.len() < PARALLEL {
             tasks.into_iter().map(work).collect()
         } else {
@@ -306,23 +211,4 @@ impl Channels {
             self.kinds.len() - 1
         })
     }
-}
-
-/// `to ← a b`, on this thread.
-fn multiply(to: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
-    matmul(to, Accum::Replace, a, b, 1.0, Par::Seq);
-}
-
-fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
-    let mut result = Mat::zeros(a.nrows(), b.ncols());
-    multiply(result.as_mut(), a, b);
-    result
-}
-
-/// `block ← block · Q`, or `· Qᵀ` on the way back; `block` is column-major `[rows, dim Q]`.
-fn times(block: &mut [f64], rows: usize, change: &Mat<f64>, back: bool) {
-    let seen = MatRef::from_column_major_slice(block, rows, change.nrows());
-    let q = if back { change.transpose() } else { change.as_ref() };
-    let turned = product(seen, q);
-    MatMut::from_column_major_slice_mut(block, rows, change.nrows()).copy_from(&turned);
 }

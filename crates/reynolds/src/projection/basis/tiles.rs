@@ -102,7 +102,7 @@ impl Basis {
 }
 
 /// Q[channel, coordinate] of a field's change of basis.
-fn entry(channels: &Channels, field: &Field, channel: usize, coordinate: usize) -> f64 {
+pub(super) fn entry(channels: &Channels, field: &Field, channel: usize, coordinate: usize) -> f64 {
     match field.change {
         Some(index) => channels.changes[index][(channel, coordinate)],
         None => f64::from(u8::from(channel == coordinate)),

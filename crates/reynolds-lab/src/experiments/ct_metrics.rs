@@ -6,9 +6,14 @@
 //! ```
 //!
 //! with a Gaussian window of 11 pixels and σ = 1.5, c₁ = (0.01 · 255)², c₂ = (0.03 · 255)². As Bai et al. measure: pixels of metal count
-//! as equal. In double precision: CUDA rounds convolutions of single precision to ten bits.
+//! as equal. In double precision, where libtorch's convolutions are slow on a processor: the window is a mean along each axis that moves
+//! from tap to tap,
+//!
+//! ```text
+//! m₀ = x₀,    mₜ = mₜ₋₁ + wₜ/(w₀ + … + wₜ) · (xₜ − mₜ₋₁),    m₁₀ = Σ wₜ xₜ / Σ wₜ
+//! ```
 
-use reynolds_torch::tch::{Device, Kind, Tensor};
+use reynolds_torch::tch::{Kind, Tensor};
 
 use crate::error::Result;
 
@@ -25,11 +30,12 @@ const WHITE: f64 = 255.0;
 /// device. Infinite where they are equal.
 ///
 /// # Errors
-/// If the shapes differ or the device has no room.
+/// If the shapes do not fit or the device has no room.
 pub fn psnr(images: &Tensor, truth: &Tensor, keep: &Tensor) -> Result<Tensor> {
-    let difference = eight_bits(images, keep)?.f_sub(&eight_bits(truth, keep)?)?;
-    let mean = difference.f_square()?.f_mean_dim([1_i64, 2, 3].as_slice(), false, Kind::Double)?;
-    Ok(mean.f_reciprocal()?.f_mul_scalar(WHITE * WHITE)?.f_log10()?.f_mul_scalar(10.0)?)
+    in_parts(images, truth, keep, |x, y| {
+        let mean = x.f_sub(y)?.f_square()?.f_mean_dim([1_i64, 2, 3].as_slice(), false, Kind::Double)?;
+        Ok(mean.f_reciprocal()?.f_mul_scalar(WHITE * WHITE)?.f_log10()?.f_mul_scalar(10.0)?)
+    })
 }
 
 /// SSIM of images `[N, 1, H, W]`, of 11 pixels at least along a side, as [`psnr`]: `[N]`.
@@ -37,15 +43,34 @@ pub fn psnr(images: &Tensor, truth: &Tensor, keep: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// As [`psnr`].
 pub fn ssim(images: &Tensor, truth: &Tensor, keep: &Tensor) -> Result<Tensor> {
-    let (x, y) = (eight_bits(images, keep)?, eight_bits(truth, keep)?);
-    let maps = [x.f_square()?, y.f_square()?, x.f_mul(&y)?];
-    let maps = Tensor::f_cat(&[&x, &y, &maps[0], &maps[1], &maps[2]], 1)?;
-    let [mean_x, mean_y, square_x, square_y, product] = blurred(&maps)?;
-    let (xx, yy, xy) = (mean_x.f_square()?, mean_y.f_square()?, mean_x.f_mul(&mean_y)?);
-    let (c1, c2) = ((0.01 * WHITE).powi(2), (0.03 * WHITE).powi(2));
-    let above = (&xy * 2.0 + c1).f_mul(&((product - &xy) * 2.0 + c2))?;
-    let below = (&xx + &yy + c1).f_mul(&(square_x - xx + square_y - yy + c2))?;
-    Ok(above.f_div(&below)?.f_mean_dim([1_i64, 2].as_slice(), false, Kind::Double)?)
+    in_parts(images, truth, keep, |x, y| {
+        // The variances occur in their sum only: four maps, not five.
+        let squares = x.f_square()?.f_add(&y.f_square()?)?;
+        let maps = Tensor::f_stack(&[x, y, &squares, &x.f_mul(y)?], 0)?;
+        let means = blurred(&blurred(&maps, 3)?, 4)?;
+        let [mean_x, mean_y, squares, product] = [0, 1, 2, 3].map(|number| means.select(0, number));
+        let of_means = mean_x.f_square()?.f_add(&mean_y.f_square()?)?;
+        let of_product = mean_x.f_mul(&mean_y)?;
+        let (c1, c2) = ((0.01 * WHITE).powi(2), (0.03 * WHITE).powi(2));
+        let above = (&of_product * 2.0 + c1).f_mul(&((product - &of_product) * 2.0 + c2))?;
+        let below = (&of_means + c1).f_mul(&(squares - &of_means + c2))?;
+        Ok(above.f_div(&below)?.f_mean_dim([1_i64, 2, 3].as_slice(), false, Kind::Double)?)
+    })
+}
+
+/// A metric `[n]` of images and truth in eight bits, `[n, 1, H, W]` each, of all `N`. What is made of one image stays in the cache of a
+/// processor; a GPU has all of them at once.
+fn in_parts(
+    images: &Tensor,
+    truth: &Tensor,
+    keep: &Tensor,
+    metric: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let together = if images.device().is_cuda() { images.size()[0] } else { 1 };
+    let parts = |tensor: &Tensor| tensor.f_expand_as(images)?.f_split(together, 0);
+    let each = parts(images)?.into_iter().zip(parts(truth)?).zip(parts(keep)?);
+    let each = each.map(|((image, truth), keep)| metric(&eight_bits(&image, &keep)?, &eight_bits(&truth, &keep)?));
+    Ok(Tensor::f_cat(&each.collect::<Result<Vec<_>>>()?, 0)?)
 }
 
 fn eight_bits(images: &Tensor, keep: &Tensor) -> Result<Tensor> {
@@ -53,28 +78,23 @@ fn eight_bits(images: &Tensor, keep: &Tensor) -> Result<Tensor> {
     Ok(halves.f_round()?.f_mul(keep)?)
 }
 
-/// Weighted means over the windows inside, `[N, H − 10, W − 10]` of each of the five maps `[N, 5, H, W]`.
-fn blurred(maps: &Tensor) -> Result<[Tensor; 5]> {
-    let [count, _, height, width] = maps.size()[..] else { unreachable!("five maps were put side by side") };
-    let window = window(maps.device())?;
-    let flat = maps.f_view([-1, 1, height, width])?;
-    let rows = flat.f_conv2d(&window.f_view([1, 1, WINDOW, 1])?, None::<Tensor>, [1, 1], [0, 0], [1, 1], 1)?;
-    let both = rows.f_conv2d(&window.f_view([1, 1, 1, WINDOW])?, None::<Tensor>, [1, 1], [0, 0], [1, 1], 1)?;
-    let both = both.f_view([count, 5, height - WINDOW + 1, width - WINDOW + 1])?;
-    Ok([0, 1, 2, 3, 4].map(|number| both.select(1, number)))
-}
-
-/// A Gaussian of sum 1, `[11]`.
-fn window(device: Device) -> Result<Tensor> {
-    let at = |place: i64| (-((place - WINDOW / 2).pow(2) as f64) / (2.0 * SIGMA * SIGMA)).exp();
-    let weights: Vec<f64> = (0..WINDOW).map(at).collect();
-    let sum: f64 = weights.iter().sum();
-    let weights: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
-    Ok(Tensor::f_from_slice(&weights)?.f_to_device(device)?)
+/// Weighted means over the windows inside along an axis, which is ten pixels shorter then.
+fn blurred(maps: &Tensor, axis: usize) -> Result<Tensor> {
+    let weight = |tap: i64| (-((tap - WINDOW / 2).pow(2) as f64) / (2.0 * SIGMA * SIGMA)).exp();
+    let at = |tap: i64| maps.f_narrow(axis as i64, tap, maps.size()[axis] - WINDOW + 1);
+    let mut sum = weight(0) + weight(1);
+    let mut mean = at(0)?.f_lerp(&at(1)?, weight(1) / sum)?;
+    for tap in 2..WINDOW {
+        sum += weight(tap);
+        let _ = mean.f_lerp_(&at(tap)?, weight(tap) / sum)?;
+    }
+    Ok(mean)
 }
 
 #[cfg(test)]
 mod tests {
+    use reynolds_torch::tch::Device;
+
     use super::*;
 
     fn constant(value: f64) -> Tensor {

@@ -6,10 +6,14 @@ use super::super::Energies;
 use super::tile_orbits::TileOrbits;
 use crate::scalar::{Real, Weight};
 
+/// Labels there may be, a power of two: a table of them stays in the nearest cache. Where fewer will do the table is smaller, for it is
+/// made anew for every tile.
+const LABELS: usize = 2048;
+const FEW_LABELS: usize = 256;
 /// Most orbits a tile may have in this form: two labels each, one per sign.
-const MAX_ORBITS: usize = 127;
-/// Fewest weights an orbit must have on average to make a label worth its byte.
-const MIN_MEAN_SIZE: usize = 64;
+const MAX_ORBITS: usize = LABELS / 2;
+/// Fewest weights an orbit must have on average to make a label worth its bytes.
+const MIN_MEAN_SIZE: usize = 16;
 /// Sums that run side by side.
 const LANES: usize = 8;
 /// Weights summed in their own precision before the sums go to double precision.
@@ -18,7 +22,7 @@ const BLOCK: usize = 4096;
 /// The orbits of a tile as a label per weight: 2k for the orbit k, 2k + 1 for its opposite.
 #[derive(Debug, Clone)]
 pub(super) struct OrbitLabels {
-    pub(super) labels: Vec<u8>,
+    pub(super) labels: Vec<u16>,
     /// Size of each orbit; zero for the dead ones.
     pub(super) sizes: Vec<usize>,
     /// Where the first weight of each orbit lies.
@@ -47,7 +51,7 @@ impl OrbitLabels {
             firsts.push(place(orbit[0].0));
             for &(weight, negative) in orbit {
                 let label = 2 * sizes.len() + usize::from(negative);
-                labels[weight as usize] = label as u8;
+                labels[weight as usize] = label as u16;
                 members[label].push(place(weight));
             }
             sizes.push(if dead { 0 } else { orbit.len() });
@@ -59,13 +63,20 @@ impl OrbitLabels {
 
     /// `out ← P(weights)` on this tile; both slices start at the tile's first weight.
     pub(super) fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
-        let mut first = [T::default(); 256];
+        match 2 * self.sizes.len() {
+            ..=FEW_LABELS => self.apply_with::<FEW_LABELS, T>(weights, out),
+            _ => self.apply_with::<LABELS, T>(weights, out),
+        }
+    }
+
+    fn apply_with<const N: usize, T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        let mut first = [T::default(); N];
         for (orbit, &at) in self.firsts.iter().enumerate() {
             first[2 * orbit] = weights[at as usize];
             first[2 * orbit + 1] = -weights[at as usize];
         }
         let sums = self.sums(weights, &first);
-        let mut means = [T::default(); 256];
+        let mut means = [T::default(); N];
         let mut energies = Energies::default();
         for (orbit, &size) in self.sizes.iter().enumerate().filter(|(_, size)| **size > 0) {
             let rest = (sums[2 * orbit] - sums[2 * orbit + 1]) / size as f64;
@@ -96,12 +107,12 @@ impl OrbitLabels {
     }
 
     /// Σ(w − first) of each label.
-    fn sums<T: Weight>(&self, weights: &[T], first: &[T; 256]) -> [c64; 256] {
-        let mut sums = [c64::new(0.0, 0.0); 256];
+    fn sums<const N: usize, T: Weight>(&self, weights: &[T], first: &[T; N]) -> [c64; N] {
+        let mut sums = [c64::new(0.0, 0.0); N];
         for (label, members) in &self.rest {
             sums[*label] = total(members, |at| weights[at as usize] - first[*label]);
         }
-        let (common, reference) = (self.commonest as u8, first[self.commonest]);
+        let (common, reference) = (self.commonest as u16, first[self.commonest]);
         for (row, labels) in self.labels.chunks(self.segment).enumerate() {
             let weights = &weights[row * self.stride..row * self.stride + self.segment];
             for (labels, weights) in labels.chunks(BLOCK).zip(weights.chunks(BLOCK)) {
@@ -113,11 +124,11 @@ impl OrbitLabels {
 }
 
 /// Σ(w − first) over the weights of one label.
-fn masked<T: Weight>(labels: &[u8], label: u8, weights: &[T], first: T) -> T {
+fn masked<T: Weight>(labels: &[u16], label: u16, weights: &[T], first: T) -> T {
     let mut lanes = [T::default(); LANES];
     let (groups, rest) = labels.as_chunks::<LANES>();
     // A product with 0 or 1 instead of a choice, which compilers turn into vector code.
-    let term = |found: u8, w: T| (w - first).scale(T::Real::from_bool(found == label));
+    let term = |found: u16, w: T| (w - first).scale(T::Real::from_bool(found == label));
     for (group, weights) in groups.iter().zip(weights.as_chunks::<LANES>().0) {
         for lane in 0..LANES {
             lanes[lane] += term(group[lane], weights[lane]);
@@ -155,20 +166,20 @@ fn total<I: Copy, T: Weight>(items: &[I], weight: impl Fn(I) -> T) -> c64 {
 }
 
 /// Writes the means and returns Σ|w − mean|².
-fn fill<T: Weight>(means: &[T; 256], labels: &[u8], weights: &[T], out: &mut [T]) -> f64 {
+fn fill<const N: usize, T: Weight>(means: &[T; N], labels: &[u16], weights: &[T], out: &mut [T]) -> f64 {
     let mut lanes = [T::Real::default(); LANES];
     let (groups, rest) = labels.as_chunks::<LANES>();
     let done = groups.len() * LANES;
     for ((group, weights), out) in groups.iter().zip(weights.as_chunks::<LANES>().0).zip(out.as_chunks_mut::<LANES>().0)
     {
         for lane in 0..LANES {
-            let mean = means[group[lane] as usize];
+            let mean = means[group[lane] as usize % N];
             out[lane] = mean;
             lanes[lane] += (weights[lane] - mean).energy();
         }
     }
     for ((&label, &w), out) in rest.iter().zip(&weights[done..]).zip(&mut out[done..]) {
-        *out = means[label as usize];
+        *out = means[label as usize % N];
         lanes[0] += (w - *out).energy();
     }
     lanes.iter().map(|lane| lane.to_f64()).sum()

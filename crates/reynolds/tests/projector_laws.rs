@@ -8,7 +8,7 @@ use faer::{Mat, c64};
 use proptest::prelude::*;
 use reynolds::group::{GroupRef, MatrixGroup};
 use reynolds::irreps::Irreps;
-use reynolds::projection::{Blocks, Chain, Energies, KernelSpace, Lowered, Orbits, Projector, derive};
+use reynolds::projection::{Blocks, Chain, Energies, HaarProjector, KernelSpace, Lowered, Orbits, Projector, derive};
 use reynolds::rep::{Grid, Rep};
 use reynolds::{group, irrep, rep};
 use reynolds_testkit::projector_laws::{assert_projector_laws, assert_tower_law, random_weights};
@@ -346,4 +346,17 @@ fn bad_weights_are_errors() {
     let large = projector.energies(&[1e30_f32; 16]).unwrap();
     assert!((large.equivariant / 1.6e61 - 1.0).abs() < 1e-5 && large.perp < 1e50);
     let _ = Orbits::derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap().unwrap();
+}
+
+#[test]
+fn many_large_orbits_are_averaged_as_the_haar_sum_does() {
+    // 16 and 130 orbits of as many weights: what has one table of labels, and another.
+    for name in ["C16", "C130"] {
+        let space = space((name, "regular", "regular", 0, 0, "orbits"));
+        let weights = random_weights::<f64>(space.len(), 7);
+        let expected = HaarProjector::new(&space).unwrap().project(&weights).unwrap();
+        let found = derive(&space).unwrap().project(&weights).unwrap();
+        let error = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(error < 1e-13, "{name}: off by {error:e}");
+    }
 }

@@ -54,6 +54,7 @@ compare: libtorch peers ## reynolds beside the peers, in turn, into results/ and
 	$(CARGO) build --release -p reynolds-cli
 	peers/.venv/bin/python peers/compare.py --reynolds $(or $(CARGO_TARGET_DIR),target)/release/reynolds \
 	  $(if $(QUICK),--quick) $(if $(CLONE),--clone) $(ARGS)
+	$(or $(CARGO_TARGET_DIR),target)/release/reynolds bench scaling $(if $(QUICK),--quick --out target/compare/scaling,--out results/scaling)
 
 # libtorch comes once: a stamp, which moves into place with the rest, says that it is whole.
 ifneq ($(strip $(LIBTORCH)$(LIBTORCH_USE_PYTORCH)),)

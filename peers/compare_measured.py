@@ -6,8 +6,8 @@ import compare_table
 FIVE = (
     ("P(W) of a 256 × 256 map between C4 regular fields", "dense-c4", "symm-learning", "cpu"),
     ("steerable kernels of the octahedral group, 5³, from their names to a projector", "conv-oct-band-build", "escnn, cold cache", "cpu"),
-    ("the penalty with its gradient on 10 million weights", "penalty-1e7", "PyTorch, layer by layer on the tape", "gpu"),
-    ("a training step of DICDNet with the penalty", "ct-dicdnet-penalty", "PyTorch, sample-based", "gpu"),
+    ("the penalty's gradient on 10 million weights", "penalty-1e7", "PyTorch, layer by layer on the tape", "cpu"),
+    ("a training step of ours for MedMNIST with the penalty, batch 32", "medmnist-ours", "PyTorch, penalty on the tape", "gpu"),
     ("audit of a 400 MB checkpoint", "audit-400mb", "PyTorch, the process", "cpu"),
 )
 COMMANDS = {"cpu": "make compare", "gpu": "scripts/gpu.sh run compare"}

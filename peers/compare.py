@@ -177,7 +177,7 @@ def main():
         return 0
     if not options.reynolds.exists():
         parser.error(f"--reynolds: expected the program, found no {options.reynolds}; make compare builds it")
-    top = {key: getattr(options, key) for key in ("commit", "device", "rounds", "threads", "quick")}
+    top = {key: getattr(options, key) for key in ("commit", "device", "rounds", "threads", "quick")} | {"allocator": sides.allocator()}
     results = Results.open(path, {"date": now(), "machine": machine(options.device)} | top)
     known = [row.id for batch in batches for row in batch.rows]
     slow = {row.id for batch in batches if batch.clone for row in batch.rows}

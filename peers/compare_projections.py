@@ -15,21 +15,24 @@ from compare_row import Batch, Row, Side
 
 PROJECTION = "Projection"
 BUILDING = "Construction of projectors and bases"
-# Name, rows, script, environment of its own.
+# Name, rows, script and its options, environment of its own.
 PEERS = (
-    ("escnn", projection_escnn.ROWS, "projection_escnn.py", ""),
-    ("symm-learning", projection_symm_learning.ROWS, "projection_symm_learning.py", ""),
-    ("EMLP", projection_emlp.ROWS, "projection_emlp.py", "emlp"),
-    ("e3nn", projection_e3nn.ROWS, "projection_e3nn.py", ""),
-    ("PyTorch by hand", projection_torch.ROWS, "projection_torch.py", ""),
+    ("escnn", projection_escnn.ROWS, ("projection_escnn.py",), ""),
+    ("symm-learning", projection_symm_learning.ROWS, ("projection_symm_learning.py",), ""),
+    ("EMLP", projection_emlp.ROWS, ("projection_emlp.py",), "emlp"),
+    ("e3nn", projection_e3nn.ROWS, ("projection_e3nn.py",), ""),
+    ("PyTorch by hand", projection_torch.ROWS, ("projection_torch.py",), ""),
+    ("PyTorch, orbit index", projection_torch.ORBIT_ROWS, ("projection_torch.py", "--form", "orbits"), ""),
 )
 QUICK = ("dense-c4", "conv-c4", "conv-c4-band")
-# Rows for the sake of one peer that can do no larger ones.
-SMALL = ("EMLP", "e3nn")
+# Who has the small rows, which are for the sake of a peer that can do no larger ones.
+SMALL = ("EMLP", "e3nn", "PyTorch, orbit index")
 NOTES = {
     PROJECTION: "One thread, single precision; ours computes both energies in the same pass. -band: onto the span of escnn's basis with its default "
-    "rings and frequencies; escnn has no projection, so its basis is made orthonormal for it.",
+    "rings and frequencies; escnn has no projection, so its basis is made orthonormal for it. "
+    "By hand is the sum over the group; the orbit index is our own algorithm in PyTorch.",
     BUILDING: "From the names of group and fields to a projector, the first in its process; imports are not counted. "
+    "escnn builds a whole convolution with its basis and parameters, e3nn an o3.Linear, EMLP a basis and a projector of the maps, symm-learning a basis. "
     "escnn begins with an empty cache on disk, or, warm, with a full one.",
 }
 
@@ -44,12 +47,12 @@ def batch(name, row, quick):
     more = ("--weights", f"{{work}}/{name}.npz", "--out", "{fresh}/projected.npz", "--repeats", repeats, "--threads", "{threads}", "--json")
     here = ("{reynolds}", "bench", "projection", *row.options, *more)
     sides, builds = [], []
-    for who, rows, script, venv in PEERS:
+    for who, rows, (script, *form), venv in PEERS:
         if name not in rows or (name.endswith("-small") and who not in SMALL):
             continue
-        command = ("{python}", f"{{peers}}/{script}", "--row", name, *more)
+        command = ("{python}", f"{{peers}}/{script}", "--row", name, *form, *more)
         sides.append(Side(who, command, venv=venv))
-        if who != "PyTorch by hand":
+        if not who.startswith("PyTorch"):
             cold = ", cold cache" if who == "escnn" else ""
             builds.append(Side(who + cold, command, number="build_seconds", venv=venv))
         if who == "escnn":

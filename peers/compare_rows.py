@@ -30,6 +30,7 @@ def penalties(quick, device):
         "closed": "PyTorch, layer by layer, closed form",
         "stacked": "PyTorch, equal layers stacked, closed form",
         "flat": "PyTorch, one flat index, closed form",
+        "orbits": "PyTorch, orbit index, closed form",
     }
     sizes = ("1e6",) if quick else ("1e6", "1e7", "1e8")
     note = (
@@ -96,7 +97,10 @@ def simulations():
     peer = Side("PhiFlow 2.1.4 on NumPy", there, venv="phiflow")
     title = "rising smoke, 64², rotation k = 5: a frame (ours: the process over its 310 frames, the file written)"
     agree = agreement.arrays("rotation_k05_j0.npz", "velocity", lambda frames: frames[49])
-    note = "The largest difference is that of the velocity at frame 50, over the largest velocity."
+    note = (
+        "Ours is the mean over all 310 frames, process and file included; PhiFlow's over its first 51, without its start or the file. "
+        "The largest difference is that of the velocity at frame 50, over the largest velocity."
+    )
     return [Batch((Row("smoke-simulation", SMOKE, title, ours, (peer,), agree, note=note),), threads=1)]
 
 
@@ -106,7 +110,7 @@ def startup(quick):
     torch = process("python -c 'import torch'", "{python}", "-c", "import torch")
     escnn = process("python -c 'import escnn.nn'", "{python}", "-c", "import escnn.nn")
     script = process("PyTorch, the same file", *small)
-    note = "Whole processes, files in the page cache."
+    note = "Whole processes, files in the page cache. `reynolds --version` loads no libtorch; `reynolds run list` does."
 
     def row(name, title, command, *peers):
         return Row(f"startup-{name}", STARTUP, title, process("reynolds", *command), peers, note=note)

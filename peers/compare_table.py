@@ -126,6 +126,9 @@ def table(results):
         summary(rows),
         "",
     ]
+    if top.get("allocator"):
+        found = " and ".join(f"`{name}={value}`" for name, value in top["allocator"].items())
+        lines += [f"All programs, ours and the peers', run with {found}: reynolds sets them for itself, and PyTorch gains from them too.", ""]
     others = [row for row in rows if row.get("commit", top["commit"]) != top["commit"]]
     if others:
         found = ", ".join(f"{row['row']} ({row['commit']}, {row['date']})" for row in others)

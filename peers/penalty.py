@@ -2,15 +2,17 @@
 
     python penalty.py --weights 1e6,1e7,1e8 --device cpu --json
     python penalty.py --weights-file in.npz --out gradient.npz --forms tape,flat --repeats 3
+    python penalty.py --weights 1e5 --check
 
     penalty  λ_G ‖P(W)‖² + λ_⊥ ‖W − P(W)‖², summed over layers [channels, channels, kernel, kernel];  gradient  2λ_G P(W) + 2λ_⊥ (W − P(W))
 
 Forms: tape, layer by layer as one would write it (rot90 and roll, mean, one backward pass for all); closed, layer by layer, the gradient
 written down and added to each parameter's; stacked, the closed form on one tensor of all layers, which equal layers alone allow; flat, one
-index for all layers, closed form added to a flat gradient; flat-tape, the same index on the tape. `seconds` is the gradient alone, `with_value`
-both; the tape has no gradient without a value. Channel 4p + α of a regular field is its orientation α. --weights-file has an array `weights`
-[layers, c, c, k, k], and --out takes `gradient` of the last form. Beside them a step of Adam on as many numbers and a copy of them. Needs
-torch and NumPy only.
+index for all layers, closed form added to a flat gradient; flat-tape, the same index on the tape; orbits, what reynolds does: the members of each
+orbit gathered, their mean, and that gathered back, closed form. `seconds` is the gradient alone, `with_value` both; the tape has no gradient
+without a value. --check compares the gradients and values of the forms instead of timing them. Channel 4p + α of a regular field is its
+orientation α. --weights-file has an array `weights` [layers, c, c, k, k], and --out takes `gradient` of the last form. Beside them a step of
+Adam on as many numbers and a copy of them. Needs torch and NumPy only.
 """
 
 import argparse
@@ -33,7 +35,7 @@ else:
 LAMBDA_G, LAMBDA_PERP = 1e-3, 1e-1
 """Those of `reynolds bench penalty`."""
 
-BYTES = {"tape": 40, "closed": 12, "stacked": 24, "flat": 48, "flat-tape": 60}
+BYTES = {"tape": 40, "closed": 12, "stacked": 24, "flat": 48, "flat-tape": 60, "orbits": 40}
 """Bytes a weight that a form has in use at most, weights and gradient included (measured at 1e7 on the CPU, rounded up)."""
 
 
@@ -158,7 +160,26 @@ class FlatTape(Flat):
         return self.flat.grad.reshape(self.shape)
 
 
-FORMS = {"tape": Tape, "closed": Closed, "stacked": Stacked, "flat": Flat, "flat-tape": FlatTape}
+class Orbits(Flat):
+    """The four members of each orbit gathered, their mean gathered back, closed form."""
+
+    def __init__(self, weights):
+        self.shape, self.flat = weights.shape, weights.reshape(-1)
+        self.gradients = torch.zeros_like(self.flat)
+        numbers = torch.arange(len(self.flat), dtype=torch.int32, device=weights.device)
+        turn = lambda r: turned(numbers.reshape(weights.shape), r).reshape(-1)  # noqa: E731
+        first = numbers.clone()
+        for r in range(1, 4):
+            torch.minimum(first, turn(r), out=first)
+        alone = first == numbers  # one number of each orbit; all have four, as the orientations are turned too
+        self.members = torch.cat([turn(r)[alone] for r in range(4)])
+        self.orbit = (alone.cumsum(0, dtype=torch.int32) - 1).index_select(0, first)
+
+    def project(self, flat):
+        return flat.index_select(0, self.members).reshape(4, -1).mean(0).index_select(0, self.orbit)
+
+
+FORMS = {"tape": Tape, "closed": Closed, "stacked": Stacked, "flat": Flat, "flat-tape": FlatTape, "orbits": Orbits}
 
 
 def timed(call, options, wait):
@@ -221,6 +242,18 @@ def measure(name, weights, options, wait):
     return names | {"seconds": seconds, "value": value} | more | {"versions": report.versions("torch")}
 
 
+def check(weights, forms):
+    """The largest differences of the gradients and values of forms from those of the tape, over the largest; or SystemExit."""
+    tape = Tape(weights)
+    value, slope = float(tape()), tape.gradient()
+    for name in forms:
+        form = FORMS[name](weights)
+        off = abs(float(form()) / value - 1), float((form.gradient() - slope).abs().max() / slope.abs().max())
+        print(f"{name:<10} value {off[0]:.0e}, gradient {off[1]:.0e}", flush=True)
+        if not max(off) < 1e-5:
+            raise SystemExit(f"{name}: expected the gradient and value of tape, found others")
+
+
 def show(found, options):
     if options.json:
         print(json.dumps(found), flush=True)
@@ -244,6 +277,7 @@ def main():
     parser.add_argument("--limit", type=float, default=20.0, help="seconds for the calls of a row")
     parser.add_argument("--memory", type=float, default=12.0, help="GB on the CPU that a form may take")
     parser.add_argument("--threads", type=int, default=0, help="0: as PyTorch likes")
+    parser.add_argument("--check", action="store_true", help="compare the forms with the tape and time nothing")
     parser.add_argument("--json", action="store_true", help="one JSON object a row instead of text")
     options = parser.parse_args()
     forms = options.forms.split(",")
@@ -260,6 +294,9 @@ def main():
     sizes = [None] if options.weights_file else [float(size) for size in options.weights.split(",")]
     for size in sizes:
         weights = given(options) if size is None else stack(options, size)
+        if options.check:
+            check(weights, forms)
+            continue
         beside = scale(weights, options, wait)
         for name in forms:
             gc.collect()

@@ -14,6 +14,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROCESS = "process"  # the row of the line that `run` adds itself
+# What `reynolds` sets for itself where it trains: large blocks stay with the process. Without it PyTorch is slower on large tensors too.
+ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "1099511627776"}
 
 
 @dataclasses.dataclass
@@ -26,10 +28,15 @@ class Outcome:
     failure: str = ""
 
 
+def allocator():
+    """The settings of the allocator that all sides have: ours, unless the user has set others."""
+    return {name: os.environ.get(name, value) for name, value in ALLOCATOR.items()}
+
+
 def environment(threads):
-    """That of this process, with every thread pool that either side uses of one size."""
+    """That of this process, with every thread pool that either side uses of one size, and one allocator."""
     pools = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-    return os.environ | {pool: str(threads) for pool in pools}
+    return os.environ | allocator() | {pool: str(threads) for pool in pools}
 
 
 def objects(text):
@@ -77,7 +84,7 @@ def run(command, threads, folder):
 
 def lines(command):
     """The objects that a program prints; what it says when it fails goes to standard error, and what it had printed still counts."""
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | allocator())
     if done.returncode:
         print(f"{' '.join(map(str, command))} ended with {done.returncode}: {done.stderr[-2000:]}", file=sys.stderr, flush=True)
     return objects(done.stdout)

@@ -11,7 +11,7 @@
 //! Where P(W) is only added to something, as to a gradient on a GPU, two sparse products do it: see [`sparse`].
 //!
 //! Otherwise two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
-//! Nothing is scattered, so the result does not depend on the order of threads. Everything is real: a complex weight is the pair (re, im).
+//! Nothing is scattered, so the result does not depend on the order of threads (of sparse products on a GPU its last bits may). Everything is real: a complex weight is the pair (re, im).
 
 mod assembly;
 mod band;

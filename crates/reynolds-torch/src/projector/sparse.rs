@@ -39,20 +39,29 @@ impl SparseBuilder {
         parts: &[(usize, Option<Mat<f64>>)],
         couplings: impl Iterator<Item = &'a [(i32, f64)]>,
     ) -> Option<Self> {
-        let most = MOST * parts.iter().map(|(numbers, _)| numbers).sum::<usize>();
+        let most = (MOST * parts.iter().map(|(numbers, _)| numbers).sum::<usize>()).min(i32::MAX as usize);
         let mut builder = Self::default();
         for coupling in couplings {
             for &(coordinate, factor) in coupling.iter().filter(|(_, factor)| *factor != 0.0) {
                 builder.spread(parts, coordinate as usize, factor);
             }
             let start = builder.ends.last().map_or(0, |&end| end as usize);
-            builder.entries[start..].sort_unstable_by_key(|&(place, _)| place);
+            builder.merge(start);
             if builder.entries.len() > most {
                 return None;
             }
             builder.ends.push(builder.entries.len() as i32);
         }
         Some(builder)
+    }
+
+    /// Sorts the entries from `start` on by place and adds up those of one place: several functions of one kernel.
+    fn merge(&mut self, start: usize) {
+        let mut column = self.entries.split_off(start);
+        column.sort_by_key(|&(place, _)| place);
+        for same in column.chunk_by(|a, b| a.0 == b.0) {
+            self.entries.push((same[0].0, same.iter().map(|(_, value)| value).sum()));
+        }
     }
 
     /// Adds a coordinate: the numbers of its kernel, weighted by its function.
@@ -130,23 +139,24 @@ mod tests {
     #[test]
     fn kernels_and_plain_numbers_by_hand() {
         // One kernel of three points in two functions, then one number that is its own coordinate.
-        let f = Mat::from_fn(3, 2, |point, function| [[0.6, 0.0], [0.8, 0.0], [0.0, 1.0]][point][function]);
+        let f = Mat::from_fn(3, 2, |point, function| [[0.6, 0.8], [0.8, -0.6], [0.0, 0.0]][point][function]);
         let parts = [(3, Some(f)), (1, None)];
-        let couplings: [&[(i32, f64)]; 2] = [&[(0, 0.6), (2, 0.8)], &[(1, 0.0)]];
+        let couplings: [&[(i32, f64)]; 2] = [&[(0, 0.48), (1, 0.36), (2, 0.8)], &[(1, 0.0)]];
         let sparse = SparseBuilder::new(&parts, couplings.into_iter()).unwrap();
         let sparse = sparse.build(4, Kind::Double, Device::Cpu).unwrap();
         let (weights, factor) = (Tensor::from_slice(&[1.0, 1.0, 5.0, 2.0]), Tensor::from_slice(&[2.0]));
         let mut sum = Tensor::from_slice(&[10.0, 10.0, 10.0, 10.0]);
         sparse.add_to(&mut sum, &weights, &factor).unwrap();
-        // e = (0.36, 0.48, 0, 0.8), ⟨e, w⟩ = 2.44.
-        let expected = [0.36, 0.48, 0.0, 0.8].map(|e| 10.0 + 2.0 * 2.44 * e);
+        // e = 0.48 (0.6, 0.8, 0, 0) + 0.36 (0.8, −0.6, 0, 0) + 0.8 (0, 0, 0, 1), ⟨e, w⟩ = 2.344.
+        let expected = [0.576, 0.168, 0.0, 0.8].map(|e| 10.0 + 2.0 * 2.344 * e);
         let found = Vec::<f64>::try_from(sum).unwrap();
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14), "{found:?}");
     }
 
     #[test]
     fn a_matrix_with_more_numbers_than_it_is_worth_is_none() {
-        let column: Vec<(i32, f64)> = vec![(0, 1.0); 9];
-        assert!(SparseBuilder::new(&[(2, None)], std::iter::once(column.as_slice())).is_none());
+        let column: &[(i32, f64)] = &[(0, 1.0), (1, 1.0)];
+        let columns = |count| SparseBuilder::new(&[(2, None)], std::iter::repeat_n(column, count));
+        assert!(columns(MOST).is_some() && columns(MOST + 1).is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! What is held of ours: ranks, projection, penalty.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use reynolds::penalty::PenaltyConfig;
 use reynolds::projection::Projector;
@@ -76,10 +77,16 @@ fn kernels_and_biases_are_bound_and_their_penalty_has_the_gradient_of_the_tape()
         assert!(largest(&(value - &on_tape)) < 1e-12 * largest(&on_tape));
         assert!(largest(&(&gradient - parameters.gradient(&on_tape).unwrap())) < 1e-12);
         for products in [TileProducts::PerKind, TileProducts::Lists] {
-            let penalty = Penalty::new(bind_for(products, &parameters, &held), config).unwrap();
-            let sum = parameters.flat().cos();
-            penalty.add_slope(parameters.flat(), &sum).unwrap();
-            assert!(largest(&(sum - parameters.flat().cos() - &gradient)) < 1e-14);
+            let binding = Rc::new(bind_for(products, &parameters, &held));
+            for (lambda_g, lambda_perp) in [(0.1, 0.7), (0.7, 0.1), (0.0, 0.7), (0.7, 0.0), (0.3, 0.3)] {
+                let config = PenaltyConfig { lambda_g, lambda_perp, ..config };
+                let penalty = Penalty::new(binding.clone(), config).unwrap();
+                let gradient = parameters.flat().zeros_like();
+                let _ = penalty.add_gradient(parameters.flat(), &gradient).unwrap();
+                let sum = parameters.flat().cos();
+                penalty.add_slope(parameters.flat(), &sum).unwrap();
+                assert!(largest(&(sum - parameters.flat().cos() - gradient)) < 1e-14, "{products:?} {config:?}");
+            }
         }
     }
 }

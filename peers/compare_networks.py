@@ -16,6 +16,13 @@ from sides import PROCESS
 TRAINING = "Training steps"
 SAMPLE = "Sample-based versus projection penalty"
 SO2_MODELS = 16
+# What a peer is called beside its name, by kind; on a processor there is the first alone.
+KINDS = {"default": " as it comes", "tuned": ", channels last and cudnn.benchmark"}
+
+
+def kinds(cpu):
+    """The kinds of PyTorch that are measured, and what is added to its name."""
+    return {"default": ""} if cpu else KINDS
 
 
 def batches(quick, device, threads):
@@ -57,26 +64,28 @@ def medmnist_batch(quick, device, threads):
     batch = 2 if cpu else 32
     options = types.SimpleNamespace(
         reynolds="{reynolds}", device=device, steps=1 if quick else 2 if cpu else 10, warmup=1 if cpu else 5, width=1 if cpu else 0, classes=2,
-        threads=threads, groups=["so3"], batches=[batch], precisions=["f32"], kinds=["default"],
+        threads=threads, groups=["so3"], batches=[batch], precisions=["f32"], kinds=list(kinds(cpu)),
     )
     here = tuple(medmnist.our_command(options, ["ours", "scnn"]))
     there = tuple(medmnist.their_command(options, ["ours-penalty", "ours", "escnn", "plain"]))
-    sizes = f"{'width 1' if cpu else 'published width'}, batch {batch} of 29³"
+    sizes = f"{'width 1' if cpu else 'published width'}, batch {batch} of 29³{'' if cpu else ', TF32'}"
 
     def ours(model):
         return Side("reynolds", here, {"model": model}, "train_ms", 1e-3, ("peak_memory_mib",))
 
-    def peer(who, model, reference=False):
-        return Side(who, there, {"model": model}, "train_ms", 1e-3, ("peak_memory_mib",), reference)
+    def peers(who, model, more="", reference=False):
+        for kind, name in kinds(cpu).items():
+            where = {"model": model, "layout": medmnist.LAYOUTS[kind]}
+            yield Side(who + name + more, there, where, "train_ms", 1e-3, ("peak_memory_mib",), reference)
 
     rows = (
         Row(
             "medmnist-ours", TRAINING, f"MedMNIST ours (SO(3), {sizes}), with the penalty", ours("ours"),
-            (peer("PyTorch, penalty on the tape", "ours-penalty"), peer("PyTorch without the penalty", "ours", True)),
+            (*peers("PyTorch", "ours-penalty", ", penalty on the tape"), *peers("PyTorch", "ours", ", without the penalty", True)),
         ),
         Row(
             "medmnist-scnn", TRAINING, f"MedMNIST SO(3)-SCNN ({sizes})", ours("scnn"),
-            (peer("escnn's step", "escnn"), peer("PyTorch, plain Conv3d of the same channels", "plain")),
+            (*peers("escnn's step", "escnn"), *peers("PyTorch", "plain", ", plain Conv3d of the same channels", True)),
         ),
     )
     return Batch(rows)
@@ -93,9 +102,11 @@ def ct_batches(quick, device, threads):
     for mode in ("plain", "sample", "penalty"):
         measured = [(mode, batch, "f32")]
         here = tuple(ct.our_command(options, "dicdnet", measured))
-        there = tuple(ct.their_command(options, "dicdnet", measured, ["default"], ["--no-inference"]))
-        commands[mode] = {"reynolds": here, "PyTorch": there}
-    where = f"DICDNet, batch {batch} of {side}²"
+        commands[mode] = {"reynolds": here}
+        for kind, name in kinds(cpu).items():
+            commands[mode]["PyTorch" + name] = tuple(ct.their_command(options, "dicdnet", measured, [kind], ["--no-inference"]))
+    torches = ["PyTorch" + name for name in kinds(cpu).values()]
+    where = f"DICDNet, batch {batch} of {side}²{'' if cpu else ', TF32'}"
 
     def step(who, mode, label="", reference=False):
         return Side(label or who, commands[mode][who], {"mode": mode}, "train_ms", 1e-3, (), reference)
@@ -106,17 +117,18 @@ def ct_batches(quick, device, threads):
 
     def versus(number):
         return (
-            number("PyTorch", "penalty", "PyTorch, projection on the tape"),
+            *(number(who, "penalty", f"{who}, projection on the tape") for who in torches),
             number("reynolds", "sample", "reynolds, sample-based"),
-            number("PyTorch", "sample", "PyTorch, sample-based"),
+            *(number(who, "sample", f"{who}, sample-based") for who in torches),
             number("reynolds", "plain", "reynolds without a penalty", True),
         )
 
     rows = (
-        Row("ct-dicdnet", TRAINING, f"CT {where}, without a penalty", step("reynolds", "plain"), (step("PyTorch", "plain"),)),
+        Row("ct-dicdnet", TRAINING, f"CT {where}, without a penalty", step("reynolds", "plain"), tuple(step(who, "plain") for who in torches)),
         Row("ct-dicdnet-penalty", SAMPLE, f"{where}: a step with the projection penalty", step("reynolds", "penalty"), versus(step)),
         Row(
-            "ct-dicdnet-sample", SAMPLE, f"{where}: a step with the sample-based penalty", step("reynolds", "sample"), (step("PyTorch", "sample"),)
+            "ct-dicdnet-sample", SAMPLE, f"{where}: a step with the sample-based penalty", step("reynolds", "sample"),
+            tuple(step(who, "sample") for who in torches),
         ),
         Row(
             "ct-dicdnet-memory", SAMPLE, f"{where}: {'peak memory of the process' if cpu else 'memory of the device'} with the projection penalty",

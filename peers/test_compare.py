@@ -4,10 +4,12 @@
 """
 
 import json
+import os
 import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
@@ -77,6 +79,12 @@ class Numbers(unittest.TestCase):
             self.assertEqual(failed.failure, "ended with 1: out of luck")
             self.assertEqual(sides.complaint("warning\nerror: no such option\nfor more, --help"), "error: no such option")
             self.assertIn("No such file", sides.run(["/nowhere/at-all"], 1, pathlib.Path(folder)).failure)
+
+
+    def test_all_sides_have_one_allocator_unless_the_user_chose(self):
+        self.assertEqual(sides.environment(1)["MALLOC_MMAP_MAX_"], os.environ.get("MALLOC_MMAP_MAX_", "0"))
+        with unittest.mock.patch.dict(os.environ, {"MALLOC_MMAP_MAX_": "7"}):
+            self.assertEqual(sides.environment(1)["MALLOC_MMAP_MAX_"], "7")
 
 
 class File(unittest.TestCase):
@@ -163,9 +171,14 @@ class Rows(unittest.TestCase):
 
     def test_a_number_of_the_five_is_ours_and_their_multiple(self):
         results = Results("unused", TOP)
-        results.put(row("dense-c4", ours=2e-5, peers=[{"who": "symm-learning", "seconds": 1e-3, "ratio": 50.0}]))
+        usual = {"who": "symm-learning", "seconds": 1e-3, "ratio": 50.0}
+        scale = {"who": "sum", "seconds": 1e-6, "ratio": 0.05, "reference": True}
+        results.put(row("dense-c4", ours=2e-5, peers=[usual, scale]))
         found = compare_measured.lines({"cpu": results})
-        self.assertIn("| 20.0 µs; symm-learning: 50.0 × that | `make compare` |", found[2])
+        self.assertIn("| 20.0 µs; best peer: symm-learning: 50.0 × that | `make compare` |", found[2])
+        results.put(row("dense-c4", ours=2e-5, peers=[usual, {"who": "X", "seconds": 1e-5, "ratio": 0.5}, scale]))
+        found = compare_measured.lines({"cpu": results})
+        self.assertIn(f"| 20.0 µs; symm-learning: 50.0 × that; best peer: X: 0.500 × that ({compare_table.LOSES}) |", found[2])
         self.assertEqual(sum("not measured yet" in line for line in found), 4)
 
     def test_the_tables_have_their_places(self):

@@ -118,7 +118,8 @@ def wanted(batches, options, results):
         names = [row.id for row in batch.rows]
         matches = not options.only or any(fnmatch.fnmatch(name, options.only) for name in names)
         rows = [results.rows.get(name) for name in names]
-        there = all(row and row["commit"] == options.commit and "seconds" in row["ours"] for row in rows)
+        same = {"commit": options.commit, "quick": options.quick}
+        there = all(row and same.items() <= row.items() and "seconds" in row["ours"] for row in rows)
         if matches and (not batch.clone or options.clone) and not (options.resume and there):
             yield batch
 
@@ -173,12 +174,15 @@ def main():
     if options.table:
         if not path.exists():
             parser.error(f"expected {path}, found no such file: run without --table first")
-        draw(Results.open(path), name, options)
+        draw(opened(parser, path), name, options)
         return 0
     if not options.reynolds.exists():
         parser.error(f"--reynolds: expected the program, found no {options.reynolds}; make compare builds it")
     top = {key: getattr(options, key) for key in ("commit", "device", "rounds", "threads", "quick")} | {"allocator": sides.allocator()}
-    results = Results.open(path, {"date": now(), "machine": machine(options.device)} | top)
+    here, before = machine(options.device), opened(parser, path).top.get("machine")
+    if (options.only or options.resume) and before not in (None, here):
+        parser.error(f"{path}: expected rows of this machine, found {compare_table.machine(before)}; --out gives another folder")
+    results = Results.open(path, {"date": now(), "machine": here} | top)
     known = [row.id for batch in batches for row in batch.rows]
     slow = {row.id for batch in batches if batch.clone for row in batch.rows}
     results.keep(known if options.only or options.resume else slow)
@@ -195,7 +199,19 @@ def main():
             results.save()
             draw(results, name, options)
     print("\n".join(compare_table.table(results)))
-    return 0
+    names = {row.id for batch in chosen for row in batch.rows}
+    failed = [name for name in names if "seconds" not in results.rows[name]["ours"]]
+    if failed:
+        say(f"our side of {', '.join(sorted(failed))} was not measured")
+    return 1 if failed else 0
+
+
+def opened(parser, path):
+    """What a file holds, or why it is none of ours."""
+    try:
+        return Results.open(path)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        parser.error(f"{path}: expected rows as this script writes them, found something else ({type(error).__name__}: {error})")
 
 
 if __name__ == "__main__":

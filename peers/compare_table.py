@@ -3,6 +3,8 @@
 import pathlib
 
 LOSES = "**loses**"
+DISAGREES = "**disagrees**"
+TOLERANCE = 1e-4  # of the largest value: the programs compute in single precision, in other orders
 PENALTY = "penalty-1e"
 
 
@@ -59,9 +61,15 @@ def theirs(peer, unit):
     agreement = "–"
     if "agreement" in peer:
         agreement = f"{peer['agreement']:.0e}" if peer["agreement"] else "equal"
+        agreement += f" {DISAGREES}" if disagrees(peer) else ""
     elif "agreement_missing" in peer:
         agreement = f"not compared: {cell(peer['agreement_missing'])}"
     return amount(peer["seconds"], unit) + memory, ratio, agreement
+
+
+def disagrees(peer):
+    """Whether two results of the same task differ by more than rounding; NaN does."""
+    return "agreement" in peer and not peer["agreement"] <= TOLERANCE
 
 
 def growth(rows):
@@ -104,6 +112,12 @@ def summary(rows):
     lost = [(row, peer) for row, peer in compared if peer["ratio"] < 1]
     missing = sum("seconds" not in peer for row in rows for peer in row["peers"])
     text = f"{len(compared)} comparisons, {len(compared) - len(lost)} won, {len(lost)} lost, {missing} without a peer's number."
+    failed = [row["row"] for row in rows if "seconds" not in row["ours"]]
+    if failed:
+        text += f" **Ours not measured: {', '.join(failed)}.**"
+    wrong = [row["row"] for row in rows if any(disagrees(peer) for peer in row["peers"])]
+    if wrong:
+        text += f" **Results differ: {', '.join(wrong)}.**"
     if lost:
         text += " Lost: " + "; ".join(f"{row['row']} to {peer['who']} ({digits(peer['ratio'])})" for row, peer in lost) + "."
     return text

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # What is measured on a GPU, in two halves so that the machine with the GPU needs neither Rust nor a network:
 #   scripts/gpu.sh pack               here: builds in release mode and puts the programs into carry/ (ignored by git)
-#   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0; leaves results in OUT (default results/gpu)
+#   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0 and NumPy; leaves results in OUT (default results/gpu)
 # Where both are one machine `scripts/gpu.sh run compare` is enough: it packs first if nothing is packed.
-# WHAT is compare (the rows of peers/compare.py that a GPU has, and their table in RESULTS.md), method (SO(2) on both devices,
+# WHAT is compare (the rows of peers/compare.py that a GPU has, and their table in RESULTS.md; stopped after STOP=400 seconds, and
+# COMPARE_ARGS=--resume goes on), method (SO(2) on both devices,
 # the penalty in a step of 72 convolutions), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
 # ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a
 # table or figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table, table-ct, table-norms, fig-ct,
@@ -158,7 +159,7 @@ case "${1:-}" in
             smoke-table) machine && table table-smoke ;;
             table-ct | table-norms | fig-ct) machine && table "$2" ;;
             table-medmnist | table-medmnist-efficiency | fig-sensitivity | fig-confusion | fig-shapes) machine && table "$2" ;;
-            *) sed -n '2,11s/^# //p' "$0"; exit 2 ;;
+            *) sed -n '2,12s/^# //p' "$0"; exit 2 ;;
         esac ;;
-    *) sed -n '2,11s/^# //p' "$0"; exit 2 ;;
+    *) sed -n '2,12s/^# //p' "$0"; exit 2 ;;
 esac

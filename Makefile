@@ -50,7 +50,7 @@ fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS
 peers: ## builds the environment of the peers (escnn, e3nn, symm-learning, PyTorch) in peers/.venv
 	peers/setup.sh
 
-compare: libtorch peers ## reynolds beside the peers, in turn, into results/ and RESULTS.md: QUICK=1 (a look), CLONE=1 (from clone on too), ARGS=--resume
+compare: libtorch peers ## reynolds beside the peers, in turn, into results/ and RESULTS.md: QUICK=1 (a look), CLONE=1 (from clone on too), ARGS=--resume or --fresh
 	$(CARGO) build --release -p reynolds-cli
 	peers/.venv/bin/python peers/compare.py --reynolds $(or $(CARGO_TARGET_DIR),target)/release/reynolds \
 	  $(if $(QUICK),--quick) $(if $(CLONE),--clone) $(ARGS)

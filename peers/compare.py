@@ -6,8 +6,9 @@
 
 The rows are those of compare_rows.py. A round runs ours, then each peer, one process at a time, on the same number of threads; a number is
 the median over rounds. The ratio is theirs / ours, more is better for us; the largest difference is over the largest value. The file is
-written after every batch of rows, so that a run that was stopped goes on with --resume. --only measures the rows whose names match and
-leaves the others as they are. --quick has small sizes and one round, and writes to target/compare; RESULTS.md stays as it is.
+written after every batch of rows, so that a run that was stopped goes on with --resume; rows that are there stay until they are measured
+anew, with their own commit and date. --only measures the rows whose names match. A file of another machine, device or size is refused;
+--fresh begins anew. --quick has small sizes and one round, and writes to target/compare; RESULTS.md stays as it is.
 """
 
 import argparse
@@ -112,6 +113,12 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def refuse(text):
+    """One line, and the end."""
+    say(f"compare.py: error: {text}")
+    sys.exit(2)
+
+
 def wanted(batches, options, results):
     """The batches to run: matching, not there yet if --resume, the slow ones only if asked for."""
     for batch in batches:
@@ -133,7 +140,9 @@ def arguments():
     parser.add_argument("--only", metavar="PATTERN", help="rows whose names match, such as 'conv-*'")
     parser.add_argument("--quick", action="store_true", help="small sizes, one round, into target/compare")
     parser.add_argument("--clone", action="store_true", help="also from clone to first result: minutes and gigabytes")
-    parser.add_argument("--resume", action="store_true", help="skip the rows that were measured at this commit")
+    begin = parser.add_mutually_exclusive_group()
+    begin.add_argument("--resume", action="store_true", help="skip the rows that were measured at this commit")
+    begin.add_argument("--fresh", action="store_true", help="begin anew: forget the rows that are there")
     parser.add_argument("--list", action="store_true", help="say which rows there are")
     parser.add_argument("--table", action="store_true", help="write the table again from the JSON and measure nothing")
     parser.add_argument("--out", type=pathlib.Path, help="where compare-cpu.json or compare-gpu.json goes [results]")
@@ -142,19 +151,25 @@ def arguments():
     options.rounds = 1 if options.quick else options.rounds
     options.reynolds = options.reynolds.absolute()
     options.commit = commit()
-    if options.rounds < 1 or options.threads < 1:
-        parser.error("expected --rounds and --threads of at least 1")
-    return parser, options
+    for name, value in (("--rounds", options.rounds), ("--threads", options.threads)):
+        if value < 1:
+            refuse(f"{name}: expected at least 1, found {value}")
+    return options
 
 
 def stop(*_):
     raise KeyboardInterrupt
 
 
+def in_results(options):
+    """Whether the numbers are those of results/, hence of RESULTS.md and README.md."""
+    return options.out.resolve() == (ROOT / "results").resolve()
+
+
 def draw(results, name, options):
     """Into RESULTS.md and README.md, or into a file of its own where the numbers are not those of results/."""
     lines = compare_table.table(results)
-    if options.out.resolve() == (ROOT / "results").resolve():
+    if in_results(options):
         compare_table.rewrite(ROOT / "RESULTS.md", name, lines)
         files = {other: Results.open(options.out / f"compare-{other}.json") for other in ("cpu", "gpu")}
         compare_table.rewrite(ROOT / "README.md", "measured", compare_measured.lines(files))
@@ -162,33 +177,47 @@ def draw(results, name, options):
         (options.out / f"compare-{name}.md").write_text("\n".join(lines) + "\n")
 
 
+def check_places(name, options):
+    """Refuses before the first batch what would fail after it: a folder that cannot be written to, tables without their markers."""
+    folders = [options.out]
+    if in_results(options):
+        folders.append(ROOT)
+        for file, marker in ((ROOT / "RESULTS.md", name), (ROOT / "README.md", "measured")):
+            try:
+                compare_table.around(file, marker)
+            except (OSError, ValueError) as error:
+                refuse(error if isinstance(error, ValueError) else f"{file}: expected a text with markers, found {error.strerror}")
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            refuse(f"--out: {folder}: expected a folder that can be written to, found {error.strerror}")
+
+
 def main():
-    parser, options = arguments()
+    options = arguments()
     name = "cpu" if options.device == "cpu" else "gpu"
     path = options.out / f"compare-{name}.json"
     batches = compare_rows.batches(options.quick, options.device, options.threads)
+    known = [row.id for batch in batches for row in batch.rows]
     if options.list:
         for row in (row for batch in batches for row in batch.rows):
             print(f"{row.id:24} {row.section:40} {row.title}")
         return 0
-    if options.table:
-        if not path.exists():
-            parser.error(f"expected {path}, found no such file: run without --table first")
-        draw(opened(parser, path), name, options)
-        return 0
-    if not options.reynolds.exists():
-        parser.error(f"--reynolds: expected the program, found no {options.reynolds}; make compare builds it")
-    top = {key: getattr(options, key) for key in ("commit", "device", "rounds", "threads", "quick")} | {"allocator": sides.allocator()}
-    here, before = machine(options.device), opened(parser, path).top.get("machine")
-    if (options.only or options.resume) and before not in (None, here):
-        parser.error(f"{path}: expected rows of this machine, found {compare_table.machine(before)}; --out gives another folder")
-    results = Results.open(path, {"date": now(), "machine": here} | top)
-    known = [row.id for batch in batches for row in batch.rows]
-    slow = {row.id for batch in batches if batch.clone for row in batch.rows}
-    results.keep(known if options.only or options.resume else slow)
-    chosen = list(wanted(batches, options, results))
     if options.only and not fnmatch.filter(known, options.only):
-        parser.error(f"--only: expected the name of a row, found {options.only}; --list says which there are")
+        refuse(f"--only: expected the name of a row, found {options.only}; --list says which there are")
+    if not options.table and not options.reynolds.exists():
+        refuse(f"--reynolds: expected the program, found no {options.reynolds}; make compare builds it")
+    if options.table and not path.exists():
+        refuse(f"{path}: expected what was measured, found no such file: run without --table first")
+    check_places(name, options)
+    if options.table:
+        draw(opened(path), name, options)
+        return 0
+    results = begun(path, options)
+    results.keep(known)
+    chosen = list(wanted(batches, options, results))
     with tempfile.TemporaryDirectory(prefix="compare-") as work:
         runner = Runner(options, pathlib.Path(work))
         for number, batch in enumerate(chosen):
@@ -206,12 +235,28 @@ def main():
     return 1 if failed else 0
 
 
-def opened(parser, path):
+def begun(path, options):
+    """The rows that are there, under the head of this run; none with --fresh. Refuses those that cannot stand beside new ones."""
+    top = {key: getattr(options, key) for key in ("commit", "device", "rounds", "threads", "quick")}
+    top |= {"date": now(), "machine": machine(options.device), "allocator": sides.allocator()}
+    if options.fresh:
+        return Results(path, top)
+    results = opened(path)
+    shown = {"machine": compare_table.machine, "device": str, "quick": lambda quick: "small sizes (--quick)" if quick else "whole sizes"}
+    for key, text in shown.items():
+        if results.top.get(key, top[key]) != top[key]:
+            here, there = text(top[key]), text(results.top[key])
+            refuse(f"{path}: expected rows of {here}, found {there}; --out gives another folder, --fresh begins anew")
+    results.top |= top
+    return results
+
+
+def opened(path):
     """What a file holds, or why it is none of ours."""
     try:
         return Results.open(path)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        parser.error(f"{path}: expected rows as this script writes them, found something else ({type(error).__name__}: {error})")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        refuse(f"{path}: expected rows as this script writes them, found something else ({type(error).__name__}: {error})")
 
 
 if __name__ == "__main__":

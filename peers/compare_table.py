@@ -128,14 +128,42 @@ def machine(found):
     return ", ".join(part for part in parts if part)
 
 
+def span(numbers, noun):
+    """`3 rounds`, or `1 to 3 rounds` where they differ."""
+    low, high = min(numbers), max(numbers)
+    return count(low, noun) if low == high else f"{low} to {count(high, noun)}"
+
+
+def dates(found):
+    """`2026-11-16 05:19 UTC` to `2026-11-16 05:32 UTC` as `2026-11-16 05:19–05:32 UTC`."""
+    low, high = min(found), max(found)
+    if low == high:
+        return low
+    day, zone = high.split(" ")[0], " UTC"
+    return f"{low.removesuffix(zone)}–{high.removeprefix(f'{day} ')}" if low.startswith(day) else f"{low.removesuffix(zone)} – {high}"
+
+
+def origins(rows, top):
+    """At which commits and when the rows were measured: those of the commit with most of them are not named."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(row.get("commit", top["commit"]), []).append(row)
+    when = lambda commit: dates([row.get("date", top["date"]) for row in groups[commit]])  # noqa: E731
+    most, *others = sorted(groups, key=lambda commit: -len(groups[commit])) or [top["commit"]]
+    named = [f"{', '.join(row['row'] for row in groups[commit])} ({commit}, {when(commit)})" for commit in others]
+    return f"Measured at {most} ({when(most) if rows else top['date']}): all rows" + (f" but {' and '.join(named)}" if named else "")
+
+
 def table(results):
     """All of the text between the markers, as lines."""
     top, rows = results.top, list(results.rows.values())
+    threads, rounds = ([row.get(key, top[key]) for row in rows] or [top[key]] for key in ("threads", "rounds"))
     lines = [
-        f"Machine: {machine(top['machine'])}. Commit {top['commit']}, {top['date']}, {count(top['threads'], 'thread')} on both sides, "
-        f"medians of {count(top['rounds'], 'alternating round')}"
+        f"Machine: {machine(top['machine'])}. {span(threads, 'thread')} on both sides, medians of {span(rounds, 'alternating round')}"
         + (", **small sizes (--quick)**" if top.get("quick") else "")
         + f". Versions: {', '.join(f'{name} {version}' for name, version in top.get('versions', {}).items()) or 'none reported'}.",
+        "",
+        f"{origins(rows, top)}.",
         "",
         summary(rows),
         "",
@@ -143,24 +171,25 @@ def table(results):
     if top.get("allocator"):
         found = " and ".join(f"`{name}={value}`" for name, value in top["allocator"].items())
         lines += [f"All programs, ours and the peers', run with {found}: reynolds sets them for itself, and PyTorch gains from them too.", ""]
-    others = [row for row in rows if row.get("commit", top["commit"]) != top["commit"]]
-    if others:
-        found = ", ".join(f"{row['row']} ({row['commit']}, {row['date']})" for row in others)
-        lines += [f"Measured at another commit: {found}.", ""]
     for name in dict.fromkeys(row["group"] for row in rows):
         lines += section(name, [row for row in rows if row["group"] == name])
     return lines[:-1]
 
 
-def rewrite(path, name, lines):
-    """Replaces what stands between the markers of `name` in a file of Markdown, or raises ValueError."""
-    path = pathlib.Path(path)
+def around(path, name):
+    """What stands before and after the markers of `name` in a file of Markdown, with them, or raises ValueError."""
     begin, end = f"<!-- compare:{name} -->", f"<!-- /compare:{name} -->"
-    text = path.read_text()
+    text = pathlib.Path(path).read_text()
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise ValueError(f"{path.name}: expected one pair of markers {begin} and {end}, found {text.count(begin)} and {text.count(end)}")
-    before, rest = text.split(begin)
-    after = rest.split(end)[1]
+        found = f"{text.count(begin)} and {text.count(end)}" if text.count(begin) * text.count(end) != 1 else "the second first"
+        raise ValueError(f"{path}: expected one pair of markers {begin} and {end}, found {found}")
+    return text[: text.index(begin) + len(begin)], text[text.index(end) :]
+
+
+def rewrite(path, name, lines):
+    """Replaces what stands between the markers of `name`, or raises ValueError."""
+    path = pathlib.Path(path)
+    before, after = around(path, name)
     beside = path.with_name(f".{path.name}.new")
-    beside.write_text(before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
+    beside.write_text("\n".join([before, *lines, after]))
     beside.replace(path)

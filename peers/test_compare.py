@@ -3,6 +3,8 @@
     python3 -m unittest discover -s peers -p 'test_*.py'
 """
 
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -13,12 +15,13 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import compare  # noqa: E402
 import compare_measured  # noqa: E402
 import compare_rows  # noqa: E402
 import compare_table  # noqa: E402
 import sides  # noqa: E402
 from compare_results import Results  # noqa: E402
-from compare_row import Row, Side, entry, measured, process  # noqa: E402
+from compare_row import Batch, Row, Side, entry, measured, process  # noqa: E402
 
 TOP = {"machine": {"cores": 2, "processor": "X"}, "commit": "abc", "date": "today", "threads": 2, "rounds": 3}
 
@@ -148,8 +151,111 @@ class Table(unittest.TestCase):
             for _ in range(2):
                 compare_table.rewrite(path, "cpu", ["new"])
             self.assertEqual(path.read_text(), "before\n<!-- compare:cpu -->\nnew\n<!-- /compare:cpu -->\nafter\n")
-            with self.assertRaisesRegex(ValueError, "compare:gpu"):
-                compare_table.rewrite(path, "gpu", ["new"])
+            for name, text in (("gpu", ""), ("cpu", "<!-- /compare:cpu -->\n<!-- compare:cpu -->\n")):
+                path.write_text(text)
+                with self.assertRaisesRegex(ValueError, f"compare:{name}"):
+                    compare_table.rewrite(path, name, ["new"])
+                self.assertEqual(path.read_text(), text)
+
+    def test_rounds_and_threads_that_differ_are_a_range(self):
+        self.assertIn("2 threads on both sides, medians of 3 alternating rounds.", self.text(row()))
+        found = self.text(row("a", rounds=1, threads=1), row("b", rounds=11, threads=2))
+        self.assertIn("1 to 2 threads on both sides, medians of 1 to 11 alternating rounds.", found)
+
+    def test_commits_are_named_once_and_the_rows_of_the_commonest_not_at_all(self):
+        def at(commit, minute, *names):
+            return [row(name, commit=commit, date=f"2026-11-16 05:{minute + n:02} UTC") for n, name in enumerate(names)]
+
+        self.assertIn("Measured at abc (today): all rows.", self.text(row("a"), row("b")))
+        found = self.text(*at("3ef1752", 19, "a", "b", "c"), *at("5fc8971", 35, "d"), *at("5fc8972", 40, "e", "f"))
+        others = "e, f (5fc8972, 2026-11-16 05:40–05:41 UTC) and d (5fc8971, 2026-11-16 05:35 UTC)"
+        self.assertIn(f"Measured at 3ef1752 (2026-11-16 05:19–05:21 UTC): all rows but {others}.", found)
+        self.assertEqual(compare_table.dates(["2026-11-15 23:59 UTC", "2026-11-16 00:01 UTC"]), "2026-11-15 23:59 – 2026-11-16 00:01 UTC")
+
+
+class Runs(unittest.TestCase):
+    """compare.py from its options to its file, on two rows whose programs print a number."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = self.folder / "compare-cpu.json"
+
+    def run_with(self, *options, seconds=1, stopped_at=None, commit="new"):
+        """The exit code and what was said, with rows a and b; the run is stopped when it comes to the row `stopped_at`."""
+
+        def make(name):
+            def interrupt(_):
+                if name == stopped_at:
+                    raise KeyboardInterrupt
+
+            side = Side("reynolds", (sys.executable, "-c", f'print(\'{{{{"seconds": {seconds}}}}}\')'))
+            return Batch((Row(name, "G", name, side, ()),), (interrupt,))
+
+        said = io.StringIO()
+        arguments = ["compare.py", "--reynolds", sys.executable, "--threads", "1", "--rounds", "1", "--out", str(self.folder), *options]
+        with (
+            unittest.mock.patch.object(sys, "argv", arguments),
+            unittest.mock.patch.object(compare_rows, "batches", lambda *_: [make("a"), make("b")]),
+            unittest.mock.patch.dict(os.environ, {"REYNOLDS_COMMIT": commit}),
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(said),
+        ):
+            try:
+                return compare.main(), said.getvalue()
+            except KeyboardInterrupt:
+                return 130, said.getvalue()
+            except SystemExit as end:
+                return end.code, said.getvalue()
+
+    def found(self):
+        return [(row["row"], row["ours"]["seconds"], row["commit"]) for row in json.loads(self.path.read_text())["rows"]]
+
+    def refused(self, *options):
+        """The one line that is said, after which nothing was measured."""
+        code, said = self.run_with(*options)
+        self.assertEqual((code, said.count("\n")), (2, 1), said)
+        self.assertRegex(said, "expected .*, found ")
+        return said
+
+    def test_rows_stay_until_they_are_measured_anew(self):
+        self.assertEqual(self.run_with(commit="old")[0], 0)
+        self.assertEqual(self.run_with(seconds=2, stopped_at="b")[0], 130)
+        self.assertEqual(self.found(), [("a", 2, "new"), ("b", 1, "old")])
+        self.assertEqual(self.run_with("--resume", seconds=3)[0], 0)
+        self.assertEqual(self.found(), [("a", 2, "new"), ("b", 3, "new")])
+        self.assertEqual(self.run_with("--fresh", stopped_at="b")[0], 130)
+        self.assertEqual(self.found(), [("a", 1, "new")])
+
+    def test_file_of_another_machine_or_device_or_size_is_refused_unless_fresh(self):
+        self.run_with()
+        whole = json.loads(self.path.read_text())
+        others = {"machine": whole["machine"] | {"cores": 999}, "device": "cuda:7", "quick": True}
+        for (key, other), named in zip(others.items(), ("999 cores", "cuda:7", "--quick"), strict=True):
+            self.path.write_text(json.dumps(whole | {key: other}))
+            for options in ((), ("--only", "a"), ("--resume",)):
+                said = self.refused(*options)
+                self.assertTrue(named in said and "compare-cpu.json" in said and "--fresh" in said, said)
+            self.assertEqual(json.loads(self.path.read_text())[key], other)
+            self.assertEqual(self.run_with("--fresh")[0], 0)
+            self.assertEqual(json.loads(self.path.read_text())[key], whole[key])
+
+    def test_places_that_cannot_be_written_are_found_before_anything_is_measured(self):
+        file = self.folder / "file"
+        file.write_text("")
+        self.assertIn("--out", self.refused("--out", str(file / "below")))
+        self.path.mkdir()
+        self.assertIn("compare-cpu.json", self.refused())
+
+    def test_tables_without_their_places_are_found_before_anything_is_measured(self):
+        texts = {"RESULTS.md": "cpu", "README.md": "measured"}
+        with unittest.mock.patch.object(compare, "ROOT", self.folder):
+            for missing in texts:
+                for file, name in texts.items():
+                    (self.folder / file).write_text("" if file == missing else f"<!-- compare:{name} -->\n<!-- /compare:{name} -->\n")
+                said = self.refused("--out", str(self.folder / "results"))
+                self.assertTrue(missing in said and texts[missing] in said, said)
 
 
 class Rows(unittest.TestCase):

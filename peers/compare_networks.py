@@ -4,6 +4,7 @@ The sizes are small on a processor and those of the papers on a GPU. The command
 library only.
 """
 
+import dataclasses
 import types
 
 import ct_side_by_side as ct
@@ -16,6 +17,8 @@ from sides import PROCESS
 TRAINING = "Training steps"
 SAMPLE = "Sample-based versus projection penalty"
 SO2_MODELS = 16
+# Both networks are held against the same tensors of golden/, on small sizes; peers/README.md says by which test and script.
+GOLDEN = "golden test"
 # What a peer is called beside its name, by kind; on a processor there is the first alone.
 KINDS = {"default": " as it comes", "tuned": ", channels last and cudnn.benchmark"}
 
@@ -39,7 +42,8 @@ def so2_batch(quick):
     for form in ("literal", "collapsed")[: 1 if quick else 2]:
         scale = 1 / (SO2_MODELS * epochs)
         ours = Side("reynolds", tuple(so2.our_command("{bench-so2}", form, 1, epochs)), scale=scale)
-        peer = Side("PyTorch", tuple(so2.their_command("{python}", form, 1, epochs)), scale=scale)
+        command = tuple(so2.their_command("{python}", form, 1, epochs))
+        peer = Side("PyTorch", command, scale=scale, checked="not compared: each has its own random numbers")
         title = f"SO(2) network with the penalty, 700 points, {form} form: a step (mean over {SO2_MODELS} models of {epochs} epochs, 1 thread)"
         rows.append(Row(f"so2-{form}", TRAINING, title, ours, (peer,)))
     return Batch(tuple(rows), threads=1)
@@ -53,7 +57,9 @@ def smoke_batch(model, quick, device, threads):
     for reg in (0, 1):
         commands = smoke.commands("{bench-smoke}", model, reg, device, 2 if quick else 4 if cpu else 10, threads, cpu)
         ours, default, tuned = (tuple(commands[kind]) for kind in ("ours", "default", "tuned"))
-        peers = (Side("PyTorch", default), Side("PyTorch, kernels assembled once a step" + ("" if cpu else ", channels last"), tuned))
+        checked = f"{GOLDEN} of the forecast"
+        once = "PyTorch, kernels assembled once a step" + ("" if cpu else ", channels last")
+        peers = (Side("PyTorch", default, checked=checked), Side(once, tuned, checked=checked))
         title = f"smoke {name} (rotation, {sizes}, 64², 6 frames), {'with' if reg else 'without'} the penalty"
         rows.append(Row(f"smoke-{name.lower()}{'-penalty' if reg else ''}", TRAINING, title, Side("reynolds", ours), peers))
     return Batch(tuple(rows))
@@ -73,15 +79,18 @@ def medmnist_batch(quick, device, threads):
     def ours(model):
         return Side("reynolds", here, {"model": model}, "train_ms", 1e-3, ("peak_memory_mib",))
 
-    def peers(who, model, more="", reference=False):
+    def peers(who, model, more="", reference=False, checked=GOLDEN):
         for kind, name in kinds(cpu).items():
             where = {"model": model, "layout": medmnist.LAYOUTS[kind]}
-            yield Side(who + name + more, there, where, "train_ms", 1e-3, ("peak_memory_mib",), reference)
+            yield Side(who + name + more, there, where, "train_ms", 1e-3, ("peak_memory_mib",), reference, checked=checked)
 
     rows = (
         Row(
             "medmnist-ours", TRAINING, f"MedMNIST ours (SO(3), {sizes}), with the penalty", ours("ours"),
-            (*peers("PyTorch", "ours-penalty", ", penalty on the tape"), *peers("PyTorch", "ours", ", without the penalty", True)),
+            (
+                *peers("PyTorch", "ours-penalty", ", penalty on the tape", checked=f"{GOLDEN} without the penalty"),
+                *peers("PyTorch", "ours", ", without the penalty", True),
+            ),
         ),
         Row(
             "medmnist-scnn", TRAINING, f"MedMNIST SO(3)-SCNN ({sizes})", ours("scnn"),
@@ -109,17 +118,19 @@ def ct_batches(quick, device, threads):
     where = f"DICDNet, batch {batch} of {side}²{'' if cpu else ', TF32'}"
 
     def step(who, mode, label="", reference=False):
-        return Side(label or who, commands[mode][who], {"mode": mode}, "train_ms", 1e-3, (), reference)
+        """Held against the same golden tensors as ours in the same mode."""
+        return Side(label or who, commands[mode][who], {"mode": mode}, "train_ms", 1e-3, (), reference, checked=GOLDEN)
 
     def memory(who, mode, label="", reference=False):
         found = {"mode": mode}, "peak_memory_mib"
         return Side(label or who, commands[mode][who], *(({"row": PROCESS}, "memory_mib") if cpu else found), 1.0, (), reference)
 
     def versus(number):
+        """The same task by PyTorch; then another penalty, whose results are none to compare."""
+        others = [number(who, "sample", f"{who}, sample-based") for who in ("reynolds", *torches)]
         return (
             *(number(who, "penalty", f"{who}, projection on the tape") for who in torches),
-            number("reynolds", "sample", "reynolds, sample-based"),
-            *(number(who, "sample", f"{who}, sample-based") for who in torches),
+            *(dataclasses.replace(other, checked="") for other in others),
             number("reynolds", "plain", "reynolds without a penalty", True),
         )
 

@@ -5,6 +5,7 @@ that name the same command share its runs.
 """
 
 import dataclasses
+import pathlib
 import statistics
 import typing
 
@@ -17,7 +18,8 @@ class Side:
 
     In `command` {reynolds}, {python}, {peers}, {work} (inputs), {fresh} (an empty folder for every run), {threads} and {device} are filled in.
     `where` says which of its lines counts, `number` which of its keys, times `scale`. A reference, such as summing a file, is drawn beside
-    ours and cannot be lost against. `also` are further keys that are kept.
+    ours and cannot be lost against. `also` are further keys that are kept. `checked` says where its result is compared with ours if the row
+    does not do it.
     """
 
     who: str
@@ -28,6 +30,7 @@ class Side:
     also: tuple = ()
     reference: bool = False
     venv: str = ""
+    checked: str = ""
 
     def line(self, outcome):
         """The line of a run that counts, or the reason why there is none."""
@@ -107,6 +110,11 @@ def measured(side, outcomes):
     return found
 
 
+def last(outcomes):
+    """The last run that did not fail, of which there is one where there is a number."""
+    return next(outcome for outcome in reversed(outcomes) if not outcome.failure)
+
+
 def entry(row, outcomes, shown):
     """The row as results/compare-*.json has it: `outcomes` are the runs by side, `shown` writes a command for people."""
     ours = measured(row.ours, outcomes(row.ours)) | {"command": shown(row.ours)}
@@ -119,9 +127,13 @@ def entry(row, outcomes, shown):
             found["ratio"] = found["seconds"] / ours["seconds"]
             if row.agree and not side.reference:
                 try:
-                    found["agreement"] = row.agree(outcomes(row.ours)[-1], outcomes(side)[-1])
-                except (OSError, KeyError, ValueError, IndexError) as error:
+                    found["agreement"] = row.agree(last(outcomes(row.ours)), last(outcomes(side)))
+                except OSError as error:
+                    found["agreement_missing"] = f"{pathlib.Path(error.filename or '').name}: {error.strerror}"
+                except (KeyError, ValueError, IndexError) as error:
                     found["agreement_missing"] = f"{type(error).__name__}: {error}"
+            elif side.checked and not side.reference:
+                found["checked"] = side.checked
         peers.append(found)
     found = {"row": row.id, "title": row.title, "group": row.section, "unit": row.unit, "ours": ours, "peers": peers}
     return found | ({"note": row.note} if row.note else {})

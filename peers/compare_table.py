@@ -27,6 +27,14 @@ def amount(value, unit):
     return seconds(value) if unit == "s" else f"{digits(value)} {unit}"
 
 
+def size(count):
+    """Bytes with three digits."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{digits(count / scale)} {unit}"
+    return f"{count:.0f} B"
+
+
 def count(number, noun):
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -42,7 +50,8 @@ def ours(row):
         return f"not measured: {cell(found['missing'])}"
     more = []
     if found.get("copy_seconds"):
-        more.append(f"{digits(found['seconds'] / found['copy_seconds'])} × copying")
+        what = f" {size(4 * found['weights'])}" if "weights" in found else ""
+        more.append(f"{digits(found['seconds'] / found['copy_seconds'])} × copying{what}")
     if found.get("adam_seconds"):
         more.append(f"{found['seconds'] / found['adam_seconds']:.0%} of Adam's step")
     if found.get("memory_mib") and row["unit"] == "s":
@@ -64,6 +73,8 @@ def theirs(peer, unit):
         agreement += f" {DISAGREES}" if disagrees(peer) else ""
     elif "agreement_missing" in peer:
         agreement = f"not compared: {cell(peer['agreement_missing'])}"
+    elif "checked" in peer:
+        agreement = cell(peer["checked"])
     return amount(peer["seconds"], unit) + memory, ratio, agreement
 
 

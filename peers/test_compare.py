@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import compare  # noqa: E402
 import compare_measured  # noqa: E402
+import compare_networks  # noqa: E402
 import compare_rows  # noqa: E402
 import compare_table  # noqa: E402
 import sides  # noqa: E402
@@ -70,6 +71,19 @@ class Numbers(unittest.TestCase):
         found = entry(Row("r", "G", "t", ours, (theirs,), disagree), lambda side: runs[side.command], lambda side: "c")
         self.assertEqual(found["peers"][0]["ratio"], 2.5)
         self.assertEqual(found["peers"][0]["agreement_missing"], "ValueError: expected an array [2], found [3]")
+
+    def test_results_of_the_last_run_that_went_well_are_compared_and_no_folder_is_told(self):
+        ours, theirs = Side("reynolds", ("a",)), Side("X", ("b",))
+
+        def compared(agree):
+            good, bad = outcome({"seconds": 1.0}, text="good"), outcome(failure="ended with 1")
+            runs = {("a",): [good, good], ("b",): [good, bad]}
+            row = Row("r", "G", "t", ours, (theirs,), agree)
+            return entry(row, lambda side: runs[side.command], lambda side: "c")["peers"][0]
+
+        self.assertEqual(compared(lambda ours, theirs: 0.5 if theirs.text == "good" else 9.0)["agreement"], 0.5)
+        missing = compared(lambda ours, theirs: open("/nowhere/at/all.npz"))["agreement_missing"]
+        self.assertEqual(missing, "all.npz: No such file or directory")
 
     def test_process_has_time_and_memory_and_its_failure_says_the_last_words(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -135,6 +149,18 @@ class Table(unittest.TestCase):
         text = self.text(row(peers=[{"who": "EMLP", "missing": "no module | six\nat all"}]))
         self.assertIn("not run: no module \\| six at all", text)
         self.assertEqual({line.count("|") - line.count("\\|") for line in text.splitlines() if line.startswith("|")}, {7})
+
+    def test_peer_that_is_checked_elsewhere_says_so_but_not_a_reference(self):
+        sides = [Side("X", ("b",), checked="golden test"), Side("sum", ("b",), checked="golden test", reference=True)]
+        found = entry(Row("r", "G", "t", Side("reynolds", ("a",)), tuple(sides)), lambda side: [outcome({"seconds": 1.0})], lambda side: "c")
+        text = self.text(found)
+        self.assertIn("| X | 1.00 s | 1.00 | golden test |", text)
+        self.assertIn("| sum (for scale) | 1.00 s | 1.00 | – |", text)
+
+    def test_copies_that_are_a_floor_have_their_size(self):
+        found = row(ours=3.0) | {"ours": {"seconds": 3.0, "copy_seconds": 2.0, "weights": 1_004_400.0}}
+        self.assertIn("3.00 s (1.50 × copying 4.02 MB)", self.text(found))
+        self.assertEqual([compare_table.size(count) for count in (576, 262_144, 4e8, 1e9)], ["576 B", "262 kB", "400 MB", "1.00 GB"])
 
     def test_penalty_grows_by_decades(self):
         sizes = [row(f"penalty-1e{n}", ours=seconds, peers=[{"who": "tape", "seconds": 2 * seconds}]) for n, seconds in ((7, 0.02), (6, 0.001))]
@@ -268,6 +294,12 @@ class Rows(unittest.TestCase):
                 self.assertEqual(len(names), len(set(names)))
                 for side in (side for batch in batches for side in batch.sides()):
                     self.assertTrue(all(part.format_map(places) for part in side.command))
+
+    def test_training_steps_and_penalties_are_compared_or_say_where(self):
+        for device in ("cpu", "cuda:0"):
+            for row in (row for batch in compare_rows.batches(False, device, 2) for row in batch.rows):
+                if row.section in (compare_rows.PENALTY, compare_networks.TRAINING):
+                    self.assertTrue(all(row.agree or peer.checked or peer.reference for peer in row.peers), row.id)
 
     def test_the_five_numbers_are_of_rows_and_peers_that_exist(self):
         for where, device in (("cpu", "cpu"), ("gpu", "cuda:0")):

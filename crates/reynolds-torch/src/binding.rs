@@ -35,7 +35,7 @@ use tch::{Device, Kind, Tensor};
 use crate::error::{Error, Result};
 use crate::parameters::{Entry, Parameters};
 pub use crate::projector::TileProducts;
-use crate::projector::{Assembly, FlatProjector};
+use crate::projector::{Assembly, FlatProjector, Mixer};
 use crate::segments::Segments;
 
 /// A parameter that is held against a group.
@@ -282,6 +282,11 @@ impl Binding {
     /// `sum ← sum + factor · P(w)` on the bound numbers, if that can be done without making P(w); whether it was.
     pub(crate) fn add_projected(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
         self.projector.add_to(sum, weights, factor)
+    }
+
+    /// `a P(w) + b (w − P(w))` on the bound numbers in fewer operations, where launching them is what costs.
+    pub(crate) fn mixer(&self, slopes: [f64; 2]) -> Result<Option<Mixer>> {
+        if self.device.is_cuda() { self.projector.mixer(slopes, self.kind) } else { Ok(None) }
     }
 
     /// The bound numbers of a flat tensor as a view of it, if they lie one after the other.

@@ -1,14 +1,15 @@
 //! The Frobenius penalty: one projection, whatever the number of parameters.
 
 use reynolds::penalty::{PLAIN_EPSILON, PenaltyConfig};
-use tch::{Kind, Tensor};
+use tch::{Device, Kind, Tensor};
 
 use super::Penalty;
 use crate::binding::Binding;
 use crate::error::Result;
+use crate::projector::Mixer;
 
-/// The slopes of the squared penalty, on P(W) and on W − P(W), with the factors that they make of W, of P(W) and of one part, on the
-/// device: libtorch takes a factor with a sum only from there.
+/// The slopes of the squared penalty, on P(W) and on W − P(W), with the factors that they make of W, of P(W) and of one part, as tensors
+/// of one number on the host, which is how libtorch takes a factor with a sum and has a faster kernel for.
 #[derive(Debug)]
 pub(super) struct Slopes {
     equivariant: f64,
@@ -18,6 +19,8 @@ pub(super) struct Slopes {
     /// a P(W) + b (W − P(W)) = b W + (a − b) P(W).
     on_weights: Tensor,
     on_projected: Tensor,
+    /// Both at once, if both are above 0 and there is a way.
+    mixer: Option<Mixer>,
 }
 
 impl Slopes {
@@ -25,15 +28,15 @@ impl Slopes {
         let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = *config;
         let equivariant = 2.0 * lambda_g;
         let perp = 2.0 * if whole { lambda_g + lambda_perp } else { lambda_perp };
-        let number = |value: f64| -> Result<Tensor> {
-            Ok(Tensor::f_full([0_i64; 0], value, (binding.kind(), binding.device()))?)
-        };
+        let number =
+            |value: f64| -> Result<Tensor> { Ok(Tensor::f_full([0_i64; 0], value, (binding.kind(), Device::Cpu))?) };
         Ok(Self {
             equivariant,
             perp,
             only: number(equivariant.max(perp))?,
             on_weights: number(perp)?,
             on_projected: number(equivariant - perp)?,
+            mixer: if equivariant.min(perp) > 0.0 { binding.mixer([equivariant, perp])? } else { None },
         })
     }
 }
@@ -46,6 +49,9 @@ impl Penalty {
         if a == b {
             let _ = sum.f_add_(&weights.f_mul_scalar(a)?)?;
             return Ok(());
+        }
+        if let Some(mixer) = &slopes.mixer {
+            return mixer.add_to(&mut sum, weights);
         }
         if self.binding.add_projected(&mut sum, weights, &slopes.on_projected)? {
             if b > 0.0 {

@@ -8,7 +8,7 @@
 //!
 //! Band-limited kernels are compressed first, all of one side by one product: see [`band`]. Their coordinates, each in one coupling at most,
 //! are weighted lists: see [`columns`]. Two products for each side of kernels and five operations more, whatever the number of irreps.
-//! Where P(W) is only added to something, as to a gradient on a GPU, two sparse products do it: see [`sparse`].
+//! Where P(W) is only added to something, as to a gradient on a GPU, two sparse products do it: see [`sparse`]; few orbits are mixed: see [`mixer`].
 //!
 //! Otherwise two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
 //! Nothing is scattered, so the result does not depend on the order of threads (of sparse products on a GPU its last bits may). Everything is real: a complex weight is the pair (re, im).
@@ -18,12 +18,14 @@ mod band;
 mod columns;
 mod gather;
 mod lists;
+mod mixer;
 mod sparse;
 
 pub(crate) use assembly::Assembly;
 use band::Band;
 use columns::Columns;
 use gather::Gather;
+pub(crate) use mixer::Mixer;
 use tch::{Device, Kind, Tensor};
 
 use crate::error::Result;
@@ -74,6 +76,14 @@ impl FlatProjector {
         match self {
             Self::Band(band) => band.add_to(sum, weights, factor),
             Self::Mask(_) | Self::Columns(_) | Self::Gather(_) => Ok(false),
+        }
+    }
+
+    /// `a P(w) + b (w − P(w))` in fewer operations, where there is such a way.
+    pub(crate) fn mixer(&self, slopes: [f64; 2], kind: Kind) -> Result<Option<Mixer>> {
+        match self {
+            Self::Gather(gather) => Mixer::new(gather, slopes, kind),
+            Self::Mask(_) | Self::Columns(_) | Self::Band(_) => Ok(None),
         }
     }
 

@@ -54,8 +54,10 @@ pub(super) fn notes(of: Of, setup: &Setup) -> Vec<String> {
         notes.push(
             "Pairs: with breaking b a volume stands as its class does with probability b and is turned or mirrored at random else, so that \
              within a pair nobody can have more than ½ + b/2. Chance is within 3 standard errors of one half, ½/√n of the n test volumes \
-             of the pairs, however many seeds there are. The best λ_⊥ has the highest validation accuracy in the mean over seeds; tied \
-             with it is what lies within one standard error over seeds, and a fall between ends that are tied is none."
+             of the pairs, however many seeds there are. The best λ_⊥ has the lowest validation loss in the mean over seeds; tied \
+             with it is what lies within one standard error over seeds, and a fall between ends that are tied is none. Not the accuracy: \
+             where a volume stands as it likes, which of a pair it is called is a toss of a coin for everyone, and such tosses move the \
+             accuracy of some hundred volumes by more than λ_⊥ does."
                 .into(),
         );
     }

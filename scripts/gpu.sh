@@ -17,19 +17,28 @@ given_data="${REYNOLDS_DATA:-data}"
 # $REYNOLDS_DATA/medmnist at 28³ into carry/medmnist.
 export REYNOLDS_DATA="${REYNOLDS_HERE:-carry}"
 
+# carried FOLDER FILE…: into carry/FOLDER goes what there is of the files; what is missing is said.
+carried() {
+    local folder="carry/$1" file
+    for file in "${@:2}"; do
+        if [ -f "$file" ]; then
+            mkdir -p "$folder"
+            cp "$file" "$folder/"
+        else
+            echo "pack: $file: expected a file, found none; packed without it" >&2
+        fi
+    done
+}
+
 pack() {
     rm -rf carry && mkdir -p carry
     if [ -d "$given_data/ct" ]; then
-        mkdir -p carry/ct/aapm
-        cp "$given_data"/ct/*.npz carry/ct/
-        cp "$given_data"/ct/aapm/{metal_masks.mat,phantom.vf} carry/ct/aapm/
+        carried ct "$given_data"/ct/*.npz
+        carried ct/aapm "$given_data"/ct/aapm/{metal_masks.mat,phantom.vf}
     fi
-    for set in vessel adrenal nodule synapse organ; do
-        if [ -f "$given_data/medmnist/${set}mnist3d.npz" ]; then
-            mkdir -p carry/medmnist
-            cp "$given_data/medmnist/${set}mnist3d.npz" carry/medmnist/
-        fi
-    done
+    if [ -d "$given_data/medmnist" ]; then
+        carried medmnist "$given_data"/medmnist/{vessel,adrenal,nodule,synapse,organ}mnist3d.npz
+    fi
     cargo build --release -p reynolds-cli
     cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-train} carry/
     for bench in tiles smoke; do

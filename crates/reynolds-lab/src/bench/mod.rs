@@ -9,6 +9,7 @@ mod memory;
 mod metrics;
 mod penalty;
 mod projection;
+mod quartiles;
 mod scaling;
 mod steps;
 
@@ -21,5 +22,6 @@ pub use memory::DeviceMemory;
 pub use metrics::{MetricsBench, MetricsRow};
 pub use penalty::{PenaltyBench, PenaltyBenchRow};
 pub use projection::{GridSize, ProjectionBench, ProjectionRow};
+pub use quartiles::Quartiles;
 pub use scaling::{ExponentRow, Extent, Panel, Plot, Point, PowerLaw, Scaling, ScalingReport, Series};
 pub use steps::Paired;

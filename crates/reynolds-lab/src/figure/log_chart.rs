@@ -16,6 +16,9 @@ const INSET: f64 = 10.0;
 const COLOURS: [Colour; 6] =
     [Colour::BLUE, Colour::RED, Colour::ORANGE, Colour(0x1f, 0x7a, 0x4d), Colour(0x6b, 0x3f, 0xa0), Colour::NAVY];
 
+/// Half the width of the ends of a bar.
+const CAP: f64 = 2.4;
+
 const FLOOR: &str = "#777777";
 
 /// Points, a law and a name.
@@ -23,6 +26,8 @@ const FLOOR: &str = "#777777";
 struct Curve {
     label: String,
     points: Vec<[f64; 2]>,
+    /// x, and the ends of an upright line.
+    bars: Vec<[f64; 3]>,
     /// The ends of a straight line.
     law: Option<[[f64; 2]; 2]>,
     floor: bool,
@@ -35,12 +40,13 @@ pub struct LogChart {
     up: String,
     ticks: Vec<(f64, String)>,
     curves: Vec<Curve>,
+    notes: Vec<String>,
 }
 
 impl LogChart {
     /// What x is, and whose seconds y are.
     pub fn new(across: impl Into<String>, up: impl Into<String>) -> Self {
-        Self { across: across.into(), up: up.into(), ticks: Vec::new(), curves: Vec::new() }
+        Self { across: across.into(), up: up.into(), ticks: Vec::new(), curves: Vec::new(), notes: Vec::new() }
     }
 
     /// Names places on the x axis, instead of powers of ten.
@@ -54,6 +60,21 @@ impl LogChart {
         self.add(label, points, law, false)
     }
 
+    /// Upright bars at the points that came last: x, and y at both ends.
+    pub fn bars(&mut self, bars: &[[f64; 3]]) -> &mut Self {
+        let shown = |bar: &&[f64; 3]| bar.iter().all(|value| value.is_finite() && *value > 0.0);
+        if let Some(curve) = self.curves.last_mut() {
+            curve.bars = bars.iter().filter(shown).copied().collect();
+        }
+        self
+    }
+
+    /// A line of text below the legend.
+    pub fn note(&mut self, text: &str) -> &mut Self {
+        self.notes.push(text.into());
+        self
+    }
+
     /// A line without marks, grey, below the curves.
     pub fn floor(&mut self, label: &str, points: &[[f64; 2]]) -> &mut Self {
         self.add(label, points, None, true)
@@ -62,13 +83,13 @@ impl LogChart {
     fn add(&mut self, label: &str, points: &[[f64; 2]], law: Option<[[f64; 2]; 2]>, floor: bool) -> &mut Self {
         let shown = |point: &&[f64; 2]| point.iter().all(|value| value.is_finite() && *value > 0.0);
         let points = points.iter().filter(shown).copied().collect();
-        self.curves.push(Curve { label: label.into(), points, law, floor });
+        self.curves.push(Curve { label: label.into(), points, bars: Vec::new(), law, floor });
         self
     }
 
     /// The height of the plot with its axis and its legend.
     pub fn height(&self) -> f64 {
-        PLOT_HEIGHT + AXIS_HEIGHT + ROW_HEIGHT * self.curves.len() as f64
+        PLOT_HEIGHT + AXIS_HEIGHT + ROW_HEIGHT * (self.curves.len() + self.notes.len()) as f64
     }
 
     fn draw_axes(&self, svg: &mut Svg, frame: Frame, across: &Scale, up: &Scale) {
@@ -100,8 +121,20 @@ impl LogChart {
             svg.path(&line, &format!("fill=\"none\" stroke=\"{FLOOR}\" stroke-width=\"1.4\""));
             return;
         }
+        let colour = COLOURS[number % COLOURS.len()];
+        // From point to point, faint, so that few of them are seen to belong together.
+        svg.path(
+            &path(std::slice::from_ref(&places)),
+            &format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"0.8\" stroke-opacity=\"0.3\""),
+        );
         if let Some(law) = &curve.law {
-            svg.path(&path(&[law.iter().map(at).collect()]), &dashed(COLOURS[number % COLOURS.len()]));
+            svg.path(&path(&[law.iter().map(at).collect()]), &dashed(colour));
+        }
+        for &[x, low, high] in &curve.bars {
+            let [[x, bottom], [_, top]] = [at(&[x, low]), at(&[x, high])];
+            let cap = |y: f64| vec![[x - CAP, y], [x + CAP, y]];
+            let bar = path(&[vec![[x, bottom], [x, top]], cap(bottom), cap(top)]);
+            svg.path(&bar, &format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"0.9\""));
         }
         places.iter().for_each(|place| mark(svg, number, *place));
     }
@@ -122,6 +155,10 @@ impl LogChart {
             }
             svg.text([left + 30.0, y + 0.35 * (TICK_SIZE + 1.0)], &curve.label, TICK_SIZE + 1.0, Anchor::Start);
         }
+        for (row, note) in (self.curves.len()..).zip(&self.notes) {
+            let y = top + ROW_HEIGHT * row as f64;
+            svg.text([left, y + 0.35 * TICK_SIZE], note, TICK_SIZE, Anchor::Start);
+        }
     }
 }
 
@@ -132,7 +169,8 @@ impl Drawing for LogChart {
         let points = || self.curves.iter().flat_map(|curve| curve.points.iter().chain(curve.law.iter().flatten()));
         let named = self.ticks.iter().map(|tick| tick.0);
         let across = Scale::over(points().map(|p| p[0]).chain(named), plot.x + INSET, plot.x + plot.width - INSET);
-        let up = Scale::over(points().map(|p| p[1]), plot.y + plot.height - INSET, plot.y + INSET);
+        let ends = self.curves.iter().flat_map(|curve| curve.bars.iter().flat_map(|bar| [bar[1], bar[2]]));
+        let up = Scale::over(points().map(|p| p[1]).chain(ends), plot.y + plot.height - INSET, plot.y + INSET);
         let (Some(across), Some(up)) = (across, up) else { return };
         self.draw_axes(svg, plot, &across, &up);
         let floors = self.curves.iter().filter(|curve| curve.floor);
@@ -212,15 +250,16 @@ fn duration(seconds: f64) -> String {
     format!("{} {name}", short(seconds / unit))
 }
 
-/// "500" or "10⁶".
+/// "500", "10⁶" or "2·10⁵".
 fn size(value: f64) -> String {
-    let decade = value.log10().round();
-    if value < 999.0 || (value / 10f64.powf(decade) - 1.0).abs() > 1e-6 {
+    if value < 999.0 {
         return short(value);
     }
+    let decade = (value.log10() + 1e-9).floor();
+    let factor = short(value / 10f64.powf(decade));
     let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let power: String = format!("{decade}").chars().filter_map(|c| Some(digits[c.to_digit(10)? as usize])).collect();
-    format!("10{power}")
+    if factor == "1" { format!("10{power}") } else { format!("{factor}·10{power}") }
 }
 
 /// A round number without trailing zeros.
@@ -256,6 +295,21 @@ mod tests {
     }
 
     #[test]
+    fn bars_have_their_ends_and_room_and_notes_lie_below() {
+        let mut chart = LogChart::new("", "");
+        let bare = chart.height();
+        chart
+            .points("a", &[[1e2, 1e-5], [1e4, 1e-5]], None)
+            .bars(&[[1e2, 1e-6, 1e-3], [1e4, 0.0, 1.0]])
+            .note("bars: b");
+        assert_eq!(chart.height(), bare + 2.0 * ROW_HEIGHT);
+        let text = drawn(&chart);
+        // x from 60 to 260; y from 230 to 20 over the three decades of the one bar that can be drawn.
+        assert!(text.contains("d=\"M60 230L60 20M57.6 230L62.4 230M57.6 20L62.4 20\""), "{text}");
+        assert!(text.contains(">bars: b</text>"), "{text}");
+    }
+
+    #[test]
     fn the_legend_lies_below_the_plot_and_has_room() {
         let mut chart = LogChart::new("", "");
         let bare = chart.height();
@@ -281,7 +335,8 @@ mod tests {
     #[test]
     fn numbers_are_written_as_people_write_them() {
         assert_eq!([2e-5, 1e-3, 1.0, 5e-10, 1e-9].map(duration), ["20 µs", "1 ms", "1 s", "0.5 ns", "1 ns"]);
-        assert_eq!([2.0, 500.0, 1e3, 1e12, 2e3].map(size), ["2", "500", "10³", "10¹²", "2000"]);
+        assert_eq!([2.0, 500.0, 1e3, 1e12, 2e3].map(size), ["2", "500", "10³", "10¹²", "2·10³"]);
+        assert_eq!(size(5e5), "5·10⁵");
         let few = Scale { low: 0.0, high: 1.0, from: 0.0, to: 1.0 };
         assert_eq!(few.ticks(), [1.0, 2.0, 5.0, 10.0]);
         let many = Scale { low: 0.5, high: 13.5, from: 0.0, to: 1.0 };

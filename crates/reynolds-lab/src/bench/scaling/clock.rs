@@ -1,10 +1,10 @@
-//! Medians of works that take turns.
+//! How long works take that take turns.
 
 use std::time::Instant;
 
 use reynolds_torch::tch::{Cuda, Device};
 
-use crate::bench::Median;
+use crate::bench::Quartiles;
 use crate::error::Result;
 
 /// Something that is timed.
@@ -30,8 +30,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Median seconds of a call of each work. They take turns, so that what disturbs the machine disturbs all of them.
-    pub(super) fn medians(&self, works: &mut [Work<'_>]) -> Result<Vec<f64>> {
+    /// Seconds of a call of each work, over its turns. They take turns, so that what disturbs the machine disturbs all of them.
+    pub(super) fn quartiles(&self, works: &mut [Work<'_>]) -> Result<Vec<Quartiles>> {
         let mut plans = Vec::with_capacity(works.len());
         for work in works.iter_mut() {
             let mut once = self.seconds(work, 1)?;
@@ -51,7 +51,7 @@ impl Clock {
                 }
             }
         }
-        Ok(seconds.into_iter().map(|seconds| Median::of(seconds).middle).collect())
+        Ok(seconds.into_iter().map(Quartiles::of).collect())
     }
 
     /// Seconds of so many calls.
@@ -112,8 +112,10 @@ mod tests {
                 Ok(())
             })
         };
-        let medians = clock.medians(&mut [work('a'), work('b')]).unwrap();
-        assert!(medians.len() == 2 && medians.iter().all(|seconds| seconds.is_finite()));
+        let found = clock.quartiles(&mut [work('a'), work('b')]).unwrap();
+        assert!(
+            found.len() == 2 && found.iter().all(|seconds| seconds.low <= seconds.high && seconds.high.is_finite())
+        );
         assert_eq!(order.borrow().as_str(), "aabbababab");
     }
 

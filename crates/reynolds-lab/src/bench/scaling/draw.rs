@@ -6,6 +6,12 @@ use crate::figure::{LogChart, Sheet};
 /// Width of a panel, in points.
 const WIDTH: f64 = 350.0;
 
+/// What a reader cannot know of the marks.
+const CAPTION: [&str; 2] = [
+    "points are medians over turns, bars their quartiles; ± is the standard error of the exponent,",
+    "by the scatter of the fitted points (dashed: the upper half, three at least) about their line",
+];
+
 /// A figure as an SVG document: panels beside each other.
 pub(super) fn svg(plot: &Plot) -> String {
     let charts: Vec<LogChart> = plot.panels.iter().map(chart).collect();
@@ -30,9 +36,12 @@ fn chart(panel: &Panel) -> LogChart {
             chart.floor(&series.name, &points);
         } else {
             let law = series.fit.map(|fit| [fit.from, fit.to].map(|x| [x, fit.at(x)]));
-            chart.points(&label(series), &points, law);
+            chart.points(&label(series), &points, law).bars(&panel.bars(series));
         }
     }
+    CAPTION.iter().for_each(|line| {
+        chart.note(line);
+    });
     chart
 }
 
@@ -49,20 +58,26 @@ fn label(series: &Series) -> String {
 mod tests {
     use super::super::series::Point;
     use super::*;
+    use crate::bench::Quartiles;
+
+    fn point(weights: usize, seconds: f64) -> Point {
+        Point::new(weights as f64, weights, Quartiles::of(vec![seconds]))
+    }
 
     #[test]
     fn a_legend_has_the_exponent_beside_the_claimed_one_and_the_floor_last() {
         let mut panel =
             Panel::new("P", "N").floor("copy").series("band-limited", Some(0.5), "ours").series("one", None, "");
         for weights in [1, 10, 100] {
-            panel.add("band-limited", Point { x: weights as f64, weights, seconds: 1.0 / weights as f64 });
-            panel.add("copy", Point { x: weights as f64, weights, seconds: 1e-9 });
+            panel.add("band-limited", point(weights, 1.0 / weights as f64));
+            panel.add("copy", point(weights, 1e-9));
         }
-        panel.add("one", Point { x: 1.0, weights: 1, seconds: 1.0 });
+        panel.add("one", point(1, 1.0));
         let panel = panel.fitted();
         let labels: Vec<String> = panel.series.iter().map(label).collect();
         assert_eq!(labels, ["band-limited: exponent −1.00 ± 0.00 (claimed 0.5)", "one", "copy"]);
         let text = svg(&Plot { name: "p".into(), panels: vec![panel] });
         assert!(labels.iter().all(|label| text.contains(&format!(">{label}</text>"))), "{text}");
+        assert!(CAPTION.iter().all(|line| text.contains(&format!(">{line}</text>"))), "{text}");
     }
 }

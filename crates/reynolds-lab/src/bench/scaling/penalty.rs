@@ -69,12 +69,12 @@ fn point(clock: &Clock, panel: &mut Panel, space: &KernelSpace, projector: &Lowe
     });
     let adding = making(|| Ok(penalty.add_gradient(flat, &gradient)?));
     let sloping = making(|| Ok(penalty.add_slope(flat, &gradient)?));
-    let medians = clock.medians(&mut [copying, sloping, adding])?;
+    let found = clock.quartiles(&mut [copying, sloping, adding])?;
     // A copy moves two numbers a weight, the penalty three at least.
     let (x, weights) = (parameters.len() as f64, parameters.len());
-    panel.add(FLOOR, Point { x, weights, seconds: 1.5 * medians[0] });
-    panel.add(SLOPE, Point { x, weights, seconds: medians[1] });
-    panel.add(PENALTY, Point { x, weights, seconds: medians[2] });
+    panel.add(FLOOR, Point::new(x, weights, found[0].times(1.5)));
+    panel.add(SLOPE, Point::new(x, weights, found[1]));
+    panel.add(PENALTY, Point::new(x, weights, found[2]));
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::clock::{Clock, Work};
 use super::extent::Extent;
 use super::fit::PowerLaw;
+use crate::bench::Quartiles;
 use crate::environment::Environment;
 use crate::error::Result;
 
@@ -17,6 +18,15 @@ pub struct Point {
     pub weights: usize,
     /// Median of a call.
     pub seconds: f64,
+    /// The quartiles that half of the calls lie between.
+    pub quartiles: [f64; 2],
+}
+
+impl Point {
+    /// One size, and how long its calls took.
+    pub(super) fn new(x: f64, weights: usize, seconds: Quartiles) -> Self {
+        Self { x, weights, seconds: seconds.middle, quartiles: [seconds.low, seconds.high] }
+    }
 }
 
 /// One way to do the work of a panel, over sizes.
@@ -145,8 +155,8 @@ impl Panel {
         works: Vec<(&str, Work<'_>)>,
     ) -> Result<()> {
         let (names, mut works): (Vec<&str>, Vec<Work<'_>>) = works.into_iter().unzip();
-        for (name, seconds) in names.iter().zip(clock.medians(&mut works)?) {
-            self.add(name, Point { x, weights, seconds });
+        for (name, seconds) in names.iter().zip(clock.quartiles(&mut works)?) {
+            self.add(name, Point::new(x, weights, seconds));
         }
         Ok(())
     }
@@ -165,8 +175,20 @@ impl Panel {
 
     /// What is drawn of a series: x, and seconds or seconds a weight.
     pub fn drawn(&self, series: &Series) -> Vec<[f64; 2]> {
-        let share = |point: &Point| if self.per_weight { point.weights as f64 } else { 1.0 };
-        series.points.iter().map(|point| [point.x, point.seconds / share(point)]).collect()
+        series.points.iter().map(|point| [point.x, point.seconds / self.share(point)]).collect()
+    }
+
+    /// The bars at its points: x, and both quartiles.
+    pub fn bars(&self, series: &Series) -> Vec<[f64; 3]> {
+        let bar = |point: &Point| {
+            let [low, high] = point.quartiles.map(|seconds| seconds / self.share(point));
+            [point.x, low, high]
+        };
+        series.points.iter().map(bar).collect()
+    }
+
+    fn share(&self, point: &Point) -> f64 {
+        if self.per_weight { point.weights as f64 } else { 1.0 }
     }
 
     /// Fits every series but the floors, which come last, and drops those that nothing was measured of.
@@ -215,7 +237,8 @@ mod tests {
         let mut panel =
             Panel::new("P", "N").per_weight().series("a", Some(0.0), "ours").series("none", None, "").floor("copy");
         for weights in [10, 100, 1000, 10_000] {
-            let point = Point { x: weights as f64, weights, seconds: 1e-9 * weights as f64 };
+            let seconds = Quartiles { low: 0.5, middle: 1.0, high: 2.0 }.times(1e-9 * weights as f64);
+            let point = Point::new(weights as f64, weights, seconds);
             panel.add("a", point);
             panel.add("copy", point);
         }
@@ -223,5 +246,8 @@ mod tests {
         assert_eq!(panel.series.len(), 2);
         assert!(panel.series[0].fit.unwrap().exponent.abs() < 1e-12);
         assert!(panel.series[1].fit.is_none() && panel.last("copy") == Some(1e-5));
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-12 * b;
+        let bars = panel.bars(&panel.series[0]);
+        assert!(bars.iter().all(|&[_, low, high]| close(low, 0.5e-9) && close(high, 2e-9)), "{bars:?}");
     }
 }

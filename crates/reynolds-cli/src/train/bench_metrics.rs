@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+use reynolds_lab::Error;
 use reynolds_lab::bench::{Array, MetricsBench, MetricsRow};
 
 use crate::args::MetricsBenchArgs;
@@ -14,8 +15,14 @@ pub(crate) fn run(args: &MetricsBenchArgs) -> Result<ExitCode> {
     let file = &args.images;
     let [truth, image] = ["truth", "image"].map(|name| Array::read(file, name).context("--images"));
     let keep = Array::read_if_there(file, "keep").context("--images")?;
-    let row =
-        bench.measure(&truth?, &image?, keep.as_ref()).with_context(|| format!("--images: {}", file.display()))?;
+    // What is refused are the arrays, not settings.
+    let named = |error: Error| match error {
+        Error::Config { key, expected, found, .. } => {
+            anyhow!("--images: {}: {key}: expected {expected}, found {found}", file.display())
+        }
+        other => other.into(),
+    };
+    let row = bench.measure(&truth?, &image?, keep.as_ref()).map_err(named)?;
     output::print(&if args.json { serde_json::to_string(&row)? + "\n" } else { text(&row) })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,12 +7,14 @@ use reynolds_lab::bench::{AddedToStep, Convolutions, PenaltyBench, PenaltyBenchR
 use reynolds_torch::{device, tch};
 
 use crate::args::PenaltyBenchArgs;
+use crate::bench_options::not_over_input;
 use crate::output;
 
 pub(crate) fn run(args: &PenaltyBenchArgs) -> Result<ExitCode> {
     if args.threads > 0 {
         tch::set_num_threads(i32::try_from(args.threads)?);
     }
+    not_over_input(("--weights-file", args.weights_file.as_deref()), args.out.as_deref())?;
     let row = bench(args)?.measure(device::parse(&args.device)?, args.out.as_deref())?;
     output::print(&if args.json { serde_json::to_string(&row)? + "\n" } else { text(&row) })?;
     Ok(ExitCode::SUCCESS)

@@ -1,24 +1,40 @@
 //! `reynolds bench projection`: one projector, derived from text and timed.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use reynolds::steerable::RingsConfig;
 use reynolds_lab::bench::{Array, GridSize, ProjectionBench, ProjectionRow};
 
 use crate::args::ProjectionBenchArgs;
 use crate::bench::named;
+use crate::bench_options::not_over_input;
 use crate::output;
 
 pub(crate) fn run(args: &ProjectionBenchArgs) -> Result<ExitCode> {
+    not_over_input(("--weights", args.weights.as_deref()), args.out.as_deref())?;
     let bench = asked(args)?;
     let weights = args.weights.as_ref().map(|file| Array::read(file, "weights")).transpose().context("--weights")?;
-    let (row, projected) = bench.measure(weights.as_ref())?;
+    let spinner = spinner();
+    let measured = bench.measure(weights.as_ref());
+    spinner.finish_and_clear();
+    let (row, projected) = measured?;
     if let Some(file) = &args.out {
         projected.write(file, "projected").context("--out")?;
     }
     output::print(&if args.json { serde_json::to_string(&row)? + "\n" } else { text(&row) })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// On a terminal: that something goes on, and for how long. Four turns a second disturb no median.
+fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} deriving and projecting, {elapsed}");
+    let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    spinner.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    spinner.enable_steady_tick(Duration::from_millis(250));
+    spinner
 }
 
 fn asked(args: &ProjectionBenchArgs) -> Result<ProjectionBench> {

@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod bench_medmnist;
 mod bench_metrics;
+mod bench_options;
 mod bench_penalty;
 mod bench_projection;
 mod bench_scaling;
@@ -31,18 +32,24 @@ struct Args {
     command: TrainCommand,
 }
 
+fn bench(command: &BenchCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        BenchCommand::Ct(args) => bench::run(args),
+        BenchCommand::Medmnist(args) => bench_medmnist::run(args),
+        BenchCommand::Projection(args) => bench_projection::run(args),
+        BenchCommand::Metrics(args) => bench_metrics::run(args),
+        BenchCommand::Penalty(args) => bench_penalty::run(args),
+        BenchCommand::Scaling(args) => bench_scaling::run(args),
+    }
+}
+
 fn main() -> ExitCode {
     let args = Args::parse();
     let command = || match args.command {
         TrainCommand::Run(args) => run::run(&args),
         TrainCommand::Sweep(args) => sweep::run(&args),
         TrainCommand::Reproduce(args) => reproduce::run(&args),
-        TrainCommand::Bench(BenchCommand::Ct(args)) => bench::run(&args),
-        TrainCommand::Bench(BenchCommand::Medmnist(args)) => bench_medmnist::run(&args),
-        TrainCommand::Bench(BenchCommand::Projection(args)) => bench_projection::run(&args),
-        TrainCommand::Bench(BenchCommand::Metrics(args)) => bench_metrics::run(&args),
-        TrainCommand::Bench(BenchCommand::Penalty(args)) => bench_penalty::run(&args),
-        TrainCommand::Bench(BenchCommand::Scaling(args)) => bench_scaling::run(&args),
+        TrainCommand::Bench(command) => bench(&command).map_err(bench_options::by_option),
     };
     match last_resort::catch(command) {
         Ok(code) => code,

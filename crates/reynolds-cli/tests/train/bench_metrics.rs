@@ -42,6 +42,10 @@ fn what_is_no_pair_of_slices_is_refused() {
     refused(folder.path(), METRICS, &["--images", "slices.npz"]);
     slices(folder.path(), "picture", [12, 11]);
     refused(folder.path(), METRICS, &["--images", "slices.npz", "an array \"image\""]);
+    let arrays = ["truth", "image", "keep"]
+        .map(|name| (name, &[1, 11, 11][..], Values::F32(vec![if name == "keep" { 0.0 } else { 9.0 }; 121].into())));
+    write_arrays(&folder.path().join("slices.npz"), &arrays).unwrap();
+    refused(folder.path(), METRICS, &["error: --images: slices.npz: keep: expected a pixel that counts"]);
     slices(folder.path(), "image", [12, 10]);
-    refused(folder.path(), METRICS, &["slices.npz", "truth: expected [n, height, width], sides of at least 11"]);
+    refused(folder.path(), METRICS, &["slices.npz: truth: expected [n, height, width], sides of at least 11"]);
 }

@@ -103,13 +103,16 @@ fn what_cannot_be_measured_is_named() {
     refused(
         folder.path(),
         &[TINY, &["--layers", "1", "--channels", "6"]].concat(),
-        &["channels", "regular fields of C4"],
+        &["error: --channels: expected regular fields of C4"],
     );
     refused(folder.path(), &[TINY, &["--weights", "0"]].concat(), &["--weights", "1e9"]);
     refused(folder.path(), &[TINY, &["--weights", "1e6", "--layers", "3"]].concat(), &["--layers"]);
     let file = |name: &str| -> Vec<String> {
         TINY.iter().copied().chain(["--weights-file", name]).map(String::from).collect()
     };
+    write(&folder.path().join("in.npz"), "weights", &SHAPE);
+    let over = [TINY, &["--weights-file", "in.npz", "--out", "./in.npz"]].concat();
+    refused(folder.path(), &over, &["--out: expected another file than that of --weights-file"]);
     write(&folder.path().join("flat.safetensors"), "weights", &[8, 8, 3, 3]);
     write(&folder.path().join("other.safetensors"), "kernels", &SHAPE);
     for (name, needle) in [

@@ -83,6 +83,10 @@ fn what_is_refused_names_its_option() {
         };
         refused(folder.path(), &[&kept[..], &arguments].concat(), &[needle]);
     }
+    let over = ["--weights", "in.npz", "--out", "./in.npz"];
+    refused(folder.path(), &[C4, &over].concat(), &["--out: expected another file than that of --weights"]);
+    let many = "--kernel: weights: expected at most 100000000, found 34359738368";
+    refused(folder.path(), &[C4, &["--kernel", "1024", "--dimensions", "3"]].concat(), &[many]);
     refused(folder.path(), &[C4, &["--band"]].concat(), &["--kernel"]);
     refused(folder.path(), &[C4, &["--kernel", "4", "--band"]].concat(), &["--band"]);
     refused(folder.path(), &[C4, &["--kernel", "3", "--band", "--max-degrees", "0"]].concat(), &["--band"]);

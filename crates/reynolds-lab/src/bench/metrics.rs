@@ -67,7 +67,8 @@ impl MetricsBench {
     /// Judges `image` by `truth`, both `[n, height, width]`, where `keep` is not 0; everywhere without it.
     ///
     /// # Errors
-    /// [`Error::Config`] if shapes differ, are none of images, or images are smaller than the window.
+    /// [`Error::Config`] with the name of an array: if shapes differ, are none of images, or images are smaller than the window; if a
+    /// number is not finite, or no pixel of an image counts.
     pub fn measure(&self, truth: &Array, image: &Array, keep: Option<&Array>) -> Result<MetricsRow> {
         at_least_one("repeats", self.repeats)?;
         for (name, array) in [("truth", Some(truth)), ("image", Some(image)), ("keep", keep)] {
@@ -79,6 +80,10 @@ impl MetricsBench {
             };
             return Err(Error::config(name, expected, format!("{:?}", array.shape)));
         }
+        for (name, array) in [("truth", Some(truth)), ("image", Some(image)), ("keep", keep)] {
+            array.map_or(Ok(()), |array| all_finite(name, array))?;
+        }
+        keep.map_or(Ok(()), some_kept)?;
         threads::set(self.threads);
         let (truth_images, images) = (tensor(truth)?, tensor(image)?);
         let keep = keep.map_or_else(|| Ok(images.f_ones_like()?), tensor)?;
@@ -105,6 +110,27 @@ impl MetricsBench {
             ssim_seconds,
             threads: threads::resolve(self.threads),
         })
+    }
+}
+
+/// Refuses an array with a number that no pixel can have.
+fn all_finite(name: &str, array: &Array) -> Result<()> {
+    let values = array.to_f64();
+    let Some(place) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
+    let [height, width] = [array.shape[1], array.shape[2]];
+    let at = [place / (height * width), place / width % height, place % width];
+    Err(Error::config(name, "finite numbers", format!("{} at {at:?}", values[place])))
+}
+
+/// Refuses a mask that leaves nothing of an image.
+fn some_kept(keep: &Array) -> Result<()> {
+    let values = keep.to_f64();
+    let mut images = values.chunks(keep.shape[1] * keep.shape[2]);
+    match images.position(|image| image.iter().all(|&value| value == 0.0)) {
+        Some(number) => {
+            Err(Error::config("keep", "a pixel that counts in every image", format!("none in image {number}")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -159,6 +185,30 @@ mod tests {
             }
         }
         assert!(row.seconds > 0.0 && row.ssim_seconds > 0.0 && row.psnr_seconds > 0.0);
+    }
+
+    #[test]
+    fn numbers_that_are_none_and_masks_that_keep_nothing_are_refused() {
+        let images = |place: usize, value: f32| {
+            let mut values = vec![1.0; 2 * 12 * 11];
+            values[place] = value;
+            Array { shape: vec![2, 12, 11], values: Values::F32(values.into()) }
+        };
+        let fine = images(0, 1.0);
+        let refusal = |truth: &Array, image: &Array, keep: &Array| {
+            ONCE.measure(truth, image, Some(keep)).unwrap_err().to_string()
+        };
+        let [nan, infinite] = [images(12 * 11 + 2 * 11 + 3, f32::NAN), images(5, f32::INFINITY)];
+        assert!(refusal(&nan, &fine, &fine).contains("truth: expected finite numbers, found NaN at [1, 2, 3]"));
+        assert!(refusal(&fine, &infinite, &fine).contains("image: expected finite numbers, found inf at [0, 0, 5]"));
+        assert!(refusal(&fine, &fine, &nan).contains("keep: expected finite numbers"));
+        let half = [vec![1.0; 12 * 11], vec![0.0; 12 * 11]].concat();
+        let keep = Array { shape: vec![2, 12, 11], values: Values::F32(half.into()) };
+        assert!(
+            refusal(&fine, &fine, &keep)
+                .contains("keep: expected a pixel that counts in every image, found none in image 1")
+        );
+        assert!(ONCE.measure(&fine, &fine, Some(&images(0, 0.0))).is_ok());
     }
 
     #[test]

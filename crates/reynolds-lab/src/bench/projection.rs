@@ -55,6 +55,9 @@ const MAX_NODES: usize = 200;
 /// Weights that are compared with the Haar average, at most.
 const MAX_CHECKED: usize = 1 << 20;
 
+/// Weights at most: deriving takes about 45 bytes for each.
+const MAX_WEIGHTS: usize = 100_000_000;
+
 /// Numbers that a thread copies at a time.
 const COPIED: usize = 1 << 16;
 
@@ -147,8 +150,8 @@ impl ProjectionBench {
     /// Measures on the given weights `[out, in, k…]`, or on random ones, and returns P(W) as well.
     ///
     /// # Errors
-    /// [`Error::Argument`] with the option whose text is refused; [`Error::Config`] if the weights have another shape, nothing is to be
-    /// measured, or the Haar average would have too many terms.
+    /// [`Error::Argument`] with the option whose text is refused; [`Error::Config`] if the weights have another shape or are too many,
+    /// nothing is to be measured, or the Haar average would have too many terms.
     pub fn measure(&self, weights: Option<&Array>) -> Result<(ProjectionRow, Array)> {
         at_least_one("repeats", self.repeats)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads::resolve(self.threads)).build();
@@ -214,6 +217,7 @@ impl ProjectionBench {
         let group = group::parse(&self.group).map_err(Error::argument("--group"))?;
         let domain = rep::parse_fields(&group, &self.domain).map_err(Error::argument("--domain"))?;
         let codomain = rep::parse_fields(&group, &self.codomain).map_err(Error::argument("--codomain"))?;
+        self.check_size(domain.dim(), codomain.dim())?;
         let name = group.name();
         let space = match (self.kernel, &self.band) {
             (None, None) => KernelSpace::dense(&domain, &codomain).map_err(Error::argument("--codomain"))?,
@@ -233,6 +237,19 @@ impl ProjectionBench {
         };
         let projector = derive(&space).map_err(Error::argument("--group"))?;
         Ok(Derived { projector, shape: space.shape(), group: name, space: Some(space) })
+    }
+
+    /// Before anything of that size is made.
+    fn check_size(&self, inputs: usize, outputs: usize) -> Result<()> {
+        let (option, sides) = match self.kernel {
+            Some(GridSize { side, dimensions }) => ("--kernel", vec![side; dimensions]),
+            None => ("--domain", Vec::new()),
+        };
+        let weights = sides.into_iter().fold(inputs.saturating_mul(outputs), usize::saturating_mul);
+        if weights > MAX_WEIGHTS {
+            return Err(refused(option, "weights", format!("at most {MAX_WEIGHTS}"), weights));
+        }
+        Ok(())
     }
 
     /// A projector, the seconds of its first derivation, and those of more.

@@ -178,10 +178,12 @@ def draw(results, name, options):
 
 
 def check_places(name, options):
-    """Refuses before the first batch what would fail after it: a folder that cannot be written to, tables without their markers."""
+    """Refuses before the first batch what would fail after it: folders that cannot be written to, tables and files that are none of ours."""
     folders = [options.out]
     if in_results(options):
         folders.append(ROOT)
+        for other in ("cpu", "gpu"):
+            opened(options.out / f"compare-{other}.json")
         for file, marker in ((ROOT / "RESULTS.md", name), (ROOT / "README.md", "measured")):
             try:
                 compare_table.around(file, marker)

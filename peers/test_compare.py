@@ -282,6 +282,10 @@ class Runs(unittest.TestCase):
                     (self.folder / file).write_text("" if file == missing else f"<!-- compare:{name} -->\n<!-- /compare:{name} -->\n")
                 said = self.refused("--out", str(self.folder / "results"))
                 self.assertTrue(missing in said and texts[missing] in said, said)
+            other = self.folder / "results" / "compare-gpu.json"
+            other.parent.mkdir(exist_ok=True)
+            other.write_text("{")
+            self.assertIn("compare-gpu.json", self.refused("--out", str(other.parent)))
 
 
 class Rows(unittest.TestCase):

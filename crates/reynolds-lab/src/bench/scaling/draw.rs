@@ -8,13 +8,18 @@ const WIDTH: f64 = 350.0;
 
 /// What a reader cannot know of the marks.
 const CAPTION: [&str; 2] = [
-    "points are medians over turns, bars their quartiles; ± is the standard error of the exponent,",
-    "by the scatter of the fitted points (dashed: the upper half, three at least) about their line",
+    "points: medians over turns; bars: quartiles; dashed: power laws through the upper half",
+    "±: standard error of the exponent, by the scatter of the points it is fitted to",
 ];
 
 /// A figure as an SVG document: panels beside each other.
 pub(super) fn svg(plot: &Plot) -> String {
-    let charts: Vec<LogChart> = plot.panels.iter().map(chart).collect();
+    let mut charts: Vec<LogChart> = plot.panels.iter().map(chart).collect();
+    if let Some(first) = charts.first_mut() {
+        for line in CAPTION {
+            first.note(line);
+        }
+    }
     let height = charts.iter().map(LogChart::height).fold(0.0, f64::max);
     let mut sheet = Sheet::new(charts.len().max(1), WIDTH);
     (sheet.panel, sheet.label_room, sheet.tick_room, sheet.shared_axes) = ([WIDTH, height], 50.0, 0.0, false);
@@ -39,9 +44,6 @@ fn chart(panel: &Panel) -> LogChart {
             chart.points(&label(series), &points, law).bars(&panel.bars(series));
         }
     }
-    CAPTION.iter().for_each(|line| {
-        chart.note(line);
-    });
     chart
 }
 

@@ -32,9 +32,9 @@ pub(super) fn svg(plot: &Plot) -> String {
 fn chart(panel: &Panel) -> LogChart {
     let up = if panel.per_weight { "time per weight" } else { "time" };
     let mut chart = LogChart::new(&panel.across, up);
-    if !panel.ticks.is_empty() {
-        chart.ticks(panel.ticks.clone());
-    }
+    // Not those of sizes that another panel alone has.
+    let largest = panel.series.iter().flat_map(|series| &series.points).map(|point| point.x).fold(0.0, f64::max);
+    chart.ticks(panel.ticks.iter().filter(|tick| tick.0 <= largest).cloned().collect());
     for series in &panel.series {
         let points = panel.drawn(series);
         if series.floor {
@@ -64,6 +64,15 @@ mod tests {
 
     fn point(weights: usize, seconds: f64) -> Point {
         Point::new(weights as f64, weights, Quartiles::of(vec![seconds]))
+    }
+
+    #[test]
+    fn the_axis_ends_where_the_points_do() {
+        let ticks = [(1.0, "one".to_string()), (2.0, "two".into()), (3.0, "three".into())];
+        let mut panel = Panel::new("P", "N").ticks(ticks.into_iter()).series("a", None, "");
+        [1, 2].into_iter().for_each(|weights| panel.add("a", point(weights, 1.0)));
+        let text = svg(&Plot { name: "p".into(), panels: vec![panel] });
+        assert!(text.contains(">two</text>") && !text.contains(">three</text>"), "{text}");
     }
 
     #[test]

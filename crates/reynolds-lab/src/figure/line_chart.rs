@@ -62,7 +62,9 @@ impl LineChart {
         let points =
             self.lines.iter().flat_map(|line| &line.points).filter(|point| point.iter().all(|v| v.is_finite()));
         let bars = self.lines.iter().flat_map(|line| line.points.iter().zip(&line.spread));
-        let heights = points.clone().map(|point| point[1]).chain(bars.map(|(point, spread)| point[1] + spread));
+        let feet = bars.clone().filter(|_| !self.from_zero).map(|(point, spread)| point[1] - spread);
+        let ends = bars.map(|(point, spread)| point[1] + spread).chain(feet);
+        let heights = points.clone().map(|point| point[1]).chain(ends);
         let heights: Vec<f64> = heights.filter(|height| height.is_finite()).collect();
         let across = Axis::over(points.map(|point| point[0]), false, frame.x + 6.0, frame.x + frame.width - 6.0)?;
         let (low, high) = (frame.y + frame.height, frame.y + 4.0);
@@ -162,6 +164,11 @@ mod tests {
         let text = drawn(chart.from_anywhere());
         assert!(standing.contains(">0</text>") && !text.contains(">0</text>"), "{text}");
         assert!(text.contains("d=\"M56 114L156 14\""), "{text}");
+        // Room for both ends of a bar: y from 25 at 114 to 45 at 14.
+        let mut chart = LineChart::new("epoch", "PSNR");
+        chart.line_with_bars(&[[1.0, 30.0], [2.0, 40.0]], &[5.0, 5.0], Colour::BLUE, false);
+        let text = drawn(chart.from_anywhere());
+        assert!(text.contains("x1=\"56\" y1=\"114\" x2=\"56\" y2=\"64\""), "{text}");
     }
 
     #[test]

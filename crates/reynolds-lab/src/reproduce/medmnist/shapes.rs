@@ -290,29 +290,39 @@ pub(super) fn csv(all: &[At<'_>]) -> String {
     csv
 }
 
-/// Accuracy over λ_⊥, a line for each breaking, a panel for each group.
+/// Over λ_⊥, a line for each breaking.
+fn panel(setup: &Setup, all: &[At<'_>], group: Symmetry, axis: &str, sample: impl Fn(&At<'_>) -> Sample) -> LineChart {
+    let places = &setup.tuning.lambda_perp;
+    let mut chart = LineChart::new("λ_⊥", axis);
+    chart.from_anywhere();
+    for (&breaking, colour) in setup.breakings.iter().zip(COLOURS.into_iter().cycle()) {
+        let line = sweep(all, group, breaking);
+        let place = |at: &At<'_>| {
+            places.iter().position(|perp| *perp == at.cell.strengths.lambda_perp).unwrap_or_default() as f64
+        };
+        let points: Vec<[f64; 2]> = line.iter().map(|at| [place(at), sample(at).mean()]).collect();
+        let bars: Vec<f64> = line.iter().map(|at| sample(at).deviation()).collect();
+        chart.line_with_bars(&points, &bars, colour, false);
+    }
+    chart.ticks(places.iter().enumerate().map(|(place, &perp)| (place as f64, strength(perp))).collect());
+    chart
+}
+
+/// Accuracy and validation loss of ours, two panels for each group.
 pub(super) fn figure(setup: &Setup, all: &[At<'_>]) -> Figure {
     let mut sheet = sheet();
-    let places: Vec<f64> = setup.tuning.lambda_perp.clone();
     for &group in &setup.groups {
-        let mut chart = LineChart::new("λ_⊥", "test accuracy");
-        chart.from_anywhere();
-        for (&breaking, colour) in setup.breakings.iter().zip(COLOURS.into_iter().cycle()) {
-            let line = sweep(all, group, breaking);
-            let place = |at: &At<'_>| {
-                places.iter().position(|perp| *perp == at.cell.strengths.lambda_perp).unwrap_or_default() as f64
-            };
-            let points: Vec<[f64; 2]> = line.iter().map(|at| [place(at), at.cell.accuracy().mean()]).collect();
-            let bars: Vec<f64> = line.iter().map(|at| at.cell.accuracy().deviation()).collect();
-            chart.line_with_bars(&points, &bars, colour, false);
-        }
-        chart.ticks(places.iter().enumerate().map(|(place, &perp)| (place as f64, strength(perp))).collect());
-        sheet.add(format!("{} ours", group_head(group)), chart, Vec::new());
+        let title = format!("{} ours", group_head(group));
+        let accuracy = panel(setup, all, group, "test accuracy", |at| at.cell.accuracy());
+        let loss = panel(setup, all, group, "validation loss", |at| at.validation("loss"));
+        sheet.add(title.clone(), accuracy, Vec::new());
+        sheet.add(title, loss, Vec::new());
     }
     let keys = setup.breakings.iter().zip(COLOURS.into_iter().cycle());
     sheet.legend = keys.map(|(breaking, colour)| Key::Line(colour, false, format!("breaking {breaking}"))).collect();
     let caption = format!(
-        "Test accuracy on generated shapes over λ_⊥, {}, for shapes whose symmetry is broken by 0 (not at all) to 1.",
+        "Test accuracy and validation loss, by which the best λ_⊥ is chosen, on generated shapes over λ_⊥, {}, for shapes whose symmetry is \
+         broken by 0 (not at all) to 1.",
         over(setup)
     );
     Figure { name: "fig-shapes", svg: sheet.svg(), caption }

@@ -54,6 +54,18 @@ pub fn trace<F: Number>(projector: &dyn Projector<F>) -> f64 {
     (0..n).map(entry).sum()
 }
 
+/// P(T), each of the projector's parts by itself.
+pub fn part_by_part<F: Number>(projector: &dyn Projector<F>, mut weights: &[F]) -> Vec<F> {
+    let mut out = vec![F::ZERO; weights.len()];
+    let mut rest = out.as_mut_slice();
+    for (part, len) in projector.parts().into_iter().enumerate() {
+        let (from, to) = (weights.split_off(..len).expect("parts of weights"), rest.split_off_mut(..len));
+        projector.apply_part(part, from, to.expect("parts of the result"));
+    }
+    assert!(weights.is_empty(), "{} weights in no part", weights.len());
+    out
+}
+
 /// Asserts all laws of one projector on random weights.
 ///
 /// # Panics
@@ -73,6 +85,8 @@ pub fn assert_projector_laws<F: Number>(space: &KernelSpace<F>, projector: &dyn 
     close("idempotent", distance(&project(&pt), &pt));
     close("linear", distance(&project(&combine(&t, -1.75, &s)), &combine(&pt, -1.75, &ps)));
     close("self-adjoint", (inner(&pt, &s) - inner(&t, &ps)).abs() / norm(&s));
+
+    assert_eq!(part_by_part(projector, &t), pt, "{name}: part by part");
 
     let perp = projector.perp(&t).expect("finite weights");
     let energies = projector.energies(&t).expect("finite weights");

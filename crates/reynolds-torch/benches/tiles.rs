@@ -1,4 +1,5 @@
-//! The two ways to multiply tiles, on the band-limited kernels of a small SO(3) network: P alone, in turns, waited for.
+//! The two ways to multiply tiles, on the band-limited kernels of a small SO(3) network: P alone, in turns, waited for; and the slope of
+//! the penalty.
 //!
 //! ```text
 //! cargo bench -p reynolds-torch --bench tiles -- --device cuda:0 --rounds 200
@@ -6,15 +7,17 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and stops at the first surprise")]
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use reynolds::penalty::PenaltyConfig;
 use reynolds::projection::{Basis, Lowered};
 use reynolds::random::Random;
 use reynolds::steerable::RingsConfig;
 use reynolds::{group, rep};
 use reynolds_torch::binding::TileProducts;
 use reynolds_torch::tch::{Cuda, Device, Kind};
-use reynolds_torch::{Binding, Parameters, device};
+use reynolds_torch::{Binding, Parameters, Penalty, device};
 
 /// Copies and highest degree of the input, of the output, and the side of the kernel.
 const LAYERS: [(usize, usize, usize, usize, usize); 6] =
@@ -46,9 +49,7 @@ fn main() {
         for (binding, seconds) in bindings.iter().zip(&mut seconds) {
             let start = Instant::now();
             drop(binding.project(parameters.flat()).unwrap());
-            if let Device::Cuda(number) = place {
-                Cuda::synchronize(number as i64);
-            }
+            wait(place);
             seconds.push(start.elapsed().as_secs_f64());
         }
     }
@@ -59,9 +60,35 @@ fn main() {
         seconds.sort_by(f64::total_cmp);
         println!("  {name:<26} {:>4} operations {:>12.1} us", binding.operations(), 1e6 * seconds[rounds / 2]);
     }
+    println!("  {:<26} {:>28.1} us", "penalty's slope, to scale", 1e6 * slope(place, rounds));
 }
 
-fn network(place: Device) -> (Parameters, Vec<Lowered<f64>>) {
+/// The median time of adding the gradient of the penalty, as a training step does: on a processor by the core's executors.
+fn slope(place: Device, rounds: usize) -> f64 {
+    let (parameters, projectors) = network(place);
+    let mut builder = Binding::builder(&parameters);
+    projectors.iter().enumerate().for_each(|(number, p)| builder.projector(&number.to_string(), p).unwrap());
+    let config = PenaltyConfig { lambda_g: 0.1, lambda_perp: 0.3, ..PenaltyConfig::default() };
+    let penalty = Penalty::new(builder.build().unwrap(), config).unwrap();
+    let gradient = parameters.flat().zeros_like();
+    let mut seconds = vec![];
+    for _ in 0..rounds {
+        let start = Instant::now();
+        penalty.add_slope(parameters.flat(), &gradient).unwrap();
+        wait(place);
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    seconds.sort_by(f64::total_cmp);
+    seconds[rounds / 2]
+}
+
+fn wait(place: Device) {
+    if let Device::Cuda(number) = place {
+        Cuda::synchronize(number as i64);
+    }
+}
+
+fn network(place: Device) -> (Parameters, Vec<Arc<Lowered>>) {
     let so3 = group::parse("SO3").unwrap();
     let fields = |copies: usize, most: usize| {
         let text: Vec<String> = (0..=most).map(|l| format!("{copies}x{l}")).collect();
@@ -75,7 +102,7 @@ fn network(place: Device) -> (Parameters, Vec<Lowered<f64>>) {
         let basis = Basis::derive(&domain, &codomain, side, 3, &RingsConfig::default()).unwrap();
         let numbers: Vec<f64> = (0..basis.shape().iter().product()).map(|_| random.normal()).collect();
         builder.real(&number.to_string(), &basis.shape(), &numbers).unwrap();
-        projectors.push(Lowered::<f64>::Basis(Box::new(basis)));
+        projectors.push(Arc::new(Lowered::Basis(Box::new(basis))));
     }
     (builder.build(Kind::Float, place).unwrap(), projectors)
 }

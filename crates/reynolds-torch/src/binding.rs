@@ -26,6 +26,8 @@
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
 
+use std::sync::Arc;
+
 use faer::c64;
 use reynolds::plan::{ResolvedPlan, SymmetryPlan};
 use reynolds::projection::{Energies, KernelSpace, Lowered, Projector, Tiling, derive};
@@ -35,7 +37,7 @@ use tch::{Device, Kind, Tensor};
 use crate::error::{Error, Result};
 use crate::parameters::{Entry, Parameters};
 pub use crate::projector::TileProducts;
-use crate::projector::{Assembly, FlatProjector, Mixer};
+use crate::projector::{Assembly, FlatProjector, Host, Layer, Mixer, Shared};
 use crate::segments::Segments;
 
 /// A parameter that is held against a group.
@@ -56,6 +58,8 @@ pub struct Binding {
     bound: Vec<Bound>,
     place: Place,
     projector: FlatProjector,
+    /// The same on a CPU, for adding the slope of the squared penalty.
+    host: Option<Host>,
     pub(crate) segments: Segments,
 }
 
@@ -75,7 +79,9 @@ pub struct BindingBuilder {
     len: usize,
     kind: Kind,
     device: Device,
-    bound: Vec<(Bound, Tiling)>,
+    /// Each with its number among the projectors.
+    bound: Vec<(Bound, usize)>,
+    projectors: Vec<(Shared, Tiling)>,
     products: TileProducts,
 }
 
@@ -115,14 +121,15 @@ impl BindingBuilder {
         if entry.shape != space.shape() {
             return Err(Error::parameter(name, format!("shape {:?}", space.shape()), format!("{:?}", entry.shape)));
         }
-        self.projector(name, &derive(space)?)
+        self.projector(name, &Arc::new(derive(space)?))
     }
 
-    /// Binds a parameter with a projector of as many weights, in any form.
+    /// Binds a parameter with a projector of as many weights, in any form. Equal layers are bound sooner, and in less memory, if they
+    /// share one.
     ///
     /// # Errors
     /// As [`BindingBuilder::real`], for real weights and for complex ones.
-    pub fn projector<F: Scalar + Over<F>>(&mut self, name: &str, projector: &Lowered<F>) -> Result<()> {
+    pub fn projector<F: Scalar + Over<F>>(&mut self, name: &str, projector: &Arc<Lowered<F>>) -> Result<()> {
         let entry = self.entry(name)?.clone();
         let complex = F::from_parts(0.0, 1.0) != F::ZERO;
         if entry.complex != complex {
@@ -132,11 +139,16 @@ impl BindingBuilder {
         if self.bound.iter().any(|(bound, _)| bound.entry.name == name) {
             return Err(Error::parameter(name, "a parameter bound once", "one that is bound already"));
         }
-        let (len, rank) = (Projector::<F>::len(projector), Projector::<F>::rank(projector));
+        let (len, rank) = (Projector::<F>::len(&**projector), Projector::<F>::rank(&**projector));
         if len != entry.numel() {
             return Err(Error::parameter(name, format!("{len} weights"), entry.numel()));
         }
-        self.bound.push((Bound { entry, rank }, projector.tiling()?));
+        let shared = Shared::new(projector);
+        let known = self.projectors.iter().position(|(known, _)| known.is(&shared));
+        if known.is_none() {
+            self.projectors.push((shared, projector.tiling()?));
+        }
+        self.bound.push((Bound { entry, rank }, known.unwrap_or(self.projectors.len() - 1)));
         Ok(())
     }
 
@@ -164,8 +176,16 @@ impl BindingBuilder {
         if self.bound.is_empty() {
             return Err(Error::setting("parameters bound to a group", "at least one", 0));
         }
-        let tilings: Vec<&Tiling> = self.bound.iter().map(|(_, tiling)| tiling).collect();
+        let tilings: Vec<&Tiling> = self.bound.iter().map(|&(_, number)| &self.projectors[number].1).collect();
         let assembly = Assembly::of(&tilings)?;
+        let mut host = None;
+        if self.device == Device::Cpu && self.products == TileProducts::PerKind {
+            let layer = |(bound, number): &(Bound, usize)| Layer {
+                start: bound.entry.start,
+                projector: self.projectors[*number].0.clone(),
+            };
+            host = Host::new(&self.bound.iter().map(layer).collect::<Vec<_>>(), self.kind);
+        }
         let bound: Vec<Bound> = self.bound.into_iter().map(|(bound, _)| bound).collect();
         let lengths: Vec<i64> = bound.iter().map(|bound| bound.entry.len() as i64).collect();
         Ok(Binding {
@@ -175,6 +195,7 @@ impl BindingBuilder {
             place: Place::of(&bound, self.device)?,
             segments: Segments::new(&lengths, self.device)?,
             projector: assembly.build(self.kind, self.device, self.products)?,
+            host,
             bound,
         })
     }
@@ -208,6 +229,7 @@ impl Binding {
             kind,
             device,
             bound: vec![],
+            projectors: vec![],
             products: TileProducts::on(device),
         }
     }
@@ -279,6 +301,15 @@ impl Binding {
         self.projector.apply(weights)
     }
 
+    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors `[len]` on a CPU, layer by layer; whether it was done.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub(crate) fn add_on_host(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<bool> {
+        self.check(flat)?;
+        Ok(self.host.as_ref().is_some_and(|host| host.add_to(sum, flat, slopes)))
+    }
+
     /// `sum ← sum + factor · P(w)` on the bound numbers, if that can be done without making P(w); whether it was.
     pub(crate) fn add_projected(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
         self.projector.add_to(sum, weights, factor)
@@ -299,14 +330,20 @@ impl Binding {
 
     /// The bound numbers of a flat tensor, one parameter after the other.
     pub(crate) fn gather(&self, flat: &Tensor) -> Result<Tensor> {
-        if flat.size() != [self.len as i64] || flat.kind() != self.kind {
-            let expected = format!("[{}] of {:?}", self.len, self.kind);
-            return Err(Error::setting("flat tensor", expected, format!("{:?} of {:?}", flat.size(), flat.kind())));
-        }
+        self.check(flat)?;
         match &self.place {
             Place::Range { start, len } => Ok(flat.f_narrow(0, *start, *len)?),
             Place::Index(index) => Ok(flat.f_index_select(0, index)?),
         }
+    }
+
+    /// Sees that a tensor is one of all parameters.
+    fn check(&self, flat: &Tensor) -> Result<()> {
+        if flat.size() == [self.len as i64] && flat.kind() == self.kind {
+            return Ok(());
+        }
+        let expected = format!("[{}] of {:?}", self.len, self.kind);
+        Err(Error::setting("flat tensor", expected, format!("{:?} of {:?}", flat.size(), flat.kind())))
     }
 
     /// `flat ← flat + numbers` on the bound numbers.

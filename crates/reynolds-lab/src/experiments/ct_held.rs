@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use reynolds::group::{self, GroupRef};
 use reynolds::projection::{KernelSpace, derive};
@@ -45,7 +46,7 @@ pub(super) fn bind(parameters: &Parameters, held: &[String]) -> Result<Option<Rc
             };
             let (domain, codomain) = (regular(&c4, domain)?, regular(&c4, codomain)?);
             let space = KernelSpace::kernel(&domain, &codomain, &Grid::new(&c4, side, 2)?)?;
-            known.insert(shape.clone(), derive(&space)?);
+            known.insert(shape.clone(), Arc::new(derive(&space)?));
         }
         binding.projector(&name, &known[&shape])?;
     }

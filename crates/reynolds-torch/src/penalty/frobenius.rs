@@ -39,6 +39,11 @@ impl Slopes {
             mixer: if equivariant.min(perp) > 0.0 { binding.mixer([equivariant, perp])? } else { None },
         })
     }
+
+    /// a and b of a P(W) + b (W − P(W)).
+    pub(super) fn both(&self) -> [f64; 2] {
+        [self.equivariant, self.perp]
+    }
 }
 
 impl Penalty {

@@ -11,20 +11,27 @@
 //! Where P(W) is only added to something, as to a gradient on a GPU, two sparse products do it: see [`sparse`]; few orbits are mixed: see [`mixer`].
 //!
 //! Otherwise two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
+//! On a processor the gradient of the squared penalty, which every step of training takes, needs none of that: executors of the core add it
+//! to a flat gradient field by field, see [`host`].
+//!
 //! Nothing is scattered, so the result does not depend on the order of threads (of sparse products on a GPU its last bits may). Everything is real: a complex weight is the pair (re, im).
 
 mod assembly;
 mod band;
 mod columns;
 mod gather;
+mod host;
 mod lists;
 mod mixer;
+mod slices;
 mod sparse;
+mod team;
 
 pub(crate) use assembly::Assembly;
 use band::Band;
 use columns::Columns;
 use gather::Gather;
+pub(crate) use host::{Host, Layer, Shared};
 pub(crate) use mixer::Mixer;
 use tch::{Device, Kind, Tensor};
 

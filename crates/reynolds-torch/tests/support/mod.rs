@@ -19,8 +19,8 @@ use reynolds_torch::{Binding, Parameters};
 /// A projector, real or complex.
 #[derive(Debug, Clone)]
 pub(crate) enum AnyProjector {
-    Real(Lowered<f64>),
-    Complex(Lowered<c64>),
+    Real(Arc<Lowered<f64>>),
+    Complex(Arc<Lowered<c64>>),
 }
 
 /// A layer that is held against a group.
@@ -46,8 +46,8 @@ impl Layer {
     }
 }
 
-fn space_layer<F: Scalar>(name: &str, space: &KernelSpace<F>, wrap: fn(Lowered<F>) -> AnyProjector) -> Layer {
-    Layer { name: name.into(), shape: space.shape(), projector: wrap(derive(space).unwrap()) }
+fn space_layer<F: Scalar>(name: &str, space: &KernelSpace<F>, wrap: fn(Arc<Lowered<F>>) -> AnyProjector) -> Layer {
+    Layer { name: name.into(), shape: space.shape(), projector: wrap(Arc::new(derive(space).unwrap())) }
 }
 
 /// Fields `domain` → `codomain` on a grid of `side` points in `dims` directions, or a dense map for `dims` = 0.
@@ -86,7 +86,7 @@ pub(crate) fn band(name: &str, group: &str, domain: &str, codomain: &str, side: 
     let (domain, codomain) = (parse_fields(&group, domain).unwrap(), parse_fields(&group, codomain).unwrap());
     let basis = Basis::derive(&domain, &codomain, side, dims, &RingsConfig::default()).unwrap();
     let shape = basis.shape();
-    Layer { name: name.into(), shape, projector: AnyProjector::Real(Lowered::Basis(Box::new(basis))) }
+    Layer { name: name.into(), shape, projector: AnyProjector::Real(Arc::new(Lowered::Basis(Box::new(basis)))) }
 }
 
 /// From complex irreps to the same ones in a basis turned by a random unitary matrix.

@@ -174,6 +174,15 @@ impl<T: Weight> Projector<T> for Basis {
         // Summed in field order, so that the number of threads changes no digit.
         parts.into_iter().fold(Energies::default(), Add::add)
     }
+
+    fn parts(&self) -> Vec<usize> {
+        let row = self.domain.dim * self.band.functions().nrows();
+        self.codomain.fields.iter().map(|field| field.dim * row).collect()
+    }
+
+    fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
+        self.passes.apply(&self.codomain.fields[part], weights, out)
+    }
 }
 
 impl Channels {

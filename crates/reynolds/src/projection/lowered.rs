@@ -80,4 +80,12 @@ impl<F: Scalar, T: Over<F>> Projector<T> for Lowered<F> {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
         self.as_projector::<T>().apply(weights, out)
     }
+
+    fn parts(&self) -> Vec<usize> {
+        self.as_projector::<T>().parts()
+    }
+
+    fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
+        self.as_projector::<T>().apply_part(part, weights, out)
+    }
 }

@@ -90,6 +90,19 @@ pub trait Projector<T: Weight>: Debug + Send + Sync {
     /// checked way in is [`Projector::project_into`].
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies;
 
+    /// How many weights there are in each part that P acts on by itself, in order: in the rows of each output field, or all of them in one
+    /// part where a form has no such rows.
+    fn parts(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+
+    /// `out ← P(weights)` on the part of that number. On this thread alone if there are several: parts are for executors with threads and
+    /// buffers of their own. As [`Projector::apply`] otherwise.
+    fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
+        let _ = part;
+        self.apply(weights, out)
+    }
+
     /// `out ← P(weights)`, with both energies.
     ///
     /// # Errors

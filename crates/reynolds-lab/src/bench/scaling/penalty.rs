@@ -1,5 +1,7 @@
 //! Cost of the penalty of a whole network on libtorch, value and gradient, versus the number of its weights.
 
+use std::sync::Arc;
+
 use reynolds::group;
 use reynolds::penalty::PenaltyConfig;
 use reynolds::projection::{KernelSpace, Lowered, Projector, derive};
@@ -32,7 +34,7 @@ pub(super) fn plot(bench: &Bench<'_>, device: Device) -> Result<Plot> {
     let c4 = group::parse("C4")?;
     let fields = rep::parse_fields(&c4, "9 regular")?;
     let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&c4, 5, 2)?)?;
-    let projector = derive(&space)?;
+    let projector = Arc::new(derive(&space)?);
     let clock = Clock { device, ..bench.clock };
     for &layers in &bench.sizes.layers {
         point(&clock, &mut panel, &space, &projector, layers)?;
@@ -41,7 +43,7 @@ pub(super) fn plot(bench: &Bench<'_>, device: Device) -> Result<Plot> {
     Ok(Plot { name: "penalty".into(), panels: vec![panel.fitted()] })
 }
 
-fn point(clock: &Clock, panel: &mut Panel, space: &KernelSpace, projector: &Lowered, layers: usize) -> Result<()> {
+fn point(clock: &Clock, panel: &mut Panel, space: &KernelSpace, projector: &Arc<Lowered>, layers: usize) -> Result<()> {
     let mut random = Random::new(layers as u64);
     let mut builder = Parameters::builder();
     for layer in 0..layers {

@@ -37,6 +37,8 @@ mod scnn;
 mod tests;
 mod typed;
 
+use std::sync::Arc;
+
 use reynolds::projection::Lowered;
 use tch::Tensor;
 
@@ -55,7 +57,7 @@ pub struct Held {
     /// Name of the parameter.
     pub name: String,
     /// P on it.
-    pub projector: Lowered,
+    pub projector: Arc<Lowered>,
 }
 
 /// A network that tells volumes apart.

@@ -11,6 +11,8 @@
 //! The published 2.0 million parameters are those of SO(3) at c = 2. Fields of O(3) have other channels: c = 1 has 0.8 and c = 2 has 3.3
 //! million parameters, and the latter, nearer in ratio and with as many fields, is what is taken.
 
+use std::sync::Arc;
+
 use reynolds::projection::{Basis, KernelSpace, Lowered, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Rep};
@@ -79,8 +81,11 @@ impl Network for Ours {
                 let (domain, codomain) = (&reps[2 * number + from], &made(&self.fields[2 * number + to])?);
                 let kernels = Basis::derive(domain, codomain, window.side, 3, &RingsConfig::default())?;
                 let name = |part: &str| format!("r{}.{name}.{part}", number + 1);
-                held.push(Held { name: name("weight"), projector: Lowered::Basis(Box::new(kernels)) });
-                held.push(Held { name: name("bias"), projector: derive(&KernelSpace::dense(&scalar, codomain)?)? });
+                held.push(Held { name: name("weight"), projector: Arc::new(Lowered::Basis(Box::new(kernels))) });
+                held.push(Held {
+                    name: name("bias"),
+                    projector: Arc::new(derive(&KernelSpace::dense(&scalar, codomain)?)?),
+                });
             }
         }
         Ok(held)

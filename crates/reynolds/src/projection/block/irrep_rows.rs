@@ -59,8 +59,7 @@ impl<F: Scalar> IrrepRows<F> {
     pub(super) fn apply<T: Over<F>>(&self, mut weights: &[T], mut out: &mut [T]) -> Energies {
         let parallel = weights.len() >= PARALLEL;
         let mut jobs = Vec::with_capacity(self.copies.len());
-        for &copy in &self.copies {
-            let size = self.kinds[copy].irrep.dim() * self.columns;
+        for (&copy, size) in self.copies.iter().zip(self.parts()) {
             let (part, rest) = weights.split_at(size);
             let (into, left) = out.split_at_mut(size);
             jobs.push((&self.kinds[copy], part, into));
@@ -70,6 +69,16 @@ impl<F: Scalar> IrrepRows<F> {
         let energies: Vec<Energies> =
             if parallel { jobs.into_par_iter().map(apply).collect() } else { jobs.into_iter().map(apply).collect() };
         energies.into_iter().fold(Energies::default(), |sum, part| sum + part)
+    }
+
+    /// Weights of each output copy.
+    pub(super) fn parts(&self) -> impl Iterator<Item = usize> + '_ {
+        self.copies.iter().map(|&copy| self.kinds[copy].irrep.dim() * self.columns)
+    }
+
+    /// The rows of one output copy.
+    pub(super) fn apply_part<T: Over<F>>(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
+        self.kinds[self.copies[part]].apply(weights, out, self.columns)
     }
 }
 

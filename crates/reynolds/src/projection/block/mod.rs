@@ -84,6 +84,11 @@ impl<F: Scalar> Blocks<F> {
         Ok(Self { len: space.len(), rank, mask: IsotypicMask::new(rows, columns), form })
     }
 
+    /// Whether channels are turned into irreps first.
+    pub fn is_turned(&self) -> bool {
+        matches!(self.form, Form::Turned(_))
+    }
+
     /// The mask M in the basis of irreps, `[out, in]`.
     pub fn mask(&self) -> &IsotypicMask {
         &self.mask
@@ -162,6 +167,20 @@ impl<F: Scalar, T: Over<F>> Projector<T> for Blocks<F> {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
         match &self.form {
             Form::Irreps(rows) => rows.apply(weights, out),
+            Form::Turned(turned) => turned.apply(weights, out),
+        }
+    }
+
+    fn parts(&self) -> Vec<usize> {
+        match &self.form {
+            Form::Irreps(rows) => rows.parts().collect(),
+            Form::Turned(_) => vec![self.len],
+        }
+    }
+
+    fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
+        match &self.form {
+            Form::Irreps(rows) => rows.apply_part(part, weights, out),
             Form::Turned(turned) => turned.apply(weights, out),
         }
     }

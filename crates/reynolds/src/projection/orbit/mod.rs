@@ -296,4 +296,12 @@ impl<T: Weight> Projector<T> for Orbits {
         };
         energies.into_iter().fold(Energies::default(), |sum, part| sum + part)
     }
+
+    fn parts(&self) -> Vec<usize> {
+        self.kinds.iter().map(|&kind| self.layouts[kind].channels * self.row).collect()
+    }
+
+    fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
+        self.layouts[self.kinds[part]].apply(weights, out, self.row)
+    }
 }

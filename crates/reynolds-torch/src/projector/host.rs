@@ -1,0 +1,331 @@
+//! The slope of the squared penalty on a processor, output field by output field, by the core's own executors.
+//!
+//! ```text
+//! sum ← sum + a P(W) + b (W − P(W))         P(W) of one output field in a buffer that stays in the cache, then one pass over the three
+//!
+//! floor:  W read, sum read and written:     12 bytes a weight in single precision, the time of 1.5 copies; with an index of each, 16
+//! ```
+//!
+//! Equal layers share one projector, so that its indices stay in the cache too. The work goes to the threads of libtorch, a field whole to
+//! one of them: no digit depends on their number. Parameters that are not bound may lie in between.
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use faer::{c32, c64};
+use reynolds::projection::{Lowered, Projector};
+use reynolds::scalar::{Over, Real, Scalar, Weight};
+use tch::kind::Element;
+use tch::{Kind, Tensor};
+
+use super::slices::with_numbers;
+use super::team::on_threads;
+
+/// Numbers that a thread takes at a time, about.
+const RUN: usize = 1 << 13;
+/// Numbers from which on another thread is worth calling, as for operations of libtorch.
+const GRAIN: usize = 1 << 15;
+
+/// A projector that equal layers share, of real or of complex weights.
+#[derive(Debug, Clone)]
+pub(crate) enum Shared {
+    Real(Arc<Lowered<f64>>),
+    Complex(Arc<Lowered<c64>>),
+}
+
+impl Shared {
+    pub(crate) fn new<F: Scalar>(projector: &Arc<Lowered<F>>) -> Self {
+        let any: Arc<dyn Any + Send + Sync> = projector.clone();
+        let complex = |any: Arc<dyn Any + Send + Sync>| any.downcast().expect("fields are real or complex");
+        any.downcast().map_or_else(|any| Self::Complex(complex(any)), Self::Real)
+    }
+
+    /// Whether it is the very same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Real(one), Self::Real(other)) => Arc::ptr_eq(one, other),
+            (Self::Complex(one), Self::Complex(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    /// Whether the core's executor is one for every step: those of chains and of turned blocks are not, they are slower than tensors.
+    fn suits(&self) -> bool {
+        fn suits<F: Scalar>(projector: &Lowered<F>) -> bool {
+            match projector {
+                Lowered::Orbits(_) | Lowered::Basis(_) => true,
+                Lowered::Blocks(blocks) => !blocks.is_turned(),
+                _ => false,
+            }
+        }
+        match self {
+            Self::Real(projector) => suits(projector),
+            Self::Complex(projector) => suits(projector),
+        }
+    }
+
+    /// Real numbers of each part that P acts on by itself.
+    fn parts(&self) -> Vec<usize> {
+        match self {
+            Self::Real(projector) => Projector::<f64>::parts(&**projector),
+            Self::Complex(projector) => {
+                Projector::<c64>::parts(&**projector).into_iter().map(|weights| 2 * weights).collect()
+            }
+        }
+    }
+}
+
+/// Where a bound parameter begins among the numbers, and P on it.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    pub(crate) start: usize,
+    pub(crate) projector: Shared,
+}
+
+/// All layers of a network, in the order of the numbers.
+#[derive(Debug)]
+pub(crate) enum Host {
+    Single(Executor<f32>),
+    Double(Executor<f64>),
+}
+
+impl Host {
+    /// For numbers of `kind`; `None` if there is no executor of them, or tensors are faster for one of the layers.
+    pub(crate) fn new(layers: &[Layer], kind: Kind) -> Option<Self> {
+        if !layers.iter().all(|layer| layer.projector.suits()) {
+            return None;
+        }
+        match kind {
+            Kind::Float => Some(Self::Single(Executor::new(layers))),
+            Kind::Double => Some(Self::Double(Executor::new(layers))),
+            _ => None,
+        }
+    }
+
+    /// `sum ← sum + a P(W) + b (W − P(W))` on the layers of flat tensors; whether it was done: not if a tensor is no plain slice of memory.
+    pub(crate) fn add_to(&self, sum: &Tensor, weights: &Tensor, [a, b]: [f64; 2]) -> bool {
+        let threads = usize::try_from(tch::get_num_threads()).unwrap_or(1);
+        let done = match self {
+            Self::Single(host) => {
+                with_numbers(weights, sum, |w, sum| host.add_to(sum, w, [a as f32, b as f32], threads))
+            }
+            Self::Double(host) => with_numbers(weights, sum, |w, sum| host.add_to(sum, w, [a, b], threads)),
+        };
+        done.is_some()
+    }
+}
+
+/// What executors run on: `f32` or `f64`, with the complex numbers of that precision.
+pub(crate) trait Number: Real + Element + Over<f64> + Weight<Real = Self> {
+    type Complex: Over<c64> + Weight<Real = Self>;
+}
+
+impl Number for f32 {
+    type Complex = c32;
+}
+
+impl Number for f64 {
+    type Complex = c64;
+}
+
+/// The parts of all layers, for one number type.
+#[derive(Debug)]
+pub(crate) struct Executor<T: Number> {
+    parts: Vec<Part>,
+    /// Of all parts.
+    numbers: usize,
+    /// Which parts a thread takes at a time.
+    runs: Vec<Range<usize>>,
+    /// One for each thread, kept from call to call.
+    buffers: Mutex<Vec<Buffers<T>>>,
+}
+
+/// A part of a layer that P acts on by itself, and where its numbers lie.
+#[derive(Debug)]
+struct Part {
+    projector: Shared,
+    number: usize,
+    place: Range<usize>,
+}
+
+/// P(W) of a part; of complex weights W too.
+#[derive(Debug, Default)]
+struct Buffers<T: Number> {
+    projected: Vec<T>,
+    weights: Vec<T::Complex>,
+    complex: Vec<T::Complex>,
+}
+
+impl<T: Number> Executor<T> {
+    fn new(layers: &[Layer]) -> Self {
+        let (mut parts, mut runs): (Vec<Part>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
+        for Layer { start, projector } in layers {
+            let mut at = *start;
+            for (number, len) in projector.parts().into_iter().enumerate() {
+                match runs.last_mut() {
+                    Some(run) if at + len - parts[run.start].place.start <= RUN => run.end += 1,
+                    _ => runs.push(parts.len()..parts.len() + 1),
+                }
+                parts.push(Part { projector: projector.clone(), number, place: at..at + len });
+                at += len;
+            }
+        }
+        let numbers = parts.iter().map(|part| part.place.len()).sum();
+        Self { parts, numbers, runs, buffers: Mutex::default() }
+    }
+
+    fn add_to(&self, sum: &mut [T], weights: &[T], slopes: [T; 2], threads: usize) {
+        let (mut rest, mut at) = (sum, 0);
+        let jobs = Mutex::new(self.runs.iter().map(|run| {
+            let parts = &self.parts[run.clone()];
+            let (start, end) = (parts[0].place.start, parts[parts.len() - 1].place.end);
+            let (sum, behind) = std::mem::take(&mut rest).split_at_mut(start - at).1.split_at_mut(end - start);
+            (rest, at) = (behind, end);
+            (parts, sum)
+        }));
+        let next = || jobs.lock().expect("nobody panics who takes a run").next();
+        let kept = || self.buffers.lock().expect("nobody panics who takes buffers");
+        let work = || {
+            let mut buffers = kept().pop().unwrap_or_default();
+            while let Some((parts, sum)) = next() {
+                for part in parts {
+                    let place = part.place.start - parts[0].place.start..part.place.end - parts[0].place.start;
+                    part.add_to(&mut sum[place], &weights[part.place.clone()], slopes, &mut buffers);
+                }
+            }
+            kept().push(buffers);
+        };
+        on_threads(threads.min(self.numbers / GRAIN), &work);
+    }
+}
+
+impl Part {
+    fn add_to<T: Number>(&self, sum: &mut [T], weights: &[T], [a, b]: [T; 2], buffers: &mut Buffers<T>) {
+        if a == b {
+            // Weight decay, to the last bit.
+            sum.iter_mut().zip(weights).for_each(|(sum, &w)| *sum += a * w);
+            return;
+        }
+        let projected = buffers.project(self, weights);
+        for ((sum, &w), &p) in sum.iter_mut().zip(weights).zip(projected) {
+            *sum += a * p + b * (w - p);
+        }
+    }
+}
+
+impl<T: Number> Buffers<T> {
+    /// P(W) of a part.
+    fn project(&mut self, part: &Part, weights: &[T]) -> &[T] {
+        let Self { projected, weights: pairs, complex } = self;
+        projected.resize(weights.len().max(projected.len()), T::default());
+        let projected = &mut projected[..weights.len()];
+        match &part.projector {
+            Shared::Real(projector) => {
+                projector.apply_part(part.number, weights, projected);
+            }
+            Shared::Complex(projector) => {
+                pairs.clear();
+                pairs.extend(weights.as_chunks().0.iter().map(|&pair| T::Complex::from_real_parts(pair)));
+                complex.resize(pairs.len(), T::Complex::default());
+                projector.apply_part(part.number, pairs, complex);
+                projected.as_chunks_mut().0.iter_mut().zip(complex).for_each(|(to, from)| *to = from.real_parts());
+            }
+        }
+        projected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds::projection::{Basis, KernelSpace, derive};
+    use reynolds::random::Random;
+    use reynolds::rep::{Grid, Rep, parse_fields};
+    use reynolds::steerable::RingsConfig;
+    use reynolds::{group, rep};
+
+    use super::*;
+
+    fn fields(group: &str, fields: &str) -> Rep {
+        parse_fields(&group::parse(group).unwrap(), fields).unwrap()
+    }
+
+    /// P on dense maps of fields to themselves, or on kernels of so many points a side.
+    fn shared(group: &str, text: &str, side: usize) -> Shared {
+        let fields = fields(group, text);
+        let space = match side {
+            0 => KernelSpace::dense(&fields, &fields).unwrap(),
+            _ => {
+                let dims = if group == "Oh" { 3 } else { 2 };
+                KernelSpace::kernel(&fields, &fields, &Grid::new(fields.group(), side, dims).unwrap()).unwrap()
+            }
+        };
+        Shared::new(&Arc::new(derive(&space).unwrap()))
+    }
+
+    #[test]
+    fn two_channels_that_are_swapped_by_hand() {
+        let layers = [Layer { start: 1, projector: shared("C2", "regular", 0) }];
+        let weights = [9.0, 1.0, 2.0, 3.0, 4.0, 9.0];
+        let mut sum = [10.0; 6];
+        Executor::<f64>::new(&layers).add_to(&mut sum, &weights, [2.0, 4.0], 1);
+        // P(W) = 2.5 everywhere, W − P(W) = −1.5, −0.5, 0.5, 1.5.
+        assert_eq!(sum, [10.0, 9.0, 13.0, 17.0, 21.0, 10.0]);
+    }
+
+    #[test]
+    fn no_digit_depends_on_the_number_of_threads() {
+        const LAYER: usize = 36 * 36 * 25;
+        let projector = shared("C4", "9 regular", 5);
+        let layers = [0, LAYER + 7, 2 * LAYER + 7].map(|start| Layer { start, projector: projector.clone() });
+        let executor = Executor::<f32>::new(&layers);
+        assert!(executor.numbers >= 2 * GRAIN, "more than one thread is called");
+        let mut random = Random::new(1);
+        let weights: Vec<f32> = (0..3 * LAYER + 7).map(|_| random.normal() as f32).collect();
+        let slope = |threads: usize| {
+            let mut sum = vec![0.0; weights.len()];
+            (0..2).for_each(|_| executor.add_to(&mut sum, &weights, [0.3, 0.7], threads));
+            sum
+        };
+        let alone = slope(1);
+        assert!(alone[LAYER..LAYER + 7].iter().all(|&slope| slope == 0.0) && alone[LAYER + 7] != 0.0);
+        assert_eq!(slope(2), alone);
+        assert_eq!(slope(3), alone);
+    }
+
+    #[test]
+    fn runs_cover_every_part_once_and_are_no_longer_than_they_must_be() {
+        let [small, large] = [shared("C4", "1 regular", 3), shared("C4", "9 regular", 5)];
+        let sizes = [4 * 4 * 9, 36 * 36 * 25];
+        let starts = [0, sizes[0], sizes[0] + sizes[1], 2 * sizes[0] + sizes[1]];
+        let layers = starts.into_iter().zip([&small, &large, &small, &small]);
+        let layers: Vec<Layer> =
+            layers.map(|(start, projector)| Layer { start, projector: projector.clone() }).collect();
+        let executor = Executor::<f32>::new(&layers);
+        assert_eq!(executor.parts.len(), 1 + 9 + 1 + 1);
+        assert_eq!(executor.numbers, 3 * sizes[0] + sizes[1]);
+        let covered: Vec<usize> = executor.runs.iter().flat_map(Range::clone).collect();
+        assert_eq!(covered, (0..12).collect::<Vec<_>>());
+        // Two output fields of 3600 numbers at a time.
+        assert_eq!(executor.runs.iter().map(Range::len).collect::<Vec<_>>(), [3, 2, 2, 2, 3]);
+    }
+
+    #[test]
+    fn chains_and_turned_blocks_are_left_to_tensors() {
+        let so3 = fields("SO3", "1x0 + 1x1");
+        let basis = Basis::derive(&so3, &so3, 3, 3, &RingsConfig::default()).unwrap();
+        let turned = rep::regular(&group::parse("C3").unwrap()).unwrap();
+        let turned = rep::subspace(&turned, Random::new(1).matrix::<f64>(3, 3).qr().compute_Q());
+        let turned = derive(&KernelSpace::dense(&turned, &turned).unwrap()).unwrap();
+        let of = |projector: Shared| Host::new(&[Layer { start: 0, projector }], Kind::Float).is_some();
+        assert!(of(shared("C4", "2 regular", 3)) && of(shared("SO3", "2x0 + 1x1", 0)));
+        assert!(of(Shared::new(&Arc::new(Lowered::<f64>::Basis(Box::new(basis))))));
+        assert!(!of(Shared::new(&Arc::new(turned))) && !of(shared("Oh", "1 irrep(4)", 3)));
+    }
+
+    #[test]
+    fn equal_projectors_are_one_and_others_are_not() {
+        let projector = shared("C4", "1 regular", 3);
+        assert!(projector.is(&projector.clone()) && !projector.is(&shared("C4", "1 regular", 3)));
+    }
+}

@@ -1,0 +1,93 @@
+//! The numbers of tensors in the memory of the host.
+
+#![allow(unsafe_code, reason = "tch gives the address of a tensor's numbers and no slice of them")]
+
+use tch::kind::Element;
+use tch::{Device, Tensor};
+
+/// What `work` makes of the numbers of `read` and of `write`, both `[len]`, which it changes in place; `None`, and nothing is done, if they
+/// are not to be had: on another device or of another type, not one after the other, partly the same, or `write` on the tape.
+///
+/// Safety argument. A tensor `[len]` that is contiguous, on the CPU and of the type of `T` holds `len` numbers from its address on, alive
+/// for as long as its handle, which is borrowed here. The two ranges are seen not to overlap, and neither is null or misaligned. Every
+/// pattern of bits is a number. Other handles may share the bytes, but nothing reads or writes through them meanwhile: libtorch runs an
+/// operation on the CPU to its end before it returns, tensors are not `Sync`, and `work`, which only this folder hands in, calls nothing of
+/// libtorch on tensors.
+pub(super) fn with_numbers<T: Element, R>(
+    read: &Tensor,
+    write: &Tensor,
+    work: impl FnOnce(&[T], &mut [T]) -> R,
+) -> Option<R> {
+    let len = plain::<T>(read)?;
+    if plain::<T>(write)? != len || write.requires_grad() {
+        return None;
+    }
+    let (from, to) = (read.data_ptr().cast::<T>(), write.data_ptr().cast::<T>());
+    let usable = |address: *mut T| !address.is_null() && address.is_aligned();
+    let apart = from.wrapping_add(len) <= to || to.wrapping_add(len) <= from;
+    if !(usable(from) && usable(to) && apart) {
+        return None;
+    }
+    // SAFETY: see above.
+    let (numbers, sum) = unsafe { (std::slice::from_raw_parts(from, len), std::slice::from_raw_parts_mut(to, len)) };
+    Some(work(numbers, sum))
+}
+
+/// The length of a tensor `[len]` of `T`, one number after the other on the CPU.
+fn plain<T: Element>(tensor: &Tensor) -> Option<usize> {
+    let [len] = tensor.size()[..] else { return None };
+    let dense =
+        tensor.device() == Device::Cpu && tensor.kind() == T::KIND && !tensor.is_sparse() && !tensor.is_mkldnn();
+    if dense && tensor.is_contiguous() { usize::try_from(len).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::Kind;
+
+    use super::*;
+
+    fn add(read: &Tensor, write: &Tensor) -> bool {
+        let add = |from: &[f32], to: &mut [f32]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        with_numbers(read, write, add).is_some()
+    }
+
+    #[test]
+    fn numbers_are_changed_in_place() {
+        let (read, write) =
+            (Tensor::from_slice(&[1.0_f32, 2.0, 3.0]), Tensor::from_slice(&[10.0_f32, 20.0, 30.0, 40.0]));
+        assert!(add(&read, &write.narrow(0, 1, 3)));
+        assert_eq!(Vec::<f32>::try_from(&write).unwrap(), [10.0, 21.0, 32.0, 43.0]);
+    }
+
+    #[test]
+    fn neighbours_of_one_storage_may_be_read_and_written() {
+        let storage = Tensor::from_slice(&[1.0_f32, 2.0, 10.0, 20.0]);
+        assert!(add(&storage.narrow(0, 0, 2), &storage.narrow(0, 2, 2)));
+        assert!(add(&storage.narrow(0, 2, 2), &storage.narrow(0, 0, 2)));
+        assert_eq!(Vec::<f32>::try_from(&storage).unwrap(), [12.0, 24.0, 11.0, 22.0]);
+    }
+
+    #[test]
+    fn tensors_that_are_no_plain_slices_are_left_alone() {
+        let zeros = || Tensor::zeros([4], (Kind::Float, Device::Cpu));
+        let every_second = Tensor::zeros([8], (Kind::Float, Device::Cpu)).slice(0, 0, 8, 2);
+        let storage = Tensor::zeros([7], (Kind::Float, Device::Cpu));
+        let wrong = [
+            (zeros(), zeros().to_kind(Kind::Double)),
+            (zeros().to_kind(Kind::Double), zeros()),
+            (zeros(), zeros().view([2, 2])),
+            (zeros(), zeros().narrow(0, 0, 3)),
+            (every_second.shallow_clone(), zeros()),
+            (zeros(), every_second),
+            (storage.narrow(0, 0, 4), storage.narrow(0, 3, 4)),
+            (storage.narrow(0, 3, 4), storage.narrow(0, 0, 4)),
+            (zeros(), zeros().set_requires_grad(true)),
+            (zeros(), zeros().to_sparse_sparse_dim(1)),
+            (zeros().narrow(0, 0, 0), zeros().narrow(0, 0, 0)),
+        ];
+        for (number, (read, write)) in wrong.iter().enumerate() {
+            assert!(!add(read, write), "pair {number}");
+        }
+    }
+}

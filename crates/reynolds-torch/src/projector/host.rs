@@ -50,7 +50,7 @@ impl Shared {
         }
     }
 
-    /// Whether the core's executor is one for every step: those of chains and of turned blocks are not, they are slower than tensors.
+    /// Whether the core's executor is one for every step: those of chains and of turned blocks are not, they work in many passes of their own.
     fn suits(&self) -> bool {
         fn suits<F: Scalar>(projector: &Lowered<F>) -> bool {
             match projector {
@@ -271,6 +271,17 @@ mod tests {
         Executor::<f64>::new(&layers).add_to(&mut sum, &weights, [2.0, 4.0], 1);
         // P(W) = 2.5 everywhere, W − P(W) = −1.5, −0.5, 0.5, 1.5.
         assert_eq!(sum, [10.0, 9.0, 13.0, 17.0, 21.0, 10.0]);
+    }
+
+    #[test]
+    fn a_part_that_is_not_there_adds_nothing() {
+        let executor = Executor::<f32>::new(&[Layer { start: 0, projector: shared("C2", "regular", 0) }]);
+        // P(W) = 0 of the first, W − P(W) = 0 of the second.
+        for (weights, slopes) in [([0.1, 0.7, -0.7, -0.1], [2.0, 0.0]), ([0.1, 0.7, 0.7, 0.1], [0.0, 2.0])] {
+            let mut sum = [0.0; 4];
+            executor.add_to(&mut sum, &weights, slopes, 1);
+            assert_eq!(sum, [0.0; 4]);
+        }
     }
 
     #[test]

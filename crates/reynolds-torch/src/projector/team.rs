@@ -1,8 +1,9 @@
 //! The threads that libtorch itself works with.
 //!
-//! libtorch's operations end with its threads spinning for some milliseconds, ready for the next one. Threads of our own would wait for the
+//! Threads of OpenMP spin for some milliseconds after an operation, ready for the next one, and threads of our own would likely wait for the
 //! processors that those hold: to a step of Adam on a million weights a pool added 2.4 ms, these add 0.9 (`reynolds bench penalty --weights
-//! 1e6`, two cores). So work is given to the same threads, by the function that a C compiler calls for `#pragma omp parallel`.
+//! 1e6`, two cores, a noisy machine; not profiled). So work is given to the same threads, by the function that a C compiler calls for
+//! `#pragma omp parallel`.
 
 #![allow(
     unsafe_code,

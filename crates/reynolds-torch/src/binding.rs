@@ -58,6 +58,7 @@ pub struct Binding {
     bound: Vec<Bound>,
     place: Place,
     projector: FlatProjector,
+    products: TileProducts,
     /// The same on a CPU, for adding the slope of the squared penalty.
     host: Option<Host>,
     pub(crate) segments: Segments,
@@ -195,6 +196,7 @@ impl BindingBuilder {
             place: Place::of(&bound, self.device)?,
             segments: Segments::new(&lengths, self.device)?,
             projector: assembly.build(self.kind, self.device, self.products)?,
+            products: self.products,
             host,
             bound,
         })
@@ -317,7 +319,7 @@ impl Binding {
 
     /// `a P(w) + b (w − P(w))` on the bound numbers in fewer operations, where launching them is what costs.
     pub(crate) fn mixer(&self, slopes: [f64; 2]) -> Result<Option<Mixer>> {
-        if self.device.is_cuda() { self.projector.mixer(slopes, self.kind) } else { Ok(None) }
+        if self.products == TileProducts::Lists { self.projector.mixer(slopes, self.kind) } else { Ok(None) }
     }
 
     /// The bound numbers of a flat tensor as a view of it, if they lie one after the other.

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use reynolds::penalty::PenaltyConfig;
 use reynolds::projection::Lowered;
 use reynolds::scalar::Scalar;
+use reynolds_torch::binding::TileProducts;
 use reynolds_torch::tch::{Kind, Tensor};
 use reynolds_torch::{Parameters, Penalty};
 use support::*;
@@ -77,6 +78,29 @@ proptest! {
         let expected: Vec<f64> = numbers(&before).iter().zip(slope).map(|(sum, slope)| sum + slope).collect();
         assert_close(&numbers(&executed), &expected, tolerance(kind, 64, 1.0), "executors");
         assert_close(&numbers(&by_tensors), &expected, tolerance(kind, 64, 1.0), "tensors");
+    }
+}
+
+/// As on a GPU, where few orbits of one size are mixed, and no longer when strengths change from step to step.
+#[test]
+fn orbits_by_the_operations_of_a_gpu_have_the_same_slope() {
+    for layer in layers().into_iter().filter(|layer| ["C4", "D4", "S5"].iter().any(|name| layer.name.starts_with(name)))
+    {
+        let layers = [layer];
+        for (kind, strengths) in [(Kind::Float, [0.3, 0.7]), (Kind::Double, [0.7, 0.3]), (Kind::Double, [0.0, 0.7])] {
+            let parameters = parameters(&layers, &random_numbers(&layers, 4), kind, false);
+            let [lambda_g, lambda_perp] = strengths;
+            let config = PenaltyConfig { lambda_g, lambda_perp, ..PenaltyConfig::default() };
+            let binding = bind_by(&parameters, &layers, TileProducts::Lists);
+            let mut penalty = Penalty::new(binding, config).unwrap();
+            for lambda_perp in [lambda_perp, 0.9] {
+                penalty.set_lambda_perp(lambda_perp).unwrap();
+                let gradient = parameters.flat().zeros_like();
+                penalty.add_slope(parameters.flat(), &gradient).unwrap();
+                let expected = formula(&layers, &parameters, [2.0 * lambda_g, 2.0 * lambda_perp]);
+                assert_close(&numbers(&gradient), &expected, tolerance(kind, 64, 1.0), &layers[0].name);
+            }
+        }
     }
 }
 

@@ -242,11 +242,11 @@ pub(crate) struct SweepArgs {
 /// How much is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Budget {
-    /// Minutes: figures with 5 seeds, the smoke table small and with 2
+    /// Minutes: figures of SO(2) with 5 seeds, the rest small and with 2 or fewer
     Quick,
-    /// Figures with 10 seeds; the smoke table in an hour of an accelerator, with 3
+    /// Figures of SO(2) with 10 seeds; the rest with 3 or fewer, for an accelerator
     Standard,
-    /// Figures with 20 seeds; the smoke table as in the paper, with 5
+    /// Figures of SO(2) with 20 seeds; the rest as in the paper
     Full,
 }
 

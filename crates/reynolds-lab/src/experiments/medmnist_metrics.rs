@@ -103,6 +103,19 @@ impl Scored {
         }
         (right as f64 / count as f64, count)
     }
+
+    /// The share of volumes in any of the pairs that are taken for either class of their pair; `None` if there are no such volumes.
+    pub fn solids<'a>(&self, pairs: impl Iterator<Item = &'a (u8, u8)>) -> Option<f64> {
+        let (mut right, mut count) = (0, 0);
+        for pair in pairs {
+            let pair = [pair.0, pair.1].map(usize::from);
+            for (logits, _) in self.rows().filter(|(_, label)| pair.contains(label)) {
+                right += usize::from(pair.contains(&largest(logits)));
+                count += 1;
+            }
+        }
+        (count > 0).then(|| right as f64 / count as f64)
+    }
 }
 
 /// The standard error of a share of `count` independent answers.
@@ -172,6 +185,14 @@ mod tests {
         assert!((scored.loss() - by_hand).abs() < 1e-12);
         // Large logits overflow nothing.
         assert_eq!(Scored::new(2, vec![1000.0, -1000.0], vec![0]).loss(), 0.0);
+    }
+
+    #[test]
+    fn solids_are_right_where_either_class_of_a_pair_is_answered() {
+        // Answers 0, 1, 1, 0 of the labels 0, 1, 1, 2: the last is right in the pair (0, 2) alone.
+        assert_eq!(scored().solids([(0, 2)].iter()), Some(1.0));
+        assert_eq!(scored().solids([(1, 2)].iter()), Some(2.0 / 3.0));
+        assert_eq!(scored().solids([].iter()), None);
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub struct MedDataConfig {
     pub resize: Resize,
     /// Test volumes that the defect is measured on, evenly spread over all; 0 = it is not measured.
     pub turned: usize,
+    /// Minibatches of training volumes that the statistics of normalisations are measured on before an evaluation, at most an epoch; 0 = those
+    /// that ran along in training, which lag behind weights that move fast.
+    pub settled: usize,
     /// Of the generated set.
     pub shapes: ShapesConfig,
 }
@@ -53,6 +56,7 @@ impl Default for MedDataConfig {
             batch: 32,
             resize: Resize::Trilinear,
             turned: 16,
+            settled: 0,
             shapes: ShapesConfig::default(),
         }
     }

@@ -130,6 +130,45 @@ fn initial_weights_and_the_order_of_minibatches_are_those_of_the_seed() {
 }
 
 #[test]
+fn settled_statistics_are_those_of_the_weights_and_of_nothing_before() {
+    let mut settings = MedExperiment.defaults().settings;
+    settings.model.width = 1;
+    settings.data.batch = 2;
+    for architecture in [Architecture::Cnn, Architecture::Scnn, Architecture::Ours] {
+        let mut task = |settled: usize| {
+            settings.model.architecture = architecture;
+            settings.data.settled = settled;
+            MedTask::new(data(&[0, 1, 1, 0], &[0, 1]), &settings, Precision::F32, 3).unwrap()
+        };
+        let statistics = |task: &MedTask| Vec::<f32>::try_from(task.parameters().statistics()).unwrap();
+        // As they ran: an evaluation leaves them alone.
+        let running = task(0);
+        let before = statistics(&running);
+        let _ = running.evaluate(Split::Validation).unwrap();
+        assert_eq!(statistics(&running), before);
+        // By hand: what each of two minibatches leaves of nothing is a tenth of its own.
+        let mut expected = vec![0.0; before.len()];
+        for step in 0..2 {
+            let _ = running.parameters().statistics().shallow_clone().zero_();
+            let _ = running.loss(Moment { epoch: 0, step }).unwrap();
+            expected.iter_mut().zip(statistics(&running)).for_each(|(sum, tenth)| *sum += tenth / 0.1 / 2.0);
+        }
+        let settled = task(2);
+        let first = settled.evaluate(Split::Validation).unwrap();
+        let found = statistics(&settled);
+        let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
+        assert!(found.iter().zip(&expected).all(near), "{architecture:?}");
+        assert_ne!(first, running.evaluate(Split::Validation).unwrap());
+        // Whatever ran before, and however often: the same to the last bit. More minibatches than an epoch has are an epoch.
+        let _ = settled.parameters().statistics().shallow_clone().fill_(7.0);
+        assert_eq!(settled.evaluate(Split::Validation).unwrap(), first);
+        assert_eq!(statistics(&settled), found);
+        let longer = task(9);
+        assert_eq!(longer.evaluate(Split::Validation).unwrap(), first);
+    }
+}
+
+#[test]
 fn the_loss_is_the_mean_cross_entropy_and_what_the_network_adds() {
     let loss = |prior: f64| {
         let (task, _) = task(Sight::Mean, prior, &[0, 1, 1], &[0], 4);
@@ -160,6 +199,7 @@ fn the_test_is_compared_with_the_class_that_is_most_common_in_training() {
     near("auc", 0.5);
     near("pairs/rotation", 0.6);
     near("pairs/rotation_count", 5.0);
+    near("pairs/solid", 1.0);
     let confusion = [(0, 0, 3.0), (0, 1, 0.0), (1, 0, 2.0), (1, 1, 0.0)];
     confusion.iter().for_each(|(truth, answer, count)| near(&format!("confusion/{truth}/{answer}"), *count));
     assert!(!metrics.contains_key("pairs/reflection") && !metrics.contains_key("held/residual"), "{metrics:?}");

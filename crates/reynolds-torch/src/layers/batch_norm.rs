@@ -24,7 +24,7 @@ impl BatchNorm {
     /// ε.
     pub(crate) const EPSILON: f64 = 1e-5;
     /// The weight of the newest minibatch in the running statistics.
-    pub(crate) const MOMENTUM: f64 = 0.1;
+    pub const MOMENTUM: f64 = 0.1;
 
     /// Adds `name.weight` (γ = 1) and `name.bias` (β = 0), `[fields]`, and the running statistics `name.running_mean` and
     /// `name.running_var`. A field is `field_dim` channels in a row.

@@ -24,7 +24,8 @@ pub(super) struct Slopes {
 }
 
 impl Slopes {
-    pub(super) fn new(config: &PenaltyConfig, binding: &Binding) -> Result<Self> {
+    /// Of a penalty that stays as it is, or of one whose strengths change from step to step, for which a mixer costs more than it saves.
+    pub(super) fn new(config: &PenaltyConfig, binding: &Binding, stays: bool) -> Result<Self> {
         let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = *config;
         let equivariant = 2.0 * lambda_g;
         let perp = 2.0 * if whole { lambda_g + lambda_perp } else { lambda_perp };
@@ -36,7 +37,10 @@ impl Slopes {
             only: number(equivariant.max(perp))?,
             on_weights: number(perp)?,
             on_projected: number(equivariant - perp)?,
-            mixer: if equivariant.min(perp) > 0.0 { binding.mixer([equivariant, perp])? } else { None },
+            mixer: match stays && equivariant.min(perp) > 0.0 && equivariant != perp {
+                true => binding.mixer([equivariant, perp])?,
+                false => None,
+            },
         })
     }
 
@@ -69,7 +73,7 @@ impl Penalty {
             let _ = sum.f_addcmul_(weights, &slopes.on_weights)?.f_addcmul_(&projected, &slopes.on_projected)?;
             return Ok(());
         }
-        // One part alone, which is 0 to the last bit where W has none of it.
+        // One part alone, which is 0 to the last bit where W has none of it: sparse products above leave the noise of their sums.
         let part = if a > 0.0 { projected } else { weights.f_sub(&projected)? };
         let _ = sum.f_addcmul_(&part, &slopes.only)?;
         Ok(())

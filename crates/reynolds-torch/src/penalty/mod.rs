@@ -78,7 +78,7 @@ impl Penalty {
         let upload =
             |values: &[f64]| -> Result<Tensor> { Ok(Tensor::f_from_slice(values)?.f_to_device(binding.device())?) };
         let (kappa_squared, matrix_kappa_squared) = (upload(&kappa_squared)?, upload(&by_matrix)?);
-        let slopes = Slopes::new(&config, &binding)?;
+        let slopes = Slopes::new(&config, &binding, true)?;
         Ok(Self { binding, config, matrices, kappa_squared, matrix_kappa_squared, slopes })
     }
 
@@ -102,7 +102,7 @@ impl Penalty {
         }
         let config = PenaltyConfig { lambda_perp, ..self.config };
         config.validate()?;
-        self.slopes = Slopes::new(&config, &self.binding)?;
+        self.slopes = Slopes::new(&config, &self.binding, false)?;
         self.config = config;
         Ok(())
     }

@@ -14,7 +14,7 @@
 //! On a processor the gradient of the squared penalty, which every step of training takes, needs none of that: executors of the core add it
 //! to a flat gradient field by field, see [`host`].
 //!
-//! Nothing is scattered, so the result does not depend on the order of threads (of sparse products on a GPU its last bits may). Everything is real: a complex weight is the pair (re, im).
+//! Nothing is added twice to one place, so the result does not depend on the order of threads (of sparse products on a GPU its last bits may). Everything is real: a complex weight is the pair (re, im).
 
 mod assembly;
 mod band;

@@ -32,6 +32,8 @@ struct Amount {
     shapes: [usize; 3],
     /// Test volumes that the defect is measured on.
     turned: usize,
+    /// Minibatches that statistics are measured on before an evaluation: where training is short; the paper has the running ones.
+    settled: usize,
     tuning: &'static str,
     learning_rates: &'static str,
     lambda_g: &'static str,
@@ -49,6 +51,7 @@ fn amount(budget: Budget) -> Amount {
             width: 1,
             shapes: [160, 48, 96],
             turned: 4,
+            settled: 8,
             tuning: "staged",
             learning_rates: "1e-3",
             lambda_g: "1e-3",
@@ -62,6 +65,7 @@ fn amount(budget: Budget) -> Amount {
             width: 0,
             shapes: [960, 160, 320],
             turned: 24,
+            settled: 8,
             tuning: "staged",
             learning_rates: "1e-4,5e-4",
             lambda_g: "1e-3,1e-4",
@@ -75,6 +79,7 @@ fn amount(budget: Budget) -> Amount {
             width: 0,
             shapes: [960, 160, 320],
             turned: 48,
+            settled: 0,
             tuning: "grid",
             // The paper's list has 1e-5 twice, surely for 1e-4.
             learning_rates: "5e-6,1e-5,5e-5,1e-4,5e-4",
@@ -94,6 +99,7 @@ pub(super) fn of_budget(budget: Budget, of: Of) -> Table {
         width,
         shapes,
         turned,
+        settled,
         tuning,
         learning_rates,
         lambda_g,
@@ -120,10 +126,11 @@ pub(super) fn of_budget(budget: Budget, of: Of) -> Table {
         Of::Shapes => ([FEW, 2 * shapes[1], 2 * shapes[2]], 2 * epochs, 16),
         _ => (shapes, epochs, 32),
     };
-    let data: [(&str, Value); 9] = [
+    let data: [(&str, Value); 10] = [
         ("folder", text("")),
         ("size", integer(28)),
         ("turned", integer(turned)),
+        ("settled", integer(settled)),
         ("train", integer(shapes[0])),
         ("validation", integer(shapes[1])),
         ("test", integer(shapes[2])),

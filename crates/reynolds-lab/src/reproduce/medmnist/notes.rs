@@ -54,12 +54,19 @@ pub(super) fn notes(of: Of, setup: &Setup) -> Vec<String> {
         notes.push(
             "Pairs: with breaking b a volume stands as its class does with probability b and is turned or mirrored at random else, so that \
              within a pair nobody can have more than ½ + b/2. Chance is within 3 standard errors of one half, ½/√n of the n test volumes \
-             of the pairs, however many seeds there are. The best λ_⊥ has the lowest validation loss in the mean over seeds; tied \
-             with it is what lies within one standard error over seeds, and a fall between ends that are tied is none. Not the accuracy: \
-             where a volume stands as it likes, which of a pair it is called is a toss of a coin for everyone, and such tosses move the \
-             accuracy of some hundred volumes by more than λ_⊥ does."
+             of the pairs, however many seeds there are. The best λ_⊥ has the highest validation accuracy in the mean over seeds, of \
+             equal ones the smaller loss; tied with it is what lies within the standard error of the difference, and a fall between ends \
+             that are tied is none. \"solids\" are volumes that are taken for either class of their pair, which all can tell."
                 .into(),
         );
+    }
+    if setup.data.settled > 0 {
+        notes.push(format!(
+            "Evaluation: normalisations have the statistics of {} minibatches of training volumes, measured with the weights that are \
+             evaluated. The running ones, which the paper has (data.settled = 0), lag some ten steps behind: short of a thousand steps that \
+             decides whether a network is evaluated as what it was trained as.",
+            setup.data.settled
+        ));
     }
     notes.push(
         "Labels: a row is \"not trained\" unless its mean gain of accuracy over the most frequent class exceeds 3 standard errors, paired, over \

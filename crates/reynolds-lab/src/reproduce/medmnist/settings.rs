@@ -123,6 +123,11 @@ impl Setup {
             if has(key) { numbers(settings, key, expected, fits) } else { Ok(Vec::new()) }
         };
         let strengths = "finite numbers, at least 0";
+        // What is not tuned is not a list.
+        let single = |key: &str, numbers: Vec<f64>, listed: bool| match (listed, numbers.len()) {
+            (false, 2..) => Err(Error::config(key, "one number", numbers.len())),
+            _ => Ok(numbers),
+        };
         let mut breakings = list("breakings", "numbers from 0 to 1", |number| (0.0..=1.0).contains(&number))?;
         breakings.sort_by(f64::total_cmp);
         let mut lambda_perp = list("lambda_perp", strengths, |number| number >= 0.0)?;
@@ -139,8 +144,12 @@ impl Setup {
             epochs: if has("epochs") { whole(settings, "epochs", 1)? } else { 0 },
             tuning: Tuning {
                 staged: !has("tuning") || word(settings, "tuning", [("staged", true), ("grid", false)])?,
-                learning_rates: list("learning_rates", "finite numbers above 0", positive)?,
-                lambda_g: list("lambda_g", strengths, |number| number >= 0.0)?,
+                learning_rates: single(
+                    "learning_rates",
+                    list("learning_rates", "finite numbers above 0", positive)?,
+                    has("tuning"),
+                )?,
+                lambda_g: single("lambda_g", list("lambda_g", strengths, |number| number >= 0.0)?, !has("breakings"))?,
                 lambda_perp,
             },
             breakings,
@@ -227,6 +236,7 @@ fn data(settings: &Table) -> Result<MedDataConfig> {
         size: whole(settings, "data.size", 1)?,
         batch: whole(settings, "batch", 1)?,
         turned: whole(settings, "data.turned", 0)?,
+        settled: whole(settings, "data.settled", 0)?,
         ..MedDataConfig::default()
     };
     let shapes = &mut data.shapes;
@@ -240,8 +250,8 @@ fn data(settings: &Table) -> Result<MedDataConfig> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ACCURACY;
-    use super::super::synthetic::setup;
+    use super::super::synthetic::{settings, setup};
+    use super::super::{ACCURACY, SENSITIVITY, SHAPES};
     use super::*;
 
     #[test]
@@ -259,5 +269,14 @@ mod tests {
         // Rows that hold nothing have the learning rate alone.
         let cnn = config(Row::CNN);
         assert_eq!((cnn.train.learning_rate, cnn.penalty.lambda_g, cnn.penalty.lambda_perp), (3e-4, 0.0, 0.0));
+    }
+
+    #[test]
+    fn what_is_not_tuned_is_one_number() {
+        for (target, key) in [(&SHAPES, "learning_rates"), (&SHAPES, "lambda_g"), (&SENSITIVITY, "learning_rates")] {
+            let error = Setup::new(&settings(target, &[(key, "1e-3,1e-4")])).unwrap_err().to_string();
+            assert!(error.contains(key) && error.contains("expected one number, found 2"), "{error}");
+        }
+        assert!(Setup::new(&settings(&SENSITIVITY, &[("lambda_g", "1e-3,1e-4")])).is_ok());
     }
 }

@@ -2,12 +2,9 @@
 //!
 //! ```text
 //! chance        |accuracy on pairs − ½| ≤ 3 se,  se = ½/√n of the n test volumes of the pairs, whatever the number of seeds
-//! best λ_⊥      lowest mean validation loss over seeds; tied: within one standard error over seeds
+//! best λ_⊥      highest mean validation accuracy over seeds, of equal ones the smaller loss; tied: within the standard error of the difference
 //! it falls      that at the smallest breaking is above that at the largest, nowhere rises, and neither end has the other's as tied
 //! ```
-//!
-//! The loss and not the accuracy: where a volume stands as it likes, which of a pair it is called is a toss of a coin, for everyone. Such tosses
-//! move the accuracy of some hundred volumes more than λ_⊥ does; the loss is that of an even chance for all who know that it is one.
 
 use reynolds_torch::models::volume::Symmetry;
 
@@ -130,12 +127,18 @@ fn sweep<'a, 'b>(all: &'a [At<'b>], group: Symmetry, breaking: f64) -> Vec<&'a A
 
 /// The best of a sweep by validation, and the λ_⊥ of those that are tied with it.
 fn best<'a, 'b>(sweep: &[&'a At<'b>]) -> Option<(&'a At<'b>, Vec<f64>)> {
-    let mean = |at: &At<'_>| at.validation("loss").mean();
-    let finite = sweep.iter().copied().filter(|at| mean(at).is_finite());
-    let best = finite.reduce(|best, at| if mean(at) < mean(best) { at } else { best })?;
-    let loss = best.validation("loss");
-    let error = loss.deviation() / (loss.values().len() as f64).sqrt();
-    let is_tied = |at: &&&At<'_>| mean(at) <= loss.mean() + error;
+    let order = |at: &At<'_>| (-at.validation("accuracy").mean(), at.validation("loss").mean());
+    let finite = sweep.iter().copied().filter(|at| at.validation("accuracy").mean().is_finite());
+    let best = finite.reduce(|best, at| if order(at) < order(best) { at } else { best })?;
+    let mean_and_error = |at: &At<'_>| {
+        let accuracy = at.validation("accuracy");
+        (accuracy.mean(), accuracy.deviation() / (accuracy.values().len() as f64).sqrt())
+    };
+    let (highest, its_error) = mean_and_error(best);
+    let is_tied = |at: &&&At<'_>| {
+        let (mean, error) = mean_and_error(at);
+        highest - mean <= its_error.hypot(error)
+    };
     let perp = |at: &At<'_>| at.cell.strengths.lambda_perp;
     let tied = sweep.iter().filter(is_tied).map(|at| perp(at)).filter(|&other| other != perp(best)).collect();
     Some((best, tied))
@@ -211,7 +214,7 @@ fn falls(setup: &Setup, all: &[At<'_>], group: Symmetry) -> Option<Check> {
         text + if at.cell.is_trained() { "" } else { " not trained" }
     };
     let trained = bests.iter().all(|(_, (at, _))| at.cell.is_trained());
-    let spread_known = bests.iter().all(|(_, (at, _))| at.validation("loss").values().len() >= 2);
+    let spread_known = bests.iter().all(|(_, (at, _))| at.validation("accuracy").values().len() >= 2);
     let tied =
         |end: Option<&(f64, (&At<'_>, Vec<f64>))>, other: f64| end.is_some_and(|(_, (_, tied))| tied.contains(&other));
     let ends_tied = tied(bests.first(), last) || tied(bests.last(), first);
@@ -236,6 +239,7 @@ pub(super) fn table(setup: &Setup, all: &[At<'_>]) -> Table {
         "accuracy",
         "rotation pairs",
         "reflection pairs",
+        "solids",
         "validation",
         "validation loss",
         "defect",
@@ -253,6 +257,7 @@ pub(super) fn table(setup: &Setup, all: &[At<'_>]) -> Table {
             at.cell.text(),
             share(&at.pairs(Pairs::Rotation)),
             share(&at.pairs(Pairs::Reflection)),
+            share(&at.cell.test("pairs/solid")),
             share(&at.validation("accuracy")),
             share(&at.validation("loss")),
             share(&at.cell.test("defect")),
@@ -264,7 +269,7 @@ pub(super) fn table(setup: &Setup, all: &[At<'_>]) -> Table {
 /// The same for programs.
 pub(super) fn csv(all: &[At<'_>]) -> String {
     let mut csv = "row,group,breaking,learning_rate,lambda_g,lambda_perp,seeds,trained,accuracy_mean,accuracy_sd,rotation_mean,rotation_sd,\
-                   reflection_mean,reflection_sd,validation_mean,validation_sd,validation_loss_mean,validation_loss_sd,defect_mean,defect_sd\n"
+                   reflection_mean,reflection_sd,solids_mean,solids_sd,validation_mean,validation_sd,validation_loss_mean,validation_loss_sd,defect_mean,defect_sd\n"
         .to_string();
     for at in all {
         let Strengths { learning_rate, lambda_g, lambda_perp } = at.cell.strengths;
@@ -280,6 +285,7 @@ pub(super) fn csv(all: &[At<'_>]) -> String {
             at.cell.accuracy(),
             at.pairs(Pairs::Rotation),
             at.pairs(Pairs::Reflection),
+            at.cell.test("pairs/solid"),
             at.validation("accuracy"),
             at.validation("loss"),
             at.cell.test("defect"),
@@ -321,8 +327,7 @@ pub(super) fn figure(setup: &Setup, all: &[At<'_>]) -> Figure {
     let keys = setup.breakings.iter().zip(COLOURS.into_iter().cycle());
     sheet.legend = keys.map(|(breaking, colour)| Key::Line(colour, false, format!("breaking {breaking}"))).collect();
     let caption = format!(
-        "Test accuracy and validation loss, by which the best λ_⊥ is chosen, on generated shapes over λ_⊥, {}, for shapes whose symmetry is \
-         broken by 0 (not at all) to 1.",
+        "Test accuracy and validation loss on generated shapes over λ_⊥, {}, for shapes whose symmetry is broken by 0 (not at all) to 1.",
         over(setup)
     );
     Figure { name: "fig-shapes", svg: sheet.svg(), caption }

@@ -21,7 +21,7 @@ fn ideal(point: &Point) -> Trained {
     if point.row.is_ours() {
         let fitting = if point.breaking == 0.0 { 1.0 } else { 1e-4 };
         let near = point.strengths.lambda_perp == fitting;
-        put("validation/loss", if near { 0.8 } else { 0.9 } + 0.01 * point.seed as f64);
+        put("validation/accuracy", if near { 0.9 } else { 0.8 } + 0.01 * point.seed as f64);
     }
     trained
 }
@@ -55,21 +55,21 @@ fn what_theory_says_is_not_held_where_it_is_not_so() {
 
 #[test]
 fn a_best_that_is_tied_with_that_of_the_other_end_does_not_fall() {
-    // As theory has it, but by less than the standard error of two seeds 0.1 apart, which is 0.05.
+    // As theory has it, but by less than the standard error of a difference of two means over seeds 0.1 apart, which is 0.071.
     let noisy = |apart: f64| {
         move |point: &Point| {
             let mut trained = ideal(point);
             let fitting = if point.breaking == 0.0 { 1.0 } else { 1e-4 };
             let ahead = if point.strengths.lambda_perp == fitting { apart } else { 0.0 };
-            trained.metrics.insert("validation/loss".into(), 0.8 - ahead + 0.1 * point.seed as f64);
+            trained.metrics.insert("validation/accuracy".into(), 0.8 + ahead + 0.1 * point.seed as f64);
             trained
         }
     };
-    let tied = judged(noisy(0.04));
+    let tied = judged(noisy(0.06));
     assert!(tied[5..].iter().all(|check| !check.held), "{tied:?}");
     let ends = "breaking 0: 1 (tied: 1e-4, 1e-2), breaking 0.5: 1e-4 (tied: 1e-2, 1), breaking 1: 1e-4 (tied: 1e-2, 1)";
     assert_eq!(tied[5].found, format!("{ends}; not held by ends that are tied"));
-    let apart = judged(noisy(0.06));
+    let apart = judged(noisy(0.08));
     assert!(apart[5..].iter().all(|check| check.held), "{apart:?}");
 }
 
@@ -90,6 +90,6 @@ fn lines_and_numbers_are_there_for_every_breaking() {
     assert!(svg.contains("breaking 0.5") && svg.contains(">1e-2</text>") && !svg.contains("NaN"), "{svg}");
     let csv = csv(&all);
     let fields = |line: &str| line.split(',').count();
-    assert!(csv.lines().count() == 1 + 20 && csv.lines().all(|line| fields(line) == 20), "{csv}");
+    assert!(csv.lines().count() == 1 + 20 && csv.lines().all(|line| fields(line) == 22), "{csv}");
     assert_eq!(table(&setup, &all).to_string().lines().filter(|line| line.contains("ours")).count(), 18);
 }

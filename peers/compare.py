@@ -7,8 +7,8 @@
 The rows are those of compare_rows.py. A round runs ours, then each peer, one process at a time, on the same number of threads; a number is
 the median over rounds. The ratio is theirs / ours, more is better for us; the largest difference is over the largest value. The file is
 written after every batch of rows, so that a run that was stopped goes on with --resume; rows that are there stay until they are measured
-anew, with their own commit and date. --only measures the rows whose names match. A file of another machine, device or size is refused;
---fresh begins anew. --quick has small sizes and one round, and writes to target/compare; RESULTS.md stays as it is.
+anew, with their own commit and date. --only measures the rows whose names match. A file of another machine is begun anew, but
+for --only and --resume, which refuse it, as one of another device or size is by all; --fresh begins anew. --quick has small sizes and one round, and writes to target/compare; RESULTS.md stays as it is.
 """
 
 import argparse
@@ -238,7 +238,8 @@ def main():
 
 
 def begun(path, options):
-    """The rows that are there, under the head of this run; none with --fresh. Refuses those that cannot stand beside new ones."""
+    """The rows that are there, under the head of this run; none with --fresh, nor of another machine where all are measured. Refuses those that
+    cannot stand beside new ones."""
     top = {key: getattr(options, key) for key in ("commit", "device", "rounds", "threads", "quick")}
     top |= {"date": now(), "machine": machine(options.device), "allocator": sides.allocator()}
     if options.fresh:
@@ -248,6 +249,9 @@ def begun(path, options):
     for key, text in shown.items():
         if results.top.get(key, top[key]) != top[key]:
             here, there = text(top[key]), text(results.top[key])
+            if key == "machine" and not (options.only or options.resume):
+                say(f"{path}: rows of another machine ({there}): begun anew")
+                return Results(path, top)
             refuse(f"{path}: expected rows of {here}, found {there}; --out gives another folder, --fresh begins anew")
     results.top |= top
     return results

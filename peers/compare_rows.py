@@ -1,5 +1,7 @@
 """The rows of `compare.py`: what is compared with whom, section by section. To add one, add it here. Standard library only."""
 
+import dataclasses
+
 import compare_agreement as agreement
 import compare_inputs as inputs
 import compare_networks
@@ -53,7 +55,12 @@ def penalties(quick, device):
         agree = agreement.arrays("gradient.npz", "gradient") if given else None
         row = Row(f"penalty-{size}", PENALTY, f"{float(size):,.0f} weights", ours, peers, agree, note=note)
         weights = (inputs.weights(f"penalty-{size}", (given, 36, 36, 5, 5)),) if given else ()
-        found.append(Batch((row,), weights, rounds=1 if size == "1e8" and device == "cpu" else 0))
+        value = Row(
+            f"penalty-{size}-value", PENALTY, f"{float(size):,.0f} weights, the gradient with its value", dataclasses.replace(ours, number="with_value", also=()),
+            tuple(dataclasses.replace(peer, number="with_value", also=()) for peer in peers),
+            agreement.values("value") if given else None, note=note,
+        )
+        found.append(Batch((row, value), weights, rounds=1 if size == "1e8" and device == "cpu" else 0))
     return found
 
 

@@ -85,7 +85,8 @@ def disagrees(peer):
 
 def growth(rows):
     """How the penalty grows with each tenfold of weights, by program: lines of text."""
-    sizes = sorted((row for row in rows if row["row"].startswith(PENALTY)), key=lambda row: float(row["row"].removeprefix("penalty-")))
+    measured = (row for row in rows if row["row"].startswith(PENALTY) and not row["row"].endswith("-value"))
+    sizes = sorted(measured, key=lambda row: float(row["row"].removeprefix("penalty-")))
     series = {}
     for row in sizes:
         for who, side in [("reynolds", row["ours"]), *((peer["who"], peer) for peer in row["peers"])]:

@@ -254,17 +254,18 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.run_with("--fresh", stopped_at="b")[0], 130)
         self.assertEqual(self.found(), [("a", 1, "new")])
 
-    def test_file_of_another_machine_or_device_or_size_is_refused_unless_fresh(self):
+    def test_file_of_another_machine_is_begun_anew_where_all_is_measured_and_refused_else_as_one_of_another_device_or_size_is(self):
         self.run_with()
         whole = json.loads(self.path.read_text())
         others = {"machine": whole["machine"] | {"cores": 999}, "device": "cuda:7", "quick": True}
         for (key, other), named in zip(others.items(), ("999 cores", "cuda:7", "--quick"), strict=True):
             self.path.write_text(json.dumps(whole | {key: other}))
-            for options in ((), ("--only", "a"), ("--resume",)):
+            for options in (("--only", "a"), ("--resume",), *([] if key == "machine" else [()])):
                 said = self.refused(*options)
                 self.assertTrue(named in said and "compare-cpu.json" in said and "--fresh" in said, said)
             self.assertEqual(json.loads(self.path.read_text())[key], other)
-            self.assertEqual(self.run_with("--fresh")[0], 0)
+            code, said = self.run_with(*([] if key == "machine" else ["--fresh"]))
+            self.assertEqual((code, "begun anew" in said), (0, key == "machine"), said)
             self.assertEqual(json.loads(self.path.read_text())[key], whole[key])
 
     def test_places_that_cannot_be_written_are_found_before_anything_is_measured(self):

@@ -87,8 +87,10 @@ method() {
 compare() {
     # shellcheck disable=SC2086
     timeout -s INT "${STOP:-400}" python3 peers/compare.py --reynolds carry/reynolds --device cuda:0 --rounds "${ROUNDS:-2}" \
-        --out "${given_out:-results}" ${COMPARE_ARGS:-} 2>&1 | tee "$out/compare-gpu.txt" ||
-        echo "compare did not finish; what there is of it is kept" >&2
+        --out "${given_out:-results}" ${COMPARE_ARGS:-} 2>&1 | tee "$out/compare-gpu.txt" || {
+        [ $? -ne 2 ] || exit 2 # it was refused
+        echo "compare did not finish; what there is of it is kept, and COMPARE_ARGS=--resume goes on" >&2
+    }
 }
 
 # Both programs in turn as ratios, then what the penalty adds to our steps.

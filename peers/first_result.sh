@@ -11,7 +11,7 @@ environment() {
     # Names as the requirements have them, with their versions.
     local pinned=()
     for name in "$@"; do
-        pinned+=("$(grep -hE "^$name(==|$)" "$here"/requirements*.txt | head -1)")
+        pinned+=("$(grep -hE "^$name(==|$)" "$here/requirements.txt" "$here/requirements-no-deps.txt" | head -1)")
     done
     "$folder/venv/bin/pip" install --quiet "${pinned[@]}"
 }

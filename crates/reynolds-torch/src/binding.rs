@@ -361,3 +361,25 @@ impl Binding {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_has_executors_of_its_own_and_the_operations_of_a_gpu_have_not() {
+        let mut builder = Parameters::builder();
+        builder.real("conv.weight", &[4, 4, 3, 3], &[0.5; 144]).unwrap();
+        let parameters = builder.build(Kind::Float, Device::Cpu).unwrap();
+        let group = reynolds::group::parse("C4").unwrap();
+        let plan = SymmetryPlan::uniform(&group, reynolds::plan::UniformFields::Regular).unwrap();
+        for (products, on_host) in [(TileProducts::PerKind, true), (TileProducts::Lists, false)] {
+            let mut binding = Binding::builder(&parameters);
+            binding.plan(&plan).unwrap();
+            binding.tile_products(products);
+            let binding = binding.build().unwrap();
+            assert_eq!(binding.host.is_some(), on_host);
+            assert_eq!(binding.mixer([0.3, 0.7]).unwrap().is_some(), !on_host);
+        }
+    }
+}

@@ -38,6 +38,8 @@ fn plain<T: Element>(tensor: &Tensor) -> Option<usize> {
     let [len] = tensor.size()[..] else { return None };
     let dense =
         tensor.device() == Device::Cpu && tensor.kind() == T::KIND && !tensor.is_sparse() && !tensor.is_mkldnn();
+    // A view may stand for the numbers with the other sign.
+    let dense = dense && !tensor.is_neg();
     if dense && tensor.is_contiguous() { usize::try_from(len).ok() } else { None }
 }
 
@@ -84,6 +86,8 @@ mod tests {
             (storage.narrow(0, 3, 4), storage.narrow(0, 0, 4)),
             (zeros(), zeros().set_requires_grad(true)),
             (zeros(), zeros().to_sparse_sparse_dim(1)),
+            (zeros().internal_neg_view(), zeros()),
+            (zeros(), zeros().internal_neg_view()),
             (zeros().narrow(0, 0, 0), zeros().narrow(0, 0, 0)),
         ];
         for (number, (read, write)) in wrong.iter().enumerate() {

@@ -10,7 +10,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROCESS = "process"  # the row of the line that `run` adds itself
@@ -58,28 +57,31 @@ def complaint(said):
 
 
 def run(command, threads, folder):
-    """Runs a program to its end; the last line says how long the process took, its processor time and its largest memory."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
-        begin = time.perf_counter()
-        try:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment(threads))
-        except OSError as error:
-            return Outcome([], folder=folder, failure=f"{command[0]}: {error.strerror}")
-        try:
-            _, status, used = os.wait4(child.pid, 0)
-        except BaseException:
-            child.kill()
-            child.wait()
-            raise
-        child.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.perf_counter() - begin
-        out.seek(0)
-        errors.seek(0)
-        text, said = out.read(), errors.read().strip()
-    if child.returncode:
-        return Outcome(objects(text), text, folder, f"ended with {child.returncode}: {complaint(said)[:300]}")
-    whole = {"row": PROCESS, "seconds": seconds, "processor_seconds": used.ru_utime + used.ru_stime, "memory_mib": used.ru_maxrss / 1024}
-    return Outcome([*objects(text), whole], text, folder)
+    """Runs a program to its end; the last line says how long the process took, its processor time and its largest memory, none of them with
+    any of this process's own (launch.py)."""
+    files = (tempfile.TemporaryFile("w+") for _ in range(3))
+    with next(files) as out, next(files) as errors, next(files) as report:
+        launch = [sys.executable, "-I", "-S", str(HERE / "launch.py"), str(report.fileno()), *map(str, command)]
+        places = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": errors}
+        with subprocess.Popen(launch, **places, env=environment(threads), pass_fds=(report.fileno(),)) as child:
+            try:
+                child.wait()
+            except BaseException:
+                child.terminate()  # it ends the program
+                raise
+        text, said, found = (whole(file) for file in (out, errors, report))
+    took = json.loads(found.splitlines()[0]) if found else {"code": child.returncode}
+    if "error" in took:
+        return Outcome([], folder=folder, failure=f"{command[0]}: {took['error']}")
+    code = took.pop("code")
+    if code:
+        return Outcome(objects(text), text, folder, f"ended with {code}: {complaint(said.strip())[:300]}")
+    return Outcome([*objects(text), {"row": PROCESS, **took}], text, folder)
+
+
+def whole(file):
+    file.seek(0)
+    return file.read()
 
 
 def lines(command):

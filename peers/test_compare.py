@@ -10,6 +10,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -95,8 +96,30 @@ class Numbers(unittest.TestCase):
             failed = sides.run([sys.executable, "-c", "raise SystemExit('out of luck')"], 1, pathlib.Path(folder))
             self.assertEqual(failed.failure, "ended with 1: out of luck")
             self.assertEqual(sides.complaint("warning\nerror: no such option\nfor more, --help"), "error: no such option")
-            self.assertIn("No such file", sides.run(["/nowhere/at-all"], 1, pathlib.Path(folder)).failure)
+            self.assertEqual(sides.run(["/nowhere/at-all"], 1, pathlib.Path(folder)).failure, "/nowhere/at-all: No such file or directory")
 
+    def test_memory_of_a_small_program_is_its_own_where_the_driver_holds_500_mb(self):
+        held = b"x" * 500_000_000
+        found = sides.run(["true"], 1, pathlib.Path()).lines[-1]
+        self.assertEqual(len(held), 500_000_000)
+        self.assertTrue(1 < found["memory_mib"] < 16, found)
+
+    def test_program_that_runs_is_ended_with_the_driver(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pid = pathlib.Path(folder) / "pid"
+            code = f"import os, pathlib, time; pathlib.Path({str(pid)!r}).write_text(f'{{os.getpid()}} '); time.sleep(600)"
+
+            def stop(_):
+                while not (pid.exists() and pid.read_text().endswith(" ")):
+                    time.sleep(0.01)
+                raise KeyboardInterrupt
+
+            with unittest.mock.patch.object(sides.subprocess.Popen, "wait", stop), self.assertRaises(KeyboardInterrupt):
+                sides.run([sys.executable, "-c", code], 1, pathlib.Path(folder))
+            with self.assertRaises(ProcessLookupError):
+                for _ in range(1000):
+                    os.kill(int(pid.read_text()), 0)
+                    time.sleep(0.01)
 
     def test_all_sides_have_one_allocator_unless_the_user_chose(self):
         self.assertEqual(sides.environment(1)["MALLOC_MMAP_MAX_"], os.environ.get("MALLOC_MMAP_MAX_", "0"))

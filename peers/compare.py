@@ -209,13 +209,19 @@ def main():
         return 0
     if options.only and not fnmatch.filter(known, options.only):
         refuse(f"--only: expected the name of a row, found {options.only}; --list says which there are")
+    quick_ones = [row.id for batch in batches for row in batch.rows if not batch.clone]
+    if options.only and not options.clone and not fnmatch.filter(quick_ones, options.only):
+        refuse(f"--only {options.only}: expected --clone beside it, as its rows take minutes and gigabytes, found none")
     if not options.table and not options.reynolds.exists():
         refuse(f"--reynolds: expected the program, found no {options.reynolds}; make compare builds it")
     if options.table and not path.exists():
         refuse(f"{path}: expected what was measured, found no such file: run without --table first")
     check_places(name, options)
     if options.table:
-        draw(opened(path), name, options)
+        results = opened(path)
+        if not results.rows:
+            refuse(f"{path}: expected rows, found none: run without --table first")
+        draw(results, name, options)
         return 0
     results = begun(path, options)
     results.keep(known)
@@ -260,7 +266,10 @@ def begun(path, options):
 def opened(path):
     """What a file holds, or why it is none of ours."""
     try:
-        return Results.open(path)
+        results = Results.open(path)
+        if results.rows:
+            compare_table.table(results)
+        return results
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         refuse(f"{path}: expected rows as this script writes them, found something else ({type(error).__name__}: {error})")
 

@@ -232,21 +232,21 @@ class Runs(unittest.TestCase):
         self.path = self.folder / "compare-cpu.json"
 
     def run_with(self, *options, seconds=1, stopped_at=None, commit="new"):
-        """The exit code and what was said, with rows a and b; the run is stopped when it comes to the row `stopped_at`."""
+        """The exit code and what was said, with rows a, b and slow, which wants --clone; the run is stopped when it comes to the row `stopped_at`."""
 
-        def make(name):
+        def make(name, **more):
             def interrupt(_):
                 if name == stopped_at:
                     raise KeyboardInterrupt
 
             side = Side("reynolds", (sys.executable, "-c", f'print(\'{{{{"seconds": {seconds}}}}}\')'))
-            return Batch((Row(name, "G", name, side, ()),), (interrupt,))
+            return Batch((Row(name, "G", name, side, ()),), (interrupt,), **more)
 
         said = io.StringIO()
         arguments = ["compare.py", "--reynolds", sys.executable, "--threads", "1", "--rounds", "1", "--out", str(self.folder), *options]
         with (
             unittest.mock.patch.object(sys, "argv", arguments),
-            unittest.mock.patch.object(compare_rows, "batches", lambda *_: [make("a"), make("b")]),
+            unittest.mock.patch.object(compare_rows, "batches", lambda *_: [make("a"), make("b"), make("slow", clone=True)]),
             unittest.mock.patch.dict(os.environ, {"REYNOLDS_COMMIT": commit}),
             contextlib.redirect_stdout(io.StringIO()),
             contextlib.redirect_stderr(said),
@@ -290,6 +290,21 @@ class Runs(unittest.TestCase):
             code, said = self.run_with(*([] if key == "machine" else ["--fresh"]))
             self.assertEqual((code, "begun anew" in said), (0, key == "machine"), said)
             self.assertEqual(json.loads(self.path.read_text())[key], whole[key])
+
+    def test_rows_that_want_clone_are_not_passed_over_in_silence(self):
+        self.assertIn("--clone", self.refused("--only", "slow"))
+        self.assertEqual(self.run_with("--only", "slow", "--clone")[0], 0)
+        self.assertEqual([name for name, *_ in self.found()], ["slow"])
+
+    def test_table_of_nothing_is_refused(self):
+        self.assertIn("no such file", self.refused("--table"))
+        self.run_with()
+        whole = json.loads(self.path.read_text())
+        for broken in (whole | {"rows": []}, {"rows": []}, {"rows": whole["rows"]}, whole | {"rows": [{"row": "a"}]}):
+            self.path.write_text(json.dumps(broken))
+            self.assertIn("compare-cpu.json", self.refused("--table"))
+        self.path.write_text(json.dumps(whole))
+        self.assertEqual(self.run_with("--table")[0], 0)
 
     def test_places_that_cannot_be_written_are_found_before_anything_is_measured(self):
         file = self.folder / "file"

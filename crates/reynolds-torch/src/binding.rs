@@ -59,7 +59,7 @@ pub struct Binding {
     place: Place,
     projector: FlatProjector,
     products: TileProducts,
-    /// The same on a CPU, for adding the slope of the squared penalty.
+    /// The same on a CPU, for the squared penalty and its slope.
     host: Option<Host>,
     pub(crate) segments: Segments,
 }
@@ -312,6 +312,29 @@ impl Binding {
         Ok(self.host.as_ref().is_some_and(|host| host.add_to(sum, flat, slopes)))
     }
 
+    /// The same with ‖P(W)‖² and ‖W − P(W)‖² of all bound parameters together; `None` if it was not done.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub(crate) fn add_measured_on_host(
+        &self,
+        sum: &Tensor,
+        flat: &Tensor,
+        slopes: [f64; 2],
+    ) -> Result<Option<Energies>> {
+        self.check(flat)?;
+        Ok(self.host.as_ref().and_then(|host| host.add_measured(sum, flat, slopes)))
+    }
+
+    /// ‖P(W)‖² and ‖W − P(W)‖² of all bound parameters together, if executors of the host can tell.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub(crate) fn energies_on_host(&self, flat: &Tensor) -> Result<Option<Energies>> {
+        self.check(flat)?;
+        Ok(self.host.as_ref().and_then(|host| host.energies(flat)))
+    }
+
     /// `sum ← sum + factor · P(w)` on the bound numbers, if that can be done without making P(w); whether it was.
     pub(crate) fn add_projected(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
         self.projector.add_to(sum, weights, factor)
@@ -379,6 +402,11 @@ mod tests {
             binding.tile_products(products);
             let binding = binding.build().unwrap();
             assert_eq!(binding.host.is_some(), on_host);
+            let (flat, sum) = (parameters.flat(), parameters.flat().zeros_like());
+            // Constant kernels are equivariant.
+            let energies = on_host.then_some(Energies { equivariant: 36.0, perp: 0.0 });
+            assert_eq!(binding.energies_on_host(flat).unwrap(), energies);
+            assert_eq!(binding.add_measured_on_host(&sum, flat, [0.3, 0.7]).unwrap(), energies);
             assert_eq!(binding.mixer([0.3, 0.7]).unwrap().is_some(), !on_host);
         }
     }

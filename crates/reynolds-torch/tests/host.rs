@@ -1,4 +1,4 @@
-//! The gradient of the squared penalty as the core's executors add it on a processor: the formula, and what tensors make of it.
+//! The squared penalty and its gradient as the core's executors have them on a processor: the formula, and what tensors make of it.
 
 #![allow(clippy::unwrap_used, reason = "tests unwrap")]
 
@@ -30,19 +30,22 @@ fn layers() -> Vec<Layer> {
     executed.flat_map(|layer| [Layer { name: format!("{} again", layer.name), ..layer.clone() }, layer]).collect()
 }
 
-/// a P(W) + b (W − P(W)) of every parameter by the core in double precision; 0 where nothing is bound.
-fn formula(layers: &[Layer], parameters: &Parameters, [a, b]: [f64; 2]) -> Vec<f64> {
+/// a P(W) + b (W − P(W)) of every parameter by the core in double precision, 0 where nothing is bound, and ‖P(W)‖² and ‖W − P(W)‖²,
+/// number by number.
+fn formula(layers: &[Layer], parameters: &Parameters, [a, b]: [f64; 2]) -> (Vec<f64>, [f64; 2]) {
     let flat = numbers(parameters.flat());
-    let mut slope = vec![0.0; flat.len()];
+    let (mut slope, mut energies) = (vec![0.0; flat.len()], [0.0; 2]);
     for entry in parameters.entries() {
         if let Some(layer) = layers.iter().find(|layer| layer.name == entry.name) {
             let place = entry.start..entry.start + entry.len();
             let (projected, _) = on_host(layer, &flat[place.clone()], &Project);
-            let parts = slope[place.clone()].iter_mut().zip(&flat[place]).zip(projected);
-            parts.for_each(|((slope, w), p)| *slope = a * p + b * (w - p));
+            for ((slope, w), p) in slope[place.clone()].iter_mut().zip(&flat[place]).zip(projected) {
+                *slope = a * p + b * (w - p);
+                energies = [energies[0] + p * p, energies[1] + (w - p) * (w - p)];
+            }
         }
     }
-    slope
+    (slope, energies)
 }
 
 /// The same numbers, every second one of a storage: no plain slice of memory, so that tensors do the work.
@@ -71,13 +74,27 @@ proptest! {
         let parameters = parameters(&layers, &random_numbers(&layers, seed), kind, gaps);
         let penalty = penalty(&parameters, &layers, strengths);
         let before = parameters.flat().cos();
-        let (executed, by_tensors) = (before.copy(), strided(&before));
-        penalty.add_slope(parameters.flat(), &executed).unwrap();
-        penalty.add_slope(parameters.flat(), &by_tensors).unwrap();
-        let slope = formula(&layers, &parameters, strengths.map(|strength| 2.0 * strength));
+        let (slope, [equivariant, perp]) = formula(&layers, &parameters, strengths.map(|strength| 2.0 * strength));
         let expected: Vec<f64> = numbers(&before).iter().zip(slope).map(|(sum, slope)| sum + slope).collect();
-        assert_close(&numbers(&executed), &expected, tolerance(kind, 64, 1.0), "executors");
-        assert_close(&numbers(&by_tensors), &expected, tolerance(kind, 64, 1.0), "tensors");
+        let value = strengths[0] * equivariant + strengths[1] * perp;
+        let within = tolerance(kind, parameters.len(), 1.0) * value;
+        for (way, gradient) in [("executors", before.copy()), ("tensors", strided(&before))] {
+            penalty.add_slope(parameters.flat(), &gradient).unwrap();
+            assert_close(&numbers(&gradient), &expected, tolerance(kind, 64, 1.0), way);
+        }
+        let (executed, by_tensors) = (before.copy(), strided(&before));
+        let values = [
+            ("executors", penalty.add_gradient(parameters.flat(), &executed).unwrap()),
+            ("tensors", penalty.add_gradient(parameters.flat(), &by_tensors).unwrap()),
+            ("executors, alone", penalty.value(parameters.flat()).unwrap()),
+            ("tensors, alone", penalty.value(&strided(parameters.flat())).unwrap()),
+        ];
+        for (way, found) in values {
+            prop_assert!(found.size().is_empty() && found.kind() == kind);
+            assert_close(&numbers(&found), &[value], within, way);
+        }
+        assert_close(&numbers(&executed), &expected, tolerance(kind, 64, 1.0), "executors with the value");
+        assert_close(&numbers(&by_tensors), &expected, tolerance(kind, 64, 1.0), "tensors with the value");
     }
 }
 
@@ -97,7 +114,7 @@ fn orbits_by_the_operations_of_a_gpu_have_the_same_slope() {
                 penalty.set_lambda_perp(lambda_perp).unwrap();
                 let gradient = parameters.flat().zeros_like();
                 penalty.add_slope(parameters.flat(), &gradient).unwrap();
-                let expected = formula(&layers, &parameters, [2.0 * lambda_g, 2.0 * lambda_perp]);
+                let (expected, _) = formula(&layers, &parameters, [2.0 * lambda_g, 2.0 * lambda_perp]);
                 assert_close(&numbers(&gradient), &expected, tolerance(kind, 64, 1.0), &layers[0].name);
             }
         }
@@ -109,9 +126,14 @@ fn equal_strengths_are_weight_decay_to_the_bit() {
     let layers = layers();
     for kind in [Kind::Double, Kind::Float] {
         let parameters = parameters(&layers, &random_numbers(&layers, 1), kind, false);
-        let gradient = parameters.flat().cos();
-        penalty(&parameters, &layers, [0.3, 0.3]).add_slope(parameters.flat(), &gradient).unwrap();
+        let penalty = penalty(&parameters, &layers, [0.3, 0.3]);
+        let (gradient, with_value) = (parameters.flat().cos(), parameters.flat().cos());
+        penalty.add_slope(parameters.flat(), &gradient).unwrap();
+        let value = penalty.add_gradient(parameters.flat(), &with_value).unwrap();
         assert_eq!(gradient, parameters.flat().cos() + parameters.flat() * 0.6);
+        assert_eq!(with_value, gradient);
+        let decay = 0.3 * numbers(parameters.flat()).iter().map(|w| w * w).sum::<f64>();
+        assert_close(&numbers(&value), &[decay], tolerance(kind, parameters.len(), 1.0) * decay, "value");
     }
 }
 
@@ -127,7 +149,8 @@ fn what_weights_have_none_of_adds_nothing_to_the_bit() {
         penalty(&parameters, &layers, [0.3, 0.3]).binding().project_in_place(&parameters).unwrap();
         // What is projected is a mean of equal weights from then on.
         let gradient = parameters.flat().cos();
-        penalty(&parameters, &layers, [0.0, 0.7]).add_slope(parameters.flat(), &gradient).unwrap();
+        let value = penalty(&parameters, &layers, [0.0, 0.7]).add_gradient(parameters.flat(), &gradient).unwrap();
+        assert_eq!(value.double_value(&[]), 0.0);
         assert_eq!(gradient, parameters.flat().cos());
     }
 }
@@ -140,7 +163,10 @@ fn weights_that_are_no_numbers_give_slopes_that_are_none() {
         weights.iter_mut().for_each(|weights| weights[0] = bad);
         let parameters = parameters(&layers, &weights, kind, true);
         let gradient = parameters.flat().zeros_like();
-        penalty(&parameters, &layers, [0.3, 0.7]).add_slope(parameters.flat(), &gradient).unwrap();
+        let penalty = penalty(&parameters, &layers, [0.3, 0.7]);
+        for value in [penalty.add_gradient(parameters.flat(), &gradient), penalty.value(parameters.flat())] {
+            assert!(value.unwrap().double_value(&[]).is_nan(), "{bad}");
+        }
         let gradient = numbers(&gradient);
         for entry in parameters.entries() {
             let slope = &gradient[entry.start..entry.start + entry.len()];
@@ -149,4 +175,34 @@ fn weights_that_are_no_numbers_give_slopes_that_are_none() {
             assert_eq!(slope[0].is_nan(), bound, "{} of {bad}", entry.name);
         }
     }
+}
+
+/// A weight that is no number, of each layer by itself: none is lost among the others.
+#[test]
+fn a_weight_that_is_no_number_is_seen_in_the_value_wherever_it_is() {
+    for layer in layers() {
+        let layers = [layer];
+        for (kind, place) in [(Kind::Float, 0.0), (Kind::Double, 0.5), (Kind::Float, 1.0)] {
+            let mut weights = random_numbers(&layers, 5);
+            let last = weights[0].len() - 1;
+            weights[0][(place * last as f64) as usize] = f64::NAN;
+            let parameters = parameters(&layers, &weights, kind, false);
+            let value = penalty(&parameters, &layers, [0.3, 0.7]).value(parameters.flat()).unwrap();
+            assert!(value.double_value(&[]).is_nan(), "{} at {place}", layers[0].name);
+        }
+    }
+}
+
+#[test]
+fn weights_may_be_their_own_gradient() {
+    let layers = layers();
+    let parameters = parameters(&layers, &random_numbers(&layers, 6), Kind::Double, true);
+    let penalty = penalty(&parameters, &layers, [0.3, 0.7]);
+    let (slope, [equivariant, perp]) = formula(&layers, &parameters, [0.6, 1.4]);
+    let flat = parameters.flat().copy();
+    let expected: Vec<f64> = numbers(&flat).iter().zip(slope).map(|(w, slope)| w + slope).collect();
+    let value = penalty.add_gradient(&flat, &flat).unwrap().double_value(&[]);
+    let formula = 0.3 * equivariant + 0.7 * perp;
+    assert!((value - formula).abs() <= 1e-12 * formula, "{value} and {formula}");
+    assert_close(&numbers(&flat), &expected, 1e-12, "gradient");
 }

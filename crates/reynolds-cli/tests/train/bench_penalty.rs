@@ -97,7 +97,11 @@ fn a_row_has_the_keys_of_the_contract_and_lines_for_people() {
 fn what_cannot_be_measured_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let tiny = [TINY, &["--layers", "1", "--channels", "4"]].concat();
-    for (option, value) in [("--group", "Q9"), ("--device", "tpu"), ("--out", "no/such/folder/out.npz")] {
+    for (group, why) in [("Q9", "unknown group \"Q9\""), ("SO2", "SO2")] {
+        let arguments = [&tiny[..], &["--group", group]].concat();
+        refused(folder.path(), &arguments, &["error: --group: ", why]);
+    }
+    for (option, value) in [("--device", "tpu"), ("--out", "no/such/folder/out.npz")] {
         refused(folder.path(), &[&tiny[..], &[option, value]].concat(), &[value]);
     }
     refused(

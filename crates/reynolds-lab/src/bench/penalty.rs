@@ -195,7 +195,8 @@ impl PenaltyBench {
 
     /// Every channel a part of a regular field.
     pub(super) fn plan(&self) -> Result<SymmetryPlan> {
-        Ok(SymmetryPlan::uniform(&group::parse(&self.group)?, UniformFields::Regular)?)
+        let group = group::parse(&self.group).map_err(Error::argument("--group"))?;
+        SymmetryPlan::uniform(&group, UniformFields::Regular).map_err(Error::argument("--group"))
     }
 
     /// `[out, in, k, k]`.

@@ -1,6 +1,7 @@
 //! The Frobenius penalty: one projection, whatever the number of parameters.
 
 use reynolds::penalty::{PLAIN_EPSILON, PenaltyConfig};
+use reynolds::projection::Energies;
 use tch::{Device, Kind, Tensor};
 
 use super::Penalty;
@@ -77,6 +78,19 @@ impl Penalty {
         let part = if a > 0.0 { projected } else { weights.f_sub(&projected)? };
         let _ = sum.f_addcmul_(&part, &slopes.only)?;
         Ok(())
+    }
+
+    /// The squared penalty of both energies, which executors of the host have summed: a number on the host.
+    pub(super) fn of_energies(&self, energies: Energies) -> Result<Tensor> {
+        let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = self.config;
+        let first = lambda_g * if whole { energies.total() } else { energies.equivariant };
+        let value = match (lambda_g > 0.0, lambda_perp > 0.0) {
+            // A part that is not asked for may be no number.
+            (true, false) => first,
+            (false, true) => lambda_perp * energies.perp,
+            _ => first + lambda_perp * energies.perp,
+        };
+        Ok(Tensor::f_full([0_i64; 0], value, (self.binding.kind(), Device::Cpu))?)
     }
 
     /// a P(W) + b (W − P(W)) with a, b the same for all parameters. The smaller of them multiplies W and the difference one part, so

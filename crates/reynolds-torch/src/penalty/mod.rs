@@ -113,31 +113,41 @@ impl Penalty {
     /// As [`Binding::project`].
     pub fn value(&self, flat: &Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
+        if self.is_squared()
+            && let Some(energies) = self.binding.energies_on_host(flat)?
+        {
+            return self.of_energies(energies);
+        }
         Ok(self.evaluate(&self.binding.gather(flat)?, false)?.0)
     }
 
     /// Adds the penalty's gradient at `flat` `[len]` to `gradient` `[len]` in place and returns the penalty. Once a step: after
-    /// accumulation and unscaling, before clipping.
+    /// accumulation and unscaling, before clipping. As fast as [`Penalty::add_slope`] where executors of the core do it.
     ///
     /// # Errors
     /// As [`Binding::project`]; [`Error::Setting`] if `gradient` has another length or number type.
     pub fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
+        if self.is_squared()
+            && let Some(energies) = self.binding.add_measured_on_host(gradient, flat, self.slopes.both())?
+        {
+            return self.of_energies(energies);
+        }
         let (value, slope) = self.value_and_slope(&self.binding.gather(flat)?)?;
         self.binding.add_to(gradient, &slope)?;
         Ok(value)
     }
 
-    /// [`Penalty::add_gradient`] without the penalty itself: half the operations where the norm is the squared Frobenius norm, which is
-    /// what a loop wants that looks at the penalty now and then. On a CPU, for plain tensors, executors of the core do it in one pass.
+    /// [`Penalty::add_gradient`] without the penalty itself: half the operations on a GPU where the norm is the squared Frobenius norm, which
+    /// is what a loop wants that looks at the penalty now and then. On a CPU, for plain tensors, executors of the core do either in one pass.
     ///
     /// # Errors
     /// As [`Penalty::add_gradient`].
     pub fn add_slope(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
-        let squared = (self.config.norm, self.config.form) == (Norm::Frobenius, Form::Squared);
+        let squared = self.is_squared();
         if squared && self.binding.add_on_host(gradient, flat, self.slopes.both())? {
             return Ok(());
         }
@@ -146,6 +156,11 @@ impl Penalty {
             Some(sum) if squared => self.add_squared(&weights, sum),
             _ => self.binding.add_to(gradient, &self.value_and_slope(&weights)?.1),
         }
+    }
+
+    /// Whether it is a sum of energies.
+    fn is_squared(&self) -> bool {
+        (self.config.norm, self.config.form) == (Norm::Frobenius, Form::Squared)
     }
 
     /// The penalty as a scalar on the tape, to be added to the loss. Slower than [`Penalty::add_gradient`], and the same gradient

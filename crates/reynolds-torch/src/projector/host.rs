@@ -1,80 +1,32 @@
-//! The slope of the squared penalty on a processor, output field by output field, by the core's own executors.
+//! The slope of the squared penalty on a processor and both energies, output field by output field, by the core's own executors.
 //!
 //! ```text
 //! sum ← sum + a P(W) + b (W − P(W))         P(W) of one output field in a buffer that stays in the cache, then one pass over the three
+//! ‖P(W)‖², ‖W − P(W)‖²                      of each field by the core, while P(W) is made; then added field by field, in order
 //!
 //! floor:  W read, sum read and written:     12 bytes a weight in single precision, the time of 1.5 copies; with an index of each, 16
 //! ```
 //!
 //! Equal layers share one projector, so that its indices stay in the cache too. The work goes to the threads of libtorch, a field whole to
-//! one of them: no digit depends on their number. Parameters that are not bound may lie in between.
+//! one of them, and energies are added when all are done: no digit depends on their number. Parameters that are not bound may lie in between.
 
-use std::any::Any;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use faer::{c32, c64};
-use reynolds::projection::{Lowered, Projector};
-use reynolds::scalar::{Over, Real, Scalar, Weight};
+use reynolds::projection::{Energies, Projector};
+use reynolds::scalar::{Over, Real, Weight};
 use tch::kind::Element;
 use tch::{Kind, Tensor};
 
-use super::slices::with_numbers;
+use super::shared::Shared;
+use super::slices::{with_numbers, with_numbers_of};
 use super::team::on_threads;
 
 /// Numbers that a thread takes at a time, about.
 const RUN: usize = 1 << 13;
 /// Numbers from which on another thread is worth calling, as for operations of libtorch.
 const GRAIN: usize = 1 << 15;
-
-/// A projector that equal layers share, of real or of complex weights.
-#[derive(Debug, Clone)]
-pub(crate) enum Shared {
-    Real(Arc<Lowered<f64>>),
-    Complex(Arc<Lowered<c64>>),
-}
-
-impl Shared {
-    pub(crate) fn new<F: Scalar>(projector: &Arc<Lowered<F>>) -> Self {
-        let any: Arc<dyn Any + Send + Sync> = projector.clone();
-        let complex = |any: Arc<dyn Any + Send + Sync>| any.downcast().expect("fields are real or complex");
-        any.downcast().map_or_else(|any| Self::Complex(complex(any)), Self::Real)
-    }
-
-    /// Whether it is the very same.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Real(one), Self::Real(other)) => Arc::ptr_eq(one, other),
-            (Self::Complex(one), Self::Complex(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        }
-    }
-
-    /// Whether the core's executor is one for every step: those of chains and of turned blocks are not, they work in many passes of their own.
-    fn suits(&self) -> bool {
-        fn suits<F: Scalar>(projector: &Lowered<F>) -> bool {
-            match projector {
-                Lowered::Orbits(_) | Lowered::Basis(_) => true,
-                Lowered::Blocks(blocks) => !blocks.is_turned(),
-                _ => false,
-            }
-        }
-        match self {
-            Self::Real(projector) => suits(projector),
-            Self::Complex(projector) => suits(projector),
-        }
-    }
-
-    /// Real numbers of each part that P acts on by itself.
-    fn parts(&self) -> Vec<usize> {
-        match self {
-            Self::Real(projector) => Projector::<f64>::parts(&**projector),
-            Self::Complex(projector) => {
-                Projector::<c64>::parts(&**projector).into_iter().map(|weights| 2 * weights).collect()
-            }
-        }
-    }
-}
 
 /// Where a bound parameter begins among the numbers, and P on it.
 #[derive(Debug)]
@@ -104,16 +56,37 @@ impl Host {
     }
 
     /// `sum ← sum + a P(W) + b (W − P(W))` on the layers of flat tensors; whether it was done: not if a tensor is no plain slice of memory.
-    pub(crate) fn add_to(&self, sum: &Tensor, weights: &Tensor, [a, b]: [f64; 2]) -> bool {
-        let threads = usize::try_from(tch::get_num_threads()).unwrap_or(1);
-        let done = match self {
-            Self::Single(host) => {
-                with_numbers(weights, sum, |w, sum| host.add_to(sum, w, [a as f32, b as f32], threads))
-            }
-            Self::Double(host) => with_numbers(weights, sum, |w, sum| host.add_to(sum, w, [a, b], threads)),
-        };
-        done.is_some()
+    pub(crate) fn add_to(&self, sum: &Tensor, weights: &Tensor, slopes: [f64; 2]) -> bool {
+        self.add(sum, weights, slopes, false).is_some()
     }
+
+    /// The same, with ‖P(W)‖² and ‖W − P(W)‖² over all layers; `None`, and nothing is done, where that does nothing.
+    pub(crate) fn add_measured(&self, sum: &Tensor, weights: &Tensor, slopes: [f64; 2]) -> Option<Energies> {
+        self.add(sum, weights, slopes, true)
+    }
+
+    fn add(&self, sum: &Tensor, weights: &Tensor, [a, b]: [f64; 2], measured: bool) -> Option<Energies> {
+        match self {
+            Self::Single(host) => {
+                let slopes = [a as f32, b as f32];
+                with_numbers(weights, sum, |w, sum| host.add_to(sum, w, slopes, measured, threads()))
+            }
+            Self::Double(host) => with_numbers(weights, sum, |w, sum| host.add_to(sum, w, [a, b], measured, threads())),
+        }
+    }
+
+    /// ‖P(W)‖² and ‖W − P(W)‖² over all layers of a flat tensor; `None` if it is no plain slice of memory.
+    pub(crate) fn energies(&self, weights: &Tensor) -> Option<Energies> {
+        match self {
+            Self::Single(host) => with_numbers_of(weights, |w| host.energies(w, threads())),
+            Self::Double(host) => with_numbers_of(weights, |w| host.energies(w, threads())),
+        }
+    }
+}
+
+/// As many as libtorch has been told to use.
+fn threads() -> usize {
+    usize::try_from(tch::get_num_threads()).unwrap_or(1)
 }
 
 /// What executors run on: `f32` or `f64`, with the complex numbers of that precision.
@@ -175,70 +148,105 @@ impl<T: Number> Executor<T> {
         Self { parts, numbers, runs, buffers: Mutex::default() }
     }
 
-    fn add_to(&self, sum: &mut [T], weights: &[T], slopes: [T; 2], threads: usize) {
+    /// Energies of weight decay, a = b, which P is not needed for, are made only if they are `measured`.
+    fn add_to(&self, sum: &mut [T], weights: &[T], slopes: [T; 2], measured: bool, threads: usize) -> Energies {
         let (mut rest, mut at) = (sum, 0);
-        let jobs = Mutex::new(self.runs.iter().map(|run| {
-            let parts = &self.parts[run.clone()];
-            let (start, end) = (parts[0].place.start, parts[parts.len() - 1].place.end);
+        let sums = self.runs.iter().map(|run| {
+            let (start, end) = (self.parts[run.start].place.start, self.parts[run.end - 1].place.end);
             let (sum, behind) = std::mem::take(&mut rest).split_at_mut(start - at).1.split_at_mut(end - start);
             (rest, at) = (behind, end);
-            (parts, sum)
-        }));
+            (start, sum)
+        });
+        self.share(sums, threads, |part, (start, sum), buffers| {
+            let sum = &mut sum[part.place.start - *start..part.place.end - *start];
+            part.add_to(sum, &weights[part.place.clone()], slopes, measured, buffers)
+        })
+    }
+
+    fn energies(&self, weights: &[T], threads: usize) -> Energies {
+        let nothing = self.runs.iter().map(|_| ());
+        self.share(nothing, threads, |part, (), buffers| buffers.project(part, &weights[part.place.clone()]).1)
+    }
+
+    /// Does `work` for every part, the parts of a run one after the other with what `given` has for that run; the sum of what it returns,
+    /// whose order is always the same.
+    fn share<G>(
+        &self,
+        given: impl Iterator<Item = G> + Send,
+        threads: usize,
+        work: impl Fn(&Part, &mut G, &mut Buffers<T>) -> Energies + Sync,
+    ) -> Energies {
+        let mut energies = vec![Energies::default(); self.runs.len()];
+        let jobs = Mutex::new(self.runs.iter().zip(given).zip(&mut energies));
         let next = || jobs.lock().expect("nobody panics who takes a run").next();
         let kept = || self.buffers.lock().expect("nobody panics who takes buffers");
-        let work = || {
+        let on_thread = || {
             let mut buffers = kept().pop().unwrap_or_default();
-            while let Some((parts, sum)) = next() {
-                for part in parts {
-                    let place = part.place.start - parts[0].place.start..part.place.end - parts[0].place.start;
-                    part.add_to(&mut sum[place], &weights[part.place.clone()], slopes, &mut buffers);
-                }
+            while let Some(((run, mut given), energies)) = next() {
+                let parts = self.parts[run.clone()].iter();
+                *energies = total(parts.map(|part| work(part, &mut given, &mut buffers)));
             }
             kept().push(buffers);
         };
-        on_threads(threads.min(self.numbers / GRAIN), &work);
+        on_threads(threads.min(self.numbers / GRAIN), &on_thread);
+        drop(jobs);
+        total(energies)
     }
 }
 
+/// In the order they come.
+fn total(energies: impl IntoIterator<Item = Energies>) -> Energies {
+    energies.into_iter().fold(Energies::default(), |sum, more| sum + more)
+}
+
 impl Part {
-    fn add_to<T: Number>(&self, sum: &mut [T], weights: &[T], [a, b]: [T; 2], buffers: &mut Buffers<T>) {
+    fn add_to<T: Number>(
+        &self,
+        sum: &mut [T],
+        weights: &[T],
+        [a, b]: [T; 2],
+        measured: bool,
+        buffers: &mut Buffers<T>,
+    ) -> Energies {
         if a == b {
             // Weight decay, to the last bit.
             sum.iter_mut().zip(weights).for_each(|(sum, &w)| *sum += a * w);
-            return;
+            return if measured { buffers.project(self, weights).1 } else { Energies::default() };
         }
-        let projected = buffers.project(self, weights);
+        let (projected, energies) = buffers.project(self, weights);
         for ((sum, &w), &p) in sum.iter_mut().zip(weights).zip(projected) {
             *sum += a * p + b * (w - p);
         }
+        energies
     }
 }
 
 impl<T: Number> Buffers<T> {
-    /// P(W) of a part.
-    fn project(&mut self, part: &Part, weights: &[T]) -> &[T] {
+    /// P(W) of a part, with both energies.
+    fn project(&mut self, part: &Part, weights: &[T]) -> (&[T], Energies) {
         let Self { projected, weights: pairs, complex } = self;
         projected.resize(weights.len().max(projected.len()), T::default());
         let projected = &mut projected[..weights.len()];
-        match &part.projector {
-            Shared::Real(projector) => {
-                projector.apply_part(part.number, weights, projected);
-            }
+        let energies = match &part.projector {
+            Shared::Real(projector) => projector.apply_part(part.number, weights, projected),
             Shared::Complex(projector) => {
                 pairs.clear();
                 pairs.extend(weights.as_chunks().0.iter().map(|&pair| T::Complex::from_real_parts(pair)));
                 complex.resize(pairs.len(), T::Complex::default());
-                projector.apply_part(part.number, pairs, complex);
+                let energies = projector.apply_part(part.number, pairs, complex);
                 projected.as_chunks_mut().0.iter_mut().zip(complex).for_each(|(to, from)| *to = from.real_parts());
+                energies
             }
-        }
-        projected
+        };
+        (projected, energies)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use reynolds::projection::{Basis, KernelSpace, derive};
+    use std::sync::Arc;
+
+    use reynolds::projection::{Basis, KernelSpace, Lowered, derive};
     use reynolds::random::Random;
     use reynolds::rep::{Grid, Rep, parse_fields};
     use reynolds::steerable::RingsConfig;
@@ -268,9 +276,13 @@ mod tests {
         let layers = [Layer { start: 1, projector: shared("C2", "regular", 0) }];
         let weights = [9.0, 1.0, 2.0, 3.0, 4.0, 9.0];
         let mut sum = [10.0; 6];
-        Executor::<f64>::new(&layers).add_to(&mut sum, &weights, [2.0, 4.0], 1);
+        let executor = Executor::<f64>::new(&layers);
+        let energies = executor.add_to(&mut sum, &weights, [2.0, 4.0], true, 1);
         // P(W) = 2.5 everywhere, W − P(W) = −1.5, −0.5, 0.5, 1.5.
         assert_eq!(sum, [10.0, 9.0, 13.0, 17.0, 21.0, 10.0]);
+        assert_eq!(energies, Energies { equivariant: 25.0, perp: 5.0 });
+        assert_eq!(executor.energies(&weights, 1), energies);
+        assert_eq!(executor.add_to(&mut sum, &weights, [2.0, 2.0], true, 1), energies);
     }
 
     #[test]
@@ -279,7 +291,7 @@ mod tests {
         // P(W) = 0 of the first, W − P(W) = 0 of the second.
         for (weights, slopes) in [([0.1, 0.7, -0.7, -0.1], [2.0, 0.0]), ([0.1, 0.7, 0.7, 0.1], [0.0, 2.0])] {
             let mut sum = [0.0; 4];
-            executor.add_to(&mut sum, &weights, slopes, 1);
+            executor.add_to(&mut sum, &weights, slopes, false, 1);
             assert_eq!(sum, [0.0; 4]);
         }
     }
@@ -297,13 +309,17 @@ mod tests {
         let weights: Vec<f32> = (0..4 * LAYER + 7).map(|_| random.normal() as f32).collect();
         let slope = |threads: usize| {
             let mut sum = vec![0.0; weights.len()];
-            (0..2).for_each(|_| executor.add_to(&mut sum, &weights, [0.3, 0.7], threads));
-            sum
+            let energies = [(); 2].map(|()| executor.add_to(&mut sum, &weights, [0.3, 0.7], true, threads));
+            (sum, [energies[0], energies[1], executor.energies(&weights, threads)])
         };
-        let alone = slope(1);
+        let (alone, energies) = slope(1);
         assert!(alone[LAYER..LAYER + 7].iter().all(|&slope| slope == 0.0) && alone[LAYER + 7] != 0.0);
-        assert_eq!(slope(2), alone);
-        assert_eq!(slope(3), alone);
+        assert_eq!(energies, [energies[0]; 3]);
+        let norm: f64 = weights.iter().map(|&w| f64::from(w).powi(2)).sum();
+        let unbound: f64 = weights[LAYER..LAYER + 7].iter().map(|&w| f64::from(w).powi(2)).sum();
+        assert!((energies[0].total() - (norm - unbound)).abs() < 1e-6 * norm, "Pythagoras");
+        assert_eq!(slope(2), (alone.clone(), energies));
+        assert_eq!(slope(3), (alone, energies));
     }
 
     #[test]
@@ -334,11 +350,5 @@ mod tests {
         assert!(of(shared("C4", "2 regular", 3)) && of(shared("SO3", "2x0 + 1x1", 0)));
         assert!(of(Shared::new(&Arc::new(Lowered::<f64>::Basis(Box::new(basis))))));
         assert!(!of(Shared::new(&Arc::new(turned))) && !of(shared("Oh", "1 irrep(4)", 3)));
-    }
-
-    #[test]
-    fn equal_projectors_are_one_and_others_are_not() {
-        let projector = shared("C4", "1 regular", 3);
-        assert!(projector.is(&projector.clone()) && !projector.is(&shared("C4", "1 regular", 3)));
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! Otherwise two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
 //! On a processor the gradient of the squared penalty, which every step of training takes, needs none of that: executors of the core add it
-//! to a flat gradient field by field, see [`host`].
+//! to a flat gradient field by field, and have the penalty itself from the same pass, see [`host`].
 //!
 //! Nothing is added twice to one place, so the result does not depend on the order of threads (of sparse products on a GPU its last bits may). Everything is real: a complex weight is the pair (re, im).
 
@@ -23,6 +23,7 @@ mod gather;
 mod host;
 mod lists;
 mod mixer;
+mod shared;
 mod slices;
 mod sparse;
 mod team;
@@ -31,8 +32,9 @@ pub(crate) use assembly::Assembly;
 use band::Band;
 use columns::Columns;
 use gather::Gather;
-pub(crate) use host::{Host, Layer, Shared};
+pub(crate) use host::{Host, Layer};
 pub(crate) use mixer::Mixer;
+pub(crate) use shared::Shared;
 use tch::{Device, Kind, Tensor};
 
 use crate::error::Result;

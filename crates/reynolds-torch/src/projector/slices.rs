@@ -10,9 +10,13 @@ use tch::{Device, Tensor};
 ///
 /// Safety argument. A tensor `[len]` that is contiguous, on the CPU and of the type of `T` holds `len` numbers from its address on, alive
 /// for as long as its handle, which is borrowed here. The two ranges are seen not to overlap, and neither is null or misaligned. Every
-/// pattern of bits is a number. Other handles may share the bytes, but nothing reads or writes through them meanwhile: libtorch runs an
-/// operation on the CPU to its end before it returns, tensors are not `Sync`, and `work`, which only this folder hands in, calls nothing of
-/// libtorch on tensors.
+/// pattern of bits is a number. On this thread nothing else reads or writes them meanwhile: libtorch runs an operation on the CPU to its
+/// end before it returns, and `work`, which only this folder hands in, calls nothing of libtorch on tensors.
+///
+/// What is left is a condition of tch, not of this module: a `Tensor` is not `Sync` but it is `Send`, so that a shallow clone or a view,
+/// which shares the bytes, may be on another thread. Nobody may write to the bytes of `read`, or read or write those of `write`, through such a
+/// handle there until this returns. It is the condition that `write.add_(&read)` of libtorch has, which no type of tch checks either: a
+/// program that breaks it has a data race with or without this module. Nothing of this crate hands a tensor to another thread.
 pub(super) fn with_numbers<T: Element, R>(
     read: &Tensor,
     write: &Tensor,
@@ -22,15 +26,27 @@ pub(super) fn with_numbers<T: Element, R>(
     if plain::<T>(write)? != len || write.requires_grad() {
         return None;
     }
-    let (from, to) = (read.data_ptr().cast::<T>(), write.data_ptr().cast::<T>());
-    let usable = |address: *mut T| !address.is_null() && address.is_aligned();
+    let (from, to) = (address::<T>(read)?, address::<T>(write)?);
     let apart = from.wrapping_add(len) <= to || to.wrapping_add(len) <= from;
-    if !(usable(from) && usable(to) && apart) {
+    if !apart {
         return None;
     }
     // SAFETY: see above.
     let (numbers, sum) = unsafe { (std::slice::from_raw_parts(from, len), std::slice::from_raw_parts_mut(to, len)) };
     Some(work(numbers, sum))
+}
+
+/// What `work` makes of the numbers of `read` `[len]`; `None` if they are not to be had. Safe as [`with_numbers`] is, under its condition.
+pub(super) fn with_numbers_of<T: Element, R>(read: &Tensor, work: impl FnOnce(&[T]) -> R) -> Option<R> {
+    let (len, from) = (plain::<T>(read)?, address::<T>(read)?);
+    // SAFETY: see above.
+    Some(work(unsafe { std::slice::from_raw_parts(from, len) }))
+}
+
+/// Where the numbers begin, if they are somewhere.
+fn address<T: Element>(tensor: &Tensor) -> Option<*mut T> {
+    let address = tensor.data_ptr().cast::<T>();
+    (!address.is_null() && address.is_aligned()).then_some(address)
 }
 
 /// The length of a tensor `[len]` of `T`, one number after the other on the CPU.
@@ -93,5 +109,22 @@ mod tests {
         for (number, (read, write)) in wrong.iter().enumerate() {
             assert!(!add(read, write), "pair {number}");
         }
+    }
+
+    #[test]
+    fn numbers_are_read_if_they_are_plain() {
+        let numbers = Tensor::from_slice(&[1.0_f32, 2.0, 4.0, 8.0]);
+        let sum = |tensor: &Tensor| with_numbers_of(tensor, |numbers: &[f32]| numbers.iter().sum::<f32>());
+        assert_eq!(sum(&numbers.narrow(0, 1, 2)), Some(6.0));
+        // To read needs nothing of the tape.
+        assert_eq!(sum(&numbers.copy().set_requires_grad(true)), Some(15.0));
+        let wrong = [
+            numbers.to_kind(Kind::Double),
+            numbers.view([2, 2]),
+            numbers.slice(0, 0, 4, 2),
+            numbers.internal_neg_view(),
+            numbers.narrow(0, 0, 0),
+        ];
+        assert!(wrong.iter().all(|tensor| sum(tensor).is_none()));
     }
 }

@@ -1,0 +1,73 @@
+//! A projector that equal layers share, so that its indices are held once.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use faer::c64;
+use reynolds::projection::{Lowered, Projector};
+use reynolds::scalar::Scalar;
+
+/// Of real or of complex weights.
+#[derive(Debug, Clone)]
+pub(crate) enum Shared {
+    Real(Arc<Lowered<f64>>),
+    Complex(Arc<Lowered<c64>>),
+}
+
+impl Shared {
+    pub(crate) fn new<F: Scalar>(projector: &Arc<Lowered<F>>) -> Self {
+        let any: Arc<dyn Any + Send + Sync> = projector.clone();
+        let complex = |any: Arc<dyn Any + Send + Sync>| any.downcast().expect("fields are real or complex");
+        any.downcast().map_or_else(|any| Self::Complex(complex(any)), Self::Real)
+    }
+
+    /// Whether it is the very same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Real(one), Self::Real(other)) => Arc::ptr_eq(one, other),
+            (Self::Complex(one), Self::Complex(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    /// Whether the core's executor is one for every step: those of chains and of turned blocks are not, they work in many passes of their own.
+    pub(super) fn suits(&self) -> bool {
+        fn suits<F: Scalar>(projector: &Lowered<F>) -> bool {
+            match projector {
+                Lowered::Orbits(_) | Lowered::Basis(_) => true,
+                Lowered::Blocks(blocks) => !blocks.is_turned(),
+                _ => false,
+            }
+        }
+        match self {
+            Self::Real(projector) => suits(projector),
+            Self::Complex(projector) => suits(projector),
+        }
+    }
+
+    /// Real numbers of each part that P acts on by itself.
+    pub(super) fn parts(&self) -> Vec<usize> {
+        match self {
+            Self::Real(projector) => Projector::<f64>::parts(&**projector),
+            Self::Complex(projector) => {
+                Projector::<c64>::parts(&**projector).into_iter().map(|weights| 2 * weights).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds::projection::{KernelSpace, derive};
+    use reynolds::{group, rep};
+
+    use super::*;
+
+    #[test]
+    fn equal_projectors_are_one_and_others_are_not() {
+        let regular = rep::regular(&group::parse("C4").unwrap()).unwrap();
+        let shared = || Shared::new(&Arc::new(derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap()));
+        let projector = shared();
+        assert!(projector.is(&projector.clone()) && !projector.is(&shared()));
+    }
+}

@@ -22,6 +22,7 @@ fn ideal(point: &Point) -> Trained {
         let fitting = if point.breaking == 0.0 { 1.0 } else { 1e-4 };
         let near = point.strengths.lambda_perp == fitting;
         put("validation/accuracy", if near { 0.9 } else { 0.8 } + 0.01 * point.seed as f64);
+        put("validation/loss", if near { 0.4 } else { 0.5 } + 0.01 * point.seed as f64);
     }
     trained
 }
@@ -36,17 +37,19 @@ fn judged(result: impl Fn(&Point) -> Trained) -> Vec<Check> {
 #[test]
 fn what_theory_says_is_held_where_it_is_so() {
     let checks = judged(ideal);
-    assert_eq!(checks.iter().map(|check| check.held).collect::<Vec<_>>(), [true; 7], "{checks:?}");
-    let last = &checks[6];
-    assert!(last.claim.starts_with("O(3) ours: the best λ_⊥ falls"), "{last}");
-    assert!(last.found.starts_with("breaking 0: 1, breaking 0.5: 1e-4, breaking 1: 1e-4"), "{last}");
+    assert_eq!(checks.iter().map(|check| check.held).collect::<Vec<_>>(), [true; 9], "{checks:?}");
+    for (check, by) in [(&checks[6], "accuracy"), (&checks[8], "loss")] {
+        assert!(check.claim.starts_with(&format!("O(3) ours: the best λ_⊥ by validation {by} falls")), "{check}");
+        assert!(check.found.starts_with("breaking 0: 1, breaking 0.5: 1e-4, breaking 1: 1e-4"), "{check}");
+    }
 }
 
 #[test]
 fn what_theory_says_is_not_held_where_it_is_not_so() {
     // Everyone tells everything, and no λ_⊥ is better than another.
     let all = judged(|_| run(0.8, 0.1));
-    assert_eq!(all.iter().map(|check| check.held).collect::<Vec<_>>(), [false, true, false, true, true, false, false]);
+    let held = [false, true, false, true, true, false, false, false, false];
+    assert_eq!(all.iter().map(|check| check.held).collect::<Vec<_>>(), held);
     assert!(all[5].found.contains("breaking 0: 1e-4 (tied: 1e-2, 1)"), "{}", all[5]);
     // Nobody learned anything: being at chance is no merit then.
     let idle = judged(|_| run(0.5, 0.1));
@@ -66,11 +69,26 @@ fn a_best_that_is_tied_with_that_of_the_other_end_does_not_fall() {
         }
     };
     let tied = judged(noisy(0.06));
-    assert!(tied[5..].iter().all(|check| !check.held), "{tied:?}");
+    assert!(tied[5..7].iter().all(|check| !check.held), "{tied:?}");
     let ends = "breaking 0: 1 (tied: 1e-4, 1e-2), breaking 0.5: 1e-4 (tied: 1e-2, 1), breaking 1: 1e-4 (tied: 1e-2, 1)";
     assert_eq!(tied[5].found, format!("{ends}; not held by ends that are tied"));
     let apart = judged(noisy(0.08));
     assert!(apart[5..].iter().all(|check| check.held), "{apart:?}");
+}
+
+#[test]
+fn accuracy_and_loss_are_judged_apart() {
+    // Each in turn is as theory has it, the other says nothing.
+    for (silent, held) in
+        [("validation/loss", [true, true, false, false]), ("validation/accuracy", [false, false, true, true])]
+    {
+        let checks = judged(|point| {
+            let mut trained = ideal(point);
+            trained.metrics.insert(silent.into(), 0.5);
+            trained
+        });
+        assert_eq!(checks[5..].iter().map(|check| check.held).collect::<Vec<_>>(), held, "{checks:?}");
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ class Runner:
         """The interpreter of a side: this one, or that of an environment of its own."""
         return str(HERE / f".venv-{side.venv}" / "bin" / "python") if side.venv else sys.executable
 
-    def run(self, side, threads):
+    def run(self, side, threads, compiled):
         fresh = pathlib.Path(tempfile.mkdtemp(dir=self.work))
         if side.venv and not pathlib.Path(self.python(side)).exists():
             return sides.Outcome([], folder=fresh, failure=f"peers/.venv-{side.venv} is not there: make peers")
@@ -62,7 +62,7 @@ class Runner:
             command = [part.format_map(self.places) for part in side.command]
         except (OSError, sides.subprocess.CalledProcessError, StopIteration) as error:
             return sides.Outcome([], folder=fresh, failure=f"could not be built: {error}")
-        return sides.run(command, threads, fresh)
+        return sides.run(command, threads, fresh, compiled)
 
     def shown(self, side):
         """A command as people would type it in the repository: no path of this machine."""
@@ -87,11 +87,11 @@ class Runner:
             programs.setdefault(key(side), side)
         outcomes = {program: [] for program in programs}
         for number in range(0 if batch.warm else 1, rounds + 1):
-            for program, side in programs.items():
+            for place, (program, side) in enumerate(programs.items()):
                 if outcomes[program] and hopeless(outcomes[program][0]):
                     continue
                 begin = time.monotonic()
-                outcome = self.run(side, threads)
+                outcome = self.run(side, threads, self.work / f"compiled-{place}")  # empty in its first round
                 if number:
                     outcomes[program].append(outcome)
                 say(f"  round {number} of {rounds}: {side.who}: {time.monotonic() - begin:.1f} s {outcome.failure}")
@@ -140,6 +140,7 @@ def arguments():
     parser.add_argument("--only", metavar="PATTERN", help="rows whose names match, such as 'conv-*'")
     parser.add_argument("--quick", action="store_true", help="small sizes, one round, into target/compare")
     parser.add_argument("--clone", action="store_true", help="also from clone to first result: minutes and gigabytes")
+    parser.add_argument("--compile", action="store_true", help="also torch.compile in training steps: minutes of compiling a network")
     begin = parser.add_mutually_exclusive_group()
     begin.add_argument("--resume", action="store_true", help="skip the rows that were measured at this commit")
     begin.add_argument("--fresh", action="store_true", help="begin anew: forget the rows that are there")
@@ -201,7 +202,7 @@ def main():
     options = arguments()
     name = "cpu" if options.device == "cpu" else "gpu"
     path = options.out / f"compare-{name}.json"
-    batches = compare_rows.batches(options.quick, options.device, options.threads)
+    batches = compare_rows.batches(options.quick, options.device, options.threads, options.compile)
     known = [row.id for batch in batches for row in batch.rows]
     if options.list:
         for row in (row for batch in batches for row in batch.rows):

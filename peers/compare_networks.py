@@ -11,7 +11,7 @@ import ct_side_by_side as ct
 import medmnist_side_by_side as medmnist
 import smoke_side_by_side as smoke
 import so2_side_by_side as so2
-from compare_row import Batch, Row, Side
+from compare_row import COMPILING, Batch, Row, Side
 from sides import PROCESS
 
 TRAINING = "Training steps"
@@ -19,20 +19,20 @@ SAMPLE = "Sample-based versus projection penalty"
 SO2_MODELS = 16
 # Both networks are held against the same tensors of golden/, on small sizes; peers/README.md says by which test and script.
 GOLDEN = "golden test"
-# What a peer is called beside its name, by kind; on a processor there is the first alone.
-KINDS = {"default": " as it comes", "tuned": ", channels last and cudnn.benchmark"}
+COMPILED = ", torch.compile"
 
 
 def kinds(cpu):
     """The kinds of PyTorch that are measured, and what is added to its name."""
-    return {"default": ""} if cpu else KINDS
+    return {"default": "", "tuned": ", channels last"} if cpu else {"default": " as it comes", "tuned": ", channels last and cudnn.benchmark"}
 
 
-def batches(quick, device, threads):
+def batches(quick, device, threads, compiled=False):
+    """`compiled`: the networks of MedMNIST and CT also by torch.compile, PyTorch's layout else as it comes; minutes a network on a processor."""
     found = [] if device != "cpu" else [so2_batch(quick)]
     found += [smoke_batch(model, quick, device, threads) for model in ("rsteer-rotation", "rgroup-rotation")[: 1 if quick else 2]]
-    found.append(medmnist_batch(quick, device, threads))
-    return [*found, *ct_batches(quick, device, threads)]
+    found.append(medmnist_batch(quick, device, threads, compiled))
+    return [*found, *ct_batches(quick, device, threads, compiled)]
 
 
 def so2_batch(quick):
@@ -59,13 +59,15 @@ def smoke_batch(model, quick, device, threads):
         ours, default, tuned = (tuple(commands[kind]) for kind in ("ours", "default", "tuned"))
         checked = f"{GOLDEN} of the forecast"
         once = "PyTorch, kernels assembled once a step" + ("" if cpu else ", channels last")
-        peers = (Side("PyTorch", default, checked=checked), Side(once, tuned, checked=checked))
+        peers = [Side("PyTorch", default, checked=checked), Side(once, tuned, checked=checked)]
+        if cpu:
+            peers.append(Side(f"{once}, channels last", (*tuned, "--channels-last", "1"), checked=checked))
         title = f"smoke {name} (rotation, {sizes}, 64², 6 frames), {'with' if reg else 'without'} the penalty"
-        rows.append(Row(f"smoke-{name.lower()}{'-penalty' if reg else ''}", TRAINING, title, Side("reynolds", ours), peers))
+        rows.append(Row(f"smoke-{name.lower()}{'-penalty' if reg else ''}", TRAINING, title, Side("reynolds", ours), tuple(peers)))
     return Batch(tuple(rows))
 
 
-def medmnist_batch(quick, device, threads):
+def medmnist_batch(quick, device, threads, compiled):
     cpu = device == "cpu"
     batch = 2 if cpu else 32
     options = types.SimpleNamespace(
@@ -74,6 +76,7 @@ def medmnist_batch(quick, device, threads):
     )
     here = tuple(medmnist.our_command(options, ["ours", "scnn"]))
     there = tuple(medmnist.their_command(options, ["ours-penalty", "ours", "escnn", "plain"]))
+    fused = (*medmnist.their_command(types.SimpleNamespace(**vars(options) | {"kinds": ["default"]}), ["ours-penalty"]), "--compile", "--no-inference")
     sizes = f"{'width 1' if cpu else 'published width'}, batch {batch} of 29³{'' if cpu else ', TF32'}"
 
     def ours(model):
@@ -84,11 +87,14 @@ def medmnist_batch(quick, device, threads):
             where = {"model": model, "layout": medmnist.LAYOUTS[kind]}
             yield Side(who + name + more, there, where, "train_ms", 1e-3, ("peak_memory_mib",), reference, checked=checked)
 
+    tape = f"{GOLDEN} without the penalty"
+    compiler = Side(f"PyTorch{COMPILED}, penalty on the tape", fused, {"model": "ours-penalty"}, "train_ms", 1e-3, COMPILING, checked=tape)
     rows = (
         Row(
             "medmnist-ours", TRAINING, f"MedMNIST ours (SO(3), {sizes}), with the penalty", ours("ours"),
             (
-                *peers("PyTorch", "ours-penalty", ", penalty on the tape", checked=f"{GOLDEN} without the penalty"),
+                *peers("PyTorch", "ours-penalty", ", penalty on the tape", checked=tape),
+                *([compiler] if compiled else []),
                 *peers("PyTorch", "ours", ", without the penalty", True),
             ),
         ),
@@ -100,7 +106,7 @@ def medmnist_batch(quick, device, threads):
     return Batch(rows)
 
 
-def ct_batches(quick, device, threads):
+def ct_batches(quick, device, threads, compiled):
     """A process for each mode and side, so that their memory can be told apart."""
     cpu = device == "cpu"
     side, batch = (16 if quick else 32, 2) if cpu else (256, 4)
@@ -115,6 +121,8 @@ def ct_batches(quick, device, threads):
         for kind, name in kinds(cpu).items():
             commands[mode]["PyTorch" + name] = tuple(ct.their_command(options, "dicdnet", measured, [kind], ["--no-inference"]))
     torches = ["PyTorch" + name for name in kinds(cpu).values()]
+    fused = (*ct.their_command(options, "dicdnet", [("plain", batch, "f32")], ["default"], ["--no-inference"]), "--compile")
+    compiler = Side(f"PyTorch{COMPILED}", fused, {"mode": "plain"}, "train_ms", 1e-3, COMPILING, checked=GOLDEN)
     where = f"DICDNet, batch {batch} of {side}²{'' if cpu else ', TF32'}"
 
     def step(who, mode, label="", reference=False):
@@ -135,7 +143,10 @@ def ct_batches(quick, device, threads):
         )
 
     rows = (
-        Row("ct-dicdnet", TRAINING, f"CT {where}, without a penalty", step("reynolds", "plain"), tuple(step(who, "plain") for who in torches)),
+        Row(
+            "ct-dicdnet", TRAINING, f"CT {where}, without a penalty", step("reynolds", "plain"),
+            (*(step(who, "plain") for who in torches), *([compiler] if compiled else [])),
+        ),
         Row("ct-dicdnet-penalty", SAMPLE, f"{where}: a step with the projection penalty", step("reynolds", "penalty"), versus(step)),
         Row(
             "ct-dicdnet-sample", SAMPLE, f"{where}: a step with the sample-based penalty", step("reynolds", "sample"),

@@ -6,7 +6,7 @@ import compare_agreement as agreement
 import compare_inputs as inputs
 import compare_networks
 import compare_projections
-from compare_row import Batch, Row, Side, process
+from compare_row import COMPILING, Batch, Row, Side, process
 
 PENALTY = "Penalty"
 STARTUP = "Start-up"
@@ -16,9 +16,9 @@ METRICS = "Image metrics"
 CLONE = "From clone to first result"
 
 
-def batches(quick, device, threads):
-    """All rows in the order of the table; on a GPU only those that use it."""
-    networks = [*penalties(quick, device), *compare_networks.batches(quick, device, threads)]
+def batches(quick, device, threads, compiled=False):
+    """All rows in the order of the table; on a GPU only those that use it. `compiled`: training steps by torch.compile too."""
+    networks = [*penalties(quick, device), *compare_networks.batches(quick, device, threads, compiled)]
     if device != "cpu":
         return networks
     projections = compare_projections.batches(quick)
@@ -34,13 +34,16 @@ def penalties(quick, device):
         "stacked": "PyTorch, equal layers stacked, closed form",
         "flat": "PyTorch, one flat index, closed form",
         "orbits": "PyTorch, orbit index, closed form",
+        "flat-compiled": "PyTorch, one flat index, torch.compile",
+        "orbits-compiled": "PyTorch, orbit index, torch.compile",
     }
     layers = {"1e6": 31} if quick else {"1e6": 31, "1e7": 309 if device == "cpu" else 0, "1e8": 0}
     compared = max(layers, key=layers.get).replace("1e6", "10⁶").replace("1e7", "10⁷")
     note = (
         "The gradient of λ_G‖P(W)‖² + λ_⊥‖W−P(W)‖² (on the tape with its value) of convolutions 36 → 36, 5 × 5, under C4, added to one that is there. "
         "The floor is 1.5 × copying: weights read, gradient read and written. Copied are the same weights into an array of their size, over and over as "
-        "the gradient is computed over and over: arrays that fit into the processor's cache stay there in both."
+        "the gradient is computed over and over: arrays that fit into the processor's cache stay there in both. "
+        "torch.compile begins with an empty cache, and its seconds are not in the number."
     )
     found = []
     for size, given in layers.items():
@@ -51,7 +54,7 @@ def penalties(quick, device):
         ours = Side("reynolds", ("{reynolds}", "bench", "penalty", *what, *more), also=kept)
         script = ("{python}", "{peers}/penalty.py", *what, "--limit", "5", *more)
         named, checked = ",".join(forms), "" if given else f"as at {compared}: the same code"
-        peers = tuple(Side(who, (*script, "--forms", form if given else named), {"form": form}, checked=checked) for form, who in forms.items())
+        peers = tuple(Side(who, (*script, "--forms", form if given else named), {"form": form}, also=COMPILING, checked=checked) for form, who in forms.items())
         agree = agreement.arrays("gradient.npz", "gradient") if given else None
         row = Row(f"penalty-{size}", PENALTY, f"{float(size):,.0f} weights", ours, peers, agree, note=note)
         weights = (inputs.weights(f"penalty-{size}", (given, 36, 36, 5, 5)),) if given else ()

@@ -2,6 +2,8 @@
 
 import pathlib
 
+from compare_row import COMPILING
+
 LOSES = "**loses**"
 DISAGREES = "**disagrees**"
 TOLERANCE = 1e-4  # of the largest value: the programs compute in single precision, in other orders
@@ -63,7 +65,8 @@ def theirs(peer, unit):
     """A peer's number, the ratio with its verdict, and the agreement: three cells."""
     if "seconds" not in peer:
         return f"not run: {cell(peer['missing'])}", "–", "–"
-    memory = f" ({peer['memory_mib']:.0f} MiB)" if peer.get("memory_mib") and unit == "s" else ""
+    more = [f"{peer['memory_mib']:.0f} MiB"] if peer.get("memory_mib") and unit == "s" else []
+    more += [f"compiled in {seconds(peer[key])}" for key in COMPILING if key in peer]
     ratio = "–"
     if "ratio" in peer:
         ratio = digits(peer["ratio"]) + (f" {LOSES}" if peer["ratio"] < 1 and not peer.get("reference") else "")
@@ -75,7 +78,7 @@ def theirs(peer, unit):
         agreement = f"not compared: {cell(peer['agreement_missing'])}"
     elif "checked" in peer:
         agreement = cell(peer["checked"])
-    return amount(peer["seconds"], unit) + memory, ratio, agreement
+    return amount(peer["seconds"], unit) + (f" ({', '.join(more)})" if more else ""), ratio, agreement
 
 
 def disagrees(peer):

@@ -182,6 +182,10 @@ def rows(options):
     return given
 
 
+def reason(error):
+    return str(error).splitlines()[0] if isinstance(error, torch.OutOfMemoryError) else report.cannot_compile(error)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--network", choices=nets.NETWORKS, default="dicdnet")
@@ -195,7 +199,7 @@ def main():
     parser.add_argument("--blocks", type=int, default=3)
     parser.add_argument("--responses", choices=("all", "sums"), default="all", help="of ACDNet: all 256, as published, or their sums alone")
     parser.add_argument("--strength", type=float, default=1.0, help="of the projection penalty")
-    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--compile", action="store_true", help="the network by torch.compile, which happens in the first step, not timed")
     parser.add_argument("--fused", action="store_true", help="the fused Adam; PyTorch's default is the other")
     parser.add_argument("--no-inference", action="store_true")
     parser.add_argument("--steps", type=int, default=8)
@@ -215,9 +219,11 @@ def main():
     for row in rows(options):
         try:
             found = measure(options, *row, context)
-        except torch.OutOfMemoryError as error:
+        except RuntimeError as error:
+            if not (options.compile or isinstance(error, torch.OutOfMemoryError)):
+                raise
             names = dict(zip(("mode", "batch", "precision", "layout"), row))
-            found = {"program": "PyTorch", "architecture": options.network, **names, "error": str(error).splitlines()[0]}
+            found = {"program": "PyTorch", "architecture": options.network, **names, "error": reason(error)}
         gc.collect()
         if options.device.startswith("cuda"):
             torch.cuda.empty_cache()

@@ -120,7 +120,9 @@ def measure(options, model, group, batch, precision, layout):
         torch.cuda.reset_peak_memory_stats()
     call = torch.compile(network) if options.compile else network
     step = Step(network, call, penalty, precision, options.device)
+    compiling = time.perf_counter()
     first = step(inputs, labels).item()
+    compiling = time.perf_counter() - compiling
     train = timed(lambda: step(inputs, labels), options, synchronise)
     last = step(inputs, labels).item()
     peak = torch.cuda.max_memory_reserved() / 2**20 if cuda else 0.0
@@ -152,6 +154,7 @@ def measure(options, model, group, batch, precision, layout):
         "peak_memory_mib": peak,
         "parameters": parameters,
         "build_s": building,
+        "first_step_s": compiling,
         "first_loss": first,
         "last_loss": last,
         "steps": options.steps,
@@ -170,6 +173,10 @@ def rows(given):
     return found
 
 
+def reason(error):
+    return str(error).splitlines()[0] if isinstance(error, torch.OutOfMemoryError) else report.cannot_compile(error)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--row", action="append", required=True, help="model:group:batch:precision:layout, any number of times")
@@ -179,7 +186,7 @@ def main():
     parser.add_argument("--no-inference", action="store_true")
     parser.add_argument("--lambda-g", type=float, default=1e-3)
     parser.add_argument("--lambda-perp", type=float, default=1.0)
-    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--compile", action="store_true", help="the network by torch.compile, which happens in the first step, not timed")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--group-steps", type=int, default=5, help="steps between synchronisations")
@@ -191,9 +198,11 @@ def main():
     for row in rows(options.row):
         try:
             found = measure(options, *row)
-        except torch.OutOfMemoryError as error:
+        except RuntimeError as error:
+            if not (options.compile or isinstance(error, torch.OutOfMemoryError)):
+                raise
             names = dict(zip(("model", "group", "batch", "precision", "layout"), row))
-            found = {"program": "PyTorch", **names, "error": str(error).splitlines()[0]}
+            found = {"program": "PyTorch", **names, "error": reason(error)}
         gc.collect()
         if options.device.startswith("cuda"):
             torch.cuda.empty_cache()

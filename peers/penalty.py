@@ -9,7 +9,8 @@
 Forms: tape, layer by layer as one would write it (rot90 and roll, mean, one backward pass for all); closed, layer by layer, the gradient
 written down and added to each parameter's; stacked, the closed form on one tensor of all layers, which equal layers alone allow; flat, one
 index for all layers, closed form added to a flat gradient; flat-tape, the same index on the tape; orbits, what reynolds does: the members of each
-orbit gathered, their mean, and that gathered back, closed form. `seconds` is the gradient alone, `with_value` both; the tape has no gradient
+orbit gathered, their mean, and that gathered back, closed form; flat-compiled and orbits-compiled, those by torch.compile, which fuses what it
+can (`compile_seconds`, of both functions, are not in the others; less where its cache has them). `seconds` is the gradient alone, `with_value` both; the tape has no gradient
 without a value. --check compares the gradients and values of the forms instead of timing them. Channel 4p + α of a regular field is its
 orientation α. --weights-file has an array `weights` [layers, c, c, k, k], and --out takes `gradient` of the last form. Beside them a step of
 Adam on as many numbers and a copy of them. Needs torch and NumPy only.
@@ -35,7 +36,7 @@ else:
 LAMBDA_G, LAMBDA_PERP = 1e-3, 1e-1
 """Those of `reynolds bench penalty`."""
 
-BYTES = {"tape": 40, "closed": 12, "stacked": 24, "flat": 48, "flat-tape": 60, "orbits": 40}
+BYTES = {"tape": 40, "closed": 12, "stacked": 24, "flat": 48, "flat-tape": 60, "orbits": 40, "flat-compiled": 48, "orbits-compiled": 40}
 """Bytes a weight that a form has in use at most, weights and gradient included (measured at 1e7 on the CPU, rounded up)."""
 
 
@@ -67,7 +68,7 @@ def penalty(weight, projected):
 class Tape:
     """Layer by layer on the tape."""
 
-    tape = True
+    tape, compiled = True, False
 
     def __init__(self, weights):
         self.layers = [layer.clone().requires_grad_() for layer in weights]
@@ -88,7 +89,7 @@ class Tape:
 class Closed:
     """Layer by layer, closed form."""
 
-    tape = False
+    tape, compiled = False, False
 
     def __init__(self, weights):
         self.weights, self.gradients = weights, torch.zeros_like(weights)
@@ -118,7 +119,7 @@ class Stacked(Closed):
 class Flat:
     """One index of the four turns of every number, closed form."""
 
-    tape = False
+    tape, compiled = False, False
 
     def __init__(self, weights):
         self.shape, self.flat = weights.shape, weights.reshape(-1)
@@ -179,7 +180,31 @@ class Orbits(Flat):
         return flat.index_select(0, self.members).reshape(4, -1).mean(0).index_select(0, self.orbit)
 
 
-FORMS = {"tape": Tape, "closed": Closed, "stacked": Stacked, "flat": Flat, "flat-tape": FlatTape, "orbits": Orbits}
+class Compiled:
+    """A form by torch.compile; both of its functions are compiled when it is first called."""
+
+    tape, compiled = False, True
+
+    def __init__(self, form):
+        self.form, self.fused = form, torch.compile(form.__call__, dynamic=False, fullgraph=True)
+
+    def __call__(self, wanted=True):
+        return self.fused(wanted=wanted)
+
+    def gradient(self):
+        return self.form.gradient()
+
+
+FORMS = {
+    "tape": Tape,
+    "closed": Closed,
+    "stacked": Stacked,
+    "flat": Flat,
+    "flat-tape": FlatTape,
+    "orbits": Orbits,
+    "flat-compiled": lambda weights: Compiled(Flat(weights)),
+    "orbits-compiled": lambda weights: Compiled(Orbits(weights)),
+}
 
 
 def timed(call, options, wait):
@@ -233,9 +258,19 @@ def measure(name, weights, options, wait):
     form = FORMS[name](weights)
     wait()
     build = time.perf_counter() - begin
-    value = float(form())
+    begin = time.perf_counter()
+    try:
+        value = float(form())
+    except RuntimeError as error:
+        if not form.compiled:
+            raise
+        return names | {"missing": report.cannot_compile(error)}
     if options.out:
         numpy.savez(options.out, gradient=form.gradient().cpu().numpy())
+    if form.compiled:
+        form(wanted=False)
+        wait()
+        names["compile_seconds"] = time.perf_counter() - begin
     with_value, repeats = timed(form, options, wait)
     seconds = with_value if form.tape else timed(lambda: form(wanted=False), options, wait)[0]
     more = {"with_value": with_value, "build_seconds": build, "repeats": repeats, "device": options.device, "threads": torch.get_num_threads()}

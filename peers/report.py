@@ -16,3 +16,10 @@ def row(name, seconds, package_versions, as_json):
     else:
         scaled = f"{seconds * 1e3:.3f} ms" if seconds < 1 else f"{seconds:.2f} s"
         print(f"{name:<75} {scaled:>12}", flush=True)
+
+
+def cannot_compile(error):
+    """Why torch.compile failed, in one line: what is below the name of the compiler it is the error of."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if "raised:" not in line] or [type(error).__name__]
+    return f"torch.compile cannot: {told[0][:200]}"

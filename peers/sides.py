@@ -56,14 +56,15 @@ def complaint(said):
     return next((line for line in lines if line.lower().startswith("error")), lines[-1])
 
 
-def run(command, threads, folder):
+def run(command, threads, folder, compiled=None):
     """Runs a program to its end; the last line says how long the process took, its processor time and its largest memory, none of them with
-    any of this process's own (launch.py)."""
+    any of this process's own (launch.py). Into the folder `compiled` goes what torch.compile makes."""
+    variables = environment(threads) | ({"TORCHINDUCTOR_CACHE_DIR": str(compiled)} if compiled else {})
     files = (tempfile.TemporaryFile("w+") for _ in range(3))
     with next(files) as out, next(files) as errors, next(files) as report:
         launch = [sys.executable, "-I", "-S", str(HERE / "launch.py"), str(report.fileno()), *map(str, command)]
         places = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": errors}
-        with subprocess.Popen(launch, **places, env=environment(threads), pass_fds=(report.fileno(),)) as child:
+        with subprocess.Popen(launch, **places, env=variables, pass_fds=(report.fileno(),)) as child:
             try:
                 child.wait()
             except BaseException:

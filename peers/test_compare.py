@@ -5,6 +5,7 @@
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ import compare_measured  # noqa: E402
 import compare_networks  # noqa: E402
 import compare_rows  # noqa: E402
 import compare_table  # noqa: E402
+import report  # noqa: E402
 import sides  # noqa: E402
 from compare_results import Results  # noqa: E402
 from compare_row import Batch, Row, Side, entry, measured, process  # noqa: E402
@@ -72,6 +74,15 @@ class Numbers(unittest.TestCase):
         found = entry(Row("r", "G", "t", ours, (theirs,), disagree), lambda side: runs[side.command], lambda side: "c")
         self.assertEqual(found["peers"][0]["ratio"], 2.5)
         self.assertEqual(found["peers"][0]["agreement_missing"], "ValueError: expected an array [2], found [3]")
+
+    def test_compiling_is_that_of_the_round_that_compiled_and_stands_beside_the_number(self):
+        runs = [outcome({"seconds": 1.0, "compile_seconds": seconds}) for seconds in (20.0, 3.0, 2.0)]
+        found = measured(Side("X", (), also=("compile_seconds",)), runs)
+        self.assertEqual(compare_table.theirs(found, "s")[0], "1.00 s (compiled in 20.0 s)")
+
+    def test_a_failed_compilation_says_why(self):
+        error = RuntimeError("backend='inductor' raised:\nInvalidCxxCompiler: No working C++ compiler found\n\nSet TORCHDYNAMO_VERBOSE=1")
+        self.assertEqual(report.cannot_compile(error), "torch.compile cannot: InvalidCxxCompiler: No working C++ compiler found")
 
     def test_results_of_the_last_run_that_went_well_are_compared_and_no_folder_is_told(self):
         ours, theirs = Side("reynolds", ("a",)), Side("X", ("b",))
@@ -331,8 +342,8 @@ class Rows(unittest.TestCase):
     def test_names_are_unique_and_every_command_can_be_filled_in(self):
         places = dict.fromkeys(("reynolds", "python", "peers", "work", "fresh", "threads", "device", "bench-so2", "bench-smoke"), "x")
         for quick in (False, True):
-            for device in ("cpu", "cuda:0"):
-                batches = compare_rows.batches(quick, device, 2)
+            for device, compiled in itertools.product(("cpu", "cuda:0"), (False, True)):
+                batches = compare_rows.batches(quick, device, 2, compiled)
                 names = [row.id for batch in batches for row in batch.rows]
                 self.assertEqual(len(names), len(set(names)))
                 for side in (side for batch in batches for side in batch.sides()):
@@ -343,6 +354,17 @@ class Rows(unittest.TestCase):
             for row in (row for batch in compare_rows.batches(False, device, 2) for row in batch.rows):
                 if row.section in (compare_rows.PENALTY, compare_networks.TRAINING):
                     self.assertTrue(all(row.agree or peer.checked or peer.reference for peer in row.peers), row.id)
+
+    def test_convolutions_are_compared_with_channels_last_and_penalties_with_torch_compile_on_both_devices(self):
+        for device, compiled in itertools.product(("cpu", "cuda:0"), (False, True)):
+            for row in (row for batch in compare_rows.batches(False, device, 2, compiled) for row in batch.rows):
+                named = lambda words: sum(words in peer.who for peer in row.peers)  # noqa: E731
+                if row.section == compare_networks.TRAINING and not row.id.startswith("so2"):
+                    self.assertGreater(named("channels last"), 0, row.id)
+                if row.section == compare_rows.PENALTY:
+                    self.assertEqual(named("torch.compile"), 2, row.id)
+                if row.id in ("medmnist-ours", "ct-dicdnet"):
+                    self.assertEqual(named("torch.compile"), int(compiled), row.id)
 
     def test_the_five_numbers_are_of_rows_and_peers_that_exist(self):
         for where, device in (("cpu", "cpu"), ("gpu", "cuda:0")):

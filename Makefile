@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TORCH := 2.11.0
 
-.PHONY: help demo demo-audit test test-core check bench fuzz peers compare libtorch libtorch-cuda
+.PHONY: help demo demo-project demo-audit test test-core check bench fuzz peers compare libtorch libtorch-cuda
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -14,29 +14,35 @@ demo: libtorch ## trains the models of the paper's first figure (SO(2), the λ p
 	$(CARGO) build --release -p reynolds-cli
 	target/release/reynolds reproduce fig-so2 --budget quick
 
-# In a folder of its own, so that it leaves the program that `make demo` built alone.
-AUDIT := $(CARGO) run --quiet --release --target-dir target/core -p reynolds-cli --no-default-features
+# Built to be there soon, not to be fast (the profile says how), in a folder of its own beside the programs of `make demo`. Both steps
+# choose the same packages, so that the second builds nothing of the first again.
+DEMO_BUILD := $(CARGO) build --quiet --profile quick --target-dir target/core -p reynolds-demo -p reynolds-cli --no-default-features
 
-demo-audit: ## projects random layers over a dozen groups; then audits, projects and audits again a ResNet-18 checkpoint; no libtorch
-	$(CARGO) run --quiet --release --target-dir target/core -p reynolds --example demo
+demo-project: ## projects random layers over a dozen groups: the first result after a clone; no libtorch
+	$(DEMO_BUILD) --bin layers
+	target/core/quick/layers
+
+demo-audit: demo-project ## that; then audits, projects and audits again a ResNet-18 checkpoint; no libtorch
+	$(DEMO_BUILD) --bin resnet18 --bin reynolds
 	mkdir -p $(DEMO)
-	$(AUDIT) --example resnet18 -- $(DEMO)/resnet18.safetensors
-	$(AUDIT) --bin reynolds -- audit $(DEMO)/resnet18.safetensors --group C4 --fields trivial --rank --html $(DEMO)/audit.html
-	$(AUDIT) --bin reynolds -- project $(DEMO)/resnet18.safetensors $(DEMO)/projected.safetensors --group C4 --fields trivial
-	$(AUDIT) --bin reynolds -- audit $(DEMO)/projected.safetensors --group C4 --fields trivial --require 0.999999
+	target/core/quick/resnet18 $(DEMO)/resnet18.safetensors
+	target/core/quick/reynolds audit $(DEMO)/resnet18.safetensors --group C4 --fields trivial --rank --html $(DEMO)/audit.html
+	target/core/quick/reynolds project $(DEMO)/resnet18.safetensors $(DEMO)/projected.safetensors --group C4 --fields trivial
+	target/core/quick/reynolds audit $(DEMO)/projected.safetensors --group C4 --fields trivial --require 0.999999
 
 test: test-core libtorch ## all tests and doctests
-	$(CARGO) test --workspace --exclude reynolds --exclude reynolds-data --exclude reynolds-testkit
+	$(CARGO) test --workspace --exclude reynolds --exclude reynolds-data --exclude reynolds-demo --exclude reynolds-testkit
 
 test-core: ## the tests of what builds without libtorch
 	$(CARGO) test
-	$(CARGO) test -p reynolds-cli --no-default-features
+	$(CARGO) test -p reynolds-cli --no-default-features --features data
 	python3 -m unittest discover --quiet -s peers -p 'test_*.py'
 
 check: libtorch ## what must hold before a stop: format, lints, tests, doctests, rustdoc
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy -p reynolds-cli --no-default-features --all-targets -- -D warnings
+	$(CARGO) test -p reynolds-cli --no-default-features --test cli
 	$(MAKE) test
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 

@@ -1,5 +1,6 @@
 //! What can be asked for on the command line.
 
+#[cfg(feature = "data")]
 mod data;
 #[allow(dead_code, reason = "`reynolds-train` reads the fields")]
 mod train;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand};
 use reynolds::plan::UniformFields;
 
+#[cfg(feature = "data")]
 pub(crate) use data::{CtArgs, DataCommand, MedmnistArgs, ShapesArgs, SmokeArgs};
 pub(crate) use train::TrainCommand;
 
@@ -31,8 +33,16 @@ pub(crate) enum Command {
     #[command(flatten)]
     Train(TrainCommand),
     /// Make or fetch the data sets of the experiments
+    #[cfg(feature = "data")]
     #[command(subcommand, arg_required_else_help = true)]
     Data(DataCommand),
+    /// Make or fetch the data sets of the experiments; not in this build
+    #[cfg(not(feature = "data"))]
+    #[command(disable_help_flag = true)]
+    Data {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        _arguments: Vec<std::ffi::OsString>,
+    },
 }
 
 /// How the channels are typed.

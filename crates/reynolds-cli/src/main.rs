@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+#[cfg(feature = "data")]
 mod download;
 mod last_resort;
 mod model;

@@ -16,6 +16,7 @@ pub(crate) fn beside_model(path: &Path, text: &str, model: &Path) -> Result<()> 
 }
 
 /// Refuses what [`whole`] could not write for want of a folder.
+#[cfg(feature = "data")]
 pub(crate) fn check(path: &Path) -> Result<()> {
     let folder = folder(path);
     if path.is_dir() {

@@ -67,7 +67,7 @@ fn json(arguments: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn help_lists_every_command_and_untrained_ones_say_so() {
+fn help_lists_every_command_and_those_not_built_say_so() {
     let (code, out, _) = reynolds(&["--help"]);
     assert_eq!(code, 0);
     for command in ["audit", "project", "plan", "run", "sweep", "reproduce", "data", "bench"] {
@@ -77,6 +77,10 @@ fn help_lists_every_command_and_untrained_ones_say_so() {
     #[cfg(not(feature = "train"))]
     for command in [&["run", "so2", "--seeds", "3"][..], &["sweep", "so2"], &["reproduce", "fig-so2"]] {
         refused(command, &["built without training"]);
+    }
+    #[cfg(not(feature = "data"))]
+    for command in [&["data"][..], &["data", "smoke", "--kind", "rotation"], &["data", "ct", "--help"]] {
+        refused(command, &["built without data sets"]);
     }
     refused(&["--nonsense"], &["unexpected argument"]);
     refused(&[], &["Usage"]);

@@ -1,5 +1,6 @@
 //! `reynolds data medmnist` as a user meets it; nothing here asks anyone but a server in this process.
 
+#![cfg(feature = "data")]
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 use assert_cmd::Command;

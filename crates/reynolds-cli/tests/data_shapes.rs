@@ -1,5 +1,6 @@
 //! `reynolds data shapes` as a user meets it.
 
+#![cfg(feature = "data")]
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 use assert_cmd::Command;

@@ -156,6 +156,7 @@ pub enum Error {
 
 impl Error {
     /// An [`Error::Setting`].
+    #[cfg(feature = "datasets")]
     pub(crate) fn setting(what: &'static str, expected: impl ToString, found: impl ToString) -> Self {
         Self::Setting { what, expected: expected.to_string(), found: found.to_string() }
     }

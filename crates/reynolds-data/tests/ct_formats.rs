@@ -1,5 +1,6 @@
 //! CT files as other programs write them: golden/ct_formats.py, and the published samples where `REYNOLDS_DATA` leads to them.
 
+#![cfg(feature = "datasets")]
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 use std::fs;

@@ -1,5 +1,6 @@
 //! Pairs of CT slices with and without metal, against what physics says.
 
+#![cfg(feature = "datasets")]
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 #[path = "support/ct.rs"]

@@ -1,5 +1,6 @@
 //! Projection and reconstruction of CT slices against what geometry says, and against golden/ct_scan.py.
 
+#![cfg(feature = "datasets")]
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 #[path = "support/ct.rs"]

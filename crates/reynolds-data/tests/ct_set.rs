@@ -1,5 +1,6 @@
 //! Sets of CT pairs: made once, kept, made again where damaged; no series in two parts.
 
+#![cfg(feature = "datasets")]
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 use std::collections::HashSet;

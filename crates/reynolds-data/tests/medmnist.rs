@@ -1,5 +1,6 @@
 //! MedMNIST's files as NumPy writes them: golden/medmnist_files.py, and the published ones where `REYNOLDS_DATA` leads to them.
 
+#![cfg(feature = "datasets")]
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 use std::path::{Path, PathBuf};

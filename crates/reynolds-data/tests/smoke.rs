@@ -1,5 +1,6 @@
 //! Truths about the smoke simulator, its files and its data sets.
 
+#![cfg(feature = "datasets")]
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 use reynolds_data::Error;

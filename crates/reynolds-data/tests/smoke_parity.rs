@@ -1,5 +1,6 @@
 //! Our smoke against PhiFlow's: golden/smoke_phiflow.py.
 
+#![cfg(feature = "datasets")]
 #![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
 
 use reynolds_data::checkpoint::{Checkpoint, Values};

@@ -1,12 +1,16 @@
 //! The subcommands, one a file.
 
 mod audit;
+#[cfg(feature = "data")]
 mod ct;
+#[cfg(feature = "data")]
 mod data;
+#[cfg(feature = "data")]
 mod medmnist;
 mod plan;
 mod project;
 mod rank;
+#[cfg(feature = "data")]
 mod shapes;
 mod train;
 
@@ -23,6 +27,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Project(args) => project::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Train(_) => train::run(),
+        #[cfg(feature = "data")]
         Command::Data(command) => data::run(&command),
+        #[cfg(not(feature = "data"))]
+        Command::Data { .. } => {
+            anyhow::bail!("built without data sets: expected a build with the feature `data`, which is on by default")
+        }
     }
 }

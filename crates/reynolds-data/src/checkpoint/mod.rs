@@ -42,7 +42,9 @@ mod write;
 mod zip;
 
 pub use entry::{Dtype, Entry, StorageId};
+#[cfg(feature = "datasets")]
 pub(crate) use npy::npy_bytes;
+#[cfg(feature = "datasets")]
 pub(crate) use output::write_parts;
 pub use values::Values;
 

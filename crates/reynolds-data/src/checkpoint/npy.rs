@@ -67,6 +67,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Header, String> {
 }
 
 /// Shape, whether the first index runs fastest, and the elements of a .npy file of bytes; what is wrong, otherwise.
+#[cfg(feature = "datasets")]
 pub(crate) fn npy_bytes(file: &[u8]) -> Result<(Vec<usize>, bool, &[u8]), String> {
     let header = parse(file)?;
     if header.descr != "|u1" {

@@ -122,6 +122,7 @@ pub(super) fn write_whole(
 }
 
 /// Writes these bytes, one run after the other, to `out`: whole or not at all.
+#[cfg(feature = "datasets")]
 pub(crate) fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
     write_whole(out, &Bytes::Held(Vec::new()), None, |sink| parts.iter().try_for_each(|part| sink.write(part)))
 }

@@ -1,6 +1,8 @@
 //! Reading the values of a tensor.
 
-use super::{Checkpoint, Dtype, Entry, Input, Storage, StorageId, Values, values};
+#[cfg(feature = "datasets")]
+use super::Dtype;
+use super::{Checkpoint, Entry, Input, Storage, StorageId, Values, values};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
@@ -23,6 +25,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When it is another array, or damaged.
+    #[cfg(feature = "datasets")]
     pub(crate) fn read_plain(&self, entry: &Entry, descr: &str, size: usize) -> Result<Cow<'_, [u8]>> {
         if entry.dtype != Dtype::Other(descr.into()) || !entry.is_contiguous() {
             let order = if entry.is_contiguous() { "" } else { ", column-major" };

@@ -25,6 +25,7 @@ mod classes;
 mod cyclic;
 mod dihedral;
 mod element;
+mod gauss_legendre;
 mod generated;
 mod homomorphism;
 mod name;

@@ -38,7 +38,7 @@ impl Group for O3 {
     }
     fn quadrature(&self, degree: usize) -> Result<Quadrature> {
         check_degree("degree of a quadrature on O(3)", degree, 4 * MAX_DEGREE)?;
-        let (elements, weights) = rotations(degree)?;
+        let (elements, weights) = rotations(degree);
         let signed = |inverted| elements.iter().map(move |&g| Element::Spatial(Spatial { inverted, ..g }));
         let nodes = signed(false).chain(signed(true)).collect();
         let weights = weights.iter().chain(&weights).map(|weight| weight / 2.0).collect();

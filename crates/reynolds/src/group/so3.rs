@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use faer::Mat;
-use gauss_quad::legendre::GaussLegendre;
 
+use super::gauss_legendre::gauss_legendre;
 use super::so2::{check_degree, equidistant};
 use super::{Element, Group, GroupRef, MAX_DEGREE, Spatial};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::haar::Quadrature;
 use crate::irrep::Irrep;
 use crate::rep::{Rep, Representation, SignedPermutation};
@@ -70,18 +70,12 @@ pub(super) fn spherical_irreps(group: Arc<impl Group + 'static>, parities: bool,
 }
 
 /// Euler angles: equidistant in α and γ, Gauss–Legendre in cos β. Exact for D^l with l ≤ `degree`.
-pub(super) fn rotations(degree: usize) -> Result<(Vec<Spatial>, Vec<f64>)> {
+pub(super) fn rotations(degree: usize) -> (Vec<Spatial>, Vec<f64>) {
     // The integrals over α and γ leave P_l(cos β), a polynomial of degree l: n nodes serve up to 2n − 1.
     let nodes = degree / 2 + 1;
-    let in_beta: Vec<(f64, f64)> = if nodes == 1 {
-        vec![(0.0, 2.0)]
-    } else {
-        let count = nodes.try_into().map_err(|_| Error::range("nodes", "at least 1", nodes))?;
-        GaussLegendre::new(count).as_node_weight_pairs().to_vec()
-    };
     let share = 0.5 / ((degree + 1) * (degree + 1)) as f64;
     let (mut elements, mut weights) = (Vec::new(), Vec::new());
-    for &(cosine, weight) in &in_beta {
+    for (cosine, weight) in gauss_legendre(nodes) {
         for alpha in equidistant(degree) {
             for gamma in equidistant(degree) {
                 elements.push(Spatial::from_euler(alpha, cosine.acos(), gamma));
@@ -89,7 +83,7 @@ pub(super) fn rotations(degree: usize) -> Result<(Vec<Spatial>, Vec<f64>)> {
             }
         }
     }
-    Ok((elements, weights))
+    (elements, weights)
 }
 
 impl Group for SO3 {
@@ -114,7 +108,7 @@ impl Group for SO3 {
     }
     fn quadrature(&self, degree: usize) -> Result<Quadrature> {
         check_degree("degree of a quadrature on SO(3)", degree, 4 * MAX_DEGREE)?;
-        let (elements, weights) = rotations(degree)?;
+        let (elements, weights) = rotations(degree);
         Ok(Quadrature { nodes: elements.into_iter().map(Element::Spatial).collect(), weights })
     }
     fn point_matrix(&self, g: &Element) -> Option<Mat<f64>> {

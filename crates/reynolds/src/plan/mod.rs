@@ -27,6 +27,7 @@
 
 mod build;
 mod channel;
+mod glob;
 mod layer;
 mod parity;
 mod rules;

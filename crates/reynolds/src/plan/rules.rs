@@ -1,15 +1,14 @@
 //! Tensors typed by rules over their names.
 
-use globset::{Glob, GlobMatcher};
-
+use super::glob::Glob;
 use super::{Layer, Role, Rule, SymmetryPlan, Untyped, build, channel, parity};
 use crate::error::{Error, Result};
 use crate::rep::{Rep, parse_fields};
 
-/// A rule made ready: its glob compiled and its fields read.
+/// A rule made ready: its glob and its fields read.
 struct Ready<'a> {
     rule: &'a Rule,
-    glob: GlobMatcher,
+    glob: Glob,
     role: Option<Role>,
     domain: Option<Rep>,
     codomain: Rep,
@@ -18,7 +17,7 @@ struct Ready<'a> {
 impl<'a> Ready<'a> {
     fn new(plan: &SymmetryPlan, rule: &'a Rule) -> Result<Self> {
         let here = |what: &str| format!("layer \"{}\", {what}", rule.name);
-        let glob = Glob::new(&rule.name).map_err(|error| Error::plan(here("name"), "a glob", error.kind()))?;
+        let glob = Glob::new(&rule.name).map_err(|found| Error::plan(here("name"), "a glob", found))?;
         let role = match rule.kind.as_deref() {
             None => None,
             Some("weight") => Some(Role::Weight),
@@ -31,7 +30,7 @@ impl<'a> Ready<'a> {
         }
         let read = |text: &str| parse_fields(&plan.group, text).map_err(|e| Error::plan(here("fields"), "fields", e));
         let domain = rule.domain.as_deref().map(read).transpose()?;
-        Ok(Self { rule, glob: glob.compile_matcher(), role, domain, codomain: read(&rule.codomain)? })
+        Ok(Self { rule, glob, role, domain, codomain: read(&rule.codomain)? })
     }
 
     fn layer(&self, plan: &SymmetryPlan, name: &str, shape: &[usize]) -> Result<Layer> {

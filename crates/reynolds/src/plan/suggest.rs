@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{SymmetryPlan, Typing, build, channel};
+use super::{SymmetryPlan, Typing, build, channel, glob};
 use crate::error::Result;
 use crate::group::GroupRef;
 use crate::rep::parse_fields;
@@ -82,5 +82,5 @@ fn build_once(plan: &SymmetryPlan, shape: &[usize], domain: &str, codomain: &str
 
 /// A tensor's name as a TOML string that matches it and nothing else.
 fn quoted(name: &str) -> String {
-    toml::Value::String(globset::escape(name)).to_string()
+    toml::Value::String(glob::escape(name)).to_string()
 }

@@ -10,7 +10,7 @@ use crate::group::{self, GroupRef};
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// A glob over tensor names.
+    /// A glob over tensor names: `*` any characters, `?` one, `[a-c]` or `[!a-c]` one of a set, `{a,b}` either, `\*` a star.
     pub name: String,
     /// Fields of the input channels; not for biases and norm parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]

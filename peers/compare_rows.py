@@ -138,11 +138,15 @@ def startup(quick):
 def clones():
     """Minutes and gigabytes: only with --clone, once."""
     script = ("bash", "{peers}/first_result.sh")
-    ours = process("reynolds", *script, "reynolds", "{fresh}")
+    projection = process("reynolds", *script, "reynolds-projection", "{fresh}")
+    audit = process("reynolds", *script, "reynolds-audit", "{fresh}")
     peers = (
         process("symm-learning: venv, pip, a projection", *script, "symm-learning", "{fresh}"),
         process("escnn: venv, pip, a layer", *script, "escnn", "{fresh}"),
     )
-    title = "clone and `make demo-audit` in an empty folder, to its audit tables"
-    note = "cargo's registry and pip's cache as they are on the machine: little is downloaded on either side. One run each."
-    return [Batch((Row("clone", CLONE, title, ours, peers, note=note),), rounds=1, clone=True)]
+    note = "cargo's registry and pip's cache as they are on the machine: little is downloaded. One run each. No peer audits a checkpoint."
+    rows = (
+        Row("clone-projection", CLONE, "clone and `make demo-project` in an empty folder, to its projections", projection, peers, note=note),
+        Row("clone", CLONE, "clone and `make demo-audit` in an empty folder, to its audit tables", audit, (), note=note),
+    )
+    return [Batch(rows, rounds=1, clone=True)]

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# From nothing to a first result in an empty folder, as a new user would: first_result.sh reynolds|symm-learning|escnn FOLDER
-# reynolds: clone, build, audit tables. The others: environment, pip (the recipe of setup.sh, and no more than the package needs), one
+# From nothing to a first result in an empty folder, as a new user would: first_result.sh reynolds-projection|reynolds-audit|symm-learning|escnn FOLDER
+# reynolds: clone, build, projections over a dozen groups, or audit tables besides. The others: environment, pip (the recipe of setup.sh, and no more than the package needs), one
 # projection or one layer with its output. The caches of cargo and pip are used as they are; pip brings torch with its CUDA libraries, 4 GB.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
-what="${1:?expected reynolds, symm-learning or escnn}" folder="${2:?expected a folder}"
+what="${1:?expected reynolds-projection, reynolds-audit, symm-learning or escnn}" folder="${2:?expected a folder}"
 
 environment() {
     "${PYTHON:-python3}" -m venv "$folder/venv"
@@ -21,9 +21,10 @@ without_dependencies() {
 }
 
 case "$what" in
-    reynolds)
+    reynolds-projection | reynolds-audit)
         git clone --quiet "$here/.." "$folder/reynolds"
-        make -C "$folder/reynolds" demo-audit
+        [ "$what" = reynolds-audit ] && demo=demo-audit || demo=demo-project
+        make -C "$folder/reynolds" "$demo"
         ;;
     escnn)
         environment numpy scipy torch lie_learn joblib pymanopt autograd
@@ -48,7 +49,7 @@ weight = torch.randn(fields.size, fields.size)
 print(GroupHomomorphismBasis(fields, fields).orthogonal_projection(weight).square().sum().item() / weight.square().sum().item())'
         ;;
     *)
-        echo "expected reynolds, symm-learning or escnn, found $what" >&2
+        echo "expected reynolds-projection, reynolds-audit, symm-learning or escnn, found $what" >&2
         exit 2
         ;;
 esac

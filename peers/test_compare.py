@@ -366,6 +366,14 @@ class Rows(unittest.TestCase):
                 if row.id in ("medmnist-ours", "ct-dicdnet"):
                     self.assertEqual(named("torch.compile"), int(compiled), row.id)
 
+    def test_a_clone_is_compared_up_to_the_same_kind_of_result(self):
+        script = (pathlib.Path(__file__).parent / "first_result.sh").read_text()
+        batch, = compare_rows.clones()
+        self.assertTrue(batch.clone)
+        self.assertEqual({row.id: len(row.peers) for row in batch.rows}, {"clone-projection": 2, "clone": 0})
+        for side in batch.sides():
+            self.assertRegex(script, rf"(?m)^    ([a-z-]+ \| )*{side.command[2]}( \| [a-z-]+)*\)$")
+
     def test_the_five_numbers_are_of_rows_and_peers_that_exist(self):
         for where, device in (("cpu", "cpu"), ("gpu", "cuda:0")):
             known = {(row.id, peer.who) for batch in compare_rows.batches(False, device, 2) for row in batch.rows for peer in row.peers}

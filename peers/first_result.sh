@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# From nothing to a first result in an empty folder, as a new user would: first_result.sh reynolds-projection|reynolds-audit|symm-learning|escnn FOLDER
-# reynolds: clone, build, projections over a dozen groups, or audit tables besides. The others: environment, pip (the recipe of setup.sh, and no more than the package needs), one
-# projection or one layer with its output. The caches of cargo and pip are used as they are; pip brings torch with its CUDA libraries, 4 GB.
+# From nothing to a first result in an empty folder, as a new user would:
+# first_result.sh reynolds-projection|reynolds-audit|symm-learning|escnn FOLDER
+# reynolds: clone, build, projections over a dozen groups; audit tables besides. The others: environment, pip (the recipe of setup.sh, and no
+# more than the package needs), one projection or one layer with its output. The caches of cargo and pip are used as they are; pip brings
+# torch with its CUDA libraries, 4 GB.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 what="${1:?expected reynolds-projection, reynolds-audit, symm-learning or escnn}" folder="${2:?expected a folder}"

@@ -33,6 +33,8 @@ pub(super) struct Sizes {
     pub(super) planar_sides: Vec<usize>,
     pub(super) cubic_sides: Vec<usize>,
     pub(super) band_sides: Vec<usize>,
+    /// Weights that all of these kernels have, as nearly as fields allow.
+    pub(super) kernel_weights: usize,
     /// L of dense maps and of band-limited kernels.
     pub(super) dense_limits: Vec<usize>,
     pub(super) kernel_limits: Vec<usize>,
@@ -58,6 +60,7 @@ impl Extent {
                 planar_sides: odd(3, 15),
                 cubic_sides: odd(3, 9),
                 band_sides: odd(3, 9),
+                kernel_weights: 1_700_000,
                 dense_limits: (0..=6).collect(),
                 kernel_limits: (0..=4).collect(),
                 layers: layers[1..if gpu { 8 } else { 6 }].to_vec(),
@@ -72,6 +75,7 @@ impl Extent {
                 planar_sides: odd(3, 11),
                 cubic_sides: odd(3, 7),
                 band_sides: odd(3, 7),
+                kernel_weights: 400_000,
                 dense_limits: (0..=4).collect(),
                 kernel_limits: (0..=2).collect(),
                 layers: layers[1..if gpu { 6 } else { 4 }].to_vec(),
@@ -86,6 +90,7 @@ impl Extent {
                 planar_sides: vec![3, 5],
                 cubic_sides: vec![3],
                 band_sides: vec![3, 5],
+                kernel_weights: 15_000,
                 dense_limits: vec![0, 1, 2],
                 kernel_limits: vec![0, 1],
                 layers: vec![1, 2],

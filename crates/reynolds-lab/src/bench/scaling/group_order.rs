@@ -46,27 +46,27 @@ impl Names {
 
 /// Cyclic and dihedral groups on regular fields; symmetric groups on order-2 tensors.
 pub(super) fn plot(bench: &Bench<'_>) -> Result<Plot> {
-    Ok(Plot { name: "group".into(), panels: vec![regular(bench)?, symmetric(bench)?] })
+    Ok(Plot { name: "group".into(), panels: vec![regular(bench, 'C', 1)?, regular(bench, 'D', 2)?, symmetric(bench)?] })
 }
 
-fn regular(bench: &Bench<'_>) -> Result<Panel> {
-    let (cyclic, dihedral) = (Names::of("C_n"), Names::of("D_n"));
+/// One family of groups, which have `share` elements for each n. Families of equal orders cost the same: in one panel the second would
+/// hide the first.
+fn regular(bench: &Bench<'_>, letter: char, share: usize) -> Result<Panel> {
+    let names = Names::of(&format!("{letter}_n"));
     let channels = bench.sizes.channels;
-    let title = format!("regular fields, {channels} → {channels} channels, f32");
-    let mut panel = dihedral.onto(cyclic.onto(Panel::new(&title, "order of the group |G|"))).floor(FLOOR);
-    for (names, letter, share) in [(&cyclic, 'C', 1), (&dihedral, 'D', 2)] {
-        let mut patience = Patience::of(bench.clock.longest);
-        for &order in &bench.sizes.orders {
-            // Dihedral groups begin with four elements.
-            if order >= 2 * share {
-                let group = group::parse(&format!("{letter}{}", order / share))?;
-                let fields = rep::sum(&group, &[(channels / order, rep::regular(&group)?)])?;
-                let space = KernelSpace::dense(&fields, &fields)?;
-                let case = Case::new(derive(&space)?)?;
-                point(bench, &mut panel, names, &mut patience, &space, case, share == 1)?;
-            }
-            bench.progress.advance(1);
+    let title = format!("regular fields of {letter}_n, {channels} → {channels} channels, f32");
+    let mut panel = names.onto(Panel::new(&title, "order of the group |G|")).floor(FLOOR);
+    let mut patience = Patience::of(bench.clock.longest);
+    for &order in &bench.sizes.orders {
+        // Dihedral groups begin with four elements.
+        if order >= 2 * share {
+            let group = group::parse(&format!("{letter}{}", order / share))?;
+            let fields = rep::sum(&group, &[(channels / order, rep::regular(&group)?)])?;
+            let space = KernelSpace::dense(&fields, &fields)?;
+            let case = Case::new(derive(&space)?)?;
+            point(bench, &mut panel, &names, &mut patience, &space, case)?;
         }
+        bench.progress.advance(1);
     }
     Ok(panel.fitted())
 }
@@ -86,7 +86,7 @@ fn symmetric(bench: &Bench<'_>) -> Result<Panel> {
         let case = Case::new(derive(&space)?)?;
         let expected = equality_patterns(n, copies, &case.weights);
         agree(&names.orbits, &case.projected, &expected, tolerance(n.pow(4)))?;
-        point(bench, &mut panel, &names, &mut patience, &space, case, true)?;
+        point(bench, &mut panel, &names, &mut patience, &space, case)?;
         bench.progress.advance(1);
     }
     Ok(panel.fitted())
@@ -100,7 +100,6 @@ fn point(
     patience: &mut Patience,
     space: &KernelSpace,
     case: Case,
-    floor: bool,
 ) -> Result<()> {
     let Case { projector, weights, projected, mut out } = case;
     let order = order(space.group());
@@ -108,10 +107,10 @@ fn point(
     let work = if order <= LARGEST_SUM { operations(space, order as usize) } else { f64::INFINITY };
     let summed = work.is_finite() && patience.bears(work);
     let [mut copy, mut chain_out, mut summed_out] = [out.clone(), out.clone(), out.clone()];
-    let mut works: Vec<(&str, Work<'_>)> = vec![(names.orbits.as_str(), projecting(&projector, &weights, &mut out))];
-    if floor {
-        works.push((FLOOR, copying(&weights, &mut copy)));
-    }
+    let mut works: Vec<(&str, Work<'_>)> = vec![
+        (names.orbits.as_str(), projecting(&projector, &weights, &mut out)),
+        (FLOOR, copying(&weights, &mut copy)),
+    ];
     if let Some(chain) = &chain {
         agree(&names.chain, &chain.project(&weights)?, &projected, tolerance(space.domain().dim()))?;
         works.push((names.chain.as_str(), projecting(chain, &weights, &mut chain_out)));

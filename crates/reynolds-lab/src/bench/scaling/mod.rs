@@ -107,6 +107,8 @@ impl ScalingReport {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -121,6 +123,16 @@ mod tests {
                 let good = |point: &Point| point.seconds.is_finite() && point.seconds > 0.0 && point.weights > 0;
                 assert!(!series.points.is_empty() && series.points.iter().all(good), "{}", series.name);
                 assert_eq!(series.fit.is_none(), series.floor || series.points.len() < 2, "{}", series.name);
+            }
+        }
+        // No curve hides another: one family of groups a panel.
+        let families = |panel: &Panel| panel.series.iter().filter(|series| series.name.starts_with("orbits")).count();
+        assert_eq!(report.plots[1].panels.iter().map(families).collect::<Vec<_>>(), [1, 1, 1]);
+        // The floor is under every point, whatever the group or the side.
+        let places = |series: &Series| series.points.iter().map(|point| point.x as u64).collect::<BTreeSet<_>>();
+        for panel in report.plots[1..3].iter().flat_map(|plot| &plot.panels) {
+            if let Some(floor) = panel.series.iter().find(|series| series.floor) {
+                assert!(panel.series.iter().all(|series| places(series).is_subset(&places(floor))), "{}", panel.title);
             }
         }
         // Ours, the paper's and the floor stand beside each other on the same weights.

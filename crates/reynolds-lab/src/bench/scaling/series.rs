@@ -173,6 +173,11 @@ impl Panel {
         series.points.last().map(|point| point.seconds)
     }
 
+    /// Whether a series has a point at x.
+    pub(super) fn has(&self, name: &str, x: f64) -> bool {
+        self.series.iter().any(|series| series.name == name && series.points.iter().any(|point| point.x == x))
+    }
+
     /// What is drawn of a series: x, and seconds or seconds a weight.
     pub fn drawn(&self, series: &Series) -> Vec<[f64; 2]> {
         series.points.iter().map(|point| [point.x, point.seconds / self.share(point)]).collect()

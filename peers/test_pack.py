@@ -1,4 +1,4 @@
-"""What `scripts/gpu.sh pack` takes along of the data; the builds are left out. Standard library and bash only.
+"""What `scripts/gpu.sh pack` takes along of the data, and what `run compare` says at its end; builds and programs are left out. Standard library and bash only.
 
     python3 -m unittest discover -s peers -p 'test_*.py'
 """
@@ -49,6 +49,37 @@ class Pack(unittest.TestCase):
     def test_slices_need_no_files_beside_them_and_no_data_is_no_complaint(self):
         self.assertEqual(self.packed("ct/a.npz")[0], {"ct/a.npz"})
         self.assertEqual(self.packed(), (set(), ""))
+
+
+class Compare(unittest.TestCase):
+    def said(self, code, *out, **variables):
+        """The last line of `run compare` whose compare.py ends with `code`, or is stopped where that is a second that it is asked to sleep."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            python = f'#!/bin/sh\ncase "$*" in *compare.py*) {code} ;; esac\n'
+            for name, text in (("scripts/gpu.sh", SCRIPT.read_text()), ("bin/python3", python), ("bin/nvidia-smi", "#!/bin/sh\n"), ("carry/reynolds", "")):
+                path = root / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text)
+                path.chmod(0o755)
+            (root / "carry" / "commit").write_text("abc\n")
+            environment = {"PATH": f"{root / 'bin'}:{os.environ['PATH']}", **variables}
+            command = ["bash", str(root / "scripts" / "gpu.sh"), "run", "compare", *out]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+            return done.returncode, (done.stderr.splitlines() or [""])[-1].rstrip()
+
+    def test_last_line_of_a_run_that_was_stopped_is_the_command_that_goes_on(self):
+        stopped = "exec sleep 30"
+        self.assertEqual(self.said(stopped, STOP="0.1"), (0, "STOP=0.1 COMPARE_ARGS='--resume' scripts/gpu.sh run compare"))
+        found = self.said(stopped, "there", STOP="0.1", ROUNDS="1", COMPARE_ARGS="--fresh --only ct-*")
+        self.assertEqual(found, (0, "STOP=0.1 ROUNDS=1 COMPARE_ARGS='--resume --only ct-*' scripts/gpu.sh run compare there"))
+        found = self.said(stopped, STOP="0.1", COMPARE_ARGS="--resume")
+        self.assertEqual(found, (0, "STOP=0.1 COMPARE_ARGS='--resume' scripts/gpu.sh run compare"))
+
+    def test_a_run_that_ended_by_itself_needs_no_other(self):
+        self.assertEqual(self.said("exit 0"), (0, ""))
+        self.assertEqual(self.said("exit 2"), (2, ""))
+        self.assertIn("not all of our side was measured", self.said("exit 1")[1])
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 #   scripts/gpu.sh pack               here: builds in release mode and puts the programs into carry/ (ignored by git)
 #   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0 and NumPy; leaves results in OUT (default results/gpu)
 # Where both are one machine `scripts/gpu.sh run compare` is enough: it packs first if nothing is packed.
-# WHAT is compare (the rows of peers/compare.py that a GPU has, and their table in RESULTS.md; stopped after STOP=400 seconds, and
-# COMPARE_ARGS=--resume goes on), method (SO(2) on both devices,
+# WHAT is compare (the rows of peers/compare.py that a GPU has, and their table in RESULTS.md; stopped after STOP=400 seconds, 0 =
+# never, and then its last line is the command that goes on), method (SO(2) on both devices,
 # the penalty in a step of 72 convolutions), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
 # ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a
 # table or figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table, table-ct, table-norms, fig-ct,
@@ -83,13 +83,23 @@ method() {
 }
 
 # The penalty at 1e6, 1e7 and 1e8 weights; training steps of the networks with and without it; sample-based versus projection. Without
-# OUT into results/ and RESULTS.md. Stops after STOP seconds (400; 0 = never); COMPARE_ARGS=--resume goes on.
+# OUT into results/ and RESULTS.md. Stops after STOP seconds (400; 0 = never) and says what goes on. COMPARE_ARGS are further options.
 compare() {
     # shellcheck disable=SC2086
     timeout -s INT "${STOP:-400}" python3 peers/compare.py --reynolds carry/reynolds --device cuda:0 --rounds "${ROUNDS:-2}" \
         --out "${given_out:-results}" ${COMPARE_ARGS:-} 2>&1 | tee "$out/compare-gpu.txt" || {
-        [ $? -ne 2 ] || exit 2 # it was refused
-        echo "compare did not finish; what there is of it is kept, and COMPARE_ARGS=--resume goes on" >&2
+        local code=$?
+        local words="${COMPARE_ARGS:-}"
+        case "$code" in
+            2) exit 2 ;; # it was refused
+            1) echo "compare ended with 1: not all of our side was measured (above)" >&2 ;;
+            *)
+                [[ "$words" = *--resume* ]] || words="--resume ${words//--fresh/}"
+                read -ra words <<< "$words"
+                echo "compare did not finish ($code); what there is of it is kept, and this goes on:" >&2
+                echo "${STOP:+STOP=$STOP }${ROUNDS:+ROUNDS=$ROUNDS }COMPARE_ARGS='${words[*]}' scripts/gpu.sh run compare $given_out" >&2
+                ;;
+        esac
     }
 }
 

@@ -5,7 +5,9 @@ use super::tile_orbits::TileOrbits;
 use crate::scalar::{Real, Weight};
 
 /// Orbits up to this size are held as offsets, larger ones as runs of neighbours.
-const SMALL: usize = 64;
+pub(super) const SMALL: usize = 64;
+/// Members of one orbit that are summed side by side where its size is not known to the compiler.
+const LANES: usize = 4;
 /// Energies are summed in the precision of the weights over this many orbits, then in double precision.
 const BATCH: usize = 64;
 
@@ -99,14 +101,7 @@ impl OrbitLists {
             energies.perp += energy(&weights[start..end]);
         }
         for group in &self.small {
-            energies = energies
-                + match (group.size, group.negative.is_empty()) {
-                    (2, true) => average::<T, 2>(&group.offsets, weights, out),
-                    (3, true) => average::<T, 3>(&group.offsets, weights, out),
-                    (4, true) => average::<T, 4>(&group.offsets, weights, out),
-                    (8, true) => average::<T, 8>(&group.offsets, weights, out),
-                    _ => group.average(weights, out),
-                };
+            energies = energies + group.average(weights, out);
         }
         for runs in &self.large {
             energies = energies + average_runs(runs, weights, out);
@@ -161,30 +156,6 @@ fn energy<T: Weight>(weights: &[T]) -> f64 {
     total
 }
 
-/// Unsigned orbits of a size known to the compiler.
-fn average<T: Weight, const SIZE: usize>(offsets: &[u32], weights: &[T], out: &mut [T]) -> Energies {
-    let share = T::Real::from_f64(1.0 / SIZE as f64);
-    // Slices of one length: an offset that was good for the load is good for the store, and is checked once.
-    let out = &mut out[..weights.len()];
-    let mut energies = Energies::default();
-    for batch in offsets.chunks(SIZE * BATCH) {
-        // A lane per member, so that the sums need not wait for each other.
-        let (mut equivariant, mut perp) = (T::Real::default(), [T::Real::default(); SIZE]);
-        for orbit in batch.as_chunks::<SIZE>().0 {
-            let members: [T; SIZE] = std::array::from_fn(|k| weights[orbit[k] as usize]);
-            let mean = mean_of(members, share);
-            equivariant += mean.energy();
-            for k in 0..SIZE {
-                out[orbit[k] as usize] = mean;
-                perp[k] += (members[k] - mean).energy();
-            }
-        }
-        energies.equivariant += equivariant.to_f64() * SIZE as f64;
-        energies.perp += perp.iter().map(|lane| lane.to_f64()).sum::<f64>();
-    }
-    energies
-}
-
 /// The mean, exact if all are equal: sums of halves double without rounding; other sizes take differences from the first.
 #[inline(always)]
 fn mean_of<T: Weight, const SIZE: usize>(mut members: [T; SIZE], share: T::Real) -> T {
@@ -208,24 +179,95 @@ fn mean_of<T: Weight, const SIZE: usize>(mut members: [T; SIZE], share: T::Real)
 impl SmallOrbits {
     /// Orbits of any size, with or without signs.
     fn average<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
-        let share = T::Real::from_f64(1.0 / self.size as f64);
-        let signed = |value: T, at: usize| if self.negative.get(at) == Some(&true) { -value } else { value };
+        if self.negative.is_empty() {
+            return self.average_by(weights, out, |_, value| value);
+        }
+        self.average_by(weights, out, |at, value| if self.negative[at] { -value } else { value })
+    }
+
+    /// `signed` gives a weight the sign that it has at that place of the list, or takes it away.
+    #[inline(always)]
+    fn average_by<T: Weight>(&self, weights: &[T], out: &mut [T], signed: impl Fn(usize, T) -> T) -> Energies {
+        match self.size {
+            2 => self.average_known::<T, 2>(weights, out, signed),
+            3 => self.average_known::<T, 3>(weights, out, signed),
+            4 => self.average_known::<T, 4>(weights, out, signed),
+            5 => self.average_known::<T, 5>(weights, out, signed),
+            6 => self.average_known::<T, 6>(weights, out, signed),
+            7 => self.average_known::<T, 7>(weights, out, signed),
+            8 => self.average_known::<T, 8>(weights, out, signed),
+            _ => self.average_quads(weights, out, signed),
+        }
+    }
+
+    /// Orbits of a size known to the compiler.
+    #[inline(always)]
+    fn average_known<T: Weight, const SIZE: usize>(
+        &self,
+        weights: &[T],
+        out: &mut [T],
+        signed: impl Fn(usize, T) -> T,
+    ) -> Energies {
+        let share = T::Real::from_f64(1.0 / SIZE as f64);
+        // Slices of one length: an offset that was good for the load is good for the store, and is checked once.
+        let out = &mut out[..weights.len()];
         let mut energies = Energies::default();
-        for (index, orbit) in self.offsets.chunks_exact(self.size).enumerate() {
-            let at = index * self.size;
-            let first = signed(weights[orbit[0] as usize], at);
-            let mut sum = T::default();
-            for (k, &offset) in orbit.iter().enumerate() {
-                sum += signed(weights[offset as usize], at + k) - first;
+        for (batch, offsets) in self.offsets.chunks(SIZE * BATCH).enumerate() {
+            // A lane per member, so that the sums need not wait for each other.
+            let (mut equivariant, mut perp) = (T::Real::default(), [T::Real::default(); SIZE]);
+            for (number, orbit) in offsets.as_chunks::<SIZE>().0.iter().enumerate() {
+                let at = (batch * BATCH + number) * SIZE;
+                let members: [T; SIZE] = std::array::from_fn(|k| signed(at + k, weights[orbit[k] as usize]));
+                let mean = mean_of(members, share);
+                equivariant += mean.energy();
+                for k in 0..SIZE {
+                    out[orbit[k] as usize] = signed(at + k, mean);
+                    perp[k] += (members[k] - mean).energy();
+                }
             }
-            let mean = first + sum.scale(share);
-            let mut rest = T::Real::default();
-            for (k, &offset) in orbit.iter().enumerate() {
-                rest += (signed(weights[offset as usize], at + k) - mean).energy();
-                out[offset as usize] = signed(mean, at + k);
+            energies.equivariant += equivariant.to_f64() * SIZE as f64;
+            energies.perp += perp.iter().map(|lane| lane.to_f64()).sum::<f64>();
+        }
+        energies
+    }
+
+    /// Larger orbits, four members at a time.
+    #[inline(always)]
+    fn average_quads<T: Weight>(&self, weights: &[T], out: &mut [T], signed: impl Fn(usize, T) -> T) -> Energies {
+        let share = T::Real::from_f64(1.0 / self.size as f64);
+        let out = &mut out[..weights.len()];
+        let mut members = [[T::default(); LANES]; SMALL / LANES];
+        let mut energies = Energies::default();
+        for (batch, offsets) in self.offsets.chunks(self.size * BATCH).enumerate() {
+            let (mut equivariant, mut perp) = (T::Real::default(), [T::Real::default(); LANES]);
+            for (number, orbit) in offsets.chunks_exact(self.size).enumerate() {
+                let start = (batch * BATCH + number) * self.size;
+                let (quads, rest) = orbit.as_chunks::<LANES>();
+                let behind = start + quads.len() * LANES;
+                let first = signed(start, weights[orbit[0] as usize]);
+                let mut sums = [T::default(); LANES];
+                for (quad, (offsets, members)) in quads.iter().zip(&mut members).enumerate() {
+                    let at = start + quad * LANES;
+                    *members = std::array::from_fn(|k| signed(at + k, weights[offsets[k] as usize]));
+                    (0..LANES).for_each(|k| sums[k] += members[k] - first);
+                }
+                for (k, &offset) in rest.iter().enumerate() {
+                    sums[k] += signed(behind + k, weights[offset as usize]) - first;
+                }
+                let mean = first + ((sums[0] + sums[2]) + (sums[1] + sums[3])).scale(share);
+                equivariant += mean.energy();
+                for (quad, (offsets, members)) in quads.iter().zip(&members).enumerate() {
+                    let at = start + quad * LANES;
+                    (0..LANES).for_each(|k| perp[k] += (members[k] - mean).energy());
+                    (0..LANES).for_each(|k| out[offsets[k] as usize] = signed(at + k, mean));
+                }
+                for (k, &offset) in rest.iter().enumerate() {
+                    perp[k] += (signed(behind + k, weights[offset as usize]) - mean).energy();
+                    out[offset as usize] = signed(behind + k, mean);
+                }
             }
-            energies.equivariant += mean.energy().to_f64() * self.size as f64;
-            energies.perp += rest.to_f64();
+            energies.equivariant += equivariant.to_f64() * self.size as f64;
+            energies.perp += perp.iter().map(|lane| lane.to_f64()).sum::<f64>();
         }
         energies
     }
@@ -275,4 +317,48 @@ fn total<T: Weight>(weights: &[T], first: T) -> T {
         sum += lane;
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::projection::energies_of;
+    use crate::random::Random;
+
+    /// More orbits than a batch, each with members from all over the tile.
+    fn orbits(size: usize, signed: bool) -> SmallOrbits {
+        let count = BATCH + 3;
+        let offsets = (0..count * size).map(|at| (at % size * count + at / size) as u32).collect();
+        let negative = (0..if signed { count * size } else { 0 }).map(|at| at % size > 0 && at % 3 == 0).collect();
+        SmallOrbits { size, offsets, negative }
+    }
+
+    #[test]
+    fn orbits_of_every_size_are_averaged_with_their_signs() {
+        let mut random = Random::new(1);
+        for (size, signed) in (2..=SMALL).flat_map(|size| [(size, false), (size, true)]) {
+            let group = orbits(size, signed);
+            let weights: Vec<f64> = group.offsets.iter().map(|_| random.normal()).collect();
+            let mut expected = vec![0.0; weights.len()];
+            for (number, orbit) in group.offsets.chunks(size).enumerate() {
+                let sign = |k: usize| if signed && group.negative[number * size + k] { -1.0 } else { 1.0 };
+                let sum: f64 = orbit.iter().enumerate().map(|(k, &at)| sign(k) * weights[at as usize]).sum();
+                orbit.iter().enumerate().for_each(|(k, &at)| expected[at as usize] = sign(k) * sum / size as f64);
+            }
+            let lists = OrbitLists { small: vec![group], ..OrbitLists::default() };
+            let mut out = vec![f64::NAN; weights.len()];
+            let energies = lists.apply(&weights, &mut out);
+            let apart = out.iter().zip(&expected).map(|(found, expected)| (found - expected).abs()).fold(0.0, f64::max);
+            assert!(apart < 1e-14, "{size} {signed}: {apart:e}");
+            let slow = energies_of(&weights, &expected);
+            let close = |found: f64, slow: f64| (found - slow).abs() < 1e-12 * slow;
+            assert!(
+                close(energies.equivariant, slow.equivariant) && close(energies.perp, slow.perp),
+                "{size} {signed}"
+            );
+            // Once more changes nothing, to the bit.
+            let mut again = vec![f64::NAN; weights.len()];
+            assert_eq!((lists.apply(&out, &mut again).perp, &again), (0.0, &out), "{size} {signed}");
+        }
+    }
 }

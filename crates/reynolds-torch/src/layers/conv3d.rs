@@ -6,7 +6,7 @@
 
 use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
-use tch::{Device, Tensor};
+use tch::Tensor;
 
 use super::{folded_conv3d, uniform};
 use crate::error::Result;
@@ -30,9 +30,9 @@ impl Layout {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub fn kernel(self, kernel: &Tensor, precision: Precision) -> Result<Tensor> {
-        match (self, kernel.device()) {
-            (Self::Channels, Device::Cuda(_)) => channels_innermost(kernel, precision),
-            _ => precision.cast(kernel),
+        match self {
+            Self::Channels => channels_innermost(kernel, precision),
+            Self::Planes => precision.cast(kernel),
         }
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn convolve3d(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>,
 
 #[cfg(test)]
 mod tests {
-    use tch::Kind;
+    use tch::{Device, Kind};
 
     use super::*;
 

@@ -23,7 +23,7 @@
 //! which is (R + k − 1)/k times the work. For 36 maps of 256², k = 9 and R = 8 a sample is 0.7 GFLOP, and the tape keeps 2.4 MB of it, of U
 //! it would be 21 MB. Maps that are composed are on the tape already.
 
-use tch::{Device, Kind, Tensor};
+use tch::{Kind, Tensor};
 
 use crate::error::Result;
 
@@ -101,15 +101,12 @@ impl Bands {
         Ok(kernels.f_permute([0, 3, 1, 2])?.f_flatten(2, 3)?)
     }
 
-    /// Products `[padded bands, W, R · C]` as maps `[N, C, H, W]`, with channels innermost in memory on CUDA.
+    /// Products `[padded bands, W, R · C]` as maps `[N, C, H, W]`, with channels innermost in memory.
     fn maps(self, products: &Tensor) -> Result<Tensor> {
         let maps =
             products.f_view([self.samples, self.padded(), self.width, self.rows, -1])?.f_narrow(1, 0, self.count)?;
-        if matches!(maps.device(), Device::Cuda(_)) {
-            let maps = maps.f_permute([0, 1, 3, 2, 4])?.f_reshape([self.samples, self.height(), self.width, -1])?;
-            return Ok(maps.f_permute([0, 3, 1, 2])?);
-        }
-        Ok(maps.f_permute([0, 4, 1, 3, 2])?.f_reshape([self.samples, -1, self.height(), self.width])?)
+        let maps = maps.f_permute([0, 1, 3, 2, 4])?.f_reshape([self.samples, self.height(), self.width, -1])?;
+        Ok(maps.f_permute([0, 3, 1, 2])?)
     }
 
     /// Maps `[N, C, H, W]` as `[padded bands, W, R · C]`: the adjoint of [`Bands::maps`].
@@ -148,7 +145,7 @@ impl Bands {
     }
 }
 
-/// Maps `[N, C, H, W]` with M_c(p) = Σ_k matrix[c, k] r(p + k − centre) of images `[N, 1, H, W]`, channels innermost in memory on CUDA.
+/// Maps `[N, C, H, W]` with M_c(p) = Σ_k matrix[c, k] r(p + k − centre) of images `[N, 1, H, W]`, channels innermost in memory.
 /// `matrix`, `[C, k²]` or `[N, C, k²]`, has rows as [`dictionary::matrix`](super::dictionary::matrix) has them.
 ///
 /// # Errors

@@ -1,17 +1,14 @@
 //! Channels of a stream, joined, padded and taken apart in the layout that they have.
 
-use tch::{Device, Tensor};
+use tch::Tensor;
 
 use crate::error::Result;
 
-/// [X; P], with channels innermost in memory on CUDA.
+/// [X; P], with channels innermost in memory.
 ///
 /// # Errors
 /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit or the device has no room.
 pub(super) fn join(image: &Tensor, others: &Tensor) -> Result<Tensor> {
-    if !matches!(image.device(), Device::Cuda(_)) {
-        return Ok(Tensor::f_cat(&[image, others], 1)?);
-    }
     // libtorch would not know the layout of an image of one channel, and take the other.
     let last = |tensor: &Tensor| tensor.f_permute([0, 2, 3, 1]);
     Ok(Tensor::f_cat(&[last(image)?, last(others)?], 3)?.f_permute([0, 3, 1, 2])?)
@@ -58,7 +55,7 @@ pub(super) fn first(stream: &Tensor, count: i64) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use tch::Kind;
+    use tch::{Device, Kind};
 
     use super::*;
 

@@ -33,7 +33,7 @@
 //! 250 MiB.
 
 use reynolds::random::Random;
-use tch::{Device, Tensor};
+use tch::{TchError, Tensor};
 
 use super::channels::first;
 use super::{Mode, Pass, Precision, Seen};
@@ -115,15 +115,16 @@ impl ResidualNet {
     /// [`Error::Torch`] if the device has no room.
     pub(super) fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         let padding = self.width(pass.precision) - self.channels as i64;
-        self.laid_out(parameters, pass, padding, matches!(parameters.device(), Device::Cuda(_)))
+        self.with_zeros(parameters, pass, padding)
     }
 
-    /// [`ResidualNet::assemble`] with zeros for so many channels behind the others, and with or without channels innermost in memory.
-    fn laid_out(&self, parameters: &Parameters, pass: Pass, padding: i64, innermost: bool) -> Result<Vec<Tensor>> {
+    /// [`ResidualNet::assemble`] with zeros for so many channels behind the others; kernels have channels innermost in memory.
+    fn with_zeros(&self, parameters: &Parameters, pass: Pass, padding: i64) -> Result<Vec<Tensor>> {
+        let innermost = |kernel: Tensor| kernel.f_permute([0, 2, 3, 1]);
         let mut kernels = self.stacked(parameters, |layer| format!("{}.weight", layer.convolution), innermost)?;
-        let mut biases = self.stacked(parameters, |layer| format!("{}.bias", layer.convolution), false)?;
-        let scale = self.stacked(parameters, |layer| format!("{}.weight", layer.norm), false)?;
-        let shift = self.stacked(parameters, |layer| format!("{}.bias", layer.norm), false)?;
+        let mut biases = self.stacked(parameters, |layer| format!("{}.bias", layer.convolution), Ok)?;
+        let scale = self.stacked(parameters, |layer| format!("{}.weight", layer.norm), Ok)?;
+        let shift = self.stacked(parameters, |layer| format!("{}.bias", layer.norm), Ok)?;
         if pass.mode == Mode::Evaluate {
             let statistics = self.statistics(parameters)?;
             let deviation = statistics.f_select(1, 1)?.f_add_scalar(BatchNorm::EPSILON)?.f_sqrt()?;
@@ -132,15 +133,10 @@ impl ResidualNet {
             kernels = kernels.f_mul(&scale.f_view([self.layers.len() as i64, -1, 1, 1, 1])?)?;
         }
         kernels = pass.precision.cast(&kernels)?;
-        if padding > 0 && innermost {
+        if padding > 0 {
             kernels = kernels.f_constant_pad_nd([0, padding, 0, 0, 0, 0, 0, padding])?;
-        } else if padding > 0 {
-            kernels = kernels.f_constant_pad_nd([0, 0, 0, 0, 0, padding, 0, padding])?;
         }
-        if innermost {
-            kernels = kernels.f_permute([0, 1, 4, 2, 3])?;
-        }
-        let mut assembled = kernels.f_unbind(0)?;
+        let mut assembled = kernels.f_permute([0, 1, 4, 2, 3])?.f_unbind(0)?;
         assembled.push(padded(&pass.precision.cast(&biases)?, padding)?);
         if pass.mode == Mode::Train {
             assembled.extend([padded(&scale, padding)?, padded(&shift, padding)?]);
@@ -148,13 +144,14 @@ impl ResidualNet {
         Ok(assembled)
     }
 
-    /// A parameter of all layers, `[layers, …]`: one copy, and one in the backward pass. Kernels with the channels of the input last if
-    /// `innermost`.
-    fn stacked(&self, parameters: &Parameters, name: impl Fn(&Layer) -> String, innermost: bool) -> Result<Tensor> {
-        let part = |layer: &Layer| {
-            let part = parameters.get(&name(layer));
-            Ok(if innermost { part.f_permute([0, 2, 3, 1])? } else { part })
-        };
+    /// A parameter of all layers, each as `seen`, `[layers, …]`: one copy, and one in the backward pass.
+    fn stacked(
+        &self,
+        parameters: &Parameters,
+        name: impl Fn(&Layer) -> String,
+        seen: impl Fn(Tensor) -> Result<Tensor, TchError>,
+    ) -> Result<Tensor> {
+        let part = |layer: &Layer| Ok(seen(parameters.get(&name(layer)))?);
         Ok(Tensor::f_stack(&self.layers.iter().map(part).collect::<Result<Vec<_>>>()?, 0)?)
     }
 
@@ -227,7 +224,7 @@ impl ResidualNet {
         let mut statistics = self.statistics(parameters)?;
         let minibatch = Tensor::f_stack(minibatch, 0)?.f_view([self.layers.len() as i64, 2, -1])?;
         let minibatch = minibatch.f_narrow(2, 0, self.channels as i64)?;
-        let biases = self.stacked(parameters, |layer| format!("{}.bias", layer.convolution), false)?;
+        let biases = self.stacked(parameters, |layer| format!("{}.bias", layer.convolution), Ok)?;
         let means = minibatch.f_select(1, 0)?.f_add(&biases)?;
         let variances = minibatch.f_select(1, 1)?.f_pow_tensor_scalar(-2.0)?.f_sub_scalar(BatchNorm::EPSILON)?;
         let newest = Tensor::f_stack(&[means, variances.f_mul_scalar(count / (count - 1.0))?], 1)?;
@@ -282,7 +279,7 @@ fn padded(rows: &Tensor, padding: i64) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use tch::Kind;
+    use tch::{Device, Kind};
 
     use super::*;
 
@@ -323,24 +320,24 @@ mod tests {
     }
 
     #[test]
-    fn padded_and_laid_out_nets_are_the_plain_one_in_training_and_evaluation() {
-        for (padding, innermost) in [(0, false), (0, true), (2, false), (2, true)] {
+    fn nets_with_zeros_behind_their_channels_are_the_plain_one_in_training_and_evaluation() {
+        for padding in [0, 2] {
             let (net, parameters, input) = net();
             let (_, reference, _) = self::net();
             // In evaluation the running statistics of the training before it are seen.
             for mode in [Mode::Train, Mode::Evaluate] {
                 let expected = plainly(&reference, &input, mode);
-                let assembled = net.laid_out(&parameters, pass(mode), padding, innermost).unwrap();
+                let assembled = net.with_zeros(&parameters, pass(mode), padding).unwrap();
                 assert_eq!(assembled.len(), net.assembled(mode));
                 let stream = input.constant_pad_nd([0, 0, 0, 0, 0, padding]);
                 let (output, _) = net.forward(&parameters, &assembled, (stream, None), pass(mode), None).unwrap();
-                assert!(far(&output.narrow(1, 0, 6), &expected) < 1e-12, "{padding} {innermost} {mode:?}");
+                assert!(far(&output.narrow(1, 0, 6), &expected) < 1e-12, "{padding} {mode:?}");
                 assert!(padding == 0 || far(&output.narrow(1, 6, padding), &Tensor::from(0.0)) == 0.0);
                 assert!(far(parameters.statistics(), reference.statistics()) < 1e-13);
                 let gradient = parameters.gradient(&output.square().sum(Kind::Double)).unwrap();
                 let expected = reference.gradient(&expected.square().sum(Kind::Double)).unwrap();
                 let scale = f64::try_from(expected.abs().max()).unwrap();
-                assert!(far(&gradient, &expected) < 1e-12 * scale, "{padding} {innermost} {mode:?}");
+                assert!(far(&gradient, &expected) < 1e-12 * scale, "{padding} {mode:?}");
             }
         }
     }

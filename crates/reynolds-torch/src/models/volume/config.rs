@@ -97,7 +97,7 @@ pub struct VolumeNetConfig {
     pub width: usize,
     /// Of ours: "pointwise" or "gated".
     pub nonlinearity: Nonlinearity,
-    /// "channels" or "planes": which are innermost in memory, on CUDA.
+    /// "channels" or "planes": which are innermost in memory (those of steerable kernels on CUDA alone).
     pub layout: Layout,
     /// Of RPP.
     pub rpp: RppConfig,

@@ -1,12 +1,15 @@
-"""What `scripts/gpu.sh pack` takes along of the data, and what `run compare` says at its end; builds and programs are left out. Standard library and bash only.
+"""What `scripts/gpu.sh pack` takes along of the data, what `run compare` says at its end, and how tables go on from machine to machine; builds
+and programs are left out. Standard library and bash only.
 
     python3 -m unittest discover -s peers -p 'test_*.py'
 """
 
+import io
 import os
 import pathlib
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import unittest
 
@@ -51,18 +54,53 @@ class Pack(unittest.TestCase):
         self.assertEqual(self.packed(), (set(), ""))
 
 
+def machine(folder, python="#!/bin/sh\n", reynolds=""):
+    """A folder like the root of the repository, with these programs."""
+    root = pathlib.Path(folder)
+    programs = {"scripts/gpu.sh": SCRIPT.read_text(), "bin/python3": python, "bin/nvidia-smi": "#!/bin/sh\n", "carry/reynolds": reynolds}
+    for name, text in programs.items():
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    (root / "carry" / "commit").write_text("abc\n")
+    return root
+
+
+class Table(unittest.TestCase):
+    # Leaves a model more, and says what it was asked.
+    REYNOLDS = """#!/bin/bash
+echo "$*"
+[ "${*: -2:1}" = --resume ] && folder="${*: -1}" || folder="${*: -1}/reproduce/fig-shapes/1"
+mkdir -p "$folder" && touch "$folder/$(ls "$folder" | wc -l).json" "$folder/0.safetensors"
+"""
+
+    def run_once(self, archive=None):
+        """What the program was asked by a machine with this archive of another, and the archive that it leaves."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = machine(folder, reynolds=self.REYNOLDS)
+            if archive:
+                (root / "carry" / "shapes.tar.gz").write_bytes(archive)
+            environment = {"PATH": f"{root / 'bin'}:{os.environ['PATH']}", "TABLE": "shapes"}
+            command = ["bash", str(root / "scripts" / "gpu.sh"), "run", "fig-shapes", str(root / "out")]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout.splitlines()[-1], (root / "out" / "shapes.tar.gz").read_bytes()
+
+    def test_an_archive_of_another_machine_goes_on(self):
+        said, archive = self.run_once()
+        self.assertTrue(said.endswith("--runs carry/tables/shapes"), said)
+        said, archive = self.run_once(archive)
+        self.assertTrue(said.endswith("--resume carry/tables/shapes/reproduce/fig-shapes/carried"), said)
+        with tarfile.open(fileobj=io.BytesIO(archive)) as found:
+            self.assertEqual({name for name in found.getnames() if name != "."}, {"./0.json", "./1.json"})
+
+
 class Compare(unittest.TestCase):
     def said(self, code, *out, **variables):
         """The last line of `run compare` whose compare.py ends with `code`, or is stopped where that is a second that it is asked to sleep."""
         with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            python = f'#!/bin/sh\ncase "$*" in *compare.py*) {code} ;; esac\n'
-            for name, text in (("scripts/gpu.sh", SCRIPT.read_text()), ("bin/python3", python), ("bin/nvidia-smi", "#!/bin/sh\n"), ("carry/reynolds", "")):
-                path = root / name
-                path.parent.mkdir(exist_ok=True)
-                path.write_text(text)
-                path.chmod(0o755)
-            (root / "carry" / "commit").write_text("abc\n")
+            root = machine(folder, python=f'#!/bin/sh\ncase "$*" in *compare.py*) {code} ;; esac\n')
             environment = {"PATH": f"{root / 'bin'}:{os.environ['PATH']}", **variables}
             command = ["bash", str(root / "scripts" / "gpu.sh"), "run", "compare", *out]
             done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)

@@ -152,12 +152,17 @@ ct_data() {
     carry/reynolds data ct --source slices --slices carry/ct --out "$REYNOLDS_DATA/ct-pairs" ${DATA_ARGS:-}
 }
 
-# TABLE is the name of the folder and the archive, TABLE_ARGS are further arguments of the command.
+# TABLE is the name of the folder and the archive, TABLE_ARGS are further arguments of the command. An archive that came back, put into
+# carry/, goes on on another machine: models that were finished are not trained again, one that was not is from its first step.
 table() {
     local target="$1" name="${TABLE:-$1}" folder
     local runs="${TABLES:-carry/tables}/$name"
     local command=(timeout -s INT "${STOP:-0}" carry/reynolds reproduce "$target" --device cuda:0 --jobs "${JOBS:-4}")
     folder="$(ls -d "$runs/reproduce/$target"/* 2> /dev/null | tail -1 || true)"
+    if [ -z "$folder" ] && [ -f "carry/$name.tar.gz" ]; then
+        folder="$runs/reproduce/$target/carried"
+        mkdir -p "$folder" && tar -C "$folder" -xzf "carry/$name.tar.gz"
+    fi
     # shellcheck disable=SC2086
     if [ -n "$folder" ]; then
         "${command[@]}" --resume "$folder"

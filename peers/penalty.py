@@ -265,12 +265,13 @@ def measure(name, weights, options, wait):
         if not form.compiled:
             raise
         return names | {"missing": report.cannot_compile(error)}
-    if options.out:
-        numpy.savez(options.out, gradient=form.gradient().cpu().numpy())
+    gradient = form.gradient().cpu().numpy().copy() if options.out else None
     if form.compiled:
         form(wanted=False)
         wait()
         names["compile_seconds"] = time.perf_counter() - begin
+    if options.out:
+        numpy.savez(options.out, gradient=gradient)
     with_value, repeats = timed(form, options, wait)
     seconds = with_value if form.tape else timed(lambda: form(wanted=False), options, wait)[0]
     more = {"with_value": with_value, "build_seconds": build, "repeats": repeats, "device": options.device, "threads": torch.get_num_threads()}

@@ -1,4 +1,4 @@
-//! Projects one random layer per group and prints what the projector sees: `make demo-audit`.
+//! Projects one random layer per group and prints what the projector sees: `make demo-project`.
 
 #![allow(clippy::print_stdout, reason = "a demo prints")]
 

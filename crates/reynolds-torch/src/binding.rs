@@ -26,9 +26,12 @@
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
 
+mod place;
+
 use std::sync::Arc;
 
 use faer::c64;
+use place::Place;
 use reynolds::plan::{ResolvedPlan, SymmetryPlan};
 use reynolds::projection::{Energies, KernelSpace, Lowered, Projector, Tiling, derive};
 use reynolds::scalar::{Over, Scalar};
@@ -62,15 +65,6 @@ pub struct Binding {
     /// The same on a CPU, for the squared penalty and its slope.
     host: Option<Host>,
     pub(crate) segments: Segments,
-}
-
-/// Where the bound numbers lie in the flat storage.
-#[derive(Debug)]
-enum Place {
-    /// One after the other.
-    Range { start: i64, len: i64 },
-    /// Here and there, `[bound]` (int64), ascending.
-    Index(Tensor),
 }
 
 /// Collects what is to be bound.
@@ -203,18 +197,6 @@ impl BindingBuilder {
     }
 }
 
-impl Place {
-    fn of(bound: &[Bound], device: Device) -> Result<Self> {
-        let range = |bound: &Bound| bound.entry.start..bound.entry.start + bound.entry.len();
-        if bound.windows(2).all(|pair| range(&pair[0]).end == range(&pair[1]).start) {
-            let len = bound.iter().map(|bound| bound.entry.len() as i64).sum();
-            return Ok(Self::Range { start: bound[0].entry.start as i64, len });
-        }
-        let index: Vec<i64> = bound.iter().flat_map(range).map(|at| at as i64).collect();
-        Ok(Self::Index(Tensor::f_from_slice(&index)?.f_to_device(device)?))
-    }
-}
-
 impl Binding {
     /// Binds parameters of a network.
     pub fn builder(parameters: &Parameters) -> BindingBuilder {
@@ -261,17 +243,7 @@ impl Binding {
     /// # Errors
     /// [`Error::Setting`] if `flat` is no tensor `[len]` of the bound number type.
     pub fn project(&self, flat: &Tensor) -> Result<Tensor> {
-        let projected = self.projector.apply(&self.gather(flat)?)?;
-        let (start, len) = match &self.place {
-            Place::Range { len, .. } if *len == self.len as i64 => return Ok(projected),
-            Place::Range { start, len } => (*start, *len),
-            Place::Index(index) => return Ok(flat.f_index_copy(0, index, &projected)?),
-        };
-        let end = start + len;
-        Ok(Tensor::f_cat(
-            &[&flat.f_narrow(0, 0, start)?, &projected, &flat.f_narrow(0, end, self.len as i64 - end)?],
-            0,
-        )?)
+        self.place.replaced(flat, self.projector.apply(&self.gather(flat)?)?)
     }
 
     /// W ← P(W) for every bound parameter: the network becomes equivariant.
@@ -347,19 +319,13 @@ impl Binding {
 
     /// The bound numbers of a flat tensor as a view of it, if they lie one after the other.
     pub(crate) fn view(&self, flat: &Tensor) -> Result<Option<Tensor>> {
-        match &self.place {
-            Place::Range { start, len } => Ok(Some(flat.f_narrow(0, *start, *len)?)),
-            Place::Index(_) => Ok(None),
-        }
+        self.place.view(flat)
     }
 
     /// The bound numbers of a flat tensor, one parameter after the other.
     pub(crate) fn gather(&self, flat: &Tensor) -> Result<Tensor> {
         self.check(flat)?;
-        match &self.place {
-            Place::Range { start, len } => Ok(flat.f_narrow(0, *start, *len)?),
-            Place::Index(index) => Ok(flat.f_index_select(0, index)?),
-        }
+        self.place.gather(flat)
     }
 
     /// Sees that a tensor is one of all parameters.
@@ -373,15 +339,7 @@ impl Binding {
 
     /// `flat ← flat + numbers` on the bound numbers.
     pub(crate) fn add_to(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
-        match &self.place {
-            Place::Range { start, len } => {
-                let _ = flat.f_narrow(0, *start, *len)?.f_add_(numbers)?;
-            }
-            Place::Index(index) => {
-                let _ = flat.shallow_clone().f_index_add_(0, index, numbers)?;
-            }
-        }
-        Ok(())
+        self.place.add_to(flat, numbers)
     }
 }
 

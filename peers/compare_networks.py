@@ -39,13 +39,14 @@ def so2_batch(quick):
     """Both on one thread: ours would train a model a thread, PyTorch one model on all."""
     epochs = 4 if quick else 20
     rows = []
+    scale = 1 / (SO2_MODELS * epochs)
     for form in ("literal", "collapsed")[: 1 if quick else 2]:
-        scale = 1 / (SO2_MODELS * epochs)
-        ours = Side("reynolds", tuple(so2.our_command("{bench-so2}", form, 1, epochs)), scale=scale)
-        command = tuple(so2.their_command("{python}", form, 1, epochs))
-        peer = Side("PyTorch", command, scale=scale, checked="not compared: each has its own random numbers")
-        title = f"SO(2) network with the penalty, 700 points, {form} form: a step (mean over {SO2_MODELS} models of {epochs} epochs, 1 thread)"
-        rows.append(Row(f"so2-{form}", TRAINING, title, ours, (peer,)))
+        for name, words, more in ((f"so2-{form}", "with", ()), (f"so2-{form}-plain", "without", ("--without-penalty",))):
+            ours = Side("reynolds", (*so2.our_command("{bench-so2}", form, 1, epochs), *more), scale=scale)
+            command = (*so2.their_command("{python}", form, 1, epochs), *more)
+            peer = Side("PyTorch", command, scale=scale, checked="not compared: each has its own random numbers")
+            title = f"SO(2) network {words} the penalty, 700 points, {form} form: a step (mean over {SO2_MODELS} models of {epochs} epochs, 1 thread)"
+            rows.append(Row(name, TRAINING, title, ours, (peer,)))
     return Batch(tuple(rows), threads=1)
 
 
@@ -75,12 +76,13 @@ def medmnist_batch(quick, device, threads, compiled):
         threads=threads, groups=["so3"], batches=[batch], precisions=["f32"], kinds=list(kinds(cpu)),
     )
     here = tuple(medmnist.our_command(options, ["ours", "scnn"]))
+    plain = (*medmnist.our_command(options, ["ours"]), "--without-penalty")
     there = tuple(medmnist.their_command(options, ["ours-penalty", "ours", "escnn", "plain"]))
     fused = (*medmnist.their_command(types.SimpleNamespace(**vars(options) | {"kinds": ["default"]}), ["ours-penalty"]), "--compile", "--no-inference")
     sizes = f"{'width 1' if cpu else 'published width'}, batch {batch} of 29³{'' if cpu else ', TF32'}"
 
-    def ours(model):
-        return Side("reynolds", here, {"model": model}, "train_ms", 1e-3, ("peak_memory_mib",))
+    def ours(model, command=here):
+        return Side("reynolds", command, {"model": model}, "train_ms", 1e-3, ("peak_memory_mib",))
 
     def peers(who, model, more="", reference=False, checked=GOLDEN):
         for kind, name in kinds(cpu).items():
@@ -95,8 +97,11 @@ def medmnist_batch(quick, device, threads, compiled):
             (
                 *peers("PyTorch", "ours-penalty", ", penalty on the tape", checked=tape),
                 *([compiler] if compiled else []),
-                *peers("PyTorch", "ours", ", without the penalty", True),
             ),
+        ),
+        Row(
+            "medmnist-ours-plain", TRAINING, f"MedMNIST ours (SO(3), {sizes}), without the penalty", ours("ours", plain),
+            tuple(peers("PyTorch", "ours")),
         ),
         Row(
             "medmnist-scnn", TRAINING, f"MedMNIST SO(3)-SCNN ({sizes})", ours("scnn"),

@@ -1,6 +1,6 @@
 """The SO(2) experiment of the paper's section 4.1 in PyTorch, as one would write it: the 16 models of the grid of penalties.
 
-    peers/.venv/bin/python peers/so2.py [--form literal|collapsed] [--threads N] [--epochs N] [--json]
+    peers/.venv/bin/python peers/so2.py [--form literal|collapsed] [--threads N] [--epochs N] [--without-penalty] [--json]
 
 Disk and arc, full batch, two complex linear layers, the invariant part of the tensor product, a real head; Adam; the penalty
 lambda_G sum |W| + lambda_perp sum |W - M W| on the tape. `literal` applies the two layers one after the other, `collapsed` multiplies
@@ -76,12 +76,12 @@ def train(strengths, form, epochs, data, masks, seed):
     (features, labels), (test_features, test_labels) = data
     net = Net(form, generator)
     optimiser = torch.optim.Adam(net.parameters(), lr=0.003)
-    lambda_g, lambda_perp = strengths
+    lambda_g, lambda_perp = strengths or (0, 0)
     for _ in range(epochs):
         optimiser.zero_grad()
         task = torch.nn.functional.binary_cross_entropy_with_logits(net(features), labels)
         loss = task
-        for weight, kept in zip((net.first, net.second), masks):
+        for weight, kept in zip((net.first, net.second), masks) if strengths else ():
             loss = loss + lambda_g * weight.norm() + lambda_perp * (weight - kept * weight).norm()
         loss.backward()
         optimiser.step()
@@ -95,6 +95,7 @@ def main():
     parser.add_argument("--form", choices=("literal", "collapsed"), default="literal")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=200)
+    parser.add_argument("--without-penalty", action="store_true", help="the same model 16 times, without the penalty")
     parser.add_argument("--json", action="store_true", help="one JSON line instead of text")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -104,12 +105,13 @@ def main():
     data = (features[~test], labels[~test]), (features[test], labels[test])
     masks = mask(HIDDEN, RADIAL), mask(HIDDEN, HIDDEN)
     train((0.1, 0.1), options.form, 5, data, masks, 0)  # warm
-    grid = list(itertools.product(STRENGTHS, STRENGTHS))
+    grid = [None] * 16 if options.without_penalty else list(itertools.product(STRENGTHS, STRENGTHS))
     start = time.perf_counter()
     results = [train(strengths, options.form, options.epochs, data, masks, 0) for strengths in grid]
     seconds = time.perf_counter() - start
     accuracy, loss = (statistics.mean(column) for column in zip(*results))
-    name = f"PyTorch: SO(2) grid of 16 models, {options.form}, {options.threads} threads, {options.epochs} epochs"
+    penalty = ", without the penalty" if options.without_penalty else ""
+    name = f"PyTorch: SO(2) grid of 16 models, {options.form}{penalty}, {options.threads} threads, {options.epochs} epochs"
     report.row(name, seconds, report.versions("torch"), options.json)
     if not options.json:
         print(f"{16 / seconds:.2f} models/s, test accuracy {accuracy:.3f}, task loss {loss:.4f}")

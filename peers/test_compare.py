@@ -366,6 +366,14 @@ class Rows(unittest.TestCase):
                 if row.id in ("medmnist-ours", "ct-dicdnet"):
                     self.assertEqual(named("torch.compile"), int(compiled), row.id)
 
+    def test_every_network_is_measured_with_the_penalty_and_without(self):
+        for device, networks in (("cpu", 5), ("cuda:0", 3)):
+            rows = [row for batch in compare_networks.batches(False, device, 2) for row in batch.rows if row.unit == "s"]
+            named = lambda words: {row.title.replace(words, "") for row in rows if words in row.title}  # noqa: E731
+            with_it, without = named(" with the penalty"), named(" without the penalty")
+            self.assertEqual((with_it, len(with_it)), (without, networks))
+            self.assertLessEqual({"ct-dicdnet", "ct-dicdnet-penalty"}, {row.id for row in rows})
+
     def test_a_clone_is_compared_up_to_the_same_kind_of_result(self):
         script = (pathlib.Path(__file__).parent / "first_result.sh").read_text()
         batch, = compare_rows.clones()

@@ -1,8 +1,9 @@
-//! The 16 models of the SO(2) grid of penalties: `cargo bench -p reynolds-lab --bench so2 -- [--threads n] [--epochs n] [--form literal|collapsed]`.
+//! The 16 models of the SO(2) grid of penalties:
+//! `cargo bench -p reynolds-lab --bench so2 -- [--threads n] [--epochs n] [--form literal|collapsed] [--without-penalty]`.
 //!
 //! Every model is trained by one thread, in the training loop that `reynolds run` uses, without a folder; as many at a time as there are
 //! threads. `literal` applies the two complex layers one after the other, `collapsed` multiplies their matrices first; without `--form`
-//! both are timed. Prints a line for people and one in JSON, with the mean test accuracy and the mean task loss at the end, which must
+//! both are timed; without the penalty all 16 are the same. Prints a line for people and one in JSON, with the mean test accuracy and the mean task loss at the end, which must
 //! agree with peers/so2.py.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and stops at the first surprise")]
@@ -31,6 +32,8 @@ fn main() {
     };
     let count = |name: &str, default: usize| option(name).map_or(default, |text| text.parse().unwrap());
     let (workers, epochs) = (count("--threads", threads::resolve(0)), count("--epochs", 200));
+    let without = arguments.iter().any(|argument| argument == "--without-penalty");
+    let strengths = if without { [0.0; 4] } else { STRENGTHS };
     let forms = match option("--form") {
         None => vec![("literal", Form::Literal), ("collapsed", Form::Collapsed)],
         Some("literal") => vec![("literal", Form::Literal)],
@@ -40,14 +43,15 @@ fn main() {
     for (name, form) in forms {
         trained(&config(form, 5, 0.1, 0.1));
         let grid: Vec<_> =
-            STRENGTHS.iter().flat_map(|&g| STRENGTHS.map(|perp| config(form, epochs, g, perp))).collect();
+            strengths.iter().flat_map(|&g| strengths.map(|perp| config(form, epochs, g, perp))).collect();
         let start = Instant::now();
         let results = all(&grid, workers);
         let seconds = start.elapsed().as_secs_f64();
         let mean = |which: fn(&(f64, f64)) -> f64| results.iter().map(which).sum::<f64>() / results.len() as f64;
         let (accuracy, loss) = (mean(|result| result.0), mean(|result| result.1));
         let rate = grid.len() as f64 / seconds;
-        let row = format!("reynolds: SO(2) grid of 16 models, {name}, {workers} threads, {epochs} epochs");
+        let penalty = if without { ", without the penalty" } else { "" };
+        let row = format!("reynolds: SO(2) grid of 16 models, {name}{penalty}, {workers} threads, {epochs} epochs");
         println!("{row:<75} {seconds:>10.2} s");
         println!("{rate:.2} models/s, test accuracy {accuracy:.3}, task loss {loss:.4}");
         let versions = env!("CARGO_PKG_VERSION");

@@ -117,6 +117,9 @@ pub(crate) struct MedBenchArgs {
     /// Steps before that
     #[arg(long, value_name = "W", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     pub(crate) warmup: u64,
+    /// Ours without its penalty
+    #[arg(long)]
+    pub(crate) without_penalty: bool,
     /// So many pairs of neighbouring steps of ours with and without the projection penalty
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     pub(crate) pairs: u64,

@@ -53,6 +53,7 @@ fn rows(args: &MedBenchArgs) -> Result<Vec<(MedBench, Vec<String>)>> {
                         classes: size(args.classes)?,
                         batch: size(batch)?,
                         precision: named("--precision", precision)?,
+                        without_penalty: args.without_penalty,
                         steps: size(args.steps)?,
                         warmup: size(args.warmup)?,
                         pairs: size(args.pairs)?,
@@ -71,7 +72,8 @@ fn rows(args: &MedBenchArgs) -> Result<Vec<(MedBench, Vec<String>)>> {
                         ("pairs", args.pairs.to_string()),
                     ];
                     let options = options.into_iter().flat_map(|(key, value)| [format!("--{key}"), value]);
-                    rows.push((row, options.collect()));
+                    let penalty = args.without_penalty.then(|| "--without-penalty".to_owned());
+                    rows.push((row, options.chain(penalty).collect()));
                 }
             }
         }

@@ -74,6 +74,7 @@ fn networks_of_volumes_are_built_trained_and_evaluated() {
     let text = done(folder.path(), &[VOLUMES, &["--model", "cnn", "--model", "ours", "--json"]].concat());
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!([&rows[0]["model"], &rows[1]["model"]], ["cnn", "ours"]);
+    assert_eq!([&rows[0]["penalty"], &rows[1]["penalty"]], [false, true]);
     for row in &rows {
         assert_eq!((row["group"].as_str(), row["batch"].as_u64()), (Some("so3"), Some(2)));
         assert_eq!((row["precision"].as_str(), row["device"].as_str()), (Some("f32"), Some("cpu")));
@@ -83,6 +84,9 @@ fn networks_of_volumes_are_built_trained_and_evaluated() {
         assert!(row["peak_memory_mib"].is_null() && row["parameters"].as_u64().unwrap() > 10_000, "{row}");
         assert!(row.get("pairs").is_none());
     }
+    let text = done(folder.path(), &[VOLUMES, &["--without-penalty", "--json"]].concat());
+    let row: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((row["model"].as_str(), row["penalty"].as_bool()), (Some("ours"), Some(false)));
 }
 
 #[test]

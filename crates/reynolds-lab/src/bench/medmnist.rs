@@ -44,6 +44,8 @@ pub struct MedBench {
     pub batch: usize,
     /// Of the convolutions.
     pub precision: Precision,
+    /// Ours without its penalty; the others have none.
+    pub without_penalty: bool,
     /// Steps that are measured.
     pub steps: usize,
     /// Steps before that.
@@ -65,7 +67,9 @@ pub struct MedBenchRow {
     pub precision: Precision,
     /// "cpu" or "cuda:N".
     pub device: String,
-    /// Median of a training step, with the penalty of ours.
+    /// Whether steps have the projection penalty.
+    pub penalty: bool,
+    /// Median of a training step.
     pub train_ms: f64,
     /// Volumes trained on in a second.
     pub train_samples_per_s: f64,
@@ -120,7 +124,7 @@ impl MedBench {
             (_, Architecture::Ours) => {
                 let none = PenaltySettings::default();
                 let mut without = Trainer::new(&task, &config.train, &none)?;
-                let mut with = Trainer::new(&task, &config.train, &config.penalty)?;
+                let mut with = Trainer::new(&task, &config.train, &penalty())?;
                 Some(watch.paired(self.pairs, || without.step(), || with.step())?)
             }
             _ => {
@@ -135,6 +139,7 @@ impl MedBench {
             batch: self.batch,
             precision: self.precision,
             device: device_name(device),
+            penalty: self.penalised(),
             train_ms: 1e3 * train,
             train_samples_per_s: rate(train),
             inference_ms: 1e3 * inference,
@@ -155,12 +160,16 @@ impl MedBench {
         (model.width, model.nonlinearity) = (self.width, self.nonlinearity);
         config.settings.data.batch = self.batch;
         config.train.precision = self.precision;
-        if self.architecture == Architecture::Ours {
-            [config.penalty.lambda_g, config.penalty.lambda_perp] = STRENGTHS;
+        if self.penalised() {
+            config.penalty = penalty();
         }
         at_least_one("steps", self.steps)?;
         config.validate()?;
         Ok(config)
+    }
+
+    fn penalised(&self) -> bool {
+        self.architecture == Architecture::Ours && !self.without_penalty
     }
 
     /// Grey values at random, of the side that networks see: a minibatch to train on, and one to test on.
@@ -175,6 +184,12 @@ impl MedBench {
         let classes = (0..self.classes).map(|class| class.to_string()).collect();
         VolumeSet { name: "random".into(), classes, train, validation, test }
     }
+}
+
+/// The penalty that ours is measured with.
+fn penalty() -> PenaltySettings {
+    let [lambda_g, lambda_perp] = STRENGTHS;
+    PenaltySettings { lambda_g, lambda_perp, ..MedExperiment.defaults().penalty }
 }
 
 /// A task whose epoch never ends: its one minibatch is gathered anew in every step.
@@ -210,7 +225,7 @@ impl Task for Endless {
 mod tests {
     use super::*;
 
-    fn config(architecture: Architecture) -> RunConfig<MedSettings> {
+    fn penalty_of(architecture: Architecture, without_penalty: bool) -> [f64; 2] {
         let bench = MedBench {
             architecture,
             group: Symmetry::O3,
@@ -219,21 +234,22 @@ mod tests {
             classes: 2,
             batch: 2,
             precision: Precision::F32,
+            without_penalty,
             steps: 1,
             warmup: 0,
             pairs: 1,
         };
-        bench.config().unwrap()
+        let found = bench.config().unwrap().penalty;
+        assert_eq!(bench.penalised(), found.lambda_g > 0.0 && found.lambda_perp > 0.0, "{found:?}");
+        [found.lambda_g, found.lambda_perp]
     }
 
     #[test]
-    fn ours_is_measured_with_its_penalty_and_others_have_none() {
-        let ours = config(Architecture::Ours).penalty;
-        assert!(ours.lambda_g > 0.0 && ours.lambda_perp > 0.0, "{ours:?}");
-        assert_eq!([ours.lambda_g, ours.lambda_perp], STRENGTHS);
-        // What "without the penalty" is measured with.
+    fn ours_is_measured_with_its_penalty_unless_asked_and_others_have_none() {
+        assert_eq!(penalty_of(Architecture::Ours, false), STRENGTHS);
+        assert_eq!(penalty_of(Architecture::Ours, true), [0.0, 0.0]);
+        assert_eq!(penalty_of(Architecture::Cnn, false), [0.0, 0.0]);
+        // What pairs have without the penalty.
         assert_eq!([PenaltySettings::default().lambda_g, PenaltySettings::default().lambda_perp], [0.0, 0.0]);
-        let cnn = config(Architecture::Cnn).penalty;
-        assert_eq!([cnn.lambda_g, cnn.lambda_perp], [0.0, 0.0]);
     }
 }

@@ -122,9 +122,9 @@ impl MedBench {
         let pairs = match (self.pairs, self.architecture) {
             (0, _) => None,
             (_, Architecture::Ours) => {
-                let none = PenaltySettings::default();
+                let (none, penalty) = (PenaltySettings::default(), penalty());
                 let mut without = Trainer::new(&task, &config.train, &none)?;
-                let mut with = Trainer::new(&task, &config.train, &penalty())?;
+                let mut with = Trainer::new(&task, &config.train, &penalty)?;
                 Some(watch.paired(self.pairs, || without.step(), || with.step())?)
             }
             _ => {

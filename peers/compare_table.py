@@ -116,6 +116,7 @@ def section(name, rows):
     lines.append("")
     lines += growth(rows)
     notes = dict.fromkeys(row["note"] for row in rows if row.get("note"))
+    notes = [note for note in notes if not any(other != note and other.startswith(note) for other in notes)]  # rows of earlier runs said less
     if notes:
         lines += [" ".join(notes), ""]
     return lines

@@ -42,6 +42,7 @@ check: libtorch ## what must hold before a stop: format, lints, tests, doctests,
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy -p reynolds-cli --no-default-features --all-targets -- -D warnings
+	$(CARGO) clippy -p reynolds-cli --no-default-features --features train -- -D warnings
 	$(CARGO) test -p reynolds-cli --no-default-features --test cli
 	$(MAKE) test
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

@@ -15,7 +15,6 @@ import contextlib
 import gc
 import json
 import random
-import statistics
 import subprocess
 import time
 
@@ -88,22 +87,6 @@ def slices(options, batch, dtype, memory):
     return [image.to(options.device, dtype).contiguous(memory_format=memory) for image in (y, interpolated, keep, truth)]
 
 
-def timed(call, options, synchronise):
-    """Milliseconds of a call: the median over groups of calls, synchronised after each group."""
-    for _ in range(options.warmup):
-        call()
-    synchronise()
-    group = max(1, min(options.group, options.steps))
-    times = []
-    for _ in range(max(1, options.steps // group)):
-        begin = time.perf_counter()
-        for _ in range(group):
-            call()
-        synchronise()
-        times.append((time.perf_counter() - begin) * 1e3 / group)
-    return statistics.median(times)
-
-
 def measure(options, mode, batch_size, precision, layout, context):
     torch.manual_seed(0)
     random.seed(0)
@@ -131,7 +114,7 @@ def measure(options, mode, batch_size, precision, layout, context):
     peak, compiling = 0.0, time.perf_counter()
     first = step(optimiser, batch, autocast).item()
     compiling = time.perf_counter() - compiling
-    train = timed(lambda: step(optimiser, batch, autocast), options, synchronise)
+    train = report.timed(lambda: step(optimiser, batch, autocast), options, synchronise)
     last = step(optimiser, batch, autocast).item()
     if cuda:  # what PyTorch has once taken it keeps
         peak = device_memory(options.device) - before + context
@@ -143,7 +126,7 @@ def measure(options, mode, batch_size, precision, layout, context):
             with torch.no_grad(), autocast():
                 call(*batch[:3])
 
-        infer = timed(predict, options, synchronise)
+        infer = report.timed(predict, options, synchronise)
     return {
         "program": "PyTorch",
         "architecture": options.network,
@@ -204,7 +187,7 @@ def main():
     parser.add_argument("--no-inference", action="store_true")
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--warmup", type=int, default=3)
-    parser.add_argument("--group", type=int, default=2, help="steps between synchronisations")
+    parser.add_argument("--group-steps", type=int, default=2, help="steps between synchronisations")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="one JSON object a row instead of text")

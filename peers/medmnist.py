@@ -20,7 +20,6 @@ import argparse
 import contextlib
 import gc
 import json
-import statistics
 import time
 
 import torch
@@ -46,22 +45,6 @@ def build(model, group, options):
     expected = None if options.width else COUNTS.get((name, group, options.classes))
     assert expected in (None, found), f"{model}: expected {expected} parameters, found {found}"
     return network, found
-
-
-def timed(call, options, synchronise):
-    """Milliseconds of a call: the median over groups of calls, synchronised after each group."""
-    for _ in range(options.warmup):
-        call()
-    synchronise()
-    group = max(1, min(options.group_steps, options.steps))
-    times = []
-    for _ in range(max(1, options.steps // group)):
-        begin = time.perf_counter()
-        for _ in range(group):
-            call()
-        synchronise()
-        times.append((time.perf_counter() - begin) * 1e3 / group)
-    return statistics.median(times)
 
 
 class Step:
@@ -123,7 +106,7 @@ def measure(options, model, group, batch, precision, layout):
     compiling = time.perf_counter()
     first = step(inputs, labels).item()
     compiling = time.perf_counter() - compiling
-    train = timed(lambda: step(inputs, labels), options, synchronise)
+    train = report.timed(lambda: step(inputs, labels), options, synchronise)
     last = step(inputs, labels).item()
     peak = torch.cuda.max_memory_reserved() / 2**20 if cuda else 0.0
     infer, many = None, options.inference_batch or batch
@@ -136,7 +119,7 @@ def measure(options, model, group, batch, precision, layout):
             with torch.no_grad(), step.autocast():
                 call(others)
 
-        infer = timed(predict, options, synchronise)
+        infer = report.timed(predict, options, synchronise)
     return {
         "program": "PyTorch",
         "model": model,

@@ -1,13 +1,31 @@
-"""How the scripts here say what they measured: a line for people, or with --json a line for programs."""
+"""How the scripts here measure, and say it: a line for people, or with --json a line for programs."""
 
 import importlib.metadata
 import json
 import platform
+import statistics
+import time
 
 
 def versions(*packages):
     found = {p: importlib.metadata.version(p) for p in packages}
     return {"python": platform.python_version(), **found}
+
+
+def timed(call, options, synchronise):
+    """Milliseconds of a call: the median over groups of calls, synchronised after each group."""
+    for _ in range(options.warmup):
+        call()
+    synchronise()
+    group = max(1, min(options.group_steps, options.steps))
+    times = []
+    for _ in range(max(1, options.steps // group)):
+        begin = time.perf_counter()
+        for _ in range(group):
+            call()
+        synchronise()
+        times.append((time.perf_counter() - begin) * 1e3 / group)
+    return statistics.median(times)
 
 
 def row(name, seconds, package_versions, as_json):

@@ -38,6 +38,14 @@ def row(name="r", ours=1.0, peers=(), **more):
     return {"row": name, "title": name, "group": "G", "unit": "s", "ours": {"seconds": ours}, "peers": list(peers), **more}
 
 
+def runs(pid):
+    """Whether there is such a process, and it has not ended unnoticed."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 class Numbers(unittest.TestCase):
     def test_number_is_the_median_of_the_lines_that_match(self):
         side = Side("X", (), {"mode": "a"}, "ms", 1e-3)
@@ -115,22 +123,24 @@ class Numbers(unittest.TestCase):
         self.assertEqual(len(held), 500_000_000)
         self.assertTrue(1 < found["memory_mib"] < 16, found)
 
-    def test_program_that_runs_is_ended_with_the_driver(self):
+    def test_program_that_runs_is_ended_with_the_driver_and_what_it_started_too(self):
         with tempfile.TemporaryDirectory() as folder:
-            pid = pathlib.Path(folder) / "pid"
-            code = f"import os, pathlib, time; pathlib.Path({str(pid)!r}).write_text(f'{{os.getpid()}} '); time.sleep(600)"
+            pids = pathlib.Path(folder) / "pids"
+            child = "import subprocess; child = subprocess.Popen(['sleep', '600'])"
+            code = f"import os, pathlib, time; {child}; pathlib.Path({str(pids)!r}).write_text(f'{{os.getpid()}} {{child.pid}} '); time.sleep(600)"
 
             def stop(_):
-                while not (pid.exists() and pid.read_text().endswith(" ")):
+                while not (pids.exists() and pids.read_text().endswith(" ")):
                     time.sleep(0.01)
                 raise KeyboardInterrupt
 
             with unittest.mock.patch.object(sides.subprocess.Popen, "wait", stop), self.assertRaises(KeyboardInterrupt):
                 sides.run([sys.executable, "-c", code], 1, pathlib.Path(folder))
-            with self.assertRaises(ProcessLookupError):
-                for _ in range(1000):
-                    os.kill(int(pid.read_text()), 0)
+            for pid in pids.read_text().split():
+                until = time.monotonic() + 10
+                while runs(pid) and time.monotonic() < until:
                     time.sleep(0.01)
+                self.assertFalse(runs(pid), pid)
 
     def test_all_sides_have_one_allocator_unless_the_user_chose(self):
         self.assertEqual(sides.environment(1)["MALLOC_MMAP_MAX_"], os.environ.get("MALLOC_MMAP_MAX_", "0"))

@@ -1,5 +1,6 @@
 //! From fields and a shape to a projector.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Exact, Layer, Role, SymmetryPlan};
@@ -12,6 +13,49 @@ use crate::steerable::RingsConfig;
 
 /// Groups that turn a grid into itself, the largest first.
 const GRID_GROUPS: [&str; 9] = ["Oh", "O", "Th", "Td", "T", "D4", "C4", "D2", "C2"];
+
+/// Makes the layers of a plan. Those that are equal but for their names share a projector: it is derived once.
+#[derive(Debug)]
+pub(super) struct Builder<'a> {
+    plan: &'a SymmetryPlan,
+    made: HashMap<Kind, Layer>,
+}
+
+/// Role, shape, domain, codomain, and whether it may be band-limited.
+type Kind = (Role, Vec<usize>, String, String, bool);
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(plan: &'a SymmetryPlan) -> Self {
+        Self { plan, made: HashMap::new() }
+    }
+
+    /// A linear map or kernel of this shape between fields of the plan's group.
+    pub(super) fn weight(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        fields: (&Rep, &Rep),
+        band_limited: bool,
+    ) -> Result<Layer> {
+        let kind = (Role::Weight, shape.to_vec(), fields.0.label(), fields.1.label(), band_limited);
+        self.once(name, kind, |plan| weight(plan, name, shape, fields, band_limited))
+    }
+
+    /// A tensor of one number per channel.
+    pub(super) fn channels(&mut self, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<Layer> {
+        let kind = (role, shape.to_vec(), String::new(), fields.label(), false);
+        self.once(name, kind, |plan| channels(plan, name, shape, fields, role))
+    }
+
+    fn once(&mut self, name: &str, kind: Kind, make: impl Fn(&SymmetryPlan) -> Result<Layer>) -> Result<Layer> {
+        if let Some(known) = self.made.get(&kind) {
+            return Ok(Layer { name: name.into(), ..known.clone() });
+        }
+        let layer = make(self.plan)?;
+        self.made.insert(kind, layer.clone());
+        Ok(layer)
+    }
+}
 
 /// Fields restricted to the subgroup the plan projects onto, kind by kind, so that equal fields stay recognisable.
 fn restrict(plan: &SymmetryPlan, fields: &Rep) -> Result<Rep> {
@@ -26,8 +70,7 @@ fn pull_back(inclusion: &Homomorphism, fields: &Rep) -> Result<Rep> {
     rep::sum(inclusion.source(), &parts)
 }
 
-/// A linear map or kernel of this shape between fields of the plan's group.
-pub(super) fn weight(
+fn weight(
     plan: &SymmetryPlan,
     name: &str,
     shape: &[usize],
@@ -92,8 +135,7 @@ fn grid_action(domain: &Rep, codomain: &Rep, side: usize, dims: usize) -> Result
     Ok(None)
 }
 
-/// A tensor of one number per channel.
-pub(super) fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<Layer> {
+fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<Layer> {
     if shape != [fields.dim()] {
         let what = format!("fields \"{}\" of a {}", fields.label(), role.name());
         return Err(Error::shape(what, format!("[{}]", fields.dim()), format!("{shape:?}")));
@@ -193,6 +235,28 @@ mod tests {
         assert!(layer.is_band_limited());
         assert_eq!(layer.exact.unwrap().space.group().name(), "C4");
         assert!(weight(&plan, "w", &[3, 3, 5, 5], (&fields, &fields), false).is_err());
+    }
+
+    #[test]
+    fn equal_layers_share_a_projector_and_others_do_not() {
+        let plan = SymmetryPlan::from_toml("group = \"C4\"\n[[layer]]\nname = \"*\"\ncodomain = \"regular\"").unwrap();
+        let [one, four] = ["1 regular", "4 trivial"].map(|text| rep::parse_fields(&plan.group, text).unwrap());
+        let mut builder = Builder::new(&plan);
+        let mut weight = |name, side: usize, fields| builder.weight(name, &[4, 4, side, side], fields, true).unwrap();
+        let first = weight("first", 3, (&one, &one));
+        let same = weight("same", 3, (&one, &one));
+        assert!(Arc::ptr_eq(&first.projector, &same.projector));
+        assert_eq!([&*first.name, &*same.name], ["first", "same"]);
+        let others =
+            [weight("larger", 5, (&one, &one)), weight("in", 3, (&four, &one)), weight("out", 3, (&one, &four))];
+        for (number, other) in others.iter().enumerate() {
+            assert!(
+                others[..number].iter().chain([&same]).all(|known| !Arc::ptr_eq(&known.projector, &other.projector))
+            );
+        }
+        let [bias, scale] = [Role::Bias, Role::Scale].map(|role| builder.channels("c", &[4], &one, role).unwrap());
+        assert!(!Arc::ptr_eq(&bias.projector, &scale.projector));
+        assert!(builder.channels("c", &[5], &one, Role::Bias).is_err());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Tensors typed by rules over their names.
 
+use super::build::Builder;
 use super::glob::Glob;
-use super::{Layer, Role, Rule, SymmetryPlan, Untyped, build, channel, parity};
+use super::{Layer, Role, Rule, SymmetryPlan, Untyped, channel, parity};
 use crate::error::{Error, Result};
 use crate::rep::{Rep, parse_fields};
 
@@ -33,20 +34,20 @@ impl<'a> Ready<'a> {
         Ok(Self { rule, glob, role, domain, codomain: read(&rule.codomain)? })
     }
 
-    fn layer(&self, plan: &SymmetryPlan, name: &str, shape: &[usize]) -> Result<Layer> {
+    fn layer(&self, builder: &mut Builder<'_>, name: &str, shape: &[usize]) -> Result<Layer> {
         let by_name = if shape.len() == 1 { channel::role(name).unwrap_or(Role::Bias) } else { Role::Weight };
         match self.role.unwrap_or(by_name) {
             Role::Weight => {
                 let domain = self.domain.as_ref().ok_or_else(|| {
                     Error::plan(format!("layer \"{}\"", self.rule.name), "a domain for a weight", "none")
                 })?;
-                let mut layer = build::weight(plan, name, shape, (domain, &self.codomain), true)?;
+                let mut layer = builder.weight(name, shape, (domain, &self.codomain), true)?;
                 if shape.len() > 2 {
                     layer.warnings = parity::warnings(self.rule, shape[2]);
                 }
                 Ok(layer)
             }
-            role => build::channels(plan, name, shape, &self.codomain, role),
+            role => builder.channels(name, shape, &self.codomain, role),
         }
     }
 }
@@ -72,11 +73,12 @@ pub(super) fn resolve(
         }
         matched.push(first);
     }
+    let mut builder = Builder::new(plan);
     let (mut layers, mut untyped) = (Vec::new(), Vec::new());
     for ((name, shape), rule) in tensors.iter().zip(&matched) {
         let layer = match rule {
-            Some(rule) => Some(rule.layer(plan, name, shape)),
-            None => own_bias(plan, name, shape, tensors, &matched),
+            Some(rule) => Some(rule.layer(&mut builder, name, shape)),
+            None => own_bias(&mut builder, name, shape, tensors, &matched),
         };
         match layer {
             Some(layer) => layers.push(layer.map_err(|error| error.of_tensor(name))?),
@@ -88,7 +90,7 @@ pub(super) fn resolve(
 
 /// The bias of a layer that a rule types, though no rule names the bias itself.
 fn own_bias(
-    plan: &SymmetryPlan,
+    builder: &mut Builder<'_>,
     name: &str,
     shape: &[usize],
     tensors: &[(String, Vec<usize>)],
@@ -99,5 +101,5 @@ fn own_bias(
         rule.is_some() && shape.len() >= 2 && channel::split(other) == (module, "weight")
     });
     let codomain = &weight?.1.as_ref()?.codomain;
-    (own == "bias" && shape == [codomain.dim()]).then(|| build::channels(plan, name, shape, codomain, Role::Bias))
+    (own == "bias" && shape == [codomain.dim()]).then(|| builder.channels(name, shape, codomain, Role::Bias))
 }

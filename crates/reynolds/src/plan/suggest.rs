@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{SymmetryPlan, Typing, build, channel, glob};
+use super::build::Builder;
+use super::{SymmetryPlan, Typing, channel, glob};
 use crate::error::Result;
 use crate::group::GroupRef;
 use crate::rep::parse_fields;
@@ -77,7 +78,7 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<Str
 /// What the rule would be built into, and whether it can be.
 fn build_once(plan: &SymmetryPlan, shape: &[usize], domain: &str, codomain: &str) -> Result<()> {
     let (domain, codomain) = (parse_fields(&plan.group, domain)?, parse_fields(&plan.group, codomain)?);
-    build::weight(plan, "", shape, (&domain, &codomain), true).map(|_| ())
+    Builder::new(plan).weight("", shape, (&domain, &codomain), true).map(|_| ())
 }
 
 /// A tensor's name as a TOML string that matches it and nothing else.

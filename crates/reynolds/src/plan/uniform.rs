@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Layer, SymmetryPlan, Untyped, build, channel};
+use super::build::Builder;
+use super::{Layer, SymmetryPlan, Untyped, channel};
 use crate::error::{Error, Result};
 use crate::rep::{self, Rep};
 
@@ -48,20 +49,21 @@ pub(super) fn resolve(
         UniformFields::Regular => rep::regular(&plan.group)?,
     };
     let of = |channels: usize| rep::sum(&plan.group, &[(channels / kind.dim(), kind.clone())]);
+    let mut builder = Builder::new(plan);
     let mut typed: Vec<Option<std::result::Result<Layer, String>>> = Vec::new();
     for (name, shape) in tensors {
         typed.push(match shape.len() {
             _ if channel::is_optimizer_state(name) => {
                 Some(Err("state of an optimizer, not weights: typed only by a plan".into()))
             }
-            4 | 5 => Some(kernel(plan, name, shape, &kind, &of)?),
+            4 | 5 => Some(kernel(&mut builder, name, shape, &kind, &of)?),
             1 => None,
             rank => Some(Err(format!("rank {rank}: typed only by a plan"))),
         });
     }
     for (index, (name, shape)) in tensors.iter().enumerate() {
         if typed[index].is_none() {
-            let verdict = beside(plan, name, shape, fields, tensors, &typed, &of)?;
+            let verdict = beside(&mut builder, name, shape, fields, tensors, &typed, &of)?;
             typed[index] = Some(verdict);
         }
     }
@@ -76,7 +78,7 @@ pub(super) fn resolve(
 }
 
 fn kernel(
-    plan: &SymmetryPlan,
+    builder: &mut Builder<'_>,
     name: &str,
     shape: &[usize],
     kind: &Rep,
@@ -87,7 +89,7 @@ fn kernel(
             return Ok(Err(format!("{channels} {side} channels do not split into fields of {}", kind.dim())));
         }
     }
-    match build::weight(plan, name, shape, (&of(shape[1])?, &of(shape[0])?), false) {
+    match builder.weight(name, shape, (&of(shape[1])?, &of(shape[0])?), false) {
         Ok(mut layer) => {
             if shape[2].is_multiple_of(2) {
                 layer.warnings = super::parity::warnings(&super::Rule::default(), shape[2]);
@@ -103,7 +105,7 @@ fn kernel(
 
 /// A tensor of rank 1: in the fields of the layer it stands beside.
 fn beside(
-    plan: &SymmetryPlan,
+    builder: &mut Builder<'_>,
     name: &str,
     shape: &[usize],
     fields: UniformFields,
@@ -125,7 +127,7 @@ fn beside(
         list.push((other.as_str(), shape[0], shape[1]));
     }
     match channel::owner(name, shape[0], &layers, &others) {
-        Some(_) => Ok(Ok(build::channels(plan, name, shape, &of(shape[0])?, role).map_err(|e| e.of_tensor(name))?)),
+        Some(_) => Ok(Ok(builder.channels(name, shape, &of(shape[0])?, role).map_err(|e| e.of_tensor(name))?)),
         None => Ok(Err("rank 1: beside no layer that is typed".into())),
     }
 }

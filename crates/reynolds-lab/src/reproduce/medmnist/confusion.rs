@@ -50,9 +50,12 @@ fn by_seed(cell: &Cell<'_>, pairs: &[[usize; 2]]) -> Sample {
 pub(super) fn figure(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
     let mut sheet = Sheet::new(setup.rows.len(), 0.0);
     let classes = cells.iter().map(Cell::classes).max().unwrap_or(2);
-    let side = (30.0 * classes as f64).max(90.0);
+    // Wide enough for the line below each matrix.
+    let side = (30.0 * classes as f64).max(150.0);
     sheet.panel = [side, side];
-    (sheet.shared_axes, sheet.label_room, sheet.tick_room) = (false, 96.0, 96.0);
+    let letters = cells.iter().flat_map(|cell| class_names(cell.set)).map(|name| name.chars().count()).max();
+    let room = 20.0 + 5.0 * letters.unwrap_or(0) as f64;
+    (sheet.shared_axes, sheet.label_room, sheet.tick_room) = (false, room, room);
     for cell in cells.iter().filter(|cell| cell.classes() > 0) {
         let count = cell.classes();
         let at: Vec<(usize, usize)> =

@@ -56,7 +56,7 @@ impl Default for MedDataConfig {
             batch: 32,
             resize: Resize::Trilinear,
             turned: 16,
-            settled: 0,
+            settled: 8,
             shapes: ShapesConfig::default(),
         }
     }

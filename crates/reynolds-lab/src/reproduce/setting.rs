@@ -23,16 +23,19 @@ pub(super) fn text<'a>(settings: &'a Table, key: &str) -> &'a str {
 
 /// A whole number from `least` on, under a dotted key.
 pub(super) fn whole(settings: &Table, key: &str, least: usize) -> Result<usize> {
-    let found = at(settings, key).and_then(Value::as_integer).unwrap_or_default();
-    let value = usize::try_from(found).ok().filter(|value| (least..=1_000_000).contains(value));
-    value.ok_or_else(|| Error::config(key, format!("a whole number, at least {least}"), found))
+    let value = at(settings, key).and_then(Value::as_integer).and_then(|found| usize::try_from(found).ok());
+    let value = value.filter(|value| (least..=1_000_000).contains(value));
+    value.ok_or_else(|| Error::config(key, format!("a whole number, at least {least}"), found(settings, key)))
 }
 
 /// A finite number, at least 0, under a dotted key.
 pub(super) fn strength(settings: &Table, key: &str) -> Result<f64> {
-    let found = at(settings, key).and_then(Value::as_float).unwrap_or(f64::NAN);
-    let value = Some(found).filter(|value| value.is_finite() && *value >= 0.0);
-    value.ok_or_else(|| Error::config(key, "a finite number, at least 0", found))
+    let value = at(settings, key).and_then(Value::as_float).filter(|value| value.is_finite() && *value >= 0.0);
+    value.ok_or_else(|| Error::config(key, "a finite number, at least 0", found(settings, key)))
+}
+
+fn found(settings: &Table, key: &str) -> String {
+    at(settings, key).map_or("nothing".into(), Value::to_string)
 }
 
 /// The words of a list, given as "a,b" or as TOML.
@@ -78,7 +81,9 @@ mod tests {
         let expected = "config: batch.second: expected a whole number, at least 1, found -1";
         assert_eq!(message(whole(&settings, "batch.second", 1).unwrap_err()), expected);
         assert!(message(strength(&settings, "rate.second").unwrap_err()).starts_with("config: rate.second: expected"));
-        assert!(whole(&settings, "batch.third", 1).is_err() && at(&settings, "none.at.all").is_none());
+        assert!(message(whole(&settings, "batch.third", 1).unwrap_err()).ends_with("found nothing"));
+        assert!(message(whole(&settings, "batch", 1).unwrap_err()).ends_with("found { first = 4, second = -1 }"));
+        assert!(at(&settings, "none.at.all").is_none());
     }
 
     #[test]

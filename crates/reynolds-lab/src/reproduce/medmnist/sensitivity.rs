@@ -84,11 +84,12 @@ impl Map<'_> {
         fitting.first().map(|first| Sample::new(first.runs.iter().filter_map(mean).collect()))
     }
 
-    /// The cell with the best validation accuracy, of equal ones the first.
+    /// The cell with the best validation accuracy, of equal ones the smaller loss.
     fn best(&self) -> Option<&Cell<'_>> {
-        let accuracy = |cell: &Cell<'_>| runs::sample(&cell.runs, "validation/accuracy").mean();
-        let finite = self.cells.iter().filter(|cell| accuracy(cell).is_finite());
-        finite.reduce(|best, cell| if accuracy(cell) > accuracy(best) { cell } else { best })
+        let mean = |cell: &Cell<'_>, metric| runs::sample(&cell.runs, metric).mean();
+        let order = |cell: &Cell<'_>| [-mean(cell, "validation/accuracy"), mean(cell, "validation/loss")];
+        let finite = self.cells.iter().filter(|cell| order(cell)[0].is_finite());
+        finite.reduce(|best, cell| if order(cell) < order(best) { cell } else { best })
     }
 }
 
@@ -290,6 +291,19 @@ mod tests {
         });
         let maps = maps(&setup, &all).unwrap();
         assert_eq!(maps[0].best().unwrap().strengths.lambda_perp, 1.0);
+    }
+
+    #[test]
+    fn of_equal_cells_the_best_has_the_smaller_loss() {
+        let given = [("sets", "organ"), ("groups", "so3"), ("lambda_g", "1e-3"), ("lambda_perp", "1e-4,1e-2,1")];
+        let setup = setup(&SENSITIVITY, &given);
+        let all = models(&SENSITIVITY, &setup, |point| {
+            let mut run = validated(0.8, 0.8);
+            let loss = if point.strengths.lambda_perp == 1e-2 { 0.4 } else { 0.5 };
+            run.metrics.insert("validation/loss".into(), loss);
+            run
+        });
+        assert_eq!(maps(&setup, &all).unwrap()[0].best().unwrap().strengths.lambda_perp, 1e-2);
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Environment {
             rustc: env!("REYNOLDS_RUSTC_VERSION").into(),
             device: device_name(device),
             threads: tch::get_num_threads(),
-            commit: std::env::var("REYNOLDS_COMMIT").ok().or_else(here).unwrap_or_default(),
+            commit: current_commit(),
             system: system(),
             processor: processor().unwrap_or_default(),
             resumed: Vec::new(),
@@ -114,9 +114,10 @@ fn processor() -> Option<String> {
     Some(line.split_once(':')?.1.trim().into())
 }
 
-/// The commit of the checkout that this process runs in.
-fn here() -> Option<String> {
-    commit(&std::env::current_dir().ok()?)
+/// `$REYNOLDS_COMMIT`, or the commit of the checkout that this process runs in; "" if there is neither.
+pub(crate) fn current_commit() -> String {
+    let here = || commit(&std::env::current_dir().ok()?);
+    std::env::var("REYNOLDS_COMMIT").ok().or_else(here).unwrap_or_default()
 }
 
 /// The commit of the checkout that a folder lies in, read from its `.git` without running git.

@@ -82,6 +82,7 @@ fn networks_of_volumes_are_built_trained_and_evaluated() {
             ["train_ms", "train_samples_per_s", "inference_ms", "inference_samples_per_s", "build_ms", "bind_ms"];
         assert!(keys.iter().all(|key| row[key].as_f64().unwrap() > 0.0), "{row}");
         assert!(row["peak_memory_mib"].is_null() && row["parameters"].as_u64().unwrap() > 10_000, "{row}");
+        assert!(row["commit"].is_string(), "{row}");
         assert!(row.get("pairs").is_none());
     }
     let text = done(folder.path(), &[VOLUMES, &["--without-penalty", "--json"]].concat());

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::DeviceMemory;
 use super::steps::{Paired, Stopwatch};
 use crate::config::{PenaltySettings, RunConfig, at_least_one};
+use crate::environment::{current_commit, device_name};
 use crate::error::Result;
 use crate::experiment::Experiment;
 use crate::experiments::{CtData, CtExperiment, CtPart, CtSettings, CtTask};
@@ -111,6 +112,8 @@ pub struct CtBenchRow {
     pub precision: Precision,
     /// "cpu" or "cuda:N".
     pub device: String,
+    /// Of this program, as in environment.json.
+    pub commit: String,
     /// Median of a training step.
     pub train_ms: f64,
     /// Images trained on in a second; turned copies are not counted.
@@ -164,7 +167,8 @@ impl CtBench {
             batch: self.batch,
             side: self.side,
             precision: self.precision,
-            device: format!("{device:?}").to_lowercase().replace('(', ":").replace(')', ""),
+            device: device_name(device),
+            commit: current_commit(),
             train_ms: 1e3 * train,
             train_images_per_s: rate(train),
             inference_ms: 1e3 * inference,

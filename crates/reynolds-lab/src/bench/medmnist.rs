@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::DeviceMemory;
 use super::steps::{Paired, Stopwatch};
 use crate::config::{PenaltySettings, RunConfig, at_least_one};
-use crate::environment::device_name;
+use crate::environment::{current_commit, device_name};
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::experiments::{ClassPairs, MedData, MedExperiment, MedSettings, MedTask};
@@ -67,6 +67,8 @@ pub struct MedBenchRow {
     pub precision: Precision,
     /// "cpu" or "cuda:N".
     pub device: String,
+    /// Of this program, as in environment.json.
+    pub commit: String,
     /// Whether steps have the projection penalty.
     pub penalty: bool,
     /// Median of a training step.
@@ -139,6 +141,7 @@ impl MedBench {
             batch: self.batch,
             precision: self.precision,
             device: device_name(device),
+            commit: current_commit(),
             penalty: self.penalised(),
             train_ms: 1e3 * train,
             train_samples_per_s: rate(train),

@@ -247,7 +247,7 @@ mod tests {
             }
         };
         let of_rpp = with("alpha_rpp.rotation", "-1").unwrap().model(Kind::Rotation, Column::Rpp, 0.0, 0).unwrap_err();
-        let expected = "config: alpha_rpp.rotation: expected a finite number, at least 0, found -1";
+        let expected = "config: alpha_rpp.rotation: expected a finite number, at least 0, found -1.0";
         assert_eq!(of_rpp.to_string(), expected);
         for (key, value, expected) in [
             (

@@ -8,7 +8,7 @@
 
 use tch::Tensor;
 
-use super::Mode;
+use super::{Mode, normalise};
 use crate::error::{Error, Result};
 use crate::parameters::{Builder, Parameters};
 
@@ -89,17 +89,21 @@ impl BatchNorm {
             1 => input.shallow_clone(),
             _ => input.f_reshape([&[size[0], self.fields, self.field_dim * size[2]], &size[3..]].concat())?,
         };
-        // libtorch's own kernels: those of cuDNN for channels innermost in memory want weights at rounder addresses than a flat storage
-        // gives them, and fail with «misaligned address».
-        let (output, ..) = shared.f_native_batch_norm(
-            Some(parameters.get(&part("weight"))),
-            Some(parameters.get(&part("bias"))),
-            Some(parameters.statistic(&part("running_mean"))),
-            Some(parameters.statistic(&part("running_var"))),
-            mode == Mode::Train,
-            Self::MOMENTUM,
-            Self::EPSILON,
-        )?;
+        let [scale, shift] = ["weight", "bias"].map(|name| parameters.get(&part(name)));
+        let [mean, variance] = ["running_mean", "running_var"].map(|name| parameters.statistic(&part(name)));
+        let (output, ..) = match mode {
+            Mode::Train => normalise(&shared, [&scale, &shift], Some([&mean, &variance]))?,
+            // libtorch's own kernels, as in training.
+            Mode::Evaluate => shared.f_native_batch_norm(
+                Some(&scale),
+                Some(&shift),
+                Some(&mean),
+                Some(&variance),
+                false,
+                Self::MOMENTUM,
+                Self::EPSILON,
+            )?,
+        };
         Ok(if self.field_dim == 1 { output } else { output.f_reshape(size.as_slice())? })
     }
 }

@@ -38,7 +38,7 @@ use tch::{TchError, Tensor};
 use super::channels::first;
 use super::{Mode, Pass, Precision, Seen};
 use crate::error::{Error, Result};
-use crate::layers::{BatchNorm, convolve, kernel_layout, uniform};
+use crate::layers::{self, BatchNorm, convolve, kernel_layout, uniform};
 use crate::parameters::{Builder, Parameters};
 
 /// The side of the kernels.
@@ -253,17 +253,7 @@ fn normalise(input: &Tensor, scale: &Tensor, shift: &Tensor) -> Result<(Tensor, 
             count,
         ));
     }
-    // As in `BatchNorm`: libtorch's own kernels, for those of cuDNN want rounder addresses.
-    let none = None::<&Tensor>;
-    Ok(input.f_native_batch_norm(
-        Some(scale),
-        Some(shift),
-        none,
-        none,
-        true,
-        BatchNorm::MOMENTUM,
-        BatchNorm::EPSILON,
-    )?)
+    layers::normalise(input, [scale, shift], None)
 }
 
 /// ReLU in place, of which the tape keeps where it is 0 instead of what it is: for results that nothing else keeps.

@@ -97,7 +97,7 @@ impl Forecaster for Rgroup {
         for (number, kernel) in assembled.iter().enumerate() {
             state = convolve(&state, kernel, None, 1)?;
             if number + 1 < self.layers {
-                state = state.f_relu()?;
+                state = state.f_relu_()?;
             }
         }
         Ok(state)

@@ -65,7 +65,7 @@ impl Forecaster for Rsteer {
         for (number, layer) in assembled.chunks(2).enumerate() {
             state = convolve(&state, &layer[0], Some(&layer[1]), 1)?;
             if number + 1 < self.layers {
-                state = state.f_relu()?;
+                state = state.f_relu_()?;
             }
         }
         Ok(state)

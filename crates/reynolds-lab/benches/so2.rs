@@ -2,13 +2,14 @@
 //! `cargo bench -p reynolds-lab --bench so2 -- [--threads n] [--epochs n] [--form literal|collapsed] [--without-penalty]`.
 //!
 //! Every model is trained by one thread, in the training loop that `reynolds run` uses, without a folder; as many at a time as there are
-//! threads. `literal` applies the two complex layers one after the other, `collapsed` multiplies their matrices first; without `--form`
-//! both are timed; without the penalty all 16 are the same. Prints a line for people and one in JSON, with the mean test accuracy and the mean task loss at the end, which must
-//! agree with peers/so2.py.
+//! threads. Points and first weights are made before the clock runs, as the peer's points and masks are; projectors are not. `literal`
+//! applies the two complex layers one after the other, `collapsed` multiplies their matrices first; without `--form` both are timed; without
+//! the penalty all 16 are the same. Prints a line for people and one in JSON, with the mean test accuracy and the mean task loss at the end,
+//! which must agree with peers/so2.py.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and stops at the first surprise")]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Barrier;
 use std::time::Instant;
 
 use reynolds_lab::config::RunConfig;
@@ -17,6 +18,7 @@ use reynolds_lab::experiments::{DiskAndArc, PlaneExperiment, PlaneSettings};
 use reynolds_lab::interrupt::Interrupt;
 use reynolds_lab::journal::Memory;
 use reynolds_lab::progress::Silent;
+use reynolds_lab::task::Task;
 use reynolds_lab::threads;
 use reynolds_lab::train::{Ending, train};
 use reynolds_torch::models::Form;
@@ -41,12 +43,10 @@ fn main() {
         Some(other) => panic!("--form: expected literal or collapsed, found {other}"),
     };
     for (name, form) in forms {
-        trained(&config(form, 5, 0.1, 0.1));
+        all(&[config(form, 5, 0.1, 0.1)], 1);
         let grid: Vec<_> =
             strengths.iter().flat_map(|&g| strengths.map(|perp| config(form, epochs, g, perp))).collect();
-        let start = Instant::now();
-        let results = all(&grid, workers);
-        let seconds = start.elapsed().as_secs_f64();
+        let (results, seconds) = all(&grid, workers);
         let mean = |which: fn(&(f64, f64)) -> f64| results.iter().map(which).sum::<f64>() / results.len() as f64;
         let (accuracy, loss) = (mean(|result| result.0), mean(|result| result.1));
         let rate = grid.len() as f64 / seconds;
@@ -72,28 +72,30 @@ fn config(form: Form, epochs: usize, lambda_g: f64, lambda_perp: f64) -> RunConf
     config
 }
 
-/// Test accuracy and the task loss of the last step.
-fn trained(config: &RunConfig<PlaneSettings<DiskAndArc>>) -> (f64, f64) {
-    threads::set(1);
-    let task = PlaneExperiment::<DiskAndArc>::new().task(config, Device::Cpu).unwrap();
-    let mut journal = Memory::default();
-    let ending = train(&task, &config.train, &config.penalty, &mut journal, &mut Silent, &Interrupt::new()).unwrap();
-    let Ending::Finished(summary) = ending else { panic!("nobody interrupts a benchmark") };
-    (summary.metrics()["test/accuracy"], journal.records.last().unwrap().values["train/loss"])
-}
-
-/// Every model, `workers` at a time.
-fn all(grid: &[RunConfig<PlaneSettings<DiskAndArc>>], workers: usize) -> Vec<(f64, f64)> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut results = Vec::new();
-        while let Some(config) = grid.get(next.fetch_add(1, Ordering::SeqCst)) {
-            results.push(trained(config));
-        }
-        results
+/// Every model, `workers` at a time: its test accuracy and the task loss of its last step, and how long all training took.
+fn all(grid: &[RunConfig<PlaneSettings<DiskAndArc>>], workers: usize) -> (Vec<(f64, f64)>, f64) {
+    let ready = Barrier::new(workers + 1);
+    let work = |worker: usize| {
+        threads::set(1);
+        let mine = grid.iter().skip(worker).step_by(workers);
+        let tasks: Vec<_> =
+            mine.map(|config| (config, PlaneExperiment::new().task(config, Device::Cpu).unwrap())).collect();
+        ready.wait();
+        tasks.iter().map(|(config, task)| trained(config, task)).collect::<Vec<_>>()
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+        let work = &work;
+        let workers: Vec<_> = (0..workers).map(|worker| scope.spawn(move || work(worker))).collect();
+        ready.wait();
+        let start = Instant::now();
+        let results = workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
+        (results, start.elapsed().as_secs_f64())
     })
+}
+
+fn trained(config: &RunConfig<PlaneSettings<DiskAndArc>>, task: &impl Task) -> (f64, f64) {
+    let mut journal = Memory::default();
+    let ending = train(task, &config.train, &config.penalty, &mut journal, &mut Silent, &Interrupt::new()).unwrap();
+    let Ending::Finished(summary) = ending else { panic!("nobody interrupts a benchmark") };
+    (summary.metrics()["test/accuracy"], journal.records.last().unwrap().values["train/loss"])
 }

@@ -37,7 +37,7 @@ def batches(quick, device, threads, compiled=False):
 
 def so2_batch(quick):
     """Both on one thread: ours would train a model a thread, PyTorch one model on all."""
-    epochs = 4 if quick else 20
+    epochs = 4 if quick else 100  # evaluation at the end, of which we do more, is then a thirtieth
     rows = []
     scale = 1 / (SO2_MODELS * epochs)
     for form in ("literal", "collapsed")[: 1 if quick else 2]:

@@ -21,7 +21,8 @@ pub(super) struct Builder<'a> {
     made: HashMap<Kind, Layer>,
 }
 
-/// Role, shape, domain, codomain, and whether it may be band-limited.
+/// Role, shape, labels of domain and codomain, and whether it may be band-limited. Plans name fields by their labels, so equal labels are
+/// equal fields.
 type Kind = (Role, Vec<usize>, String, String, bool);
 
 impl<'a> Builder<'a> {

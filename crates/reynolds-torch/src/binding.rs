@@ -26,11 +26,13 @@
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
 
+mod one_pass;
 mod place;
 
 use std::sync::Arc;
 
 use faer::c64;
+use one_pass::OnePass;
 use place::Place;
 use reynolds::plan::{ResolvedPlan, SymmetryPlan};
 use reynolds::projection::{Energies, KernelSpace, Lowered, Projector, Tiling, derive};
@@ -40,7 +42,7 @@ use tch::{Device, Kind, Tensor};
 use crate::error::{Error, Result};
 use crate::parameters::{Entry, Parameters};
 pub use crate::projector::TileProducts;
-use crate::projector::{Assembly, FlatProjector, Host, Layer, Mixer, Shared};
+use crate::projector::{Assembly, FlatProjector, Host, Layer, Shared};
 use crate::segments::Segments;
 
 /// A parameter that is held against a group.
@@ -61,9 +63,8 @@ pub struct Binding {
     bound: Vec<Bound>,
     place: Place,
     projector: FlatProjector,
-    products: TileProducts,
-    /// The same on a CPU, for the squared penalty and its slope.
-    host: Option<Host>,
+    /// The same for the squared penalty and its slope, if there is a way.
+    one_pass: Option<OnePass>,
     pub(crate) segments: Segments,
 }
 
@@ -173,25 +174,29 @@ impl BindingBuilder {
         }
         let tilings: Vec<&Tiling> = self.bound.iter().map(|&(_, number)| &self.projectors[number].1).collect();
         let assembly = Assembly::of(&tilings)?;
-        let mut host = None;
+        let mut one_pass = None;
         if self.device == Device::Cpu && self.products == TileProducts::PerKind {
             let layer = |(bound, number): &(Bound, usize)| Layer {
                 start: bound.entry.start,
                 projector: self.projectors[*number].0.clone(),
             };
-            host = Host::new(&self.bound.iter().map(layer).collect::<Vec<_>>(), self.kind);
+            one_pass = Host::new(&self.bound.iter().map(layer).collect::<Vec<_>>(), self.kind).map(OnePass::Host);
         }
         let bound: Vec<Bound> = self.bound.into_iter().map(|(bound, _)| bound).collect();
         let lengths: Vec<i64> = bound.iter().map(|bound| bound.entry.len() as i64).collect();
+        let place = Place::of(&bound, self.device)?;
+        let projector = assembly.build(self.kind, self.device, self.products)?;
+        if self.device.is_cuda() {
+            one_pass = OnePass::on_gpu(&projector, &place, (self.kind, self.device), self.len)?;
+        }
         Ok(Binding {
             len: self.len,
             kind: self.kind,
             device: self.device,
-            place: Place::of(&bound, self.device)?,
+            place,
             segments: Segments::new(&lengths, self.device)?,
-            projector: assembly.build(self.kind, self.device, self.products)?,
-            products: self.products,
-            host,
+            projector,
+            one_pass,
             bound,
         })
     }
@@ -238,6 +243,11 @@ impl Binding {
         self.projector.operations()
     }
 
+    /// Whether the squared Frobenius penalty and its gradient take one pass over the parameters, by executors of the core or by a kernel.
+    pub fn takes_one_pass(&self) -> bool {
+        self.one_pass.is_some()
+    }
+
     /// P on all parameters, flat `[len]`; parameters that are not bound are returned as they are.
     ///
     /// # Errors
@@ -275,46 +285,41 @@ impl Binding {
         self.projector.apply(weights)
     }
 
-    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors `[len]` on a CPU, layer by layer; whether it was done.
+    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors `[len]` in one pass; whether it was done.
     ///
     /// # Errors
     /// As [`Binding::project`].
-    pub(crate) fn add_on_host(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<bool> {
+    pub(crate) fn add_in_one_pass(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<bool> {
         self.check(flat)?;
-        Ok(self.host.as_ref().is_some_and(|host| host.add_to(sum, flat, slopes)))
+        self.one_pass.as_ref().map_or(Ok(false), |one_pass| one_pass.add_to(sum, flat, slopes))
     }
 
-    /// The same with ‖P(W)‖² and ‖W − P(W)‖² of all bound parameters together; `None` if it was not done.
+    /// The same, with (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2 of all bound parameters together; `None` if it was not done.
     ///
     /// # Errors
     /// As [`Binding::project`].
-    pub(crate) fn add_measured_on_host(
+    pub(crate) fn add_measured_in_one_pass(
         &self,
         sum: &Tensor,
         flat: &Tensor,
         slopes: [f64; 2],
-    ) -> Result<Option<Energies>> {
+    ) -> Result<Option<Tensor>> {
         self.check(flat)?;
-        Ok(self.host.as_ref().and_then(|host| host.add_measured(sum, flat, slopes)))
+        self.one_pass.as_ref().map_or(Ok(None), |one_pass| one_pass.add_measured(sum, flat, slopes))
     }
 
-    /// ‖P(W)‖² and ‖W − P(W)‖² of all bound parameters together, if executors of the host can tell.
+    /// (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2 of all bound parameters together, if one pass can tell.
     ///
     /// # Errors
     /// As [`Binding::project`].
-    pub(crate) fn energies_on_host(&self, flat: &Tensor) -> Result<Option<Energies>> {
+    pub(crate) fn measured_in_one_pass(&self, flat: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
         self.check(flat)?;
-        Ok(self.host.as_ref().and_then(|host| host.energies(flat)))
+        self.one_pass.as_ref().map_or(Ok(None), |one_pass| one_pass.value(flat, slopes))
     }
 
     /// `sum ← sum + factor · P(w)` on the bound numbers, if that can be done without making P(w); whether it was.
     pub(crate) fn add_projected(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
         self.projector.add_to(sum, weights, factor)
-    }
-
-    /// `a P(w) + b (w − P(w))` on the bound numbers in fewer operations, where launching them is what costs.
-    pub(crate) fn mixer(&self, slopes: [f64; 2]) -> Result<Option<Mixer>> {
-        if self.products == TileProducts::Lists { self.projector.mixer(slopes, self.kind) } else { Ok(None) }
     }
 
     /// The bound numbers of a flat tensor as a view of it, if they lie one after the other.
@@ -359,13 +364,15 @@ mod tests {
             binding.plan(&plan).unwrap();
             binding.tile_products(products);
             let binding = binding.build().unwrap();
-            assert_eq!(binding.host.is_some(), on_host);
             let (flat, sum) = (parameters.flat(), parameters.flat().zeros_like());
-            // Constant kernels are equivariant.
-            let energies = on_host.then_some(Energies { equivariant: 36.0, perp: 0.0 });
-            assert_eq!(binding.energies_on_host(flat).unwrap(), energies);
-            assert_eq!(binding.add_measured_on_host(&sum, flat, [0.3, 0.7]).unwrap(), energies);
-            assert_eq!(binding.mixer([0.3, 0.7]).unwrap().is_some(), !on_host);
+            // Constant kernels are equivariant: ‖P(W)‖² = 36, and nothing else.
+            let penalty = on_host.then_some(0.15 * 36.0);
+            let number = |value: Option<Tensor>| value.map(|value| f64::from(value.double_value(&[]) as f32));
+            let penalty = penalty.map(|penalty| f64::from(penalty as f32));
+            assert_eq!(number(binding.measured_in_one_pass(flat, [0.3, 0.7]).unwrap()), penalty);
+            assert_eq!(number(binding.add_measured_in_one_pass(&sum, flat, [0.3, 0.7]).unwrap()), penalty);
+            assert_eq!(binding.takes_one_pass(), on_host);
+            assert_eq!(binding.add_in_one_pass(&sum, flat, [0.3, 0.7]).unwrap(), on_host);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! The linker drops libtorch_cuda, to which nothing refers; it is opened at run time, before the first question about devices, so that one
 //! program serves machines with and without a GPU.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use tch::Device;
@@ -38,27 +39,42 @@ pub fn parse(text: &str) -> Result<Device> {
 /// Opens libtorch_cuda once.
 fn cuda_libraries() -> Result<(), String> {
     static OPENED: OnceLock<Result<(), String>> = OnceLock::new();
-    OPENED.get_or_init(open_cuda_libraries).clone()
+    let open =
+        || open("libtorch_cuda.so").map_err(|cause| format!("no CUDA libraries here: make libtorch-cuda ({cause})"));
+    OPENED.get_or_init(open).clone()
+}
+
+/// Opens NVIDIA's compiler for kernels, if it is there, by the library of PyTorch that knows where. Without it there are no kernels of our
+/// own, and operations of libtorch do.
+pub(crate) fn open_compiler() {
+    let _ = open("libcaffe2_nvrtc.so");
+    // It looks for a part of itself by name, and not in its own folder.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let compiler = maps.split_whitespace().map(Path::new).find(|path| is_named(path, "libnvrtc.so"));
+    let files = compiler.and_then(Path::parent).and_then(|folder| folder.read_dir().ok());
+    for file in files.into_iter().flatten().flatten() {
+        if is_named(&file.path(), "libnvrtc-builtins.so") {
+            let _ = open(&file.path().to_string_lossy());
+        }
+    }
+}
+
+fn is_named(path: &Path, start: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
 }
 
 #[cfg(target_os = "linux")]
-fn open_cuda_libraries() -> Result<(), String> {
+fn open(name: &str) -> Result<(), String> {
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
     // Safety: the library is PyTorch's own and of the version this program is linked with; its initialisers register kernels and
     // nothing else. It stays open until the end of the process.
     #[allow(unsafe_code, reason = "a library can be opened at run time in no safe way")]
-    let library = unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) };
-    match library {
-        Ok(library) => {
-            std::mem::forget(library);
-            Ok(())
-        }
-        Err(cause) => Err(format!("no CUDA libraries here: make libtorch-cuda ({cause})")),
-    }
+    let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) };
+    library.map(std::mem::forget).map_err(|cause| cause.to_string())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_cuda_libraries() -> Result<(), String> {
+fn open(_: &str) -> Result<(), String> {
     Err("CUDA is supported on Linux only".into())
 }
 

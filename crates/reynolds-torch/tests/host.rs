@@ -30,24 +30,6 @@ fn layers() -> Vec<Layer> {
     executed.flat_map(|layer| [Layer { name: format!("{} again", layer.name), ..layer.clone() }, layer]).collect()
 }
 
-/// a P(W) + b (W − P(W)) of every parameter by the core in double precision, 0 where nothing is bound, and ‖P(W)‖² and ‖W − P(W)‖²,
-/// number by number.
-fn formula(layers: &[Layer], parameters: &Parameters, [a, b]: [f64; 2]) -> (Vec<f64>, [f64; 2]) {
-    let flat = numbers(parameters.flat());
-    let (mut slope, mut energies) = (vec![0.0; flat.len()], [0.0; 2]);
-    for entry in parameters.entries() {
-        if let Some(layer) = layers.iter().find(|layer| layer.name == entry.name) {
-            let place = entry.start..entry.start + entry.len();
-            let (projected, _) = on_host(layer, &flat[place.clone()], &Project);
-            for ((slope, w), p) in slope[place.clone()].iter_mut().zip(&flat[place]).zip(projected) {
-                *slope = a * p + b * (w - p);
-                energies = [energies[0] + p * p, energies[1] + (w - p) * (w - p)];
-            }
-        }
-    }
-    (slope, energies)
-}
-
 /// The same numbers, every second one of a storage: no plain slice of memory, so that tensors do the work.
 fn strided(flat: &Tensor) -> Tensor {
     let mut strided = Tensor::zeros([2 * flat.size()[0]], (flat.kind(), flat.device())).slice(0, 0, None, 2);
@@ -98,7 +80,7 @@ proptest! {
     }
 }
 
-/// As on a GPU, where few orbits of one size are mixed, and no longer when strengths change from step to step.
+/// As on a GPU without a compiler for kernels, also when strengths change from step to step.
 #[test]
 fn orbits_by_the_operations_of_a_gpu_have_the_same_slope() {
     for layer in layers().into_iter().filter(|layer| ["C4", "D4", "S5"].iter().any(|name| layer.name.starts_with(name)))

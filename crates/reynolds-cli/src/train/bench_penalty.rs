@@ -44,7 +44,7 @@ fn bench(args: &PenaltyBenchArgs) -> Result<PenaltyBench> {
 
 fn text(row: &PenaltyBenchRow) -> String {
     let mut text = format!(
-        "{} convolutions {c}x{c}x{k}x{k}, {} regular, {} weights, {}, {} threads; bound in {:.3} s, P takes {} operations\n",
+        "{} convolutions {c}x{c}x{k}x{k}, {} regular, {} weights, {}, {} threads; bound in {:.3} s, P takes {} operations{}\n",
         row.layers,
         row.group,
         row.weights,
@@ -52,6 +52,7 @@ fn text(row: &PenaltyBenchRow) -> String {
         row.threads,
         row.bind_seconds,
         row.operations,
+        if row.one_pass { ", the squared penalty one pass" } else { "" },
         c = row.channels,
         k = row.kernel
     );

@@ -78,6 +78,8 @@ pub struct PenaltyBenchRow {
     pub threads: i32,
     /// Operations on the device that P takes.
     pub operations: usize,
+    /// Whether the squared penalty takes one pass instead: by the core's executors on a CPU, by a kernel on a GPU.
+    pub one_pass: bool,
     /// From the projector of a layer to P of all of them on the device.
     pub bind_seconds: f64,
     /// The penalty at the weights, squared form.
@@ -173,6 +175,7 @@ impl PenaltyBench {
             device: device_name(device),
             threads: tch::get_num_threads(),
             operations: binding.operations(),
+            one_pass: binding.takes_one_pass(),
             bind_seconds,
             value,
             seconds,

@@ -1,6 +1,6 @@
 //! Where the bound numbers lie in the flat storage.
 
-use tch::{Device, Tensor};
+use tch::{Device, Kind, Tensor};
 
 use super::Bound;
 use crate::error::Result;
@@ -38,6 +38,15 @@ impl Place {
         match self {
             Self::Range { start, len } => Ok(flat.f_narrow(0, *start, *len)?),
             Self::Index(index) => Ok(flat.f_index_select(0, index)?),
+        }
+    }
+
+    /// Where in a flat tensor these of the numbers are, `[count]` (int32) both; there are no more than an int32 counts.
+    pub(super) fn in_flat(&self, numbers: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Range { start: 0, .. } => Ok(numbers.shallow_clone()),
+            Self::Range { start, .. } => Ok(numbers.f_add_scalar(*start)?),
+            Self::Index(index) => Ok(index.f_index_select(0, numbers)?.f_to_kind(Kind::Int)?),
         }
     }
 

@@ -1,13 +1,11 @@
 //! The Frobenius penalty: one projection, whatever the number of parameters.
 
 use reynolds::penalty::{PLAIN_EPSILON, PenaltyConfig};
-use reynolds::projection::Energies;
 use tch::{Device, Kind, Tensor};
 
 use super::Penalty;
 use crate::binding::Binding;
 use crate::error::Result;
-use crate::projector::Mixer;
 
 /// The slopes of the squared penalty, on P(W) and on W − P(W), with the factors that they make of W, of P(W) and of one part, as tensors
 /// of one number on the host, which is how libtorch takes a factor with a sum and has a faster kernel for.
@@ -20,13 +18,11 @@ pub(super) struct Slopes {
     /// a P(W) + b (W − P(W)) = b W + (a − b) P(W).
     on_weights: Tensor,
     on_projected: Tensor,
-    /// Both at once, if both are above 0 and there is a way.
-    mixer: Option<Mixer>,
 }
 
 impl Slopes {
-    /// Of a penalty that stays as it is, or of one whose strengths change from step to step, for which a mixer costs more than it saves.
-    pub(super) fn new(config: &PenaltyConfig, binding: &Binding, stays: bool) -> Result<Self> {
+    /// Of a penalty on numbers of the type of `binding`.
+    pub(super) fn new(config: &PenaltyConfig, binding: &Binding) -> Result<Self> {
         let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = *config;
         let equivariant = 2.0 * lambda_g;
         let perp = 2.0 * if whole { lambda_g + lambda_perp } else { lambda_perp };
@@ -38,10 +34,6 @@ impl Slopes {
             only: number(equivariant.max(perp))?,
             on_weights: number(perp)?,
             on_projected: number(equivariant - perp)?,
-            mixer: match stays && equivariant.min(perp) > 0.0 && equivariant != perp {
-                true => binding.mixer([equivariant, perp])?,
-                false => None,
-            },
         })
     }
 
@@ -60,9 +52,6 @@ impl Penalty {
             let _ = sum.f_add_(&weights.f_mul_scalar(a)?)?;
             return Ok(());
         }
-        if let Some(mixer) = &slopes.mixer {
-            return mixer.add_to(&mut sum, weights);
-        }
         if self.binding.add_projected(&mut sum, weights, &slopes.on_projected)? {
             if b > 0.0 {
                 let _ = sum.f_addcmul_(weights, &slopes.on_weights)?;
@@ -78,19 +67,6 @@ impl Penalty {
         let part = if a > 0.0 { projected } else { weights.f_sub(&projected)? };
         let _ = sum.f_addcmul_(&part, &slopes.only)?;
         Ok(())
-    }
-
-    /// The squared penalty of both energies, which executors of the host have summed: a number on the host.
-    pub(super) fn of_energies(&self, energies: Energies) -> Result<Tensor> {
-        let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = self.config;
-        let first = lambda_g * if whole { energies.total() } else { energies.equivariant };
-        let value = match (lambda_g > 0.0, lambda_perp > 0.0) {
-            // A part that is not asked for may be no number.
-            (true, false) => first,
-            (false, true) => lambda_perp * energies.perp,
-            _ => first + lambda_perp * energies.perp,
-        };
-        Ok(Tensor::f_full([0_i64; 0], value, (self.binding.kind(), Device::Cpu))?)
     }
 
     /// a P(W) + b (W − P(W)) with a, b the same for all parameters. The smaller of them multiplies W and the difference one part, so

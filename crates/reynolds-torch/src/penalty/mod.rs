@@ -78,7 +78,7 @@ impl Penalty {
         let upload =
             |values: &[f64]| -> Result<Tensor> { Ok(Tensor::f_from_slice(values)?.f_to_device(binding.device())?) };
         let (kappa_squared, matrix_kappa_squared) = (upload(&kappa_squared)?, upload(&by_matrix)?);
-        let slopes = Slopes::new(&config, &binding, true)?;
+        let slopes = Slopes::new(&config, &binding)?;
         Ok(Self { binding, config, matrices, kappa_squared, matrix_kappa_squared, slopes })
     }
 
@@ -102,7 +102,7 @@ impl Penalty {
         }
         let config = PenaltyConfig { lambda_perp, ..self.config };
         config.validate()?;
-        self.slopes = Slopes::new(&config, &self.binding, false)?;
+        self.slopes = Slopes::new(&config, &self.binding)?;
         self.config = config;
         Ok(())
     }
@@ -114,15 +114,15 @@ impl Penalty {
     pub fn value(&self, flat: &Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         if self.is_squared()
-            && let Some(energies) = self.binding.energies_on_host(flat)?
+            && let Some(value) = self.binding.measured_in_one_pass(flat, self.slopes.both())?
         {
-            return self.of_energies(energies);
+            return Ok(value);
         }
         Ok(self.evaluate(&self.binding.gather(flat)?, false)?.0)
     }
 
     /// Adds the penalty's gradient at `flat` `[len]` to `gradient` `[len]` in place and returns the penalty. Once a step: after
-    /// accumulation and unscaling, before clipping. As fast as [`Penalty::add_slope`] where executors of the core do it.
+    /// accumulation and unscaling, before clipping. About as fast as [`Penalty::add_slope`] where one pass does it.
     ///
     /// # Errors
     /// As [`Binding::project`]; [`Error::Setting`] if `gradient` has another length or number type.
@@ -130,17 +130,17 @@ impl Penalty {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
         if self.is_squared()
-            && let Some(energies) = self.binding.add_measured_on_host(gradient, flat, self.slopes.both())?
+            && let Some(value) = self.binding.add_measured_in_one_pass(gradient, flat, self.slopes.both())?
         {
-            return self.of_energies(energies);
+            return Ok(value);
         }
         let (value, slope) = self.value_and_slope(&self.binding.gather(flat)?)?;
         self.binding.add_to(gradient, &slope)?;
         Ok(value)
     }
 
-    /// [`Penalty::add_gradient`] without the penalty itself: half the operations on a GPU where the norm is the squared Frobenius norm, which
-    /// is what a loop wants that looks at the penalty now and then. On a CPU, for plain tensors, executors of the core do either in one pass.
+    /// [`Penalty::add_gradient`] without the penalty itself, which is what a loop wants that looks at the penalty now and then. Of the squared
+    /// Frobenius norm one pass does either, by executors of the core on a CPU and by a kernel on a GPU; where there is none, this is half the operations.
     ///
     /// # Errors
     /// As [`Penalty::add_gradient`].
@@ -148,7 +148,7 @@ impl Penalty {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
         let squared = self.is_squared();
-        if squared && self.binding.add_on_host(gradient, flat, self.slopes.both())? {
+        if squared && self.binding.add_in_one_pass(gradient, flat, self.slopes.both())? {
             return Ok(());
         }
         let weights = self.binding.gather(flat)?;

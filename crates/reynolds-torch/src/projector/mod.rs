@@ -8,7 +8,7 @@
 //!
 //! Band-limited kernels are compressed first, all of one side by one product: see [`band`]. Their coordinates, each in one coupling at most,
 //! are weighted lists: see [`columns`]. Two products for each side of kernels and five operations more, whatever the number of irreps.
-//! Where P(W) is only added to something, as to a gradient on a GPU, two sparse products do it: see [`sparse`]; few orbits are mixed: see [`mixer`].
+//! Where P(W) is only added to something, as to a gradient on a GPU, two sparse products do it: see [`sparse`]; orbits take one kernel: see [`fused`].
 //!
 //! Otherwise two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
 //! On a processor the gradient of the squared penalty, which every step of training takes, needs none of that: executors of the core add it
@@ -19,10 +19,10 @@
 mod assembly;
 mod band;
 mod columns;
+mod fused;
 mod gather;
 mod host;
 mod lists;
-mod mixer;
 mod shared;
 mod slices;
 mod sparse;
@@ -31,9 +31,9 @@ mod team;
 pub(crate) use assembly::Assembly;
 use band::Band;
 use columns::Columns;
+pub(crate) use fused::Fused;
 use gather::Gather;
 pub(crate) use host::{Host, Layer};
-pub(crate) use mixer::Mixer;
 pub(crate) use shared::Shared;
 use tch::{Device, Kind, Tensor};
 
@@ -85,14 +85,6 @@ impl FlatProjector {
         match self {
             Self::Band(band) => band.add_to(sum, weights, factor),
             Self::Mask(_) | Self::Columns(_) | Self::Gather(_) => Ok(false),
-        }
-    }
-
-    /// `a P(w) + b (w − P(w))` in fewer operations, where there is such a way.
-    pub(crate) fn mixer(&self, slopes: [f64; 2], kind: Kind) -> Result<Option<Mixer>> {
-        match self {
-            Self::Gather(gather) => Mixer::new(gather, slopes, kind),
-            Self::Mask(_) | Self::Columns(_) | Self::Band(_) => Ok(None),
         }
     }
 

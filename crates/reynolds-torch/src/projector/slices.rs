@@ -1,9 +1,9 @@
-//! The numbers of tensors in the memory of the host.
+//! The numbers of tensors in the memory of the host, and which tensors are plain vectors of numbers anywhere.
 
 #![allow(unsafe_code, reason = "tch gives the address of a tensor's numbers and no slice of them")]
 
 use tch::kind::Element;
-use tch::{Device, Tensor};
+use tch::{Device, Kind, Tensor};
 
 /// What `work` makes of the numbers of `read` and of `write`, both `[len]`, which it changes in place; `None`, and nothing is done, if they
 /// are not to be had: on another device or of another type, not one after the other, partly the same, or `write` on the tape.
@@ -22,8 +22,8 @@ pub(super) fn with_numbers<T: Element, R>(
     write: &Tensor,
     work: impl FnOnce(&[T], &mut [T]) -> R,
 ) -> Option<R> {
-    let len = plain::<T>(read)?;
-    if plain::<T>(write)? != len || write.requires_grad() {
+    let len = plain(read, T::KIND, Device::Cpu)?;
+    if plain(write, T::KIND, Device::Cpu)? != len || write.requires_grad() {
         return None;
     }
     let (from, to) = (address::<T>(read)?, address::<T>(write)?);
@@ -38,7 +38,7 @@ pub(super) fn with_numbers<T: Element, R>(
 
 /// What `work` makes of the numbers of `read` `[len]`; `None` if they are not to be had. Safe as [`with_numbers`] is, under its condition.
 pub(super) fn with_numbers_of<T: Element, R>(read: &Tensor, work: impl FnOnce(&[T]) -> R) -> Option<R> {
-    let (len, from) = (plain::<T>(read)?, address::<T>(read)?);
+    let (len, from) = (plain(read, T::KIND, Device::Cpu)?, address::<T>(read)?);
     // SAFETY: see above.
     Some(work(unsafe { std::slice::from_raw_parts(from, len) }))
 }
@@ -49,11 +49,10 @@ fn address<T: Element>(tensor: &Tensor) -> Option<*mut T> {
     (!address.is_null() && address.is_aligned()).then_some(address)
 }
 
-/// The length of a tensor `[len]` of `T`, one number after the other on the CPU.
-fn plain<T: Element>(tensor: &Tensor) -> Option<usize> {
+/// The length of a tensor `[len]` of `kind` on `device`, one number after the other.
+pub(super) fn plain(tensor: &Tensor, kind: Kind, device: Device) -> Option<usize> {
     let [len] = tensor.size()[..] else { return None };
-    let dense =
-        tensor.device() == Device::Cpu && tensor.kind() == T::KIND && !tensor.is_sparse() && !tensor.is_mkldnn();
+    let dense = tensor.device() == device && tensor.kind() == kind && !tensor.is_sparse() && !tensor.is_mkldnn();
     // A view may stand for the numbers with the other sign.
     let dense = dense && !tensor.is_neg();
     if dense && tensor.is_contiguous() { usize::try_from(len).ok() } else { None }
@@ -61,8 +60,6 @@ fn plain<T: Element>(tensor: &Tensor) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use tch::Kind;
-
     use super::*;
 
     fn add(read: &Tensor, write: &Tensor) -> bool {

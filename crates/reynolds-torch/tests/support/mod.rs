@@ -128,6 +128,17 @@ pub(crate) fn random_numbers(layers: &[Layer], seed: u64) -> Vec<Vec<f64>> {
 
 /// The layers as parameters; between them ones that are not bound, if `gaps`.
 pub(crate) fn parameters(layers: &[Layer], numbers: &[Vec<f64>], kind: Kind, gaps: bool) -> Parameters {
+    parameters_on(Device::Cpu, layers, numbers, kind, gaps)
+}
+
+/// The same on a device.
+pub(crate) fn parameters_on(
+    device: Device,
+    layers: &[Layer],
+    numbers: &[Vec<f64>],
+    kind: Kind,
+    gaps: bool,
+) -> Parameters {
     let mut builder = Parameters::builder();
     for (layer, numbers) in layers.iter().zip(numbers) {
         if gaps {
@@ -140,7 +151,7 @@ pub(crate) fn parameters(layers: &[Layer], numbers: &[Vec<f64>], kind: Kind, gap
             builder.real(&layer.name, &layer.shape, numbers).unwrap();
         }
     }
-    builder.build(kind, Device::Cpu).unwrap()
+    builder.build(kind, device).unwrap()
 }
 
 /// Binds the layers.
@@ -195,6 +206,24 @@ fn projected<F: Scalar, T: Over<F> + Weight>(projector: &Lowered<F>, weights: &[
     let mut out = vec![T::default(); weights.len()];
     let Energies { equivariant, .. } = projector.project_into(weights, &mut out).unwrap();
     (out, equivariant)
+}
+
+/// a P(W) + b (W − P(W)) of every parameter by the core in double precision, 0 where nothing is bound, and ‖P(W)‖² and ‖W − P(W)‖²,
+/// number by number.
+pub(crate) fn formula(layers: &[Layer], parameters: &Parameters, [a, b]: [f64; 2]) -> (Vec<f64>, [f64; 2]) {
+    let flat = numbers(parameters.flat());
+    let (mut slope, mut energies) = (vec![0.0; flat.len()], [0.0; 2]);
+    for entry in parameters.entries() {
+        if let Some(layer) = layers.iter().find(|layer| layer.name == entry.name) {
+            let place = entry.start..entry.start + entry.len();
+            let (projected, _) = on_host(layer, &flat[place.clone()], &Project);
+            for ((slope, w), p) in slope[place.clone()].iter_mut().zip(&flat[place]).zip(projected) {
+                *slope = a * p + b * (w - p);
+                energies = [energies[0] + p * p, energies[1] + (w - p) * (w - p)];
+            }
+        }
+    }
+    (slope, energies)
 }
 
 /// The numbers of a tensor in double precision.

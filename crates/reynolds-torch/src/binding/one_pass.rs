@@ -1,0 +1,88 @@
+//! The squared penalty and its slope in one pass over the parameters: on a processor by executors of the core, on a GPU by a kernel.
+
+use reynolds::projection::Energies;
+use tch::{Device, Kind, Tensor};
+
+use super::place::Place;
+use crate::error::{Error, Result};
+use crate::norm;
+use crate::projector::{FlatProjector, Fused, Host};
+
+/// One of the ways. A tensor that is no plain vector they leave alone.
+#[derive(Debug)]
+pub(super) enum OnePass {
+    Host(Host),
+    Fused(Fused),
+}
+
+impl OnePass {
+    /// On a GPU, if there is a way, for flat tensors `[len]`; it has to agree with `projector` there first.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it does not.
+    pub(super) fn on_gpu(
+        projector: &FlatProjector,
+        place: &Place,
+        (kind, device): (Kind, Device),
+        len: usize,
+    ) -> Result<Option<Self>> {
+        let in_flat = |numbers: &Tensor| place.in_flat(numbers);
+        let Some(fused) = Fused::new(projector, (kind, device), len, in_flat)? else { return Ok(None) };
+        let slopes = [0.25, 0.75];
+        let flat = Tensor::f_arange(len as i64, (kind, device))?.f_sin()?;
+        let sum = flat.f_zeros_like()?;
+        let value = fused.measured(Some(&sum), &flat, slopes)?;
+        let weights = place.gather(&flat)?;
+        let projected = projector.apply(&weights)?;
+        let perp = weights.f_sub(&projected)?;
+        let energy = |part: &Tensor| -> Result<f64> { Ok(f64::try_from(part.f_square()?.f_sum(Kind::Double)?)?) };
+        let expected = penalty(slopes, Energies { equivariant: energy(&projected)?, perp: energy(&perp)? });
+        place.add_to(&sum, &projected.f_mul_scalar(-slopes[0])?.f_sub(&perp.f_mul_scalar(slopes[1])?)?)?;
+        let value = value.map_or(Ok(f64::NAN), f64::try_from)?;
+        let off = f64::try_from(sum.f_abs()?.f_max()?)?.max((value / expected - 1.0).abs());
+        if off <= ROUNDING * norm::epsilon(kind) {
+            return Ok(Some(Self::Fused(fused)));
+        }
+        let expected = "a kernel that agrees with the operations of libtorch".into();
+        Err(Error::Device { device: format!("{device:?}"), expected, found: format!("a difference of {off:.1e}") })
+    }
+
+    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors; whether it was done.
+    pub(super) fn add_to(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<bool> {
+        match self {
+            Self::Host(host) => Ok(host.add_to(sum, flat, slopes)),
+            Self::Fused(fused) => fused.add_to(sum, flat, slopes),
+        }
+    }
+
+    /// The same, with (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2; `None` if nothing was done.
+    pub(super) fn add_measured(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
+        match self {
+            Self::Host(host) => on_host(host.add_measured(sum, flat, slopes), slopes, flat.kind()),
+            Self::Fused(fused) => fused.measured(Some(sum), flat, slopes),
+        }
+    }
+
+    /// (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2; `None` if it cannot tell.
+    pub(super) fn value(&self, flat: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
+        match self {
+            Self::Host(host) => on_host(host.energies(flat), slopes, flat.kind()),
+            Self::Fused(fused) => fused.measured(None, flat, slopes),
+        }
+    }
+}
+
+/// What a kernel and operations of libtorch may differ by, in units of rounding, for numbers up to 1 in orbits of up to 128.
+const ROUNDING: f64 = 512.0;
+
+/// The penalty of energies as a tensor.
+fn on_host(energies: Option<Energies>, slopes: [f64; 2], kind: Kind) -> Result<Option<Tensor>> {
+    let number = |energies| Ok(Tensor::f_full([0_i64; 0], penalty(slopes, energies), (kind, Device::Cpu))?);
+    energies.map(number).transpose()
+}
+
+/// Half the weighted sum of energies; a part that is not asked for may be no number.
+fn penalty([a, b]: [f64; 2], energies: Energies) -> f64 {
+    let term = |slope: f64, energy: f64| if slope > 0.0 { slope / 2.0 * energy } else { 0.0 };
+    term(a, energies.equivariant) + term(b, energies.perp)
+}

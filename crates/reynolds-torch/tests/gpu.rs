@@ -1,0 +1,88 @@
+//! The squared penalty and its gradient on a GPU, by a kernel or by operations of libtorch: what the core makes of them in double precision.
+//!
+//! ```text
+//! scripts/gpu.sh run tests
+//! ```
+
+#![allow(clippy::unwrap_used, reason = "tests unwrap")]
+
+mod support;
+
+use reynolds::penalty::PenaltyConfig;
+use reynolds_torch::binding::TileProducts;
+use reynolds_torch::tch::Kind;
+use reynolds_torch::{Penalty, device};
+use support::*;
+
+/// Whether P averages short orbits, up to signs, keeps or drops.
+fn has_a_kernel(layer: &Layer) -> bool {
+    ["C4", "D4 ", "Oh trivial", "S5", "SO2 mask"].iter().any(|name| layer.name.starts_with(name))
+}
+
+fn check(layers: &[Layer], by_kernel: bool) {
+    let gpu = device::parse("cuda:0").unwrap();
+    for (seed, (kind, gaps)) in
+        [Kind::Float, Kind::Double].into_iter().flat_map(|kind| [(kind, false), (kind, true)]).enumerate()
+    {
+        let parameters = parameters_on(gpu, layers, &random_numbers(layers, seed as u64), kind, gaps);
+        let binding = bind_by(&parameters, layers, TileProducts::on(gpu));
+        assert_eq!(binding.takes_one_pass(), by_kernel, "{}", layers[0].name);
+        for [lambda_g, lambda_perp] in [[0.3, 0.7], [0.7, 0.3], [0.0, 0.7], [0.7, 0.0], [0.4, 0.4]] {
+            let config = PenaltyConfig { lambda_g, lambda_perp, ..PenaltyConfig::default() };
+            let penalty = Penalty::new(binding.clone(), config).unwrap();
+            let (slope, [equivariant, perp]) = formula(layers, &parameters, [2.0 * lambda_g, 2.0 * lambda_perp]);
+            let [sum, measured] = [parameters.flat().cos(), parameters.flat().cos()];
+            let expected: Vec<f64> = numbers(&sum).iter().zip(slope).map(|(sum, slope)| sum + slope).collect();
+            penalty.add_slope(parameters.flat(), &sum).unwrap();
+            let values = [
+                penalty.add_gradient(parameters.flat(), &measured).unwrap(),
+                penalty.value(parameters.flat()).unwrap(),
+            ];
+            let what = format!("{}, {kind:?}, gaps {gaps}, {lambda_g} and {lambda_perp}", layers[0].name);
+            assert_close(&numbers(&sum), &expected, tolerance(kind, 64, 1.0), &what);
+            assert_close(&numbers(&measured), &expected, tolerance(kind, 64, 1.0), &what);
+            let value = lambda_g * equivariant + lambda_perp * perp;
+            for found in values {
+                assert!(found.size().is_empty() && found.kind() == kind && found.device() == gpu, "{what}");
+                assert_close(&numbers(&found), &[value], tolerance(kind, parameters.len(), 1.0) * value, &what);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn every_form_by_itself_has_the_slope_and_value_of_the_core() {
+    for layer in every_form() {
+        let by_kernel = has_a_kernel(&layer);
+        check(&[layer], by_kernel);
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn orbits_of_several_layers_take_one_kernel_and_other_forms_among_them_none() {
+    let (orbits, others): (Vec<Layer>, Vec<Layer>) = every_form().into_iter().partition(has_a_kernel);
+    check(&orbits, true);
+    check(&[orbits, others].concat(), false);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_second_launch_gives_the_same_to_the_bit_and_equivariant_weights_have_no_slope() {
+    let layers: Vec<Layer> = every_form().into_iter().filter(has_a_kernel).collect();
+    let gpu = device::parse("cuda:0").unwrap();
+    let parameters = parameters_on(gpu, &layers, &random_numbers(&layers, 9), Kind::Float, true);
+    let binding = bind_by(&parameters, &layers, TileProducts::on(gpu));
+    let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.7, ..PenaltyConfig::default() };
+    let penalty = Penalty::new(binding.clone(), config).unwrap();
+    let once = || {
+        let sum = parameters.flat().cos();
+        (numbers(&penalty.add_gradient(parameters.flat(), &sum).unwrap()), numbers(&sum))
+    };
+    assert_eq!(once(), once());
+    binding.project_in_place(&parameters).unwrap();
+    let sum = parameters.flat().zeros_like();
+    assert_eq!(penalty.add_gradient(parameters.flat(), &sum).unwrap().double_value(&[]), 0.0);
+    assert_eq!(sum.abs().max().double_value(&[]), 0.0);
+}

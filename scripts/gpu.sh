@@ -3,7 +3,7 @@
 #   scripts/gpu.sh pack               here: builds in release mode and puts the programs into carry/ (ignored by git)
 #   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0 and NumPy; leaves results in OUT (default results/gpu)
 # Where both are one machine `scripts/gpu.sh run compare` is enough: it packs first if nothing is packed.
-# WHAT is compare (the rows of peers/compare.py that a GPU has, and their table in RESULTS.md; stopped after STOP=400 seconds, 0 =
+# WHAT is tests (those that only a GPU can run), compare (the rows of peers/compare.py that a GPU has, and their table in RESULTS.md; stopped after STOP=400 seconds, 0 =
 # never, and then its last line is the command that goes on), method (SO(2) on both devices,
 # the penalty in a step of 72 convolutions), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
 # ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a
@@ -30,6 +30,16 @@ carried() {
     done
 }
 
+# built bench|test NAME OPTION…: a benchmark or a test of reynolds-torch, into carry/.
+built() {
+    cargo "$1" --no-run -p reynolds-torch "--$1" "$2" --message-format=json "${@:3}" |
+        python3 -c 'import json, sys
+for line in sys.stdin:
+    found = json.loads(line)
+    if found.get("executable") and found["target"]["name"] == sys.argv[1]:
+        print(found["executable"])' "$2" | xargs -I{} cp {} "carry/$1-$2"
+}
+
 pack() {
     rm -rf carry && mkdir -p carry
     if [ -d "$given_data/ct" ]; then
@@ -42,13 +52,9 @@ pack() {
     cargo build --release -p reynolds-cli
     cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-train} carry/
     for bench in tiles smoke; do
-        cargo bench --no-run -p reynolds-torch --bench "$bench" --message-format=json |
-            python3 -c 'import json, sys
-for line in sys.stdin:
-    found = json.loads(line)
-    if found.get("executable") and found["target"]["name"] == sys.argv[1]:
-        print(found["executable"])' "$bench" | xargs -I{} cp {} "carry/bench-$bench"
+        built bench "$bench"
     done
+    built test gpu --release
     strip carry/* || true
     git rev-parse HEAD > carry/commit
     ls -l carry
@@ -66,6 +72,11 @@ machine() {
         python3 -c 'import torch; print("torch", torch.__version__, torch.cuda.get_device_name(0))'
         nvidia-smi --query-gpu=name,driver_version,clocks.sm,memory.total --format=csv,noheader
     } | tee "$out/machine.txt"
+}
+
+# Tests that are passed over elsewhere: the kernel of the penalty, compiled there, beside the core in double precision.
+tests() {
+    carry/test-gpu --include-ignored --test-threads 1 2>&1 | tee "$out/tests.txt"
 }
 
 method() {
@@ -180,7 +191,7 @@ case "${1:-}" in
         out="${given_out:-results/gpu}"
         mkdir -p "$out"
         case "${2:-}" in
-            compare | method | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
+            tests | compare | method | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
                 machine && "${2//-/_}" ;;
             smoke-table) machine && table table-smoke ;;
             table-ct | table-norms | fig-ct) machine && table "$2" ;;

@@ -16,7 +16,7 @@ use support::*;
 
 /// Whether P averages short orbits, up to signs, keeps or drops.
 fn has_a_kernel(layer: &Layer) -> bool {
-    ["C4", "D4 ", "Oh trivial", "S5", "SO2 mask"].iter().any(|name| layer.name.starts_with(name))
+    ["C4", "D4 ", "Oh trivial", "S5", "SO3 irreps dense", "SO2 mask"].iter().any(|name| layer.name.starts_with(name))
 }
 
 fn check(layers: &[Layer], by_kernel: bool) {

@@ -24,9 +24,10 @@ static unsigned atomicAdd(unsigned* number, unsigned more) { return __atomic_fet
 
 #include "kernel.cu"
 
+// One launch; energies are measured if there is a value.
 extern "C" void emulated(
-    unsigned blocks, const number* w, number* sum, const int* members, const void* runs, int orbits, double a, double b, double* partial,
-    unsigned* done, number* value
+    unsigned blocks, const number* w, number* sum, const int* members, int count, double a, double b, number* value, double* partial,
+    unsigned* done, unsigned first, unsigned all
 ) {
     gridDim.x = blocks;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
@@ -36,7 +37,11 @@ extern "C" void emulated(
         for (unsigned thread = 0; thread < BLOCK; thread++) {
             threads.emplace_back([=] {
                 threadIdx.x = thread;
-                fused(w, sum, members, (const Run*)runs, orbits, a, b, partial, done, value);
+                if (value) {
+                    measured(w, sum, members, count, a, b, value, partial, done, first, all);
+                } else {
+                    added(w, sum, members, count, a, b);
+                }
             });
         }
         for (auto& thread : threads) thread.join();

@@ -2,28 +2,34 @@
 
 use tch::{Kind, Tensor};
 
-use super::program::MEASURING;
 use crate::error::Result;
+use crate::projector::FlatProjector;
 use crate::projector::gather::Gather;
-use crate::projector::{FlatProjector, upload};
 
 /// Members of an orbit at most: a thread takes one after the other.
 const LONGEST: i64 = 128;
+/// Sizes of orbits at most: each is a program, and a launch.
+const SIZES: usize = 16;
 
-/// Orbits, and the room that the kernel adds up energies in.
+/// The members of all orbits, and which are of one size.
 #[derive(Debug)]
 pub(super) struct Table {
     /// Numbers of the flat tensors that the members are of.
     pub(super) len: usize,
-    /// Orbits and numbers that P makes 0 of.
-    pub(super) orbits: i32,
-    /// Where numbers lie, orbits of one size together, the first of each before the second of any (int32); ~i for one with a minus.
+    /// Where numbers lie, orbits of one size together, the first of each before the second of any (int32); ~i for one with a minus. None is there
+    /// twice.
     pub(super) members: Tensor,
-    /// Size, number of orbits, first member and end among the orbits, `[runs, 4]` (int32); size 0 for numbers that P makes 0 of.
-    pub(super) runs: Tensor,
-    /// Energies of each block, and how many blocks are done.
-    pub(super) partial: Tensor,
-    pub(super) done: Tensor,
+    pub(super) runs: Vec<Run>,
+}
+
+/// Orbits of one size.
+#[derive(Debug, PartialEq)]
+pub(super) struct Run {
+    /// 0: single numbers that P makes 0 of.
+    pub(super) size: i64,
+    pub(super) count: i32,
+    /// Among the members.
+    pub(super) start: usize,
 }
 
 impl Table {
@@ -37,8 +43,7 @@ impl Table {
         let (members, mut sizes, dead) = match projector {
             FlatProjector::Mask(mask) => {
                 let kept = places(mask)?;
-                let count = kept.size()[0];
-                (in_flat(&kept)?, vec![(1, count)], places(&mask.f_eq(0.0)?)?)
+                (in_flat(&kept)?, vec![(1, kept.size()[0])], places(&mask.f_eq(0.0)?)?)
             }
             FlatProjector::Gather(gather) if is_short(gather) => {
                 let members = with_signs(&in_flat(&gather.members)?, gather.member_signs.as_ref())?;
@@ -47,26 +52,23 @@ impl Table {
             }
             FlatProjector::Gather(_) | FlatProjector::Columns(_) | FlatProjector::Band(_) => return Ok(None),
         };
-        let (Ok(most), device) = (i32::try_from(len), members.device()) else { return Ok(None) };
+        let Ok(most) = i32::try_from(len) else { return Ok(None) };
         sizes.push((0, dead.size()[0]));
         let members = if dead.size()[0] == 0 { members } else { Tensor::f_cat(&[members, in_flat(&dead)?], 0)? };
         let places = members.f_maximum(&members.f_bitwise_not()?)?;
         assert!(bool::try_from(places.f_lt(i64::from(most))?.f_all()?)?, "members are numbers of the flat tensor");
         let runs = runs(&sizes);
-        Ok(Some(Self {
-            len,
-            orbits: runs.last().map_or(0, |run| run[3]),
-            members,
-            runs: upload(runs.as_flattened(), Kind::Int, device)?,
-            partial: Tensor::f_zeros([2 * i64::from(MEASURING)], (Kind::Double, device))?,
-            done: Tensor::f_zeros([1], (Kind::Int, device))?,
-        }))
+        let all: usize = runs.iter().map(|run| run.count as usize * run.size.max(1) as usize).sum();
+        assert_eq!(members.size(), [all as i64], "as many members as the orbits have");
+        Ok(Some(Self { len, members, runs }))
     }
 }
 
-/// Whether there are orbits alone, and none is long.
+/// Whether there are orbits alone, none of them long, and of few sizes.
 fn is_short(gather: &Gather) -> bool {
-    gather.tiles.is_empty() && gather.lists.is_none() && gather.orbits.iter().all(|&(size, _)| size <= LONGEST)
+    let orbits = &gather.orbits;
+    let short = orbits.len() < SIZES && orbits.iter().all(|&(size, _)| size <= LONGEST);
+    short && gather.tiles.is_empty() && gather.lists.is_none()
 }
 
 /// ~i for members whose sign is a minus.
@@ -78,13 +80,12 @@ fn with_signs(members: &Tensor, signs: Option<&Tensor>) -> Result<Tensor> {
 }
 
 /// Orbits by their size and number, without those that are none.
-fn runs(sizes: &[(i64, i64)]) -> Vec<[i32; 4]> {
-    let (mut start, mut end) = (0, 0);
+fn runs(sizes: &[(i64, i64)]) -> Vec<Run> {
+    let mut start = 0;
     let run = |&(size, count): &(i64, i64)| {
         let first = start;
-        start += size.max(1) * count;
-        end += count;
-        [size as i32, count as i32, first as i32, end as i32]
+        start += (size.max(1) * count) as usize;
+        Run { size, count: count as i32, start: first }
     };
     sizes.iter().filter(|(_, count)| *count > 0).map(run).collect()
 }

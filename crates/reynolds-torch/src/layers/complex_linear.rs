@@ -57,8 +57,14 @@ impl ComplexLinear {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
-        Ok(input.f_mm(&self.weight(parameters).f_transpose(0, 1)?)?)
+        apply(&self.weight(parameters), input)
     }
+}
+
+/// x Wᵀ, as (W xᵀ)ᵀ: where the rows of xᵀ lie one after the other, as those of the result do, the tape's products read their factors
+/// conjugated in place, and what goes on channel by channel runs along the N numbers of each.
+pub(crate) fn apply(weight: &Tensor, input: &Tensor) -> Result<Tensor> {
+    Ok(weight.f_mm(&input.f_transpose(0, 1)?)?.f_transpose(0, 1)?)
 }
 
 #[cfg(test)]
@@ -78,6 +84,23 @@ mod tests {
         let output = layer.forward(&parameters, &input).unwrap().detach();
         assert_eq!(f64::try_from(output.real()).unwrap(), -1.0);
         assert_eq!(f64::try_from(output.imag()).unwrap(), 0.0);
+    }
+
+    #[test]
+    fn both_orders_of_memory_have_one_product_and_one_gradient() {
+        let mut builder = Parameters::builder();
+        let layer = ComplexLinear::new(&mut builder, "w", 6, 4, &mut Random::new(2)).unwrap();
+        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let numbers = |phase: f64| (Tensor::arange(30, (Kind::Double, Device::Cpu)) + phase).sin().view([5, 6]);
+        let input = Tensor::complex(&numbers(0.1), &numbers(0.8));
+        let turned = input.transpose(0, 1).contiguous().transpose(0, 1);
+        let product = || input.matmul(&layer.weight(&parameters).transpose(0, 1));
+        let gradient = |output: &Tensor| parameters.gradient(&output.abs().square().sum(Kind::Double)).unwrap();
+        for input in [&input, &turned] {
+            let output = layer.forward(&parameters, input).unwrap();
+            assert!((&output - product()).abs().max().double_value(&[]) < 1e-14);
+            assert!((gradient(&output) - gradient(&product())).abs().max().double_value(&[]) < 1e-13);
+        }
     }
 
     #[test]

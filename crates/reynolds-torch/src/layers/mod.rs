@@ -5,7 +5,7 @@
 
 mod batch_norm;
 mod circular_harmonics;
-mod complex_linear;
+pub(crate) mod complex_linear;
 mod constant;
 mod conv2d;
 mod conv3d;

@@ -19,7 +19,7 @@ use tch::Tensor;
 
 use super::Classifier;
 use crate::error::{Error, Result};
-use crate::layers::{CircularHarmonics, ComplexLinear, Linear, TensorProduct, circular_irreps};
+use crate::layers::{CircularHarmonics, ComplexLinear, Linear, TensorProduct, circular_irreps, complex_linear};
 use crate::parameters::{Builder, Parameters};
 
 /// How L₂L₁ is applied.
@@ -118,7 +118,8 @@ impl So2Net {
 
 impl Classifier for So2Net {
     fn features(&self, points: &Tensor) -> Result<Tensor> {
-        self.harmonics.forward(points)
+        // Each feature's N numbers one after the other, as the layers read them.
+        Ok(self.harmonics.forward(points)?.f_transpose(0, 1)?.f_contiguous()?.f_transpose(0, 1)?)
     }
 
     fn logits(&self, parameters: &Parameters, features: &Tensor) -> Result<Tensor> {
@@ -126,7 +127,7 @@ impl Classifier for So2Net {
             Form::Literal => self.second.forward(parameters, &self.first.forward(parameters, features)?)?,
             Form::Collapsed => {
                 let product = self.second.weight(parameters).f_mm(&self.first.weight(parameters))?;
-                features.f_mm(&product.f_transpose(0, 1)?)?
+                complex_linear::apply(&product, features)?
             }
         };
         let invariants = self.product.invariant(&hidden)?;
@@ -210,6 +211,13 @@ mod tests {
         let [a, b] = [a, b].map(|logits| parameters.gradient(&logits.square().mean(Kind::Double)).unwrap());
         assert!(largest(&(&a - &b)) < 1e-12 * largest(&a).max(1.0));
         assert!(largest(&a) > 1e-3);
+    }
+
+    #[test]
+    fn features_lie_as_the_layers_read_them() {
+        let (net, _) = network(Form::Literal, Kind::Float);
+        let features = net.features(&points(Kind::Float)).unwrap();
+        assert_eq!((features.size(), features.stride()), (vec![100, 36], vec![1, 100]));
     }
 
     #[test]

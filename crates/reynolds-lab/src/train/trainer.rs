@@ -41,9 +41,11 @@ impl<'a> Trainer<'a> {
             true => None,
             false => Some(task.regulariser(penalty.penalty())?.ok_or_else(|| penalty.not_applicable())?),
         };
-        let binding = task.binding()?;
         let parametrisation = config.parametrisation;
-        if binding.is_none() && parametrisation.kind != Parametrisation::Free {
+        let free = parametrisation.kind == Parametrisation::Free;
+        // Free weights need no projectors, which take as long as some steps.
+        let binding = if free { None } else { task.binding()? };
+        if binding.is_none() && !free {
             let found = format!("\"{:?}\"", parametrisation.kind).to_lowercase();
             let expected = "\"free\", for this model has no parameter that is held against a group";
             return Err(Error::config("train.parametrisation.kind", expected, found));

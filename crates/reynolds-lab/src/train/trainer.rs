@@ -27,6 +27,8 @@ pub(crate) struct Trainer<'a> {
     /// Sums of the epoch under way, f64 scalars on the device.
     loss_sum: Tensor,
     best_weights: Option<Weights>,
+    /// What validation found at the end of the last epoch that was evaluated here, and which that was.
+    validated: Option<(usize, Metrics)>,
 }
 
 impl<'a> Trainer<'a> {
@@ -62,6 +64,7 @@ impl<'a> Trainer<'a> {
             progress: Progress::default(),
             loss_sum: zero()?,
             best_weights: None,
+            validated: None,
         })
     }
 
@@ -92,6 +95,7 @@ impl<'a> Trainer<'a> {
         self.progress = snapshot.progress.clone();
         let _ = self.loss_sum.f_fill_(snapshot.progress.loss_sum)?;
         self.best_weights = snapshot.best.as_ref().map(Weights::shallow_clone);
+        self.validated = None;
         Ok(())
     }
 
@@ -191,6 +195,7 @@ impl<'a> Trainer<'a> {
         if epoch.is_multiple_of(self.config.evaluate_every) || epoch == self.config.epochs {
             let metrics = self.evaluate(Split::Validation)?;
             self.select(&metrics, journal)?;
+            self.validated = Some((epoch, metrics.clone()));
             values.extend(prefixed(Split::Validation, metrics));
         }
         let kept = std::mem::take(&mut self.progress);
@@ -232,14 +237,15 @@ impl<'a> Trainer<'a> {
     /// Evaluates the last and the best weights, and leaves in the task those that the settings select.
     pub(super) fn summary(&self) -> Result<Summary> {
         let parameters = self.task.parameters();
-        let last_metrics = self.final_metrics()?;
+        let validated = self.validated.as_ref().filter(|(epoch, _)| *epoch == self.progress.epoch);
+        let last_metrics = self.final_metrics(validated.map(|(_, metrics)| metrics.clone()))?;
         let mut best_metrics = Metrics::new();
         if self.progress.best.is_some_and(|best| best.epoch == self.progress.epoch) {
             best_metrics.clone_from(&last_metrics);
         } else if let Some(best) = &self.best_weights {
             let last = Weights::of(parameters).copied()?;
             best.assign_to(parameters)?;
-            best_metrics = self.final_metrics()?;
+            best_metrics = self.final_metrics(None)?;
             if self.config.weights == Selection::Last {
                 last.assign_to(parameters)?;
             }
@@ -255,8 +261,10 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    fn final_metrics(&self) -> Result<Metrics> {
-        let mut metrics: Metrics = prefixed(Split::Validation, self.evaluate(Split::Validation)?).collect();
+    /// Of the weights as they are; validation is not done again where its result is given.
+    fn final_metrics(&self, validated: Option<Metrics>) -> Result<Metrics> {
+        let validated = validated.map_or_else(|| self.evaluate(Split::Validation), Ok)?;
+        let mut metrics: Metrics = prefixed(Split::Validation, validated).collect();
         metrics.extend(prefixed(Split::Test, self.evaluate(Split::Test)?));
         Ok(metrics)
     }

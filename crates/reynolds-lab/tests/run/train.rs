@@ -297,6 +297,19 @@ fn evaluation_waits_for_its_turn_and_the_last_epoch_always_has_one() {
 }
 
 #[test]
+fn the_last_evaluation_is_not_done_again_at_the_end() {
+    let mut config = defaults();
+    config.train.epochs = 3;
+    config.train.early_stopping.metric = String::new();
+    let task = Slope::new(&[0.1, 0.2, 0.3, 0.4]);
+    let (summary, memory) = finished(&task, &config);
+    assert_eq!(task.evaluations.get(), 3);
+    assert_eq!(summary.last_metrics["validation/score"], 0.3);
+    assert_eq!(memory.records[2].values["validation/score"], 0.3);
+    assert!((summary.last_metrics["validation/weight"] - summary.last_metrics["test/weight"]).abs() < 1e-15);
+}
+
+#[test]
 fn a_metric_that_no_evaluation_has_is_refused_with_those_there_are() {
     let mut config = defaults();
     config.train.early_stopping.metric = "f1".into();

@@ -31,7 +31,7 @@ use std::ops::Add;
 use std::sync::Arc;
 
 use faer::Mat;
-use passes::Passes;
+use passes::{Passes, Scratch};
 use rayon::prelude::*;
 
 use super::{Energies, Projector};
@@ -165,11 +165,14 @@ impl<T: Weight> Projector<T> for Basis {
             tasks.push((field, &weights[field.offset * row..][..field.dim * row], part));
             rest = tail;
         }
-        let work = |(field, from, to): (&Field, &[T], &mut [T])| self.passes.apply(field, from, to);
+        let work = |scratch: &mut Scratch<T::Real>, (field, from, to): (&Field, &[T], &mut [T])| {
+            self.passes.apply(field, from, to, scratch)
+        };
         let parts: Vec<Energies> = if weights.len() < PARALLEL {
-            tasks.into_iter().map(work).collect()
+            let mut scratch = Scratch::default();
+            tasks.into_iter().map(|task| work(&mut scratch, task)).collect()
         } else {
-            tasks.into_par_iter().map(work).collect()
+            tasks.into_par_iter().map_init(Scratch::default, work).collect()
         };
         // Summed in field order, so that the number of threads changes no digit.
         parts.into_iter().fold(Energies::default(), Add::add)
@@ -181,7 +184,7 @@ impl<T: Weight> Projector<T> for Basis {
     }
 
     fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
-        self.passes.apply(&self.codomain.fields[part], weights, out)
+        self.passes.apply(&self.codomain.fields[part], weights, out, &mut Scratch::default())
     }
 }
 

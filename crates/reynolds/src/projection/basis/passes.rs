@@ -56,6 +56,15 @@ struct Input {
     kernels: Vec<Factor>,
 }
 
+/// Memory that is used from field to field: to ask for it at every product takes as long as a small product.
+#[derive(Debug, Default)]
+pub(super) struct Scratch<R> {
+    coordinates: Vec<R>,
+    turned: Vec<R>,
+    blocks: Vec<R>,
+    coefficients: Vec<R>,
+}
+
 impl Passes {
     pub(super) fn new(band: &Band, codomain: &Channels, domain: &Channels, kernels: &[Vec<KernelBasis>]) -> Self {
         let functions = band.functions().ncols();
@@ -99,15 +108,21 @@ impl Passes {
     }
 
     /// P on the rows of one output field, `[field, in, points]`; a complex weight is projected like two real ones.
-    pub(super) fn apply<T: Weight>(&self, field: &Field, weights: &[T], out: &mut [T]) -> Energies {
+    pub(super) fn apply<T: Weight>(
+        &self,
+        field: &Field,
+        weights: &[T],
+        out: &mut [T],
+        scratch: &mut Scratch<T::Real>,
+    ) -> Energies {
         let equivariant = match (T::as_real(weights), T::as_real_mut(out)) {
-            (Some(weights), Some(out)) => self.project(field, weights, out),
+            (Some(weights), Some(out)) => self.project(field, weights, out, scratch),
             _ => {
                 let mut projected = [vec![T::Real::default(); weights.len()], vec![T::Real::default(); weights.len()]];
                 let mut energy = 0.0;
                 for (part, projected) in projected.iter_mut().enumerate() {
                     let weights: Vec<T::Real> = weights.iter().map(|w| w.real_parts()[part]).collect();
-                    energy += self.project(field, &weights, projected);
+                    energy += self.project(field, &weights, projected, scratch);
                 }
                 for ((o, &re), &im) in out.iter_mut().zip(&projected[0]).zip(&projected[1]) {
                     *o = T::from_real_parts([re, im]);
@@ -119,41 +134,44 @@ impl Passes {
     }
 
     /// P on the rows of one output field; returns ‖P(w)‖².
-    fn project<R: Real>(&self, field: &Field, weights: &[R], out: &mut [R]) -> f64 {
+    fn project<R: Real>(&self, field: &Field, weights: &[R], out: &mut [R], scratch: &mut Scratch<R>) -> f64 {
         let (h, transpose) = (R::matrix(&self.functions.matrix), R::matrix(&self.functions.transpose));
         let (points, functions) = (h.nrows(), h.ncols());
         let rows = field.dim * self.width;
-        let mut coordinates = vec![R::default(); functions * rows];
         let seen = MatRef::from_column_major_slice(weights, points, rows);
-        multiply(MatMut::from_column_major_slice_mut(&mut coordinates, functions, rows), transpose, seen);
-        self.change_basis(field, &mut coordinates, functions, false);
-        let energy = self.couple(field, &mut coordinates, functions);
-        self.change_basis(field, &mut coordinates, functions, true);
-        let kept = MatRef::from_column_major_slice(&coordinates, functions, rows);
+        multiply(matrix_in(&mut scratch.coordinates, functions, rows), transpose, seen);
+        self.change_basis(field, functions, false, scratch);
+        let energy = self.couple(field, functions, scratch);
+        self.change_basis(field, functions, true, scratch);
+        let kept = MatRef::from_column_major_slice(&scratch.coordinates[..functions * rows], functions, rows);
         multiply(MatMut::from_column_major_slice_mut(out, points, rows), h, kept);
         processor::clear_upper_registers();
         energy
     }
 
     /// w ← Q′ᵀ w Q, or back, on coordinates `[field, in, functions]`.
-    fn change_basis<R: Real>(&self, field: &Field, coordinates: &mut [R], functions: usize, back: bool) {
+    fn change_basis<R: Real>(&self, field: &Field, functions: usize, back: bool, scratch: &mut Scratch<R>) {
         let width = functions * self.width;
+        let Scratch { coordinates, turned, .. } = scratch;
         for Turned { offset, change } in &self.turned {
             let dim = R::matrix(&change.matrix).nrows();
-            for row in coordinates.chunks_exact_mut(width) {
-                times(&mut row[functions * offset..functions * (offset + dim)], functions, change, back);
+            for row in coordinates[..field.dim * width].chunks_exact_mut(width) {
+                let block = &mut row[functions * offset..functions * (offset + dim)];
+                times(block, functions, change, back, turned);
+                block.copy_from_slice(&turned[..functions * dim]);
             }
         }
         if let Some(index) = field.change {
-            times(coordinates, width, &self.changes[index], back);
+            times(&coordinates[..field.dim * width], width, &self.changes[index], back, turned);
+            std::mem::swap(coordinates, turned);
         }
     }
 
     /// Replaces every block by its projection E Eᵀ; returns the sum of squared coefficients.
-    fn couple<R: Real>(&self, field: &Field, coordinates: &mut [R], functions: usize) -> f64 {
+    fn couple<R: Real>(&self, field: &Field, functions: usize, scratch: &mut Scratch<R>) -> f64 {
         let width = functions * self.width;
         let mut energy = 0.0;
-        let mut blocks = Vec::new();
+        let Scratch { coordinates, blocks, coefficients, .. } = scratch;
         for &(kind, start) in &field.irreps {
             let height = self.heights[kind];
             let rows = &mut coordinates[width * start..width * (start + height)];
@@ -163,11 +181,13 @@ impl Passes {
                 blocks.clear();
                 places.clone().for_each(|at| blocks.extend_from_slice(&rows[at..at + run]));
                 let Factor { matrix, transpose } = &input.kernels[kind];
-                let seen = MatRef::from_column_major_slice(&blocks, run * height, count);
-                let coefficients = product(R::matrix(transpose), seen);
-                energy += squares(&coefficients);
-                let kept = MatMut::from_column_major_slice_mut(&mut blocks, run * height, count);
-                multiply(kept, R::matrix(matrix), coefficients.as_ref());
+                let (matrix, transpose) = (R::matrix(matrix), R::matrix(transpose));
+                let seen = MatRef::from_column_major_slice(blocks, run * height, count);
+                multiply(matrix_in(coefficients, matrix.ncols(), count), transpose, seen);
+                let coefficients = &coefficients[..matrix.ncols() * count];
+                energy += coefficients.iter().map(|a| a.to_f64() * a.to_f64()).sum::<f64>();
+                let kept = MatMut::from_column_major_slice_mut(blocks, run * height, count);
+                multiply(kept, matrix, MatRef::from_column_major_slice(coefficients, matrix.ncols(), count));
                 for (at, block) in places.zip(blocks.chunks_exact(run)) {
                     rows[at..at + run].copy_from_slice(block);
                 }
@@ -229,28 +249,24 @@ fn difference<T: Weight>(weights: &[T], projected: &[T]) -> f64 {
     parts.map(sum).sum()
 }
 
-/// ‖a‖² of coefficients.
-fn squares<R: Real>(coefficients: &Mat<R>) -> f64 {
-    let columns = (0..coefficients.ncols()).map(|j| coefficients.col(j));
-    columns.map(|column| column.iter().map(|a| a.to_f64() * a.to_f64()).sum::<f64>()).sum()
-}
-
 /// `to ← a b`, on this thread.
 fn multiply<R: Real>(to: MatMut<'_, R>, a: MatRef<'_, R>, b: MatRef<'_, R>) {
     matmul(to, Accum::Replace, a, b, R::from_bool(true), Par::Seq);
 }
 
-fn product<R: Real>(a: MatRef<'_, R>, b: MatRef<'_, R>) -> Mat<R> {
-    let mut result = Mat::zeros(a.nrows(), b.ncols());
-    multiply(result.as_mut(), a, b);
-    result
+/// Room for a column-major matrix, whatever is in it.
+fn matrix_in<R: Real>(memory: &mut Vec<R>, rows: usize, columns: usize) -> MatMut<'_, R> {
+    let len = rows * columns;
+    if memory.len() < len {
+        memory.resize(len, R::default());
+    }
+    MatMut::from_column_major_slice_mut(&mut memory[..len], rows, columns)
 }
 
-/// `block ← block · Q`, or `· Qᵀ` on the way back; `block` is column-major `[rows, dim Q]`.
-fn times<R: Real>(block: &mut [R], rows: usize, change: &Factor, back: bool) {
+/// `to ← block · Q`, or `· Qᵀ` on the way back; `block` is column-major `[rows, dim Q]`.
+fn times<R: Real>(block: &[R], rows: usize, change: &Factor, back: bool, to: &mut Vec<R>) {
     let q = R::matrix(if back { &change.transpose } else { &change.matrix });
-    let turned = product(MatRef::from_column_major_slice(block, rows, q.nrows()), q);
-    MatMut::from_column_major_slice_mut(block, rows, q.nrows()).copy_from(&turned);
+    multiply(matrix_in(to, rows, q.nrows()), MatRef::from_column_major_slice(block, rows, q.nrows()), q);
 }
 
 #[cfg(test)]

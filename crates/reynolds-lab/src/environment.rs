@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use reynolds_torch::device;
 use reynolds_torch::tch::{self, Device};
 use serde::{Deserialize, Serialize};
 
@@ -41,14 +42,6 @@ pub struct Environment {
 
 const FILE: &str = "environment.json";
 
-/// "cpu", "cuda:0", …, as on the command line.
-pub(crate) fn device_name(device: Device) -> String {
-    match device {
-        Device::Cuda(number) => format!("cuda:{number}"),
-        other => format!("{other:?}").to_lowercase(),
-    }
-}
-
 impl Environment {
     /// That of this process.
     pub fn now(device: Device) -> Self {
@@ -58,7 +51,7 @@ impl Environment {
             tch: env!("REYNOLDS_TCH_VERSION").into(),
             libtorch: env!("REYNOLDS_LIBTORCH_VERSION").into(),
             rustc: env!("REYNOLDS_RUSTC_VERSION").into(),
-            device: device_name(device),
+            device: device::name(device),
             threads: tch::get_num_threads(),
             commit: current_commit(),
             system: system(),

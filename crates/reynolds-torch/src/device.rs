@@ -36,6 +36,20 @@ pub fn parse(text: &str) -> Result<Device> {
     Ok(Device::Cuda(number))
 }
 
+/// What a user calls a device: the other way round.
+///
+/// ```
+/// use reynolds_torch::{device, tch::Device};
+/// assert_eq!(device::name(Device::Cuda(1)), "cuda:1");
+/// assert_eq!(device::name(Device::Cpu), "cpu");
+/// ```
+pub fn name(device: Device) -> String {
+    match device {
+        Device::Cuda(number) => format!("cuda:{number}"),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
 /// Opens libtorch_cuda once.
 fn cuda_libraries() -> Result<(), String> {
     static OPENED: OnceLock<Result<(), String>> = OnceLock::new();

@@ -7,13 +7,13 @@ use reynolds::random::Random;
 use reynolds_torch::models::mar::Architecture;
 use reynolds_torch::parametrisation::Parametrisation;
 use reynolds_torch::tch::{Cuda, Device, Kind, Tensor};
-use reynolds_torch::{Precision, tch};
+use reynolds_torch::{Precision, device, tch};
 use serde::{Deserialize, Serialize};
 
 use super::DeviceMemory;
 use super::steps::{Paired, Stopwatch};
 use crate::config::{PenaltySettings, RunConfig, at_least_one};
-use crate::environment::{current_commit, device_name};
+use crate::environment::current_commit;
 use crate::error::Result;
 use crate::experiment::Experiment;
 use crate::experiments::{CtData, CtExperiment, CtPart, CtSettings, CtTask};
@@ -167,7 +167,7 @@ impl CtBench {
             batch: self.batch,
             side: self.side,
             precision: self.precision,
-            device: device_name(device),
+            device: device::name(device),
             commit: current_commit(),
             train_ms: 1e3 * train,
             train_images_per_s: rate(train),

@@ -10,13 +10,13 @@ use reynolds::random::Random;
 use reynolds_data::volumes::{VolumeSet, Volumes};
 use reynolds_torch::models::volume::{Architecture, Nonlinearity, SIDE, Symmetry};
 use reynolds_torch::tch::{Cuda, Device, Kind, Tensor};
-use reynolds_torch::{Binding, Parameters, Precision};
+use reynolds_torch::{Binding, Parameters, Precision, device};
 use serde::Serialize;
 
 use super::DeviceMemory;
 use super::steps::{Paired, Stopwatch};
 use crate::config::{PenaltySettings, RunConfig, at_least_one};
-use crate::environment::{current_commit, device_name};
+use crate::environment::current_commit;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::experiments::{ClassPairs, MedData, MedExperiment, MedSettings, MedTask};
@@ -140,7 +140,7 @@ impl MedBench {
             group: self.group,
             batch: self.batch,
             precision: self.precision,
-            device: device_name(device),
+            device: device::name(device),
             commit: current_commit(),
             penalty: self.penalised(),
             train_ms: 1e3 * train,

@@ -19,14 +19,13 @@ use reynolds_data::checkpoint::Values;
 use reynolds_torch::optimiser::{Adam, AdamConfig};
 use reynolds_torch::parameters::Entry;
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
-use reynolds_torch::{Binding, Penalty};
+use reynolds_torch::{Binding, Penalty, device};
 use serde::Serialize;
 
 use super::Array;
 use super::convolutions::{AddedToStep, Convolutions};
 use super::steps::{Paired, Stopwatch};
 use crate::config::at_least_one;
-use crate::environment::device_name;
 use crate::error::{Error, Result};
 
 /// λ_G and λ_⊥; peers/penalty.py has the same.
@@ -172,7 +171,7 @@ impl PenaltyBench {
             channels: self.channels,
             kernel: self.kernel,
             weights: self.layers * self.layer_weights(),
-            device: device_name(device),
+            device: device::name(device),
             threads: tch::get_num_threads(),
             operations: binding.operations(),
             one_pass: binding.takes_one_pass(),

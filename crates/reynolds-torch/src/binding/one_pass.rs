@@ -5,8 +5,8 @@ use tch::{Device, Kind, Tensor};
 
 use super::place::Place;
 use crate::error::{Error, Result};
-use crate::norm;
 use crate::projector::{FlatProjector, Fused, Host};
+use crate::{device, norm};
 
 /// One of the ways. A tensor that is no plain vector they leave alone.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl OnePass {
             return Ok(Some(Self::Fused(fused)));
         }
         let expected = "a kernel that agrees with the operations of libtorch".into();
-        Err(Error::Device { device: format!("{device:?}"), expected, found: format!("a difference of {off:.1e}") })
+        Err(Error::Device { device: device::name(device), expected, found: format!("a difference of {off:.1e}") })
     }
 
     /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors; whether it was done.

@@ -8,13 +8,12 @@ use reynolds::projection::{KernelSpace, Lowered, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid};
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
-use reynolds_torch::{Binding, Parameters, Penalty};
+use reynolds_torch::{Binding, Parameters, Penalty, device};
 
 use super::agreement::{agree, tolerance};
 use super::case::{Bench, making};
 use super::clock::{Clock, Work};
 use super::series::{Panel, Plot, Point};
-use crate::environment::device_name;
 use crate::error::Result;
 
 const PENALTY: &str = "value and gradient (ours)";
@@ -26,7 +25,7 @@ const STRENGTHS: [f64; 2] = [0.25, 1.0];
 
 /// Convolutions 36 → 36, 5×5, held by C4: what a step of training pays for the penalty.
 pub(super) fn plot(bench: &Bench<'_>, device: Device) -> Result<Plot> {
-    let title = format!("penalty of 5×5 convolutions, C4, f32, {}", device_name(device));
+    let title = format!("penalty of 5×5 convolutions, C4, f32, {}", device::name(device));
     let mut panel = Panel::new(&title, "weights N")
         .series(SLOPE, Some(1.0), "paper: linear in the parameters")
         .series(PENALTY, Some(1.0), "paper: linear in the parameters")

@@ -8,6 +8,7 @@
 //! is no room, is left out with its reason; only where the smallest fails is that an error.
 
 use reynolds::norm::Norm;
+use reynolds_torch::device;
 use reynolds_torch::models::mar::{Architecture, MarNetConfig};
 use reynolds_torch::tch::Device;
 use serde_json::Value as Json;
@@ -15,7 +16,6 @@ use toml::{Table, Value};
 
 use super::super::model::{Model, Trained};
 use super::row::{Mode, name};
-use crate::environment::device_name;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::sweep::Launcher;
@@ -59,7 +59,7 @@ impl Measured {
             ("precision", how.precision.clone()),
             ("stages", how.model.stages.to_string()),
             ("blocks", how.model.blocks.to_string()),
-            ("device", device_name(device)),
+            ("device", device::name(device)),
         ]);
         if self.mode == Mode::Penalty {
             pairs.push(("norm", self.norm.to_string()));

@@ -4,15 +4,14 @@
 //! reynolds bench medmnist --model ours --group so3 --batch 32 --batch 48 … --json     one child a row
 //! ```
 
-use reynolds_torch::Precision;
 use reynolds_torch::models::volume::{Nonlinearity, VolumeNetConfig};
 use reynolds_torch::tch::Device;
+use reynolds_torch::{Precision, device};
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
 use super::super::model::{Model, Trained};
 use super::row::{Row, group_name};
-use crate::environment::device_name;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::sweep::Launcher;
@@ -68,7 +67,7 @@ impl Measured {
             ("precision", self.how.precision.name().into()),
             ("width", self.how.model.width.to_string()),
             ("nonlinearity", self.nonlinearity().into()),
-            ("device", device_name(device)),
+            ("device", device::name(device)),
         ]);
         let options = pairs.into_iter().flat_map(|(key, value)| [format!("--{key}"), value]);
         ["bench", "medmnist"].map(String::from).into_iter().chain(options).chain(["--json".to_string()]).collect()

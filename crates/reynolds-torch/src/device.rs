@@ -64,7 +64,8 @@ pub(crate) fn open_compiler() {
     let _ = open("libcaffe2_nvrtc.so");
     // It looks for a part of itself by name, and not in its own folder.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let compiler = maps.split_whitespace().map(Path::new).find(|path| is_named(path, "libnvrtc.so"));
+    let mut paths = maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
+    let compiler = paths.find(|path| is_named(path, "libnvrtc.so"));
     let files = compiler.and_then(Path::parent).and_then(|folder| folder.read_dir().ok());
     for file in files.into_iter().flatten().flatten() {
         if is_named(&file.path(), "libnvrtc-builtins.so") {
@@ -79,12 +80,16 @@ fn is_named(path: &Path, start: &str) -> bool {
 
 #[cfg(target_os = "linux")]
 fn open(name: &str) -> Result<(), String> {
+    use std::error::Error as _;
+
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
     // Safety: the library is PyTorch's own and of the version this program is linked with; its initialisers register kernels and
     // nothing else. It stays open until the end of the process.
     #[allow(unsafe_code, reason = "a library can be opened at run time in no safe way")]
     let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) };
-    library.map(std::mem::forget).map_err(|cause| cause.to_string())
+    // What the system says is the cause of what libloading says.
+    let said = |error: libloading::Error| error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    library.map(std::mem::forget).map_err(said)
 }
 
 #[cfg(not(target_os = "linux"))]

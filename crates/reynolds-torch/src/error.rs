@@ -13,7 +13,7 @@ pub enum Error {
     /// The mathematics refused.
     #[error(transparent)]
     Reynolds(#[from] reynolds::Error),
-    /// A device that is not there.
+    /// A device that is not there, or refuses.
     #[error("device \"{device}\": expected {expected}, found {found}")]
     Device {
         /// As asked for.

@@ -60,7 +60,11 @@ impl Table {
         let runs = runs(&sizes);
         let all: usize = runs.iter().map(|run| run.count as usize * run.size.max(1) as usize).sum();
         assert_eq!(members.size(), [all as i64], "as many members as the orbits have");
-        Ok(Some(Self { len, members, runs }))
+        // Two threads must not add to one number.
+        let taken = Tensor::f_zeros([len as i64], (Kind::Bool, members.device()))?;
+        let taken = taken.f_index_fill(0, &places.f_to_kind(Kind::Int64)?, 1)?.f_sum(Kind::Int64)?;
+        assert_eq!(i64::try_from(taken)?, all as i64, "no number in two orbits");
+        Ok((!runs.is_empty()).then_some(Self { len, members, runs }))
     }
 }
 

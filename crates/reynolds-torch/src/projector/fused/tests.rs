@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 
@@ -47,6 +47,9 @@ impl OnProcessor {
 
     /// What launches of so many blocks make of `sum`, and the value if they measure.
     fn launch(&self, blocks: u32, weights: &Tensor, sum: Option<&Tensor>, [a, b]: [f64; 2], measured: bool) -> f64 {
+        // Blocks of a GPU have memory of their own; here all launches share one.
+        static ALONE: Mutex<()> = Mutex::new(());
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let value = weights.new_full([1], f64::NAN, (weights.kind(), Device::Cpu));
         let all = blocks * self.libraries.len() as u32;
         let (mut partial, mut done) = (vec![f64::NAN; 2 * all as usize], 0);
@@ -55,7 +58,8 @@ impl OnProcessor {
             let sum = sum.map_or(std::ptr::null_mut(), Tensor::data_ptr);
             let members = self.table.members.data_ptr().cast::<i32>().wrapping_add(run.start);
             let first = blocks * nth as u32;
-            // SAFETY: the signature is that of emulated.cpp; the tensors are contiguous, of the library's number type and as long as the table says.
+            // SAFETY: the signature is that of emulated.cpp, whose memory nobody else uses meanwhile; the tensors are contiguous, of the library's number
+            // type and as long as the table says.
             unsafe {
                 let emulated = library.get::<Emulated>(b"emulated\0").unwrap();
                 let weights = weights.data_ptr();
@@ -136,7 +140,8 @@ fn numbers(len: usize, kind: Kind) -> Tensor {
 
 #[test]
 fn it_adds_and_measures_what_the_projection_makes() {
-    let sizes: Vec<usize> = (0..40).map(|nth| [1, 4, 6, 8, 9, 48][nth % 6]).collect();
+    // More of a size than a launch of one block has threads.
+    let sizes: Vec<usize> = (0..60).map(|nth| [1, 4, 6, 8, 9, 48][nth % 6]).collect();
     for (kind, epsilon) in [(Kind::Float, f64::from(f32::EPSILON)), (Kind::Double, f64::EPSILON)] {
         for signed in [false, true] {
             let (len, orbits) = mixed(&sizes, signed);
@@ -195,6 +200,9 @@ fn what_is_wrong_in_one_orbit_stays_there_and_what_is_not_asked_for_does_not_cou
     // W − P(W) of a number in no orbit is that number, of one alone in its orbit 0; ‖P(W)‖² overflows.
     let weights = Tensor::from_slice(&[0.0, 1e200, 1.0, 0.0]);
     assert_eq!(kernel.launch(1, &weights, None, [0.0, 0.5], true), 0.25);
+    // And ‖W − P(W)‖² does where an orbit has mean 0.
+    let weights = Tensor::from_slice(&[1e200, 1.0, 0.0, -1e200]);
+    assert_eq!(kernel.launch(1, &weights, None, [0.5, 0.0], true), 0.25);
 }
 
 #[test]
@@ -230,7 +238,23 @@ fn long_orbits_orbits_of_many_sizes_and_other_devices_have_none() {
     assert!(none(129, &[(0..129).collect()]));
     let (len, orbits) = mixed(&(1..17).collect::<Vec<_>>(), false);
     assert!(none(len, &orbits));
+    let nothing = FlatProjector::Mask(Tensor::zeros([0], (Kind::Float, Device::Cpu)));
+    assert!(Table::new(&nothing, 3, |numbers| Ok(numbers.shallow_clone())).unwrap().is_none());
     let short = gather(2, &[vec![0, 1]], Kind::Float);
     let fused = Fused::new(&short, (Kind::Float, Device::Cpu), 2, |numbers| Ok(numbers.shallow_clone()));
     assert!(fused.unwrap().is_none());
+}
+
+#[test]
+#[should_panic(expected = "no number in two orbits")]
+fn a_number_in_two_orbits_is_a_bug_that_is_seen() {
+    let place = Tensor::from_slice(&[0_i32, 1, 1]);
+    let projector = gather(3, &[vec![0, 1], vec![2]], Kind::Float);
+    let _ = Table::new(&projector, 3, |numbers| Ok(place.index_select(0, numbers)));
+}
+
+#[test]
+#[should_panic(expected = "members are numbers of the flat tensor")]
+fn a_number_beyond_the_flat_tensor_is_a_bug_that_is_seen() {
+    let _ = Table::new(&gather(3, &[vec![0, 1, 2]], Kind::Float), 2, |numbers| Ok(numbers.shallow_clone()));
 }

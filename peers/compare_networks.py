@@ -44,9 +44,12 @@ def so2_batch(quick):
         for name, words, more in ((f"so2-{form}", "with", ()), (f"so2-{form}-plain", "without", ("--without-penalty",))):
             ours = Side("reynolds", (*so2.our_command("{bench-so2}", form, 1, epochs), *more), scale=scale)
             command = (*so2.their_command("{python}", form, 1, epochs), *more)
-            peer = Side("PyTorch", command, scale=scale, checked="not compared: each has its own random numbers")
+            peers = tuple(
+                Side(who, (*command, *how), scale=scale, checked="not compared: each has its own random numbers")
+                for who, how in (("PyTorch", ()), ("PyTorch, points innermost", ("--points-innermost",)))
+            )
             title = f"SO(2) network {words} the penalty, 700 points, {form} form: a step (mean over {SO2_MODELS} models of {epochs} epochs, 1 thread)"
-            rows.append(Row(name, TRAINING, title, ours, (peer,)))
+            rows.append(Row(name, TRAINING, title, ours, peers))
     return Batch(tuple(rows), threads=1)
 
 

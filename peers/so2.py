@@ -1,10 +1,10 @@
 """The SO(2) experiment of the paper's section 4.1 in PyTorch, as one would write it: the 16 models of the grid of penalties.
 
-    peers/.venv/bin/python peers/so2.py [--form literal|collapsed] [--threads N] [--epochs N] [--without-penalty] [--json]
+    peers/.venv/bin/python peers/so2.py [--form literal|collapsed] [--points-innermost] [--threads N] [--epochs N] [--without-penalty] [--json]
 
 Disk and arc, full batch, two complex linear layers, the invariant part of the tensor product, a real head; Adam; the penalty
 lambda_G sum |W| + lambda_perp sum |W - M W| on the tape. `literal` applies the two layers one after the other, `collapsed` multiplies
-their matrices first. Prints models per second, the mean test accuracy and the mean task loss at the end, which must agree with ours.
+their matrices first. --points-innermost has the batch as the last dimension, as ours has it: faster, and not how one writes it. Prints models per second, the mean test accuracy and the mean task loss at the end, which must agree with ours.
 """
 
 import argparse
@@ -65,16 +65,29 @@ class Net(torch.nn.Module):
         return self.head(invariant).squeeze(1)
 
 
+class PointsInnermost(Net):
+    """The same network on features [orders * radial, batch]."""
+
+    def forward(self, features):
+        if self.form == "literal":
+            h = self.second @ (self.first @ features)
+        else:
+            h = (self.second @ self.first) @ features
+        h = h.view(ORDERS, HIDDEN, -1)
+        invariant = (h * h.flip(0)).sum(0).real
+        return self.head(invariant.T).squeeze(1)
+
+
 def mask(rows, columns):
     """Keeps what couples equal orders."""
     order = lambda channels: torch.arange(ORDERS).repeat_interleave(channels)
     return (order(rows)[:, None] == order(columns)[None, :]).to(torch.complex64)
 
 
-def train(strengths, form, epochs, data, masks, seed):
+def train(strengths, network, form, epochs, data, masks, seed):
     generator = torch.Generator().manual_seed(seed)
     (features, labels), (test_features, test_labels) = data
-    net = Net(form, generator)
+    net = network(form, generator)
     optimiser = torch.optim.Adam(net.parameters(), lr=0.003)
     lambda_g, lambda_perp = strengths or (0, 0)
     for _ in range(epochs):
@@ -93,6 +106,7 @@ def train(strengths, form, epochs, data, masks, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--form", choices=("literal", "collapsed"), default="literal")
+    parser.add_argument("--points-innermost", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--without-penalty", action="store_true", help="the same model 16 times, without the penalty")
@@ -102,12 +116,15 @@ def main():
     points, labels = disk_and_arc(350, torch.Generator().manual_seed(0))
     test = torch.arange(len(points)) % 5 == 0
     features = harmonics(points)
-    data = (features[~test], labels[~test]), (features[test], labels[test])
+    network, lay = Net, lambda features: features
+    if options.points_innermost:
+        network, lay = PointsInnermost, lambda features: features.T.contiguous()
+    data = (lay(features[~test]), labels[~test]), (lay(features[test]), labels[test])
     masks = mask(HIDDEN, RADIAL), mask(HIDDEN, HIDDEN)
-    train((0.1, 0.1), options.form, 5, data, masks, 0)  # warm
+    train((0.1, 0.1), network, options.form, 5, data, masks, 0)  # warm
     grid = [None] * 16 if options.without_penalty else list(itertools.product(STRENGTHS, STRENGTHS))
     start = time.perf_counter()
-    results = [train(strengths, options.form, options.epochs, data, masks, 0) for strengths in grid]
+    results = [train(strengths, network, options.form, options.epochs, data, masks, 0) for strengths in grid]
     seconds = time.perf_counter() - start
     accuracy, loss = (statistics.mean(column) for column in zip(*results))
     penalty = ", without the penalty" if options.without_penalty else ""

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use reynolds::random::Random;
-use reynolds_data::checkpoint::{Checkpoint, Values};
+use reynolds_checkpoint::{Checkpoint, Values};
 
 const LAYERS: usize = 42;
 const SHAPE: [usize; 4] = [512, 512, 3, 3];

@@ -1,18 +1,10 @@
 //! What can be asked for on the command line.
 
-#[cfg(feature = "data")]
-mod data;
-#[allow(dead_code, reason = "`reynolds-train` reads the fields")]
-mod train;
-
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand};
 use reynolds::plan::UniformFields;
-
-#[cfg(feature = "data")]
-pub(crate) use data::{CtArgs, DataCommand, MedmnistArgs, ShapesArgs, SmokeArgs};
-pub(crate) use train::TrainCommand;
 
 /// Approximately equivariant machine learning by projection: audit, project and train networks against a symmetry group.
 #[derive(Debug, Parser)]
@@ -30,18 +22,35 @@ pub(crate) enum Command {
     Project(ProjectArgs),
     /// Write a plan to start from: which fields the channels of each layer hold
     Plan(PlanArgs),
-    #[command(flatten)]
-    Train(TrainCommand),
+    /// Train an experiment; leaves a folder with settings, metrics, checkpoints and a report
+    #[command(disable_help_flag = true)]
+    Run {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Train over a grid of settings and seeds, several at a time; one CSV for all
+    #[command(disable_help_flag = true)]
+    Sweep {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// One table or figure of the paper, with its claims checked
+    #[command(disable_help_flag = true)]
+    Reproduce {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Make or fetch the data sets of the experiments
-    #[cfg(feature = "data")]
-    #[command(subcommand, arg_required_else_help = true)]
-    Data(DataCommand),
-    /// Make or fetch the data sets of the experiments; not in this build
-    #[cfg(not(feature = "data"))]
     #[command(disable_help_flag = true)]
     Data {
         #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        _arguments: Vec<std::ffi::OsString>,
+        arguments: Vec<OsString>,
+    },
+    /// Measurements of networks and of projections
+    #[command(disable_help_flag = true)]
+    Bench {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
     },
 }
 

@@ -1,14 +1,9 @@
-//! The command `reynolds`: audits and projects checkpoints, trains networks, reproduces the paper. Glue only; the mathematics is in
-//! `reynolds`, the formats in `reynolds-data`, training in `reynolds-lab` behind the program `reynolds-train`.
+//! The command `reynolds`: audits and projects checkpoints, and hands training over to `reynolds-paper`. Glue only; the mathematics is in
+//! `reynolds`, the formats in `reynolds-checkpoint`, tables and pages in `reynolds-report`.
 
 mod args;
 mod commands;
-#[cfg(feature = "data")]
-mod download;
-mod last_resort;
 mod model;
-mod output;
-mod progress;
 mod report;
 mod written;
 
@@ -18,10 +13,10 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    match last_resort::catch(|| commands::run(args)) {
+    match reynolds_report::catch(|| commands::run(args)) {
         Ok(code) => code,
         Err(error) => {
-            output::error(&error);
+            reynolds_report::terminal::error(&error);
             ExitCode::from(2)
         }
     }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use reynolds::audit::Tensor;
 use reynolds::group::{self, GroupRef};
 use reynolds::plan::{SymmetryPlan, UniformFields, Untyped};
-use reynolds_data::checkpoint::{Checkpoint, Values};
+use reynolds_checkpoint::{Checkpoint, Values};
 
 use crate::args::Typing;
 

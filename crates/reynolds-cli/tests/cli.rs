@@ -67,23 +67,45 @@ fn json(arguments: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn help_lists_every_command_and_those_not_built_say_so() {
+fn help_lists_every_command() {
     let (code, out, _) = reynolds(&["--help"]);
     assert_eq!(code, 0);
     for command in ["audit", "project", "plan", "run", "sweep", "reproduce", "data", "bench"] {
         assert!(out.lines().any(|line| line.trim_start().starts_with(command)), "{command}: {out}");
     }
-    refused(&["bench", "smoke"], &["smoke"]);
-    #[cfg(not(feature = "train"))]
-    for command in [&["run", "so2", "--seeds", "3"][..], &["sweep", "so2"], &["reproduce", "fig-so2"]] {
-        refused(command, &["built without training"]);
-    }
-    #[cfg(not(feature = "data"))]
-    for command in [&["data"][..], &["data", "smoke", "--kind", "rotation"], &["data", "ct", "--help"]] {
-        refused(command, &["built without data sets"]);
-    }
     refused(&["--nonsense"], &["unexpected argument"]);
     refused(&[], &["Usage"]);
+}
+
+/// The program alone in a folder of its own, with `path` as its PATH.
+fn alone(path: &std::path::Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("reynolds");
+    std::fs::copy(assert_cmd::cargo::cargo_bin("reynolds"), &program).unwrap();
+    let output = std::process::Command::new(program).args(arguments).env("PATH", path).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout) + &text(output.stderr))
+}
+
+#[test]
+fn training_is_handed_over_and_its_missing_program_is_named() {
+    let path = tempfile::tempdir().unwrap();
+    for command in
+        [&["run", "so2", "--seeds", "3"][..], &["sweep", "so2"], &["reproduce", "--help"], &["data"], &["bench"]]
+    {
+        let (code, said) = alone(path.path(), command);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("needs the program reynolds-paper") && said.lines().count() == 1, "{said}");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let program = path.path().join("reynolds-paper");
+        std::fs::write(&program, "#!/bin/sh\necho handed \"$@\"\nexit 7\n").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let (code, said) = alone(path.path(), &["run", "so2", "--seeds", "3", "--help"]);
+        assert_eq!((code, said.as_str()), (Some(7), "handed run so2 --seeds 3 --help\n"));
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The method on libtorch: parameters in one flat storage, plans bound to them, the penalty in closed form, layers and models.
+//! The method on libtorch: parameters in one flat storage, plans bound to them, the penalty in closed form, and layers.
 //!
 //! ```text
 //! loss ──backward──► flat gradient ──+ 2λ_G P(W) + 2λ_⊥ (W − P(W))──► Adam on the flat storage
@@ -14,7 +14,6 @@ pub mod device;
 pub mod error;
 pub mod layers;
 mod matrices;
-pub mod models;
 mod norm;
 pub mod optimiser;
 pub mod parameters;

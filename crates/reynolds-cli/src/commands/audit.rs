@@ -10,7 +10,8 @@ use reynolds::plan::{Layer, SymmetryPlan, Untyped};
 use crate::args::AuditArgs;
 use crate::model::{Model, Named, tensor};
 use crate::report::{self, AuditReport};
-use crate::{output, progress, written};
+use crate::written;
+use reynolds_report::terminal;
 
 pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
     let typed = args.typing.group.is_some() || args.typing.plan.is_some();
@@ -33,9 +34,9 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
         written::beside_model(path, &report::html(&model.file(), &audits, &ranking), &args.model)?;
     }
     if args.json {
-        output::print(&report::json(&model.file(), &audits, &ranking)?)?;
+        terminal::print(&report::json(&model.file(), &audits, &ranking)?)?;
     } else {
-        output::print(&report::text(&model.file(), &audits, &ranking, report::colour()))?;
+        terminal::print(&report::text(&model.file(), &audits, &ranking, report::colour()))?;
     }
     let Some((least, audit)) = args.require.zip(audits.first()) else {
         return Ok(ExitCode::SUCCESS);
@@ -69,7 +70,7 @@ pub(super) fn audit_plan(
 ) -> Result<(String, Vec<LayerAudit>, Vec<Untyped>)> {
     let resolved = plan.resolve(tensors).with_context(|| model.file())?;
     let weights = resolved.layers.iter().map(|layer| layer.len() as u64).sum();
-    let bar = progress::bar(weights, "auditing");
+    let bar = reynolds_report::bar(weights, "auditing");
     let one = |layer: &Layer| -> Result<LayerAudit> {
         let values = model.read(&layer.name)?;
         let audit = audit::layer(layer, tensor(&values)).with_context(|| model.file())?;

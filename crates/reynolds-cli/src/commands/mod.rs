@@ -1,18 +1,10 @@
 //! The subcommands, one a file.
 
 mod audit;
-#[cfg(feature = "data")]
-mod ct;
-#[cfg(feature = "data")]
-mod data;
-#[cfg(feature = "data")]
-mod medmnist;
+mod handover;
 mod plan;
 mod project;
 mod rank;
-#[cfg(feature = "data")]
-mod shapes;
-mod train;
 
 use std::process::ExitCode;
 
@@ -26,12 +18,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Audit(args) => audit::run(&args),
         Command::Project(args) => project::run(&args),
         Command::Plan(args) => plan::run(&args),
-        Command::Train(_) => train::run(),
-        #[cfg(feature = "data")]
-        Command::Data(command) => data::run(&command),
-        #[cfg(not(feature = "data"))]
-        Command::Data { .. } => {
-            anyhow::bail!("built without data sets: expected a build with the feature `data`, which is on by default")
-        }
+        Command::Run { arguments } => handover::run("run", &arguments),
+        Command::Sweep { arguments } => handover::run("sweep", &arguments),
+        Command::Reproduce { arguments } => handover::run("reproduce", &arguments),
+        Command::Data { arguments } => handover::run("data", &arguments),
+        Command::Bench { arguments } => handover::run("bench", &arguments),
     }
 }

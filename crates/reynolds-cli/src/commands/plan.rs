@@ -7,7 +7,8 @@ use reynolds::{group, plan};
 
 use crate::args::PlanArgs;
 use crate::model::Model;
-use crate::{output, written};
+use crate::written;
+use reynolds_report::terminal;
 
 pub(crate) fn run(args: &PlanArgs) -> Result<ExitCode> {
     let group = group::parse(&args.group)?;
@@ -15,7 +16,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<ExitCode> {
     let text = plan::suggest(&group, &model.tensors)?;
     match &args.out {
         Some(path) => written::beside_model(path, &text, &args.model)?,
-        None => output::print(&text)?,
+        None => terminal::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
 }

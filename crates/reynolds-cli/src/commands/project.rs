@@ -7,12 +7,12 @@ use rayon::prelude::*;
 use reynolds::plan::{Layer, ResolvedPlan, Role};
 use reynolds::projection::Projector;
 use reynolds::scalar::{Over, Real, Weight};
-use reynolds_data::checkpoint::{Entry, Values};
+use reynolds_checkpoint::{Entry, Values};
 
 use crate::args::ProjectArgs;
 use crate::model::Model;
 use crate::report::{self, Projected};
-use crate::{output, progress};
+use reynolds_report::terminal;
 
 pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
     if args.typing.plan.is_none() && (args.typing.fields.is_none() || args.typing.group.is_none()) {
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
         let why = report::reasons(&resolved.untyped);
         bail!("{}: expected tensors on which {} acts, found none: {why}", model.file(), resolved.group.name());
     }
-    let bar = progress::bar(2 * chosen.iter().map(|layer| layer.len() as u64).sum::<u64>(), "projecting");
+    let bar = reynolds_report::bar(2 * chosen.iter().map(|layer| layer.len() as u64).sum::<u64>(), "projecting");
     let measured = |layer: &&Layer| -> Result<Projected> {
         let row = measure(&model, layer, args.blend).with_context(|| model.file())?;
         bar.inc(layer.len() as u64);
@@ -51,12 +51,12 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
         values.map(|projected| projected.values).map_err(|error| of_tensor(&model, entry, &error))
     })?;
     bar.finish_and_clear();
-    output::print(&report::projected(args, &resolved.group.name(), &rows, &broken))?;
+    terminal::print(&report::projected(args, &resolved.group.name(), &rows, &broken))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn of_tensor(model: &Model, entry: &Entry, error: &anyhow::Error) -> reynolds_data::Error {
-    reynolds_data::Error::Tensor {
+fn of_tensor(model: &Model, entry: &Entry, error: &anyhow::Error) -> reynolds_checkpoint::Error {
+    reynolds_checkpoint::Error::Tensor {
         file: model.checkpoint.path().into(),
         tensor: entry.name.clone(),
         expected: "a tensor that can be projected".into(),

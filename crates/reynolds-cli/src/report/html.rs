@@ -156,7 +156,7 @@ fn notes(page: &mut String, audit: &AuditReport) {
 }
 
 fn escape(text: &str) -> String {
-    crate::output::printable(text)
+    reynolds_report::terminal::printable(text)
         .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

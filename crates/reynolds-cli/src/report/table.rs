@@ -1,6 +1,6 @@
 //! Aligned columns.
 
-use crate::output::printable;
+use reynolds_report::terminal::printable;
 
 /// A cell and its colour, an ANSI number.
 pub(super) struct Cell {

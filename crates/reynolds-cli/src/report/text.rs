@@ -8,7 +8,7 @@ use reynolds::plan::Role;
 use super::table::{Cell, table};
 use super::{AuditReport, DEFECT_NOTE, Projected, RankSection, bracket, by_reason, fields, shape};
 use crate::args::ProjectArgs;
-use crate::output::printable;
+use reynolds_report::terminal::printable;
 
 const RED: u8 = 31;
 const GREEN: u8 = 32;

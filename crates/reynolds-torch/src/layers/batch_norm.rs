@@ -22,7 +22,7 @@ pub struct BatchNorm {
 
 impl BatchNorm {
     /// ε.
-    pub(crate) const EPSILON: f64 = 1e-5;
+    pub const EPSILON: f64 = 1e-5;
     /// The weight of the newest minibatch in the running statistics.
     pub const MOMENTUM: f64 = 0.1;
 

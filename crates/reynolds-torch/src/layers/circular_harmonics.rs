@@ -92,7 +92,7 @@ impl CircularHarmonics {
 }
 
 /// "Cx(-M..M)".
-pub(crate) fn irreps(channels: usize, max_degree: usize) -> Irreps {
+pub fn irreps(channels: usize, max_degree: usize) -> Irreps {
     let text = format!("{channels}x(-{max_degree}..{max_degree})");
     text.parse().expect("a typing within the largest degree")
 }

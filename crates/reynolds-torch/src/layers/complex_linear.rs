@@ -63,7 +63,7 @@ impl ComplexLinear {
 
 /// x Wᵀ, as (W xᵀ)ᵀ: where the rows of xᵀ lie one after the other, as those of the result do, the tape's products read their factors
 /// conjugated in place, and what goes on channel by channel runs along the N numbers of each.
-pub(crate) fn apply(weight: &Tensor, input: &Tensor) -> Result<Tensor> {
+pub fn apply(weight: &Tensor, input: &Tensor) -> Result<Tensor> {
     Ok(weight.f_mm(&input.f_transpose(0, 1)?)?.f_transpose(0, 1)?)
 }
 

@@ -8,7 +8,7 @@ use crate::error::Result;
 
 /// Numbers that are never trained: sampled bases, permutations.
 #[derive(Debug)]
-pub(crate) struct Constant {
+pub struct Constant {
     host: Tensor,
     held: RefCell<Option<Tensor>>,
 }
@@ -18,12 +18,12 @@ impl Constant {
     ///
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the number of values is not that of the shape.
-    pub(crate) fn new(values: &[f64], shape: &[i64]) -> Result<Self> {
+    pub fn new(values: &[f64], shape: &[i64]) -> Result<Self> {
         Ok(Self { host: Tensor::f_from_slice(values)?.f_view(shape)?, held: RefCell::new(None) })
     }
 
     /// The same numbers for another layer: one copy on the host, one a layer on a device.
-    pub(crate) fn share(&self) -> Self {
+    pub fn share(&self) -> Self {
         Self { host: self.host.shallow_clone(), held: RefCell::new(None) }
     }
 
@@ -31,7 +31,7 @@ impl Constant {
     ///
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
-    pub(crate) fn like(&self, like: &Tensor) -> Result<Tensor> {
+    pub fn like(&self, like: &Tensor) -> Result<Tensor> {
         self.on(like.kind(), like.device())
     }
 
@@ -39,7 +39,7 @@ impl Constant {
     ///
     /// # Errors
     /// As [`Constant::like`].
-    pub(crate) fn on(&self, kind: Kind, device: Device) -> Result<Tensor> {
+    pub fn on(&self, kind: Kind, device: Device) -> Result<Tensor> {
         let mut held = self.held.borrow_mut();
         match held.as_ref().filter(|held| held.kind() == kind && held.device() == device) {
             Some(held) => Ok(held.shallow_clone()),

@@ -59,7 +59,7 @@ impl Conv2d {
 }
 
 /// `count` numbers, uniform in ±bound.
-pub(crate) fn uniform(count: usize, bound: f64, random: &mut Random) -> Vec<f64> {
+pub fn uniform(count: usize, bound: f64, random: &mut Random) -> Vec<f64> {
     (0..count).map(|_| bound * (2.0 * random.uniform() - 1.0)).collect()
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn uniform(count: usize, bound: f64, random: &mut Random) -> Vec<f64>
 ///
 /// # Errors
 /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
-pub(crate) fn convolve(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, groups: i64) -> Result<Tensor> {
+pub fn convolve(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, groups: i64) -> Result<Tensor> {
     let padding = (kernel.size().last().copied().unwrap_or(1) - 1) / 2;
     Ok(input.f_conv2d(kernel, bias, [1, 1], [padding, padding], [1, 1], groups)?)
 }
@@ -77,7 +77,7 @@ pub(crate) fn convolve(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, g
 ///
 /// # Errors
 /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
-pub(crate) fn kernel_layout(kernel: Tensor) -> Result<Tensor> {
+pub fn kernel_layout(kernel: Tensor) -> Result<Tensor> {
     Ok(kernel.f_permute([0, 2, 3, 1])?.f_contiguous()?.f_permute([0, 3, 1, 2])?)
 }
 

@@ -20,7 +20,7 @@ const REGISTER: i64 = 8;
 ///
 /// # Errors
 /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
-pub(crate) fn normalise(
+pub fn normalise(
     input: &Tensor,
     [scale, shift]: [&Tensor; 2],
     running: Option<[&Tensor; 2]>,

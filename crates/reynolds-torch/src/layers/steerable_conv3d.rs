@@ -18,7 +18,7 @@ use crate::parameters::{Builder, Parameters};
 use crate::precision::Precision;
 
 /// The kernels B_n between two fields, or what makes them.
-pub(crate) trait Kernels: Send {
+pub trait Kernels: Send {
     /// n, the weights of a pair of copies.
     fn weights(&self) -> usize;
 
@@ -31,24 +31,24 @@ pub(crate) trait Kernels: Send {
 
 /// What a convolution maps: the irreps of one field on either side, and the side of its kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FieldPair {
+pub struct FieldPair {
     /// Of the output, gates included.
-    pub(crate) codomain: Vec<SphericalIrrep>,
+    pub codomain: Vec<SphericalIrrep>,
     /// Of the input.
-    pub(crate) domain: Vec<SphericalIrrep>,
+    pub domain: Vec<SphericalIrrep>,
     /// k.
-    pub(crate) side: usize,
+    pub side: usize,
 }
 
 impl FieldPair {
     /// Channels of one field: of the output, of the input.
-    pub(crate) fn dims(&self) -> [usize; 2] {
+    pub fn dims(&self) -> [usize; 2] {
         [&self.codomain, &self.domain].map(|irreps| irreps.iter().map(|irrep| irrep.dim()).sum())
     }
 
     /// The standard deviation of a weight of each pair of irreps, `[codomain][domain]`, for so many weights of each between two copies:
     /// 1/√(irreps that reach the output · weights of all copies of this one). He's rule where kernels have several parts.
-    pub(crate) fn deviations(&self, counts: &[Vec<usize>], copies: usize) -> Vec<Vec<f64>> {
+    pub fn deviations(&self, counts: &[Vec<usize>], copies: usize) -> Vec<Vec<f64>> {
         let of_row = |row: &Vec<usize>| {
             let reach = row.iter().filter(|&&count| count > 0).count();
             row.iter().map(|&count| 1.0 / ((reach * copies * count).max(1) as f64).sqrt()).collect()
@@ -59,7 +59,7 @@ impl FieldPair {
 
 /// The kernels of [`ring_kernels`] for every pair of irreps: the steerable ones, fixed.
 #[derive(Debug)]
-pub(crate) struct Steerable {
+pub struct Steerable {
     pair: FieldPair,
     counts: Vec<Vec<usize>>,
     basis: Constant,
@@ -67,7 +67,7 @@ pub(crate) struct Steerable {
 
 impl Steerable {
     /// Weights go by irreps of the output, irreps of the input, then as [`ring_kernels`].
-    pub(crate) fn new(pair: &FieldPair) -> Result<Self> {
+    pub fn new(pair: &FieldPair) -> Result<Self> {
         let shells = Shells::new(3, pair.side, &RingsConfig::default())?;
         let points = shells.points().len();
         let [outputs, inputs] = pair.dims();
@@ -115,7 +115,7 @@ impl Kernels for Steerable {
 }
 
 /// `[N, copies·d_in, D, H, W]` → `[N, copies·d_out, D′, H′, W′]`.
-pub(crate) struct SteerableConv3d {
+pub struct SteerableConv3d {
     weight: String,
     kernels: Box<dyn Kernels>,
     copies: [i64; 2],
@@ -129,7 +129,7 @@ impl SteerableConv3d {
     ///
     /// # Errors
     /// As [`Builder::real`].
-    pub(crate) fn new(
+    pub fn new(
         builder: &mut Builder,
         name: &str,
         (pair, kernels): (&FieldPair, Box<dyn Kernels>),
@@ -153,7 +153,7 @@ impl SteerableConv3d {
     ///
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
-    pub(crate) fn kernel(&self, parameters: &Parameters, pass: Pass) -> Result<Tensor> {
+    pub fn kernel(&self, parameters: &Parameters, pass: Pass) -> Result<Tensor> {
         let weight = parameters.get(&self.weight);
         let ([a, b], [o, i], k) = (self.copies, self.dims, self.window.side as i64);
         let kernel = self.kernels.expand(parameters, &weight.f_view([-1, a * b])?)?.f_view([o, k, k * k, i, a, b])?;
@@ -186,7 +186,7 @@ impl SteerableConv3d {
     ///
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
-    pub(crate) fn forward(&self, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
+    pub fn forward(&self, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
         convolve3d(input, kernel, None, self.window)
     }
 }

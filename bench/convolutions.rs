@@ -1,0 +1,153 @@
+//! Training steps of a plain network, a stack of convolutions with ReLU, and what the penalty adds to each, in interleaved pairs.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use reynolds::penalty::{Form, PenaltyConfig};
+use reynolds::random::Random;
+use reynolds_torch::optimiser::{Adam, AdamConfig};
+use reynolds_torch::tch::{Device, Kind, Tensor};
+use reynolds_torch::{Binding, Parameters, Penalty};
+use serde::Serialize;
+
+use super::PenaltyBench;
+use super::steps::{Paired, Stopwatch};
+use reynolds_train::error::Result;
+
+/// Pairs before those that are measured.
+const WARMUP: usize = 3;
+const LEARNING_RATE: f64 = 1e-6;
+
+/// How the network is trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Convolutions {
+    /// Images of a minibatch.
+    pub batch: usize,
+    /// Pixels along a side of an image.
+    pub side: usize,
+    /// Pairs of steps with and without.
+    pub pairs: usize,
+}
+
+/// What something adds to a training step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AddedToStep {
+    /// "nothing" (the noise), "squared", "plain", or "tape": squared, layer by layer on the tape, as one would write it for C4.
+    pub added: &'static str,
+    /// Images of a minibatch.
+    pub batch: usize,
+    /// Pixels along a side of an image.
+    pub side: usize,
+    /// How much.
+    #[serde(flatten)]
+    pub paired: Paired,
+}
+
+/// What is added to a step.
+enum Added {
+    Nothing,
+    Flat(Box<Penalty>),
+    Tape(PenaltyConfig),
+}
+
+/// The network and its images.
+struct Network {
+    parameters: Parameters,
+    images: Tensor,
+    layers: usize,
+    margin: i64,
+}
+
+impl Convolutions {
+    /// Every row, in one network whose steps go on.
+    pub(super) fn measure(&self, bench: &PenaltyBench, device: Device) -> Result<Vec<AddedToStep>> {
+        let network = Network::new(bench, *self, device)?;
+        let mut builder = Binding::builder(&network.parameters);
+        builder.plan(&bench.plan()?)?;
+        let binding = Rc::new(builder.build()?);
+        let flat = |form: Form| -> Result<Added> {
+            Ok(Added::Flat(Box::new(Penalty::new(binding.clone(), bench.config(form))?)))
+        };
+        let mut rows =
+            vec![("nothing", Added::Nothing), ("squared", flat(Form::Squared)?), ("plain", flat(Form::Plain)?)];
+        if bench.group == "C4" {
+            rows.push(("tape", Added::Tape(bench.config(Form::Squared))));
+        }
+        let watch = Stopwatch { device, steps: self.pairs, warmup: WARMUP };
+        let adam = RefCell::new(Adam::new(AdamConfig::default(), network.parameters.flat())?);
+        let step = |added: &Added| network.step(&mut adam.borrow_mut(), added);
+        let measured = rows.iter().map(|(name, added)| {
+            let paired = watch.paired(self.pairs, || step(&Added::Nothing), || step(added))?;
+            Ok(AddedToStep { added: name, batch: self.batch, side: self.side, paired })
+        });
+        measured.collect()
+    }
+}
+
+impl Network {
+    fn new(bench: &PenaltyBench, sizes: Convolutions, device: Device) -> Result<Self> {
+        let mut random = Random::new(1);
+        let mut builder = Parameters::builder();
+        let scale = (2.0 / (bench.channels * bench.kernel * bench.kernel) as f64).sqrt();
+        for layer in 0..bench.layers {
+            let numbers: Vec<f64> = (0..bench.layer_weights()).map(|_| scale * random.normal()).collect();
+            builder.real(&format!("{layer}.weight"), &bench.shape(), &numbers)?;
+            builder.real(&format!("{layer}.bias"), &[bench.channels], &vec![0.0; bench.channels])?;
+        }
+        let size = [sizes.batch, bench.channels, sizes.side, sizes.side].map(|side| side as i64);
+        let images: Vec<f32> = (0..size.iter().product()).map(|_| random.normal() as f32).collect();
+        Ok(Self {
+            parameters: builder.build(Kind::Float, device)?,
+            images: Tensor::f_from_slice(&images)?.f_view(size)?.f_to_device(device)?,
+            layers: bench.layers,
+            margin: (bench.kernel / 2) as i64,
+        })
+    }
+
+    fn weights(&self) -> impl Iterator<Item = Tensor> + '_ {
+        (0..self.layers).map(|layer| self.parameters.get(&format!("{layer}.weight")))
+    }
+
+    /// The mean square of what the last layer says.
+    fn loss(&self) -> Result<Tensor> {
+        let mut features = self.images.shallow_clone();
+        for (layer, weight) in self.weights().enumerate() {
+            let bias = self.parameters.get(&format!("{layer}.bias"));
+            features = features.f_conv2d(&weight, Some(&bias), [1, 1], [self.margin, self.margin], [1, 1], 1)?;
+            if layer + 1 < self.layers {
+                features = features.f_relu()?;
+            }
+        }
+        Ok(features.f_square()?.f_mean(Kind::Float)?)
+    }
+
+    /// One training step.
+    fn step(&self, adam: &mut Adam, added: &Added) -> Result<()> {
+        let parameters = &self.parameters;
+        let mut loss = self.loss()?;
+        if let Added::Tape(config) = added {
+            for weight in self.weights() {
+                let projected = turned_mean(&weight)?;
+                let perp =
+                    weight.f_sub(&projected)?.f_square()?.f_sum(Kind::Float)?.f_mul_scalar(config.lambda_perp)?;
+                let kept = projected.f_square()?.f_sum(Kind::Float)?.f_mul_scalar(config.lambda_g)?;
+                loss = loss.f_add(&kept)?.f_add(&perp)?;
+            }
+        }
+        let gradient = parameters.gradient(&loss)?;
+        if let Added::Flat(penalty) = added {
+            penalty.add_slope(parameters.flat(), &gradient)?;
+        }
+        Ok(adam.step(parameters.flat(), &gradient, LEARNING_RATE)?)
+    }
+}
+
+/// P of a kernel `[4p, 4q, k, k]` between regular fields of C4 as one would write it: the mean of its four turns.
+pub(super) fn turned_mean(weight: &Tensor) -> Result<Tensor> {
+    let size = weight.size();
+    let fields = weight.f_view([size[0] / 4, 4, size[1] / 4, 4, size[2], size[3]])?;
+    let turn =
+        |quarter: i64| -> Result<Tensor> { Ok(fields.f_roll([quarter, quarter], [1, 3])?.f_rot90(quarter, [4, 5])?) };
+    let sum = turn(0)?.f_add(&turn(1)?)?.f_add(&turn(2)?)?.f_add(&turn(3)?)?;
+    Ok(sum.f_div_scalar(4.0)?.f_reshape(size)?)
+}

@@ -1,0 +1,243 @@
+//! Mutates valid checkpoints and feeds them to the readers and the writer: no input may panic, hang or allocate without bound.
+//!
+//! ```text
+//! cargo run --release -p reynolds-data --example fuzz -- --executions 3000000 [--seed 1]
+//! ```
+//!
+//! `--executions` is per group of seed files. Every execution opens the mutated file; where that succeeds it counts as past the header,
+//! all tensors are read, and now and then some are changed, written, and read again from what was written, which must be equal.
+//! Run it under `ulimit -v` to turn an allocation out of proportion into an abort.
+//!
+//! `--executions 4000000 --seed 3`, with overflow checks as `make fuzz` sets them, under a limit of 4 GB: 24 million executions, no panic. Past the header were
+//! 3.7 % (safetensors), 7.3 % (npz), 5.3 % (inside a member), 11.5 % (deflated), 11.4 % (PyTorch), 4.5 % (inside the pickle).
+#![allow(clippy::print_stdout, clippy::expect_used, reason = "a command-line tool; a failure is a finding")]
+
+use reynolds_checkpoint::{Checkpoint, Values};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+}
+
+/// Numbers at the edges of what a field can hold.
+const EDGES: [u64; 12] =
+    [0, 1, 2, 0x7F, 0xFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFE, 0xFFFF_FFFF, 1 << 40, i64::MAX as u64, u64::MAX];
+
+/// One small damage.
+fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+    if bytes.is_empty() {
+        bytes.push(random.next() as u8);
+        return;
+    }
+    // The pickle or JSON header comes first, so half of the damage is done in the first half of the file. Zeros and Z are mostly
+    // padding: look for another place, but not for ever.
+    let reach = if random.below(2) == 0 { bytes.len() } else { bytes.len().div_ceil(2) };
+    let mut at = random.below(reach);
+    for _ in 0..4 {
+        if matches!(bytes[at], 0 | b'Z') {
+            at = random.below(reach);
+        }
+    }
+    match random.below(10) {
+        0..=2 => bytes[at] ^= 1 << random.below(8),
+        3 | 4 => bytes[at] = random.next() as u8,
+        5 => {
+            let (width, edge) = ([1, 2, 4, 8][random.below(4)], EDGES[random.below(EDGES.len())].to_le_bytes());
+            let end = (at + width).min(bytes.len());
+            bytes[at..end].copy_from_slice(&edge[..end - at]);
+        }
+        6 => {
+            // Digits are what JSON and .npy headers are made of.
+            let digits: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit()).collect();
+            if let Some(&at) = digits.get(random.below(digits.len())) {
+                bytes[at] = b'0' + random.below(10) as u8;
+            }
+        }
+        7 => {
+            let length = random.below(16).min(bytes.len() - at);
+            bytes.drain(at..at + length);
+        }
+        8 => {
+            let from = random.below(other.len());
+            let piece = &other[from..(from + random.below(24)).min(other.len())];
+            bytes.splice(at..at, piece.iter().copied());
+        }
+        _ => match random.below(4) {
+            0 => bytes.truncate(at),
+            _ => {
+                let (from, length) = (random.below(bytes.len()), random.below(16));
+                let piece = bytes[from..(from + length).min(bytes.len())].to_vec();
+                let end = (at + piece.len()).min(bytes.len());
+                bytes[at..end].copy_from_slice(&piece[..end - at]);
+            }
+        },
+    }
+}
+
+/// A little-endian number of a seed file.
+fn number(bytes: &[u8], at: usize, width: usize) -> usize {
+    bytes[at..at + width].iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
+}
+
+/// Names and contents of the members of a valid archive in which nothing is compressed.
+fn unpack(archive: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let end = archive.len() - 22;
+    let (mut at, mut members) = (number(archive, end + 16, 4), Vec::new());
+    for _ in 0..number(archive, end + 10, 2) {
+        let (size, name, extra) =
+            (number(archive, at + 24, 4), number(archive, at + 28, 2), number(archive, at + 30, 2));
+        let local = number(archive, at + 42, 4);
+        let start = local + 30 + number(archive, local + 26, 2) + number(archive, local + 28, 2);
+        members.push((archive[at + 46..at + 46 + name].to_vec(), archive[start..start + size].to_vec()));
+        at += 46 + name + extra;
+    }
+    members
+}
+
+/// A valid archive of these members.
+fn pack(members: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
+    let (mut file, mut directory) = (Vec::new(), Vec::new());
+    for (name, contents) in members {
+        let size = (contents.len() as u32).to_le_bytes();
+        let name_length = (name.len() as u16).to_le_bytes();
+        let fields =
+            [&[20, 0][..], &[0; 8], &crc32fast::hash(contents).to_le_bytes(), &size, &size, &name_length, &[0; 2]];
+        let (fields, offset) = (fields.concat(), (file.len() as u32).to_le_bytes());
+        directory.extend([b"PK\x01\x02\x14\x00", &fields[..], &[0; 10], &offset, name].concat());
+        file.extend([b"PK\x03\x04", &fields[..], name, contents].concat());
+    }
+    let (start, length) = ((file.len() as u32).to_le_bytes(), (directory.len() as u32).to_le_bytes());
+    let count = (members.len() as u16).to_le_bytes();
+    file.extend([&directory[..], b"PK\x05\x06", &[0; 4], &count, &count, &length, &start, &[0; 2]].concat());
+    file
+}
+
+/// The seed with a few damages: anywhere, or, where `inside`, in one member of an archive that stays valid around it.
+fn damaged(seed: &[u8], other: &[u8], inside: bool, random: &mut Random) -> Vec<u8> {
+    let damages = 1 + random.below(4);
+    if !inside {
+        let mut bytes = seed.to_vec();
+        (0..damages).for_each(|_| mutate(&mut bytes, other, random));
+        return bytes;
+    }
+    let mut members = unpack(seed);
+    // The first member of a PyTorch file is the pickle.
+    let which = if members[0].0.ends_with(b"data.pkl") { 0 } else { random.below(members.len()) };
+    (0..damages).for_each(|_| mutate(&mut members[which].1, other, random));
+    pack(&members)
+}
+
+/// What one execution reached.
+#[derive(Default)]
+struct Reached {
+    opened: u64,
+    read: u64,
+    rewritten: u64,
+}
+
+/// Opens, reads, and if `rewrite` changes, writes and reads again.
+fn execute(label: &Path, bytes: Vec<u8>, rewrite: bool, reached: &mut Reached) {
+    let Ok(checkpoint) = Checkpoint::from_bytes(label, bytes) else { return };
+    reached.opened += 1;
+    let mut changed = BTreeMap::new();
+    for entry in checkpoint.entries() {
+        let Ok(values) = checkpoint.read(entry) else { continue };
+        assert_eq!(values.len(), entry.len());
+        reached.read += 1;
+        if rewrite && changed.len() < 3 {
+            // One is a number of every type, so what is read back is known.
+            changed.insert(entry.name.clone(), Values::F32(Cow::Owned(vec![1.0; values.len()])));
+        }
+    }
+    let mut out = Vec::new();
+    if !rewrite || checkpoint.write_to(&mut out, &changed).is_err() {
+        return;
+    }
+    let again = Checkpoint::from_bytes(label, out).expect("what was written opens");
+    reached.rewritten += 1;
+    for (name, _) in changed {
+        let values = again.read(again.entry(&name).expect("the tensor is there")).expect("what was written reads");
+        assert!(match values {
+            Values::F32(values) => values.iter().all(|&x| x == 1.0),
+            Values::F64(values) => values.iter().all(|&x| x == 1.0),
+        });
+    }
+}
+
+fn argument(name: &str, default: u64) -> u64 {
+    let arguments: Vec<String> = std::env::args().collect();
+    let at = arguments.iter().position(|argument| argument == name);
+    at.and_then(|at| arguments.get(at + 1)).and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+fn main() -> ExitCode {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/checkpoints");
+    let (executions, seed) = (argument("--executions", 100_000), argument("--seed", 1));
+    let torch = [
+        "state_dict.pt",
+        "protocol4.pt",
+        "tied.pt",
+        "tensor.pt",
+        "views.pt",
+        "columns.pt",
+        "dtypes.pt",
+        "scored.pt",
+        "nested.pth",
+    ];
+    let groups: [(&str, bool, &[&str]); 6] = [
+        ("safetensors", false, &["plain.safetensors"]),
+        ("npz", false, &["stored.npz"]),
+        ("npz, inside a member", true, &["stored.npz"]),
+        ("PyTorch", false, &torch),
+        ("PyTorch, inside the pickle", true, &torch),
+        ("npz, deflated", false, &["deflated.npz"]),
+    ];
+    std::panic::set_hook(Box::new(|_| {}));
+    for (title, inside, group) in groups {
+        let seeds: Vec<Vec<u8>> =
+            group.iter().map(|name| std::fs::read(folder.join(name)).expect("a seed file")).collect();
+        let (mut random, mut reached, start) = (Random(seed), Reached::default(), Instant::now());
+        for execution in 0..executions {
+            let which = random.below(seeds.len());
+            let other = random.below(seeds.len());
+            let bytes = damaged(&seeds[which], &seeds[other], inside, &mut random);
+            let rewrite = random.below(4) == 0;
+            let run = AssertUnwindSafe(|| execute(Path::new(group[which]), bytes.clone(), rewrite, &mut reached));
+            if let Err(panic) = catch_unwind(run) {
+                let finding = std::env::temp_dir().join(format!("finding.{}", group[which]));
+                std::fs::write(&finding, &bytes).expect("the finding can be kept");
+                let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+                println!(
+                    "panic at execution {execution} of seed {seed}: {message}; the input is {}",
+                    finding.display()
+                );
+                return ExitCode::FAILURE;
+            }
+        }
+        println!(
+            "{title}: {executions} executions, {:.1} % past the header, {} tensors read, {} files rewritten, no panic, {:.0} s",
+            100.0 * reached.opened as f64 / executions as f64,
+            reached.read,
+            reached.rewritten,
+            start.elapsed().as_secs_f64()
+        );
+    }
+    ExitCode::SUCCESS
+}

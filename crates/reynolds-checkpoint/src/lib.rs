@@ -1,0 +1,187 @@
+//! Model checkpoints: .safetensors, .npz and PyTorch .pt/.pth, read and rewritten without running any code they carry.
+//!
+//! ```text
+//! name ↦ (shape, type, storage, place in it)      read: storage ─▶ row-major values      write: values ─▶ storage, all else kept
+//! ```
+//!
+//! The format is told by content, not by extension. Files are memory-mapped, so that opening reads only headers, and reading a
+//! contiguous little-endian f32 or f64 tensor copies nothing. Everything a header claims is checked against the file before
+//! anything is allocated by it.
+//!
+//! **Names** are the file's own. PyTorch files may nest dictionaries, lists and tuples, as in `{"state_dict": …, "epoch": 3}`: tensors
+//! are reported under their keys and indices joined with ".", with nothing stripped: `state_dict.conv1.weight`. Numbers, texts and
+//! the `_metadata` of modules are kept and not reported.
+//!
+//! ```
+//! use reynolds_checkpoint::{Checkpoint, Format, Values};
+//! let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
+//! let mut file = (header.len() as u64).to_le_bytes().to_vec();
+//! file.extend_from_slice(header);
+//! file.extend([1.0_f32, 2.0].iter().flat_map(|x| x.to_le_bytes()));
+//!
+//! let checkpoint = Checkpoint::from_bytes("model.safetensors", file)?;
+//! assert_eq!(checkpoint.format(), Format::Safetensors);
+//! let w = &checkpoint.entries()[0];
+//! assert_eq!((w.name.as_str(), w.shape.as_slice()), ("w", &[2][..]));
+//! assert_eq!(checkpoint.read(w)?, Values::F32(vec![1.0, 2.0].into()));
+//! # Ok::<(), reynolds_checkpoint::Error>(())
+//! ```
+
+mod entry;
+pub mod error;
+mod map;
+mod npy;
+mod npz;
+mod open;
+
+mod pickle;
+mod read;
+mod safetensors;
+mod torch;
+mod values;
+pub mod whole_file;
+mod write;
+mod write_npz;
+mod zip;
+
+pub use entry::{Dtype, Entry, StorageId};
+pub use error::{Error, Result};
+pub use npy::npy_bytes;
+pub use values::Values;
+pub use write_npz::{Numbers, write_npz};
+
+use map::Bytes;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// File format of a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// A JSON header and one buffer.
+    Safetensors,
+    /// A zip archive of .npy arrays, as `numpy.savez` and `numpy.savez_compressed` write.
+    Npz,
+    /// A zip archive of a pickle and its storages, as `torch.save` writes since PyTorch 1.6.
+    Torch,
+}
+
+impl Format {
+    /// The extensions of this format, for messages.
+    pub fn extensions(self) -> &'static str {
+        match self {
+            Format::Safetensors => ".safetensors",
+            Format::Npz => ".npz",
+            Format::Torch => ".pt or .pth",
+        }
+    }
+
+    /// The format an extension, without its dot, belongs to; `None` where it says nothing.
+    pub fn of_extension(extension: &str) -> Option<Format> {
+        match extension.to_ascii_lowercase().as_str() {
+            "safetensors" => Some(Format::Safetensors),
+            "npz" => Some(Format::Npz),
+            "pt" | "pth" => Some(Format::Torch),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Safetensors => "safetensors",
+            Format::Npz => "npz",
+            Format::Torch => "PyTorch",
+        })
+    }
+}
+
+/// Where the bytes of a storage come from.
+#[derive(Debug, Clone)]
+enum Storage {
+    /// These bytes of the file.
+    Plain(Range<usize>),
+    /// A member of the zip archive, by its number.
+    Member(usize),
+}
+
+/// An open checkpoint. See the [module](self) for an example.
+#[derive(Debug)]
+pub struct Checkpoint {
+    path: PathBuf,
+    format: Format,
+    bytes: Bytes,
+    /// In the order of the file.
+    entries: Vec<Entry>,
+    /// Place in `entries` by name.
+    numbers: HashMap<String, usize>,
+    /// By [`StorageId`].
+    storages: Vec<Storage>,
+    /// The archive of the zip formats; empty for the other.
+    archive: zip::Archive,
+    /// What tells the file from others where it came from a file.
+    identity: Option<whole_file::Identity>,
+}
+
+impl Checkpoint {
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The format, by content.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// All tensors, in the order of the file.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The tensor of that name.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.numbers.get(name).map(|&number| &self.entries[number])
+    }
+}
+
+/// A file under inspection: its path, for messages, and its bytes.
+#[derive(Clone, Copy)]
+struct Input<'a> {
+    path: &'a Path,
+    bytes: &'a [u8],
+}
+
+/// What a parser finds in a file.
+struct Contents {
+    entries: Vec<Entry>,
+    storages: Vec<Storage>,
+    archive: zip::Archive,
+}
+
+impl Input<'_> {
+    /// The file is not what its format demands.
+    fn malformed(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::Malformed { file: self.path.into(), expected: expected.into(), found: found.into() }
+    }
+
+    /// A tensor or member is not what its format demands.
+    fn bad_tensor(&self, tensor: &str, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::Tensor { file: self.path.into(), tensor: tensor.into(), expected: expected.into(), found: found.into() }
+    }
+
+    /// Number of elements of a shape.
+    fn elements(&self, tensor: &str, shape: &[usize]) -> Result<usize> {
+        // Zeros do not excuse the others: a product over some of the sizes is taken where strides are checked.
+        let product =
+            shape.iter().filter(|&&size| size > 0).try_fold(1_usize, |product, &size| product.checked_mul(size));
+        match product {
+            Some(_) if shape.contains(&0) => Ok(0),
+            Some(product) if product <= isize::MAX as usize / 16 => Ok(product),
+            _ => Err(self.bad_tensor(tensor, "a shape that fits in memory", format!("{shape:?}"))),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Files written whole or not at all: to a temporary file in the same folder, synchronised to disk and renamed.
+
+use super::map::Bytes;
+use crate::error::{Error, Result};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What tells one file from another whatever links lead to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identity(#[cfg(unix)] (u64, u64), #[cfg(not(unix))] PathBuf);
+
+impl Identity {
+    /// Device and inode where the system has them, else the resolved path.
+    #[cfg(unix)]
+    pub(super) fn of(_: &Path, metadata: &Metadata) -> Option<Identity> {
+        use std::os::unix::fs::MetadataExt;
+        Some(Identity((metadata.dev(), metadata.ino())))
+    }
+
+    /// Device and inode where the system has them, else the resolved path.
+    #[cfg(not(unix))]
+    pub(super) fn of(path: &Path, _: &Metadata) -> Option<Identity> {
+        fs::canonicalize(path).ok().map(Identity)
+    }
+}
+
+/// Bytes of the input that are copied, and then released, at a time.
+const CHUNK: usize = 1 << 23;
+
+/// Where the bytes of an output go, with the path for messages, and where unchanged ones come from.
+pub(super) struct Sink<'a> {
+    path: &'a Path,
+    input: &'a Bytes,
+    writer: &'a mut dyn Write,
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn new(path: &'a Path, input: &'a Bytes, writer: &'a mut dyn Write) -> Sink<'a> {
+        Sink { path, input, writer }
+    }
+
+    /// Writes these bytes of the input. The range lies within it.
+    pub(super) fn copy(&mut self, range: Range<usize>) -> Result<()> {
+        let input = self.input;
+        for start in range.clone().step_by(CHUNK) {
+            let chunk = start..range.end.min(start + CHUNK);
+            self.write(&input[chunk.clone()])?;
+            input.release(chunk);
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write_all(bytes).map_err(|source| Error::Io { file: self.path.into(), action: "write", source })
+    }
+}
+
+/// A temporary file beside the output, removed unless it was moved into place.
+struct Temporary {
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.kept {
+            // There is nobody left to tell: the error that led here is the one to report.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Writes `out` by `fill`: to a temporary file in the same folder, synchronised to disk and renamed. Refuses to replace the
+/// file of that identity, which is the input.
+/// Where `out` is a link, the file it leads to is replaced.
+pub(super) fn write_whole(
+    out: &Path,
+    input: &Bytes,
+    identity: Option<&Identity>,
+    fill: impl FnOnce(&mut Sink<'_>) -> Result<()>,
+) -> Result<()> {
+    let io = |action| move |source| Error::Io { file: out.into(), action, source };
+    let target = match fs::metadata(out) {
+        Ok(metadata) => {
+            let existing = Identity::of(out, &metadata);
+            if existing.is_some() && existing.as_ref() == identity {
+                return Err(Error::OutputIsInput { file: out.into() });
+            }
+            if !metadata.is_file() {
+                let found = if metadata.is_dir() { "a directory" } else { "a special file" };
+                return Err(Error::Malformed {
+                    file: out.into(),
+                    expected: "an ordinary output file".into(),
+                    found: found.into(),
+                });
+            }
+            fs::canonicalize(out).map_err(io("resolve"))?
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => out.to_path_buf(),
+        Err(error) => return Err(io("inspect")(error)),
+    };
+    let folder = folder(&target);
+    let (mut temporary, file) = create_beside(&target, folder).map_err(io("create a temporary file beside"))?;
+    let mut writer = BufWriter::with_capacity(1 << 20, &file);
+    fill(&mut Sink::new(out, input, &mut writer))?;
+    writer.flush().map_err(io("write"))?;
+    drop(writer);
+    file.sync_all().map_err(io("synchronise"))?;
+    drop(file);
+    fs::rename(&temporary.path, &target).map_err(io("rename a temporary file to"))?;
+    temporary.kept = true;
+    // The rename itself is durable once the folder is synchronised; systems that cannot open folders need no such step.
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}
+
+/// Writes `bytes` to `out`, whole or not at all.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses; the old file is untouched then. [`Error::Malformed`] if `out` is no ordinary file.
+pub fn write(out: &Path, bytes: &[u8]) -> Result<()> {
+    write_parts(out, &[bytes])
+}
+
+/// Refuses what [`write`] could not write for want of a folder.
+///
+/// # Errors
+/// [`Error::Malformed`] if `out` is a folder, or its folder is none.
+pub fn check(out: &Path) -> Result<()> {
+    let wrong =
+        |expected: String, found: &str| Err(Error::Malformed { file: out.into(), expected, found: found.into() });
+    let folder = folder(out);
+    if out.is_dir() {
+        return wrong("a file".into(), "a folder");
+    }
+    if !folder.is_dir() {
+        let found = if folder.exists() { "a file" } else { "nothing" };
+        return wrong(format!("a folder {} to write to", folder.display()), found);
+    }
+    Ok(())
+}
+
+fn folder(out: &Path) -> &Path {
+    out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// As [`write`], of several runs of bytes, one after the other.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
+    write_whole(out, &Bytes::Held(Vec::new()), None, |sink| parts.iter().try_for_each(|part| sink.write(part)))
+}
+
+/// A new file beside `target`, under a name nobody else has.
+fn create_beside(target: &Path, folder: &Path) -> io::Result<(Temporary, File)> {
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
+    let mut attempt = 0_u32;
+    loop {
+        let path = folder.join(format!(".{name}.{}.{attempt}.tmp", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((Temporary { path, kept: false }, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write;
+
+    #[test]
+    fn a_file_is_replaced_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.json");
+        write(&file, b"one").unwrap();
+        write(&file, b"two").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error_that_names_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("none").join("a.json");
+        let message = write(&file, b"one").unwrap_err().to_string();
+        assert!(message.contains("a.json: cannot create a temporary file beside"), "{message}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Writing a checkpoint again with some tensors' values replaced.
+
+use super::whole_file::{Sink, write_whole};
+use super::{Checkpoint, Entry, Format, Storage, StorageId, Values, values};
+use crate::error::{Error, Result};
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::path::Path;
+
+/// Gives the new values of a tensor, when its turn comes.
+type Source<'v, 'f> = dyn FnMut(&Entry) -> Result<Values<'v>> + 'f;
+
+impl Checkpoint {
+    /// Writes this checkpoint to `out` with the values of the tensors named in `changed` replaced, rounded to nearest even where the
+    /// tensor is narrower. All other bytes stay; in zip formats the checksums and sizes of changed members, and where a
+    /// compressed member changed its length the offsets behind it, follow.
+    ///
+    /// Tensors that share bytes must be changed together, to equal values; their storage is written once. The output is written
+    /// whole or not at all: a temporary file in the same folder, synchronised and renamed.
+    ///
+    /// # Errors
+    /// When `out` is the input, also through links, has another format's extension, or cannot be written; when a name is unknown, a
+    /// tensor not floating-point or expanded, or the number of values wrong; when tied tensors would differ.
+    pub fn write(&self, out: impl AsRef<Path>, changed: &BTreeMap<String, Values<'_>>) -> Result<()> {
+        let names: Vec<&str> = changed.keys().map(String::as_str).collect();
+        self.write_with(out, &names, |entry| Ok(changed[&entry.name].borrowed()))
+    }
+
+    /// As [`Checkpoint::write`], with the values of one tensor at a time: `values` is called once for each tensor in `names`, in
+    /// the order in which the file needs them, so that only one storage is ever held in memory.
+    ///
+    /// # Errors
+    /// As for [`Checkpoint::write`], and what `values` returns; then nothing is written.
+    pub fn write_with<'v>(
+        &self,
+        out: impl AsRef<Path>,
+        names: &[&str],
+        mut values: impl FnMut(&Entry) -> Result<Values<'v>>,
+    ) -> Result<()> {
+        let out = out.as_ref();
+        if let Some(extension) = out.extension().and_then(|extension| extension.to_str())
+            && Format::of_extension(extension).is_some_and(|format| format != self.format)
+        {
+            let (expected, found) = (self.format.extensions(), extension.to_owned());
+            return Err(Error::OutputFormat { file: out.into(), expected, found });
+        }
+        let plan = self.changes(names)?;
+        write_whole(out, &self.bytes, self.identity.as_ref(), |sink| self.emit(sink, &plan, &mut values))
+    }
+
+    /// As [`Checkpoint::write`], to any writer.
+    ///
+    /// # Errors
+    /// As for [`Checkpoint::write`].
+    pub fn write_to(&self, writer: &mut dyn Write, changed: &BTreeMap<String, Values<'_>>) -> Result<()> {
+        let names: Vec<&str> = changed.keys().map(String::as_str).collect();
+        let plan = self.changes(&names)?;
+        self.emit(&mut Sink::new(&self.path, &self.bytes, writer), &plan, &mut |entry| {
+            Ok(changed[&entry.name].borrowed())
+        })
+    }
+
+    /// The tensors to change, by storage; each checked, and none tied to one that is not to change.
+    fn changes(&self, names: &[&str]) -> Result<HashMap<StorageId, Vec<&Entry>>> {
+        let mut plan: HashMap<StorageId, Vec<&Entry>> = HashMap::new();
+        for &name in names {
+            let unknown = || Error::UnknownTensor { file: self.path.clone(), tensor: name.into() };
+            let entry = self.entry(name).ok_or_else(unknown)?;
+            self.check_readable(entry)?;
+            let members = plan.entry(entry.storage).or_default();
+            if members.contains(&entry) {
+                return Err(Error::Duplicate { file: self.path.clone(), name: name.into() });
+            }
+            members.push(entry);
+        }
+        for other in &self.entries {
+            let Some(members) = plan.get(&other.storage) else { continue };
+            if members.contains(&other) {
+                continue;
+            }
+            if let Some(tied) = members.iter().find(|member| member.overlaps(other)) {
+                return Err(self.tied(tied, other, "both to be changed, or neither", "a change to the first only"));
+            }
+        }
+        Ok(plan)
+    }
+
+    fn emit(
+        &self,
+        sink: &mut Sink<'_>,
+        plan: &HashMap<StorageId, Vec<&Entry>>,
+        values: &mut Source<'_, '_>,
+    ) -> Result<()> {
+        if self.format != Format::Safetensors {
+            let owners: HashMap<usize, StorageId> =
+                self.owners().filter(|(_, storage)| plan.contains_key(storage)).collect();
+            return self.archive.rewrite(self.input(), sink, &mut |member| match owners.get(&member) {
+                None => Ok(None),
+                Some(storage) => self.changed_storage(*storage, &plan[storage], values).map(Some),
+            });
+        }
+        let place = |storage: &StorageId| match &self.storages[storage.0] {
+            Storage::Plain(range) => range.clone(),
+            Storage::Member(_) => 0..0,
+        };
+        let mut changed: Vec<StorageId> = plan.keys().copied().collect();
+        changed.sort_unstable_by_key(|storage| (place(storage).start, place(storage).end));
+        let mut read = 0;
+        for storage in changed {
+            let range = place(&storage);
+            sink.copy(read..range.start)?;
+            sink.write(&self.changed_storage(storage, &plan[&storage], values)?)?;
+            read = range.end;
+        }
+        sink.copy(read..self.bytes.len())
+    }
+
+    /// The archive's members that are storages.
+    fn owners(&self) -> impl Iterator<Item = (usize, StorageId)> {
+        self.storages.iter().enumerate().filter_map(|(number, storage)| match storage {
+            Storage::Member(member) => Some((*member, StorageId(number))),
+            Storage::Plain(_) => None,
+        })
+    }
+
+    /// The bytes of a storage after the change.
+    fn changed_storage(&self, storage: StorageId, entries: &[&Entry], values: &mut Source<'_, '_>) -> Result<Vec<u8>> {
+        let mut bytes = self.storage(storage.0)?.into_owned();
+        self.release_storage(storage);
+        for (number, &entry) in entries.iter().enumerate() {
+            let new = values(entry)?;
+            if new.len() != entry.len() {
+                let expected = format!("{} new values for shape {:?}", entry.len(), entry.shape);
+                return Err(self.input().bad_tensor(&entry.name, expected, format!("{}", new.len())));
+            }
+            let earlier = entries[..number].iter().find(|earlier| earlier.overlaps(entry));
+            let before = earlier.map(|_| bytes.clone());
+            values::encode(entry, &new, &mut bytes);
+            drop(new);
+            self.release_storage(storage);
+            // What two views share must be written to the same bits by both; what only one has is its own.
+            if let (Some(earlier), Some(before)) = (earlier, before)
+                && !self.agree(entries[..number].iter().copied(), &before, &bytes)
+            {
+                return Err(self.tied(earlier, entry, "equal values for both", "different ones"));
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Whether all these tensors have the same bits before and after.
+    fn agree<'e>(&self, mut entries: impl Iterator<Item = &'e Entry>, before: &[u8], after: &[u8]) -> bool {
+        entries.all(|entry| {
+            let size = entry.dtype.size().unwrap_or(1);
+            let mut same = true;
+            entry.for_each_element(size, |at| same &= before[at..at + size] == after[at..at + size]);
+            same
+        })
+    }
+
+    fn tied(&self, tensor: &Entry, other: &Entry, expected: &'static str, found: &'static str) -> Error {
+        let (tensor, other) = (tensor.name.clone(), other.name.clone());
+        Error::Tied { file: self.path.clone(), tensor, other, expected, found }
+    }
+}

@@ -1,0 +1,244 @@
+//! Damaged and hostile files are refused with a message that names the file and what is wrong; nothing panics.
+#![allow(
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "a failed set-up should fail the test; the builders are a module here"
+)]
+
+mod support;
+
+use reynolds_checkpoint::Checkpoint;
+use reynolds_checkpoint::Error;
+use std::path::Path;
+use support::{deflated, dictionary, npy, safetensors, stored, tensor, text, torch, zip};
+
+/// The message for a file that must be refused; it names the file.
+fn refusal(label: &str, bytes: Vec<u8>) -> (Error, String) {
+    let error = Checkpoint::from_bytes(label, bytes).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains(label), "{message}");
+    (error, message)
+}
+
+fn assert_refused(label: &str, bytes: Vec<u8>, words: &[&str]) {
+    let (_, message) = refusal(label, bytes);
+    words.iter().for_each(|word| assert!(message.contains(word), "{message:?} does not say {word:?}"));
+}
+
+fn golden(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/checkpoints")).join(name)).unwrap()
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    for name in ["plain.safetensors", "deflated.npz", "tensor.pt"] {
+        let whole = golden(name);
+        for length in 0..whole.len() {
+            assert!(Checkpoint::from_bytes(name, whole[..length].to_vec()).is_err(), "{name} cut to {length}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.pt");
+    std::fs::write(&empty, []).unwrap();
+    assert!(Checkpoint::open(&empty).unwrap_err().to_string().contains("0 bytes"));
+    assert!(Checkpoint::open(folder.path()).unwrap_err().to_string().contains("directory"));
+    assert!(matches!(Checkpoint::open(folder.path().join("absent.pt")), Err(Error::Io { .. })));
+}
+
+#[test]
+fn wrong_magic_is_refused() {
+    assert_refused("model.pt", b"GGUF\x03\x00\x00\x00\x00\x00\x00\x00".to_vec(), &["begins with the bytes", "47"]);
+    assert_refused("model.npz", npy("<f4", "(1,)", &[0; 4]), &["single .npy"]);
+    assert_refused("model.pt", b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20".to_vec(), &["legacy"]);
+    assert_refused("model.zip", zip(&[stored("readme.txt", b"hello")]), &["without data.pkl"]);
+}
+
+#[test]
+fn a_safetensors_header_must_fit_the_file() {
+    let mut long = safetensors("{}", &[]);
+    long[0] = 200;
+    assert_refused("long.safetensors", long, &["at most 2 bytes", "200"]);
+    let mut huge = safetensors("{}", &[]);
+    huge[..8].fill(0xFF);
+    assert_refused("huge.safetensors", huge, &["claims 18446744073709551615"]);
+    assert_refused("bad.safetensors", safetensors("{\"w\":", &[]), &["JSON"]);
+    assert_refused("deep.safetensors", safetensors(&"[".repeat(100_000), &[]), &["JSON"]);
+}
+
+#[test]
+fn safetensors_ranges_must_tile_the_buffer() {
+    let two = |a: &str, b: &str, length: usize| {
+        let one = |name: &str, range: &str| format!(r#""{name}":{{"dtype":"F32","shape":[2],"data_offsets":{range}}}"#);
+        safetensors(&format!("{{{},{}}}", one("a", a), one("b", b)), &vec![0; length])
+    };
+    assert!(Checkpoint::from_bytes("good.safetensors", two("[8,16]", "[0,8]", 16)).is_ok());
+    assert_refused("overlap.safetensors", two("[0,8]", "[4,12]", 12), &["\"a\"", "\"b\"", "overlapping"]);
+    assert_refused("hole.safetensors", two("[0,8]", "[12,20]", 20), &["\"b\"", "begins at 8", "hole"]);
+    assert_refused("tail.safetensors", two("[0,8]", "[8,16]", 17), &["16 bytes", "17"]);
+    assert_refused("beyond.safetensors", two("[0,8]", "[8,16]", 12), &["\"b\"", "12 bytes", "8..16"]);
+    assert_refused("backwards.safetensors", two("[0,8]", "[16,8]", 16), &["\"b\"", "16..8"]);
+    let one = |info: &str| safetensors(&format!(r#"{{"w":{info}}}"#), &[0; 8]);
+    assert_refused(
+        "size.safetensors",
+        one(r#"{"dtype":"F32","shape":[3],"data_offsets":[0,8]}"#),
+        &["\"w\"", "96 bits", "8 bytes"],
+    );
+    assert_refused("type.safetensors", one(r#"{"dtype":"F31","shape":[2],"data_offsets":[0,8]}"#), &["\"w\"", "F31"]);
+    let enormous = r#"{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}"#;
+    assert_refused("enormous.safetensors", one(enormous), &["\"w\"", "fits in memory"]);
+}
+
+#[test]
+fn names_come_once() {
+    let one = r#""w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#;
+    let other = r#""w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}"#;
+    assert_refused("twice.safetensors", safetensors(&format!("{{{one},{other}}}"), &[0; 8]), &["\"w\" twice"]);
+    let array = npy("<f4", "()", &[0; 4]);
+    assert_refused("twice.npz", zip(&[stored("w.npy", &array), stored("w.npy", &array)]), &["\"w.npy\" twice"]);
+    let view = || tensor("0", 1, 0, &[1], &[1]);
+    let same = dictionary(&[("a.b", view()), ("a", dictionary(&[("b", view())]))]);
+    assert_refused("twice.pt", torch(&same, &[("0", vec![0; 4])]), &["\"a.b\" twice"]);
+}
+
+#[test]
+fn bombs_are_bounded_by_the_array_they_claim_to_be() {
+    // A compression of 1000:1 is fine as long as it is what the header says.
+    let zeros = npy("<f4", "(1000000,)", &vec![0; 4_000_000]);
+    let honest = Checkpoint::from_bytes("honest.npz", zip(&[deflated("w.npy", &zeros)])).unwrap();
+    assert_eq!(honest.read(&honest.entries()[0]).unwrap().len(), 1_000_000);
+    // More in the member than in the array.
+    let more = npy("<f4", "(2,)", &vec![0; 4_000_000]);
+    assert_refused("more.npz", zip(&[deflated("w.npy", &more)]), &["\"w\"", "(8 bytes)", "4000000 bytes"]);
+    // A directory that agrees with the header, and data that goes on.
+    let claimed = Some((more.len() - 4_000_000 + 8) as u32);
+    let lying =
+        Checkpoint::from_bytes("lying.npz", zip(&[support::Member { claimed, ..deflated("w.npy", &more) }])).unwrap();
+    let message = lying.read(&lying.entries()[0]).unwrap_err().to_string();
+    assert!(message.contains("w.npy") && message.contains("more"), "{message}");
+    // An array of 4 GB in a few bytes is found out without room being made for it.
+    let few = npy("<f4", "(500000000,2)", &[0; 8]);
+    let claimed = Some((few.len() - 8) as u32 + 4_000_000_000);
+    let vast =
+        Checkpoint::from_bytes("vast.npz", zip(&[support::Member { claimed, ..deflated("w.npy", &few) }])).unwrap();
+    assert!(vast.read(&vast.entries()[0]).unwrap_err().to_string().contains("fewer"));
+    assert_refused("cut.npz", zip(&[stored("w.npy", &few)]), &["\"w\"", "4000000000 bytes", "8 bytes"]);
+}
+
+#[test]
+fn members_that_lead_out_are_refused() {
+    let array = npy("<f4", "()", &[0; 4]);
+    for name in ["../w.npy", "/etc/w.npy", "a/../../w.npy", "..\\w.npy", "C:\\w.npy", "\\w.npy", "w\0.npy"] {
+        assert!(matches!(refusal("out.npz", zip(&[stored(name, &array)])).0, Error::PathEscape { .. }), "{name}");
+    }
+    let escaping = zip(&[stored("model/data.pkl", b"\x80\x02}."), stored("model/../../data/0", &[0; 4])]);
+    assert!(matches!(refusal("out.pt", escaping).0, Error::PathEscape { .. }));
+    assert!(Checkpoint::from_bytes("in.npz", zip(&[stored("a..b/w.npy", &array)])).is_ok());
+}
+
+#[test]
+fn archives_that_contradict_themselves_are_refused() {
+    let array = npy("<f4", "()", &[0; 4]);
+    let good = zip(&[stored("a.npy", &array), stored("b.npy", &array)]);
+    let second = 30 + 5 + array.len();
+    let at = |pattern: &[u8], nth: usize| {
+        good.windows(pattern.len()).enumerate().filter(|(_, w)| w == &pattern).nth(nth).unwrap().0
+    };
+    let changed = |place: usize, value: u8| {
+        let mut bytes = good.clone();
+        bytes[place] = value;
+        bytes
+    };
+    assert_refused("local.npz", changed(second + 30, b'c'), &["b.npy", "another name"]);
+    assert_refused("overlap.npz", changed(at(b"PK\x01\x02", 1) + 42, 0), &["b.npy"]);
+    assert_refused("encrypted.npz", changed(at(b"PK\x01\x02", 0) + 8, 1), &["a.npy", "encrypted"]);
+    assert_refused("method.npz", changed(at(b"PK\x01\x02", 0) + 10, 14), &["a.npy", "method 14"]);
+    assert_refused("count.npz", changed(at(b"PK\x05\x06", 0) + 10, 3), &["3 members", "2"]);
+    let damaged = Checkpoint::from_bytes("damaged.npz", changed(second - 1, 1)).unwrap();
+    assert!(damaged.read(&damaged.entries()[0]).unwrap_err().to_string().contains("checksum"));
+    assert_refused("header.npz", zip(&[stored("w.npy", b"not an array")]), &["\"w\"", "no .npy magic"]);
+    assert_refused(
+        "order.npz",
+        zip(&[stored("w.npy", &npy(">f4", "()", &[0; 4]))]),
+        &["\"w\"", "little-endian", "newbyteorder"],
+    );
+}
+
+#[test]
+fn pickles_that_call_anything_are_refused_by_name() {
+    let system = [b"cposix\nsystem\n".as_slice(), &text("touch /tmp/owned"), b"\x85R"].concat();
+    assert_refused("evil.pt", torch(&system, &[]), &["posix.system", "state_dict()"]);
+    let named = [b"cos\nsystem\n".as_slice(), &text("true"), b"\x85R"].concat();
+    assert_refused(
+        "evil.pt",
+        torch(&dictionary(&[("w", tensor("0", 1, 0, &[1], &[1])), ("x", named)]), &[]),
+        &["os.system"],
+    );
+    let stacked = [text("builtins"), text("eval"), b"\x93".to_vec(), text("1"), b"\x85R".to_vec()].concat();
+    assert_refused("evil.pt", torch(&stacked, &[]), &["builtins.eval"]);
+    assert_refused("whole.pt", torch(b"c__main__\nNet\n)\x81", &[]), &["__main__.Net"]);
+    // INST, OBJ, REDUCE on what is no class, extension codes, BUILD on a tensor.
+    assert_refused("inst.pt", torch(b"(ios\nsystem\n", &[]), &["opcode 0x69"]);
+    assert_refused("obj.pt", torch(b"(ccollections\nOrderedDict\no", &[]), &["opcode 0x6f"]);
+    assert_refused("ext.pt", torch(b"\x82\x01", &[]), &["opcode 0x82"]);
+    assert_refused("call.pt", torch(&[text("x"), b")R".to_vec()].concat(), &[]), &["no class"]);
+    let built = [tensor("0", 1, 0, &[1], &[1]), b"}b".to_vec()].concat();
+    assert_refused("build.pt", torch(&built, &[("0", vec![0; 4])]), &["BUILD"]);
+}
+
+#[test]
+fn pickles_that_make_no_sense_are_refused() {
+    for (pickle, word) in [
+        (&b"R"[..], "empty stack"),
+        (b"t", "no mark"),
+        (b"h\x07", "memo 7"),
+        (b"(}u", "empty stack"),
+        (b"}(K\x01u", "no dictionary"),
+        (b"\x80\x09", "version 9"),
+        (b"X\xff\xff\xff\xff", "truncated"),
+        (b"\x8d\xff\xff\xff\xff\xff\xff\xff\xff", "truncated"),
+        (b"K\x01Q", "names no storage"),
+    ] {
+        assert_refused("odd.pt", torch(pickle, &[]), &["model/data.pkl", word]);
+    }
+    // A dictionary that holds itself, and one whose shared parts multiply.
+    assert_refused("cycle.pt", torch(b"}q\x00X\x01\x00\x00\x00ah\x00s", &[]), &["cycle"]);
+    let mut laughs = b"]".to_vec();
+    for level in 0..40 {
+        // Remember the top, fetch it again, and make a pair of the two.
+        laughs.extend([b'q', level, b'h', level, 0x86]);
+    }
+    assert_refused("laughs.pt", torch(&laughs, &[]), &["shared containers"]);
+    let nested = [vec![b'('; 100], b"]".to_vec(), vec![b't'; 100]].concat();
+    assert_refused("deep.pt", torch(&nested, &[]), &["64 deep"]);
+}
+
+#[test]
+fn views_must_lie_within_their_storage() {
+    let file = |view: Vec<u8>| torch(&dictionary(&[("w", view)]), &[("0", vec![0; 16])]);
+    assert!(Checkpoint::from_bytes("good.pt", file(tensor("0", 4, 0, &[2, 2], &[1, 2]))).is_ok());
+    assert_refused("shape.pt", file(tensor("0", 4, 0, &[2, 3], &[3, 1])), &["\"w\"", "4 elements", "[2, 3]"]);
+    assert_refused("offset.pt", file(tensor("0", 4, 1, &[2, 2], &[2, 1])), &["\"w\"", "offset 1"]);
+    assert_refused("stride.pt", file(tensor("0", 4, 0, &[2, 2], &[200, 1])), &["\"w\"", "200"]);
+    assert_refused("size.pt", file(tensor("0", 5, 0, &[2], &[1])), &["\"w\"", "5 × 4 bytes", "16 bytes"]);
+    assert_refused("absent.pt", file(tensor("1", 4, 0, &[2], &[1])), &["\"w\"", "model/data/1", "no such member"]);
+    assert_refused("rank.pt", file(tensor("0", 4, 0, &[2], &[1, 1])), &["strides"]);
+    // 2⁴⁰ elements in four stored numbers, or in forty-one: listed, and never gathered.
+    for (elements, strides) in [(4, [0; 40]), (41, [1; 40])] {
+        let view = dictionary(&[("w", tensor("0", elements, 0, &[2; 40], &strides))]);
+        let file = torch(&view, &[("0", vec![0; 4 * usize::from(elements)])]);
+        let expanded = Checkpoint::from_bytes("expanded.pt", file).unwrap();
+        let entry = &expanded.entries()[0];
+        assert!(expanded.read(entry).unwrap_err().to_string().contains("expanded"));
+        let changed =
+            std::collections::BTreeMap::from([("w".to_owned(), reynolds_checkpoint::Values::F32(vec![].into()))]);
+        assert!(expanded.write_to(&mut Vec::new(), &changed).unwrap_err().to_string().contains("expanded"));
+    }
+}
+
+#[test]
+fn torch_files_of_another_kind_say_what_to_do() {
+    let with = |name: &str, contents: &[u8]| zip(&[stored("m/data.pkl", b"\x80\x02}."), stored(name, contents)]);
+    assert!(Checkpoint::from_bytes("good.pt", with("m/byteorder", b"little")).is_ok());
+    assert_refused("big.pt", with("m/byteorder", b"big"), &["little-endian"]);
+    assert_refused("script.pt", with("m/constants.pkl", b"\x80\x02)."), &["TorchScript"]);
+}

@@ -1,0 +1,100 @@
+//! Files that PyTorch, numpy and safetensors wrote (golden/checkpoints.py) are read with equal values.
+#![allow(clippy::unwrap_used, reason = "helpers of tests: a missing value is a failed test")]
+
+use reynolds_checkpoint::{Checkpoint, Entry, Values};
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/checkpoints"))
+}
+
+fn open(name: &str) -> Checkpoint {
+    Checkpoint::open(folder().join(name)).unwrap()
+}
+
+fn doubles(values: Values<'_>) -> Vec<f64> {
+    match values {
+        Values::F32(values) => values.iter().map(|&x| f64::from(x)).collect(),
+        Values::F64(values) => values.into_owned(),
+    }
+}
+
+fn assert_as_described(file: &str, checkpoint: &Checkpoint, entry: &Entry, described: &Value) {
+    let at = format!("{file}: {}", entry.name);
+    let shape: Vec<usize> =
+        described["shape"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect();
+    assert_eq!(entry.shape, shape, "{at}");
+    match described["values"].as_str() {
+        None => {
+            assert!(!entry.is_float(), "{at}");
+            assert!(checkpoint.read(entry).unwrap_err().to_string().contains(&entry.name), "{at}");
+        }
+        Some(_) if entry.name == "expanded" => {
+            assert!(checkpoint.read(entry).unwrap_err().to_string().contains("expanded view"), "{at}");
+        }
+        Some(values) => {
+            assert_eq!(entry.dtype.to_string(), described["dtype"].as_str().unwrap(), "{at}");
+            let values: Vec<f64> = values.split_whitespace().map(|x| x.parse().unwrap()).collect();
+            assert_eq!(doubles(checkpoint.read(entry).unwrap()), values, "{at}");
+        }
+    }
+}
+
+#[test]
+fn files_written_by_python_are_read_equal() {
+    let expected: Value = serde_json::from_slice(&std::fs::read(folder().join("expected.json")).unwrap()).unwrap();
+    let files = expected["files"].as_object().unwrap();
+    assert_eq!(files.len(), 12);
+    for (file, tensors) in files {
+        let (checkpoint, tensors) = (open(file), tensors.as_array().unwrap());
+        assert_eq!(checkpoint.entries().len(), tensors.len(), "{file}");
+        for described in tensors {
+            let entry = checkpoint.entry(described["name"].as_str().unwrap()).expect(file);
+            assert_as_described(file, &checkpoint, entry, described);
+        }
+    }
+}
+
+#[test]
+fn order_is_the_file_s() {
+    let checkpoint = open("nested.pth");
+    let names: Vec<&str> = checkpoint.entries().iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names[..2], ["state_dict.conv.weight", "state_dict.conv.bias"]);
+    assert!(names.contains(&"optimizer.state.0.exp_avg"));
+    assert_eq!(names[names.len() - 2..], ["pair.0", "pair.1.0"]);
+}
+
+#[test]
+fn tied_weights_share_storage_and_bytes() {
+    let tied = open("tied.pt");
+    let entry = |name: &str| tied.entry(name).unwrap();
+    let (embedding, decoder) = (entry("embedding.weight"), entry("decoder.weight"));
+    assert_eq!(embedding.storage, decoder.storage);
+    assert!(embedding.is_same_view(decoder) && embedding.overlaps(decoder));
+    assert!(!embedding.overlaps(entry("other")));
+
+    let views = open("views.pt");
+    let entry = |name: &str| views.entry(name).unwrap();
+    assert_eq!(entry("left").storage, entry("right").storage);
+    assert!(!entry("left").overlaps(entry("right")));
+    assert!(entry("left").overlaps(entry("transposed")) && !entry("left").is_same_view(entry("transposed")));
+    assert!(!entry("transposed").is_contiguous());
+}
+
+#[test]
+fn contiguous_tensors_are_borrowed_from_the_map() {
+    for (file, name) in [("state_dict.pt", "conv.weight"), ("stored.npz", "single"), ("plain.safetensors", "single")] {
+        let checkpoint = open(file);
+        let values = checkpoint.read(checkpoint.entry(name).unwrap()).unwrap();
+        // A member of an .npz archive begins where its name and headers end, which may not be a multiple of four.
+        let borrowed = matches!(values, Values::F32(std::borrow::Cow::Borrowed(_)));
+        assert!(borrowed || file == "stored.npz", "{file}");
+    }
+}
+
+#[test]
+fn legacy_files_say_how_to_save_them_again() {
+    let message = Checkpoint::open(folder().join("legacy.pt")).unwrap_err().to_string();
+    assert!(message.contains("legacy.pt") && message.contains("torch.save it again"), "{message}");
+}

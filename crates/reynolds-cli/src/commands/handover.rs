@@ -1,0 +1,48 @@
+//! Commands of another program: `reynolds run …` is `reynolds-paper run …`, as git does with its own. That program is linked with libtorch,
+//! whose loading takes a quarter of a second and a hundred megabytes, which an audit should not pay.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+const PROGRAM: &str = "reynolds-paper";
+
+/// What the program that trains finds in its environment unless the user has put something else there.
+const ENVIRONMENT: [(&str, &str); 2] = [
+    // The C library gives the memory of a large tensor back at once and asks for it again a moment later: on a CPU a step of Adam on ten
+    // million numbers takes three times as long for it. So it is kept.
+    ("MALLOC_MMAP_MAX_", "0"),
+    ("MALLOC_TRIM_THRESHOLD_", "1099511627776"),
+];
+
+/// Runs a command of the other program with the arguments that follow it.
+pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<ExitCode> {
+    let Some(program) = find()? else {
+        bail!(
+            "{name}: this command needs the program {PROGRAM}, which is not beside this one nor on PATH: `make demo` builds it"
+        )
+    };
+    let mut command = Command::new(&program);
+    command.arg(name).args(arguments);
+    command.envs(ENVIRONMENT.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()));
+    // On Unix it takes the place of this process, so that signals and exit codes need no forwarding.
+    #[cfg(unix)]
+    let started = std::os::unix::process::CommandExt::exec(&mut command);
+    #[cfg(not(unix))]
+    let started = match command.status() {
+        Ok(status) => return Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2))),
+        Err(error) => error,
+    };
+    Err(started).with_context(|| format!("{}: cannot start", program.display()))
+}
+
+/// The program beside this one, else the first on PATH.
+fn find() -> Result<Option<PathBuf>> {
+    let name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
+    let beside = std::env::current_exe().context("cannot find this program")?.with_file_name(&name);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::iter::once(beside).chain(std::env::split_paths(&path).map(|folder| folder.join(&name)));
+    Ok(places.find(|place| place.is_file()))
+}

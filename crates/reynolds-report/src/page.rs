@@ -1,0 +1,162 @@
+//! The page itself.
+
+use std::fmt::Write;
+
+use super::chart::Chart;
+use super::check::Check;
+use super::escape::escape;
+use super::table::Table;
+
+const STYLE: &str = include_str!("style.css");
+
+/// A page that grows from top to bottom; facts and checks stand above all else.
+#[derive(Debug, Clone)]
+pub struct Report {
+    title: String,
+    facts: Vec<(String, String)>,
+    checks: Vec<Check>,
+    body: String,
+    figures: usize,
+}
+
+impl Report {
+    /// An empty page of this title.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), facts: Vec::new(), checks: Vec::new(), body: String::new(), figures: 0 }
+    }
+
+    /// Adds what, when or how: the command, the commit, the device, the budget.
+    pub fn fact(&mut self, key: impl Into<String>, value: impl ToString) -> &mut Self {
+        self.facts.push((key.into(), value.to_string()));
+        self
+    }
+
+    /// Adds a claim and its verdict.
+    pub fn check(&mut self, check: Check) -> &mut Self {
+        self.checks.push(check);
+        self
+    }
+
+    /// Begins a section.
+    pub fn section(&mut self, title: impl AsRef<str>) -> &mut Self {
+        self.push(&format!("<h2>{}</h2>\n", escape(title.as_ref())))
+    }
+
+    /// Adds a paragraph.
+    pub fn text(&mut self, text: impl AsRef<str>) -> &mut Self {
+        self.push(&format!("<p>{}</p>\n", escape(text.as_ref())))
+    }
+
+    /// Adds text as it stands, in a box that opens: a configuration, say.
+    pub fn verbatim(&mut self, title: impl AsRef<str>, text: impl AsRef<str>) -> &mut Self {
+        let (title, text) = (escape(title.as_ref()), escape(text.as_ref()));
+        self.push(&format!("<details><summary>{title}</summary><pre>{text}</pre></details>\n"))
+    }
+
+    /// Adds a table.
+    pub fn table(&mut self, table: Table) -> &mut Self {
+        self.push(&table.html())
+    }
+
+    /// Adds a figure: one SVG element of our own, which is not escaped, over its caption.
+    pub fn figure(&mut self, svg: impl AsRef<str>, caption: impl AsRef<str>) -> &mut Self {
+        self.figures += 1;
+        let svg = embedded(svg.as_ref(), self.figures);
+        self.push(&format!("<figure>\n{svg}\n<figcaption>{}</figcaption></figure>\n", escape(caption.as_ref())))
+    }
+
+    /// Adds curves, side by side where the page is wide.
+    pub fn charts(&mut self, charts: &[Chart]) -> &mut Self {
+        let drawn: Vec<String> = charts
+            .iter()
+            .filter_map(|chart| Some(format!("<div><h3>{}</h3>\n{}</div>\n", escape(&chart.title), chart.svg()?)))
+            .collect();
+        if drawn.is_empty() { self } else { self.push(&format!("<div class=\"charts\">\n{}</div>\n", drawn.concat())) }
+    }
+
+    fn push(&mut self, html: &str) -> &mut Self {
+        self.body += html;
+        self
+    }
+
+    /// The whole page.
+    pub fn html(&self) -> String {
+        let title = escape(&self.title);
+        let mut page = format!(
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+             content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
+        );
+        if !self.facts.is_empty() {
+            let facts =
+                self.facts.iter().map(|(key, value)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(key), escape(value)));
+            // Writing to a string cannot fail, here and below.
+            let _ = writeln!(page, "<dl>\n{}</dl>", facts.collect::<String>());
+        }
+        if !self.checks.is_empty() {
+            let held = self.checks.iter().filter(|check| check.held).count();
+            let _ = writeln!(page, "<h2>Checks: {held} of {} held</h2>\n<ul class=\"checks\">", self.checks.len());
+            for check in &self.checks {
+                let class = if check.held { "held" } else { "missed" };
+                let [claim, found] = [&check.claim, &check.found].map(|text| escape(text));
+                let verdict = check.verdict();
+                let _ = writeln!(page, "<li class=\"{class}\"><b>{verdict}</b> {claim} <span>{found}</span></li>");
+            }
+            page += "</ul>\n";
+        }
+        page + &self.body + "</body></html>\n"
+    }
+}
+
+/// The SVG element alone, its identifiers made this figure's own: a page has one space of names for all of them.
+fn embedded(svg: &str, number: usize) -> String {
+    let svg = svg.find("<svg").map_or(svg, |start| &svg[start..]);
+    let own = format!("f{number}-");
+    let mut out = svg.trim_end().to_string();
+    for reference in [" id=\"", "url(#", "href=\"#"] {
+        out = out.replace(reference, &format!("{reference}{own}"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_text_is_escaped_and_nothing_comes_from_outside() {
+        let evil = "<script>alert('x')</script>";
+        let mut table = Table::new([evil]);
+        table.row([evil]).caption(evil);
+        let mut report = Report::new(evil);
+        report.fact(evil, evil).check(Check::new(evil, true, evil)).section(evil).text(evil).verbatim(evil, evil);
+        report.table(table).figure("<svg viewBox=\"0 0 1 1\"/>", evil);
+        let html = report.html();
+        assert!(!html.contains("<script") && !html.contains("http"), "{html}");
+        assert_eq!(html.matches("&lt;script&gt;").count(), 14, "the title twice");
+    }
+
+    #[test]
+    fn figures_keep_their_identifiers_apart() {
+        let svg =
+            "<?xml version=\"1.0\"?>\n<svg><clipPath id=\"a\"/><g clip-path=\"url(#a)\"/><use href=\"#a\"/></svg>\n";
+        let mut report = Report::new("two");
+        report.figure(svg, "one").figure(svg, "two");
+        let html = report.html();
+        for number in [1, 2] {
+            let own = format!(
+                "<svg><clipPath id=\"f{number}-a\"/><g clip-path=\"url(#f{number}-a)\"/><use href=\"#f{number}-a\"/>"
+            );
+            assert!(html.contains(&own), "{html}");
+        }
+        assert!(!html.contains("<?xml"));
+    }
+
+    #[test]
+    fn the_page_counts_what_held() {
+        let mut report = Report::new("λ");
+        report.check(Check::new("a", true, "1")).check(Check::new("b", false, "2"));
+        let html = report.html();
+        assert!(html.contains("Checks: 1 of 2 held") && html.ends_with("</html>\n"));
+    }
+}

@@ -1,0 +1,116 @@
+//! The settings of a run: one TOML file, every key with a default, nothing else accepted.
+//!
+//! ```text
+//! experiment = "so2"          defaults of the experiment
+//! seed = 0                      ← config file
+//! [data] [model]                ← --set key=value
+//! [penalty] [train]             = RunConfig, written out complete as the run's config.toml
+//! ```
+//!
+//! A key that the defaults do not have is an error that names the nearest one that they have. There are no optional keys: what can be
+//! turned off is off at 0 or at an empty text.
+//!
+//! ```
+//! use reynolds_train::config::{self, RunConfig, Settings};
+//! use serde::{Deserialize, Serialize};
+//! #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+//! struct Data { points: usize }
+//! #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+//! struct Mine { data: Data }
+//! impl Settings for Mine {}
+//!
+//! let defaults = RunConfig::new("mine", Mine { data: Data { points: 10 } });
+//! let config = config::load(&defaults, None, &["penalty.lambda_perp=0.1".parse()?])?;
+//! assert_eq!(config.penalty.lambda_perp, 0.1);
+//! let error = config::load(&defaults, None, &["data.point=5".parse()?]).unwrap_err();
+//! assert_eq!(error.to_string(), "--set: unknown key \"data.point\": did you mean \"data.points\"?");
+//! # Ok::<(), reynolds_train::Error>(())
+//! ```
+
+mod load;
+mod merge;
+mod penalty;
+mod set;
+mod train;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub use load::{first_difference, load, parse, text, tree};
+pub use penalty::PenaltySettings;
+pub use set::Assignment;
+pub use train::under;
+pub use train::{EarlyStopping, Mode, Rule, Selection, TrainConfig};
+
+use crate::error::{Error, Result};
+
+/// An experiment's own settings: a struct with the fields `data` and `model`, both structs.
+///
+/// Fields must not be `Option`s: the defaults are the list of valid keys.
+pub trait Settings: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt::Debug {
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the dotted key ("data.points") and the value.
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// All settings of a run of an experiment whose own are `S`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunConfig<S> {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Decides every random number.
+    pub seed: u64,
+    /// `[data]` and `[model]`.
+    #[serde(flatten)]
+    pub settings: S,
+    /// `[penalty]`.
+    pub penalty: PenaltySettings,
+    /// `[train]`.
+    pub train: TrainConfig,
+}
+
+impl<S: Settings> RunConfig<S> {
+    /// Defaults of the loop and the penalty around an experiment's own.
+    pub fn new(experiment: &str, settings: S) -> Self {
+        Self {
+            experiment: experiment.into(),
+            seed: 0,
+            settings,
+            penalty: PenaltySettings::default(),
+            train: TrainConfig::default(),
+        }
+    }
+
+    /// Checks every range.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key and the value.
+    pub fn validate(&self) -> Result<()> {
+        if i64::try_from(self.seed).is_err() {
+            return Err(Error::config("seed", "at most 2⁶³ − 1, which TOML can hold", self.seed));
+        }
+        self.train.validate()?;
+        self.penalty.validate()?;
+        self.settings.validate()
+    }
+}
+
+/// A finite number, at least 0.
+pub fn at_least_zero(key: &str, value: f64) -> Result<()> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::config(key, "a finite number, at least 0", value))
+}
+
+/// A whole number, at least 1.
+pub fn at_least_one(key: &str, value: usize) -> Result<()> {
+    if value >= 1 {
+        return Ok(());
+    }
+    Err(Error::config(key, "at least 1", value))
+}

@@ -1,0 +1,282 @@
+//! `[train]`: the loop's own settings.
+
+use reynolds_torch::Precision;
+use reynolds_torch::optimiser::AdamConfig;
+use reynolds_torch::parametrisation::ParametrisationConfig;
+use reynolds_torch::tch::Device;
+use serde::{Deserialize, Serialize};
+
+use super::{at_least_one, at_least_zero};
+use crate::error::{Error, Result};
+use crate::metrics::Best;
+use crate::schedule::Schedule;
+
+/// Which way a metric is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Lower is better.
+    #[default]
+    Min,
+    /// Higher is better.
+    Max,
+}
+
+/// Which weights a run hands on to figures and leaves in the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Selection {
+    /// Those after the last step.
+    #[default]
+    Last,
+    /// Those of the best validation metric.
+    Best,
+}
+
+/// When a run ends before its last epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// After `patience` evaluations in a row that brought nothing better.
+    #[default]
+    Patience,
+    /// Once more than `after` epochs are done and the mean of the last `window` evaluations is no better than that of as many before.
+    Plateau,
+}
+
+/// The best weights, and when to stop for want of better ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EarlyStopping {
+    /// A metric of the validation split; "" keeps no best weights.
+    pub metric: String,
+    /// "min" or "max".
+    pub mode: Mode,
+    /// A second metric of the validation split, of which less is better: of evaluations that are equal by the first the better one by this is
+    /// the best; "" = the earlier.
+    pub ties: String,
+    /// "patience" or "plateau"; each looks only at its own keys.
+    pub rule: Rule,
+    /// Stop after so many evaluations in a row that brought nothing better; 0 = never.
+    pub patience: usize,
+    /// A plateau ends a run only once more epochs than this are done.
+    pub after: usize,
+    /// Evaluations on each side of a plateau's comparison.
+    pub window: usize,
+    /// By how much better is better.
+    pub min_delta: f64,
+}
+
+impl Default for EarlyStopping {
+    fn default() -> Self {
+        Self {
+            metric: "loss".into(),
+            mode: Mode::Min,
+            ties: String::new(),
+            rule: Rule::Patience,
+            patience: 0,
+            after: 100,
+            window: 5,
+            min_delta: 0.0,
+        }
+    }
+}
+
+impl EarlyStopping {
+    /// Whether `value` beats `best`.
+    pub fn improves(&self, value: f64, best: f64) -> bool {
+        match self.mode {
+            Mode::Min => value < best - self.min_delta,
+            Mode::Max => value > best + self.min_delta,
+        }
+    }
+
+    /// Whether an evaluation beats the best so far: by the metric, or by the second one where the first is exactly the same.
+    pub(crate) fn beats(&self, value: f64, tie: Option<f64>, best: &Best) -> bool {
+        let equal_but_better = || value == best.value && tie.zip(best.tie).is_some_and(|(new, old)| new < old);
+        self.improves(value, best.value) || equal_but_better()
+    }
+
+    /// Adds an evaluation to those that the rule looks at, oldest first.
+    pub(crate) fn remember(&self, recent: &mut Vec<f64>, value: f64) {
+        if self.rule == Rule::Plateau {
+            recent.push(value);
+            recent.drain(..recent.len().saturating_sub(2 * self.window));
+        }
+    }
+
+    /// Whether a run ends after `epochs`, with `stale` evaluations since the best and the `recent` ones.
+    pub(crate) fn is_time(&self, epochs: usize, stale: usize, recent: &[f64]) -> bool {
+        match self.rule {
+            Rule::Patience => self.patience > 0 && stale >= self.patience,
+            Rule::Plateau => {
+                let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+                let whole = recent.len() == 2 * self.window;
+                whole && epochs > self.after && {
+                    let (before, last) = recent.split_at(self.window);
+                    !self.improves(mean(last), mean(before))
+                }
+            }
+        }
+    }
+}
+
+/// `[train]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrainConfig {
+    /// Passes over the data.
+    pub epochs: usize,
+    /// Before the schedule.
+    pub learning_rate: f64,
+    /// Minibatches whose gradients are averaged for one step of the optimiser.
+    pub accumulate: usize,
+    /// Largest Euclidean norm of the whole gradient, penalty included; 0 = no clipping.
+    pub clip: f64,
+    /// "f32", or "bf16" on CUDA.
+    pub precision: Precision,
+    /// Epochs from one evaluation on the validation split to the next; the last epoch always has one.
+    pub evaluate_every: usize,
+    /// Epochs from one checkpoint to the next; the last epoch always has one.
+    pub checkpoint_every: usize,
+    /// Optimiser steps from one look at the loss to the next inside an epoch; 0 = at its end only. A look waits for the device.
+    pub look_every: usize,
+    /// Processor threads; 0 = all.
+    pub threads: usize,
+    /// "last" or "best": the weights that are handed on.
+    pub weights: Selection,
+    /// Free, constrained or residual weights.
+    pub parametrisation: ParametrisationConfig,
+    /// Adam or AdamW.
+    pub optimiser: AdamConfig,
+    /// The learning rate over time.
+    pub schedule: Schedule,
+    /// The best weights, and when to stop.
+    pub early_stopping: EarlyStopping,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            epochs: 100,
+            learning_rate: 1e-3,
+            accumulate: 1,
+            clip: 0.0,
+            precision: Precision::F32,
+            evaluate_every: 1,
+            checkpoint_every: 10,
+            look_every: 0,
+            threads: 0,
+            weights: Selection::Last,
+            parametrisation: ParametrisationConfig::default(),
+            optimiser: AdamConfig::default(),
+            schedule: Schedule::default(),
+            early_stopping: EarlyStopping::default(),
+        }
+    }
+}
+
+impl TrainConfig {
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key and the value.
+    pub fn validate(&self) -> Result<()> {
+        at_least_one("train.epochs", self.epochs)?;
+        at_least_one("train.accumulate", self.accumulate)?;
+        at_least_one("train.evaluate_every", self.evaluate_every)?;
+        at_least_one("train.checkpoint_every", self.checkpoint_every)?;
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            return Err(Error::config("train.learning_rate", "a finite number above 0", self.learning_rate));
+        }
+        at_least_zero("train.clip", self.clip)?;
+        if self.threads > 1024 {
+            return Err(Error::config("train.threads", "at most 1024", self.threads));
+        }
+        self.optimiser.validate().map_err(|error| under("train.optimiser", error))?;
+        self.parametrisation.validate().map_err(|error| under("train.parametrisation", error))?;
+        self.schedule.validate()?;
+        at_least_zero("train.early_stopping.min_delta", self.early_stopping.min_delta)?;
+        if !(1..=10_000).contains(&self.early_stopping.window) {
+            let found = self.early_stopping.window;
+            return Err(Error::config("train.early_stopping.window", "from 1 to 10000", found));
+        }
+        if self.early_stopping.metric.is_empty() {
+            if self.early_stopping.patience > 0 {
+                return Err(Error::config("train.early_stopping.metric", "a metric, for there is a patience", "\"\""));
+            }
+            if self.early_stopping.rule == Rule::Plateau {
+                let expected = "a metric, for rule = \"plateau\"";
+                return Err(Error::config("train.early_stopping.metric", expected, "\"\""));
+            }
+            if !self.early_stopping.ties.is_empty() {
+                let expected = "a metric, for there is a second one";
+                return Err(Error::config("train.early_stopping.metric", expected, "\"\""));
+            }
+            if self.weights == Selection::Best {
+                return Err(Error::config("train.early_stopping.metric", "a metric, for weights = \"best\"", "\"\""));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a device can compute in the precision asked for.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for bf16 on anything but CUDA.
+    pub fn check_device(&self, device: Device) -> Result<()> {
+        self.precision.check(device).map_err(|error| under("train", error))
+    }
+}
+
+/// Puts the dotted key of the table before what a part of the method says of one of its settings.
+pub fn under(table: &str, error: reynolds_torch::Error) -> Error {
+    match error {
+        reynolds_torch::Error::Setting { what, expected, found } => {
+            Error::config(format!("{table}.{what}"), expected, found)
+        }
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After how many epochs a run with these evaluations, one an epoch, ends.
+    fn ends(stopping: &EarlyStopping, values: &[f64]) -> Option<usize> {
+        let mut recent = Vec::new();
+        values.iter().enumerate().map(|(number, value)| (number + 1, *value)).find_map(|(epochs, value)| {
+            stopping.remember(&mut recent, value);
+            stopping.is_time(epochs, 0, &recent).then_some(epochs)
+        })
+    }
+
+    #[test]
+    fn a_plateau_is_two_windows_of_which_the_later_is_no_better() {
+        let stopping = |after: usize, mode: Mode| EarlyStopping {
+            rule: Rule::Plateau,
+            after,
+            window: 2,
+            mode,
+            ..EarlyStopping::default()
+        };
+        // Means of two: (5, 4 | 3, 2), (4, 3 | 2, 4), (3, 2 | 4, 3): the third is the first that is no better.
+        let values = [5.0, 4.0, 3.0, 2.0, 4.0, 3.0, 1.0, 0.0];
+        assert_eq!(ends(&stopping(0, Mode::Min), &values), Some(6));
+        // More than so many epochs must be done; by then it falls again.
+        assert_eq!(ends(&stopping(6, Mode::Min), &values), None);
+        let negated = values.map(|value| -value);
+        assert_eq!(ends(&stopping(5, Mode::Max), &negated), Some(6));
+        // Equal means are a plateau, and no run ends before there are two windows.
+        assert_eq!(ends(&stopping(0, Mode::Min), &[1.0; 4]), Some(4));
+        assert_eq!(ends(&stopping(0, Mode::Min), &[1.0; 3]), None);
+    }
+
+    #[test]
+    fn patience_is_the_rule_unless_another_is_asked_for() {
+        let stopping = EarlyStopping { patience: 2, ..EarlyStopping::default() };
+        assert!(!stopping.is_time(500, 1, &[1.0; 10]) && stopping.is_time(1, 2, &[]));
+        assert!(!EarlyStopping::default().is_time(500, 400, &[1.0; 10]));
+    }
+}

@@ -1,0 +1,169 @@
+//! What can go wrong with a run, said so that a user can mend it.
+
+use std::path::{Path, PathBuf};
+
+/// The result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The method on libtorch refused.
+    #[error(transparent)]
+    Method(#[from] reynolds_torch::Error),
+    /// libtorch refused an operation.
+    #[error("libtorch: {}", reynolds_torch::error::first_line(.0))]
+    Torch(reynolds_torch::tch::TchError),
+    /// The mathematics refused.
+    #[error(transparent)]
+    Reynolds(#[from] reynolds::Error),
+    /// A file refused.
+    #[error(transparent)]
+    Checkpoint(#[from] reynolds_checkpoint::Error),
+    /// An experiment refused: its data, say.
+    #[error(transparent)]
+    Experiment(Box<dyn std::error::Error + Send + Sync>),
+    /// The operating system refused.
+    #[error("{}: cannot {action}: {source}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What was being done.
+        action: &'static str,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A setting of the wrong type or outside its range.
+    #[error("{origin}: {key}: expected {expected}, found {found}")]
+    Config {
+        /// The file it came from, or "--set", or "config".
+        origin: String,
+        /// The dotted key.
+        key: String,
+        /// What is allowed.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// An argument of a measurement that the mathematics refused.
+    #[error("{name}: {source}")]
+    Argument {
+        /// As it is typed: "--group".
+        name: &'static str,
+        /// What is wrong with it.
+        #[source]
+        source: reynolds::Error,
+    },
+    /// A key that no setting has.
+    #[error("{origin}: unknown key \"{key}\": {hint}")]
+    UnknownKey {
+        /// The file it came from, or "--set".
+        origin: String,
+        /// The dotted key.
+        key: String,
+        /// The nearest valid key.
+        hint: String,
+    },
+    /// An experiment that is not there.
+    #[error("unknown experiment \"{name}\": {hint}")]
+    UnknownExperiment {
+        /// As asked for.
+        name: String,
+        /// The nearest names, and all of them.
+        hint: String,
+    },
+    /// A file of a run that is not what it should be.
+    #[error("{}: expected {expected}, found {found}", file.display())]
+    File {
+        /// The file or folder.
+        file: PathBuf,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// Training left the numbers.
+    #[error("epoch {epoch}: {quantity} is not finite: {checkpoint}")]
+    NotFinite {
+        /// From 1, as in the metrics.
+        epoch: usize,
+        /// The loss, the penalty, the weights, …
+        quantity: String,
+        /// Where the last good checkpoint is.
+        checkpoint: String,
+    },
+    /// A result that was to be timed is wrong.
+    #[error("{what}: expected {expected}, found {found}")]
+    Disagreement {
+        /// What was to be timed.
+        what: String,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// Some runs of a sweep failed.
+    #[error("{failed} of {total} runs failed")]
+    Sweep {
+        /// How many failed.
+        failed: usize,
+        /// Of how many.
+        total: usize,
+    },
+}
+
+/// Not the source of the error: what it says is said already, and more would be libtorch's stack.
+impl From<reynolds_torch::tch::TchError> for Error {
+    fn from(error: reynolds_torch::tch::TchError) -> Self {
+        Self::Torch(error)
+    }
+}
+
+impl Error {
+    /// An [`Error::Config`]; the loader fills in where the key came from.
+    pub fn config(key: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
+        Self::Config {
+            origin: "config".into(),
+            key: key.into(),
+            expected: expected.to_string(),
+            found: found.to_string(),
+        }
+    }
+
+    /// For `map_err` on what the mathematics says of an argument.
+    pub fn argument(name: &'static str) -> impl FnOnce(reynolds::Error) -> Self {
+        move |source| Self::Argument { name, source }
+    }
+
+    /// An [`Error::File`].
+    pub fn file(file: &Path, expected: impl ToString, found: impl ToString) -> Self {
+        Self::File { file: file.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// For `map_err` on what the operating system says.
+    pub fn io(file: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        let file = file.to_path_buf();
+        move |source| Self::Io { file, action, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use reynolds_torch::tch::Tensor;
+
+    use super::Error;
+
+    #[test]
+    fn what_libtorch_says_is_said_once_and_without_its_stack() {
+        let refused = || Tensor::from_slice(&[1.0, 2.0]).f_add(&Tensor::from_slice(&[1.0, 2.0, 3.0])).unwrap_err();
+        for error in [Error::from(refused()), Error::from(reynolds_torch::Error::from(refused()))] {
+            let message = error.to_string();
+            assert!(message.starts_with("libtorch: The size of tensor a") && message.lines().count() == 1, "{message}");
+            assert!(error.source().is_none(), "{message}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The journal of a run folder.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use reynolds_torch::Parameters;
+use toml::Table;
+
+use crate::checkpoint::{self, Label, Lengths};
+use crate::config;
+use crate::error::{Error, Result};
+use crate::journal::{Journal, Snapshot};
+use crate::metrics::Record;
+use crate::run_folder::RunFolder;
+use crate::{events, utc};
+use reynolds_checkpoint::whole_file;
+
+/// Writes records, events and checkpoints of a run; goes on from its last checkpoint.
+#[derive(Debug)]
+pub struct FolderJournal {
+    config: String,
+    last: PathBuf,
+    best: PathBuf,
+    metrics: Appended,
+    /// CRC-32C of the metrics.
+    metrics_crc32c: u32,
+    timing: Appended,
+    events: Appended,
+    /// When the last record was written, or the journal opened.
+    since: Instant,
+    /// The epoch of the best weights on disk.
+    best_epoch: Option<usize>,
+    saved: Option<String>,
+}
+
+impl FolderJournal {
+    /// The journal of a folder whose complete settings are `config`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if a file cannot be opened.
+    pub fn open(folder: &RunFolder, config: String) -> Result<Self> {
+        Ok(Self {
+            config,
+            last: folder.file("checkpoints/last.safetensors"),
+            best: folder.file("checkpoints/best.safetensors"),
+            metrics: Appended::open(folder.file("metrics.jsonl"))?,
+            metrics_crc32c: 0,
+            timing: Appended::open(folder.file("timing.jsonl"))?,
+            events: Appended::open(folder.file("events.out.tfevents.reynolds"))?,
+            since: Instant::now(),
+            best_epoch: None,
+            saved: None,
+        })
+    }
+
+    /// Sees that there is no checkpoint, or one to go on from; changes nothing.
+    ///
+    /// # Errors
+    /// As [`Journal::restore`].
+    pub fn check(&self, parameters: &Parameters) -> Result<()> {
+        self.read(parameters).map(drop)
+    }
+
+    /// The last checkpoint, if there is one.
+    fn read(&self, parameters: &Parameters) -> Result<Option<(Snapshot, Label)>> {
+        let bytes = match fs::read(&self.last) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io(&self.last, "read")(error)),
+        };
+        let (snapshot, label) = checkpoint::decode(&self.last, &bytes, parameters)?;
+        self.check_config(&label.config)?;
+        if self.metrics.length < label.lengths.metrics {
+            let expected = format!("at least {} bytes, as when the checkpoint was made", label.lengths.metrics);
+            return Err(Error::file(&self.metrics.path, expected, self.metrics.length));
+        }
+        let sum = self.metrics.checksum(label.lengths.metrics)?;
+        if sum != label.lengths.metrics_crc32c {
+            let expected = "the records that the checkpoint was made after";
+            let found = format!("checksum {sum:08x} instead of {:08x}", label.lengths.metrics_crc32c);
+            return Err(Error::file(&self.metrics.path, expected, found));
+        }
+        Ok(Some((snapshot, label)))
+    }
+
+    /// The settings of the checkpoint must be those of the folder.
+    fn check_config(&self, theirs: &str) -> Result<()> {
+        let table =
+            |text: &str| text.parse::<Table>().map_err(|error| Error::file(&self.last, "TOML", error.message()));
+        match config::first_difference(&table(&self.config)?, &table(theirs)?) {
+            None => Ok(()),
+            Some((key, ours, theirs)) => {
+                let expected = format!("a checkpoint made with {key} = {ours}, as in config.toml");
+                Err(Error::file(&self.last, expected, theirs))
+            }
+        }
+    }
+
+    /// Says where the last checkpoint is.
+    fn remember(&mut self, snapshot: &Snapshot) {
+        let epochs = snapshot.progress.epoch;
+        self.saved = Some(format!("{}, after epoch {epochs}", self.last.display()));
+    }
+
+    fn start_events(&mut self) -> Result<()> {
+        self.events.cut(0)?;
+        self.events.append(&events::header(utc::since_epoch().as_secs_f64()))
+    }
+
+    fn append_events(&mut self, record: &Record) -> Result<()> {
+        let scalars: Vec<_> = record.values.iter().map(|(name, &value)| (name.as_str(), value)).collect();
+        self.events.append(&events::scalars(utc::since_epoch().as_secs_f64(), record.epoch, &scalars))
+    }
+
+    /// The event file as it was at the checkpoint; written anew from the metrics if it is shorter.
+    fn restore_events(&mut self, length: u64) -> Result<()> {
+        if self.events.length >= length && length > 0 {
+            return self.events.cut(length);
+        }
+        self.start_events()?;
+        let file = self.metrics.path.clone();
+        let text = fs::read_to_string(&file).map_err(Error::io(&file, "read"))?;
+        for line in text.lines() {
+            let record = serde_json::from_str(line).map_err(|error| Error::file(&file, "a record a line", error))?;
+            self.append_events(&record)?;
+        }
+        Ok(())
+    }
+}
+
+impl Journal for FolderJournal {
+    fn restore(&mut self, parameters: &Parameters) -> Result<Option<Snapshot>> {
+        let Some((snapshot, label)) = self.read(parameters)? else {
+            self.metrics.cut(0)?;
+            self.metrics_crc32c = 0;
+            self.timing.cut(0)?;
+            self.start_events()?;
+            return Ok(None);
+        };
+        self.metrics.cut(label.lengths.metrics)?;
+        self.metrics_crc32c = label.lengths.metrics_crc32c;
+        self.timing.cut(label.lengths.timing.min(self.timing.length))?;
+        self.restore_events(label.lengths.events)?;
+        self.remember(&snapshot);
+        Ok(Some(snapshot))
+    }
+
+    fn record(&mut self, record: &Record) -> Result<()> {
+        let mut line = serde_json::to_string(record).expect("a record is plain numbers");
+        line.push('\n');
+        self.metrics.append(line.as_bytes())?;
+        self.metrics_crc32c = crc32c::crc32c_append(self.metrics_crc32c, line.as_bytes());
+        let seconds = self.since.elapsed().as_secs_f64();
+        self.since = Instant::now();
+        self.timing.append(format!("{{\"epoch\":{},\"seconds\":{seconds:.6}}}\n", record.epoch).as_bytes())?;
+        self.append_events(record)
+    }
+
+    fn save(&mut self, snapshot: &Snapshot, parameters: &Parameters) -> Result<()> {
+        let best_epoch = snapshot.progress.best.map(|best| best.epoch);
+        if best_epoch != self.best_epoch {
+            if let Some(bytes) = checkpoint::encode_best(snapshot, parameters, &self.config)? {
+                whole_file::write(&self.best, &bytes)?;
+            }
+            self.best_epoch = best_epoch;
+        }
+        // What the checkpoint refers to is on disk before it is.
+        self.metrics.synchronise()?;
+        let lengths = Lengths {
+            metrics: self.metrics.length,
+            timing: self.timing.length,
+            events: self.events.length,
+            metrics_crc32c: self.metrics_crc32c,
+        };
+        whole_file::write(&self.last, &checkpoint::encode_last(snapshot, parameters, &self.config, lengths)?)?;
+        self.remember(snapshot);
+        Ok(())
+    }
+
+    fn last_saved(&self) -> Option<String> {
+        self.saved.clone()
+    }
+}
+
+/// A file that is only appended to and, when a run goes on, cut.
+#[derive(Debug)]
+struct Appended {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl Appended {
+    fn open(path: PathBuf) -> Result<Self> {
+        let open = |path: &Path| OpenOptions::new().create(true).append(true).open(path);
+        let file = open(&path).map_err(Error::io(&path, "open"))?;
+        let length = file.metadata().map_err(Error::io(&path, "inspect"))?.len();
+        Ok(Self { path, file, length })
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(Error::io(&self.path, "write"))?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn cut(&mut self, length: u64) -> Result<()> {
+        self.file.set_len(length).map_err(Error::io(&self.path, "cut"))?;
+        self.length = length;
+        Ok(())
+    }
+
+    /// CRC-32C of the first `length` bytes.
+    fn checksum(&self, length: u64) -> Result<u32> {
+        let mut start = Vec::new();
+        let file = File::open(&self.path).map_err(Error::io(&self.path, "open"))?;
+        file.take(length).read_to_end(&mut start).map_err(Error::io(&self.path, "read"))?;
+        Ok(crc32c::crc32c(&start))
+    }
+
+    fn synchronise(&mut self) -> Result<()> {
+        self.file.sync_data().map_err(Error::io(&self.path, "synchronise"))
+    }
+}

@@ -1,0 +1,194 @@
+//! The page of one run, from what lies in its folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use reynolds_report::{Report, Table};
+
+use crate::curves::charts;
+use crate::error::{Error, Result};
+use crate::metrics::Summary;
+use reynolds_checkpoint::whole_file;
+
+/// What an experiment leaves in the folder of a run for its page, beside metrics and figures.
+const FACTS: &str = "facts.json";
+
+/// Leaves facts in the folder of a run, which [`of_run`] puts on its page.
+///
+/// # Errors
+/// [`Error::Io`] if they cannot be written.
+pub fn write_facts(folder: &Path, facts: &BTreeMap<String, String>) -> Result<()> {
+    let text = serde_json::to_string_pretty(facts).expect("facts are plain texts");
+    Ok(whole_file::write(&folder.join(FACTS), text.as_bytes())?)
+}
+
+/// What the experiment of the run in `folder` has left to say of it, as names and texts.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be read; [`Error::File`] if it is no JSON.
+pub fn facts(folder: &Path) -> Result<Vec<(String, String)>> {
+    let facts = json(&folder.join(FACTS))?;
+    let text = |fact: &Value| fact.as_str().unwrap_or_default().to_string();
+    Ok(facts.as_object().into_iter().flatten().map(|(name, fact)| (name.clone(), text(fact))).collect())
+}
+
+/// Whether a metric is shown by itself: a cell of a matrix is a number of its figure.
+pub fn shown(metric: &str) -> bool {
+    !metric.contains("/confusion/")
+}
+
+/// The page of the run in `folder` that came to `summary`: what made it, its final metrics, its figures, its curves, its settings. Parts
+/// that the folder does not have are left out.
+///
+/// # Errors
+/// [`Error::Io`] if a file cannot be read; [`Error::File`] if one is no JSON.
+pub fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
+    let config = text(&folder.join("config.toml"))?.unwrap_or_default();
+    let settings: toml::Table = config.parse().unwrap_or_default();
+    let experiment = settings.get("experiment").and_then(toml::Value::as_str).unwrap_or("run");
+    let seed = settings.get("seed").map(|seed| format!(", seed {seed}")).unwrap_or_default();
+    let mut report = Report::new(format!("{experiment}{seed}"));
+    report.fact("again with", format!("reynolds run {experiment} --config config.toml"));
+    for (name, fact) in facts(folder)? {
+        report.fact(name, fact);
+    }
+    environment(&mut report, &json(&folder.join("environment.json"))?);
+    let timing = text(&folder.join("timing.jsonl"))?.unwrap_or_default();
+    let seconds: f64 =
+        timing.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()?["seconds"].as_f64()).sum();
+    if seconds > 0.0 {
+        report.fact("training took", format!("{seconds:.1} s"));
+    }
+    metrics(&mut report, summary);
+    for figure in figures(folder)? {
+        let caption = figure.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        report.figure(text(&figure)?.unwrap_or_default(), caption);
+    }
+    report.section("Curves").charts(&charts(&text(&folder.join("metrics.jsonl"))?.unwrap_or_default()));
+    report.section("Settings").verbatim("config.toml", config);
+    Ok(report)
+}
+
+/// Writes the page of [`of_run`] into the folder as report.html, whole or not at all; its path.
+///
+/// # Errors
+/// As [`of_run`]; if the file cannot be written.
+pub fn write(folder: &Path, summary: &Summary) -> Result<PathBuf> {
+    let file = folder.join("report.html");
+    whole_file::write(&file, of_run(folder, summary)?.html().as_bytes())?;
+    Ok(file)
+}
+
+fn environment(report: &mut Report, environment: &Value) {
+    for key in ["time", "commit", "device", "threads", "processor", "reynolds", "libtorch"] {
+        match &environment[key] {
+            Value::String(value) if !value.is_empty() => drop(report.fact(key, value)),
+            Value::Number(value) => drop(report.fact(key, value)),
+            _ => {}
+        }
+    }
+    let sessions = environment["resumed"].as_array().map_or(0, Vec::len);
+    if sessions > 0 {
+        report.fact("resumed", if sessions == 1 { "once".into() } else { format!("{sessions} times") });
+    }
+}
+
+/// The final metrics, of the last weights and of the best.
+fn metrics(report: &mut Report, summary: &Summary) {
+    let early = if summary.stopped_early { ", stopped early" } else { "" };
+    report.fact("epochs", format!("{}{early}", summary.epochs));
+    let columns = [("last weights", &summary.last_metrics), ("best weights", &summary.best_metrics)];
+    let columns: Vec<_> = columns.into_iter().filter(|column| !column.1.is_empty()).collect();
+    let mut table = Table::new(std::iter::once("metric").chain(columns.iter().map(|column| column.0)));
+    let mut names: BTreeSet<&String> = columns.iter().flat_map(|column| column.1.keys()).collect();
+    names.retain(|name| shown(name));
+    let show = |value: Option<&f64>| value.map_or("–".into(), |value| format!("{value:.6}"));
+    for name in names {
+        table.row(std::iter::once(name.clone()).chain(columns.iter().map(|column| show(column.1.get(name)))));
+    }
+    if let Some(best) = summary.best {
+        table.caption(format!("the best weights are those after epoch {}", best.epoch));
+    }
+    report.section("Metrics").table(table);
+}
+
+/// The SVG files of a run, by name.
+fn figures(folder: &Path) -> Result<Vec<PathBuf>> {
+    let folder = folder.join("figures");
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
+        entries => entries.map_err(Error::io(&folder, "read"))?,
+    };
+    let mut figures: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    figures.retain(|path| path.extension().is_some_and(|extension| extension == "svg"));
+    figures.sort();
+    Ok(figures)
+}
+
+fn text(file: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(Error::io(file, "read")),
+    }
+}
+
+/// The file as JSON, null where it is not there.
+fn json(file: &Path) -> Result<Value> {
+    let Some(text) = text(file)? else { return Ok(Value::Null) };
+    serde_json::from_str(&text).map_err(|error| Error::file(file, "JSON", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_folder_becomes_a_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        let summary = Summary {
+            epochs: 2,
+            steps: 2,
+            stopped_early: false,
+            weights: crate::config::Selection::Last,
+            best: Some(crate::metrics::Best { epoch: 1, value: 0.1, tie: None }),
+            last_metrics: [("test/accuracy".to_string(), 0.75), ("test/confusion/0/1".to_string(), 3.0)].into(),
+            best_metrics: [("test/loss".to_string(), 0.5)].into(),
+        };
+        let page = || of_run(folder.path(), &summary).map(|report| report.html());
+        assert!(page().unwrap().contains("<h1>run</h1>"), "an empty folder has a page too");
+        fs::create_dir(folder.path().join("figures")).unwrap();
+        write("config.toml", "experiment = \"so2\"\nseed = 7\n");
+        write("environment.json", "{\"device\":\"cpu\",\"threads\":2,\"commit\":\"\",\"resumed\":[{}]}");
+        write(
+            "metrics.jsonl",
+            "{\"epoch\":1,\"step\":1,\"train/loss\":2.0}\n{\"epoch\":2,\"step\":2,\"train/loss\":1.0}\n",
+        );
+        write("timing.jsonl", "{\"epoch\":1,\"seconds\":0.5}\n{\"epoch\":2,\"seconds\":1.0}\n");
+        write_facts(folder.path(), &[("data set".into(), "rings & more".into())].into()).unwrap();
+        write("figures/boundary.svg", "<svg><circle id=\"c\"/></svg>");
+        let html = page().unwrap();
+        for part in [
+            "<h1>so2, seed 7</h1>",
+            "<dt>device</dt><dd>cpu</dd>",
+            "<dt>resumed</dt><dd>once</dd>",
+            "<dt>training took</dt><dd>1.5 s</dd>",
+            "<dt>epochs</dt><dd>2</dd>",
+            "<dt>data set</dt><dd>rings &amp; more</dd>",
+            "<caption>the best weights are those after epoch 1</caption>",
+            "<td>test/accuracy</td><td class=\"number\">0.750000</td><td class=\"number\">–</td>",
+            "<figcaption>boundary</figcaption>",
+            "<h3>loss</h3>",
+            "experiment = &quot;so2&quot;",
+        ] {
+            assert!(html.contains(part), "no \"{part}\" in: {html}");
+        }
+        assert!(!html.contains("<dt>commit</dt>"), "an empty fact is left out");
+        assert!(!html.contains("confusion"), "a matrix is left to its figure");
+        write("environment.json", "{");
+        assert!(page().unwrap_err().to_string().contains("environment.json: expected JSON"));
+    }
+}

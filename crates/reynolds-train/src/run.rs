@@ -1,0 +1,234 @@
+//! A run from beginning to end: settings, folder, task, loop, figures.
+
+use std::path::{Path, PathBuf};
+
+use reynolds_torch::tch::Device;
+
+use crate::config::{self, RunConfig};
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::experiment::Experiment;
+use crate::folder_journal::FolderJournal;
+use crate::interrupt::Interrupt;
+use crate::metrics::Summary;
+use crate::page;
+use crate::progress::Observer;
+use crate::run_folder::{self, RunFolder};
+use crate::task::Task;
+use crate::threads;
+use crate::train::{self, Ending, Trainer};
+
+/// Where a run leaves its folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A new folder under this root, which is "runs" as a rule.
+    Under(PathBuf),
+    /// Exactly here. If a run with the same settings is there already, it goes on.
+    Exactly(PathBuf),
+}
+
+/// What surrounds a run and is no part of its settings.
+pub struct Session<'a> {
+    /// Where tensors live.
+    pub device: Device,
+    /// Who may stop it.
+    pub interrupt: Interrupt,
+    /// Who is told.
+    pub observer: &'a mut dyn Observer,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It is finished.
+    Finished {
+        /// Its folder.
+        folder: PathBuf,
+        /// What it came to.
+        summary: Summary,
+    },
+    /// It was finished before; nothing was changed.
+    AlreadyFinished {
+        /// Its folder.
+        folder: PathBuf,
+        /// What it came to.
+        summary: Summary,
+    },
+    /// Someone asked for a stop; the moment is saved.
+    Interrupted {
+        /// Its folder.
+        folder: PathBuf,
+        /// Epochs done.
+        epoch: usize,
+        /// The command that goes on.
+        command: String,
+    },
+}
+
+impl Outcome {
+    /// The folder of the run.
+    pub fn folder(&self) -> &Path {
+        match self {
+            Self::Finished { folder, .. } | Self::AlreadyFinished { folder, .. } | Self::Interrupted { folder, .. } => {
+                folder
+            }
+        }
+    }
+
+    /// What the run came to, if it is finished.
+    pub fn summary(&self) -> Option<&Summary> {
+        match self {
+            Self::Finished { summary, .. } | Self::AlreadyFinished { summary, .. } => Some(summary),
+            Self::Interrupted { .. } => None,
+        }
+    }
+}
+
+/// Trains an experiment and leaves a folder.
+///
+/// # Errors
+/// [`Error::Config`] if a setting is out of range, or the folder has a run with other settings; what the task, the loop and the system
+/// fail with. A folder is made only once the task has been built and can be trained as the settings ask, or when someone
+/// interrupts the making of its data.
+pub fn run<E: Experiment + ?Sized>(
+    experiment: &E,
+    config: &RunConfig<E::Settings>,
+    place: &Place,
+    session: Session<'_>,
+) -> Result<Outcome> {
+    config.validate()?;
+    match place {
+        Place::Under(root) => {
+            let Some(task) = build(experiment, config, &session)? else {
+                return stopped(experiment, config, RunFolder::create(root, experiment.name())?);
+            };
+            let trainer = checked(&task, config)?;
+            let folder = RunFolder::create(root, experiment.name())?;
+            carry_out(experiment, config, &task, trainer, folder, session)
+        }
+        Place::Exactly(path) => {
+            if path.join("config.toml").is_file() {
+                let (folder, theirs) = open(experiment, path)?;
+                if let Some((key, ours, theirs)) =
+                    config::first_difference(&config::tree(config), &config::tree(&theirs))
+                {
+                    let origin = path.join("config.toml").display().to_string();
+                    let expected = format!("{ours}, as asked for");
+                    return Err(Error::Config { origin, key, expected, found: theirs });
+                }
+                return go_on(experiment, config, folder, session);
+            }
+            let Some(task) = build(experiment, config, &session)? else {
+                return stopped(experiment, config, RunFolder::at(path)?);
+            };
+            let trainer = checked(&task, config)?;
+            carry_out(experiment, config, &task, trainer, RunFolder::at(path)?, session)
+        }
+    }
+}
+
+/// Goes on with the run of a folder, from its last checkpoint, or from the beginning if it was stopped before the first.
+///
+/// # Errors
+/// [`Error::File`] if there is no run, another process writes it, it is of another version, or its checkpoint is damaged or does not fit;
+/// [`Error::Config`] if it is of another experiment; as [`run()`].
+pub fn resume<E: Experiment + ?Sized>(experiment: &E, path: &Path, session: Session<'_>) -> Result<Outcome> {
+    let (folder, config) = open(experiment, path)?;
+    go_on(experiment, &config, folder, session)
+}
+
+fn open<E: Experiment + ?Sized>(experiment: &E, path: &Path) -> Result<(RunFolder, RunConfig<E::Settings>)> {
+    let folder = RunFolder::open(path)?;
+    Environment::check_version(&folder)?;
+    let text = folder.config_text()?.unwrap_or_default();
+    let config = config::parse(&experiment.defaults(), &text, &folder.file("config.toml").display().to_string())?;
+    Ok((folder, config))
+}
+
+fn go_on<E: Experiment + ?Sized>(
+    experiment: &E,
+    config: &RunConfig<E::Settings>,
+    folder: RunFolder,
+    session: Session<'_>,
+) -> Result<Outcome> {
+    if let Some(summary) = run_folder::summary(folder.path())? {
+        return Ok(Outcome::AlreadyFinished { folder: folder.path().into(), summary });
+    }
+    let Some(task) = build(experiment, config, &session)? else {
+        return stopped(experiment, config, folder);
+    };
+    let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
+    carry_out(experiment, config, &task, trainer, folder, session)
+}
+
+/// The task of a run; `None` if someone interrupted while its data were made.
+fn build<E: Experiment + ?Sized>(
+    experiment: &E,
+    config: &RunConfig<E::Settings>,
+    session: &Session<'_>,
+) -> Result<Option<E::Task>> {
+    let precision = config.train.precision;
+    if !experiment.precisions().contains(&precision) {
+        let names: Vec<_> = experiment.precisions().iter().map(|precision| precision.name()).collect();
+        return Err(Error::config("train.precision", names.join(" or "), precision.name()));
+    }
+    config.train.check_device(session.device)?;
+    threads::set(config.train.threads);
+    if !experiment.prepare(config, &session.interrupt)? {
+        return Ok(None);
+    }
+    experiment.task(config, session.device).map(Some)
+}
+
+/// A run that was stopped before its first step: its folder holds the settings, which is what it goes on with.
+fn stopped<E: Experiment + ?Sized>(
+    experiment: &E,
+    config: &RunConfig<E::Settings>,
+    folder: RunFolder,
+) -> Result<Outcome> {
+    if folder.config_text()?.is_none() {
+        folder.write("config.toml", config::text(config).as_bytes())?;
+    }
+    Ok(interrupted(experiment, folder.path(), 0))
+}
+
+fn interrupted<E: Experiment + ?Sized>(experiment: &E, folder: &Path, epoch: usize) -> Outcome {
+    let command = format!("reynolds run {} --resume {}", experiment.name(), folder.display());
+    Outcome::Interrupted { folder: folder.into(), epoch, command }
+}
+
+/// A loop of which nothing is wrong that can be known before the first step.
+fn checked<'a, S>(task: &'a dyn Task, config: &'a RunConfig<S>) -> Result<Trainer<'a>> {
+    let trainer = Trainer::new(task, &config.train, &config.penalty)?;
+    trainer.check_metric()?;
+    Ok(trainer)
+}
+
+fn carry_out<E: Experiment + ?Sized>(
+    experiment: &E,
+    config: &RunConfig<E::Settings>,
+    task: &E::Task,
+    trainer: Trainer<'_>,
+    folder: RunFolder,
+    session: Session<'_>,
+) -> Result<Outcome> {
+    if folder.config_text()?.is_none() {
+        folder.write("config.toml", config::text(config).as_bytes())?;
+    }
+    let mut journal = FolderJournal::open(&folder, config::text(config))?;
+    // A checkpoint that is refused leaves the folder as it was.
+    journal.check(task.parameters())?;
+    Environment::now(session.device).add_to(&folder)?;
+    let ending = train::go_on(trainer, &mut journal, session.observer, &session.interrupt)?;
+    let path = folder.path().to_path_buf();
+    match ending {
+        Ending::Interrupted { epoch, .. } => Ok(interrupted(experiment, &path, epoch)),
+        Ending::Finished(summary) => {
+            experiment.finish(config, task, &summary, &path)?;
+            page::write(&path, &summary)?;
+            let text = serde_json::to_string_pretty(&summary).expect("a summary is plain numbers and names");
+            folder.write("summary.json", text.as_bytes())?;
+            Ok(Outcome::Finished { folder: path, summary })
+        }
+    }
+}

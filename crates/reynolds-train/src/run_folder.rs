@@ -1,0 +1,174 @@
+//! The folder that a run leaves.
+//!
+//! ```text
+//! runs/<experiment>/<UTC time>-<id>/
+//!   config.toml                   complete, every default spelt out
+//!   environment.json              versions, device, commit
+//!   metrics.jsonl                 a record an epoch; no wall-clock times
+//!   timing.jsonl                  seconds an epoch
+//!   events.out.tfevents.reynolds  the metrics for TensorBoard
+//!   checkpoints/last.safetensors  parameters, optimiser and moment: what --resume goes on from
+//!   checkpoints/best.safetensors  the parameters of the best validation metric
+//!   figures/                      what the experiment draws
+//!   report.html                   all of it on one page
+//!   summary.json                  final metrics; its presence says that the run is finished
+//!   lock                          held by the process that writes the folder
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::lock::Lock;
+use crate::metrics::Summary;
+use crate::utc;
+use reynolds_checkpoint::whole_file;
+
+/// A run folder that this process alone may write, until it is dropped.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+impl RunFolder {
+    /// A new folder `root/<experiment>/<UTC time>-<id>`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be made.
+    pub fn create(root: &Path, experiment: &str) -> Result<Self> {
+        let parent = root.join(experiment);
+        fs::create_dir_all(&parent).map_err(Error::io(&parent, "create"))?;
+        for attempt in 0.. {
+            let path = parent.join(format!("{}-{}", utc::stamp(), identifier(attempt)));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 1000 => continue,
+                made => made.map_err(Error::io(&path, "create"))?,
+            }
+            return Self::at(&path);
+        }
+        unreachable!("the loop returns or fails")
+    }
+
+    /// The folder at a path, made if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be made or written; [`Error::File`] if another process writes it.
+    pub fn at(path: &Path) -> Result<Self> {
+        let lock = Lock::take(path)?;
+        let checkpoints = path.join("checkpoints");
+        fs::create_dir_all(&checkpoints).map_err(Error::io(&checkpoints, "create"))?;
+        Ok(Self { path: path.into(), _lock: lock })
+    }
+
+    /// The folder of an earlier run.
+    ///
+    /// # Errors
+    /// [`Error::File`] if there is no run at that path; as [`RunFolder::at`].
+    pub fn open(path: &Path) -> Result<Self> {
+        if !path.join("config.toml").is_file() {
+            let found = if path.is_dir() { "a folder without one" } else { "no such folder" };
+            return Err(Error::file(path, "a run folder with a config.toml", found));
+        }
+        Self::at(path)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file or folder in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The text of config.toml, if it was written.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be read.
+    pub fn config_text(&self) -> Result<Option<String>> {
+        read_if_there(&self.file("config.toml"))
+    }
+
+    /// Writes a file of the folder, whole or not at all.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system refuses.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        Ok(whole_file::write(&self.file(name), bytes)?)
+    }
+}
+
+/// The summary of a finished run; `None` if it is not finished.
+///
+/// # Errors
+/// [`Error::Io`] if it cannot be read; [`Error::File`] if it is no summary.
+pub fn summary(folder: &Path) -> Result<Option<Summary>> {
+    let file = folder.join("summary.json");
+    let Some(text) = read_if_there(&file)? else { return Ok(None) };
+    serde_json::from_str(&text).map(Some).map_err(|error| Error::file(&file, "the summary of a run", error))
+}
+
+/// The experiment that a run folder is of.
+///
+/// # Errors
+/// [`Error::File`] if it is no run folder.
+pub fn experiment(folder: &Path) -> Result<String> {
+    let file = folder.join("config.toml");
+    let Some(text) = read_if_there(&file)? else {
+        return Err(Error::file(folder, "a run folder with a config.toml", "none"));
+    };
+    let table = text.parse::<toml::Table>().map_err(|error| Error::file(&file, "TOML", error.message()))?;
+    let name = table.get("experiment").and_then(toml::Value::as_str).map(str::to_string);
+    name.ok_or_else(|| Error::file(&file, "a key \"experiment\"", "none"))
+}
+
+fn read_if_there(file: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(file, "read")(error)),
+    }
+}
+
+/// Six hexadecimal digits that differ from one process and one moment to another.
+fn identifier(attempt: u64) -> String {
+    let nanoseconds = utc::since_epoch().subsec_nanos();
+    let place = [u64::from(std::process::id()), u64::from(nanoseconds), attempt];
+    format!("{:06x}", reynolds::random::Random::at(0, &place).bits() >> 40)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_writer_at_a_time() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "so2").unwrap();
+        let path = folder.path().to_path_buf();
+        let message = RunFolder::at(&path).unwrap_err().to_string();
+        assert!(message.ends_with("expected a folder that nobody writes, found another process that is writing it"));
+        drop(folder);
+        // The lock file is still there, as after a kill; nobody holds it.
+        assert!(path.join("lock").is_file());
+        assert!(RunFolder::at(&path).is_ok());
+    }
+
+    #[test]
+    fn two_folders_made_at_once_differ() {
+        let root = tempfile::tempdir().unwrap();
+        let (a, b) = (RunFolder::create(root.path(), "so2").unwrap(), RunFolder::create(root.path(), "so2").unwrap());
+        assert_ne!(a.path(), b.path());
+    }
+
+    #[test]
+    fn a_folder_without_a_config_is_no_run() {
+        let root = tempfile::tempdir().unwrap();
+        let message = RunFolder::open(root.path()).unwrap_err().to_string();
+        assert!(message.contains("expected a run folder with a config.toml, found a folder without one"), "{message}");
+        assert!(RunFolder::open(&root.path().join("none")).unwrap_err().to_string().contains("no such folder"));
+        assert!(!root.path().join("none").exists());
+    }
+}

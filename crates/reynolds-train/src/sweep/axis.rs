@@ -1,0 +1,91 @@
+//! `--grid key=v1,v2,…`.
+
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
+/// A key and the values it takes.
+///
+/// Commas inside brackets, parentheses and quotes separate nothing.
+///
+/// ```
+/// use reynolds_train::sweep::Axis;
+/// let axis: Axis = "penalty.norm = frobenius, (2,1)".parse()?;
+/// assert_eq!(axis.values, ["frobenius", "(2,1)"]);
+/// assert!("penalty.norm=".parse::<Axis>().is_err());
+/// # Ok::<(), reynolds_train::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axis {
+    /// Dotted.
+    pub key: String,
+    /// As written, each once.
+    pub values: Vec<String>,
+}
+
+impl FromStr for Axis {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let error = |found: String| Error::Config {
+            origin: "--grid".into(),
+            key: text.into(),
+            expected: "key=value,value,… with different values".into(),
+            found,
+        };
+        let (key, values) = text.split_once('=').ok_or_else(|| error("no \"=\"".into()))?;
+        let (key, values) = (key.trim().to_string(), split(values));
+        if key.is_empty() {
+            return Err(error("no key".into()));
+        }
+        if values.iter().any(String::is_empty) {
+            return Err(error("an empty value".into()));
+        }
+        if let Some(twice) = (1..values.len()).find(|&index| values[..index].contains(&values[index])) {
+            return Err(error(format!("{} twice", values[twice])));
+        }
+        Ok(Self { key, values })
+    }
+}
+
+/// The parts between commas of the outermost level.
+fn split(text: &str) -> Vec<String> {
+    let (mut parts, mut depth, mut quoted) = (vec![String::new()], 0_usize, None);
+    for letter in text.chars() {
+        match (quoted, letter) {
+            (None, ',') if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, '"' | '\'') => quoted = Some(letter),
+            (Some(quote), letter) if quote == letter => quoted = None,
+            _ => {}
+        }
+        if let Some(last) = parts.last_mut() {
+            last.push(letter);
+        }
+    }
+    parts.iter().map(|part| part.trim().to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Axis;
+
+    #[test]
+    fn commas_inside_brackets_and_quotes_separate_nothing() {
+        let axis: Axis = r#"data.centre=[1, 2],[3,4],"a,b",'c,"d'"#.parse().unwrap();
+        assert_eq!(axis.values, ["[1, 2]", "[3,4]", "\"a,b\"", "'c,\"d'"]);
+    }
+
+    #[test]
+    fn what_is_no_axis_is_refused_with_the_reason() {
+        for (text, found) in [("a", "no \"=\""), ("=1", "no key"), ("a=1,,2", "an empty value"), ("a=1,2,1", "1 twice")]
+        {
+            let message = text.parse::<Axis>().unwrap_err().to_string();
+            assert!(message.starts_with("--grid: ") && message.ends_with(found), "{message}");
+        }
+    }
+}

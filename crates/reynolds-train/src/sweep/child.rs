@@ -1,0 +1,197 @@
+//! One run in a process of its own.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use super::Status;
+use crate::interrupt::Interrupt;
+use crate::run_folder;
+
+/// How often a child is looked at.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Tells a child which process it belongs to.
+const PARENT: &str = "REYNOLDS_SWEEP";
+
+/// Ends this process when the sweep that started it is killed, so that the sweep can be resumed at once: what a child had under way goes
+/// on from its last checkpoint. Does nothing in a process that no sweep started, and on systems other than Linux.
+pub fn end_with_sweep() {
+    #[cfg(target_os = "linux")]
+    if let Some(parent) = std::env::var(PARENT).ok().and_then(|text| text.parse::<u32>().ok()) {
+        use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+        // Where the system refuses, a child outlives its sweep, as elsewhere.
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
+        // A parent that died before this was asked for is the parent no longer.
+        if getppid().is_none_or(|process| process.as_raw_nonzero().get() as u32 != parent) {
+            std::process::exit(1);
+        }
+    }
+}
+
+/// The program that runs a point, and what stands before its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launcher {
+    /// The program.
+    pub program: PathBuf,
+    /// Before "run".
+    pub before: Vec<OsString>,
+}
+
+impl Launcher {
+    /// This program itself.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] if the system does not say where it is.
+    pub fn this_program() -> crate::Result<Self> {
+        let program = std::env::current_exe().map_err(crate::Error::io(Path::new("this program"), "find"))?;
+        Ok(Self { program, before: Vec::new() })
+    }
+
+    /// Starts a child and waits for it. When a stop is asked for the child is asked once to stop, and saves.
+    pub(super) fn run(&self, experiment: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> Status {
+        let errors = folder.join("stderr.txt");
+        let status = self.start(experiment, folder, device, &errors).and_then(|child| wait(child, interrupt));
+        let finished = matches!(run_folder::summary(folder), Ok(Some(_)));
+        let status = match status {
+            Ok(status) if status.success() && finished => Status::Finished,
+            Ok(_) if interrupt.requested() => Status::Interrupted,
+            Ok(status) => Status::Failed(message(&errors, status)),
+            Err(error) => Status::Failed(format!("{}: {error}", self.program.display())),
+        };
+        if !matches!(status, Status::Failed(_)) {
+            // What a run that went well had to say is in its folder already.
+            let _ = fs::remove_file(&errors);
+        }
+        status
+    }
+
+    fn start(&self, experiment: &str, folder: &Path, device: &str, errors: &Path) -> std::io::Result<Child> {
+        let mut command = self.command();
+        command.args(["run", experiment, "--resume"]).arg(folder).args(["--device", device]);
+        command.env(PARENT, std::process::id().to_string());
+        command.stdout(Stdio::null()).stderr(File::create(errors)?);
+        command.spawn()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.before).stdin(Stdio::null());
+        // Ctrl-C on a terminal goes to a whole process group; a child in one of its own is asked by its parent, once.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command
+    }
+
+    /// What the program prints with these arguments; `None` if a stop was asked for before it ended.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] if it cannot be started; [`crate::Error::File`] with the reason if it fails.
+    pub fn printed(&self, arguments: &[String], interrupt: &Interrupt) -> crate::Result<Option<String>> {
+        let started = |action| crate::Error::io(&self.program, action);
+        let mut command = self.command();
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(started("start"))?;
+        let pipes = (child.stdout.take(), child.stderr.take());
+        // Both are read while it runs: a pipe that is full would stop it.
+        let (status, out, errors) = std::thread::scope(|scope| {
+            let out = scope.spawn(|| all_of(pipes.0));
+            let errors = scope.spawn(|| all_of(pipes.1));
+            let status = wait(child, interrupt);
+            (status, out.join().unwrap_or_default(), errors.join().unwrap_or_default())
+        });
+        match status.map_err(started("wait for"))? {
+            status if status.success() => Ok(Some(out)),
+            _ if interrupt.requested() => Ok(None),
+            status => {
+                let expected = format!("\"{}\" to succeed", arguments.join(" "));
+                Err(crate::Error::file(&self.program, expected, reason(&errors, status)))
+            }
+        }
+    }
+}
+
+fn all_of(pipe: Option<impl std::io::Read>) -> String {
+    let mut bytes = Vec::new();
+    // What a child that was ended had not written cannot be read.
+    let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn wait(mut child: Child, interrupt: &Interrupt) -> std::io::Result<ExitStatus> {
+    let mut asked = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if interrupt.requested() && !asked {
+            ask_to_stop(&mut child);
+            asked = true;
+        }
+        std::thread::sleep(PATIENCE);
+    }
+}
+
+#[cfg(unix)]
+fn ask_to_stop(child: &mut Child) {
+    let process = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(process) = process {
+        // A child that has just ended needs no asking.
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+    }
+}
+
+#[cfg(not(unix))]
+fn ask_to_stop(child: &mut Child) {
+    // Its last checkpoint is what it goes on from.
+    let _ = child.kill();
+}
+
+/// The error that a child wrote to standard error last, or how it ended: what it had to say of its progress is no reason.
+fn message(errors: &Path, status: ExitStatus) -> String {
+    let bytes = fs::read(errors).unwrap_or_default();
+    reason(&String::from_utf8_lossy(&bytes), status)
+}
+
+fn reason(text: &str, status: ExitStatus) -> String {
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let error = line.and_then(|line| line.strip_prefix("error: "));
+    error.map_or_else(|| status.to_string(), str::to_string)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_child_that_a_signal_ended_is_reported_with_the_signal_and_one_that_failed_with_its_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let errors = folder.path().join("stderr.txt");
+        let (killed, failed) = (ExitStatus::from_raw(9), ExitStatus::from_raw(2 << 8));
+        let said = |text: &str, status| {
+            fs::write(&errors, text).unwrap();
+            message(&errors, status)
+        };
+        assert_eq!(said("epoch 3/5  loss 0.1\n", killed), "signal: 9 (SIGKILL)");
+        assert_eq!(said("epoch 3/5  loss 0.1\nerror: no room\n\n", failed), "no room");
+        assert_eq!(said("epoch 3/5  loss 0.1\n", failed), "exit status: 2");
+        assert_eq!(said("", killed), "signal: 9 (SIGKILL)");
+    }
+
+    #[test]
+    fn what_a_program_prints_is_handed_on_however_long_and_why_it_fails_is_said() {
+        let shell = Launcher { program: "/bin/sh".into(), before: vec!["-c".into()] };
+        let printed = |script: &str, interrupt: &Interrupt| shell.printed(&[script.to_string()], interrupt);
+        let long = printed("i=0; while [ $i -lt 9000 ]; do echo 0123456789; i=$((i+1)); done", &Interrupt::new());
+        assert_eq!(long.unwrap().unwrap().len(), 9000 * 11);
+        let failed = printed("echo 'error: no room' >&2; exit 3", &Interrupt::new()).unwrap_err().to_string();
+        assert!(failed.starts_with("/bin/sh: expected") && failed.ends_with("found no room"), "{failed}");
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        assert!(printed("sleep 60", &interrupt).unwrap().is_none());
+    }
+}

@@ -1,0 +1,153 @@
+//! Many runs of one experiment: a grid of settings × seeds, each run in a process of its own.
+//!
+//! ```text
+//! <root>/sweeps/<name>/
+//!   <key=value,…,seed=n>/     one run folder a point, at a place that depends on nothing but the point
+//!   sweep.csv                 status, folder, grid keys, seed, final metrics; a row a point
+//! ```
+//!
+//! The settings of every point are resolved and checked before the first child starts. A child is started as
+//!
+//! ```text
+//! PROGRAM run EXPERIMENT --resume FOLDER --device DEVICE
+//! ```
+//!
+//! with its complete config.toml in FOLDER already, so that a new run and one that goes on are the same to it. Finished runs are left
+//! alone; a run that fails is reported and the others go on.
+//!
+//! ```
+//! use reynolds_train::{experiments, sweep::Grid};
+//! let experiments = experiments::all();
+//! let axes = ["penalty.lambda_perp=0,0.1".parse()?, "penalty.lambda_g=0,0.1".parse()?];
+//! let grid = Grid { experiment: experiments.find("so2")?, file: None, assignments: &[], axes: &axes, seeds: &[0, 1, 2] };
+//! let points = grid.points(2)?;
+//! assert_eq!(points.len(), 12);
+//! assert_eq!(points[1].folder("sweep".as_ref()).to_str(), Some("sweep/penalty.lambda_perp=0,penalty.lambda_g=0,seed=1"));
+//! # Ok::<(), reynolds_train::Error>(())
+//! ```
+
+mod axis;
+mod child;
+mod name;
+mod point;
+mod table;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::mpsc;
+
+pub use axis::Axis;
+pub use child::{Launcher, end_with_sweep};
+pub use point::{Grid, Point};
+pub use table::{Row, Status};
+
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::lock::Lock;
+use reynolds_checkpoint::whole_file;
+
+/// A sweep that is ready to run.
+#[derive(Debug)]
+pub struct Sweep {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// "cpu" or "cuda:N", as given to every child.
+    pub device: String,
+    /// How many children at a time.
+    pub jobs: usize,
+    /// How to start one.
+    pub launcher: Launcher,
+    /// What to run, from [`Grid::points`].
+    pub points: Vec<Point>,
+    /// Names and texts of files that say what the sweep is over, written to its folder once nobody else writes it.
+    pub files: Vec<(&'static str, String)>,
+}
+
+/// What became of a sweep.
+#[derive(Debug)]
+pub struct Report {
+    /// One a point, in the order of the points.
+    pub rows: Vec<Row>,
+    /// The table.
+    pub csv: PathBuf,
+}
+
+impl Report {
+    /// # Errors
+    /// [`Error::Sweep`] if a run failed.
+    pub fn check(&self) -> Result<()> {
+        let failed = self.rows.iter().filter(|row| matches!(row.status, Status::Failed(_))).count();
+        match failed {
+            0 => Ok(()),
+            failed => Err(Error::Sweep { failed, total: self.rows.len() }),
+        }
+    }
+
+    /// Whether someone asked for a stop before all runs were done.
+    pub fn interrupted(&self) -> bool {
+        self.rows.iter().any(|row| matches!(row.status, Status::Interrupted | Status::Waiting))
+    }
+}
+
+/// `<root>/sweeps/<name>`, where the name depends on the experiment, the settings that all points share, the grid with its values, and the
+/// seeds: the same command finds its sweep again, and another one leaves its table alone.
+pub fn folder(root: &Path, grid: &Grid<'_>) -> Result<PathBuf> {
+    Ok(root.join("sweeps").join(name::of_sweep(grid)?))
+}
+
+impl Sweep {
+    /// Runs what is not finished, and tells of each run as it ends. Rewrites the table each time.
+    ///
+    /// # Errors
+    /// [`Error::File`] if another process runs this sweep; [`Error::Config`] if a folder holds a run with other settings; [`Error::Io`] if
+    /// the system refuses. A run that fails is no error: see [`Report::check`].
+    pub fn run(&self, interrupt: &Interrupt, told: &mut dyn FnMut(&Row)) -> Result<Report> {
+        let _lock = Lock::take(&self.folder)?;
+        for (name, text) in &self.files {
+            whole_file::write(&self.folder.join(name), text.as_bytes())?;
+        }
+        let mut rows = self.points.iter().map(|point| point.prepare(&self.folder)).collect::<Result<Vec<_>>>()?;
+        let csv = self.folder.join("sweep.csv");
+        let write = |rows: &[Row]| whole_file::write(&csv, table::csv(rows).as_bytes());
+        write(&rows)?;
+        let waiting = |(_, row): &(usize, &Row)| row.status == Status::Waiting;
+        let queue: VecDeque<usize> = rows.iter().enumerate().filter(waiting).map(|(index, _)| index).collect();
+        rows.iter().filter(|row| row.status == Status::AlreadyFinished).for_each(&mut *told);
+        let queue = Mutex::new(queue);
+        let folders: Vec<PathBuf> = rows.iter().map(|row| row.folder.clone()).collect();
+        std::thread::scope(|scope| -> Result<()> {
+            let (sender, receiver) = mpsc::channel();
+            for _ in 0..self.jobs.max(1) {
+                let (sender, queue, folders) = (sender.clone(), &queue, &folders);
+                scope.spawn(move || {
+                    while let Some(index) = next(queue, interrupt) {
+                        let status = self.launcher.run(&self.experiment, &folders[index], &self.device, interrupt);
+                        // Nobody listens any more once writing the table has failed.
+                        if sender.send((index, status)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            for (index, status) in receiver {
+                rows[index].finish(status)?;
+                write(&rows)?;
+                told(&rows[index]);
+            }
+            Ok(())
+        })?;
+        Ok(Report { rows, csv })
+    }
+}
+
+/// The next point in line, unless someone asked for a stop.
+fn next(queue: &Mutex<VecDeque<usize>>, interrupt: &Interrupt) -> Option<usize> {
+    if interrupt.requested() {
+        return None;
+    }
+    queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop_front()
+}

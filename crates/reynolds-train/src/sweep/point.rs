@@ -1,0 +1,135 @@
+//! The points of a grid, with their settings.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::{Axis, Row, Status, name};
+use crate::config::{self, Assignment};
+use crate::error::{Error, Result};
+use crate::experiment::AnyExperiment;
+use crate::{run_folder, threads};
+use reynolds_checkpoint::whole_file;
+
+/// Settings that all points share, and the axes along which they differ.
+pub struct Grid<'a> {
+    /// What is trained.
+    pub experiment: &'a AnyExperiment,
+    /// `--config`.
+    pub file: Option<&'a Path>,
+    /// `--set`.
+    pub assignments: &'a [Assignment],
+    /// `--grid`, the last one fastest.
+    pub axes: &'a [Axis],
+    /// Fastest of all.
+    pub seeds: &'a [u64],
+}
+
+/// One run of a sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// A value for each axis.
+    pub values: Vec<Assignment>,
+    /// Its seed.
+    pub seed: u64,
+    /// Its complete settings.
+    pub config: Table,
+    /// The same as TOML.
+    pub text: String,
+}
+
+impl Grid<'_> {
+    /// Every combination, with settings that have been checked. Where the settings leave the number of threads open, the processors are
+    /// shared out among `jobs`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if an axis is given twice or is the seed; as [`AnyExperiment::load`], for the first point that is refused.
+    pub fn points(&self, jobs: usize) -> Result<Vec<Point>> {
+        for (index, axis) in self.axes.iter().enumerate() {
+            let taken = axis.key == "seed" || axis.key == "experiment";
+            if taken || self.axes[..index].iter().any(|other| other.key == axis.key) {
+                return Err(Error::Config {
+                    origin: "--grid".into(),
+                    key: axis.key.clone(),
+                    expected: "a key that is given once, and neither seed nor experiment".into(),
+                    found: format!("\"{}\"", axis.key),
+                });
+            }
+        }
+        let mut combinations = vec![Vec::new()];
+        for axis in self.axes {
+            let longer = |values: &Vec<Assignment>| {
+                let values = values.clone();
+                axis.values.iter().map(move |value| {
+                    let mut values = values.clone();
+                    values.push(Assignment::new(&axis.key, value).given_with("--grid"));
+                    values
+                })
+            };
+            combinations = combinations.iter().flat_map(longer).collect();
+        }
+        let seeded = combinations.iter().flat_map(|values| self.seeds.iter().map(move |&seed| (values, seed)));
+        seeded.map(|(values, seed)| self.point(values.clone(), seed, jobs)).collect()
+    }
+
+    fn point(&self, values: Vec<Assignment>, seed: u64, jobs: usize) -> Result<Point> {
+        let mut assignments = self.assignments.to_vec();
+        assignments.extend(values.iter().cloned());
+        assignments.push(Assignment::new("seed", seed));
+        let mut config = self.experiment.load(self.file, &assignments)?;
+        if let Some(Value::Integer(count @ 0)) = config.get_mut("train").and_then(|train| train.get_mut("threads")) {
+            *count = (threads::resolve(0) / jobs.max(1)).max(1) as i64;
+        }
+        let text = self.experiment.text(&config)?;
+        Ok(Point { values, seed, config, text })
+    }
+
+    /// The settings with no axis and seed 0.
+    pub(super) fn shared_settings(&self) -> Result<Table> {
+        let mut assignments = self.assignments.to_vec();
+        assignments.push(Assignment::new("seed", 0));
+        self.experiment.load(self.file, &assignments)
+    }
+}
+
+impl Point {
+    /// Where its run lies in the folder of the sweep.
+    pub fn folder(&self, sweep: &Path) -> PathBuf {
+        sweep.join(name::of_point(self))
+    }
+
+    /// Its row before anything has run; writes config.toml if it is not there.
+    pub(super) fn prepare(&self, sweep: &Path) -> Result<Row> {
+        let folder = self.folder(sweep);
+        let file = folder.join("config.toml");
+        if file.is_file() {
+            self.check(&file)?;
+        } else {
+            fs::create_dir_all(&folder).map_err(Error::io(&folder, "create"))?;
+            whole_file::write(&file, self.text.as_bytes())?;
+        }
+        let summary = run_folder::summary(&folder)?;
+        let status = if summary.is_some() { Status::AlreadyFinished } else { Status::Waiting };
+        Ok(Row { values: self.values.clone(), seed: self.seed, folder, status, summary })
+    }
+
+    /// A run that is there must have these settings. The number of threads is a matter of the machine.
+    fn check(&self, file: &Path) -> Result<()> {
+        let text = fs::read_to_string(file).map_err(Error::io(file, "read"))?;
+        let theirs = text.parse::<Table>().map_err(|error| Error::file(file, "TOML", error.message()))?;
+        let without_threads = |mut tree: Table| {
+            tree.get_mut("train").and_then(Value::as_table_mut).and_then(|train| train.remove("threads"));
+            tree
+        };
+        match config::first_difference(&without_threads(self.config.clone()), &without_threads(theirs)) {
+            None => Ok(()),
+            Some((key, ours, theirs)) => Err(Error::Config {
+                origin: file.display().to_string(),
+                key,
+                expected: format!("{ours}, as asked for"),
+                found: theirs,
+            }),
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! The state of the loop and what it does in one step, at a look, at the end of an epoch and at the end.
+
+use reynolds_torch::optimiser::Adam;
+use reynolds_torch::parametrisation::{Parametrisation, Trained};
+use reynolds_torch::tch::{self, Kind, Tensor};
+
+use super::{Ending, Task};
+use crate::config::{PenaltySettings, Selection, TrainConfig};
+use crate::error::{Error, Result};
+use crate::journal::{Journal, Progress, Snapshot, Weights};
+use crate::metrics::{Best, Record, Summary, prefixed};
+use crate::regulariser::Regulariser;
+use crate::task::{Metrics, Moment, Split};
+
+/// Added to the norm that clipping divides by, as in PyTorch.
+const CLIP_EPSILON: f64 = 1e-6;
+
+/// The state of the loop.
+pub struct Trainer<'a> {
+    task: &'a dyn Task,
+    config: &'a TrainConfig,
+    penalty: &'a PenaltySettings,
+    regulariser: Option<Box<dyn Regulariser>>,
+    trained: Trained,
+    optimiser: Adam,
+    progress: Progress,
+    /// Sums of the epoch under way, f64 scalars on the device.
+    loss_sum: Tensor,
+    best_weights: Option<Weights>,
+    /// What validation found at the end of the last epoch that was evaluated here, and which that was.
+    validated: Option<(usize, Metrics)>,
+}
+
+impl<'a> Trainer<'a> {
+    /// The loop at its beginning; refuses what the task cannot be trained with.
+    pub fn new(task: &'a dyn Task, config: &'a TrainConfig, penalty: &'a PenaltySettings) -> Result<Self> {
+        let parameters = task.parameters();
+        config.check_device(parameters.device())?;
+        if task.steps_per_epoch() == 0 {
+            return Err(Error::config("data", "at least one minibatch an epoch", "none"));
+        }
+        let regulariser = match penalty.is_zero() {
+            true => None,
+            false => Some(task.regulariser(penalty.penalty())?.ok_or_else(|| penalty.not_applicable())?),
+        };
+        let parametrisation = config.parametrisation;
+        let free = parametrisation.kind == Parametrisation::Free;
+        // Free weights need no projectors, which take as long as some steps.
+        let binding = if free { None } else { task.binding()? };
+        if binding.is_none() && !free {
+            let found = format!("\"{:?}\"", parametrisation.kind).to_lowercase();
+            let expected = "\"free\", for this model has no parameter that is held against a group";
+            return Err(Error::config("train.parametrisation.kind", expected, found));
+        }
+        let trained = Trained::new(parametrisation, parameters, binding)?;
+        let zero = || Tensor::f_zeros([0_i64; 0], (Kind::Double, parameters.device()));
+        Ok(Self {
+            task,
+            config,
+            penalty,
+            regulariser,
+            optimiser: Adam::new(config.optimiser, trained.theta())?,
+            trained,
+            progress: Progress::default(),
+            loss_sum: zero()?,
+            best_weights: None,
+            validated: None,
+        })
+    }
+
+    /// Sees that the task has the metrics that are looked at; evaluates once.
+    pub fn check_metric(&self) -> Result<()> {
+        match self.config.early_stopping.metric.is_empty() {
+            true => Ok(()),
+            false => self.watched(&self.evaluate(Split::Validation)?).map(drop),
+        }
+    }
+
+    /// The metric that is looked at, and the one that decides between equals.
+    fn watched(&self, metrics: &Metrics) -> Result<(f64, Option<f64>)> {
+        let stopping = &self.config.early_stopping;
+        let value = watched(metrics, "metric", &stopping.metric)?;
+        let tie = (!stopping.ties.is_empty()).then(|| watched(metrics, "ties", &stopping.ties));
+        Ok((value, tie.transpose()?))
+    }
+
+    /// Takes a saved moment over.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+        match &snapshot.theta {
+            Some(theta) => self.trained.restore(theta, self.task.parameters())?,
+            None => self.task.parameters().assign(&snapshot.weights.flat)?,
+        }
+        snapshot.weights.assign_statistics_to(self.task.parameters())?;
+        self.optimiser.restore(&snapshot.first, &snapshot.second, snapshot.steps)?;
+        self.progress = snapshot.progress.clone();
+        let _ = self.loss_sum.f_fill_(snapshot.progress.loss_sum)?;
+        self.best_weights = snapshot.best.as_ref().map(Weights::shallow_clone);
+        self.validated = None;
+        Ok(())
+    }
+
+    /// One step of the optimiser; nothing waits for the device.
+    pub fn step(&mut self) -> Result<()> {
+        let parameters = self.task.parameters();
+        let flat = parameters.flat();
+        let gradient = self.accumulated_gradient()?;
+        let lambda_perp = self.lambda_perp_at(self.progress.step);
+        if let Some(regulariser) = &mut self.regulariser {
+            regulariser.set_lambda_perp(lambda_perp)?;
+            let _guard = tch::no_grad_guard();
+            regulariser.add_gradient(flat, &gradient)?;
+        }
+        let gradient = self.trained.pull_back(gradient)?;
+        if self.config.clip > 0.0 {
+            clip(&gradient, self.config.clip)?;
+        }
+        let rate = self.rate_at(self.progress.step);
+        self.optimiser.step(self.trained.theta(), &gradient, rate)?;
+        self.trained.refresh(parameters)?;
+        self.progress.step += 1;
+        Ok(())
+    }
+
+    /// The mean gradient `[len]` of the minibatches of this step; the last step of an epoch may have fewer of them.
+    fn accumulated_gradient(&mut self) -> Result<Tensor> {
+        let parameters = self.task.parameters();
+        let first = self.progress.step * self.config.accumulate;
+        let last = (first + self.config.accumulate).min(self.task.steps_per_epoch());
+        let mut sum: Option<Tensor> = None;
+        for step in first..last {
+            let loss = self.task.loss(Moment { epoch: self.progress.epoch, step })?;
+            let gradient = parameters.gradient(&loss)?;
+            let _ = self.loss_sum.f_add_(&loss.f_detach()?.f_to_kind(Kind::Double)?)?;
+            sum = Some(match sum {
+                Some(mut sum) => sum.f_add_(&gradient)?,
+                None => gradient,
+            });
+        }
+        let mut sum = sum.expect("an epoch has at least one minibatch");
+        Ok(if last - first > 1 { sum.f_div_scalar_((last - first) as f64)? } else { sum })
+    }
+
+    /// Waits for the device, sees that everything is finite, and returns the mean loss of the epoch under way and the penalty now.
+    pub fn look(&mut self, journal: &dyn Journal) -> Result<(f64, Option<f64>)> {
+        let (_, second, _) = self.optimiser.state();
+        let weights = zero_if_finite(self.task.parameters().flat())?;
+        let statistics = zero_if_finite(self.task.parameters().statistics())?;
+        // At the strength of the step before, which a run that goes on here has not taken.
+        let lambda_perp = self.lambda_perp_at(self.progress.step.saturating_sub(1));
+        let penalty = match &mut self.regulariser {
+            Some(regulariser) => {
+                let _guard = tch::no_grad_guard();
+                regulariser.set_lambda_perp(lambda_perp)?;
+                regulariser.value(self.task.parameters().flat())?.f_to_kind(Kind::Double)?
+            }
+            None => self.loss_sum.f_zeros_like()?,
+        };
+        let numbers = [&self.loss_sum, &weights, &penalty, &zero_if_finite(second)?, &statistics];
+        let numbers = Tensor::f_stack(&numbers, 0)?;
+        let numbers = Vec::<f64>::try_from(&numbers)?;
+        self.progress.loss_sum = numbers[0];
+        let quantity = match numbers[..] {
+            [loss, ..] if !loss.is_finite() => "the loss",
+            [_, weights, ..] if weights != 0.0 => "a weight",
+            [_, _, penalty, ..] if !penalty.is_finite() => "the penalty",
+            [_, _, _, second, _] if second != 0.0 => "the square of a gradient",
+            [.., statistics] if statistics != 0.0 => "a running statistic",
+            _ => {
+                let loss = self.progress.loss_sum / self.minibatches_done().max(1) as f64;
+                return Ok((loss, self.regulariser.is_some().then_some(numbers[2])));
+            }
+        };
+        Err(self.not_finite(quantity, journal))
+    }
+
+    fn not_finite(&self, quantity: &str, journal: &dyn Journal) -> Error {
+        let checkpoint = match journal.last_saved() {
+            Some(place) => format!("the last good checkpoint is {place}"),
+            None => "there is no checkpoint yet".into(),
+        };
+        Error::NotFinite { epoch: self.progress.epoch + 1, quantity: quantity.into(), checkpoint }
+    }
+
+    /// Reads the loss, evaluates if it is time, and moves on to the next epoch.
+    pub fn end_epoch(&mut self, journal: &dyn Journal) -> Result<Record> {
+        let (loss, penalty) = self.look(journal)?;
+        let last_step = self.progress.step - 1;
+        let mut values =
+            Metrics::from([("train/loss".into(), loss), ("learning_rate".into(), self.rate_at(last_step))]);
+        if let Some(penalty) = penalty {
+            values.insert("penalty".into(), penalty);
+            values.insert("lambda_perp".into(), self.lambda_perp_at(last_step));
+        }
+        let epoch = self.progress.epoch + 1;
+        if epoch.is_multiple_of(self.config.evaluate_every) || epoch == self.config.epochs {
+            let metrics = self.evaluate(Split::Validation)?;
+            self.select(&metrics, journal)?;
+            self.validated = Some((epoch, metrics.clone()));
+            values.extend(prefixed(Split::Validation, metrics));
+        }
+        let kept = std::mem::take(&mut self.progress);
+        self.progress = Progress { epoch, step: 0, loss_sum: 0.0, ..kept };
+        let _ = self.loss_sum.f_zero_()?;
+        Ok(Record { epoch, step: self.steps_done(), values })
+    }
+
+    /// Keeps the weights if they are the best so far, and says when there has been no better for too long.
+    fn select(&mut self, metrics: &Metrics, journal: &dyn Journal) -> Result<()> {
+        let stopping = &self.config.early_stopping;
+        if stopping.metric.is_empty() {
+            return Ok(());
+        }
+        let (value, tie) = self.watched(metrics)?;
+        for (number, name) in [(Some(value), &stopping.metric), (tie, &stopping.ties)] {
+            if number.is_some_and(|number| !number.is_finite()) {
+                return Err(self.not_finite(&format!("validation/{name}"), journal));
+            }
+        }
+        if self.progress.best.is_none_or(|best| stopping.beats(value, tie, &best)) {
+            self.progress.best = Some(Best { epoch: self.progress.epoch + 1, value, tie });
+            self.progress.stale = 0;
+            self.best_weights = Some(Weights::of(self.task.parameters()).copied()?);
+        } else {
+            self.progress.stale += 1;
+        }
+        stopping.remember(&mut self.progress.recent, value);
+        let Progress { epoch, stale, ref recent, .. } = self.progress;
+        self.progress.stopped_early = stopping.is_time(epoch + 1, stale, recent);
+        Ok(())
+    }
+
+    fn evaluate(&self, split: Split) -> Result<Metrics> {
+        let _guard = tch::no_grad_guard();
+        self.task.evaluate(split)
+    }
+
+    /// Evaluates the last and the best weights, and leaves in the task those that the settings select.
+    pub fn summary(&self) -> Result<Summary> {
+        let parameters = self.task.parameters();
+        let validated = self.validated.as_ref().filter(|(epoch, _)| *epoch == self.progress.epoch);
+        let last_metrics = self.final_metrics(validated.map(|(_, metrics)| metrics.clone()))?;
+        let mut best_metrics = Metrics::new();
+        if self.progress.best.is_some_and(|best| best.epoch == self.progress.epoch) {
+            best_metrics.clone_from(&last_metrics);
+        } else if let Some(best) = &self.best_weights {
+            let last = Weights::of(parameters).copied()?;
+            best.assign_to(parameters)?;
+            best_metrics = self.final_metrics(None)?;
+            if self.config.weights == Selection::Last {
+                last.assign_to(parameters)?;
+            }
+        }
+        Ok(Summary {
+            epochs: self.progress.epoch,
+            steps: self.steps_done(),
+            stopped_early: self.progress.stopped_early,
+            weights: self.config.weights,
+            best: self.progress.best,
+            last_metrics,
+            best_metrics,
+        })
+    }
+
+    /// Of the weights as they are; validation is not done again where its result is given.
+    fn final_metrics(&self, validated: Option<Metrics>) -> Result<Metrics> {
+        let validated = validated.map_or_else(|| self.evaluate(Split::Validation), Ok)?;
+        let mut metrics: Metrics = prefixed(Split::Validation, validated).collect();
+        metrics.extend(prefixed(Split::Test, self.evaluate(Split::Test)?));
+        Ok(metrics)
+    }
+
+    /// All of this moment, sharing its tensors.
+    pub fn snapshot(&self) -> Snapshot {
+        let (first, second, steps) = self.optimiser.state();
+        Snapshot {
+            progress: self.progress.clone(),
+            weights: Weights::of(self.task.parameters()),
+            theta: (!self.trained.is_free()).then(|| self.trained.theta().shallow_clone()),
+            first: first.shallow_clone(),
+            second: second.shallow_clone(),
+            steps,
+            best: self.best_weights.as_ref().map(Weights::shallow_clone),
+        }
+    }
+
+    /// Steps of the optimiser in an epoch.
+    fn steps_per_epoch(&self) -> usize {
+        self.task.steps_per_epoch().div_ceil(self.config.accumulate)
+    }
+
+    fn minibatches_done(&self) -> usize {
+        (self.progress.step * self.config.accumulate).min(self.task.steps_per_epoch())
+    }
+
+    /// λ_⊥ at a step of the epoch under way.
+    fn lambda_perp_at(&self, step: usize) -> f64 {
+        self.penalty.lambda_perp_at(self.progress.epoch as f64 + step as f64 / self.steps_per_epoch() as f64)
+    }
+
+    /// The learning rate at a step of the epoch under way.
+    fn rate_at(&self, step: usize) -> f64 {
+        let Progress { epoch, .. } = self.progress;
+        let total = epoch * self.steps_per_epoch() + step;
+        self.config.schedule.rate(self.config.learning_rate, epoch, self.config.epochs, total)
+    }
+
+    /// Steps done so far.
+    pub fn steps_done(&self) -> usize {
+        self.progress.epoch * self.steps_per_epoch() + self.progress.step
+    }
+
+    /// Steps of the whole training.
+    pub fn steps_in_all(&self) -> usize {
+        self.config.epochs * self.steps_per_epoch()
+    }
+
+    /// What is trained.
+    pub fn task(&self) -> &'a dyn Task {
+        self.task
+    }
+
+    /// Epochs in all.
+    pub fn epochs(&self) -> usize {
+        self.config.epochs
+    }
+
+    /// How far a loop that is asked to stop has come.
+    pub fn interrupted(&self) -> Ending {
+        Ending::Interrupted { epoch: self.progress.epoch, step: self.progress.step }
+    }
+
+    /// Whether training is over.
+    pub fn is_over(&self) -> bool {
+        self.progress.epoch >= self.config.epochs || self.progress.stopped_early
+    }
+
+    /// Whether the last step ended an epoch.
+    pub fn epoch_is_over(&self) -> bool {
+        self.progress.step >= self.steps_per_epoch()
+    }
+
+    /// Whether the losses are to be looked at now.
+    pub fn look_is_due(&self) -> bool {
+        self.config.look_every > 0 && self.progress.step.is_multiple_of(self.config.look_every) && !self.epoch_is_over()
+    }
+
+    /// Whether a checkpoint is due.
+    pub fn save_is_due(&self) -> bool {
+        self.is_over() || self.progress.epoch.is_multiple_of(self.config.checkpoint_every)
+    }
+}
+
+/// The metric that `train.early_stopping` names under `key`.
+fn watched(metrics: &Metrics, key: &str, name: &str) -> Result<f64> {
+    metrics.get(name).copied().ok_or_else(|| {
+        let names: Vec<_> = metrics.keys().map(|name| format!("\"{name}\"")).collect();
+        let expected = format!("one of {} (or \"\" for none)", names.join(", "));
+        Error::config(format!("train.early_stopping.{key}"), expected, format!("\"{name}\""))
+    })
+}
+
+/// Scales a gradient `[len]` in place so that its Euclidean norm is at most `largest`.
+fn clip(gradient: &Tensor, largest: f64) -> Result<()> {
+    let norm = gradient.f_norm()?.f_add_scalar(CLIP_EPSILON)?;
+    let factor = norm.f_reciprocal()?.f_mul_scalar(largest)?.f_clamp_max(1.0)?;
+    let _ = gradient.shallow_clone().f_mul_(&factor)?;
+    Ok(())
+}
+
+/// A number: 0 if all of a tensor are finite, else NaN. x − x is 0 just where x is finite; to ask each number takes ten times as long.
+fn zero_if_finite(tensor: &Tensor) -> Result<Tensor> {
+    Ok(tensor.f_sub(tensor)?.f_sum(tensor.kind())?.f_to_kind(Kind::Double)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infinities_are_found_and_large_numbers_are_none() {
+        let zero = |numbers: &[f32]| zero_if_finite(&Tensor::from_slice(numbers)).unwrap().double_value(&[]) == 0.0;
+        assert!(zero(&[]) && zero(&[0.0, -1.0, f32::MIN_POSITIVE]) && zero(&[f32::MAX, f32::MAX, f32::MIN]));
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!(!zero(&[bad]) && !zero(&[1.0, bad, 2.0]));
+        }
+        assert!(!zero(&[f32::INFINITY, f32::NEG_INFINITY]));
+    }
+}

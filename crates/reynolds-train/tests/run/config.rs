@@ -1,0 +1,192 @@
+//! Settings: what is accepted, what is refused, and what the refusal says.
+
+use proptest::prelude::*;
+use reynolds_train::config::{self, Assignment, RunConfig};
+use reynolds_train::experiment::{AnyExperiment, Experiment, Experiments};
+
+use crate::logistic::{Logistic, LogisticSettings};
+
+fn parse(text: &str) -> Result<RunConfig<LogisticSettings>, String> {
+    config::parse(&Logistic::default().defaults(), text, "my.toml").map_err(|error| error.to_string())
+}
+
+fn set(assignments: &[&str]) -> Result<RunConfig<LogisticSettings>, String> {
+    let assignments: Vec<Assignment> = assignments.iter().map(|text| text.parse().unwrap()).collect();
+    config::load(&Logistic::default().defaults(), None, &assignments).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_complete_text_reads_back_to_the_same_settings() {
+    let config = set(&["penalty.lambda_perp=0.1", "penalty.norm=(2,1)", "seed=7", "model.spread=0.1e-7"]).unwrap();
+    let text = config::text(&config);
+    assert_eq!(parse(&text).unwrap(), config);
+    // Every key of every table is there, and the plain keys come first.
+    assert!(text.starts_with("experiment = \"logistic\"\nseed = 7\n"), "{text}");
+    let keys = ["early_stopping]\nmetric", "warmup_steps", "beta2", "anneal]\nshape", "look_every", "centre", "norm"];
+    assert!(keys.iter().all(|key| text.contains(key)), "{text}");
+}
+
+#[test]
+fn a_file_overrides_the_defaults_and_an_assignment_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("my.toml");
+    std::fs::write(&file, "seed = 3\n[train]\nepochs = 7\nclip = 2\n[penalty]\nform = \"plain\"\n").unwrap();
+    let assignments = ["train.epochs=9".parse().unwrap()];
+    let config = config::load(&Logistic::default().defaults(), Some(&file), &assignments).unwrap();
+    assert_eq!((config.seed, config.train.epochs, config.train.clip), (3, 9, 2.0));
+    assert_eq!(config.penalty.form, reynolds::penalty::Form::Plain);
+    assert_eq!(config.settings, Logistic::default().defaults().settings);
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_the_nearest() {
+    let cases = [
+        (
+            "[penalty]\nlambda_prep = 1.0",
+            r#"my.toml: unknown key "penalty.lambda_prep": did you mean "penalty.lambda_perp"?"#,
+        ),
+        ("lambda_perp = 1.0", r#"my.toml: unknown key "lambda_perp": did you mean "penalty.lambda_perp"?"#),
+        ("[trian]\nepochs = 1", r#"my.toml: unknown key "trian": did you mean "train"?"#),
+        (
+            "[train.optimizer]\nbeta1 = 0.5",
+            r#"my.toml: unknown key "train.optimizer": did you mean "train.optimiser"?"#,
+        ),
+        ("[data]\npoint = 4", r#"my.toml: unknown key "data.point": did you mean "data.points"?"#),
+    ];
+    for (text, message) in cases {
+        assert_eq!(parse(text).unwrap_err(), message);
+    }
+    let message = set(&["train.epoch=3"]).unwrap_err();
+    assert_eq!(message, r#"--set: unknown key "train.epoch": did you mean "train.epochs"?"#);
+    let message = set(&["seed.x=3"]).unwrap_err();
+    assert!(message.starts_with(r#"--set: unknown key "seed.x": "#), "{message}");
+    let message = parse("zzzzzzzzzzzz = 1").unwrap_err();
+    assert!(message.contains("valid keys are data, data.batch, "), "{message}");
+}
+
+#[test]
+fn a_wrong_type_is_refused_with_what_was_expected_and_found() {
+    let cases = [
+        ("[train]\nepochs = \"ten\"", "my.toml: train.epochs: expected a whole number, found a text \"ten\""),
+        ("[train]\nepochs = -1", "my.toml: train.epochs: expected a whole number from 0, found -1"),
+        ("[train]\nepochs = 1.5", "my.toml: train.epochs: expected a whole number, found a number 1.5"),
+        ("train = 3", "my.toml: train: expected a table, found a whole number 3"),
+        ("[seed]\nx = 1", "my.toml: seed: expected a whole number, found a table"),
+        ("[data]\ncentre = [1, \"b\"]", "my.toml: data.centre: expected a list, found a list [1, \"b\"]"),
+        ("[data]\nshuffled = 1", "my.toml: data.shuffled: expected true or false, found a whole number 1"),
+    ];
+    for (text, message) in cases {
+        assert_eq!(parse(text).unwrap_err(), message);
+    }
+    assert_eq!(set(&["train.clip=a"]).unwrap_err(), "--set: train.clip: expected a number, found a text \"a\"");
+}
+
+#[test]
+fn a_value_out_of_range_is_refused_with_its_key_and_where_it_came_from() {
+    let cases = [
+        ("penalty.lambda_perp=-1", "penalty.lambda_perp: expected a finite number, at least 0, found -1"),
+        ("penalty.lambda_g=nan", "penalty.lambda_g: expected a finite number, at least 0, found NaN"),
+        ("penalty.lambda_g=inf", "penalty.lambda_g: expected a finite number, at least 0, found inf"),
+        ("train.epochs=0", "train.epochs: expected at least 1, found 0"),
+        ("train.learning_rate=0", "train.learning_rate: expected a finite number above 0, found 0"),
+        ("train.optimiser.beta2=1.0", "train.optimiser.beta2: expected a number from 0 up to, but not, 1, found 1"),
+        ("penalty.anneal.shape=linear", "penalty.anneal.epochs: expected a number above 0"),
+        ("data.batch=5", "data.batch: expected a divisor of 32, found 5"),
+        ("experiment=so2", "experiment: expected \"logistic\", found \"so2\""),
+    ];
+    for (assignment, message) in cases {
+        let found = set(&[assignment]).unwrap_err();
+        let origin = if found.contains("anneal.epochs") { "config" } else { "--set" };
+        assert!(found.starts_with(&format!("{origin}: {message}")), "{found}");
+    }
+    assert!(parse("[train]\nclip = -1").unwrap_err().starts_with("my.toml: train.clip: "));
+    let message = set(&["train.early_stopping.metric=\"\"", "train.early_stopping.patience=3"]).unwrap_err();
+    assert_eq!(message, "--set: train.early_stopping.metric: expected a metric, for there is a patience, found \"\"");
+    let message = set(&["train.early_stopping.metric=\"\"", "train.early_stopping.ties=loss"]).unwrap_err();
+    assert_eq!(message, "--set: train.early_stopping.metric: expected a metric, for there is a second one, found \"\"");
+}
+
+#[test]
+fn a_name_or_a_sign_that_no_type_has_is_refused_with_its_key() {
+    let cases = [
+        ("train.schedule.shape=cosin", "--set: train.schedule.shape: expected", "cosine"),
+        ("train.epochs=-3", "--set: train.epochs: expected", "-3"),
+        ("penalty.form=round", "--set: penalty.form: expected \"squared\" or \"plain\", found \"round\"", ""),
+        ("penalty.norm=nuclear", "--set: penalty.norm: expected", "nuclear"),
+        ("train.precision=f16", "--set: train.precision: expected", "bf16"),
+    ];
+    for (assignment, start, part) in cases {
+        let message = set(&[assignment]).unwrap_err();
+        assert!(message.starts_with(start) && message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn text_that_is_no_toml_is_refused_with_its_line() {
+    let message = parse("seed = 1\n[train\n").unwrap_err();
+    assert!(message.starts_with("my.toml: line 2: expected TOML, found "), "{message}");
+    let missing = std::path::Path::new("no/such.toml");
+    let error = config::load(&Logistic::default().defaults(), Some(missing), &[]).unwrap_err();
+    assert!(error.to_string().starts_with("no/such.toml: cannot read: "));
+}
+
+#[test]
+fn an_assignment_is_toml_or_a_bare_text() {
+    let config = set(&["model.note=a b = c", "data.centre=[1, 2.5]", "data.shuffled=false", "model.spread=1"]).unwrap();
+    assert_eq!(config.settings.model.note, "a b = c");
+    assert_eq!(config.settings.data.centre, [1.0, 2.5]);
+    assert_eq!((config.settings.data.shuffled, config.settings.model.spread), (false, 1.0));
+    // A text stays one, whatever it looks like; quotes are TOML's.
+    assert_eq!(set(&["model.note=12"]).unwrap().settings.model.note, "12");
+    assert_eq!(set(&["model.note=\"12\""]).unwrap().settings.model.note, "12");
+    assert_eq!(set(&["model.note=1\nseed = 5"]).unwrap().settings.model.note, "1\nseed = 5");
+}
+
+#[test]
+fn a_table_in_one_assignment_is_laid_over_the_one_that_is_there() {
+    let mut defaults = Logistic::default().defaults();
+    (defaults.penalty.lambda_g, defaults.train.optimiser.weight_decay) = (0.25, 0.5);
+    let set = |text: &str| {
+        config::load(&defaults, None, &[text.parse().unwrap()])
+            .map_err(|error: reynolds_train::Error| error.to_string())
+    };
+    let config = set("penalty={lambda_perp=1, anneal={epochs=3.0}}").unwrap();
+    let mut expected = defaults.clone();
+    (expected.penalty.lambda_perp, expected.penalty.anneal.epochs) = (1.0, 3.0);
+    assert_eq!(config, expected);
+    let message = set("penalty={lambda_prep=0.1}").unwrap_err();
+    assert_eq!(message, r#"--set: unknown key "penalty.lambda_prep": did you mean "penalty.lambda_perp"?"#);
+    let message = set("train={epochs=\"ten\"}").unwrap_err();
+    assert_eq!(message, "--set: train.epochs: expected a whole number, found a text \"ten\"");
+    let message = set("penalty={lambda_perp=-1}").unwrap_err();
+    assert_eq!(message, "--set: penalty.lambda_perp: expected a finite number, at least 0, found -1");
+}
+
+#[test]
+fn an_unknown_experiment_is_refused_with_the_nearest_and_all() {
+    let experiments = Experiments::new(vec![AnyExperiment::new(Logistic::default())]);
+    assert!(experiments.find("logistic").is_ok());
+    let message = experiments.find("logistics").err().unwrap().to_string();
+    assert_eq!(message, "unknown experiment \"logistics\": did you mean \"logistic\"? there are logistic");
+    let message = experiments.find("x").err().unwrap().to_string();
+    assert_eq!(message, "unknown experiment \"x\": there are logistic");
+}
+
+proptest! {
+    #[test]
+    fn every_valid_setting_survives_the_file(
+        seed in 0..=i64::MAX as u64,
+        lambda in 0.0..1e300_f64,
+        rate in 1e-300..1e300_f64,
+        milestones in proptest::collection::btree_set(0..1000_usize, 0..5),
+        note in ".*",
+    ) {
+        let mut config = Logistic::default().defaults();
+        config.seed = seed;
+        config.penalty.lambda_perp = lambda;
+        config.train.learning_rate = rate;
+        config.train.schedule.milestones = milestones.into_iter().collect();
+        config.settings.model.note = note;
+        prop_assert_eq!(parse(&config::text(&config)).unwrap(), config);
+    }
+}

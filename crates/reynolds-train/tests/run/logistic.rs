@@ -1,0 +1,252 @@
+//! Logistic regression on generated points, with a complex parameter beside it, and faults on demand.
+
+use std::cell::Cell;
+use std::path::Path;
+
+use reynolds::penalty::PenaltyConfig;
+use reynolds::random::Random;
+use reynolds_torch::tch::{Device, Kind, Reduction, Tensor};
+use reynolds_torch::{Parameters, Precision};
+use reynolds_train::config::{RunConfig, Settings};
+use reynolds_train::experiment::Experiment;
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::metrics::Summary;
+use reynolds_train::progress::Silent;
+use reynolds_train::regulariser::Regulariser;
+use reynolds_train::run::Session;
+use reynolds_train::task::{Metrics, Moment, Split, Task};
+use reynolds_train::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// `[data]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Data {
+    pub(crate) points: usize,
+    pub(crate) batch: usize,
+    pub(crate) centre: Vec<f64>,
+    pub(crate) shuffled: bool,
+}
+
+/// `[model]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Model {
+    pub(crate) spread: f64,
+    pub(crate) note: String,
+}
+
+/// `[data]` and `[model]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LogisticSettings {
+    pub(crate) data: Data,
+    pub(crate) model: Model,
+}
+
+impl Settings for LogisticSettings {
+    fn validate(&self) -> Result<()> {
+        match self.data.points.is_multiple_of(self.data.batch.max(1)) {
+            true => Ok(()),
+            false => Err(Error::config("data.batch", format!("a divisor of {}", self.data.points), self.data.batch)),
+        }
+    }
+}
+
+/// What goes wrong, at the minibatch of this number.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Fault {
+    #[default]
+    None,
+    /// The process is gone: no step, no checkpoint.
+    Killed(usize),
+    /// The step never ends.
+    Stuck(usize),
+    /// Ctrl-C.
+    Interrupted(usize, Interrupt),
+    /// The loss is NaN.
+    NotANumber(usize),
+    /// The loss is finite and its gradient is not.
+    Infinite(usize),
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Logistic {
+    pub(crate) fault: Fault,
+}
+
+impl Experiment for Logistic {
+    type Settings = LogisticSettings;
+    type Task = LogisticTask;
+
+    fn name(&self) -> &'static str {
+        "logistic"
+    }
+
+    fn about(&self) -> &'static str {
+        "logistic regression"
+    }
+
+    fn defaults(&self) -> RunConfig<LogisticSettings> {
+        let data = Data { points: 32, batch: 8, centre: vec![0.5, -0.5], shuffled: true };
+        let model = Model { spread: 0.3, note: "plain".into() };
+        let mut config = RunConfig::new("logistic", LogisticSettings { data, model });
+        config.train.epochs = 5;
+        config.train.learning_rate = 0.05;
+        config.train.checkpoint_every = 2;
+        config.train.threads = 1;
+        config
+    }
+
+    fn precisions(&self) -> &'static [Precision] {
+        &[Precision::F32, Precision::Bf16]
+    }
+
+    fn task(&self, config: &RunConfig<LogisticSettings>, device: Device) -> Result<LogisticTask> {
+        LogisticTask::new(config, device, self.fault.clone())
+    }
+
+    fn finish(
+        &self,
+        _: &RunConfig<LogisticSettings>,
+        task: &LogisticTask,
+        summary: &Summary,
+        folder: &Path,
+    ) -> Result<()> {
+        let accuracy = task.evaluate(Split::Test)?["accuracy"];
+        assert_eq!(accuracy, summary.metrics()["test/accuracy"], "the task holds the weights that were selected");
+        std::fs::write(folder.join("figure.txt"), format!("{accuracy}")).expect("the folder can be written");
+        Ok(())
+    }
+}
+
+pub(crate) struct LogisticTask {
+    parameters: Parameters,
+    inputs: Tensor,
+    targets: Tensor,
+    config: RunConfig<LogisticSettings>,
+    fault: Fault,
+    calls: Cell<usize>,
+    pub(crate) penalties: std::rc::Rc<Cell<usize>>,
+}
+
+impl LogisticTask {
+    pub(crate) fn new(config: &RunConfig<LogisticSettings>, device: Device, fault: Fault) -> Result<Self> {
+        let mut random = Random::at(config.seed, &[0]);
+        let mut builder = Parameters::builder();
+        let spread = config.settings.model.spread;
+        builder.real("weight", &[1, 2], &[spread * random.normal(), spread * random.normal()])?;
+        builder.real("bias", &[1], &[0.1])?;
+        builder.complex("phase", &[2], &[(random.normal(), 0.0), (0.0, random.normal())])?;
+        let (mut inputs, mut targets) = (Vec::new(), Vec::new());
+        for point in 0..config.settings.data.points {
+            let sign = if point % 2 == 0 { 1.0 } else { -1.0 };
+            inputs.extend(config.settings.data.centre.iter().map(|centre| (sign * centre + random.normal()) as f32));
+            targets.push(if point % 2 == 0 { 1.0_f32 } else { 0.0 });
+        }
+        Ok(Self {
+            parameters: builder.build(Kind::Float, device)?,
+            inputs: Tensor::from_slice(&inputs).view([-1, 2]).to_device(device),
+            targets: Tensor::from_slice(&targets).view([-1, 1]).to_device(device),
+            config: config.clone(),
+            fault,
+            calls: Cell::new(0),
+            penalties: Default::default(),
+        })
+    }
+
+    fn loss_on(&self, inputs: &Tensor, targets: &Tensor) -> Result<Tensor> {
+        let cast = |tensor: &Tensor| self.config.train.precision.cast(tensor);
+        let (weight, bias) = (cast(&self.parameters.get("weight"))?, cast(&self.parameters.get("bias"))?);
+        let logits = cast(inputs)?.f_linear(&weight, Some(bias))?.f_to_kind(Kind::Float)?;
+        let none = None::<Tensor>;
+        let loss = logits.f_binary_cross_entropy_with_logits(targets, None, none, Reduction::Mean)?;
+        // |z₀ z₁ − 1|² / 10 has gradients that depend on the complex parameters.
+        let phase = self.parameters.get("phase");
+        let product = phase.get(0) * phase.get(1) - 1.0;
+        Ok(loss + product.abs().square() * 0.1)
+    }
+
+    /// The points of a minibatch: a permutation of the epoch, drawn from the seed.
+    fn points(&self, moment: Moment) -> Vec<i64> {
+        let Data { points, batch, shuffled, .. } = self.config.settings.data;
+        let mut order: Vec<i64> = (0..points as i64).collect();
+        let mut random = Random::at(self.config.seed, &[1, moment.epoch as u64]);
+        if shuffled {
+            (1..points).rev().for_each(|last| order.swap(last, random.below(last as u64 + 1) as usize));
+        }
+        order[moment.step * batch..(moment.step + 1) * batch].to_vec()
+    }
+}
+
+impl Task for LogisticTask {
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn steps_per_epoch(&self) -> usize {
+        self.config.settings.data.points / self.config.settings.data.batch
+    }
+
+    fn loss(&self, moment: Moment) -> Result<Tensor> {
+        let call = self.calls.replace(self.calls.get() + 1);
+        let index = Tensor::from_slice(&self.points(moment)).to_device(self.inputs.device());
+        let loss = self.loss_on(&self.inputs.index_select(0, &index), &self.targets.index_select(0, &index))?;
+        match &self.fault {
+            Fault::Killed(at) if *at == call => return Err(Error::config("test", "to live", "killed")),
+            Fault::Stuck(at) if *at == call => loop {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            },
+            Fault::Interrupted(at, interrupt) if *at == call => interrupt.request(),
+            Fault::NotANumber(at) if *at == call => return Ok(loss * f64::NAN),
+            // √0 is 0 with slope ∞.
+            Fault::Infinite(at) if *at == call => {
+                let bias = self.parameters.get("bias");
+                return Ok(loss + (&bias - bias.detach()).abs().sqrt().sum(Kind::Float));
+            }
+            _ => {}
+        }
+        Ok(loss)
+    }
+
+    fn evaluate(&self, split: Split) -> Result<Metrics> {
+        let half = self.inputs.size()[0] / 2;
+        let start = if split == Split::Test { half } else { 0 };
+        let (inputs, targets) = (self.inputs.narrow(0, start, half), self.targets.narrow(0, start, half));
+        let logits = inputs.linear(&self.parameters.get("weight"), Some(self.parameters.get("bias")));
+        let right = logits.gt(0.0).to_kind(Kind::Float).eq_tensor(&targets).to_kind(Kind::Double).mean(Kind::Double);
+        let loss = self.loss_on(&inputs, &targets)?;
+        Ok(Metrics::from([("accuracy".into(), f64::try_from(right)?), ("loss".into(), f64::try_from(loss)?)]))
+    }
+
+    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
+        Ok(Some(Box::new(Ridge { lambda: penalty.lambda_perp, calls: self.penalties.clone() })))
+    }
+}
+
+/// λ‖W‖².
+struct Ridge {
+    lambda: f64,
+    calls: std::rc::Rc<Cell<usize>>,
+}
+
+impl Regulariser for Ridge {
+    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
+        self.calls.set(self.calls.get() + 1);
+        let _ = gradient.shallow_clone().f_add_(&flat.f_mul_scalar(2.0 * self.lambda)?)?;
+        Ok(())
+    }
+
+    fn value(&self, flat: &Tensor) -> Result<Tensor> {
+        Ok(flat.f_square()?.f_sum(Kind::Float)?.f_mul_scalar(self.lambda)?)
+    }
+
+    fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
+        self.lambda = lambda_perp;
+        Ok(())
+    }
+}
+
+/// A session on the processor that nobody watches.
+pub(crate) fn session<'a>(silent: &'a mut Silent, interrupt: &Interrupt) -> Session<'a> {
+    Session { device: Device::Cpu, interrupt: interrupt.clone(), observer: silent }
+}

@@ -1,0 +1,247 @@
+//! A grid of runs in child processes: the children are this test program itself.
+#![cfg(unix)]
+
+use std::path::{Path, PathBuf};
+
+use reynolds_train::config::Assignment;
+use reynolds_train::experiment::AnyExperiment;
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::progress::Silent;
+use reynolds_train::run::{Outcome, resume};
+use reynolds_train::sweep::{self, Axis, Grid, Launcher, Point, Status, Sweep};
+
+use crate::logistic::{Fault, Logistic, session};
+
+const ARGUMENTS: &str = "REYNOLDS_TEST_CHILD";
+const FAULT: &str = "fault.txt";
+
+/// What a child does: `run logistic --resume FOLDER --device cpu`. A file in the folder asks for a fault.
+#[test]
+#[ignore = "run by the tests of sweeps as a child"]
+fn child() {
+    let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
+    let words: Vec<&str> = arguments.split('\n').collect();
+    assert_eq!(words[..3], ["run", "logistic", "--resume"]);
+    assert_eq!(words[4..6], ["--device", "cpu"]);
+    let folder = Path::new(words[3]);
+    let fault = match std::fs::read_to_string(folder.join(FAULT)).as_deref() {
+        Ok("nan") => Fault::NotANumber(6),
+        Ok("killed") => Fault::Killed(17),
+        _ => Fault::None,
+    };
+    let interrupt = Interrupt::on_signal();
+    match resume(&Logistic { fault }, folder, session(&mut Silent, &interrupt)) {
+        Ok(Outcome::Interrupted { .. }) => std::process::exit(130),
+        Ok(_) => std::process::exit(0),
+        Err(error) => {
+            eprintln!("error: {error}");
+            std::process::exit(2);
+        }
+    }
+}
+
+/// A shell that hands its arguments to this program by the environment, for a test program takes none.
+fn launcher(root: &Path) -> Launcher {
+    let script = root.join("child.sh");
+    let program = std::env::current_exe().unwrap();
+    let text = format!(
+        "{ARGUMENTS}=$(printf '%s\\n' \"$@\")\nexport {ARGUMENTS}\nexec '{}' --exact sweep::child --include-ignored --nocapture\n",
+        program.display()
+    );
+    std::fs::write(&script, text).unwrap();
+    Launcher { program: "/bin/sh".into(), before: vec![script.into()] }
+}
+
+fn points(assignments: &[Assignment]) -> (PathBuf, Vec<Point>) {
+    let axes: [Axis; 2] = ["penalty.lambda_perp=0,0.1".parse().unwrap(), "model.note=a,\"b c\"".parse().unwrap()];
+    let experiment = AnyExperiment::new(Logistic::default());
+    let grid = Grid { experiment: &experiment, file: None, assignments, axes: &axes, seeds: &[0, 7] };
+    (sweep::folder(Path::new("runs"), &grid).unwrap(), grid.points(2).unwrap())
+}
+
+fn sweep(root: &Path) -> Sweep {
+    let (folder, points) = points(&[]);
+    let (experiment, device) = ("logistic".into(), "cpu".into());
+    Sweep {
+        folder: root.join(folder),
+        experiment,
+        device,
+        jobs: 2,
+        launcher: launcher(root),
+        points,
+        files: Vec::new(),
+    }
+}
+
+#[test]
+fn a_grid_is_every_combination_with_every_seed_at_a_place_of_its_own() {
+    let (folder, points) = points(&[]);
+    let (again, _) = self::points(&[]);
+    assert_eq!(folder, again);
+    assert!(folder.starts_with("runs/sweeps"));
+    let (other, _) = self::points(&[Assignment::new("train.epochs", 6)]);
+    assert_ne!(folder, other, "other settings, another sweep");
+    let experiment = AnyExperiment::new(Logistic::default());
+    let place = |axis: &str, seeds: &[u64]| {
+        let axes: [Axis; 1] = [axis.parse().unwrap()];
+        let grid = Grid { experiment: &experiment, file: None, assignments: &[], axes: &axes, seeds };
+        sweep::folder(Path::new("runs"), &grid).unwrap()
+    };
+    let two = place("penalty.lambda_perp=0,0.1", &[0, 1]);
+    assert_ne!(two, place("penalty.lambda_perp=0,0.2", &[0, 1]), "other values, another sweep");
+    assert_ne!(two, place("penalty.lambda_perp=0,0.1", &[0, 1, 2]), "more seeds, another sweep");
+    assert_ne!(two, place("penalty.lambda_perp=0,0.1", &[1, 2]), "other seeds, another sweep");
+    assert_eq!(points.len(), 8);
+    let names: Vec<_> = points.iter().map(|point| point.folder(Path::new("")).display().to_string()).collect();
+    assert_eq!(names[0], "penalty.lambda_perp=0,model.note=a,seed=0");
+    assert_eq!(names[1], "penalty.lambda_perp=0,model.note=a,seed=7");
+    assert!(names[2].starts_with("penalty.lambda_perp=0,model.note=_b_c_,seed=0-"), "{}", names[2]);
+    assert_eq!(points[6].config["penalty"]["lambda_perp"].as_float(), Some(0.1));
+    assert_eq!(points[6].config["model"]["note"].as_str(), Some("b c"));
+    assert_eq!(points[7].config["seed"].as_integer(), Some(7));
+}
+
+#[test]
+fn a_bad_axis_is_refused_before_anything_runs() {
+    let experiment = AnyExperiment::new(Logistic::default());
+    let refused = |axes: &[&str]| {
+        let axes: Vec<Axis> = axes.iter().map(|text| text.parse().unwrap()).collect();
+        Grid { experiment: &experiment, file: None, assignments: &[], axes: &axes, seeds: &[0] }
+            .points(1)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(refused(&["penalty.lambda_prep=1"]).starts_with("--grid: unknown key \"penalty.lambda_prep\""));
+    assert!(refused(&["train.epochs=1,many"]).starts_with("--grid: train.epochs: expected a whole number"));
+    assert!(refused(&["penalty.lambda_perp=1,-1"]).starts_with("--grid: penalty.lambda_perp: "));
+    assert!(refused(&["penalty.lambda_prep=1"]).contains("did you mean \"penalty.lambda_perp\"?"));
+    assert!(refused(&["penalty.lambda_perp=1,-1"]).contains("penalty.lambda_perp: expected a finite number"));
+    assert!(refused(&["seed=1,2"]).starts_with("--grid: seed: expected a key that is given once"));
+    assert!(refused(&["train.epochs=1", "train.epochs=2"]).starts_with("--grid: train.epochs: "));
+}
+
+#[test]
+fn threads_left_open_are_shared_out_and_others_are_kept() {
+    let experiment = AnyExperiment::new(Logistic::default());
+    let threads = |assignments: &[Assignment], jobs| {
+        let grid = Grid { experiment: &experiment, file: None, assignments, axes: &[], seeds: &[0] };
+        grid.points(jobs).unwrap()[0].config["train"]["threads"].as_integer().unwrap()
+    };
+    let all = std::thread::available_parallelism().unwrap().get() as i64;
+    assert_eq!(threads(&[Assignment::new("train.threads", 0)], 1), all);
+    assert_eq!(threads(&[Assignment::new("train.threads", 0)], 1000), 1);
+    assert_eq!(threads(&[Assignment::new("train.threads", 3)], 2), 3);
+}
+
+#[test]
+fn a_failed_run_is_reported_and_stops_no_other_and_a_second_sweep_runs_what_is_left() {
+    let root = tempfile::tempdir().unwrap();
+    let sweep = sweep(root.path());
+    for (index, fault) in [(1, "nan"), (4, "killed")] {
+        let folder = sweep.points[index].folder(&sweep.folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(FAULT), fault).unwrap();
+    }
+    let mut told = 0;
+    let report = sweep.run(&Interrupt::new(), &mut |_| told += 1).unwrap();
+    assert_eq!(told, 8);
+    for (index, row) in report.rows.iter().enumerate() {
+        match (index, &row.status) {
+            (1, Status::Failed(message)) => {
+                assert!(message.starts_with("epoch 2: the loss is not finite"), "{message}");
+            }
+            (4, Status::Failed(message)) => assert!(message.ends_with("found killed"), "{message}"),
+            (_, status) => assert_eq!(status, &Status::Finished, "{index}"),
+        }
+    }
+    assert_eq!(report.check().unwrap_err().to_string(), "2 of 8 runs failed");
+    let csv = std::fs::read_to_string(&report.csv).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    let metrics = "test/accuracy,test/loss,validation/accuracy,validation/loss";
+    assert_eq!(lines[0], format!("status,folder,penalty.lambda_perp,model.note,seed,{metrics}"));
+    assert!(lines[1].starts_with("finished,\"penalty.lambda_perp=0,model.note=a,seed=0\",0,a,0,0."), "{}", lines[1]);
+    assert!(lines[2].starts_with("failed,") && lines[2].ends_with(",0,a,7,,,,"), "{}", lines[2]);
+
+    // The faults are gone: only the two that failed run, one from its checkpoint.
+    for index in [1, 4] {
+        std::fs::remove_file(sweep.points[index].folder(&sweep.folder).join(FAULT)).unwrap();
+    }
+    let again = sweep.run(&Interrupt::new(), &mut |_| {}).unwrap();
+    assert!(again.check().is_ok() && !again.interrupted());
+    let fresh: Vec<usize> =
+        again.rows.iter().enumerate().filter(|(_, row)| row.status == Status::Finished).map(|(i, _)| i).collect();
+    assert_eq!(fresh, [1, 4]);
+    assert!(!std::fs::read_to_string(&again.csv).unwrap().contains("failed"));
+}
+
+#[test]
+fn a_sweep_that_was_stopped_starts_nothing_more() {
+    let root = tempfile::tempdir().unwrap();
+    let sweep = sweep(root.path());
+    let interrupt = Interrupt::new();
+    interrupt.request();
+    let report = sweep.run(&interrupt, &mut |_| {}).unwrap();
+    assert!(report.interrupted() && report.check().is_ok());
+    assert!(report.rows.iter().all(|row| row.status == Status::Waiting));
+}
+
+#[test]
+fn children_that_are_stopped_save_and_the_next_sweep_goes_on() {
+    let root = tempfile::tempdir().unwrap();
+    let (_, points) =
+        points(&[Assignment::new("train.epochs", 100_000), Assignment::new("train.checkpoint_every", 100_000)]);
+    let mut sweep = sweep(root.path());
+    sweep.points = points;
+    let interrupt = Interrupt::new();
+    // Stops once two children have begun to record.
+    let started = |index: usize| {
+        let file = sweep.points[index].folder(&sweep.folder).join("metrics.jsonl");
+        std::fs::metadata(file).is_ok_and(|file| file.len() > 0)
+    };
+    let report = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !(started(0) && started(1)) {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            interrupt.request();
+        });
+        sweep.run(&interrupt, &mut |_| {}).unwrap()
+    });
+    let statuses: Vec<&Status> = report.rows.iter().map(|row| &row.status).collect();
+    assert_eq!(statuses[..2], [&Status::Interrupted, &Status::Interrupted]);
+    assert!(statuses[2..].iter().all(|status| **status == Status::Waiting));
+    // No checkpoint was due: the ones that are there were saved on the signal.
+    for point in &sweep.points[..2] {
+        assert!(point.folder(&sweep.folder).join("checkpoints/last.safetensors").is_file());
+    }
+}
+
+#[test]
+fn a_folder_with_other_settings_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let sweep = sweep(root.path());
+    let folder = sweep.points[3].folder(&sweep.folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), sweep.points[3].text.replace("epochs = 5", "epochs = 9")).unwrap();
+    let message = sweep.run(&Interrupt::new(), &mut |_| {}).unwrap_err().to_string();
+    assert!(message.ends_with("config.toml: train.epochs: expected 5, as asked for, found 9"), "{message}");
+}
+
+#[test]
+fn a_sweep_that_another_process_runs_keeps_its_files() {
+    let root = tempfile::tempdir().unwrap();
+    let mut sweep = sweep(root.path());
+    sweep.files = vec![("sweep.toml", "mine".into())];
+    std::fs::create_dir_all(&sweep.folder).unwrap();
+    std::fs::write(sweep.folder.join("sweep.toml"), "theirs").unwrap();
+    let lock = std::fs::File::create(sweep.folder.join("lock")).unwrap();
+    lock.try_lock().unwrap();
+    let message = sweep.run(&Interrupt::new(), &mut |_| {}).unwrap_err().to_string();
+    assert!(message.ends_with("found another process that is writing it"), "{message}");
+    assert_eq!(std::fs::read_to_string(sweep.folder.join("sweep.toml")).unwrap(), "theirs");
+    lock.unlock().unwrap();
+    let interrupt = Interrupt::new();
+    interrupt.request();
+    sweep.run(&interrupt, &mut |_| {}).unwrap();
+    assert_eq!(std::fs::read_to_string(sweep.folder.join("sweep.toml")).unwrap(), "mine");
+}

@@ -1,0 +1,45 @@
+//! What can be asked for on the command line.
+
+mod data;
+#[cfg(feature = "torch")]
+mod metrics;
+#[cfg(feature = "torch")]
+mod projection;
+#[cfg(feature = "torch")]
+mod scaling;
+#[cfg(feature = "torch")]
+mod train;
+
+use clap::{Parser, Subcommand};
+
+#[cfg(feature = "torch")]
+pub(crate) use self::{metrics::MetricsBenchArgs, projection::ProjectionBenchArgs, scaling::ScalingArgs, train::*};
+pub(crate) use data::{CtArgs, DataCommand, MedmnistArgs, ShapesArgs, SmokeArgs};
+
+/// Experiments of reynolds: training, the paper's tables and figures, their data, and measurements.
+#[derive(Debug, Parser)]
+#[command(name = "reynolds", version, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Train an experiment; leaves a folder with settings, metrics, checkpoints and a report
+    #[cfg(feature = "torch")]
+    Run(RunArgs),
+    /// Train over a grid of settings and seeds, several at a time; one CSV for all
+    #[cfg(feature = "torch")]
+    Sweep(SweepArgs),
+    /// One table or figure of the paper, with its claims checked
+    #[cfg(feature = "torch")]
+    Reproduce(ReproduceArgs),
+    /// Make or fetch the data sets of the experiments
+    #[command(subcommand, arg_required_else_help = true)]
+    Data(DataCommand),
+    /// Measurements of networks and of projections
+    #[cfg(feature = "torch")]
+    #[command(subcommand, arg_required_else_help = true)]
+    Bench(BenchCommand),
+}

@@ -1,0 +1,58 @@
+//! `reynolds bench scaling`: how cost grows with weights, group, kernel, band limit and network; figures and exponents.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use reynolds_bench::{ExponentRow, Extent, Scaling};
+use reynolds_torch::device;
+
+use super::session::say;
+use crate::args::ScalingArgs;
+use reynolds_report::terminal;
+
+pub(crate) fn run(args: &ScalingArgs) -> Result<ExitCode> {
+    let extent = match (args.tiny, args.quick) {
+        (true, _) => Extent::Tiny,
+        (false, true) => Extent::Quick,
+        (false, false) => Extent::Whole,
+    };
+    let device = if args.device == "none" { None } else { Some(device::parse(&args.device)?) };
+    let threads = usize::try_from(args.threads).context("a size that does not fit")?;
+    // Before minutes of measuring, not after.
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("--out: {}: cannot make the folder", args.out.display()))?;
+    let report = Scaling { extent, device, threads }.measure()?;
+    for file in report.write(&args.out)? {
+        say(&file.display().to_string());
+    }
+    let rows = report.exponents();
+    if args.json {
+        for row in &rows {
+            terminal::print(&(serde_json::to_string(row)? + "\n"))?;
+        }
+    } else {
+        terminal::print(&table(&rows))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One line a series, under the name of its panel.
+fn table(rows: &[ExponentRow]) -> String {
+    let width = rows.iter().map(|row| row.series.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut panel = (String::new(), String::new());
+    for row in rows {
+        let next = (row.plot.clone(), row.panel.clone());
+        if panel != next {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            text += &format!("{gap}{}: {}\n", next.0, next.1);
+            text += &format!("  {:<width$} {:>17} {:>8}  {}\n", "", "measured exponent", "claimed", "who claims what");
+            panel = next;
+        }
+        let error = row.standard_error.map_or(String::new(), |error| format!(" ± {error:.2}"));
+        let measured = format!("{:.2}{error}", row.exponent);
+        let claimed = row.claimed.map_or("-".into(), |claimed| claimed.to_string());
+        text += &format!("  {:<width$} {measured:>17} {claimed:>8}  {}\n", row.series, row.claim);
+    }
+    text
+}

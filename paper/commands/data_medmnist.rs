@@ -1,0 +1,162 @@
+//! `reynolds data medmnist`: the sets of MedMNIST, fetched and looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use reynolds_paper::medmnist::data::volumes::{VolumeSet, Volumes, preview};
+use reynolds_paper::medmnist::data::{Checked, MedSet, PUBLISHER, Size, folder, open};
+
+use super::data::note;
+use crate::args::MedmnistArgs;
+use crate::download::{Outcome, Wanted, agent, fetch};
+use reynolds_checkpoint::whole_file;
+use reynolds_report::terminal;
+
+/// Volumes of each class in a preview.
+const SHOWN: usize = 4;
+
+pub(super) fn run(args: &MedmnistArgs) -> Result<ExitCode> {
+    let folder = folder(args.out.as_deref());
+    if args.verify {
+        return verify(args, &folder);
+    }
+    if let Some(path) = &args.preview {
+        whole_file::check(path)?;
+    }
+    let set = args.set.context("--set: expected a set, found none")?;
+    let size = args.size.unwrap_or_default();
+    let target = folder.join(set.file_name(size));
+    if !args.show {
+        fetched(args, set, size, &target)?;
+    } else if !target.exists() {
+        if args.preview.is_some() {
+            bail!("{}: expected the file to show, found none; without --show it is fetched", target.display());
+        }
+        terminal::print(&published(set, size, &target))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.show && args.preview.is_none() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let volumes = open(&folder, set, size, Checked::Yes)?;
+    if args.show {
+        terminal::print(&facts(&volumes, &target))?;
+    }
+    if let Some(path) = &args.preview {
+        whole_file::write(path, &preview(&volumes.train, volumes.classes.len(), SHOWN)?)?;
+        terminal::print(&rows(&volumes, path))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Fetches a file unless it is there, and says which.
+fn fetched(args: &MedmnistArgs, set: MedSet, size: Size, target: &Path) -> Result<()> {
+    let name = set.file_name(size);
+    let url = match &args.url {
+        Some(base) => format!("{}/{name}", base.trim_end_matches('/')),
+        None => format!("{PUBLISHER}/{name}?download=1"),
+    };
+    if let Some(folder) = target.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
+    }
+    let bar = reynolds_report::bar(0, "fetching");
+    let report = |have: u64, total: Option<u64>| {
+        bar.set_length(total.unwrap_or(have));
+        bar.set_position(have);
+    };
+    // Ctrl-C ends this program at once: what has arrived lies in a file of another name, from where the next call goes on.
+    let md5 = set.md5(size);
+    let outcome = fetch(&agent(&url), &Wanted { url: &url, target, md5, force: args.force }, &report);
+    bar.finish_and_clear();
+    let place = terminal::printable(&target.display().to_string());
+    let text = match outcome? {
+        Outcome::Kept => format!("{}, {size}³: {place} is there, and as published (MD5 {md5})\n", set.title()),
+        Outcome::Fetched { bytes, received } => {
+            let kept = bytes - received;
+            let before = if kept > 0 { format!(", {:.1} of them before", kept as f64 / 1e6) } else { String::new() };
+            let megabytes = bytes as f64 / 1e6;
+            format!("{}, {size}³: {megabytes:.1} MB fetched{before} to {place} (MD5 {md5})\n", set.title())
+        }
+    };
+    terminal::print(&text)
+}
+
+/// Checks the files that are there: one line each, exit code 2 if one is not as published.
+fn verify(args: &MedmnistArgs, folder: &Path) -> Result<ExitCode> {
+    let sets = args.set.map_or_else(|| MedSet::ALL.to_vec(), |set| vec![set]);
+    let sizes = args.size.map_or_else(|| Size::ALL.to_vec(), |size| vec![size]);
+    let files: Vec<(MedSet, Size, PathBuf)> = sets
+        .iter()
+        .flat_map(|&set| sizes.iter().map(move |&size| (set, size)))
+        .map(|(set, size)| (set, size, folder.join(set.file_name(size))))
+        .filter(|(_, _, path)| path.exists())
+        .collect();
+    if files.is_empty() {
+        bail!("{}: expected files of MedMNIST to check, found none", folder.display());
+    }
+    let mut wrong = 0;
+    for (set, size, path) in &files {
+        match open(folder, *set, *size, Checked::Yes) {
+            Ok(_) => {
+                let [train, validation, test] = set.counts();
+                let place = terminal::printable(&path.display().to_string());
+                terminal::print(&format!(
+                    "{place}: as published ({train} train, {validation} validation, {test} test)\n"
+                ))?;
+            }
+            Err(error) => {
+                wrong += 1;
+                note(&error.to_string());
+            }
+        }
+    }
+    match wrong {
+        0 => Ok(ExitCode::SUCCESS),
+        wrong => {
+            let are = if wrong == 1 { "is" } else { "are" };
+            bail!("expected files as published, found {wrong} of {} that {are} not", files.len())
+        }
+    }
+}
+
+/// What the publisher says of a set whose file is not there.
+fn published(set: MedSet, size: Size, target: &Path) -> String {
+    let [train, validation, test] = set.counts();
+    let place = terminal::printable(&target.display().to_string());
+    format!(
+        "{}, {size}³: {train} train, {validation} validation, {test} test (no file {place})\nclasses: {}\n",
+        set.title(),
+        set.classes().join(", "),
+    )
+}
+
+/// A line for each class: how many volumes of it each part has.
+fn facts(set: &VolumeSet, target: &Path) -> String {
+    let width = set.classes.iter().map(|class| class.chars().count()).max().unwrap_or(0).max(3);
+    let parts = [&set.train, &set.validation, &set.test];
+    let line = |label: String, name: &str, counts: [usize; 3]| {
+        let [train, validation, test] = counts;
+        format!("{label:>2}  {name:<width$}  {train:>6}  {validation:>10}  {test:>5}\n")
+    };
+    let place = terminal::printable(&target.display().to_string());
+    let mut text = format!("{}, {place}\n    {:width$}   train  validation   test\n", set.name, "");
+    let counts = parts.map(|part| part.counts(set.classes.len()));
+    for (label, name) in set.classes.iter().enumerate() {
+        text += &line(label.to_string(), name, [0, 1, 2].map(|part| counts[part][label]));
+    }
+    text + &line(String::new(), "all", parts.map(Volumes::count))
+}
+
+/// What the rows of a preview are.
+fn rows(set: &VolumeSet, path: &Path) -> String {
+    let place = terminal::printable(&path.display().to_string());
+    let classes: Vec<String> =
+        set.classes.iter().enumerate().map(|(row, class)| format!("  row {}: {class}\n", row + 1)).collect();
+    format!(
+        "{place}: {SHOWN} volumes of each class in training; of each the middle slice across each axis, then the brightest values along \
+         the first\n{}",
+        classes.concat()
+    )
+}

@@ -1,0 +1,107 @@
+//! `reynolds run`: trains one experiment, once for each seed.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use reynolds_paper::experiments;
+use reynolds_train::config::Assignment;
+use reynolds_train::experiment::{AnyExperiment, Experiments};
+use reynolds_train::run::{Outcome, Place, Session};
+use reynolds_train::sweep::end_with_sweep;
+use reynolds_train::{page, run_folder};
+use toml::Table;
+
+use super::session::{consecutive, interrupted, observer, session};
+use crate::args::RunArgs;
+use reynolds_report::terminal;
+
+pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
+    let experiments = experiments::all();
+    if args.experiment.as_deref() == Some("list") {
+        terminal::print(&list(&experiments))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    end_with_sweep();
+    let (device, interrupt) = session(&args.place)?;
+    if let Some(folder) = &args.place.resume {
+        let name = match &args.experiment {
+            Some(name) => name.clone(),
+            None => run_folder::experiment(folder)?,
+        };
+        let experiment = experiments.find(&name)?;
+        let config = settings(folder).unwrap_or_default();
+        let session = Session { device, interrupt, observer: &mut *observer(&config) };
+        return done(&experiment.resume(folder, session)?);
+    }
+    let experiment = experiments.find(args.experiment.as_deref().context("expected an experiment")?)?;
+    let configs = seeds(experiment, args)?;
+    if args.show {
+        terminal::print(&experiment.text(&configs[0])?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for config in &configs {
+        let place = match &args.folder {
+            Some(folder) => Place::Exactly(folder.clone()),
+            None => Place::Under(args.place.runs.clone()),
+        };
+        let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer(config) };
+        let code = done(&experiment.run(config, &place, session)?)?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The settings of each run: all checked before the first begins.
+fn seeds(experiment: &AnyExperiment, args: &RunArgs) -> Result<Vec<Table>> {
+    let mut assignments = args.settings.set.iter().map(|text| text.parse()).collect::<Result<Vec<Assignment>, _>>()?;
+    let first = experiment.load(args.settings.config.as_deref(), &assignments)?;
+    let seed = first.get("seed").and_then(toml::Value::as_integer).context("settings without a seed")?;
+    let mut configs = vec![first];
+    for seed in consecutive(seed.unsigned_abs(), args.seeds)?.skip(1) {
+        assignments.push(Assignment::new("seed", seed));
+        configs.push(experiment.load(args.settings.config.as_deref(), &assignments)?);
+        assignments.pop();
+    }
+    Ok(configs)
+}
+
+/// The settings of a folder, for its metric.
+fn settings(folder: &Path) -> Result<Table> {
+    let file = folder.join("config.toml");
+    let text = std::fs::read_to_string(&file).with_context(|| format!("{}: cannot read", file.display()))?;
+    text.parse().with_context(|| format!("{}: expected TOML", file.display()))
+}
+
+/// Says what a run came to; a report that was lost is written again.
+fn done(outcome: &Outcome) -> Result<ExitCode> {
+    let (folder, summary) = match outcome {
+        Outcome::Interrupted { folder, command, .. } => return Ok(interrupted(folder, command)),
+        Outcome::Finished { folder, summary } | Outcome::AlreadyFinished { folder, summary } => (folder, summary),
+    };
+    let again = matches!(outcome, Outcome::AlreadyFinished { .. });
+    let report = folder.join("report.html");
+    if !report.exists() {
+        page::write(folder, summary)?;
+    }
+    let mut text = String::new();
+    // Writing to a string cannot fail, here and below.
+    let _ = writeln!(text, "{}{}", folder.display(), if again { " was finished already" } else { "" });
+    for (name, fact) in page::facts(folder)? {
+        let _ = writeln!(text, "  {name}: {fact}");
+    }
+    for (name, value) in summary.metrics().iter().filter(|(name, _)| page::shown(name)) {
+        let _ = writeln!(text, "  {name:<28} {value:.6}");
+    }
+    let _ = writeln!(text, "report: {}", report.display());
+    terminal::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(experiments: &Experiments) -> String {
+    let width = experiments.iter().map(|experiment| experiment.name().len()).max().unwrap_or(0);
+    experiments.iter().map(|one| format!("{:<width$}  {}\n", one.name(), one.about())).collect()
+}

@@ -1,0 +1,103 @@
+//! `reynolds sweep`: trains over a grid of settings and seeds, each run in a process of its own.
+
+use std::fs;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use reynolds_paper::experiments;
+use reynolds_train::config::Assignment;
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::sweep::{self, Axis, Grid, Launcher, Row, Status, Sweep};
+use serde::{Deserialize, Serialize};
+
+use super::session::{consecutive, interrupted, say, session};
+use crate::args::SweepArgs;
+use reynolds_report::terminal;
+
+/// What a sweep is over, kept in its folder beside the settings that its runs share.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definition {
+    experiment: String,
+    /// As after `--grid`.
+    grid: Vec<String>,
+    seeds: u64,
+}
+
+const DEFINITION: &str = "sweep.toml";
+const SETTINGS: &str = "settings.toml";
+
+pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode> {
+    let (_, interrupt) = session(&args.place)?;
+    let definition = definition(args)?;
+    let experiments = experiments::all();
+    let experiment = experiments.find(&definition.experiment)?;
+    let kept = args.place.resume.as_ref().map(|folder| folder.join(SETTINGS));
+    let file = kept.as_deref().or(args.settings.config.as_deref());
+    let assignments = args.settings.set.iter().map(|text| text.parse()).collect::<Result<Vec<Assignment>, _>>()?;
+    let settings = experiment.load(file, &assignments)?;
+    let seed = settings.get("seed").and_then(toml::Value::as_integer).context("settings without a seed")?;
+    let seeds: Vec<u64> = consecutive(seed.unsigned_abs(), definition.seeds)?.collect();
+    let axes = definition.grid.iter().map(|text| text.parse()).collect::<Result<Vec<Axis>, _>>()?;
+    let grid = Grid { experiment, file, assignments: &assignments, axes: &axes, seeds: &seeds };
+    let jobs = usize::try_from(args.jobs)?;
+    let points = grid.points(jobs)?;
+    let folder = match &args.place.resume {
+        Some(folder) => folder.clone(),
+        None => sweep::folder(&args.place.runs, &grid)?,
+    };
+    let files = match kept {
+        Some(_) => Vec::new(),
+        None => vec![(SETTINGS, experiment.text(&settings)?), (DEFINITION, toml::to_string(&definition)?)],
+    };
+    let (launcher, device) = (Launcher::this_program()?, args.place.device.clone());
+    carry_out(&Sweep { folder, experiment: definition.experiment, device, jobs, launcher, points, files }, &interrupt)
+}
+
+fn carry_out(sweep: &Sweep, interrupt: &Interrupt) -> Result<ExitCode> {
+    let (mut done, total) = (0, sweep.points.len());
+    let report = sweep.run(interrupt, &mut |row| {
+        done += 1;
+        say(&format!("[{done}/{total}] {}", line(row)));
+    })?;
+    if report.interrupted() {
+        let command = format!("reynolds sweep {} --resume {}", sweep.experiment, sweep.folder.display());
+        return Ok(interrupted(&sweep.folder, &command));
+    }
+    terminal::print(&format!("{}\n", report.csv.display()))?;
+    match report.check() {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => {
+            say(&error.to_string());
+            Ok(ExitCode::from(1))
+        }
+    }
+}
+
+/// What is asked for now, or was when the folder to resume was made.
+fn definition(args: &SweepArgs) -> Result<Definition> {
+    let Some(folder) = &args.place.resume else {
+        let experiment = args.experiment.clone().context("expected an experiment")?;
+        return Ok(Definition { experiment, grid: args.grid.clone(), seeds: args.seeds });
+    };
+    let file = folder.join(DEFINITION);
+    let text = fs::read_to_string(&file)
+        .with_context(|| format!("{}: expected the folder of a sweep, with its {DEFINITION}", folder.display()))?;
+    let definition: Definition = toml::from_str(&text).with_context(|| file.display().to_string())?;
+    if let Some(asked) = args.experiment.as_ref().filter(|asked| **asked != definition.experiment) {
+        bail!("{}: expected a sweep of \"{asked}\", found one of \"{}\"", file.display(), definition.experiment);
+    }
+    Ok(definition)
+}
+
+fn line(row: &Row) -> String {
+    let values: Vec<String> = row.values.iter().map(ToString::to_string).collect();
+    let what = match &row.status {
+        Status::Waiting => "waiting".into(),
+        Status::AlreadyFinished => "was finished already".into(),
+        Status::Finished => "finished".into(),
+        Status::Interrupted => "stopped".into(),
+        Status::Failed(message) => format!("failed: {}", terminal::printable(message)),
+    };
+    format!("{} seed={}: {what}", values.join(" "), row.seed)
+}

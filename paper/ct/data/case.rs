@@ -1,0 +1,167 @@
+//! One pair of a data set: everything that its images follow from.
+
+use serde::{Deserialize, Serialize};
+
+use super::implant::{self, Implant, Shape};
+use super::library::Library;
+use super::phantom::{Region, phantom};
+use super::resize::resize;
+use super::scanner::Scanner;
+use super::simulate::simulate;
+use super::slice::{Material, Metal, Pair, Slice};
+use crate::data::error::{Error, Result};
+
+/// Changes whenever phantoms, implants or the simulation give other numbers, so that files of older ones are made again.
+pub(super) const MAKER: &str = "ct pairs 2";
+
+/// A part of a data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// What a network learns from.
+    Train,
+    /// What settings are chosen by: other slices and other metal shapes.
+    Validation,
+    /// A series, and metal shapes, that were never seen.
+    Test,
+    /// One slice through the hips with two implants, to be looked at.
+    Figure,
+}
+
+impl Part {
+    /// All parts, in the order of a data set.
+    pub const ALL: [Part; 4] = [Part::Train, Part::Validation, Part::Test, Part::Figure];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Train => "train",
+            Part::Validation => "validation",
+            Part::Test => "test",
+            Part::Figure => "figure",
+        }
+    }
+}
+
+/// Which body.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Anatomy {
+    /// A built-in one.
+    Phantom {
+        /// Part of the body.
+        region: Region,
+        /// What it is drawn from, with the number.
+        seed: u64,
+        /// Which.
+        number: u64,
+    },
+    /// A slice of a series.
+    Slice {
+        /// Name of the series.
+        series: String,
+        /// Number of the slice in it.
+        number: usize,
+        /// What tells its contents from another's.
+        checksum: u32,
+    },
+    /// The pelvis of the library.
+    Pelvis {
+        /// What tells its contents from another's.
+        checksum: u32,
+    },
+}
+
+/// A slice, the metal in it and the scanner that sees both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Which version of this program's anatomies and simulation.
+    pub maker: String,
+    /// Name of the case: its file is `name.npz`.
+    pub name: String,
+    /// The part that it belongs to.
+    pub part: Part,
+    /// Which body.
+    pub anatomy: Anatomy,
+    /// Pixels along a side.
+    pub side: usize,
+    /// What all implants are made of.
+    pub material: Material,
+    /// The metal.
+    pub implants: Vec<Implant>,
+    /// Who looks.
+    pub scanner: Scanner,
+    /// Of the noise.
+    pub seed: u64,
+}
+
+impl Case {
+    /// The slice without metal.
+    ///
+    /// # Errors
+    /// When the library does not have it, or has another in its place.
+    pub fn slice(&self, library: &Library) -> Result<Slice> {
+        let missing = |found: String| Error::setting("slices", format!("what {} was made of", self.name), found);
+        match &self.anatomy {
+            Anatomy::Phantom { region, seed, number } => Ok(phantom(*region, *seed, *number, self.side)),
+            Anatomy::Slice { series: name, number, checksum } => {
+                let series = library.series.iter().find(|series| series.name() == name);
+                let series = series.ok_or_else(|| missing(format!("no series {name}")))?;
+                if *number >= series.len() || series.checksum(*number) != *checksum {
+                    return Err(missing(format!("another slice {number} of {name}")));
+                }
+                Ok(series.slice(*number, self.side))
+            }
+            Anatomy::Pelvis { checksum } => {
+                let pelvis = library.pelvis.as_ref().ok_or_else(|| missing("no phantom.vf".into()))?;
+                if contents(pelvis) != *checksum {
+                    return Err(missing("another phantom.vf".into()));
+                }
+                let pixel_mm = pelvis.pixel_mm * pelvis.side as f64 / self.side as f64;
+                let hu = resize(&pelvis.hu, pelvis.side, self.side);
+                Ok(Slice { name: pelvis.name.clone(), side: self.side, pixel_mm, hu })
+            }
+        }
+    }
+
+    /// The metal, on the grid of the slice.
+    ///
+    /// # Errors
+    /// When the library lacks a shape, or has another in its place.
+    pub fn metal(&self, library: &Library, slice: &Slice) -> Result<Metal> {
+        for implant in &self.implants {
+            if let Shape::Mask { number, checksum } = implant.shape
+                && library.masks.get(number).is_none_or(|mask| mask.checksum() != checksum)
+            {
+                let expected = format!("the shapes that {} was made with", self.name);
+                return Err(Error::setting("metal masks", expected, format!("another shape {number}, or none")));
+            }
+        }
+        let coverage = implant::coverage(&self.implants, &library.masks, slice.side, slice.pixel_mm);
+        Ok(Metal { material: self.material, coverage })
+    }
+
+    /// The images.
+    ///
+    /// # Errors
+    /// When the library is not the one that the case was drawn from, or the scanner is none.
+    pub fn pair(&self, library: &Library) -> Result<Pair> {
+        let slice = self.slice(library)?;
+        let metal = self.metal(library, &slice)?;
+        simulate(&slice, &metal, &self.scanner, self.seed)
+    }
+
+    /// Bytes of its images.
+    pub fn bytes(&self) -> usize {
+        4 * 4 * self.side * self.side
+    }
+}
+
+/// What tells a slice from another.
+pub(super) fn contents(slice: &Slice) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&slice.pixel_mm.to_le_bytes());
+    slice.hu.iter().for_each(|hu| crc.update(&hu.to_le_bytes()));
+    crc.finalize()
+}

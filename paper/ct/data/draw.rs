@@ -1,0 +1,260 @@
+//! Which cases a data set has: drawn from its settings and the files of its library, and from nothing else.
+//!
+//! ```text
+//! phantoms     every case is a patient of its own
+//! slices       test: one series, and nothing else   ·   training: the others, but for the upper end of the longest:
+//!              ├── training ───────────┤ gap ├ validation ┤
+//! shapes       the first 80 % train, the next 10 % validate, the last 10 % test
+//! ```
+//!
+//! The number of cases of a part changes none of them: a larger set begins with the smaller one.
+
+use rayon::prelude::*;
+
+use super::anatomy;
+use super::case::{Anatomy, Case, MAKER, Part, contents};
+use super::implant::{Implant, Shape};
+use super::library::Library;
+use super::phantom::{Region, phantom};
+use super::placement::{self, Body};
+use super::set::{SetConfig, Source};
+use super::slice::Material;
+use crate::data::error::{Error, Result};
+use crate::data::random::Random;
+
+/// Of the longest training series this share of its slices validates.
+const VALIDATION_SHARE: usize = 10;
+
+/// Slices between training and validation that are in neither: neighbours show nearly the same.
+const GAP: usize = 5;
+
+/// Pixels along a side of the phantoms that metal is placed in.
+const COARSE: usize = 128;
+
+/// (x, y) of the hips in the pelvis of the challenge, as shares of its side.
+const HIPS: [[f64; 2]; 2] = [[0.336, 0.570], [0.714, 0.585]];
+
+/// What is drawn from a seed.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Order,
+    Region,
+    Metal,
+    Noise,
+}
+
+/// The random numbers of a case.
+fn stream(config: &SetConfig, purpose: Purpose, part: Part, number: usize) -> Random {
+    Random::at(config.seed, &[0x6374, purpose as u64, part as u64, number as u64])
+}
+
+/// A slice by the number of its series and its own.
+type Place = (usize, usize);
+
+impl SetConfig {
+    /// All cases, part by part, the one of the figure last.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] when a setting is out of range, or the library is of another source or has too few series or slices.
+    pub fn cases(&self, library: &Library) -> Result<Vec<Case>> {
+        self.validate()?;
+        if library.source != self.source {
+            return Err(Error::setting("source", library.source, self.source));
+        }
+        let places = match self.source {
+            Source::Phantom => Default::default(),
+            Source::Slices => self.places(library)?,
+        };
+        let mut cases = Vec::new();
+        for (part, places) in [Part::Train, Part::Validation, Part::Test].into_iter().zip(places) {
+            let made: Vec<Case> =
+                (0..self.count(part)).into_par_iter().map(|number| self.case(library, part, &places, number)).collect();
+            cases.extend(made);
+        }
+        cases.push(self.figure(library));
+        Ok(cases)
+    }
+
+    /// The slices of training, validation and test.
+    fn places(&self, library: &Library) -> Result<[Vec<Place>; 3]> {
+        let series = &library.series;
+        if series.len() < 2 {
+            let expected = "at least 2 series, since one is for testing alone";
+            return Err(Error::setting("slices", expected, series.len()));
+        }
+        let mut by_length: Vec<usize> = (0..series.len()).collect();
+        by_length.sort_by_key(|&n| std::cmp::Reverse(series[n].len()));
+        let test = match self.test_series.as_str() {
+            "" => by_length[series.len() / 2],
+            name => series.iter().position(|series| series.name() == name).ok_or_else(|| {
+                let names: Vec<&str> = series.iter().map(|series| series.name()).collect();
+                Error::setting("test_series", names.join(", "), name)
+            })?,
+        };
+        let usable = |n: usize| -> Vec<Place> {
+            let body = |number: &usize| Body::of(&series[n].slice(*number, COARSE)).is_some();
+            let numbers: Vec<usize> = (0..series[n].len()).into_par_iter().filter(body).collect();
+            numbers.into_iter().map(|number| (n, number)).collect()
+        };
+        let longest = by_length.iter().copied().find(|&n| n != test).unwrap_or(0);
+        let (mut train, mut validation) = (Vec::new(), Vec::new());
+        for n in (0..series.len()).filter(|&n| n != test) {
+            let mut places = usable(n);
+            if n == longest {
+                let end = places.len() / VALIDATION_SHARE;
+                validation = places.split_off(places.len() - end);
+                places.truncate(places.len().saturating_sub(GAP));
+            }
+            train.extend(places);
+        }
+        let parts = [train, validation, usable(test)];
+        for (part, places) in Part::ALL.into_iter().zip(&parts) {
+            if places.is_empty() && self.count(part) > 0 {
+                return Err(Error::setting("slices", format!("slices with a body for {}", part.name()), "none"));
+            }
+        }
+        Ok(parts)
+    }
+
+    fn case(&self, library: &Library, part: Part, places: &[Place], number: usize) -> Case {
+        let (anatomy, slice) = match self.source {
+            Source::Phantom => {
+                let region = region(&mut stream(self, Purpose::Region, part, number));
+                let number = ((part as u64) << 32) + number as u64;
+                let slice = phantom(region, self.seed, number, COARSE);
+                (Anatomy::Phantom { region, seed: self.seed, number }, slice)
+            }
+            Source::Slices => {
+                // Every slice once, in random order; then all of them again, in another.
+                let mut order: Vec<usize> = (0..places.len()).collect();
+                let mut random = stream(self, Purpose::Order, part, number / places.len());
+                (1..order.len()).rev().for_each(|n| order.swap(n, random.below(n + 1)));
+                let (series, number) = places[order[number % places.len()]];
+                let series = &library.series[series];
+                let checksum = series.checksum(number);
+                (Anatomy::Slice { series: series.name().into(), number, checksum }, series.slice(number, COARSE))
+            }
+        };
+        let mut random = stream(self, Purpose::Metal, part, number);
+        let mask = |random: &mut Random| shape(library, part, random);
+        let mask: Option<&dyn Fn(&mut Random) -> Shape> = if library.masks.is_empty() { None } else { Some(&mask) };
+        let body = Body::of(&slice).expect("slices without a body were sorted out, and phantoms have one");
+        let (material, implants) = placement::implants(&body, mask, &mut random);
+        self.made(part, format!("{}_{number:04}", part.name()), anatomy, material, implants)
+    }
+
+    /// Two metal hips: in the pelvis of the library where it has one, else in a phantom.
+    fn figure(&self, library: &Library) -> Case {
+        let mut random = stream(self, Purpose::Metal, Part::Figure, 0);
+        let (anatomy, hips) = match &library.pelvis {
+            Some(pelvis) => {
+                let field = pelvis.pixel_mm * pelvis.side as f64;
+                let hips = HIPS.map(|hip| hip.map(|share| (share - 0.5) * field));
+                (Anatomy::Pelvis { checksum: contents(pelvis) }, hips)
+            }
+            None => {
+                let (region, number) = (Region::Pelvis, (Part::Figure as u64) << 32);
+                let [x, y] = anatomy::hip(&mut super::phantom::stream(region, self.seed, number));
+                (Anatomy::Phantom { region, seed: self.seed, number }, [[-x, y], [x, y]])
+            }
+        };
+        let implants = hips.iter().zip([28.0, 25.0]).map(|(hip, extent_mm)| {
+            let shape = if library.masks.is_empty() { Shape::Ball } else { shape(library, Part::Figure, &mut random) };
+            Implant { shape, centre_mm: hip.map(|mm| mm.round()), extent_mm, turn: 0.0 }
+        });
+        let implants = implants.collect();
+        self.made(Part::Figure, "figure_pelvis".into(), anatomy, Material::Cobalt, implants)
+    }
+
+    fn made(&self, part: Part, name: String, anatomy: Anatomy, material: Material, implants: Vec<Implant>) -> Case {
+        let number = name.rsplit('_').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+        Case {
+            maker: MAKER.into(),
+            name,
+            part,
+            anatomy,
+            side: self.side,
+            material,
+            implants,
+            scanner: self.scanner.clone(),
+            // Whole in the double precision that other readers of JSON have.
+            seed: stream(self, Purpose::Noise, part, number).bits() >> 11,
+        }
+    }
+}
+
+/// Trunks more often than heads.
+fn region(random: &mut Random) -> Region {
+    use Region::{Abdomen, Head, Jaw, Pelvis, Thorax};
+    [Abdomen, Abdomen, Abdomen, Thorax, Thorax, Thorax, Pelvis, Pelvis, Head, Jaw][random.below(10)]
+}
+
+/// A shape of those that the part may use; of all where there are too few to share out.
+fn shape(library: &Library, part: Part, random: &mut Random) -> Shape {
+    let count = library.masks.len();
+    let (train, middle) = (count * 8 / 10, count * 9 / 10);
+    let range = match part {
+        Part::Train => 0..train,
+        Part::Validation => train..middle,
+        Part::Test | Part::Figure => middle..count,
+    };
+    let range = if range.is_empty() { 0..count } else { range };
+    let number = range.start + random.below(range.len());
+    Shape::Mask { number, checksum: library.masks[number].checksum() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> SetConfig {
+        SetConfig { side: 32, train: 12, validation: 3, test: 4, seed: 3, ..SetConfig::default() }
+    }
+
+    #[test]
+    fn cases_follow_from_the_settings_and_a_larger_set_begins_with_the_smaller() {
+        let library = Library::built_in();
+        let cases = config().cases(&library).unwrap();
+        assert_eq!(cases, config().cases(&library).unwrap());
+        assert_eq!(cases.len(), 12 + 3 + 4 + 1);
+        let larger = SetConfig { train: 14, ..config() }.cases(&library).unwrap();
+        assert_eq!(cases[..12], larger[..12]);
+        assert_eq!(cases[12..], larger[14..]);
+        let other = SetConfig { seed: 4, ..config() }.cases(&library).unwrap();
+        assert!(cases.iter().zip(&other).all(|(one, other)| one.seed != other.seed && one.anatomy != other.anatomy));
+    }
+
+    #[test]
+    fn no_two_cases_share_a_phantom_or_a_name_and_all_have_metal() {
+        let cases = config().cases(&Library::built_in()).unwrap();
+        for (n, one) in cases.iter().enumerate() {
+            assert!(!one.implants.is_empty(), "{}", one.name);
+            assert!(cases[..n].iter().all(|other| other.anatomy != one.anatomy && other.name != one.name));
+        }
+    }
+
+    #[test]
+    fn the_figure_has_metal_in_both_hips() {
+        let cases = config().cases(&Library::built_in()).unwrap();
+        let figure = cases.last().unwrap();
+        assert_eq!((figure.part, figure.implants.len()), (Part::Figure, 2));
+        // Bone lies where the metal goes.
+        let slice = figure.slice(&Library::built_in()).unwrap();
+        for implant in &figure.implants {
+            let [x, y] = implant.centre_mm.map(|mm| (mm / slice.pixel_mm + 16.0) as usize);
+            assert!(slice.hu[y * 32 + x] > 150.0, "{}", slice.hu[y * 32 + x]);
+        }
+    }
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        let refused = |config: SetConfig| config.cases(&Library::built_in()).unwrap_err().to_string();
+        assert_eq!(refused(SetConfig { side: 8, ..config() }), "side: expected 16 to 1024, found 8");
+        let slices = SetConfig { source: Source::Slices, ..config() };
+        assert_eq!(refused(slices), "source: expected phantom, found slices");
+        assert_eq!(
+            refused(SetConfig { train: 1_000_001, ..config() }),
+            "train: expected at most 1000000, found 1000001"
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! Where bodies and metal shapes come from: files, or nothing at all.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::aapm;
+use super::masks::{self, Mask};
+use super::set::Source;
+use super::slice::Slice;
+use super::slices::Series;
+use crate::data::error::{Error, Result};
+
+/// Slices and shapes to make pairs of.
+#[derive(Debug, Clone, Default)]
+pub struct Library {
+    pub(super) source: Source,
+    /// By name.
+    pub(super) series: Vec<Series>,
+    /// Empty where shapes are built in.
+    pub(super) masks: Vec<Mask>,
+    /// A slice through the hips.
+    pub(super) pelvis: Option<Slice>,
+}
+
+impl Library {
+    /// Phantoms and built-in shapes: no file is read.
+    pub fn built_in() -> Library {
+        Library::default()
+    }
+
+    /// All stacks of slices `*.npz` of a folder; the metal shapes `aapm/metal_masks.mat` and the pelvis `aapm/phantom.vf` where they are.
+    ///
+    /// # Errors
+    /// When the folder holds no stacks, two of one name, or a file cannot be read.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Library> {
+        let folder = folder.as_ref();
+        let io = |source| Error::Io { file: folder.into(), action: "list", source };
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for entry in fs::read_dir(folder).map_err(io)? {
+            let path = entry.map_err(io)?.path();
+            if path.extension().is_some_and(|extension| extension == "npz") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        if paths.is_empty() {
+            let expected = "stacks of CT slices (.npz with hu, z_mm and pixel_mm)".into();
+            return Err(Error::Malformed { file: folder.into(), expected, found: "none".into() });
+        }
+        let mut series = paths.iter().map(Series::open).collect::<Result<Vec<Series>>>()?;
+        series.sort_by(|one, other| one.name().cmp(other.name()));
+        if let Some(pair) = series.windows(2).find(|pair| pair[0].name() == pair[1].name()) {
+            return Err(Error::Duplicate { file: folder.into(), name: pair[0].name().into() });
+        }
+        let (shapes, pelvis) = (folder.join("aapm/metal_masks.mat"), folder.join("aapm/phantom.vf"));
+        let masks = if shapes.exists() { masks::read(&shapes)? } else { Vec::new() };
+        let pelvis = pelvis.exists().then(|| aapm::density(&pelvis)).transpose()?;
+        Ok(Library { source: Source::Slices, series, masks, pelvis })
+    }
+
+    /// What a source needs: nothing for phantoms; for slices the files of `folder`, or of `ct` in the folder that the environment
+    /// variable `REYNOLDS_DATA` names.
+    ///
+    /// # Errors
+    /// As for [`Library::open`], and when there is no folder to look in.
+    pub fn of(source: Source, folder: Option<&Path>) -> Result<Library> {
+        match (source, folder) {
+            (Source::Phantom, _) => Ok(Library::built_in()),
+            (Source::Slices, Some(folder)) => Library::open(folder),
+            (Source::Slices, None) => match std::env::var_os("REYNOLDS_DATA") {
+                Some(data) => Library::open(PathBuf::from(data).join("ct")),
+                None => Err(Error::setting("slices", "a folder, or $REYNOLDS_DATA with a folder ct", "neither")),
+            },
+        }
+    }
+
+    /// The series, by name.
+    pub fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    /// How many metal shapes there are besides the built-in ones.
+    pub fn masks(&self) -> usize {
+        self.masks.len()
+    }
+}

@@ -1,0 +1,111 @@
+//! Pairs at a glance: rows of truth, corrupted, interpolated and metal, as one PNG in a soft-tissue window.
+
+use super::slice::{Pair, hounsfield};
+use crate::data::error::{Error, Result};
+use reynolds_report::png;
+
+/// Hounsfield units that are black and white.
+const WINDOW: [f32; 2] = [-175.0, 275.0];
+
+/// Pixels between tiles.
+const GAP: usize = 4;
+
+/// The least pixels along a side of a tile: smaller images are enlarged by a whole number.
+const TILE: usize = 192;
+
+/// Metal over the truth, in the last column.
+const METAL: [f32; 3] = [250.0, 170.0, 40.0];
+
+/// A PNG with a row for each pair: truth, corrupted, interpolated, and the truth with the metal in colour.
+///
+/// # Errors
+/// [`Error::Setting`] when there are no pairs, more than 100, or they have different sides.
+pub fn preview(pairs: &[Pair]) -> Result<Vec<u8>> {
+    let side = match pairs {
+        [first, ..] if pairs.len() <= 100 => first.side,
+        _ => return Err(Error::setting("pairs to show", "1 to 100", pairs.len())),
+    };
+    if let Some(pair) = pairs.iter().find(|pair| pair.side != side) {
+        return Err(Error::setting("side of the pairs to show", side, pair.side));
+    }
+    let grey = |image: &[f32]| image.iter().map(|&value| [window(hounsfield(value)); 3]).collect::<Vec<_>>();
+    let tiles: Vec<Vec<[u8; 3]>> = pairs
+        .iter()
+        .flat_map(|pair| [grey(&pair.truth), grey(&pair.corrupted), grey(&pair.interpolated), coloured(pair)])
+        .collect();
+    Ok(mosaic(&tiles, side, 4))
+}
+
+/// A PNG of one image in Hounsfield units, `[side, side]`.
+///
+/// # Errors
+/// [`Error::Setting`] when it is not a square of that side.
+pub fn preview_image(side: usize, hu: &[f32]) -> Result<Vec<u8>> {
+    if side == 0 || hu.len() != side * side {
+        return Err(Error::setting("image to show", format!("{side} × {side} pixels"), hu.len()));
+    }
+    Ok(mosaic(&[hu.iter().map(|&hu| [window(hu); 3]).collect()], side, 1))
+}
+
+fn window(hu: f32) -> u8 {
+    (255.0 * (hu - WINDOW[0]) / (WINDOW[1] - WINDOW[0])).clamp(0.0, 255.0).round() as u8
+}
+
+fn coloured(pair: &Pair) -> Vec<[u8; 3]> {
+    let pixel = |(truth, metal): (&f32, &f32)| {
+        let (grey, share) = (f32::from(window(hounsfield(*truth))), metal.clamp(0.0, 1.0));
+        METAL.map(|colour| ((1.0 - share) * grey + share * colour).round() as u8)
+    };
+    pair.truth.iter().zip(&pair.metal).map(pixel).collect()
+}
+
+/// Square tiles in rows of so many.
+fn mosaic(tiles: &[Vec<[u8; 3]>], side: usize, columns: usize) -> Vec<u8> {
+    let zoom = TILE.div_ceil(side).max(1);
+    let pitch = side * zoom + GAP;
+    let (width, height) = (columns * pitch - GAP, tiles.len() / columns * pitch - GAP);
+    let mut pixels = vec![255; width * height * 3];
+    for (number, tile) in tiles.iter().enumerate() {
+        let (left, top) = ((number % columns) * pitch, (number / columns) * pitch);
+        for y in 0..side * zoom {
+            for x in 0..side * zoom {
+                let at = ((top + y) * width + left + x) * 3;
+                pixels[at..at + 3].copy_from_slice(&tile[y / zoom * side + x / zoom]);
+            }
+        }
+    }
+    png(width, height, &pixels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slice::attenuation;
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn a_row_shows_the_window_and_the_metal() {
+        let flat = |hu: f32| vec![attenuation(hu); 4];
+        let metal = vec![1.0, 0.0, 0.0, 0.0];
+        let pair = Pair { side: 2, truth: flat(-175.0), corrupted: flat(275.0), interpolated: flat(50.0), metal };
+        let image = preview(&[pair]).unwrap();
+        let data = image.windows(4).position(|w| w == b"IDAT").unwrap() + 4;
+        let mut rows = Vec::new();
+        flate2::read::ZlibDecoder::new(&image[data..]).read_to_end(&mut rows).unwrap();
+        let tile = |n: usize| rows[1 + 3 * n * (TILE + GAP)];
+        assert_eq!((tile(0), tile(1)), (0, 255));
+        assert!(tile(2).abs_diff(128) <= 1 && tile(3) == 250, "{} {}", tile(2), tile(3));
+    }
+
+    #[test]
+    fn nothing_and_unequal_sides_are_refused() {
+        let pair = |side: usize| {
+            let image = vec![0.0; side * side];
+            Pair { side, truth: image.clone(), corrupted: image.clone(), interpolated: image.clone(), metal: image }
+        };
+        assert_eq!(preview(&[]).unwrap_err().to_string(), "pairs to show: expected 1 to 100, found 0");
+        let error = preview(&[pair(2), pair(3)]).unwrap_err().to_string();
+        assert_eq!(error, "side of the pairs to show: expected 2, found 3");
+        assert!(preview_image(3, &[0.0; 8]).is_err());
+    }
+}

@@ -1,0 +1,165 @@
+//! How near an image comes to the truth: PSNR and SSIM, case by case, on the device.
+//!
+//! ```text
+//! 8 bits:  x ↦ I ⊙ round(255 · min(max(x/255, 0), ½)/½)        PSNR = 20 log₁₀(255/√(mean (x − y)²)), over all pixels
+//! SSIM:    mean over windows inside of (2μ_xμ_y + c₁)(2σ_xy + c₂)/((μ_x² + μ_y² + c₁)(σ_x² + σ_y² + c₂))
+//! ```
+//!
+//! with a Gaussian window of 11 pixels and σ = 1.5, c₁ = (0.01 · 255)², c₂ = (0.03 · 255)². As Bai et al. measure: pixels of metal count
+//! as equal. In double precision, where libtorch's convolutions are slow on a processor: the window is a mean along each axis that moves
+//! from tap to tap,
+//!
+//! ```text
+//! m₀ = x₀,    mₜ = mₜ₋₁ + wₜ/(w₀ + … + wₜ) · (xₜ − mₜ₋₁),    m₁₀ = Σ wₜ xₜ / Σ wₜ
+//! ```
+
+use reynolds_torch::tch::{Kind, Tensor};
+
+use reynolds_train::error::Result;
+
+/// Pixels along a side of the window.
+const WINDOW: i64 = 11;
+
+/// The width of the window.
+const SIGMA: f64 = 1.5;
+
+/// The largest number of eight bits.
+const WHITE: f64 = 255.0;
+
+/// PSNR in dB of images `[N, 1, H, W]` from 0 to 255 against the truth, outside the metal (`keep` = 1): `[N]` in double precision on the
+/// device. Infinite where they are equal.
+///
+/// # Errors
+/// If the shapes do not fit or the device has no room.
+pub fn psnr(images: &Tensor, truth: &Tensor, keep: &Tensor) -> Result<Tensor> {
+    in_parts(images, truth, keep, |x, y| {
+        let mean = x.f_sub(y)?.f_square()?.f_mean_dim([1_i64, 2, 3].as_slice(), false, Kind::Double)?;
+        Ok(mean.f_reciprocal()?.f_mul_scalar(WHITE * WHITE)?.f_log10()?.f_mul_scalar(10.0)?)
+    })
+}
+
+/// SSIM of images `[N, 1, H, W]`, of 11 pixels at least along a side, as [`psnr`]: `[N]`.
+///
+/// # Errors
+/// As [`psnr`].
+pub fn ssim(images: &Tensor, truth: &Tensor, keep: &Tensor) -> Result<Tensor> {
+    in_parts(images, truth, keep, |x, y| {
+        // The variances occur in their sum only: four maps, not five.
+        let squares = x.f_square()?.f_add(&y.f_square()?)?;
+        let maps = Tensor::f_stack(&[x, y, &squares, &x.f_mul(y)?], 0)?;
+        let means = blurred(&blurred(&maps, 3)?, 4)?;
+        let [mean_x, mean_y, squares, product] = [0, 1, 2, 3].map(|number| means.select(0, number));
+        let of_means = mean_x.f_square()?.f_add(&mean_y.f_square()?)?;
+        let of_product = mean_x.f_mul(&mean_y)?;
+        let (c1, c2) = ((0.01 * WHITE).powi(2), (0.03 * WHITE).powi(2));
+        let above = (&of_product * 2.0 + c1).f_mul(&((product - &of_product) * 2.0 + c2))?;
+        let below = (&of_means + c1).f_mul(&(squares - &of_means + c2))?;
+        Ok(above.f_div(&below)?.f_mean_dim([1_i64, 2, 3].as_slice(), false, Kind::Double)?)
+    })
+}
+
+/// A metric `[n]` of images and truth in eight bits, `[n, 1, H, W]` each, of all `N`. What is made of one image stays in the cache of a
+/// processor; a GPU has all of them at once.
+fn in_parts(
+    images: &Tensor,
+    truth: &Tensor,
+    keep: &Tensor,
+    metric: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let together = if images.device().is_cuda() { images.size()[0] } else { 1 };
+    let parts = |tensor: &Tensor| tensor.f_expand_as(images)?.f_split(together, 0);
+    let each = parts(images)?.into_iter().zip(parts(truth)?).zip(parts(keep)?);
+    let each = each.map(|((image, truth), keep)| metric(&eight_bits(&image, &keep)?, &eight_bits(&truth, &keep)?));
+    Ok(Tensor::f_cat(&each.collect::<Result<Vec<_>>>()?, 0)?)
+}
+
+fn eight_bits(images: &Tensor, keep: &Tensor) -> Result<Tensor> {
+    let halves = images.f_to_kind(Kind::Double)?.f_clamp(0.0, WHITE / 2.0)?.f_mul_scalar(2.0)?;
+    Ok(halves.f_round()?.f_mul(keep)?)
+}
+
+/// Weighted means over the windows inside along an axis, which is ten pixels shorter then.
+fn blurred(maps: &Tensor, axis: usize) -> Result<Tensor> {
+    let weight = |tap: i64| (-((tap - WINDOW / 2).pow(2) as f64) / (2.0 * SIGMA * SIGMA)).exp();
+    let at = |tap: i64| maps.f_narrow(axis as i64, tap, maps.size()[axis] - WINDOW + 1);
+    let mut sum = weight(0) + weight(1);
+    let mut mean = at(0)?.f_lerp(&at(1)?, weight(1) / sum)?;
+    for tap in 2..WINDOW {
+        sum += weight(tap);
+        let _ = mean.f_lerp_(&at(tap)?, weight(tap) / sum)?;
+    }
+    Ok(mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds_torch::tch::Device;
+
+    use super::*;
+
+    fn constant(value: f64) -> Tensor {
+        Tensor::full([1, 1, 12, 12], value, (Kind::Float, Device::Cpu))
+    }
+
+    fn one(tensor: Result<Tensor>) -> f64 {
+        tensor.unwrap().double_value(&[0])
+    }
+
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{a} {b}");
+    }
+
+    #[test]
+    fn constant_images_by_hand() {
+        let all = constant(1.0);
+        // In eight bits 2 · 30.2 = 60.4 is 60 and 2 · 40.3 is 81: off by 21 everywhere.
+        let (x, y) = (constant(30.2), constant(40.3));
+        close(one(psnr(&x, &y, &all)), 20.0 * (255.0_f64 / 21.0).log10());
+        let c1 = 2.55_f64.powi(2);
+        close(one(ssim(&x, &y, &all)), (2.0 * 60.0 * 81.0 + c1) / (3600.0 + 6561.0 + c1));
+        assert_eq!(one(psnr(&x, &x, &all)), f64::INFINITY);
+        close(one(ssim(&x, &x, &all)), 1.0);
+        // Whatever lies above half of the scale is white.
+        assert_eq!(one(psnr(&constant(200.0), &constant(130.0), &all)), f64::INFINITY);
+    }
+
+    #[test]
+    fn metal_counts_as_equal_and_as_black() {
+        let keep = constant(1.0);
+        let _ = keep.narrow(2, 0, 6).fill_(0.0);
+        // Half of the pixels are off by 20.
+        close(one(psnr(&constant(10.0), &constant(20.0), &keep)), 20.0 * (255.0 / 200.0_f64.sqrt()).log10());
+        let _ = keep.shallow_clone().fill_(0.0);
+        close(one(ssim(&constant(10.0), &constant(20.0), &keep)), 1.0);
+    }
+
+    /// One pixel of 11 × 11 is 10 in x and everything is 0 in y: with its weight w there, one window has all of it.
+    #[test]
+    fn one_window_by_hand() {
+        let (x, y) = (
+            Tensor::zeros([1, 1, 11, 11], (Kind::Float, Device::Cpu)),
+            constant(0.0).narrow(2, 0, 11).narrow(3, 0, 11),
+        );
+        let _ = x.get(0).get(0).get(5).get(4).fill_(5.0);
+        let row: Vec<f64> = (-5..=5).map(|n: i32| (-f64::from(n * n) / 4.5).exp()).collect();
+        let sum: f64 = row.iter().sum();
+        let weight = row[5] * row[4] / (sum * sum);
+        let (mean, variance) = (10.0 * weight, 100.0 * weight - (10.0 * weight).powi(2));
+        let (c1, c2) = (2.55_f64.powi(2), 7.65_f64.powi(2));
+        close(one(ssim(&x, &y, &x.ones_like())), c1 * c2 / ((mean * mean + c1) * (variance + c2)));
+    }
+
+    #[test]
+    fn images_of_a_batch_do_not_touch() {
+        let x = Tensor::cat(&[constant(10.0), constant(50.0)], 0);
+        let y = Tensor::cat(&[constant(20.0), constant(50.0)], 0);
+        let all = x.ones_like();
+        let each = |metric: fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>| {
+            Vec::<f64>::try_from(metric(&x, &y, &all).unwrap()).unwrap()
+        };
+        close(each(psnr)[0], one(psnr(&constant(10.0), &constant(20.0), &constant(1.0))));
+        assert_eq!(each(psnr)[1], f64::INFINITY);
+        close(each(ssim)[1], 1.0);
+        assert!(each(ssim)[0] < 1.0);
+    }
+}

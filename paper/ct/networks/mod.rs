@@ -1,0 +1,179 @@
+//! Networks that take the artefacts of metal out of a slice of computed tomography, one architecture a file.
+//!
+//! ```text
+//! Y corrupted, L interpolated, I = 1 − metal      Y = X + A outside the metal      A = Σ_n C_n ⋆ M_n
+//! X ← X − (η/10) I⊙(X + A − Y),  [X; P] ← Xnet([X; P]),   M ← Mnet(M − (η/10) Cᵀ⋆ I⊙(X + A − Y)),   T stages
+//! ```
+//!
+//! X is the image, P are 35 channels that travel with it: 36 = 9 · 4, so that the layers of an X-net can be held against C4. All images
+//! are `[N, 1, H, W]` and from 0 to 255.
+//!
+//! | parameter | shape | what |
+//! |---|---|---|
+//! | `auxiliary` | `[35, 1, 3, 3]` | C_p, what P begins from |
+//! | `x.N.B.conv1.weight`, `.conv1.bias`, `.norm1.…`, `.conv2.…`, `.norm2.…` | `[36, 36, 5, 5]`, `[36]` | block B of X-net N, from 0 in the order of use |
+//! | `m.N.B.…`, `m.N.threshold` | as X-nets with C maps; `[C]` | M-nets |
+//! | `threshold` | `[1]` | τ of the first stage |
+//! | `step.x`, `step.m`, `step.k` | `[stages …]` | η, as the architecture has them |
+//! | `mix.0`, `mix.1` | `[C, C, 1, 1]` | the 1 × 1 convolutions Q₁, Q₂ (ACDNet, DICDNet) |
+//! | `dictionary.start`, `dictionary` | `[1, C, 9, 9]`; OSCNet: weights `[9, functions]` | F₀, F; ACDNet: D₀ `[1, 8, 9, 9]`, D `[32, 1, 9, 9]` |
+//! | `k.N.0.weight`, `k.N.0.bias`, `k.N.1.…`, `k.N.threshold` | `[256, 256]`, `[256]` | K-nets of ACDNet |
+//!
+//! Paper: section "CT-Scan Metal Artifact Reduction", `tab:hyperparams_ct_mar`; architectures of Wang et al. as Bai et al. (CVPR 2025) adapt them.
+
+mod acdnet;
+mod bands;
+mod channels;
+mod dicdnet;
+mod dictionary;
+mod k_net;
+mod loss;
+mod m_net;
+mod nets;
+mod oscnet;
+mod residual_net;
+mod rotated_kernels;
+mod stages;
+#[cfg(test)]
+mod tests;
+mod x_net;
+
+use reynolds::random::Random;
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+pub use loss::loss;
+use reynolds_torch::error::{Error, Result};
+pub use reynolds_torch::layers::{Mode, Pass};
+use reynolds_torch::parameters::{Builder, Parameters};
+use reynolds_torch::precision::Precision;
+pub use rotated_kernels::RotatedKernels;
+
+/// Which network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Architecture {
+    /// Kernels of its own for each slice, mixed from a dictionary.
+    Acdnet,
+    /// One dictionary of free kernels.
+    #[default]
+    Dicdnet,
+    /// As DICDNet, with kernels that are turned copies of each other.
+    Oscnet,
+}
+
+/// Which kernels are held against C4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Held {
+    /// Those of the X-nets.
+    #[default]
+    X,
+    /// Those of the X-nets and the M-nets.
+    Xm,
+}
+
+/// Sizes of a network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MarNetConfig {
+    /// "acdnet", "dicdnet" or "oscnet".
+    pub architecture: Architecture,
+    /// T, stages.
+    pub stages: usize,
+    /// Residual blocks of an X-net or M-net.
+    pub blocks: usize,
+    /// Which kernels are held against C4: "x" or "xm".
+    pub held: Held,
+}
+
+impl Default for MarNetConfig {
+    fn default() -> Self {
+        Self { architecture: Architecture::Dicdnet, stages: 10, blocks: 3, held: Held::X }
+    }
+}
+
+/// What a network sees, `[N, 1, H, W]` each.
+#[derive(Debug)]
+pub struct Corrupted {
+    /// Y, the slice with metal.
+    pub image: Tensor,
+    /// L, with the trace of the metal bridged.
+    pub interpolated: Tensor,
+    /// I, 1 outside the metal and 0 in it.
+    pub keep: Tensor,
+}
+
+/// What a network makes of it, `[N, 1, H, W]` each, in the type of the parameters.
+#[derive(Debug)]
+pub struct Reduction {
+    /// X₀.
+    pub start: Tensor,
+    /// X of every stage, then the final one: T + 1.
+    pub images: Vec<Tensor>,
+    /// A of every stage: T.
+    pub artefacts: Vec<Tensor>,
+    /// ACDNet: X of the two stages before the kernels adapt; else none.
+    pub early_images: Vec<Tensor>,
+    /// ACDNet: A of these stages; else none.
+    pub early_artefacts: Vec<Tensor>,
+}
+
+impl Reduction {
+    /// The final image.
+    ///
+    /// # Panics
+    /// If there is none: every network makes one.
+    pub fn image(&self) -> &Tensor {
+        self.images.last().expect("a network makes at least the final image")
+    }
+}
+
+/// Is shown the output `[N, C, H, W]` of every held convolution, with its bias and before anything else is done with it.
+pub type Seen<'a> = dyn FnMut(&Tensor) -> Result<()> + 'a;
+
+/// A network that takes artefacts out.
+pub trait Reducer: Send {
+    /// What the passes of one kind need of the parameters alone, on the tape: kernels in layout and precision, and in evaluation with the
+    /// normalisation in them.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the device has no room.
+    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>>;
+
+    /// All stages, with what [`Reducer::assemble`] made for the same `pass`. `seen` is called for the kernels of [`Reducer::held`], in
+    /// their order; without it outputs that only it would see are not made.
+    ///
+    /// # Errors
+    /// [`Error::Torch`] if the shapes do not fit or the device has no room; what `seen` fails with.
+    fn forward(
+        &self,
+        parameters: &Parameters,
+        assembled: &[Tensor],
+        input: &Corrupted,
+        pass: Pass,
+        seen: Option<&mut Seen<'_>>,
+    ) -> Result<Reduction>;
+
+    /// Names of the kernels that are held against C4, regular fields in and out.
+    fn held(&self) -> Vec<String>;
+}
+
+impl MarNetConfig {
+    /// Adds the parameters of a network to `builder`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if a size is out of range.
+    pub fn build(&self, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Reducer>> {
+        for (what, value, least, most) in [("stages", self.stages, 2, 64), ("blocks", self.blocks, 1, 16)] {
+            if !(least..=most).contains(&value) {
+                return Err(Error::setting(what, format!("from {least} to {most}"), value));
+            }
+        }
+        match self.architecture {
+            Architecture::Dicdnet => Ok(Box::new(dicdnet::build(self, builder, random)?)),
+            Architecture::Oscnet => Ok(Box::new(oscnet::build(self, builder, random)?)),
+            Architecture::Acdnet => Ok(Box::new(acdnet::Acdnet::new(self, builder, random)?)),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The settings of the experiment "ct", and which of them go together.
+//!
+//! | mode of the paper | settings |
+//! |---|---|
+//! | plain | none |
+//! | sample-based | `sample.weight` above 0 |
+//! | test-time projection | `projected = true` |
+//! | residual pathway priors | `train.parametrisation.kind = "residual"` |
+//! | projection penalty | `penalty.lambda_perp` above 0 |
+
+pub use crate::ct::data::Source as CtSource;
+use crate::ct::networks::MarNetConfig;
+use reynolds_torch::parametrisation::Parametrisation;
+use reynolds_torch::sample_penalty::SamplePenaltyConfig;
+use serde::{Deserialize, Serialize};
+
+use reynolds_train::config::{RunConfig, Settings, at_least_zero};
+use reynolds_train::error::{Error, Result};
+
+/// `[data]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CtDataConfig {
+    /// "phantom" or "slices".
+    pub source: CtSource,
+    /// Where the pairs lie, or will; "" = `$REYNOLDS_DATA/ct-pairs`, or `data/ct-pairs` where that is not set, or a folder in there that these
+    /// settings name.
+    pub folder: String,
+    /// Where the slices and metal shapes lie that pairs are made of, for the source "slices"; "" = `$REYNOLDS_DATA/ct`.
+    pub slices: String,
+    /// The series that is tested on, for the source "slices"; "" = the one of median length.
+    pub test_series: String,
+    /// Pixels along a side of an image.
+    pub side: usize,
+    /// Pairs that are trained on.
+    pub train: usize,
+    /// Pairs that are validated on.
+    pub validation: usize,
+    /// Pairs that are tested on.
+    pub test: usize,
+    /// Decides bodies, implants and noise.
+    pub set_seed: u64,
+    /// Images of a minibatch.
+    pub batch: usize,
+    /// Pixels along a side of what is cut out of an image for training; as many as `side` takes all of it.
+    pub patch: usize,
+    /// Minibatches an epoch; 0 = as many as go once through the pairs.
+    pub steps: usize,
+    /// Mirror half of the patches left to right, and half of them top to bottom.
+    pub flips: bool,
+}
+
+impl Default for CtDataConfig {
+    fn default() -> Self {
+        Self {
+            source: CtSource::Phantom,
+            folder: String::new(),
+            slices: String::new(),
+            test_series: String::new(),
+            side: 256,
+            train: 480,
+            validation: 48,
+            test: 60,
+            set_seed: 0,
+            batch: 12,
+            patch: 256,
+            steps: 500,
+            flips: true,
+        }
+    }
+}
+
+/// `projected`, `[data]`, `[model]` and `[sample]`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CtSettings {
+    /// Test with P(W) in the place of every held kernel W.
+    pub projected: bool,
+    /// `[data]`.
+    pub data: CtDataConfig,
+    /// `[model]`.
+    pub model: MarNetConfig,
+    /// `[sample]`: the sample-based penalty; none at weight 0.
+    pub sample: SamplePenaltyConfig,
+}
+
+impl Settings for CtSettings {
+    fn validate(&self) -> Result<()> {
+        let data = &self.data;
+        let within = |key: &str, value: usize, least: usize, most: usize| match value {
+            value if (least..=most).contains(&value) => Ok(()),
+            _ => Err(Error::config(key, format!("from {least} to {most}"), value)),
+        };
+        within("data.side", data.side, 16, 1024)?;
+        within("data.patch", data.patch, 16, data.side)?;
+        within("data.batch", data.batch, 1, 4096)?;
+        within("data.train", data.train, 1, 1_000_000)?;
+        within("data.validation", data.validation, 1, 1_000_000)?;
+        within("data.test", data.test, 1, 1_000_000)?;
+        within("data.steps", data.steps, 0, 1_000_000)?;
+        if i64::try_from(data.set_seed).is_err() {
+            return Err(Error::config("data.set_seed", "at most 2⁶³ − 1, which TOML can hold", data.set_seed));
+        }
+        for (key, value) in [("data.slices", &data.slices), ("data.test_series", &data.test_series)] {
+            if data.source == CtSource::Phantom && !value.is_empty() {
+                return Err(Error::config(key, "\"\", for phantoms need none", format!("\"{value}\"")));
+            }
+        }
+        at_least_zero("sample.weight", self.sample.weight)?;
+        if self.sample.squared && self.sample.weight == 0.0 {
+            return Err(Error::config("sample.squared", "false, for there is no sample-based penalty", true));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses settings that contradict each other.
+///
+/// # Errors
+/// [`Error::Config`] with the key of one of them.
+pub(crate) fn check_together(config: &RunConfig<CtSettings>) -> Result<()> {
+    let kind = config.train.parametrisation.kind;
+    if config.settings.projected && kind != Parametrisation::Free {
+        let expected = "false, for what is projected at the test is free in training";
+        return Err(Error::config("projected", expected, true));
+    }
+    if kind == Parametrisation::Constrained && config.penalty.lambda_perp > 0.0 {
+        let expected = "0, for constrained weights have no part that it holds";
+        return Err(Error::config("penalty.lambda_perp", expected, config.penalty.lambda_perp));
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! A slice with two implants as each network leaves it, in the soft-tissue window, each with a part of it enlarged.
+
+use super::cells::{Cell, find};
+use super::ct_model::{SEEN, picture};
+use super::row::{InTable, Mode, NETWORKS, head};
+use super::tables::DATA;
+use crate::ct::{SOFT_TISSUE, psnr, shade};
+use crate::targets::findings::Figure;
+use crate::targets::model::Trained;
+use reynolds_report::figure::{Drawing, Frame, Picture, Sheet, Svg};
+use reynolds_torch::tch::Tensor;
+use reynolds_train::error::Result;
+
+/// Modes of the columns.
+const COLUMNS: [Mode; 4] = [Mode::Plain, Mode::Sample, Mode::Penalty, Mode::Projected];
+
+/// Points along a side of a picture.
+const PANEL: f64 = 130.0;
+
+/// The side of what is enlarged, as a share of that of the slice.
+const SHARE: f64 = 0.34;
+
+/// A square of an image: first row, first column, side.
+type Crop = [usize; 3];
+
+/// What every network sees of a case, and should make of it.
+struct Case<'a> {
+    side: usize,
+    truth: &'a [f32],
+    input: &'a [f32],
+    interpolated: &'a [f32],
+    keep: &'a [f32],
+    crop: Crop,
+}
+
+impl<'a> Case<'a> {
+    /// As a plain model keeps it; `None` if it does not.
+    fn of(run: &'a Trained, case: &str) -> Option<Self> {
+        let [truth, input, interpolated, keep] = SEEN.map(|image| run.array(&picture(case, image)));
+        let side = truth.len().isqrt();
+        let whole = side > 0 && [truth, input, interpolated, keep].iter().all(|image| image.len() == side * side);
+        whole.then(|| Self { side, truth, input, interpolated, keep, crop: crop(keep, side) })
+    }
+
+    /// PSNR of an image, as the tables have it.
+    fn psnr(&self, image: &[f32]) -> Result<f64> {
+        let side = self.side as i64;
+        let [image, truth, keep] = [image, self.truth, self.keep]
+            .map(|image| Tensor::f_from_slice(image).and_then(|flat| flat.f_view([1, 1, side, side])));
+        Ok(f64::try_from(psnr(&image?, &truth?, &keep?)?)?)
+    }
+
+    /// The whole image and what is enlarged of it, metal white.
+    fn panels(&self, image: &[f32]) -> (Marked, Picture) {
+        let shown: Vec<f32> =
+            image.iter().zip(self.keep).map(|(&value, &keep)| if keep < 0.5 { f32::INFINITY } else { value }).collect();
+        let [low, high] = SOFT_TISSUE.map(shade);
+        let [row, column, side] = self.crop;
+        let rows = shown.chunks(self.side).skip(row).take(side);
+        let part: Vec<f32> = rows.flat_map(|row| &row[column..column + side]).copied().collect();
+        let of = self.side as f64;
+        let marked = [column, row, side].map(|pixels| pixels as f64 / of);
+        (Marked { picture: Picture::new(self.side, &shown, low, high), marked }, Picture::new(side, &part, low, high))
+    }
+}
+
+/// The square in the middle of all metal: between two implants, where their streaks run.
+fn crop(keep: &[f32], side: usize) -> Crop {
+    let metal = keep.iter().enumerate().filter(|(_, keep)| **keep < 0.5).map(|(at, _)| [at / side, at % side]);
+    let (mut least, mut most) = ([side; 2], [0; 2]);
+    for place in metal {
+        for axis in 0..2 {
+            (least[axis], most[axis]) = (least[axis].min(place[axis]), most[axis].max(place[axis]));
+        }
+    }
+    let of_side = ((SHARE * side as f64).round() as usize).clamp(1, side);
+    let first = |axis: usize| {
+        let middle = if least[axis] > most[axis] { side / 2 } else { (least[axis] + most[axis]) / 2 };
+        middle.saturating_sub(of_side / 2).min(side - of_side)
+    };
+    [first(0), first(1), of_side]
+}
+
+/// A picture with a square on it: left, top and side as shares.
+struct Marked {
+    picture: Picture,
+    marked: [f64; 3],
+}
+
+impl Drawing for Marked {
+    fn draw(&self, svg: &mut Svg, frame: Frame, left: bool, bottom: bool) {
+        self.picture.draw(svg, frame, left, bottom);
+        let [x, y, side] = self.marked;
+        let square = Frame {
+            x: frame.x + x * frame.width,
+            y: frame.y + y * frame.height,
+            width: side * frame.width,
+            height: side * frame.height,
+        };
+        svg.rectangle(square, "none", " stroke=\"#e68a00\" stroke-width=\"0.8\"");
+    }
+}
+
+/// Nothing, where a row has no picture.
+struct Blank;
+
+impl Drawing for Blank {
+    fn draw(&self, _: &mut Svg, _: Frame, _: bool, _: bool) {}
+}
+
+/// One picture of the figure and its PSNR.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shown {
+    pub(super) case: &'static str,
+    pub(super) label: String,
+    pub(super) psnr: f64,
+}
+
+/// The figure of a case and the PSNR of every picture on it; `None` if no plain model kept it.
+pub(super) fn figure(cells: &[Cell<'_>], case: &'static str) -> Result<Option<(Figure, Vec<Shown>)>> {
+    let runs = cells.iter().filter_map(|cell| cell.runs.first().map(|(_, run)| *run));
+    let Some(seen) = runs.into_iter().find_map(|run| Case::of(run, case)) else { return Ok(None) };
+    let mut sheet = Sheet::new(2 * COLUMNS.len(), PANEL);
+    let mut shown = Vec::new();
+    let mut add = |sheet: &mut Sheet, title: &str, label: String, image: &[f32]| -> Result<()> {
+        let psnr = seen.psnr(image)?;
+        let (whole, part) = seen.panels(image);
+        let caption = if psnr.is_finite() { format!("{psnr:.2} dB") } else { String::new() };
+        sheet.add(title, whole, vec![caption]).add("", part, Vec::new());
+        shown.push(Shown { case, label, psnr });
+        Ok(())
+    };
+    let blank = |sheet: &mut Sheet| {
+        sheet.add("", Blank, Vec::new()).add("", Blank, Vec::new());
+    };
+    for (title, image) in [("input", seen.input), ("LI", seen.interpolated), ("truth", seen.truth)] {
+        add(&mut sheet, title, title.into(), image)?;
+    }
+    (3..COLUMNS.len()).for_each(|_| blank(&mut sheet));
+    sheet.row_heads = vec![String::new()];
+    for network in NETWORKS {
+        let pictures = COLUMNS.map(|mode| {
+            let cell = find(cells, network, mode.trained_as())?;
+            let image = if mode == Mode::Projected { "projected" } else { "network" };
+            let array = cell.runs.first()?.1.array(&picture(case, image));
+            (array.len() == seen.side * seen.side).then_some((mode, array))
+        });
+        if pictures.iter().all(Option::is_none) {
+            continue;
+        }
+        let first = sheet.row_heads.len() == 1;
+        for (kept, mode) in pictures.into_iter().zip(COLUMNS) {
+            let title = if first { mode.head().trim_start_matches("+ ") } else { "" };
+            match kept {
+                Some((_, image)) => add(&mut sheet, title, format!("{} {}", head(network), mode.head()), image)?,
+                None => blank(&mut sheet),
+            }
+        }
+        sheet.row_heads.push(head(network).into());
+    }
+    (sheet.label_room, sheet.tick_room) = (4.0, 4.0);
+    let [low, high] = SOFT_TISSUE;
+    let (name, what) = match case {
+        "figure" => ("fig-ct", "a pelvic slice with two implants"),
+        _ => ("fig-ct-test", "a slice of the test"),
+    };
+    let caption = format!(
+        "{DATA}: {what} as it is scanned, with the trace of the metal bridged (LI), without metal, and as each network leaves it; seed 0. \
+         Window {low} to {high} HU, metal white. At the right of each picture its marked part, below it the PSNR of the slice."
+    );
+    Ok(Some((Figure { name, svg: sheet.svg(), caption }, shown)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_enlarged_lies_between_the_implants_and_inside() {
+        let mut keep = vec![1.0; 100 * 100];
+        (keep[50 * 100 + 20], keep[54 * 100 + 80]) = (0.0, 0.0);
+        assert_eq!(crop(&keep, 100), [52 - 17, 50 - 17, 34]);
+        let corner = [&[0.0][..], &vec![1.0; 9999]].concat();
+        assert_eq!(crop(&corner, 100), [0, 0, 34]);
+        assert_eq!(crop(&vec![1.0; 10_000], 100), [33, 33, 34], "without metal the middle");
+    }
+}

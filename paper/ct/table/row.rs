@@ -1,0 +1,90 @@
+//! The rows of the table: three networks, each trained in five ways.
+
+use crate::ct::networks::Architecture;
+
+/// Networks in the order of the paper.
+pub(super) const NETWORKS: [Architecture; 3] = [Architecture::Acdnet, Architecture::Dicdnet, Architecture::Oscnet];
+
+/// As in the paper.
+pub(super) fn head(network: Architecture) -> &'static str {
+    match network {
+        Architecture::Acdnet => "ACDNet",
+        Architecture::Dicdnet => "DICDNet",
+        Architecture::Oscnet => "OSCNet",
+    }
+}
+
+/// As in settings, files and CSV.
+pub(super) fn name(network: Architecture) -> String {
+    head(network).to_lowercase()
+}
+
+pub(super) use crate::ct::CtMode as Mode;
+
+/// What tables need to know of a mode.
+pub(super) trait InTable: Copy {
+    /// As in the table.
+    fn head(self) -> &'static str;
+
+    /// The mode whose weights it has: test-time projection trains nothing of its own.
+    fn trained_as(self) -> Self;
+
+    /// Before the names of its metrics in what came of the model it is trained as.
+    fn prefix(self) -> &'static str;
+}
+
+impl InTable for Mode {
+    fn head(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Sample => "+ sample-based",
+            Self::Projected => "+ test-time projection",
+            Self::Rpp => "+ RPP",
+            Self::Penalty => "+ projection penalty (ours)",
+        }
+    }
+
+    fn trained_as(self) -> Self {
+        if self == Self::Projected { Self::Plain } else { self }
+    }
+
+    fn prefix(self) -> &'static str {
+        if self == Self::Projected { "projected/" } else { "" }
+    }
+}
+
+/// A network in a mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) network: Architecture,
+    pub(super) mode: Mode,
+}
+
+impl Row {
+    /// "DICDNet + RPP", "DICDNet".
+    pub(super) fn label(self) -> String {
+        match self.mode {
+            Mode::Plain => head(self.network).into(),
+            mode => format!("{} {}", head(self.network), mode.head()),
+        }
+    }
+
+    /// "dicdnet-rpp".
+    pub(super) fn name(self) -> String {
+        format!("{}-{}", name(self.network), self.mode.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_fifteen_rows_with_names_of_their_own_and_twelve_that_are_trained() {
+        let rows = || NETWORKS.into_iter().flat_map(|network| Mode::ALL.map(|mode| Row { network, mode }));
+        let names: std::collections::BTreeSet<String> = rows().map(Row::name).collect();
+        assert_eq!((names.len(), rows().filter(|row| row.mode.trained_as() == row.mode).count()), (15, 12));
+        let label = Row { network: Architecture::Dicdnet, mode: Mode::Penalty }.label();
+        assert_eq!(label, "DICDNet + projection penalty (ours)");
+    }
+}

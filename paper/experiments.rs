@@ -1,0 +1,44 @@
+//! The experiments of the paper by name.
+//!
+//! ```
+//! let experiments = reynolds_paper::experiments::all();
+//! assert_eq!(experiments.find("so2")?.name(), "so2");
+//! assert!(experiments.find("so3").is_err());
+//! # Ok::<(), reynolds_train::Error>(())
+//! ```
+
+use reynolds_train::experiment::{AnyExperiment, Experiments};
+
+use crate::ct::CtExperiment;
+use crate::medmnist::MedExperiment;
+use crate::smoke::SmokeExperiment;
+use crate::so2::{DiskAndArc, PlaneExperiment, WaveyRings};
+
+/// Every experiment that can be run by name.
+pub fn all() -> Experiments {
+    Experiments::new(vec![
+        AnyExperiment::new(PlaneExperiment::<DiskAndArc>::new()),
+        AnyExperiment::new(PlaneExperiment::<WaveyRings>::new()),
+        AnyExperiment::new(SmokeExperiment),
+        AnyExperiment::new(CtExperiment),
+        AnyExperiment::new(MedExperiment),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn every_committed_configuration_is_that_of_an_experiment() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let file = entry.unwrap().path();
+            let table: toml::Table = std::fs::read_to_string(&file).unwrap().parse().unwrap();
+            super::all().find(table["experiment"].as_str().unwrap()).unwrap().load(Some(&file), &[]).unwrap();
+            count += 1;
+        }
+        assert!(count >= 2);
+    }
+}

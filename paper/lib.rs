@@ -1,0 +1,16 @@
+//! The experiments of *Approximate Equivariance via Projection-Based Regularisation*: one room a problem, and what its tables share.
+//!
+//! ```text
+//! room:  data ──► networks ──► task, evaluation ──► experiment (reynolds run)  ──►  table and figures (reynolds reproduce)
+//! ```
+
+#[cfg(feature = "torch")]
+pub mod experiments;
+#[cfg(feature = "torch")]
+pub mod targets;
+
+pub mod ct;
+pub mod data;
+pub mod medmnist;
+pub mod smoke;
+pub mod so2;

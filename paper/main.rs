@@ -1,0 +1,20 @@
+//! The program `reynolds-paper`: the commands run, sweep, reproduce, data and bench. `reynolds` hands over to it. Glue only.
+
+mod args;
+mod commands;
+mod download;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    match reynolds_report::catch(|| commands::run(args.command)) {
+        Ok(code) => code,
+        Err(error) => {
+            reynolds_report::terminal::error(&error);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Opening a file: everything that can be compared with what the publisher says is compared.
+
+use std::path::{Path, PathBuf};
+
+use super::{Md5, MedSet, Size};
+use crate::data::error::{Error, Result};
+use crate::medmnist::data::volumes::{VolumeSet, Volumes};
+use reynolds_checkpoint::Checkpoint;
+
+/// Names of the parts in the files.
+const PARTS: [&str; 3] = ["train", "val", "test"];
+
+/// Whether a file must be the publisher's own, to the bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Checked {
+    /// Its MD5 and the sizes of its parts are compared.
+    #[default]
+    Yes,
+    /// Any file of the same layout will do: the types, shapes and labels are checked, not how many volumes there are.
+    No,
+}
+
+/// The folder where files are looked for: as given; else `medmnist` in the folder that the environment variable `REYNOLDS_DATA` names;
+/// else `data/medmnist`.
+pub fn folder(given: Option<&Path>) -> PathBuf {
+    match (given, std::env::var_os("REYNOLDS_DATA")) {
+        (Some(given), _) => given.into(),
+        (None, Some(root)) if !root.is_empty() => Path::new(&root).join("medmnist"),
+        (None, _) => Path::new("data").join("medmnist"),
+    }
+}
+
+/// Reads a set from its file in `folder`.
+///
+/// # Errors
+/// When the file is missing, damaged, not the publisher's (by [`Checked`]), or holds an array of another type, another shape, or labels of no
+/// class: which file, which array, what was expected and what was found.
+pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked) -> Result<VolumeSet> {
+    let path = folder.as_ref().join(set.file_name(size));
+    let counts = match checked {
+        Checked::Yes => {
+            verify(&path, set.md5(size)).map_err(|error| told_what_to_do(error, set, size))?;
+            Some(set.counts())
+        }
+        Checked::No => None,
+    };
+    read(&path, set, size, counts)
+}
+
+/// Compares the MD5 of a file.
+///
+/// # Errors
+/// When it is another, or the file cannot be read.
+pub fn verify(path: impl AsRef<Path>, expected: Md5) -> Result<()> {
+    let path = path.as_ref();
+    let found = Md5::of_file(path)?;
+    if found != expected {
+        let (expected, found) = (format!("the MD5 {expected}"), found.to_string());
+        return Err(Error::Malformed { file: path.into(), expected, found });
+    }
+    Ok(())
+}
+
+/// A file may hold the publisher's arrays and yet not be the publisher's file.
+fn told_what_to_do(error: Error, set: MedSet, size: Size) -> Error {
+    match error {
+        Error::Malformed { file, expected, found } => {
+            let found = format!(
+                "{found}: reynolds data medmnist --set {set} --size {size} --force fetches the published file; one that was saved again is \
+                 another, even if its arrays are equal"
+            );
+            Error::Malformed { file, expected, found }
+        }
+        other => other,
+    }
+}
+
+/// Reads the three parts; `counts` says how many volumes each must have.
+fn read(path: &Path, set: MedSet, size: Size, counts: Option<[usize; 3]>) -> Result<VolumeSet> {
+    let checkpoint = Checkpoint::open(path)?;
+    let part =
+        |n: usize| volumes(&checkpoint, PARTS[n], size.side(), set.classes().len(), counts.map(|counts| counts[n]));
+    let title = set.title();
+    Ok(VolumeSet {
+        name: if size == Size::Small { title.into() } else { format!("{title} {size}³") },
+        classes: set.classes().iter().map(|&class| class.into()).collect(),
+        train: part(0)?,
+        validation: part(1)?,
+        test: part(2)?,
+    })
+}
+
+/// Reads one part.
+fn volumes(checkpoint: &Checkpoint, part: &str, side: usize, classes: usize, count: Option<usize>) -> Result<Volumes> {
+    let (images, labels) = (format!("{part}_images"), format!("{part}_labels"));
+    let wrong = |tensor: &str, expected: String, found: String| Error::Tensor {
+        file: checkpoint.path().into(),
+        tensor: tensor.into(),
+        expected,
+        found,
+    };
+    let member =
+        |name: &str| checkpoint.entry(name).ok_or_else(|| wrong(name, "an array of this name".into(), "none".into()));
+    let (image_entry, label_entry) = (member(&images)?, member(&labels)?);
+    let expected = count.map_or_else(|| "n".into(), |count| count.to_string());
+    let number = match image_entry.shape[..] {
+        [number, x, y, z] if number > 0 && [x, y, z] == [side; 3] && count.is_none_or(|count| count == number) => {
+            number
+        }
+        _ => {
+            let expected = format!("[{expected}, {side}, {side}, {side}]");
+            return Err(wrong(&images, expected, format!("{:?}", image_entry.shape)));
+        }
+    };
+    if label_entry.shape != [number, 1] {
+        return Err(wrong(&labels, format!("[{number}, 1]"), format!("{:?}", label_entry.shape)));
+    }
+    let bytes = |entry| checkpoint.read_plain(entry, "|u1", 1).map(|bytes| bytes.into_owned());
+    let values = bytes(label_entry)?;
+    if let Some(label) = values.iter().find(|&&label| usize::from(label) >= classes) {
+        return Err(wrong(&labels, format!("labels below {classes}"), label.to_string()));
+    }
+    Ok(Volumes { side, images: bytes(image_entry)?, labels: values })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_another_size_than_the_publishers_are_refused() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/medmnist/fracturemnist3d.npz");
+        let right = read(&path, MedSet::Fracture, Size::Small, Some([4, 2, 3])).unwrap();
+        assert_eq!([right.train.count(), right.validation.count(), right.test.count()], [4, 2, 3]);
+        let error = read(&path, MedSet::Fracture, Size::Small, Some([4, 2, 4])).unwrap_err().to_string();
+        assert!(error.ends_with("\"test_images\": expected [4, 28, 28, 28], found [3, 28, 28, 28]"), "{error}");
+    }
+}

@@ -1,0 +1,123 @@
+//! What is drawn for a volume: its label, how it stands, where, and how large.
+
+use super::class::{CLASSES, pose};
+use super::config::ShapesConfig;
+use super::matrix::{Matrix, Vector, direction, haar, product, turn};
+use crate::data::random::Random;
+
+/// What the numbers are for, among all that are drawn from a seed.
+const PURPOSE: u64 = 0x7368;
+
+/// Which volumes of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Train = 0,
+    Validation = 1,
+    Test = 2,
+}
+
+/// A volume before it is rendered.
+#[derive(Debug, Clone)]
+pub(super) struct Drawn {
+    /// The class; classes take turns, so that their numbers differ by one at most.
+    pub(super) label: u8,
+    /// From the solid's own frame to that of the volume.
+    pub(super) matrix: Matrix,
+    /// In voxels.
+    pub(super) shift: Vector,
+    /// Relative to the solid's own size.
+    pub(super) size: f64,
+    /// Where the noise goes on.
+    pub(super) random: Random,
+}
+
+/// Draws the volume of that number: a function of seed, part and number. The same numbers are drawn whatever `breaking` is, so that what
+/// stands at some `breaking` stands, all else equal, at every greater one.
+pub(super) fn draw(config: &ShapesConfig, part: Part, number: usize) -> Drawn {
+    let mut random = Random::at(config.seed, &[PURPOSE, part as u64, number as u64]);
+    let label = (number % CLASSES.len()) as u8;
+    let (_, own) = pose(label);
+    let stands = random.uniform() < config.breaking;
+    let anywhere = haar(&mut random);
+    // Axes are uniform on the sphere: the law of small turns is the same in every orientation.
+    let axis = direction(&mut random);
+    let jitter = turn(axis, config.jitter.to_radians() * random.uniform());
+    let shift = std::array::from_fn(|_| random.between(-config.shift, config.shift));
+    let size = 1.0 + random.between(-config.size, config.size);
+    let matrix = product(if stands { &jitter } else { &anywhere }, &own);
+    Drawn { label, matrix, shift, size, random }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::class::{reflection_pairs, rotation_pairs};
+    use super::super::matrix::tests::determinant;
+    use super::*;
+
+    /// The label that lies nearest by the orientation of its solid alone, among two; none when both are further off than the jitter.
+    fn told(drawn: &Drawn, (one, other): (u8, u8), jitter: f64) -> Option<u8> {
+        let near = |label: u8| {
+            let (_, own) = pose(label);
+            let trace: f64 = (0..3).map(|i| (0..3).map(|j| drawn.matrix[i][j] * own[i][j]).sum::<f64>()).sum();
+            let proper = determinant(&drawn.matrix) * determinant(&own) > 0.0;
+            proper && trace >= 1.0 + 2.0 * jitter.to_radians().cos() - 1e-9
+        };
+        [one, other].into_iter().find(|label| near(*label))
+    }
+
+    #[test]
+    fn within_a_pair_orientation_tells_one_half_plus_half_the_breaking() {
+        for breaking in [0.0, 0.3, 0.7, 1.0] {
+            let config = ShapesConfig { breaking, ..ShapesConfig::default() };
+            for pairs in [rotation_pairs(), reflection_pairs()] {
+                let (mut right, mut count) = (0.0, 0.0);
+                for number in 0..16_000 {
+                    let drawn = draw(&config, Part::Test, number);
+                    let Some(pair) = pairs.iter().find(|pair| pair.0 == drawn.label || pair.1 == drawn.label) else {
+                        continue;
+                    };
+                    count += 1.0;
+                    // Where the orientation says nothing, either label is right half of the time.
+                    right += match told(&drawn, *pair, config.jitter) {
+                        Some(label) => f64::from(label == drawn.label),
+                        None => 0.5,
+                    };
+                }
+                assert_eq!(count, 8000.0);
+                assert!((right / count - 0.5 - breaking / 2.0).abs() < 0.012, "{breaking}: {}", right / count);
+            }
+        }
+    }
+
+    #[test]
+    fn without_breaking_half_of_all_are_mirrored_and_with_it_none_is() {
+        let mirrored = |breaking: f64| {
+            let config = ShapesConfig { breaking, ..ShapesConfig::default() };
+            let turned = |number: &usize| {
+                let drawn = draw(&config, Part::Train, *number);
+                determinant(&drawn.matrix) * determinant(&pose(drawn.label).1) < 0.0
+            };
+            (0..8000).filter(turned).count()
+        };
+        assert_eq!(mirrored(1.0), 0);
+        assert!((3800..4200).contains(&mirrored(0.0)));
+    }
+
+    #[test]
+    fn what_stands_stands_at_every_greater_breaking_and_parts_differ() {
+        let at = |breaking: f64, part: Part, number: usize| {
+            draw(&ShapesConfig { breaking, ..ShapesConfig::default() }, part, number)
+        };
+        let mut standing = 0;
+        for number in 0..200 {
+            let (less, more) = (at(0.4, Part::Train, number), at(0.8, Part::Train, number));
+            assert_eq!((less.shift, less.size, less.label), (more.shift, more.size, more.label));
+            let stands = |drawn: &Drawn| told(drawn, (drawn.label, drawn.label), 10.0).is_some();
+            assert!(!stands(&less) || (stands(&more) && less.matrix == more.matrix));
+            standing += usize::from(stands(&less));
+            assert_ne!(less.shift, at(0.4, Part::Validation, number).shift);
+            assert!(less.shift.iter().all(|shift| shift.abs() <= 1.0) && (less.size - 1.0).abs() <= 0.1);
+        }
+        assert!((50..110).contains(&standing), "{standing}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Volumes at a glance, as one PNG: a row for each class, and in it for some volumes four tiles each.
+//!
+//! ```text
+//! v[side/2, ·, ·]   v[·, side/2, ·]   v[·, ·, side/2]   max over the first index        earlier index downwards
+//! ```
+
+use super::Volumes;
+use crate::data::error::{Error, Result};
+use reynolds_report::png;
+
+/// Tiles of a volume.
+const VIEWS: usize = 4;
+
+/// The least pixels along a side of a tile: smaller volumes are enlarged by a whole number.
+const TILE: usize = 84;
+
+/// Pixels between the tiles of a volume.
+const GAP: usize = 2;
+
+/// Pixels between volumes, and between rows.
+const WIDE: usize = 10;
+
+/// Where a class has too few volumes, and between tiles.
+const EMPTY: u8 = 255;
+
+/// The most pixels along a side of the image.
+const LIMIT: usize = 16_384;
+
+/// A PNG of `each` volumes of every class, evenly spaced among those of the class; row n is class n. A class of fewer volumes leaves
+/// places empty.
+///
+/// # Errors
+/// [`Error::Setting`] when nothing is asked for, a label is not below `classes`, or the image would be more than 16 384 pixels wide or high.
+pub fn preview(volumes: &Volumes, classes: usize, each: usize) -> Result<Vec<u8>> {
+    let side = volumes.side;
+    if side == 0 || classes == 0 || each == 0 {
+        let found = format!("side {side}, {classes} classes, {each} of each");
+        return Err(Error::setting("volumes to show", "at least one of each", found));
+    }
+    if let Some(label) = volumes.labels.iter().find(|&&label| usize::from(label) >= classes) {
+        return Err(Error::setting("label", format!("below {classes}"), label));
+    }
+    let tile = side * TILE.div_ceil(side);
+    let block = VIEWS * (tile + GAP) - GAP;
+    let span = |count: usize, size: usize| count.checked_mul(size + WIDE).map(|total| total - WIDE);
+    let (width, height) = match (span(each, block), span(classes, tile)) {
+        (Some(width), Some(height)) if width.max(height) <= LIMIT => (width, height),
+        _ => return Err(Error::setting("image", format!("at most {LIMIT} pixels a side"), "more")),
+    };
+    let mut pixels = vec![EMPTY; width * height * 3];
+    for class in 0..classes {
+        let members: Vec<usize> = (0..volumes.count()).filter(|&n| usize::from(volumes.labels[n]) == class).collect();
+        for place in 0..each.min(members.len()) {
+            let shown = members[place * members.len() / each.min(members.len())];
+            for (view, image) in views(volumes.image(shown), side).iter().enumerate() {
+                let corner = (place * (block + WIDE) + view * (tile + GAP), class * (tile + WIDE));
+                paint(&mut pixels, width, corner, image, side, tile / side);
+            }
+        }
+    }
+    Ok(png(width, height, &pixels))
+}
+
+/// The three slices through the middle and the largest values along the first index, `[side, side]` each.
+fn views(voxels: &[u8], side: usize) -> [Vec<u8>; VIEWS] {
+    let middle = side / 2;
+    let at = |x: usize, y: usize, z: usize| voxels[(x * side + y) * side + z];
+    let image = |value: &dyn Fn(usize, usize) -> u8| (0..side * side).map(|n| value(n / side, n % side)).collect();
+    [
+        image(&|row, column| at(middle, row, column)),
+        image(&|row, column| at(row, middle, column)),
+        image(&|row, column| at(row, column, middle)),
+        image(&|row, column| (0..side).map(|x| at(x, row, column)).max().unwrap_or(0)),
+    ]
+}
+
+/// Draws a grey image with its corner at (left, top), each value as a square of `zoom` pixels.
+fn paint(pixels: &mut [u8], width: usize, (left, top): (usize, usize), image: &[u8], side: usize, zoom: usize) {
+    for row in 0..side * zoom {
+        let start = ((top + row) * width + left) * 3;
+        for (column, pixel) in pixels[start..start + side * zoom * 3].chunks_exact_mut(3).enumerate() {
+            pixel.fill(image[row / zoom * side + column / zoom]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// Rows of an image: one byte of filter, then the pixels.
+    fn rows(image: &[u8]) -> (usize, Vec<u8>) {
+        let width = u32::from_be_bytes(image[16..20].try_into().unwrap()) as usize;
+        let data = image.windows(4).position(|w| w == b"IDAT").unwrap() + 4;
+        let mut rows = Vec::new();
+        flate2::read::ZlibDecoder::new(&image[data..]).read_to_end(&mut rows).unwrap();
+        (width, rows)
+    }
+
+    #[test]
+    fn tiles_are_the_middle_slices_and_the_brightest_values_by_class() {
+        // v = 100x + 10y + z on 2³, and the same plus one; classes 1 and 0.
+        let voxel = |n: usize| (100 * (n / 4) + 10 * (n / 2 % 2) + n % 2) as u8;
+        let images = (0..8).map(voxel).chain((0..8).map(|n| voxel(n) + 1)).collect();
+        let volumes = Volumes { side: 2, images, labels: vec![1, 0] };
+        let (width, rows) = rows(&preview(&volumes, 3, 1).unwrap());
+        let pixel = |x: usize, y: usize| rows[y * (1 + 3 * width) + 1 + 3 * x];
+        // The last pixel of a tile is its entry (1, 1), the one at its left (1, 0).
+        let corner = |view: usize, class: usize| (view * (TILE + GAP), class * (TILE + WIDE));
+        for (class, more) in [(0, 1), (1, 0)] {
+            for (view, [first, last]) in [[100, 111], [10, 111], [1, 111], [100, 111]].iter().enumerate() {
+                let (x, y) = corner(view, class);
+                assert_eq!(pixel(x, y), first + more, "{class} {view}");
+                assert_eq!(pixel(x + TILE - 1, y + TILE - 1), last + more, "{class} {view}");
+            }
+        }
+        let (x, y) = corner(0, 1);
+        assert_eq!(pixel(x + TILE - 1, y), 101);
+        let (x, y) = corner(0, 2);
+        assert_eq!((pixel(x, y), width), (EMPTY, 4 * TILE + 3 * GAP));
+    }
+
+    #[test]
+    fn nothing_to_show_and_labels_of_no_class_are_refused() {
+        let volumes = Volumes { side: 1, images: vec![0, 0], labels: vec![0, 2] };
+        assert_eq!(preview(&volumes, 2, 1).unwrap_err().to_string(), "label: expected below 2, found 2");
+        assert!(preview(&volumes, 3, 0).is_err() && preview(&volumes, 0, 1).is_err());
+        assert!(preview(&volumes, 3, usize::MAX).is_err());
+        assert!(preview(&volumes, 3, 1).is_ok());
+    }
+}

@@ -1,0 +1,36 @@
+//! Labelled volumes: MedMNIST 3-D and generated shapes, and the networks that tell them apart.
+
+pub mod data;
+
+#[cfg(feature = "torch")]
+mod bench;
+#[cfg(feature = "torch")]
+mod evaluation;
+#[cfg(feature = "torch")]
+mod experiment;
+#[cfg(feature = "torch")]
+mod figures;
+#[cfg(feature = "torch")]
+mod metrics;
+#[cfg(feature = "torch")]
+pub mod networks;
+#[cfg(feature = "torch")]
+mod settings;
+#[cfg(feature = "torch")]
+pub(crate) mod table;
+#[cfg(feature = "torch")]
+mod task;
+#[cfg(feature = "torch")]
+mod volumes;
+
+#[cfg(feature = "torch")]
+pub use self::{
+    bench::{MedBench, MedBenchRow},
+    evaluation::TurningDefect,
+    experiment::MedExperiment,
+    figures::confusion_sheet,
+    metrics::{Scored, beats_majority, binomial_error, majority_class},
+    settings::{MedDataConfig, MedSettings, MedSource, Resize},
+    task::MedTask,
+    volumes::{ClassPairs, MedData},
+};

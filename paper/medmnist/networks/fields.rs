@@ -1,0 +1,165 @@
+//! How the channels of a layer are typed: copies of one field, which holds every irrep up to a degree.
+//!
+//! ```text
+//! channel = (irrep, copy, component)      the copies of one irrep side by side: 6x0 + 6x1 + 6x2
+//! ```
+//!
+//! The gates of a gated layer, scalars too, come after all irreps as (irrep, copy).
+
+use reynolds::group::{self, GroupRef};
+use reynolds::irreps::Irreps;
+use reynolds::rep::Rep;
+use reynolds::steerable::SphericalIrrep;
+use serde::{Deserialize, Serialize};
+
+use reynolds_torch::error::Result;
+
+/// The group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Symmetry {
+    /// Rotations.
+    #[default]
+    So3,
+    /// Rotations and reflections.
+    O3,
+}
+
+impl Symmetry {
+    /// "SO3" or "O3", as [`reynolds::group::parse`] reads it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::So3 => "SO3",
+            Self::O3 => "O3",
+        }
+    }
+
+    /// The group itself.
+    ///
+    /// # Errors
+    /// Never in practice: both names are known.
+    pub fn group(self) -> Result<GroupRef> {
+        Ok(group::parse(self.name())?)
+    }
+
+    /// Labels of the irreps of a field of degree L, in the order of its channels: 0, 1, …, L for SO(3); 0e, 1e, …, Le, 0o, …, Lo for O(3).
+    pub fn labels(self, max_degree: usize) -> Vec<String> {
+        let degrees = || 0..=max_degree;
+        match self {
+            Self::So3 => degrees().map(|l| l.to_string()).collect(),
+            Self::O3 => ["e", "o"].iter().flat_map(|parity| degrees().map(move |l| format!("{l}{parity}"))).collect(),
+        }
+    }
+}
+
+/// `copies` fields, in each every irrep up to `max_degree` once. Channels go by irreps, in the order of [`Symmetry::labels`], then by
+/// copies: what acts on one irrep of all fields acts on channels in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fields {
+    /// The group that acts.
+    pub symmetry: Symmetry,
+    /// How many fields.
+    pub copies: usize,
+    /// L. A field of degree 0 is a scalar of even parity, whatever the group.
+    pub max_degree: usize,
+}
+
+impl Fields {
+    /// `copies` scalars.
+    pub fn trivial(symmetry: Symmetry, copies: usize) -> Self {
+        Self { symmetry, copies, max_degree: 0 }
+    }
+
+    /// The channels of a network of width c: those of the volumes, then of what conv1 and conv2 of each block make.
+    pub fn of_network(symmetry: Symmetry, width: usize) -> [Self; 7] {
+        let degrees = match symmetry {
+            Symmetry::So3 => [2, 3, 3, 3, 2],
+            Symmetry::O3 => [2; 5],
+        };
+        let fields = |layer: usize, times: usize| Self { symmetry, copies: times * width, max_degree: degrees[layer] };
+        let [first, last] = [1, 8 * width].map(|copies| Self::trivial(symmetry, copies));
+        [first, fields(0, 1), fields(1, 2), fields(2, 4), fields(3, 6), fields(4, 6), last]
+    }
+
+    /// Labels of the irreps of one field.
+    pub fn labels(&self) -> Vec<String> {
+        match (self.max_degree, self.symmetry) {
+            (0, Symmetry::So3) => vec!["0".into()],
+            (0, Symmetry::O3) => vec!["0e".into()],
+            (degree, symmetry) => symmetry.labels(degree),
+        }
+    }
+
+    /// The irreps of one field, in its order.
+    pub fn irreps(&self) -> Vec<SphericalIrrep> {
+        let parities: &[Option<bool>] = match (self.symmetry, self.max_degree) {
+            (Symmetry::So3, _) => &[None],
+            (Symmetry::O3, 0) => &[Some(false)],
+            (Symmetry::O3, _) => &[Some(false), Some(true)],
+        };
+        let degrees = || 0..=self.max_degree;
+        parities.iter().flat_map(|&odd| degrees().map(move |degree| SphericalIrrep { degree, odd })).collect()
+    }
+
+    /// Where each channel (irrep, copy, component) goes if they are ordered (irrep, component, copy) instead, as in the layers of the
+    /// SCNN: channel i of the second order is channel `order[i]` of the first.
+    pub fn by_components(&self) -> Vec<usize> {
+        let (mut order, mut start) = (Vec::with_capacity(self.dim()), 0);
+        for dim in self.irrep_dims() {
+            order.extend((0..dim).flat_map(|m| (0..self.copies).map(move |copy| start + copy * dim + m)));
+            start += dim * self.copies;
+        }
+        order
+    }
+
+    /// Channels of each irrep of one field, in its order.
+    pub fn irrep_dims(&self) -> Vec<usize> {
+        self.irreps().into_iter().map(SphericalIrrep::dim).collect()
+    }
+
+    /// Channels of one field.
+    pub fn field_dim(&self) -> usize {
+        self.irrep_dims().iter().sum()
+    }
+
+    /// Channels of all fields.
+    pub fn dim(&self) -> usize {
+        self.copies * self.field_dim()
+    }
+
+    /// The representation on the channels.
+    ///
+    /// # Errors
+    /// If the group has no such irreps.
+    pub fn rep(&self) -> Result<Rep> {
+        let group = self.symmetry.group()?;
+        let irreps: Vec<String> = self.labels().iter().map(|label| format!("{}x{label}", self.copies)).collect();
+        Ok(irreps.join(" + ").parse::<Irreps>()?.real_rep(&group)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_are_those_of_the_published_network() {
+        let channels = |symmetry, width| Fields::of_network(symmetry, width).map(|fields| fields.dim());
+        assert_eq!(channels(Symmetry::So3, 6), [1, 54, 192, 384, 576, 324, 48]);
+        assert_eq!(channels(Symmetry::So3, 2), [1, 18, 64, 128, 192, 108, 16]);
+        assert_eq!(channels(Symmetry::O3, 2), [1, 36, 72, 144, 216, 216, 16]);
+    }
+
+    #[test]
+    fn a_field_holds_every_irrep_once() {
+        let dims = |symmetry, max_degree| Fields { symmetry, copies: 2, max_degree }.dim();
+        assert_eq!([dims(Symmetry::So3, 2), dims(Symmetry::So3, 3), dims(Symmetry::O3, 2)], [18, 32, 36]);
+        assert_eq!([dims(Symmetry::So3, 0), dims(Symmetry::O3, 0)], [2, 2]);
+        for symmetry in [Symmetry::So3, Symmetry::O3] {
+            for max_degree in 0..4 {
+                let fields = Fields { symmetry, copies: 3, max_degree };
+                assert_eq!(fields.rep().unwrap().dim(), fields.dim());
+            }
+        }
+    }
+}

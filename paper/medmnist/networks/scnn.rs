@@ -1,0 +1,124 @@
+//! The steerable CNN: equivariant by construction. Its blocks are those of [`gated`](super::gated), its pools Gaussians of σ = 0.66.
+
+use reynolds::random::Random;
+use reynolds::steerable::SphericalIrrep;
+use tch::Tensor;
+
+use super::block::Blocks;
+use super::gated::{FieldConvolution, GatedBlock, Place};
+use super::{Fields, Pass, VolumeNetConfig};
+use reynolds_torch::error::Result;
+use reynolds_torch::layers::{FieldPair, Kernels, Layout, Pool3d, Steerable, SteerableConv3d};
+use reynolds_torch::parameters::{Builder, Parameters};
+
+/// σ of the pools, in voxels.
+const BLUR: f64 = 0.66;
+
+/// What makes the kernels of a convolution.
+pub(super) type MakeKernels<'a> = &'a dyn Fn(&FieldPair) -> Result<Box<dyn Kernels>>;
+
+/// Steerable kernels: those of the SCNN.
+pub(super) fn steerable(pair: &FieldPair) -> Result<Box<dyn Kernels>> {
+    Ok(Box::new(Steerable::new(pair)?))
+}
+
+/// Three steerable blocks and the head.
+pub(super) fn network(
+    config: &VolumeNetConfig,
+    classes: usize,
+    builder: &mut Builder,
+    random: &mut Random,
+) -> Result<Blocks> {
+    Blocks::new(config, classes, first_pool(), builder, random, |builder, number, random| {
+        Ok(Box::new(ScnnBlock::scnn(builder, number, config, &steerable, random)?))
+    })
+}
+
+/// The pool after the first block.
+pub(super) fn first_pool() -> Pool3d {
+    Pool3d::gaussian(BLUR, 2, 1)
+}
+
+/// The pools of a block: between conv1 and conv2, before the skip.
+fn pools(number: usize) -> [Option<Pool3d>; 2] {
+    let pool = |stride, padding| Some(Pool3d::gaussian(BLUR, stride, padding));
+    match number {
+        0 => [None, None],
+        1 => [pool(2, 1), pool(2, 0)],
+        _ => [pool(1, 1), None],
+    }
+}
+
+/// A residual block of steerable convolutions.
+pub(super) type ScnnBlock = GatedBlock<Convolution>;
+
+impl ScnnBlock {
+    /// Adds the parameters of block `number` (0, 1, 2), `r{number + 1}.…`. `partial` makes the kernels of its second convolution and of its
+    /// skip: [`steerable`] for the SCNN.
+    pub(super) fn scnn(
+        builder: &mut Builder,
+        number: usize,
+        config: &VolumeNetConfig,
+        partial: MakeKernels,
+        random: &mut Random,
+    ) -> Result<Self> {
+        Self::new(builder, number, config.fields(number), pools(number), random, |builder, place, random| {
+            let make: MakeKernels = if place.part == 0 { &steerable } else { partial };
+            Convolution::new(builder, place, config.layout, make, random)
+        })
+    }
+}
+
+/// Irreps of a field, and of its gates where it has any.
+fn with_gates(fields: &Fields) -> Vec<SphericalIrrep> {
+    let mut irreps = fields.irreps();
+    if fields.max_degree > 0 {
+        irreps.extend(vec![irreps[0]; irreps.len()]);
+    }
+    irreps
+}
+
+/// A steerable convolution and the bias of the scalars it makes.
+pub(super) struct Convolution {
+    layer: SteerableConv3d,
+    bias: Option<String>,
+}
+
+impl Convolution {
+    /// The last one, of side 1, has no bias.
+    fn new(
+        builder: &mut Builder,
+        Place { name, domain, codomain, window, .. }: &Place,
+        layout: Layout,
+        make: MakeKernels,
+        random: &mut Random,
+    ) -> Result<Self> {
+        let pair = FieldPair { codomain: with_gates(codomain), domain: domain.irreps(), side: window.side };
+        let copies = [codomain.copies, domain.copies];
+        let kernels = make(&pair)?;
+        let layer = SteerableConv3d::new(builder, name, (&pair, kernels), copies, (*window, layout), random)?;
+        let bias = (window.side > 1).then(|| format!("{name}.bias"));
+        if let Some(bias) = &bias {
+            let scalars = pair.codomain.iter().filter(|irrep| irrep.is_trivial()).count();
+            builder.real(bias, &[scalars, codomain.copies], &vec![0.0; scalars * codomain.copies])?;
+        }
+        Ok(Self { layer, bias })
+    }
+}
+
+impl FieldConvolution for Convolution {
+    /// The kernel.
+    const TENSORS: usize = 1;
+
+    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
+        Ok(vec![self.layer.kernel(parameters, pass)?])
+    }
+
+    fn forward(&self, assembled: &[Tensor], input: &Tensor) -> Result<Tensor> {
+        self.layer.forward(&assembled[0], input)
+    }
+
+    fn bias(&self, parameters: &Parameters) -> Option<Tensor> {
+        self.bias.as_ref().map(|bias| parameters.get(bias))
+    }
+}

@@ -1,0 +1,76 @@
+//! Dense convolutions between fields, with the gates and the normalisation of the SCNN: ours, equivariant wherever its kernels are.
+//!
+//! Parameters have channels by irrep, copy and component, as [`Fields::rep`], then gates; layers want them by irrep, component and copy.
+
+use reynolds::random::Random;
+use tch::{Kind, Tensor};
+
+use super::block::Blocks;
+use super::dense::{first_pool, pools};
+use super::gated::{FieldConvolution, GatedBlock, Place, gates};
+use super::{Fields, Pass, VolumeNetConfig};
+use reynolds_torch::error::Result;
+use reynolds_torch::layers::{Constant, Conv3d, Layout};
+use reynolds_torch::parameters::{Builder, Parameters};
+
+/// Three gated blocks and the head.
+pub(super) fn network(
+    config: &VolumeNetConfig,
+    classes: usize,
+    builder: &mut Builder,
+    random: &mut Random,
+) -> Result<Blocks> {
+    Blocks::new(config, classes, first_pool(), builder, random, |builder, number, random| {
+        let typed = |builder: &mut Builder, place: &Place, random: &mut Random| {
+            TypedConv::new(builder, place, config.layout, random)
+        };
+        Ok(Box::new(GatedBlock::new(builder, number, config.fields(number), pools(number), random, typed)?))
+    })
+}
+
+/// A dense convolution between fields.
+struct TypedConv {
+    conv: Conv3d,
+    layout: Layout,
+    /// Which channel of the parameters comes where, of the output and of the input.
+    rows: Constant,
+    columns: Constant,
+}
+
+impl TypedConv {
+    fn new(builder: &mut Builder, place: &Place, layout: Layout, random: &mut Random) -> Result<Self> {
+        let Place { name, domain, codomain, window, .. } = place;
+        let channels = [domain.dim(), codomain.dim() + gates(codomain)];
+        let conv = Conv3d::new(builder, name, channels, *window, random)?;
+        Ok(Self { conv, layout, rows: order(codomain, gates(codomain))?, columns: order(domain, 0)? })
+    }
+}
+
+/// Channels of the parameters in the order of layers.
+fn order(fields: &Fields, gates: usize) -> Result<Constant> {
+    let gates = fields.dim()..fields.dim() + gates;
+    let channels: Vec<f64> = fields.by_components().into_iter().chain(gates).map(|at| at as f64).collect();
+    Constant::new(&channels, &[channels.len() as i64])
+}
+
+impl FieldConvolution for TypedConv {
+    /// Kernel and bias.
+    const TENSORS: usize = 2;
+
+    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
+        let index = |order: &Constant| order.on(Kind::Int64, parameters.device());
+        let (rows, columns) = (index(&self.rows)?, index(&self.columns)?);
+        let kernel = parameters.get(self.conv.weight()).f_index_select(0, &rows)?.f_index_select(1, &columns)?;
+        let bias = parameters.get(self.conv.bias()).f_index_select(0, &rows)?;
+        Ok(vec![self.layout.kernel(&kernel, pass.precision)?, pass.precision.cast(&bias)?])
+    }
+
+    fn forward(&self, assembled: &[Tensor], input: &Tensor) -> Result<Tensor> {
+        self.conv.forward(&assembled[0], Some(&assembled[1]), input)
+    }
+
+    /// The convolution adds its own, of every channel.
+    fn bias(&self, _: &Parameters) -> Option<Tensor> {
+        None
+    }
+}

@@ -1,0 +1,229 @@
+//! What the networks cost beside the paper, and what it says of that.
+
+use crate::medmnist::networks::{Architecture, Symmetry};
+
+use super::paper::{self, EPOCH};
+use super::row::Row;
+use super::settings::Setup;
+use super::tables::shown;
+use crate::targets::model::{Models, Trained};
+use crate::targets::sample::three_digits;
+use reynolds_report::{Check, Table};
+
+/// Shares within which two speeds are alike.
+const ALIKE: f64 = 0.05;
+
+/// What was measured of a row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cost<'a> {
+    pub(super) row: Row,
+    measured: &'a Trained,
+}
+
+impl Cost<'_> {
+    /// Samples a second.
+    pub(super) fn train(&self) -> f64 {
+        self.measured.metric("train_samples_per_s")
+    }
+
+    /// Samples a second, without a gradient.
+    pub(super) fn inference(&self) -> f64 {
+        self.measured.metric("inference_samples_per_s")
+    }
+
+    /// Seconds of an epoch of Nodule.
+    pub(super) fn epoch(&self) -> f64 {
+        EPOCH / self.train()
+    }
+
+    /// GiB.
+    fn memory(&self) -> f64 {
+        self.measured.metric("peak_memory_mib") / 1024.0
+    }
+
+    fn parameters(&self) -> f64 {
+        self.measured.metric("parameters")
+    }
+}
+
+/// All rows that were measured.
+pub(super) fn costs<'a>(setup: &Setup, models: &'a Models) -> Vec<Cost<'a>> {
+    let of = |&row: &Row| models.find(&setup.measured(row)).map(|measured| Cost { row, measured });
+    setup.rows.iter().filter_map(of).collect()
+}
+
+/// Parameters, throughput, time and memory beside the paper.
+pub(super) fn table(setup: &Setup, costs: &[Cost<'_>]) -> Table {
+    let mut table = Table::new([
+        "row",
+        "parameters",
+        "paper",
+        "train/s",
+        "paper",
+        "inference/s",
+        "paper",
+        "epoch (s)",
+        "paper",
+        "peak memory (GiB)",
+        "build (ms)",
+    ]);
+    table.caption(format!(
+        "samples a second, measured alone by a process for each row: {} steps of 29³ in {}, batch {} in training and {} in inference; an \
+         epoch is the {EPOCH} volumes of Nodule; ours trains with its penalty; inference has batch normalisation of dense blocks folded \
+         into kernels, done once; building is from nothing, once",
+        setup.measuring.steps,
+        setup.measuring.precision.name(),
+        setup.measuring.train_batch,
+        setup.measuring.inference_batch
+    ));
+    for cost in costs {
+        let paper = paper::cost(cost.row);
+        let beside =
+            |value: fn(&paper::Published) -> f64| paper.as_ref().map_or("–".into(), |paper| value(paper).to_string());
+        table.row([
+            cost.row.label(),
+            shown(cost.parameters(), |value| format!("{value:.0}")),
+            paper.as_ref().map_or("–".into(), |paper| format!("{:.1}M", paper.parameters)),
+            shown(cost.train(), three_digits),
+            beside(|paper| paper.train),
+            shown(cost.inference(), three_digits),
+            beside(|paper| paper.inference),
+            shown(cost.epoch(), three_digits),
+            beside(|paper| paper.epoch),
+            shown(cost.memory(), |value| format!("{value:.2}")),
+            shown(cost.measured.metric("build_ms"), three_digits),
+        ]);
+    }
+    table
+}
+
+/// The same for programs.
+pub(super) fn csv(costs: &[Cost<'_>]) -> String {
+    let mut csv = "row,parameters,train_samples_per_s,inference_samples_per_s,epoch_s,peak_memory_gib,build_ms,paper_parameters_m,\
+                   paper_train,paper_inference,paper_epoch_s\n"
+        .to_string();
+    for cost in costs {
+        let ours = [
+            cost.parameters(),
+            cost.train(),
+            cost.inference(),
+            cost.epoch(),
+            cost.memory(),
+            cost.measured.metric("build_ms"),
+        ];
+        let paper = paper::cost(cost.row)
+            .map_or([f64::NAN; 4], |paper| [paper.parameters, paper.train, paper.inference, paper.epoch]);
+        csv += &cost.row.name();
+        csv += &ours.into_iter().chain(paper).map(crate::targets::curves::field).collect::<String>();
+        csv.push('\n');
+    }
+    csv
+}
+
+/// What the paper says of costs, of the rows that were measured.
+pub(super) fn checks(costs: &[Cost<'_>]) -> Vec<Check> {
+    let find = |architecture, group| costs.iter().find(|cost| cost.row == Row::ours(group).beside(architecture));
+    let mut checks = Vec::new();
+    for group in [Symmetry::So3, Symmetry::O3] {
+        let Some(ours) = find(Architecture::Ours, group) else { continue };
+        let others = [Architecture::Cnn, Architecture::Scnn, Architecture::Rpp, Architecture::Pscnn];
+        let others: Vec<&Cost<'_>> = others.into_iter().filter_map(|other| find(other, group)).collect();
+        if others.is_empty() {
+            continue;
+        }
+        for (what, speed) in [("trains", true), ("infers", false)] {
+            let speed = |cost: &Cost<'_>| if speed { cost.train() } else { cost.inference() };
+            let claim = format!("{} {what} faster than every other row of its group and the CNN", ours.row.label());
+            let numbers: Vec<String> = std::iter::once(&ours)
+                .chain(&others)
+                .map(|cost| format!("{} {}", cost.row.label(), three_digits(speed(cost))))
+                .collect();
+            let held = others.iter().all(|other| speed(ours) > speed(other));
+            checks.push(Check::new(claim, held, format!("{} samples/s", numbers.join(", "))));
+        }
+    }
+    if let [Some(cnn), Some(ours)] = [Architecture::Cnn, Architecture::Ours].map(|of| find(of, Symmetry::So3)) {
+        let published = paper::cost(ours.row).zip(paper::cost(cnn.row));
+        checks.extend(published.map(|(paper_ours, paper_cnn)| {
+            let [train, inference] = [ours.train() / cnn.train(), ours.inference() / cnn.inference()];
+            let paper_train = paper_ours.train / paper_cnn.train;
+            let paper_inference = paper_ours.inference / paper_cnn.inference;
+            let claim = format!(
+                "SO(3) ours trains at least {paper_train:.2} times as fast as the CNN and infers at least {paper_inference:.2} times as fast"
+            );
+            let found =
+                format!("{train:.2} and {inference:.2} times; the paper's table {paper_train:.2} and {paper_inference:.2}");
+            Check::new(claim, train >= paper_train && inference >= paper_inference, found)
+        }));
+    }
+    if let [Some(strict), Some(partial)] = [Architecture::Scnn, Architecture::Pscnn].map(|of| find(of, Symmetry::So3)) {
+        let [before, after] = [strict, partial].map(Cost::inference);
+        let claim = "a P-SCNN infers as fast as the SCNN, within 5 %: its kernels are made once";
+        let mut found = format!("{} and {} samples/s", three_digits(before), three_digits(after));
+        if let Some((strict, partial)) = paper::cost(strict.row).zip(paper::cost(partial.row)) {
+            found += &format!("; the paper's table {} and {}", strict.inference, partial.inference);
+        }
+        checks.push(Check::new(claim, (after / before - 1.0).abs() <= ALIKE, found));
+    }
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::EFFICIENCY;
+    use super::super::synthetic::{cost, setup};
+    use super::*;
+
+    fn measured(ours: f64) -> (Setup, Models) {
+        let setup = setup(&EFFICIENCY, &[]);
+        let mut models = Models::default();
+        for &row in &setup.rows {
+            let speed = if row.is_ours() { ours } else { 1000.0 };
+            models.insert(&setup.measured(row), cost(speed, 2_035_066.0));
+        }
+        (setup, models)
+    }
+
+    #[test]
+    fn costs_stand_beside_the_papers_and_epochs_are_those_of_nodule() {
+        let (setup, models) = measured(2316.0);
+        let costs = costs(&setup, &models);
+        let text = table(&setup, &costs).to_string();
+        let ours = text.lines().find(|line| line.starts_with("SO(3) ours")).unwrap();
+        let words: Vec<&str> = ours.split_whitespace().skip(2).collect();
+        assert_eq!(words, ["2035066", "2.0M", "2316", "638.2", "4632", "5606.5", "0.500", "1.8", "2.00", "12.5"]);
+        assert_eq!(text.lines().filter(|line| line.contains("O(3)")).count(), 8, "{text}");
+        let csv = csv(&costs);
+        let fields = |line: &str| line.split(',').count();
+        assert!(csv.lines().count() == 10 && csv.lines().all(|line| fields(line) == 11), "{csv}");
+    }
+
+    #[test]
+    fn the_papers_own_table_holds_what_it_says() {
+        let setup = setup(&EFFICIENCY, &[("rows", "cnn,so3-scnn,so3-rpp,so3-pscnn,so3-ours")]);
+        let mut models = Models::default();
+        for &row in &setup.rows {
+            let paper = paper::cost(row).unwrap();
+            let mut own = cost(paper.train, 1e6 * paper.parameters);
+            own.metrics.insert("inference_samples_per_s".into(), paper.inference);
+            models.insert(&setup.measured(row), own);
+        }
+        let checks = checks(&costs(&setup, &models));
+        assert_eq!(checks.iter().map(|check| check.held).collect::<Vec<_>>(), [true; 4], "{checks:?}");
+        assert!(checks[2].claim.contains("at least 1.75 times") && checks[2].claim.contains("at least 6.25 times"));
+        assert_eq!(checks[2].found, "1.75 and 6.25 times; the paper's table 1.75 and 6.25");
+        assert!(checks[3].found.ends_with("the paper's table 666.7 and 665.9"), "{}", checks[3]);
+    }
+
+    #[test]
+    fn ours_is_fastest_or_that_is_not_held() {
+        let of = |speed: f64| {
+            let (setup, models) = measured(speed);
+            checks(&costs(&setup, &models)).iter().map(|check| check.held).collect::<Vec<_>>()
+        };
+        // Faster in training and inference, both groups; 1.75 and 6.25 times the CNN; P-SCNN as the SCNN.
+        assert_eq!(of(7000.0), [true, true, true, true, true, true]);
+        assert_eq!(of(2000.0), [true, true, true, true, false, true]);
+        assert_eq!(of(900.0), [false, false, false, false, false, true]);
+    }
+}

@@ -1,0 +1,365 @@
+//! `fig-shapes`: what the method does on generated shapes, whose symmetry is broken by as much as one likes.
+//!
+//! ```text
+//! chance        |accuracy on pairs − ½| ≤ 3 se,  se = ½/√n of the n test volumes of the pairs, whatever the number of seeds
+//! best λ_⊥      by validation accuracy, the highest mean over seeds, of equal ones the smaller loss; and by validation loss, the lowest
+//! tied          within the standard error of the difference
+//! it falls      that at the smallest breaking is above that at the largest, nowhere rises, and neither end has the other's as tied
+//! ```
+
+use crate::medmnist::networks::Symmetry;
+
+use super::cells::{Cell, seeds, share};
+use super::paper::Strengths;
+use super::row::{Row, group_head, group_name};
+use super::sets;
+use super::settings::{Point, Setup};
+use super::tables::{over, strength};
+use crate::targets::curves::{field, sheet};
+use crate::targets::difference::ONE_SEED;
+use crate::targets::findings::Figure;
+use crate::targets::model::Models;
+use crate::targets::runs;
+use crate::targets::sample::Sample;
+use reynolds_report::figure::{Colour, Key, LineChart};
+use reynolds_report::{Check, Table};
+use reynolds_train::error::Result;
+
+/// Standard errors within which nobody tells two classes apart.
+const ERRORS: f64 = 3.0;
+
+/// Colours of lines, the less broken the lighter.
+const COLOURS: [Colour; 5] = [
+    Colour(0x8c, 0xcd, 0xf1),
+    Colour(0x00, 0x9e, 0x73),
+    Colour(0x00, 0x5a, 0xa0),
+    Colour(0xd5, 0x5e, 0x00),
+    Colour(0x33, 0x33, 0x33),
+];
+
+/// Pairs of classes that differ by one thing alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pairs {
+    Rotation,
+    Reflection,
+}
+
+impl Pairs {
+    const ALL: [Self; 2] = [Self::Rotation, Self::Reflection];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rotation => "rotation",
+            Self::Reflection => "reflection",
+        }
+    }
+}
+
+/// What a λ_⊥ is the best by. Accuracy is what weights are chosen by; but where nothing is broken it tosses a coin for every volume, which
+/// of its pair it is, and the loss does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Accuracy,
+    Loss,
+}
+
+impl By {
+    const ALL: [Self; 2] = [Self::Accuracy, Self::Loss];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Accuracy => "accuracy",
+            Self::Loss => "loss",
+        }
+    }
+
+    /// Whether smaller is better, as a factor.
+    fn sign(self) -> f64 {
+        match self {
+            Self::Accuracy => -1.0,
+            Self::Loss => 1.0,
+        }
+    }
+}
+
+/// A row that was run at one breaking.
+#[derive(Debug, Clone)]
+pub(super) struct At<'a> {
+    breaking: f64,
+    cell: Cell<'a>,
+}
+
+impl At<'_> {
+    /// Accuracy on pairs, told apart by their two logits alone.
+    fn pairs(&self, pairs: Pairs) -> Sample {
+        self.cell.test(&format!("pairs/{}", pairs.name()))
+    }
+
+    /// Accuracy on pairs above one half, and the standard error of guessing.
+    fn above_chance(&self, pairs: Pairs) -> (f64, f64) {
+        (self.pairs(pairs).mean() - 0.5, 0.5 / self.cell.test(&format!("pairs/{}_count", pairs.name())).mean().sqrt())
+    }
+
+    fn validation(&self, metric: &str) -> Sample {
+        runs::sample(&self.cell.runs, &format!("validation/{metric}"))
+    }
+
+    /// "0.512 ± 0.010 (se of guessing 0.028)".
+    fn found(&self, pairs: Pairs) -> String {
+        let error = self.above_chance(pairs).1;
+        format!("{} pairs {}, standard error of guessing {error:.3}", pairs.name(), share(&self.pairs(pairs)))
+    }
+}
+
+/// The SCNN of each group where the symmetry is most broken, and ours at every breaking and λ_⊥; at seed 0.
+fn points(setup: &Setup) -> Vec<Point> {
+    let learning_rate = setup.tuning.learning_rates[0];
+    let most = setup.breakings.last().copied().unwrap_or(1.0);
+    let plain = Strengths { learning_rate, lambda_g: 0.0, lambda_perp: 0.0 };
+    let of = |row, strengths, breaking| Point { set: sets::SHAPES, row, strengths, breaking, seed: 0 };
+    let mut points: Vec<Point> = setup.groups.iter().map(|&group| of(Row::scnn(group), plain, most)).collect();
+    for &group in &setup.groups {
+        for &breaking in &setup.breakings {
+            let lambda_g = setup.tuning.lambda_g[0];
+            let sweep =
+                setup.tuning.lambda_perp.iter().map(|&lambda_perp| Strengths { lambda_g, lambda_perp, ..plain });
+            points.extend(sweep.map(|strengths| of(Row::ours(group), strengths, breaking)));
+        }
+    }
+    points
+}
+
+/// All models.
+pub(super) fn wanted(setup: &Setup) -> Vec<Point> {
+    let all = points(setup).into_iter();
+    all.flat_map(|point| (0..setup.seeds).map(move |seed| Point { seed, ..point })).collect()
+}
+
+/// All that was run.
+pub(super) fn found<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<At<'a>>> {
+    let mut found = Vec::new();
+    for point in points(setup) {
+        let runs = seeds(setup, models, point)?;
+        if !runs.is_empty() {
+            let cell = Cell { set: point.set, row: point.row, strengths: point.strengths, runs };
+            found.push(At { breaking: point.breaking, cell });
+        }
+    }
+    Ok(found)
+}
+
+/// Ours of a group at a breaking, λ_⊥ increasing.
+fn sweep<'a, 'b>(all: &'a [At<'b>], group: Symmetry, breaking: f64) -> Vec<&'a At<'b>> {
+    all.iter().filter(|at| at.cell.row == Row::ours(group) && at.breaking == breaking).collect()
+}
+
+/// The best of a sweep by validation, and the λ_⊥ of those that are tied with it.
+fn best<'a, 'b>(sweep: &[&'a At<'b>], by: By) -> Option<(&'a At<'b>, Vec<f64>)> {
+    let badness = |at: &At<'_>| by.sign() * at.validation(by.name()).mean();
+    let order = |at: &At<'_>| (badness(at), at.validation("loss").mean());
+    let finite = sweep.iter().copied().filter(|at| badness(at).is_finite());
+    let best = finite.reduce(|best, at| if order(at) < order(best) { at } else { best })?;
+    let error = |at: &At<'_>| {
+        let sample = at.validation(by.name());
+        sample.deviation() / (sample.values().len() as f64).sqrt()
+    };
+    let is_tied = |at: &&&At<'_>| badness(at) - badness(best) <= error(best).hypot(error(at));
+    let perp = |at: &At<'_>| at.cell.strengths.lambda_perp;
+    let tied = sweep.iter().filter(is_tied).map(|at| perp(at)).filter(|&other| other != perp(best)).collect();
+    Some((best, tied))
+}
+
+/// Every check for which models were run.
+pub(super) fn checks(setup: &Setup, all: &[At<'_>]) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let strict = |group| all.iter().find(move |at| at.cell.row == Row::scnn(group));
+    if let Some(at) = strict(Symmetry::So3) {
+        checks.push(at_chance(at, &[Pairs::Rotation]));
+        checks.push(not_at_chance(at, &[Pairs::Reflection], ""));
+    }
+    if let Some(at) = strict(Symmetry::O3) {
+        checks.push(at_chance(at, &Pairs::ALL));
+    }
+    let most = setup.breakings.last().copied().unwrap_or(1.0);
+    for &group in &setup.groups {
+        if let Some(at) = sweep(all, group, most).first() {
+            let small = format!(" with λ_⊥ = {}", strength(at.cell.strengths.lambda_perp));
+            checks.push(not_at_chance(at, &Pairs::ALL, &small));
+        }
+    }
+    for by in By::ALL {
+        checks.extend(setup.groups.iter().filter_map(|&group| falls(setup, all, group, by)));
+    }
+    checks
+}
+
+fn listed(pairs: &[Pairs]) -> String {
+    pairs.iter().map(|pairs| pairs.name()).collect::<Vec<_>>().join(" and ")
+}
+
+/// What decides a check of one row, which nothing does that was not trained.
+fn judged(claim: String, held: bool, at: &At<'_>, pairs: &[Pairs]) -> Check {
+    let mut found = pairs.iter().map(|&pairs| at.found(pairs)).collect::<Vec<_>>().join("; ");
+    let trained = at.cell.is_trained();
+    if !trained {
+        found += "; not trained";
+    }
+    Check::new(claim, held && trained, found)
+}
+
+fn at_chance(at: &At<'_>, pairs: &[Pairs]) -> Check {
+    let guesses = |&pairs: &Pairs| {
+        let (above, error) = at.above_chance(pairs);
+        above.abs() <= ERRORS * error
+    };
+    let claim = format!("the {} is at chance on {} pairs", at.cell.row.label(), listed(pairs));
+    judged(claim, pairs.iter().all(guesses), at, pairs)
+}
+
+fn not_at_chance(at: &At<'_>, pairs: &[Pairs], with: &str) -> Check {
+    let tells = |&pairs: &Pairs| {
+        let (above, error) = at.above_chance(pairs);
+        above > ERRORS * error
+    };
+    let claim = format!("{}{with} is above chance on {} pairs", at.cell.row.label(), listed(pairs));
+    judged(claim, pairs.iter().all(tells), at, pairs)
+}
+
+/// The best λ_⊥ falls as the symmetry is broken, from one end to the other by more than noise makes it fall.
+fn falls(setup: &Setup, all: &[At<'_>], group: Symmetry, by: By) -> Option<Check> {
+    let mut bests = Vec::new();
+    for &breaking in &setup.breakings {
+        bests.push((breaking, best(&sweep(all, group, breaking), by)?));
+    }
+    let perps: Vec<f64> = bests.iter().map(|(_, (at, _))| at.cell.strengths.lambda_perp).collect();
+    let [first, .., last] = perps[..] else { return None };
+    let text = |(breaking, (at, tied)): &(f64, (&At<'_>, Vec<f64>))| {
+        let mut text = format!("breaking {breaking}: {}", strength(at.cell.strengths.lambda_perp));
+        if !tied.is_empty() {
+            text += &format!(" (tied: {})", tied.iter().map(|&perp| strength(perp)).collect::<Vec<_>>().join(", "));
+        }
+        text + if at.cell.is_trained() { "" } else { " not trained" }
+    };
+    let trained = bests.iter().all(|(_, (at, _))| at.cell.is_trained());
+    let spread_known = bests.iter().all(|(_, (at, _))| at.validation(by.name()).values().len() >= 2);
+    let tied =
+        |end: Option<&(f64, (&At<'_>, Vec<f64>))>, other: f64| end.is_some_and(|(_, (_, tied))| tied.contains(&other));
+    let ends_tied = tied(bests.first(), last) || tied(bests.last(), first);
+    let falls = last < first && perps.windows(2).all(|pair| pair[1] <= pair[0]);
+    let mut found = bests.iter().map(text).collect::<Vec<_>>().join(", ");
+    if falls && ends_tied {
+        found += "; not held by ends that are tied";
+    }
+    if !spread_known {
+        found += ONE_SEED;
+    }
+    let claim =
+        format!("{} ours: the best λ_⊥ by validation {} falls as the symmetry is broken", group_head(group), by.name());
+    Some(Check::new(claim, trained && spread_known && falls && !ends_tied, found))
+}
+
+/// All numbers.
+pub(super) fn table(setup: &Setup, all: &[At<'_>]) -> Table {
+    let mut table = Table::new([
+        "row",
+        "breaking",
+        "λ_⊥",
+        "accuracy",
+        "rotation pairs",
+        "reflection pairs",
+        "solids",
+        "validation",
+        "validation loss",
+        "defect",
+    ]);
+    table.caption(format!(
+        "generated shapes, {}; accuracy on pairs is that of the larger of the two logits of the pair; guessing has one half",
+        over(setup)
+    ));
+    for at in all {
+        let perp = if at.cell.row.is_ours() { strength(at.cell.strengths.lambda_perp) } else { "–".into() };
+        table.row([
+            at.cell.row.label(),
+            at.breaking.to_string(),
+            perp,
+            at.cell.text(),
+            share(&at.pairs(Pairs::Rotation)),
+            share(&at.pairs(Pairs::Reflection)),
+            share(&at.cell.test("pairs/solid")),
+            share(&at.validation("accuracy")),
+            share(&at.validation("loss")),
+            share(&at.cell.test("defect")),
+        ]);
+    }
+    table
+}
+
+/// The same for programs.
+pub(super) fn csv(all: &[At<'_>]) -> String {
+    let mut csv = "row,group,breaking,learning_rate,lambda_g,lambda_perp,seeds,trained,accuracy_mean,accuracy_sd,rotation_mean,rotation_sd,\
+                   reflection_mean,reflection_sd,solids_mean,solids_sd,validation_mean,validation_sd,validation_loss_mean,validation_loss_sd,defect_mean,defect_sd\n"
+        .to_string();
+    for at in all {
+        let Strengths { learning_rate, lambda_g, lambda_perp } = at.cell.strengths;
+        csv += &format!(
+            "{},{},{},{learning_rate},{lambda_g},{lambda_perp},{},{}",
+            at.cell.row.name(),
+            group_name(at.cell.row.group),
+            at.breaking,
+            at.cell.runs.len(),
+            at.cell.is_trained()
+        );
+        let samples = [
+            at.cell.accuracy(),
+            at.pairs(Pairs::Rotation),
+            at.pairs(Pairs::Reflection),
+            at.cell.test("pairs/solid"),
+            at.validation("accuracy"),
+            at.validation("loss"),
+            at.cell.test("defect"),
+        ];
+        let numbers = samples.iter().flat_map(|sample| [sample.mean(), sample.deviation()]);
+        csv += &(numbers.map(field).collect::<String>() + "\n");
+    }
+    csv
+}
+
+/// Over λ_⊥, a line for each breaking.
+fn panel(setup: &Setup, all: &[At<'_>], group: Symmetry, axis: &str, sample: impl Fn(&At<'_>) -> Sample) -> LineChart {
+    let places = &setup.tuning.lambda_perp;
+    let mut chart = LineChart::new("λ_⊥", axis);
+    chart.from_anywhere();
+    for (&breaking, colour) in setup.breakings.iter().zip(COLOURS.into_iter().cycle()) {
+        let line = sweep(all, group, breaking);
+        let place = |at: &At<'_>| {
+            places.iter().position(|perp| *perp == at.cell.strengths.lambda_perp).unwrap_or_default() as f64
+        };
+        let points: Vec<[f64; 2]> = line.iter().map(|at| [place(at), sample(at).mean()]).collect();
+        let bars: Vec<f64> = line.iter().map(|at| sample(at).deviation()).collect();
+        chart.line_with_bars(&points, &bars, colour, false);
+    }
+    chart.ticks(places.iter().enumerate().map(|(place, &perp)| (place as f64, strength(perp))).collect());
+    chart
+}
+
+/// Accuracy and validation loss of ours, two panels for each group.
+pub(super) fn figure(setup: &Setup, all: &[At<'_>]) -> Figure {
+    let mut sheet = sheet();
+    for &group in &setup.groups {
+        let title = format!("{} ours", group_head(group));
+        let accuracy = panel(setup, all, group, "test accuracy", |at| at.cell.accuracy());
+        let loss = panel(setup, all, group, "validation loss", |at| at.validation("loss"));
+        sheet.add(title.clone(), accuracy, Vec::new());
+        sheet.add(title, loss, Vec::new());
+    }
+    let keys = setup.breakings.iter().zip(COLOURS.into_iter().cycle());
+    sheet.legend = keys.map(|(breaking, colour)| Key::Line(colour, false, format!("breaking {breaking}"))).collect();
+    let caption = format!(
+        "Test accuracy and validation loss on generated shapes over λ_⊥, {}, for shapes whose symmetry is broken by 0 (not at all) to 1.",
+        over(setup)
+    );
+    Figure { name: "fig-shapes", svg: sheet.svg(), caption }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! One simulation in one .npz: `velocity` f32 [frames, 2, 64, 64], and `setting`, the bytes of its settings in JSON.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use super::frame::FRAME;
+use super::setting::{SIDE, Setting};
+use crate::data::error::Result;
+use crate::data::stored_npz::{self, StoredNpz};
+use reynolds_checkpoint::{Entry, Numbers};
+
+/// Where a simulation's file lies.
+pub(super) fn path(folder: &Path, setting: &Setting) -> PathBuf {
+    folder.join(format!("{}.npz", setting.name))
+}
+
+/// A simulation whose file was opened and whose settings were found to be the expected ones.
+#[derive(Debug)]
+pub struct SmokeFile {
+    stored: StoredNpz,
+    velocity: Entry,
+}
+
+impl SmokeFile {
+    /// Opens the file of a simulation in `folder` and checks everything but the velocities themselves.
+    ///
+    /// # Errors
+    /// When it is missing or damaged, or was made with other settings: which file, what was expected and what was found.
+    pub fn open(folder: impl AsRef<Path>, setting: &Setting) -> Result<SmokeFile> {
+        let stored = StoredNpz::open(&path(folder.as_ref(), setting), setting)?;
+        let velocity = stored.array("velocity", &[setting.frames(), 2, SIDE, SIDE])?;
+        Ok(SmokeFile { stored, velocity })
+    }
+
+    /// All frames, [frames, 2, 64, 64], borrowed from the memory map after verifying their checksum.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn frames(&self) -> Result<Cow<'_, [f32]>> {
+        self.stored.values(&self.velocity)
+    }
+
+    /// Says that the frames are not needed for now: their pages of the map can go.
+    pub fn release(&self) {
+        self.stored.release(&self.velocity);
+    }
+}
+
+/// Writes a simulation, whole or not at all.
+pub(super) fn write(folder: &Path, setting: &Setting, frames: &[f32]) -> Result<()> {
+    debug_assert_eq!(frames.len(), setting.frames() * FRAME);
+    let shape = [setting.frames(), 2, SIDE, SIDE];
+    stored_npz::write(&path(folder, setting), setting, &[("velocity", &shape, Numbers::F32(frames))])
+}

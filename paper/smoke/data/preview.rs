@@ -1,0 +1,99 @@
+//! A simulation at a glance: the speed in evenly spaced frames, as one PNG.
+//!
+//! ```text
+//! |w| at the centre of a cell: the means of its two u-faces and of its two v-faces        dark 0 … light: the fastest that is shown
+//! ```
+//!
+//! Tiles read from left to right and down; in each, y points up.
+
+use super::frame::{FRAME, speed};
+use super::setting::SIDE;
+use crate::data::error::{Error, Result};
+use reynolds_report::png;
+
+/// Pixels along a side of a cell.
+const ZOOM: usize = 2;
+
+/// Pixels between tiles.
+const GAP: usize = 4;
+
+/// Colours from 0 to the fastest: from near black through violet and orange to pale yellow, ever lighter.
+const COLOURS: [[f64; 3]; 6] = [
+    [8.0, 8.0, 24.0],
+    [66.0, 20.0, 92.0],
+    [138.0, 36.0, 92.0],
+    [208.0, 72.0, 56.0],
+    [244.0, 146.0, 42.0],
+    [252.0, 246.0, 190.0],
+];
+
+/// A PNG of `columns` × `rows` frames of a simulation [frames, 2, 64, 64], the first and the last among them.
+///
+/// # Errors
+/// [`Error::Setting`] when there are no frames, or no tiles or more than 10 000 are asked for.
+pub fn preview(frames: &[f32], columns: usize, rows: usize) -> Result<Vec<u8>> {
+    let count = frames.len() / FRAME;
+    if count == 0 {
+        return Err(Error::setting("frames", "at least 1", count));
+    }
+    let tiles = columns.checked_mul(rows).filter(|tiles| (1..=10_000).contains(tiles));
+    let tiles = tiles.ok_or_else(|| Error::setting("tiles", "1 to 10 000", format!("{columns} × {rows}")))?;
+    let shown = |tile: usize| tile * (count - 1) / (tiles - 1).max(1);
+    let speeds: Vec<Vec<f64>> = (0..tiles).map(|tile| speed(&frames[shown(tile) * FRAME..][..FRAME], SIDE)).collect();
+    let fastest = speeds.iter().flatten().fold(0.0_f64, |most, v| most.max(*v)).max(f64::MIN_POSITIVE);
+    let pitch = SIDE * ZOOM + GAP;
+    let (width, height) = (columns * pitch - GAP, rows * pitch - GAP);
+    let mut pixels = vec![255; width * height * 3];
+    for (tile, speeds) in speeds.iter().enumerate() {
+        let (left, top) = ((tile % columns) * pitch, (tile / columns) * pitch);
+        for y in 0..SIDE * ZOOM {
+            let row = &speeds[(SIDE - 1 - y / ZOOM) * SIDE..][..SIDE];
+            let start = ((top + y) * width + left) * 3;
+            for (x, pixel) in pixels[start..start + SIDE * ZOOM * 3].chunks_exact_mut(3).enumerate() {
+                pixel.copy_from_slice(&colour(row[x / ZOOM] / fastest));
+            }
+        }
+    }
+    Ok(png(width, height, &pixels))
+}
+
+/// The colour of a number from 0 to 1.
+fn colour(share: f64) -> [u8; 3] {
+    let place = share.clamp(0.0, 1.0) * (COLOURS.len() - 1) as f64;
+    let first = (place as usize).min(COLOURS.len() - 2);
+    let rest = place - first as f64;
+    std::array::from_fn(|c| ((1.0 - rest) * COLOURS[first][c] + rest * COLOURS[first + 1][c]).round() as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn a_preview_shows_the_speed_with_y_upwards() {
+        // One frame: u = 3 on both faces, v = 4 on both faces of the cell (0, 0) only.
+        let mut frame = vec![0.0; FRAME];
+        (frame[0], frame[1]) = (3.0, 3.0);
+        (frame[SIDE * SIDE], frame[SIDE * SIDE + SIDE]) = (4.0, 4.0);
+        let image = preview(&frame, 1, 1).unwrap();
+        assert_eq!(&image[..8], b"\x89PNG\r\n\x1a\n");
+        let data = image.windows(4).position(|w| w == b"IDAT").unwrap() + 4;
+        let mut rows = Vec::new();
+        flate2::read::ZlibDecoder::new(&image[data..]).read_to_end(&mut rows).unwrap();
+        let side = SIDE * ZOOM;
+        assert_eq!(rows.len(), side * (1 + 3 * side));
+        let last = &rows[(side - 1) * (1 + 3 * side) + 1..];
+        assert_eq!(&last[..3], &[252, 246, 190]);
+        assert_eq!(&rows[1..4], &[8, 8, 24]);
+    }
+
+    #[test]
+    fn bad_tiles_and_empty_simulations_are_refused() {
+        assert_eq!(preview(&[], 1, 1).unwrap_err().to_string(), "frames: expected at least 1, found 0");
+        let frame = vec![0.0; FRAME];
+        assert_eq!(preview(&frame, 0, 3).unwrap_err().to_string(), "tiles: expected 1 to 10 000, found 0 × 3");
+        assert!(preview(&frame, usize::MAX, 2).is_err());
+        assert!(preview(&frame, 3, 2).is_ok());
+    }
+}

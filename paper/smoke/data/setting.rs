@@ -1,0 +1,330 @@
+//! What distinguishes one simulation from another.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::error::{Error, Result};
+
+/// Side of a stored frame.
+pub const SIDE: usize = 64;
+
+/// Steps of a simulation of the data sets.
+pub const STEPS: usize = 310;
+
+/// Radius of the inflow on the grid of 64².
+const RADIUS: f64 = 5.0;
+
+/// Changes whenever the solver's numbers do, so that files of an older one are made again.
+const SOLVER: &str = "closed-box MAC, single precision, 1";
+
+/// The symmetry that a data set almost has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// 35 places of the inflow; smoke rises twice as fast in the right half. All 310 frames.
+    Translation,
+    /// 36 strengths, smoke flowing in at the four sides in turn; a strength is never seen at two sides. 309 frames.
+    Rotation,
+    /// 38 resolutions, brought back to 64²; the time step does not grow with the box. 309 frames.
+    Scaling,
+}
+
+/// How density lifts the air.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Buoyancy {
+    /// The same (x, y) everywhere.
+    Uniform([f64; 2]),
+    /// Upwards, with two strengths for the left and the right half. In the first and the last row it is half of that: the original
+    /// keeps the two halves on faces, whose mean with the wall that has none is taken at the centres.
+    Halves {
+        /// For cells left of the middle.
+        left: f64,
+        /// For the others.
+        right: f64,
+    },
+}
+
+/// A simulation: everything that its frames follow from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// Which solver: see [`Setting::new`].
+    pub solver: String,
+    /// Name of the simulation: its file is `name.npz`.
+    pub name: String,
+    /// Cells along x.
+    pub width: usize,
+    /// Cells along y.
+    pub height: usize,
+    /// Centre (x, y) of the disk where smoke flows in, in cells.
+    pub centre: [f64; 2],
+    /// Its radius.
+    pub radius: f64,
+    /// How density lifts the air.
+    pub buoyancy: Buoyancy,
+    /// Time step of the velocity's own advection; the density's is 1.
+    pub velocity_step: f64,
+    /// Steps, one frame each.
+    pub steps: usize,
+    /// Frames at the beginning that are not kept.
+    pub dropped: usize,
+    /// Frames are shrunk in space by this factor, and velocities with them; 1 leaves them as they are.
+    pub shrink: f64,
+}
+
+impl Setting {
+    /// A simulation on a grid of 64² with an inflow of radius 5: 310 steps, of which all frames are kept.
+    pub fn new(name: impl Into<String>, centre: [f64; 2], buoyancy: Buoyancy, velocity_step: f64) -> Setting {
+        Setting {
+            solver: SOLVER.into(),
+            name: name.into(),
+            width: SIDE,
+            height: SIDE,
+            centre,
+            radius: RADIUS,
+            buoyancy,
+            velocity_step,
+            steps: STEPS,
+            dropped: 0,
+            shrink: 1.0,
+        }
+    }
+
+    /// Whether the settings make sense.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the grid is smaller than a stored frame, a number is not finite, the time step not positive, the shrink
+    /// factor below 1 or not the one that leads to a frame of 64², or no frame is kept.
+    pub fn check(&self) -> Result<()> {
+        let Setting { width, height, steps, dropped, shrink, .. } = *self;
+        for (what, side) in [("width", width), ("height", height)] {
+            if !(SIDE..=1 << 14).contains(&side) {
+                return Err(Error::setting(what, format!("{SIDE} to {} cells", 1 << 14), side));
+            }
+            let shrunk = self.shrunk(side);
+            if shrunk < SIDE {
+                return Err(Error::setting("shrink", format!("a factor that leaves {SIDE} points"), shrink));
+            }
+        }
+        let lift = match self.buoyancy {
+            Buoyancy::Uniform(lift) => lift,
+            Buoyancy::Halves { left, right } => [left, right],
+        };
+        for (what, number) in [
+            ("inflow centre", self.centre[0]),
+            ("inflow centre", self.centre[1]),
+            ("buoyancy", lift[0]),
+            ("buoyancy", lift[1]),
+        ] {
+            if !number.is_finite() {
+                return Err(Error::setting(what, "a finite number", number));
+            }
+        }
+        for (what, number) in [("inflow radius", self.radius), ("velocity step", self.velocity_step)] {
+            if !(number.is_finite() && number > 0.0) {
+                return Err(Error::setting(what, "a positive number", number));
+            }
+        }
+        if dropped >= steps {
+            return Err(Error::setting("dropped frames", format!("fewer than the {steps} steps"), dropped));
+        }
+        Ok(())
+    }
+
+    /// Frames that are kept.
+    pub fn frames(&self) -> usize {
+        self.steps - self.dropped
+    }
+
+    /// Bytes of the frames.
+    pub fn bytes(&self) -> usize {
+        self.frames() * 2 * SIDE * SIDE * size_of::<f32>()
+    }
+
+    /// Cells times steps: what the time of a simulation is roughly proportional to.
+    pub fn work(&self) -> u64 {
+        (self.width * self.height * self.steps) as u64
+    }
+
+    /// Points that are left of the `side` + 1 faces of a row; corners stay in place.
+    pub(super) fn shrunk(&self, side: usize) -> usize {
+        ((side + 1) as f64 * (1.0 / self.shrink)).floor() as usize
+    }
+
+    /// Whether smoke flows in at the centre of this cell.
+    pub(super) fn is_inflow(&self, x: usize, y: usize) -> bool {
+        self.inflow_margin(x, y) >= 0.0
+    }
+
+    /// r² − distance² of the centre of a cell.
+    fn inflow_margin(&self, x: usize, y: usize) -> f64 {
+        let (dx, dy) = (x as f64 + 0.5 - self.centre[0], y as f64 + 0.5 - self.centre[1]);
+        self.radius * self.radius - (dx * dx + dy * dy)
+    }
+
+    /// What one unit of density adds to the velocity at the centre of this cell.
+    pub(super) fn buoyancy_at(&self, x: usize, y: usize) -> [f64; 2] {
+        match self.buoyancy {
+            Buoyancy::Uniform(lift) => lift,
+            Buoyancy::Halves { left, right } => {
+                let lift = if 2 * x + 1 < self.width { left } else { right };
+                [0.0, if y == 0 || y + 1 == self.height { 0.5 * lift } else { lift }]
+            }
+        }
+    }
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 3] = [Kind::Translation, Kind::Rotation, Kind::Scaling];
+
+    /// `translation`, `rotation` or `scaling`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Translation => "translation",
+            Kind::Rotation => "rotation",
+            Kind::Scaling => "scaling",
+        }
+    }
+
+    /// The simulations of the data set: by x and then y, by k, by i.
+    ///
+    /// ```
+    /// use reynolds_paper::smoke::data::Kind;
+    /// let names: Vec<String> = Kind::Rotation.simulations().into_iter().map(|simulation| simulation.name).collect();
+    /// assert_eq!((names.len(), names[4].as_str()), (36, "rotation_k05_j0"));
+    /// ```
+    pub fn simulations(self) -> Vec<Setting> {
+        match self {
+            Kind::Translation => {
+                let places = (1..=7).flat_map(|x| (1..=5).map(move |y| (8 * x, 5 * y)));
+                places.map(|(x, y)| translation(x, y)).collect()
+            }
+            Kind::Rotation => (1..=36).map(rotation).collect(),
+            Kind::Scaling => (0..38).map(scaling).collect(),
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for Kind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Kind> {
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == text);
+        kind.ok_or_else(|| Error::setting("kind", "translation, rotation or scaling", text))
+    }
+}
+
+/// Smoke that flows in at (x, y).
+fn translation(x: u32, y: u32) -> Setting {
+    let centre = [f64::from(x), f64::from(y)];
+    Setting::new(format!("translation_x{x:02}_y{y:02}"), centre, Buoyancy::Halves { left: 0.1, right: 0.2 }, 0.5)
+}
+
+/// The k-th strength, at side (k − 1) mod 4: below, right, above, left. At the side above, k counts for a tenth more.
+fn rotation(k: u32) -> Setting {
+    let side = (k - 1) % 4;
+    let (centre, lift) = match side {
+        0 => ([32.0, 5.0], [0.0, 0.01]),
+        1 => ([59.0, 32.0], [-0.01, 0.0]),
+        2 => ([32.0, 59.0], [0.0, -0.011]),
+        _ => ([5.0, 32.0], [0.01, 0.0]),
+    };
+    let buoyancy = Buoyancy::Uniform(lift.map(|unit| unit * f64::from(k)));
+    Setting { dropped: 1, ..Setting::new(format!("rotation_k{k:02}_j{side}"), centre, buoyancy, 1.0) }
+}
+
+/// A box of 64f cells a side, f = 1 + i/10, with everything in it f times as large.
+fn scaling(i: u32) -> Setting {
+    let f = 1.0 + 0.1 * f64::from(i);
+    let side = (SIDE as f64 * f) as usize;
+    Setting {
+        width: side,
+        height: side,
+        radius: RADIUS * f,
+        dropped: 1,
+        shrink: f,
+        ..Setting::new(format!("scaling_i{i:02}"), [32.0 * f, 5.0 * f], Buoyancy::Uniform([0.0, 0.1 * f]), 0.5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_35_36_and_38_simulations_that_make_sense_under_different_names() {
+        let mut names = std::collections::HashSet::new();
+        for (kind, count, frames) in [(Kind::Translation, 35, 310), (Kind::Rotation, 36, 309), (Kind::Scaling, 38, 309)]
+        {
+            let simulations = kind.simulations();
+            assert_eq!(simulations.len(), count);
+            for simulation in simulations {
+                simulation.check().unwrap();
+                assert_eq!(simulation.frames(), frames);
+                assert!(names.insert(simulation.name));
+            }
+            assert_eq!(kind.name().parse::<Kind>().unwrap(), kind);
+        }
+    }
+
+    #[test]
+    fn settings_are_those_of_the_data_sets() {
+        let rotation = &Kind::Rotation.simulations()[6];
+        assert_eq!((rotation.name.as_str(), rotation.centre), ("rotation_k07_j2", [32.0, 59.0]));
+        let Buoyancy::Uniform([0.0, lift]) = rotation.buoyancy else { panic!("{:?}", rotation.buoyancy) };
+        assert!((lift + 0.077).abs() < 1e-15);
+        let sides: Vec<usize> = Kind::Scaling.simulations().iter().map(|s| s.width).collect();
+        assert_eq!((sides[0], sides[1], sides[5], sides[10], sides[37]), (64, 70, 96, 128, 300));
+        let kept: Vec<usize> = Kind::Scaling.simulations().iter().map(|s| s.shrunk(s.width)).collect();
+        assert_eq!((kept[0], kept[1..].iter().all(|&points| points == 64)), (65, true));
+    }
+
+    #[test]
+    fn the_lift_of_halves_is_halved_at_floor_and_ceiling() {
+        let setting = &Kind::Translation.simulations()[0];
+        assert_eq!(setting.buoyancy_at(31, 10), [0.0, 0.1]);
+        assert_eq!(setting.buoyancy_at(32, 10), [0.0, 0.2]);
+        assert_eq!(setting.buoyancy_at(31, 0), [0.0, 0.05]);
+        assert_eq!(setting.buoyancy_at(32, 63), [0.0, 0.1]);
+    }
+
+    #[test]
+    fn no_cell_is_so_near_the_rim_of_the_inflow_that_rounding_decides() {
+        for setting in Kind::ALL.iter().flat_map(|kind| kind.simulations()) {
+            for y in 0..setting.height {
+                for x in 0..setting.width {
+                    let margin = setting.inflow_margin(x, y).abs();
+                    // Exactly on the rim, at f = 1.5, 2.5, 3.5 and 4.5, everything is a multiple of a quarter.
+                    assert!(margin == 0.0 || margin > 1e-4, "{}: ({x}, {y}) {margin}", setting.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bad_settings_are_named() {
+        let good = rotation(1);
+        let message = |setting: Setting| setting.check().unwrap_err().to_string();
+        assert_eq!(message(Setting { width: 2, ..good.clone() }), "width: expected 64 to 16384 cells, found 2");
+        assert_eq!(
+            message(Setting { velocity_step: f64::NAN, ..good.clone() }),
+            "velocity step: expected a positive number, found NaN"
+        );
+        assert_eq!(
+            message(Setting { steps: 1, ..good.clone() }),
+            "dropped frames: expected fewer than the 1 steps, found 1"
+        );
+        assert_eq!(
+            message(Setting { shrink: 2.0, ..good }),
+            "shrink: expected a factor that leaves 64 points, found 2"
+        );
+        assert!("spin".parse::<Kind>().unwrap_err().to_string().contains("expected translation, rotation or scaling"));
+    }
+}

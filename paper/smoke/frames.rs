@@ -1,0 +1,369 @@
+//! The frames of a smoke data set on a device, and which windows of them train, validate and test.
+//!
+//! ```text
+//! frames [rows, 2, H, W]: simulation by simulation        window: rows first … first+9 seen │ first+10 … first+9+n to predict
+//! ```
+//!
+//! A minibatch is one selection of rows; nothing of it passes through the host.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::smoke::data::{self, Event, INPUT_FRAMES, Kind, Setting, SmokeFile};
+use crate::smoke::networks::{Frames, Symmetry};
+use rayon::ThreadPoolBuilder;
+use reynolds_torch::tch::{Device, Kind as Number, Tensor};
+
+use reynolds_train::error::{Error, Result};
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::progress::{Work, note};
+use reynolds_train::threads;
+
+/// Where the environment says that data lie.
+const DATA: &str = "REYNOLDS_DATA";
+
+/// Consecutive frames of one simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rows {
+    /// Row of the first frame that is seen.
+    pub first: usize,
+    /// Which simulation, for errors over simulations.
+    pub simulation: usize,
+}
+
+/// A part of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// What a network learns from.
+    Train,
+    /// What selects.
+    Validation,
+    /// The same simulations, later.
+    Future,
+    /// Simulations that were never seen.
+    Domain,
+}
+
+impl Part {
+    fn split(self) -> data::Split {
+        match self {
+            Self::Train => data::Split::Train,
+            Self::Validation => data::Split::Validation,
+            Self::Future => data::Split::Future,
+            Self::Domain => data::Split::Domain,
+        }
+    }
+
+    /// All parts.
+    pub const ALL: [Self; 4] = [Self::Train, Self::Validation, Self::Future, Self::Domain];
+}
+
+/// How many windows of a data set are used; 0 = all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WindowCounts {
+    /// Of the training part.
+    pub train: usize,
+    /// Of the validation part and of each test part.
+    pub evaluation: usize,
+}
+
+/// Frames on a device with the windows of each part. A clone shares the frames.
+#[derive(Debug)]
+pub struct SmokeData {
+    frames: Tensor,
+    seen: usize,
+    windows: [Vec<Rows>; 4],
+}
+
+impl Clone for SmokeData {
+    fn clone(&self) -> Self {
+        Self { frames: self.frames.shallow_clone(), seen: self.seen, windows: self.windows.clone() }
+    }
+}
+
+impl SmokeData {
+    /// Frames `[rows, 2, H, H]`, of which a network sees `seen`, with the windows of [`Part::ALL`].
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the shape is another one.
+    pub fn new(frames: Tensor, seen: usize, windows: [Vec<Rows>; 4]) -> Result<Self> {
+        match frames.size()[..] {
+            [_, 2, height, width] if height == width && seen > 0 => Ok(Self { frames, seen, windows }),
+            ref size => Err(Error::config("data", "frames [rows, 2, H, H]", format!("{size:?}"))),
+        }
+    }
+
+    /// Reads the simulations of `folder` that the windows need; [`ensure_needed`] makes those that are missing.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if there are fewer windows than asked for; [`Error::Data`] if a file is missing or damaged, or was made with other
+    /// settings.
+    pub fn open(kind: Kind, folder: &Path, counts: WindowCounts, device: Device) -> Result<Self> {
+        let windows = chosen(kind, counts)?;
+        let simulations = kind.simulations();
+        let needed = needed(&windows);
+        let rows: usize = needed.iter().map(|&number| simulations[number].frames()).sum();
+        let side = data::SIDE as i64;
+        let frames = Tensor::f_empty([rows as i64, 2, side, side], (Number::Float, device))?;
+        let (mut start, mut starts) = (0_usize, vec![0; simulations.len()]);
+        for &number in &needed {
+            let (file, count) = (SmokeFile::open(folder, &simulations[number])?, simulations[number].frames());
+            let part = Tensor::f_from_slice(&file.frames()?)?.f_view([count as i64, 2, side, side])?;
+            frames.f_narrow(0, start as i64, count as i64)?.f_copy_(&part)?;
+            file.release();
+            starts[number] = start;
+            start += count;
+        }
+        let rows = |window: &data::Window| Rows {
+            first: starts[window.simulation] + window.inputs().start,
+            simulation: window.simulation,
+        };
+        let windows = windows.map(|windows| windows.iter().map(rows).collect());
+        Self::new(frames, INPUT_FRAMES, windows)
+    }
+
+    /// What a network must know of the data.
+    pub fn shape(&self) -> Frames {
+        Frames { count: self.seen, side: self.frames.size()[3] as usize }
+    }
+
+    /// The number type of the frames.
+    pub fn number_kind(&self) -> Number {
+        self.frames.kind()
+    }
+
+    /// Where the frames lie.
+    pub fn device(&self) -> Device {
+        self.frames.device()
+    }
+
+    /// The windows of a part.
+    pub fn windows(&self, part: Part) -> &[Rows] {
+        &self.windows[part as usize]
+    }
+
+    /// Frames `[N, 2 (seen + length), H, W]` of windows whose first rows are `firsts` `[N]`, on the device: `length` frames follow those
+    /// that are seen.
+    ///
+    /// # Errors
+    /// If a row lies beyond the last, or the device has no room.
+    pub fn select(&self, firsts: &Tensor, length: usize) -> Result<Tensor> {
+        let count = (self.seen + length) as i64;
+        let steps = Tensor::f_arange(count, (Number::Int64, self.device()))?;
+        let rows = firsts.f_view([-1, 1])?.f_add(&steps)?.f_view([-1])?;
+        let side = self.frames.size()[3];
+        Ok(self.frames.f_index_select(0, &rows)?.f_view([-1, 2 * count, side, side])?)
+    }
+
+    /// First rows `[N]` on the device; waits for it.
+    ///
+    /// # Errors
+    /// If the device has no room.
+    pub fn firsts(&self, rows: &[Rows]) -> Result<Tensor> {
+        let firsts: Vec<i64> = rows.iter().map(|rows| rows.first as i64).collect();
+        Ok(Tensor::f_from_slice(&firsts)?.f_to_device(self.device())?)
+    }
+}
+
+/// The folder of a run's settings: as given, else `$REYNOLDS_DATA/smoke`, else `data/smoke`.
+pub fn data_folder(given: &str) -> PathBuf {
+    match (given, std::env::var_os(DATA)) {
+        ("", Some(root)) if !root.is_empty() => Path::new(&root).join("smoke"),
+        ("", _) => Path::new("data").join("smoke"),
+        (given, _) => given.into(),
+    }
+}
+
+/// The symmetry that a data set almost has.
+pub fn symmetry(kind: Kind) -> Symmetry {
+    match kind {
+        Kind::Translation => Symmetry::Translation,
+        Kind::Rotation => Symmetry::Rotation,
+        Kind::Scaling => Symmetry::Scaling,
+    }
+}
+
+/// Simulates what so many windows need and `folder` does not hold whole, with a bar on a terminal; `false` if someone interrupted, after
+/// which the same call goes on. A damaged file is named and made again. Several processes may do so at once: each file appears whole, and
+/// their bytes are equal. `threads` = 0 takes all.
+///
+/// # Errors
+/// [`Error::Data`] if the folder cannot be written or a simulation diverges; [`Error::Config`] if there are fewer windows than asked for.
+pub fn ensure_needed(
+    kind: Kind,
+    folder: &Path,
+    counts: WindowCounts,
+    threads: usize,
+    interrupt: &Interrupt,
+) -> Result<bool> {
+    let simulations = kind.simulations();
+    let needed: Vec<Setting> = needed(&chosen(kind, counts)?).iter().map(|&n| simulations[n].clone()).collect();
+    ensure(kind, folder, &needed, threads, interrupt)
+}
+
+/// Refuses more windows than the parts of a kind have.
+///
+/// # Errors
+/// [`Error::Config`] with the key of a run's settings.
+pub fn check_windows(kind: Kind, counts: WindowCounts) -> Result<()> {
+    chosen(kind, counts).map(drop)
+}
+
+fn ensure(kind: Kind, folder: &Path, simulations: &[Setting], threads: usize, interrupt: &Interrupt) -> Result<bool> {
+    let kept = AtomicU64::new(0);
+    // There is nothing to show until the first step: files are read in moments.
+    let work = OnceLock::new();
+    let begin = || {
+        let all: u64 = simulations.iter().map(Setting::work).sum();
+        let what = format!("simulating {kind} into {}", folder.display());
+        Work::begin(&what, all.saturating_sub(kept.load(Ordering::SeqCst)))
+    };
+    let report = |event: Event<'_>| {
+        match event {
+            Event::Kept(setting) => match work.get() {
+                Some(work) => Work::advance(work, setting.work()),
+                None => drop(kept.fetch_add(setting.work(), Ordering::SeqCst)),
+            },
+            Event::Stepped(setting) => work.get_or_init(begin).advance(setting.work() / setting.steps as u64),
+            Event::Refused { reason, .. } => note(&format!("made again: {reason}")),
+            _ => {}
+        }
+        if interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let pool = ThreadPoolBuilder::new().num_threads(threads::resolve(threads)).build();
+    let pool = pool.map_err(|error| Error::config("train.threads", "threads that can be started", error))?;
+    match pool.install(|| data::generate(folder, simulations, &report)) {
+        Ok(_) => Ok(true),
+        Err(crate::data::Error::Interrupted { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The windows of each part that are used.
+fn chosen(kind: Kind, counts: WindowCounts) -> Result<[Vec<data::Window>; 4]> {
+    let mut parts: [Vec<data::Window>; 4] = Default::default();
+    for part in Part::ALL {
+        let (key, count) = match part {
+            Part::Train => ("data.train_windows", counts.train),
+            _ => ("data.evaluation_windows", counts.evaluation),
+        };
+        let all = kind.windows(part.split());
+        if count > all.len() {
+            let expected = format!("at most {}, the windows of a part ({part:?} of {kind})", all.len());
+            return Err(Error::config(key, expected.to_lowercase(), count));
+        }
+        parts[part as usize] = spread(&all, count);
+    }
+    Ok(parts)
+}
+
+/// `count` of these, each from the middle of one of as many equal stretches; all if 0.
+fn spread<T: Copy>(all: &[T], count: usize) -> Vec<T> {
+    match count {
+        0 => all.to_vec(),
+        count => (0..count).map(|number| all[(2 * number + 1) * all.len() / (2 * count)]).collect(),
+    }
+}
+
+fn needed(windows: &[Vec<data::Window>; 4]) -> BTreeSet<usize> {
+    windows.iter().flatten().map(|window| window.simulation).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten rows of 1 × 1 frames: row r is (r, −r).
+    fn data() -> SmokeData {
+        let numbers: Vec<f32> = (0..10).flat_map(|row| [row as f32, -(row as f32)]).collect();
+        let frames = Tensor::from_slice(&numbers).view([10, 2, 1, 1]);
+        SmokeData::new(frames, 3, Default::default()).unwrap()
+    }
+
+    #[test]
+    fn a_minibatch_is_frames_in_order_with_components_inside() {
+        let rows = [Rows { first: 4, simulation: 0 }, Rows { first: 1, simulation: 0 }];
+        let data = data();
+        let batch = data.select(&data.firsts(&rows).unwrap(), 1).unwrap();
+        assert_eq!(batch.size(), [2, 8, 1, 1]);
+        let expected = [4.0, -4.0, 5.0, -5.0, 6.0, -6.0, 7.0, -7.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0];
+        assert_eq!(Vec::<f32>::try_from(batch.view([-1])).unwrap(), expected);
+    }
+
+    #[test]
+    fn so_many_windows_are_spread_evenly_and_all_are_all() {
+        let all: Vec<usize> = (0..12).collect();
+        assert_eq!(spread(&all, 3), [2, 6, 10]);
+        assert_eq!(spread(&all, 12), all);
+        assert_eq!(spread(&all, 0), all);
+        assert_eq!(spread(&all, 1), [6]);
+    }
+
+    #[test]
+    fn few_windows_need_few_simulations_and_too_many_are_refused() {
+        let counts = WindowCounts { train: 2, evaluation: 1 };
+        let windows = chosen(Kind::Rotation, counts).unwrap();
+        assert_eq!(windows.each_ref().map(Vec::len), [2, 1, 1, 1]);
+        assert!(needed(&windows).len() <= 5);
+        let error = chosen(Kind::Scaling, WindowCounts { train: 0, evaluation: 1001 }).unwrap_err().to_string();
+        let expected = "at most 1000, the windows of a part (domain of scaling), found 1001";
+        assert_eq!(error, format!("config: data.evaluation_windows: expected {expected}"));
+    }
+
+    #[test]
+    fn a_folder_without_data_says_which_file_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let counts = WindowCounts { train: 1, evaluation: 1 };
+        let error = SmokeData::open(Kind::Rotation, folder.path(), counts, Device::Cpu).unwrap_err().to_string();
+        assert!(error.contains("rotation_k") && error.contains(".npz"), "{error}");
+        let nowhere = Path::new("/dev/null/smoke");
+        let error = ensure_needed(Kind::Rotation, nowhere, counts, 1, &Interrupt::new()).unwrap_err().to_string();
+        assert!(error.contains("/dev/null/smoke"), "{error}");
+    }
+
+    /// Frames of the first simulation, shortened.
+    fn short() -> Vec<Setting> {
+        vec![Setting { steps: 4, ..Kind::Rotation.simulations()[0].clone() }]
+    }
+
+    #[test]
+    fn an_interrupt_stops_a_simulation_and_the_same_call_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        assert!(!ensure(Kind::Rotation, folder.path(), &short(), 1, &interrupt).unwrap());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(ensure(Kind::Rotation, folder.path(), &short(), 1, &Interrupt::new()).unwrap());
+    }
+
+    #[test]
+    fn files_that_are_damaged_in_whatever_way_are_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = || ensure(Kind::Rotation, folder.path(), &short(), 1, &Interrupt::new()).unwrap();
+        assert!(make());
+        let file = folder.path().join(format!("{}.npz", short()[0].name));
+        let whole = std::fs::read(&file).unwrap();
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        for damaged in [&whole[..whole.len() / 3], &flipped, b"", b"no archive"] {
+            std::fs::write(&file, damaged).unwrap();
+            assert!(make());
+            assert!(std::fs::read(&file).unwrap() == whole);
+        }
+    }
+
+    #[test]
+    fn a_given_folder_is_taken_as_it_is() {
+        assert_eq!(data_folder("a/b"), Path::new("a/b"));
+        assert!(data_folder("").ends_with("smoke"));
+    }
+
+    #[test]
+    fn frames_of_another_shape_are_refused() {
+        let frames = Tensor::zeros([4, 3, 2, 2], (Number::Float, Device::Cpu));
+        assert!(SmokeData::new(frames, 1, Default::default()).is_err());
+    }
+}

@@ -1,0 +1,156 @@
+//! A convolution whose kernel is another one at every pixel.
+//!
+//! ```text
+//! y_o(p) = Σ_{d,i} w[p, o, d, i] x_i(p + d)      d over k × k offsets, k odd, zeros around the image, no bias
+//! ```
+//!
+//! One product of matrices a pixel, all in one batch: kernels `[out, k²·in]` on patches `[k²·in, N]`. Kernels and features have the pixel
+//! outermost in memory, so that nothing but the patches is ever copied; their copy is k² times the input.
+
+use reynolds::random::Random;
+use tch::Tensor;
+
+use reynolds_torch::error::Result;
+use reynolds_torch::layers::uniform;
+use reynolds_torch::parameters::{Builder, Parameters};
+
+/// `[H, W, in, N]` → `[H, W, out, N]`, see [`LocallyConnected::pixels_first`].
+///
+/// ```
+/// use reynolds::random::Random;
+/// use reynolds_torch::{Parameters, layers::LocallyConnected, tch::{Device, Kind, Tensor}};
+/// let mut builder = Parameters::builder();
+/// let layer = LocallyConnected::new(&mut builder, "local", [2, 5], 3, 8, &mut Random::new(0))?;
+/// let parameters = builder.build(Kind::Float, Device::Cpu)?;
+/// let images = Tensor::ones([4, 2, 8, 8], (Kind::Float, Device::Cpu));
+/// let features = layer.forward(&parameters, &LocallyConnected::pixels_first(&images)?)?;
+/// assert_eq!(LocallyConnected::images(&features)?.size(), [4, 5, 8, 8]);
+/// # Ok::<(), reynolds_torch::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LocallyConnected {
+    weight: String,
+    inputs: i64,
+    outputs: i64,
+    kernel: i64,
+    side: i64,
+}
+
+impl LocallyConnected {
+    /// Adds `name.weight`, `[H, W, out, k, k, in]` with H = W = `side`, uniform in ±1/√(in k²).
+    ///
+    /// # Errors
+    /// As [`Builder::real`].
+    pub fn new(
+        builder: &mut Builder,
+        name: &str,
+        [inputs, outputs]: [usize; 2],
+        kernel: usize,
+        side: usize,
+        random: &mut Random,
+    ) -> Result<Self> {
+        let weight = format!("{name}.weight");
+        let bound = 1.0 / ((inputs * kernel * kernel) as f64).sqrt();
+        let numbers = uniform(Self::count([inputs, outputs], kernel, side), bound, random);
+        builder.real(&weight, &[side, side, outputs, kernel, kernel, inputs], &numbers)?;
+        let [inputs, outputs, kernel, side] = [inputs, outputs, kernel, side].map(|size| size as i64);
+        Ok(Self { weight, inputs, outputs, kernel, side })
+    }
+
+    /// Parameters of such a layer.
+    pub fn count([inputs, outputs]: [usize; 2], kernel: usize, side: usize) -> usize {
+        inputs * outputs * kernel * kernel * side * side
+    }
+
+    /// w, on the tape, `[H, W, out, k, k, in]`.
+    pub fn weight(&self, parameters: &Parameters) -> Tensor {
+        parameters.get(&self.weight)
+    }
+
+    /// w x.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](reynolds_torch::Error::Torch) if the shapes do not fit.
+    pub fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
+        let Self { inputs, outputs, kernel, side, .. } = *self;
+        let (margin, pixels, taps) = ((kernel - 1) / 2, side * side, kernel * kernel * inputs);
+        let samples = input.size().last().copied().unwrap_or(1);
+        let padded = input.f_constant_pad_nd([0, 0, 0, 0, margin, margin, margin, margin])?;
+        // [H, W, in, N, k, k], a view, and its one copy.
+        let patches = padded.f_unfold(0, kernel, 1)?.f_unfold(1, kernel, 1)?;
+        let patches = patches.f_permute([0, 1, 4, 5, 2, 3])?.f_reshape([pixels, taps, samples])?;
+        let kernels = self.weight(parameters).f_view([pixels, outputs, taps])?;
+        Ok(kernels.f_bmm(&patches)?.f_view([side, side, outputs, samples])?)
+    }
+
+    /// Images `[N, C, H, W]` as this layer takes them, `[H, W, C, N]`.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](reynolds_torch::Error::Torch) if there are not four axes.
+    pub fn pixels_first(images: &Tensor) -> Result<Tensor> {
+        Ok(images.f_permute([2, 3, 1, 0])?.f_contiguous()?)
+    }
+
+    /// Back to images `[N, C, H, W]`.
+    ///
+    /// # Errors
+    /// [`Error::Torch`](reynolds_torch::Error::Torch) if there are not four axes.
+    pub fn images(features: &Tensor) -> Result<Tensor> {
+        Ok(features.f_permute([3, 2, 0, 1])?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::{Device, Kind};
+
+    use super::*;
+    use reynolds_torch::layers::convolve;
+
+    fn layer() -> (LocallyConnected, Parameters) {
+        let mut builder = Parameters::builder();
+        let layer = LocallyConnected::new(&mut builder, "l", [3, 2], 3, 4, &mut Random::new(5)).unwrap();
+        (layer, builder.build(Kind::Double, Device::Cpu).unwrap())
+    }
+
+    fn images() -> Tensor {
+        let mut random = Random::new(6);
+        let numbers: Vec<f64> = (0..2 * 3 * 16).map(|_| random.normal()).collect();
+        Tensor::from_slice(&numbers).view([2, 3, 4, 4])
+    }
+
+    #[test]
+    fn at_each_pixel_it_is_the_convolution_with_that_pixels_kernel() {
+        let (layer, parameters) = layer();
+        let images = images();
+        let input = LocallyConnected::pixels_first(&images).unwrap();
+        let ours = LocallyConnected::images(&layer.forward(&parameters, &input).unwrap()).unwrap();
+        for (y, x) in [(0, 0), (1, 2), (3, 0), (3, 3)] {
+            let kernel = layer.weight(&parameters).get(y).get(x).permute([0, 3, 1, 2]);
+            let expected = convolve(&images, &kernel, None, 1).unwrap();
+            let difference = (&ours - &expected).narrow(2, y, 1).narrow(3, x, 1).abs().max();
+            assert!(f64::try_from(difference).unwrap() < 1e-13, "at ({y}, {x})");
+        }
+        assert_eq!(ours.size(), [2, 2, 4, 4]);
+    }
+
+    #[test]
+    fn its_gradient_is_that_of_finite_differences() {
+        let (layer, parameters) = layer();
+        assert_eq!(parameters.len(), 3 * 2 * 9 * 16);
+        let input = LocallyConnected::pixels_first(&images()).unwrap();
+        let loss = || layer.forward(&parameters, &input).unwrap().square().sum(Kind::Double);
+        let gradient = Vec::<f64>::try_from(parameters.gradient(&loss()).unwrap()).unwrap();
+        let flat = Vec::<f64>::try_from(parameters.flat()).unwrap();
+        for place in (0..flat.len()).step_by(37) {
+            let at = |step: f64| {
+                let mut moved = flat.clone();
+                moved[place] += step;
+                parameters.assign(&Tensor::from_slice(&moved)).unwrap();
+                f64::try_from(loss().detach()).unwrap()
+            };
+            let slope = (at(1e-4) - at(-1e-4)) / 2e-4;
+            assert!((slope - gradient[place]).abs() < 1e-8 * slope.abs().max(1.0), "{slope} {}", gradient[place]);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Fields that quarter turns act on, numbered as the frames of smoke are.
+//!
+//! ```text
+//! a turn by +90°:  (x, y) → (−y, x)      rows grow with y, so an array A becomes rot90(A, −1)
+//!   vector   (v_x, v_y) → (−v_y, v_x)
+//!   regular  channel n → n + 1 mod 4
+//! ```
+//!
+//! The core counts quarter turns the other way, r = rot90(+1): +90° here is r⁻¹ there, and r moves channel n to n − 1.
+
+use faer::Mat;
+use reynolds::group;
+use reynolds::projection::KernelSpace;
+use reynolds::rep::{self, Grid, Rep};
+
+use reynolds_torch::error::Result;
+
+/// Side of every kernel.
+pub(super) const SIDE: usize = 3;
+/// Positions of a kernel.
+pub(super) const POSITIONS: usize = SIDE * SIDE;
+
+/// A kind of field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    /// ρ₁: a vector of the plane, two channels.
+    Vector,
+    /// One channel for each quarter turn.
+    Regular,
+}
+
+impl Field {
+    /// Channels.
+    pub(super) fn dim(self) -> usize {
+        match self {
+            Self::Vector => 2,
+            Self::Regular => 4,
+        }
+    }
+
+    /// As a representation of the core's C4.
+    pub(super) fn rep(self) -> Result<Rep> {
+        let c4 = group::parse("C4")?;
+        Ok(match self {
+            Self::Vector => rep::point(&c4)?,
+            Self::Regular => {
+                let back = |turns: usize| Mat::from_fn(4, 4, |to, from| f64::from((to + turns) % 4 == from));
+                rep::tabulated(&c4, "regular by turns of smoke", (0..4).map(back).collect())?
+            }
+        })
+    }
+}
+
+/// Copies of a field.
+pub(super) type Fields = (usize, Field);
+
+/// The 3×3 kernels from `inputs` fields of one kind to `outputs` of another.
+pub(super) fn kernel_space(domain: Fields, codomain: Fields) -> Result<KernelSpace> {
+    let c4 = group::parse("C4")?;
+    let fields = |(count, field): Fields| -> Result<Rep> { Ok(rep::sum(&c4, &[(count, field.rep()?)])?) };
+    Ok(KernelSpace::kernel(&fields(domain)?, &fields(codomain)?, &Grid::new(&c4, SIDE, 2)?)?)
+}
+
+/// Where a turn by +90° takes each position of a kernel, positions in row-major order.
+pub(super) fn turned_position(position: usize) -> usize {
+    let (row, column) = (position / SIDE, position % SIDE);
+    column * SIDE + (SIDE - 1 - row)
+}

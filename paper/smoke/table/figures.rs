@@ -1,0 +1,170 @@
+//! Figures of lines: errors over the steps of a rollout, the sweep of λ_⊥, validation curves.
+
+use crate::smoke::data::Kind;
+
+use super::cells::{Cell, Test, strength};
+use super::column::Column;
+use super::settings::Setup;
+use crate::targets::curves::{points, sheet};
+use crate::targets::findings::Figure;
+use crate::targets::model::{Models, Trained};
+use crate::targets::runs::seeds;
+use reynolds_report::figure::{Colour, Key, LineChart};
+use reynolds_train::error::Result;
+
+const GREY: Colour = Colour(0x77, 0x77, 0x77);
+
+/// Colours of columns; that of +Reg is that of its network, dashed.
+fn colour(column: Column) -> Colour {
+    match column {
+        Column::Conv => Colour(0x56, 0xb4, 0xe9),
+        Column::Equiv => Colour(0x00, 0x9e, 0x73),
+        Column::Rpp => Colour(0xcc, 0x79, 0xa7),
+        Column::Clcnn => Colour(0xc8, 0xaa, 0x00),
+        Column::Lift => Colour(0x8c, 0x56, 0x4b),
+        Column::Rgroup | Column::RgroupReg => Colour(0x00, 0x5a, 0xa0),
+        Column::Rsteer | Column::RsteerReg => Colour(0xd5, 0x5e, 0x00),
+    }
+}
+
+/// Adds the line of a column.
+fn add(chart: &mut LineChart, column: Column, points: &[[f64; 2]]) {
+    chart.line(points, colour(column), column.without_penalty().is_some());
+}
+
+/// The columns of these cells, once each.
+fn legend(cells: &[Cell<'_>]) -> Vec<Key> {
+    let shown = Column::ALL.into_iter().filter(|column| cells.iter().any(|cell| cell.column == *column));
+    shown.map(|column| Key::Line(colour(column), column.without_penalty().is_some(), column.head().into())).collect()
+}
+
+/// The mean over runs of an array, entry by entry; runs without it do not count.
+fn mean(runs: &[&Trained], name: &str) -> Vec<f64> {
+    let arrays: Vec<&[f32]> = runs.iter().map(|run| run.array(name)).filter(|array| !array.is_empty()).collect();
+    let length = arrays.iter().map(|array| array.len()).min().unwrap_or(0);
+    let at = |place: usize| arrays.iter().map(|array| f64::from(array[place])).sum::<f64>() / arrays.len() as f64;
+    (0..length).map(at).collect()
+}
+
+/// (1, first), (2, second), …
+fn numbered(values: Vec<f64>) -> Vec<[f64; 2]> {
+    values.into_iter().enumerate().map(|(place, value)| [(place + 1) as f64, value]).collect()
+}
+
+/// Errors over the steps of the tests' rollouts.
+pub(super) fn by_step(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
+    let mut sheet = sheet();
+    for &kind in &setup.kinds {
+        let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind).collect();
+        for test in Test::ALL.into_iter().filter(|_| !row.is_empty()) {
+            let of = |cell: &Cell<'_>, what: &str| {
+                let runs: Vec<&Trained> = cell.runs.iter().map(|(_, run)| *run).collect();
+                numbered(mean(&runs, &format!("by_step/{}/{what}", test.name())))
+            };
+            let mut chart = LineChart::new("step of the rollout", "RMSE");
+            row.iter().for_each(|cell| add(&mut chart, cell.column, &of(cell, "rmse")));
+            let trivial = row.iter().map(|cell| of(cell, "persistence")).find(|points| !points.is_empty());
+            chart.line(&trivial.unwrap_or_default(), GREY, false);
+            sheet.add(format!("{kind}, {}", test.head()), chart, Vec::new());
+        }
+    }
+    sheet.legend = legend(cells);
+    sheet.legend.push(Key::Line(GREY, false, "persistence".into()));
+    let caption = format!(
+        "RMSE at each step of the tests' rollouts, mean over {}. Dashed: with +Reg, at the selected λ_⊥.",
+        seeds(setup.seeds)
+    );
+    Figure { name: "error-by-step", svg: sheet.svg(), caption }
+}
+
+/// Validation error over epochs, seed 0.
+pub(super) fn validation(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
+    let mut sheet = sheet();
+    for &kind in &setup.kinds {
+        let mut row = cells.iter().filter(|cell| cell.kind == kind).peekable();
+        if row.peek().is_none() {
+            continue;
+        }
+        let mut chart = LineChart::new("epoch", "validation RMSE");
+        for cell in row {
+            let run = cell.runs[0].1;
+            add(&mut chart, cell.column, &points(run, "validation/rmse"));
+        }
+        sheet.add(kind.to_string(), chart, Vec::new());
+    }
+    sheet.legend = legend(cells);
+    let caption = "Validation RMSE over the epochs of training, the first seed of each cell. All seeds and the whole sweep are in \
+                   validation_curves.csv."
+        .into();
+    Figure { name: "validation", svg: sheet.svg(), caption }
+}
+
+/// The sweep of λ_⊥ with seed 0, the network without +Reg at the left; `None` if no column with +Reg was run.
+pub(super) fn sweep(setup: &Setup, models: &Models, cells: &[Cell<'_>]) -> Result<Option<Figure>> {
+    let shown = [
+        ("validation/rmse".to_string(), Colour::NAVY, false, "validation"),
+        (Test::Future.metric("rmse"), Colour::ORANGE, false, "Future"),
+        (Test::Domain.metric("rmse"), Colour::RED, false, "Domain"),
+        ("validation/equivariance/relative".to_string(), Colour::BLUE, true, "‖W − P(W)‖/‖W‖"),
+    ];
+    let mut sheet = sheet();
+    let with: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.column.without_penalty().is_some()).collect();
+    for cell in &with {
+        let points = sweep_of(setup, models, cell.kind, cell.column)?;
+        let mut chart = LineChart::new("λ_⊥", "RMSE, and the part that breaks the symmetry");
+        for (metric, colour, dashed, _) in &shown {
+            let line = numbered(points.iter().map(|(_, run)| run.metric(metric)).collect());
+            chart.line(&line, *colour, *dashed);
+        }
+        chart.ticks(points.iter().enumerate().map(|(at, (label, _))| ((at + 1) as f64, label.clone())).collect());
+        let note = format!("selected: λ_⊥ = {}", strength(cell.lambda_perp));
+        sheet.add(format!("{}, {}", cell.kind, cell.column.head()), chart, vec![note]);
+    }
+    sheet.legend = shown.map(|(_, colour, dashed, name)| Key::Line(colour, dashed, name.into())).to_vec();
+    let caption = "RMSE and the relative defect of the relaxed layers over λ_⊥, seed 0. Leftmost the same network without +Reg, under its own constraint α. Selection looks at the \
+                   validation error alone, whose rollouts are those of the loss and shorter than the tests'."
+        .into();
+    Ok((!with.is_empty()).then(|| Figure { name: "lambda-sweep", svg: sheet.svg(), caption }))
+}
+
+/// What came of each λ_⊥ from the weakest on, after the network without +Reg where that was run.
+fn sweep_of<'a>(setup: &Setup, models: &'a Models, kind: Kind, column: Column) -> Result<Vec<(String, &'a Trained)>> {
+    let mut points = Vec::new();
+    if let Some(plain) = column.without_penalty() {
+        points.extend(models.find(&setup.model(kind, plain, 0.0, 0)?).map(|run| ("without".to_string(), run)));
+    }
+    for &lambda in setup.lambda_perp.iter().rev() {
+        points.extend(models.find(&setup.model(kind, column, lambda, 0)?).map(|run| (strength(lambda), run)));
+    }
+    Ok(points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::cells;
+    use super::super::synthetic::{models, run, setup};
+    use super::*;
+
+    #[test]
+    fn every_column_is_a_line_in_each_test() {
+        let setup = setup("rotation", "conv,rsteer,rsteer+reg", 2);
+        let models = models(&setup, |_| run(0.75, 0.5));
+        let cells = cells(&setup, &models).unwrap();
+        // A line and its dots for each column and for persistence, in two panels, and one each in the legend.
+        assert_eq!(by_step(&setup, &cells).svg.matches("<path").count(), 4 * (2 * 2 + 1));
+        assert_eq!(validation(&setup, &cells).svg.matches("<path").count(), 3 * (2 + 1));
+        assert!(by_step(&setup, &[]).svg.starts_with("<svg"));
+    }
+
+    #[test]
+    fn the_sweep_begins_without_the_penalty_and_rises() {
+        let setup = setup("rotation", "rsteer,rsteer+reg", 1);
+        let models = models(&setup, |_| run(0.75, 0.5));
+        let points = sweep_of(&setup, &models, Kind::Rotation, Column::RsteerReg).unwrap();
+        let labels: Vec<&str> = points.iter().map(|(label, _)| label.as_str()).collect();
+        assert_eq!(labels, ["without", "1e-6", "1e-4", "1e-2"]);
+        let cells = cells(&setup, &models).unwrap();
+        assert!(sweep(&setup, &models, &cells).unwrap().unwrap().svg.contains("selected"));
+        assert!(sweep(&setup, &models, &cells[..1]).unwrap().is_none());
+    }
+}

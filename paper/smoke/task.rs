@@ -1,0 +1,318 @@
+//! Forecasting smoke: loss over a rollout, errors of rollouts, the penalty of the network.
+//!
+//! ```text
+//! x₀ = the frames seen       v̂_t = network(x_{t−1})       x_t = (x_{t−1} without its oldest frame, v̂_t)
+//! loss = Σ_{t=1..n} mean (v̂_t − v_t)²  + (α c)²           c: the constraint of the architecture, if it has one
+//! ```
+//!
+//! Nothing in a step waits for the device: the order of an epoch is put there once.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::smoke::networks::{Forecaster, Frames, Mode, NetworkPenalty, SmokeNetConfig, Symmetry};
+use reynolds::penalty::PenaltyConfig;
+use reynolds::random::Random;
+use reynolds_torch::Parameters;
+use reynolds_torch::tch::{self, Device, Kind, Tensor};
+
+use super::errors::RolloutErrors;
+use super::frames::{Part, SmokeData};
+use super::penalty::{HeldNetwork, check};
+use reynolds_train::config::under;
+use reynolds_train::error::Result;
+use reynolds_train::regulariser::Regulariser;
+use reynolds_train::task::{Metrics, Moment, Split, Task};
+
+/// Windows of a minibatch that is only evaluated.
+const EVALUATED: usize = 64;
+
+/// What random numbers are drawn for; with the seed, the name of their stream.
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    Weights = 1,
+    Order = 2,
+}
+
+/// Lengths of a run's rollouts and its minibatches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RolloutConfig {
+    /// Steps of a rollout in training and validation.
+    pub out_length: usize,
+    /// Steps of a rollout in both tests.
+    pub rollout: usize,
+    /// Windows of a minibatch.
+    pub batch: usize,
+}
+
+/// A rollout of one window: frames `[2, side, side]` from the first step on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rollout {
+    /// Along a side of a frame.
+    pub side: usize,
+    /// What the network forecasts.
+    pub prediction: Vec<Vec<f32>>,
+    /// What the simulation shows.
+    pub truth: Vec<Vec<f32>>,
+}
+
+/// Data, network and loss of a run.
+pub struct SmokeTask {
+    parameters: Rc<Parameters>,
+    network: Box<dyn Forecaster>,
+    penalty: Option<Rc<dyn NetworkPenalty>>,
+    data: SmokeData,
+    config: RolloutConfig,
+    alpha: f64,
+    seed: u64,
+    /// The epoch whose first rows `[windows]` lie on the device, in the order in which they are trained on.
+    order: RefCell<Option<(usize, Tensor)>>,
+}
+
+impl SmokeTask {
+    /// Initial weights and the order of minibatches are those of the seed.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) if a size of the network is out of range; if the device has no room.
+    pub fn new(
+        data: SmokeData,
+        model: &SmokeNetConfig,
+        symmetry: Symmetry,
+        config: RolloutConfig,
+        seed: u64,
+    ) -> Result<Self> {
+        let mut builder = Parameters::builder();
+        let mut random = Random::at(seed, &[Purpose::Weights as u64]);
+        let network =
+            model.build(symmetry, data.shape(), &mut builder, &mut random).map_err(|error| under("model", error))?;
+        let parameters = builder.build(data.number_kind(), data.device())?;
+        let penalty = network.penalty(&parameters, model.held)?.map(Rc::from);
+        Ok(Self::of(data, network, parameters, penalty, config, model.alpha, seed))
+    }
+
+    /// Refuses a network that cannot be built for frames of the data sets.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) with the key and the value.
+    pub fn check(model: &SmokeNetConfig, symmetry: Symmetry) -> Result<()> {
+        let built = model.build(symmetry, Frames::default(), &mut Parameters::builder(), &mut Random::new(0));
+        built.map(drop).map_err(|error| under("model", error))
+    }
+
+    /// With a network of one's own and its penalty; the parameters are of the number type of the frames and lie where they do.
+    pub fn of(
+        data: SmokeData,
+        network: Box<dyn Forecaster>,
+        parameters: Parameters,
+        penalty: Option<Rc<dyn NetworkPenalty>>,
+        config: RolloutConfig,
+        alpha: f64,
+        seed: u64,
+    ) -> Self {
+        let parameters = Rc::new(parameters);
+        Self { parameters, network, penalty, data, config, alpha, seed, order: RefCell::default() }
+    }
+
+    /// The data.
+    pub fn data(&self) -> &SmokeData {
+        &self.data
+    }
+
+    /// Calls `each` with step, prediction and truth `[N, 2, H, W]` of a free-running rollout of `batch` `[N, 2 (seen + length), H, W]`.
+    fn roll(
+        &self,
+        batch: &Tensor,
+        assembled: &[Tensor],
+        length: usize,
+        mode: Mode,
+        mut each: impl FnMut(&Tensor, &Tensor) -> Result<()>,
+    ) -> Result<()> {
+        let seen = 2 * self.data.shape().count as i64;
+        let mut frames = batch.f_narrow(1, 0, seen)?;
+        for step in 0..length as i64 {
+            let prediction = self.network.forward(&self.parameters, assembled, &frames, mode)?;
+            each(&prediction, &batch.f_narrow(1, seen + 2 * step, 2)?)?;
+            if step + 1 < length as i64 {
+                frames = Tensor::f_cat(&[&frames.f_narrow(1, 2, seen - 2)?, &prediction], 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// First rows `[N]` of a minibatch, on the device.
+    fn minibatch(&self, moment: Moment) -> Result<Tensor> {
+        let mut order = self.order.borrow_mut();
+        let of_epoch = match order.take() {
+            Some(order) if order.0 == moment.epoch => order,
+            _ => {
+                let mut windows = self.data.windows(Part::Train).to_vec();
+                let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
+                (1..windows.len()).rev().for_each(|last| windows.swap(last, random.below(last as u64 + 1) as usize));
+                (moment.epoch, self.data.firsts(&windows)?)
+            }
+        };
+        let firsts = &order.insert(of_epoch).1;
+        let start = moment.step * self.config.batch;
+        let count = self.config.batch.min(self.data.windows(Part::Train).len() - start);
+        Ok(firsts.f_narrow(0, start as i64, count as i64)?)
+    }
+
+    /// Errors of the network over rollouts of `length` steps of a part.
+    ///
+    /// # Errors
+    /// Whatever libtorch may fail with.
+    pub fn errors(&self, part: Part, length: usize) -> Result<RolloutErrors> {
+        let _guard = tch::no_grad_guard();
+        let assembled = self.network.assemble(&self.parameters)?;
+        self.errors_of(part, length, |batch| {
+            let mut steps = Vec::with_capacity(length);
+            self.roll(batch, &assembled, length, Mode::Evaluate, |prediction, truth| {
+                steps.push(mean_square(prediction, truth)?);
+                Ok(())
+            })?;
+            Ok(steps)
+        })
+    }
+
+    /// Errors of the last frame seen, repeated: what a forecast must beat.
+    ///
+    /// # Errors
+    /// Whatever libtorch may fail with.
+    pub fn persistence(&self, part: Part, length: usize) -> Result<RolloutErrors> {
+        let _guard = tch::no_grad_guard();
+        let seen = 2 * self.data.shape().count as i64;
+        self.errors_of(part, length, |batch| {
+            let last = batch.f_narrow(1, seen - 2, 2)?;
+            (0..length as i64).map(|step| mean_square(&last, &batch.f_narrow(1, seen + 2 * step, 2)?)).collect()
+        })
+    }
+
+    /// Of each minibatch `errors` gives mean squares `[N]`, one for each step.
+    fn errors_of(
+        &self,
+        part: Part,
+        length: usize,
+        errors: impl Fn(&Tensor) -> Result<Vec<Tensor>>,
+    ) -> Result<RolloutErrors> {
+        let windows = self.data.windows(part);
+        let firsts = self.data.firsts(windows)?;
+        let mut squared = Vec::new();
+        for start in (0..windows.len()).step_by(EVALUATED) {
+            let count = EVALUATED.min(windows.len() - start);
+            let batch = self.data.select(&firsts.f_narrow(0, start as i64, count as i64)?, length)?;
+            squared.push(Tensor::f_stack(&errors(&batch)?, 1)?);
+        }
+        let squared = Tensor::f_cat(&squared, 0)?.f_view([-1])?.f_to_device(Device::Cpu)?;
+        let simulations = windows.iter().map(|rows| rows.simulation).collect();
+        Ok(RolloutErrors::new(simulations, length, Vec::<f64>::try_from(squared)?))
+    }
+
+    /// The rollout of one window of a part, by its number there.
+    ///
+    /// # Errors
+    /// Whatever libtorch may fail with.
+    ///
+    /// # Panics
+    /// If there is no such window.
+    pub fn rollout(&self, part: Part, window: usize, length: usize) -> Result<Rollout> {
+        let _guard = tch::no_grad_guard();
+        let rows = self.data.windows(part)[window];
+        let batch = self.data.select(&self.data.firsts(&[rows])?, length)?;
+        let assembled = self.network.assemble(&self.parameters)?;
+        let (mut prediction, mut truth) = (Vec::new(), Vec::new());
+        let frame = |tensor: &Tensor| -> Result<Vec<f32>> {
+            Ok(Vec::try_from(tensor.f_contiguous()?.f_view([-1])?.f_to_kind(Kind::Float)?.f_to_device(Device::Cpu)?)?)
+        };
+        self.roll(&batch, &assembled, length, Mode::Evaluate, |ours, theirs| {
+            prediction.push(frame(ours)?);
+            truth.push(frame(theirs)?);
+            Ok(())
+        })?;
+        Ok(Rollout { side: self.data.shape().side, prediction, truth })
+    }
+
+    /// ‖W − P(W)‖/‖W‖ over the relaxed layers; `None` if there are none. It is √(rest/(held + rest)) of the two energies of the penalty,
+    /// and for changes of size, where P(W) and W − P(W) are not orthogonal, that and not ‖W − P(W)‖/‖W‖. Not a number if the weights are none.
+    ///
+    /// # Errors
+    /// Whatever libtorch may fail with.
+    pub fn relative_defect(&self) -> Result<Option<f64>> {
+        let Some(penalty) = &self.penalty else { return Ok(None) };
+        let (held, rest) = penalty.energies(&self.parameters)?;
+        Ok(Some(if rest == 0.0 && held.is_finite() { 0.0 } else { (rest / (held + rest)).sqrt() }))
+    }
+}
+
+/// The mean square over components and pixels, `[N]` in double precision.
+fn mean_square(prediction: &Tensor, truth: &Tensor) -> Result<Tensor> {
+    Ok(prediction.f_sub(truth)?.f_square()?.f_mean_dim([1_i64, 2, 3].as_slice(), false, Kind::Double)?)
+}
+
+impl Task for SmokeTask {
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The last minibatch of an epoch may be shorter.
+    fn steps_per_epoch(&self) -> usize {
+        self.data.windows(Part::Train).len().div_ceil(self.config.batch)
+    }
+
+    fn loss(&self, moment: Moment) -> Result<Tensor> {
+        let batch = self.data.select(&self.minibatch(moment)?, self.config.out_length)?;
+        let assembled = self.network.assemble(&self.parameters)?;
+        let mut terms = Vec::with_capacity(self.config.out_length + 1);
+        self.roll(&batch, &assembled, self.config.out_length, Mode::Train, |prediction, truth| {
+            terms.push(prediction.f_mse_loss(truth, tch::Reduction::Mean)?);
+            Ok(())
+        })?;
+        if self.alpha > 0.0
+            && let Some(constraint) = self.network.constraint(&self.parameters, &assembled)?
+        {
+            terms.push(constraint.f_mul_scalar(self.alpha)?.f_square()?);
+        }
+        Ok(Tensor::f_stack(&terms, 0)?.f_sum(terms[0].kind())?)
+    }
+
+    /// On training and validation windows "rmse" and "mse" over the steps of the loss. On test windows, for "future/" and "domain/": "rmse"
+    /// with its standard error "rmse_se", "mse", "persistence_rmse", and "gain" (how much lower the RMSE is than that of persistence) with
+    /// "gain_se"; standard errors as in [`RolloutErrors`]. Everywhere "equivariance/relative", [`SmokeTask::relative_defect`], where layers are relaxed.
+    fn evaluate(&self, split: Split) -> Result<Metrics> {
+        let mut metrics = Metrics::new();
+        if let Some(defect) = self.relative_defect()? {
+            metrics.insert("equivariance/relative".into(), defect);
+        }
+        let part = match split {
+            Split::Train => Part::Train,
+            Split::Validation => Part::Validation,
+            Split::Test => {
+                for (name, part) in [("future", Part::Future), ("domain", Part::Domain)] {
+                    let errors = self.errors(part, self.config.rollout)?;
+                    let persistence = self.persistence(part, self.config.rollout)?;
+                    let (gain, gain_error) = errors.gain_over(&persistence);
+                    for (metric, value) in [
+                        ("rmse", errors.rmse()),
+                        ("rmse_se", errors.rmse_error()),
+                        ("mse", errors.mse()),
+                        ("persistence_rmse", persistence.rmse()),
+                        ("gain", gain),
+                        ("gain_se", gain_error),
+                    ] {
+                        metrics.insert(format!("{name}/{metric}"), value);
+                    }
+                }
+                return Ok(metrics);
+            }
+        };
+        let errors = self.errors(part, self.config.out_length)?;
+        metrics.extend([("rmse".into(), errors.rmse()), ("mse".into(), errors.mse())]);
+        Ok(metrics)
+    }
+
+    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
+        check(&penalty)?;
+        Ok(self.penalty.as_ref().map(|held| {
+            Box::new(HeldNetwork::new(Rc::clone(held), Rc::clone(&self.parameters), penalty)) as Box<dyn Regulariser>
+        }))
+    }
+}

@@ -1,0 +1,328 @@
+//! `fig-projection`: a dense matrix, after the mask, after averaging, for a group and fields of one's choice.
+//!
+//! ```text
+//! W  ──mask──►  M ⊙ W  ──average within each block──►  P(W)
+//! ```
+//!
+//! All three in the basis of irreps, equal irreps side by side; of complex matrices the moduli are shown.
+
+use std::sync::Arc;
+
+use faer::c64;
+use reynolds::group::{self, GroupRef};
+use reynolds::irrep::Irrep;
+use reynolds::irreps::Irreps;
+use reynolds::projection::{Blocks, HaarProjector, KernelSpace, Projector};
+use reynolds::random::Random;
+use reynolds::rep::{self, Rep, Representation};
+use reynolds::scalar::{Scalar, Weight};
+use toml::{Table as Settings, Value};
+
+use crate::targets::findings::{Figure, Findings};
+use crate::targets::model::{Model, Models};
+use crate::targets::sample::three_digits;
+use crate::targets::{Budget, Target, count};
+use reynolds_report::figure::{HeatMap, Shading, Sheet};
+use reynolds_report::{Check, Table};
+use reynolds_train::error::{Error, Result};
+
+/// Channels beyond which single cells can no longer be told apart.
+const MAX_CHANNELS: usize = 64;
+
+/// The longer side of a panel.
+const SIDE: f64 = 210.0;
+
+/// Paper: `fig:irreps_projection_sketch`.
+pub(crate) struct Projection;
+
+impl Target for Projection {
+    fn name(&self) -> &'static str {
+        "fig-projection"
+    }
+
+    fn about(&self) -> &'static str {
+        "a dense matrix, after the mask, after averaging (fig:irreps_projection_sketch)"
+    }
+
+    fn settings(&self, _: Budget) -> Settings {
+        let text = |text: &str| Value::String(text.into());
+        Settings::from_iter([
+            ("group".to_string(), text("SO3")),
+            ("domain".to_string(), text("")),
+            ("codomain".to_string(), text("")),
+            ("seed".to_string(), Value::Integer(0)),
+        ])
+    }
+
+    fn models(&self, settings: &Settings) -> Result<Vec<Box<dyn Model>>> {
+        self.sketch(settings)?;
+        Ok(Vec::new())
+    }
+
+    fn findings(&self, settings: &Settings, _: &Models) -> Result<Findings> {
+        let word = |key: &str| word(settings, key);
+        let sketch = self.sketch(settings)?;
+        let matrix = format!("matrix, {} → {}", word("domain")?, word("codomain")?);
+        let mut table = Table::new([matrix.as_str(), "free numbers", "share of ‖W‖²"]);
+        let mut csv = "matrix,free_numbers,energy_share\n".to_string();
+        for step in &sketch.steps {
+            table.row([step.name.to_string(), step.free.to_string(), format!("{:.4}", step.share)]);
+            csv += &format!("{},{},{}\n", step.file, step.free, step.share);
+        }
+        let caption = format!(
+            "A dense map W of {} from \"{}\" to \"{}\", in the basis of irreps; what the mask leaves; what averaging makes of that. Blue is \
+             above zero, red below.",
+            word("group")?,
+            word("domain")?,
+            word("codomain")?
+        );
+        Ok(Findings {
+            tables: vec![table],
+            csv,
+            figures: vec![Figure { name: "fig-projection", svg: sketch.svg(), caption }],
+            checks: sketch.checks,
+            notes: vec![
+                "Entries of W are standard normal. The mask keeps what couples equivalent irreps; averaging projects each block onto the \
+                 maps that commute with its irrep: multiples of the identity where that is of real type. Both together are the Haar \
+                 average of W over the group, against which they are checked here."
+                    .into(),
+            ],
+            ..Findings::default()
+        })
+    }
+}
+
+impl Projection {
+    fn sketch(&self, settings: &Settings) -> Result<Sketch> {
+        let group = group::parse(&word(settings, "group")?)?;
+        let (domain_text, codomain_text) = (word(settings, "domain")?, word(settings, "codomain")?);
+        let word = |key: &str| if key == "domain" { domain_text.as_str() } else { codomain_text.as_str() };
+        let seed = count(settings, "seed", 0)?;
+        let complex =
+            ["domain", "codomain"].iter().any(|key| word(key).parse::<Irreps>().is_ok_and(|i| i.is_complex()));
+        let fits = |key: &str, dim: usize| match dim {
+            1..=MAX_CHANNELS => Ok(()),
+            _ => Err(Error::config(key, format!("1 to {MAX_CHANNELS} channels, as many as can be told apart"), dim)),
+        };
+        if complex {
+            let read = |key: &str| -> Result<Rep<c64>> { Ok(word(key).parse::<Irreps>()?.complex_rep(&group)?) };
+            let (domain, codomain) = (read("domain")?, read("codomain")?);
+            fits("domain", domain.dim())?;
+            fits("codomain", codomain.dim())?;
+            return Sketch::new(&group, &domain, &codomain, seed, |value: c64| value.re.hypot(value.im));
+        }
+        let read = |key: &str| rep::parse_fields(&group, word(key));
+        let (domain, codomain) = (read("domain")?, read("codomain")?);
+        fits("domain", domain.dim())?;
+        fits("codomain", codomain.dim())?;
+        Sketch::new(&group, &domain, &codomain, seed, |value: f64| value)
+    }
+}
+
+/// What a key says; fields that are not given are some that show the group well.
+fn word(settings: &Settings, key: &str) -> Result<String> {
+    let given = settings.get(key).and_then(Value::as_str).unwrap_or_default();
+    if !given.is_empty() || key == "group" {
+        return Ok(given.into());
+    }
+    let name = settings.get("group").and_then(Value::as_str).unwrap_or_default();
+    let group = group::parse(name)?;
+    let fits = |text: &&&str| rep::parse_fields(&group, text).is_ok_and(|fields| fields.dim() <= MAX_CHANNELS);
+    let found = FIELDS.iter().find(fits);
+    let expected =
+        || Error::config(key, format!("fields of {name} with at most {MAX_CHANNELS} channels"), "none given");
+    found.map(ToString::to_string).ok_or_else(expected)
+}
+
+/// Fields to show a group by, the first that it has.
+const FIELDS: [&str; 7] =
+    ["4x0 + 3x1 + 2x2", "4x0e + 3x1o + 2x2e", "2 regular", "1 regular", "3 permutation", "1 permutation", "4 trivial"];
+
+/// One matrix of the three.
+struct Step {
+    name: &'static str,
+    file: &'static str,
+    /// How many numbers it is decided by.
+    free: usize,
+    /// ‖·‖² over that of the first.
+    share: f64,
+    shown: Vec<f64>,
+}
+
+struct Sketch {
+    steps: [Step; 3],
+    rows: Fields,
+    columns: Fields,
+    checks: Vec<Check>,
+}
+
+/// Equal irreps side by side: label, copies, dimension.
+struct Fields(Vec<(String, usize, usize)>);
+
+impl Fields {
+    /// Where each kind of irrep ends, but for the last.
+    fn ends(&self) -> Vec<usize> {
+        let mut end = 0;
+        let ends = self.0[..self.0.len() - 1].iter().map(|(_, copies, dim)| {
+            end += copies * dim;
+            end
+        });
+        ends.collect()
+    }
+
+    /// A label at the middle of each kind of irrep: copies, x, irrep.
+    fn labels(&self) -> Vec<String> {
+        let texts = self.0.iter().flat_map(|(label, copies, dim)| {
+            let label = label.strip_prefix("irrep(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(label);
+            let (width, text) = (copies * dim, format!("{copies}x{label}"));
+            (0..width).map(move |place| if place == (width - 1) / 2 { text.clone() } else { String::new() })
+        });
+        texts.collect()
+    }
+}
+
+/// The representation with equal irreps side by side, in their canonical bases, in the order of `order`.
+fn sorted<F: Scalar>(group: &GroupRef, rep: &Rep<F>, order: &mut Vec<Arc<Irrep<F>>>) -> Result<(Rep<F>, Fields)> {
+    let parts = rep::decompose(rep)?;
+    let labels: Vec<String> = parts.irreps().map(|(irrep, _)| irrep.label()).collect();
+    for (irrep, _) in parts.irreps() {
+        if !order.iter().any(|known| known.label() == irrep.label()) {
+            order.push(irrep.clone());
+        }
+    }
+    let kinds = order.iter().map(|irrep| (irrep, labels.iter().filter(|label| **label == irrep.label()).count()));
+    let kinds: Vec<_> = kinds.filter(|(_, copies)| *copies > 0).collect();
+    let summands: Vec<(usize, Rep<F>)> =
+        kinds.iter().map(|(irrep, copies)| (*copies, Rep::from(Irrep::clone(irrep)))).collect();
+    let fields = kinds.iter().map(|(irrep, copies)| (irrep.label(), *copies, irrep.dim())).collect();
+    Ok((rep::sum(group, &summands)?, Fields(fields)))
+}
+
+impl Sketch {
+    fn new<F: Scalar + Weight>(
+        group: &GroupRef,
+        domain: &Rep<F>,
+        codomain: &Rep<F>,
+        seed: u64,
+        show: impl Fn(F) -> f64,
+    ) -> Result<Self>
+    where
+        Blocks<F>: Projector<F>,
+    {
+        let mut order = Vec::new();
+        let (domain, columns) = sorted(group, domain, &mut order)?;
+        let (codomain, rows) = sorted(group, codomain, &mut order)?;
+        let space = KernelSpace::dense(&domain, &codomain)?;
+        let matrix = Random::at(seed, &[]).matrix::<F>(codomain.dim(), domain.dim());
+        let dense: Vec<F> =
+            (0..codomain.dim()).flat_map(|o| (0..domain.dim()).map(move |i| (o, i))).map(|at| matrix[at]).collect();
+        let blocks = Blocks::derive(&space)?;
+        let mask = blocks.mask().to_vec();
+        let masked: Vec<F> = dense.iter().zip(&mask).map(|(&w, &kept)| if kept { w } else { F::ZERO }).collect();
+        let averaged = blocks.project(&dense)?;
+        let energy = |values: &[F]| values.iter().map(|value| Scalar::abs_sq(*value)).sum::<f64>();
+        let size = energy(&dense).sqrt();
+        let distance =
+            |a: &[F], b: &[F]| energy(&a.iter().zip(b).map(|(&a, &b)| a - b).collect::<Vec<_>>()).sqrt() / size;
+        let within =
+            |claim: &str, distance: f64| Check::new(claim, distance <= 1e-12, format!("{distance:.1e} of ‖W‖ apart"));
+        let haar = HaarProjector::new(&space)?.project(&dense)?;
+        let checks = vec![
+            within("mask and average are the Haar average over the group", distance(&averaged, &haar)),
+            within("averaging needs nothing that the mask removes", distance(&blocks.project(&masked)?, &averaged)),
+        ];
+        let step = |name, file, free, values: &[F]| Step {
+            name,
+            file,
+            free,
+            share: energy(values) / (size * size),
+            shown: values.iter().map(|&value| show(value)).collect(),
+        };
+        let kept = mask.iter().filter(|kept| **kept).count();
+        let steps = [
+            step("dense W", "dense", dense.len(), &dense),
+            step("after the mask, M ⊙ W", "masked", kept, &masked),
+            step("after averaging, P(W)", "averaged", Projector::<F>::rank(&blocks), &averaged),
+        ];
+        Ok(Self { steps, rows, columns, checks })
+    }
+
+    fn svg(&self) -> String {
+        let (rows, columns) = (self.rows.labels(), self.columns.labels());
+        let longer = rows.len().max(columns.len()) as f64;
+        let mut sheet = Sheet::new(3, SIDE);
+        sheet.panel = [SIDE * columns.len() as f64 / longer, SIDE * rows.len() as f64 / longer];
+        let room =
+            |labels: &[String]| 8.0 + 4.7 * labels.iter().map(|label| label.chars().count()).max().unwrap_or(0) as f64;
+        (sheet.shared_axes, sheet.label_room) = (false, room(&rows));
+        let narrowest = self.columns.0.iter().map(|(_, copies, dim)| copies * dim).min().unwrap_or(1) as f64;
+        let turned = narrowest * sheet.panel[0] / (columns.len() as f64) < room(&columns);
+        if turned {
+            sheet.tick_room = room(&columns);
+        }
+        let mut sizes: Vec<f64> = self.steps[0].shown.iter().map(|value| value.abs()).collect();
+        sizes.sort_by(f64::total_cmp);
+        // Averages are smaller than what they are taken of: the deepest colours begin below the largest entries.
+        let scale = sizes[sizes.len() * 4 / 5];
+        for step in &self.steps {
+            let map = HeatMap::new(columns.len(), step.shown.clone(), Shading::Diverging { scale })
+                .labels(rows.clone(), columns.clone())
+                .turned(turned)
+                .groups(self.rows.ends(), self.columns.ends());
+            let caption = format!("{} free numbers, {} of ‖W‖²", step.free, three_digits(step.share));
+            sheet.add(step.name, map, vec![caption]);
+        }
+        sheet.svg()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sketch(group: &str, domain: &str, codomain: &str) -> Result<Findings> {
+        let mut settings = Projection.settings(Budget::Quick);
+        for (key, value) in [("group", group), ("domain", domain), ("codomain", codomain)] {
+            settings.insert(key.into(), Value::String(value.into()));
+        }
+        Projection.models(&settings)?;
+        Projection.findings(&settings, &Models::default())
+    }
+
+    #[test]
+    fn every_group_has_fields_to_be_shown_by() {
+        for name in ["C1", "C4", "D4", "S5", "Oh", "Z4", "C2 x C2", "SO2", "O2", "SO3", "O3"] {
+            let settings = Settings::from_iter([("group".to_string(), Value::String(name.into()))]);
+            assert!(Projection.sketch(&settings).is_ok(), "{name}: {:?}", Projection.sketch(&settings).err());
+        }
+    }
+
+    #[test]
+    fn mask_and_average_are_the_haar_average_for_many_groups() {
+        for (group, domain, codomain, free) in [
+            ("SO3", "4x0 + 3x1 + 2x2", "4x0 + 3x1 + 2x2", 16 + 9 + 4),
+            ("SO2", "2x(-2..2)", "3x(-2..2)", 5 * 6),
+            ("D4", "2 regular", "1 regular + 2 trivial", 8 * 2 + 2 * 2),
+            ("C3", "irrep(1)", "irrep(1)", 2),
+        ] {
+            let findings = sketch(group, domain, codomain).unwrap();
+            assert!(findings.checks.iter().all(|check| check.held), "{group}: {:?}", findings.checks);
+            assert!(findings.csv.contains(&format!("averaged,{free},")), "{group}: {}", findings.csv);
+        }
+    }
+
+    #[test]
+    fn fields_that_do_not_fit_are_errors() {
+        assert!(sketch("SO3", "99x0", "1x0").unwrap_err().to_string().contains("domain: expected 1 to 64 channels"));
+        assert!(sketch("K4", "1 regular", "1 regular").is_err());
+        assert!(sketch("C4", "1 irregular", "1 regular").is_err());
+    }
+
+    #[test]
+    fn lines_and_labels_stand_at_the_irreps() {
+        let fields = Fields(vec![("0".into(), 2, 1), ("1".into(), 1, 3)]);
+        assert_eq!(fields.ends(), [2]);
+        assert_eq!(fields.labels(), ["2x0", "", "", "1x1", ""]);
+        assert_eq!(Fields(vec![("irrep(1)".into(), 3, 1)]).labels(), ["", "3x1", ""]);
+    }
+}

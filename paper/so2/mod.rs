@@ -1,0 +1,36 @@
+//! Points of the plane and the group SO(2): the paper's first figures.
+
+pub mod data;
+
+#[cfg(feature = "torch")]
+mod experiment;
+#[cfg(feature = "torch")]
+pub(crate) mod fig_projection;
+#[cfg(feature = "torch")]
+pub(crate) mod fig_rings;
+#[cfg(feature = "torch")]
+pub(crate) mod fig_so2;
+#[cfg(feature = "torch")]
+pub(crate) mod fig_so2_grid;
+#[cfg(feature = "torch")]
+mod invariance;
+#[cfg(feature = "torch")]
+pub mod networks;
+#[cfg(feature = "torch")]
+mod picture;
+#[cfg(feature = "torch")]
+pub(crate) mod spec;
+#[cfg(feature = "torch")]
+mod task;
+#[cfg(feature = "torch")]
+mod weight_decay;
+
+#[cfg(feature = "torch")]
+pub use self::{
+    experiment::{DiskAndArc, MlpConfig, ModelConfig, Network, PlaneData, PlaneExperiment, PlaneSettings, WaveyRings},
+    invariance::{Turns, invariance},
+    spec::{Problem, Spec},
+    task::{DataConfig, PlaneTask},
+};
+#[cfg(feature = "torch")]
+pub(crate) use experiment::{COLOUR_BAR, REACH, SIDE, legend, sample_logits};

@@ -1,0 +1,255 @@
+//! The approximately SO(2)-invariant network of the paper.
+//!
+//! ```text
+//! x ──circular harmonics──► H ∈ ℂ^{(2M+1)C} ──L₁──► ──L₂──► h ∈ ℂ^{(2M+1)C_hid} ──Re Σ_m h_m ⊙ h_{−m}──► ℝ^{C_hid} ──head──► logit
+//! ```
+//!
+//! L₁ and L₂ are dense: the network is invariant iff they commute with the turns, which the penalty asks for, not the architecture.
+//! There is no nonlinearity between them, so that L₂L₁ may be multiplied out first ([`Form::Collapsed`]): the same function of the
+//! same parameters, with fewer operations as long as there are more points than channels.
+//!
+//! Paper: `sec:so2_equivariance`, `app:details_so2`.
+
+use faer::c64;
+use reynolds::group;
+use reynolds::projection::KernelSpace;
+use reynolds::random::Random;
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use super::Classifier;
+use reynolds_torch::error::{Error, Result};
+use reynolds_torch::layers::{
+    CircularHarmonics, ComplexLinear, Linear, TensorProduct, circular_irreps, complex_linear,
+};
+use reynolds_torch::parameters::{Builder, Parameters};
+
+/// How L₂L₁ is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// L₁, then L₂.
+    Literal,
+    /// The product L₂L₁ once a step, then that.
+    #[default]
+    Collapsed,
+}
+
+/// Sizes of [`So2Net`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct So2NetConfig {
+    /// M, the largest order.
+    pub max_degree: usize,
+    /// C, radial bumps of the feature map.
+    pub radial_channels: usize,
+    /// C_hid, channels of each order after L₁ and after L₂.
+    pub hidden_channels: usize,
+    /// How L₂L₁ is applied.
+    pub form: Form,
+}
+
+impl Default for So2NetConfig {
+    fn default() -> Self {
+        Self { max_degree: 4, radial_channels: 4, hidden_channels: 16, form: Form::Collapsed }
+    }
+}
+
+/// The approximately SO(2)-invariant network.
+///
+/// ```
+/// use reynolds::random::Random;
+/// use reynolds_paper::so2::networks::{Classifier, So2Net, So2NetConfig};
+/// use reynolds_torch::{Parameters, tch::{Device, Kind, Tensor}};
+/// let mut builder = Parameters::builder();
+/// let net = So2Net::new(&mut builder, So2NetConfig::default(), &mut Random::new(0))?;
+/// let parameters = builder.build(Kind::Float, Device::Cpu)?;
+/// let points = Tensor::ones([5, 2], (Kind::Float, Device::Cpu));
+/// assert_eq!(net.logits(&parameters, &net.features(&points)?)?.size(), [5]);
+/// // What to hold against SO(2): the weights of both complex layers.
+/// let spaces = net.spaces()?;
+/// assert_eq!((spaces[0].0.as_str(), spaces[0].1.shape()), ("first.weight", vec![144, 36]));
+/// # Ok::<(), reynolds_torch::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct So2Net {
+    config: So2NetConfig,
+    harmonics: CircularHarmonics,
+    first: ComplexLinear,
+    second: ComplexLinear,
+    product: TensorProduct,
+    head: Linear,
+}
+
+impl So2Net {
+    /// Adds `first.weight`, `second.weight` (complex), `head.weight` and `head.bias` (real).
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if a size is zero or the degree too large; as [`Builder::complex`].
+    pub fn new(builder: &mut Builder, config: So2NetConfig, random: &mut Random) -> Result<Self> {
+        let So2NetConfig { max_degree, radial_channels, hidden_channels, .. } = config;
+        let harmonics = CircularHarmonics::new(max_degree, radial_channels)?;
+        if hidden_channels == 0 {
+            return Err(Error::setting("hidden_channels", "at least 1", hidden_channels));
+        }
+        let hidden = hidden_channels * (2 * max_degree + 1);
+        Ok(Self {
+            config,
+            harmonics,
+            first: ComplexLinear::new(builder, "first.weight", harmonics.dim(), hidden, random)?,
+            second: ComplexLinear::new(builder, "second.weight", hidden, hidden, random)?,
+            product: TensorProduct::new(max_degree),
+            head: Linear::new(builder, "head", hidden_channels, 1, random)?,
+        })
+    }
+
+    /// Name and typing of the weights of L₁ and L₂: what a penalty holds against SO(2). The head reads invariants and is free.
+    ///
+    /// # Errors
+    /// As [`KernelSpace::dense`].
+    pub fn spaces(&self) -> Result<Vec<(String, KernelSpace<c64>)>> {
+        let so2 = group::parse("SO2")?;
+        let input = self.harmonics.irreps().complex_rep(&so2)?;
+        let hidden = circular_irreps(self.config.hidden_channels, self.config.max_degree).complex_rep(&so2)?;
+        Ok(vec![
+            (self.first.name().into(), KernelSpace::dense(&input, &hidden)?),
+            (self.second.name().into(), KernelSpace::dense(&hidden, &hidden)?),
+        ])
+    }
+}
+
+impl Classifier for So2Net {
+    fn features(&self, points: &Tensor) -> Result<Tensor> {
+        // Each feature's N numbers one after the other, as the layers read them.
+        Ok(self.harmonics.forward(points)?.f_transpose(0, 1)?.f_contiguous()?.f_transpose(0, 1)?)
+    }
+
+    fn logits(&self, parameters: &Parameters, features: &Tensor) -> Result<Tensor> {
+        let hidden = match self.config.form {
+            Form::Literal => self.second.forward(parameters, &self.first.forward(parameters, features)?)?,
+            Form::Collapsed => {
+                let product = self.second.weight(parameters).f_mm(&self.first.weight(parameters))?;
+                complex_linear::apply(&product, features)?
+            }
+        };
+        let invariants = self.product.invariant(&hidden)?;
+        Ok(self.head.forward(parameters, &invariants)?.f_squeeze_dim(1)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds::projection::{Blocks, Projector};
+    use tch::{Device, Kind};
+
+    use super::*;
+
+    fn network(form: Form, kind: Kind) -> (So2Net, Parameters) {
+        let mut builder = Parameters::builder();
+        let config = So2NetConfig { form, ..So2NetConfig::default() };
+        let net = So2Net::new(&mut builder, config, &mut Random::new(5)).unwrap();
+        (net, builder.build(kind, Device::Cpu).unwrap())
+    }
+
+    /// Points with radii from 0 to 3 all around the origin.
+    fn points(kind: Kind) -> Tensor {
+        let mut random = Random::new(9);
+        let coordinates: Vec<f64> = (0..200).map(|_| 1.5 * random.normal()).collect();
+        Tensor::from_slice(&coordinates).view([100, 2]).to_kind(kind)
+    }
+
+    fn turned(points: &Tensor, angle: f64) -> Tensor {
+        let (sine, cosine) = angle.sin_cos();
+        points.matmul(&Tensor::from_slice(&[cosine, sine, -sine, cosine]).view([2, 2]).to_kind(points.kind()))
+    }
+
+    fn logits(net: &So2Net, parameters: &Parameters, points: &Tensor) -> Tensor {
+        net.logits(parameters, &net.features(points).unwrap()).unwrap()
+    }
+
+    /// P on L₁ and L₂ by the core's projector, in place.
+    fn project(net: &So2Net, parameters: &Parameters) {
+        let _guard = tch::no_grad_guard();
+        for (name, space) in net.spaces().unwrap() {
+            let weight = parameters.get(&name);
+            let numbers =
+                Vec::<f64>::try_from(weight.view_as_real().contiguous().view([-1]).to_kind(Kind::Double)).unwrap();
+            let numbers: Vec<c64> = numbers.chunks(2).map(|pair| c64::new(pair[0], pair[1])).collect();
+            let projected = Blocks::derive(&space).unwrap().project(&numbers).unwrap();
+            let numbers: Vec<f64> = projected.iter().flat_map(|number| [number.re, number.im]).collect();
+            let numbers = Tensor::from_slice(&numbers).to_kind(parameters.flat().kind());
+            weight.view_as_real().copy_(&numbers.view_as(&weight.view_as_real()));
+        }
+    }
+
+    fn largest(tensor: &Tensor) -> f64 {
+        f64::try_from(tensor.abs().max()).unwrap()
+    }
+
+    #[test]
+    fn the_projector_is_the_mask_of_equal_orders() {
+        let (net, parameters) = network(Form::Collapsed, Kind::Double);
+        for (name, space) in net.spaces().unwrap() {
+            let before = parameters.get(&name).detach().copy();
+            let blocks = Blocks::derive(&space).unwrap();
+            project(&net, &parameters);
+            let order = |channel: usize| channel % 9;
+            let (outputs, inputs) = (space.codomain().dim(), space.domain().dim());
+            let mask: Vec<bool> = (0..outputs).flat_map(|o| (0..inputs).map(move |i| order(o) == order(i))).collect();
+            assert_eq!(blocks.mask().to_vec(), mask);
+            let mask = Tensor::from_slice(&mask).view([outputs as i64, inputs as i64]);
+            let expected = before * mask.to_kind(Kind::ComplexDouble);
+            assert_eq!(largest(&(parameters.get(&name).detach() - expected)), 0.0);
+        }
+    }
+
+    #[test]
+    fn both_forms_are_one_function_with_one_gradient() {
+        let ((literal, parameters), (collapsed, _)) =
+            (network(Form::Literal, Kind::Double), network(Form::Collapsed, Kind::Double));
+        let points = points(Kind::Double);
+        let [a, b] = [&literal, &collapsed].map(|net| logits(net, &parameters, &points));
+        assert!(largest(&(&a - &b)) < 1e-12 * largest(&a).max(1.0));
+        let [a, b] = [a, b].map(|logits| parameters.gradient(&logits.square().mean(Kind::Double)).unwrap());
+        assert!(largest(&(&a - &b)) < 1e-12 * largest(&a).max(1.0));
+        assert!(largest(&a) > 1e-3);
+    }
+
+    #[test]
+    fn features_lie_as_the_layers_read_them() {
+        let (net, _) = network(Form::Literal, Kind::Float);
+        let features = net.features(&points(Kind::Float)).unwrap();
+        assert_eq!((features.size(), features.stride()), (vec![100, 36], vec![1, 100]));
+    }
+
+    #[test]
+    fn a_projected_network_is_invariant_and_an_unprojected_one_is_not() {
+        for form in [Form::Literal, Form::Collapsed] {
+            let (net, parameters) = network(form, Kind::Float);
+            let points = points(Kind::Float);
+            let change = |angle: f64| {
+                let (before, after) =
+                    (logits(&net, &parameters, &points), logits(&net, &parameters, &turned(&points, angle)));
+                largest(&(after - &before)) / largest(&before)
+            };
+            assert!(change(0.9) > 0.1);
+            project(&net, &parameters);
+            // A few hundred products are summed, and a coordinate of size 3 is rounded in the turn.
+            let rounding = 300.0 * f64::from(f32::EPSILON);
+            for angle in [0.1, 0.9, 2.0, -3.0] {
+                assert!(change(angle) < rounding, "{}", change(angle));
+            }
+        }
+    }
+
+    #[test]
+    fn bad_sizes_are_errors() {
+        for config in [
+            So2NetConfig { hidden_channels: 0, ..So2NetConfig::default() },
+            So2NetConfig { radial_channels: 0, ..So2NetConfig::default() },
+            So2NetConfig { max_degree: 40, ..So2NetConfig::default() },
+        ] {
+            assert!(So2Net::new(&mut Parameters::builder(), config, &mut Random::new(0)).is_err(), "{config:?}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Telling two classes of points apart: data, network, loss, defect.
+
+use std::rc::Rc;
+
+use crate::so2::data::{PointCloud, Rings};
+use crate::so2::networks::{Classifier, Mlp, So2Net};
+use faer::c64;
+use reynolds::penalty::PenaltyConfig;
+use reynolds::projection::KernelSpace;
+use reynolds::random::Random;
+use reynolds_torch::tch::{self, Device, Kind, Reduction, Tensor};
+use reynolds_torch::{Binding, Parameters, Penalty};
+
+use super::experiment::{ModelConfig, Network};
+use crate::so2::invariance::{Turns, invariance};
+use reynolds_train::error::Result;
+use reynolds_train::regulariser::Regulariser;
+use reynolds_train::task::{Metrics, Moment, Split, Task};
+
+/// What random numbers are drawn for; with the seed, the name of their stream.
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    Points = 1,
+    Weights = 2,
+    Turns = 3,
+}
+
+/// Turns that the defect is watched with while training: all of them would take as long as the training.
+const WATCHED_TURNS: usize = 8;
+
+fn stream(seed: u64, purpose: Purpose) -> Random {
+    Random::at(seed, &[purpose as u64])
+}
+
+/// What points there are, whichever experiment they belong to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DataConfig {
+    /// Which two classes.
+    pub rings: Rings,
+    /// Of each class.
+    pub points: usize,
+    /// The part of them that is trained on.
+    pub train_fraction: f64,
+    /// Random turns that the defect is measured with.
+    pub turns: usize,
+}
+
+/// Points of one part of the data, and what is computed of them once.
+struct Part {
+    cloud: PointCloud,
+    /// `[N, 2]` in double precision.
+    points: Tensor,
+    features: Tensor,
+    /// 1 for the class +1, else 0, `[N]`.
+    labels: Tensor,
+}
+
+/// Two classes of points, and a network that tells them apart. All points are one minibatch.
+///
+/// There is no validation part: [`Split::Validation`] is the training part, so that nothing is ever selected on test points.
+pub struct PlaneTask {
+    parameters: Parameters,
+    network: Box<dyn Classifier>,
+    spaces: Vec<(String, KernelSpace<c64>)>,
+    train: Part,
+    test: Part,
+    turns: Turns,
+}
+
+impl PlaneTask {
+    /// Points and initial weights are those of the seed: they do not depend on the penalty, and points not on the network.
+    ///
+    /// # Errors
+    /// If a setting is out of range or the device has no room.
+    pub fn new(data: &DataConfig, model: &ModelConfig, seed: u64, device: Device) -> Result<Self> {
+        let (train, test) = Self::points(data, seed)?;
+        let mut weights = stream(seed, Purpose::Weights);
+        let mut builder = Parameters::builder();
+        let (network, spaces): (Box<dyn Classifier>, _) = match model.network {
+            Network::So2 => {
+                let net = So2Net::new(&mut builder, model.so2, &mut weights)?;
+                let spaces = net.spaces()?;
+                (Box::new(net), spaces)
+            }
+            Network::Mlp => {
+                let widths = [&[2], model.mlp.hidden.as_slice(), &[1]].concat();
+                (Box::new(Mlp::new(&mut builder, &widths, &mut weights)?), Vec::new())
+            }
+        };
+        let parameters = builder.build(Kind::Float, device)?;
+        let part = |cloud: PointCloud| -> Result<Part> {
+            let points = tensor(cloud.points(), device)?;
+            let features = network.features(&points.f_to_kind(Kind::Float)?)?;
+            let labels: Vec<f32> = cloud.labels().iter().map(|&positive| f32::from(u8::from(positive))).collect();
+            let labels = Tensor::f_from_slice(&labels)?.f_to_device(device)?;
+            Ok(Part { cloud, points, features, labels })
+        };
+        let (train, test) = (part(train)?, part(test)?);
+        let turns = Turns::random(data.turns, &mut stream(seed, Purpose::Turns));
+        Ok(Self { parameters, network, spaces, train, test, turns })
+    }
+
+    /// The training and the test points of a seed.
+    ///
+    /// # Errors
+    /// If a setting is out of range.
+    pub fn points(data: &DataConfig, seed: u64) -> Result<(PointCloud, PointCloud)> {
+        let mut random = stream(seed, Purpose::Points);
+        Ok(data.rings.sample(data.points, &mut || random.uniform())?.split(data.train_fraction)?)
+    }
+
+    /// The training points with their labels.
+    pub fn training_points(&self) -> &PointCloud {
+        &self.train.cloud
+    }
+
+    /// The logit of the class +1 at each point.
+    ///
+    /// # Errors
+    /// Whatever libtorch may fail with.
+    pub fn logits_at(&self, points: &[[f64; 2]]) -> Result<Vec<f64>> {
+        let _guard = tch::no_grad_guard();
+        let logits = self.logits(&tensor(points, self.parameters.device())?)?;
+        Ok(Vec::<f64>::try_from(logits.f_to_kind(Kind::Double)?.f_to_device(Device::Cpu)?)?)
+    }
+
+    fn logits(&self, points: &Tensor) -> Result<Tensor> {
+        let features = self.network.features(&points.f_to_kind(Kind::Float)?)?;
+        Ok(self.network.logits(&self.parameters, &features)?)
+    }
+
+    fn part(&self, split: Split) -> &Part {
+        match split {
+            Split::Train | Split::Validation => &self.train,
+            Split::Test => &self.test,
+        }
+    }
+}
+
+/// `[N, 2]` in double precision.
+fn tensor(points: &[[f64; 2]], device: Device) -> Result<Tensor> {
+    Ok(Tensor::f_from_slice(points.as_flattened())?.f_view([-1, 2])?.f_to_device(device)?)
+}
+
+fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
+    Ok(logits.f_binary_cross_entropy_with_logits(labels, None::<Tensor>, None::<Tensor>, Reduction::Mean)?)
+}
+
+impl Task for PlaneTask {
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn steps_per_epoch(&self) -> usize {
+        1
+    }
+
+    fn loss(&self, _moment: Moment) -> Result<Tensor> {
+        cross_entropy(&self.network.logits(&self.parameters, &self.train.features)?, &self.train.labels)
+    }
+
+    /// "loss", "accuracy", and over the points of the split "defect_sum" (ℰ_emp), "defect_mean" and "defect_relative": with all turns of
+    /// the seed on test points, with the first few on those that are watched while training.
+    fn evaluate(&self, split: Split) -> Result<Metrics> {
+        let part = self.part(split);
+        let logits = self.network.logits(&self.parameters, &part.features)?;
+        let right = logits.f_gt(0.0)?.f_eq_tensor(&part.labels.f_gt(0.5)?)?;
+        let turns = if split == Split::Test { self.turns.clone() } else { self.turns.first(WATCHED_TURNS) };
+        let defect = invariance(&part.points, &turns, |points| self.logits(points))?;
+        Ok(Metrics::from([
+            ("loss".into(), cross_entropy(&logits, &part.labels)?.f_double_value(&[])?),
+            ("accuracy".into(), right.f_to_kind(Kind::Double)?.f_mean(Kind::Double)?.f_double_value(&[])?),
+            ("defect_sum".into(), defect.sum),
+            ("defect_mean".into(), defect.mean),
+            ("defect_relative".into(), defect.relative),
+        ]))
+    }
+
+    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
+        let Some(binding) = self.binding()? else { return Ok(None) };
+        Ok(Some(Box::new(Penalty::new(binding, penalty)?)))
+    }
+
+    /// The complex layers, held against SO(2).
+    fn binding(&self) -> Result<Option<Rc<Binding>>> {
+        if self.spaces.is_empty() {
+            return Ok(None);
+        }
+        let mut builder = Binding::builder(&self.parameters);
+        for (name, space) in &self.spaces {
+            builder.complex(name, space)?;
+        }
+        Ok(Some(Rc::new(builder.build()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATA: DataConfig = DataConfig { rings: Rings::DiskAndArc, points: 100, train_fraction: 0.8, turns: 8 };
+
+    fn task(network: Network, seed: u64) -> PlaneTask {
+        PlaneTask::new(&DATA, &ModelConfig { network, ..ModelConfig::default() }, seed, Device::Cpu).unwrap()
+    }
+
+    fn weights(task: &PlaneTask) -> Vec<f32> {
+        Vec::<f32>::try_from(task.parameters().flat()).unwrap()
+    }
+
+    #[test]
+    fn a_task_is_a_function_of_its_seed() {
+        let [a, b, c] = [1, 1, 2].map(|seed| task(Network::So2, seed));
+        assert_eq!(a.training_points(), b.training_points());
+        assert_eq!((weights(&a), a.turns.clone()), (weights(&b), b.turns.clone()));
+        assert!(a.training_points() != c.training_points() && weights(&a) != weights(&c) && a.turns != c.turns);
+        assert_eq!(a.training_points(), task(Network::Mlp, 1).training_points());
+    }
+
+    #[test]
+    fn a_projected_network_has_no_defect_on_the_data_and_keeps_its_other_metrics() {
+        let task = task(Network::So2, 3);
+        let before = task.evaluate(Split::Test).unwrap();
+        task.binding().unwrap().unwrap().project_in_place(task.parameters()).unwrap();
+        let after = task.evaluate(Split::Test).unwrap();
+        // Single precision, a few hundred products to a logit.
+        let rounding = 300.0 * f64::from(f32::EPSILON);
+        assert!(after["defect_relative"] < rounding && before["defect_relative"] > 0.05, "{before:?} {after:?}");
+        assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+        assert!((0.0..=1.0).contains(&after["accuracy"]));
+        assert!((after["defect_sum"] - after["defect_mean"] * 40.0 * 8.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_baseline_has_nothing_to_hold_against_a_group() {
+        assert!(task(Network::Mlp, 0).regulariser(PenaltyConfig::default()).unwrap().is_none());
+        assert!(task(Network::So2, 0).regulariser(PenaltyConfig::default()).unwrap().is_some());
+    }
+
+    #[test]
+    fn accuracy_and_loss_are_those_of_the_logits() {
+        let task = task(Network::Mlp, 5);
+        let metrics = task.evaluate(Split::Test).unwrap();
+        let logits = task.logits_at(task.test.cloud.points()).unwrap();
+        let labelled = || logits.iter().zip(task.test.cloud.labels());
+        let right = labelled().filter(|(logit, label)| (**logit > 0.0) == **label).count();
+        assert_eq!(metrics["accuracy"], right as f64 / 40.0);
+        let surprise = |(logit, label): (&f64, &bool)| (1.0 + (if *label { -logit } else { *logit }).exp()).ln();
+        let loss = labelled().map(surprise).sum::<f64>() / 40.0;
+        assert!((metrics["loss"] - loss).abs() < 1e-6);
+    }
+}

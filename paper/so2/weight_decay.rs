@@ -1,0 +1,135 @@
+//! Whether a penalty with λ_G = λ_⊥ is weight decay.
+//!
+//! ```text
+//! squared:  2λ P(W) + 2λ (W − P(W)) = 2λ W          plain, whole:  λ W/‖W‖ + λ (W − P(W))/‖W − P(W)‖, parallel to W only by chance
+//! ```
+
+use reynolds::penalty::PenaltyConfig;
+use reynolds_torch::parameters::{Entry, Parameters};
+use reynolds_torch::tch::{self, Kind, Tensor};
+
+use crate::so2::PlaneTask;
+use reynolds_train::error::Result;
+use reynolds_train::regulariser::Regulariser;
+use reynolds_train::task::{Metrics, Moment, Split, Task};
+
+/// A task with λ_G ‖W‖² on the same weights in place of its penalty, without any projector.
+pub(super) struct Decayed(pub(super) PlaneTask);
+
+impl Task for Decayed {
+    fn parameters(&self) -> &Parameters {
+        self.0.parameters()
+    }
+
+    fn steps_per_epoch(&self) -> usize {
+        self.0.steps_per_epoch()
+    }
+
+    fn loss(&self, moment: Moment) -> Result<Tensor> {
+        self.0.loss(moment)
+    }
+
+    fn evaluate(&self, split: Split) -> Result<Metrics> {
+        self.0.evaluate(split)
+    }
+
+    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
+        let held = held(self.parameters()).map(|entry| (entry.start as i64, entry.len() as i64)).collect();
+        Ok(Some(Box::new(Decay { lambda: penalty.lambda_g, held })))
+    }
+}
+
+/// The weights that the penalty holds against SO(2): the complex ones.
+fn held(parameters: &Parameters) -> impl Iterator<Item = &Entry> {
+    parameters.entries().iter().filter(|entry| entry.complex)
+}
+
+struct Decay {
+    lambda: f64,
+    /// Start and length of each parameter.
+    held: Vec<(i64, i64)>,
+}
+
+impl Regulariser for Decay {
+    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
+        for &(start, len) in &self.held {
+            let weights = flat.f_narrow(0, start, len)?;
+            let _ = gradient.f_narrow(0, start, len)?.f_add_(&weights.f_mul_scalar(2.0 * self.lambda)?)?;
+        }
+        Ok(())
+    }
+
+    fn value(&self, flat: &Tensor) -> Result<Tensor> {
+        let mut value = Tensor::f_zeros([0_i64; 0], (flat.kind(), flat.device()))?;
+        for &(start, len) in &self.held {
+            let energy = flat.f_narrow(0, start, len)?.f_square()?.f_sum(flat.kind())?;
+            value = value.f_add_(&energy.f_mul_scalar(self.lambda)?)?;
+        }
+        Ok(value)
+    }
+
+    fn set_lambda_perp(&mut self, _: f64) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// "decay/difference": the largest |w − w′| over the largest |w′|, w trained with the penalty and w′ with weight decay.
+/// "decay/cosine": the smallest cosine between a trained weight and the penalty's gradient there; 1 iff that is weight decay of some
+/// strength.
+pub(super) fn compare(task: &PlaneTask, other: &Decayed, penalty: PenaltyConfig) -> Result<Metrics> {
+    let _guard = tch::no_grad_guard();
+    let (ours, theirs) = (task.parameters().flat(), other.parameters().flat());
+    let largest = |tensor: &Tensor| -> Result<f64> { Ok(tensor.f_abs()?.f_max()?.f_double_value(&[])?) };
+    let difference = largest(&ours.f_sub(theirs)?)? / largest(theirs)?;
+    let gradient = ours.f_zeros_like()?;
+    if let Some(regulariser) = task.regulariser(penalty)? {
+        regulariser.add_gradient(ours, &gradient)?;
+    }
+    let mut cosine = 1.0_f64;
+    for entry in held(task.parameters()) {
+        let part = |flat: &Tensor| -> Result<Tensor> {
+            Ok(flat.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_to_kind(Kind::Double)?)
+        };
+        let (weight, slope) = (part(ours)?, part(&gradient)?);
+        let dot = |a: &Tensor, b: &Tensor| -> Result<f64> { Ok(a.f_dot(b)?.f_double_value(&[])?) };
+        cosine = cosine.min(dot(&weight, &slope)? / (dot(&weight, &weight)? * dot(&slope, &slope)?).sqrt());
+    }
+    Ok(Metrics::from([("decay/difference".into(), difference), ("decay/cosine".into(), cosine)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use reynolds::penalty::Form;
+    use reynolds_torch::tch::Device;
+
+    use super::super::spec::{Problem, Spec};
+    use crate::so2::Network;
+    use crate::targets::model::Model;
+    use reynolds_train::interrupt::Interrupt;
+
+    fn measured(form: Form) -> (f64, f64) {
+        reynolds_train::threads::set(1);
+        let spec = Spec {
+            problem: Problem::DiskAndArc,
+            network: Network::So2,
+            form,
+            lambda_g: 0.01,
+            lambda_perp: 0.01,
+            seed: 0,
+            epochs: 25,
+            drawn: false,
+            decay: true,
+        };
+        let metrics = spec.train(Device::Cpu, &Interrupt::new()).unwrap().unwrap().metrics;
+        (metrics["decay/difference"], metrics["decay/cosine"])
+    }
+
+    #[test]
+    fn equal_strengths_are_weight_decay_to_the_last_bit_in_the_squared_form_and_not_in_the_plain_one() {
+        let (difference, cosine) = measured(Form::Squared);
+        assert_eq!(difference, 0.0);
+        assert!((cosine - 1.0).abs() < 1e-12, "{cosine}");
+        let (difference, cosine) = measured(Form::Plain);
+        assert!(difference > 1e-3 && cosine < 0.9999, "{difference} {cosine}");
+    }
+}

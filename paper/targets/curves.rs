@@ -1,0 +1,74 @@
+//! Curves over the epochs of a run: kept of its records, drawn, and written for programs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::model::{Models, Trained};
+use crate::smoke::chart_room;
+use reynolds_report::figure::Sheet;
+use reynolds_train::metrics::Record;
+
+/// A curve for each of these metrics that records have: "curve/train/loss", …, and "curve/epoch".
+pub(crate) fn curves(records: &[Record], metrics: &[&str]) -> BTreeMap<String, Vec<f32>> {
+    let mut curves = BTreeMap::from([("curve/epoch".into(), records.iter().map(|r| r.epoch as f32).collect())]);
+    for &name in metrics {
+        if records.iter().any(|record| record.values.contains_key(name)) {
+            let value = |record: &Record| record.values.get(name).map_or(f32::NAN, |&value| value as f32);
+            curves.insert(format!("curve/{name}"), records.iter().map(value).collect());
+        }
+    }
+    curves
+}
+
+/// (epoch, value) of a curve.
+pub(crate) fn points(run: &Trained, metric: &str) -> Vec<[f64; 2]> {
+    let pairs = run.array("curve/epoch").iter().zip(run.array(&format!("curve/{metric}")));
+    pairs.map(|(&epoch, &value)| [epoch, value].map(f64::from)).collect()
+}
+
+/// A line for each model that has curves and each epoch that was looked at; a column for each of these metrics, '/' as '_'.
+pub(crate) fn csv(models: &Models, metrics: &[&str]) -> String {
+    let heads: Vec<String> = metrics.iter().map(|metric| metric.replace('/', "_")).collect();
+    let mut csv = format!("model,epoch,{}\n", heads.join(","));
+    for entry in models.iter() {
+        let curve = |name: &str| entry.trained.array(&format!("curve/{name}"));
+        for (at, epoch) in curve("epoch").iter().enumerate() {
+            let number = |name: &&str| field(curve(name).get(at).map_or(f64::NAN, |&value| f64::from(value)));
+            let _ = writeln!(csv, "{},{epoch}{}", entry.id, metrics.iter().map(number).collect::<String>());
+        }
+    }
+    csv
+}
+
+/// A number after a comma; nothing if it is none.
+pub(crate) fn field(value: f64) -> String {
+    if value.is_finite() { format!(",{value}") } else { ",".into() }
+}
+
+/// Two charts in a row, with room for axes and for the whole legend.
+pub(crate) fn sheet() -> Sheet {
+    let mut sheet = Sheet::new(2, 0.0);
+    sheet.panel = [430.0, 230.0];
+    chart_room(&mut sheet);
+    sheet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reynolds_train::task::Metrics;
+
+    #[test]
+    fn curves_have_what_the_records_have_and_gaps_where_they_have_nothing() {
+        let record = |epoch, values: &[(&str, f64)]| Record {
+            epoch,
+            step: epoch,
+            values: values.iter().map(|(name, value)| (name.to_string(), *value)).collect::<Metrics>(),
+        };
+        let records = [record(1, &[("train/loss", 3.0)]), record(2, &[("train/loss", 2.0), ("validation/psnr", 30.0)])];
+        let arrays = curves(&records, &["train/loss", "validation/psnr", "penalty"]);
+        let run = Trained { arrays, ..Trained::default() };
+        assert_eq!(points(&run, "train/loss"), [[1.0, 3.0], [2.0, 2.0]]);
+        assert!(run.array("curve/validation/psnr")[0].is_nan() && points(&run, "penalty").is_empty());
+    }
+}

@@ -1,0 +1,219 @@
+//! What a reproduction found, on a terminal and in its folder.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use toml::Table as Settings;
+
+use super::model::{Entry, Models};
+use super::provenance::Provenance;
+use super::{Budget, Target};
+use reynolds_checkpoint::whole_file;
+use reynolds_report::{Check, Report, Table};
+use reynolds_train::error::{Error, Result};
+
+/// An SVG with its name and what it shows.
+#[derive(Debug, Clone)]
+pub struct Figure {
+    /// Of the file, without ".svg".
+    pub name: &'static str,
+    /// The document.
+    pub svg: String,
+    /// What it shows.
+    pub caption: String,
+}
+
+/// What comes of the models of a target.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// For people, mean ± deviation over seeds.
+    pub tables: Vec<Table>,
+    /// For programs: comma-separated, with a head; table.csv.
+    pub csv: String,
+    /// Further files of the folder: name and text.
+    pub files: Vec<(&'static str, String)>,
+    /// Further keys of results.json.
+    pub more: serde_json::Map<String, serde_json::Value>,
+    /// To look at.
+    pub figures: Vec<Figure>,
+    /// The paper's claims.
+    pub checks: Vec<Check>,
+    /// How to read it, a paragraph each.
+    pub notes: Vec<String>,
+}
+
+/// A finished reproduction.
+#[derive(Debug, Clone)]
+pub struct Reproduction {
+    /// Where everything lies.
+    pub folder: PathBuf,
+    /// Target and budget.
+    pub title: String,
+    /// "50 models in 9.1 s on 2 workers, 5.5 models/s", or that nothing was trained.
+    pub speed: String,
+    /// What was found.
+    pub findings: Findings,
+}
+
+impl Reproduction {
+    /// Whether every claim held.
+    pub fn all_held(&self) -> bool {
+        self.findings.checks.iter().all(|check| check.held)
+    }
+}
+
+impl fmt::Display for Reproduction {
+    /// Tables, claims, and where the rest is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n{}\n", self.title, self.speed)?;
+        for table in &self.findings.tables {
+            writeln!(f, "{table}")?;
+        }
+        for check in &self.findings.checks {
+            writeln!(f, "{check}")?;
+        }
+        writeln!(f, "\nreport: {}", self.folder.join("report.html").display())
+    }
+}
+
+/// "seeds = 5, batch.rotation = 16": every setting in a line.
+pub(crate) fn spelt(settings: &Settings) -> String {
+    lines(settings).iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Dotted keys and their values as TOML.
+fn lines(settings: &Settings) -> Vec<(String, String)> {
+    let below = |(key, value): (&String, &toml::Value)| match value {
+        toml::Value::Table(inner) => {
+            lines(inner).into_iter().map(|(inner, value)| (format!("{key}.{inner}"), value)).collect()
+        }
+        value => vec![(key.clone(), value.to_string())],
+    };
+    settings.iter().flat_map(below).collect()
+}
+
+/// The settings that are not the budget's.
+fn changed(target: &dyn Target, budget: Budget, settings: &Settings) -> Vec<(String, String)> {
+    let usual = lines(&target.settings(budget));
+    lines(settings).into_iter().filter(|line| !usual.contains(line)).collect()
+}
+
+/// "standard", or "standard, but epochs = 12".
+pub(crate) fn differing(target: &dyn Target, budget: Budget, settings: &Settings) -> String {
+    let changed = changed(target, budget, settings);
+    let but = changed.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ");
+    if but.is_empty() { budget.name().into() } else { format!("{}, but {but}", budget.name()) }
+}
+
+/// The command that makes it again: what differs from the budget's settings is spelt out.
+pub(crate) fn command(target: &dyn Target, budget: Budget, settings: &Settings) -> String {
+    let mut command = format!("reynolds reproduce {} --budget {}", target.name(), budget.name());
+    for (key, value) in changed(target, budget, settings) {
+        command += &format!(" --set '{key}={value}'");
+    }
+    command
+}
+
+/// How a reproduction was made.
+pub(crate) struct Made<'a> {
+    pub(crate) target: &'static dyn Target,
+    pub(crate) budget: Budget,
+    pub(crate) settings: &'a Settings,
+    pub(crate) provenance: Provenance,
+    pub(crate) speed: &'a str,
+    pub(crate) command: &'a str,
+}
+
+impl Made<'_> {
+    /// Writes figures, table.csv, results.json and report.html into the folder, each whole or not at all.
+    pub(crate) fn write(&self, folder: &Path, models: &Models, findings: &Findings) -> Result<()> {
+        let figures = folder.join("figures");
+        std::fs::create_dir_all(&figures).map_err(Error::io(&figures, "create"))?;
+        for figure in &findings.figures {
+            whole_file::write(&figures.join(format!("{}.svg", figure.name)), figure.svg.as_bytes())?;
+        }
+        whole_file::write(&folder.join("table.csv"), findings.csv.as_bytes())?;
+        for (name, text) in &findings.files {
+            whole_file::write(&folder.join(name), text.as_bytes())?;
+        }
+        let results = serde_json::to_string_pretty(&self.results(models, findings)).expect("plain numbers and names");
+        whole_file::write(&folder.join("results.json"), results.as_bytes())?;
+        Ok(whole_file::write(&folder.join("report.html"), self.page(findings).html().as_bytes())?)
+    }
+
+    fn results(&self, models: &Models, findings: &Findings) -> serde_json::Value {
+        let model = |entry: &Entry| json!({ "id": entry.id, "config": entry.config, "metrics": entry.trained.metrics });
+        let mut results = json!({
+            "target": self.target.name(),
+            "budget": self.budget.name(),
+            "settings": self.settings,
+            "environment": self.provenance.json(),
+            "checks": findings.checks,
+            "models": models.iter().map(model).collect::<Vec<_>>(),
+        });
+        if let Some(object) = results.as_object_mut() {
+            object.extend(findings.more.clone());
+        }
+        results
+    }
+
+    fn page(&self, findings: &Findings) -> Report {
+        let mut report = Report::new(format!("{}: {}", self.target.name(), self.target.about()));
+        report
+            .fact("again with", self.command)
+            .fact("budget", differing(self.target, self.budget, self.settings))
+            .fact("settings", spelt(&self.target.applying(self.settings)))
+            .fact("training", self.speed);
+        if let Some(mixed) = self.provenance.mixed() {
+            report.fact("origin", mixed);
+        }
+        for (name, value) in self.provenance.facts() {
+            report.fact(name, value);
+        }
+        for check in &findings.checks {
+            report.check(check.clone());
+        }
+        for figure in &findings.figures {
+            // Inside a page the name space goes without saying, and the page refers to nothing outside.
+            let svg = figure.svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
+            report.figure(svg, &figure.caption);
+        }
+        if !findings.tables.is_empty() {
+            report.section("Numbers");
+        }
+        for table in &findings.tables {
+            report.table(table.clone());
+        }
+        report.section("How it was made");
+        for note in &findings.notes {
+            report.text(note);
+        }
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::find;
+    use super::*;
+    use reynolds_train::config::Assignment;
+
+    #[test]
+    fn the_command_names_what_differs_from_the_budget() {
+        let target = find("table-smoke").unwrap();
+        let mut settings = target.settings(Budget::Quick);
+        let plain = "reynolds reproduce table-smoke --budget quick";
+        assert_eq!(command(target, Budget::Quick, &settings), plain);
+        for (key, value) in [("kinds", "rotation"), ("batch.rotation", "4")] {
+            Assignment::new(key, value).apply(&mut settings).unwrap();
+        }
+        let set = "--set 'batch.rotation=4' --set 'kinds=\"rotation\"'";
+        assert_eq!(command(target, Budget::Quick, &settings), format!("{plain} {set}"));
+        let but = "quick, but batch.rotation = 4, kinds = \"rotation\"";
+        assert_eq!(differing(target, Budget::Quick, &settings), but);
+        let rows = spelt(&target.applying(&settings));
+        assert!(rows.contains("batch.rotation = 4") && !rows.contains("scaling"), "{rows}");
+        assert!(spelt(&settings).contains("batch.rotation = 4, batch.scaling = 8"), "{}", spelt(&settings));
+    }
+}

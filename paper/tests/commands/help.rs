@@ -1,0 +1,51 @@
+//! What `--help` says: the contract of the names.
+
+use super::support::{done, reynolds};
+
+/// The options that a help text lists, in order.
+fn options(text: &str) -> Vec<String> {
+    let line = |line: &str| {
+        let line = line.trim_start().trim_start_matches("-h, ");
+        line.starts_with("--").then(|| line.split("  ").next().unwrap_or_default().to_string())
+    };
+    text.lines().filter_map(line).collect()
+}
+
+#[test]
+fn every_training_command_has_the_options_of_the_contract() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |command: &str| options(&done(folder.path(), &[command, "--help"]));
+    let place = ["--device <DEVICE>", "--resume <DIR>", "--runs <DIR>"];
+    let run = ["--config <FILE>", "--set <KEY=VALUE>", "--seeds <N>"];
+    assert_eq!(of("run"), [&run[..], &place, &["--show", "--help"]].concat());
+    let grid = ["--grid <KEY=V1,V2,…>"];
+    assert_eq!(of("sweep"), [&grid[..], &run, &["--jobs <N>"], &place, &["--help"]].concat());
+    let reproduce = ["--budget <BUDGET>", "--strict", "--set <KEY=VALUE>", "--jobs <N>"];
+    let projection = ["--group <G>", "--domain <FIELDS>", "--codomain <FIELDS>"];
+    assert_eq!(of("reproduce"), [&reproduce[..], &place, &["--help"], &projection].concat());
+}
+
+#[test]
+fn experiments_are_listed_with_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = done(folder.path(), &["run", "list"]);
+    for experiment in ["so2", "rings", "smoke"] {
+        let line = list.lines().find(|line| line.starts_with(experiment)).unwrap_or_else(|| panic!("{list}"));
+        assert!(line.len() > 20, "{line}");
+    }
+    let (code, _, error) = reynolds(folder.path(), &["run"]);
+    assert!(code == 2 && error.contains("EXPERIMENT"), "{error}");
+}
+
+#[test]
+fn without_the_program_that_trains_an_audit_works_and_a_run_says_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("reynolds");
+    std::fs::copy(assert_cmd::cargo::cargo_bin("reynolds-paper"), &alone).unwrap();
+    let run = |arguments: &[&str]| std::process::Command::new(&alone).args(arguments).output().unwrap();
+    assert!(run(&["audit", "--help"]).status.success());
+    let output = run(&["run", "so2"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("reynolds-train: expected the program that trains beside this one"), "{error}");
+}

@@ -1,0 +1,155 @@
+//! Tiny runs of the experiment "ct" on phantoms, from pairs to figures, in all five modes.
+
+use std::path::Path;
+
+use reynolds_paper::ct::{CtExperiment, CtSettings};
+use reynolds_torch::parametrisation::Parametrisation;
+use reynolds_torch::tch::Device;
+use reynolds_train::config::RunConfig;
+use reynolds_train::experiment::Experiment;
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::metrics::Summary;
+use reynolds_train::progress::{Observer, Silent};
+use reynolds_train::run::{Outcome, Place, Session, resume, run};
+
+/// Pairs of 32² in `folder`, of which patches of 24² are seen; two stages of one block; two epochs of two minibatches.
+fn config(folder: &Path) -> RunConfig<CtSettings> {
+    let mut config = CtExperiment.defaults();
+    let CtSettings { data, model, .. } = &mut config.settings;
+    data.folder = folder.join("pairs").display().to_string();
+    (data.side, data.patch, data.batch, data.steps) = (32, 24, 2, 2);
+    (data.train, data.validation, data.test) = (3, 1, 2);
+    (model.stages, model.blocks) = (2, 1);
+    (config.train.epochs, config.train.threads, config.train.checkpoint_every) = (2, 1, 1);
+    config
+}
+
+fn session<'a>(observer: &'a mut dyn Observer, interrupt: &Interrupt) -> Session<'a> {
+    Session { device: Device::Cpu, interrupt: interrupt.clone(), observer }
+}
+
+fn finished(config: &RunConfig<CtSettings>, folder: &Path) -> Summary {
+    let place = Place::Exactly(folder.into());
+    let outcome = run(&CtExperiment, config, &place, session(&mut Silent, &Interrupt::new())).unwrap();
+    let Outcome::Finished { summary, .. } = outcome else { panic!("{outcome:?}") };
+    summary
+}
+
+/// The tensors of a checkpoint, without the header, which names lengths of files with wall-clock times.
+fn weights(folder: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(folder.join("checkpoints/last.safetensors")).unwrap();
+    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    bytes[8 + header..].to_vec()
+}
+
+#[test]
+fn each_of_the_five_modes_trains_and_leaves_figures() {
+    let root = tempfile::tempdir().unwrap();
+    let mode = |name: &str, change: fn(&mut RunConfig<CtSettings>)| {
+        let mut config = config(root.path());
+        change(&mut config);
+        let folder = root.path().join(name);
+        let summary = finished(&config, &folder);
+        (summary, weights(&folder), folder)
+    };
+    let (plain, plain_weights, folder) = mode("plain", |_| {});
+    let metrics = &plain.last_metrics;
+    for name in [
+        "validation/psnr",
+        "validation/ssim",
+        "validation/loss",
+        "validation/held/residual",
+        "test/psnr",
+        "test/ssim",
+        "test/psnr_se",
+        "test/input/psnr",
+        "test/input/ssim",
+        "test/interpolated/psnr",
+        "test/interpolated/ssim",
+        "test/gain/psnr",
+        "test/gain/psnr_se",
+        "test/defect",
+        "test/held/residual",
+        "test/held/relative",
+    ] {
+        assert!(metrics.get(name).is_some_and(|value| value.is_finite()), "{name}: {metrics:?}");
+    }
+    let gain = metrics["test/psnr"] - metrics["test/interpolated/psnr"];
+    assert!((metrics["test/gain/psnr"] - gain).abs() < 1e-9, "{metrics:?}");
+    assert!(metrics["test/defect"] > 1e-3 && metrics["test/held/relative"] > 0.5, "{metrics:?}");
+    for figure in ["test", "pelvis"] {
+        let svg = std::fs::read_to_string(folder.join(format!("figures/{figure}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg") && svg.matches("<image ").count() == 7);
+    }
+    let records = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    assert_eq!(records.matches("validation/psnr").count(), 2, "{records}");
+
+    // Trained as the plain one, tested with P(W): the validation and what is saved know nothing of it.
+    let (projected, weights, _) = mode("projected", |config| config.settings.projected = true);
+    assert!(weights == plain_weights);
+    let tested = &projected.last_metrics;
+    assert!(tested["test/held/relative"] < 1e-5 && tested["test/psnr"] != metrics["test/psnr"], "{tested:?}");
+    for name in ["validation/psnr", "validation/held/relative", "test/interpolated/psnr"] {
+        assert_eq!(tested[name], metrics[name], "{name}");
+    }
+
+    let (_, sample, _) = mode("sample", |config| config.settings.sample.weight = 1e-6);
+    let (_, residual, _) = mode("rpp", |config| {
+        config.train.parametrisation.kind = Parametrisation::Residual;
+        config.train.parametrisation.lambda_residual = 1e-3;
+    });
+    let (penalty, penalised, folder) = mode("penalty", |config| config.penalty.lambda_perp = 1e6);
+    assert!([&sample, &residual, &penalised].iter().all(|weights| **weights != plain_weights));
+    assert!(penalty.last_metrics["test/held/residual"] < metrics["test/held/residual"]);
+    assert!(std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap().contains("\"penalty\""));
+}
+
+/// Asks for a stop after so many steps.
+struct Stop(usize, Interrupt);
+
+impl Observer for Stop {
+    fn step(&mut self, done: usize, _: Option<f64>) {
+        if done == self.0 {
+            self.1.request();
+        }
+    }
+}
+
+#[test]
+fn a_run_that_was_stopped_at_any_step_goes_on_to_the_same_weights() {
+    let root = tempfile::tempdir().unwrap();
+    let mut config = config(root.path());
+    config.settings.sample.weight = 1e-6;
+    config.penalty.lambda_perp = 0.01;
+    let whole = root.path().join("whole");
+    finished(&config, &whole);
+    for stop in 1..4 {
+        let folder = root.path().join(format!("stopped-{stop}"));
+        let interrupt = Interrupt::new();
+        let mut observer = Stop(stop, interrupt.clone());
+        let place = Place::Exactly(folder.clone());
+        let outcome = run(&CtExperiment, &config, &place, session(&mut observer, &interrupt)).unwrap();
+        assert!(matches!(outcome, Outcome::Interrupted { .. }), "{outcome:?}");
+        let outcome = resume(&CtExperiment, &folder, session(&mut Silent, &Interrupt::new())).unwrap();
+        assert!(matches!(outcome, Outcome::Finished { .. }), "{outcome:?}");
+        assert!(weights(&folder) == weights(&whole), "stopped after {stop}");
+        for file in ["metrics.jsonl", "summary.json"] {
+            assert_eq!(std::fs::read(folder.join(file)).unwrap(), std::fs::read(whole.join(file)).unwrap());
+        }
+    }
+}
+
+#[test]
+fn settings_that_contradict_each_other_leave_no_folder() {
+    let root = tempfile::tempdir().unwrap();
+    let mut config = config(root.path());
+    config.settings.projected = true;
+    config.train.parametrisation.kind = Parametrisation::Constrained;
+    let place = Place::Exactly(root.path().join("run"));
+    let error = run(&CtExperiment, &config, &place, session(&mut Silent, &Interrupt::new())).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "config: projected: expected false, for what is projected at the test is free in training, found true"
+    );
+    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,167 @@
+//! Tiny runs of the experiment "medmnist" on generated shapes, from volumes to figures.
+
+use std::path::Path;
+
+use reynolds_paper::medmnist::networks::{Architecture, Symmetry};
+use reynolds_paper::medmnist::{MedExperiment, MedSettings, beats_majority};
+use reynolds_torch::tch::Device;
+use reynolds_train::config::{RunConfig, Selection};
+use reynolds_train::experiment::Experiment;
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::metrics::Summary;
+use reynolds_train::progress::{Observer, Silent};
+use reynolds_train::run::{Outcome, Place, Session, resume, run};
+use reynolds_train::task::Split;
+
+/// Five volumes to train on in two minibatches, of which the second takes the one that is left over; ours at its narrowest.
+fn config() -> RunConfig<MedSettings> {
+    let mut config = MedExperiment.defaults();
+    let MedSettings { data, model } = &mut config.settings;
+    (data.shapes.train, data.shapes.validation, data.shapes.test) = (5, 3, 6);
+    (data.batch, data.turned, model.width) = (2, 0, 1);
+    (config.train.epochs, config.train.threads, config.train.checkpoint_every) = (2, 1, 1);
+    config.train.learning_rate = 1e-3;
+    config
+}
+
+fn session<'a>(observer: &'a mut dyn Observer, interrupt: &Interrupt) -> Session<'a> {
+    Session { device: Device::Cpu, interrupt: interrupt.clone(), observer }
+}
+
+fn finished(config: &RunConfig<MedSettings>, folder: &Path) -> Summary {
+    let place = Place::Exactly(folder.into());
+    let outcome = run(&MedExperiment, config, &place, session(&mut Silent, &Interrupt::new())).unwrap();
+    let Outcome::Finished { summary, .. } = outcome else { panic!("{outcome:?}") };
+    summary
+}
+
+/// The tensors of a checkpoint, without the header, which names lengths of files with wall-clock times.
+fn weights(folder: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(folder.join("checkpoints/last.safetensors")).unwrap();
+    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    bytes[8 + header..].to_vec()
+}
+
+/// Asks for a stop after so many steps.
+struct Stop(usize, Interrupt);
+
+impl Observer for Stop {
+    fn step(&mut self, done: usize, _: Option<f64>) {
+        if done == self.0 {
+            self.1.request();
+        }
+    }
+}
+
+#[test]
+fn a_run_leaves_metrics_a_figure_and_facts_and_one_that_was_stopped_goes_on_to_the_same_bits() {
+    let root = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.settings.data.turned = 1;
+    (config.penalty.lambda_g, config.penalty.lambda_perp) = (1e-3, 0.1);
+    let whole = root.path().join("whole");
+    let summary = finished(&config, &whole);
+    assert_eq!((summary.steps, summary.weights), (4, Selection::Best));
+    let best = summary.best.unwrap();
+    assert_eq!(best.tie, summary.best_metrics.get("validation/loss").copied());
+    let metrics = &summary.last_metrics;
+    for name in [
+        "validation/accuracy",
+        "validation/loss",
+        "validation/held/residual",
+        "test/accuracy",
+        "test/accuracy_se",
+        "test/loss",
+        "test/majority",
+        "test/gain/accuracy",
+        "test/gain/accuracy_se",
+        "test/held/relative",
+        "test/pairs/rotation",
+        "test/pairs/reflection",
+        "test/pairs/rotation_count",
+    ] {
+        assert!(metrics.get(name).is_some_and(|value| value.is_finite()), "{name}: {metrics:?}");
+    }
+    let confusion: f64 =
+        metrics.iter().filter(|(name, _)| name.starts_with("test/confusion/")).map(|(_, count)| count).sum();
+    assert_eq!(confusion, 6.0);
+    // Free weights are far from equivariant, and so is what they make of turned volumes.
+    assert!(metrics["test/held/relative"] > 0.5 && metrics["test/defect"] > 1e-6, "{metrics:?}");
+    assert!(metrics["test/defect/reflection"] > 1e-6, "{metrics:?}");
+    let svg = std::fs::read_to_string(whole.join("figures/confusion.svg")).unwrap();
+    assert!(svg.contains("generated shapes, 6 test volumes") && svg.contains(">helix left</text>"), "{svg}");
+    let facts: serde_json::Value = serde_json::from_slice(&std::fs::read(whole.join("facts.json")).unwrap()).unwrap();
+    let handed = summary.metrics();
+    let learned = beats_majority(handed["test/gain/accuracy"], handed["test/gain/accuracy_se"]);
+    assert!(facts["trained"].as_str().unwrap().starts_with(if learned { "yes" } else { "not trained" }), "{facts}");
+    let page = std::fs::read_to_string(whole.join("report.html")).unwrap();
+    assert!(page.contains("<dt>data set</dt><dd>generated shapes</dd>") && !page.contains("test/confusion/"));
+
+    let folder = root.path().join("stopped");
+    let interrupt = Interrupt::new();
+    let place = Place::Exactly(folder.clone());
+    let outcome = run(&MedExperiment, &config, &place, session(&mut Stop(3, interrupt.clone()), &interrupt)).unwrap();
+    assert!(matches!(outcome, Outcome::Interrupted { .. }), "{outcome:?}");
+    let outcome = resume(&MedExperiment, &folder, session(&mut Silent, &Interrupt::new())).unwrap();
+    assert!(matches!(outcome, Outcome::Finished { .. }), "{outcome:?}");
+    assert!(weights(&folder) == weights(&whole));
+    for file in ["metrics.jsonl", "summary.json"] {
+        assert_eq!(std::fs::read(folder.join(file)).unwrap(), std::fs::read(whole.join(file)).unwrap());
+    }
+}
+
+#[test]
+fn a_penalty_on_a_network_that_holds_nothing_and_a_network_out_of_range_leave_no_folder() {
+    let root = tempfile::tempdir().unwrap();
+    let refused = |change: fn(&mut RunConfig<MedSettings>)| {
+        let mut config = config();
+        change(&mut config);
+        let place = Place::Exactly(root.path().join("run"));
+        run(&MedExperiment, &config, &place, session(&mut Silent, &Interrupt::new())).unwrap_err().to_string()
+    };
+    let message = refused(|config| {
+        config.settings.model.architecture = Architecture::Cnn;
+        config.penalty.lambda_perp = 1.0;
+    });
+    assert!(
+        message.starts_with("config: penalty.lambda_perp: expected 0, for this model has no parameter"),
+        "{message}"
+    );
+    let message = refused(|config| config.settings.model.width = 1000);
+    assert!(message.starts_with("config: model.width: expected from 1 to 64, found 1000"), "{message}");
+    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn every_other_network_can_be_run() {
+    for architecture in [Architecture::Scnn, Architecture::Rpp, Architecture::Pscnn] {
+        let root = tempfile::tempdir().unwrap();
+        let mut config = config();
+        config.settings.model.architecture = architecture;
+        let data = &mut config.settings.data;
+        (data.shapes.train, data.shapes.validation, data.shapes.test) = (2, 2, 2);
+        config.train.epochs = 1;
+        let summary = finished(&config, &root.path().join("run"));
+        assert_eq!(summary.steps, 1, "{architecture:?}");
+        let metrics = &summary.last_metrics;
+        assert!(metrics["test/loss"].is_finite() && !metrics.contains_key("test/held/residual"), "{metrics:?}");
+    }
+}
+
+#[test]
+fn steerable_networks_do_not_see_turns_and_those_of_o3_no_mirror_images_either() {
+    let defect = |group: Symmetry, architecture: Architecture| {
+        let mut config = config();
+        (config.settings.model.group, config.settings.model.architecture) = (group, architecture);
+        let task = MedExperiment.task(&config, Device::Cpu).unwrap();
+        task.turning_defect(Split::Test, 1).unwrap().unwrap()
+    };
+    // Probabilities in single precision, of sums of some thousand terms.
+    let none = 1e-5;
+    let so3 = defect(Symmetry::So3, Architecture::Scnn);
+    assert!(so3.rotation < none && so3.reflection > 10.0 * none, "{so3:?}");
+    let o3 = defect(Symmetry::O3, Architecture::Scnn);
+    assert!(o3.rotation < none && o3.reflection < none, "{o3:?}");
+    let free = defect(Symmetry::So3, Architecture::Ours);
+    assert!(free.rotation > 10.0 * none && free.reflection > 10.0 * none, "{free:?}");
+}

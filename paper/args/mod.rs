@@ -35,6 +35,14 @@ pub(crate) enum Command {
     /// One table or figure of the paper, with its claims checked
     #[cfg(feature = "torch")]
     Reproduce(ReproduceArgs),
+    /// Measure what a folder asks for: a child of `reproduce`
+    #[cfg(feature = "torch")]
+    #[command(hide = true)]
+    Cost {
+        folder: std::path::PathBuf,
+        #[arg(long, default_value = "cpu")]
+        device: String,
+    },
     /// Make or fetch the data sets of the experiments
     #[command(subcommand, arg_required_else_help = true)]
     Data(DataCommand),

@@ -43,6 +43,11 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         Command::Reproduce(args) => reproduce::run(&args),
         #[cfg(feature = "torch")]
         Command::Bench(command) => measure(&command).map_err(bench_options::by_option),
+        #[cfg(feature = "torch")]
+        Command::Cost { folder, device } => {
+            reynolds_paper::targets::cost::carry_out(&folder, reynolds_torch::device::parse(&device)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Data(command) => data::run(&command),
     }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use reynolds_paper::targets::{Outcome, Place, Request, Session, find, reproduce, targets};
+use reynolds_paper::targets::{Outcome, Place, Request, Session, find, targets};
 use reynolds_train::config::Assignment;
 
 use super::session::{interrupted, models, session};
@@ -17,16 +17,16 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode> {
         terminal::print(&lines.concat())?;
         return Ok(ExitCode::SUCCESS);
     }
-    find(&args.target)?;
+    let target = find(&args.target)?;
     let (device, interrupt) = session(&args.place)?;
     let place = match &args.place.resume {
         Some(folder) => Place::Resume(folder.clone()),
         None => Place::Under(args.place.runs.clone()),
     };
     let assignments = assignments(args)?;
-    let (target, budget) = (args.target.clone(), args.budget.name().parse()?);
-    let request = Request { target, budget, assignments, place, workers: args.jobs as usize };
-    match reproduce(&request, Session { device, interrupt, observer: &mut *models() })? {
+    let budget = args.budget.name().parse()?;
+    let request = Request { budget, assignments, place, workers: args.jobs as usize };
+    match target.reproduce(&request, Session { device, interrupt, observer: &mut *models() })? {
         Outcome::Interrupted { folder, command } => Ok(interrupted(&folder, &command)),
         Outcome::Finished(reproduction) => {
             terminal::print(&reproduction.to_string())?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::ct::{CtData, CtExperiment, CtPart, CtSettings, CtTask};
 use reynolds_bench::DeviceMemory;
 use reynolds_bench::steps::{Paired, Stopwatch};
-use reynolds_train::config::{PenaltySettings, RunConfig, at_least_one};
+use reynolds_train::config::{PenaltySettings, RunConfig, Settings, at_least_one};
 use reynolds_train::environment::current_commit;
 use reynolds_train::error::Result;
 use reynolds_train::experiment::Experiment;

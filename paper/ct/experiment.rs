@@ -82,6 +82,7 @@ impl Experiment for CtExperiment {
 mod tests {
     use super::*;
     use reynolds_torch::optimiser::Method;
+    use reynolds_train::config::Settings;
     use reynolds_train::config::{self, Selection};
 
     #[test]

@@ -24,7 +24,7 @@ mod patches;
 mod settings;
 #[cfg(feature = "torch")]
 pub(crate) mod symmetry;
-#[cfg(feature = "torch")]
+#[cfg(any())]
 pub(crate) mod table;
 #[cfg(feature = "torch")]
 mod task;

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::medmnist::{ClassPairs, MedData, MedExperiment, MedSettings, MedTask};
 use reynolds_bench::DeviceMemory;
 use reynolds_bench::steps::{Paired, Stopwatch};
-use reynolds_train::config::{PenaltySettings, RunConfig, at_least_one};
+use reynolds_train::config::{PenaltySettings, RunConfig, Settings, at_least_one};
 use reynolds_train::environment::current_commit;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;

@@ -116,6 +116,7 @@ mod tests {
     use reynolds::penalty::Form;
     use reynolds_torch::optimiser::Method;
     use reynolds_train::config;
+    use reynolds_train::config::Settings;
 
     #[test]
     fn the_defaults_are_the_published_protocol() {

@@ -16,7 +16,7 @@ mod metrics;
 pub mod networks;
 #[cfg(feature = "torch")]
 mod settings;
-#[cfg(feature = "torch")]
+#[cfg(any())]
 pub(crate) mod table;
 #[cfg(feature = "torch")]
 mod task;

@@ -14,7 +14,7 @@ mod frames;
 pub mod networks;
 #[cfg(feature = "torch")]
 mod penalty;
-#[cfg(feature = "torch")]
+#[cfg(any())]
 pub(crate) mod table;
 #[cfg(feature = "torch")]
 mod task;

@@ -81,6 +81,11 @@ pub trait PlaneData:
 
     /// The points.
     fn data(&self) -> DataConfig;
+
+    /// σ_⊥, where there are waves.
+    fn sigma(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// `[data]` of "so2".
@@ -140,6 +145,10 @@ impl PlaneData for WaveyRings {
     fn data(&self) -> DataConfig {
         let Self { points, train_fraction, turns, sigma } = *self;
         DataConfig { rings: Rings::Wavey { amplitude: sigma }, points, train_fraction, turns }
+    }
+
+    fn sigma(&self) -> Option<f64> {
+        Some(self.sigma)
     }
 }
 

@@ -16,15 +16,16 @@ use reynolds::projection::{Blocks, HaarProjector, KernelSpace, Projector};
 use reynolds::random::Random;
 use reynolds::rep::{self, Rep, Representation};
 use reynolds::scalar::{Scalar, Weight};
-use toml::{Table as Settings, Value};
 
 use crate::targets::findings::{Figure, Findings};
-use crate::targets::model::{Model, Models};
+use crate::targets::point::{Frame, Point};
 use crate::targets::sample::three_digits;
-use crate::targets::{Budget, Target, count};
+use crate::targets::{Budget, Target};
 use reynolds_report::figure::{HeatMap, Shading, Sheet};
 use reynolds_report::{Check, Table};
+use reynolds_train::config::Settings;
 use reynolds_train::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// Channels beyond which single cells can no longer be told apart.
 const MAX_CHANNELS: usize = 64;
@@ -32,10 +33,45 @@ const MAX_CHANNELS: usize = 64;
 /// The longer side of a panel.
 const SIDE: f64 = 210.0;
 
+/// What is projected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ProjectionSettings {
+    /// As in plans.
+    group: String,
+    /// Fields of the input channels; "" = some that show the group well.
+    domain: String,
+    /// Fields of the output channels; "" = the same.
+    codomain: String,
+    /// Of the entries of W.
+    seed: u64,
+}
+
+impl Settings for ProjectionSettings {}
+
+impl ProjectionSettings {
+    /// Fields as given; where none are, some that show the group well.
+    fn fields(&self, key: &str) -> Result<String> {
+        let given = if key == "domain" { &self.domain } else { &self.codomain };
+        if !given.is_empty() {
+            return Ok(given.clone());
+        }
+        let group = group::parse(&self.group)?;
+        let fits = |text: &&&str| rep::parse_fields(&group, text).is_ok_and(|fields| fields.dim() <= MAX_CHANNELS);
+        let found = FIELDS.iter().find(fits);
+        let expected = || {
+            let expected = format!("fields of {} with at most {MAX_CHANNELS} channels", self.group);
+            Error::config(key, expected, "none given")
+        };
+        found.map(ToString::to_string).ok_or_else(expected)
+    }
+}
+
 /// Paper: `fig:irreps_projection_sketch`.
 pub(crate) struct Projection;
 
 impl Target for Projection {
+    type Settings = ProjectionSettings;
+
     fn name(&self) -> &'static str {
         "fig-projection"
     }
@@ -44,25 +80,19 @@ impl Target for Projection {
         "a dense matrix, after the mask, after averaging (fig:irreps_projection_sketch)"
     }
 
-    fn settings(&self, _: Budget) -> Settings {
-        let text = |text: &str| Value::String(text.into());
-        Settings::from_iter([
-            ("group".to_string(), text("SO3")),
-            ("domain".to_string(), text("")),
-            ("codomain".to_string(), text("")),
-            ("seed".to_string(), Value::Integer(0)),
-        ])
+    fn settings(&self, _: Budget) -> ProjectionSettings {
+        ProjectionSettings { group: "SO3".into(), domain: String::new(), codomain: String::new(), seed: 0 }
     }
 
-    fn models(&self, settings: &Settings) -> Result<Vec<Box<dyn Model>>> {
+    fn points(&self, settings: &ProjectionSettings) -> Result<Vec<Box<dyn Point>>> {
         self.sketch(settings)?;
         Ok(Vec::new())
     }
 
-    fn findings(&self, settings: &Settings, _: &Models) -> Result<Findings> {
-        let word = |key: &str| word(settings, key);
+    fn findings(&self, settings: &ProjectionSettings, _: &Frame) -> Result<Findings> {
+        let (domain, codomain) = (settings.fields("domain")?, settings.fields("codomain")?);
         let sketch = self.sketch(settings)?;
-        let matrix = format!("matrix, {} → {}", word("domain")?, word("codomain")?);
+        let matrix = format!("matrix, {domain} → {codomain}");
         let mut table = Table::new([matrix.as_str(), "free numbers", "share of ‖W‖²"]);
         let mut csv = "matrix,free_numbers,energy_share\n".to_string();
         for step in &sketch.steps {
@@ -70,11 +100,9 @@ impl Target for Projection {
             csv += &format!("{},{},{}\n", step.file, step.free, step.share);
         }
         let caption = format!(
-            "A dense map W of {} from \"{}\" to \"{}\", in the basis of irreps; what the mask leaves; what averaging makes of that. Blue is \
+            "A dense map W of {} from \"{domain}\" to \"{codomain}\", in the basis of irreps; what the mask leaves; what averaging makes of that. Blue is \
              above zero, red below.",
-            word("group")?,
-            word("domain")?,
-            word("codomain")?
+            settings.group
         );
         Ok(Findings {
             tables: vec![table],
@@ -93,11 +121,11 @@ impl Target for Projection {
 }
 
 impl Projection {
-    fn sketch(&self, settings: &Settings) -> Result<Sketch> {
-        let group = group::parse(&word(settings, "group")?)?;
-        let (domain_text, codomain_text) = (word(settings, "domain")?, word(settings, "codomain")?);
+    fn sketch(&self, settings: &ProjectionSettings) -> Result<Sketch> {
+        let group = group::parse(&settings.group)?;
+        let (domain_text, codomain_text) = (settings.fields("domain")?, settings.fields("codomain")?);
         let word = |key: &str| if key == "domain" { domain_text.as_str() } else { codomain_text.as_str() };
-        let seed = count(settings, "seed", 0)?;
+        let seed = settings.seed;
         let complex =
             ["domain", "codomain"].iter().any(|key| word(key).parse::<Irreps>().is_ok_and(|i| i.is_complex()));
         let fits = |key: &str, dim: usize| match dim {
@@ -117,21 +145,6 @@ impl Projection {
         fits("codomain", codomain.dim())?;
         Sketch::new(&group, &domain, &codomain, seed, |value: f64| value)
     }
-}
-
-/// What a key says; fields that are not given are some that show the group well.
-fn word(settings: &Settings, key: &str) -> Result<String> {
-    let given = settings.get(key).and_then(Value::as_str).unwrap_or_default();
-    if !given.is_empty() || key == "group" {
-        return Ok(given.into());
-    }
-    let name = settings.get("group").and_then(Value::as_str).unwrap_or_default();
-    let group = group::parse(name)?;
-    let fits = |text: &&&str| rep::parse_fields(&group, text).is_ok_and(|fields| fields.dim() <= MAX_CHANNELS);
-    let found = FIELDS.iter().find(fits);
-    let expected =
-        || Error::config(key, format!("fields of {name} with at most {MAX_CHANNELS} channels"), "none given");
-    found.map(ToString::to_string).ok_or_else(expected)
 }
 
 /// Fields to show a group by, the first that it has.
@@ -281,18 +294,16 @@ mod tests {
     use super::*;
 
     fn sketch(group: &str, domain: &str, codomain: &str) -> Result<Findings> {
-        let mut settings = Projection.settings(Budget::Quick);
-        for (key, value) in [("group", group), ("domain", domain), ("codomain", codomain)] {
-            settings.insert(key.into(), Value::String(value.into()));
-        }
-        Projection.models(&settings)?;
-        Projection.findings(&settings, &Models::default())
+        let (group, domain, codomain) = (group.into(), domain.into(), codomain.into());
+        let settings = ProjectionSettings { group, domain, codomain, seed: 0 };
+        Projection.points(&settings)?;
+        Projection.findings(&settings, &Frame::default())
     }
 
     #[test]
     fn every_group_has_fields_to_be_shown_by() {
         for name in ["C1", "C4", "D4", "S5", "Oh", "Z4", "C2 x C2", "SO2", "O2", "SO3", "O3"] {
-            let settings = Settings::from_iter([("group".to_string(), Value::String(name.into()))]);
+            let settings = ProjectionSettings { group: name.into(), ..Projection.settings(Budget::Quick) };
             assert!(Projection.sketch(&settings).is_ok(), "{name}: {:?}", Projection.sketch(&settings).err());
         }
     }

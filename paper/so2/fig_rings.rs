@@ -1,20 +1,22 @@
 //! `fig-rings` and `fig-rings-grid`: data that are less and less symmetric, at a fixed penalty and at several.
 
 use reynolds::penalty::Form;
-use toml::Table;
 
-use super::picture::{FORMS, baseline, caption, falls, listed, notes, numbers, penalised, plane};
-use super::spec::{Problem, Spec, form_name};
-use crate::so2::{COLOUR_BAR, legend};
+use super::picture::{FORMS, caption, falls, listed, notes, numbers, plane};
+use super::spec::form_name;
+use crate::so2::{COLOUR_BAR, FigureSettings, WaveyRings, legend};
 use crate::targets::findings::{Figure, Findings};
-use crate::targets::model::{Model, Models};
-use crate::targets::{Budget, Target, boxed, count, training_settings};
+use crate::targets::point::{Frame, Point};
+use crate::targets::{Budget, Target, boxed};
 use reynolds_report::Check;
 use reynolds_report::figure::Sheet;
 use reynolds_train::error::Result;
 
 /// σ_⊥ of the columns.
 const SIGMAS: [f64; 4] = [0.0, 0.5, 0.75, 1.0];
+
+type Waves = FigureSettings<WaveyRings>;
+type Spec = super::Spec<WaveyRings>;
 
 /// Wavey rings at some λ_⊥, λ_G = 0, beside the baseline.
 pub(crate) struct Rings {
@@ -38,15 +40,26 @@ pub(crate) const GRID: Rings = Rings {
     strengths: &[0.0, 0.01, 0.1, 1.0],
 };
 
-fn row(form: Form, perp: f64, seed: u64, epochs: u64) -> [Spec; 4] {
-    SIGMAS.map(|sigma| penalised(Problem::Rings { sigma }, form, 0.0, perp, seed, epochs))
+/// The settings at each amplitude.
+fn waves(settings: &Waves) -> [Waves; 4] {
+    SIGMAS.map(|sigma| {
+        let mut settings = settings.clone();
+        settings.run.settings.data.sigma = sigma;
+        settings
+    })
 }
 
-fn baselines(seed: u64, epochs: u64) -> [Spec; 4] {
-    SIGMAS.map(|sigma| baseline(Problem::Rings { sigma }, seed, epochs))
+fn row(settings: &Waves, form: Form, perp: f64, seed: u64) -> [Spec; 4] {
+    waves(settings).map(|settings| Spec::penalised(&settings, form, 0.0, perp, seed))
+}
+
+fn baselines(settings: &Waves, seed: u64) -> [Spec; 4] {
+    waves(settings).map(|settings| Spec::baseline(&settings, seed))
 }
 
 impl Target for Rings {
+    type Settings = Waves;
+
     fn name(&self) -> &'static str {
         self.name
     }
@@ -55,25 +68,28 @@ impl Target for Rings {
         self.about
     }
 
-    fn settings(&self, budget: Budget) -> Table {
-        training_settings(budget)
+    fn settings(&self, budget: Budget) -> Waves {
+        FigureSettings::of_budget(budget)
     }
 
-    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>> {
-        let (seeds, epochs) = (count(settings, "seeds", 1)?, count(settings, "epochs", 1)?);
+    fn shown(&self, settings: &Waves) -> Vec<(String, String)> {
+        settings.shown()
+    }
+
+    fn points(&self, settings: &Waves) -> Result<Vec<Box<dyn Point>>> {
         let mut specs = Vec::new();
-        for seed in 0..seeds {
-            specs.extend(baselines(seed, epochs));
+        for seed in settings.all_seeds() {
+            specs.extend(baselines(settings, seed));
             for form in FORMS {
-                specs.extend(self.strengths.iter().flat_map(|&perp| row(form, perp, seed, epochs)));
+                specs.extend(self.strengths.iter().flat_map(|&perp| row(settings, form, perp, seed)));
             }
         }
         Ok(boxed(specs))
     }
 
-    fn findings(&self, settings: &Table, models: &Models) -> Result<Findings> {
-        let (seeds, epochs) = (count(settings, "seeds", 1)?, count(settings, "epochs", 1)?);
-        let mut findings = Findings { notes: notes(epochs), ..Findings::default() };
+    fn findings(&self, settings: &Waves, frame: &Frame) -> Result<Findings> {
+        let seeds = settings.seeds;
+        let mut findings = Findings { notes: notes(settings.run.train.epochs), ..Findings::default() };
         findings.notes.push(
             "The baseline is an MLP of 2-64-64-1 with ReLU on the coordinates, trained in the same way without a penalty; λ_G = 0 \
              throughout."
@@ -81,15 +97,15 @@ impl Target for Rings {
         );
         let mut rows: Vec<Spec> = Vec::new();
         for form in FORMS {
-            rows.extend(self.strengths.iter().flat_map(|&perp| row(form, perp, 0, epochs)));
+            rows.extend(self.strengths.iter().flat_map(|&perp| row(settings, form, perp, settings.run.seed)));
         }
-        rows.extend(baselines(0, epochs));
-        let (table, csv) = numbers(models, &rows, seeds);
+        rows.extend(baselines(settings, settings.run.seed));
+        let (table, csv) = numbers(frame, &rows, seeds);
         (findings.tables, findings.csv) = (vec![table], csv);
         for form in FORMS {
-            findings.figures.push(self.figure(models, form, seeds, epochs)?);
+            findings.figures.push(self.figure(frame, form, settings)?);
             let means = |perp: f64, metric: &str| {
-                row(form, perp, 0, epochs).map(|spec| spec.over_seeds(models, seeds, metric).mean())
+                row(settings, form, perp, settings.run.seed).map(|spec| spec.over_seeds(frame, seeds, metric).mean())
             };
             findings.checks.extend(self.checks(form, means));
         }
@@ -98,15 +114,16 @@ impl Target for Rings {
 }
 
 impl Rings {
-    fn figure(&self, models: &Models, form: Form, seeds: u64, epochs: u64) -> Result<Figure> {
+    fn figure(&self, frame: &Frame, form: Form, settings: &Waves) -> Result<Figure> {
+        let seeds = settings.seeds;
         let mut sheet = Sheet::new(SIGMAS.len(), 150.0);
         for (number, &perp) in self.strengths.iter().enumerate() {
-            for (spec, second) in row(form, perp, 0, epochs).iter().zip(baselines(0, epochs)) {
-                let title = match spec.problem {
-                    Problem::Rings { sigma } if number == 0 => format!("σ_⊥ = {sigma}"),
-                    _ => String::new(),
-                };
-                sheet.add(title, plane(models, spec, Some(&second))?, caption(models, spec, seeds));
+            for (spec, second) in
+                row(settings, form, perp, settings.run.seed).iter().zip(baselines(settings, settings.run.seed))
+            {
+                let sigma = spec.run.settings.data.sigma;
+                let title = if number == 0 { format!("σ_⊥ = {sigma}") } else { String::new() };
+                sheet.add(title, plane(frame, spec, Some(&second))?, caption(frame, spec, seeds));
             }
         }
         sheet.row_heads = self.strengths.iter().map(|perp| format!("λ_⊥ = {perp}")).collect();
@@ -166,8 +183,8 @@ mod tests {
 
     #[test]
     fn the_grid_has_every_pair_and_the_baseline_once_a_seed() {
-        let settings = training_settings(Budget::Quick);
-        assert_eq!(ROW.models(&settings).unwrap().len(), 5 * (4 + 2 * 4));
-        assert_eq!(GRID.models(&settings).unwrap().len(), 5 * (4 + 2 * 16));
+        let settings = Waves::of_budget(Budget::Quick);
+        assert_eq!(ROW.points(&settings).unwrap().len(), 5 * (4 + 2 * 4));
+        assert_eq!(GRID.points(&settings).unwrap().len(), 5 * (4 + 2 * 16));
     }
 }

@@ -4,14 +4,13 @@
 //! the path here keeps λ_⊥ = 0.01 while λ_G falls.
 
 use reynolds::penalty::Form;
-use toml::Table;
 
-use super::picture::{FORMS, caption, falls, listed, notes, numbers, penalised, plane};
-use super::spec::{Problem, Spec, form_name};
-use crate::so2::{COLOUR_BAR, legend};
+use super::picture::{FORMS, caption, falls, listed, notes, numbers, plane};
+use super::spec::form_name;
+use crate::so2::{COLOUR_BAR, DiskAndArc, FigureSettings, legend};
 use crate::targets::findings::{Figure, Findings};
-use crate::targets::model::{Model, Models};
-use crate::targets::{Budget, Target, boxed, count, training_settings};
+use crate::targets::point::{Frame, Point};
+use crate::targets::{Budget, Target, boxed};
 use reynolds_report::Check;
 use reynolds_report::figure::Sheet;
 use reynolds_train::error::Result;
@@ -22,14 +21,19 @@ const PATH: [(f64, f64); 5] = [(0.1, 0.01), (0.01, 0.01), (0.001, 0.01), (0.0, 0
 /// The relative defect of a network that is essentially invariant.
 pub(crate) const ESSENTIALLY: f64 = 0.01;
 
+type Path = FigureSettings<DiskAndArc>;
+type Spec = super::Spec<DiskAndArc>;
+
 /// Paper: `fig:so2_vary_inv_levels`.
 pub(crate) struct LambdaPath;
 
-fn along(form: Form, seed: u64, epochs: u64) -> Vec<Spec> {
-    PATH.map(|(g, perp)| penalised(Problem::DiskAndArc, form, g, perp, seed, epochs)).to_vec()
+fn along(settings: &Path, form: Form, seed: u64) -> Vec<Spec> {
+    PATH.map(|(g, perp)| Spec::penalised(settings, form, g, perp, seed)).to_vec()
 }
 
 impl Target for LambdaPath {
+    type Settings = Path;
+
     fn name(&self) -> &'static str {
         "fig-so2"
     }
@@ -38,35 +42,39 @@ impl Target for LambdaPath {
         "learned SO(2) invariance along a path of λ_G and λ_⊥ (fig:so2_vary_inv_levels)"
     }
 
-    fn settings(&self, budget: Budget) -> Table {
-        training_settings(budget)
+    fn settings(&self, budget: Budget) -> Path {
+        FigureSettings::of_budget(budget)
     }
 
-    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>> {
-        let (seeds, epochs) = (count(settings, "seeds", 1)?, count(settings, "epochs", 1)?);
-        Ok(boxed(FORMS.iter().flat_map(|&form| (0..seeds).flat_map(move |seed| along(form, seed, epochs)))))
+    fn shown(&self, settings: &Path) -> Vec<(String, String)> {
+        settings.shown()
     }
 
-    fn findings(&self, settings: &Table, models: &Models) -> Result<Findings> {
-        let (seeds, epochs) = (count(settings, "seeds", 1)?, count(settings, "epochs", 1)?);
-        let mut findings = Findings { notes: notes(epochs), ..Findings::default() };
-        let rows: Vec<Spec> = FORMS.iter().flat_map(|&form| along(form, 0, epochs)).collect();
-        let (table, csv) = numbers(models, &rows, seeds);
+    fn points(&self, settings: &Path) -> Result<Vec<Box<dyn Point>>> {
+        let of = |&form: &Form| settings.all_seeds().flat_map(move |seed| along(settings, form, seed));
+        Ok(boxed(FORMS.iter().flat_map(of)))
+    }
+
+    fn findings(&self, settings: &Path, frame: &Frame) -> Result<Findings> {
+        let seeds = settings.seeds;
+        let mut findings = Findings { notes: notes(settings.run.train.epochs), ..Findings::default() };
+        let rows: Vec<Spec> = FORMS.iter().flat_map(|&form| along(settings, form, settings.run.seed)).collect();
+        let (table, csv) = numbers(frame, &rows, seeds);
         (findings.tables, findings.csv) = (vec![table], csv);
         for form in FORMS {
-            let path = along(form, 0, epochs);
-            findings.figures.push(figure(models, form, &path, seeds)?);
-            findings.checks.extend(checks(models, form, &path, seeds));
+            let path = along(settings, form, settings.run.seed);
+            findings.figures.push(figure(frame, form, &path, seeds)?);
+            findings.checks.extend(checks(frame, form, &path, seeds));
         }
         Ok(findings)
     }
 }
 
-fn figure(models: &Models, form: Form, path: &[Spec], seeds: u64) -> Result<Figure> {
+fn figure(frame: &Frame, form: Form, path: &[Spec], seeds: u64) -> Result<Figure> {
     let mut sheet = Sheet::new(path.len(), 150.0);
     for spec in path {
-        let title = format!("λ_G = {}, λ_⊥ = {}", spec.lambda_g, spec.lambda_perp);
-        sheet.add(title, plane(models, spec, None)?, caption(models, spec, seeds));
+        let title = format!("λ_G = {}, λ_⊥ = {}", spec.strengths().0, spec.strengths().1);
+        sheet.add(title, plane(frame, spec, None)?, caption(frame, spec, seeds));
     }
     sheet.legend = legend(false);
     sheet.colour_bar = COLOUR_BAR.into();
@@ -82,9 +90,9 @@ fn figure(models: &Models, form: Form, path: &[Spec], seeds: u64) -> Result<Figu
     Ok(Figure { name, svg: sheet.svg(), caption })
 }
 
-fn checks(models: &Models, form: Form, path: &[Spec], seeds: u64) -> Vec<Check> {
+fn checks(frame: &Frame, form: Form, path: &[Spec], seeds: u64) -> Vec<Check> {
     let means =
-        |metric: &str| -> Vec<f64> { path.iter().map(|spec| spec.over_seeds(models, seeds, metric).mean()).collect() };
+        |metric: &str| -> Vec<f64> { path.iter().map(|spec| spec.over_seeds(frame, seeds, metric).mean()).collect() };
     let (relative, sum) = (means("test/defect_relative"), means("test/defect_sum"));
     let name = form_name(form);
     let last = relative.last().copied().unwrap_or(f64::NAN);
@@ -106,12 +114,12 @@ fn checks(models: &Models, form: Form, path: &[Spec], seeds: u64) -> Vec<Check> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::targets::model::Trained;
+    use crate::targets::point::Trained;
     use reynolds_train::task::Metrics;
 
     /// Models that have nothing but the relative defect and ℰ_emp, as a function of the spec.
-    fn models(specs: Vec<Spec>, defect: impl Fn(&Spec) -> f64) -> Models {
-        Models::new(specs.into_iter().map(|spec| {
+    fn models(specs: Vec<Spec>, defect: impl Fn(&Spec) -> f64) -> Frame {
+        Frame::new(specs.into_iter().map(|spec| {
             let defect = defect(&spec);
             let metrics =
                 Metrics::from([("test/defect_relative".into(), defect), ("test/defect_sum".into(), 100.0 * defect)]);
@@ -120,14 +128,17 @@ mod tests {
     }
 
     fn verdicts(defect: impl Fn(&Spec) -> f64) -> Vec<bool> {
-        let path = along(Form::Plain, 0, 1);
+        let path = along(&Path::of_budget(Budget::Quick), Form::Plain, 0);
         checks(&models(path.clone(), defect), Form::Plain, &path, 1).iter().map(|check| check.held).collect()
     }
 
     #[test]
     fn claims_hold_or_not_by_the_numbers() {
-        assert_eq!(verdicts(|spec| spec.lambda_g + 0.001 / (1.0 + spec.lambda_perp)), [true, true, true]);
-        assert_eq!(verdicts(|spec| 1.0 - spec.lambda_g), [false, false, false]);
-        assert_eq!(verdicts(|spec| 0.02 + spec.lambda_g + 0.001 / (1.0 + spec.lambda_perp)), [true, true, false]);
+        assert_eq!(verdicts(|spec| spec.strengths().0 + 0.001 / (1.0 + spec.strengths().1)), [true, true, true]);
+        assert_eq!(verdicts(|spec| 1.0 - spec.strengths().0), [false, false, false]);
+        assert_eq!(
+            verdicts(|spec| 0.02 + spec.strengths().0 + 0.001 / (1.0 + spec.strengths().1)),
+            [true, true, false]
+        );
     }
 }

@@ -19,6 +19,8 @@ pub mod networks;
 #[cfg(feature = "torch")]
 mod picture;
 #[cfg(feature = "torch")]
+mod settings;
+#[cfg(feature = "torch")]
 pub(crate) mod spec;
 #[cfg(feature = "torch")]
 mod task;
@@ -29,7 +31,8 @@ mod weight_decay;
 pub use self::{
     experiment::{DiskAndArc, MlpConfig, ModelConfig, Network, PlaneData, PlaneExperiment, PlaneSettings, WaveyRings},
     invariance::{Turns, invariance},
-    spec::{Problem, Spec},
+    settings::FigureSettings,
+    spec::Spec,
     task::{DataConfig, PlaneTask},
 };
 #[cfg(feature = "torch")]

@@ -2,9 +2,9 @@
 
 use reynolds::penalty::Form;
 
-use super::spec::{Problem, Spec, form_name};
-use crate::so2::{DiskAndArc, Network, PlaneData, PlaneTask, REACH, SIDE, WaveyRings};
-use crate::targets::model::Models;
+use super::spec::{Spec, form_name};
+use crate::so2::{Network, PlaneData, PlaneTask, REACH, SIDE};
+use crate::targets::point::Frame;
 use crate::targets::sample::Sample;
 use reynolds_report::Table;
 use reynolds_report::figure::{Colour, Field, Plane};
@@ -23,7 +23,7 @@ const COLUMNS: [(&str, &str, bool); 5] = [
 ];
 
 /// How the numbers were taken, and what was chosen where the paper is silent.
-pub(super) fn notes(epochs: u64) -> Vec<String> {
+pub(super) fn notes(epochs: usize) -> Vec<String> {
     vec![
         format!(
             "Each model: 350 points of each class, 80 % of them trained on in one minibatch, binary cross-entropy, Adam at 0.003 for \
@@ -41,35 +41,11 @@ pub(super) fn notes(epochs: u64) -> Vec<String> {
     ]
 }
 
-/// A spec of the penalised network.
-pub(super) fn penalised(problem: Problem, form: Form, lambda_g: f64, lambda_perp: f64, seed: u64, epochs: u64) -> Spec {
-    Spec {
-        problem,
-        network: Network::So2,
-        form,
-        lambda_g,
-        lambda_perp,
-        seed,
-        epochs: epochs as usize,
-        drawn: seed == 0,
-        decay: false,
-    }
-}
-
-/// The spec of the baseline.
-pub(super) fn baseline(problem: Problem, seed: u64, epochs: u64) -> Spec {
-    Spec { network: Network::Mlp, ..penalised(problem, Form::Plain, 0.0, 0.0, seed, epochs) }
-}
-
 /// Level sets, boundary and training points of a drawn model; the boundary of a second one in orange.
-pub(super) fn plane(models: &Models, spec: &Spec, second: Option<&Spec>) -> Result<Plane> {
-    let field = |spec: &Spec| Field::square(REACH, SIDE, spec.logits(models));
+pub(super) fn plane<D: PlaneData>(frame: &Frame, spec: &Spec<D>, second: Option<&Spec<D>>) -> Result<Plane> {
+    let field = |spec: &Spec<D>| Field::square(REACH, SIDE, spec.logits(frame));
     let ours = field(spec);
-    let data = match spec.problem {
-        Problem::DiskAndArc => DiskAndArc::default().data(),
-        Problem::Rings { sigma } => WaveyRings { sigma, ..WaveyRings::default() }.data(),
-    };
-    let (train, _) = PlaneTask::points(&data, spec.seed)?;
+    let (train, _) = PlaneTask::points(&spec.run.settings.data.data(), spec.run.seed)?;
     let mut plane = Plane::new(REACH);
     plane.level_sets(&ours, ours.magnitude_quantile(0.95)).points(train.points(), train.labels());
     if let Some(second) = second {
@@ -80,8 +56,8 @@ pub(super) fn plane(models: &Models, spec: &Spec, second: Option<&Spec>) -> Resu
 }
 
 /// The lines below a panel.
-pub(super) fn caption(models: &Models, spec: &Spec, seeds: u64) -> Vec<String> {
-    let over = |metric: &str| spec.over_seeds(models, seeds, metric);
+pub(super) fn caption<D: PlaneData>(frame: &Frame, spec: &Spec<D>, seeds: u64) -> Vec<String> {
+    let over = |metric: &str| spec.over_seeds(frame, seeds, metric);
     vec![
         format!("ℰ_{{emp}} = {}", over("test/defect_sum")),
         format!("relative {}", over("test/defect_relative")),
@@ -94,8 +70,8 @@ fn percent(sample: &Sample) -> String {
 }
 
 /// A row for each spec, which stands for all its seeds, as a table and as CSV.
-pub(super) fn numbers(models: &Models, specs: &[Spec], seeds: u64) -> (Table, String) {
-    let rings = specs.iter().any(|spec| matches!(spec.problem, Problem::Rings { .. }));
+pub(super) fn numbers<D: PlaneData>(frame: &Frame, specs: &[Spec<D>], seeds: u64) -> (Table, String) {
+    let rings = specs.iter().any(|spec| spec.run.settings.data.sigma().is_some());
     let mut head = vec!["network", "penalty", "λ_G", "λ_⊥"];
     if rings {
         head.insert(0, "σ_⊥");
@@ -109,16 +85,14 @@ pub(super) fn numbers(models: &Models, specs: &[Spec], seeds: u64) -> (Table, St
     }
     csv.push('\n');
     for spec in specs {
-        let sigma = match spec.problem {
-            Problem::DiskAndArc => String::new(),
-            Problem::Rings { sigma } => sigma.to_string(),
-        };
-        let (g, perp) = (spec.lambda_g.to_string(), spec.lambda_perp.to_string());
-        let keys = match spec.network {
-            Network::So2 => ["so2", form_name(spec.form), &g, &perp],
+        let sigma = spec.run.settings.data.sigma().map_or(String::new(), |sigma| sigma.to_string());
+        let (g, perp) = spec.strengths();
+        let (g, perp) = (g.to_string(), perp.to_string());
+        let keys = match spec.run.settings.model.network {
+            Network::So2 => ["so2", form_name(spec.run.penalty.form), &g, &perp],
             Network::Mlp => ["mlp", "", "", ""],
         };
-        let samples = COLUMNS.map(|(name, ..)| spec.over_seeds(models, seeds, name));
+        let samples = COLUMNS.map(|(name, ..)| spec.over_seeds(frame, seeds, name));
         let shown = COLUMNS.iter().zip(&samples).map(|((_, _, share), sample)| match share {
             true => percent(sample),
             false => sample.to_string(),

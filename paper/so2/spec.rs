@@ -6,12 +6,10 @@ use reynolds::penalty::Form;
 use reynolds_torch::tch::Device;
 
 use super::weight_decay;
-use crate::so2::{
-    DiskAndArc, Network, PlaneData, PlaneExperiment, PlaneSettings, PlaneTask, WaveyRings, sample_logits,
-};
-use crate::targets::model::{Model, Models, Trained};
+use crate::so2::{FigureSettings, Network, PlaneData, PlaneExperiment, PlaneSettings, PlaneTask, sample_logits};
+use crate::targets::point::{Frame, Point, Trained};
 use crate::targets::sample::Sample;
-use reynolds_train::config::{self, RunConfig};
+use reynolds_train::config::{RunConfig, Settings};
 use reynolds_train::error::Result;
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
@@ -20,35 +18,11 @@ use reynolds_train::progress::Silent;
 use reynolds_train::task::{Metrics, Split, Task};
 use reynolds_train::train::{Ending, train};
 
-/// What is told apart.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Problem {
-    /// A disk and an arc.
-    DiskAndArc,
-    /// Wavey rings.
-    Rings {
-        /// σ_⊥.
-        sigma: f64,
-    },
-}
-
-/// One model.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spec {
-    /// What is told apart.
-    pub problem: Problem,
-    /// By which network.
-    pub network: Network,
-    /// The penalty's form; the plain one puts λ_G on the whole W (paper, section 4.1), the squared one on P(W) (section 3).
-    pub form: Form,
-    /// λ_G.
-    pub lambda_g: f64,
-    /// λ_⊥.
-    pub lambda_perp: f64,
-    /// Decides points, initial weights and turns.
-    pub seed: u64,
-    /// As many steps.
-    pub epochs: usize,
+/// One model: the settings of its run, and what is wanted of it besides metrics.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec<D: PlaneData> {
+    /// Complete.
+    pub run: RunConfig<PlaneSettings<D>>,
     /// Whether its logits are sampled for a figure.
     pub drawn: bool,
     /// Whether it is compared with weight decay.
@@ -66,88 +40,26 @@ pub(super) fn form_name(form: Form) -> &'static str {
     }
 }
 
-impl Model for Spec {
+impl<D: PlaneData> Point for Spec<D> {
     fn id(&self) -> String {
-        let problem = match self.problem {
-            Problem::DiskAndArc => "disk".to_string(),
-            Problem::Rings { sigma } => format!("rings{sigma}"),
-        };
+        let problem = self.run.settings.data.sigma().map_or("disk".to_string(), |sigma| format!("rings{sigma}"));
         let decay = if self.decay { "-decay" } else { "" };
-        match self.network {
-            Network::Mlp => format!("{problem}-mlp-seed{}", self.seed),
+        let (penalty, seed) = (&self.run.penalty, self.run.seed);
+        match self.run.settings.model.network {
+            Network::Mlp => format!("{problem}-mlp-seed{seed}"),
             Network::So2 => {
-                let Self { lambda_g, lambda_perp, seed, .. } = self;
-                format!("{problem}-{}-g{lambda_g}-p{lambda_perp}-seed{seed}{decay}", form_name(self.form))
+                let (form, g, perp) = (form_name(penalty.form), penalty.lambda_g, penalty.lambda_perp);
+                format!("{problem}-{form}-g{g}-p{perp}-seed{seed}{decay}")
             }
         }
     }
 
-    fn config(&self) -> toml::Table {
-        match self.problem {
-            Problem::DiskAndArc => config::tree(&self.disk_and_arc()),
-            Problem::Rings { sigma } => config::tree(&self.rings(sigma)),
-        }
+    fn settings(&self) -> serde_json::Value {
+        serde_json::to_value(&self.run).expect("settings are tables of plain values")
     }
 
     fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        match self.problem {
-            Problem::DiskAndArc => self.train_with(&self.disk_and_arc(), device, interrupt),
-            Problem::Rings { sigma } => self.train_with(&self.rings(sigma), device, interrupt),
-        }
-    }
-
-    fn suffices(&self, trained: &Trained) -> bool {
-        !self.drawn || trained.arrays.contains_key(LOGITS)
-    }
-}
-
-impl Spec {
-    /// A metric of the models that differ from this one in the seed alone.
-    ///
-    /// # Panics
-    /// As [`Models::get`].
-    pub fn over_seeds(&self, models: &Models, seeds: u64, metric: &str) -> Sample {
-        models.sample((0..seeds).map(|seed| Spec { seed, ..*self }), metric)
-    }
-
-    /// The logits that were sampled of it; none if it is not drawn.
-    ///
-    /// # Panics
-    /// As [`Models::get`].
-    pub(super) fn logits(&self, models: &Models) -> Vec<f64> {
-        models.get(self).array(LOGITS).iter().map(|&logit| f64::from(logit)).collect()
-    }
-
-    fn disk_and_arc(&self) -> RunConfig<PlaneSettings<DiskAndArc>> {
-        self.adapted(PlaneExperiment::new().defaults())
-    }
-
-    fn rings(&self, sigma: f64) -> RunConfig<PlaneSettings<WaveyRings>> {
-        let mut config = self.adapted(PlaneExperiment::<WaveyRings>::new().defaults());
-        config.settings.data.sigma = sigma;
-        config
-    }
-
-    fn adapted<D: PlaneData>(&self, mut config: RunConfig<PlaneSettings<D>>) -> RunConfig<PlaneSettings<D>> {
-        config.seed = self.seed;
-        config.settings.model.network = self.network;
-        config.penalty.form = self.form;
-        config.penalty.whole = self.form == Form::Plain;
-        if self.network == Network::So2 {
-            (config.penalty.lambda_g, config.penalty.lambda_perp) = (self.lambda_g, self.lambda_perp);
-        }
-        config.train.epochs = self.epochs;
-        config.train.evaluate_every = self.epochs;
-        config.train.checkpoint_every = self.epochs;
-        config
-    }
-
-    fn train_with<D: PlaneData>(
-        &self,
-        config: &RunConfig<PlaneSettings<D>>,
-        device: Device,
-        interrupt: &Interrupt,
-    ) -> Result<Option<Trained>> {
+        let config = &self.run;
         config.validate()?;
         let task: PlaneTask = PlaneExperiment::<D>::new().task(config, device)?;
         let run = |task: &dyn Task| {
@@ -170,48 +82,95 @@ impl Spec {
         if self.drawn {
             arrays.insert(LOGITS.to_string(), sample_logits(&task)?);
         }
-        Ok(Some(Trained { metrics, arrays }))
+        Ok(Some(Trained { metrics, arrays, ..Trained::default() }))
+    }
+
+    fn suffices(&self, trained: &Trained) -> bool {
+        !self.drawn || trained.arrays.contains_key(LOGITS)
+    }
+}
+
+impl<D: PlaneData> Spec<D> {
+    /// The penalised network with these strengths. The plain form puts λ_G on the whole W (paper, section 4.1), the squared one on P(W)
+    /// (section 3).
+    pub(crate) fn penalised(base: &FigureSettings<D>, form: Form, lambda_g: f64, lambda_perp: f64, seed: u64) -> Self {
+        let mut run = base.run.clone();
+        run.seed = seed;
+        run.settings.model.network = Network::So2;
+        (run.penalty.form, run.penalty.whole) = (form, form == Form::Plain);
+        (run.penalty.lambda_g, run.penalty.lambda_perp) = (lambda_g, lambda_perp);
+        run.train.evaluate_every = run.train.epochs;
+        run.train.checkpoint_every = run.train.epochs;
+        Self { run, drawn: seed == base.run.seed, decay: false }
+    }
+
+    /// The baseline: an MLP without a penalty.
+    pub(super) fn baseline(base: &FigureSettings<D>, seed: u64) -> Self {
+        let mut spec = Self::penalised(base, Form::Plain, 0.0, 0.0, seed);
+        spec.run.settings.model.network = Network::Mlp;
+        spec
+    }
+
+    /// λ_G and λ_⊥.
+    pub(super) fn strengths(&self) -> (f64, f64) {
+        (self.run.penalty.lambda_g, self.run.penalty.lambda_perp)
+    }
+
+    /// A metric of this model under `seeds` consecutive seeds from its own on.
+    ///
+    /// # Panics
+    /// As [`Frame::get`].
+    pub fn over_seeds(&self, frame: &Frame, seeds: u64, metric: &str) -> Sample {
+        let with = |seed: u64| Self { run: RunConfig { seed, ..self.run.clone() }, ..self.clone() };
+        frame.sample((0..seeds).map(|number| with(self.run.seed + number)), metric)
+    }
+
+    /// The logits that were sampled of it; none if it is not drawn.
+    ///
+    /// # Panics
+    /// As [`Frame::get`].
+    pub(super) fn logits(&self, frame: &Frame) -> Vec<f64> {
+        frame.get(self).array(LOGITS).iter().map(|&logit| f64::from(logit)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::so2::{DiskAndArc, WaveyRings};
+    use crate::targets::Budget;
 
-    const SPEC: Spec = Spec {
-        problem: Problem::Rings { sigma: 0.5 },
-        network: Network::So2,
-        form: Form::Plain,
-        lambda_g: 0.0,
-        lambda_perp: 1.0,
-        seed: 3,
-        epochs: 2,
-        drawn: true,
-        decay: false,
-    };
+    fn spec() -> Spec<WaveyRings> {
+        let mut base = FigureSettings::<WaveyRings>::of_budget(Budget::Quick);
+        (base.run.train.epochs, base.run.seed) = (2, 3);
+        Spec::penalised(&base, Form::Plain, 0.0, 1.0, 3)
+    }
 
     #[test]
-    fn a_spec_becomes_the_settings_of_a_run() {
-        let config = SPEC.config();
-        assert_eq!(config["experiment"].as_str(), Some("rings"));
-        assert_eq!(config["data"]["sigma"].as_float(), Some(0.5));
-        assert_eq!(config["penalty"]["whole"].as_bool(), Some(true));
-        assert_eq!(Spec { form: Form::Squared, ..SPEC }.config()["penalty"]["whole"].as_bool(), Some(false));
-        assert_eq!(SPEC.id(), "rings0.5-plain-g0-p1-seed3");
-        assert_eq!(Spec { network: Network::Mlp, ..SPEC }.id(), "rings0.5-mlp-seed3");
+    fn a_spec_is_the_settings_of_a_run() {
+        let (spec, config) = (spec(), spec().settings());
+        assert_eq!(config["experiment"], "rings");
+        assert_eq!((&config["data"]["sigma"], &config["penalty"]["whole"]), (&0.5.into(), &true.into()));
+        assert_eq!(spec.id(), "rings0.5-plain-g0-p1-seed3");
+        let base = FigureSettings::<DiskAndArc>::of_budget(Budget::Quick);
+        let squared = Spec::penalised(&base, Form::Squared, 0.1, 0.01, 1);
+        assert!(!squared.run.penalty.whole && !squared.drawn);
+        assert_eq!(squared.id(), "disk-squared-g0.1-p0.01-seed1");
+        assert_eq!(Spec::baseline(&base, 0).id(), "disk-mlp-seed0");
     }
 
     #[test]
     fn a_model_is_the_same_each_time_and_stops_when_asked() {
         reynolds_train::threads::set(1);
-        let once = || SPEC.train(Device::Cpu, &Interrupt::new()).unwrap().unwrap();
+        let once = || spec().train(Device::Cpu, &Interrupt::new()).unwrap().unwrap();
         let (a, b) = (once(), once());
         assert_eq!(a, b);
         assert!(a.metrics.contains_key("train/accuracy") && a.metrics.contains_key("test/defect_relative"));
         let interrupt = Interrupt::new();
         interrupt.request();
-        assert_eq!(SPEC.train(Device::Cpu, &interrupt).unwrap(), None);
-        let baseline = Spec { network: Network::Mlp, drawn: false, ..SPEC };
+        assert_eq!(spec().train(Device::Cpu, &interrupt).unwrap(), None);
+        let mut baseline = Spec { drawn: false, ..spec() };
+        baseline.run.settings.model.network = Network::Mlp;
         assert!(baseline.train(Device::Cpu, &Interrupt::new()).unwrap().unwrap().arrays.is_empty());
     }
 }

@@ -102,24 +102,16 @@ mod tests {
     use reynolds::penalty::Form;
     use reynolds_torch::tch::Device;
 
-    use super::super::spec::{Problem, Spec};
-    use crate::so2::Network;
-    use crate::targets::model::Model;
+    use crate::so2::{DiskAndArc, FigureSettings, Spec};
+    use crate::targets::Budget;
+    use crate::targets::point::Point;
     use reynolds_train::interrupt::Interrupt;
 
     fn measured(form: Form) -> (f64, f64) {
         reynolds_train::threads::set(1);
-        let spec = Spec {
-            problem: Problem::DiskAndArc,
-            network: Network::So2,
-            form,
-            lambda_g: 0.01,
-            lambda_perp: 0.01,
-            seed: 0,
-            epochs: 25,
-            drawn: false,
-            decay: true,
-        };
+        let mut settings = FigureSettings::<DiskAndArc>::of_budget(Budget::Quick);
+        settings.run.train.epochs = 25;
+        let spec = Spec { drawn: false, decay: true, ..Spec::penalised(&settings, form, 0.01, 0.01, 0) };
         let metrics = spec.train(Device::Cpu, &Interrupt::new()).unwrap().unwrap().metrics;
         (metrics["decay/difference"], metrics["decay/cosine"])
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::model::{Models, Trained};
+use super::point::{Frame, Trained};
 use crate::smoke::chart_room;
 use reynolds_report::figure::Sheet;
 use reynolds_train::metrics::Record;
@@ -27,10 +27,10 @@ pub(crate) fn points(run: &Trained, metric: &str) -> Vec<[f64; 2]> {
 }
 
 /// A line for each model that has curves and each epoch that was looked at; a column for each of these metrics, '/' as '_'.
-pub(crate) fn csv(models: &Models, metrics: &[&str]) -> String {
+pub(crate) fn csv(frame: &Frame, metrics: &[&str]) -> String {
     let heads: Vec<String> = metrics.iter().map(|metric| metric.replace('/', "_")).collect();
     let mut csv = format!("model,epoch,{}\n", heads.join(","));
-    for entry in models.iter() {
+    for entry in frame.iter() {
         let curve = |name: &str| entry.trained.array(&format!("curve/{name}"));
         for (at, epoch) in curve("epoch").iter().enumerate() {
             let number = |name: &&str| field(curve(name).get(at).map_or(f64::NAN, |&value| f64::from(value)));

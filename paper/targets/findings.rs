@@ -4,13 +4,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toml::Table as Settings;
 
-use super::model::{Entry, Models};
+use super::point::{Entry, Frame};
 use super::provenance::Provenance;
 use super::{Budget, Target};
 use reynolds_checkpoint::whole_file;
 use reynolds_report::{Check, Report, Table};
+use reynolds_train::config;
 use reynolds_train::error::{Error, Result};
 
 /// An SVG with its name and what it shows.
@@ -77,57 +77,39 @@ impl fmt::Display for Reproduction {
     }
 }
 
-/// "seeds = 5, batch.rotation = 16": every setting in a line.
-pub(crate) fn spelt(settings: &Settings) -> String {
-    lines(settings).iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
-}
-
-/// Dotted keys and their values as TOML.
-fn lines(settings: &Settings) -> Vec<(String, String)> {
-    let below = |(key, value): (&String, &toml::Value)| match value {
-        toml::Value::Table(inner) => {
-            lines(inner).into_iter().map(|(inner, value)| (format!("{key}.{inner}"), value)).collect()
-        }
-        value => vec![(key.clone(), value.to_string())],
-    };
-    settings.iter().flat_map(below).collect()
-}
-
-/// The settings that are not the budget's.
-fn changed(target: &dyn Target, budget: Budget, settings: &Settings) -> Vec<(String, String)> {
-    let usual = lines(&target.settings(budget));
-    lines(settings).into_iter().filter(|line| !usual.contains(line)).collect()
+/// "seeds = 5, batch.rotation = 16".
+pub(crate) fn spelt(settings: &[(String, String)]) -> String {
+    settings.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// "standard", or "standard, but epochs = 12".
-pub(crate) fn differing(target: &dyn Target, budget: Budget, settings: &Settings) -> String {
-    let changed = changed(target, budget, settings);
-    let but = changed.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ");
+pub(crate) fn differing<T: Target>(target: &T, budget: Budget, settings: &T::Settings) -> String {
+    let but = spelt(&config::changed(settings, &target.settings(budget)));
     if but.is_empty() { budget.name().into() } else { format!("{}, but {but}", budget.name()) }
 }
 
 /// The command that makes it again: what differs from the budget's settings is spelt out.
-pub(crate) fn command(target: &dyn Target, budget: Budget, settings: &Settings) -> String {
+pub(crate) fn command<T: Target>(target: &T, budget: Budget, settings: &T::Settings) -> String {
     let mut command = format!("reynolds reproduce {} --budget {}", target.name(), budget.name());
-    for (key, value) in changed(target, budget, settings) {
+    for (key, value) in config::changed(settings, &target.settings(budget)) {
         command += &format!(" --set '{key}={value}'");
     }
     command
 }
 
 /// How a reproduction was made.
-pub(crate) struct Made<'a> {
-    pub(crate) target: &'static dyn Target,
+pub(crate) struct Made<'a, T: Target> {
+    pub(crate) target: &'a T,
     pub(crate) budget: Budget,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a T::Settings,
     pub(crate) provenance: Provenance,
     pub(crate) speed: &'a str,
     pub(crate) command: &'a str,
 }
 
-impl Made<'_> {
+impl<T: Target> Made<'_, T> {
     /// Writes figures, table.csv, results.json and report.html into the folder, each whole or not at all.
-    pub(crate) fn write(&self, folder: &Path, models: &Models, findings: &Findings) -> Result<()> {
+    pub(crate) fn write(&self, folder: &Path, frame: &Frame, findings: &Findings) -> Result<()> {
         let figures = folder.join("figures");
         std::fs::create_dir_all(&figures).map_err(Error::io(&figures, "create"))?;
         for figure in &findings.figures {
@@ -137,20 +119,21 @@ impl Made<'_> {
         for (name, text) in &findings.files {
             whole_file::write(&folder.join(name), text.as_bytes())?;
         }
-        let results = serde_json::to_string_pretty(&self.results(models, findings)).expect("plain numbers and names");
+        let results = serde_json::to_string_pretty(&self.results(frame, findings)).expect("plain numbers and names");
         whole_file::write(&folder.join("results.json"), results.as_bytes())?;
         Ok(whole_file::write(&folder.join("report.html"), self.page(findings).html().as_bytes())?)
     }
 
-    fn results(&self, models: &Models, findings: &Findings) -> serde_json::Value {
-        let model = |entry: &Entry| json!({ "id": entry.id, "config": entry.config, "metrics": entry.trained.metrics });
+    fn results(&self, frame: &Frame, findings: &Findings) -> serde_json::Value {
+        let model =
+            |entry: &Entry| json!({ "id": entry.id, "config": entry.settings, "metrics": entry.trained.metrics });
         let mut results = json!({
             "target": self.target.name(),
             "budget": self.budget.name(),
             "settings": self.settings,
             "environment": self.provenance.json(),
             "checks": findings.checks,
-            "models": models.iter().map(model).collect::<Vec<_>>(),
+            "models": frame.iter().map(model).collect::<Vec<_>>(),
         });
         if let Some(object) = results.as_object_mut() {
             object.extend(findings.more.clone());
@@ -163,7 +146,7 @@ impl Made<'_> {
         report
             .fact("again with", self.command)
             .fact("budget", differing(self.target, self.budget, self.settings))
-            .fact("settings", spelt(&self.target.applying(self.settings)))
+            .fact("settings", spelt(&self.target.shown(self.settings)))
             .fact("training", self.speed);
         if let Some(mixed) = self.provenance.mixed() {
             report.fact("origin", mixed);
@@ -190,30 +173,5 @@ impl Made<'_> {
             report.text(note);
         }
         report
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::find;
-    use super::*;
-    use reynolds_train::config::Assignment;
-
-    #[test]
-    fn the_command_names_what_differs_from_the_budget() {
-        let target = find("table-smoke").unwrap();
-        let mut settings = target.settings(Budget::Quick);
-        let plain = "reynolds reproduce table-smoke --budget quick";
-        assert_eq!(command(target, Budget::Quick, &settings), plain);
-        for (key, value) in [("kinds", "rotation"), ("batch.rotation", "4")] {
-            Assignment::new(key, value).apply(&mut settings).unwrap();
-        }
-        let set = "--set 'batch.rotation=4' --set 'kinds=\"rotation\"'";
-        assert_eq!(command(target, Budget::Quick, &settings), format!("{plain} {set}"));
-        let but = "quick, but batch.rotation = 4, kinds = \"rotation\"";
-        assert_eq!(differing(target, Budget::Quick, &settings), but);
-        let rows = spelt(&target.applying(&settings));
-        assert!(rows.contains("batch.rotation = 4") && !rows.contains("scaling"), "{rows}");
-        assert!(spelt(&settings).contains("batch.rotation = 4, batch.scaling = 8"), "{}", spelt(&settings));
     }
 }

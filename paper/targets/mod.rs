@@ -1,45 +1,49 @@
 //! The figures and tables of the paper by name: trains what one needs, draws it, and says which of the paper's claims held.
 //!
 //! ```text
+//! target ──settings──► points ──queue──► points/<id>/summary.json ──► frame ──► findings: tables, figures, claims
+//!          budget, --set         ▲                                      │
+//!                                └──────────── more points ◄────────────┘
+//!
 //! runs/reproduce/<target>/<UTC time>-<id>/
 //!   config.toml       target, budget and settings
-//!   checkpoints/      every finished model, so that a stopped reproduction goes on
+//!   points/<id>/      every finished model, so that a stopped reproduction goes on
 //!   figures/*.svg  *.csv  results.json  report.html
 //! ```
 //!
-//! Models are independent of each other and each is trained by one thread, so that the result does not depend on how many are trained
-//! at a time. A target may ask for more models once it knows what came of the first, such as the other seeds of a selected λ_⊥.
+//! Points are independent of each other and each is trained by one thread, so that the result does not depend on how many are trained
+//! at a time. A target may ask for more points once it knows what came of the first, such as the other seeds of a selected λ_⊥.
 //!
 //! ```
 //! use reynolds_paper::targets::{self, Budget};
 //! let names: Vec<_> = targets::targets().iter().map(|target| target.name()).collect();
 //! assert!(names.contains(&"fig-so2"));
-//! assert_eq!(targets::find("fig-so2")?.settings(Budget::Quick)["seeds"].as_integer(), Some(5));
+//! assert!(targets::find("fig-so2")?.settings_text(Budget::Quick).contains("seeds = 5"));
 //! # Ok::<(), reynolds_train::Error>(())
 //! ```
 
+pub mod chosen;
+pub mod cost;
 pub(crate) mod curves;
 pub(crate) mod difference;
-pub(crate) mod drive;
+pub(crate) mod engine;
 pub(crate) mod findings;
-pub(crate) mod model;
-pub(crate) mod pool;
+pub(crate) mod point;
 pub(crate) mod provenance;
 pub(crate) mod runs;
 pub(crate) mod sample;
-pub(crate) mod setting;
+pub(crate) mod store;
 
 use std::str::FromStr;
 
-use toml::{Table, Value};
-
+use crate::so2::{fig_projection, fig_rings, fig_so2, fig_so2_grid};
+use reynolds_train::config::{self, Settings};
 use reynolds_train::error::{Error, Result};
 
-use crate::so2::{fig_projection, fig_rings, fig_so2, fig_so2_grid};
-
-pub use drive::{Outcome, Place, Request, Session, reproduce};
+pub use chosen::{Chosen, Named};
+pub use engine::{Outcome, Place, Request, Session};
 pub use findings::{Figure, Findings, Reproduction};
-pub use model::{Entry, Model, Models, Trained};
+pub use point::{Entry, Frame, Point, Trained};
 pub use sample::Sample;
 
 /// How much is computed.
@@ -64,7 +68,7 @@ impl Budget {
     }
 
     /// Models of each kind where they are small. The epochs are the paper's in every budget.
-    fn seeds(self) -> i64 {
+    pub(crate) fn seeds(self) -> u64 {
         match self {
             Self::Quick => 5,
             Self::Standard => 10,
@@ -85,110 +89,120 @@ impl FromStr for Budget {
 
 /// A table or figure that can be made by name: `reynolds reproduce NAME`.
 pub trait Target: Sync {
+    /// Its own keys beside those of the experiment that it trains.
+    type Settings: Settings;
+
     /// As on the command line.
     fn name(&self) -> &'static str;
 
     /// One sentence, with the paper's label.
     fn about(&self) -> &'static str;
 
-    /// All settings, as a budget has them; these keys may be changed.
-    fn settings(&self, budget: Budget) -> Table;
+    /// All settings, as a budget has them.
+    fn settings(&self, budget: Budget) -> Self::Settings;
 
-    /// The settings that matter for what is asked for, to be shown.
-    fn applying(&self, settings: &Table) -> Table {
-        settings.clone()
+    /// The settings that a reader is shown, as keys and values.
+    fn shown(&self, settings: &Self::Settings) -> Vec<(String, String)> {
+        config::lines(settings)
     }
 
     /// How much there is to do, in a line, told before it is begun; `None` if there is nothing to be said.
     ///
     /// # Errors
     /// [`Error::Config`] if a setting is out of range.
-    fn plan(&self, settings: &Table) -> Result<Option<String>> {
+    fn plan(&self, settings: &Self::Settings) -> Result<Option<String>> {
         let _ = settings;
         Ok(None)
     }
 
-    /// The models it needs from the start.
+    /// The points it needs from the start.
     ///
     /// # Errors
     /// [`Error::Config`] if a setting is out of range.
-    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>>;
+    fn points(&self, settings: &Self::Settings) -> Result<Vec<Box<dyn Point>>>;
 
     /// Makes what the models are trained on, before any is; `false` if someone interrupted. Called again when a reproduction goes on, unless
-    /// all its models are finished.
+    /// all its points are finished.
     ///
     /// # Errors
     /// If it cannot be made.
-    fn prepare(&self, settings: &Table, session: &mut Session<'_>) -> Result<bool> {
+    fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
         let _ = (settings, session);
         Ok(true)
     }
 
-    /// The models it needs beside these, now that it is known what came of them; asked until there is none that is not among them.
+    /// The points it needs beside these, now that it is known what came of them; asked until there is none that is not among them.
     ///
     /// # Errors
     /// If they cannot be chosen.
-    fn more(&self, settings: &Table, models: &Models) -> Result<Vec<Box<dyn Model>>> {
-        let _ = (settings, models);
+    fn more(&self, settings: &Self::Settings, frame: &Frame) -> Result<Vec<Box<dyn Point>>> {
+        let _ = (settings, frame);
         Ok(Vec::new())
     }
 
-    /// What comes of the trained models.
+    /// What comes of the trained points.
     ///
     /// # Errors
     /// If something cannot be computed.
-    fn findings(&self, settings: &Table, models: &Models) -> Result<Findings>;
+    fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings>;
+}
+
+/// A target whose settings are known only as text.
+pub trait AnyTarget: Sync {
+    /// [`Target::name`].
+    fn name(&self) -> &'static str;
+
+    /// [`Target::about`].
+    fn about(&self) -> &'static str;
+
+    /// The settings of a budget as TOML.
+    fn settings_text(&self, budget: Budget) -> String;
+
+    /// Trains what it needs, draws it, and writes its folder.
+    ///
+    /// # Errors
+    /// [`Error::Config`] or [`Error::UnknownKey`] if there is no such setting; [`Error::File`] if the folder to go on in is of another target
+    /// or version, or damaged; what training and the system fail with.
+    fn reproduce(&self, request: &Request, session: Session<'_>) -> Result<Outcome>;
+}
+
+impl<T: Target> AnyTarget for T {
+    fn name(&self) -> &'static str {
+        Target::name(self)
+    }
+
+    fn about(&self) -> &'static str {
+        Target::about(self)
+    }
+
+    fn settings_text(&self, budget: Budget) -> String {
+        config::text(&self.settings(budget))
+    }
+
+    fn reproduce(&self, request: &Request, session: Session<'_>) -> Result<Outcome> {
+        engine::reproduce(self, request, session)
+    }
 }
 
 /// Every target, in the order of the paper.
-pub fn targets() -> [&'static dyn Target; 14] {
-    [
-        &fig_projection::Projection,
-        &fig_so2::LambdaPath,
-        &fig_so2_grid::LambdaGrid,
-        &fig_rings::ROW,
-        &fig_rings::GRID,
-        &crate::smoke::table::TableSmoke,
-        &crate::ct::table::TABLE,
-        &crate::ct::table::FIGURE,
-        &crate::ct::table::NORMS,
-        &crate::medmnist::table::ACCURACY,
-        &crate::medmnist::table::EFFICIENCY,
-        &crate::medmnist::table::SENSITIVITY,
-        &crate::medmnist::table::CONFUSION,
-        &crate::medmnist::table::SHAPES,
-    ]
+pub fn targets() -> [&'static dyn AnyTarget; 5] {
+    [&fig_projection::Projection, &fig_so2::LambdaPath, &fig_so2_grid::LambdaGrid, &fig_rings::ROW, &fig_rings::GRID]
 }
 
 /// The target of that name.
 ///
 /// # Errors
 /// [`Error::Config`] with all names.
-pub fn find(name: &str) -> Result<&'static dyn Target> {
+pub fn find(name: &str) -> Result<&'static dyn AnyTarget> {
     targets().into_iter().find(|target| target.name() == name).ok_or_else(|| {
         let names: Vec<_> = targets().iter().map(|target| target.name()).collect();
         Error::config("target", format!("one of {}", names.join(", ")), format!("\"{name}\""))
     })
 }
 
-/// Models of one kind among those of others.
-pub(crate) fn boxed<M: Model + 'static>(models: impl IntoIterator<Item = M>) -> Vec<Box<dyn Model>> {
-    models.into_iter().map(|model| Box::new(model) as Box<dyn Model>).collect()
-}
-
-/// Settings of an SO(2) target that trains: seeds by the budget, epochs as in the paper.
-pub(crate) fn training_settings(budget: Budget) -> Table {
-    Table::from_iter([
-        ("seeds".to_string(), Value::Integer(budget.seeds())),
-        ("epochs".to_string(), Value::Integer(200)),
-    ])
-}
-
-/// A setting that is a count, at least `least`.
-pub(crate) fn count(settings: &Table, key: &str, least: u64) -> Result<u64> {
-    let value = settings.get(key).and_then(Value::as_integer).unwrap_or_default();
-    let found = u64::try_from(value).ok().filter(|value| (least..=1_000_000).contains(value));
-    found.ok_or_else(|| Error::config(key, format!("a whole number, at least {least}"), value))
+/// Points of one kind among those of others.
+pub(crate) fn boxed<P: Point + 'static>(points: impl IntoIterator<Item = P>) -> Vec<Box<dyn Point>> {
+    points.into_iter().map(|point| Box::new(point) as Box<dyn Point>).collect()
 }
 
 #[cfg(test)]
@@ -205,12 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn every_budget_has_at_least_five_seeds() {
+    fn every_budget_has_at_least_five_seeds_and_a_name() {
         for budget in [Budget::Quick, Budget::Standard, Budget::Full] {
-            assert!(count(&training_settings(budget), "seeds", 5).is_ok());
+            assert!(budget.seeds() >= 5);
             assert_eq!(budget.name().parse::<Budget>().unwrap(), budget);
         }
         assert!("huge".parse::<Budget>().is_err());
-        assert!(count(&Table::new(), "seeds", 1).is_err());
     }
 }

@@ -7,7 +7,7 @@
 //! A gain is over a trivial answer to the same cases, so that it is judged case by case; the cases are the same for all seeds, so that
 //! their share of the error does not fall with the number of seeds.
 
-use super::model::Trained;
+use super::point::Trained;
 use super::sample::Sample;
 
 /// How many standard errors a cell must beat the trivial answer by.

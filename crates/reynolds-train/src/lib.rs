@@ -19,6 +19,7 @@ mod lock;
 pub mod metrics;
 pub mod page;
 pub mod progress;
+pub mod queue;
 pub mod regulariser;
 pub mod run;
 pub mod run_folder;

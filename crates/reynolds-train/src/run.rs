@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use reynolds_torch::tch::Device;
 
-use crate::config::{self, RunConfig};
+use crate::config::{self, RunConfig, Settings};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;

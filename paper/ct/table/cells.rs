@@ -8,7 +8,7 @@ use reynolds::norm::Norm;
 use super::measured::LEFT_OUT;
 use super::row::{InTable, Mode, Row};
 use super::settings::Setup;
-use crate::targets::model::{Models, Trained};
+use crate::targets::point::{Frame, Trained};
 use crate::targets::runs::{self, Run};
 use crate::targets::sample::Sample;
 use reynolds_train::error::Result;
@@ -188,7 +188,7 @@ impl Cell<'_> {
 }
 
 /// Makes a cell of what was run of it; `None` if nothing was.
-fn cell<'a>(setup: &Setup, models: &'a Models, row: Row, norm: Norm, label: String) -> Result<Option<Cell<'a>>> {
+fn cell<'a>(setup: &Setup, models: &'a Frame, row: Row, norm: Norm, label: String) -> Result<Option<Cell<'a>>> {
     let trained_as = Row { mode: row.mode.trained_as(), ..row };
     let mut runs = Vec::new();
     for seed in 0..setup.seeds {
@@ -200,13 +200,13 @@ fn cell<'a>(setup: &Setup, models: &'a Models, row: Row, norm: Norm, label: Stri
 }
 
 /// All rows of `table-ct` that were run, network by network.
-pub(super) fn cells<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<Cell<'a>>> {
+pub(super) fn cells<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Cell<'a>>> {
     let rows = setup.rows().into_iter();
     rows.filter_map(|row| cell(setup, models, row, Norm::Frobenius, row.label()).transpose()).collect()
 }
 
 /// All rows of `table-norms` that were run: the norms of the penalty, after the network without it.
-pub(super) fn norm_cells<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<Cell<'a>>> {
+pub(super) fn norm_cells<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Cell<'a>>> {
     let rows = setup.norm_rows().into_iter();
     let label = |row: Row, norm: Norm| if row.mode == Mode::Plain { "no penalty".into() } else { norm.to_string() };
     rows.filter_map(|(row, norm)| cell(setup, models, row, norm, label(row, norm)).transpose()).collect()

@@ -171,7 +171,7 @@ mod tests {
     use super::super::ct_model::CtModel;
     use super::super::synthetic::{diverged, models, run, setup};
     use super::*;
-    use crate::targets::model::Trained;
+    use crate::targets::point::Trained;
 
     fn judged_with(seeds: &str, networks: &str, psnr: impl Fn(&CtModel) -> f64) -> Vec<Check> {
         let setup = setup(&TABLE, &[("networks", networks), ("seeds", seeds)]);

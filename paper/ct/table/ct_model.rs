@@ -13,7 +13,7 @@ use super::row::{Mode, Row};
 use super::settings::own_key;
 use crate::ct::{CaseImages, CaseQuality, CtData, CtPart, CtSettings, CtTask, Measured, open_pairs, pairs_folder};
 use crate::targets::curves::curves;
-use crate::targets::model::{Model, Trained};
+use crate::targets::point::{Point, Trained};
 use reynolds_train::config::{self, RunConfig};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
@@ -165,7 +165,7 @@ fn rounded(image: Vec<f32>) -> Vec<f32> {
     image.into_iter().map(|value| (100.0 * value).round() / 100.0).collect()
 }
 
-impl Model for CtModel {
+impl Point for CtModel {
     fn id(&self) -> String {
         let (seed, norm) = (self.config.seed, self.config.penalty.norm);
         let norm = if norm == Norm::Frobenius { String::new() } else { format!("-{}", spelt(norm)) };

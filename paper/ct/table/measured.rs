@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use toml::{Table, Value};
 
 use super::row::{Mode, name};
-use crate::targets::model::{Model, Trained};
+use crate::targets::point::{Point, Trained};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::sweep::Launcher;
@@ -103,7 +103,7 @@ fn reason(error: Error) -> String {
     }
 }
 
-impl Model for Measured {
+impl Point for Measured {
     fn id(&self) -> String {
         let norm = match (self.mode, self.norm) {
             (Mode::Penalty, norm) if norm != Norm::Frobenius => format!("-{}", spelt(norm)),

@@ -6,7 +6,7 @@ use super::row::{InTable, Mode, NETWORKS, head};
 use super::tables::DATA;
 use crate::ct::{SOFT_TISSUE, psnr, shade};
 use crate::targets::findings::Figure;
-use crate::targets::model::Trained;
+use crate::targets::point::Trained;
 use reynolds_report::figure::{Drawing, Frame, Picture, Sheet, Svg};
 use reynolds_torch::tch::Tensor;
 use reynolds_train::error::Result;

@@ -280,7 +280,7 @@ mod tests {
     use super::super::synthetic::setup;
     use super::super::{NORMS as NORMS_TARGET, TABLE};
     use super::*;
-    use crate::targets::model::Model;
+    use crate::targets::point::Point;
 
     #[test]
     fn modes_differ_in_what_they_are_and_in_nothing_else() {

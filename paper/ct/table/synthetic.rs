@@ -10,7 +10,7 @@ use super::ct_model::{CtModel, SEEN, picture};
 use super::measured::Measured;
 use super::settings::Setup;
 use crate::targets::Budget;
-use crate::targets::model::{Model, Models, Trained};
+use crate::targets::point::{Frame, Point, Trained};
 use reynolds_train::config::Assignment;
 use reynolds_train::task::Metrics;
 
@@ -102,15 +102,15 @@ pub(super) fn models(
     setup: &Setup,
     result: impl Fn(&CtModel) -> Trained,
     measured: impl Fn(&Measured) -> Option<Trained>,
-) -> Models {
-    let mut models = Models::default();
+) -> Frame {
+    let mut models = Frame::default();
     for model in target.trained(setup).unwrap() {
         let trained = result(&model);
         models.insert(&model, trained);
     }
     for model in target.measured(setup) {
         if let Some(trained) = measured(&model) {
-            models.insert(&model as &dyn Model, trained);
+            models.insert(&model as &dyn Point, trained);
         }
     }
     models

@@ -15,9 +15,9 @@ use super::settings::Setup;
 use super::{claims, cost_claims, figures, norms, notes, tables, written};
 use crate::ct::ensure_pairs;
 use crate::targets::curves;
-use crate::targets::drive::Session;
+use crate::targets::engine::Session;
 use crate::targets::findings::{Figure, Findings};
-use crate::targets::model::{Model, Models};
+use crate::targets::point::{Frame, Point};
 use crate::targets::{Budget, Target, boxed};
 use reynolds_train::error::Result;
 
@@ -101,7 +101,7 @@ impl Target for CtTarget {
         Setup::new(settings).map_or_else(|_| settings.clone(), |setup| setup.applying())
     }
 
-    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>> {
+    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Point>>> {
         let setup = self.setup(settings)?;
         let trained = self.trained(&setup)?;
         let mut seen = BTreeSet::new();
@@ -120,7 +120,7 @@ impl Target for CtTarget {
         Ok(ensure_pairs(&setup.data, 0, &session.interrupt)? && !session.interrupt.requested())
     }
 
-    fn findings(&self, settings: &Table, models: &Models) -> Result<Findings> {
+    fn findings(&self, settings: &Table, models: &Frame) -> Result<Findings> {
         let setup = self.setup(settings)?;
         let (cells, is_norms) = match self.of {
             Of::Norms => (norm_cells(&setup, models)?, true),

@@ -8,9 +8,9 @@ use super::budget::of_budget;
 use super::row::Mode;
 use super::synthetic::{cost, diverged, models, run, settings, setup, with_pictures};
 use super::{CtTarget, FIGURE, NORMS, TABLE};
-use crate::targets::drive::{Outcome, Place, Request, Session, reproduce};
+use crate::targets::engine::{Outcome, Place, Request, Session, reproduce};
 use crate::targets::findings::Reproduction;
-use crate::targets::model::{Model, Models};
+use crate::targets::point::{Frame, Point};
 use crate::targets::{Budget, Target};
 use reynolds_train::config::Assignment;
 use reynolds_train::interrupt::Interrupt;
@@ -70,7 +70,7 @@ fn findings_are_made_of_whatever_was_run() {
     assert!(findings.notes.iter().all(|note| !note.contains("AAPM")));
     let curves = &findings.files[0].1;
     assert_eq!(curves.lines().count(), 1 + 2 * 2 * 4 * 2, "{curves}");
-    let nothing = TABLE.findings(&settings, &Models::default()).unwrap();
+    let nothing = TABLE.findings(&settings, &Frame::default()).unwrap();
     assert!(nothing.checks.is_empty() && nothing.csv.lines().count() == 3);
 }
 

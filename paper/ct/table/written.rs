@@ -11,7 +11,7 @@ use super::paper::{Published, published, published_norm};
 use super::row::{Mode, name};
 use super::settings::Setup;
 use crate::targets::curves::field;
-use crate::targets::model::{Entry, Models};
+use crate::targets::point::{Entry, Frame};
 
 /// Metrics of a test that are written as mean and deviation.
 const METRICS: [(&str, &str); 6] = [
@@ -94,7 +94,7 @@ fn line(cell: &Cell<'_>, batches: &[usize], norms: bool) -> String {
 }
 
 /// Rows and curves for results.json; pictures are in the figures alone.
-pub(super) fn results(cells: &[Cell<'_>], models: &Models) -> Map<String, Value> {
+pub(super) fn results(cells: &[Cell<'_>], models: &Frame) -> Map<String, Value> {
     let of_cell = |cell: &Cell<'_>| {
         let (gain, error) = cell.gain();
         let mut value = json!({

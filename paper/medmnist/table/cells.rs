@@ -6,7 +6,7 @@ use super::paper::Strengths;
 use super::row::Row;
 use super::settings::{Point, Setup};
 use super::tuning::selected;
-use crate::targets::model::Models;
+use crate::targets::point::Frame;
 use crate::targets::runs::{self, Run};
 use crate::targets::sample::Sample;
 use reynolds_train::error::Result;
@@ -98,7 +98,7 @@ pub(super) fn share(sample: &Sample) -> String {
 }
 
 /// The runs of a point at all seeds that were run.
-pub(super) fn seeds<'a>(setup: &Setup, models: &'a Models, point: Point) -> Result<Vec<Run<'a>>> {
+pub(super) fn seeds<'a>(setup: &Setup, models: &'a Frame, point: Point) -> Result<Vec<Run<'a>>> {
     let mut runs = Vec::new();
     for seed in 0..setup.seeds {
         runs.extend(models.find(&setup.model(&Point { seed, ..point })?).map(|run| (seed, run)));
@@ -107,7 +107,7 @@ pub(super) fn seeds<'a>(setup: &Setup, models: &'a Models, point: Point) -> Resu
 }
 
 /// All cells that were run, set by set.
-pub(super) fn cells<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<Cell<'a>>> {
+pub(super) fn cells<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Cell<'a>>> {
     let mut cells = Vec::new();
     for &set in &setup.sets {
         for &row in &setup.rows {

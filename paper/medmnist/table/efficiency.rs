@@ -6,7 +6,7 @@ use super::paper::{self, EPOCH};
 use super::row::Row;
 use super::settings::Setup;
 use super::tables::shown;
-use crate::targets::model::{Models, Trained};
+use crate::targets::point::{Frame, Trained};
 use crate::targets::sample::three_digits;
 use reynolds_report::{Check, Table};
 
@@ -47,7 +47,7 @@ impl Cost<'_> {
 }
 
 /// All rows that were measured.
-pub(super) fn costs<'a>(setup: &Setup, models: &'a Models) -> Vec<Cost<'a>> {
+pub(super) fn costs<'a>(setup: &Setup, models: &'a Frame) -> Vec<Cost<'a>> {
     let of = |&row: &Row| models.find(&setup.measured(row)).map(|measured| Cost { row, measured });
     setup.rows.iter().filter_map(of).collect()
 }
@@ -174,9 +174,9 @@ mod tests {
     use super::super::synthetic::{cost, setup};
     use super::*;
 
-    fn measured(ours: f64) -> (Setup, Models) {
+    fn measured(ours: f64) -> (Setup, Frame) {
         let setup = setup(&EFFICIENCY, &[]);
-        let mut models = Models::default();
+        let mut models = Frame::default();
         for &row in &setup.rows {
             let speed = if row.is_ours() { ours } else { 1000.0 };
             models.insert(&setup.measured(row), cost(speed, 2_035_066.0));
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn the_papers_own_table_holds_what_it_says() {
         let setup = setup(&EFFICIENCY, &[("rows", "cnn,so3-scnn,so3-rpp,so3-pscnn,so3-ours")]);
-        let mut models = Models::default();
+        let mut models = Frame::default();
         for &row in &setup.rows {
             let paper = paper::cost(row).unwrap();
             let mut own = cost(paper.train, 1e6 * paper.parameters);

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use toml::{Table, Value};
 
 use super::row::{Row, group_name};
-use crate::targets::model::{Model, Trained};
+use crate::targets::point::{Point, Trained};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::sweep::Launcher;
@@ -90,7 +90,7 @@ impl Measured {
     }
 }
 
-impl Model for Measured {
+impl Point for Measured {
     fn id(&self) -> String {
         format!("measured-{}", self.row.name())
     }

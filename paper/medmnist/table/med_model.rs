@@ -10,7 +10,7 @@ use toml::Table;
 use super::settings::Point;
 use crate::medmnist::{MedData, MedSettings, MedTask};
 use crate::targets::curves::curves;
-use crate::targets::model::{Model, Trained};
+use crate::targets::point::{Point, Trained};
 use reynolds_train::config::{self, RunConfig};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
@@ -73,7 +73,7 @@ fn metrics(summary: &Summary, task: &MedTask) -> Metrics {
     metrics
 }
 
-impl Model for MedModel {
+impl Point for MedModel {
     fn id(&self) -> String {
         self.point.name()
     }

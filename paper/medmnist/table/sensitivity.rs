@@ -11,7 +11,7 @@ use super::tables::{over, shown, strength};
 use crate::targets::curves::field;
 use crate::targets::difference::{Difference, ONE_SEED};
 use crate::targets::findings::Figure;
-use crate::targets::model::Models;
+use crate::targets::point::Frame;
 use crate::targets::runs::{self, Run, is_diverged};
 use crate::targets::sample::Sample;
 use reynolds_report::figure::{HeatMap, Shading, Sheet};
@@ -45,7 +45,7 @@ pub(super) struct Map<'a> {
 }
 
 /// All maps of which every cell was run.
-pub(super) fn maps<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<Map<'a>>> {
+pub(super) fn maps<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Map<'a>>> {
     let mut maps = Vec::new();
     for &set in &setup.sets {
         for &group in &setup.groups {

@@ -18,7 +18,7 @@ use super::tables::{over, strength};
 use crate::targets::curves::{field, sheet};
 use crate::targets::difference::ONE_SEED;
 use crate::targets::findings::Figure;
-use crate::targets::model::Models;
+use crate::targets::point::Frame;
 use crate::targets::runs;
 use crate::targets::sample::Sample;
 use reynolds_report::figure::{Colour, Key, LineChart};
@@ -136,7 +136,7 @@ pub(super) fn wanted(setup: &Setup) -> Vec<Point> {
 }
 
 /// All that was run.
-pub(super) fn found<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<At<'a>>> {
+pub(super) fn found<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<At<'a>>> {
     let mut found = Vec::new();
     for point in points(setup) {
         let runs = seeds(setup, models, point)?;

@@ -6,7 +6,7 @@ use super::MedTarget;
 use super::budget::of_budget;
 use super::settings::{Point, Setup};
 use crate::targets::Budget;
-use crate::targets::model::{Model, Models, Trained};
+use crate::targets::point::{Frame, Point, Trained};
 use reynolds_train::config::Assignment;
 
 /// The share of the most frequent class of every synthetic set.
@@ -100,8 +100,8 @@ pub(super) fn cost(speed: f64, parameters: f64) -> Trained {
 }
 
 /// Every model that a target asks for in all its rounds, and what is said to have come of it.
-pub(super) fn models(target: &MedTarget, setup: &Setup, result: impl Fn(&Point) -> Trained) -> Models {
-    let mut models = Models::default();
+pub(super) fn models(target: &MedTarget, setup: &Setup, result: impl Fn(&Point) -> Trained) -> Frame {
+    let mut models = Frame::default();
     loop {
         let wanted = target.points(setup, &models).unwrap();
         let missing: Vec<Point> =
@@ -110,7 +110,7 @@ pub(super) fn models(target: &MedTarget, setup: &Setup, result: impl Fn(&Point) 
             return models;
         }
         for point in missing {
-            models.insert(&setup.model(&point).unwrap() as &dyn Model, result(&point));
+            models.insert(&setup.model(&point).unwrap() as &dyn Point, result(&point));
         }
     }
 }

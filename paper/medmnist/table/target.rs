@@ -8,9 +8,9 @@ use super::med_model::{CURVES, MedModel};
 use super::settings::{Point, Setup};
 use super::{claims, confusion, efficiency, figures, notes, sensitivity, shapes, tables, tuning, written};
 use crate::targets::curves;
-use crate::targets::drive::Session;
+use crate::targets::engine::Session;
 use crate::targets::findings::Findings;
-use crate::targets::model::{Model, Models};
+use crate::targets::point::{Frame, Point};
 use crate::targets::{Budget, Target, boxed};
 use reynolds_train::error::Result;
 
@@ -23,7 +23,7 @@ pub(crate) struct MedTarget {
 
 impl MedTarget {
     /// What is trained, as far as is known.
-    pub(super) fn points(&self, setup: &Setup, models: &Models) -> Result<Vec<Point>> {
+    pub(super) fn points(&self, setup: &Setup, models: &Frame) -> Result<Vec<Point>> {
         match self.of {
             Of::Accuracy | Of::Confusion => tuning::wanted(setup, models),
             Of::Sensitivity => Ok(sensitivity::wanted(setup)),
@@ -43,7 +43,7 @@ impl MedTarget {
                 }
             }
             Of::Sensitivity | Of::Shapes => {
-                for point in self.points(setup, &Models::default())? {
+                for point in self.points(setup, &Frame::default())? {
                     (models, steps) = (models + 1, steps + setup.steps(point.set));
                 }
             }
@@ -52,12 +52,12 @@ impl MedTarget {
         Ok((models, steps))
     }
 
-    fn trained(&self, setup: &Setup, models: &Models) -> Result<Vec<MedModel>> {
+    fn trained(&self, setup: &Setup, models: &Frame) -> Result<Vec<MedModel>> {
         self.points(setup, models)?.iter().map(|point| setup.model(point)).collect()
     }
 
     /// Tables, figures and claims of what was trained.
-    fn of_cells(&self, setup: &Setup, models: &Models, findings: &mut Findings) -> Result<()> {
+    fn of_cells(&self, setup: &Setup, models: &Frame, findings: &mut Findings) -> Result<()> {
         let cells = cells(setup, models)?;
         findings.tables = vec![tables::accuracy(setup, &cells)];
         findings.more = written::results(&cells, models);
@@ -99,11 +99,11 @@ impl Target for MedTarget {
         }))
     }
 
-    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>> {
+    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Point>>> {
         let setup = Setup::new(settings)?;
         match self.of {
             Of::Efficiency => Ok(boxed(setup.rows.iter().map(|&row| setup.measured(row)))),
-            _ => Ok(boxed(self.trained(&setup, &Models::default())?)),
+            _ => Ok(boxed(self.trained(&setup, &Frame::default())?)),
         }
     }
 
@@ -120,11 +120,11 @@ impl Target for MedTarget {
         Ok(!session.interrupt.requested())
     }
 
-    fn more(&self, settings: &Table, models: &Models) -> Result<Vec<Box<dyn Model>>> {
+    fn more(&self, settings: &Table, models: &Frame) -> Result<Vec<Box<dyn Point>>> {
         Ok(boxed(self.trained(&Setup::new(settings)?, models)?))
     }
 
-    fn findings(&self, settings: &Table, models: &Models) -> Result<Findings> {
+    fn findings(&self, settings: &Table, models: &Frame) -> Result<Findings> {
         let setup = Setup::new(settings)?;
         let mut findings = Findings { notes: notes::notes(self.of, &setup), ..Findings::default() };
         if self.of != Of::Efficiency {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::settings::Setup;
 use super::synthetic::{diverged, models, run, settings, setup};
 use super::{ACCURACY, CONFUSION, EFFICIENCY, MedTarget, SENSITIVITY, SHAPES};
-use crate::targets::model::Models;
+use crate::targets::point::Frame;
 use crate::targets::{Budget, Target};
 
 const ALL: [MedTarget; 5] = [ACCURACY, EFFICIENCY, SENSITIVITY, CONFUSION, SHAPES];
@@ -83,7 +83,7 @@ fn findings_are_made_of_whatever_was_run() {
     for target in ALL {
         let given: &[(&str, &str)] = if target.name == EFFICIENCY.name { &[] } else { &[("seeds", "2")] };
         let (settings, setup) = (settings(&target, given), setup(&target, given));
-        let nothing = target.findings(&settings, &Models::default()).unwrap();
+        let nothing = target.findings(&settings, &Frame::default()).unwrap();
         assert!(nothing.checks.is_empty() && nothing.csv.lines().count() == 1, "{}", target.name);
         for lost in [false, true] {
             let all = models(&target, &setup, |_| if lost { diverged() } else { run(0.8, 0.1) });

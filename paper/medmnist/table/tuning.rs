@@ -9,7 +9,7 @@
 use super::paper::{SETS, Strengths, chosen};
 use super::row::Row;
 use super::settings::{Point, Setup};
-use crate::targets::model::{Models, Trained};
+use crate::targets::point::{Frame, Trained};
 use crate::targets::runs::is_diverged;
 use reynolds_train::error::Result;
 
@@ -75,7 +75,7 @@ fn order(run: &Trained) -> (f64, f64) {
 }
 
 /// The best of these at seed 0; `None` unless all were run.
-fn best(setup: &Setup, models: &Models, set: &'static str, row: Row, tried: &[Strengths]) -> Result<Option<Strengths>> {
+fn best(setup: &Setup, models: &Frame, set: &'static str, row: Row, tried: &[Strengths]) -> Result<Option<Strengths>> {
     let mut best: Option<(Strengths, (f64, f64))> = None;
     for &strengths in tried {
         let Some(run) = models.find(&setup.model(&setup.point(set, row, strengths, 0))?) else { return Ok(None) };
@@ -88,7 +88,7 @@ fn best(setup: &Setup, models: &Models, set: &'static str, row: Row, tried: &[St
 }
 
 /// What is tried of a row on a set at seed 0 as far as is known, and what is selected once all of it was run.
-fn rounds(setup: &Setup, models: &Models, set: &'static str, row: Row) -> Result<(Vec<Strengths>, Option<Strengths>)> {
+fn rounds(setup: &Setup, models: &Frame, set: &'static str, row: Row) -> Result<(Vec<Strengths>, Option<Strengths>)> {
     if let Some(strengths) = chosen(row, set) {
         return Ok((vec![strengths], Some(strengths)));
     }
@@ -100,7 +100,7 @@ fn rounds(setup: &Setup, models: &Models, set: &'static str, row: Row) -> Result
 }
 
 /// What a row is trained with on a set; `None` until that is known.
-pub(super) fn selected(setup: &Setup, models: &Models, set: &'static str, row: Row) -> Result<Option<Strengths>> {
+pub(super) fn selected(setup: &Setup, models: &Frame, set: &'static str, row: Row) -> Result<Option<Strengths>> {
     Ok(rounds(setup, models, set, row)?.1)
 }
 
@@ -114,7 +114,7 @@ pub(super) struct Tried<'a> {
 }
 
 /// Everything that was tried for sets that the paper has no strengths of.
-pub(super) fn tried<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<Tried<'a>>> {
+pub(super) fn tried<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Tried<'a>>> {
     let mut all = Vec::new();
     for &set in setup.sets.iter().filter(|set| !SETS.contains(set)) {
         for &row in &setup.rows {
@@ -128,7 +128,7 @@ pub(super) fn tried<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<Tried<'
 }
 
 /// All models that are needed, as far as is known.
-pub(super) fn wanted(setup: &Setup, models: &Models) -> Result<Vec<Point>> {
+pub(super) fn wanted(setup: &Setup, models: &Frame) -> Result<Vec<Point>> {
     let mut wanted = Vec::new();
     for &set in &setup.sets {
         for &row in &setup.rows {
@@ -148,11 +148,11 @@ mod tests {
     use super::super::synthetic::{diverged, run, setup, validated};
     use super::*;
     use crate::medmnist::networks::Symmetry;
-    use crate::targets::model::Model;
+    use crate::targets::point::Point;
 
     /// Asks until nothing is missing: the models of each round.
-    fn asked(setup: &Setup, result: impl Fn(&Point) -> Trained) -> (Vec<usize>, Models) {
-        let (mut rounds, mut models) = (Vec::new(), Models::default());
+    fn asked(setup: &Setup, result: impl Fn(&Point) -> Trained) -> (Vec<usize>, Frame) {
+        let (mut rounds, mut models) = (Vec::new(), Frame::default());
         loop {
             let points = wanted(setup, &models).unwrap();
             let missing: Vec<Point> =
@@ -162,7 +162,7 @@ mod tests {
             }
             rounds.push(missing.len());
             for point in missing {
-                models.insert(&setup.model(&point).unwrap() as &dyn Model, result(&point));
+                models.insert(&setup.model(&point).unwrap() as &dyn Point, result(&point));
             }
         }
     }
@@ -230,6 +230,6 @@ mod tests {
         assert_eq!(selected(&setup, &models, "vessel", Row::CNN).unwrap().unwrap().learning_rate, 1e-4);
         let models = asked(&setup, |_| diverged()).1;
         assert_eq!(selected(&setup, &models, "vessel", Row::CNN).unwrap().unwrap().learning_rate, 1e-2);
-        assert_eq!(selected(&setup, &Models::default(), "vessel", Row::CNN).unwrap(), None);
+        assert_eq!(selected(&setup, &Frame::default(), "vessel", Row::CNN).unwrap(), None);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::cells::{Cell, majority};
 use super::paper::{self, Strengths};
 use crate::targets::curves::field;
-use crate::targets::model::{Entry, Models};
+use crate::targets::point::{Entry, Frame};
 
 /// Metrics of the test that are written as mean and deviation.
 const METRICS: [(&str, &str); 8] = [
@@ -52,7 +52,7 @@ pub(super) fn csv(cells: &[Cell<'_>]) -> String {
 }
 
 /// Rows and curves for results.json.
-pub(super) fn results(cells: &[Cell<'_>], models: &Models) -> Map<String, Value> {
+pub(super) fn results(cells: &[Cell<'_>], models: &Frame) -> Map<String, Value> {
     let of_cell = |cell: &Cell<'_>| {
         let (gain, error) = cell.gain();
         let mut value = json!({

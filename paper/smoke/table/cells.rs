@@ -6,7 +6,7 @@ use crate::smoke::data::Kind;
 
 use super::column::Column;
 use super::settings::Setup;
-use crate::targets::model::Models;
+use crate::targets::point::Frame;
 use crate::targets::runs::{self, Run};
 use crate::targets::sample::Sample;
 use reynolds_train::error::Result;
@@ -98,7 +98,7 @@ pub(super) fn strength(lambda: f64) -> String {
 
 /// λ_⊥ of the sweep with the least validation error at seed 0, the stronger of equal ones, and what diverged last; `None` if the sweep
 /// was not run.
-pub(super) fn selected(setup: &Setup, models: &Models, kind: Kind, column: Column) -> Result<Option<f64>> {
+pub(super) fn selected(setup: &Setup, models: &Frame, kind: Kind, column: Column) -> Result<Option<f64>> {
     let mut best: Option<(f64, f64)> = None;
     for &lambda in &setup.lambda_perp {
         let Some(run) = models.find(&setup.model(kind, column, lambda, 0)?) else { continue };
@@ -111,7 +111,7 @@ pub(super) fn selected(setup: &Setup, models: &Models, kind: Kind, column: Colum
 }
 
 /// All cells that were run, row by row.
-pub(super) fn cells<'a>(setup: &Setup, models: &'a Models) -> Result<Vec<Cell<'a>>> {
+pub(super) fn cells<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Cell<'a>>> {
     let mut cells = Vec::new();
     for &kind in &setup.kinds {
         for column in setup.columns_of(kind) {
@@ -192,6 +192,6 @@ mod tests {
         let some = models(&setup, |_| run(0.7, 0.5));
         let count = |kind| cells(&setup, &some).unwrap().iter().filter(|cell| cell.kind == kind).count();
         assert_eq!([Kind::Translation, Kind::Rotation, Kind::Scaling].map(count), [6, 9, 0]);
-        assert!(cells(&setup, &Models::default()).unwrap().is_empty());
+        assert!(cells(&setup, &Frame::default()).unwrap().is_empty());
     }
 }

@@ -110,7 +110,7 @@ mod tests {
     use super::super::plume_model::PlumeModel;
     use super::super::synthetic::{diverged, models, run, setup};
     use super::*;
-    use crate::targets::model::Trained;
+    use crate::targets::point::Trained;
 
     /// Verdicts over a row, by what error a model has.
     fn verdicts(kinds: &str, columns: &str, rmse: impl Fn(&PlumeModel) -> f64) -> Vec<(String, bool)> {

@@ -7,7 +7,7 @@ use super::column::Column;
 use super::settings::Setup;
 use crate::targets::curves::{points, sheet};
 use crate::targets::findings::Figure;
-use crate::targets::model::{Models, Trained};
+use crate::targets::point::{Frame, Trained};
 use crate::targets::runs::seeds;
 use reynolds_report::figure::{Colour, Key, LineChart};
 use reynolds_train::error::Result;
@@ -100,7 +100,7 @@ pub(super) fn validation(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
 }
 
 /// The sweep of λ_⊥ with seed 0, the network without +Reg at the left; `None` if no column with +Reg was run.
-pub(super) fn sweep(setup: &Setup, models: &Models, cells: &[Cell<'_>]) -> Result<Option<Figure>> {
+pub(super) fn sweep(setup: &Setup, models: &Frame, cells: &[Cell<'_>]) -> Result<Option<Figure>> {
     let shown = [
         ("validation/rmse".to_string(), Colour::NAVY, false, "validation"),
         (Test::Future.metric("rmse"), Colour::ORANGE, false, "Future"),
@@ -128,7 +128,7 @@ pub(super) fn sweep(setup: &Setup, models: &Models, cells: &[Cell<'_>]) -> Resul
 }
 
 /// What came of each λ_⊥ from the weakest on, after the network without +Reg where that was run.
-fn sweep_of<'a>(setup: &Setup, models: &'a Models, kind: Kind, column: Column) -> Result<Vec<(String, &'a Trained)>> {
+fn sweep_of<'a>(setup: &Setup, models: &'a Frame, kind: Kind, column: Column) -> Result<Vec<(String, &'a Trained)>> {
     let mut points = Vec::new();
     if let Some(plain) = column.without_penalty() {
         points.extend(models.find(&setup.model(kind, plain, 0.0, 0)?).map(|run| ("without".to_string(), run)));

@@ -29,9 +29,9 @@ use toml::Table;
 
 use crate::smoke::{check_windows, data_folder, ensure_needed};
 use crate::targets::curves;
-use crate::targets::drive::Session;
+use crate::targets::engine::Session;
 use crate::targets::findings::Findings;
-use crate::targets::model::{Entry, Model, Models};
+use crate::targets::point::{Entry, Frame, Point};
 use crate::targets::{Budget, Target, boxed};
 use cells::{Cell, cells, selected};
 use plume_model::{PREDICTION, PlumeModel, TRUTH};
@@ -62,7 +62,7 @@ fn sooner(setup: &Setup) -> Result<Vec<PlumeModel>> {
 }
 
 /// The models of the second phase: the other seeds of what was selected.
-fn later(setup: &Setup, models: &Models) -> Result<Vec<PlumeModel>> {
+fn later(setup: &Setup, models: &Frame) -> Result<Vec<PlumeModel>> {
     let mut more = Vec::new();
     for &kind in &setup.kinds {
         for column in setup.columns_of(kind).filter(|column| column.without_penalty().is_some()) {
@@ -92,7 +92,7 @@ impl Target for TableSmoke {
         Setup::new(settings).map_or_else(|_| settings.clone(), |setup| setup.applying())
     }
 
-    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Model>>> {
+    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Point>>> {
         let setup = Setup::new(settings)?;
         for &kind in &setup.kinds {
             check_windows(kind, setup.data.counts()).map_err(own_key(kind))?;
@@ -118,11 +118,11 @@ impl Target for TableSmoke {
         Ok(!session.interrupt.requested())
     }
 
-    fn more(&self, settings: &Table, models: &Models) -> Result<Vec<Box<dyn Model>>> {
+    fn more(&self, settings: &Table, models: &Frame) -> Result<Vec<Box<dyn Point>>> {
         Ok(boxed(later(&Setup::new(settings)?, models)?))
     }
 
-    fn findings(&self, settings: &Table, models: &Models) -> Result<Findings> {
+    fn findings(&self, settings: &Table, models: &Frame) -> Result<Findings> {
         let setup = Setup::new(settings)?;
         let cells = cells(&setup, models)?;
         let mut figures = Vec::new();
@@ -152,7 +152,7 @@ impl Target for TableSmoke {
 }
 
 /// Cells and curves for results.json; pictures of rollouts are in the figures alone.
-fn results(cells: &[Cell<'_>], models: &Models) -> Map<String, Value> {
+fn results(cells: &[Cell<'_>], models: &Frame) -> Map<String, Value> {
     let of_cell = |cell: &Cell<'_>| {
         let mut value = json!({
             "kind": cell.kind.to_string(),

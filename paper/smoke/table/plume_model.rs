@@ -11,7 +11,7 @@ use super::column::Column;
 use super::settings::own_key;
 use crate::smoke::{Part, SmokeData, SmokeSettings, SmokeTask, data_folder, symmetry};
 use crate::targets::curves::curves;
-use crate::targets::model::{Model, Trained};
+use crate::targets::point::{Point, Trained};
 use reynolds_train::config::{self, RunConfig};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
@@ -130,7 +130,7 @@ fn metrics(summary: &Summary, task: &SmokeTask) -> Metrics {
 /// Metrics whose curves are kept.
 const CURVES: [&str; 4] = ["train/loss", "validation/rmse", "penalty", "learning_rate"];
 
-impl Model for PlumeModel {
+impl Point for PlumeModel {
     fn id(&self) -> String {
         let (kind, seed, lambda) = (self.kind(), self.config.seed, self.config.penalty.lambda_perp);
         match self.column.without_penalty() {

@@ -220,7 +220,7 @@ impl Setup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::targets::model::Model;
+    use crate::targets::point::Point;
 
     fn with(key: &str, value: &str) -> Result<Setup> {
         let mut settings = of_budget(Budget::Quick);

@@ -3,7 +3,7 @@
 use super::plume_model::PlumeModel;
 use super::settings::{Setup, of_budget};
 use super::{TableSmoke, later, sooner};
-use crate::targets::model::{Models, Trained};
+use crate::targets::point::{Frame, Trained};
 use crate::targets::{Budget, Target};
 use reynolds_train::config::Assignment;
 use reynolds_train::task::Metrics;
@@ -57,8 +57,8 @@ pub(super) fn diverged() -> Trained {
 }
 
 /// Every model that the setup asks for, sooner and later, and what `result` says came of it.
-pub(super) fn models(setup: &Setup, result: impl Fn(&PlumeModel) -> Trained) -> Models {
-    let mut models = Models::new(sooner(setup).unwrap().into_iter().map(|model| {
+pub(super) fn models(setup: &Setup, result: impl Fn(&PlumeModel) -> Trained) -> Frame {
+    let mut models = Frame::new(sooner(setup).unwrap().into_iter().map(|model| {
         let trained = result(&model);
         (model, trained)
     }));

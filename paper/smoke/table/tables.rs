@@ -9,7 +9,7 @@ use super::column::Column;
 use super::paper::published;
 use super::settings::Setup;
 use crate::targets::curves::field;
-use crate::targets::model::Models;
+use crate::targets::point::Frame;
 use crate::targets::runs::seeds;
 use crate::targets::sample::{Sample, three_digits};
 use reynolds_report::Table;
@@ -177,7 +177,7 @@ pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>]) -> reynolds_train::error::R
 }
 
 /// A line for each model and step of the tests' rollouts.
-pub(super) fn errors_by_step(models: &Models) -> String {
+pub(super) fn errors_by_step(models: &Frame) -> String {
     let mut csv = "model,step,future_rmse,future_persistence,domain_rmse,domain_persistence\n".to_string();
     for entry in models.iter() {
         let names = ["future/rmse", "future/persistence", "domain/rmse", "domain/persistence"];

@@ -3,7 +3,7 @@
 use super::column::Column;
 use super::synthetic::{diverged, models, run, settings, setup};
 use super::*;
-use crate::targets::drive::{Outcome, Place, Request, reproduce};
+use crate::targets::engine::{Outcome, Place, Request, reproduce};
 use crate::targets::findings::Reproduction;
 use reynolds_torch::tch::Device;
 use reynolds_train::config::Assignment;
@@ -16,7 +16,7 @@ fn the_first_phase_sweeps_with_seed_0_and_the_second_trains_what_was_selected() 
     // Translation: 5 columns of 3 seeds and a sweep of 3; rotation: 7 and two sweeps.
     assert_eq!(sooner(&setup).unwrap().len(), 5 * 3 + 3 + 7 * 3 + 2 * 3);
     let all = models(&setup, |model| run(0.7, model.config.penalty.lambda_perp));
-    let ids: Vec<String> = later(&setup, &all).unwrap().iter().map(Model::id).collect();
+    let ids: Vec<String> = later(&setup, &all).unwrap().iter().map(Point::id).collect();
     let names = ["translation-rgroup", "rotation-rgroup", "rotation-rsteer"];
     let expected = names.iter().flat_map(|name| [1, 2].map(|seed| format!("{name}-reg-p0.000001-seed{seed}")));
     assert_eq!(ids, expected.collect::<Vec<_>>());
@@ -46,7 +46,7 @@ fn findings_are_made_of_whatever_was_run() {
     assert!(findings.checks.iter().all(|check| check.held), "{:?}", findings.checks);
     assert_eq!(findings.more["cells"].as_array().unwrap().len(), 3);
     assert_eq!(findings.more["curves"].as_object().unwrap().len(), all.len());
-    let nothing = TableSmoke.findings(&settings, &Models::default()).unwrap();
+    let nothing = TableSmoke.findings(&settings, &Frame::default()).unwrap();
     assert!(nothing.checks.is_empty() && nothing.csv.lines().count() == 1);
 }
 

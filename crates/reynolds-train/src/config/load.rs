@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use super::merge::{join, keys, merge};
-use super::{Assignment, RunConfig, Settings};
+use super::{Assignment, Settings};
 use crate::error::{Error, Result};
 
 /// The settings of a run: the defaults, over them a file, over that the assignments.
@@ -14,11 +14,7 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::UnknownKey`] or [`Error::Config`], with the file or "--set", if a key is unknown, a
 /// value of the wrong type or out of range, or the file is of another experiment.
-pub fn load<S: Settings>(
-    defaults: &RunConfig<S>,
-    file: Option<&Path>,
-    assignments: &[Assignment],
-) -> Result<RunConfig<S>> {
+pub fn load<S: Settings>(defaults: &S, file: Option<&Path>, assignments: &[Assignment]) -> Result<S> {
     let given = match file {
         Some(file) => {
             let text = std::fs::read_to_string(file).map_err(Error::io(file, "read"))?;
@@ -33,17 +29,17 @@ pub fn load<S: Settings>(
 ///
 /// # Errors
 /// As [`load`].
-pub fn parse<S: Settings>(defaults: &RunConfig<S>, text: &str, origin: &str) -> Result<RunConfig<S>> {
+pub fn parse<S: Settings>(defaults: &S, text: &str, origin: &str) -> Result<S> {
     resolve(defaults, Some((origin, text)), &[])
 }
 
 /// The complete settings as TOML, every default spelt out; [`parse`] gives the same settings back.
-pub fn text<S: Settings>(config: &RunConfig<S>) -> String {
+pub fn text<S: Settings>(config: &S) -> String {
     toml::to_string(config).expect("settings are tables of plain values")
 }
 
 /// The complete settings as a tree.
-pub fn tree<S: Settings>(config: &RunConfig<S>) -> Table {
+pub(crate) fn tree<S: Settings>(config: &S) -> Table {
     Table::try_from(config).expect("settings are tables of plain values")
 }
 
@@ -70,42 +66,44 @@ fn leaves(tree: &Table) -> BTreeMap<String, String> {
     found
 }
 
-fn resolve<S: Settings>(
-    defaults: &RunConfig<S>,
-    file: Option<(&str, &str)>,
-    assignments: &[Assignment],
-) -> Result<RunConfig<S>> {
+fn resolve<S: Settings>(defaults: &S, file: Option<(&str, &str)>, assignments: &[Assignment]) -> Result<S> {
     let mut tree = tree(defaults);
     let mut origins = BTreeMap::new();
     if let Some((origin, text)) = file {
         let given = text.parse::<Table>().map_err(|error| not_toml(origin, text, &error))?;
-        merge(&mut tree, &given, origin)?;
+        merge(&mut tree, &given, origin).map_err(renamed::<S>)?;
         origins.extend(keys(&given).into_iter().map(|key| (key, origin.to_string())));
     }
     for assignment in assignments {
-        let set = assignment.apply(&mut tree)?;
+        let set = assignment.apply(&mut tree).map_err(renamed::<S>)?;
         origins.extend(set.into_iter().map(|key| (key, assignment.origin().to_string())));
     }
-    let config = typed(tree).and_then(|config: RunConfig<S>| {
-        if config.experiment != defaults.experiment {
-            let expected = format!("\"{}\"", defaults.experiment);
-            return Err(Error::config("experiment", expected, format!("\"{}\"", config.experiment)));
-        }
+    // The tree holds what the strict walk let pass: still a name that no variant has, or a negative count.
+    let config = S::check_parts(&tree).and_then(|()| deserialised::<S>(tree)).and_then(|config| {
+        config.check_kind(defaults)?;
         config.validate()?;
         Ok(config)
     });
     config.map_err(|error| blame(error, &origins))
 }
 
-/// The tree in its Rust types; what the strict walk let pass can still be a name that no variant has or a negative count.
-fn typed<S: Settings>(tree: Table) -> Result<RunConfig<S>> {
-    // The experiment's own tables first and alone: inside the whole, where they are flattened, serde forgets which key was wrong.
-    let mut own = tree.clone();
-    for key in ["experiment", "seed", "penalty", "train"] {
-        own.remove(key);
+/// Of an unknown key that had another meaning once: what it is called now.
+fn renamed<S: Settings>(error: Error) -> Error {
+    match error {
+        Error::UnknownKey { origin, key, hint } => {
+            let now = S::renamed().iter().find(|(old, _)| *old == key).map(|(_, new)| format!("now called \"{new}\""));
+            Error::UnknownKey { origin, key, hint: now.unwrap_or(hint) }
+        }
+        other => other,
     }
-    deserialised::<S>(own)?;
-    deserialised(tree)
+}
+
+/// The part of a tree whose top-level keys are `own`, read by itself.
+///
+/// # Errors
+/// [`Error::Config`] with the dotted key.
+pub fn part<T: serde::de::DeserializeOwned>(tree: &Table, own: impl Fn(&str) -> bool) -> Result<T> {
+    deserialised(tree.iter().filter(|(key, _)| own(key)).map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
 fn deserialised<T: serde::de::DeserializeOwned>(tree: Table) -> Result<T> {

@@ -27,6 +27,7 @@
 //! # Ok::<(), reynolds_train::Error>(())
 //! ```
 
+mod lines;
 mod load;
 mod merge;
 mod penalty;
@@ -36,7 +37,9 @@ mod train;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use load::{first_difference, load, parse, text, tree};
+pub use lines::{changed, lines};
+pub(crate) use load::tree;
+pub use load::{first_difference, load, parse, part, text};
 pub use penalty::PenaltySettings;
 pub use set::Assignment;
 pub use train::under;
@@ -44,7 +47,8 @@ pub use train::{EarlyStopping, Mode, Rule, Selection, TrainConfig};
 
 use crate::error::{Error, Result};
 
-/// An experiment's own settings: a struct with the fields `data` and `model`, both structs.
+/// Settings that a file and assignments are laid over: those of an experiment (a struct with the fields `data` and `model`, both structs),
+/// of a run, of a table.
 ///
 /// Fields must not be `Option`s: the defaults are the list of valid keys.
 pub trait Settings: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt::Debug {
@@ -54,6 +58,29 @@ pub trait Settings: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt:
     /// [`Error::Config`] with the dotted key ("data.points") and the value.
     fn validate(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// Refuses settings that belong elsewhere than these defaults: of another experiment.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key.
+    fn check_kind(&self, defaults: &Self) -> Result<()> {
+        let _ = defaults;
+        Ok(())
+    }
+
+    /// Reads flattened parts of the tree by themselves: inside the whole serde forgets which of their keys was wrong. See [`part`].
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key.
+    fn check_parts(tree: &toml::Table) -> Result<()> {
+        let _ = tree;
+        Ok(())
+    }
+
+    /// Old keys with their names of today.
+    fn renamed() -> &'static [(&'static str, &'static str)] {
+        &[]
     }
 }
 
@@ -84,18 +111,39 @@ impl<S: Settings> RunConfig<S> {
             train: TrainConfig::default(),
         }
     }
+}
 
-    /// Checks every range.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the key and the value.
-    pub fn validate(&self) -> Result<()> {
+impl<S: Settings> Settings for RunConfig<S> {
+    fn validate(&self) -> Result<()> {
         if i64::try_from(self.seed).is_err() {
             return Err(Error::config("seed", "at most 2⁶³ − 1, which TOML can hold", self.seed));
         }
         self.train.validate()?;
         self.penalty.validate()?;
         self.settings.validate()
+    }
+
+    fn check_kind(&self, defaults: &Self) -> Result<()> {
+        if self.experiment != defaults.experiment {
+            let expected = format!("\"{}\"", defaults.experiment);
+            return Err(Error::config("experiment", expected, format!("\"{}\"", self.experiment)));
+        }
+        Ok(())
+    }
+
+    fn check_parts(tree: &toml::Table) -> Result<()> {
+        #[derive(Deserialize)]
+        #[allow(dead_code, reason = "only whether it can be read is asked")]
+        struct Loop {
+            penalty: PenaltySettings,
+            train: TrainConfig,
+        }
+        part::<Loop>(tree, |key| matches!(key, "penalty" | "train"))?;
+        part::<S>(tree, |key| !matches!(key, "experiment" | "seed" | "penalty" | "train")).map(drop)
+    }
+
+    fn renamed() -> &'static [(&'static str, &'static str)] {
+        S::renamed()
     }
 }
 

@@ -85,39 +85,25 @@ impl Launcher {
         command
     }
 
-    /// What the program prints with these arguments; `None` if a stop was asked for before it ended.
+    /// Runs `PROGRAM COMMAND FOLDER --device DEVICE` and waits for it; `false` if a stop was asked for before it ended.
     ///
     /// # Errors
     /// [`crate::Error::Io`] if it cannot be started; [`crate::Error::File`] with the reason if it fails.
-    pub fn printed(&self, arguments: &[String], interrupt: &Interrupt) -> crate::Result<Option<String>> {
+    pub fn on_folder(&self, command: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> crate::Result<bool> {
         let started = |action| crate::Error::io(&self.program, action);
-        let mut command = self.command();
-        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(started("start"))?;
-        let pipes = (child.stdout.take(), child.stderr.take());
-        // Both are read while it runs: a pipe that is full would stop it.
-        let (status, out, errors) = std::thread::scope(|scope| {
-            let out = scope.spawn(|| all_of(pipes.0));
-            let errors = scope.spawn(|| all_of(pipes.1));
-            let status = wait(child, interrupt);
-            (status, out.join().unwrap_or_default(), errors.join().unwrap_or_default())
-        });
-        match status.map_err(started("wait for"))? {
-            status if status.success() => Ok(Some(out)),
-            _ if interrupt.requested() => Ok(None),
+        let errors = folder.join("stderr.txt");
+        let mut child = self.command();
+        child.arg(command).arg(folder).args(["--device", device]).stdout(Stdio::null());
+        child.stderr(File::create(&errors).map_err(crate::Error::io(&errors, "create"))?);
+        match wait(child.spawn().map_err(started("start"))?, interrupt).map_err(started("wait for"))? {
+            status if status.success() => Ok(true),
+            _ if interrupt.requested() => Ok(false),
             status => {
-                let expected = format!("\"{}\" to succeed", arguments.join(" "));
-                Err(crate::Error::file(&self.program, expected, reason(&errors, status)))
+                let expected = format!("\"{command}\" to succeed");
+                Err(crate::Error::file(&self.program, expected, message(&errors, status)))
             }
         }
     }
-}
-
-fn all_of(pipe: Option<impl std::io::Read>) -> String {
-    let mut bytes = Vec::new();
-    // What a child that was ended had not written cannot be read.
-    let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn wait(mut child: Child, interrupt: &Interrupt) -> std::io::Result<ExitStatus> {
@@ -183,15 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_prints_is_handed_on_however_long_and_why_it_fails_is_said() {
-        let shell = Launcher { program: "/bin/sh".into(), before: vec!["-c".into()] };
-        let printed = |script: &str, interrupt: &Interrupt| shell.printed(&[script.to_string()], interrupt);
-        let long = printed("i=0; while [ $i -lt 9000 ]; do echo 0123456789; i=$((i+1)); done", &Interrupt::new());
-        assert_eq!(long.unwrap().unwrap().len(), 9000 * 11);
-        let failed = printed("echo 'error: no room' >&2; exit 3", &Interrupt::new()).unwrap_err().to_string();
+    fn a_command_on_a_folder_is_waited_for_and_why_it_fails_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let shell = |script: &str| Launcher { program: "/bin/sh".into(), before: vec!["-c".into(), script.into()] };
+        let run = |script: &str, interrupt: &Interrupt| shell(script).on_folder("it", folder.path(), "cpu", interrupt);
+        assert!(run("echo done > \"$1/out\"; test \"$0 $2 $3\" = 'it --device cpu'", &Interrupt::new()).unwrap());
+        assert!(folder.path().join("out").is_file());
+        let failed = run("echo 'error: no room' >&2; exit 3", &Interrupt::new()).unwrap_err().to_string();
         assert!(failed.starts_with("/bin/sh: expected") && failed.ends_with("found no room"), "{failed}");
         let interrupt = Interrupt::new();
         interrupt.request();
-        assert!(printed("sleep 60", &interrupt).unwrap().is_none());
+        assert!(!run("sleep 60", &interrupt).unwrap());
     }
 }

@@ -32,10 +32,7 @@ mod name;
 mod point;
 mod table;
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::mpsc;
 
 pub use axis::Axis;
 pub use child::{Launcher, end_with_sweep};
@@ -45,6 +42,7 @@ pub use table::{Row, Status};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::lock::Lock;
+use crate::queue;
 use reynolds_checkpoint::whole_file;
 
 /// A sweep that is ready to run.
@@ -113,41 +111,18 @@ impl Sweep {
         let csv = self.folder.join("sweep.csv");
         let write = |rows: &[Row]| whole_file::write(&csv, table::csv(rows).as_bytes());
         write(&rows)?;
-        let waiting = |(_, row): &(usize, &Row)| row.status == Status::Waiting;
-        let queue: VecDeque<usize> = rows.iter().enumerate().filter(waiting).map(|(index, _)| index).collect();
         rows.iter().filter(|row| row.status == Status::AlreadyFinished).for_each(&mut *told);
-        let queue = Mutex::new(queue);
+        let waiting = |(_, row): &(usize, &Row)| row.status == Status::Waiting;
+        let order: Vec<usize> = rows.iter().enumerate().filter(waiting).map(|(index, _)| index).collect();
         let folders: Vec<PathBuf> = rows.iter().map(|row| row.folder.clone()).collect();
-        std::thread::scope(|scope| -> Result<()> {
-            let (sender, receiver) = mpsc::channel();
-            for _ in 0..self.jobs.max(1) {
-                let (sender, queue, folders) = (sender.clone(), &queue, &folders);
-                scope.spawn(move || {
-                    while let Some(index) = next(queue, interrupt) {
-                        let status = self.launcher.run(&self.experiment, &folders[index], &self.device, interrupt);
-                        // Nobody listens any more once writing the table has failed.
-                        if sender.send((index, status)).is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
-            drop(sender);
-            for (index, status) in receiver {
-                rows[index].finish(status)?;
-                write(&rows)?;
-                told(&rows[index]);
-            }
+        // A run that fails is a row, and the others go on.
+        let work = |index: usize| Ok(self.launcher.run(&self.experiment, &folders[index], &self.device, interrupt));
+        queue::in_turn(&order, self.jobs, interrupt, &work, &mut |index, status| {
+            rows[index].finish(status)?;
+            write(&rows)?;
+            told(&rows[index]);
             Ok(())
         })?;
         Ok(Report { rows, csv })
     }
-}
-
-/// The next point in line, unless someone asked for a stop.
-fn next(queue: &Mutex<VecDeque<usize>>, interrupt: &Interrupt) -> Option<usize> {
-    if interrupt.requested() {
-        return None;
-    }
-    queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop_front()
 }

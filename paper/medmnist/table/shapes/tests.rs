@@ -3,7 +3,7 @@
 use super::super::SHAPES;
 use super::super::synthetic::{models, run, setup};
 use super::*;
-use crate::targets::model::Trained;
+use crate::targets::point::Trained;
 
 const LISTS: [(&str, &str); 3] = [("lambda_perp", "1e-4,1e-2,1"), ("breakings", "1,0,0.5"), ("seeds", "2")];
 

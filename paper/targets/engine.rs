@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use reynolds_torch::tch::Device;
-use toml::{Table, Value};
+use serde::{Deserialize, Serialize};
 
 use super::findings::{Made, Reproduction, command, differing, spelt};
-use super::model::{Model, Models};
-use super::pool::{Store, train_all};
+use super::point::{Frame, Point};
 use super::provenance::Provenance;
-use super::{Budget, Target, find};
-use reynolds_train::config::Assignment;
+use super::store::{Store, train_all};
+use super::{Budget, Target};
+use reynolds_train::config::{self, Assignment, Settings};
 use reynolds_train::environment::Environment;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
@@ -31,8 +31,6 @@ pub enum Place {
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The target.
-    pub target: String,
     /// How much.
     pub budget: Budget,
     /// Settings of the target, over those of the budget.
@@ -67,22 +65,27 @@ pub enum Outcome {
     },
 }
 
+/// The config.toml of a reproduction.
+#[derive(Serialize, Deserialize)]
+struct Document<S> {
+    target: String,
+    budget: String,
+    version: String,
+    settings: S,
+}
+
 /// Trains what a target needs, draws it, and writes its folder.
-///
-/// # Errors
-/// [`Error::Config`] or [`Error::UnknownKey`] if there is no such target or setting; [`Error::File`] if the folder to go on in is of
-/// another target or version, or damaged; what training and the system fail with.
-pub fn reproduce(request: &Request, mut session: Session<'_>) -> Result<Outcome> {
-    let target = find(&request.target)?;
+pub(crate) fn reproduce<T: Target>(target: &T, request: &Request, mut session: Session<'_>) -> Result<Outcome> {
     let (folder, budget, settings) = match &request.place {
         Place::Under(root) => {
-            let mut settings = target.settings(request.budget);
-            for assignment in &request.assignments {
-                assignment.apply(&mut settings)?;
-            }
-            target.models(&settings)?;
+            let settings = config::load(&target.settings(request.budget), None, &request.assignments)?;
+            target.points(&settings)?;
             let folder = RunFolder::create(&root.join("reproduce"), target.name())?;
-            folder.write("config.toml", document(target, request.budget, &settings).to_string().as_bytes())?;
+            let (name, version) = (target.name().into(), env!("CARGO_PKG_VERSION").into());
+            let document =
+                Document { target: name, budget: request.budget.name().into(), version, settings: settings.clone() };
+            let text = toml::to_string(&document).expect("settings are tables of plain values");
+            folder.write("config.toml", text.as_bytes())?;
             (folder, request.budget, settings)
         }
         Place::Resume(path) => {
@@ -98,20 +101,20 @@ pub fn reproduce(request: &Request, mut session: Session<'_>) -> Result<Outcome>
     };
     let now = Environment::now(session.device);
     let again = device_option(&now.device);
-    let store = Store::new(&folder.file("checkpoints"), now.clone());
-    let Some((models, environments, speed)) = trained(target, &settings, workers, &store, &mut session)? else {
+    let store = Store::new(&folder.file("points"), now.clone());
+    let Some((frame, environments, speed)) = trained(target, &settings, workers, &store, &mut session)? else {
         let path = folder.path().to_path_buf();
         let command = format!("reynolds reproduce {} --resume {}{again}", target.name(), path.display());
         return Ok(Outcome::Interrupted { folder: path, command });
     };
-    let findings = target.findings(&settings, &models)?;
+    let findings = target.findings(&settings, &frame)?;
     let provenance = Provenance::new(environments, now);
     let command = command(target, budget, &settings) + &device_option(provenance.device());
     let (name, about, but) = (target.name(), target.about(), differing(target, budget, &settings));
-    let mut title = format!("{name}: {about}\nbudget {but}\n{}", spelt(&target.applying(&settings)));
+    let mut title = format!("{name}: {about}\nbudget {but}\n{}", spelt(&target.shown(&settings)));
     title.extend(provenance.mixed().map(|mixed| format!("\n{mixed}")));
     let made = Made { target, budget, settings: &settings, provenance, speed: &speed, command: &command };
-    made.write(folder.path(), &models, &findings)?;
+    made.write(folder.path(), &frame, &findings)?;
     Ok(Outcome::Finished(Box::new(Reproduction { folder: folder.path().into(), title, speed, findings })))
 }
 
@@ -120,25 +123,25 @@ fn device_option(device: &str) -> String {
     if device == "cpu" { String::new() } else { format!(" --device {device}") }
 }
 
-/// Models, where each was trained, and how fast.
-type Phases = (Models, Vec<Option<Environment>>, String);
+/// Points, where each was trained, and how fast.
+type Phases = (Frame, Vec<Option<Environment>>, String);
 
-/// All models of a target, phase by phase, and how fast they were trained; `None` if someone interrupted.
-fn trained(
-    target: &dyn Target,
-    settings: &Table,
+/// All points of a target, phase by phase, and how fast they were trained; `None` if someone interrupted.
+fn trained<T: Target>(
+    target: &T,
+    settings: &T::Settings,
     workers: usize,
     store: &Store,
     session: &mut Session<'_>,
 ) -> Result<Option<Phases>> {
-    let (mut models, mut environments, mut now, mut seconds) = (Models::default(), Vec::new(), 0, 0.0);
+    let (mut frame, mut environments, mut now, mut seconds) = (Frame::default(), Vec::new(), 0, 0.0);
     if let Some(plan) = target.plan(settings)? {
         session.observer.say(&plan);
     }
-    let mut phase = target.models(settings)?;
+    let mut phase = target.points(settings)?;
     let mut prepared = false;
     while !phase.is_empty() {
-        // Tables of finished models need no data.
+        // Tables of finished points need no data.
         if !prepared && !all_finished(&phase, store)? {
             if !target.prepare(settings, session)? {
                 return Ok(None);
@@ -147,23 +150,23 @@ fn trained(
         }
         let start = Instant::now();
         let done =
-            train_all(&phase, models.len(), workers, session.device, store, session.observer, &session.interrupt)?;
+            train_all(&phase, frame.len(), workers, session.device, store, session.observer, &session.interrupt)?;
         let Some(done) = done else { return Ok(None) };
         now += done.now;
         seconds += if done.now > 0 { start.elapsed().as_secs_f64() } else { 0.0 };
         environments.extend(done.environments);
-        for (model, trained) in phase.iter().zip(done.trained) {
-            models.insert(model.as_ref(), trained);
+        for (point, trained) in phase.iter().zip(done.trained) {
+            frame.insert(point.as_ref(), trained);
         }
-        phase = target.more(settings, &models)?;
-        phase.retain(|model| models.find(model.as_ref()).is_none());
+        phase = target.more(settings, &frame)?;
+        phase.retain(|point| frame.find(point.as_ref()).is_none());
     }
-    let speed = speed(models.len(), now, workers, seconds);
-    Ok(Some((models, environments, speed)))
+    let speed = speed(frame.len(), now, workers, seconds);
+    Ok(Some((frame, environments, speed)))
 }
 
-fn all_finished(models: &[Box<dyn Model>], store: &Store) -> Result<bool> {
-    models.iter().try_fold(true, |all, model| Ok(all && store.has(model.as_ref())?))
+fn all_finished(points: &[Box<dyn Point>], store: &Store) -> Result<bool> {
+    points.iter().try_fold(true, |all, point| Ok(all && store.has(point.as_ref())?))
 }
 
 fn speed(all: usize, now: usize, workers: usize, seconds: f64) -> String {
@@ -179,53 +182,55 @@ fn speed(all: usize, now: usize, workers: usize, seconds: f64) -> String {
     }
 }
 
-fn document(target: &dyn Target, budget: Budget, settings: &Table) -> Table {
-    Table::from_iter([
-        ("target".to_string(), Value::String(target.name().into())),
-        ("budget".to_string(), Value::String(budget.name().into())),
-        ("version".to_string(), Value::String(env!("CARGO_PKG_VERSION").into())),
-        ("settings".to_string(), Value::Table(settings.clone())),
-    ])
-}
-
 /// Budget and settings of a folder of this target.
-fn read(folder: &RunFolder, target: &dyn Target) -> Result<(Budget, Table)> {
+fn read<T: Target>(folder: &RunFolder, target: &T) -> Result<(Budget, T::Settings)> {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default)]
+        target: String,
+        #[serde(default)]
+        budget: String,
+        #[serde(default)]
+        version: String,
+    }
     let file = folder.file("config.toml");
     let text = folder.config_text()?.unwrap_or_default();
-    let document: Table = text.parse().map_err(|error: toml::de::Error| Error::file(&file, "TOML", error.message()))?;
-    let word = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or("nothing");
-    for (key, expected) in [("target", target.name()), ("version", env!("CARGO_PKG_VERSION"))] {
-        if word(key) != expected {
-            return Err(Error::file(&file, format!("{key} = \"{expected}\""), word(key)));
+    let not_toml = |error: toml::de::Error| Error::file(&file, "TOML", error.message());
+    let head: Head = toml::from_str(&text).map_err(not_toml)?;
+    for (key, found, expected) in
+        [("target", &head.target, target.name()), ("version", &head.version, env!("CARGO_PKG_VERSION"))]
+    {
+        if found != expected {
+            return Err(Error::file(&file, format!("{key} = \"{expected}\""), found));
         }
     }
-    let budget = word("budget").parse()?;
-    match document.get("settings") {
-        Some(Value::Table(settings)) => Ok((budget, settings.clone())),
-        _ => Err(Error::file(&file, "a table \"settings\"", "none")),
-    }
+    let budget = head.budget.parse()?;
+    let document: Document<T::Settings> = toml::from_str(&text).map_err(not_toml)?;
+    document.settings.validate()?;
+    Ok((budget, document.settings))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::boxed;
-    use super::super::model::Trained;
+    use super::super::point::Trained;
+    use super::super::{boxed, find};
     use super::*;
     use reynolds_train::progress::Silent;
 
-    fn request(target: &str, place: Place, assignments: &[(&str, &str)]) -> Request {
+    fn request(place: Place, assignments: &[(&str, &str)]) -> Request {
         let assignments = assignments.iter().map(|(key, value)| Assignment::new(key, value)).collect();
-        Request { target: target.into(), budget: Budget::Quick, assignments, place, workers: 2 }
+        Request { budget: Budget::Quick, assignments, place, workers: 2 }
     }
 
-    fn done(request: &Request) -> Result<Outcome> {
-        reproduce(request, Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent })
+    fn done(target: &str, request: &Request) -> Result<Outcome> {
+        let session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
+        find(target)?.reproduce(request, session)
     }
 
-    fn finished(request: &Request) -> Reproduction {
-        match done(request).unwrap() {
+    fn finished(target: &str, request: &Request) -> Reproduction {
+        match done(target, request).unwrap() {
             Outcome::Finished(reproduction) => *reproduction,
             Outcome::Interrupted { .. } => panic!("nobody interrupts a test"),
         }
@@ -243,7 +248,7 @@ mod tests {
     fn a_reproduction_leaves_its_folder_and_goes_on_to_the_same_results() {
         let root = tempfile::tempdir().unwrap();
         let place = Place::Under(root.path().into());
-        let first = finished(&request("fig-so2", place, &[("seeds", "1"), ("epochs", "2")]));
+        let first = finished("fig-so2", &request(place, &[("seeds", "1"), ("train.epochs", "2")]));
         let folder = first.folder.clone();
         for file in ["figures/fig-so2.svg", "figures/fig-so2-squared.svg", "table.csv", "report.html", "results.json"] {
             assert!(folder.join(file).is_file(), "{file}");
@@ -253,11 +258,11 @@ mod tests {
         assert!(first.to_string().contains("falls along the path"));
         let before = results(&folder);
         assert_eq!(before["models"].as_array().unwrap().len(), 10);
-        std::fs::remove_file(folder.join("checkpoints/disk-plain-g0-p0.01-seed0.json")).unwrap();
-        let again = finished(&request("fig-so2", Place::Resume(folder.clone()), &[]));
+        std::fs::remove_file(folder.join("points/disk-plain-g0-p0.01-seed0/summary.json")).unwrap();
+        let again = finished("fig-so2", &request(Place::Resume(folder.clone()), &[]));
         assert!(again.speed.starts_with("1 models") && again.speed.contains("9 more"), "{}", again.speed);
         assert_eq!(results(&folder), before);
-        let other = done(&request("fig-rings", Place::Resume(folder), &[])).unwrap_err().to_string();
+        let other = done("fig-rings", &request(Place::Resume(folder), &[])).unwrap_err().to_string();
         assert!(other.contains("config.toml: expected target = \"fig-rings\", found fig-so2"), "{other}");
     }
 
@@ -268,13 +273,13 @@ mod tests {
     /// A model that comes to its number.
     struct Number(i32);
 
-    impl Model for Number {
+    impl Point for Number {
         fn id(&self) -> String {
             format!("number{}", self.0)
         }
 
-        fn config(&self) -> Table {
-            Table::from_iter([("number".to_string(), Value::Integer(self.0.into()))])
+        fn settings(&self) -> serde_json::Value {
+            serde_json::json!({ "number": self.0 })
         }
 
         fn train(&self, _: Device, _: &Interrupt) -> Result<Option<Trained>> {
@@ -283,7 +288,14 @@ mod tests {
         }
     }
 
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    struct Nothing {}
+
+    impl Settings for Nothing {}
+
     impl Target for Phases {
+        type Settings = Nothing;
+
         fn name(&self) -> &'static str {
             "phases"
         }
@@ -292,26 +304,26 @@ mod tests {
             "numbers"
         }
 
-        fn settings(&self, _: Budget) -> Table {
-            Table::new()
+        fn settings(&self, _: Budget) -> Nothing {
+            Nothing {}
         }
 
-        fn models(&self, _: &Table) -> Result<Vec<Box<dyn Model>>> {
+        fn points(&self, _: &Nothing) -> Result<Vec<Box<dyn Point>>> {
             Ok(boxed([Number(3), Number(5)]))
         }
 
-        fn prepare(&self, _: &Table, _: &mut Session<'_>) -> Result<bool> {
+        fn prepare(&self, _: &Nothing, _: &mut Session<'_>) -> Result<bool> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(true)
         }
 
         /// Ten times the greatest of the first phase, and that again.
-        fn more(&self, _: &Table, models: &Models) -> Result<Vec<Box<dyn Model>>> {
+        fn more(&self, _: &Nothing, models: &Frame) -> Result<Vec<Box<dyn Point>>> {
             let greatest = models.iter().map(|entry| entry.trained.metric("value")).fold(0.0, f64::max);
             Ok(boxed([Number(5), Number(if greatest < 100.0 { 10 * greatest as i32 } else { 3 })]))
         }
 
-        fn findings(&self, _: &Table, _: &Models) -> Result<crate::targets::Findings> {
+        fn findings(&self, _: &Nothing, _: &Frame) -> Result<crate::targets::Findings> {
             Ok(Default::default())
         }
     }
@@ -323,7 +335,7 @@ mod tests {
         let target = Phases::default();
         let run = || {
             let mut session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
-            trained(&target, &Table::new(), 1, &store, &mut session).unwrap().unwrap()
+            trained(&target, &Nothing {}, 1, &store, &mut session).unwrap().unwrap()
         };
         let (models, environments, speed) = run();
         assert_eq!(environments.len(), 4);
@@ -332,7 +344,7 @@ mod tests {
         assert!(speed.starts_with("4 models"), "{speed}");
         assert_eq!(run().2, "all 4 models were trained before");
         assert_eq!(target.0.load(Ordering::Relaxed), 1, "what is finished needs no data");
-        std::fs::remove_file(folder.path().join("number500.json")).unwrap();
+        std::fs::remove_file(folder.path().join("number500/summary.json")).unwrap();
         assert!(run().2.starts_with("1 models"));
         assert_eq!(target.0.load(Ordering::Relaxed), 2);
     }
@@ -342,13 +354,14 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let place = Place::Under(root.path().into());
         for (target, key, value, expected) in [
-            ("fig-so2", "seed", "1", "did you mean \"seeds\"?"),
+            ("fig-so2", "seedz", "1", "did you mean \"seeds\"?"),
+            ("fig-so2", "epochs", "1", "now called \"train.epochs\""),
             ("fig-so2", "seeds", "0", "seeds: expected a whole number, at least 1"),
-            ("fig-so2", "epochs", "many", "expected a whole number"),
+            ("fig-so2", "train.epochs", "many", "expected a whole number"),
             ("fig-projection", "group", "K9", "K9"),
             ("fig-none", "seeds", "1", "expected one of fig-projection"),
         ] {
-            let message = done(&request(target, place.clone(), &[(key, value)])).unwrap_err().to_string();
+            let message = done(target, &request(place.clone(), &[(key, value)])).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");
         }
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
@@ -358,14 +371,16 @@ mod tests {
     fn going_on_does_not_rewrite_where_models_were_trained() {
         let root = tempfile::tempdir().unwrap();
         let place = Place::Under(root.path().into());
-        let folder = finished(&request("fig-so2", place, &[("seeds", "1"), ("epochs", "1")])).folder;
+        let folder = finished("fig-so2", &request(place, &[("seeds", "1"), ("train.epochs", "1")])).folder;
         let environment = || -> serde_json::Value {
             let text = std::fs::read_to_string(folder.join("results.json")).unwrap();
             serde_json::from_str::<serde_json::Value>(&text).unwrap()["environment"].clone()
         };
         let first = environment();
-        let files: Vec<_> =
-            std::fs::read_dir(folder.join("checkpoints")).unwrap().map(|file| file.unwrap().path()).collect();
+        let files: Vec<_> = std::fs::read_dir(folder.join("points"))
+            .unwrap()
+            .map(|point| point.unwrap().path().join("summary.json"))
+            .collect();
         assert_eq!(first["models"], files.len());
         // As if an accelerator had trained all but one, long ago.
         for file in &files[1..] {
@@ -376,7 +391,7 @@ mod tests {
             )
             .unwrap();
         }
-        let again = finished(&request("fig-so2", Place::Resume(folder.clone()), &[]));
+        let again = finished("fig-so2", &request(Place::Resume(folder.clone()), &[]));
         assert!(again.to_string().contains("models of several origins: cuda:0"), "{again}");
         let second = environment();
         assert_eq!((&second["device"], &second["resumed"][0]["device"]), (&"cuda:0".into(), &"cpu".into()));
@@ -391,7 +406,8 @@ mod tests {
         let interrupt = Interrupt::new();
         interrupt.request();
         let session = Session { device: Device::Cpu, interrupt, observer: &mut Silent };
-        let outcome = reproduce(&request("fig-so2", Place::Under(root.path().into()), &[]), session).unwrap();
+        let request = request(Place::Under(root.path().into()), &[]);
+        let outcome = find("fig-so2").unwrap().reproduce(&request, session).unwrap();
         let Outcome::Interrupted { folder, command } = outcome else { panic!("it was interrupted") };
         assert_eq!(command, format!("reynolds reproduce fig-so2 --resume {}", folder.display()));
     }

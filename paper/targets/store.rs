@@ -1,33 +1,35 @@
-//! Trains many models, several at a time, each by one thread, and those that want to be alone after the others; what is finished is kept.
+//! What is finished of a target: a folder a point, read again by whoever goes on.
+//!
+//! ```text
+//! <folder of the target>/points/<id>/config.toml     the settings of its run
+//!                                    summary.json    metrics, curves, and where it was trained
+//! ```
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 use reynolds_torch::tch::Device;
 use serde::{Deserialize, Serialize};
 
-use super::model::{Model, Trained};
+use super::point::{Point, Trained};
 use reynolds_checkpoint::whole_file;
 use reynolds_train::environment::Environment;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::Observer;
-use reynolds_train::threads;
+use reynolds_train::{queue, threads};
 
-/// A finished model as its file holds it.
+/// A summary.json.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// The settings it was trained with, as TOML: with others it is trained again.
-    config: String,
+    #[serde(flatten)]
     trained: Trained,
-    /// Where it was trained; files of earlier versions do not say.
+    /// Where it was trained.
     #[serde(default)]
     environment: Option<Environment>,
 }
 
-/// What came of models, in their order.
+/// What came of points, in their order.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) trained: Vec<Trained>,
@@ -37,10 +39,10 @@ pub(crate) struct Done {
     pub(crate) now: usize,
 }
 
-/// Where finished models are kept.
+/// Where finished points are kept.
 pub(crate) struct Store {
     folder: PathBuf,
-    /// What models are trained in from now on.
+    /// What points are trained in from now on.
     environment: Environment,
 }
 
@@ -49,40 +51,57 @@ impl Store {
         Self { folder: folder.into(), environment }
     }
 
-    fn file(&self, model: &dyn Model) -> PathBuf {
-        self.folder.join(format!("{}.json", model.id()))
+    fn folder(&self, point: &dyn Point) -> PathBuf {
+        self.folder.join(point.id())
     }
 
-    /// A model that was finished with these settings, if there is one.
-    fn load(&self, model: &dyn Model) -> Result<Option<(Trained, Option<Environment>)>> {
-        let file = self.file(model);
-        let bytes = match fs::read(&file) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            read => read.map_err(Error::io(&file, "read"))?,
-        };
+    /// A point that was finished with these settings, if there is one.
+    fn load(&self, point: &dyn Point) -> Result<Option<(Trained, Option<Environment>)>> {
+        let folder = self.folder(point);
+        let Some(settings) = read(&folder.join("config.toml"))? else { return Ok(None) };
+        let file = folder.join("summary.json");
+        let Some(text) = read(&file)? else { return Ok(None) };
         let kept: Kept =
-            serde_json::from_slice(&bytes).map_err(|error| Error::file(&file, "a finished model", error))?;
-        let fits = kept.config == model.config().to_string() && model.suffices(&kept.trained);
+            serde_json::from_str(&text).map_err(|error| Error::file(&file, "the summary of a run", error))?;
+        let fits = settings == settings_text(point) && point.suffices(&kept.trained);
         Ok(fits.then_some((kept.trained, kept.environment)))
     }
 
-    /// Whether a model was finished with these settings.
-    pub(crate) fn has(&self, model: &dyn Model) -> Result<bool> {
-        Ok(self.load(model)?.is_some())
+    /// Whether a point was finished with these settings.
+    pub(crate) fn has(&self, point: &dyn Point) -> Result<bool> {
+        Ok(self.load(point)?.is_some())
     }
 
-    fn keep(&self, model: &dyn Model, trained: &Trained) -> Result<()> {
-        let environment = Some(self.environment.clone());
-        let kept = Kept { config: model.config().to_string(), trained: trained.clone(), environment };
-        let text = serde_json::to_string(&kept).expect("a model is plain numbers and names");
-        Ok(whole_file::write(&self.file(model), text.as_bytes())?)
+    fn keep(&self, point: &dyn Point, trained: &Trained) -> Result<()> {
+        let folder = self.folder(point);
+        fs::create_dir_all(&folder).map_err(Error::io(&folder, "create"))?;
+        let summary = folder.join("summary.json");
+        // A summary of other settings must not stand beside these for a moment.
+        if summary.exists() {
+            fs::remove_file(&summary).map_err(Error::io(&summary, "remove"))?;
+        }
+        whole_file::write(&folder.join("config.toml"), settings_text(point).as_bytes())?;
+        let kept = Kept { trained: trained.clone(), environment: Some(self.environment.clone()) };
+        let text = serde_json::to_string(&kept).expect("a point is plain numbers and names");
+        Ok(whole_file::write(&summary, text.as_bytes())?)
     }
 }
 
-/// What came of all models; `None` if someone interrupted. The observer is told of these
-/// and the `before` models of earlier phases.
+/// The settings of a point as TOML.
+fn settings_text(point: &dyn Point) -> String {
+    toml::to_string(&point.settings()).expect("settings are tables of plain values")
+}
+
+fn read(file: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(Error::io(file, "read")),
+    }
+}
+
+/// What came of all points; `None` if someone interrupted. The observer is told of these and the `before` points of earlier phases.
 pub(crate) fn train_all(
-    models: &[Box<dyn Model>],
+    points: &[Box<dyn Point>],
     before: usize,
     workers: usize,
     device: Device,
@@ -91,23 +110,27 @@ pub(crate) fn train_all(
     interrupt: &Interrupt,
 ) -> Result<Option<Done>> {
     let mut all: Vec<Option<(Trained, Option<Environment>)>> =
-        models.iter().map(|model| store.load(model.as_ref())).collect::<Result<_>>()?;
-    let missing: Vec<usize> = (0..models.len()).filter(|&index| all[index].is_none()).collect();
-    let mut done = before + models.len() - missing.len();
+        points.iter().map(|point| store.load(point.as_ref())).collect::<Result<_>>()?;
+    let missing: Vec<usize> = (0..points.len()).filter(|&index| all[index].is_none()).collect();
+    let mut done = before + points.len() - missing.len();
     observer.counting("models");
-    observer.begin(done, before + models.len());
-    let (together, alone): (Vec<usize>, Vec<usize>) = missing.iter().partition(|&&index| !models[index].alone());
+    observer.begin(done, before + points.len());
+    let (together, alone): (Vec<usize>, Vec<usize>) = missing.iter().partition(|&&index| !points[index].alone());
     let mut finished = |index: usize, trained: Option<Trained>| -> Result<()> {
         let Some(trained) = trained else { return Ok(()) };
-        store.keep(models[index].as_ref(), &trained)?;
+        store.keep(points[index].as_ref(), &trained)?;
         all[index] = Some((trained, Some(store.environment.clone())));
         done += 1;
         observer.step(done, None);
         Ok(())
     };
-    let train = |index: usize| models[index].train(device, interrupt);
-    let result = in_turn(&together, workers, &train, interrupt, &mut finished)
-        .and_then(|()| in_turn(&alone, 1, &train, interrupt, &mut finished));
+    let train = |index: usize| {
+        // One thread a point: sums are taken in one order however many workers there are.
+        threads::set(1);
+        points[index].train(device, interrupt)
+    };
+    let result = queue::in_turn(&together, workers, interrupt, &train, &mut finished)
+        .and_then(|()| queue::in_turn(&alone, 1, interrupt, &train, &mut finished));
     observer.end();
     result?;
     Ok(all.into_iter().collect::<Option<Vec<_>>>().map(|all| {
@@ -116,72 +139,23 @@ pub(crate) fn train_all(
     }))
 }
 
-/// Trains these models, `workers` at a time, until one fails; of several that do, the first in their order is the reason.
-fn in_turn(
-    order: &[usize],
-    workers: usize,
-    train: &(dyn Fn(usize) -> Result<Option<Trained>> + Sync),
-    interrupt: &Interrupt,
-    finished: &mut dyn FnMut(usize, Option<Trained>) -> Result<()>,
-) -> Result<()> {
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let (sender, receiver) = mpsc::channel();
-    let work = |sender: mpsc::Sender<(usize, Result<Option<Trained>>)>| {
-        // One thread a model: sums are taken in one order however many workers there are.
-        threads::set(1);
-        while !stop.load(Ordering::SeqCst) && !interrupt.requested() {
-            let Some(&index) = order.get(next.fetch_add(1, Ordering::SeqCst)) else { break };
-            let result = train(index);
-            if result.is_err() {
-                stop.store(true, Ordering::SeqCst);
-            }
-            if sender.send((index, result)).is_err() {
-                break;
-            }
-        }
-    };
-    let mut failure: Option<(usize, Error)> = None;
-    std::thread::scope(|scope| {
-        for _ in 0..workers.min(order.len()) {
-            let sender = sender.clone();
-            scope.spawn(|| work(sender));
-        }
-        drop(sender);
-        for (index, result) in receiver {
-            if let Err(error) = result.and_then(|trained| finished(index, trained)) {
-                stop.store(true, Ordering::SeqCst);
-                if failure.as_ref().is_none_or(|(first, _)| index < *first) {
-                    failure = Some((index, error));
-                }
-            }
-        }
-    });
-    failure.map_or(Ok(()), |(_, error)| Err(error))
-}
-
 #[cfg(test)]
 mod tests {
     use reynolds::penalty::Form;
 
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
-    use crate::so2::Network;
-    use crate::so2::{Problem, Spec};
-    use crate::targets::boxed;
+    use crate::so2::{DiskAndArc, FigureSettings};
+    use crate::targets::{Budget, boxed};
     use reynolds_train::progress::Silent;
 
+    type Spec = crate::so2::Spec<DiskAndArc>;
+
     fn specs() -> Vec<Spec> {
-        let spec = |seed| Spec {
-            problem: Problem::DiskAndArc,
-            network: Network::So2,
-            form: Form::Squared,
-            lambda_g: 0.0,
-            lambda_perp: 0.1,
-            seed,
-            epochs: 3,
-            drawn: seed == 0,
-            decay: false,
-        };
-        (0..5).map(spec).collect()
+        let mut settings = FigureSettings::of_budget(Budget::Quick);
+        settings.run.train.epochs = 3;
+        (0..5).map(|seed| Spec::penalised(&settings, Form::Squared, 0.0, 0.1, seed)).collect()
     }
 
     fn trained(specs: &[Spec], workers: usize, folder: &Path) -> (Vec<Trained>, usize) {
@@ -205,7 +179,7 @@ mod tests {
         let first = Environment { device: "cuda:7".into(), ..Environment::now(Device::Cpu) };
         let store = Store::new(folder.path(), first.clone());
         train_all(&boxed(specs.to_vec()), 0, 1, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap();
-        let file = folder.path().join(format!("{}.json", specs[1].id()));
+        let file = folder.path().join(format!("{}/summary.json", specs[1].id()));
         let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         kept.as_object_mut().unwrap().remove("environment").unwrap();
         std::fs::write(&file, kept.to_string()).unwrap();
@@ -219,9 +193,13 @@ mod tests {
         let (specs, expected) = (specs(), trained(&specs(), 1, one.path()));
         assert_eq!(trained(&specs, 3, three.path()), expected);
         assert_eq!(trained(&specs, 2, one.path()), (expected.0.clone(), 0));
-        std::fs::remove_file(one.path().join(format!("{}.json", specs[2].id()))).unwrap();
+        std::fs::remove_file(one.path().join(format!("{}/summary.json", specs[2].id()))).unwrap();
         assert_eq!(trained(&specs, 2, one.path()), (expected.0.clone(), 1));
-        let longer: Vec<Spec> = specs.iter().map(|spec| Spec { epochs: 4, ..*spec }).collect();
+        let longer = |mut spec: Spec| {
+            spec.run.train.epochs = 4;
+            spec
+        };
+        let longer: Vec<Spec> = specs.iter().cloned().map(longer).collect();
         assert_eq!(trained(&longer, 2, one.path()).1, 5, "other settings are trained anew");
     }
 
@@ -233,13 +211,13 @@ mod tests {
         others: &'a [AtomicUsize; 2],
     }
 
-    impl Model for Crowded<'_> {
+    impl Point for Crowded<'_> {
         fn id(&self) -> String {
             format!("model{}", self.number)
         }
 
-        fn config(&self) -> toml::Table {
-            toml::Table::new()
+        fn settings(&self) -> serde_json::Value {
+            serde_json::json!({})
         }
 
         fn train(&self, _: Device, _: &Interrupt) -> Result<Option<Trained>> {
@@ -286,10 +264,11 @@ mod tests {
     #[test]
     fn a_damaged_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join(format!("{}.json", specs()[0].id()));
-        std::fs::write(&file, "{").unwrap();
+        let specs = specs();
+        trained(&specs[..1], 1, folder.path());
+        std::fs::write(folder.path().join(specs[0].id()).join("summary.json"), "{").unwrap();
         let store = store(folder.path());
-        let error = train_all(&boxed(specs()), 0, 1, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap_err();
-        assert!(error.to_string().contains("seed0.json: expected a finished model"), "{error}");
+        let error = train_all(&boxed(specs), 0, 1, Device::Cpu, &store, &mut Silent, &Interrupt::new()).unwrap_err();
+        assert!(error.to_string().contains("summary.json: expected the summary of a run"), "{error}");
     }
 }

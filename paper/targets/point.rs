@@ -1,10 +1,10 @@
-//! A model of a reproduction, whatever experiment it is of, and what comes of it.
+//! A point of a table: a model to be trained, or a cost to be measured, and what came of it.
 
 use std::collections::BTreeMap;
 
 use reynolds_torch::tch::Device;
 use serde::{Deserialize, Serialize};
-use toml::Table;
+use serde_json::Value;
 
 use super::sample::Sample;
 use reynolds_train::error::Result;
@@ -12,21 +12,21 @@ use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::nullable;
 use reynolds_train::task::Metrics;
 
-/// One model that a target wants trained.
-pub trait Model: Send + Sync {
-    /// A name that no other model of a reproduction has, and a file can have.
+/// One model that a target wants trained, or one cost that it wants measured.
+pub trait Point: Send + Sync {
+    /// A name that no other point of the target has, and a folder can have.
     fn id(&self) -> String;
 
-    /// The settings of the run that trains it, complete. What was kept of a model is used again only where they are the same.
-    fn config(&self) -> Table;
+    /// The complete settings of its run. What was kept of a point is used again only where they are the same.
+    fn settings(&self) -> Value;
 
-    /// Trains it, on this thread. `None` if it was interrupted.
+    /// Trains or measures it, on this thread. `None` if it was interrupted.
     ///
     /// # Errors
     /// As [`train`](reynolds_train::train::train), and if data are missing.
     fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>>;
 
-    /// Whether it wants the machine to itself, as a measurement does: such models come one at a time, after the others.
+    /// Whether it wants the machine to itself, as a measurement does: such points come one at a time, after the others.
     fn alone(&self) -> bool {
         false
     }
@@ -38,7 +38,7 @@ pub trait Model: Send + Sync {
     }
 }
 
-/// What comes of a model. Numbers that are not finite are kept as such.
+/// What came of a point. Numbers that are not finite are kept as such.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Trained {
     /// "train/…", "test/…" and whatever else a single number says.
@@ -47,6 +47,9 @@ pub struct Trained {
     /// Curves and fields by name.
     #[serde(with = "arrays", default)]
     pub arrays: BTreeMap<String, Vec<f32>>,
+    /// What could not be done, with the reason: "batch12" did not fit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, String>,
 }
 
 impl Trained {
@@ -61,35 +64,35 @@ impl Trained {
     }
 }
 
-/// A model with the settings it was trained with.
+/// A point with its settings and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// [`Model::id`].
+    /// [`Point::id`].
     pub id: String,
-    /// [`Model::config`].
-    pub config: Table,
+    /// [`Point::settings`].
+    pub settings: Value,
     /// What came of it.
     pub trained: Trained,
 }
 
-/// The models of a reproduction by [`Model::id`].
+/// The points of a target by [`Point::id`], with what came of them.
 #[derive(Debug, Clone, Default)]
-pub struct Models(BTreeMap<String, Entry>);
+pub struct Frame(BTreeMap<String, Entry>);
 
-impl Models {
-    /// These, each with what came of it.
-    pub fn new<M: Model>(models: impl IntoIterator<Item = (M, Trained)>) -> Self {
+impl Frame {
+    /// Points, each with what came of it.
+    pub fn new<P: Point>(points: impl IntoIterator<Item = (P, Trained)>) -> Self {
         let mut all = Self::default();
-        for (model, trained) in models {
-            all.insert(&model, trained);
+        for (point, trained) in points {
+            all.insert(&point, trained);
         }
         all
     }
 
-    /// Adds what came of a model.
-    pub fn insert(&mut self, model: &dyn Model, trained: Trained) {
-        let (id, config) = (model.id(), model.config());
-        self.0.insert(id.clone(), Entry { id, config, trained });
+    /// Adds what came of a point.
+    pub fn insert(&mut self, point: &dyn Point, trained: Trained) {
+        let (id, settings) = (point.id(), point.settings());
+        self.0.insert(id.clone(), Entry { id, settings, trained });
     }
 
     /// In the order of their names.
@@ -97,35 +100,35 @@ impl Models {
         self.0.values()
     }
 
-    /// How many there are.
+    /// Number of points.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no point.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What came of a model, if it is among them.
-    pub fn find(&self, model: &dyn Model) -> Option<&Trained> {
-        self.0.get(&model.id()).map(|entry| &entry.trained)
+    /// What came of a point, if it is among them.
+    pub fn find(&self, point: &dyn Point) -> Option<&Trained> {
+        self.0.get(&point.id()).map(|entry| &entry.trained)
     }
 
-    /// What came of a model.
+    /// What came of a point.
     ///
     /// # Panics
     /// If it is not among them: a target asks for what it listed.
-    pub fn get(&self, model: &dyn Model) -> &Trained {
-        self.find(model).unwrap_or_else(|| panic!("no model {}", model.id()))
+    pub fn get(&self, point: &dyn Point) -> &Trained {
+        self.find(point).unwrap_or_else(|| panic!("no point {}", point.id()))
     }
 
-    /// A metric of these models, as a rule the seeds of one.
+    /// A metric of these points, as a rule the seeds of one model.
     ///
     /// # Panics
-    /// As [`Models::get`].
-    pub fn sample<M: Model>(&self, models: impl IntoIterator<Item = M>, metric: &str) -> Sample {
-        Sample::new(models.into_iter().map(|model| self.get(&model).metric(metric)).collect())
+    /// As [`Frame::get`].
+    pub fn sample<P: Point>(&self, points: impl IntoIterator<Item = P>, metric: &str) -> Sample {
+        Sample::new(points.into_iter().map(|point| self.get(&point).metric(metric)).collect())
     }
 }
 
@@ -154,17 +157,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_of_a_model_reads_back_whatever_its_numbers() {
+    fn what_came_of_a_point_reads_back_whatever_its_numbers() {
         let trained = Trained {
             metrics: Metrics::from([("a".into(), 0.1), ("b".into(), f64::INFINITY)]),
             arrays: BTreeMap::from([("curve".into(), vec![0.3, f32::NAN])]),
+            failures: BTreeMap::from([("batch12".into(), "no room".into())]),
         };
         let text = serde_json::to_string(&trained).unwrap();
         let back: Trained = serde_json::from_str(&text).unwrap();
         assert_eq!((back.metric("a"), back.array("curve")[0]), (0.1, 0.3));
         assert!(back.metric("b").is_nan() && back.array("curve")[1].is_nan());
         assert!(back.metric("c").is_nan() && back.array("none").is_empty());
-        let old: Trained = serde_json::from_str(r#"{"metrics":{"a":1.0},"logits":[0.5]}"#).unwrap();
-        assert!(old.arrays.is_empty());
+        assert_eq!(back.failures, trained.failures);
+        let plain: Trained = serde_json::from_str(r#"{"metrics":{"a":1.0}}"#).unwrap();
+        assert!(plain.arrays.is_empty() && plain.failures.is_empty());
     }
 }

@@ -1,0 +1,58 @@
+//! The settings of the SO(2) figures: how many seeds, and those of the run that each model is.
+
+use reynolds_train::config::{self, RunConfig, Settings, at_least_one};
+use reynolds_train::error::Result;
+use reynolds_train::experiment::Experiment;
+use serde::{Deserialize, Serialize};
+
+use super::{PlaneData, PlaneExperiment, PlaneSettings};
+use crate::targets::Budget;
+
+/// `seeds`, and every key of `reynolds run so2` or `reynolds run rings`. What a figure varies, such as λ, it sets itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "D: PlaneData")]
+pub struct FigureSettings<D: PlaneData> {
+    /// Models of each kind, with consecutive seeds from `seed` on.
+    pub seeds: u64,
+    #[serde(flatten)]
+    pub run: RunConfig<PlaneSettings<D>>,
+}
+
+impl<D: PlaneData> Settings for FigureSettings<D> {
+    fn validate(&self) -> Result<()> {
+        at_least_one("seeds", self.seeds as usize)?;
+        self.run.validate()
+    }
+
+    fn check_kind(&self, defaults: &Self) -> Result<()> {
+        self.run.check_kind(&defaults.run)
+    }
+
+    fn check_parts(tree: &toml::Table) -> Result<()> {
+        RunConfig::<PlaneSettings<D>>::check_parts(tree)
+    }
+
+    fn renamed() -> &'static [(&'static str, &'static str)] {
+        &[("epochs", "train.epochs")]
+    }
+}
+
+impl<D: PlaneData> FigureSettings<D> {
+    /// Seeds by the budget, all else as a run has it.
+    pub fn of_budget(budget: Budget) -> Self {
+        Self { seeds: budget.seeds(), run: PlaneExperiment::new().defaults() }
+    }
+
+    /// The seeds, and what differs from the experiment's defaults.
+    pub fn shown(&self) -> Vec<(String, String)> {
+        let seeds = ("seeds".to_string(), self.seeds.to_string());
+        let epochs = ("train.epochs".to_string(), self.run.train.epochs.to_string());
+        let changed = config::changed(&self.run, &PlaneExperiment::<D>::new().defaults());
+        [seeds, epochs].into_iter().chain(changed.into_iter().filter(|(key, _)| key != "train.epochs")).collect()
+    }
+
+    /// From `seed` on.
+    pub fn all_seeds(&self) -> std::ops::Range<u64> {
+        self.run.seed..self.run.seed.saturating_add(self.seeds)
+    }
+}

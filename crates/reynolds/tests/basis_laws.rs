@@ -9,7 +9,7 @@ use std::f64::consts::TAU;
 
 use faer::{Mat, Side};
 use proptest::prelude::*;
-use reynolds::group::{self, Element, GroupRef, Planar, Spatial};
+use reynolds::group::{self, Element, Family, GroupRef, Planar, Spatial};
 use reynolds::projection::{Basis, Projector};
 use reynolds::rep::{self, Rep, SignedPermutation};
 use reynolds::steerable::{RingsConfig, Shells, circular_action, wigner_d};
@@ -79,13 +79,13 @@ fn grid_elements(group: &GroupRef) -> Vec<Element> {
         let exact = |g: &Element| SignedPermutation::from_matrix(&group.point_matrix(g).unwrap()).is_some();
         return all.into_iter().filter(exact).collect();
     }
-    if group.name().ends_with('2') {
+    if matches!(group.family(), Family::SO2 | Family::O2) {
         let quarter = |k: usize, reflected| Element::Planar(Planar::new(TAU / 4.0 * k as f64, reflected));
-        let flips: &[bool] = if group.name() == "O2" { &[false, true] } else { &[false] };
+        let flips: &[bool] = if group.family() == Family::O2 { &[false, true] } else { &[false] };
         return flips.iter().flat_map(|&e| (0..4).map(move |k| quarter(k, e))).collect();
     }
     let cube = group::parse("O").unwrap();
-    let signs: &[bool] = if group.name() == "O3" { &[false, true] } else { &[false] };
+    let signs: &[bool] = if group.family() == Family::O3 { &[false, true] } else { &[false] };
     let spatial = |g: &Element, inverted| {
         let m = cube.point_matrix(g).unwrap();
         let rotation = std::array::from_fn(|i| std::array::from_fn(|j| m[(i, j)].round()));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use reynolds::Error;
 use reynolds::certificate::{Activation, Certificate, Feature, Layer, LayerKind, Network};
 use reynolds::defect;
-use reynolds::group::{self, Element};
+use reynolds::group::{self, Element, Family};
 use reynolds::norm::Norm;
 use reynolds::projection::{HaarProjector, KernelSpace, Projector};
 use reynolds::random::Random;
@@ -30,7 +30,9 @@ fn linear(name: &str, space: &KernelSpace, perp: f64, random: &mut Random) -> La
 /// Three dense layers on permutation fields.
 fn dense_network(group: &str, activation: Activation, perp: f64, seed: u64) -> Network {
     let group = group::parse(group).unwrap();
-    let field = if group.name().starts_with('S') { rep::permutation(&group) } else { rep::regular(&group) }.unwrap();
+    let field =
+        if matches!(group.family(), Family::Symmetric(_)) { rep::permutation(&group) } else { rep::regular(&group) }
+            .unwrap();
     let wide = rep::sum(&group, &[(2, field.clone())]).unwrap();
     let mut random = Random::new(seed);
     let hop = |from: &Rep, to: &Rep| KernelSpace::dense(from, to).unwrap();

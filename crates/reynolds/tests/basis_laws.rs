@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 use faer::{Mat, Side};
 use proptest::prelude::*;
 use reynolds::group::{self, Element, Family, GroupRef, Planar, Spatial};
-use reynolds::projection::{Basis, Projector};
+use reynolds::projection::{Basis, Dimensions, Projector};
 use reynolds::rep::{self, Rep, SignedPermutation};
 use reynolds::steerable::{RingsConfig, Shells, circular_action, wigner_d};
 
@@ -145,7 +145,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 fn size(case: &Case) -> usize {
-    Projector::<f64>::len(&case.basis)
+    case.basis.len()
 }
 
 /// D^J(g) on the harmonics of the grid.
@@ -211,7 +211,7 @@ fn trace_is_the_dimension_from_characters_summed_over_rings() {
                 case.domain.character(g) * case.codomain.character(g) * trace
             });
         }
-        let rank = Projector::<f64>::rank(&case.basis);
+        let rank = case.basis.rank();
         assert!((rank as f64 - expected).abs() < 1e-9, "{}: rank {rank}, characters {expected}", case.name);
         assert_eq!(case.basis.pairs().iter().map(|pair| pair.columns * pair.copies).sum::<usize>(), rank);
         if size(&case) <= 2000 {

@@ -5,7 +5,7 @@
 use faer::c64;
 use proptest::prelude::*;
 use reynolds::group::{self, Element, Family, GroupRef};
-use reynolds::projection::{Blocks, Chain, HaarProjector, KernelSpace, Orbits, Projector, derive};
+use reynolds::projection::{Blocks, Chain, Dimensions, HaarProjector, KernelSpace, Orbits, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid, Rep};
 use reynolds::scalar::Scalar;
@@ -293,7 +293,7 @@ fn large_permutation_groups_are_searched() {
     let points = rep::permutation(&s12).unwrap();
     let space = KernelSpace::dense(&points, &points).unwrap();
     let projector = derive(&space).unwrap();
-    assert_eq!(Projector::<f64>::rank(&projector), 2); // DeepSets: the mean of the diagonal and of the rest
+    assert_eq!(projector.rank(), 2); // DeepSets: the mean of the diagonal and of the rest
     let mut t = vec![0.0; 144];
     for i in 0..12 {
         t[i * 12 + i] = if i % 2 == 0 { 1.0 } else { -1.0 };

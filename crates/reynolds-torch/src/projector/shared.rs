@@ -49,9 +49,7 @@ impl Shared {
     pub(super) fn parts(&self) -> Vec<usize> {
         match self {
             Self::Real(projector) => projector.parts(),
-            Self::Complex(projector) => {
-                projector.parts().into_iter().map(|weights| 2 * weights).collect()
-            }
+            Self::Complex(projector) => projector.parts().into_iter().map(|weights| 2 * weights).collect(),
         }
     }
 }

@@ -38,7 +38,7 @@ use super::{Dimensions, Energies, Projector};
 use crate::error::{Error, Result};
 use crate::group;
 use crate::irrep::Irrep;
-use crate::rep::{Rep, Representation, decompose};
+use crate::rep::{self, Rep, Representation, decompose};
 use crate::scalar::Weight;
 use crate::steerable::{Band, KernelBasis, RingsConfig, Shells};
 
@@ -108,7 +108,7 @@ impl Basis {
         }
         let band = Band::new(Shells::new(dims, side, rings)?)?;
         let input = Channels::new(domain)?;
-        let output = if Arc::ptr_eq(domain, codomain) { input.clone() } else { Channels::new(codomain)? };
+        let output = if rep::same(domain, codomain) { input.clone() } else { Channels::new(codomain)? };
         let kernels = KernelBasis::all(&output.irreps(), &input.irreps(), &band)?;
         let copies = |o: usize, i: usize| output.copies[o].len() * input.copies[i].len();
         let columns =

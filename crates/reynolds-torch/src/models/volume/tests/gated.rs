@@ -61,8 +61,7 @@ fn gates_cost_as_many_parameters_as_counted() {
     let kernels = builder.entries().iter().filter(|entry| entry.shape.len() == 5);
     assert_eq!(kernels.map(Entry::len).sum::<usize>(), 2_567_480);
     let held = network.held().unwrap();
-    let lens =
-        held.iter().filter(|held| held.name.ends_with("weight")).map(|held| held.projector.len());
+    let lens = held.iter().filter(|held| held.name.ends_with("weight")).map(|held| held.projector.len());
     assert_eq!(lens.sum::<usize>(), 2_567_480);
 }
 

@@ -70,7 +70,7 @@ impl Typing {
             let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
             let plan = SymmetryPlan::from_toml(&text).with_context(|| path.display().to_string())?;
             if let Some(name) = &self.group
-                && group::parse(name)?.name() != plan.group().name()
+                && !group::same(&group::parse(name)?, plan.group())
             {
                 bail!("--group {name}: expected the group of the plan, {}", plan.group().name());
             }

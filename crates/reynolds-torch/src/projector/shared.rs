@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use faer::c64;
-use reynolds::projection::{Dimensions, Lowered, Projector};
+use reynolds::projection::{Dimensions, Lowered};
 use reynolds::scalar::Scalar;
 
 /// Of real or of complex weights.

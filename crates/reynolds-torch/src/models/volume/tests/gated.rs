@@ -1,6 +1,6 @@
 //! Ours with and without gates, projected: what is equivariant, and what is not.
 
-use reynolds::projection::{Dimensions, Projector};
+use reynolds::projection::Dimensions;
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 

@@ -67,6 +67,11 @@ pub struct PenaltyConfig {
 }
 
 impl PenaltyConfig {
+    /// λ_⊥ ‖W − P(W)‖² alone.
+    pub fn perp(lambda_perp: f64) -> Self {
+        Self { lambda_perp, ..Self::default() }
+    }
+
     /// Checks both strengths.
     ///
     /// # Errors

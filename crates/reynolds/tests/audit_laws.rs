@@ -145,7 +145,7 @@ fn tensors_that_do_not_fit_are_named_with_the_reason() {
     ];
     let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
     let plan = |fields| SymmetryPlan::uniform(&group::parse("C4").unwrap(), fields).unwrap().resolve(&tensors).unwrap();
-    let names = |layers: &[reynolds::plan::Layer]| layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>();
+    let names = |layers: &[reynolds::plan::TypedTensor]| layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>();
     let regular = plan(UniformFields::Regular);
     assert_eq!(names(&regular.layers), ["body.conv.weight", "body.conv.bias", "body.bn.running_var", "one.weight"]);
     let reason = |name: &str| regular.untyped.iter().find(|u| u.name == name).unwrap().reason.clone();

@@ -5,7 +5,7 @@ use super::{Tensor, excess};
 use crate::defect::{self, Bracket, Profile};
 use crate::error::Result;
 use crate::group::{ENUMERATION_LIMIT, Element};
-use crate::plan::{Exact, Layer, Role};
+use crate::plan::{Exact, Role, TypedTensor};
 use crate::projection::{Energies, Lowered, Projector};
 
 /// Multiplications spent on the worst defect of a layer whose group does not permute its weights.
@@ -92,11 +92,11 @@ impl LayerAudit {
 ///
 /// # Errors
 /// [`crate::Error::Tensor`] if it has not as many weights as the layer, or if double precision cannot hold its squares.
-pub fn layer(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
+pub fn layer(layer: &TypedTensor, tensor: Tensor<'_>) -> Result<LayerAudit> {
     measure(layer, tensor).map_err(|error| error.of_tensor(&layer.name))
 }
 
-fn measure(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
+fn measure(layer: &TypedTensor, tensor: Tensor<'_>) -> Result<LayerAudit> {
     if tensor.len() != layer.len() {
         return Err(crate::Error::shape("tensor", format!("{:?}", layer.shape), format!("{} weights", tensor.len())));
     }

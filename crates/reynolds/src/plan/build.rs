@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Exact, Layer, Role, SymmetryPlan};
+use super::{Exact, Role, SymmetryPlan, TypedTensor};
 use crate::defect::Displacements;
 use crate::error::{Error, Result};
 use crate::group::{self, Homomorphism, PermutationGroup};
@@ -17,7 +17,7 @@ const GRID_GROUPS: [&str; 9] = ["Oh", "O", "Th", "Td", "T", "D4", "C4", "D2", "C
 #[derive(Debug)]
 pub(super) struct Builder<'a> {
     plan: &'a SymmetryPlan,
-    made: Vec<(Kind, Layer)>,
+    made: Vec<(Kind, TypedTensor)>,
 }
 
 /// All that a projector depends on, with representations compared by value.
@@ -55,23 +55,28 @@ impl<'a> Builder<'a> {
         shape: &[usize],
         fields: (&Rep, &Rep),
         band_limited: bool,
-    ) -> Result<Layer> {
+    ) -> Result<TypedTensor> {
         let (domain, codomain) = (Some(fields.0.clone()), fields.1.clone());
         let kind = Kind { role: Role::Weight, shape: shape.to_vec(), domain, codomain, band_limited };
         self.once(name, kind, |plan| weight(plan, name, shape, fields, band_limited))
     }
 
     /// A tensor of one number per channel.
-    pub(super) fn channels(&mut self, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<Layer> {
+    pub(super) fn channels(&mut self, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<TypedTensor> {
         let kind = Kind { role, shape: shape.to_vec(), domain: None, codomain: fields.clone(), band_limited: false };
         self.once(name, kind, |plan| channels(plan, name, shape, fields, role))
     }
 
-    fn once(&mut self, name: &str, kind: Kind, make: impl Fn(&SymmetryPlan) -> Result<Layer>) -> Result<Layer> {
+    fn once(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        make: impl Fn(&SymmetryPlan) -> Result<TypedTensor>,
+    ) -> Result<TypedTensor> {
         if let Some((_, known)) = self.made.iter().find(|(known, _)| *known == kind) {
             let (domain, codomain) =
                 (kind.domain.map_or(String::new(), |fields| fields.label()), kind.codomain.label());
-            return Ok(Layer { name: name.into(), domain, codomain, ..known.clone() });
+            return Ok(TypedTensor { name: name.into(), domain, codomain, ..known.clone() });
         }
         let layer = make(self.plan)?;
         self.made.push((kind, layer.clone()));
@@ -98,7 +103,7 @@ fn weight(
     shape: &[usize],
     (domain, codomain): (&Rep, &Rep),
     band_limited: bool,
-) -> Result<Layer> {
+) -> Result<TypedTensor> {
     if !matches!(shape.len(), 2 | 4 | 5) {
         return Err(Error::shape("a weight", "[out, in], [out, in, k, k] or [out, in, k, k, k]", format!("{shape:?}")));
     }
@@ -128,7 +133,7 @@ fn weight(
             }
         }
     };
-    Ok(Layer {
+    Ok(TypedTensor {
         name: name.into(),
         shape: shape.to_vec(),
         role: Role::Weight,
@@ -157,7 +162,7 @@ fn grid_action(domain: &Rep, codomain: &Rep, side: usize, dims: usize) -> Result
     Ok(None)
 }
 
-fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<Layer> {
+fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<TypedTensor> {
     if shape != [fields.dim()] {
         let what = format!("fields \"{}\" of a {}", fields.label(), role.name());
         return Err(Error::shape(what, format!("[{}]", fields.dim()), format!("{shape:?}")));
@@ -169,7 +174,7 @@ fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role
         _ => KernelSpace::dense(&rep::trivial(fields.group()), &fields)?,
     };
     let projector = Arc::new(derive(&space)?);
-    Ok(Layer {
+    Ok(TypedTensor {
         name: name.into(),
         shape: shape.to_vec(),
         role,

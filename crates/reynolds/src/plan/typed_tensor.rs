@@ -40,7 +40,7 @@ pub struct Exact {
 
 /// A tensor that is held against the group.
 #[derive(Debug, Clone)]
-pub struct Layer {
+pub struct TypedTensor {
     /// Its name.
     pub name: String,
     /// `[out, in, k…]`, `[out, in]` or `[channels]`.
@@ -60,7 +60,7 @@ pub struct Layer {
     pub warnings: Vec<String>,
 }
 
-impl Layer {
+impl TypedTensor {
     /// Number of weights.
     pub fn len(&self) -> usize {
         self.projector.len()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use reynolds::penalty::PenaltyConfig;
-use reynolds::projection::Dimensions;
+use reynolds::projection::{Dimensions, Projector};
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use reynolds::audit::Tensor;
+use reynolds::Values as Tensor;
 use reynolds::group::{self, GroupRef};
 use reynolds::plan::{SymmetryPlan, UniformFields, Untyped};
 use reynolds_data::checkpoint::{Checkpoint, Values};
@@ -52,8 +52,8 @@ impl Model {
 /// The values as the core takes them.
 pub(crate) fn tensor<'a>(values: &'a Values<'_>) -> Tensor<'a> {
     match values {
-        Values::F32(values) => Tensor::F32(values),
-        Values::F64(values) => Tensor::F64(values),
+        Values::F32(values) => Tensor::F32(values.as_ref().into()),
+        Values::F64(values) => Tensor::F64(values.as_ref().into()),
     }
 }
 

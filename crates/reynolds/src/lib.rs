@@ -40,9 +40,11 @@ pub mod rep;
 pub mod scalar;
 pub mod steerable;
 pub mod symmetrise;
+mod values;
 
 pub use error::{Error, Result};
 pub use layer::Layer;
+pub use values::Values;
 
 /// The example of the README runs as a doctest.
 #[cfg(doctest)]

@@ -17,4 +17,4 @@ pub use crate::plan::SymmetryPlan;
 pub use crate::projection::{Dimensions, Energies, KernelSpace, Lowered, Projector, derive};
 pub use crate::random::Random;
 pub use crate::rep::{Grid, Rep, Representation};
-pub use crate::{Layer, group, rep};
+pub use crate::{Layer, Values, group, rep};

@@ -12,13 +12,13 @@
 //! Paper: `thm:equiv_decomp_informal`, `fig:irreps_projection_sketch`.
 //!
 //! ```
-//! use reynolds::projection::{Blocks, KernelSpace, Projector};
+//! use reynolds::projection::{Blocks, Dimensions, KernelSpace};
 //! use reynolds::{group, irreps::Irreps};
 //! // The paper's mask: harmonics m = −1, 0, 1 of SO(2), complex weights.
 //! let so2 = group::parse("SO2")?;
 //! let harmonics = "1x(-1..1)".parse::<Irreps>()?.complex_rep(&so2)?;
 //! let projector = Blocks::derive(&KernelSpace::dense(&harmonics, &harmonics)?)?;
-//! assert_eq!(Projector::<faer::c64>::rank(&projector), 3);
+//! assert_eq!(projector.rank(), 3);
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 

@@ -209,7 +209,7 @@ fn rules_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
 fn weights_that_are_not_finite_are_reported() {
     let plan = SymmetryPlan::uniform(&group::parse("C4").unwrap(), UniformFields::Trivial).unwrap();
     let resolved = plan.resolve(&[("w".into(), vec![2, 2, 3, 3])]).unwrap();
-    let mut weights = vec![1.0_f32; 36];
+    let mut weights = [1.0_f32; 36];
     weights[5] = f32::NAN;
     let audit = audit::layer(&resolved.layers[0], &weights[..]).unwrap();
     assert_eq!(audit.not_finite, Some((5, "NaN".into())));

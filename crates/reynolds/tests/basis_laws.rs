@@ -11,6 +11,7 @@ use faer::{Mat, Side};
 use proptest::prelude::*;
 use reynolds::group::{self, Element, Family, GroupRef, Planar, Spatial};
 use reynolds::projection::{Basis, Dimensions, Projector};
+use reynolds::random::Random;
 use reynolds::rep::{self, Rep, SignedPermutation};
 use reynolds::steerable::{RingsConfig, Shells, circular_action, wigner_d};
 
@@ -126,14 +127,8 @@ fn act(case: &Case, g: &Element, kernel: &[f64]) -> Vec<f64> {
 
 /// Weights in [−1, 1], a function of the seed alone.
 fn weights(n: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    };
-    (0..n).map(|_| next()).collect()
+    let mut random = Random::new(seed);
+    (0..n).map(|_| random.between(-1.0, 1.0)).collect()
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -104,16 +104,16 @@ impl Network {
         })
     }
 
-    fn weights(&self) -> impl Iterator<Item = Tensor> + '_ {
-        (0..self.layers).map(|layer| self.parameters.get(&format!("{layer}.weight")))
+    fn weights(&self) -> impl Iterator<Item = Result<Tensor>> + '_ {
+        (0..self.layers).map(|layer| Ok(self.parameters.get(&format!("{layer}.weight"))?))
     }
 
     /// The mean square of what the last layer says.
     fn loss(&self) -> Result<Tensor> {
         let mut features = self.images.shallow_clone();
         for (layer, weight) in self.weights().enumerate() {
-            let bias = self.parameters.get(&format!("{layer}.bias"));
-            features = features.f_conv2d(&weight, Some(&bias), [1, 1], [self.margin, self.margin], [1, 1], 1)?;
+            let bias = self.parameters.get(&format!("{layer}.bias"))?;
+            features = features.f_conv2d(&weight?, Some(&bias), [1, 1], [self.margin, self.margin], [1, 1], 1)?;
             if layer + 1 < self.layers {
                 features = features.f_relu()?;
             }
@@ -127,6 +127,7 @@ impl Network {
         let mut loss = self.loss()?;
         if let Added::Tape(config) = added {
             for weight in self.weights() {
+                let weight = weight?;
                 let projected = turned_mean(&weight)?;
                 let perp =
                     weight.f_sub(&projected)?.f_square()?.f_sum(Kind::Float)?.f_mul_scalar(config.lambda_perp)?;
@@ -134,9 +135,9 @@ impl Network {
                 loss = loss.f_add(&kept)?.f_add(&perp)?;
             }
         }
-        let gradient = parameters.gradient(&loss)?;
+        let mut gradient = parameters.gradient(&loss)?;
         if let Added::Flat(penalty) = added {
-            penalty.add_slope(parameters.flat(), &gradient)?;
+            penalty.add_gradient(parameters.flat(), &mut gradient)?;
         }
         Ok(adam.step(parameters.flat(), &gradient, LEARNING_RATE)?)
     }

@@ -141,16 +141,19 @@ impl PenaltyBench {
         let (binding, bind_seconds) = self.bind(device)?;
         let penalty = |form| Penalty::new(binding.clone(), self.config(form));
         let (squared, plain) = (penalty(Form::Squared)?, penalty(Form::Plain)?);
-        let gradient = weights.f_zeros_like()?;
-        squared.add_slope(&weights, &gradient)?;
+        let mut gradient = weights.f_zeros_like()?;
+        squared.add_gradient(&weights, &mut gradient)?;
         let value = squared.value(&weights)?.f_double_value(&[])?;
         if let Some(out) = out {
             self.write(&gradient, out)?;
         }
         let watch = Stopwatch { device, steps: self.repeats, warmup: WARMUP };
-        let add = |penalty: &Penalty| -> Result<()> { Ok(penalty.add_slope(&weights, &gradient)?) };
+        // Every clone has the same storage.
+        let add =
+            |penalty: &Penalty| -> Result<()> { Ok(penalty.add_gradient(&weights, &mut gradient.shallow_clone())?) };
         let seconds = watch.median(|| add(&squared))?;
-        let with_value = watch.median(|| Ok(squared.add_gradient(&weights, &gradient).map(drop)?))?;
+        let with_value = watch
+            .median(|| Ok(squared.add_gradient_with_value(&weights, &mut gradient.shallow_clone()).map(drop)?))?;
         let plain_seconds = watch.median(|| add(&plain))?;
         let mut copy = weights.f_zeros_like()?;
         let copy_seconds = watch.median(|| Ok(copy.f_copy_(&weights)?))?;

@@ -56,11 +56,11 @@ fn point(clock: &Clock, panel: &mut Panel, space: &KernelSpace, projector: &Arc<
     let config = PenaltyConfig { lambda_g, lambda_perp, ..PenaltyConfig::default() };
     let penalty = Penalty::new(binding.build()?, config)?;
     let flat = parameters.flat();
-    let gradient = flat.f_zeros_like()?;
-    penalty.add_slope(flat, &gradient)?;
+    let mut gradient = flat.f_zeros_like()?;
+    penalty.add_gradient(flat, &mut gradient)?;
     check(SLOPE, projector, flat, &gradient)?;
-    let gradient = flat.f_zeros_like()?;
-    let _ = penalty.add_gradient(flat, &gradient)?;
+    let mut gradient = flat.f_zeros_like()?;
+    let _ = penalty.add_gradient_with_value(flat, &mut gradient)?;
     check(PENALTY, projector, flat, &gradient)?;
     let _guard = tch::no_grad_guard();
     let mut copy = flat.f_zeros_like()?;
@@ -68,8 +68,8 @@ fn point(clock: &Clock, panel: &mut Panel, space: &KernelSpace, projector: &Arc<
         copy.f_copy_(flat)?;
         Ok(())
     });
-    let adding = making(|| Ok(penalty.add_gradient(flat, &gradient)?));
-    let sloping = making(|| Ok(penalty.add_slope(flat, &gradient)?));
+    let adding = making(|| Ok(penalty.add_gradient_with_value(flat, &mut gradient.shallow_clone())?));
+    let sloping = making(|| Ok(penalty.add_gradient(flat, &mut gradient.shallow_clone())?));
     let found = clock.quartiles(&mut [copying, sloping, adding])?;
     // A copy moves two numbers a weight, the penalty three at least.
     let (x, weights) = (parameters.len() as f64, parameters.len());

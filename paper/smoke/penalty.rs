@@ -45,7 +45,7 @@ impl HeldNetwork {
 }
 
 impl Regulariser for HeldNetwork {
-    fn add_gradient(&self, _flat: &Tensor, gradient: &Tensor) -> Result<()> {
+    fn add_gradient(&self, _flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
         let _value = self.penalty.add_gradient(&self.parameters, self.lambda_g, self.lambda_perp, gradient)?;
         Ok(())
     }

@@ -51,7 +51,7 @@ struct Decay {
 }
 
 impl Regulariser for Decay {
-    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
+    fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
         for &(start, len) in &self.held {
             let weights = flat.f_narrow(0, start, len)?;
             let _ = gradient.f_narrow(0, start, len)?.f_add_(&weights.f_mul_scalar(2.0 * self.lambda)?)?;
@@ -81,9 +81,9 @@ pub(super) fn compare(task: &PlaneTask, other: &Decayed, penalty: PenaltyConfig)
     let (ours, theirs) = (task.parameters().flat(), other.parameters().flat());
     let largest = |tensor: &Tensor| -> Result<f64> { Ok(tensor.f_abs()?.f_max()?.f_double_value(&[])?) };
     let difference = largest(&ours.f_sub(theirs)?)? / largest(theirs)?;
-    let gradient = ours.f_zeros_like()?;
+    let mut gradient = ours.f_zeros_like()?;
     if let Some(regulariser) = task.regulariser(penalty)? {
-        regulariser.add_gradient(ours, &gradient)?;
+        regulariser.add_gradient(ours, &mut gradient)?;
     }
     let mut cosine = 1.0_f64;
     for entry in held(task.parameters()) {

@@ -70,11 +70,11 @@ fn slope(place: Device, rounds: usize) -> f64 {
     projectors.iter().enumerate().for_each(|(number, p)| builder.projector(&number.to_string(), p).unwrap());
     let config = PenaltyConfig { lambda_g: 0.1, lambda_perp: 0.3, ..PenaltyConfig::default() };
     let penalty = Penalty::new(builder.build().unwrap(), config).unwrap();
-    let gradient = parameters.flat().zeros_like();
+    let mut gradient = parameters.flat().zeros_like();
     let mut seconds = vec![];
     for _ in 0..rounds {
         let start = Instant::now();
-        penalty.add_slope(parameters.flat(), &gradient).unwrap();
+        penalty.add_gradient(parameters.flat(), &mut gradient).unwrap();
         wait(place);
         seconds.push(start.elapsed().as_secs_f64());
     }

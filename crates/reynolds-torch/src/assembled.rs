@@ -18,7 +18,7 @@
 //! builder.real("mix", &[2], &[1.0, 1.0])?;
 //! let parameters = builder.build(Kind::Float, Device::Cpu)?;
 //! let rows = Tensor::from_slice(&[3.0_f32, 0.0, 1.0, 0.0]).view([2, 2]);
-//! let assembled = parameters.get("mix").unsqueeze(1) * rows; // diag(mix) · rows
+//! let assembled = parameters.get("mix")?.unsqueeze(1) * rows; // diag(mix) · rows
 //! let gradient = parameters.flat().zeros_like();
 //! let value = penalty.add_gradient(&parameters, &[assembled], &gradient)?;
 //! assert!((f64::try_from(value)? - 5.0).abs() < 1e-6); // ‖[[1.5, −.5], [.5, −1.5]]‖²
@@ -90,8 +90,8 @@ impl AssembledPenalty {
         }
         let flat: Vec<Tensor> = assembled.iter().map(|weight| weight.f_reshape([-1])).collect::<Result<_, _>>()?;
         let flat = Tensor::f_cat(&flat, 0)?;
-        let cotangent = flat.f_zeros_like()?;
-        let value = self.penalty.add_gradient(&flat.f_detach()?, &cotangent)?;
+        let mut cotangent = flat.f_zeros_like()?;
+        let value = self.penalty.add_gradient_with_value(&flat.f_detach()?, &mut cotangent)?;
         // Its derivative is the vector–Jacobian product.
         Ok((value, flat.f_dot(&cotangent)?))
     }
@@ -121,7 +121,7 @@ mod tests {
 
     /// A relaxed C4 convolution, W[g] = Σ_l mix[l, g] · filters[l], two banks, 3×3.
     fn assemble(parameters: &Parameters) -> Tensor {
-        let (mix, filters) = (parameters.get("mix"), parameters.get("filters"));
+        let (mix, filters) = (parameters.get("mix").unwrap(), parameters.get("filters").unwrap());
         Tensor::einsum("lg,lgihw->gihw", &[mix, filters], None::<&[i64]>)
     }
 
@@ -178,7 +178,7 @@ mod tests {
         builder.real("t", &[13], &(0..13).map(|i| f64::from(i).sin()).collect::<Vec<_>>()).unwrap();
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         let assemble = || {
-            let t = parameters.get("t").exp();
+            let t = parameters.get("t").unwrap().exp();
             [t.narrow(0, 0, 4).view([2, 2]), t.narrow(0, 4, 9).view([3, 3])]
         };
         let loss = |weights: &[Tensor; 2]| weights[0].sin().sum(Kind::Double) + weights[1].cos().sum(Kind::Double);
@@ -206,7 +206,7 @@ mod tests {
         builder.real("a", &[3, 2], &[0.0; 6]).unwrap();
         let parameters = builder.build(Kind::Float, Device::Cpu).unwrap();
         let gradient = parameters.flat().zeros_like();
-        assert!(penalty.add_gradient(&parameters, &[parameters.get("a")], &gradient).is_err());
+        assert!(penalty.add_gradient(&parameters, &[parameters.get("a").unwrap()], &gradient).is_err());
         assert!(penalty.add_gradient(&parameters, &[], &gradient).is_err());
     }
 }

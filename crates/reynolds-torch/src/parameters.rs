@@ -15,7 +15,7 @@
 //! builder.real("w", &[2, 2], &[1.0, 2.0, 3.0, 4.0])?;
 //! builder.complex("c", &[1], &[(0.5, -1.0)])?;
 //! let parameters = builder.build(Kind::Float, Device::Cpu)?;
-//! let loss = parameters.get("w").square().sum(Kind::Float);
+//! let loss = parameters.get("w")?.square().sum(Kind::Float);
 //! let gradient = parameters.gradient(&loss)?;
 //! assert_eq!(Vec::<f32>::try_from(&gradient)?, [0.0, 0.0, 2.0, 4.0, 6.0, 8.0]);
 //! # Ok::<(), reynolds_torch::Error>(())
@@ -172,6 +172,18 @@ impl Parameters {
         Builder::default()
     }
 
+    /// The same parameters: storage and leaves are shared.
+    pub fn shallow_clone(&self) -> Self {
+        Self {
+            flat: self.flat.shallow_clone(),
+            entries: self.entries.clone(),
+            leaves: self.leaves.iter().map(Tensor::shallow_clone).collect(),
+            index: self.index.clone(),
+            statistics: self.statistics.shallow_clone(),
+            statistics_entries: self.statistics_entries.clone(),
+        }
+    }
+
     fn over(entries: Vec<Entry>, flat: Tensor, statistics_entries: Vec<Entry>, statistics: Tensor) -> Result<Self> {
         let leaf = |entry: &Entry| -> Result<Tensor> {
             let part = flat.f_narrow(0, entry.start as i64, entry.len() as i64)?;
@@ -221,21 +233,21 @@ impl Parameters {
 
     /// A parameter, as a leaf of the tape.
     ///
-    /// # Panics
-    /// If there is none of that name: models ask for what they added.
-    pub fn get(&self, name: &str) -> Tensor {
-        let number = self.index.get(name).unwrap_or_else(|| panic!("no parameter \"{name}\""));
-        self.leaves[*number].shallow_clone()
+    /// # Errors
+    /// [`Error::Parameter`] if there is none of that name.
+    pub fn get(&self, name: &str) -> Result<Tensor> {
+        let number = self.index.get(name).ok_or_else(|| Error::parameter(name, "a parameter", "none of that name"))?;
+        Ok(self.leaves[*number].shallow_clone())
     }
 
     /// A running statistic, in its shape: changing it in place changes the storage.
     ///
-    /// # Panics
-    /// If there is none of that name: layers ask for what they added.
-    pub fn statistic(&self, name: &str) -> Tensor {
+    /// # Errors
+    /// [`Error::Parameter`] if there is none of that name.
+    pub fn statistic(&self, name: &str) -> Result<Tensor> {
         let entry = self.statistics_entries.iter().find(|entry| entry.name == name);
-        let entry = entry.unwrap_or_else(|| panic!("no running statistic \"{name}\""));
-        self.statistics.narrow(0, entry.start as i64, entry.len() as i64).view(entry.sizes().as_slice())
+        let entry = entry.ok_or_else(|| Error::parameter(name, "a running statistic", "none of that name"))?;
+        Ok(self.statistics.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_view(entry.sizes().as_slice())?)
     }
 
     /// The flat storage of the running statistics, `[m]`, empty if there are none. Not on the tape.
@@ -326,8 +338,8 @@ mod tests {
         builder.complex("z", &[2], &[(3.0, 4.0), (5.0, 6.0)]).unwrap();
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         parameters.assign(&(parameters.flat() * 2.0)).unwrap();
-        assert_eq!(Vec::<f64>::try_from(parameters.get("a").detach()).unwrap(), [2.0, 4.0]);
-        assert_eq!(f64::try_from(parameters.get("z").abs().get(0)).unwrap(), 10.0);
+        assert_eq!(Vec::<f64>::try_from(parameters.get("a").unwrap().detach()).unwrap(), [2.0, 4.0]);
+        assert_eq!(f64::try_from(parameters.get("z").unwrap().abs().get(0)).unwrap(), 10.0);
     }
 
     #[test]
@@ -335,7 +347,7 @@ mod tests {
         let mut builder = Parameters::builder();
         builder.complex("z", &[1], &[(3.0, 4.0)]).unwrap();
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        let z = parameters.get("z");
+        let z = parameters.get("z").unwrap();
         let loss = (&z * z.conj()).real().sum(Kind::Double) + z.imag().sum(Kind::Double) * 10.0;
         let gradient = parameters.gradient(&loss).unwrap();
         assert_eq!(Vec::<f64>::try_from(&gradient).unwrap(), [6.0, 18.0]);
@@ -347,8 +359,8 @@ mod tests {
         builder.real("a", &[3], &[1.0, 2.0, 3.0]).unwrap();
         builder.complex("z", &[1], &[(4.0, 5.0)]).unwrap();
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        assert_eq!(f64::try_from(parameters.get("z").imag().get(0)).unwrap(), 5.0);
-        assert_eq!(Vec::<f64>::try_from(parameters.get("a").detach()).unwrap(), [1.0, 2.0, 3.0]);
+        assert_eq!(f64::try_from(parameters.get("z").unwrap().imag().get(0)).unwrap(), 5.0);
+        assert_eq!(Vec::<f64>::try_from(parameters.get("a").unwrap().detach()).unwrap(), [1.0, 2.0, 3.0]);
         assert_eq!(parameters.entries()[0].name, "z");
     }
 
@@ -367,7 +379,7 @@ mod tests {
         builder.real("a", &[2], &[1.0, 2.0]).unwrap();
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         assert!(parameters.gradient(&Tensor::from(1.0)).is_err());
-        assert!(parameters.gradient(&parameters.get("a")).is_err());
+        assert!(parameters.gradient(&parameters.get("a").unwrap()).is_err());
         assert!(parameters.assign(&Tensor::from_slice(&[1.0])).is_err());
         assert_eq!(Vec::<f64>::try_from(parameters.flat()).unwrap(), [1.0, 2.0]);
     }
@@ -380,10 +392,10 @@ mod tests {
         builder.statistic("variance", &[1, 1], &[1.0]).unwrap();
         assert!(builder.statistic("a", &[1], &[1.0]).is_err() && builder.real("mean", &[1], &[1.0]).is_err());
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        let _ = parameters.statistic("variance").fill_(7.0);
+        let _ = parameters.statistic("variance").unwrap().fill_(7.0);
         assert_eq!(Vec::<f64>::try_from(parameters.statistics()).unwrap(), [0.0, 0.5, 7.0]);
-        assert_eq!((parameters.len(), parameters.statistic("variance").size()), (2, vec![1, 1]));
-        let gradient = parameters.gradient(&parameters.get("a").sum(Kind::Double)).unwrap();
+        assert_eq!((parameters.len(), parameters.statistic("variance").unwrap().size()), (2, vec![1, 1]));
+        let gradient = parameters.gradient(&parameters.get("a").unwrap().sum(Kind::Double)).unwrap();
         assert_eq!(gradient.size(), [2]);
     }
 

@@ -251,8 +251,8 @@ mod tests {
 
     fn loss(parameters: &Parameters) -> Tensor {
         let ramp = Tensor::arange(576, (Kind::Double, Device::Cpu)).view([8, 8, 3, 3]) / 100.0;
-        let kernel = (parameters.get("kernel") * ramp).sin().sum(Kind::Double);
-        kernel + (parameters.get("bias") - 1.0).square().sum(Kind::Double)
+        let kernel = (parameters.get("kernel").unwrap() * ramp).sin().sum(Kind::Double);
+        kernel + (parameters.get("bias").unwrap() - 1.0).square().sum(Kind::Double)
     }
 
     fn distance(a: &Tensor, b: &Tensor) -> f64 {
@@ -317,7 +317,7 @@ mod tests {
         let projected = binding.project(parameters.flat()).unwrap();
         assert!(distance(parameters.flat(), &projected) < 0.01);
         // The bias is bound by nothing: it is free to reach 1.
-        assert!(distance(&parameters.get("bias").detach(), &Tensor::from(1.0)) < 0.05);
+        assert!(distance(&parameters.get("bias").unwrap().detach(), &Tensor::from(1.0)) < 0.05);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! builder.real("w", &[1, 2], &[1.0, 2.0])?;
 //! let parameters = builder.build(Kind::Float, Device::Cpu)?;
 //! let layer = |input: &Tensor, precision: Precision| -> Result<Tensor, reynolds_torch::Error> {
-//!     let (input, weight) = (precision.cast(input)?, precision.cast(&parameters.get("w"))?);
+//!     let (input, weight) = (precision.cast(input)?, precision.cast(&parameters.get("w")?)?);
 //!     Ok(input.f_matmul(&weight.f_transpose(0, 1)?)?)
 //! };
 //! let output = layer(&Tensor::from_slice(&[3.0_f32, 4.0]).view([1, 2]), Precision::Bf16)?;

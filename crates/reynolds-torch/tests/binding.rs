@@ -65,8 +65,8 @@ fn equal_strengths_are_weight_decay_to_the_bit() {
         let parameters = parameters(&layers, &weights, kind, false);
         let config = PenaltyConfig { lambda_g: 0.3, lambda_perp: 0.3, form: Form::Squared, ..PenaltyConfig::default() };
         let penalty = Penalty::new(bind(&parameters, &layers), config).unwrap();
-        let gradient = parameters.flat().zeros_like();
-        let _ = penalty.add_gradient(parameters.flat(), &gradient).unwrap();
+        let mut gradient = parameters.flat().zeros_like();
+        let _ = penalty.add_gradient_with_value(parameters.flat(), &mut gradient).unwrap();
         assert_eq!(gradient, parameters.flat() * 0.6);
     }
 }

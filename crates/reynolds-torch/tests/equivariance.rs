@@ -38,8 +38,8 @@ fn network(group: &str, kind: Kind) -> (Parameters, SymmetryPlan) {
 fn forward(parameters: &Parameters, image: &Tensor, circular: bool) -> Tensor {
     let mut features = image.shallow_clone();
     for layer in 0..SIZES.len() {
-        let weight = parameters.get(&format!("{layer}.weight"));
-        let bias = parameters.get(&format!("{layer}.bias"));
+        let weight = parameters.get(&format!("{layer}.weight")).unwrap();
+        let bias = parameters.get(&format!("{layer}.bias")).unwrap();
         let margin = weight.size()[2] / 2;
         features = if circular {
             let padded = features.f_pad([margin; 4], "circular", None).unwrap();

@@ -38,11 +38,11 @@ fn check(layers: &[Layer]) {
             let config = PenaltyConfig { lambda_g, lambda_perp, ..PenaltyConfig::default() };
             let penalty = Penalty::new(binding.clone(), config).unwrap();
             let (slope, [equivariant, perp]) = formula(layers, &parameters, [2.0 * lambda_g, 2.0 * lambda_perp]);
-            let [sum, measured] = [parameters.flat().cos(), parameters.flat().cos()];
+            let [mut sum, mut measured] = [parameters.flat().cos(), parameters.flat().cos()];
             let expected: Vec<f64> = numbers(&sum).iter().zip(slope).map(|(sum, slope)| sum + slope).collect();
-            penalty.add_slope(parameters.flat(), &sum).unwrap();
+            penalty.add_gradient(parameters.flat(), &mut sum).unwrap();
             let values = [
-                penalty.add_gradient(parameters.flat(), &measured).unwrap(),
+                penalty.add_gradient_with_value(parameters.flat(), &mut measured).unwrap(),
                 penalty.value(parameters.flat()).unwrap(),
             ];
             let what = format!("{}, {kind:?}, gaps {gaps}, {lambda_g} and {lambda_perp}", layers[0].name);
@@ -83,12 +83,12 @@ fn a_second_launch_gives_the_same_to_the_bit_and_equivariant_weights_have_no_slo
     let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.7, ..PenaltyConfig::default() };
     let penalty = Penalty::new(binding.clone(), config).unwrap();
     let once = || {
-        let sum = parameters.flat().cos();
-        (numbers(&penalty.add_gradient(parameters.flat(), &sum).unwrap()), numbers(&sum))
+        let mut sum = parameters.flat().cos();
+        (numbers(&penalty.add_gradient_with_value(parameters.flat(), &mut sum).unwrap()), numbers(&sum))
     };
     assert_eq!(once(), once());
     binding.project_in_place(&parameters).unwrap();
-    let sum = parameters.flat().zeros_like();
-    assert_eq!(penalty.add_gradient(parameters.flat(), &sum).unwrap().double_value(&[]), 0.0);
+    let mut sum = parameters.flat().zeros_like();
+    assert_eq!(penalty.add_gradient_with_value(parameters.flat(), &mut sum).unwrap().double_value(&[]), 0.0);
     assert_eq!(sum.abs().max().double_value(&[]), 0.0);
 }

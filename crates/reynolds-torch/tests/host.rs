@@ -60,14 +60,14 @@ proptest! {
         let expected: Vec<f64> = numbers(&before).iter().zip(slope).map(|(sum, slope)| sum + slope).collect();
         let value = strengths[0] * equivariant + strengths[1] * perp;
         let within = tolerance(kind, parameters.len(), 1.0) * value;
-        for (way, gradient) in [("executors", before.copy()), ("tensors", strided(&before))] {
-            penalty.add_slope(parameters.flat(), &gradient).unwrap();
+        for (way, mut gradient) in [("executors", before.copy()), ("tensors", strided(&before))] {
+            penalty.add_gradient(parameters.flat(), &mut gradient).unwrap();
             assert_close(&numbers(&gradient), &expected, tolerance(kind, 64, 1.0), way);
         }
-        let (executed, by_tensors) = (before.copy(), strided(&before));
+        let (mut executed, mut by_tensors) = (before.copy(), strided(&before));
         let values = [
-            ("executors", penalty.add_gradient(parameters.flat(), &executed).unwrap()),
-            ("tensors", penalty.add_gradient(parameters.flat(), &by_tensors).unwrap()),
+            ("executors", penalty.add_gradient_with_value(parameters.flat(), &mut executed).unwrap()),
+            ("tensors", penalty.add_gradient_with_value(parameters.flat(), &mut by_tensors).unwrap()),
             ("executors, alone", penalty.value(parameters.flat()).unwrap()),
             ("tensors, alone", penalty.value(&strided(parameters.flat())).unwrap()),
         ];
@@ -94,8 +94,8 @@ fn orbits_by_the_operations_of_a_gpu_have_the_same_slope() {
             let mut penalty = Penalty::new(binding, config).unwrap();
             for lambda_perp in [lambda_perp, 0.9] {
                 penalty.set_lambda_perp(lambda_perp).unwrap();
-                let gradient = parameters.flat().zeros_like();
-                penalty.add_slope(parameters.flat(), &gradient).unwrap();
+                let mut gradient = parameters.flat().zeros_like();
+                penalty.add_gradient(parameters.flat(), &mut gradient).unwrap();
                 let (expected, _) = formula(&layers, &parameters, [2.0 * lambda_g, 2.0 * lambda_perp]);
                 assert_close(&numbers(&gradient), &expected, tolerance(kind, 64, 1.0), &layers[0].name);
             }
@@ -109,9 +109,9 @@ fn equal_strengths_are_weight_decay_to_the_bit() {
     for kind in [Kind::Double, Kind::Float] {
         let parameters = parameters(&layers, &random_numbers(&layers, 1), kind, false);
         let penalty = penalty(&parameters, &layers, [0.3, 0.3]);
-        let (gradient, with_value) = (parameters.flat().cos(), parameters.flat().cos());
-        penalty.add_slope(parameters.flat(), &gradient).unwrap();
-        let value = penalty.add_gradient(parameters.flat(), &with_value).unwrap();
+        let (mut gradient, mut with_value) = (parameters.flat().cos(), parameters.flat().cos());
+        penalty.add_gradient(parameters.flat(), &mut gradient).unwrap();
+        let value = penalty.add_gradient_with_value(parameters.flat(), &mut with_value).unwrap();
         assert_eq!(gradient, parameters.flat().cos() + parameters.flat() * 0.6);
         assert_eq!(with_value, gradient);
         let decay = 0.3 * numbers(parameters.flat()).iter().map(|w| w * w).sum::<f64>();
@@ -130,8 +130,10 @@ fn what_weights_have_none_of_adds_nothing_to_the_bit() {
         let parameters = parameters(&layers, &random_numbers(&layers, 2), kind, true);
         penalty(&parameters, &layers, [0.3, 0.3]).binding().project_in_place(&parameters).unwrap();
         // What is projected is a mean of equal weights from then on.
-        let gradient = parameters.flat().cos();
-        let value = penalty(&parameters, &layers, [0.0, 0.7]).add_gradient(parameters.flat(), &gradient).unwrap();
+        let mut gradient = parameters.flat().cos();
+        let value = penalty(&parameters, &layers, [0.0, 0.7])
+            .add_gradient_with_value(parameters.flat(), &mut gradient)
+            .unwrap();
         assert_eq!(value.double_value(&[]), 0.0);
         assert_eq!(gradient, parameters.flat().cos());
     }
@@ -144,9 +146,11 @@ fn weights_that_are_no_numbers_give_slopes_that_are_none() {
         let mut weights = random_numbers(&layers, 3);
         weights.iter_mut().for_each(|weights| weights[0] = bad);
         let parameters = parameters(&layers, &weights, kind, true);
-        let gradient = parameters.flat().zeros_like();
+        let mut gradient = parameters.flat().zeros_like();
         let penalty = penalty(&parameters, &layers, [0.3, 0.7]);
-        for value in [penalty.add_gradient(parameters.flat(), &gradient), penalty.value(parameters.flat())] {
+        for value in
+            [penalty.add_gradient_with_value(parameters.flat(), &mut gradient), penalty.value(parameters.flat())]
+        {
             assert!(value.unwrap().double_value(&[]).is_nan(), "{bad}");
         }
         let gradient = numbers(&gradient);
@@ -181,9 +185,9 @@ fn weights_may_be_their_own_gradient() {
     let parameters = parameters(&layers, &random_numbers(&layers, 6), Kind::Double, true);
     let penalty = penalty(&parameters, &layers, [0.3, 0.7]);
     let (slope, [equivariant, perp]) = formula(&layers, &parameters, [0.6, 1.4]);
-    let flat = parameters.flat().copy();
+    let mut flat = parameters.flat().copy();
     let expected: Vec<f64> = numbers(&flat).iter().zip(slope).map(|(w, slope)| w + slope).collect();
-    let value = penalty.add_gradient(&flat, &flat).unwrap().double_value(&[]);
+    let value = penalty.add_gradient_with_value(&flat, &mut flat.shallow_clone()).unwrap().double_value(&[]);
     let formula = 0.3 * equivariant + 0.7 * perp;
     assert!((value - formula).abs() <= 1e-12 * formula, "{value} and {formula}");
     assert_close(&numbers(&flat), &expected, 1e-12, "gradient");

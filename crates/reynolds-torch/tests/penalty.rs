@@ -46,14 +46,14 @@ fn every_config() -> Vec<PenaltyConfig> {
 
 /// Value and gradient in closed form.
 fn closed_form(penalty: &Penalty, parameters: &Parameters) -> (f64, Vec<f64>) {
-    let gradient = parameters.flat().zeros_like();
-    let value = penalty.add_gradient(parameters.flat(), &gradient).unwrap();
+    let mut gradient = parameters.flat().zeros_like();
+    let value = penalty.add_gradient_with_value(parameters.flat(), &mut gradient).unwrap();
     assert!(value.size().is_empty() && value.kind() == parameters.flat().kind());
     let again = penalty.value(parameters.flat()).unwrap();
     assert!((f64::try_from(&again).unwrap() - f64::try_from(&value).unwrap()).abs() <= 1e-6 * again.double_value(&[]));
     // The gradient alone, added to something.
-    let sum = parameters.flat() * 0.5;
-    penalty.add_slope(parameters.flat(), &sum).unwrap();
+    let mut sum = parameters.flat() * 0.5;
+    penalty.add_gradient(parameters.flat(), &mut sum).unwrap();
     let apart = (sum - parameters.flat() * 0.5 - &gradient).norm().double_value(&[]);
     let epsilon = if gradient.kind() == Kind::Double { 1e-15 } else { 1e-6 };
     let size = (parameters.flat().norm() + gradient.norm()).double_value(&[]);
@@ -172,8 +172,8 @@ fn strengths_of_zero_leave_the_gradient_as_it_is() {
     for config in every_config() {
         let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.0, ..config };
         let penalty = Penalty::new(binding.clone(), config).unwrap();
-        let gradient = parameters.flat().sin();
-        let value = penalty.add_gradient(parameters.flat(), &gradient).unwrap();
+        let mut gradient = parameters.flat().sin();
+        let value = penalty.add_gradient_with_value(parameters.flat(), &mut gradient).unwrap();
         assert_eq!(value.double_value(&[]), 0.0);
         assert_eq!(gradient, parameters.flat().sin(), "{config:?}");
     }
@@ -186,8 +186,8 @@ fn parameters_that_are_not_bound_are_untouched() {
     let parameters = parameters(&layers, &weights, Kind::Float, true);
     for config in every_config() {
         let penalty = Penalty::new(bind(&parameters, &layers), config).unwrap();
-        let gradient = parameters.flat().cos();
-        let _ = penalty.add_gradient(parameters.flat(), &gradient).unwrap();
+        let mut gradient = parameters.flat().cos();
+        let _ = penalty.add_gradient_with_value(parameters.flat(), &mut gradient).unwrap();
         for entry in parameters.entries().iter().filter(|entry| entry.name.starts_with("unbound")) {
             let part = |tensor: &Tensor| tensor.narrow(0, entry.start as i64, entry.len() as i64);
             assert_eq!(part(&gradient), part(&parameters.flat().cos()), "{config:?}");
@@ -240,8 +240,8 @@ fn bad_strengths_are_errors() {
         assert_eq!(penalty.config(), PenaltyConfig::default());
     }
     let penalty = Penalty::new(binding, PenaltyConfig::default()).unwrap();
-    let wrong = Tensor::zeros([3], (Kind::Float, parameters.device()));
-    assert!(penalty.add_gradient(parameters.flat(), &wrong).is_err());
+    let mut wrong = Tensor::zeros([3], (Kind::Float, parameters.device()));
+    assert!(penalty.add_gradient_with_value(parameters.flat(), &mut wrong).is_err());
     assert!(penalty.value(&wrong).is_err());
     assert!(penalty.value(&parameters.flat().to_kind(Kind::Double)).is_err());
 }

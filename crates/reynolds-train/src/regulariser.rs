@@ -11,7 +11,7 @@ pub trait Regulariser {
     ///
     /// # Errors
     /// Whatever libtorch may fail with.
-    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()>;
+    fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()>;
 
     /// The penalty at `flat`, a scalar on the device: asked for once an epoch.
     ///
@@ -27,8 +27,8 @@ pub trait Regulariser {
 }
 
 impl Regulariser for Penalty {
-    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
-        Ok(self.add_slope(flat, gradient)?)
+    fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
+        Ok(Penalty::add_gradient(self, flat, gradient)?)
     }
 
     fn value(&self, flat: &Tensor) -> Result<Tensor> {

@@ -65,7 +65,7 @@ impl Acdnet {
 impl Reducer for Acdnet {
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         let kernels =
-            |name: &str| -> Result<Tensor> { Ok(dictionary::matrix(&parameters.get(name))?.f_div_scalar(DIVISOR)?) };
+            |name: &str| -> Result<Tensor> { Ok(dictionary::matrix(&parameters.get(name)?)?.f_div_scalar(DIVISOR)?) };
         let (auxiliary, mixing) = (nets::auxiliary(parameters, pass)?, nets::mixing(parameters, MAPS)?);
         let mut assembled = vec![kernels("dictionary.start")?, kernels("dictionary")?, auxiliary, mixing];
         assembled.extend(self.nets.assemble(parameters, pass)?);
@@ -86,7 +86,7 @@ impl Reducer for Acdnet {
             rest = left;
             taken
         };
-        let steps_x = parameters.get("step.x").f_div_scalar(DIVISOR)?.f_unbind(0)?;
+        let steps_x = parameters.get("step.x")?.f_div_scalar(DIVISOR)?.f_unbind(0)?;
         let mut kernels = Kernels::new(parameters, [&fixed[0], &fixed[1]], input)?;
 
         let others = pass.precision.cast(&bands::analyse(&fixed[2], &input.interpolated)?)?;
@@ -153,7 +153,7 @@ struct Kernels<'a> {
 impl<'a> Kernels<'a> {
     fn new(parameters: &'a Parameters, [start, atoms]: [&'a Tensor; 2], input: &'a Corrupted) -> Result<Self> {
         let steps = |name: &str, divisor: f64| -> Result<Vec<Tensor>> {
-            Ok(parameters.get(name).f_div_scalar(divisor)?.f_unbind(0)?)
+            Ok(parameters.get(name)?.f_div_scalar(divisor)?.f_unbind(0)?)
         };
         let size = input.image.size();
         let pixels = (size[2] * size[3]) as f64;
@@ -164,7 +164,7 @@ impl<'a> Kernels<'a> {
 
     /// Cᵀ⋆ ReLU(I⊙(Y − X) − τ), of Y − X.
     fn first_maps(&self, missing: &Tensor) -> Result<Tensor> {
-        let outside = missing.f_mul(self.keep)?.f_sub(&self.parameters.get("threshold"))?.f_relu()?;
+        let outside = missing.f_mul(self.keep)?.f_sub(&self.parameters.get("threshold")?)?.f_relu()?;
         bands::analyse(&self.current, &outside)
     }
 

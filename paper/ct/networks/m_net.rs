@@ -77,7 +77,7 @@ impl MNet {
         let stream = pad(&stream, padding)?;
         let (stream, _) = self.blocks.forward(parameters, assembled, (stream, None), pass, seen)?;
         // τ has the type of the parameters, and with it the difference.
-        let threshold = parameters.get(&self.threshold).f_view([-1, 1, 1])?;
+        let threshold = parameters.get(&self.threshold)?.f_view([-1, 1, 1])?;
         Ok(first(&stream, self.maps)?.f_sub(&threshold)?.f_relu_()?)
     }
 }

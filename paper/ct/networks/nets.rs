@@ -82,7 +82,7 @@ impl Nets {
 /// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
 pub(super) fn auxiliary(parameters: &Parameters, pass: Pass) -> Result<Tensor> {
     let padding = (x_net::channels(pass.precision) - AUXILIARY) as i64;
-    let auxiliary = parameters.get("auxiliary").f_view([-1, 9])?;
+    let auxiliary = parameters.get("auxiliary")?.f_view([-1, 9])?;
     Ok(if padding > 0 { auxiliary.f_constant_pad_nd([0, 0, 0, padding])? } else { auxiliary })
 }
 
@@ -91,7 +91,7 @@ pub(super) fn auxiliary(parameters: &Parameters, pass: Pass) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
 pub(super) fn mixing(parameters: &Parameters, maps: usize) -> Result<Tensor> {
-    let matrix = |name: &str| parameters.get(name).f_view([maps as i64, maps as i64]);
+    let matrix = |name: &str| -> Result<Tensor> { Ok(parameters.get(name)?.f_view([maps as i64, maps as i64])?) };
     Ok(matrix("mix.1")?.f_matmul(&matrix("mix.0")?)?)
 }
 

@@ -151,7 +151,7 @@ impl ResidualNet {
         name: impl Fn(&Layer) -> String,
         seen: impl Fn(Tensor) -> Result<Tensor, TchError>,
     ) -> Result<Tensor> {
-        let part = |layer: &Layer| Ok(seen(parameters.get(&name(layer)))?);
+        let part = |layer: &Layer| Ok(seen(parameters.get(&name(layer))?)?);
         Ok(Tensor::f_stack(&self.layers.iter().map(part).collect::<Result<Vec<_>>>()?, 0)?)
     }
 
@@ -236,7 +236,7 @@ impl ResidualNet {
 impl Layer {
     /// K ⋆ x + b as it is, of the first channels of a stream.
     fn output(&self, parameters: &Parameters, input: &Tensor, pass: Pass) -> Result<Tensor> {
-        let part = |part: &str| pass.precision.cast(&parameters.get(&format!("{}.{part}", self.convolution)));
+        let part = |part: &str| pass.precision.cast(&parameters.get(&format!("{}.{part}", self.convolution))?);
         let (kernel, bias) = (kernel_layout(part("weight")?)?, part("bias")?);
         convolve(&input.f_narrow(1, 0, kernel.size()[1])?, &kernel, Some(&bias), 1)
     }
@@ -298,7 +298,7 @@ mod tests {
         let mut stream = input.shallow_clone();
         for block in 0..2 {
             let mut half = |half: usize, input: &Tensor| {
-                let part = |part: &str| parameters.get(&format!("x.0.{block}.conv{half}.{part}"));
+                let part = |part: &str| parameters.get(&format!("x.0.{block}.conv{half}.{part}")).unwrap();
                 let output = input.conv2d(&part("weight"), Some(&part("bias")), [1, 1], [2, 2], [1, 1], 1);
                 let norm = BatchNorm::new(&mut builder, &format!("x.0.{block}.norm{half}"), 6, 1).unwrap();
                 norm.forward(parameters, &output, mode).unwrap()

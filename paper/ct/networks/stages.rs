@@ -56,7 +56,7 @@ impl Stages {
 
     /// The kernels of a dictionary as a matrix, divided.
     fn dictionary(&self, parameters: &Parameters, name: &str) -> Result<Tensor> {
-        let weights = parameters.get(name);
+        let weights = parameters.get(name)?;
         let kernels = match &self.turned {
             Some(turned) => turned.kernels(&weights)?,
             None => weights,
@@ -93,7 +93,7 @@ impl Reducer for Stages {
         };
         let (fixed, mixing) = (take(3), take(usize::from(self.mixed)).first());
         let steps =
-            |name: &str| -> Result<Vec<Tensor>> { Ok(parameters.get(name).f_div_scalar(DIVISOR)?.f_unbind(0)?) };
+            |name: &str| -> Result<Vec<Tensor>> { Ok(parameters.get(name)?.f_div_scalar(DIVISOR)?.f_unbind(0)?) };
         let (steps_x, steps_m) = (steps("step.x")?, steps("step.m")?);
 
         let others = pass.precision.cast(&bands::analyse(&fixed[2], &input.interpolated)?)?;
@@ -121,7 +121,7 @@ impl Reducer for Stages {
                     bands::analyse(&fixed[1], &step)?.f_add(&maps)?
                 }
                 _ => {
-                    let outside = missing.f_mul(&input.keep)?.f_sub(&parameters.get("threshold"))?.f_relu_()?;
+                    let outside = missing.f_mul(&input.keep)?.f_sub(&parameters.get("threshold")?)?.f_relu_()?;
                     bands::analyse(&fixed[0], &outside)?
                 }
             };

@@ -100,7 +100,7 @@ impl DenseBlock {
         norm: Option<&BatchNorm>,
         pass: Pass,
     ) -> Result<[Tensor; 2]> {
-        let [kernel, bias] = [conv.weight(), conv.bias()].map(|name| parameters.get(name));
+        let (kernel, bias) = (parameters.get(conv.weight())?, parameters.get(conv.bias())?);
         let [kernel, bias] = match (norm, pass.mode) {
             (Some(norm), Mode::Evaluate) => norm.fold(parameters, &kernel, &bias)?,
             _ => [kernel, bias],

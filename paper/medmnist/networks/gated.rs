@@ -29,7 +29,7 @@ pub(super) trait FieldConvolution: Send {
     fn forward(&self, assembled: &[Tensor], input: &Tensor) -> Result<Tensor>;
 
     /// Biases of scalars, `[1 + gates, fields]`, that are left to be added to what [`FieldConvolution::forward`] makes.
-    fn bias(&self, parameters: &Parameters) -> Option<Tensor>;
+    fn bias(&self, parameters: &Parameters) -> Result<Option<Tensor>>;
 }
 
 /// Where in a block a convolution stands.
@@ -134,16 +134,17 @@ impl<C: FieldConvolution> Block for GatedBlock<C> {
         };
         let bias = |part: usize| self.convolutions[part].bias(parameters);
         let features = convolve(0, &None, input)?;
-        let affine = self.first.affine(parameters, &features, bias(0), pass)?;
+        let affine = self.first.affine(parameters, &features, bias(0)?, pass)?;
         let features = self.first.gate.forward(parameters, &features, &affine)?;
         let features = convolve(1, &self.between, &features)?;
         let skipped = convolve(2, &self.before_skip, input)?;
         if let Some(last) = &self.last {
-            let (affine, bare) = (last.affine(parameters, &features, bias(1), pass)?, last.bare(parameters, bias(2))?);
+            let (affine, bare) =
+                (last.affine(parameters, &features, bias(1)?, pass)?, last.bare(parameters, bias(2)?)?);
             return last.gate.sum(parameters, &[(&features, &affine), (&skipped, &bare)]);
         }
         let sum = features.f_add(&skipped)?;
-        match bias(2) {
+        match bias(2)? {
             Some(bias) => Ok(sum.f_add(&pass.precision.cast(&bias)?.f_view([1, -1, 1, 1, 1])?)?),
             None => Ok(sum),
         }

@@ -171,7 +171,7 @@ impl Kernels for Partial {
     }
 
     fn expand(&self, parameters: &Parameters, weights: &Tensor) -> Result<Tensor> {
-        self.kernels(&self.likelihood.transforms(&parameters.get(&self.coefficients))?, weights)
+        self.kernels(&self.likelihood.transforms(&parameters.get(&self.coefficients)?)?, weights)
     }
 }
 

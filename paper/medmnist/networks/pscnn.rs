@@ -61,7 +61,8 @@ impl Network for Pscnn {
     }
 
     fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
-        let likelihoods = LIKELIHOODS.map(|name| parameters.get(name));
+        let [one, two, three] = LIKELIHOODS;
+        let likelihoods = [parameters.get(one)?, parameters.get(two)?, parameters.get(three)?];
         Ok(Some(self.likelihood.prior(&likelihoods, &self.config)?))
     }
 }

@@ -118,7 +118,7 @@ impl FieldConvolution for Convolution {
         self.layer.forward(&assembled[0], input)
     }
 
-    fn bias(&self, parameters: &Parameters) -> Option<Tensor> {
-        self.bias.as_ref().map(|bias| parameters.get(bias))
+    fn bias(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
+        self.bias.as_ref().map(|bias| parameters.get(bias)).transpose()
     }
 }

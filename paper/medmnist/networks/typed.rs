@@ -60,8 +60,8 @@ impl FieldConvolution for TypedConv {
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         let index = |order: &Constant| order.on(Kind::Int64, parameters.device());
         let (rows, columns) = (index(&self.rows)?, index(&self.columns)?);
-        let kernel = parameters.get(self.conv.weight()).f_index_select(0, &rows)?.f_index_select(1, &columns)?;
-        let bias = parameters.get(self.conv.bias()).f_index_select(0, &rows)?;
+        let kernel = parameters.get(self.conv.weight())?.f_index_select(0, &rows)?.f_index_select(1, &columns)?;
+        let bias = parameters.get(self.conv.bias())?.f_index_select(0, &rows)?;
         Ok(vec![self.layout.kernel(&kernel, pass.precision)?, pass.precision.cast(&bias)?])
     }
 
@@ -70,7 +70,7 @@ impl FieldConvolution for TypedConv {
     }
 
     /// The convolution adds its own, of every channel.
-    fn bias(&self, _: &Parameters) -> Option<Tensor> {
-        None
+    fn bias(&self, _: &Parameters) -> Result<Option<Tensor>> {
+        Ok(None)
     }
 }

@@ -45,7 +45,7 @@ impl LocalNet {
     }
 
     /// The weights of every layer, on the tape, `[H, W, out, k, k, in]`.
-    pub(super) fn weights(&self, parameters: &Parameters) -> impl Iterator<Item = Tensor> {
+    pub(super) fn weights(&self, parameters: &Parameters) -> impl Iterator<Item = Result<Tensor>> {
         self.layers.iter().map(|layer| layer.weight(parameters))
     }
 

@@ -63,7 +63,7 @@ impl LocallyConnected {
     }
 
     /// w, on the tape, `[H, W, out, k, k, in]`.
-    pub fn weight(&self, parameters: &Parameters) -> Tensor {
+    pub fn weight(&self, parameters: &Parameters) -> Result<Tensor> {
         parameters.get(&self.weight)
     }
 
@@ -79,7 +79,7 @@ impl LocallyConnected {
         // [H, W, in, N, k, k], a view, and its one copy.
         let patches = padded.f_unfold(0, kernel, 1)?.f_unfold(1, kernel, 1)?;
         let patches = patches.f_permute([0, 1, 4, 5, 2, 3])?.f_reshape([pixels, taps, samples])?;
-        let kernels = self.weight(parameters).f_view([pixels, outputs, taps])?;
+        let kernels = self.weight(parameters)?.f_view([pixels, outputs, taps])?;
         Ok(kernels.f_bmm(&patches)?.f_view([side, side, outputs, samples])?)
     }
 
@@ -126,7 +126,7 @@ mod tests {
         let input = LocallyConnected::pixels_first(&images).unwrap();
         let ours = LocallyConnected::images(&layer.forward(&parameters, &input).unwrap()).unwrap();
         for (y, x) in [(0, 0), (1, 2), (3, 0), (3, 3)] {
-            let kernel = layer.weight(&parameters).get(y).get(x).permute([0, 3, 1, 2]);
+            let kernel = layer.weight(&parameters).unwrap().get(y).get(x).permute([0, 3, 1, 2]);
             let expected = convolve(&images, &kernel, None, 1).unwrap();
             let difference = (&ours - &expected).narrow(2, y, 1).narrow(3, x, 1).abs().max();
             assert!(f64::try_from(difference).unwrap() < 1e-13, "at ({y}, {x})");

@@ -128,7 +128,7 @@ impl Classifier for So2Net {
         let hidden = match self.config.form {
             Form::Literal => self.second.forward(parameters, &self.first.forward(parameters, features)?)?,
             Form::Collapsed => {
-                let product = self.second.weight(parameters).f_mm(&self.first.weight(parameters))?;
+                let product = self.second.weight(parameters)?.f_mm(&self.first.weight(parameters)?)?;
                 complex_linear::apply(&product, features)?
             }
         };
@@ -171,7 +171,7 @@ mod tests {
     fn project(net: &So2Net, parameters: &Parameters) {
         let _guard = tch::no_grad_guard();
         for (name, space) in net.spaces().unwrap() {
-            let weight = parameters.get(&name);
+            let weight = parameters.get(&name).unwrap();
             let numbers =
                 Vec::<f64>::try_from(weight.view_as_real().contiguous().view([-1]).to_kind(Kind::Double)).unwrap();
             let numbers: Vec<c64> = numbers.chunks(2).map(|pair| c64::new(pair[0], pair[1])).collect();
@@ -190,7 +190,7 @@ mod tests {
     fn the_projector_is_the_mask_of_equal_orders() {
         let (net, parameters) = network(Form::Collapsed, Kind::Double);
         for (name, space) in net.spaces().unwrap() {
-            let before = parameters.get(&name).detach().copy();
+            let before = parameters.get(&name).unwrap().detach().copy();
             let blocks = Blocks::derive(&space).unwrap();
             project(&net, &parameters);
             let order = |channel: usize| channel % 9;
@@ -199,7 +199,7 @@ mod tests {
             assert_eq!(blocks.mask().to_vec(), mask);
             let mask = Tensor::from_slice(&mask).view([outputs as i64, inputs as i64]);
             let expected = before * mask.to_kind(Kind::ComplexDouble);
-            assert_eq!(largest(&(parameters.get(&name).detach() - expected)), 0.0);
+            assert_eq!(largest(&(parameters.get(&name).unwrap().detach() - expected)), 0.0);
         }
     }
 

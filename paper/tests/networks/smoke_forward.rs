@@ -96,7 +96,7 @@ fn every_network_forecasts_what_its_equations_say() {
 
         let flat: Vec<f64> = parameters.entries().iter().flat_map(values).collect();
         parameters.assign(&Tensor::from_slice(&flat)).unwrap();
-        let set = |entry: &Entry| parameters.statistic(&entry.name).copy_(&Tensor::from_slice(&values(entry)));
+        let set = |entry: &Entry| parameters.statistic(&entry.name).unwrap().copy_(&Tensor::from_slice(&values(entry)));
         parameters.statistics_entries().iter().for_each(set);
         let assembled = network.assemble(&parameters).unwrap();
         let run = |mode: Mode| network.forward(&parameters, &assembled, &frames, mode).unwrap();
@@ -111,7 +111,7 @@ fn every_network_forecasts_what_its_equations_say() {
         assert!(off < 1e-12, "{case}: the forecast in training is off by {off:e}");
         for entry in parameters.statistics_entries() {
             let after = tensor(&golden, &format!("{case}.after.{}", entry.name));
-            let off = distance(&parameters.statistic(&entry.name), &after);
+            let off = distance(&parameters.statistic(&entry.name).unwrap(), &after);
             assert!(off < 1e-12, "{case}: {} is off by {off:e}", entry.name);
         }
     }

@@ -93,7 +93,7 @@ impl Span {
     /// Of every layer of the SCNN with c = 1, from the kernels of unit weights of the first copies.
     fn all(group: Symmetry) -> BTreeMap<String, Self> {
         let (network, parameters) = build(&small(Architecture::Scnn, group));
-        let weights = STEERABLE.map(|(name, ..)| parameters.get(&format!("{name}.weight")).detach());
+        let weights = STEERABLE.map(|(name, ..)| parameters.get(&format!("{name}.weight")).unwrap().detach());
         let most = weights.iter().map(|weight| weight.size()[0]).max().unwrap();
         let mut found: Vec<Vec<Tensor>> = weights.iter().map(|_| Vec::new()).collect();
         for number in 0..most {
@@ -177,7 +177,7 @@ impl Case {
         });
         case.parameters.assign(&Tensor::cat(&weights.collect::<Vec<_>>(), 0)).unwrap();
         for entry in case.parameters.statistics_entries() {
-            case.parameters.statistic(&entry.name).copy_(&values(&entry.name, &entry.shape));
+            case.parameters.statistic(&entry.name).unwrap().copy_(&values(&entry.name, &entry.shape));
         }
         case
     }
@@ -226,7 +226,7 @@ impl Case {
         self.expect_gradients(&self.parameters.gradient(&loss).unwrap(), "train.gradients");
         let names: BTreeSet<&String> = self.parameters.statistics_entries().iter().map(|entry| &entry.name).collect();
         for name in names {
-            let off = distance(&self.parameters.statistic(name).view([-1]), &self.part(name));
+            let off = distance(&self.parameters.statistic(name).unwrap().view([-1]), &self.part(name));
             assert!(off < TOLERANCE, "{}: {name} off by {off:e} after a step", self.name);
         }
     }

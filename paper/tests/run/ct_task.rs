@@ -91,7 +91,7 @@ struct Echo {
 
 impl Reducer for Echo {
     fn assemble(&self, parameters: &Parameters, _: Pass) -> reynolds_torch::Result<Vec<Tensor>> {
-        Ok(vec![parameters.get("scale")])
+        Ok(vec![parameters.get("scale").unwrap()])
     }
 
     fn forward(
@@ -186,7 +186,7 @@ fn held_kernels_are_regular_fields_in_and_out() {
     let task = echo_of(data(16), Echo { held: true, ..Echo::default() }, &settings(16)).unwrap();
     let binding = task.binding().unwrap().unwrap();
     binding.project_in_place(task.parameters()).unwrap();
-    let kernel = task.parameters().get("kernel").detach();
+    let kernel = task.parameters().get("kernel").unwrap().detach();
     // A quarter turn of the grid is the next orientation of output and input.
     let turned = kernel.rot90(1, [2, 3]).roll([1, 1], [0, 1]);
     assert!(f64::try_from((&kernel - turned).abs().max().to_kind(Kind::Double)).unwrap() < 1e-6);

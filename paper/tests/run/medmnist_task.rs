@@ -32,7 +32,7 @@ struct Looker {
 
 impl Network for Looker {
     fn assemble(&self, parameters: &Parameters, _: Pass) -> Result<Vec<Tensor>> {
-        Ok(vec![parameters.get("scale")])
+        Ok(vec![parameters.get("scale").unwrap()])
     }
 
     fn forward(&self, _: &Parameters, assembled: &[Tensor], volumes: &Tensor, _: Pass) -> Result<Tensor> {
@@ -48,7 +48,7 @@ impl Network for Looker {
     }
 
     fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
-        let prior = parameters.get("scale").square().sum(Kind::Float) * self.prior;
+        let prior = parameters.get("scale").unwrap().square().sum(Kind::Float) * self.prior;
         Ok((self.prior > 0.0).then_some(prior))
     }
 }

@@ -21,7 +21,7 @@ struct Mixture;
 
 impl Forecaster for Mixture {
     fn assemble(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
-        Ok(vec![parameters.get("w")])
+        Ok(vec![parameters.get("w").unwrap()])
     }
 
     fn forward(&self, _: &Parameters, assembled: &[Tensor], frames: &Tensor, _: Mode) -> Result<Tensor> {

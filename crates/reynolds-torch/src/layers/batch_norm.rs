@@ -50,10 +50,10 @@ impl BatchNorm {
             1 => Ok(numbers.shallow_clone()),
             times => numbers.f_repeat_interleave_self_int(times, 0, None),
         };
-        let variance = parameters.statistic(&part("running_var")).f_add_scalar(Self::EPSILON)?;
-        let scale = spread(&parameters.get(&part("weight")).f_mul(&variance.f_rsqrt()?)?)?;
-        let centred = bias.f_sub(&spread(&parameters.statistic(&part("running_mean")))?)?;
-        let shift = centred.f_mul(&scale)?.f_add(&spread(&parameters.get(&part("bias")))?)?;
+        let variance = parameters.statistic(&part("running_var"))?.f_add_scalar(Self::EPSILON)?;
+        let scale = spread(&parameters.get(&part("weight"))?.f_mul(&variance.f_rsqrt()?)?)?;
+        let centred = bias.f_sub(&spread(&parameters.statistic(&part("running_mean"))?)?)?;
+        let shift = centred.f_mul(&scale)?.f_add(&spread(&parameters.get(&part("bias"))?)?)?;
         let mut shape = vec![1; kernel.dim()];
         shape[0] = -1;
         Ok([kernel.f_mul(&scale.f_view(shape.as_slice())?)?, shift])
@@ -68,7 +68,7 @@ impl BatchNorm {
         let output = self.forward(parameters, input, Mode::Train)?;
         let _guard = tch::no_grad_guard();
         // As libtorch itself does behind the tape, which keeps running statistics and never reads them in training.
-        let mut mean = parameters.statistic(&format!("{}.running_mean", self.name)).f_data()?;
+        let mut mean = parameters.statistic(&format!("{}.running_mean", self.name))?.f_data()?;
         let _ = mean.f_add_(&shift.f_to_kind(mean.kind())?.f_mul_scalar(Self::MOMENTUM)?)?;
         Ok(output)
     }
@@ -89,8 +89,9 @@ impl BatchNorm {
             1 => input.shallow_clone(),
             _ => input.f_reshape([&[size[0], self.fields, self.field_dim * size[2]], &size[3..]].concat())?,
         };
-        let [scale, shift] = ["weight", "bias"].map(|name| parameters.get(&part(name)));
-        let [mean, variance] = ["running_mean", "running_var"].map(|name| parameters.statistic(&part(name)));
+        let (scale, shift) = (parameters.get(&part("weight"))?, parameters.get(&part("bias"))?);
+        let [mean, variance] = [part("running_mean"), part("running_var")];
+        let (mean, variance) = (parameters.statistic(&mean)?, parameters.statistic(&variance)?);
         let (output, ..) = match mode {
             Mode::Train => normalise(&shared, [&scale, &shift], Some([&mean, &variance]))?,
             // libtorch's own kernels, as in training.
@@ -137,16 +138,16 @@ mod tests {
             assert!(f64::try_from(values.mean(Kind::Double)).unwrap().abs() < 1e-12);
             // The variance is v/(v + ε) with v ≈ 9.
             assert!((f64::try_from(values.var(false)).unwrap() - 1.0).abs() < 1e-5);
-            let seen = f64::try_from(parameters.statistic("bn.running_mean").get(field)).unwrap();
+            let seen = f64::try_from(parameters.statistic("bn.running_mean").unwrap().get(field)).unwrap();
             let mean = f64::try_from(input.narrow(1, 4 * field, 4).mean(Kind::Double)).unwrap();
             assert!((seen - 0.1 * mean).abs() < 1e-12);
-            let seen = f64::try_from(parameters.statistic("bn.running_var").get(field)).unwrap();
+            let seen = f64::try_from(parameters.statistic("bn.running_var").unwrap().get(field)).unwrap();
             let unbiased = f64::try_from(input.narrow(1, 4 * field, 4).var(true)).unwrap();
             assert!((seen - (0.9 + 0.1 * unbiased)).abs() < 1e-12);
         }
-        let mean = parameters.statistic("bn.running_mean").copy();
+        let mean = parameters.statistic("bn.running_mean").unwrap().copy();
         let once = layer.forward(&parameters, &input, Mode::Evaluate).unwrap();
-        assert_eq!(mean, parameters.statistic("bn.running_mean"));
+        assert_eq!(mean, parameters.statistic("bn.running_mean").unwrap());
         assert!(f64::try_from((once - output).abs().max()).unwrap() > 0.1);
     }
 

@@ -48,7 +48,7 @@ impl ComplexLinear {
     }
 
     /// W, `[out, in]`, on the tape.
-    pub fn weight(&self, parameters: &Parameters) -> Tensor {
+    pub fn weight(&self, parameters: &Parameters) -> Result<Tensor> {
         parameters.get(&self.name)
     }
 
@@ -57,7 +57,7 @@ impl ComplexLinear {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
-        apply(&self.weight(parameters), input)
+        apply(&self.weight(parameters)?, input)
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
         let numbers = |phase: f64| (Tensor::arange(30, (Kind::Double, Device::Cpu)) + phase).sin().view([5, 6]);
         let input = Tensor::complex(&numbers(0.1), &numbers(0.8));
         let turned = input.transpose(0, 1).contiguous().transpose(0, 1);
-        let product = || input.matmul(&layer.weight(&parameters).transpose(0, 1));
+        let product = || input.matmul(&layer.weight(&parameters).unwrap().transpose(0, 1));
         let gradient = |output: &Tensor| parameters.gradient(&output.abs().square().sum(Kind::Double)).unwrap();
         for input in [&input, &turned] {
             let output = layer.forward(&parameters, input).unwrap();
@@ -107,7 +107,7 @@ mod tests {
     fn initial_weights_have_half_their_variance_in_each_part() {
         let mut builder = Parameters::builder();
         let layer = ComplexLinear::new(&mut builder, "w", 50, 400, &mut Random::new(3)).unwrap();
-        let weight = layer.weight(&builder.build(Kind::Double, Device::Cpu).unwrap()).detach();
+        let weight = layer.weight(&builder.build(Kind::Double, Device::Cpu).unwrap()).unwrap().detach();
         // 20,000 samples: the variance is known to 1 %; five times that is allowed.
         for part in [weight.real(), weight.imag()] {
             let variance = f64::try_from(part.square().mean(Kind::Double)).unwrap();

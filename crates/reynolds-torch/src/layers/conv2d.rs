@@ -46,7 +46,7 @@ impl Conv2d {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub fn kernel(&self, parameters: &Parameters) -> Result<Tensor> {
-        kernel_layout(parameters.get(&self.weight))
+        kernel_layout(parameters.get(&self.weight)?)
     }
 
     /// K ⋆ x + b with K from [`Conv2d::kernel`].
@@ -54,7 +54,7 @@ impl Conv2d {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn forward(&self, parameters: &Parameters, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
-        convolve(input, kernel, self.bias.as_ref().map(|bias| parameters.get(bias)).as_ref(), 1)
+        convolve(input, kernel, self.bias.as_ref().map(|bias| parameters.get(bias)).transpose()?.as_ref(), 1)
     }
 }
 

@@ -123,8 +123,8 @@ impl Conv3d {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub fn assemble(&self, parameters: &Parameters, layout: Layout, precision: Precision) -> Result<[Tensor; 2]> {
-        let kernel = layout.kernel(&parameters.get(&self.weight), precision)?;
-        Ok([kernel, precision.cast(&parameters.get(&self.bias))?])
+        let kernel = layout.kernel(&parameters.get(&self.weight)?, precision)?;
+        Ok([kernel, precision.cast(&parameters.get(&self.bias)?)?])
     }
 
     /// K ⋆ x + b, or K ⋆ x.
@@ -192,7 +192,7 @@ mod tests {
         let layer = Conv3d::new(&mut builder, "c", [4, 6], window, &mut Random::new(1)).unwrap();
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         assert_eq!(parameters.len(), 6 * 4 * 27 + 6);
-        let largest = f64::try_from(parameters.get(layer.weight()).abs().max()).unwrap();
+        let largest = f64::try_from(parameters.get(layer.weight()).unwrap().abs().max()).unwrap();
         let bound = 1.0 / 108.0_f64.sqrt();
         assert!((0.95 * bound..bound).contains(&largest), "{largest}");
     }

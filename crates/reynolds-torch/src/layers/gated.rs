@@ -55,7 +55,7 @@ impl Gate {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn sum(&self, parameters: &Parameters, terms: &[(&Tensor, &Affine)]) -> Result<Tensor> {
-        let bias = parameters.get(&self.bias);
+        let bias = parameters.get(&self.bias)?;
         let mut sums: Vec<Tensor> = Vec::new();
         for (volumes, affine) in terms {
             let term = self.term(&flatten(volumes)?, affine, &bias)?;
@@ -131,7 +131,7 @@ mod tests {
     fn gates_begin_spread_as_standard_normal_numbers() {
         let mut builder = Parameters::builder();
         Gate::new(&mut builder, "gate", 250, &[1, 3, 5, 7], &mut Random::new(1)).unwrap();
-        let bias = builder.build(Kind::Double, Device::Cpu).unwrap().get("gate.bias").detach();
+        let bias = builder.build(Kind::Double, Device::Cpu).unwrap().get("gate.bias").unwrap().detach();
         let (mean, deviation) = (bias.mean(Kind::Double).double_value(&[]), bias.std(true).double_value(&[]));
         // Four standard errors of a thousand numbers.
         assert!(mean.abs() < 0.13 && (deviation - 1.0).abs() < 0.09, "{mean} {deviation}");
@@ -162,7 +162,7 @@ mod tests {
         let innermost = plain.permute([0, 2, 3, 4, 1]).contiguous().permute([0, 4, 1, 2, 3]);
         let normed = Affine { scale: Some(numbers(&[2], 3)), shift: numbers(&[3, 2], 4) };
         let bare = Affine { scale: None, shift: numbers(&[3, 2], 5) };
-        let bias = parameters.get("gate.bias");
+        let bias = parameters.get("gate.bias").unwrap();
         for affine in [&normed, &bare] {
             let expected = by_hand(&plain, affine, &bias);
             for volumes in [&plain, &innermost] {

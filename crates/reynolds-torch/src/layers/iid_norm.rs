@@ -63,7 +63,7 @@ impl IidNorm {
     ) -> Result<Affine> {
         let part = |part: &str| format!("{}.{part}", self.name);
         let (mut mean, mut variance) =
-            (parameters.statistic(&part("running_mean")), parameters.statistic(&part("running_var")));
+            (parameters.statistic(&part("running_mean"))?, parameters.statistic(&part("running_var"))?);
         if mode == Mode::Train {
             let (seen_mean, seen_variance) = tch::no_grad(|| self.measure(volumes))?;
             let seen_mean = match bias {
@@ -76,12 +76,12 @@ impl IidNorm {
             (mean, variance) = (seen_mean, seen_variance);
         }
         let deviation = variance.f_add_scalar(BatchNorm::EPSILON)?.f_rsqrt()?;
-        let scale = parameters.get(&part("weight")).f_mul(&deviation)?;
+        let scale = parameters.get(&part("weight"))?.f_mul(&deviation)?;
         let offset = match bias {
             Some(bias) => bias.f_sub(&mean)?,
             None => mean.f_neg()?,
         };
-        let shift = parameters.get(&part("bias")).f_addcmul(&offset, &scale)?;
+        let shift = parameters.get(&part("bias"))?.f_addcmul(&offset, &scale)?;
         Ok(Affine { scale: Some(scale), shift })
     }
 
@@ -132,7 +132,7 @@ mod tests {
     fn training_takes_means_off_scalars_and_one_variance_off_a_field() {
         let (norm, parameters) = layer();
         let volumes = numbers(&[3, 12, 2, 3, 4], 1);
-        let bias = parameters.get("bias");
+        let bias = parameters.get("bias").unwrap();
         let affine = norm.affine(&parameters, &volumes, Some(&bias), Mode::Train).unwrap();
         // [component, copy, numbers], the bias added to component 0 and the gates, 4 and 5.
         let fields = volumes.view([3, 6, 2, 24]).permute([1, 2, 0, 3]).reshape([6, 2, 72]);
@@ -142,7 +142,7 @@ mod tests {
         let mean = scalars.mean_dim(-1, false, None::<Kind>);
         assert!(largest(&(affine.scale.as_ref().unwrap() - &scale)) < 1e-14);
         assert!(largest(&(&affine.shift + &mean * &scale)) < 1e-14);
-        let running = |name: &str| parameters.statistic(&format!("norm.{name}"));
+        let running = |name: &str| parameters.statistic(&format!("norm.{name}")).unwrap();
         assert!(largest(&(running("running_mean") - (&mean + &bias) * 0.1)) < 1e-14);
         assert!(largest(&(running("running_var") - (variance * 0.1 + 0.9))) < 1e-14);
         // The bias has no effect and yet a gradient, for the mean is a constant of the tape: the scale of its field.
@@ -153,14 +153,14 @@ mod tests {
     #[test]
     fn evaluation_takes_off_what_was_seen_and_changes_nothing() {
         let (norm, parameters) = layer();
-        parameters.statistic("norm.running_mean").copy_(&numbers(&[3, 2], 2));
-        parameters.statistic("norm.running_var").copy_(&numbers(&[2], 3).square());
+        parameters.statistic("norm.running_mean").unwrap().copy_(&numbers(&[3, 2], 2));
+        parameters.statistic("norm.running_var").unwrap().copy_(&numbers(&[2], 3).square());
         let before = parameters.statistics().copy();
-        let bias = parameters.get("bias");
+        let bias = parameters.get("bias").unwrap();
         let affine = norm.affine(&parameters, &numbers(&[1, 12, 1, 1, 1], 1), Some(&bias), Mode::Evaluate).unwrap();
         assert_eq!(before, *parameters.statistics());
-        let scale = (parameters.statistic("norm.running_var") + 1e-5).rsqrt();
-        let shift = (&bias - parameters.statistic("norm.running_mean")) * &scale;
+        let scale = (parameters.statistic("norm.running_var").unwrap() + 1e-5).rsqrt();
+        let shift = (&bias - parameters.statistic("norm.running_mean").unwrap()) * &scale;
         assert!(largest(&(affine.scale.unwrap() - &scale)) < 1e-14 && largest(&(affine.shift - shift)) < 1e-14);
     }
 

@@ -48,7 +48,7 @@ impl Linear {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
-        Ok(input.f_linear(&parameters.get(&self.weight), Some(parameters.get(&self.bias)))?)
+        Ok(input.f_linear(&parameters.get(&self.weight)?, Some(parameters.get(&self.bias)?))?)
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
         let mut builder = Parameters::builder();
         let layer = Linear::new(&mut builder, "l", 25, 40, &mut Random::new(1)).unwrap();
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        let values = Vec::<f64>::try_from(parameters.get(&layer.weight).detach().view([-1])).unwrap();
+        let values = Vec::<f64>::try_from(parameters.get(&layer.weight).unwrap().detach().view([-1])).unwrap();
         assert!(values.iter().all(|value| value.abs() <= 0.2) && values.iter().any(|value| value.abs() > 0.19));
     }
 }

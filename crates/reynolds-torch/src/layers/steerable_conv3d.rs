@@ -154,7 +154,7 @@ impl SteerableConv3d {
     /// # Errors
     /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub fn kernel(&self, parameters: &Parameters, pass: Pass) -> Result<Tensor> {
-        let weight = parameters.get(&self.weight);
+        let weight = parameters.get(&self.weight)?;
         let ([a, b], [o, i], k) = (self.copies, self.dims, self.window.side as i64);
         let kernel = self.kernels.expand(parameters, &weight.f_view([-1, a * b])?)?.f_view([o, k, k * k, i, a, b])?;
         let kind = match pass.precision {

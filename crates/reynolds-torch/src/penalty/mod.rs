@@ -22,7 +22,7 @@
 //! let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.1, ..PenaltyConfig::default() };
 //! let penalty = Penalty::new(binding.build()?, config)?;
 //! let gradient = parameters.flat().zeros_like();
-//! let value = penalty.add_gradient(parameters.flat(), &gradient)?;
+//! let value = penalty.add_gradient_with_value(parameters.flat(), &mut gradient)?;
 //! assert!((value.double_value(&[]) - 0.1 * 6.0 * 5.0).abs() < 1e-12);
 //! let first = Vec::<f64>::try_from(gradient.narrow(0, 0, 4))?;
 //! assert_eq!(first, [0.0, 0.0, 2.0 * 0.1 * 1.0, 2.0 * 0.1 * 2.0]);
@@ -122,11 +122,11 @@ impl Penalty {
     }
 
     /// Adds the penalty's gradient at `flat` `[len]` to `gradient` `[len]` in place and returns the penalty. Once a step: after
-    /// accumulation and unscaling, before clipping. About as fast as [`Penalty::add_slope`] where one pass does it.
+    /// accumulation and unscaling, before clipping. About as fast as [`Penalty::add_gradient`] where one pass does it.
     ///
     /// # Errors
     /// As [`Binding::project`]; [`Error::Setting`] if `gradient` has another length or number type.
-    pub fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    pub fn add_gradient_with_value(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
         if self.is_squared()
@@ -139,12 +139,12 @@ impl Penalty {
         Ok(value)
     }
 
-    /// [`Penalty::add_gradient`] without the penalty itself, which is what a loop wants that looks at the penalty now and then. Of the squared
+    /// [`Penalty::add_gradient_with_value`] without the penalty itself, which is what a loop wants that looks at the penalty now and then. Of the squared
     /// Frobenius norm one pass does either, by executors of the core on a CPU and by a kernel on a GPU; where there is none, this is half the operations.
     ///
     /// # Errors
-    /// As [`Penalty::add_gradient`].
-    pub fn add_slope(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
+    /// As [`Penalty::add_gradient_with_value`].
+    pub fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
         let squared = self.is_squared();
@@ -163,7 +163,7 @@ impl Penalty {
         (self.config.norm, self.config.form) == (Norm::Frobenius, Form::Squared)
     }
 
-    /// The penalty as a scalar on the tape, to be added to the loss. Slower than [`Penalty::add_gradient`], and the same gradient
+    /// The penalty as a scalar on the tape, to be added to the loss. Slower than [`Penalty::add_gradient_with_value`], and the same gradient
     /// wherever there is one.
     ///
     /// # Errors

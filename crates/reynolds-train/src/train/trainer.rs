@@ -103,12 +103,12 @@ impl<'a> Trainer<'a> {
     pub fn step(&mut self) -> Result<()> {
         let parameters = self.task.parameters();
         let flat = parameters.flat();
-        let gradient = self.accumulated_gradient()?;
+        let mut gradient = self.accumulated_gradient()?;
         let lambda_perp = self.lambda_perp_at(self.progress.step);
         if let Some(regulariser) = &mut self.regulariser {
             regulariser.set_lambda_perp(lambda_perp)?;
             let _guard = tch::no_grad_guard();
-            regulariser.add_gradient(flat, &gradient)?;
+            regulariser.add_gradient(flat, &mut gradient)?;
         }
         let gradient = self.trained.pull_back(gradient)?;
         if self.config.clip > 0.0 {

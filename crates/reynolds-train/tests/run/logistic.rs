@@ -156,12 +156,13 @@ impl LogisticTask {
 
     fn loss_on(&self, inputs: &Tensor, targets: &Tensor) -> Result<Tensor> {
         let cast = |tensor: &Tensor| self.config.train.precision.cast(tensor);
-        let (weight, bias) = (cast(&self.parameters.get("weight"))?, cast(&self.parameters.get("bias"))?);
+        let (weight, bias) =
+            (cast(&self.parameters.get("weight").unwrap())?, cast(&self.parameters.get("bias").unwrap())?);
         let logits = cast(inputs)?.f_linear(&weight, Some(bias))?.f_to_kind(Kind::Float)?;
         let none = None::<Tensor>;
         let loss = logits.f_binary_cross_entropy_with_logits(targets, None, none, Reduction::Mean)?;
         // |z₀ z₁ − 1|² / 10 has gradients that depend on the complex parameters.
-        let phase = self.parameters.get("phase");
+        let phase = self.parameters.get("phase").unwrap();
         let product = phase.get(0) * phase.get(1) - 1.0;
         Ok(loss + product.abs().square() * 0.1)
     }
@@ -200,7 +201,7 @@ impl Task for LogisticTask {
             Fault::NotANumber(at) if *at == call => return Ok(loss * f64::NAN),
             // √0 is 0 with slope ∞.
             Fault::Infinite(at) if *at == call => {
-                let bias = self.parameters.get("bias");
+                let bias = self.parameters.get("bias").unwrap();
                 return Ok(loss + (&bias - bias.detach()).abs().sqrt().sum(Kind::Float));
             }
             _ => {}
@@ -212,7 +213,7 @@ impl Task for LogisticTask {
         let half = self.inputs.size()[0] / 2;
         let start = if split == Split::Test { half } else { 0 };
         let (inputs, targets) = (self.inputs.narrow(0, start, half), self.targets.narrow(0, start, half));
-        let logits = inputs.linear(&self.parameters.get("weight"), Some(self.parameters.get("bias")));
+        let logits = inputs.linear(&self.parameters.get("weight").unwrap(), Some(self.parameters.get("bias").unwrap()));
         let right = logits.gt(0.0).to_kind(Kind::Float).eq_tensor(&targets).to_kind(Kind::Double).mean(Kind::Double);
         let loss = self.loss_on(&inputs, &targets)?;
         Ok(Metrics::from([("accuracy".into(), f64::try_from(right)?), ("loss".into(), f64::try_from(loss)?)]))
@@ -230,7 +231,7 @@ struct Ridge {
 }
 
 impl Regulariser for Ridge {
-    fn add_gradient(&self, flat: &Tensor, gradient: &Tensor) -> Result<()> {
+    fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
         self.calls.set(self.calls.get() + 1);
         let _ = gradient.shallow_clone().f_add_(&flat.f_mul_scalar(2.0 * self.lambda)?)?;
         Ok(())

@@ -190,7 +190,7 @@ impl Task for Slope {
     }
 
     fn loss(&self, _: Moment) -> Result<Tensor> {
-        Ok(self.parameters.get("w").sum(Kind::Double) * 100.0)
+        Ok(self.parameters.get("w").unwrap().sum(Kind::Double) * 100.0)
     }
 
     fn evaluate(&self, split: Split) -> Result<Metrics> {

@@ -53,7 +53,7 @@ struct Literal<'a> {
 
 impl Literal<'_> {
     fn get(&self, name: &str) -> Tensor {
-        self.parameters.get(name).detach()
+        self.parameters.get(name).unwrap().detach()
     }
 
     /// One residual block, normalised over the minibatch.
@@ -252,7 +252,7 @@ fn held_kernels_are_seen_in_their_order() {
                 Ok(())
             };
             network.forward(&parameters, &assembled, &input, pass, Some(&mut seen)).unwrap();
-            let expected: Vec<i64> = names.iter().map(|name| parameters.get(name).size()[0]).collect();
+            let expected: Vec<i64> = names.iter().map(|name| parameters.get(name).unwrap().size()[0]).collect();
             assert_eq!(channels, expected);
         }
     }

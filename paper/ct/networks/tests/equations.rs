@@ -16,7 +16,7 @@ struct Reference<'a> {
 
 impl Reference<'_> {
     fn get(&self, name: &str) -> Tensor {
-        self.parameters.get(name)
+        self.parameters.get(name).unwrap()
     }
 
     fn block(&self, name: &str, input: &Tensor) -> Tensor {

@@ -94,7 +94,7 @@ fn everything_held_is_seen_in_its_order_with_its_bias() {
             assert_eq!(outputs.len(), names.len());
             // The gradient of the sum of an output by its own bias is the number of its pixels, and nothing seen before depends on it.
             for (number, name) in names.iter().enumerate() {
-                let bias = parameters.get(&name.replace("weight", "bias"));
+                let bias = parameters.get(&name.replace("weight", "bias")).unwrap();
                 let sum = outputs[number].sum(Kind::Double);
                 let slope = &Tensor::run_backward(&[sum], &[bias], true, false)[0];
                 assert!(far(slope, &Tensor::full_like(slope, 288.0)) < 1e-9, "{name}");

@@ -83,13 +83,13 @@ fn gradients_are_finite_differences_for_every_parameter() {
 
 /// The block as its equation says it, with libtorch's own layers.
 fn by_the_equation(number: usize, parameters: &Parameters, input: &Tensor, mode: Mode) -> Tensor {
-    let get = |part: &str| parameters.get(&format!("r{}.{part}", number + 1));
+    let get = |part: &str| parameters.get(&format!("r{}.{part}", number + 1)).unwrap();
     let convolve = |input: &Tensor, name: &str, stride: i64, padding: i64| {
         let (kernel, bias) = (get(&format!("{name}.weight")), get(&format!("{name}.bias")));
         input.conv3d(&kernel, Some(&bias), [stride; 3], [padding; 3], [1; 3], 1)
     };
     let stage = |features: &Tensor, name: &str| {
-        let statistic = |part: &str| parameters.statistic(&format!("r{}.{name}.{part}", number + 1));
+        let statistic = |part: &str| parameters.statistic(&format!("r{}.{name}.{part}", number + 1)).unwrap();
         let (mean, variance) = (statistic("running_mean"), statistic("running_var"));
         let train = mode == Mode::Train;
         let (weight, bias) = (get(&format!("{name}.weight")), get(&format!("{name}.bias")));

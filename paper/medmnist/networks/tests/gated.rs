@@ -91,7 +91,7 @@ fn without_gates_its_linear_maps_are_equivariant_and_it_is_not() {
     let side = SIDE as i64;
     let volume = normal(&[1, 1, side, side, side], 4);
     let lengths = |volume: &Tensor| -> Vec<Tensor> {
-        let kernel = parameters.get("r1.conv1.weight").detach();
+        let kernel = parameters.get("r1.conv1.weight").unwrap().detach();
         let features = volume.conv3d(&kernel, None::<Tensor>, [1; 3], [2; 3], [1; 3], 1).square();
         [(0, 1), (1, 3), (4, 5)].map(|(at, dim)| features.narrow(1, at, dim).sum_dim_intlist(1, true, None)).into()
     };

@@ -39,7 +39,7 @@ fn worst(a: &Tensor, b: &Tensor) -> f64 {
 
 fn set(parameters: &Parameters, name: &str, values: &Tensor) {
     let _guard = tch::no_grad_guard();
-    parameters.get(name).copy_(&values.view(parameters.get(name).size().as_slice()));
+    parameters.get(name).unwrap().copy_(&values.view(parameters.get(name).unwrap().size().as_slice()));
 }
 
 #[test]
@@ -81,13 +81,13 @@ fn with_uniform_likelihoods_it_is_the_scnn() {
         let (pscnn, to) = network(&partial);
         let sides = [("r1.conv2", 5), ("r1.skip", 7), ("r2.conv2", 3), ("r2.skip", 3), ("r3.conv2", 1), ("r3.skip", 3)];
         for entry in from.entries() {
-            let own = from.get(&entry.name).detach();
+            let own = from.get(&entry.name).unwrap().detach();
             match sides.iter().find(|(name, _)| entry.name == format!("{name}.weight")) {
                 None => set(&to, &entry.name, &own),
                 Some((name, side)) => {
                     let likelihood = Likelihood::new(group, &LikelihoodConfig::default()).unwrap();
                     let kernels = Partial::new(&pair(&partial, name, *side), likelihood, "likelihood.1").unwrap();
-                    let other = to.get(&entry.name).detach();
+                    let other = to.get(&entry.name).unwrap().detach();
                     let lifted = kernels.lift(&own.view([own.size()[0], -1]));
                     set(&to, &entry.name, &(lifted + kernels.beyond(&other.view([other.size()[0], -1]))));
                 }

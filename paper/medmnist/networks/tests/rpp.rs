@@ -36,7 +36,7 @@ fn the_prior_is_the_weighted_sum_of_squares_of_the_branches() {
             name if name.starts_with("head.") => 0.0,
             _ => 0.25,
         };
-        expected += weight * parameters.get(&entry.name).square().sum(Kind::Double).double_value(&[]);
+        expected += weight * parameters.get(&entry.name).unwrap().square().sum(Kind::Double).double_value(&[]);
         let _ = slope.narrow(0, entry.start as i64, entry.len() as i64).g_mul_scalar_(weight);
     }
     assert!((prior.double_value(&[]) - expected).abs() < 1e-12 * expected);
@@ -68,7 +68,7 @@ fn without_its_dense_branch_it_is_the_steerable_network() {
         if entry.name.starts_with("dense.") {
             let _ = part.zero_();
         } else {
-            part.copy_(&steerable.get(&entry.name).view([-1]));
+            part.copy_(&steerable.get(&entry.name).unwrap().view([-1]));
         }
     }
     let side = SIDE as i64;

@@ -40,7 +40,8 @@ fn disturb(parameters: &Parameters) {
         let numbers: Vec<f64> = (0..entry.len()).map(|_| number(&mut random)).collect();
         parameters
             .statistic(&entry.name)
-            .copy_(&Tensor::from_slice(&numbers).view_as(&parameters.statistic(&entry.name)));
+            .unwrap()
+            .copy_(&Tensor::from_slice(&numbers).view_as(&parameters.statistic(&entry.name).unwrap()));
     }
 }
 

@@ -74,7 +74,7 @@ impl Forecaster for Clcnn {
             let half = weight.f_mse_loss(&weight.f_flip([2, 3])?, Reduction::Mean)?;
             Ok(quarter.f_mul_scalar(2.0)?.f_add(&half)?)
         };
-        let layers = self.body.weights(parameters).map(of_layer).collect::<Result<Vec<_>>>()?;
+        let layers = self.body.weights(parameters).map(|weight| of_layer(weight?)).collect::<Result<Vec<_>>>()?;
         let kind = parameters.flat().kind();
         Ok(Some(Tensor::f_stack(&layers, 0)?.f_sum(kind)?))
     }
@@ -110,7 +110,7 @@ mod tests {
         let ours = f64::try_from(network.constraint(&parameters, &[]).unwrap().unwrap().detach()).unwrap();
         let signs = network.signs.like(parameters.flat()).unwrap();
         let (mut turns, mut distance) = (0.0, 0.0);
-        for weight in network.body.weights(&parameters) {
+        for weight in network.body.weights(&parameters).map(Result::unwrap) {
             let weight = pairs(&weight.detach()).unwrap();
             let (mut copy, mut mean) = (weight.shallow_clone(), &weight / 4.0);
             for _ in 1..4 {
@@ -129,7 +129,7 @@ mod tests {
     fn a_kernel_that_is_its_own_turned_copy_commutes_with_turns() {
         let (network, parameters) = clcnn();
         let signs = network.signs.like(parameters.flat()).unwrap();
-        let weight = network.body.weights(&parameters).next().unwrap().detach().get(0).get(0);
+        let weight = network.body.weights(&parameters).next().unwrap().unwrap().detach().get(0).get(0);
         let size = weight.size();
         let weight = pairs(&weight.unsqueeze(0).unsqueeze(0)).unwrap();
         let mut sum = weight.shallow_clone();

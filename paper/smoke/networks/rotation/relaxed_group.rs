@@ -62,7 +62,7 @@ impl RelaxedGroup {
 
     /// K of all layers, `[layers, out, 4, in, 4, 3, 3]`, from their mixing weights `[layers, 4, banks]`.
     pub(super) fn stacked(&self, parameters: &Parameters, mixing: &Tensor) -> Result<Tensor> {
-        let filters = parameters.get(&self.filters_name()).f_view(self.sides())?;
+        let filters = parameters.get(&self.filters_name())?.f_view(self.sides())?;
         let mixed = mixing.f_unsqueeze(1)?.f_matmul(&filters)?;
         let (layers, outputs, inputs) = (self.layers as i64, self.outputs as i64, self.inputs as i64);
         let mixed = mixed.f_view([layers, outputs, TURNS as i64, inputs, FILTER as i64])?;

@@ -78,7 +78,7 @@ impl RelaxedSteerable {
 
     /// K of each layer.
     pub(super) fn kernels(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
-        let weight = parameters.get(&self.weight_name());
+        let weight = parameters.get(&self.weight_name())?;
         let (layers, (inputs, domain), (outputs, codomain)) = (self.layers, self.domain, self.codomain);
         let by_position = weight.f_view([-1, POSITIONS as i64, self.elements.len() as i64])?.f_transpose(0, 1)?;
         let mixed = by_position.f_bmm(&self.by_position.like(&weight)?)?;
@@ -88,12 +88,12 @@ impl RelaxedSteerable {
 
     /// The bias of each layer.
     pub(super) fn biases(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
-        Ok(parameters.get(&self.bias_name()).f_unbind(0)?)
+        Ok(parameters.get(&self.bias_name())?.f_unbind(0)?)
     }
 
     /// Σ over layers of the mean of |w(k) − w(k + 1)|, positions in row-major order.
     pub(super) fn roughness(&self, parameters: &Parameters) -> Result<Tensor> {
-        let weight = parameters.get(&self.weight_name());
+        let weight = parameters.get(&self.weight_name())?;
         let steps = POSITIONS as i64 - 1;
         let difference = weight.f_narrow(3, 1, steps)?.f_sub(&weight.f_narrow(3, 0, steps)?)?;
         Ok(difference.f_abs()?.f_mean(weight.kind())?.f_mul_scalar(self.layers as f64)?)

@@ -58,7 +58,7 @@ impl Rgroup {
     /// The mixing weights of each stack, `[layers, 4, banks]`.
     fn mixing(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
         let counts: Vec<i64> = self.stacks.iter().map(|stack| stack.layers as i64).collect();
-        Ok(parameters.get(MIXING).f_split_with_sizes(counts, 0)?)
+        Ok(parameters.get(MIXING)?.f_split_with_sizes(counts, 0)?)
     }
 
     /// K of every layer between regular fields, before lifting and reading out are folded in.
@@ -106,7 +106,7 @@ impl Forecaster for Rgroup {
     /// Σ over layers of the mean of |w(n) − w(n + 1)| around the circle of turns. Wang's code has no constraint for this model; this
     /// one is inferred from that of the same model for translation.
     fn constraint(&self, parameters: &Parameters, _assembled: &[Tensor]) -> Result<Option<Tensor>> {
-        let mixing = parameters.get(MIXING);
+        let mixing = parameters.get(MIXING)?;
         let difference = mixing.f_sub(&mixing.f_roll([-1], [1])?)?.f_abs()?;
         Ok(Some(difference.f_mean(mixing.kind())?.f_mul_scalar(self.layers as f64)?))
     }

@@ -80,7 +80,7 @@ impl Forecaster for Rpp {
     fn constraint(&self, parameters: &Parameters, _assembled: &[Tensor]) -> Result<Option<Tensor>> {
         let mut squares = Vec::with_capacity(2 * self.dense.len());
         for (number, part) in (0..self.dense.len()).flat_map(|number| [(number, "weight"), (number, "bias")]) {
-            let weights = parameters.get(&format!("{}.{part}", dense_name(number)));
+            let weights = parameters.get(&format!("{}.{part}", dense_name(number)))?;
             squares.push(weights.f_square()?.f_sum(weights.kind())?);
         }
         Ok(Some(Tensor::f_stack(&squares, 0)?.f_sum(parameters.flat().kind())?.f_mul_scalar(SCALE)?))

@@ -56,7 +56,7 @@ impl SteerableConv {
 
     /// K, `[out channels, in channels, 3, 3]`.
     pub(super) fn kernel(&self, parameters: &Parameters) -> Result<Tensor> {
-        let weight = parameters.get(&self.weight);
+        let weight = parameters.get(&self.weight)?;
         let basis = self.basis.like(&weight)?;
         let mixed = weight.f_view([-1, basis.size()[0]])?.f_mm(&basis)?;
         let ((inputs, domain), (outputs, codomain)) = (self.domain, self.codomain);

@@ -129,7 +129,7 @@ impl NetworkPenalty for SteerablePenalty {
             let weights = part.rows(flat)?;
             let by_position = weights.f_view([-1, POSITIONS as i64, part.columns / POSITIONS as i64])?;
             weights.shallow_clone().f_copy_(&part.mean.like(flat)?.f_matmul(&by_position)?.f_view_as(&weights)?)?;
-            let bias = parameters.get(&part.bias).f_detach()?;
+            let bias = parameters.get(&part.bias)?.f_detach()?;
             let fields = bias.f_view([-1, part.field.dim() as i64])?;
             match part.field {
                 // No vector but zero is fixed by the turns.

@@ -73,6 +73,7 @@ impl Forecaster for Clcnn {
         let flat = parameters.flat();
         let differences = self.differences.like(flat)?;
         let terms = self.body.weights(parameters).map(|weight| -> Result<Tensor> {
+            let weight = weight?;
             let inputs = weight.size()[5];
             let kernels = weight.f_view([-1, TAPS as i64, inputs])?;
             Ok(differences.f_matmul(&kernels)?.f_abs()?.f_mean(flat.kind())?)

@@ -124,7 +124,7 @@ impl GroupConv {
 
     /// K_s of each size, on the tape.
     pub(super) fn kernels(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
-        let (filters, mixing) = (parameters.get(&self.name("filters")), parameters.get(&self.name("mixing")));
+        let (filters, mixing) = (parameters.get(&self.name("filters"))?, parameters.get(&self.name("mixing"))?);
         let (taps, owners) = (self.sizes.taps.like(&filters)?, self.sizes.owners.like(&filters)?);
         let (inputs, outputs, columns) = (self.inputs as i64, self.outputs as i64, (self.banks * TAPS) as i64);
         let by_point = mixing.f_transpose(0, 1)?.f_mm(&owners)?;

@@ -84,7 +84,7 @@ impl Forecaster for RppNet {
         let kind = parameters.flat().kind();
         let names =
             (0..self.dense.len()).flat_map(|number| ["weight", "bias"].map(|part| format!("dense.{number}.{part}")));
-        let terms = names.map(|name| -> Result<Tensor> { Ok(parameters.get(&name).f_square()?.f_sum(kind)?) });
+        let terms = names.map(|name| -> Result<Tensor> { Ok(parameters.get(&name)?.f_square()?.f_sum(kind)?) });
         let total = Tensor::f_stack(&terms.collect::<Result<Vec<_>>>()?, 0)?.f_sum(kind)?;
         Ok(Some(total.f_mul_scalar(DENSE)?))
     }

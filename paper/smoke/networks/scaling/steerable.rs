@@ -159,13 +159,13 @@ impl ScaleConv {
     }
 
     /// w, on the tape.
-    pub(super) fn weight(&self, parameters: &Parameters) -> Tensor {
+    pub(super) fn weight(&self, parameters: &Parameters) -> Result<Tensor> {
         parameters.get(&self.weight_name())
     }
 
     /// κ, on the tape, `[scales · out, in, k, k]`.
     pub(super) fn kernel(&self, parameters: &Parameters, read: Read) -> Result<Tensor> {
-        let weight = self.weight(parameters);
+        let weight = self.weight(parameters)?;
         let samples = match read {
             Read::First => self.basis.first.like(&weight)?,
             Read::All => self.basis.all.like(&weight)?,
@@ -179,13 +179,13 @@ impl ScaleConv {
 
     /// κ ⋆ x + b with κ of the first scale: `[N, in, H, W]` → `[N, out, H, W]`.
     pub(super) fn forward(&self, parameters: &Parameters, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
-        convolve(input, kernel, Some(&parameters.get(&format!("{}.bias", self.name))), 1)
+        convolve(input, kernel, Some(&parameters.get(&format!("{}.bias", self.name))?), 1)
     }
 
     /// κ_σ ⋆ x_σ + b with κ of all scales: `[N, in, H, W]` (an image, which all scales see) or `[N, scales · in, H, W]` → `[N, scales · out, H, W]`.
     pub(super) fn forward_all(&self, parameters: &Parameters, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
         let (scales, _) = self.basis.shape(Read::All);
-        let bias = parameters.get(&format!("{}.bias", self.name)).f_repeat([scales])?;
+        let bias = parameters.get(&format!("{}.bias", self.name))?.f_repeat([scales])?;
         let groups = if input.size().get(1) == Some(&(self.inputs as i64)) { 1 } else { scales };
         convolve(input, kernel, Some(&bias), groups)
     }

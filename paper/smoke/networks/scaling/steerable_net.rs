@@ -85,7 +85,7 @@ impl Forecaster for SteerableNet {
         }
         let kind = parameters.flat().kind();
         let terms = self.layers.iter().map(|layer| -> Result<Tensor> {
-            let weight = layer.weight(parameters);
+            let weight = layer.weight(parameters)?;
             Ok(weight.f_roll([1, 1], [0, 1])?.f_sub(&weight)?.f_abs()?.f_mean(kind)?)
         });
         Ok(Some(Tensor::f_stack(&terms.collect::<Result<Vec<_>>>()?, 0)?.f_sum(kind)?))

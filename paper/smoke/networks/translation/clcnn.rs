@@ -44,7 +44,7 @@ impl Forecaster for Clcnn {
     }
 
     fn constraint(&self, parameters: &Parameters, _: &[Tensor]) -> Result<Option<Tensor>> {
-        let layers = self.body.weights(parameters).map(|weight| variation(&weight, [0, 1]));
+        let layers = self.body.weights(parameters).map(|weight| variation(&weight?, [0, 1]));
         let layers = layers.collect::<Result<Vec<_>>>()?;
         let kind = parameters.flat().kind();
         Ok(Some(Tensor::f_stack(&layers, 0)?.f_sum(kind)?))

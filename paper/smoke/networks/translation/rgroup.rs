@@ -84,7 +84,7 @@ impl Rgroup {
         let mut kernels = Vec::with_capacity(self.layers);
         for (name, _) in self.filters() {
             let order = if name == FILTERS[0] { [0, 2, 3, 1, 4, 5] } else { [0, 2, 1, 3, 4, 5] };
-            kernels.extend(layers_of(&parameters.get(name).f_permute(order)?.f_unsqueeze(4)?)?);
+            kernels.extend(layers_of(&parameters.get(name)?.f_permute(order)?.f_unsqueeze(4)?)?);
         }
         Ok(kernels)
     }
@@ -92,10 +92,10 @@ impl Rgroup {
     /// Σ_r w_r b_r of every layer, `[1, out, H, W]`.
     fn mixed_biases(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
         let (last, side) = (self.layers as i64 - 1, self.side as i64);
-        let mixing = parameters.get(MIXING).f_flatten(2, 3)?.f_split_with_sizes([last, 1], 0)?;
+        let mixing = parameters.get(MIXING)?.f_flatten(2, 3)?.f_split_with_sizes([last, 1], 0)?;
         let mut mixed = Vec::with_capacity(self.layers);
         for (name, mixing) in BIASES.into_iter().zip(mixing) {
-            let fields = parameters.get(name).f_bmm(&mixing)?.f_unflatten(2, [side, side])?;
+            let fields = parameters.get(name)?.f_bmm(&mixing)?.f_unflatten(2, [side, side])?;
             mixed.extend(kernel_layout(fields)?.f_split(1, 0)?);
         }
         Ok(mixed)
@@ -106,7 +106,7 @@ impl Forecaster for Rgroup {
     /// Of each layer: the kernel of all banks, `[R · out, in, k, k]`, Σ_r w_r b_r, `[1, out, H, W]`, and w_r for each bank, `[H, W]`.
     fn assemble(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
         let mut assembled = Vec::with_capacity(self.layers * (2 + self.banks));
-        let mut mixing = parameters.get(MIXING).f_flatten(0, 1)?.f_unbind(0)?.into_iter();
+        let mut mixing = parameters.get(MIXING)?.f_flatten(0, 1)?.f_unbind(0)?.into_iter();
         for (kernel, bias) in self.kernels(parameters)?.into_iter().zip(self.mixed_biases(parameters)?) {
             assembled.extend([kernel, bias]);
             assembled.extend(mixing.by_ref().take(self.banks));
@@ -131,7 +131,7 @@ impl Forecaster for Rgroup {
 
     /// Over all layers together, mean |w(y + 1, x) − w(y, x)| + mean |w(y, x + 1) − w(y, x)|.
     fn constraint(&self, parameters: &Parameters, _: &[Tensor]) -> Result<Option<Tensor>> {
-        Ok(Some(variation(&parameters.get(MIXING), [2, 3])?))
+        Ok(Some(variation(&parameters.get(MIXING)?, [2, 3])?))
     }
 
     fn penalty(&self, parameters: &Parameters, held: Held) -> Result<Option<Box<dyn NetworkPenalty>>> {

@@ -41,7 +41,7 @@ fn normal(shape: &[i64], seed: u64) -> Tensor {
 fn uneven(side: usize, kind: Kind) -> (Box<dyn Forecaster>, Parameters) {
     let config = SmokeNetConfig { banks: 3, ..config(Architecture::Rgroup, 2, 4) };
     let (network, parameters) = build(&config, Frames { count: 1, side }, kind).unwrap();
-    let mixing = parameters.get(MIXING).detach();
+    let mixing = parameters.get(MIXING).unwrap().detach();
     let change = normal(&mixing.size(), 7).to_kind(kind) * 0.3;
     mixing.shallow_clone().copy_(&(mixing + change));
     (network, parameters)
@@ -49,7 +49,7 @@ fn uneven(side: usize, kind: Kind) -> (Box<dyn Forecaster>, Parameters) {
 
 /// w, ψ and b of a layer of RGroup, `[R, H, W]`, `[R, out, in, k, k]` and `[R, out]`.
 fn layer(parameters: &Parameters, layers: i64, number: i64) -> [Tensor; 3] {
-    let get = |name: &str| parameters.get(name).detach().copy();
+    let get = |name: &str| parameters.get(name).unwrap().detach().copy();
     let weight = match number {
         0 => get(FILTERS[0]).get(0).permute([1, 2, 0, 3, 4]),
         _ if number + 1 < layers => get(FILTERS[1]).get(number - 1).transpose(0, 1),
@@ -167,7 +167,7 @@ fn the_relaxed_convolution_is_the_weighted_sum_of_its_banks() {
 #[test]
 fn constraints_are_mean_differences_of_neighbours() {
     let (network, parameters) = uneven(5, Kind::Double);
-    let field = parameters.get(MIXING).detach();
+    let field = parameters.get(MIXING).unwrap().detach();
     let flat: Vec<f64> = Vec::try_from(field.reshape([-1])).unwrap();
     let (mut rows, mut columns) = (0.0, 0.0);
     for plane in flat.chunks(25) {
@@ -182,7 +182,7 @@ fn constraints_are_mean_differences_of_neighbours() {
 
     let (local, parameters) = build(&config(Architecture::Clcnn, 2, 2), SMALL, Kind::Double).unwrap();
     let of = |name: &str| {
-        let weight = parameters.get(name).permute([2, 5, 3, 4, 0, 1]);
+        let weight = parameters.get(name).unwrap().permute([2, 5, 3, 4, 0, 1]);
         let rows = (weight.narrow(4, 1, 11) - weight.narrow(4, 0, 11)).abs().mean(Kind::Double);
         let columns = (weight.narrow(5, 1, 11) - weight.narrow(5, 0, 11)).abs().mean(Kind::Double);
         number(rows + columns)
@@ -259,7 +259,7 @@ fn energies_and_projection_are_those_of_the_dense_operator_on_a_torus() {
 fn the_energies_of_mixing_weights_are_their_own() {
     let (network, parameters) = uneven(5, Kind::Double);
     let penalty = network.penalty(&parameters, Held::Mixing).unwrap().unwrap();
-    let mixing = parameters.get(MIXING).detach();
+    let mixing = parameters.get(MIXING).unwrap().detach();
     let mean = mixing.mean_dim([2, 3].as_slice(), true, Kind::Double).expand_as(&mixing);
     let expected = [mean.square().sum(Kind::Double), (&mixing - &mean).square().sum(Kind::Double)].map(number);
     let (equivariant, perp) = penalty.energies(&parameters).unwrap();

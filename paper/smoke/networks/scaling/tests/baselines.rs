@@ -9,7 +9,7 @@ fn without_its_dense_part_the_residual_network_is_the_steerable_one() {
     let (residual, parameters) = network(Architecture::Rpp, 3);
     let (shared, equivariant) = network(Architecture::Equiv, 3);
     for entry in equivariant.entries() {
-        tch::no_grad(|| equivariant.get(&entry.name).copy_(&parameters.get(&entry.name)));
+        tch::no_grad(|| equivariant.get(&entry.name).unwrap().copy_(&parameters.get(&entry.name).unwrap()));
     }
     let expected = forecast(shared.as_ref(), &equivariant);
     assert!(largest(&(forecast(residual.as_ref(), &parameters) - &expected)) > 1e-3 * largest(&expected));
@@ -17,11 +17,11 @@ fn without_its_dense_part_the_residual_network_is_the_steerable_one() {
         let names: Vec<String> = parameters.entries().iter().map(|entry| entry.name.clone()).collect();
         names.into_iter().filter(|name| name.starts_with("dense.")).collect::<Vec<_>>()
     };
-    let energy: f64 = dense(&parameters).iter().map(|name| squared(&parameters.get(name))).sum();
+    let energy: f64 = dense(&parameters).iter().map(|name| squared(&parameters.get(name).unwrap())).sum();
     let constraint = number(&residual.constraint(&parameters, &[]).unwrap().unwrap());
     assert!((constraint - 1e-6 * energy).abs() < 1e-18 * energy && energy > 1.0, "{constraint} {energy}");
     for name in dense(&parameters) {
-        let _ = tch::no_grad(|| parameters.get(&name).zero_());
+        let _ = tch::no_grad(|| parameters.get(&name).unwrap().zero_());
     }
     let found = forecast(residual.as_ref(), &parameters);
     assert!(largest(&(found - &expected)) < 1e-12 * largest(&expected).max(1.0));
@@ -33,15 +33,15 @@ fn what_the_encoder_says_reaches_every_pixel_and_silence_is_the_steerable_networ
     // The third layer reads one more channel, first; without a say it is the layer of a steerable network.
     let (shared, equivariant) = network(Architecture::Equiv, 4);
     for entry in equivariant.entries() {
-        let weight = parameters.get(&entry.name);
+        let weight = parameters.get(&entry.name).unwrap();
         let weight = if entry.name == "layers.2.weight" { weight.narrow(2, 1, 2) } else { weight };
-        tch::no_grad(|| equivariant.get(&entry.name).copy_(&weight));
+        tch::no_grad(|| equivariant.get(&entry.name).unwrap().copy_(&weight));
     }
     let expected = forecast(shared.as_ref(), &equivariant);
     let told = forecast(lift.as_ref(), &parameters);
     assert!(number(&(told - &expected).abs().amax([0_i64, 1].as_slice(), false).min()) > 0.0);
     for name in ["encoder.2.weight", "encoder.2.bias"] {
-        let _ = tch::no_grad(|| parameters.get(name).zero_());
+        let _ = tch::no_grad(|| parameters.get(name).unwrap().zero_());
     }
     let found = forecast(lift.as_ref(), &parameters);
     assert!(largest(&(found - &expected)) < 1e-12 * largest(&expected).max(1.0));
@@ -58,7 +58,7 @@ fn kernels_that_look_the_same_at_every_size_cost_nothing_and_others_what_a_hand_
     // One tap in the middle stays what it is, however it is scaled.
     let constraint = |tap: i64| {
         for number in 0..2 {
-            let weight = parameters.get(&format!("layers.{number}.weight"));
+            let weight = parameters.get(&format!("layers.{number}.weight")).unwrap();
             let _ = tch::no_grad(|| weight.shallow_clone().zero_());
             let _ = tch::no_grad(|| weight.get(0).get(0).get(0).get(tap / 3).get(tap % 3).get(0).fill_(8.0));
         }
@@ -66,7 +66,8 @@ fn kernels_that_look_the_same_at_every_size_cost_nothing_and_others_what_a_hand_
     };
     assert_eq!(constraint(4), 0.0);
     // The tap above the middle, seen at (−1, 0) and (0, 0): (0, 8), (4, 4), (8, 0), (4, 0), (0, 0); differences 8, 8, 4, 4 and around 8.
-    let numbers = |number: usize| parameters.get(&format!("layers.{number}.weight")).numel() as f64 / 9.0 * 20.0;
+    let numbers =
+        |number: usize| parameters.get(&format!("layers.{number}.weight")).unwrap().numel() as f64 / 9.0 * 20.0;
     let expected = 32.0 * (1.0 / numbers(0) + 1.0 / numbers(1));
     assert!((constraint(1) - expected).abs() < 1e-12 * expected);
     // The tap below it is seen at (0, 0) alone: 8, 4, 0, 0, 0.

@@ -35,14 +35,14 @@ fn a_projected_relaxed_group_network_is_that_of_one_filter_at_all_sizes() {
     let one = builder.build(Kind::Double, Device::Cpu).unwrap();
     for entry in one.entries() {
         let value = if let Some(name) = entry.name.strip_suffix("filters") {
-            let mixing = parameters.get(&format!("{name}mixing")).get(0).view([2, 1, 1]);
-            (parameters.get(&entry.name) * mixing).sum_dim_intlist(2, true, Kind::Double)
+            let mixing = parameters.get(&format!("{name}mixing")).unwrap().get(0).view([2, 1, 1]);
+            (parameters.get(&entry.name).unwrap() * mixing).sum_dim_intlist(2, true, Kind::Double)
         } else if entry.name.ends_with("mixing") {
-            one.get(&entry.name).ones_like()
+            one.get(&entry.name).unwrap().ones_like()
         } else {
-            parameters.get(&entry.name)
+            parameters.get(&entry.name).unwrap()
         };
-        tch::no_grad(|| one.get(&entry.name).copy_(&value));
+        tch::no_grad(|| one.get(&entry.name).unwrap().copy_(&value));
     }
     let (after, expected) = (forecast(relaxed.as_ref(), &parameters), forecast(shared.as_ref(), &one));
     assert!(largest(&(&after - &expected)) < 1e-12 * largest(&expected).max(1.0));
@@ -87,7 +87,7 @@ fn filters_and_mixing_weights_are_trained_and_their_energies_add_up() {
         assert!(largest(&part) > 1e-6, "{} has no gradient", entry.name);
     }
     let (shared, rest) = relaxed.penalty(&parameters, Held::Mixing).unwrap().unwrap().energies(&parameters).unwrap();
-    let weights: f64 = (0..2).map(|number| squared(&parameters.get(&format!("layers.{number}.mixing")))).sum();
+    let weights: f64 = (0..2).map(|number| squared(&parameters.get(&format!("layers.{number}.mixing")).unwrap())).sum();
     assert!((shared + rest - weights).abs() < 1e-12 * weights && rest > 0.0);
     let config = SmokeNetConfig { banks: 3, ..config(Architecture::Rgroup, 5, 4) };
     assert_eq!(built(&config, FRAMES).unwrap(), group_net::count(&widths(&config, FRAMES), 3));

@@ -94,9 +94,9 @@ fn shared_weights_compute_whatever_relaxed_ones_do_and_the_penalty_of_that_is_ze
         let name = format!("layers.{number}");
         tch::no_grad(|| {
             let weight = weight.view([49, outputs, inputs]);
-            equivariant.get(&format!("{name}.weight")).copy_(&weight);
-            equivariant.get(&format!("{name}.bias")).copy_(&parameters.get(&format!("{name}.bias")));
-            let mut everywhere = parameters.get(&format!("{name}.weight"));
+            equivariant.get(&format!("{name}.weight")).unwrap().copy_(&weight);
+            equivariant.get(&format!("{name}.bias")).unwrap().copy_(&parameters.get(&format!("{name}.bias")).unwrap());
+            let mut everywhere = parameters.get(&format!("{name}.weight")).unwrap();
             everywhere.copy_(&weight.expand_as(&everywhere));
         });
     }
@@ -117,13 +117,13 @@ fn a_projected_relaxed_layer_is_the_steerable_one_of_its_mean_weights() {
     relaxed.penalty(&parameters, Held::Operator).unwrap().unwrap().project(&parameters).unwrap();
     let (shared, equivariant) = network(Architecture::Equiv, 3);
     for entry in equivariant.entries() {
-        let weight = parameters.get(&entry.name).detach();
+        let weight = parameters.get(&entry.name).unwrap().detach();
         let weight = if entry.name.ends_with("bias") {
             weight
         } else {
             weight.mean_dim([0_i64, 1].as_slice(), false, Kind::Double)
         };
-        tch::no_grad(|| equivariant.get(&entry.name).copy_(&weight));
+        tch::no_grad(|| equivariant.get(&entry.name).unwrap().copy_(&weight));
     }
     let (after, expected) = (forecast(relaxed.as_ref(), &parameters), forecast(shared.as_ref(), &equivariant));
     assert!(largest(&(&after - &expected)) < 1e-12 * largest(&expected).max(1.0));
@@ -147,7 +147,7 @@ fn the_penalty_of_the_relaxed_steerable_network_has_the_gradient_of_finite_diffe
 fn the_energies_of_the_mixing_weights_add_up() {
     let (relaxed, parameters) = network(Architecture::Rsteer, 4);
     let (shared, rest) = relaxed.penalty(&parameters, Held::Mixing).unwrap().unwrap().energies(&parameters).unwrap();
-    let weights: f64 = (0..4).map(|number| squared(&parameters.get(&format!("layers.{number}.weight")))).sum();
+    let weights: f64 = (0..4).map(|number| squared(&parameters.get(&format!("layers.{number}.weight")).unwrap())).sum();
     assert!((shared + rest - weights).abs() < 1e-12 * weights);
     assert!(shared > 0.0 && rest > shared);
 }
@@ -188,7 +188,7 @@ fn the_constraint_is_the_mean_step_along_the_diagonal_of_the_kernel_plane() {
     let (relaxed, parameters) = network(Architecture::Rsteer, 2);
     let mut expected = 0.0;
     for number in 0..2 {
-        let weight = parameters.get(&format!("layers.{number}.weight")).detach().permute([2, 3, 4, 0, 1]);
+        let weight = parameters.get(&format!("layers.{number}.weight")).unwrap().detach().permute([2, 3, 4, 0, 1]);
         let numbers = Vec::<f64>::try_from(weight.reshape([-1])).unwrap();
         let step = |at: usize| {
             let (plane, y, x) = (at / 25, at / 5 % 5, at % 5);
@@ -226,7 +226,7 @@ fn a_larger_plume_is_seen_at_a_larger_scale() {
     });
     layers.iter().for_each(|layer| layer.add_bias(&mut builder).unwrap());
     let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-    tch::no_grad(|| parameters.get("others.weight").copy_(&normal(&[49, channels, 1], 3)));
+    tch::no_grad(|| parameters.get("others.weight").unwrap().copy_(&normal(&[49, channels, 1], 3)));
     // Points up to 3 from the middle of the smaller plume.
     let answer = |layer: &ScaleConv, image: &Tensor, scale: i64, stride: i64| {
         let kernel = layer.kernel(&parameters, Read::All).unwrap();

@@ -3,7 +3,8 @@
     python3 scripts/budgets/main.py --plan first --data DIR --out DIR --minutes 9
 
 Trains the plan's cohorts in order until the time is up and appends one JSON line a network to OUT/budgets.jsonl; a cohort that would not
-fit into the time left is passed over. `--measure` first measures training steps a second by width, models side by side and precision.
+fit into the time left is passed over, and so is one that an earlier process began there. `--measure` first measures training steps a second by
+models side by side and precision.
 """
 
 import argparse
@@ -30,7 +31,10 @@ class Output:
 
     def __init__(self, folder, device):
         folder.mkdir(parents=True, exist_ok=True)
-        self.file = open(folder / "budgets.jsonl", "a", encoding="utf-8")
+        path = folder / "budgets.jsonl"
+        earlier = map(json.loads, path.read_text(encoding="utf-8").splitlines()) if path.exists() else ()
+        self.begun = {record["cohort"] for record in earlier if record["kind"] == "begun"}
+        self.file = open(path, "a", encoding="utf-8")
         name = torch.cuda.get_device_name() if device.type == "cuda" else "cpu"
         self.origin = {"command": " ".join(sys.argv), "commit": os.environ.get("COMMIT", "unknown"), "device": name, "torch": torch.__version__}
 
@@ -70,8 +74,10 @@ class Speeds:
         return 8 + known[nearest] * max(1.0, channels / nearest) ** 2 * len(jobs) * jobs[0].steps
 
 
-def speed(trainer, jobs, rounds=60):
-    """Model-steps a second of a cohort, validation left out."""
+def speed(trainer, jobs, rounds=30):
+    """Seconds a model and step in a cohort, validation left out."""
+    if jobs[0].steps < trainer.unroll * (rounds + 1):
+        raise ValueError(f"expected at least {trainer.unroll * (rounds + 1)} steps to measure, got {jobs[0].steps}")
     cohort = trainer.cohort(jobs)
     cohort.train()
     if cohort.on_gpu:
@@ -83,30 +89,30 @@ def speed(trainer, jobs, rounds=60):
         torch.cuda.synchronize()
     seconds = time.monotonic() - started
     cohort.close()
-    return len(jobs) * rounds * cohort.unroll / seconds
+    return seconds / (len(jobs) * rounds * cohort.unroll)
 
 
-def measure(trainers, output, say):
-    """Throughput; returns the faster precision at 64 channels (bf16 only if it is ahead by a fifth)."""
+def measure(trainers, output, speeds, say):
+    """Throughput at 32 channels; returns a precision a data set (bf16 only where it is ahead by a fifth)."""
 
-    def case(precision, channels, models, row="none", data="mnist"):
-        steps, batch = 1000, 128 if data == "mnist" else 32
-        jobs = [Job(data, 400, channels, row, 1.0, 1e-3, steps, seed, batch=batch) for seed in range(models)]
+    def case(data, precision, models):
+        batch = 128 if data == "mnist" else 32
+        jobs = [Job(data, 400, 32, "none", 1.0, 1e-3, 1000, seed, batch=batch) for seed in range(models)]
         started = time.monotonic()
-        found = speed(trainers[precision], jobs, max(4, 600 // models))
-        output.write({"kind": "throughput", "data": data, "channels": channels, "models": models, "row": row, "precision": precision,
-                      "batch": batch, "model_steps_per_second": found})
-        say(f"speed {data} {channels:3} channels, {models:2} models, {precision}, {row}: {found:8.0f} model-steps/s ({time.monotonic() - started:.1f} s)")
-        return found
+        each = speed(trainers[precision], jobs)
+        speeds.saw(jobs, 1, each * models)
+        output.write({"kind": "throughput", "data": data, "channels": 32, "models": models, "row": "none", "precision": precision,
+                      "batch": batch, "model_steps_per_second": 1 / each})
+        say(f"speed {data} 32 channels, {models:2} models, {precision}: {1 / each:8.0f} model-steps/s ({time.monotonic() - started:.1f} s)")
+        return each
 
-    at_64 = {precision: case(precision, 64, 16) for precision in PRECISIONS}
-    best = "bf16" if at_64["bf16"] > 1.2 * at_64["tf32"] else "tf32"
-    for models in (1, 8, 32):
-        case(best, 32, models)
-    case("tf32" if best == "bf16" else "bf16", 32, 32)
-    case(best, 32, 32, "strict")
-    case(best, 128, 16)
-    case(best, 32, 24, data="modelnet10")
+    for models in (1, 8):
+        case("mnist", "tf32", models)
+    best = {}
+    for data, models in (("mnist", 32), ("modelnet10", 16)):
+        bf16, tf32 = (case(data, precision, models) for precision in ("bf16", "tf32"))
+        best[data] = "bf16" if 1.2 * bf16 < tf32 else "tf32"
+        speeds.saw([Job(data, 400, 32, "none", 1.0, 1e-3, 1, 0)], 1, min(bf16, tf32) if best[data] == "bf16" else tf32)
     say(f"speed: {best} from here on")
     return best
 
@@ -140,38 +146,40 @@ def main():
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    torch.backends.cudnn.benchmark = True
     output = Output(arguments.out, device)
     trainers = {name: Trainer(arguments.data, NETWORKS, dtype, device, arguments.evaluated, graph=not arguments.eager) for name, dtype in PRECISIONS.items()}
-    precision = arguments.precision
-    if arguments.measure:
-        best = measure(trainers, output, say)
-        precision = best if precision == "auto" else precision
-    elif precision == "auto":
-        precision = "tf32"
-
     speeds = Speeds()
-    for jobs in PLANS[arguments.plan]():
+    precisions = dict.fromkeys(NETWORKS, "tf32")
+    if arguments.measure:
+        precisions = measure(trainers, output, speeds, say)
+    if arguments.precision != "auto":
+        precisions = dict.fromkeys(NETWORKS, arguments.precision)
+
+    for number, jobs in enumerate(PLANS[arguments.plan]()):
+        precision = precisions[jobs[0].data]
+        if number in output.begun:
+            continue
         foreseen, left = speeds.foresee(jobs), deadline - time.monotonic()
         title = f"{jobs[0].data} {jobs[0].train} images, {jobs[0].channels} channels, {jobs[0].steps} steps, {len(jobs)} models"
         if left < max(20, foreseen):
             say(f"passed over: {title}: {foreseen:.0f} s foreseen, {left:.0f} s left")
             continue
+        output.write({"kind": "begun", "cohort": number})
         try:
             cohort = trainers[precision].cohort(jobs)
             ready = time.monotonic()
             curves, seconds = cohort.run(arguments.records, deadline - 12)
             tests = [model.tested() for model in cohort.models]
-        except RuntimeError as error:
-            if "memory" not in str(error):
-                raise
+        except RuntimeError:
             traceback.print_exc()
+            if device.type == "cuda":
+                torch.cuda.synchronize()  # raises again if the device is lost; another process then goes on with the next cohort
             continue
         steps = curves[0]["step"][-1]
         speeds.saw(jobs, steps, seconds)
         say(f"{title}: {seconds:.1f} s of training, {len(jobs) * steps / seconds:.0f} model-steps/s, tests {time.monotonic() - ready - seconds:.1f} s")
         for job, curve, tested in zip(jobs, curves, tests):
-            output.write({"kind": "curve", **dataclasses.asdict(job), "precision": precision, "models": len(jobs), "seconds": seconds,
+            output.write({"kind": "curve", "cohort": number, **dataclasses.asdict(job), "precision": precision, "models": len(jobs), "seconds": seconds,
                           "finished": steps == job.steps, "curve": curve, **tested})
             print(summary(job, curve, tested), flush=True)
         cohort.close()

@@ -117,6 +117,7 @@ class Model:
     @torch.no_grad()
     def tested(self):
         """What the trained network does on the test images, in float32, and how far it is from equivariance."""
+        torch.backends.cudnn.benchmark = False  # a few large batches: trying algorithms would cost more than it saves
         parameters = self.network.split(self.weights)
         images, count = self.data.images["test"], self.data.count["test"]
         predictions = torch.cat([self.network.logits(parameters, chunk.float()).argmax(1) for chunk in images.split(EVALUATION_BATCH)])
@@ -142,6 +143,7 @@ class Cohort:
     def __init__(self, models, unroll, graph):
         self.models, self.unroll, self.steps = models, unroll, models[0].job.steps
         self.on_gpu = models[0].stream is not None
+        torch.backends.cudnn.benchmark = True
         if self.on_gpu:
             self.on_streams(lambda model: [model.step() for _ in range(2)] + [model.validate()])
             torch.cuda.synchronize()

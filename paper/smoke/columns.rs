@@ -127,10 +127,10 @@ impl Column {
     }
 }
 
-/// Hidden sizes of the networks of a row, at width 1.
-pub(crate) fn hidden(kind: Kind) -> BTreeMap<Architecture, usize> {
+/// Hidden sizes of the networks of a row at width 1, by [`Column::network_name`].
+pub(crate) fn hidden(kind: Kind) -> BTreeMap<String, usize> {
     let there = COLUMNS.iter().filter(|column| column.exists(kind));
-    there.map(|column| (column.network, column.hidden[kind as usize])).collect()
+    there.map(|column| (column.network_name(), column.hidden[kind as usize])).collect()
 }
 
 /// A hidden size by a factor, at least the smallest that the network can have, in whole multiples of that.
@@ -153,8 +153,8 @@ mod tests {
     fn translation_has_six_columns_and_the_others_nine() {
         let count = |kind| COLUMNS.iter().filter(|column| column.exists(kind)).count();
         assert_eq!([Kind::Translation, Kind::Rotation, Kind::Scaling].map(count), [6, 9, 9]);
-        assert!(!hidden(Kind::Translation).contains_key(&Architecture::Rsteer));
-        assert_eq!(hidden(Kind::Scaling)[&Architecture::Conv], 192);
+        assert!(!hidden(Kind::Translation).contains_key("rsteer"));
+        assert_eq!(hidden(Kind::Scaling)["conv"], 192);
     }
 
     #[test]

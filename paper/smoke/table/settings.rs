@@ -99,7 +99,8 @@ pub(crate) struct TableSettings {
     alpha: Rows<f64>,
     alpha_rpp: Rows<f64>,
     banks: Rows<usize>,
-    hidden: Rows<BTreeMap<Architecture, usize>>,
+    /// At width 1, by network.
+    hidden: Rows<BTreeMap<String, usize>>,
     #[serde(flatten)]
     pub(super) run: RunConfig<SmokeSettings>,
 }
@@ -229,8 +230,9 @@ impl TableSettings {
 
     fn check_row(&self, kind: Kind) -> Result<()> {
         for column in self.columns_of(kind) {
-            let size = self.hidden.of(kind).get(&column.network).copied().unwrap_or_default();
-            at_least_one(&format!("hidden.{kind}.{}", column.network_name()), size)?;
+            let name = column.network_name();
+            let size = self.hidden.of(kind).get(&name).copied().unwrap_or_default();
+            at_least_one(&format!("hidden.{kind}.{name}"), size)?;
         }
         let lift = self.columns_of(kind).find(|column| column.network == Architecture::Lift);
         lift.map_or(Ok(()), |lift| {
@@ -273,7 +275,7 @@ impl TableSettings {
         (run.settings.data.kind, run.settings.data.batch) = (kind, *self.batch.of(kind));
         let model = &mut run.settings.model;
         model.architecture = column.network;
-        model.hidden = scaled(column.network, self.hidden.of(kind)[&column.network], self.width);
+        model.hidden = scaled(column.network, self.hidden.of(kind)[&column.network_name()], self.width);
         model.banks = *self.banks.of(kind);
         model.alpha = match column.network {
             // +Reg stands in place of the constraint that a network comes with.

@@ -201,8 +201,8 @@ mod tests {
     #[test]
     fn ours_stands_above_the_papers_and_what_was_not_run_nowhere() {
         let settings = settings("translation,rotation", "equiv,rsteer", 2);
-        let models = models(&settings, |model| match model.column {
-            Column::of(Rsteer, false) => run(0.75, 0.5),
+        let models = models(&settings, |model| match model.column.network {
+            Rsteer => run(0.75, 0.5),
             _ => run(0.99, 0.5),
         });
         let cells = cells(&settings, &models);
@@ -244,7 +244,7 @@ mod tests {
     fn curves_have_a_line_for_each_model_and_epoch() {
         let settings = settings("rotation", "rsteer+reg", 2);
         let models = models(&settings, |_| run(0.75, 0.5));
-        // Three strengths at seed 0, the selected one at seed 1; two epochs each.
+        // Three strengths at the first seed, the selected one at the second; two epochs each.
         let metrics = ["train/loss", "validation/rmse"];
         assert_eq!(crate::targets::curves::csv(&models, &metrics).lines().count(), 1 + 4 * 2);
         assert_eq!(errors_by_step(&models).lines().count(), 1 + 4 * 20);

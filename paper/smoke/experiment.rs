@@ -93,24 +93,25 @@ impl Settings for SmokeSettings {
         within("data.out_length", self.data.out_length, LONGEST)?;
         within("data.rollout", self.data.rollout, LONGEST)?;
         within("data.batch", self.data.batch, 4096)?;
-        self.check_smallest_batch()
+        match self.model.architecture {
+            Architecture::Lift => check_smallest_batch("data.batch", &self.data),
+            _ => Ok(()),
+        }
     }
 }
 
-impl SmokeSettings {
-    /// Lift normalises a vector a window over the windows of a minibatch, of which the last of an epoch may have one.
-    fn check_smallest_batch(&self) -> Result<()> {
-        let batch = self.data.batch;
-        let windows = match self.data.train_windows {
-            0 => self.data.kind.windows(Split::Train).len(),
-            windows => windows,
-        };
-        if self.model.architecture != Architecture::Lift || (batch > 1 && windows % batch != 1) {
-            return Ok(());
-        }
-        let expected = "minibatches of two windows or more, which lift needs";
-        Err(Error::config("data.batch", expected, format!("{batch} of {windows}, so that the last has one")))
+/// Lift normalises a vector a window over the windows of a minibatch, of which the last of an epoch may have one. `key` is that of the batch.
+pub(super) fn check_smallest_batch(key: &str, data: &SmokeDataConfig) -> Result<()> {
+    let batch = data.batch;
+    let windows = match data.train_windows {
+        0 => data.kind.windows(Split::Train).len(),
+        windows => windows,
+    };
+    if batch > 1 && windows % batch != 1 {
+        return Ok(());
     }
+    let expected = "minibatches of two windows or more, which lift needs";
+    Err(Error::config(key, expected, format!("{batch} of {windows}, so that the last has one")))
 }
 
 /// "smoke".

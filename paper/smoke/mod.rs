@@ -3,6 +3,8 @@
 pub mod data;
 
 #[cfg(feature = "torch")]
+pub(crate) mod columns;
+#[cfg(feature = "torch")]
 mod errors;
 #[cfg(feature = "torch")]
 mod experiment;
@@ -14,7 +16,7 @@ mod frames;
 pub mod networks;
 #[cfg(feature = "torch")]
 mod penalty;
-#[cfg(any())]
+#[cfg(feature = "torch")]
 pub(crate) mod table;
 #[cfg(feature = "torch")]
 mod task;

@@ -4,12 +4,11 @@
 
 use crate::smoke::data::Kind;
 
-use super::column::Column;
-use super::settings::Setup;
+use super::settings::{TableSettings, strength};
+use crate::smoke::columns::Column;
 use crate::targets::point::Frame;
 use crate::targets::runs::{self, Run};
 use crate::targets::sample::Sample;
-use reynolds_train::error::Result;
 
 /// One of the two tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,52 +83,42 @@ impl Cell<'_> {
 
     /// Its name in sentences.
     pub(super) fn label(&self) -> String {
-        match self.column.without_penalty() {
-            Some(_) => format!("{} (λ_⊥ = {})", self.column.head(), strength(self.lambda_perp)),
-            None => self.column.head().into(),
+        match self.column.reg {
+            true => format!("{} (λ_⊥ = {})", self.column.head, strength(self.lambda_perp)),
+            false => self.column.head.into(),
         }
     }
 }
 
-/// "1e-4", "0".
-pub(super) fn strength(lambda: f64) -> String {
-    if lambda == 0.0 { "0".into() } else { format!("{lambda:e}") }
-}
-
-/// λ_⊥ of the sweep with the least validation error at seed 0, the stronger of equal ones, and what diverged last; `None` if the sweep
-/// was not run.
-pub(super) fn selected(setup: &Setup, models: &Frame, kind: Kind, column: Column) -> Result<Option<f64>> {
+/// λ_⊥ of the sweep with the least validation error at the first seed, the stronger of equal ones, and what diverged last; `None` if the
+/// sweep was not run.
+pub(super) fn selected(settings: &TableSettings, frame: &Frame, kind: Kind, column: Column) -> Option<f64> {
     let mut best: Option<(f64, f64)> = None;
-    for &lambda in &setup.lambda_perp {
-        let Some(run) = models.find(&setup.model(kind, column, lambda, 0)?) else { continue };
+    for lambda in settings.lambda_perp.iter() {
+        let Some(run) = frame.find(&settings.point(kind, column, lambda, settings.run.seed)) else { continue };
         let error = Some(run.metric("validation/rmse")).filter(|error| error.is_finite()).unwrap_or(f64::INFINITY);
         if best.is_none_or(|(_, least)| error < least) {
             best = Some((lambda, error));
         }
     }
-    Ok(best.map(|(lambda, _)| lambda))
+    best.map(|(lambda, _)| lambda)
 }
 
 /// All cells that were run, row by row.
-pub(super) fn cells<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Cell<'a>>> {
+pub(super) fn cells<'a>(settings: &TableSettings, frame: &'a Frame) -> Vec<Cell<'a>> {
     let mut cells = Vec::new();
-    for &kind in &setup.kinds {
-        for column in setup.columns_of(kind) {
-            let lambda_perp = match column.without_penalty() {
-                Some(_) => selected(setup, models, kind, column)?,
-                None => Some(0.0),
-            };
+    for kind in settings.kinds.iter() {
+        for column in settings.columns_of(kind) {
+            let lambda_perp = if column.reg { selected(settings, frame, kind, column) } else { Some(0.0) };
             let Some(lambda_perp) = lambda_perp else { continue };
-            let mut runs = Vec::new();
-            for seed in 0..setup.seeds {
-                runs.extend(models.find(&setup.model(kind, column, lambda_perp, seed)?).map(|run| (seed, run)));
-            }
+            let run = |seed| frame.find(&settings.point(kind, column, lambda_perp, seed)).map(|run| (seed, run));
+            let runs: Vec<Run<'a>> = settings.all_seeds().filter_map(run).collect();
             if !runs.is_empty() {
                 cells.push(Cell { kind, column, lambda_perp, runs });
             }
         }
     }
-    Ok(cells)
+    cells
 }
 
 /// The cell of a row and column, if it was run.
@@ -139,48 +128,49 @@ pub(super) fn cell<'a, 'b>(cells: &'a [Cell<'b>], kind: Kind, column: Column) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{self, models, run, setup};
+    use super::super::synthetic::{self, models, run, settings};
     use super::*;
+    use crate::smoke::networks::Architecture::Rsteer;
 
     #[test]
-    fn the_strength_with_the_least_validation_error_of_seed_0_is_selected_whatever_the_tests_say() {
-        let setup = setup("rotation", "rsteer,rsteer+reg", 2);
-        let models = models(&setup, |model| {
-            let lambda = model.config.penalty.lambda_perp;
-            let other_seed = if model.config.seed > 0 { -1.0 } else { 0.0 };
+    fn the_strength_with_the_least_validation_error_of_the_first_seed_is_selected_whatever_the_tests_say() {
+        let settings = settings("rotation", "rsteer,rsteer+reg", 2);
+        let models = models(&settings, |model| {
+            let lambda = model.run.penalty.lambda_perp;
+            let other_seed = if model.run.seed > 0 { -1.0 } else { 0.0 };
             let validation = if lambda == 1e-4 { 0.4 } else { 0.5 + other_seed };
             run(0.7 + 10.0 * lambda, validation)
         });
-        let of = |column| cell(&cells(&setup, &models).unwrap(), Kind::Rotation, column).unwrap().clone();
-        assert_eq!(of(Column::RsteerReg).lambda_perp, 1e-4);
-        assert_eq!(of(Column::RsteerReg).runs.len(), 2);
-        assert_eq!(of(Column::Rsteer).lambda_perp, 0.0);
+        let of = |column| cell(&cells(&settings, &models), Kind::Rotation, column).unwrap().clone();
+        assert_eq!(of(Column::of(Rsteer, true)).lambda_perp, 1e-4);
+        assert_eq!(of(Column::of(Rsteer, true)).runs.len(), 2);
+        assert_eq!(of(Column::of(Rsteer, false)).lambda_perp, 0.0);
     }
 
     #[test]
     fn what_diverged_is_selected_last_and_is_not_trained() {
-        let setup = setup("rotation", "rsteer+reg", 1);
-        let strongest = models(&setup, |model| match model.config.penalty.lambda_perp {
+        let settings = settings("rotation", "rsteer+reg", 1);
+        let strongest = models(&settings, |model| match model.run.penalty.lambda_perp {
             1e-2 => synthetic::diverged(),
             _ => run(0.7, 0.5),
         });
-        assert_eq!(selected(&setup, &strongest, Kind::Rotation, Column::RsteerReg).unwrap(), Some(1e-4));
-        let all = models(&setup, |_| synthetic::diverged());
-        let cells = cells(&setup, &all).unwrap();
+        assert_eq!(selected(&settings, &strongest, Kind::Rotation, Column::of(Rsteer, true)), Some(1e-4));
+        let all = models(&settings, |_| synthetic::diverged());
+        let cells = cells(&settings, &all);
         assert_eq!((cells[0].diverged(), cells[0].is_trained(Test::Future)), (1, false));
     }
 
     #[test]
     fn a_cell_is_trained_if_it_beats_persistence_by_three_standard_errors() {
-        let setup = setup("scaling", "conv", 2);
+        let settings = settings("scaling", "conv", 2);
         let judged = |gains: [f64; 2], own: f64| {
-            let models = models(&setup, |model| {
+            let models = models(&settings, |model| {
                 let mut run = run(0.7, 0.5);
-                run.metrics.insert("test/future/gain".into(), gains[model.config.seed as usize]);
+                run.metrics.insert("test/future/gain".into(), gains[model.run.seed as usize]);
                 run.metrics.insert("test/future/gain_se".into(), own);
                 run
             });
-            cells(&setup, &models).unwrap()[0].is_trained(Test::Future)
+            cells(&settings, &models)[0].is_trained(Test::Future)
         };
         assert!(judged([0.31, 0.31], 0.1));
         assert!(!judged([0.29, 0.29], 0.1));
@@ -188,10 +178,10 @@ mod tests {
 
     #[test]
     fn cells_that_were_not_run_are_not_there() {
-        let setup = setup("translation,rotation", "all", 1);
-        let some = models(&setup, |_| run(0.7, 0.5));
-        let count = |kind| cells(&setup, &some).unwrap().iter().filter(|cell| cell.kind == kind).count();
+        let settings = settings("translation,rotation", "all", 1);
+        let some = models(&settings, |_| run(0.7, 0.5));
+        let count = |kind| cells(&settings, &some).iter().filter(|cell| cell.kind == kind).count();
         assert_eq!([Kind::Translation, Kind::Rotation, Kind::Scaling].map(count), [6, 9, 0]);
-        assert!(cells(&setup, &Frame::default()).unwrap().is_empty());
+        assert!(cells(&settings, &Frame::default()).is_empty());
     }
 }

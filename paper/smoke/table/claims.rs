@@ -4,10 +4,11 @@
 //! unchanged: |difference| ≤ max(2 se, 2 % of the error without +Reg)        improved: lower by more than 2 se
 //! ```
 
+use crate::smoke::columns::{COLUMNS, Column};
 use crate::smoke::data::Kind;
+use crate::smoke::networks::Architecture;
 
 use super::cells::{Cell, Test, cell};
-use super::column::Column;
 use super::paper::published;
 use crate::targets::difference::{Difference, ONE_SEED};
 use reynolds_report::Check;
@@ -20,7 +21,7 @@ pub(super) fn checks(kinds: &[Kind], cells: &[Cell<'_>]) -> Vec<Check> {
     let mut checks = Vec::new();
     for &kind in kinds {
         for test in Test::ALL {
-            for with in [Column::RgroupReg, Column::RsteerReg] {
+            for with in COLUMNS.into_iter().filter(|column| column.reg) {
                 checks.extend(effect(cells, kind, with, test));
             }
         }
@@ -35,7 +36,7 @@ fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Ch
     let (reg, plain) = (cell(cells, kind, with)?, cell(cells, kind, without)?);
     let unchanged = kind == Kind::Translation;
     let rule = if unchanged { "leaves as it is" } else { "improves" };
-    let claim = format!("{kind}, {}: +Reg {rule} {}", test.head(), without.head());
+    let claim = format!("{kind}, {}: +Reg {rule} {}", test.head(), without.head);
     let (ours, theirs) = (reg.test(test, "rmse"), plain.test(test, "rmse"));
     let effect = Difference::new(&ours, &theirs);
     let Difference { mean: difference, error: se, spread_known } = effect;
@@ -67,13 +68,13 @@ fn shown(cell: &Cell<'_>, test: Test) -> String {
 
 /// That the column which the paper has in bold has the least mean of its row. One that diverged is the last.
 fn best(cells: &[Cell<'_>], kind: Kind, test: Test) -> Option<Check> {
-    let bold: &[Column] = match kind {
-        Kind::Translation => &[Column::Rgroup, Column::RgroupReg],
-        Kind::Rotation | Kind::Scaling => &[Column::RsteerReg],
+    let bold = |column: Column| match kind {
+        Kind::Translation => column.network == Architecture::Rgroup,
+        Kind::Rotation | Kind::Scaling => column.network == Architecture::Rsteer && column.reg,
     };
     let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind).collect();
     let (favourites, others): (Vec<&Cell<'_>>, Vec<&Cell<'_>>) =
-        row.iter().copied().partition(|cell| bold.contains(&cell.column));
+        row.iter().copied().partition(|cell| bold(cell.column));
     if favourites.is_empty() || others.is_empty() {
         return None;
     }
@@ -82,11 +83,12 @@ fn best(cells: &[Cell<'_>], kind: Kind, test: Test) -> Option<Check> {
         _ => f64::INFINITY,
     };
     let least = row.iter().copied().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
-    let names = bold.iter().map(|column| column.head()).collect::<Vec<_>>().join(" or ");
+    let names =
+        COLUMNS.into_iter().filter(|column| bold(*column)).map(|column| column.head).collect::<Vec<_>>().join(" or ");
     let claim = format!("{kind}, {}: {names} is the best of the {} columns that were run", test.head(), row.len());
     let of = |cell: &Cell<'_>| format!("{} {}", cell.label(), shown(cell, test));
     let second = favourites.iter().copied().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
-    let held = bold.contains(&least.column) && mean(least).is_finite();
+    let held = bold(least.column) && mean(least).is_finite();
     let found = if held { format!("best {}", of(least)) } else { format!("best {}, {}", of(least), of(second)) };
     Some(judged(claim, held, found, &[second], test))
 }
@@ -107,45 +109,46 @@ fn judged(claim: String, held: bool, found: String, on: &[&Cell<'_>], test: Test
 #[cfg(test)]
 mod tests {
     use super::super::cells::cells;
-    use super::super::plume_model::PlumeModel;
-    use super::super::synthetic::{diverged, models, run, setup};
+    use super::super::point::SmokePoint;
+    use super::super::synthetic::{diverged, models, run, settings};
     use super::*;
+    use crate::smoke::networks::Architecture::{Conv, Lift, Rsteer};
     use crate::targets::point::Trained;
 
     /// Verdicts over a row, by what error a model has.
-    fn verdicts(kinds: &str, columns: &str, rmse: impl Fn(&PlumeModel) -> f64) -> Vec<(String, bool)> {
+    fn verdicts(kinds: &str, columns: &str, rmse: impl Fn(&SmokePoint) -> f64) -> Vec<(String, bool)> {
         judged_with(2, kinds, columns, rmse).into_iter().map(|check| (check.claim, check.held)).collect()
     }
 
-    fn judged_with(seeds: u64, kinds: &str, columns: &str, rmse: impl Fn(&PlumeModel) -> f64) -> Vec<Check> {
-        let setup = setup(kinds, columns, seeds);
-        let models = models(&setup, |model| run(rmse(model), 0.5));
-        checks(&setup.kinds, &cells(&setup, &models).unwrap())
+    fn judged_with(seeds: u64, kinds: &str, columns: &str, rmse: impl Fn(&SmokePoint) -> f64) -> Vec<Check> {
+        let settings = settings(kinds, columns, seeds);
+        let models = models(&settings, |model| run(rmse(model), 0.5));
+        checks(settings.kinds.as_slice(), &cells(&settings, &models))
     }
 
-    fn held(kinds: &str, columns: &str, rmse: impl Fn(&PlumeModel) -> f64) -> Vec<bool> {
+    fn held(kinds: &str, columns: &str, rmse: impl Fn(&SmokePoint) -> f64) -> Vec<bool> {
         verdicts(kinds, columns, rmse).into_iter().map(|(_, held)| held).collect()
     }
 
     #[test]
     fn improvements_must_exceed_two_standard_errors() {
-        let seed = |model: &PlumeModel| model.config.seed as f64;
-        let is_reg = |model: &PlumeModel| model.column.without_penalty().is_some();
+        let seed = |model: &SmokePoint| model.run.seed as f64;
+        let is_reg = |model: &SmokePoint| model.column.reg;
         // Four effects without any spread, and the best column in both tests.
-        let steerable = |model: &PlumeModel| matches!(model.column, Column::Rsteer | Column::RsteerReg);
+        let steerable = |model: &SmokePoint| model.column.network == Rsteer;
         let fall = |of: bool, by: f64| if of { by } else { 0.0 };
-        let as_claimed = |model: &PlumeModel| 0.7 - fall(is_reg(model), 0.1) - fall(steerable(model), 0.05);
+        let as_claimed = |model: &SmokePoint| 0.7 - fall(is_reg(model), 0.1) - fall(steerable(model), 0.05);
         assert_eq!(held("rotation", "rgroup,rgroup+reg,rsteer,rsteer+reg", as_claimed), [true; 6]);
         assert_eq!(held("scaling", "rsteer,rsteer+reg", |model| if is_reg(model) { 0.8 } else { 0.7 }), [false; 4]);
         // A difference of 0.05 with a standard error of √2·0.05 is none.
-        let noisy = |model: &PlumeModel| 0.6 + 0.1 * seed(model) - if is_reg(model) { 0.05 } else { 0.0 };
+        let noisy = |model: &SmokePoint| 0.6 + 0.1 * seed(model) - if is_reg(model) { 0.05 } else { 0.0 };
         assert_eq!(held("rotation", "rgroup,rgroup+reg", noisy), [false, false]);
     }
 
     #[test]
     fn one_seed_holds_no_effect_however_large() {
-        let large = |model: &PlumeModel| if model.column.without_penalty().is_some() { 0.2 } else { 0.7 };
-        for (kind, rmse) in [("rotation", &large as &dyn Fn(&PlumeModel) -> f64), ("translation", &|_| 0.7)] {
+        let large = |model: &SmokePoint| if model.column.reg { 0.2 } else { 0.7 };
+        for (kind, rmse) in [("rotation", &large as &dyn Fn(&SmokePoint) -> f64), ("translation", &|_| 0.7)] {
             for (seeds, expected) in [(1, false), (2, true)] {
                 let checks = judged_with(seeds, kind, "rgroup,rgroup+reg", rmse);
                 let effects: Vec<&Check> = checks.iter().filter(|check| check.claim.contains("+Reg")).take(2).collect();
@@ -161,8 +164,8 @@ mod tests {
     fn translation_may_change_by_two_per_cent_or_two_standard_errors() {
         let changed = |share: f64, spread: f64| {
             held("translation", "rgroup,rgroup+reg", |model| {
-                let is_reg = model.column.without_penalty().is_some();
-                0.7 * if is_reg { 1.0 + share } else { 1.0 } + spread * model.config.seed as f64
+                let is_reg = model.column.reg;
+                0.7 * if is_reg { 1.0 + share } else { 1.0 } + spread * model.run.seed as f64
             })
         };
         assert_eq!(changed(0.019, 0.0), [true, true]);
@@ -173,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_is_not_trained_proves_nothing_and_what_was_not_run_is_not_judged() {
-        let above = |model: &PlumeModel| if model.column.without_penalty().is_some() { 0.99 } else { 1.1 };
+        let above = |model: &SmokePoint| if model.column.reg { 0.99 } else { 1.1 };
         assert_eq!(held("rotation", "rsteer,rsteer+reg", above), [false; 4]);
         assert!(held("rotation", "conv,rsteer", |_| 0.7).is_empty());
         let claims = verdicts("rotation", "conv,rsteer+reg", |_| 0.7);
@@ -183,23 +186,23 @@ mod tests {
 
     #[test]
     fn a_favourite_that_diverged_is_not_the_best_and_a_rival_that_did_is_beaten() {
-        let setup = setup("rotation", "conv,rsteer,rsteer+reg", 2);
-        let judged = |lost: &dyn Fn(&PlumeModel) -> bool, trained: fn() -> Trained| {
-            let rmse = |model: &PlumeModel| if model.column == Column::RsteerReg { 0.6 } else { 0.7 };
-            let models = models(&setup, |model| if lost(model) { trained() } else { run(rmse(model), 0.5) });
-            checks(&setup.kinds, &cells(&setup, &models).unwrap())
+        let settings = settings("rotation", "conv,rsteer,rsteer+reg", 2);
+        let judged = |lost: &dyn Fn(&SmokePoint) -> bool, trained: fn() -> Trained| {
+            let rmse = |model: &SmokePoint| if model.column == Column::of(Rsteer, true) { 0.6 } else { 0.7 };
+            let models = models(&settings, |model| if lost(model) { trained() } else { run(rmse(model), 0.5) });
+            checks(settings.kinds.as_slice(), &cells(&settings, &models))
         };
-        let favourite = |model: &PlumeModel| model.column == Column::RsteerReg;
+        let favourite = |model: &SmokePoint| model.column == Column::of(Rsteer, true);
         for trained in [diverged as fn() -> Trained, || run(f64::NAN, f64::NAN)] {
             let checks = judged(&favourite, trained);
             assert_eq!(checks.len(), 4);
             assert!(checks.iter().all(|check| !check.held && check.found.contains("diverged")), "{checks:?}");
             assert!(checks.iter().all(|check| !check.found.contains("NaN")), "{checks:?}");
         }
-        let one_seed = judged(&|model| favourite(model) && model.config.seed == 1, diverged);
+        let one_seed = judged(&|model| favourite(model) && model.run.seed == 1, diverged);
         assert!(one_seed.iter().all(|check| !check.held), "{one_seed:?}");
         for trained in [diverged as fn() -> Trained, || run(f64::NAN, 0.5)] {
-            let rival = judged(&|model| model.column == Column::Conv, trained);
+            let rival = judged(&|model| model.column == Column::of(Conv, false), trained);
             assert!(rival[2].held && rival[2].claim.contains("best of the 3"), "{rival:?}");
         }
         assert!(judged(&|_| true, diverged).iter().all(|check| !check.held));
@@ -207,9 +210,9 @@ mod tests {
 
     #[test]
     fn where_the_papers_numbers_do_not_bear_out_its_text_a_claim_says_so() {
-        let setup = setup("scaling", "rgroup,rgroup+reg,rsteer,rsteer+reg", 2);
-        let models = models(&setup, |_| run(0.7, 0.5));
-        let checks = checks(&setup.kinds, &cells(&setup, &models).unwrap());
+        let settings = settings("scaling", "rgroup,rgroup+reg,rsteer,rsteer+reg", 2);
+        let models = models(&settings, |_| run(0.7, 0.5));
+        let checks = checks(settings.kinds.as_slice(), &cells(&settings, &models));
         let said: Vec<bool> = checks[..4].iter().map(|check| check.found.contains("these numbers do not")).collect();
         assert_eq!(said, [true, false, true, false], "{checks:?}");
     }
@@ -219,7 +222,7 @@ mod tests {
         let of = |least: Column| {
             held("rotation", "conv,lift,rsteer+reg", move |model| if model.column == least { 0.5 } else { 0.6 })
         };
-        assert_eq!(of(Column::RsteerReg), [true, true]);
-        assert_eq!(of(Column::Lift), [false, false]);
+        assert_eq!(of(Column::of(Rsteer, true)), [true, true]);
+        assert_eq!(of(Column::of(Lift, false)), [false, false]);
     }
 }

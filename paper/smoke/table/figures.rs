@@ -2,40 +2,26 @@
 
 use crate::smoke::data::Kind;
 
-use super::cells::{Cell, Test, strength};
-use super::column::Column;
-use super::settings::Setup;
+use super::cells::{Cell, Test};
+use super::settings::{TableSettings, strength};
+use crate::smoke::columns::{COLUMNS, Column};
 use crate::targets::curves::{points, sheet};
 use crate::targets::findings::Figure;
 use crate::targets::point::{Frame, Trained};
 use crate::targets::runs::seeds;
 use reynolds_report::figure::{Colour, Key, LineChart};
-use reynolds_train::error::Result;
 
 const GREY: Colour = Colour(0x77, 0x77, 0x77);
 
-/// Colours of columns; that of +Reg is that of its network, dashed.
-fn colour(column: Column) -> Colour {
-    match column {
-        Column::Conv => Colour(0x56, 0xb4, 0xe9),
-        Column::Equiv => Colour(0x00, 0x9e, 0x73),
-        Column::Rpp => Colour(0xcc, 0x79, 0xa7),
-        Column::Clcnn => Colour(0xc8, 0xaa, 0x00),
-        Column::Lift => Colour(0x8c, 0x56, 0x4b),
-        Column::Rgroup | Column::RgroupReg => Colour(0x00, 0x5a, 0xa0),
-        Column::Rsteer | Column::RsteerReg => Colour(0xd5, 0x5e, 0x00),
-    }
-}
-
 /// Adds the line of a column.
 fn add(chart: &mut LineChart, column: Column, points: &[[f64; 2]]) {
-    chart.line(points, colour(column), column.without_penalty().is_some());
+    chart.line(points, column.colour, column.reg);
 }
 
 /// The columns of these cells, once each.
 fn legend(cells: &[Cell<'_>]) -> Vec<Key> {
-    let shown = Column::ALL.into_iter().filter(|column| cells.iter().any(|cell| cell.column == *column));
-    shown.map(|column| Key::Line(colour(column), column.without_penalty().is_some(), column.head().into())).collect()
+    let shown = COLUMNS.into_iter().filter(|column| cells.iter().any(|cell| cell.column == *column));
+    shown.map(|column| Key::Line(column.colour, column.reg, column.head.into())).collect()
 }
 
 /// The mean over runs of an array, entry by entry; runs without it do not count.
@@ -52,9 +38,9 @@ fn numbered(values: Vec<f64>) -> Vec<[f64; 2]> {
 }
 
 /// Errors over the steps of the tests' rollouts.
-pub(super) fn by_step(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
+pub(super) fn by_step(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure {
     let mut sheet = sheet();
-    for &kind in &setup.kinds {
+    for kind in settings.kinds.iter() {
         let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind).collect();
         for test in Test::ALL.into_iter().filter(|_| !row.is_empty()) {
             let of = |cell: &Cell<'_>, what: &str| {
@@ -72,15 +58,15 @@ pub(super) fn by_step(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
     sheet.legend.push(Key::Line(GREY, false, "persistence".into()));
     let caption = format!(
         "RMSE at each step of the tests' rollouts, mean over {}. Dashed: with +Reg, at the selected λ_⊥.",
-        seeds(setup.seeds)
+        seeds(settings.seeds)
     );
     Figure { name: "error-by-step", svg: sheet.svg(), caption }
 }
 
-/// Validation error over epochs, seed 0.
-pub(super) fn validation(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
+/// Validation error over epochs, first seed.
+pub(super) fn validation(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure {
     let mut sheet = sheet();
-    for &kind in &setup.kinds {
+    for kind in settings.kinds.iter() {
         let mut row = cells.iter().filter(|cell| cell.kind == kind).peekable();
         if row.peek().is_none() {
             continue;
@@ -99,8 +85,8 @@ pub(super) fn validation(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
     Figure { name: "validation", svg: sheet.svg(), caption }
 }
 
-/// The sweep of λ_⊥ with seed 0, the network without +Reg at the left; `None` if no column with +Reg was run.
-pub(super) fn sweep(setup: &Setup, models: &Frame, cells: &[Cell<'_>]) -> Result<Option<Figure>> {
+/// The sweep of λ_⊥ with the first seed, the network without +Reg at the left; `None` if no column with +Reg was run.
+pub(super) fn sweep(settings: &TableSettings, models: &Frame, cells: &[Cell<'_>]) -> Option<Figure> {
     let shown = [
         ("validation/rmse".to_string(), Colour::NAVY, false, "validation"),
         (Test::Future.metric("rmse"), Colour::ORANGE, false, "Future"),
@@ -108,9 +94,9 @@ pub(super) fn sweep(setup: &Setup, models: &Frame, cells: &[Cell<'_>]) -> Result
         ("validation/equivariance/relative".to_string(), Colour::BLUE, true, "‖W − P(W)‖/‖W‖"),
     ];
     let mut sheet = sheet();
-    let with: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.column.without_penalty().is_some()).collect();
+    let with: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.column.reg).collect();
     for cell in &with {
-        let points = sweep_of(setup, models, cell.kind, cell.column)?;
+        let points = sweep_of(settings, models, cell.kind, cell.column);
         let mut chart = LineChart::new("λ_⊥", "RMSE, and the part that breaks the symmetry");
         for (metric, colour, dashed, _) in &shown {
             let line = numbered(points.iter().map(|(_, run)| run.metric(metric)).collect());
@@ -118,53 +104,58 @@ pub(super) fn sweep(setup: &Setup, models: &Frame, cells: &[Cell<'_>]) -> Result
         }
         chart.ticks(points.iter().enumerate().map(|(at, (label, _))| ((at + 1) as f64, label.clone())).collect());
         let note = format!("selected: λ_⊥ = {}", strength(cell.lambda_perp));
-        sheet.add(format!("{}, {}", cell.kind, cell.column.head()), chart, vec![note]);
+        sheet.add(format!("{}, {}", cell.kind, cell.column.head), chart, vec![note]);
     }
     sheet.legend = shown.map(|(_, colour, dashed, name)| Key::Line(colour, dashed, name.into())).to_vec();
-    let caption = "RMSE and the relative defect of the relaxed layers over λ_⊥, seed 0. Leftmost the same network without +Reg, under its own constraint α. Selection looks at the \
+    let caption = "RMSE and the relative defect of the relaxed layers over λ_⊥, first seed. Leftmost the same network without +Reg, under its own constraint α. Selection looks at the \
                    validation error alone, whose rollouts are those of the loss and shorter than the tests'."
         .into();
-    Ok((!with.is_empty()).then(|| Figure { name: "lambda-sweep", svg: sheet.svg(), caption }))
+    (!with.is_empty()).then(|| Figure { name: "lambda-sweep", svg: sheet.svg(), caption })
 }
 
 /// What came of each λ_⊥ from the weakest on, after the network without +Reg where that was run.
-fn sweep_of<'a>(setup: &Setup, models: &'a Frame, kind: Kind, column: Column) -> Result<Vec<(String, &'a Trained)>> {
+fn sweep_of<'a>(settings: &TableSettings, models: &'a Frame, kind: Kind, column: Column) -> Vec<(String, &'a Trained)> {
     let mut points = Vec::new();
     if let Some(plain) = column.without_penalty() {
-        points.extend(models.find(&setup.model(kind, plain, 0.0, 0)?).map(|run| ("without".to_string(), run)));
+        points.extend(
+            models.find(&settings.point(kind, plain, 0.0, settings.run.seed)).map(|run| ("without".to_string(), run)),
+        );
     }
-    for &lambda in setup.lambda_perp.iter().rev() {
-        points.extend(models.find(&setup.model(kind, column, lambda, 0)?).map(|run| (strength(lambda), run)));
+    for lambda in settings.lambda_perp.iter().rev() {
+        points.extend(
+            models.find(&settings.point(kind, column, lambda, settings.run.seed)).map(|run| (strength(lambda), run)),
+        );
     }
-    Ok(points)
+    points
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::cells::cells;
-    use super::super::synthetic::{models, run, setup};
+    use super::super::synthetic::{models, run, settings};
     use super::*;
+    use crate::smoke::networks::Architecture::Rsteer;
 
     #[test]
     fn every_column_is_a_line_in_each_test() {
-        let setup = setup("rotation", "conv,rsteer,rsteer+reg", 2);
-        let models = models(&setup, |_| run(0.75, 0.5));
-        let cells = cells(&setup, &models).unwrap();
+        let settings = settings("rotation", "conv,rsteer,rsteer+reg", 2);
+        let models = models(&settings, |_| run(0.75, 0.5));
+        let cells = cells(&settings, &models);
         // A line and its dots for each column and for persistence, in two panels, and one each in the legend.
-        assert_eq!(by_step(&setup, &cells).svg.matches("<path").count(), 4 * (2 * 2 + 1));
-        assert_eq!(validation(&setup, &cells).svg.matches("<path").count(), 3 * (2 + 1));
-        assert!(by_step(&setup, &[]).svg.starts_with("<svg"));
+        assert_eq!(by_step(&settings, &cells).svg.matches("<path").count(), 4 * (2 * 2 + 1));
+        assert_eq!(validation(&settings, &cells).svg.matches("<path").count(), 3 * (2 + 1));
+        assert!(by_step(&settings, &[]).svg.starts_with("<svg"));
     }
 
     #[test]
     fn the_sweep_begins_without_the_penalty_and_rises() {
-        let setup = setup("rotation", "rsteer,rsteer+reg", 1);
-        let models = models(&setup, |_| run(0.75, 0.5));
-        let points = sweep_of(&setup, &models, Kind::Rotation, Column::RsteerReg).unwrap();
+        let settings = settings("rotation", "rsteer,rsteer+reg", 1);
+        let models = models(&settings, |_| run(0.75, 0.5));
+        let points = sweep_of(&settings, &models, Kind::Rotation, Column::of(Rsteer, true));
         let labels: Vec<&str> = points.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!(labels, ["without", "1e-6", "1e-4", "1e-2"]);
-        let cells = cells(&setup, &models).unwrap();
-        assert!(sweep(&setup, &models, &cells).unwrap().unwrap().svg.contains("selected"));
-        assert!(sweep(&setup, &models, &cells[..1]).unwrap().is_none());
+        let cells = cells(&settings, &models);
+        assert!(sweep(&settings, &models, &cells).unwrap().svg.contains("selected"));
+        assert!(sweep(&settings, &models, &cells[..1]).is_none());
     }
 }

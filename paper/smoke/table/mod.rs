@@ -1,7 +1,7 @@
 //! `table-smoke`: relaxed equivariant networks with and without the projection penalty, on smoke whose symmetry is broken a little.
 //!
 //! ```text
-//! first    every column without +Reg at all seeds, and +Reg at seed 0 for every λ_⊥ of the sweep
+//! first    every column without +Reg at all seeds, and +Reg at the first seed for every λ_⊥ of the sweep
 //! then     +Reg at the other seeds, for the λ_⊥ with the least validation error
 //! ```
 //!
@@ -9,11 +9,10 @@
 
 mod cells;
 mod claims;
-mod column;
 mod figures;
 mod notes;
 mod paper;
-mod plume_model;
+mod point;
 mod rollouts;
 mod settings;
 #[cfg(test)]
@@ -23,59 +22,60 @@ mod tables;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use toml::Table;
 
 use crate::smoke::{check_windows, data_folder, ensure_needed};
 use crate::targets::curves;
 use crate::targets::engine::Session;
 use crate::targets::findings::Findings;
 use crate::targets::point::{Entry, Frame, Point};
-use crate::targets::{Budget, Target, boxed};
+use crate::targets::{Budget, Named, Target, boxed};
 use cells::{Cell, cells, selected};
-use plume_model::{PREDICTION, PlumeModel, TRUTH};
+use point::{PREDICTION, SharedData, SmokePoint, TRUTH};
 use reynolds_train::error::Result;
-use settings::{Setup, of_budget, own_key};
+use settings::TableSettings;
 
 /// Paper: the table of section "Imperfectly Symmetric Dynamical Systems".
 pub(crate) struct TableSmoke;
 
-/// The models of the first phase, row by row.
-fn sooner(setup: &Setup) -> Result<Vec<PlumeModel>> {
-    let mut models = Vec::new();
-    for &kind in &setup.kinds {
-        for column in setup.columns_of(kind) {
-            match column.without_penalty() {
-                Some(_) => {
-                    let sweep = setup.lambda_perp.iter().map(|&lambda| setup.model(kind, column, lambda, 0));
-                    models.extend(sweep.collect::<Result<Vec<_>>>()?);
-                }
-                None => {
-                    let seeds = (0..setup.seeds).map(|seed| setup.model(kind, column, 0.0, seed));
-                    models.extend(seeds.collect::<Result<Vec<_>>>()?);
-                }
+/// The points of the first phase, row by row.
+fn sooner(settings: &TableSettings) -> Vec<SmokePoint> {
+    let mut points = Vec::new();
+    for kind in settings.kinds.iter() {
+        for column in settings.columns_of(kind) {
+            let point = |lambda, seed| settings.point(kind, column, lambda, seed);
+            match column.reg {
+                true => points.extend(settings.lambda_perp.iter().map(|lambda| point(lambda, settings.run.seed))),
+                false => points.extend(settings.all_seeds().map(|seed| point(0.0, seed))),
             }
         }
     }
-    Ok(models)
+    points
 }
 
-/// The models of the second phase: the other seeds of what was selected.
-fn later(setup: &Setup, models: &Frame) -> Result<Vec<PlumeModel>> {
-    let mut more = Vec::new();
-    for &kind in &setup.kinds {
-        for column in setup.columns_of(kind).filter(|column| column.without_penalty().is_some()) {
-            if let Some(lambda) = selected(setup, models, kind, column)? {
-                let seeds = (1..setup.seeds).map(|seed| setup.model(kind, column, lambda, seed));
-                more.extend(seeds.collect::<Result<Vec<_>>>()?);
-            }
+/// The points of the second phase: the other seeds of what was selected.
+fn later(settings: &TableSettings, frame: &Frame) -> Vec<SmokePoint> {
+    let mut points = Vec::new();
+    for kind in settings.kinds.iter() {
+        for column in settings.columns_of(kind).filter(|column| column.reg) {
+            let Some(lambda) = selected(settings, frame, kind, column) else { continue };
+            points.extend(settings.all_seeds().skip(1).map(|seed| settings.point(kind, column, lambda, seed)));
         }
     }
-    Ok(more)
+    points
+}
+
+/// Points that read the frames of a data set once.
+fn sharing(points: Vec<SmokePoint>) -> Vec<Box<dyn Point>> {
+    let shared = Arc::<SharedData>::default();
+    boxed(points.into_iter().map(|point| SmokePoint { shared: Arc::clone(&shared), ..point }))
 }
 
 impl Target for TableSmoke {
+    type Settings = TableSettings;
+
     fn name(&self) -> &'static str {
         "table-smoke"
     }
@@ -84,69 +84,67 @@ impl Target for TableSmoke {
         "forecasts of smoke whose symmetry is broken a little, with and without the penalty (section 4.2)"
     }
 
-    fn settings(&self, budget: Budget) -> Table {
-        of_budget(budget)
+    fn settings(&self, budget: Budget) -> TableSettings {
+        TableSettings::of_budget(budget)
     }
 
-    fn applying(&self, settings: &Table) -> Table {
-        Setup::new(settings).map_or_else(|_| settings.clone(), |setup| setup.applying())
+    fn shown(&self, settings: &TableSettings) -> Vec<(String, String)> {
+        settings.shown()
     }
 
-    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Point>>> {
-        let setup = Setup::new(settings)?;
-        for &kind in &setup.kinds {
-            check_windows(kind, setup.data.counts()).map_err(own_key(kind))?;
+    fn points(&self, settings: &TableSettings) -> Result<Vec<Box<dyn Point>>> {
+        for kind in settings.kinds.iter() {
+            check_windows(kind, settings.run.settings.data.counts())?;
         }
-        let models = sooner(&setup)?;
+        let points = sooner(settings);
         let mut seen = BTreeSet::new();
-        for model in &models {
-            if seen.insert((model.kind().to_string(), model.config.settings.model.architecture)) {
-                model.check()?;
+        for point in &points {
+            if seen.insert((point.kind().name(), point.column.network)) {
+                point.check()?;
             }
         }
-        Ok(boxed(models))
+        Ok(sharing(points))
     }
 
-    fn prepare(&self, settings: &Table, session: &mut Session<'_>) -> Result<bool> {
-        let setup = Setup::new(settings)?;
-        for &kind in &setup.kinds {
-            let folder = data_folder(&setup.data.folder);
-            if !ensure_needed(kind, &folder, setup.data.counts(), 0, &session.interrupt)? {
+    fn prepare(&self, settings: &TableSettings, session: &mut Session<'_>) -> Result<bool> {
+        let data = &settings.run.settings.data;
+        for kind in settings.kinds.iter() {
+            let (folder, threads) = (data_folder(&data.folder), settings.run.train.threads);
+            if !ensure_needed(kind, &folder, data.counts(), threads, &session.interrupt)? {
                 return Ok(false);
             }
         }
         Ok(!session.interrupt.requested())
     }
 
-    fn more(&self, settings: &Table, models: &Frame) -> Result<Vec<Box<dyn Point>>> {
-        Ok(boxed(later(&Setup::new(settings)?, models)?))
+    fn more(&self, settings: &TableSettings, frame: &Frame) -> Result<Vec<Box<dyn Point>>> {
+        Ok(sharing(later(settings, frame)))
     }
 
-    fn findings(&self, settings: &Table, models: &Frame) -> Result<Findings> {
-        let setup = Setup::new(settings)?;
-        let cells = cells(&setup, models)?;
+    fn findings(&self, settings: &TableSettings, frame: &Frame) -> Result<Findings> {
+        let cells = cells(settings, frame);
         let mut figures = Vec::new();
-        for &kind in &setup.kinds {
-            figures.extend(rollouts::figure(kind, &cells, setup.data.rollout));
+        for kind in settings.kinds.iter() {
+            figures.extend(rollouts::figure(kind, &cells, settings.run.settings.data.rollout));
         }
-        figures.push(figures::by_step(&setup, &cells));
-        figures.extend(figures::sweep(&setup, models, &cells)?);
-        figures.push(figures::validation(&setup, &cells));
+        figures.push(figures::by_step(settings, &cells));
+        figures.extend(figures::sweep(settings, frame, &cells));
+        figures.push(figures::validation(settings, &cells));
         Ok(Findings {
             tables: vec![
-                tables::errors(&setup, &cells),
-                tables::mean_squares(&setup, &cells),
-                tables::networks(&setup, &cells)?,
+                tables::errors(settings, &cells),
+                tables::mean_squares(settings, &cells),
+                tables::networks(settings, &cells),
             ],
-            csv: tables::csv(&setup, &cells)?,
+            csv: tables::csv(settings, &cells),
             files: vec![
-                ("validation_curves.csv", curves::csv(models, &["train/loss", "validation/rmse"])),
-                ("errors_by_step.csv", tables::errors_by_step(models)),
+                ("validation_curves.csv", curves::csv(frame, &["train/loss", "validation/rmse"])),
+                ("errors_by_step.csv", tables::errors_by_step(frame)),
             ],
-            more: results(&cells, models),
+            more: results(&cells, frame),
             figures,
-            checks: claims::checks(&setup.kinds, &cells),
-            notes: notes::notes(&setup),
+            checks: claims::checks(settings.kinds.as_slice(), &cells),
+            notes: notes::notes(settings),
         })
     }
 }

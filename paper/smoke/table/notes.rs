@@ -1,15 +1,15 @@
 //! Every choice that was made where the paper is silent.
 
-use super::plume_model::SEEN;
-use super::settings::Setup;
+use super::point::SEEN;
+use super::settings::TableSettings;
 
 /// A paragraph each.
-pub(super) fn notes(setup: &Setup) -> Vec<String> {
-    let length = setup.data.rollout;
+pub(super) fn notes(settings: &TableSettings) -> Vec<String> {
+    let length = settings.run.settings.data.rollout;
     vec![
         format!(
             "Data: 35, 36 and 38 simulations of 310 steps on 64² cells, as the public code makes them (the text says 35, 40 and 40). A \
-             network sees {SEEN} frames and forecasts the next; trained and validated on free-running rollouts of out_length steps, \
+             network sees {SEEN} frames and forecasts the next; trained and validated on free-running rollouts of data.out_length steps, \
              tested on rollouts of {length}. Future: later frames of the simulations trained on. Domain: simulations never seen. Windows are \
              spread evenly where not all are used (0 = all)."
         ),
@@ -17,8 +17,8 @@ pub(super) fn notes(setup: &Setup) -> Vec<String> {
          says MSE, its numbers are of the size of the RMSE that the code it follows computes, and are compared with that; MSE is in a \
          table of its own. Standard errors of a run are over simulations, for windows of one simulation overlap."
             .into(),
-        "Training: Adam with coupled weight decay 4e-4, the learning rate times `decay` each epoch, stopped on a plateau of the \
-         validation RMSE after 100 epochs. `weights` says which weights are tested: those of the best validation RMSE, or the last as \
+        "Training: Adam with coupled weight decay 4e-4, the learning rate times `train.schedule.gamma` each epoch, stopped on a plateau of the \
+         validation RMSE after 100 epochs. `train.weights` says which weights are tested: those of the best validation RMSE, or the last as \
          in the public code; table.csv has both (last_rmse_mean, best_rmse_mean)."
             .into(),
         "Sizes: `hidden` times `width`. Published are RGroup of translation (128 channels, 2 banks) and RSteer of rotation (92 fields); \
@@ -31,12 +31,12 @@ pub(super) fn notes(setup: &Setup) -> Vec<String> {
         "Constraints: baselines that come with one have it at `alpha`, published for RGroup of translation and RSteer (0, 1e-5, 1e-6) \
          and taken for all networks of a row but RPP, which has `alpha_rpp`: its published constraint contains a factor 1e-6 and no α, so \
          α = 1; that of translation has no constraint. With α = 0 the locally connected network of translation is unconstrained, as the \
-         published run line has it. The loss gets (α c)² as in the public code. +Reg is λ_⊥ Σ‖W − P(W)‖² on what `held` says, \
+         published run line has it. The loss gets (α c)² as in the public code. +Reg is λ_⊥ Σ‖W − P(W)‖² on what `model.held` says, \
          in place of that constraint: λ_G = 0, α = 0. Scalings have no invariant mean: there P is the projection onto shared weights. \
          RSteer of scaling reads one scale, at which shared weights already make every kernel, as Wang's does: Equiv and RSteer compute the \
          same functions there, and the claim about RSteer+Reg of scaling cannot test equivariance."
             .into(),
-        "Selection: every λ_⊥ of `lambda_perp` is trained with seed 0; the one with the least validation RMSE is trained with the other \
+        "Selection: every λ_⊥ of `lambda_perp` is trained with the first seed; the one with the least validation RMSE is trained with the other \
          seeds. λ_⊥ = 0, which the paper's range has too, is run only where it is listed: the column without +Reg is that only where its α is 0. No other setting is tuned; the paper tunes learning \
          rate, minibatch, width, depth, banks and steps of the loss for each column."
             .into(),

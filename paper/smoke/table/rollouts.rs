@@ -1,27 +1,26 @@
 //! A rollout of some networks beside what the simulation shows: the speed, on one scale.
 
 use crate::smoke::data::{FRAME, Kind, SIDE, speed};
+use crate::smoke::networks::Architecture;
 
 use super::cells::Cell;
-use super::column::Column;
-use super::plume_model::{PREDICTION, TRUTH, drawn_steps};
+use super::point::{PREDICTION, TRUTH, drawn_steps};
 use crate::targets::findings::Figure;
 use reynolds_report::figure::{Raster, Scale, Shading, Sheet};
 
-/// Columns that are shown where they were run.
-const SHOWN: [Column; 6] =
-    [Column::Conv, Column::Equiv, Column::Rgroup, Column::RgroupReg, Column::Rsteer, Column::RsteerReg];
+/// Networks that are shown where they were run.
+const SHOWN: [Architecture; 4] = [Architecture::Conv, Architecture::Equiv, Architecture::Rgroup, Architecture::Rsteer];
 
 /// Points along a side of a frame.
 const PANEL: f64 = 104.0;
 
-/// The rollouts of a row, seed 0; `None` if none was kept.
+/// The rollouts of a row, first seed; `None` if none was kept.
 pub(super) fn figure(kind: Kind, cells: &[Cell<'_>], length: usize) -> Option<Figure> {
     let steps: Vec<usize> = drawn_steps(length).collect();
     let whole = |frames: &[f32]| !frames.is_empty() && frames.len() == steps.len() * FRAME;
     let kept: Vec<(&Cell<'_>, &[f32])> = cells
         .iter()
-        .filter(|cell| cell.kind == kind && SHOWN.contains(&cell.column))
+        .filter(|cell| cell.kind == kind && SHOWN.contains(&cell.column.network))
         .map(|cell| (cell, cell.runs[0].1.array(PREDICTION)))
         .filter(|(_, frames)| whole(frames))
         .collect();
@@ -39,7 +38,7 @@ pub(super) fn figure(kind: Kind, cells: &[Cell<'_>], length: usize) -> Option<Fi
             sheet.add(title, Raster::new(SIDE, field, shading), caption);
         }
     }
-    let names = kept.iter().map(|(cell, _)| cell.column.head().to_string());
+    let names = kept.iter().map(|(cell, _)| cell.column.head.to_string());
     sheet.row_heads = std::iter::once("simulation".to_string()).chain(names).collect();
     (sheet.label_room, sheet.tick_room) = (4.0, 4.0);
     sheet.scales = vec![Scale { shading, high, text: "speed |v|".into() }];
@@ -49,7 +48,7 @@ pub(super) fn figure(kind: Kind, cells: &[Cell<'_>], length: usize) -> Option<Fi
         Kind::Scaling => "rollout-scaling",
     };
     let caption = format!(
-        "Speed in a free-running rollout of {kind}, one window of the Future test, seed 0: the simulation above, forecasts below with \
+        "Speed in a free-running rollout of {kind}, one window of the Future test, first seed: the simulation above, forecasts below with \
          their error over both components and all cells. The scale ends at the fastest of the simulation."
     );
     Some(Figure { name, svg: sheet.svg(), caption })
@@ -63,19 +62,19 @@ fn rmse(frame: &[f32], truth: &[f32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::cells::cells;
-    use super::super::synthetic::{models, run, setup};
+    use super::super::synthetic::{models, run, settings};
     use super::*;
 
     #[test]
     fn a_rollout_has_a_row_for_the_simulation_and_for_each_network_that_is_shown() {
-        let setup = setup("rotation", "conv,lift,rsteer", 1);
+        let settings = settings("rotation", "conv,lift,rsteer", 1);
         let frames = |value: f32| vec![value; 4 * FRAME];
-        let models = models(&setup, |_| {
+        let models = models(&settings, |_| {
             let mut run = run(0.75, 0.5);
             run.arrays.extend([(PREDICTION.to_string(), frames(0.75)), (TRUTH.to_string(), frames(0.5))]);
             run
         });
-        let cells = cells(&setup, &models).unwrap();
+        let cells = cells(&settings, &models);
         let svg = figure(Kind::Rotation, &cells, 20).unwrap().svg;
         for text in ["simulation", "Conv", "RSteer", "step 1", "step 20"] {
             assert!(svg.contains(&format!(">{text}</text>")), "{text}");

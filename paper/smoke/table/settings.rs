@@ -1,254 +1,322 @@
-//! The settings of `table-smoke`, by budget and as its models are made of them.
+//! The settings of `table-smoke`: those of a run, and what the rows and columns of the table have of their own.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::point::SmokePoint;
+use crate::smoke::columns::{Column, hidden, scaled};
 use crate::smoke::data::Kind;
-use crate::smoke::networks::{Architecture, Held, SmokeNetConfig};
-use toml::{Table, Value};
-
-use super::column::{ARCHITECTURES, Column, banks, has, hidden, scaled};
-use super::plume_model::{PlumeModel, SharedData};
-use crate::smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
-use crate::targets::setting::{at, chosen, integer, strength, whole, word, words};
-use crate::targets::{Budget, count};
-use reynolds_train::config::{RunConfig, Selection};
+use crate::smoke::experiment::check_smallest_batch;
+use crate::smoke::networks::Architecture;
+use crate::smoke::{SmokeExperiment, SmokeSettings};
+use crate::targets::{Budget, Chosen, Named};
+use reynolds_train::config::{self, RunConfig, Selection, Settings, at_least_one, at_least_zero};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 
-/// Settings in their types.
-#[derive(Debug, Clone)]
-pub(super) struct Setup {
-    pub(super) kinds: Vec<Kind>,
-    pub(super) columns: Vec<Column>,
-    pub(super) seeds: u64,
-    /// The sweep of +Reg, strongest first.
-    pub(super) lambda_perp: Vec<f64>,
-    epochs: usize,
-    pub(super) data: SmokeDataConfig,
-    weights: Selection,
-    held: Held,
-    width: f64,
-    table: Table,
-    shared: Arc<SharedData>,
+/// A number for each row of the table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rows<T> {
+    translation: T,
+    rotation: T,
+    scaling: T,
 }
 
-/// Settings as a budget has them.
-pub(super) fn of_budget(budget: Budget) -> Table {
-    // Seeds, epochs, windows trained on and evaluated on (0 = all), steps of the loss, width.
-    let (seeds, epochs, train, evaluation, out_length, width) = match budget {
-        Budget::Quick => (2, 6, 128, 50, 4, 0.125),
-        Budget::Standard => (3, 25, 800, 250, 6, 0.25),
-        Budget::Full => (5, 1000, 0, 0, 6, 1.0),
-    };
-    let of_kind = |value: &dyn Fn(Kind) -> Value| {
-        Value::Table(Kind::ALL.into_iter().map(|kind| (kind.to_string(), value(kind))).collect())
-    };
-    // Published for 1000 epochs; in short runs the smallest would hardly begin.
-    let rate = |kind| match (budget, kind) {
-        (Budget::Full, Kind::Scaling) => 1e-4,
-        _ => 1e-3,
-    };
-    let batch = |kind| if kind == Kind::Rotation { 16 } else { 8 };
-    let alpha = |kind| match kind {
-        Kind::Translation => 0.0,
-        Kind::Rotation => 1e-5,
-        Kind::Scaling => 1e-6,
-    };
-    // The published RPP has its 1e-6 inside the constraint and no α; that of translation has no constraint.
-    let alpha_rpp = |kind| if kind == Kind::Translation { 0.0 } else { 1.0 };
-    let sizes = |kind| {
-        let there = ARCHITECTURES.into_iter().filter(|(architecture, _)| has(kind, *architecture));
-        Value::Table(there.map(|(of, name)| (name.to_string(), integer(hidden(kind, of)))).collect())
-    };
-    let pairs: [(&str, Value); 20] = [
-        ("kinds", Value::String("translation,rotation,scaling".into())),
-        ("columns", Value::String("all".into())),
-        ("seeds", integer(seeds)),
-        ("epochs", integer(epochs)),
-        ("train_windows", integer(train)),
-        ("evaluation_windows", integer(evaluation)),
-        ("out_length", integer(out_length)),
-        ("rollout", integer(20)),
-        ("decay", Value::Float(0.95)),
-        ("weights", Value::String("best".into())),
-        ("lambda_perp", Value::String("1e-2,1e-4,1e-6".into())),
-        ("held", Value::String("operator".into())),
-        ("data", Value::String(String::new())),
-        ("width", Value::Float(width)),
-        ("batch", of_kind(&|kind| integer(batch(kind)))),
-        ("learning_rate", of_kind(&|kind| Value::Float(rate(kind)))),
-        ("alpha", of_kind(&|kind| Value::Float(alpha(kind)))),
-        ("alpha_rpp", of_kind(&|kind| Value::Float(alpha_rpp(kind)))),
-        ("banks", of_kind(&|kind| integer(banks(kind)))),
-        ("hidden", of_kind(&sizes)),
-    ];
-    pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
-}
+impl<T> Rows<T> {
+    fn new(rows: [T; 3]) -> Self {
+        let [translation, rotation, scaling] = rows;
+        Self { translation, rotation, scaling }
+    }
 
-/// Names a setting of a run as this target does: "batch.rotation" where a run has "data.batch".
-pub(super) fn own_key(kind: Kind) -> impl Fn(Error) -> Error {
-    move |error| match error {
-        Error::Config { key, expected, found, .. } => {
-            let last = key.rsplit('.').next().unwrap_or_default();
-            let own = match last {
-                "batch" | "learning_rate" | "banks" => format!("{last}.{kind}"),
-                "gamma" => "decay".into(),
-                "folder" => "data".into(),
-                _ => last.into(),
-            };
-            Error::config(own, expected, found)
+    fn of(&self, kind: Kind) -> &T {
+        match kind {
+            Kind::Translation => &self.translation,
+            Kind::Rotation => &self.rotation,
+            Kind::Scaling => &self.scaling,
         }
-        other => other,
+    }
+
+    fn check(&self, key: &str, check: impl Fn(&str, &T) -> Result<()>) -> Result<()> {
+        Kind::ALL.into_iter().try_for_each(|kind| check(&format!("{key}.{kind}"), self.of(kind)))
     }
 }
 
-impl Setup {
-    /// Reads the settings of a target.
-    pub(super) fn new(settings: &Table) -> Result<Self> {
-        let whole = |key: &str, least| whole(settings, key, least);
-        let number = |word: &str| {
-            let found = word.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-            found.ok_or_else(|| Error::config("lambda_perp", "finite numbers, at least 0", format!("\"{word}\"")))
+/// Some λ_⊥, strongest first, as a text: "1e-2,1e-4" or "[1e-2, 1e-4]".
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Strengths(Vec<f64>);
+
+impl Strengths {
+    fn new(mut strengths: Vec<f64>) -> Self {
+        strengths.sort_by(|a, b| b.total_cmp(a));
+        strengths.dedup();
+        Self(strengths)
+    }
+
+    /// Strongest first.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = f64> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl Serialize for Strengths {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.iter().map(strength).collect::<Vec<_>>().join(","))
+    }
+}
+
+impl<'de> Deserialize<'de> for Strengths {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let words = text.split([',', ' ', '[', ']', '"', '\'']).filter(|word| !word.is_empty());
+        let number = |word: &str| word.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+        let all = words.map(number).collect::<Option<Vec<_>>>();
+        all.map(Self::new).ok_or_else(|| de::Error::custom("expected finite numbers, at least 0"))
+    }
+}
+
+/// "1e-4", "0".
+pub(super) fn strength(lambda: f64) -> String {
+    if lambda == 0.0 { "0".into() } else { format!("{lambda:e}") }
+}
+
+/// Every key of `reynolds run smoke`, and what a row or column has of its own in place of one of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TableSettings {
+    pub(super) kinds: Chosen<Kind>,
+    pub(super) columns: Chosen<Column>,
+    /// Models of each kind, with consecutive seeds from `seed` on.
+    pub(super) seeds: u64,
+    /// λ_⊥ of +Reg, one of which is selected.
+    pub(super) lambda_perp: Strengths,
+    /// Factor on all of `hidden`.
+    width: f64,
+    batch: Rows<usize>,
+    learning_rate: Rows<f64>,
+    /// Of the constraints that networks come with, but for RPP.
+    alpha: Rows<f64>,
+    alpha_rpp: Rows<f64>,
+    banks: Rows<usize>,
+    /// At width 1, by network.
+    hidden: Rows<BTreeMap<String, usize>>,
+    #[serde(flatten)]
+    pub(super) run: RunConfig<SmokeSettings>,
+}
+
+/// Keys of a run that each point sets itself, and the keys of the table that they follow from.
+const OF_POINTS: [(&str, &str); 8] = [
+    ("data.kind", "kinds"),
+    ("data.batch", "batch"),
+    ("model.architecture", "columns"),
+    ("model.hidden", "hidden"),
+    ("model.banks", "banks"),
+    ("model.alpha", "alpha"),
+    ("penalty.lambda_perp", "lambda_perp"),
+    ("train.learning_rate", "learning_rate"),
+];
+
+/// What is shown of a run whether it was changed or not.
+const SHOWN: [&str; 5] =
+    ["data.evaluation_windows", "data.out_length", "data.rollout", "data.train_windows", "train.epochs"];
+
+impl Default for TableSettings {
+    /// As published, five seeds.
+    fn default() -> Self {
+        let mut run = SmokeExperiment.defaults();
+        run.train.weights = Selection::Best;
+        Self {
+            kinds: Chosen::all(),
+            columns: Chosen::all(),
+            seeds: 5,
+            lambda_perp: Strengths::new(vec![1e-2, 1e-4, 1e-6]),
+            width: 1.0,
+            batch: Rows::new([8, 16, 8]),
+            learning_rate: Rows::new([1e-3, 1e-3, 1e-4]),
+            alpha: Rows::new([0.0, 1e-5, 1e-6]),
+            // The published RPP has its 1e-6 inside the constraint and no α; that of translation has no constraint.
+            alpha_rpp: Rows::new([0.0, 1.0, 1.0]),
+            banks: Rows::new([2, 3, 2]),
+            hidden: Rows::new(Kind::ALL.map(hidden)),
+            run,
+        }
+    }
+}
+
+impl Settings for TableSettings {
+    fn validate(&self) -> Result<()> {
+        at_least_one("seeds", self.seeds as usize)?;
+        let usual = SmokeExperiment.defaults();
+        for (key, found) in config::changed(&self.run, &usual) {
+            if let Some((_, own)) = OF_POINTS.iter().find(|(of_points, _)| *of_points == key) {
+                return Err(Error::config(key, format!("no value, for the table has \"{own}\" in its place"), found));
+            }
+        }
+        self.run.validate()?;
+        if !(self.width > 0.0 && self.width <= 16.0) {
+            return Err(Error::config("width", "a number above 0, at most 16", self.width));
+        }
+        self.batch.check("batch", |key, &batch| within(key, batch, 4096))?;
+        self.banks.check("banks", |key, &banks| within(key, banks, 64))?;
+        self.alpha.check("alpha", |key, &alpha| at_least_zero(key, alpha))?;
+        self.alpha_rpp.check("alpha_rpp", |key, &alpha| at_least_zero(key, alpha))?;
+        self.learning_rate.check("learning_rate", |key, &rate| match rate.is_finite() && rate > 0.0 {
+            true => Ok(()),
+            false => Err(Error::config(key, "a finite number above 0", rate)),
+        })?;
+        self.check_columns()?;
+        self.kinds.iter().try_for_each(|kind| self.check_row(kind))
+    }
+
+    fn check_kind(&self, defaults: &Self) -> Result<()> {
+        self.run.check_kind(&defaults.run)
+    }
+
+    fn check_parts(tree: &toml::Table) -> Result<()> {
+        RunConfig::<SmokeSettings>::check_parts(tree)
+    }
+
+    fn renamed() -> &'static [(&'static str, &'static str)] {
+        &[
+            ("data", "data.folder"),
+            ("train_windows", "data.train_windows"),
+            ("evaluation_windows", "data.evaluation_windows"),
+            ("out_length", "data.out_length"),
+            ("rollout", "data.rollout"),
+            ("held", "model.held"),
+            ("epochs", "train.epochs"),
+            ("weights", "train.weights"),
+            ("decay", "train.schedule.gamma"),
+        ]
+    }
+}
+
+fn within(key: &str, value: usize, most: usize) -> Result<()> {
+    match (1..=most).contains(&value) {
+        true => Ok(()),
+        false => Err(Error::config(key, format!("from 1 to {most}"), value)),
+    }
+}
+
+impl TableSettings {
+    pub(super) fn of_budget(budget: Budget) -> Self {
+        let mut table = Self::default();
+        // Seeds, epochs, windows trained on and evaluated on, steps of the loss, width.
+        let (seeds, epochs, train, evaluation, out_length, width) = match budget {
+            Budget::Quick => (2, 6, 128, 50, 4, 0.125),
+            Budget::Standard => (3, 25, 800, 250, 6, 0.25),
+            Budget::Full => return table,
         };
-        let mut lambda_perp = words(settings, "lambda_perp").into_iter().map(number).collect::<Result<Vec<_>>>()?;
-        lambda_perp.sort_by(|a, b| b.total_cmp(a));
-        lambda_perp.dedup();
-        let columns = chosen(settings, "columns", &Column::ALL, Column::name)?;
-        if lambda_perp.is_empty() && columns.iter().any(|column| column.without_penalty().is_some()) {
+        (table.seeds, table.width, table.run.train.epochs) = (seeds, width, epochs);
+        let data = &mut table.run.settings.data;
+        (data.train_windows, data.evaluation_windows, data.out_length) = (train, evaluation, out_length);
+        // Published for 1000 epochs; in short runs the smallest would hardly begin.
+        table.learning_rate.scaling = 1e-3;
+        table
+    }
+
+    fn check_columns(&self) -> Result<()> {
+        if self.lambda_perp.0.is_empty() && self.columns.iter().any(|column| column.reg) {
             return Err(Error::config("lambda_perp", "at least one number, for there are columns with +Reg", "none"));
         }
-        let kinds = chosen(settings, "kinds", &Kind::ALL, |kind| kind.to_string())?;
-        if !kinds.iter().any(|&kind| columns.iter().any(|column| column.exists(kind))) {
-            let rows = kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or ");
-            let names = columns.iter().map(|column| column.name()).collect::<Vec<_>>().join(", ");
+        if !self.kinds.iter().any(|kind| self.columns_of(kind).next().is_some()) {
+            let rows = self.kinds.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or ");
+            let names = self.columns.iter().map(|column| column.name()).collect::<Vec<_>>().join(", ");
             return Err(Error::config("columns", format!("a column that {rows} has"), names));
         }
-        let width = settings.get("width").and_then(Value::as_float).unwrap_or(f64::NAN);
-        if !(width > 0.0 && width <= 16.0) {
-            return Err(Error::config("width", "a number above 0, at most 16", width));
+        Ok(())
+    }
+
+    fn check_row(&self, kind: Kind) -> Result<()> {
+        for column in self.columns_of(kind) {
+            let name = column.network_name();
+            let size = self.hidden.of(kind).get(&name).copied().unwrap_or_default();
+            at_least_one(&format!("hidden.{kind}.{name}"), size)?;
         }
-        let folder = settings.get("data").and_then(Value::as_str).unwrap_or_default().to_string();
-        Ok(Self {
-            kinds,
-            columns,
-            seeds: count(settings, "seeds", 1)?,
-            lambda_perp,
-            epochs: whole("epochs", 1)?,
-            data: SmokeDataConfig {
-                folder,
-                out_length: whole("out_length", 1)?,
-                rollout: whole("rollout", 1)?,
-                train_windows: whole("train_windows", 0)?,
-                evaluation_windows: whole("evaluation_windows", 0)?,
-                ..SmokeDataConfig::default()
-            },
-            weights: word(settings, "weights", [("best", Selection::Best), ("last", Selection::Last)])?,
-            held: word(settings, "held", [("operator", Held::Operator), ("mixing", Held::Mixing)])?,
-            width,
-            table: settings.clone(),
-            shared: Arc::default(),
+        let lift = self.columns_of(kind).find(|column| column.network == Architecture::Lift);
+        lift.map_or(Ok(()), |lift| {
+            check_smallest_batch(&format!("batch.{kind}"), &self.point(kind, lift, 0.0, 0).run.settings.data)
         })
+    }
+
+    /// What a reader is shown: without rows and networks that are not asked for, and of a run what is the budget's or was changed.
+    pub(super) fn shown(&self) -> Vec<(String, String)> {
+        let changed = config::changed(&self.run, &SmokeExperiment.defaults());
+        let row = |name: &str| self.kinds.iter().find(|kind| kind.name() == name);
+        let network = |kind, name: &str| self.columns_of(kind).any(|column| column.network_name() == name);
+        let own = |key: &str| match key.split('.').collect::<Vec<_>>()[..] {
+            ["hidden", kind, name] => row(kind).is_some_and(|kind| network(kind, name)),
+            ["batch" | "learning_rate" | "alpha" | "alpha_rpp" | "banks", kind] => row(kind).is_some(),
+            ["experiment"] => false,
+            [_] => true,
+            _ => SHOWN.contains(&key) || changed.iter().any(|(changed, _)| changed == key),
+        };
+        config::lines(self).into_iter().filter(|(key, _)| own(key)).collect()
+    }
+
+    /// From `seed` on.
+    pub(super) fn all_seeds(&self) -> Range<u64> {
+        self.run.seed..self.run.seed.saturating_add(self.seeds)
     }
 
     /// The columns of a row that are asked for.
     pub(super) fn columns_of(&self, kind: Kind) -> impl Iterator<Item = Column> {
-        self.columns.iter().copied().filter(move |column| column.exists(kind))
-    }
-
-    /// The settings without those of rows and networks that are not asked for.
-    pub(super) fn applying(&self) -> Table {
-        let asked = |kind: &str| self.kinds.iter().copied().find(|asked| asked.to_string() == kind);
-        let of_row = |kind: Kind, value: &Value| match value {
-            Value::Table(sizes) => {
-                let runs = |name: &str| self.columns_of(kind).any(|column| column.network() == name);
-                let sizes = sizes.iter().filter(|(name, _)| runs(name));
-                Value::Table(sizes.map(|(name, value)| (name.clone(), value.clone())).collect())
-            }
-            value => value.clone(),
-        };
-        let kept = self.table.iter().map(|(key, value)| match value {
-            Value::Table(rows) => {
-                let rows = rows.iter().filter_map(|(kind, value)| Some((kind.clone(), of_row(asked(kind)?, value))));
-                (key.clone(), Value::Table(rows.collect()))
-            }
-            value => (key.clone(), value.clone()),
-        });
-        kept.collect()
+        self.columns.iter().filter(move |column| column.exists(kind))
     }
 
     /// A model of a cell; λ_⊥ is that of +Reg and else 0.
     ///
-    /// # Errors
-    /// [`Error::Config`] if a setting is out of range.
-    pub(super) fn model(&self, kind: Kind, column: Column, lambda_perp: f64, seed: u64) -> Result<PlumeModel> {
-        let mut config: RunConfig<SmokeSettings> = SmokeExperiment.defaults();
-        let count = |key: &str| whole(&self.table, &format!("{key}.{kind}"), 1);
-        let constraint = |key: &str| strength(&self.table, &format!("{key}.{kind}"));
-        let architecture = column.architecture();
-        config.seed = seed;
-        config.settings.data = SmokeDataConfig { kind, ..self.data.clone() };
-        config.settings.data.batch = count("batch")?;
-        config.settings.model = SmokeNetConfig {
-            architecture,
-            hidden: self.hidden(kind, architecture)?,
-            banks: count("banks")?,
+    /// # Panics
+    /// If the row does not have the column.
+    pub(super) fn point(&self, kind: Kind, column: Column, lambda_perp: f64, seed: u64) -> SmokePoint {
+        let mut run = self.run.clone();
+        run.seed = seed;
+        (run.settings.data.kind, run.settings.data.batch) = (kind, *self.batch.of(kind));
+        let model = &mut run.settings.model;
+        model.architecture = column.network;
+        model.hidden = scaled(column.network, self.hidden.of(kind)[&column.network_name()], self.width);
+        model.banks = *self.banks.of(kind);
+        model.alpha = match column.network {
             // +Reg stands in place of the constraint that a network comes with.
-            alpha: match architecture {
-                _ if column.without_penalty().is_some() => 0.0,
-                Architecture::Rpp => constraint("alpha_rpp")?,
-                _ => constraint("alpha")?,
-            },
-            held: self.held,
-            ..SmokeNetConfig::default()
+            _ if column.reg => 0.0,
+            Architecture::Rpp => *self.alpha_rpp.of(kind),
+            _ => *self.alpha.of(kind),
         };
-        config.penalty.lambda_perp = lambda_perp;
-        config.train.epochs = self.epochs;
-        let rate = at(&self.table, &format!("learning_rate.{kind}"));
-        config.train.learning_rate = rate.and_then(Value::as_float).unwrap_or(f64::NAN);
-        config.train.schedule.gamma = self.table.get("decay").and_then(Value::as_float).unwrap_or(f64::NAN);
-        config.train.weights = self.weights;
-        config.validate().map_err(own_key(kind))?;
-        Ok(PlumeModel { column, config, drawn: seed == 0, shared: Arc::clone(&self.shared) })
-    }
-
-    fn hidden(&self, kind: Kind, architecture: Architecture) -> Result<usize> {
-        let name = ARCHITECTURES.iter().find(|(of, _)| *of == architecture).map_or("", |(_, name)| name);
-        Ok(scaled(architecture, whole(&self.table, &format!("hidden.{kind}.{name}"), 1)?, self.width))
+        run.penalty.lambda_perp = lambda_perp;
+        if !column.reg {
+            run.penalty.lambda_g = 0.0;
+        }
+        run.train.learning_rate = *self.learning_rate.of(kind);
+        SmokePoint { column, drawn: seed == self.run.seed, run, shared: Default::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::synthetic::with;
     use super::*;
+    use crate::smoke::networks::Architecture::{Clcnn, Conv, Rpp, Rsteer};
     use crate::targets::point::Point;
 
-    fn with(key: &str, value: &str) -> Result<Setup> {
-        let mut settings = of_budget(Budget::Quick);
-        reynolds_train::config::Assignment::new(key, value).apply(&mut settings)?;
-        Setup::new(&settings)
+    fn one(key: &str, value: &str) -> Result<TableSettings> {
+        with(&[(key, value)])
     }
 
     #[test]
     fn lists_are_words_or_toml_and_keep_the_order_of_the_table() {
-        assert_eq!(with("kinds", "rotation").unwrap().kinds, [Kind::Rotation]);
-        assert_eq!(with("kinds", "[\"scaling\", \"translation\"]").unwrap().kinds, [Kind::Translation, Kind::Scaling]);
-        assert_eq!(with("columns", "rsteer+reg,conv").unwrap().columns, [Column::Conv, Column::RsteerReg]);
-        assert_eq!(with("lambda_perp", "[1e-6, 0.1]").unwrap().lambda_perp, [0.1, 1e-6]);
-        assert_eq!(with("lambda_perp", "0.5").unwrap().lambda_perp, [0.5]);
+        assert_eq!(one("kinds", "rotation").unwrap().kinds.as_slice(), [Kind::Rotation]);
+        let kinds = one("kinds", "[\"scaling\", \"translation\"]").unwrap().kinds;
+        assert_eq!(kinds.as_slice(), [Kind::Translation, Kind::Scaling]);
+        let columns = one("columns", "rsteer+reg,conv").unwrap().columns;
+        assert_eq!(columns.as_slice(), [Column::of(Conv, false), Column::of(Rsteer, true)]);
+        for (given, strengths) in [("[1e-6, 0.1]", &[0.1, 1e-6][..]), ("0.5", &[0.5]), ("0 1e-4,1e-4", &[1e-4, 0.0])] {
+            assert_eq!(one("lambda_perp", given).unwrap().lambda_perp.0, strengths, "{given}");
+        }
     }
 
     #[test]
     fn what_is_out_of_range_is_named_by_its_key() {
-        let message = |key, value| match with(key, value) {
-            Err(error) => error.to_string(),
-            Ok(setup) => {
-                let model = setup.model(Kind::Rotation, Column::Rsteer, 0.0, 0);
-                model.and_then(|model| model.check()).unwrap_err().to_string()
-            }
-        };
-        let of_rpp = with("alpha_rpp.rotation", "-1").unwrap().model(Kind::Rotation, Column::Rpp, 0.0, 0).unwrap_err();
-        let expected = "config: alpha_rpp.rotation: expected a finite number, at least 0, found -1.0";
-        assert_eq!(of_rpp.to_string(), expected);
         for (key, value, expected) in [
             (
                 "kinds",
@@ -259,39 +327,67 @@ mod tests {
             ("lambda_perp", "-1", "lambda_perp: expected finite numbers, at least 0, found \"-1\""),
             ("lambda_perp", "[]", "lambda_perp: expected at least one number"),
             ("width", "0", "width: expected a number above 0"),
-            ("weights", "first", "weights: expected \"best\" or \"last\", found \"first\""),
-            ("seeds", "0", "seeds: expected a whole number, at least 1"),
-            ("batch.rotation", "0", "batch.rotation: expected a whole number, at least 1"),
-            ("hidden.rotation.rsteer", "-3", "hidden.rotation.rsteer: expected a whole number, at least 1"),
-            ("learning_rate.rotation", "-1", "config: learning_rate.rotation: expected a finite number above 0"),
-            ("rollout", "49", "config: rollout: expected "),
-            ("batch.rotation", "5000", "config: batch.rotation: expected "),
-            ("alpha.rotation", "-1", "config: alpha.rotation: expected a finite number, at least 0"),
-            ("decay", "-1", "config: decay: expected "),
+            ("train.weights", "first", "train.weights: expected `last` or `best`, found \"first\""),
+            ("seeds", "0", "seeds: expected at least 1"),
+            ("batch.rotation", "0", "batch.rotation: expected from 1 to 4096"),
+            ("hidden.rotation.rsteer", "-3", "hidden.rotation.rsteer: expected a whole number from 0, found -3"),
+            ("hidden.rotation.rsteer", "0", "hidden.rotation.rsteer: expected at least 1"),
+            ("hidden.translation.rsteer", "3", "unknown key \"hidden.translation.rsteer\""),
+            ("learning_rate.rotation", "-1", "learning_rate.rotation: expected a finite number above 0"),
+            ("data.rollout", "49", "data.rollout: expected "),
+            ("batch.rotation", "5000", "batch.rotation: expected "),
+            ("batch.scaling", "127", "batch.scaling: expected minibatches of two windows or more, which lift needs"),
+            ("banks.scaling", "65", "banks.scaling: expected from 1 to 64"),
+            ("alpha.rotation", "-1", "alpha.rotation: expected a finite number, at least 0"),
+            ("alpha_rpp.rotation", "-1", "alpha_rpp.rotation: expected a finite number, at least 0, found -1"),
+            ("train.schedule.gamma", "-1", "train.schedule.gamma: expected "),
         ] {
-            let message = message(key, value);
-            assert!(message.contains(expected), "{message}");
+            let message = one(key, value).unwrap_err().to_string();
+            assert!(message.starts_with("--set: ") && message.contains(expected), "{message}");
         }
     }
 
     #[test]
+    fn old_keys_and_those_that_points_set_name_the_key_of_today() {
+        for (old, new) in TableSettings::renamed() {
+            let message = one(old, "1").unwrap_err().to_string();
+            assert_eq!(message, format!("--set: unknown key \"{old}\": now called \"{new}\""));
+            let known = config::lines(&TableSettings::default());
+            assert!(known.iter().any(|(key, _)| key == new), "{new}");
+        }
+        let message = one("data.batch", "8").unwrap_err().to_string();
+        assert_eq!(message, "--set: data.batch: expected no value, for the table has \"batch\" in its place, found 8");
+    }
+
+    #[test]
+    fn settings_are_read_back_from_their_text_and_shown_without_what_is_not_asked_for() {
+        let settings = with(&[("kinds", "rotation"), ("columns", "rsteer+reg"), ("model.layers", "3")]).unwrap();
+        let back = config::parse(&TableSettings::default(), &config::text(&settings), "f.toml").unwrap();
+        assert_eq!(back, settings);
+        assert_eq!(toml::from_str::<TableSettings>(&config::text(&settings)).unwrap(), settings);
+        let shown: Vec<String> = settings.shown().into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        for line in ["hidden.rotation.rsteer = 92", "kinds = \"rotation\"", "model.layers = 3", "train.epochs = 6"] {
+            assert!(shown.iter().any(|shown| shown == line), "{shown:?}");
+        }
+        assert!(!shown.iter().any(|line| line.contains("scaling") || line.contains("rgroup")), "{shown:?}");
+    }
+
+    #[test]
     fn the_residual_network_has_a_strength_of_its_own() {
-        let setup = Setup::new(&of_budget(Budget::Full)).unwrap();
-        let alpha = |kind, column| setup.model(kind, column, 0.0, 1).unwrap().config.settings.model.alpha;
-        assert_eq!(Kind::ALL.map(|kind| alpha(kind, Column::Rpp)), [0.0, 1.0, 1.0]);
-        assert_eq!(Kind::ALL.map(|kind| alpha(kind, Column::Clcnn)), [0.0, 1e-5, 1e-6]);
+        let settings = TableSettings::of_budget(Budget::Full);
+        let alpha = |kind, network| settings.point(kind, Column::of(network, false), 0.0, 1).run.settings.model.alpha;
+        assert_eq!(Kind::ALL.map(|kind| alpha(kind, Rpp)), [0.0, 1.0, 1.0]);
+        assert_eq!(Kind::ALL.map(|kind| alpha(kind, Clcnn)), [0.0, 1e-5, 1e-6]);
     }
 
     #[test]
     fn a_penalty_takes_the_place_of_the_constraint_and_nothing_else() {
-        let setup = Setup::new(&of_budget(Budget::Full)).unwrap();
-        let of = |column, lambda| setup.model(Kind::Rotation, column, lambda, 1).unwrap().config();
-        let (mut plain, reg) = (of(Column::Rsteer, 0.0), of(Column::RsteerReg, 1e-4));
-        assert_eq!(plain["model"]["alpha"].as_float(), Some(1e-5));
-        assert_eq!((reg["model"]["alpha"].as_float(), reg["penalty"]["lambda_g"].as_float()), (Some(0.0), Some(0.0)));
-        assert_eq!(plain["model"]["hidden"].as_integer(), Some(92));
-        plain["model"]["alpha"] = Value::Float(0.0);
-        plain["penalty"]["lambda_perp"] = Value::Float(1e-4);
+        let settings = TableSettings::of_budget(Budget::Full);
+        let of = |reg, lambda| settings.point(Kind::Rotation, Column::of(Rsteer, reg), lambda, 1).settings();
+        let (mut plain, reg) = (of(false, 0.0), of(true, 1e-4));
+        assert_eq!((&plain["model"]["alpha"], &plain["model"]["hidden"]), (&1e-5.into(), &92.into()));
+        assert_eq!((&reg["model"]["alpha"], &reg["penalty"]["lambda_g"]), (&0.0.into(), &0.0.into()));
+        (plain["model"]["alpha"], plain["penalty"]["lambda_perp"]) = (0.0.into(), 1e-4.into());
         assert_eq!(plain, reg);
     }
 }

@@ -1,26 +1,23 @@
 //! Models of the table that nobody trained, for tests of what is made of them.
 
-use super::plume_model::PlumeModel;
-use super::settings::{Setup, of_budget};
-use super::{TableSmoke, later, sooner};
+use super::point::SmokePoint;
+use super::settings::TableSettings;
+use super::{later, sooner};
+use crate::targets::Budget;
 use crate::targets::point::{Frame, Trained};
-use crate::targets::{Budget, Target};
-use reynolds_train::config::Assignment;
+use reynolds_train::config::{self, Assignment};
+use reynolds_train::error::Result;
 use reynolds_train::task::Metrics;
 
-/// The quick budget with these rows, columns and seeds.
-pub(super) fn setup(kinds: &str, columns: &str, seeds: u64) -> Setup {
-    Setup::new(&settings(kinds, columns, seeds)).unwrap()
+/// The quick budget with these settings.
+pub(super) fn with(given: &[(&str, &str)]) -> Result<TableSettings> {
+    let assignments: Vec<Assignment> = given.iter().map(|(key, value)| Assignment::new(key, value)).collect();
+    config::load(&TableSettings::of_budget(Budget::Quick), None, &assignments)
 }
 
-/// The same as a table.
-pub(super) fn settings(kinds: &str, columns: &str, seeds: u64) -> toml::Table {
-    let mut settings = of_budget(Budget::Quick);
-    for (key, value) in [("kinds", kinds), ("columns", columns), ("seeds", &seeds.to_string())] {
-        Assignment::new(key, value).apply(&mut settings).unwrap();
-    }
-    assert!(TableSmoke.settings(Budget::Quick).len() == settings.len());
-    settings
+/// The quick budget with these rows, columns and seeds.
+pub(super) fn settings(kinds: &str, columns: &str, seeds: u64) -> TableSettings {
+    with(&[("kinds", kinds), ("columns", columns), ("seeds", &seeds.to_string())]).unwrap()
 }
 
 /// What came of a run with these errors on both tests and on the validation part; persistence has 1.
@@ -48,7 +45,8 @@ pub(super) fn run(rmse: f64, validation: f64) -> Trained {
         ("by_step/future/persistence", vec![1.0; 20]),
         ("by_step/domain/persistence", vec![1.0; 20]),
     ];
-    Trained { metrics, arrays: arrays.map(|(name, values)| (name.to_string(), values)).into() }
+    let arrays = arrays.map(|(name, values)| (name.to_string(), values)).into();
+    Trained { metrics, arrays, ..Trained::default() }
 }
 
 /// What comes of a run whose loss stopped being finite.
@@ -56,15 +54,16 @@ pub(super) fn diverged() -> Trained {
     Trained { metrics: [("diverged".to_string(), 1.0)].into(), ..Trained::default() }
 }
 
-/// Every model that the setup asks for, sooner and later, and what `result` says came of it.
-pub(super) fn models(setup: &Setup, result: impl Fn(&PlumeModel) -> Trained) -> Frame {
-    let mut models = Frame::new(sooner(setup).unwrap().into_iter().map(|model| {
-        let trained = result(&model);
-        (model, trained)
-    }));
-    for model in later(setup, &models).unwrap() {
-        let trained = result(&model);
-        models.insert(&model, trained);
+/// Every point that the settings ask for, sooner and later, and what `result` says came of it.
+pub(super) fn models(settings: &TableSettings, result: impl Fn(&SmokePoint) -> Trained) -> Frame {
+    let done = |point: SmokePoint| {
+        let trained = result(&point);
+        (point, trained)
+    };
+    let mut frame = Frame::new(sooner(settings).into_iter().map(done));
+    for point in later(settings, &frame) {
+        let trained = result(&point);
+        frame.insert(&point, trained);
     }
-    models
+    frame
 }

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use crate::smoke::data::Kind;
 
-use super::cells::{Cell, Test, cell, strength};
-use super::column::Column;
+use super::cells::{Cell, Test, cell};
 use super::paper::published;
-use super::settings::Setup;
+use super::settings::{TableSettings, strength};
+use crate::smoke::columns::{COLUMNS, Column};
+use crate::targets::Named;
 use crate::targets::curves::field;
 use crate::targets::point::Frame;
 use crate::targets::runs::seeds;
@@ -16,12 +17,12 @@ use reynolds_report::Table;
 
 /// The columns that were run in any row.
 fn shown(cells: &[Cell<'_>]) -> Vec<Column> {
-    Column::ALL.into_iter().filter(|column| cells.iter().any(|cell| cell.column == *column)).collect()
+    COLUMNS.into_iter().filter(|column| cells.iter().any(|cell| cell.column == *column)).collect()
 }
 
 /// The rows of which a cell was run.
-fn rows(setup: &Setup, cells: &[Cell<'_>]) -> Vec<Kind> {
-    setup.kinds.iter().copied().filter(|kind| cells.iter().any(|cell| cell.kind == *kind)).collect()
+fn rows(settings: &TableSettings, cells: &[Cell<'_>]) -> Vec<Kind> {
+    settings.kinds.iter().filter(|kind| cells.iter().any(|cell| cell.kind == *kind)).collect()
 }
 
 /// "0.812 ± 0.010", with its label where it is not trained.
@@ -45,17 +46,17 @@ fn persistence(cells: &[Cell<'_>], kind: Kind, test: Test) -> f64 {
 }
 
 /// Errors beside the paper's.
-pub(super) fn errors(setup: &Setup, cells: &[Cell<'_>]) -> Table {
+pub(super) fn errors(settings: &TableSettings, cells: &[Cell<'_>]) -> Table {
     let columns = shown(cells);
-    let heads = columns.iter().map(|column| column.head());
+    let heads = columns.iter().map(|column| column.head);
     let mut table = Table::new(["data", "test", ""].into_iter().chain(heads).chain(["persistence"]));
-    let seeds = seeds(setup.seeds);
+    let seeds = seeds(settings.seeds);
     table.caption(format!(
         "RMSE of a rollout, mean ± standard deviation over {seeds}, beside the paper's over 5; λ_⊥ of +Reg is selected on the \
-         validation part with seed 0 alone, the other seeds train only that one; \"not trained\": does not beat persistence by 3 standard \
+         validation part with the first seed alone, the other seeds train only that one; \"not trained\": does not beat persistence by 3 standard \
          errors"
     ));
-    for kind in rows(setup, cells) {
+    for kind in rows(settings, cells) {
         for test in Test::ALL {
             let ours = columns.iter().map(|&column| {
                 cell(cells, kind, column).map_or_else(|| "–".to_string(), |cell| text(cell, test, "rmse"))
@@ -75,12 +76,12 @@ pub(super) fn errors(setup: &Setup, cells: &[Cell<'_>]) -> Table {
 }
 
 /// The same in mean squares.
-pub(super) fn mean_squares(setup: &Setup, cells: &[Cell<'_>]) -> Table {
+pub(super) fn mean_squares(settings: &TableSettings, cells: &[Cell<'_>]) -> Table {
     let columns = shown(cells);
-    let heads = columns.iter().map(|column| column.head());
+    let heads = columns.iter().map(|column| column.head);
     let mut table = Table::new(["data", "test"].into_iter().chain(heads).chain(["persistence"]));
-    table.caption(format!("MSE of the same rollouts, mean ± standard deviation over {}", seeds(setup.seeds)));
-    for kind in rows(setup, cells) {
+    table.caption(format!("MSE of the same rollouts, mean ± standard deviation over {}", seeds(settings.seeds)));
+    for kind in rows(settings, cells) {
         for test in Test::ALL {
             let ours = columns.iter().map(|&column| {
                 cell(cells, kind, column).map_or_else(|| "–".to_string(), |cell| text(cell, test, "mse"))
@@ -93,7 +94,7 @@ pub(super) fn mean_squares(setup: &Setup, cells: &[Cell<'_>]) -> Table {
 }
 
 /// What each cell is: size, selected λ_⊥, how long it trained.
-pub(super) fn networks(setup: &Setup, cells: &[Cell<'_>]) -> reynolds_train::error::Result<Table> {
+pub(super) fn networks(settings: &TableSettings, cells: &[Cell<'_>]) -> Table {
     let head = [
         "data",
         "column",
@@ -109,7 +110,7 @@ pub(super) fn networks(setup: &Setup, cells: &[Cell<'_>]) -> reynolds_train::err
     let mut table = Table::new(head);
     table.caption("networks of the cells, means over seeds");
     for cell in cells {
-        let model = setup.model(cell.kind, cell.column, cell.lambda_perp, 0)?;
+        let model = settings.point(cell.kind, cell.column, cell.lambda_perp, settings.run.seed);
         let number = |sample: Sample, text: &dyn Fn(f64) -> String| match sample.mean() {
             mean if mean.is_finite() => text(mean),
             _ => "–".into(),
@@ -119,12 +120,12 @@ pub(super) fn networks(setup: &Setup, cells: &[Cell<'_>]) -> reynolds_train::err
             let (gain, error) = cell.gain(test);
             format!("{gain:.3} / {error:.3}")
         });
-        let lambda = if cell.column.without_penalty().is_some() { strength(cell.lambda_perp) } else { "–".into() };
+        let lambda = if cell.column.reg { strength(cell.lambda_perp) } else { "–".into() };
         let parameters = cell.runs.first().map_or(f64::NAN, |(_, run)| run.metric("parameters"));
         table.row([
             cell.kind.to_string(),
-            cell.column.head().into(),
-            model.config.settings.model.hidden.to_string(),
+            cell.column.head.into(),
+            model.run.settings.model.hidden.to_string(),
             whole(parameters),
             lambda,
             number(cell.sample("epochs"), &whole),
@@ -134,11 +135,11 @@ pub(super) fn networks(setup: &Setup, cells: &[Cell<'_>]) -> reynolds_train::err
             format!("{future}, {domain}"),
         ]);
     }
-    Ok(table)
+    table
 }
 
 /// A line for each cell.
-pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>]) -> reynolds_train::error::Result<String> {
+pub(super) fn csv(settings: &TableSettings, cells: &[Cell<'_>]) -> String {
     let mut csv = "kind,column,hidden,parameters,alpha,lambda_perp,seeds,diverged,epochs_mean,validation_rmse_mean,\
                    validation_rmse_sd,equivariance_relative_mean"
         .to_string();
@@ -152,7 +153,7 @@ pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>]) -> reynolds_train::error::R
     }
     csv.push('\n');
     for cell in cells {
-        let model = setup.model(cell.kind, cell.column, cell.lambda_perp, 0)?.config.settings.model;
+        let model = settings.point(cell.kind, cell.column, cell.lambda_perp, settings.run.seed).run.settings.model;
         let (validation, parameters) = (cell.sample("validation/rmse"), cell.runs.first());
         let parameters = parameters.map_or(f64::NAN, |(_, run)| run.metric("parameters"));
         let _ = write!(csv, "{},{},{},{parameters},{}", cell.kind, cell.column.name(), model.hidden, model.alpha);
@@ -173,7 +174,7 @@ pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>]) -> reynolds_train::error::R
         }
         csv.push('\n');
     }
-    Ok(csv)
+    csv
 }
 
 /// A line for each model and step of the tests' rollouts.
@@ -193,18 +194,19 @@ pub(super) fn errors_by_step(models: &Frame) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::cells::cells;
-    use super::super::synthetic::{diverged, models, run, setup};
+    use super::super::synthetic::{diverged, models, run, settings};
     use super::*;
+    use crate::smoke::networks::Architecture::{Conv, Rsteer};
 
     #[test]
     fn ours_stands_above_the_papers_and_what_was_not_run_nowhere() {
-        let setup = setup("translation,rotation", "equiv,rsteer", 2);
-        let models = models(&setup, |model| match model.column {
-            Column::Rsteer => run(0.75, 0.5),
+        let settings = settings("translation,rotation", "equiv,rsteer", 2);
+        let models = models(&settings, |model| match model.column.network {
+            Rsteer => run(0.75, 0.5),
             _ => run(0.99, 0.5),
         });
-        let cells = cells(&setup, &models).unwrap();
-        let text = errors(&setup, &cells).to_string();
+        let cells = cells(&settings, &models);
+        let text = errors(&settings, &cells).to_string();
         let head: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
         assert_eq!(head, ["data", "test", "Equiv", "RSteer", "persistence"]);
         let line = |number: usize| text.lines().nth(number).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -213,9 +215,9 @@ mod tests {
         assert_eq!(line(6), "rotation Future ours 0.990 ± 0.000 not trained 0.750 ± 0.000 1.00");
         assert_eq!(line(7), "paper 1.05 ± 0.06 0.80 ± 0.00 –");
         assert!(!text.contains("Conv") && !text.contains("scaling"));
-        assert!(mean_squares(&setup, &cells).to_string().contains("0.562 ± 0.000"));
-        assert!(networks(&setup, &cells).unwrap().to_string().contains("1234"));
-        let csv = csv(&setup, &cells).unwrap();
+        assert!(mean_squares(&settings, &cells).to_string().contains("0.562 ± 0.000"));
+        assert!(networks(&settings, &cells).to_string().contains("1234"));
+        let csv = csv(&settings, &cells);
         let fields = |line: &str| line.split(',').count();
         assert_eq!(csv.lines().count(), 4);
         assert!(csv.lines().all(|line| fields(line) == fields(csv.lines().next().unwrap())), "{csv}");
@@ -223,10 +225,14 @@ mod tests {
 
     #[test]
     fn what_diverged_has_no_deviation_and_persistence_is_known_from_the_others() {
-        let setup = setup("rotation", "conv,rsteer", 2);
-        let models = models(&setup, |model| if model.column == Column::Conv { diverged() } else { run(0.75, 0.5) });
-        let cells = cells(&setup, &models).unwrap();
-        let csv = csv(&setup, &cells).unwrap();
+        let settings = settings("rotation", "conv,rsteer", 2);
+        let models =
+            models(
+                &settings,
+                |model| if model.column == Column::of(Conv, false) { diverged() } else { run(0.75, 0.5) },
+            );
+        let cells = cells(&settings, &models);
+        let csv = csv(&settings, &cells);
         let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
         let (head, lost) = (lines.next().unwrap(), lines.next().unwrap());
         let of = |name: &str| lost[head.iter().position(|other| *other == name).unwrap()];
@@ -236,9 +242,9 @@ mod tests {
 
     #[test]
     fn curves_have_a_line_for_each_model_and_epoch() {
-        let setup = setup("rotation", "rsteer+reg", 2);
-        let models = models(&setup, |_| run(0.75, 0.5));
-        // Three strengths at seed 0, the selected one at seed 1; two epochs each.
+        let settings = settings("rotation", "rsteer+reg", 2);
+        let models = models(&settings, |_| run(0.75, 0.5));
+        // Three strengths at the first seed, the selected one at the second; two epochs each.
         let metrics = ["train/loss", "validation/rmse"];
         assert_eq!(crate::targets::curves::csv(&models, &metrics).lines().count(), 1 + 4 * 2);
         assert_eq!(errors_by_step(&models).lines().count(), 1 + 4 * 20);

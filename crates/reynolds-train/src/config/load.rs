@@ -87,14 +87,15 @@ fn resolve<S: Settings>(defaults: &S, file: Option<(&str, &str)>, assignments: &
     config.map_err(|error| blame(error, &origins))
 }
 
-/// Of an unknown key that had another meaning once: what it is called now.
+/// Of a key that had another meaning once: what it is called now. Some are unknown, some are tables now.
 fn renamed<S: Settings>(error: Error) -> Error {
-    match error {
-        Error::UnknownKey { origin, key, hint } => {
-            let now = S::renamed().iter().find(|(old, _)| *old == key).map(|(_, new)| format!("now called \"{new}\""));
-            Error::UnknownKey { origin, key, hint: now.unwrap_or(hint) }
+    let (Error::UnknownKey { key, .. } | Error::Config { key, .. }) = &error else { return error };
+    let now = S::renamed().iter().find(|(old, _)| old == key).map(|(_, new)| format!("now called \"{new}\""));
+    match (error, now) {
+        (Error::UnknownKey { origin, key, .. } | Error::Config { origin, key, .. }, Some(hint)) => {
+            Error::UnknownKey { origin, key, hint }
         }
-        other => other,
+        (error, _) => error,
     }
 }
 

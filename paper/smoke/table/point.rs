@@ -1,18 +1,18 @@
-//! A model of the table: trains it, and keeps what tables and figures need of it.
+//! A point of the table: the run of a model, and what tables and figures need of it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::smoke::data::{INPUT_FRAMES, Kind};
 use reynolds_torch::tch::{Cuda, Device};
-use toml::Table;
 
-use super::column::Column;
-use super::settings::own_key;
+use crate::smoke::columns::Column;
+use crate::smoke::penalty;
 use crate::smoke::{Part, SmokeData, SmokeSettings, SmokeTask, data_folder, symmetry};
+use crate::targets::Named;
 use crate::targets::curves::curves;
 use crate::targets::point::{Point, Trained};
-use reynolds_train::config::{self, RunConfig};
+use reynolds_train::config::RunConfig;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::journal::Memory;
@@ -47,46 +47,47 @@ impl SharedData {
     }
 }
 
-/// One model of the table.
+/// One model of the table: the complete settings of its run.
 #[derive(Debug, Clone)]
-pub(super) struct PlumeModel {
+pub(super) struct SmokePoint {
     pub(super) column: Column,
-    pub(super) config: RunConfig<SmokeSettings>,
+    pub(super) run: RunConfig<SmokeSettings>,
     /// Whether a rollout of it is kept for a figure.
     pub(super) drawn: bool,
-    pub(super) shared: std::sync::Arc<SharedData>,
+    pub(super) shared: Arc<SharedData>,
 }
 
-impl PlumeModel {
+impl SmokePoint {
     pub(super) fn kind(&self) -> Kind {
-        self.config.settings.data.kind
+        self.run.settings.data.kind
     }
 
-    /// Refuses a network that cannot be built, by the key of the table's settings.
+    /// Refuses a network that cannot be built, and a penalty that it does not have.
     pub(super) fn check(&self) -> Result<()> {
-        let (kind, model) = (self.kind(), &self.config.settings.model);
-        SmokeTask::check(model, symmetry(kind)).map_err(|error| match error {
+        let kind = self.kind();
+        penalty::check(&self.run.penalty.penalty())?;
+        SmokeTask::check(&self.run.settings.model, symmetry(kind)).map_err(|error| match error {
+            // The size follows from two keys of the table.
             Error::Config { key, expected, found, .. } if key == "model.hidden" => {
-                let name = self.column.network();
-                Error::config(format!("hidden.{kind}.{name} times width"), expected, found)
+                Error::config(format!("hidden.{kind}.{} times width", self.column.network_name()), expected, found)
             }
-            other => own_key(kind)(other),
+            other => other,
         })
     }
 
     /// The task on frames that are there.
     fn task(&self, device: Device) -> Result<SmokeTask> {
-        let SmokeSettings { data, model } = &self.config.settings;
+        let SmokeSettings { data, model } = &self.run.settings;
         if device.is_cuda() {
             Cuda::cudnn_set_benchmark(true);
         }
-        let frames = self.shared.get(&self.config.settings, device)?;
-        SmokeTask::new(frames, model, symmetry(data.kind), data.rollouts(), self.config.seed)
+        let frames = self.shared.get(&self.run.settings, device)?;
+        SmokeTask::new(frames, model, symmetry(data.kind), data.rollouts(), self.run.seed)
     }
 
     fn arrays(&self, task: &SmokeTask) -> Result<BTreeMap<String, Vec<f32>>> {
         let mut arrays = BTreeMap::new();
-        let length = self.config.settings.data.rollout;
+        let length = self.run.settings.data.rollout;
         for (name, part) in [("future", Part::Future), ("domain", Part::Domain)] {
             for (what, errors) in
                 [("rmse", task.errors(part, length)?), ("persistence", task.persistence(part, length)?)]
@@ -130,36 +131,37 @@ fn metrics(summary: &Summary, task: &SmokeTask) -> Metrics {
 /// Metrics whose curves are kept.
 const CURVES: [&str; 4] = ["train/loss", "validation/rmse", "penalty", "learning_rate"];
 
-impl Point for PlumeModel {
+impl Point for SmokePoint {
     fn id(&self) -> String {
-        let (kind, seed, lambda) = (self.kind(), self.config.seed, self.config.penalty.lambda_perp);
+        let (kind, seed, lambda) = (self.kind(), self.run.seed, self.run.penalty.lambda_perp);
         match self.column.without_penalty() {
             None => format!("{kind}-{}-seed{seed}", self.column.name()),
             Some(column) => format!("{kind}-{}-reg-p{lambda}-seed{seed}", column.name()),
         }
     }
 
-    fn config(&self) -> Table {
-        config::tree(&self.config)
+    fn settings(&self) -> serde_json::Value {
+        serde_json::to_value(&self.run).expect("settings are tables of plain values")
     }
 
-    /// A run whose loss stops being finite is a finding of the table, not the end of it: "diverged" is 1 then.
+    /// A run whose loss stops being finite is a finding of the table, not the end of it: "diverged" is 1 then, and the failure says why.
     fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
         let task = self.task(device)?;
-        let mut journal = Memory::default();
-        let RunConfig { train: loop_settings, penalty, .. } = &self.config;
+        let (mut journal, mut failures) = (Memory::default(), BTreeMap::new());
+        let RunConfig { train: loop_settings, penalty, .. } = &self.run;
         let (metrics, mut arrays) = match train(&task, loop_settings, penalty, &mut journal, &mut Silent, interrupt) {
             Ok(Ending::Interrupted { .. }) => return Ok(None),
             Ok(Ending::Finished(summary)) => (metrics(&summary, &task), self.arrays(&task)?),
-            Err(Error::NotFinite { .. }) => {
+            Err(error @ Error::NotFinite { .. }) => {
                 let parameters = task.parameters().len() as f64;
                 let metrics = [("diverged".to_string(), 1.0), ("parameters".to_string(), parameters)];
+                failures.insert("training".to_string(), error.to_string());
                 (Metrics::from(metrics), BTreeMap::new())
             }
             Err(error) => return Err(error),
         };
         arrays.extend(curves(&journal.records, &CURVES));
-        Ok(Some(Trained { metrics, arrays }))
+        Ok(Some(Trained { metrics, arrays, failures }))
     }
 
     fn suffices(&self, trained: &Trained) -> bool {

@@ -12,6 +12,8 @@
 mod budget;
 mod cells;
 mod claims;
+#[cfg(test)]
+mod committed;
 mod confusion;
 mod efficiency;
 mod figures;

@@ -135,10 +135,10 @@ mod tests {
     #[test]
     fn ours_stands_beside_the_papers_and_the_most_frequent_class_above() {
         let settings = table(&[("sets", "organ,vessel"), ("seeds", "3")]);
-        let all = models(&settings, |run| match run.row().architecture {
+        let all = models(&settings, |one| match one.row().architecture {
             Architecture::Scnn => run(0.55, 0.0),
             Architecture::Rpp => diverged(),
-            _ => run(0.9 + 0.01 * (run.config.seed as f64 - 1.0), 0.2),
+            _ => run(0.9 + 0.01 * (one.config.seed as f64 - 1.0), 0.2),
         });
         let cells = cells(&settings, &all);
         let text = accuracy(&settings, &cells).to_string();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::settings::Tuning;
+use super::settings::{TableSettings, Tuning};
 use super::synthetic::{diverged, given, models, run, table};
 use super::target::Training;
 use super::volume_run::VolumeRun;
@@ -82,7 +82,7 @@ fn tables_and_figures_are_of_the_sets_that_are_present() {
 
 #[test]
 fn the_figure_has_the_models_of_the_table() {
-    let of = |settings| -> BTreeSet<(String, String)> {
+    let of = |settings: TableSettings| -> BTreeSet<(String, String)> {
         let settings = given(settings, &[("sets", "shapes")]);
         settings.wanted(&Frame::default()).iter().map(|run| (run.id(), run.settings().to_string())).collect()
     };

@@ -3,32 +3,47 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use reynolds_bench::DeviceMemory;
-use reynolds_paper::medmnist::{MedBench, MedBenchRow};
-use reynolds_torch::device;
+use reynolds_paper::medmnist::networks::Nonlinearity;
+use reynolds_paper::medmnist::{MedBench, MedBenchRow, MedExperiment, Row};
+use reynolds_paper::targets::Trained;
+use reynolds_paper::targets::cost::{Cost, in_a_child};
+use reynolds_torch::tch::Device;
+use reynolds_torch::{Precision, device};
+use reynolds_train::experiment::Experiment;
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::sweep::Launcher;
 
-use super::bench::{added, in_a_process, named};
-use super::session::say;
+use super::bench::{added, named};
+use super::session::{INTERRUPTED, say};
 use crate::args::MedBenchArgs;
 use reynolds_report::terminal;
 
 pub(crate) fn run(args: &MedBenchArgs) -> Result<ExitCode> {
     let rows = rows(args)?;
+    let (device, launcher) = (device::parse(&args.device)?, Launcher::this_program()?);
+    // libtorch gives no memory back, and what was built once is built faster: on a device every row has a process of its own.
+    let here = device == Device::Cpu || rows.len() == 1;
+    // A measurement in this process is ended by the signal itself.
+    let interrupt = if here { Interrupt::new() } else { Interrupt::on_signal() };
+    let measured = |row: &MedBench| -> Result<Option<Trained>> {
+        if here {
+            return Ok(Some(row.measure(device)?));
+        }
+        Ok(in_a_child(row, &launcher, device, &interrupt)?)
+    };
     if !args.json {
         terminal::print(&head())?;
     }
-    // libtorch gives no memory back, and what was built once is built faster: on a device every row has a process of its own.
-    if args.device == "cpu" || rows.len() == 1 {
-        for (row, _) in &rows {
-            terminal::print(&measured(row, args)?)?;
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
     let mut code = ExitCode::SUCCESS;
-    for (_, options) in &rows {
-        // What does not fit on the device leaves the other rows.
-        match in_a_process("medmnist", options, &head(), args.json) {
-            Ok(text) => terminal::print(&text)?,
+    for row in &rows {
+        match measured(row) {
+            Ok(Some(trained)) => {
+                let row = row.row(device, &trained);
+                terminal::print(&if args.json { serde_json::to_string(&row)? + "\n" } else { line(&row) })?;
+            }
+            Ok(None) => return Ok(ExitCode::from(INTERRUPTED)),
+            Err(error) if here => return Err(error),
+            // What does not fit on the device leaves the other rows.
             Err(error) => {
                 say(&format!("{error:#}"));
                 code = ExitCode::from(1);
@@ -38,56 +53,35 @@ pub(crate) fn run(args: &MedBenchArgs) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// Every combination, models outermost, each with the options that ask for it alone.
-fn rows(args: &MedBenchArgs) -> Result<Vec<(MedBench, Vec<String>)>> {
+/// Every combination, models outermost.
+fn rows(args: &MedBenchArgs) -> Result<Vec<MedBench>> {
     let size = |value: u64| usize::try_from(value).context("a size that does not fit");
+    let nonlinearity: Nonlinearity = named("--nonlinearity", &args.nonlinearity)?;
+    let mut base = MedExperiment.defaults();
+    base.settings.model.width = size(args.width)?;
     let mut rows = Vec::new();
     for model in &args.model {
         for group in &args.group {
+            let row = Row { architecture: named("--model", model)?, group: named("--group", group)? };
+            let mut run = row.run(&base, row.measured_strengths());
+            run.settings.model.nonlinearity = nonlinearity;
             for precision in &args.precision {
+                run.train.precision = named::<Precision>("--precision", precision)?;
                 for &batch in &args.batch {
-                    let row = MedBench {
-                        architecture: named("--model", model)?,
-                        group: named("--group", group)?,
-                        width: size(args.width)?,
-                        nonlinearity: named("--nonlinearity", &args.nonlinearity)?,
+                    run.settings.data.batch = size(batch)?;
+                    rows.push(MedBench {
                         classes: size(args.classes)?,
-                        batch: size(batch)?,
-                        precision: named("--precision", precision)?,
-                        without_penalty: args.without_penalty,
                         steps: size(args.steps)?,
                         warmup: size(args.warmup)?,
                         pairs: size(args.pairs)?,
-                    };
-                    let options = [
-                        ("model", model.clone()),
-                        ("group", group.clone()),
-                        ("precision", precision.clone()),
-                        ("nonlinearity", args.nonlinearity.clone()),
-                        ("device", args.device.clone()),
-                        ("batch", batch.to_string()),
-                        ("width", args.width.to_string()),
-                        ("classes", args.classes.to_string()),
-                        ("steps", args.steps.to_string()),
-                        ("warmup", args.warmup.to_string()),
-                        ("pairs", args.pairs.to_string()),
-                    ];
-                    let options = options.into_iter().flat_map(|(key, value)| [format!("--{key}"), value]);
-                    let penalty = args.without_penalty.then(|| "--without-penalty".to_owned());
-                    rows.push((row, options.chain(penalty).collect()));
+                        without_penalty: args.without_penalty,
+                        run: run.clone(),
+                    });
                 }
             }
         }
     }
     Ok(rows)
-}
-
-fn measured(row: &MedBench, args: &MedBenchArgs) -> Result<String> {
-    // Counted from before the device is touched.
-    let number = args.device.strip_prefix("cuda:").and_then(|number| number.parse().ok());
-    let memory = number.and_then(DeviceMemory::begin);
-    let row = row.measure(device::parse(&args.device)?, memory.as_ref())?;
-    Ok(if args.json { serde_json::to_string(&row)? + "\n" } else { line(&row) })
 }
 
 fn head() -> String {

@@ -15,8 +15,12 @@ mod metrics;
 #[cfg(feature = "torch")]
 pub mod networks;
 #[cfg(feature = "torch")]
+mod rows;
+#[cfg(feature = "torch")]
+mod sets;
+#[cfg(feature = "torch")]
 mod settings;
-#[cfg(any())]
+#[cfg(feature = "torch")]
 pub(crate) mod table;
 #[cfg(feature = "torch")]
 mod task;
@@ -30,6 +34,8 @@ pub use self::{
     experiment::MedExperiment,
     figures::confusion_sheet,
     metrics::{Scored, beats_majority, binomial_error, majority_class},
+    rows::{Row, Strengths},
+    sets::Set,
     settings::{MedDataConfig, MedSettings, MedSource, Resize},
     task::MedTask,
     volumes::{ClassPairs, MedData},

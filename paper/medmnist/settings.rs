@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 use crate::medmnist::data::shapes::ShapesConfig;
 use crate::medmnist::data::{self, MedSet, Size};
 use crate::medmnist::networks::VolumeNetConfig;
+use crate::medmnist::sets::Set;
 use serde::{Deserialize, Serialize};
 
 use reynolds_train::config::{Settings, at_least_one, under};
 use reynolds_train::error::{Error, Result};
-
-/// The set that is generated.
-const SHAPES: &str = "shapes";
 
 /// How volumes get the side that networks see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -29,7 +27,7 @@ pub enum Resize {
 #[serde(deny_unknown_fields, default)]
 pub struct MedDataConfig {
     /// "shapes", which are generated, or a set of MedMNIST: "organ", "nodule", "adrenal", "fracture", "vessel" or "synapse".
-    pub set: String,
+    pub set: Set,
     /// Voxels along a side of MedMNIST's files: 28 or 64.
     pub size: usize,
     /// Where the files of MedMNIST lie; "" = `$REYNOLDS_DATA/medmnist`, or `data/medmnist` where that is not set.
@@ -50,7 +48,7 @@ pub struct MedDataConfig {
 impl Default for MedDataConfig {
     fn default() -> Self {
         Self {
-            set: SHAPES.into(),
+            set: Set::Shapes,
             size: Size::Small.side(),
             folder: String::new(),
             batch: 32,
@@ -75,23 +73,17 @@ impl MedDataConfig {
     /// Where the volumes come from.
     ///
     /// # Errors
-    /// [`Error::Config`] if there is no such set, or none of that size.
+    /// [`Error::Config`] if there is none of that size.
     pub fn source(&self) -> Result<MedSource> {
         let size = Size::ALL.into_iter().find(|size| size.side() == self.size);
         let size = size.ok_or_else(|| Error::config("data.size", "28 or 64", self.size))?;
-        if self.set == SHAPES {
-            return match size {
-                Size::Small => Ok(MedSource::Shapes),
-                Size::Large => {
-                    Err(Error::config("data.size", "28, for generated shapes have data.shapes.side", self.size))
-                }
-            };
+        match (self.set, size) {
+            (Set::Shapes, Size::Small) => Ok(MedSource::Shapes),
+            (Set::Shapes, Size::Large) => {
+                Err(Error::config("data.size", "28, for generated shapes have data.shapes.side", self.size))
+            }
+            (Set::File(set), size) => Ok(MedSource::File(set, size)),
         }
-        let set = MedSet::ALL.into_iter().find(|set| set.to_string() == self.set).ok_or_else(|| {
-            let names: Vec<String> = MedSet::ALL.iter().map(|set| format!("\"{set}\"")).collect();
-            Error::config("data.set", format!("\"{SHAPES}\" or {}", names.join(" or ")), format!("\"{}\"", self.set))
-        })?;
-        Ok(MedSource::File(set, size))
     }
 
     /// The folder of MedMNIST's files.

@@ -28,6 +28,7 @@ pub(crate) mod curves;
 pub(crate) mod difference;
 pub(crate) mod engine;
 pub(crate) mod findings;
+pub mod numbers;
 pub(crate) mod point;
 pub(crate) mod provenance;
 pub(crate) mod runs;
@@ -36,7 +37,8 @@ pub(crate) mod store;
 
 use std::str::FromStr;
 
-use crate::smoke;
+use crate::medmnist::table as medmnist;
+use crate::smoke::table as smoke;
 use crate::so2::{fig_projection, fig_rings, fig_so2, fig_so2_grid};
 use reynolds_train::config::{self, Settings};
 use reynolds_train::error::{Error, Result};
@@ -44,6 +46,7 @@ use reynolds_train::error::{Error, Result};
 pub use chosen::{Chosen, Named};
 pub use engine::{Outcome, Place, Request, Session};
 pub use findings::{Figure, Findings, Reproduction};
+pub use numbers::Numbers;
 pub use point::{Entry, Frame, Point, Trained};
 pub use sample::Sample;
 
@@ -186,14 +189,19 @@ impl<T: Target> AnyTarget for T {
 }
 
 /// Every target, in the order of the paper.
-pub fn targets() -> [&'static dyn AnyTarget; 6] {
+pub fn targets() -> [&'static dyn AnyTarget; 11] {
     [
         &fig_projection::Projection,
         &fig_so2::LambdaPath,
         &fig_so2_grid::LambdaGrid,
         &fig_rings::ROW,
         &fig_rings::GRID,
-        &smoke::table::TableSmoke,
+        &smoke::TableSmoke,
+        &medmnist::ACCURACY,
+        &medmnist::EFFICIENCY,
+        &medmnist::SENSITIVITY,
+        &medmnist::CONFUSION,
+        &medmnist::SHAPES,
     ]
 }
 

@@ -115,6 +115,19 @@ impl VolumeNetConfig {
         }
     }
 
+    /// The same sizes for this network and group; what acts on other networks alone is as by default.
+    pub fn of(&self, architecture: Architecture, group: Symmetry) -> Self {
+        let usual = Self::default();
+        let (mut nonlinearity, mut rpp, mut likelihood) = (usual.nonlinearity, usual.rpp, usual.likelihood);
+        match architecture {
+            Architecture::Ours => nonlinearity = self.nonlinearity,
+            Architecture::Rpp => rpp = self.rpp,
+            Architecture::Pscnn => likelihood = self.likelihood,
+            Architecture::Cnn | Architecture::Scnn => {}
+        }
+        Self { architecture, group, nonlinearity, rpp, likelihood, width: self.width, layout: self.layout }
+    }
+
     /// The channels before block `number` (0, 1, 2), after its first convolution and after it.
     pub(super) fn fields(&self, number: usize) -> [Fields; 3] {
         let all = Fields::of_network(self.group, self.width());

@@ -2,19 +2,19 @@
 //!
 //! Trivial is the most frequent class, which needs no volume.
 
-use super::paper::Strengths;
-use super::row::Row;
-use super::settings::{Point, Setup};
+use super::settings::TableSettings;
 use super::tuning::selected;
+use super::volume_run::VolumeRun;
+use crate::medmnist::rows::{Row, Strengths};
+use crate::medmnist::sets::Set;
 use crate::targets::point::Frame;
 use crate::targets::runs::{self, Run};
 use crate::targets::sample::Sample;
-use reynolds_train::error::Result;
 
 /// A row on a set that was run.
 #[derive(Debug, Clone)]
 pub(super) struct Cell<'a> {
-    pub(super) set: &'static str,
+    pub(super) set: Set,
     pub(super) row: Row,
     pub(super) strengths: Strengths,
     /// (seed, what came of it), by seed.
@@ -97,37 +97,34 @@ pub(super) fn share(sample: &Sample) -> String {
     }
 }
 
-/// The runs of a point at all seeds that were run.
-pub(super) fn seeds<'a>(setup: &Setup, models: &'a Frame, point: Point) -> Result<Vec<Run<'a>>> {
-    let mut runs = Vec::new();
-    for seed in 0..setup.seeds {
-        runs.extend(models.find(&setup.model(&Point { seed, ..point })?).map(|run| (seed, run)));
-    }
-    Ok(runs)
-}
-
 /// All cells that were run, set by set.
-pub(super) fn cells<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Cell<'a>>> {
+pub(super) fn cells<'a>(settings: &TableSettings, frame: &'a Frame) -> Vec<Cell<'a>> {
     let mut cells = Vec::new();
-    for &set in &setup.sets {
-        for &row in &setup.rows {
-            let Some(strengths) = selected(setup, models, set, row)? else { continue };
-            let runs = seeds(setup, models, setup.point(set, row, strengths, 0))?;
+    for set in settings.sets.iter() {
+        for row in settings.rows.iter() {
+            let Some(strengths) = selected(settings, frame, set, row) else { continue };
+            let run = VolumeRun::new(&settings.run, set, row, strengths);
+            let runs = run.over_seeds(frame, seeds(settings.run.seed, settings.seeds));
             if !runs.is_empty() {
                 cells.push(Cell { set, row, strengths, runs });
             }
         }
     }
-    Ok(cells)
+    cells
+}
+
+/// So many seeds from the first on.
+pub(super) fn seeds(first: u64, count: u64) -> std::ops::Range<u64> {
+    first..first.saturating_add(count)
 }
 
 /// The cell of a row on a set, if it was run.
-pub(super) fn find<'a, 'b>(cells: &'a [Cell<'b>], set: &str, row: Row) -> Option<&'a Cell<'b>> {
+pub(super) fn find<'a, 'b>(cells: &'a [Cell<'b>], set: Set, row: Row) -> Option<&'a Cell<'b>> {
     cells.iter().find(|cell| cell.set == set && cell.row == row)
 }
 
 /// Share of the most frequent class of a set's test; not a number if there is no run.
-pub(super) fn majority(cells: &[Cell<'_>], set: &str) -> f64 {
+pub(super) fn majority(cells: &[Cell<'_>], set: Set) -> f64 {
     let runs = cells.iter().filter(|cell| cell.set == set).flat_map(|cell| &cell.runs);
     let mut values = runs.map(|(_, run)| run.metric("test/majority"));
     values.find(|value| value.is_finite()).unwrap_or(f64::NAN)

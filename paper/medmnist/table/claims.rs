@@ -9,8 +9,9 @@
 use crate::medmnist::networks::{Architecture, Symmetry};
 
 use super::cells::{Cell, find, share};
-use super::row::{GROUPS, Row, group_head};
-use super::sets::{self, head};
+use crate::medmnist::rows::{Row, group_head};
+use crate::medmnist::sets::Set;
+use crate::targets::Named;
 use crate::targets::difference::{Difference, ONE_SEED};
 use reynolds_report::Check;
 
@@ -21,29 +22,29 @@ const OTHERS: [Architecture; 4] = [Architecture::Cnn, Architecture::Scnn, Archit
 pub(super) fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
     let mut checks = Vec::new();
     let nodule = "Nodule: RPP is the exception, below every other row";
-    checks.extend(GROUPS.into_iter().filter_map(|group| {
+    checks.extend(Symmetry::ALL.iter().copied().filter_map(|group| {
         let others = [Architecture::Cnn, Architecture::Scnn, Architecture::Pscnn, Architecture::Ours];
-        below(cells, "nodule", group, Architecture::Rpp, &others, nodule)
+        below(cells, Set::NODULE, group, Architecture::Rpp, &others, nodule)
     }));
-    checks.extend(GROUPS.into_iter().filter_map(|group| {
+    checks.extend(Symmetry::ALL.iter().copied().filter_map(|group| {
         let claim = "Synapse: rotational symmetry helps: the SCNN is above the CNN";
-        below(cells, "synapse", group, Architecture::Cnn, &[Architecture::Scnn], claim)
+        below(cells, Set::SYNAPSE, group, Architecture::Cnn, &[Architecture::Scnn], claim)
     }));
-    checks.extend(GROUPS.into_iter().filter_map(|group| {
+    checks.extend(Symmetry::ALL.iter().copied().filter_map(|group| {
         let best = [Architecture::Pscnn, Architecture::Ours];
-        best_are(cells, "synapse", group, best, "Synapse: P-SCNN and ours are the best")
+        best_are(cells, Set::SYNAPSE, group, best, "Synapse: P-SCNN and ours are the best")
     }));
-    checks.extend(GROUPS.into_iter().filter_map(|group| {
+    checks.extend(Symmetry::ALL.iter().copied().filter_map(|group| {
         let others = [Architecture::Cnn, Architecture::Rpp, Architecture::Pscnn, Architecture::Ours];
         let claim = "Organ: strict equivariance is below every other row";
-        below(cells, "organ", group, Architecture::Scnn, &others, claim)
+        below(cells, Set::ORGAN, group, Architecture::Scnn, &others, claim)
     }));
-    checks.extend(GROUPS.into_iter().filter_map(|group| {
+    checks.extend(Symmetry::ALL.iter().copied().filter_map(|group| {
         let best = [Architecture::Rpp, Architecture::Ours];
-        best_are(cells, "organ", group, best, "Organ: ours and RPP are the best")
+        best_are(cells, Set::ORGAN, group, best, "Organ: ours and RPP are the best")
     }));
-    for set in sets::ALL {
-        checks.extend(GROUPS.into_iter().filter_map(|group| robust(cells, set, group)));
+    for &set in Set::ALL {
+        checks.extend(Symmetry::ALL.iter().copied().filter_map(|group| robust(cells, set, group)));
     }
     checks
 }
@@ -72,14 +73,14 @@ fn judged(claim: String, held: bool, on: &[&Cell<'_>], differences: &[Difference
 }
 
 /// The rows of these networks, all of which must have been run.
-fn rows<'a, 'b>(cells: &'a [Cell<'b>], set: &str, group: Symmetry, of: &[Architecture]) -> Option<Vec<&'a Cell<'b>>> {
+fn rows<'a, 'b>(cells: &'a [Cell<'b>], set: Set, group: Symmetry, of: &[Architecture]) -> Option<Vec<&'a Cell<'b>>> {
     of.iter().map(|&architecture| find(cells, set, Row::ours(group).beside(architecture))).collect()
 }
 
 /// One is below each of the others.
 fn below(
     cells: &[Cell<'_>],
-    set: &str,
+    set: Set,
     group: Symmetry,
     low: Architecture,
     others: &[Architecture],
@@ -95,7 +96,7 @@ fn below(
 }
 
 /// Two are above each of the rest of their group and the CNN.
-fn best_are(cells: &[Cell<'_>], set: &str, group: Symmetry, best: [Architecture; 2], claim: &str) -> Option<Check> {
+fn best_are(cells: &[Cell<'_>], set: Set, group: Symmetry, best: [Architecture; 2], claim: &str) -> Option<Check> {
     let rest: Vec<Architecture> = OTHERS.into_iter().filter(|other| !best.contains(other)).collect();
     let (best, rest) = (rows(cells, set, group, &best)?, rows(cells, set, group, &rest)?);
     let pairs = best.iter().flat_map(|high| rest.iter().map(move |low| (high, low)));
@@ -106,7 +107,7 @@ fn best_are(cells: &[Cell<'_>], set: &str, group: Symmetry, best: [Architecture;
 }
 
 /// Whatever the symmetry of a set, ours matches or beats every other row of its group and the CNN.
-fn robust(cells: &[Cell<'_>], set: &str, group: Symmetry) -> Option<Check> {
+fn robust(cells: &[Cell<'_>], set: Set, group: Symmetry) -> Option<Check> {
     let ours = find(cells, set, Row::ours(group))?;
     let others: Vec<&Cell<'_>> = OTHERS.iter().filter_map(|&other| find(cells, set, ours.row.beside(other))).collect();
     let differences: Vec<Difference> =
@@ -117,7 +118,7 @@ fn robust(cells: &[Cell<'_>], set: &str, group: Symmetry) -> Option<Check> {
         .filter(|(_, difference)| difference.falls())
         .map(|(other, _)| other.row.label())
         .collect();
-    let claim = format!("{}: ours ({}) matches or beats {}", head(set), group_head(group), labels(&others));
+    let claim = format!("{}: ours ({}) matches or beats {}", set.head(), group_head(group), labels(&others));
     // A row that learned nothing is no rival, but ours must have learned.
     let mut check = judged(claim, lost.is_empty(), &[ours], &differences);
     check.found = format!("{}; {}", check.found, others.iter().map(|cell| number(cell)).collect::<Vec<_>>().join(", "));
@@ -133,18 +134,17 @@ fn labels(cells: &[&Cell<'_>]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ACCURACY;
     use super::super::cells::cells;
     use super::super::paper;
-    use super::super::synthetic::{models, run, setup};
+    use super::super::synthetic::{models, run, table};
     use super::*;
 
     /// Verdicts where every row has the accuracy that `of` says, with a deviation of 0.001 over seeds.
-    fn judged(sets: &str, seeds: &str, of: impl Fn(&str, Row) -> f64) -> Vec<Check> {
-        let setup = setup(&ACCURACY, &[("sets", sets), ("seeds", seeds)]);
+    fn judged(sets: &str, seeds: &str, of: impl Fn(Set, Row) -> f64) -> Vec<Check> {
+        let settings = table(&[("sets", sets), ("seeds", seeds)]);
         let spread = |seed: u64| 0.001 * (seed as f64 - 1.0);
-        let all = models(&ACCURACY, &setup, |point| run(of(point.set, point.row) + spread(point.seed), 0.1));
-        checks(&cells(&setup, &all).unwrap())
+        let all = models(&settings, |one| run(of(one.set(), one.row()) + spread(one.config.seed), 0.1));
+        checks(&cells(&settings, &all))
     }
 
     fn held(checks: &[Check]) -> Vec<bool> {
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_papers_own_table_holds_its_claims_where_its_spread_allows() {
-        let paper = |set: &str, row| paper::accuracy(row, set).unwrap().0;
+        let paper = |set: Set, row| paper::accuracy(row, set).unwrap().0;
         let found = judged("organ,synapse,nodule", "3", paper);
         let claims =
             |start: &str| -> Vec<&Check> { found.iter().filter(|check| check.claim.starts_with(start)).collect() };

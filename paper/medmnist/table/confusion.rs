@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use super::cells::{Cell, find};
-use super::row::Row;
-use super::sets::{self, SIDES, class_names, head};
-use super::settings::Setup;
+use super::settings::TableSettings;
 use super::tables::over;
 use crate::medmnist::networks::Symmetry;
+use crate::medmnist::rows::Row;
+use crate::medmnist::sets::{SIDES, Set, rotation_pairs};
+use crate::targets::Named;
 use crate::targets::difference::{Difference, ONE_SEED};
 use crate::targets::findings::Figure;
 use crate::targets::sample::Sample;
@@ -15,13 +16,13 @@ use reynolds_report::figure::{HeatMap, Shading, Sheet};
 use reynolds_report::{Check, Table};
 
 /// Classes of a set that an equivariant network takes for each other, with what they are called.
-fn pairs(set: &str) -> Vec<(String, [usize; 2])> {
+fn pairs(set: Set) -> Vec<(String, [usize; 2])> {
     match set {
-        "organ" => SIDES.into_iter().map(|(name, pair)| (name.to_string(), pair)).collect(),
-        sets::SHAPES => {
-            let names = class_names(set);
+        Set::ORGAN => SIDES.into_iter().map(|(name, pair)| (name.to_string(), pair)).collect(),
+        Set::Shapes => {
+            let names = set.class_names();
             let called = |pair: [usize; 2]| pair.map(|class| names.get(class).cloned().unwrap_or_default()).join(" / ");
-            sets::rotation_pairs().into_iter().map(|pair| (called(pair), pair)).collect()
+            rotation_pairs().into_iter().map(|pair| (called(pair), pair)).collect()
         }
         _ => Vec::new(),
     }
@@ -47,13 +48,13 @@ fn by_seed(cell: &Cell<'_>, pairs: &[[usize; 2]]) -> Sample {
 }
 
 /// A row of panels for each set.
-pub(super) fn figure(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
-    let mut sheet = Sheet::new(setup.rows.len(), 0.0);
+pub(super) fn figure(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure {
+    let mut sheet = Sheet::new(settings.rows.as_slice().len(), 0.0);
     let classes = cells.iter().map(Cell::classes).max().unwrap_or(2);
     // Wide enough for the line below each matrix.
     let side = (30.0 * classes as f64).max(150.0);
     sheet.panel = [side, side];
-    let letters = cells.iter().flat_map(|cell| class_names(cell.set)).map(|name| name.chars().count()).max();
+    let letters = cells.iter().flat_map(|cell| cell.set.class_names()).map(|name| name.chars().count()).max();
     let room = 20.0 + 5.0 * letters.unwrap_or(0) as f64;
     (sheet.shared_axes, sheet.label_room, sheet.tick_room) = (false, room, room);
     for cell in cells.iter().filter(|cell| cell.classes() > 0) {
@@ -63,26 +64,26 @@ pub(super) fn figure(setup: &Setup, cells: &[Cell<'_>]) -> Figure {
         let of_row = |truth: usize| (0..count).map(|other| cell.confusion(truth, other)).sum::<f64>().max(1.0);
         let shares = at.iter().map(|&(truth, other)| cell.confusion(truth, other) / of_row(truth)).collect();
         let numbers = at.iter().map(|&(truth, other)| format!("{:.0}", cell.confusion(truth, other))).collect();
-        let mut names = class_names(cell.set);
+        let mut names = cell.set.class_names();
         names.resize_with(count, String::new);
         let map = HeatMap::new(count, shares, Shading::Linear { high: 1.0 }).numbers(numbers);
-        let title = format!("{}, {}", cell.row.label(), head(cell.set));
+        let title = format!("{}, {}", cell.row.label(), cell.set.head());
         sheet.add(title, map.labels(names.clone(), names).turned(true), vec![format!("accuracy {}", cell.text())]);
     }
     let caption = format!(
         "Confusion of test volumes, summed over {}: rows are the true classes, columns what they are taken for; colours are shares of a row, \
          numbers count volumes.",
-        if setup.seeds == 1 { "1 seed".into() } else { format!("{} seeds", setup.seeds) }
+        if settings.seeds == 1 { "1 seed".into() } else { format!("{} seeds", settings.seeds) }
     );
     Figure { name: "fig-confusion", svg: sheet.svg(), caption }
 }
 
 /// How often the two of each pair are taken for each other.
-pub(super) fn table(setup: &Setup, cells: &[Cell<'_>]) -> Option<Table> {
+pub(super) fn table(settings: &TableSettings, cells: &[Cell<'_>]) -> Option<Table> {
     let mut table = Table::new(["set", "classes", "row", "taken for the other", "volumes"]);
     table.caption(format!(
         "classes that differ by a reflection (Organ) or a turn (shapes) alone: the share taken for the other; {}",
-        over(setup)
+        over(settings.seeds)
     ));
     let mut found = false;
     for cell in cells {
@@ -90,7 +91,7 @@ pub(super) fn table(setup: &Setup, cells: &[Cell<'_>]) -> Option<Table> {
             let (share, volumes) = confused(cell, &[pair]);
             if share.is_finite() {
                 found = true;
-                table.row([head(cell.set), name, cell.row.label(), format!("{share:.3}"), format!("{volumes:.0}")]);
+                table.row([cell.set.head(), name, cell.row.label(), format!("{share:.3}"), format!("{volumes:.0}")]);
             }
         }
     }
@@ -104,8 +105,13 @@ pub(super) fn csv(cells: &[Cell<'_>]) -> String {
         for truth in 0..cell.classes() {
             for predicted in 0..cell.classes() {
                 let count = cell.confusion(truth, predicted);
-                let _ =
-                    writeln!(csv, "{},{},{},{truth},{predicted},{count}", cell.set, cell.row.name(), cell.runs.len());
+                let _ = writeln!(
+                    csv,
+                    "{},{},{},{truth},{predicted},{count}",
+                    cell.set.name(),
+                    cell.row.name(),
+                    cell.runs.len()
+                );
             }
         }
     }
@@ -116,7 +122,7 @@ pub(super) fn csv(cells: &[Cell<'_>]) -> String {
 pub(super) fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
     let rows = [Row::CNN, Row::scnn(Symmetry::So3), Row::ours(Symmetry::So3)];
     let mut checks = Vec::new();
-    for set in sets::ALL {
+    for &set in Set::ALL {
         let [Some(cnn), Some(scnn), Some(ours)] = rows.map(|row| find(cells, set, row)) else { continue };
         let pairs = pairs(set);
         let named = |names: &[&str]| -> Vec<[usize; 2]> {
@@ -126,9 +132,9 @@ pub(super) fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
                 .map(|(_, pair)| *pair)
                 .collect()
         };
-        let what = head(set);
+        let what = set.head();
         match set {
-            "organ" => {
+            Set::ORGAN => {
                 let both = named(&["kidneys", "femurs"]);
                 checks.push(fewer(
                     &format!("{what}: ours takes left and right kidneys and femurs for each other less than the SCNN"),
@@ -149,7 +155,7 @@ pub(super) fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
                     &named(&[]),
                 ));
             }
-            sets::SHAPES => {
+            Set::Shapes => {
                 let all = named(&[]);
                 checks.push(fewer(
                     &format!("{what}: ours takes the two of a rotation pair for each other less than the SCNN"),
@@ -189,22 +195,27 @@ fn fewer(claim: &str, low: &Cell<'_>, high: &Cell<'_>, pairs: &[[usize; 2]]) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::CONFUSION;
+    use super::super::budget;
     use super::super::cells::cells;
-    use super::super::synthetic::{models, run, setup};
+    use super::super::synthetic::{given, models, run};
+    use super::super::volume_run::VolumeRun;
     use super::*;
+    use crate::medmnist::data::MedSet;
     use crate::medmnist::networks::Architecture;
+    use crate::targets::Budget;
+
+    fn quick(assignments: &[(&str, &str)]) -> TableSettings {
+        given(budget::confusion(Budget::Quick), assignments)
+    }
 
     #[test]
     fn rows_stand_side_by_side_with_their_counts() {
-        let setup = setup(&CONFUSION, &[("sets", "shapes"), ("seeds", "2")]);
-        let accuracy = |point: &super::super::settings::Point| {
-            if point.row.architecture == Architecture::Scnn { 0.6 } else { 0.9 }
-        };
-        let all = models(&CONFUSION, &setup, |point| run(accuracy(point), 0.1));
-        let cells = cells(&setup, &all).unwrap();
+        let settings = quick(&[("sets", "shapes"), ("seeds", "2")]);
+        let accuracy = |one: &VolumeRun| if one.row().architecture == Architecture::Scnn { 0.6 } else { 0.9 };
+        let all = models(&settings, |one| run(accuracy(one), 0.1));
+        let cells = cells(&settings, &all);
         assert_eq!(cells.iter().map(|cell| cell.row.label()).collect::<Vec<_>>(), ["CNN", "SO(3) SCNN", "SO(3) ours"]);
-        let svg = figure(&setup, &cells).svg;
+        let svg = figure(&settings, &cells).svg;
         // 90 and 60 of 100, of two seeds.
         assert!(svg.contains(">180<") && svg.contains(">120<") && svg.contains("SO(3) SCNN, generated shapes"));
         let csv = csv(&cells);
@@ -214,15 +225,16 @@ mod tests {
         // Of the wrong, half are taken for the other of the pair.
         let (share, volumes) = confused(&cells[1], &[[0, 1]]);
         assert!((share - 0.2).abs() < 1e-12 && (volumes - 200.0).abs() < 1e-9, "{share} of {volumes}");
-        assert!(table(&setup, &cells).is_some());
+        assert!(table(&settings, &cells).is_some());
     }
 
     /// Whether ours takes 0 and 1 for each other less than the CNN, where rows have the accuracy that `of` says at a seed.
     fn judged(seeds: &str, of: impl Fn(Row, f64) -> f64) -> Check {
-        let setup = setup(&CONFUSION, &[("sets", "vessel"), ("seeds", seeds)]);
-        let all = models(&CONFUSION, &setup, |point| run(of(point.row, point.seed as f64), 0.1));
-        let cells = cells(&setup, &all).unwrap();
-        let [ours, cnn] = [Row::ours(Symmetry::So3), Row::CNN].map(|row| find(&cells, "vessel", row).unwrap());
+        let settings = quick(&[("sets", "vessel"), ("seeds", seeds)]);
+        let all = models(&settings, |one| run(of(one.row(), one.config.seed as f64), 0.1));
+        let cells = cells(&settings, &all);
+        let [ours, cnn] =
+            [Row::ours(Symmetry::So3), Row::CNN].map(|row| find(&cells, Set::File(MedSet::Vessel), row).unwrap());
         fewer("", ours, cnn, &[[0, 1]])
     }
 

@@ -1,14 +1,65 @@
 //! What the networks cost beside the paper, and what it says of that.
 
-use crate::medmnist::networks::{Architecture, Symmetry};
-
+use super::budget;
+use super::measured::Measured;
+use super::notes;
 use super::paper::{self, EPOCH};
-use super::row::Row;
-use super::settings::Setup;
+use super::settings::{EfficiencySettings, shown as shown_settings};
 use super::tables::shown;
-use crate::targets::point::{Frame, Trained};
+use crate::medmnist::bench::PEAK;
+use crate::medmnist::networks::{Architecture, Symmetry};
+use crate::medmnist::rows::Row;
+use crate::targets::findings::Findings;
+use crate::targets::point::{Frame, Point, Trained};
 use crate::targets::sample::three_digits;
+use crate::targets::{Budget, Named, Target, boxed};
 use reynolds_report::{Check, Table};
+use reynolds_train::error::Result;
+
+/// Paper: `tab:model_efficiency`.
+pub(crate) struct Efficiency;
+
+pub(crate) const EFFICIENCY: Efficiency = Efficiency;
+
+impl Target for Efficiency {
+    type Settings = EfficiencySettings;
+
+    fn name(&self) -> &'static str {
+        "table-medmnist-efficiency"
+    }
+
+    fn about(&self) -> &'static str {
+        "parameters, throughput, epoch time and memory of these networks (tab:model_efficiency)"
+    }
+
+    fn settings(&self, budget: Budget) -> EfficiencySettings {
+        budget::efficiency(budget)
+    }
+
+    fn shown(&self, settings: &EfficiencySettings) -> Vec<(String, String)> {
+        shown_settings(settings)
+    }
+
+    fn plan(&self, settings: &EfficiencySettings) -> Result<Option<String>> {
+        Ok(Some(format!("{} rows to measure, each alone", settings.rows.as_slice().len())))
+    }
+
+    fn points(&self, settings: &EfficiencySettings) -> Result<Vec<Box<dyn Point>>> {
+        let measured = |row| Measured::new(settings, row);
+        Ok(boxed(settings.rows.iter().map(measured).collect::<Result<Vec<_>>>()?))
+    }
+
+    fn findings(&self, settings: &EfficiencySettings, frame: &Frame) -> Result<Findings> {
+        let costs = costs(settings, frame)?;
+        Ok(Findings {
+            tables: vec![table(settings, &costs)],
+            csv: csv(&costs),
+            checks: checks(&costs),
+            notes: notes::of_efficiency(),
+            ..Findings::default()
+        })
+    }
+}
 
 /// Shares within which two speeds are alike.
 const ALIKE: f64 = 0.05;
@@ -38,7 +89,7 @@ impl Cost<'_> {
 
     /// GiB.
     fn memory(&self) -> f64 {
-        self.measured.metric("peak_memory_mib") / 1024.0
+        self.measured.metric(PEAK) / 1024.0
     }
 
     fn parameters(&self) -> f64 {
@@ -47,13 +98,16 @@ impl Cost<'_> {
 }
 
 /// All rows that were measured.
-pub(super) fn costs<'a>(setup: &Setup, models: &'a Frame) -> Vec<Cost<'a>> {
-    let of = |&row: &Row| models.find(&setup.measured(row)).map(|measured| Cost { row, measured });
-    setup.rows.iter().filter_map(of).collect()
+pub(super) fn costs<'a>(settings: &EfficiencySettings, frame: &'a Frame) -> Result<Vec<Cost<'a>>> {
+    let mut costs = Vec::new();
+    for row in settings.rows.iter() {
+        costs.extend(frame.find(&Measured::new(settings, row)?).map(|measured| Cost { row, measured }));
+    }
+    Ok(costs)
 }
 
 /// Parameters, throughput, time and memory beside the paper.
-pub(super) fn table(setup: &Setup, costs: &[Cost<'_>]) -> Table {
+pub(super) fn table(settings: &EfficiencySettings, costs: &[Cost<'_>]) -> Table {
     let mut table = Table::new([
         "row",
         "parameters",
@@ -71,10 +125,10 @@ pub(super) fn table(setup: &Setup, costs: &[Cost<'_>]) -> Table {
         "samples a second, measured alone by a process for each row: {} steps of 29³ in {}, batch {} in training and {} in inference; an \
          epoch is the {EPOCH} volumes of Nodule; ours trains with its penalty; inference has batch normalisation of dense blocks folded \
          into kernels, done once; building is from nothing, once",
-        setup.measuring.steps,
-        setup.measuring.precision.name(),
-        setup.measuring.train_batch,
-        setup.measuring.inference_batch
+        settings.steps,
+        settings.run.train.precision.name(),
+        settings.run.settings.data.batch,
+        settings.inference_batch
     ));
     for cost in costs {
         let paper = paper::cost(cost.row);
@@ -170,25 +224,28 @@ pub(super) fn checks(costs: &[Cost<'_>]) -> Vec<Check> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::EFFICIENCY;
-    use super::super::synthetic::{cost, setup};
+    use super::super::synthetic::{cost, given};
     use super::*;
 
-    fn measured(ours: f64) -> (Setup, Frame) {
-        let setup = setup(&EFFICIENCY, &[]);
-        let mut models = Frame::default();
-        for &row in &setup.rows {
+    fn quick(assignments: &[(&str, &str)]) -> EfficiencySettings {
+        given(budget::efficiency(Budget::Quick), assignments)
+    }
+
+    fn measured(ours: f64) -> (EfficiencySettings, Frame) {
+        let settings = quick(&[]);
+        let mut frame = Frame::default();
+        for row in settings.rows.iter() {
             let speed = if row.is_ours() { ours } else { 1000.0 };
-            models.insert(&setup.measured(row), cost(speed, 2_035_066.0));
+            frame.insert(&Measured::new(&settings, row).unwrap(), cost(speed, 2_035_066.0));
         }
-        (setup, models)
+        (settings, frame)
     }
 
     #[test]
     fn costs_stand_beside_the_papers_and_epochs_are_those_of_nodule() {
-        let (setup, models) = measured(2316.0);
-        let costs = costs(&setup, &models);
-        let text = table(&setup, &costs).to_string();
+        let (settings, frame) = measured(2316.0);
+        let costs = costs(&settings, &frame).unwrap();
+        let text = table(&settings, &costs).to_string();
         let ours = text.lines().find(|line| line.starts_with("SO(3) ours")).unwrap();
         let words: Vec<&str> = ours.split_whitespace().skip(2).collect();
         assert_eq!(words, ["2035066", "2.0M", "2316", "638.2", "4632", "5606.5", "0.500", "1.8", "2.00", "12.5"]);
@@ -200,15 +257,15 @@ mod tests {
 
     #[test]
     fn the_papers_own_table_holds_what_it_says() {
-        let setup = setup(&EFFICIENCY, &[("rows", "cnn,so3-scnn,so3-rpp,so3-pscnn,so3-ours")]);
-        let mut models = Frame::default();
-        for &row in &setup.rows {
+        let settings = quick(&[("rows", "cnn,so3-scnn,so3-rpp,so3-pscnn,so3-ours")]);
+        let mut frame = Frame::default();
+        for row in settings.rows.iter() {
             let paper = paper::cost(row).unwrap();
             let mut own = cost(paper.train, 1e6 * paper.parameters);
             own.metrics.insert("inference_samples_per_s".into(), paper.inference);
-            models.insert(&setup.measured(row), own);
+            frame.insert(&Measured::new(&settings, row).unwrap(), own);
         }
-        let checks = checks(&costs(&setup, &models));
+        let checks = checks(&costs(&settings, &frame).unwrap());
         assert_eq!(checks.iter().map(|check| check.held).collect::<Vec<_>>(), [true; 4], "{checks:?}");
         assert!(checks[2].claim.contains("at least 1.75 times") && checks[2].claim.contains("at least 6.25 times"));
         assert_eq!(checks[2].found, "1.75 and 6.25 times; the paper's table 1.75 and 6.25");
@@ -218,8 +275,8 @@ mod tests {
     #[test]
     fn ours_is_fastest_or_that_is_not_held() {
         let of = |speed: f64| {
-            let (setup, models) = measured(speed);
-            checks(&costs(&setup, &models)).iter().map(|check| check.held).collect::<Vec<_>>()
+            let (settings, frame) = measured(speed);
+            checks(&costs(&settings, &frame).unwrap()).iter().map(|check| check.held).collect::<Vec<_>>()
         };
         // Faster in training and inference, both groups; 1.75 and 6.25 times the CNN; P-SCNN as the SCNN.
         assert_eq!(of(7000.0), [true, true, true, true, true, true]);

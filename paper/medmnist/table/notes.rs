@@ -1,72 +1,61 @@
-//! Every choice that was made where the paper is silent, and what stands in for what it had.
+//! Every choice that was made where the paper is silent, and what stands in for what it had; a paragraph each.
 
+use super::settings::{SensitivitySettings, ShapesSettings, TableSettings, Tuning};
+use super::target::Training;
 use crate::medmnist::networks::Symmetry;
+use crate::medmnist::rows::Row;
+use crate::medmnist::sets::Set;
 
-use super::budget::Of;
-use super::paper;
-use super::row::Row;
-use super::sets::{self, head};
-use super::settings::Setup;
-
-/// A paragraph each.
-pub(super) fn notes(of: Of, setup: &Setup) -> Vec<String> {
-    if of == Of::Efficiency {
-        return vec![
-            "Costs: measured by a process of its own for each row, one at a time, on random volumes; the device is waited for only at the \
-             ends of groups of steps. Ours trains with its penalty. The paper's numbers are of its own machine, on Nodule, in half \
-             precision with gradient scaling; its table has no O(3)."
-                .into(),
-        ];
-    }
-    let mut notes = vec![data(setup)];
-    notes.push(format!(
-        "Training: Adam with a constant learning rate, {} epochs, minibatches of {}, cross entropy without class weights, {}; the weights \
-         with the best validation accuracy are tested, of equal ones those with the smaller validation loss. The code that the paper \
-         follows does so for Nodule and Synapse and keeps the last weights for Organ. Accuracy is over samples, not over batches as there. \
-         The paper's runs are of 3 seeds and half precision; how many epochs it does not say: we infer 100.",
-        setup.epochs,
-        setup.data.batch,
-        setup.precision.name()
-    ));
-    let widths = match setup.model.width {
-        0 => "c = 6 for all but ours, which has c = 2 (2.04 million parameters with SO(3) fields, 3.26 million with O(3) fields)".into(),
-        width => format!("c = {width} for all (`width`)"),
+pub(super) fn of_table(settings: &TableSettings) -> Vec<String> {
+    let rounds = match settings.tuning {
+        Tuning::Staged => "learning rates at the first λ_G and the middle λ_⊥, then pairs of λ at the best of them",
+        Tuning::Grid => "every learning rate with every pair of λ",
     };
-    notes.push(format!(
-        "Networks: the residual network that the paper's parameter counts settle, {widths}; ours has dense kernels and pointwise \
-         nonlinearities (`nonlinearity`), typed as fields; the penalty is λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² on kernels and biases."
-    ));
-    if matches!(of, Of::Accuracy | Of::Confusion) {
-        let rounds = match setup.tuning.staged {
-            true => "learning rates at the first λ_G and the middle λ_⊥, then pairs of λ at the best of them",
-            false => "every learning rate with every pair of λ",
-        };
+    let tuning = format!(
+        "Strengths: on the paper's sets ours has the learning rate, λ_G and λ_⊥ of its table; for the baselines, whose settings are \
+         published elsewhere, 5e-5 on Nodule and 1e-4 on Synapse and Organ. On other sets all rows are tuned on validation at seed {}: \
+         {rounds}; the other seeds follow with the best. So ours tries {} settings and each baseline {}, its learning rates alone: \
+         neither the priors of RPP nor the weights of the P-SCNN's terms are tuned.",
+        settings.run.seed,
+        settings.tried(Row::ours(Symmetry::So3)),
+        settings.tried(Row::CNN)
+    );
+    with_training(settings, vec![tuning])
+}
+
+pub(super) fn of_sensitivity(settings: &SensitivitySettings) -> Vec<String> {
+    with_training(settings, Vec::new())
+}
+
+pub(super) fn of_shapes(settings: &ShapesSettings) -> Vec<String> {
+    let pairs = "Pairs: with breaking b a volume stands as its class does with probability b and is turned or mirrored at random else, so that \
+         within a pair nobody can have more than ½ + b/2. Chance is within 3 standard errors of one half, ½/√n of the n test volumes \
+         of the pairs, however many seeds there are. The best λ_⊥ has the highest validation accuracy in the mean over seeds, of \
+         equal ones the smaller loss; another has the lowest validation loss, of the same weights, since where nothing is broken the \
+         accuracy tosses a coin for every volume. Tied with the best is what lies within the standard error of the difference, and a fall between ends \
+         that are tied is none. \"solids\" are volumes that are taken for either class of their pair, which all can tell.";
+    with_training(settings, vec![pairs.into()])
+}
+
+pub(super) fn of_efficiency() -> Vec<String> {
+    vec![
+        "Costs: measured by processes of their own for each row, one at a time, on random volumes; the device is waited for only at the \
+         ends of groups of steps. Ours trains with its penalty. The paper's numbers are of its own machine, on Nodule, in half \
+         precision with gradient scaling; its table has no O(3)."
+            .into(),
+    ]
+}
+
+/// What is said of all models that are trained, and between of those of one target.
+fn with_training(settings: &impl Training, between: Vec<String>) -> Vec<String> {
+    let mut notes = vec![data(settings), training(settings), networks(settings)];
+    notes.extend(between);
+    let settled = settings.run().settings.data.settled;
+    if settled > 0 {
         notes.push(format!(
-            "Strengths: on the paper's sets ours has the learning rate, λ_G and λ_⊥ of its table; for the baselines, whose settings are \
-             published elsewhere, 5e-5 on Nodule and 1e-4 on Synapse and Organ. On other sets all rows are tuned on validation at seed 0: \
-             {rounds}; the other seeds follow with the best. So ours tries {} settings and each baseline {}, its learning rates alone: \
-             neither the priors of RPP nor the weights of the P-SCNN's terms are tuned.",
-            setup.tuning.tried(Row::ours(Symmetry::So3)),
-            setup.tuning.tried(Row::CNN)
-        ));
-    }
-    if of == Of::Shapes {
-        notes.push(
-            "Pairs: with breaking b a volume stands as its class does with probability b and is turned or mirrored at random else, so that \
-             within a pair nobody can have more than ½ + b/2. Chance is within 3 standard errors of one half, ½/√n of the n test volumes \
-             of the pairs, however many seeds there are. The best λ_⊥ has the highest validation accuracy in the mean over seeds, of \
-             equal ones the smaller loss; another has the lowest validation loss, of the same weights, since where nothing is broken the \
-             accuracy tosses a coin for every volume. Tied with the best is what lies within the standard error of the difference, and a fall between ends \
-             that are tied is none. \"solids\" are volumes that are taken for either class of their pair, which all can tell."
-                .into(),
-        );
-    }
-    if setup.data.settled > 0 {
-        notes.push(format!(
-            "Evaluation: normalisations have the statistics of {} minibatches of training volumes, measured with the weights that are \
+            "Evaluation: normalisations have the statistics of {settled} minibatches of training volumes, measured with the weights that are \
              evaluated. The running ones, which the paper has (data.settled = 0), lag some ten steps behind: short of a thousand steps that \
-             decides whether a network is evaluated as what it was trained as.",
-            setup.data.settled
+             decides whether a network is evaluated as what it was trained as."
         ));
     }
     notes.push(
@@ -77,15 +66,39 @@ pub(super) fn notes(of: Of, setup: &Setup) -> Vec<String> {
     notes
 }
 
-fn data(setup: &Setup) -> String {
-    let mut text = String::from("Data: ");
-    let sets: Vec<String> = setup.sets.iter().map(|set| head(set)).collect();
-    text += &sets.join(", ");
-    if setup.sets.iter().any(|set| !paper::SETS.contains(set)) {
+fn training(settings: &impl Training) -> String {
+    let run = settings.run();
+    format!(
+        "Training: Adam with a constant learning rate, {} epochs, minibatches of {}, cross entropy without class weights, {}; the weights \
+         with the best validation accuracy are tested, of equal ones those with the smaller validation loss. The code that the paper \
+         follows does so for Nodule and Synapse and keeps the last weights for Organ. Accuracy is over samples, not over batches as there. \
+         The paper's runs are of 3 seeds and half precision; how many epochs it does not say: we infer 100.",
+        run.train.epochs,
+        run.settings.data.batch,
+        run.train.precision.name()
+    )
+}
+
+fn networks(settings: &impl Training) -> String {
+    let widths = match settings.run().settings.model.width {
+        0 => "c = 6 for all but ours, which has c = 2 (2.04 million parameters with SO(3) fields, 3.26 million with O(3) fields)".into(),
+        width => format!("c = {width} for all (`model.width`)"),
+    };
+    format!(
+        "Networks: the residual network that the paper's parameter counts settle, {widths}; ours has dense kernels and pointwise \
+         nonlinearities (`model.nonlinearity`), typed as fields; the penalty is λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² on kernels and biases."
+    )
+}
+
+fn data(settings: &impl Training) -> String {
+    let sets = settings.sets();
+    let heads: Vec<String> = sets.iter().map(|set| set.head()).collect();
+    let mut text = format!("Data: {}", heads.join(", "));
+    if sets.iter().any(|set| !set.is_of_paper()) {
         text += "; the paper's are Nodule, Synapse and Organ, which the same command runs once their files are there (`sets`)";
     }
-    if setup.sets.contains(&sets::SHAPES) {
-        let shapes = &setup.data.shapes;
+    if sets.contains(&Set::Shapes) {
+        let shapes = &settings.run().settings.data.shapes;
         text += &format!(
             ". The generated shapes are no medical data: {} solids to learn from, {} to choose by, {} to test on, among them pairs that \
              differ by a turn alone and pairs that differ by a reflection alone; `breaking` is the share of volumes whose orientation or \
@@ -98,12 +111,12 @@ fn data(setup: &Setup) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ACCURACY;
+    use super::super::budget;
     use super::*;
-    use crate::targets::{Budget, Target};
+    use crate::targets::Budget;
 
     fn said(budget: Budget) -> String {
-        notes(Of::Accuracy, &Setup::new(&ACCURACY.settings(budget)).unwrap()).join("\n")
+        of_table(&budget::table(budget)).join("\n")
     }
 
     #[test]

@@ -1,16 +1,15 @@
-//! The paper's numbers and settings: `tab:medmnist`, `tab:model_efficiency`, `tab:chosen_hyperparams_medmnist`.
+//! The paper's numbers: `tab:medmnist`, `tab:model_efficiency`.
 
 use crate::medmnist::networks::{Architecture, Symmetry};
 
-use super::row::Row;
-
-/// The sets that the paper has numbers of, in its order.
-pub(super) const SETS: [&str; 3] = ["nodule", "synapse", "organ"];
+use crate::medmnist::rows::Row;
+use crate::medmnist::sets::Set;
+use crate::targets::Named;
 
 /// Volumes that are trained on of Nodule, of which the paper's throughput times epoch time is in every row.
 pub(super) const EPOCH: f64 = 1158.0;
 
-/// Test accuracy and its deviation over seeds, row by row, on [`SETS`].
+/// Test accuracy and its deviation over seeds, row by row, on [`Set::OF_PAPER`].
 const ACCURACY: [[(f64, f64); 3]; 9] = [
     [(0.873, 0.005), (0.716, 0.008), (0.920, 0.003)],
     [(0.873, 0.002), (0.738, 0.009), (0.607, 0.006)],
@@ -24,8 +23,8 @@ const ACCURACY: [[(f64, f64); 3]; 9] = [
 ];
 
 /// The paper's accuracy and deviation of a row on a set; `None` where it has none.
-pub(super) fn accuracy(row: Row, set: &str) -> Option<(f64, f64)> {
-    let column = SETS.iter().position(|other| *other == set)?;
+pub(super) fn accuracy(row: Row, set: Set) -> Option<(f64, f64)> {
+    let column = Set::OF_PAPER.iter().position(|other| *other == set)?;
     let line = Row::ALL.iter().position(|other| *other == row)?;
     Some(ACCURACY[line][column])
 }
@@ -56,40 +55,13 @@ pub(super) fn cost(row: Row) -> Option<Published> {
     Some(Published { parameters, train, inference, epoch })
 }
 
-/// What is tuned.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Strengths {
-    pub(super) learning_rate: f64,
-    /// λ_G of ours, else 0.
-    pub(super) lambda_g: f64,
-    /// λ_⊥ of ours, else 0.
-    pub(super) lambda_perp: f64,
-}
-
-/// What a row is trained with on a set of the paper: ours as its table says, the others, whose settings are published elsewhere, with the
-/// learning rates that a work with the same protocol has.
-pub(super) fn chosen(row: Row, set: &str) -> Option<Strengths> {
-    let [learning_rate, lambda_g, lambda_perp] = match (row.is_ours(), row.group, set) {
-        (true, Symmetry::So3, "nodule") => [5e-5, 1e-3, 1.0],
-        (true, Symmetry::So3, "organ") => [5e-5, 1e-3, 1e-2],
-        (true, Symmetry::So3, "synapse") => [1e-4, 1e-3, 1.0],
-        (true, Symmetry::O3, "nodule") => [1e-4, 1e-4, 1e-1],
-        (true, Symmetry::O3, "organ") => [1e-4, 1e-3, 1e-3],
-        (true, Symmetry::O3, "synapse") => [1e-4, 1e-3, 1e-1],
-        (false, _, "nodule") => [5e-5, 0.0, 0.0],
-        (false, _, "organ" | "synapse") => [1e-4, 0.0, 0.0],
-        _ => return None,
-    };
-    Some(Strengths { learning_rate, lambda_g, lambda_perp })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn throughput_times_epoch_time_is_an_epoch_of_nodule() {
-        for row in Row::ALL.into_iter().filter(|row| row.group == Symmetry::So3) {
+        for row in Row::ALL.iter().copied().filter(|row| row.group == Symmetry::So3) {
             let Published { train, epoch, .. } = cost(row).unwrap();
             // Epochs have two digits: 9.1 s of RPP are 2.7 % more.
             assert!((train * epoch / EPOCH - 1.0).abs() < 0.03, "{row:?}: {}", train * epoch);
@@ -99,13 +71,10 @@ mod tests {
 
     #[test]
     fn rows_are_found_by_network_group_and_set() {
-        assert_eq!(accuracy(Row::ours(Symmetry::O3), "organ"), Some((0.943, 0.005)));
-        assert_eq!(accuracy(Row::scnn(Symmetry::So3), "organ"), Some((0.607, 0.006)));
-        assert_eq!(accuracy(Row::CNN, "vessel"), None);
-        assert_eq!(chosen(Row::ours(Symmetry::O3), "nodule").unwrap().lambda_perp, 0.1);
-        assert_eq!(chosen(Row::CNN, "shapes"), None);
-        for row in Row::ALL {
-            assert!(SETS.iter().all(|set| chosen(row, set).is_some() && accuracy(row, set).is_some()));
+        assert_eq!(accuracy(Row::ours(Symmetry::O3), Set::ORGAN), Some((0.943, 0.005)));
+        assert_eq!(accuracy(Row::scnn(Symmetry::So3), Set::ORGAN), Some((0.607, 0.006)));
+        for &row in Row::ALL {
+            assert!(Set::ALL.iter().all(|&set| accuracy(row, set).is_some() == set.is_of_paper()));
         }
     }
 }

@@ -7,35 +7,29 @@
 //! it falls      that at the smallest breaking is above that at the largest, nowhere rises, and neither end has the other's as tied
 //! ```
 
-use crate::medmnist::networks::Symmetry;
+mod drawn;
 
+use self::drawn::{csv, figure, table};
 use super::cells::{Cell, seeds, share};
-use super::paper::Strengths;
-use super::row::{Row, group_head, group_name};
-use super::sets;
-use super::settings::{Point, Setup};
-use super::tables::{over, strength};
-use crate::targets::curves::{field, sheet};
+use super::notes;
+use super::settings::ShapesSettings;
+use super::tables::strength;
+use super::target::Training;
+use super::volume_run::VolumeRun;
+use crate::medmnist::MedSettings;
+use crate::medmnist::networks::Symmetry;
+use crate::medmnist::rows::{Row, group_head};
+use crate::medmnist::sets::Set;
 use crate::targets::difference::ONE_SEED;
-use crate::targets::findings::Figure;
+use crate::targets::findings::Findings;
 use crate::targets::point::Frame;
 use crate::targets::runs;
 use crate::targets::sample::Sample;
-use reynolds_report::figure::{Colour, Key, LineChart};
-use reynolds_report::{Check, Table};
-use reynolds_train::error::Result;
+use reynolds_report::Check;
+use reynolds_train::config::RunConfig;
 
 /// Standard errors within which nobody tells two classes apart.
 const ERRORS: f64 = 3.0;
-
-/// Colours of lines, the less broken the lighter.
-const COLOURS: [Colour; 5] = [
-    Colour(0x8c, 0xcd, 0xf1),
-    Colour(0x00, 0x9e, 0x73),
-    Colour(0x00, 0x5a, 0xa0),
-    Colour(0xd5, 0x5e, 0x00),
-    Colour(0x33, 0x33, 0x33),
-];
 
 /// Pairs of classes that differ by one thing alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +78,7 @@ impl By {
 
 /// A row that was run at one breaking.
 #[derive(Debug, Clone)]
-pub(super) struct At<'a> {
+struct At<'a> {
     breaking: f64,
     cell: Cell<'a>,
 }
@@ -111,41 +105,67 @@ impl At<'_> {
     }
 }
 
-/// The SCNN of each group where the symmetry is most broken, and ours at every breaking and λ_⊥; at seed 0.
-fn points(setup: &Setup) -> Vec<Point> {
-    let learning_rate = setup.tuning.learning_rates[0];
-    let most = setup.breakings.last().copied().unwrap_or(1.0);
-    let plain = Strengths { learning_rate, lambda_g: 0.0, lambda_perp: 0.0 };
-    let of = |row, strengths, breaking| Point { set: sets::SHAPES, row, strengths, breaking, seed: 0 };
-    let mut points: Vec<Point> = setup.groups.iter().map(|&group| of(Row::scnn(group), plain, most)).collect();
-    for &group in &setup.groups {
-        for &breaking in &setup.breakings {
-            let lambda_g = setup.tuning.lambda_g[0];
-            let sweep =
-                setup.tuning.lambda_perp.iter().map(|&lambda_perp| Strengths { lambda_g, lambda_perp, ..plain });
-            points.extend(sweep.map(|strengths| of(Row::ours(group), strengths, breaking)));
+impl ShapesSettings {
+    /// The SCNN of each group where the symmetry is most broken, and ours at every breaking and λ_⊥; at the first seed.
+    fn runs(&self) -> Vec<VolumeRun> {
+        let of = |row, lambda_perp, breaking| {
+            VolumeRun::new(&self.run, Set::Shapes, row, self.strengths(lambda_perp)).broken(breaking)
+        };
+        let (breakings, perps) = (self.breakings.increasing(), self.lambda_perp.increasing());
+        let most = self.most_broken();
+        let mut runs: Vec<VolumeRun> = self.groups.iter().map(|group| of(Row::scnn(group), 0.0, most)).collect();
+        for group in self.groups.iter() {
+            for &breaking in &breakings {
+                runs.extend(perps.iter().map(|&lambda_perp| of(Row::ours(group), lambda_perp, breaking)));
+            }
         }
+        runs
     }
-    points
+
+    fn most_broken(&self) -> f64 {
+        self.breakings.as_slice().iter().copied().fold(0.0, f64::max)
+    }
 }
 
-/// All models.
-pub(super) fn wanted(setup: &Setup) -> Vec<Point> {
-    let all = points(setup).into_iter();
-    all.flat_map(|point| (0..setup.seeds).map(move |seed| Point { seed, ..point })).collect()
+impl Training for ShapesSettings {
+    fn run(&self) -> &RunConfig<MedSettings> {
+        &self.run
+    }
+
+    fn sets(&self) -> Vec<Set> {
+        vec![Set::Shapes]
+    }
+
+    fn wanted(&self, _: &Frame) -> Vec<VolumeRun> {
+        let of = |run: VolumeRun| seeds(self.run.seed, self.seeds).map(move |seed| run.seeded(seed));
+        self.runs().into_iter().flat_map(of).collect()
+    }
+}
+
+/// What comes of the models.
+pub(super) fn findings(settings: &ShapesSettings, frame: &Frame) -> Findings {
+    let all = found(settings, frame);
+    Findings {
+        tables: vec![table(settings, &all)],
+        csv: csv(&all),
+        figures: vec![figure(settings, &all)],
+        checks: checks(settings, &all),
+        notes: notes::of_shapes(settings),
+        ..Findings::default()
+    }
 }
 
 /// All that was run.
-pub(super) fn found<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<At<'a>>> {
+fn found<'a>(settings: &ShapesSettings, frame: &'a Frame) -> Vec<At<'a>> {
     let mut found = Vec::new();
-    for point in points(setup) {
-        let runs = seeds(setup, models, point)?;
+    for run in settings.runs() {
+        let runs = run.over_seeds(frame, seeds(settings.run.seed, settings.seeds));
         if !runs.is_empty() {
-            let cell = Cell { set: point.set, row: point.row, strengths: point.strengths, runs };
-            found.push(At { breaking: point.breaking, cell });
+            let cell = Cell { set: run.set(), row: run.row(), strengths: run.strengths(), runs };
+            found.push(At { breaking: run.breaking(), cell });
         }
     }
-    Ok(found)
+    found
 }
 
 /// Ours of a group at a breaking, λ_⊥ increasing.
@@ -170,7 +190,7 @@ fn best<'a, 'b>(sweep: &[&'a At<'b>], by: By) -> Option<(&'a At<'b>, Vec<f64>)> 
 }
 
 /// Every check for which models were run.
-pub(super) fn checks(setup: &Setup, all: &[At<'_>]) -> Vec<Check> {
+fn checks(settings: &ShapesSettings, all: &[At<'_>]) -> Vec<Check> {
     let mut checks = Vec::new();
     let strict = |group| all.iter().find(move |at| at.cell.row == Row::scnn(group));
     if let Some(at) = strict(Symmetry::So3) {
@@ -180,15 +200,15 @@ pub(super) fn checks(setup: &Setup, all: &[At<'_>]) -> Vec<Check> {
     if let Some(at) = strict(Symmetry::O3) {
         checks.push(at_chance(at, &Pairs::ALL));
     }
-    let most = setup.breakings.last().copied().unwrap_or(1.0);
-    for &group in &setup.groups {
+    let most = settings.most_broken();
+    for group in settings.groups.iter() {
         if let Some(at) = sweep(all, group, most).first() {
             let small = format!(" with λ_⊥ = {}", strength(at.cell.strengths.lambda_perp));
             checks.push(not_at_chance(at, &Pairs::ALL, &small));
         }
     }
     for by in By::ALL {
-        checks.extend(setup.groups.iter().filter_map(|&group| falls(setup, all, group, by)));
+        checks.extend(settings.groups.iter().filter_map(|group| falls(settings, all, group, by)));
     }
     checks
 }
@@ -226,9 +246,9 @@ fn not_at_chance(at: &At<'_>, pairs: &[Pairs], with: &str) -> Check {
 }
 
 /// The best λ_⊥ falls as the symmetry is broken, from one end to the other by more than noise makes it fall.
-fn falls(setup: &Setup, all: &[At<'_>], group: Symmetry, by: By) -> Option<Check> {
+fn falls(settings: &ShapesSettings, all: &[At<'_>], group: Symmetry, by: By) -> Option<Check> {
     let mut bests = Vec::new();
-    for &breaking in &setup.breakings {
+    for breaking in settings.breakings.increasing() {
         bests.push((breaking, best(&sweep(all, group, breaking), by)?));
     }
     let perps: Vec<f64> = bests.iter().map(|(_, (at, _))| at.cell.strengths.lambda_perp).collect();
@@ -256,109 +276,6 @@ fn falls(setup: &Setup, all: &[At<'_>], group: Symmetry, by: By) -> Option<Check
     let claim =
         format!("{} ours: the best λ_⊥ by validation {} falls as the symmetry is broken", group_head(group), by.name());
     Some(Check::new(claim, trained && spread_known && falls && !ends_tied, found))
-}
-
-/// All numbers.
-pub(super) fn table(setup: &Setup, all: &[At<'_>]) -> Table {
-    let mut table = Table::new([
-        "row",
-        "breaking",
-        "λ_⊥",
-        "accuracy",
-        "rotation pairs",
-        "reflection pairs",
-        "solids",
-        "validation",
-        "validation loss",
-        "defect",
-    ]);
-    table.caption(format!(
-        "generated shapes, {}; accuracy on pairs is that of the larger of the two logits of the pair; guessing has one half",
-        over(setup)
-    ));
-    for at in all {
-        let perp = if at.cell.row.is_ours() { strength(at.cell.strengths.lambda_perp) } else { "–".into() };
-        table.row([
-            at.cell.row.label(),
-            at.breaking.to_string(),
-            perp,
-            at.cell.text(),
-            share(&at.pairs(Pairs::Rotation)),
-            share(&at.pairs(Pairs::Reflection)),
-            share(&at.cell.test("pairs/solid")),
-            share(&at.validation("accuracy")),
-            share(&at.validation("loss")),
-            share(&at.cell.test("defect")),
-        ]);
-    }
-    table
-}
-
-/// The same for programs.
-pub(super) fn csv(all: &[At<'_>]) -> String {
-    let mut csv = "row,group,breaking,learning_rate,lambda_g,lambda_perp,seeds,trained,accuracy_mean,accuracy_sd,rotation_mean,rotation_sd,\
-                   reflection_mean,reflection_sd,solids_mean,solids_sd,validation_mean,validation_sd,validation_loss_mean,validation_loss_sd,defect_mean,defect_sd\n"
-        .to_string();
-    for at in all {
-        let Strengths { learning_rate, lambda_g, lambda_perp } = at.cell.strengths;
-        csv += &format!(
-            "{},{},{},{learning_rate},{lambda_g},{lambda_perp},{},{}",
-            at.cell.row.name(),
-            group_name(at.cell.row.group),
-            at.breaking,
-            at.cell.runs.len(),
-            at.cell.is_trained()
-        );
-        let samples = [
-            at.cell.accuracy(),
-            at.pairs(Pairs::Rotation),
-            at.pairs(Pairs::Reflection),
-            at.cell.test("pairs/solid"),
-            at.validation("accuracy"),
-            at.validation("loss"),
-            at.cell.test("defect"),
-        ];
-        let numbers = samples.iter().flat_map(|sample| [sample.mean(), sample.deviation()]);
-        csv += &(numbers.map(field).collect::<String>() + "\n");
-    }
-    csv
-}
-
-/// Over λ_⊥, a line for each breaking.
-fn panel(setup: &Setup, all: &[At<'_>], group: Symmetry, axis: &str, sample: impl Fn(&At<'_>) -> Sample) -> LineChart {
-    let places = &setup.tuning.lambda_perp;
-    let mut chart = LineChart::new("λ_⊥", axis);
-    chart.from_anywhere();
-    for (&breaking, colour) in setup.breakings.iter().zip(COLOURS.into_iter().cycle()) {
-        let line = sweep(all, group, breaking);
-        let place = |at: &At<'_>| {
-            places.iter().position(|perp| *perp == at.cell.strengths.lambda_perp).unwrap_or_default() as f64
-        };
-        let points: Vec<[f64; 2]> = line.iter().map(|at| [place(at), sample(at).mean()]).collect();
-        let bars: Vec<f64> = line.iter().map(|at| sample(at).deviation()).collect();
-        chart.line_with_bars(&points, &bars, colour, false);
-    }
-    chart.ticks(places.iter().enumerate().map(|(place, &perp)| (place as f64, strength(perp))).collect());
-    chart
-}
-
-/// Accuracy and validation loss of ours, two panels for each group.
-pub(super) fn figure(setup: &Setup, all: &[At<'_>]) -> Figure {
-    let mut sheet = sheet();
-    for &group in &setup.groups {
-        let title = format!("{} ours", group_head(group));
-        let accuracy = panel(setup, all, group, "test accuracy", |at| at.cell.accuracy());
-        let loss = panel(setup, all, group, "validation loss", |at| at.validation("loss"));
-        sheet.add(title.clone(), accuracy, Vec::new());
-        sheet.add(title, loss, Vec::new());
-    }
-    let keys = setup.breakings.iter().zip(COLOURS.into_iter().cycle());
-    sheet.legend = keys.map(|(breaking, colour)| Key::Line(colour, false, format!("breaking {breaking}"))).collect();
-    let caption = format!(
-        "Test accuracy and validation loss on generated shapes over λ_⊥, {}, for shapes whose symmetry is broken by 0 (not at all) to 1.",
-        over(setup)
-    );
-    Figure { name: "fig-shapes", svg: sheet.svg(), caption }
 }
 
 #[cfg(test)]

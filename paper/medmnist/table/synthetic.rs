@@ -1,13 +1,12 @@
 //! Models of the tables that nobody trained and costs that nobody measured, for tests of what is made of them.
 
-use toml::Table;
-
-use super::MedTarget;
-use super::budget::of_budget;
-use super::settings::{Point, Setup};
+use super::budget;
+use super::settings::TableSettings;
+use super::target::Training;
+use super::volume_run::VolumeRun;
 use crate::targets::Budget;
-use crate::targets::point::{Frame, Point, Trained};
-use reynolds_train::config::Assignment;
+use crate::targets::point::{Frame, Trained};
+use reynolds_train::config::{self, Assignment, Settings};
 
 /// The share of the most frequent class of every synthetic set.
 pub(super) const MAJORITY: f64 = 0.5;
@@ -15,18 +14,15 @@ pub(super) const MAJORITY: f64 = 0.5;
 /// Classes of every synthetic set.
 pub(super) const CLASSES: usize = 8;
 
-/// The quick budget of a target with these settings.
-pub(super) fn settings(target: &MedTarget, given: &[(&str, &str)]) -> Table {
-    let mut settings = of_budget(Budget::Quick, target.of);
-    for (key, value) in given {
-        Assignment::new(key, value).apply(&mut settings).unwrap();
-    }
-    settings
+/// Settings with these values in place of theirs.
+pub(super) fn given<S: Settings>(settings: S, given: &[(&str, &str)]) -> S {
+    let assignments: Vec<Assignment> = given.iter().map(|(key, value)| Assignment::new(key, value)).collect();
+    config::load(&settings, None, &assignments).unwrap()
 }
 
-/// The same in its types.
-pub(super) fn setup(target: &MedTarget, given: &[(&str, &str)]) -> Setup {
-    Setup::new(&settings(target, given)).unwrap()
+/// The quick budget of the table with these values.
+pub(super) fn table(assignments: &[(&str, &str)]) -> TableSettings {
+    given(budget::table(Budget::Quick), assignments)
 }
 
 /// What came of a run with this accuracy and defect on eight classes of 100 volumes each: of those that are wrong, half go to the class
@@ -100,17 +96,16 @@ pub(super) fn cost(speed: f64, parameters: f64) -> Trained {
 }
 
 /// Every model that a target asks for in all its rounds, and what is said to have come of it.
-pub(super) fn models(target: &MedTarget, setup: &Setup, result: impl Fn(&Point) -> Trained) -> Frame {
-    let mut models = Frame::default();
+pub(super) fn models(settings: &impl Training, result: impl Fn(&VolumeRun) -> Trained) -> Frame {
+    let mut frame = Frame::default();
     loop {
-        let wanted = target.points(setup, &models).unwrap();
-        let missing: Vec<Point> =
-            wanted.into_iter().filter(|point| models.find(&setup.model(point).unwrap()).is_none()).collect();
+        let mut missing = settings.wanted(&frame);
+        missing.retain(|run| frame.find(run).is_none());
         if missing.is_empty() {
-            return models;
+            return frame;
         }
-        for point in missing {
-            models.insert(&setup.model(&point).unwrap() as &dyn Point, result(&point));
+        for run in missing {
+            frame.insert(&run, result(&run));
         }
     }
 }

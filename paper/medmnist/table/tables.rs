@@ -1,10 +1,11 @@
 //! Accuracies beside the paper's, and all that is known of each set.
 
 use super::cells::{Cell, find, majority, share};
-use super::paper::{self, Strengths};
-use super::sets::head;
-use super::settings::Setup;
+use super::paper;
+use super::settings::TableSettings;
 use super::tuning::Tried;
+use crate::medmnist::rows::Strengths;
+use crate::medmnist::sets::Set;
 use crate::targets::runs::seeds;
 use crate::targets::sample::three_digits;
 use reynolds_report::Table;
@@ -15,8 +16,8 @@ pub(super) fn shown(value: f64, text: impl Fn(f64) -> String) -> String {
 }
 
 /// "mean ± standard deviation over 3 seeds".
-pub(super) fn over(setup: &Setup) -> String {
-    match setup.seeds {
+pub(super) fn over(count: u64) -> String {
+    match count {
         1 => "1 seed".into(),
         count => format!("mean ± standard deviation over {}", seeds(count)),
     }
@@ -29,28 +30,27 @@ pub(super) fn strength(value: f64) -> String {
 }
 
 /// Rows by sets, the paper's number beside ours where it has one.
-pub(super) fn accuracy(setup: &Setup, cells: &[Cell<'_>]) -> Table {
-    let has_paper = |set: &str| paper::SETS.contains(&set);
-    let columns = |&set: &&'static str| match has_paper(set) {
-        true => vec![head(set), "paper".into()],
-        false => vec![head(set)],
+pub(super) fn accuracy(settings: &TableSettings, cells: &[Cell<'_>]) -> Table {
+    let columns = |set: Set| match set.is_of_paper() {
+        true => vec![set.head(), "paper".into()],
+        false => vec![set.head()],
     };
-    let heads: Vec<String> = std::iter::once("row".into()).chain(setup.sets.iter().flat_map(columns)).collect();
+    let heads: Vec<String> = std::iter::once("row".into()).chain(settings.sets.iter().flat_map(columns)).collect();
     let mut table = Table::new(heads);
     table.caption(format!(
         "test accuracy, {}, of the weights with the best validation accuracy; \"not trained\": does not beat the most frequent class by 3 paired \
          standard errors",
-        over(setup)
+        over(settings.seeds)
     ));
     let mut line = vec!["most frequent class".to_string()];
-    for &set in &setup.sets {
+    for set in settings.sets.iter() {
         line.push(shown(majority(cells, set), |value| format!("{value:.3}")));
-        line.extend(has_paper(set).then(|| "–".to_string()));
+        line.extend(set.is_of_paper().then(|| "–".to_string()));
     }
     table.row(line);
-    for &row in setup.rows.iter().filter(|row| cells.iter().any(|cell| cell.row == **row)) {
+    for row in settings.rows.iter().filter(|row| cells.iter().any(|cell| cell.row == *row)) {
         let mut line = vec![row.label()];
-        for &set in &setup.sets {
+        for set in settings.sets.iter() {
             line.push(find(cells, set, row).map_or("–".into(), Cell::text));
             line.extend(paper::accuracy(row, set).map(|(mean, deviation)| format!("{mean:.3} ± {deviation:.3}")));
         }
@@ -60,7 +60,7 @@ pub(super) fn accuracy(setup: &Setup, cells: &[Cell<'_>]) -> Table {
 }
 
 /// Everything about one set.
-pub(super) fn of_set(setup: &Setup, cells: &[Cell<'_>], set: &'static str) -> Table {
+pub(super) fn of_set(settings: &TableSettings, cells: &[Cell<'_>], set: Set) -> Table {
     let mut table = Table::new([
         "row",
         "accuracy",
@@ -73,12 +73,12 @@ pub(super) fn of_set(setup: &Setup, cells: &[Cell<'_>], set: &'static str) -> Ta
         "λ_G",
         "λ_⊥",
     ]);
-    let chosen = if paper::SETS.contains(&set) { "as published" } else { "tuned on validation at seed 0" };
+    let chosen = if set.is_of_paper() { "as published" } else { "tuned on validation at seed 0" };
     table.caption(format!(
         "{}: {}; the defect is the mean change of the class probabilities over turns of the grid, which the paper does not measure; \
          strengths {chosen}",
-        head(set),
-        over(setup)
+        set.head(),
+        over(settings.seeds)
     ));
     for cell in cells.iter().filter(|cell| cell.set == set) {
         let Strengths { learning_rate, lambda_g, lambda_perp } = cell.strengths;
@@ -107,7 +107,7 @@ pub(super) fn tried(tried: &[Tried<'_>]) -> Option<Table> {
     for Tried { set, row, strengths, run } in tried {
         let Strengths { learning_rate, lambda_g, lambda_perp } = *strengths;
         table.row([
-            head(set),
+            set.head(),
             row.label(),
             strength(learning_rate),
             strength(lambda_g),
@@ -121,10 +121,10 @@ pub(super) fn tried(tried: &[Tried<'_>]) -> Option<Table> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ACCURACY;
     use super::super::cells::cells;
-    use super::super::synthetic::{diverged, models, run, setup};
+    use super::super::synthetic::{diverged, models, run, table};
     use super::*;
+    use crate::medmnist::data::MedSet;
     use crate::medmnist::networks::Architecture;
 
     fn line(text: &str, start: &str) -> String {
@@ -134,14 +134,14 @@ mod tests {
 
     #[test]
     fn ours_stands_beside_the_papers_and_the_most_frequent_class_above() {
-        let setup = setup(&ACCURACY, &[("sets", "organ,vessel"), ("seeds", "3")]);
-        let all = models(&ACCURACY, &setup, |point| match point.row.architecture {
+        let settings = table(&[("sets", "organ,vessel"), ("seeds", "3")]);
+        let all = models(&settings, |one| match one.row().architecture {
             Architecture::Scnn => run(0.55, 0.0),
             Architecture::Rpp => diverged(),
-            _ => run(0.9 + 0.01 * (point.seed as f64 - 1.0), 0.2),
+            _ => run(0.9 + 0.01 * (one.config.seed as f64 - 1.0), 0.2),
         });
-        let cells = cells(&setup, &all).unwrap();
-        let text = accuracy(&setup, &cells).to_string();
+        let cells = cells(&settings, &all);
+        let text = accuracy(&settings, &cells).to_string();
         assert_eq!(line(&text, "most frequent"), "most frequent class 0.500 – 0.500");
         assert_eq!(line(&text, "O(3) ours"), "O(3) ours 0.900 ± 0.010 0.943 ± 0.005 0.900 ± 0.010");
         // 0.05 above the most frequent class, with a standard error of 0.02.
@@ -150,10 +150,10 @@ mod tests {
             "SO(3) SCNN 0.550 ± 0.000 not trained 0.607 ± 0.006 0.550 ± 0.000 not trained"
         );
         assert!(line(&text, "O(3) RPP").contains("diverged, not trained"), "{text}");
-        let text = of_set(&setup, &cells, "organ").to_string();
+        let text = of_set(&settings, &cells, Set::ORGAN).to_string();
         let ours = "O(3) ours 0.900 ± 0.010 0.900 ± 0.010 +0.400 / 0.021 0.200 ± 0.000 2.00 2035066 1e-4 1e-3 1e-3";
         assert_eq!(line(&text, "O(3) ours"), ours);
         assert!(line(&text, "CNN").ends_with("2035066 1e-4 – –") && text.contains("as published"), "{text}");
-        assert!(of_set(&setup, &cells, "vessel").to_string().contains("tuned on validation"));
+        assert!(of_set(&settings, &cells, Set::File(MedSet::Vessel)).to_string().contains("tuned on validation"));
     }
 }

@@ -1,83 +1,109 @@
-//! The five targets: which models each wants, and what comes of them.
+//! The targets whose models are trained: which each wants, and what comes of them.
 
-use toml::Table;
-
-use super::budget::{Of, of_budget};
 use super::cells::cells;
-use super::med_model::{CURVES, MedModel};
-use super::settings::{Point, Setup};
-use super::{claims, confusion, efficiency, figures, notes, sensitivity, shapes, tables, tuning, written};
-use crate::targets::curves;
+use super::settings::{SensitivitySettings, ShapesSettings, TableSettings, shown};
+use super::volume_run::{CURVES, VolumeRun, together};
+use super::{budget, claims, confusion, figures, notes, sensitivity, shapes, tables, tuning, written};
+use crate::medmnist::sets::Set;
+use crate::medmnist::{MedExperiment, MedSettings};
 use crate::targets::engine::Session;
 use crate::targets::findings::Findings;
 use crate::targets::point::{Frame, Point};
-use crate::targets::{Budget, Target, boxed};
+use crate::targets::{Budget, Target, curves};
+use reynolds_train::config::{RunConfig, Settings};
 use reynolds_train::error::Result;
+use reynolds_train::experiment::Experiment;
 
-/// A table or figure of MedMNIST.
-pub(crate) struct MedTarget {
-    pub(super) name: &'static str,
-    pub(super) about: &'static str,
-    pub(super) of: Of,
-}
+/// Settings that say which models are wanted.
+pub(crate) trait Training: Settings {
+    /// What all models have in common.
+    fn run(&self) -> &RunConfig<MedSettings>;
 
-impl MedTarget {
+    /// Whose volumes are needed.
+    fn sets(&self) -> Vec<Set>;
+
     /// What is trained, as far as is known.
-    pub(super) fn points(&self, setup: &Setup, models: &Frame) -> Result<Vec<Point>> {
-        match self.of {
-            Of::Accuracy | Of::Confusion => tuning::wanted(setup, models),
-            Of::Sensitivity => Ok(sensitivity::wanted(setup)),
-            Of::Shapes => Ok(shapes::wanted(setup)),
-            Of::Efficiency => Ok(Vec::new()),
-        }
-    }
+    fn wanted(&self, frame: &Frame) -> Vec<VolumeRun>;
 
     /// Models in all rounds, and their steps.
-    pub(super) fn amount(&self, setup: &Setup) -> Result<(usize, usize)> {
-        let (mut models, mut steps) = (0, 0);
-        match self.of {
-            Of::Accuracy | Of::Confusion => {
-                for &set in &setup.sets {
-                    let count: usize = setup.rows.iter().map(|&row| setup.tuning.count(row, set, setup.seeds)).sum();
-                    (models, steps) = (models + count, steps + count * setup.steps(set));
-                }
-            }
-            Of::Sensitivity | Of::Shapes => {
-                for point in self.points(setup, &Frame::default())? {
-                    (models, steps) = (models + 1, steps + setup.steps(point.set));
-                }
-            }
-            Of::Efficiency => models = setup.rows.len(),
-        }
-        Ok((models, steps))
-    }
-
-    fn trained(&self, setup: &Setup, models: &Frame) -> Result<Vec<MedModel>> {
-        self.points(setup, models)?.iter().map(|point| setup.model(point)).collect()
-    }
-
-    /// Tables, figures and claims of what was trained.
-    fn of_cells(&self, setup: &Setup, models: &Frame, findings: &mut Findings) -> Result<()> {
-        let cells = cells(setup, models)?;
-        findings.tables = vec![tables::accuracy(setup, &cells)];
-        findings.more = written::results(&cells, models);
-        if self.of == Of::Confusion {
-            findings.tables.extend(confusion::table(setup, &cells));
-            findings.figures = vec![confusion::figure(setup, &cells)];
-            findings.csv = confusion::csv(&cells);
-            findings.checks = confusion::checks(&cells);
-            return Ok(());
-        }
-        findings.tables.extend(setup.sets.iter().map(|&set| tables::of_set(setup, &cells, set)));
-        findings.tables.extend(tables::tried(&tuning::tried(setup, models)?));
-        findings.csv = written::csv(&cells);
-        findings.figures = figures::convergence(setup, &cells);
-        findings.checks = claims::checks(&cells);
-        Ok(())
+    fn amount(&self) -> (usize, usize) {
+        let runs = self.wanted(&Frame::default());
+        (runs.len(), runs.iter().map(VolumeRun::steps).sum())
     }
 }
 
-impl Target for MedTarget {
+/// A table or figure of MedMNIST whose models are trained.
+pub(crate) struct Trains<S> {
+    name: &'static str,
+    about: &'static str,
+    budget: fn(Budget) -> S,
+    findings: fn(&S, &Frame) -> Findings,
+}
+
+/// Paper: `tab:medmnist`.
+pub(crate) const ACCURACY: Trains<TableSettings> = Trains {
+    name: "table-medmnist",
+    about: "classes of MedMNIST volumes told apart by nine networks, SO(3) and O(3) (tab:medmnist)",
+    budget: budget::table,
+    findings: accuracy,
+};
+
+/// Paper: `fig:sweep_lambdas_medmnist`.
+pub(crate) const SENSITIVITY: Trains<SensitivitySettings> = Trains {
+    name: "fig-sensitivity",
+    about: "accuracy of ours over a grid of λ_G and λ_⊥, by set and group (fig:sweep_lambdas_medmnist)",
+    budget: budget::sensitivity,
+    findings: sensitivity::findings,
+};
+
+/// Paper: `fig:confusion_medmnist`.
+pub(crate) const CONFUSION: Trains<TableSettings> = Trains {
+    name: "fig-confusion",
+    about: "confusion matrices of the CNN, the SCNN and ours side by side (fig:confusion_medmnist)",
+    budget: budget::confusion,
+    findings: confused,
+};
+
+/// No figure of the paper: what its method should do where the symmetry is known.
+pub(crate) const SHAPES: Trains<ShapesSettings> = Trains {
+    name: "fig-shapes",
+    about: "pairs of generated shapes that differ by a turn or a reflection alone, and the best λ_⊥ as the symmetry is broken (section 4.4)",
+    budget: budget::shapes,
+    findings: shapes::findings,
+};
+
+fn accuracy(settings: &TableSettings, frame: &Frame) -> Findings {
+    let cells = cells(settings, frame);
+    let mut tables = vec![tables::accuracy(settings, &cells)];
+    tables.extend(settings.sets.iter().map(|set| tables::of_set(settings, &cells, set)));
+    tables.extend(tables::tried(&tuning::tried(settings, frame)));
+    Findings {
+        tables,
+        csv: written::csv(&cells),
+        more: written::results(&cells, frame),
+        figures: figures::convergence(settings, &cells),
+        checks: claims::checks(&cells),
+        notes: notes::of_table(settings),
+        ..Findings::default()
+    }
+}
+
+fn confused(settings: &TableSettings, frame: &Frame) -> Findings {
+    let cells = cells(settings, frame);
+    Findings {
+        tables: std::iter::once(tables::accuracy(settings, &cells)).chain(confusion::table(settings, &cells)).collect(),
+        csv: confusion::csv(&cells),
+        more: written::results(&cells, frame),
+        figures: vec![confusion::figure(settings, &cells)],
+        checks: confusion::checks(&cells),
+        notes: notes::of_table(settings),
+        ..Findings::default()
+    }
+}
+
+impl<S: Training> Target for Trains<S> {
+    type Settings = S;
+
     fn name(&self) -> &'static str {
         self.name
     }
@@ -86,73 +112,42 @@ impl Target for MedTarget {
         self.about
     }
 
-    fn settings(&self, budget: Budget) -> Table {
-        of_budget(budget, self.of)
+    fn settings(&self, budget: Budget) -> S {
+        (self.budget)(budget)
     }
 
-    fn plan(&self, settings: &Table) -> Result<Option<String>> {
-        let setup = Setup::new(settings)?;
-        let (models, steps) = self.amount(&setup)?;
-        Ok(Some(match self.of {
-            Of::Efficiency => format!("{models} rows to measure, a process each"),
-            _ => format!("{models} models of {} epochs, {steps} steps in all", setup.epochs),
-        }))
+    fn shown(&self, settings: &S) -> Vec<(String, String)> {
+        shown(settings)
     }
 
-    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Point>>> {
-        let setup = Setup::new(settings)?;
-        match self.of {
-            Of::Efficiency => Ok(boxed(setup.rows.iter().map(|&row| setup.measured(row)))),
-            _ => Ok(boxed(self.trained(&setup, &Frame::default())?)),
-        }
+    fn plan(&self, settings: &S) -> Result<Option<String>> {
+        let (models, steps) = settings.amount();
+        Ok(Some(format!("{models} models of {} epochs, {steps} steps in all", settings.run().train.epochs)))
     }
 
-    fn prepare(&self, settings: &Table, session: &mut Session<'_>) -> Result<bool> {
-        if self.of != Of::Efficiency {
-            // A file that is missing is told before anything is trained.
-            let setup = Setup::new(settings)?;
-            for &set in &setup.sets {
-                if !setup.prepare(set, &session.interrupt)? {
-                    return Ok(false);
-                }
+    fn points(&self, settings: &S) -> Result<Vec<Box<dyn Point>>> {
+        Ok(together(settings.wanted(&Frame::default())))
+    }
+
+    /// A file that is missing is told before anything is trained.
+    fn prepare(&self, settings: &S, session: &mut Session<'_>) -> Result<bool> {
+        for set in settings.sets() {
+            let mut run = settings.run().clone();
+            run.settings.data.set = set;
+            if !MedExperiment.prepare(&run, &session.interrupt)? {
+                return Ok(false);
             }
         }
         Ok(!session.interrupt.requested())
     }
 
-    fn more(&self, settings: &Table, models: &Frame) -> Result<Vec<Box<dyn Point>>> {
-        Ok(boxed(self.trained(&Setup::new(settings)?, models)?))
+    fn more(&self, settings: &S, frame: &Frame) -> Result<Vec<Box<dyn Point>>> {
+        Ok(together(settings.wanted(frame)))
     }
 
-    fn findings(&self, settings: &Table, models: &Frame) -> Result<Findings> {
-        let setup = Setup::new(settings)?;
-        let mut findings = Findings { notes: notes::notes(self.of, &setup), ..Findings::default() };
-        if self.of != Of::Efficiency {
-            findings.files = vec![("validation_curves.csv", curves::csv(models, &CURVES))];
-        }
-        match self.of {
-            Of::Accuracy | Of::Confusion => self.of_cells(&setup, models, &mut findings)?,
-            Of::Efficiency => {
-                let costs = efficiency::costs(&setup, models);
-                findings.tables = vec![efficiency::table(&setup, &costs)];
-                findings.csv = efficiency::csv(&costs);
-                findings.checks = efficiency::checks(&costs);
-            }
-            Of::Sensitivity => {
-                let maps = sensitivity::maps(&setup, models)?;
-                findings.tables = vec![sensitivity::table(&setup, &maps)];
-                findings.csv = sensitivity::csv(&maps);
-                findings.figures = vec![sensitivity::figure(&setup, &maps)];
-                findings.checks = sensitivity::checks(&maps);
-            }
-            Of::Shapes => {
-                let all = shapes::found(&setup, models)?;
-                findings.tables = vec![shapes::table(&setup, &all)];
-                findings.csv = shapes::csv(&all);
-                findings.figures = vec![shapes::figure(&setup, &all)];
-                findings.checks = shapes::checks(&setup, &all);
-            }
-        }
+    fn findings(&self, settings: &S, frame: &Frame) -> Result<Findings> {
+        let mut findings = (self.findings)(settings, frame);
+        findings.files = vec![("validation_curves.csv", curves::csv(frame, &CURVES))];
         Ok(findings)
     }
 }

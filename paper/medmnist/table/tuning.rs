@@ -6,60 +6,61 @@
 //! best      validation accuracy, then the smaller validation loss, then what comes first
 //! ```
 
-use super::paper::{SETS, Strengths, chosen};
-use super::row::Row;
-use super::settings::{Point, Setup};
+use super::cells::seeds;
+use super::settings::{TableSettings, Tuning};
+use super::target::Training;
+use super::volume_run::VolumeRun;
+use crate::medmnist::MedSettings;
+use crate::medmnist::rows::{Row, Strengths};
+use crate::medmnist::sets::Set;
 use crate::targets::point::{Frame, Trained};
 use crate::targets::runs::is_diverged;
-use reynolds_train::error::Result;
+use reynolds_train::config::RunConfig;
 
-/// What is tried.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tuning {
-    pub(super) staged: bool,
-    pub(super) learning_rates: Vec<f64>,
-    pub(super) lambda_g: Vec<f64>,
-    pub(super) lambda_perp: Vec<f64>,
-}
-
-impl Tuning {
+impl TableSettings {
     /// Tried first on a set that the paper has no strengths for.
-    fn first(&self, row: Row) -> Vec<Strengths> {
-        let lambdas = match (row.is_ours(), self.staged) {
+    pub(super) fn first(&self, row: Row) -> Vec<Strengths> {
+        let perps = self.lambda_perp.increasing();
+        let lambdas = match (row.is_ours(), self.tuning) {
             (false, _) => vec![(0.0, 0.0)],
-            (true, true) => vec![(self.lambda_g[0], self.lambda_perp[self.lambda_perp.len() / 2])],
-            (true, false) => self.lambdas(),
+            (true, Tuning::Staged) => vec![(self.lambda_g.as_slice()[0], perps[perps.len() / 2])],
+            (true, Tuning::Grid) => self.lambdas(),
         };
         let of = |&learning_rate: &f64| {
             lambdas.iter().map(move |&(lambda_g, lambda_perp)| Strengths { learning_rate, lambda_g, lambda_perp })
         };
-        self.learning_rates.iter().flat_map(of).collect()
+        self.learning_rates.as_slice().iter().flat_map(of).collect()
     }
 
     /// Tried once the best learning rate of the first is known, those of the first among them.
     fn second(&self, row: Row, best: Strengths) -> Vec<Strengths> {
-        if !(self.staged && row.is_ours()) {
+        if !self.is_staged(row) {
             return Vec::new();
         }
         let of = |(lambda_g, lambda_perp)| Strengths { lambda_g, lambda_perp, ..best };
         self.lambdas().into_iter().map(of).collect()
     }
 
+    fn is_staged(&self, row: Row) -> bool {
+        self.tuning == Tuning::Staged && row.is_ours()
+    }
+
     /// Every pair of λ_G and λ_⊥.
     pub(super) fn lambdas(&self) -> Vec<(f64, f64)> {
-        self.lambda_g.iter().flat_map(|&g| self.lambda_perp.iter().map(move |&perp| (g, perp))).collect()
+        let perps = self.lambda_perp.increasing();
+        self.lambda_g.as_slice().iter().flat_map(|&g| perps.iter().map(move |&perp| (g, perp))).collect()
     }
 
     /// Models of a row on a set, in all rounds.
-    pub(super) fn count(&self, row: Row, set: &str, seeds: u64) -> usize {
-        let tried = if chosen(row, set).is_some() { 1 } else { self.tried(row) };
-        tried + seeds as usize - 1
+    pub(super) fn count(&self, row: Row, set: Set) -> usize {
+        let tried = if set.is_of_paper() { 1 } else { self.tried(row) };
+        tried + self.seeds as usize - 1
     }
 
     /// Settings of a row that are tried on a set that the paper has no strengths for.
     pub(super) fn tried(&self, row: Row) -> usize {
-        match self.staged && row.is_ours() {
-            true => self.learning_rates.len() + self.lambdas().len() - 1,
+        match self.is_staged(row) {
+            true => self.learning_rates.as_slice().len() + self.lambdas().len() - 1,
             false => self.first(row).len(),
         }
     }
@@ -74,95 +75,114 @@ fn order(run: &Trained) -> (f64, f64) {
     (-number("validation/accuracy", f64::NEG_INFINITY), number("validation/loss", f64::INFINITY))
 }
 
-/// The best of these at seed 0; `None` unless all were run.
-fn best(setup: &Setup, models: &Frame, set: &'static str, row: Row, tried: &[Strengths]) -> Result<Option<Strengths>> {
+/// The best of these at the first seed; `None` unless all were run.
+fn best(settings: &TableSettings, frame: &Frame, set: Set, row: Row, tried: &[Strengths]) -> Option<Strengths> {
     let mut best: Option<(Strengths, (f64, f64))> = None;
     for &strengths in tried {
-        let Some(run) = models.find(&setup.model(&setup.point(set, row, strengths, 0))?) else { return Ok(None) };
-        let order = order(run);
+        let order = order(frame.find(&VolumeRun::new(&settings.run, set, row, strengths))?);
         if best.is_none_or(|(_, least)| order < least) {
             best = Some((strengths, order));
         }
     }
-    Ok(best.map(|(strengths, _)| strengths))
+    best.map(|(strengths, _)| strengths)
 }
 
-/// What is tried of a row on a set at seed 0 as far as is known, and what is selected once all of it was run.
-fn rounds(setup: &Setup, models: &Frame, set: &'static str, row: Row) -> Result<(Vec<Strengths>, Option<Strengths>)> {
-    if let Some(strengths) = chosen(row, set) {
-        return Ok((vec![strengths], Some(strengths)));
+/// What is tried of a row on a set at the first seed as far as is known, and what is selected once all of it was run.
+fn rounds(settings: &TableSettings, frame: &Frame, set: Set, row: Row) -> (Vec<Strengths>, Option<Strengths>) {
+    if let Some(strengths) = row.strengths(set) {
+        return (vec![strengths], Some(strengths));
     }
-    let mut tried = setup.tuning.first(row);
-    let Some(first) = best(setup, models, set, row, &tried)? else { return Ok((tried, None)) };
-    tried.extend(setup.tuning.second(row, first).into_iter().filter(|strengths| *strengths != first));
-    let selected = best(setup, models, set, row, &tried)?;
-    Ok((tried, selected))
+    let mut tried = settings.first(row);
+    let Some(first) = best(settings, frame, set, row, &tried) else { return (tried, None) };
+    tried.extend(settings.second(row, first).into_iter().filter(|strengths| *strengths != first));
+    let selected = best(settings, frame, set, row, &tried);
+    (tried, selected)
 }
 
 /// What a row is trained with on a set; `None` until that is known.
-pub(super) fn selected(setup: &Setup, models: &Frame, set: &'static str, row: Row) -> Result<Option<Strengths>> {
-    Ok(rounds(setup, models, set, row)?.1)
+pub(super) fn selected(settings: &TableSettings, frame: &Frame, set: Set, row: Row) -> Option<Strengths> {
+    rounds(settings, frame, set, row).1
 }
 
-/// What was tried at seed 0.
+/// What was tried at the first seed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tried<'a> {
-    pub(super) set: &'static str,
+    pub(super) set: Set,
     pub(super) row: Row,
     pub(super) strengths: Strengths,
     pub(super) run: &'a Trained,
 }
 
 /// Everything that was tried for sets that the paper has no strengths of.
-pub(super) fn tried<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Tried<'a>>> {
+pub(super) fn tried<'a>(settings: &TableSettings, frame: &'a Frame) -> Vec<Tried<'a>> {
     let mut all = Vec::new();
-    for &set in setup.sets.iter().filter(|set| !SETS.contains(set)) {
-        for &row in &setup.rows {
-            for strengths in rounds(setup, models, set, row)?.0 {
-                let model = setup.model(&setup.point(set, row, strengths, 0))?;
-                all.extend(models.find(&model).map(|run| Tried { set, row, strengths, run }));
+    for set in settings.sets.iter().filter(|set| !set.is_of_paper()) {
+        for row in settings.rows.iter() {
+            for strengths in rounds(settings, frame, set, row).0 {
+                let run = frame.find(&VolumeRun::new(&settings.run, set, row, strengths));
+                all.extend(run.map(|run| Tried { set, row, strengths, run }));
             }
         }
     }
-    Ok(all)
+    all
 }
 
-/// All models that are needed, as far as is known.
-pub(super) fn wanted(setup: &Setup, models: &Frame) -> Result<Vec<Point>> {
-    let mut wanted = Vec::new();
-    for &set in &setup.sets {
-        for &row in &setup.rows {
-            let (tried, selected) = rounds(setup, models, set, row)?;
-            wanted.extend(tried.into_iter().map(|strengths| setup.point(set, row, strengths, 0)));
-            if let Some(strengths) = selected {
-                wanted.extend((1..setup.seeds).map(|seed| setup.point(set, row, strengths, seed)));
+impl Training for TableSettings {
+    fn run(&self) -> &RunConfig<MedSettings> {
+        &self.run
+    }
+
+    fn sets(&self) -> Vec<Set> {
+        self.sets.as_slice().to_vec()
+    }
+
+    fn wanted(&self, frame: &Frame) -> Vec<VolumeRun> {
+        let mut wanted = Vec::new();
+        for set in self.sets.iter() {
+            for row in self.rows.iter() {
+                let (tried, selected) = rounds(self, frame, set, row);
+                let of = |strengths| VolumeRun::new(&self.run, set, row, strengths);
+                wanted.extend(tried.into_iter().map(of));
+                if let Some(run) = selected.map(of) {
+                    wanted.extend(seeds(self.run.seed, self.seeds).skip(1).map(|seed| run.seeded(seed)));
+                }
             }
         }
+        wanted
     }
-    Ok(wanted)
+
+    fn amount(&self) -> (usize, usize) {
+        let (mut models, mut steps) = (0, 0);
+        for set in self.sets.iter() {
+            let count: usize = self.rows.iter().map(|row| self.count(row, set)).sum();
+            let one = VolumeRun::new(&self.run, set, Row::CNN, self.first(Row::CNN)[0]);
+            (models, steps) = (models + count, steps + count * one.steps());
+        }
+        (models, steps)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::ACCURACY;
-    use super::super::synthetic::{diverged, run, setup, validated};
+    use super::super::synthetic::{diverged, run, table, validated};
     use super::*;
+    use crate::medmnist::data::MedSet;
     use crate::medmnist::networks::Symmetry;
-    use crate::targets::point::Point;
+
+    const VESSEL: Set = Set::File(MedSet::Vessel);
 
     /// Asks until nothing is missing: the models of each round.
-    fn asked(setup: &Setup, result: impl Fn(&Point) -> Trained) -> (Vec<usize>, Frame) {
-        let (mut rounds, mut models) = (Vec::new(), Frame::default());
+    fn asked(settings: &TableSettings, result: impl Fn(&VolumeRun) -> Trained) -> (Vec<usize>, Frame) {
+        let (mut rounds, mut frame) = (Vec::new(), Frame::default());
         loop {
-            let points = wanted(setup, &models).unwrap();
-            let missing: Vec<Point> =
-                points.into_iter().filter(|point| models.find(&setup.model(point).unwrap()).is_none()).collect();
+            let mut missing = settings.wanted(&frame);
+            missing.retain(|run| frame.find(run).is_none());
             if missing.is_empty() {
-                return (rounds, models);
+                return (rounds, frame);
             }
             rounds.push(missing.len());
-            for point in missing {
-                models.insert(&setup.model(&point).unwrap() as &dyn Point, result(&point));
+            for run in missing {
+                frame.insert(&run, result(&run));
             }
         }
     }
@@ -173,63 +193,63 @@ mod tests {
     #[test]
     fn stages_go_on_with_the_best_and_seeds_with_the_best_of_all() {
         let given = [&LISTS[..], &[("sets", "vessel"), ("rows", "so3-ours,cnn"), ("tuning", "staged")]].concat();
-        let setup = setup(&ACCURACY, &given);
-        let good = |point: &Point| {
-            let Strengths { learning_rate, lambda_g, lambda_perp } = point.strengths;
+        let settings = table(&given);
+        let good = |one: &VolumeRun| {
+            let Strengths { learning_rate, lambda_g, lambda_perp } = one.strengths();
             let share = f64::from(u8::from(learning_rate == 5e-4)) + f64::from(u8::from(lambda_perp == 1e-3));
             run(0.6 + 0.1 * share - lambda_g, 0.1)
         };
-        let (rounds, models) = asked(&setup, good);
+        let (rounds, models) = asked(&settings, good);
         // Two rates of each row; five more pairs of λ, and two more seeds of the CNN; two more seeds of ours.
         assert_eq!(rounds, [4, 5 + 2, 2]);
-        let all: usize = setup.rows.iter().map(|&row| setup.tuning.count(row, "vessel", 3)).sum();
+        let all: usize = settings.rows.iter().map(|row| settings.count(row, VESSEL)).sum();
         assert_eq!((all, models.len()), (13, 13));
-        let ours = selected(&setup, &models, "vessel", Row::ours(Symmetry::So3)).unwrap().unwrap();
+        let ours = selected(&settings, &models, VESSEL, Row::ours(Symmetry::So3)).unwrap();
         assert_eq!(ours, Strengths { learning_rate: 5e-4, lambda_g: 1e-4, lambda_perp: 1e-3 });
     }
 
     #[test]
     fn a_grid_is_every_combination_and_the_papers_sets_are_not_tuned() {
         let given = [&LISTS[..], &[("sets", "vessel,organ"), ("rows", "o3-ours"), ("tuning", "grid")]].concat();
-        let setup = setup(&ACCURACY, &given);
-        let (rounds, models) = asked(&setup, |_| run(0.8, 0.1));
+        let settings = table(&given);
+        let (rounds, models) = asked(&settings, |_| run(0.8, 0.1));
         assert_eq!(rounds, [2 * 2 * 3 + 3, 2]);
-        let organ = selected(&setup, &models, "organ", Row::ours(Symmetry::O3)).unwrap().unwrap();
+        let organ = selected(&settings, &models, Set::ORGAN, Row::ours(Symmetry::O3)).unwrap();
         assert_eq!(organ, Strengths { learning_rate: 1e-4, lambda_g: 1e-3, lambda_perp: 1e-3 });
     }
 
     #[test]
     fn the_test_has_no_say_in_what_is_selected() {
         let given = [&LISTS[..], &[("sets", "vessel"), ("rows", "so3-ours"), ("tuning", "staged")]].concat();
-        let setup = setup(&ACCURACY, &given);
+        let settings = table(&given);
         // What is better on validation is worse on the test.
-        let opposed = |point: &Point| {
-            let Strengths { learning_rate, lambda_g, lambda_perp } = point.strengths;
+        let opposed = |one: &VolumeRun| {
+            let Strengths { learning_rate, lambda_g, lambda_perp } = one.strengths();
             let good = 100.0 * learning_rate + 10.0 * lambda_g + 0.1 * lambda_perp;
             validated(0.7 + good, 0.9 - good)
         };
-        let models = asked(&setup, opposed).1;
-        let ours = selected(&setup, &models, "vessel", Row::ours(Symmetry::So3)).unwrap().unwrap();
+        let models = asked(&settings, opposed).1;
+        let ours = selected(&settings, &models, VESSEL, Row::ours(Symmetry::So3)).unwrap();
         assert_eq!(ours, Strengths { learning_rate: 5e-4, lambda_g: 1e-3, lambda_perp: 1.0 });
     }
 
     #[test]
     fn ties_go_to_the_smaller_loss_and_what_diverged_is_last() {
         let given = [&LISTS[..], &[("sets", "vessel"), ("rows", "cnn"), ("learning_rates", "1e-2,1e-3,1e-4")]].concat();
-        let setup = setup(&ACCURACY, &given);
-        let result = |point: &Point| {
+        let settings = table(&given);
+        let result = |one: &VolumeRun| {
             let mut run = run(0.8, 0.1);
-            match point.strengths.learning_rate {
+            match one.strengths().learning_rate {
                 1e-2 => return diverged(),
                 1e-3 => run.metrics.insert("validation/loss".into(), 0.5),
                 _ => run.metrics.insert("validation/loss".into(), 0.4),
             };
             run
         };
-        let models = asked(&setup, result).1;
-        assert_eq!(selected(&setup, &models, "vessel", Row::CNN).unwrap().unwrap().learning_rate, 1e-4);
-        let models = asked(&setup, |_| diverged()).1;
-        assert_eq!(selected(&setup, &models, "vessel", Row::CNN).unwrap().unwrap().learning_rate, 1e-2);
-        assert_eq!(selected(&setup, &Frame::default(), "vessel", Row::CNN).unwrap(), None);
+        let models = asked(&settings, result).1;
+        assert_eq!(selected(&settings, &models, VESSEL, Row::CNN).unwrap().learning_rate, 1e-4);
+        let models = asked(&settings, |_| diverged()).1;
+        assert_eq!(selected(&settings, &models, VESSEL, Row::CNN).unwrap().learning_rate, 1e-2);
+        assert_eq!(selected(&settings, &Frame::default(), VESSEL, Row::CNN), None);
     }
 }

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::cells::{Cell, majority};
-use super::paper::{self, Strengths};
+use super::paper;
+use crate::medmnist::rows::Strengths;
+use crate::targets::Named;
 use crate::targets::curves::field;
 use crate::targets::point::{Entry, Frame};
 
@@ -35,7 +37,7 @@ pub(super) fn csv(cells: &[Cell<'_>]) -> String {
         let _ = write!(
             csv,
             "{},{},{learning_rate},{lambda_g},{lambda_perp}{}",
-            cell.set,
+            cell.set.name(),
             cell.row.name(),
             field(cell.parameters())
         );
@@ -56,7 +58,7 @@ pub(super) fn results(cells: &[Cell<'_>], models: &Frame) -> Map<String, Value> 
     let of_cell = |cell: &Cell<'_>| {
         let (gain, error) = cell.gain();
         let mut value = json!({
-            "set": cell.set,
+            "set": cell.set.name(),
             "row": cell.row.name(),
             "learning_rate": cell.strengths.learning_rate,
             "lambda_g": cell.strengths.lambda_g,

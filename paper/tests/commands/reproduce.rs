@@ -98,8 +98,8 @@ fn a_table_measures_what_its_rows_cost_by_the_program_itself() {
 #[test]
 fn a_table_of_generated_shapes_is_tuned_trained_and_written_and_says_how_much_that_is() {
     let folder = tempfile::tempdir().unwrap();
-    let small = "sets=shapes rows=cnn,so3-ours seeds=2 epochs=1 batch=4 width=1 learning_rates=1e-3 lambda_g=1e-3 lambda_perp=1 \
-                 data.train=8 data.validation=8 data.test=8 data.turned=1";
+    let small = "sets=shapes rows=cnn,so3-ours seeds=2 train.epochs=1 data.batch=4 model.width=1 learning_rates=1e-3 lambda_g=1e-3 \
+                 lambda_perp=1 data.shapes.train=8 data.shapes.validation=8 data.shapes.test=8 data.turned=1";
     let set = small.split_whitespace().flat_map(|setting| ["--set", setting]);
     let arguments: Vec<&str> = ["reproduce", "table-medmnist"].into_iter().chain(set).collect();
     let (code, out, error) = reynolds(folder.path(), &arguments);
@@ -127,7 +127,7 @@ fn a_table_of_generated_shapes_is_tuned_trained_and_written_and_says_how_much_th
 #[test]
 fn what_networks_of_volumes_cost_is_measured_by_the_program_itself() {
     let folder = tempfile::tempdir().unwrap();
-    let small = "rows=cnn,so3-ours width=1 train_batch=2 inference_batch=3 steps=1";
+    let small = "rows=cnn,so3-ours model.width=1 data.batch=2 inference_batch=3 steps=1";
     let set = small.split_whitespace().flat_map(|setting| ["--set", setting]);
     let arguments: Vec<&str> = ["reproduce", "table-medmnist-efficiency"].into_iter().chain(set).collect();
     let out = done(folder.path(), &arguments);
@@ -142,6 +142,8 @@ fn sets_of_volumes_that_are_unknown_or_not_there_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     refused(path, &["reproduce", "table-medmnist", "--set", "sets=retina"], &["sets", "nodule", "\"retina\""]);
+    let old = ["reproduce", "fig-shapes", "--set", "data.train=160"];
+    refused(path, &old, &["unknown key \"data.train\": now called \"data.shapes.train\""]);
     let absent = ["reproduce", "table-medmnist", "--set", "sets=organ", "--set", "data.folder=none"];
     let (code, out, error) = reynolds(path, &absent);
     assert!(code == 2 && error.contains("organmnist3d.npz") && error.contains("found none"), "{out}{error}");

@@ -1,37 +1,42 @@
 //! What is said of generated shapes, where it is so and where it is not.
 
-use super::super::SHAPES;
-use super::super::synthetic::{models, run, setup};
+use super::super::budget;
+use super::super::synthetic::{given, models, run};
 use super::*;
+use crate::targets::Budget;
 use crate::targets::point::Trained;
 
 const LISTS: [(&str, &str); 3] = [("lambda_perp", "1e-4,1e-2,1"), ("breakings", "1,0,0.5"), ("seeds", "2")];
 
+fn quick(assignments: &[(&str, &str)]) -> ShapesSettings {
+    given(budget::shapes(Budget::Quick), assignments)
+}
+
 /// What theory has: the SCNNs guess what they cannot see, and ours is best where λ_⊥ fits the breaking.
-fn ideal(point: &Point) -> Trained {
+fn ideal(one: &VolumeRun) -> Trained {
     let mut trained = run(0.8, 0.1);
     let mut put = |name: &str, value: f64| trained.metrics.insert(name.to_string(), value);
-    if point.row == Row::scnn(Symmetry::So3) {
+    if one.row() == Row::scnn(Symmetry::So3) {
         put("test/pairs/rotation", 0.51);
     }
-    if point.row == Row::scnn(Symmetry::O3) {
+    if one.row() == Row::scnn(Symmetry::O3) {
         put("test/pairs/rotation", 0.49);
         put("test/pairs/reflection", 0.52);
     }
-    if point.row.is_ours() {
-        let fitting = if point.breaking == 0.0 { 1.0 } else { 1e-4 };
-        let near = point.strengths.lambda_perp == fitting;
-        put("validation/accuracy", if near { 0.9 } else { 0.8 } + 0.01 * point.seed as f64);
-        put("validation/loss", if near { 0.4 } else { 0.5 } + 0.01 * point.seed as f64);
+    if one.row().is_ours() {
+        let fitting = if one.breaking() == 0.0 { 1.0 } else { 1e-4 };
+        let near = one.strengths().lambda_perp == fitting;
+        put("validation/accuracy", if near { 0.9 } else { 0.8 } + 0.01 * one.config.seed as f64);
+        put("validation/loss", if near { 0.4 } else { 0.5 } + 0.01 * one.config.seed as f64);
     }
     trained
 }
 
-fn judged(result: impl Fn(&Point) -> Trained) -> Vec<Check> {
-    let setup = setup(&SHAPES, &LISTS);
-    let models = models(&SHAPES, &setup, result);
+fn judged(result: impl Fn(&VolumeRun) -> Trained) -> Vec<Check> {
+    let settings = quick(&LISTS);
+    let models = models(&settings, result);
     assert_eq!(models.len(), 2 * (2 + 2 * 3 * 3));
-    checks(&setup, &found(&setup, &models).unwrap())
+    checks(&settings, &found(&settings, &models))
 }
 
 #[test]
@@ -60,11 +65,11 @@ fn what_theory_says_is_not_held_where_it_is_not_so() {
 fn a_best_that_is_tied_with_that_of_the_other_end_does_not_fall() {
     // As theory has it, but by less than the standard error of a difference of two means over seeds 0.1 apart, which is 0.071.
     let noisy = |apart: f64| {
-        move |point: &Point| {
-            let mut trained = ideal(point);
-            let fitting = if point.breaking == 0.0 { 1.0 } else { 1e-4 };
-            let ahead = if point.strengths.lambda_perp == fitting { apart } else { 0.0 };
-            trained.metrics.insert("validation/accuracy".into(), 0.8 + ahead + 0.1 * point.seed as f64);
+        move |one: &VolumeRun| {
+            let mut trained = ideal(one);
+            let fitting = if one.breaking() == 0.0 { 1.0 } else { 1e-4 };
+            let ahead = if one.strengths().lambda_perp == fitting { apart } else { 0.0 };
+            trained.metrics.insert("validation/accuracy".into(), 0.8 + ahead + 0.1 * one.config.seed as f64);
             trained
         }
     };
@@ -82,8 +87,8 @@ fn accuracy_and_loss_are_judged_apart() {
     for (silent, held) in
         [("validation/loss", [true, true, false, false]), ("validation/accuracy", [false, false, true, true])]
     {
-        let checks = judged(|point| {
-            let mut trained = ideal(point);
+        let checks = judged(|one| {
+            let mut trained = ideal(one);
             trained.metrics.insert(silent.into(), 0.5);
             trained
         });
@@ -93,21 +98,21 @@ fn accuracy_and_loss_are_judged_apart() {
 
 #[test]
 fn one_seed_does_not_say_which_is_best() {
-    let setup = setup(&SHAPES, &[&LISTS[..], &[("seeds", "1")]].concat());
-    let models = models(&SHAPES, &setup, ideal);
-    let checks = checks(&setup, &found(&setup, &models).unwrap());
+    let settings = quick(&[&LISTS[..], &[("seeds", "1")]].concat());
+    let models = models(&settings, ideal);
+    let checks = checks(&settings, &found(&settings, &models));
     assert!(checks[5..].iter().all(|check| !check.held && check.found.ends_with(ONE_SEED)), "{checks:?}");
 }
 
 #[test]
 fn lines_and_numbers_are_there_for_every_breaking() {
-    let setup = setup(&SHAPES, &LISTS);
-    let models = models(&SHAPES, &setup, ideal);
-    let all = found(&setup, &models).unwrap();
-    let svg = figure(&setup, &all).svg;
+    let settings = quick(&LISTS);
+    let models = models(&settings, ideal);
+    let all = found(&settings, &models);
+    let svg = figure(&settings, &all).svg;
     assert!(svg.contains("breaking 0.5") && svg.contains(">1e-2</text>") && !svg.contains("NaN"), "{svg}");
     let csv = csv(&all);
     let fields = |line: &str| line.split(',').count();
     assert!(csv.lines().count() == 1 + 20 && csv.lines().all(|line| fields(line) == 22), "{csv}");
-    assert_eq!(table(&setup, &all).to_string().lines().filter(|line| line.contains("ours")).count(), 18);
+    assert_eq!(table(&settings, &all).to_string().lines().filter(|line| line.contains("ours")).count(), 18);
 }

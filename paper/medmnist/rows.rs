@@ -1,0 +1,204 @@
+//! The rows of the table: a plain CNN, then for each group what is equivariant, and how it is relaxed; and what each is trained with.
+//!
+//! Here alone networks and their strengths are listed: tables and measurements are made of them, and configs/medmnist-*.toml repeat them.
+//!
+//! Paper: `tab:medmnist`, `tab:chosen_hyperparams_medmnist`.
+
+use reynolds_train::config::{PenaltySettings, RunConfig};
+use reynolds_train::experiment::Experiment;
+
+use super::experiment::MedExperiment;
+use super::sets::Set;
+use super::settings::MedSettings;
+use crate::medmnist::networks::{Architecture, Symmetry};
+use crate::targets::Named;
+
+/// A network and the group that it is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Row {
+    pub architecture: Architecture,
+    /// Of the CNN the group whose channels it has.
+    pub group: Symmetry,
+}
+
+/// What is tuned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Strengths {
+    pub learning_rate: f64,
+    /// λ_G of ours, else 0.
+    pub lambda_g: f64,
+    /// λ_⊥ of ours, else 0.
+    pub lambda_perp: f64,
+}
+
+const fn row(architecture: Architecture, group: Symmetry) -> Row {
+    Row { architecture, group }
+}
+
+/// In the order of the paper: "cnn", "so3-ours".
+impl Named for Row {
+    const ALL: &'static [Self] = &[
+        Self::CNN,
+        row(Architecture::Scnn, Symmetry::So3),
+        row(Architecture::Rpp, Symmetry::So3),
+        row(Architecture::Pscnn, Symmetry::So3),
+        row(Architecture::Ours, Symmetry::So3),
+        row(Architecture::Scnn, Symmetry::O3),
+        row(Architecture::Rpp, Symmetry::O3),
+        row(Architecture::Pscnn, Symmetry::O3),
+        row(Architecture::Ours, Symmetry::O3),
+    ];
+
+    fn name(self) -> String {
+        let network = match self.architecture {
+            Architecture::Cnn => return "cnn".into(),
+            Architecture::Scnn => "scnn",
+            Architecture::Rpp => "rpp",
+            Architecture::Pscnn => "pscnn",
+            Architecture::Ours => "ours",
+        };
+        format!("{}-{network}", group_name(self.group))
+    }
+}
+
+/// "so3", "o3".
+impl Named for Symmetry {
+    const ALL: &'static [Self] = &[Self::So3, Self::O3];
+
+    fn name(self) -> String {
+        group_name(self).into()
+    }
+}
+
+impl Row {
+    pub const CNN: Self = row(Architecture::Cnn, Symmetry::So3);
+
+    /// The SCNN of a group.
+    pub fn scnn(group: Symmetry) -> Self {
+        row(Architecture::Scnn, group)
+    }
+
+    /// Ours of a group.
+    pub fn ours(group: Symmetry) -> Self {
+        row(Architecture::Ours, group)
+    }
+
+    /// Another network of the same group.
+    pub(super) fn beside(self, architecture: Architecture) -> Self {
+        if architecture == Architecture::Cnn { Self::CNN } else { row(architecture, self.group) }
+    }
+
+    /// Whether a projection penalty holds it.
+    pub fn is_ours(self) -> bool {
+        self.architecture == Architecture::Ours
+    }
+
+    /// "CNN", "SO(3) ours".
+    pub(super) fn label(self) -> String {
+        let head = match self.architecture {
+            Architecture::Cnn => return "CNN".into(),
+            Architecture::Scnn => "SCNN",
+            Architecture::Rpp => "RPP",
+            Architecture::Pscnn => "P-SCNN",
+            Architecture::Ours => "ours",
+        };
+        format!("{} {head}", group_head(self.group))
+    }
+
+    /// What it is trained with on a set of the paper: ours as its table says, the others, whose settings are published elsewhere, with the
+    /// learning rates that a work with the same protocol has; `None` on other sets, where strengths are tuned.
+    pub fn strengths(self, set: Set) -> Option<Strengths> {
+        let [learning_rate, lambda_g, lambda_perp] = match (self.is_ours(), self.group, set) {
+            (true, Symmetry::So3, Set::NODULE) => [5e-5, 1e-3, 1.0],
+            (true, Symmetry::So3, Set::ORGAN) => [5e-5, 1e-3, 1e-2],
+            (true, Symmetry::So3, Set::SYNAPSE) => [1e-4, 1e-3, 1.0],
+            (true, Symmetry::O3, Set::NODULE) => [1e-4, 1e-4, 1e-1],
+            (true, Symmetry::O3, Set::ORGAN) => [1e-4, 1e-3, 1e-3],
+            (true, Symmetry::O3, Set::SYNAPSE) => [1e-4, 1e-3, 1e-1],
+            (false, _, Set::NODULE) => [5e-5, 0.0, 0.0],
+            (false, _, Set::ORGAN | Set::SYNAPSE) => [1e-4, 0.0, 0.0],
+            _ => return None,
+        };
+        Some(Strengths { learning_rate, lambda_g, lambda_perp })
+    }
+
+    /// What it is measured with: as on Nodule, of which the paper's costs are.
+    pub fn measured_strengths(self) -> Strengths {
+        self.strengths(Set::NODULE).expect("a set of the paper")
+    }
+
+    /// The settings of a run with this network and these strengths; rows that hold nothing have the learning rate alone, and settings of
+    /// other networks are as by default.
+    pub fn run(self, base: &RunConfig<MedSettings>, strengths: Strengths) -> RunConfig<MedSettings> {
+        let mut run = base.clone();
+        run.settings.model = base.settings.model.of(self.architecture, self.group);
+        run.train.learning_rate = strengths.learning_rate;
+        run.penalty = match self.is_ours() {
+            true => PenaltySettings {
+                lambda_g: strengths.lambda_g,
+                lambda_perp: strengths.lambda_perp,
+                ..base.penalty.clone()
+            },
+            false => MedExperiment.defaults().penalty,
+        };
+        run
+    }
+}
+
+/// "so3", "o3".
+pub(super) fn group_name(group: Symmetry) -> &'static str {
+    match group {
+        Symmetry::So3 => "so3",
+        Symmetry::O3 => "o3",
+    }
+}
+
+/// "SO(3)", "O(3)".
+pub(super) fn group_head(group: Symmetry) -> &'static str {
+    match group {
+        Symmetry::So3 => "SO(3)",
+        Symmetry::O3 => "O(3)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reynolds_train::config;
+
+    #[test]
+    fn there_are_nine_rows_with_names_of_their_own() {
+        let names: std::collections::BTreeSet<String> = Row::ALL.iter().map(|row| row.name()).collect();
+        assert_eq!((names.len(), Row::ALL[0].name(), Row::ALL[8].label()), (9, "cnn".into(), "O(3) ours".into()));
+        assert_eq!(Row::ours(Symmetry::O3).beside(Architecture::Cnn), Row::CNN);
+        assert_eq!(Row::ours(Symmetry::O3).beside(Architecture::Scnn), Row::scnn(Symmetry::O3));
+    }
+
+    #[test]
+    fn strengths_are_found_by_network_group_and_set() {
+        assert_eq!(Row::ours(Symmetry::O3).strengths(Set::NODULE).unwrap().lambda_perp, 0.1);
+        assert_eq!(Row::CNN.strengths(Set::Shapes), None);
+        for row in Row::ALL {
+            assert!(Set::ALL.iter().all(|&set| row.strengths(set).is_some() == set.is_of_paper()));
+        }
+    }
+
+    #[test]
+    fn committed_configurations_are_the_rows_of_the_paper_and_nothing_else() {
+        for set in Set::OF_PAPER {
+            for &group in Symmetry::ALL {
+                let file = format!("../configs/medmnist-{}-{}.toml", set.name(), group_name(group));
+                let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+                let row = Row::ours(group);
+                let mut run = row.run(&MedExperiment.defaults(), row.strengths(set).unwrap());
+                run.settings.data.set = set;
+                assert_eq!(
+                    config::load(&MedExperiment.defaults(), Some(&file), &[]).unwrap(),
+                    run,
+                    "{}",
+                    file.display()
+                );
+            }
+        }
+    }
+}

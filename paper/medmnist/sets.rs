@@ -1,0 +1,123 @@
+//! The sets of volumes by name: those of MedMNIST, and generated shapes.
+
+use std::path::Path;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+use crate::medmnist::data::{MedSet, shapes};
+use crate::targets::Named;
+
+/// Which volumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Set {
+    /// Generated, and no medical data.
+    #[default]
+    Shapes,
+    /// A set of MedMNIST.
+    File(MedSet),
+}
+
+impl Set {
+    pub const NODULE: Self = Self::File(MedSet::Nodule);
+    pub const SYNAPSE: Self = Self::File(MedSet::Synapse);
+    pub const ORGAN: Self = Self::File(MedSet::Organ);
+
+    /// The sets that the paper has numbers of, in its order.
+    pub const OF_PAPER: [Self; 3] = [Self::NODULE, Self::SYNAPSE, Self::ORGAN];
+
+    pub fn is_of_paper(self) -> bool {
+        Self::OF_PAPER.contains(&self)
+    }
+
+    /// As in tables: generated data are called so.
+    pub(super) fn head(self) -> String {
+        match self {
+            Self::Shapes => "generated shapes".into(),
+            Self::File(set) => {
+                let name = set.to_string();
+                let (first, rest) = name.split_at(1);
+                first.to_uppercase() + rest
+            }
+        }
+    }
+
+    /// Names of the classes, by label.
+    pub(super) fn class_names(self) -> Vec<String> {
+        match self {
+            Self::Shapes => shapes::CLASSES.iter().map(|name| name.to_string()).collect(),
+            Self::File(set) => set.classes().iter().map(|name| name.to_string()).collect(),
+        }
+    }
+
+    /// The sets whose files lie in a folder, and the one that needs none. Fracture is left to those who ask for it.
+    pub(super) fn present(folder: &Path) -> Vec<Self> {
+        let there = |set: &Self| match set {
+            Self::Shapes => true,
+            Self::File(MedSet::Fracture) => false,
+            Self::File(set) => folder.join(format!("{set}mnist3d.npz")).is_file(),
+        };
+        Self::ALL.iter().copied().filter(there).collect()
+    }
+}
+
+/// Those of the paper, the others of MedMNIST, and generated shapes: "nodule", …, "shapes".
+impl Named for Set {
+    const ALL: &'static [Self] = &[
+        Self::NODULE,
+        Self::SYNAPSE,
+        Self::ORGAN,
+        Self::File(MedSet::Vessel),
+        Self::File(MedSet::Adrenal),
+        Self::File(MedSet::Fracture),
+        Self::Shapes,
+    ];
+
+    fn name(self) -> String {
+        match self {
+            Self::Shapes => "shapes".into(),
+            Self::File(set) => set.to_string(),
+        }
+    }
+}
+
+impl Serialize for Set {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Set {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::ALL.iter().copied().find(|set| set.name() == text).ok_or_else(|| {
+            let names: Vec<String> = Self::ALL.iter().map(|set| format!("\"{}\"", set.name())).collect();
+            D::Error::custom(format!("expected {}", names.join(" or ")))
+        })
+    }
+}
+
+/// Classes of Organ that differ by a reflection alone: right and left, by label.
+pub(super) const SIDES: [(&str, [usize; 2]); 3] = [("kidneys", [1, 2]), ("femurs", [3, 4]), ("lungs", [7, 8])];
+
+/// Labels of the shapes that differ by a turn alone.
+pub(super) fn rotation_pairs() -> Vec<[usize; 2]> {
+    shapes::rotation_pairs().iter().map(|&(first, second)| [first.into(), second.into()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_those_whose_files_are_there_and_the_generated_one() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Set::present(folder.path()), [Set::Shapes]);
+        for name in ["vesselmnist3d.npz", "organmnist3d.npz", "fracturemnist3d.npz", "nodulemnist3d_64.npz"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let names: Vec<String> = Set::present(folder.path()).into_iter().map(Set::name).collect();
+        assert_eq!(names, ["organ", "vessel", "shapes"]);
+        let heads: String = Set::ALL[2..].iter().map(|set| set.head()).collect();
+        assert_eq!(heads, "OrganVesselAdrenalFracturegenerated shapes");
+    }
+}

@@ -16,6 +16,7 @@
 //!
 //! Text is escaped; a figure is SVG of our own and goes in as it is.
 
+mod axis;
 mod bar;
 mod chart;
 mod check;
@@ -28,7 +29,6 @@ mod table;
 pub mod terminal;
 
 pub use bar::bar;
-pub(crate) use chart::Axis;
 pub use chart::{Chart, Series};
 pub use check::Check;
 pub(crate) use escape::escape;

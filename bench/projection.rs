@@ -29,7 +29,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use rayon::prelude::*;
-use reynolds::projection::{Basis, HaarProjector, KernelSpace, Lowered, Projector, derive};
+use reynolds::projection::{Basis, Dimensions, HaarProjector, KernelSpace, Lowered, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid};
 use reynolds::scalar::{Over, Real};
@@ -181,7 +181,7 @@ impl ProjectionBench {
                 return Err(refused("--weights", "shape", expected, found));
             }
             Some(array) => values(array),
-            None => random(Projector::<T>::len(projector)),
+            None => random(projector.len()),
         };
         let mut projected = vec![T::default(); weights.len()];
         let energies = projector.project_into(&weights, &mut projected).map_err(Error::argument("--weights"))?;
@@ -198,7 +198,7 @@ impl ProjectionBench {
             form: projector.form(),
             precision: self.precision,
             weights: weights.len(),
-            rank: Projector::<T>::rank(projector),
+            rank: projector.rank(),
             build_seconds: Median::of(build_seconds.clone()).middle,
             first_build_seconds,
             builds: build_seconds.len(),

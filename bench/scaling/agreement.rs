@@ -40,7 +40,7 @@ pub(super) fn agree(what: &str, found: &[f32], expected: &[f32], tolerance: f64)
 pub(super) fn with_haar(what: &str, space: &KernelSpace, weights: &[f32], projected: &[f32]) -> Result<()> {
     let (rows, columns) = (fields(space.codomain()), fields(space.domain()));
     let mut random = Random::new(11);
-    let mut draw = |fields: &[(usize, Rep)]| random.below(fields.len() as u64) as usize;
+    let mut draw = |fields: &[(usize, Rep)]| random.below(fields.len());
     let mut pairs = vec![(0, 0), (rows.len() - 1, columns.len() - 1)];
     pairs.extend((0..PAIRS).map(|_| (draw(&rows), draw(&columns))));
     for (row, column) in pairs {

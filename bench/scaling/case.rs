@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use reynolds::projection::{Basis, KernelSpace, Lowered, Projector, derive};
+use reynolds::projection::{Basis, Dimensions, KernelSpace, Lowered, Projector, derive};
 use reynolds::random::Random;
 
 use super::agreement::{agree, tolerance, with_haar};
@@ -61,7 +61,7 @@ impl Case {
 
     /// A projector that the caller checks.
     pub(super) fn new(projector: Lowered) -> Result<Self> {
-        let weights = random_weights(Projector::<f32>::len(&projector));
+        let weights = random_weights(projector.len());
         let projected = projector.project(&weights)?;
         let out = vec![0.0; weights.len()];
         Ok(Self { projector, weights, projected, out })

@@ -15,7 +15,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 use reynolds::group::Element;
 use reynolds::projection::KernelSpace;
-use reynolds::rep::Rep;
+use reynolds::rep::{self, Rep};
 
 use super::clock::Work;
 use reynolds_train::error::Result;
@@ -56,7 +56,7 @@ impl HaarSum {
         };
         let term = |(g, weight): (&Element, f64)| {
             let right = Arc::new(single(domain, g));
-            let left = if Arc::ptr_eq(domain, codomain) { right.clone() } else { Arc::new(single(codomain, g)) };
+            let left = if rep::same(domain, codomain) { right.clone() } else { Arc::new(single(codomain, g)) };
             Term { left, right, weight: weight as f32, moved: space.grid().map(|grid| grid.permutation(g)) }
         };
         let (rows, columns, points) = (codomain.dim(), domain.dim(), space.points());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reynolds::group;
 use reynolds::penalty::PenaltyConfig;
-use reynolds::projection::{KernelSpace, Lowered, Projector, derive};
+use reynolds::projection::{Dimensions, KernelSpace, Lowered, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid};
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
@@ -85,7 +85,7 @@ fn name(layer: usize) -> String {
 
 /// The gradient of the first layer and of the last is 2λ_G P(W) + 2λ_⊥ (W − P(W)) with P of the host.
 fn check(what: &str, projector: &Lowered, flat: &Tensor, gradient: &Tensor) -> Result<()> {
-    let len = Projector::<f32>::len(projector) as i64;
+    let len = projector.len() as i64;
     let [on_g, on_perp] = STRENGTHS.map(|lambda| 2.0 * lambda as f32);
     for start in [0, flat.size1()? - len] {
         let numbers = |tensor: &Tensor| -> Result<Vec<f32>> {

@@ -187,7 +187,7 @@ pub struct Patch {
 impl Patch {
     /// A patch whose corner may be anywhere up to `room` rows and columns in.
     pub fn draw(case: usize, room: usize, flips: bool, random: &mut Random) -> Self {
-        let corner = [0, 1].map(|_| random.below(room as u64 + 1) as usize);
+        let corner = [0, 1].map(|_| random.below(room + 1));
         Self { case, corner, mirrored: [0, 1].map(|_| random.below(2) == 1 && flips) }
     }
 }

@@ -181,7 +181,7 @@ impl CtTask {
         for pass in 0..wanted.div_ceil(cases) as u64 {
             let mut all: Vec<usize> = (0..cases).collect();
             let mut random = Random::at(self.seed, &[Purpose::Order as u64, epoch as u64, pass]);
-            (1..cases).rev().for_each(|last| all.swap(last, random.below(last as u64 + 1) as usize));
+            (1..cases).rev().for_each(|last| all.swap(last, random.below(last + 1)));
             order.append(&mut all);
         }
         order.truncate(wanted);

@@ -157,7 +157,7 @@ impl MedTask {
     fn order(&self, epoch: usize) -> Vec<i64> {
         let mut order: Vec<i64> = (0..self.data.count(Split::Train) as i64).collect();
         let mut random = Random::at(self.seed, &[Purpose::Order as u64, epoch as u64]);
-        (1..order.len()).rev().for_each(|last| order.swap(last, random.below(last as u64 + 1) as usize));
+        (1..order.len()).rev().for_each(|last| order.swap(last, random.below(last + 1)));
         order
     }
 

@@ -147,7 +147,7 @@ impl SmokeTask {
             _ => {
                 let mut windows = self.data.windows(Part::Train).to_vec();
                 let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
-                (1..windows.len()).rev().for_each(|last| windows.swap(last, random.below(last as u64 + 1) as usize));
+                (1..windows.len()).rev().for_each(|last| windows.swap(last, random.below(last + 1)));
                 (moment.epoch, self.data.firsts(&windows)?)
             }
         };

@@ -12,7 +12,7 @@ use faer::c64;
 use reynolds::group::{self, GroupRef};
 use reynolds::irrep::Irrep;
 use reynolds::irreps::Irreps;
-use reynolds::projection::{Blocks, HaarProjector, KernelSpace, Projector};
+use reynolds::projection::{Blocks, Dimensions, HaarProjector, KernelSpace, Projector};
 use reynolds::random::Random;
 use reynolds::rep::{self, Rep, Representation};
 use reynolds::scalar::{Scalar, Weight};
@@ -242,7 +242,7 @@ impl Sketch {
         let steps = [
             step("dense W", "dense", dense.len(), &dense),
             step("after the mask, M ⊙ W", "masked", kept, &masked),
-            step("after averaging, P(W)", "averaged", Projector::<F>::rank(&blocks), &averaged),
+            step("after averaging, P(W)", "averaged", blocks.rank(), &averaged),
         ];
         Ok(Self { steps, rows, columns, checks })
     }

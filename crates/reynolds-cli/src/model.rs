@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use reynolds::audit::Tensor;
+use reynolds::Values as Tensor;
 use reynolds::group::{self, GroupRef};
 use reynolds::plan::{SymmetryPlan, UniformFields, Untyped};
 use reynolds_checkpoint::{Checkpoint, Values};
@@ -52,8 +52,8 @@ impl Model {
 /// The values as the core takes them.
 pub(crate) fn tensor<'a>(values: &'a Values<'_>) -> Tensor<'a> {
     match values {
-        Values::F32(values) => Tensor::F32(values),
-        Values::F64(values) => Tensor::F64(values),
+        Values::F32(values) => Tensor::F32(values.as_ref().into()),
+        Values::F64(values) => Tensor::F64(values.as_ref().into()),
     }
 }
 
@@ -70,7 +70,7 @@ impl Typing {
             let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
             let plan = SymmetryPlan::from_toml(&text).with_context(|| path.display().to_string())?;
             if let Some(name) = &self.group
-                && group::parse(name)?.name() != plan.group().name()
+                && !group::same(&group::parse(name)?, plan.group())
             {
                 bail!("--group {name}: expected the group of the plan, {}", plan.group().name());
             }

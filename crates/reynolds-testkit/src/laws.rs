@@ -64,10 +64,10 @@ pub fn random_element(group: &GroupRef, random: &mut Random) -> Element {
         return Element::Finite(bits % order);
     }
     let nodes = group.quadrature(2).expect("a compact group has a quadrature").nodes;
-    let mut g = nodes[random.below(nodes.len() as u64) as usize].clone();
+    let mut g = nodes[random.below(nodes.len())].clone();
     let generators = group.generators();
     for _ in 0..random.below(6) {
-        g = group.multiply(&g, &generators[random.below(generators.len() as u64) as usize]);
+        g = group.multiply(&g, &generators[random.below(generators.len())]);
     }
     g
 }
@@ -118,7 +118,7 @@ pub fn assert_axioms(group: &GroupRef) {
         assert!(same_element(&group.multiply(&inverse, g), &e), "{name}: the inverse and {g:?}");
     }
     let mut random = Random::new(23);
-    let mut pick = || &sample[random.below(sample.len() as u64) as usize];
+    let mut pick = || &sample[random.below(sample.len())];
     for _ in 0..500 {
         let (a, b, c) = (pick(), pick(), pick());
         let left = group.multiply(&group.multiply(a, b), c);
@@ -198,7 +198,7 @@ pub fn assert_actions(group: &GroupRef) {
     let sample = sample(group);
     let mut random = Random::new(29);
     for g in &sample {
-        let h = &sample[random.below(sample.len() as u64) as usize];
+        let h = &sample[random.below(sample.len())];
         let product = group.multiply(g, h);
         if let Some(matrix) = group.point_matrix(g) {
             let unit = Mat::<f64>::identity(matrix.nrows(), matrix.nrows());

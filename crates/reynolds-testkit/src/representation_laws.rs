@@ -40,7 +40,7 @@ pub fn assert_representation_laws<F: Scalar>(representation: &Rep<F>) {
         let inverse = representation.matrix(&group.inverse(g));
         assert!(close(&inverse, &matrix.adjoint().to_owned()), "{what}: inverse of {g:?}");
 
-        let h = &sample[random.below(sample.len() as u64) as usize];
+        let h = &sample[random.below(sample.len())];
         let product = representation.matrix(&group.multiply(g, h));
         assert!(close(&product, &(&matrix * representation.matrix(h))), "{what}: product of {g:?} and {h:?}");
 

@@ -35,7 +35,7 @@ use faer::c64;
 use one_pass::OnePass;
 use place::Place;
 use reynolds::plan::{ResolvedPlan, SymmetryPlan};
-use reynolds::projection::{Energies, KernelSpace, Lowered, Projector, Tiling, derive};
+use reynolds::projection::{Dimensions, Energies, KernelSpace, Lowered, Tiling, derive};
 use reynolds::scalar::{Over, Scalar};
 use tch::{Device, Kind, Tensor};
 
@@ -135,7 +135,7 @@ impl BindingBuilder {
         if self.bound.iter().any(|(bound, _)| bound.entry.name == name) {
             return Err(Error::parameter(name, "a parameter bound once", "one that is bound already"));
         }
-        let (len, rank) = (Projector::<F>::len(&**projector), Projector::<F>::rank(&**projector));
+        let (len, rank) = (projector.len(), projector.rank());
         if len != entry.numel() {
             return Err(Error::parameter(name, format!("{len} weights"), entry.numel()));
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use reynolds::projection::{Basis, KernelSpace, Lowered, Orbits, Projector, derive};
+use reynolds::projection::{Basis, Dimensions, KernelSpace, Lowered, Orbits, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid};
 use reynolds::steerable::RingsConfig;
@@ -122,7 +122,7 @@ fn symmetric_group() {
         }],
     );
     let ratio = times[1] / times[0];
-    println!("S32 on order-2 -> order-2 tensors, 1048576 weights, {} orbits", Projector::<f32>::rank(&full));
+    println!("S32 on order-2 -> order-2 tensors, 1048576 weights, {} orbits", full.rank());
     println!("  plan from two generators   {:8.3} s    (at most 0.5: {})", planned, verdict(planned, 0.5));
     println!("  P, one transposition       {:8.3} ms", times[0] * 1e3);
     println!(
@@ -149,7 +149,7 @@ fn kernel_bases() {
     let so3 = ready("SO(3), 4 fields of l <= 2, band-limited basis", &mut || {
         let so3 = group::parse("SO3").unwrap();
         let fields = "4x(0..2)".parse::<Irreps>().unwrap().real_rep(&so3).unwrap();
-        Projector::<f32>::rank(&Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap())
+        Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap().rank()
     });
     let exact = ready("octahedral, 2 -> 2 regular fields, exact orbits", &mut || {
         let o = group::parse("O").unwrap();
@@ -157,12 +157,12 @@ fn kernel_bases() {
         let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&o, 5, 3).unwrap()).unwrap();
         let projector = derive(&space).unwrap();
         assert!(matches!(projector, Lowered::Orbits(_)));
-        Projector::<f32>::rank(&projector)
+        projector.rank()
     });
     let band = ready("octahedral, 2 -> 2 regular fields, band-limited", &mut || {
         let o = group::parse("O").unwrap();
         let fields = rep::parse_fields(&o, "2 regular").unwrap();
-        Projector::<f32>::rank(&Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap())
+        Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap().rank()
     });
     for (row, ours) in [("conv-so3", so3), ("conv-oct-band", band.max(exact))] {
         if let Some((who, [cold, warm])) = peer("projection_escnn.py", row, ["build_seconds", "warm_build_seconds"]) {

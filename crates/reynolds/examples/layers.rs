@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a demo prints")]
 
 use reynolds::defect;
-use reynolds::projection::{Basis, KernelSpace, Projector, derive};
+use reynolds::projection::{Basis, Dimensions, KernelSpace, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid};
 use reynolds::steerable::RingsConfig;
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
         let weights: Vec<f64> = (0..space.len()).map(|_| random.normal()).collect();
         let energies = projector.energies(&weights)?;
         let bracket = defect::worst(&space, &projector, &weights)?;
-        let rank = Projector::<f64>::rank(&projector);
+        let rank = projector.rank();
         println!(
             "{name:<9}{domain:<24}{:<8}{:>9}{rank:>8}{:>9.4}{:>9.4}   [{:.3}, {:.3}]",
             projector.form(),
@@ -58,9 +58,9 @@ fn main() -> Result<()> {
     let so3 = group::parse("SO3")?;
     let fields = rep::parse_fields(&so3, "2x0 + 2x1 + 2x2")?;
     let basis = Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default())?;
-    let weights: Vec<f64> = (0..Projector::<f64>::len(&basis)).map(|_| random.normal()).collect();
+    let weights: Vec<f64> = (0..basis.len()).map(|_| random.normal()).collect();
     let energies = basis.energies(&weights)?;
-    let (len, rank) = (weights.len(), Projector::<f64>::rank(&basis));
+    let (len, rank) = (weights.len(), basis.rank());
     println!(
         "{:<9}{:<24}{:<8}{len:>9}{rank:>8}{:>9.4}{:>9.4}   (a 5x5x5 grid carries no SO(3): distance to the span {:.3})",
         "SO3",

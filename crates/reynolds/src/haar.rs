@@ -19,7 +19,7 @@
 use std::f64::consts::TAU;
 
 use crate::error::{Error, Result};
-use crate::group::{Element, Group, Planar, Spatial};
+use crate::group::{Element, Family, Group, Planar, Spatial};
 use crate::random::Random;
 
 /// Nodes and weights that integrate over a compact group. The weights sum to one.
@@ -82,15 +82,18 @@ pub fn sample(group: &dyn Group, count: usize, random: &mut Random) -> Result<Ve
         let right = sample(second.as_ref(), count, random)?;
         return Ok(left.into_iter().zip(right).map(|pair| Element::Pair(Box::new(pair))).collect());
     }
-    let name = group.name();
+    let family = group.family();
     let coin = |both: bool, random: &mut Random| both && random.below(2) == 1;
-    let draw = |random: &mut Random| match name.as_str() {
-        "SO2" | "O2" => Some(Element::Planar(Planar::new(TAU * random.uniform(), coin(name == "O2", random)))),
-        "SO3" | "O3" => {
+    let draw = |random: &mut Random| match family {
+        Family::SO2 | Family::O2 => {
+            let angle = TAU * random.uniform();
+            Some(Element::Planar(Planar::new(angle, coin(family == Family::O2, random))))
+        }
+        Family::SO3 | Family::O3 => {
             // cos β is uniform under the Haar measure sin β dα dβ dγ.
             let beta = (1.0 - 2.0 * random.uniform()).acos();
             let rotation = Spatial::from_euler(TAU * random.uniform(), beta, TAU * random.uniform());
-            Some(Element::Spatial(Spatial { inverted: coin(name == "O3", random), ..rotation }))
+            Some(Element::Spatial(Spatial { inverted: coin(family == Family::O3, random), ..rotation }))
         }
         _ => None,
     };

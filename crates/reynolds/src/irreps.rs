@@ -19,7 +19,7 @@ use std::str::FromStr;
 use faer::c64;
 
 use crate::error::{Error, Result};
-use crate::group::{GroupRef, MAX_DEGREE};
+use crate::group::{Family, GroupRef, MAX_DEGREE};
 use crate::irrep::Irrep;
 use crate::rep::{self, Rep};
 use crate::scalar::Scalar;
@@ -115,13 +115,13 @@ impl Irreps {
     /// [`Error::Parse`] if an order is negative, a parity is missing or has no meaning, or the group has no such irreps.
     pub fn real_rep(&self, group: &GroupRef) -> Result<Rep> {
         self.build(group, |order, parity| {
-            let name = match group.name().as_str() {
-                "O2" if (order, parity) == (0, Some('o')) => "irrep(0,-)".into(),
-                "O2" if order > 0 && parity.is_some() => return None,
-                "SO2" if parity.is_some() => return None,
-                "SO2" | "O2" => format!("irrep({order})"),
-                "SO3" => order.to_string(),
-                "O3" => format!("{order}{}", parity?),
+            let name = match group.family() {
+                Family::O2 if (order, parity) == (0, Some('o')) => "irrep(0,-)".into(),
+                Family::O2 if order > 0 && parity.is_some() => return None,
+                Family::SO2 if parity.is_some() => return None,
+                Family::SO2 | Family::O2 => format!("irrep({order})"),
+                Family::SO3 => order.to_string(),
+                Family::O3 => format!("{order}{}", parity?),
                 _ => return None,
             };
             (order >= 0).then_some(name)
@@ -133,7 +133,8 @@ impl Irreps {
     /// # Errors
     /// [`Error::Parse`] for any other group, or if a parity is given.
     pub fn complex_rep(&self, group: &GroupRef) -> Result<Rep<c64>> {
-        self.build(group, |order, parity| (group.name() == "SO2" && parity.is_none()).then(|| order.to_string()))
+        let named = group.family() == Family::SO2;
+        self.build(group, |order, parity| (named && parity.is_none()).then(|| order.to_string()))
     }
 
     fn build<F: Scalar>(&self, group: &GroupRef, name: impl Fn(i32, Option<char>) -> Option<String>) -> Result<Rep<F>> {

@@ -8,6 +8,16 @@
 //!
 //! is the orthogonal projection onto the equivariant maps. Penalising λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² tunes how equivariant a
 //! network becomes, on its weights, over the whole group at once.
+//!
+//! [`Layer`] is the short way in; [`prelude`] brings it and what it is made of.
+//!
+//! ```
+//! use reynolds::prelude::*;
+//! let layer = Layer::conv2d("C4", "3 trivial", "9 regular", 5)?;
+//! let weights = vec![1.0_f32; layer.len()];
+//! assert!(layer.energies(&weights)?.ratio() > 0.999); // a constant kernel is equivariant
+//! # Ok::<(), reynolds::Error>(())
+//! ```
 
 pub mod audit;
 pub mod certificate;
@@ -19,17 +29,22 @@ pub mod group;
 pub mod haar;
 pub mod irrep;
 pub mod irreps;
+mod layer;
 pub mod norm;
 pub mod penalty;
 pub mod plan;
+pub mod prelude;
 pub mod projection;
 pub mod random;
 pub mod rep;
 pub mod scalar;
 pub mod steerable;
 pub mod symmetrise;
+mod values;
 
 pub use error::{Error, Result};
+pub use layer::Layer;
+pub use values::Values;
 
 /// The example of the README runs as a doctest.
 #[cfg(doctest)]

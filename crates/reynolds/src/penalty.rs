@@ -67,6 +67,11 @@ pub struct PenaltyConfig {
 }
 
 impl PenaltyConfig {
+    /// λ_⊥ ‖W − P(W)‖² alone.
+    pub fn perp(lambda_perp: f64) -> Self {
+        Self { lambda_perp, ..Self::default() }
+    }
+
     /// Checks both strengths.
     ///
     /// # Errors
@@ -207,18 +212,22 @@ fn representable(penalty: f64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::projection::Dimensions;
 
     /// C2 on two weights: P averages them.
     #[derive(Debug)]
     struct Mean;
 
-    impl Projector<f64> for Mean {
+    impl Dimensions for Mean {
         fn len(&self) -> usize {
             2
         }
         fn rank(&self) -> usize {
             1
         }
+    }
+
+    impl Projector<f64> for Mean {
         fn apply(&self, weights: &[f64], out: &mut [f64]) -> Energies {
             out.fill((weights[0] + weights[1]) / 2.0);
             crate::projection::energies_of(weights, out)

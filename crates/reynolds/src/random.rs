@@ -49,13 +49,18 @@ impl Random {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// Uniform from `low` to `high`.
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
     /// Uniform in 0..n.
     ///
     /// # Panics
     /// If n is zero.
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: usize) -> usize {
         assert!(n > 0, "no number lies below zero");
-        self.bits() % n
+        (self.bits() % n as u64) as usize
     }
 
     /// Standard normal (Box–Muller).
@@ -70,5 +75,35 @@ impl Random {
             let re = self.normal();
             F::from_parts(re, self.normal())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_those_of_splitmix() {
+        // The published first outputs of SplitMix64 from the counter 1234567.
+        let mut stream = Random { counter: 1_234_567 };
+        let first = [stream.bits(), stream.bits(), stream.bits()];
+        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+
+    #[test]
+    fn places_are_told_apart_and_numbers_lie_in_their_ranges() {
+        let mut stream = Random::at(3, &[1, 2]);
+        assert_ne!(stream.clone().bits(), Random::at(3, &[2, 1]).bits());
+        for _ in 0..1000 {
+            assert!((-2.0..5.0).contains(&stream.between(-2.0, 5.0)) && stream.below(7) < 7);
+        }
+    }
+
+    /// Made data sets and runs are functions of these numbers, computed here by a program in Python.
+    #[test]
+    fn numbers_of_a_place_never_change() {
+        let mut stream = Random::at(7, &[1, 2]);
+        let drawn = (stream.bits(), stream.below(1000), stream.between(-1.0, 1.0));
+        assert_eq!(drawn, (2_754_574_883_773_347_217, 959, 0.39057752676211077));
     }
 }

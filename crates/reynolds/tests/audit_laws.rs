@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests unwrap")]
 
-use reynolds::audit::{self, Tensor, Total};
+use reynolds::audit::{self, Total};
 use reynolds::defect::{self, Displacements};
 use reynolds::plan::{SymmetryPlan, UniformFields};
 use reynolds::projection::{KernelSpace, Lowered, Projector, derive};
@@ -104,7 +104,7 @@ fn isotypic_shares_sum_to_the_squared_distance() {
         let plan = SymmetryPlan::from_toml(&text).unwrap();
         let resolved = plan.resolve(&[("w".into(), shape.clone())]).unwrap();
         let weights = random(shape.iter().product(), 7);
-        let audit = audit::layer(&resolved.layers[0], Tensor::F64(&weights)).unwrap();
+        let audit = audit::layer(&resolved.layers[0], &weights[..]).unwrap();
         let sum: f64 = audit.isotypic.iter().map(|share| share.square).sum();
         assert!((sum - audit.energies.perp).abs() < 1e-8 * audit.energies.total(), "{group}: {sum} {audit:?}");
         let bracket = audit.worst.unwrap().bracket;
@@ -121,10 +121,10 @@ fn an_equivariant_layer_has_energy_one_and_a_random_one_that_of_chance() {
     let resolved = plan.resolve(&[("w".into(), vec![64, 64, 3, 3])]).unwrap();
     let layer = &resolved.layers[0];
     let weights: Vec<f32> = random(layer.len(), 1).iter().map(|&w| w as f32).collect();
-    let audit = audit::layer(layer, Tensor::F32(&weights)).unwrap();
+    let audit = audit::layer(layer, &weights[..]).unwrap();
     assert!((audit.energy() - 0.25).abs() < 0.02 && audit.excess().abs() < 0.02);
     let projected = layer.projector.project(&weights).unwrap();
-    let after = audit::layer(layer, Tensor::F32(&projected)).unwrap();
+    let after = audit::layer(layer, &projected[..]).unwrap();
     assert!((after.energy() - 1.0).abs() < 1e-12 && (after.excess() - 1.0).abs() < 1e-6);
     let total = Total::of([&audit, &after]);
     assert_eq!((total.layers, total.weights), (2, 2 * layer.len()));
@@ -145,7 +145,7 @@ fn tensors_that_do_not_fit_are_named_with_the_reason() {
     ];
     let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
     let plan = |fields| SymmetryPlan::uniform(&group::parse("C4").unwrap(), fields).unwrap().resolve(&tensors).unwrap();
-    let names = |layers: &[reynolds::plan::Layer]| layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>();
+    let names = |layers: &[reynolds::plan::TypedTensor]| layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>();
     let regular = plan(UniformFields::Regular);
     assert_eq!(names(&regular.layers), ["body.conv.weight", "body.conv.bias", "body.bn.running_var", "one.weight"]);
     let reason = |name: &str| regular.untyped.iter().find(|u| u.name == name).unwrap().reason.clone();
@@ -209,15 +209,15 @@ fn rules_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
 fn weights_that_are_not_finite_are_reported() {
     let plan = SymmetryPlan::uniform(&group::parse("C4").unwrap(), UniformFields::Trivial).unwrap();
     let resolved = plan.resolve(&[("w".into(), vec![2, 2, 3, 3])]).unwrap();
-    let mut weights = vec![1.0_f32; 36];
+    let mut weights = [1.0_f32; 36];
     weights[5] = f32::NAN;
-    let audit = audit::layer(&resolved.layers[0], Tensor::F32(&weights)).unwrap();
+    let audit = audit::layer(&resolved.layers[0], &weights[..]).unwrap();
     assert_eq!(audit.not_finite, Some((5, "NaN".into())));
     assert!(!audit.counts());
     // Squares that overflow single precision are summed in double precision.
-    let large = audit::layer(&resolved.layers[0], Tensor::F32(&[1e30; 36])).unwrap();
+    let large = audit::layer(&resolved.layers[0], &[1e30_f32; 36][..]).unwrap();
     assert!((large.energy() - 1.0).abs() < 1e-6 && (large.norm() / 6e30 - 1.0).abs() < 1e-6);
-    let short = audit::layer(&resolved.layers[0], Tensor::F32(&[1.0; 35])).unwrap_err();
+    let short = audit::layer(&resolved.layers[0], &[1.0_f32; 35][..]).unwrap_err();
     assert!(short.to_string().contains("tensor w"));
 }
 
@@ -226,10 +226,10 @@ fn small_weights_have_the_energy_of_large_ones() {
     let plan = SymmetryPlan::uniform(&group::parse("C4").unwrap(), UniformFields::Trivial).unwrap();
     let resolved = plan.resolve(&[("w".into(), vec![4, 4, 3, 3])]).unwrap();
     let (layer, weights) = (&resolved.layers[0], random(144, 1));
-    let expected = audit::layer(layer, Tensor::F64(&weights)).unwrap();
+    let expected = audit::layer(layer, &weights[..]).unwrap();
     for scale in [1e-12, 1e-16, 1e-20, 1e-24, 1e-30, 1e-36] {
         let single: Vec<f32> = weights.iter().map(|&w| (scale * w) as f32).collect();
-        let audit = audit::layer(layer, Tensor::F32(&single)).unwrap();
+        let audit = audit::layer(layer, &single[..]).unwrap();
         assert!((audit.energy() - expected.energy()).abs() < 1e-5, "{scale}: {}", audit.energy());
         assert!((audit.norm() / scale / expected.norm() - 1.0).abs() < 1e-5, "{scale}: {}", audit.norm());
         let signs = audit.random_signs.unwrap() - expected.random_signs.unwrap();
@@ -238,12 +238,12 @@ fn small_weights_have_the_energy_of_large_ones() {
     // Double precision answers while it can, and then refuses instead of guessing.
     for scale in [1e-100, 1e-145, 1e-160, 1e-200] {
         let double: Vec<f64> = weights.iter().map(|&w| scale * w).collect();
-        match audit::layer(layer, Tensor::F64(&double)) {
+        match audit::layer(layer, &double[..]) {
             Ok(audit) => assert!(scale > 1e-150 && (audit.energy() - expected.energy()).abs() < 1e-12, "{scale}"),
             Err(error) => assert!(scale < 1e-145 && error.to_string().contains("magnitude"), "{scale}: {error}"),
         }
     }
-    assert_eq!(audit::layer(layer, Tensor::F32(&[0.0; 144])).unwrap().norm(), 0.0);
+    assert_eq!(audit::layer(layer, &[0.0_f32; 144][..]).unwrap().norm(), 0.0);
 }
 
 #[test]

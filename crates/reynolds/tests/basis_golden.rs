@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use reynolds::group::{self, GroupRef};
 use reynolds::irreps::Irreps;
-use reynolds::projection::{Basis, HaarProjector, KernelSpace, Projector};
+use reynolds::projection::{Basis, Dimensions, HaarProjector, KernelSpace, Projector};
 use reynolds::rep::{self, Grid, Rep, Representation};
 use reynolds::steerable::{Band, RingsConfig, Shells, clebsch_gordan, spherical_harmonics, wigner_d};
 use reynolds_testkit::golden::Golden;
@@ -24,7 +24,7 @@ fn derive(domain: &Rep, codomain: &Rep, side: usize, dims: usize) -> Basis {
 }
 
 fn rank(basis: &Basis) -> usize {
-    Projector::<f64>::rank(basis)
+    basis.rank()
 }
 
 fn norm(a: &[f64]) -> f64 {
@@ -261,7 +261,7 @@ fn complex_and_single_precision_weights_are_projected_alike() {
     let c8 = group::parse("C8").unwrap();
     let regular = rep::regular(&c8).unwrap();
     let basis = derive(&regular, &regular, 5, 2);
-    let n = Projector::<f64>::len(&basis);
+    let n = basis.len();
     let [re, im] = [0.37, 0.73].map(|step| (0..n).map(|i| (step * i as f64).sin()).collect::<Vec<f64>>());
     let (p_re, p_im) = (basis.project(&re).unwrap(), basis.project(&im).unwrap());
     let whole: Vec<faer::c64> = re.iter().zip(&im).map(|(&re, &im)| faer::c64::new(re, im)).collect();

@@ -6,7 +6,7 @@
 
 use reynolds::group;
 use reynolds::irreps::Irreps;
-use reynolds::projection::{Basis, Projector};
+use reynolds::projection::{Basis, Dimensions, Projector};
 use reynolds::rep::Rep;
 use reynolds::steerable::RingsConfig;
 use reynolds_testkit::golden::Golden;
@@ -63,6 +63,6 @@ fn kernels_of_the_volume_networks_are_split_as_by_escnn() {
         let off = projected.iter().step_by(stride).zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(off < 1e-11, "{name}: off by {off:e}");
         let (_, counts) = golden.tensor(&format!("{name}.dims"));
-        assert_eq!(Projector::<f64>::rank(&basis) as f64, counts.iter().sum::<f64>(), "{name}");
+        assert_eq!(basis.rank() as f64, counts.iter().sum::<f64>(), "{name}");
     }
 }

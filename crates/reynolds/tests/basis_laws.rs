@@ -9,8 +9,9 @@ use std::f64::consts::TAU;
 
 use faer::{Mat, Side};
 use proptest::prelude::*;
-use reynolds::group::{self, Element, GroupRef, Planar, Spatial};
-use reynolds::projection::{Basis, Projector};
+use reynolds::group::{self, Element, Family, GroupRef, Planar, Spatial};
+use reynolds::projection::{Basis, Dimensions, Projector};
+use reynolds::random::Random;
 use reynolds::rep::{self, Rep, SignedPermutation};
 use reynolds::steerable::{RingsConfig, Shells, circular_action, wigner_d};
 
@@ -79,13 +80,13 @@ fn grid_elements(group: &GroupRef) -> Vec<Element> {
         let exact = |g: &Element| SignedPermutation::from_matrix(&group.point_matrix(g).unwrap()).is_some();
         return all.into_iter().filter(exact).collect();
     }
-    if group.name().ends_with('2') {
+    if matches!(group.family(), Family::SO2 | Family::O2) {
         let quarter = |k: usize, reflected| Element::Planar(Planar::new(TAU / 4.0 * k as f64, reflected));
-        let flips: &[bool] = if group.name() == "O2" { &[false, true] } else { &[false] };
+        let flips: &[bool] = if group.family() == Family::O2 { &[false, true] } else { &[false] };
         return flips.iter().flat_map(|&e| (0..4).map(move |k| quarter(k, e))).collect();
     }
     let cube = group::parse("O").unwrap();
-    let signs: &[bool] = if group.name() == "O3" { &[false, true] } else { &[false] };
+    let signs: &[bool] = if group.family() == Family::O3 { &[false, true] } else { &[false] };
     let spatial = |g: &Element, inverted| {
         let m = cube.point_matrix(g).unwrap();
         let rotation = std::array::from_fn(|i| std::array::from_fn(|j| m[(i, j)].round()));
@@ -126,14 +127,8 @@ fn act(case: &Case, g: &Element, kernel: &[f64]) -> Vec<f64> {
 
 /// Weights in [−1, 1], a function of the seed alone.
 fn weights(n: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    };
-    (0..n).map(|_| next()).collect()
+    let mut random = Random::new(seed);
+    (0..n).map(|_| random.between(-1.0, 1.0)).collect()
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -145,7 +140,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 fn size(case: &Case) -> usize {
-    Projector::<f64>::len(&case.basis)
+    case.basis.len()
 }
 
 /// D^J(g) on the harmonics of the grid.
@@ -211,7 +206,7 @@ fn trace_is_the_dimension_from_characters_summed_over_rings() {
                 case.domain.character(g) * case.codomain.character(g) * trace
             });
         }
-        let rank = Projector::<f64>::rank(&case.basis);
+        let rank = case.basis.rank();
         assert!((rank as f64 - expected).abs() < 1e-9, "{}: rank {rank}, characters {expected}", case.name);
         assert_eq!(case.basis.pairs().iter().map(|pair| pair.columns * pair.copies).sum::<usize>(), rank);
         if size(&case) <= 2000 {

@@ -4,9 +4,9 @@
 
 use proptest::prelude::*;
 use reynolds::Error;
-use reynolds::certificate::{Activation, Certificate, Feature, Layer, LayerKind, Network};
+use reynolds::certificate::{Activation, Certificate, Feature, Network, Stage, StageKind};
 use reynolds::defect;
-use reynolds::group::{self, Element};
+use reynolds::group::{self, Element, Family};
 use reynolds::norm::Norm;
 use reynolds::projection::{HaarProjector, KernelSpace, Projector};
 use reynolds::random::Random;
@@ -19,18 +19,20 @@ fn weight(space: &KernelSpace, perp: f64, random: &mut Random) -> Vec<f64> {
     p.iter().zip(&t).map(|(p, t)| p + perp * (t - p)).collect()
 }
 
-fn linear(name: &str, space: &KernelSpace, perp: f64, random: &mut Random) -> Layer {
+fn linear(name: &str, space: &KernelSpace, perp: f64, random: &mut Random) -> Stage {
     let bias: Vec<f64> = {
         let space = KernelSpace::dense(&rep::trivial(space.group()), space.codomain()).unwrap();
         weight(&space, perp, random)
     };
-    Layer::linear(name, space, weight(space, perp, random), Some(bias))
+    Stage::linear(name, space, weight(space, perp, random), Some(bias))
 }
 
 /// Three dense layers on permutation fields.
 fn dense_network(group: &str, activation: Activation, perp: f64, seed: u64) -> Network {
     let group = group::parse(group).unwrap();
-    let field = if group.name().starts_with('S') { rep::permutation(&group) } else { rep::regular(&group) }.unwrap();
+    let field =
+        if matches!(group.family(), Family::Symmetric(_)) { rep::permutation(&group) } else { rep::regular(&group) }
+            .unwrap();
     let wide = rep::sum(&group, &[(2, field.clone())]).unwrap();
     let mut random = Random::new(seed);
     let hop = |from: &Rep, to: &Rep| KernelSpace::dense(from, to).unwrap();
@@ -38,9 +40,9 @@ fn dense_network(group: &str, activation: Activation, perp: f64, seed: u64) -> N
         Feature::vector(&field),
         vec![
             linear("first", &hop(&field, &wide), perp, &mut random),
-            Layer::activation("act1", activation),
+            Stage::activation("act1", activation),
             linear("second", &hop(&wide, &wide), perp, &mut random),
-            Layer::activation("act2", activation),
+            Stage::activation("act2", activation),
             linear("head", &hop(&wide, &rep::trivial(&group)), perp, &mut random),
         ],
     )
@@ -60,11 +62,11 @@ fn convolution_network(perp: f64, seed: u64) -> Network {
         Feature::map(&scalar, &map).unwrap(),
         vec![
             linear("conv1", &first, perp, &mut random),
-            Layer::new("norm1", LayerKind::BatchNorm { scale: vec![0.7; 4], shift: vec![0.2; 4] }),
-            Layer::activation("relu1", Activation::Relu),
+            Stage::new("norm1", StageKind::BatchNorm { scale: vec![0.7; 4], shift: vec![0.2; 4] }),
+            Stage::activation("relu1", Activation::Relu),
             linear("conv2", &second, perp, &mut random),
-            Layer::activation("silu2", Activation::Silu),
-            Layer::new("pool", LayerKind::MeanPool),
+            Stage::activation("silu2", Activation::Silu),
+            Stage::new("pool", StageKind::MeanPool),
             linear("head", &head, perp, &mut random),
         ],
     )
@@ -106,7 +108,7 @@ proptest! {
         let c3 = group::parse("C3").unwrap();
         let field = rep::regular(&c3).unwrap();
         let space = KernelSpace::dense(&field, &field).unwrap();
-        let network = Network::new(Feature::vector(&field), vec![Layer::linear("only", &space, weight(&space, 1.0, &mut Random::new(seed)), None)]).unwrap();
+        let network = Network::new(Feature::vector(&field), vec![Stage::linear("only", &space, weight(&space, 1.0, &mut Random::new(seed)), None)]).unwrap();
         let certificate = network.certify(2.0).unwrap();
         let found = network.search(2.0, 4000, seed).unwrap();
         let looseness = certificate.with_search(found).looseness().unwrap();
@@ -130,7 +132,7 @@ fn continuous_groups_are_certified_through_twice_the_distance() {
     let space = KernelSpace::dense(&plane, &plane).unwrap();
     // diag(1, 0) = ½ + ½ diag(1, −1): ΔW turns the second by 2θ, ‖ΔW‖_op = 2·½.
     let network =
-        Network::new(Feature::vector(&plane), vec![Layer::linear("only", &space, vec![1.0, 0.0, 0.0, 0.0], None)])
+        Network::new(Feature::vector(&plane), vec![Stage::linear("only", &space, vec![1.0, 0.0, 0.0, 0.0], None)])
             .unwrap();
     let certificate = network.certify(1.0).unwrap();
     assert!((certificate.bound - 1.0).abs() < 1e-9, "{certificate}");
@@ -153,7 +155,7 @@ fn frobenius_norm_of_a_kernel_does_not_bound_its_convolution() {
     let side = 16;
     let map = Feature::map(&scalar, &Grid::new(&c2, side, 2).unwrap()).unwrap();
     let delta = defect::at(&space, &Element::Finite(1), &ramp).unwrap();
-    let operator = Network::new(map.clone(), vec![Layer::linear("delta", &space, delta, None)]).unwrap();
+    let operator = Network::new(map.clone(), vec![Stage::linear("delta", &space, delta, None)]).unwrap();
     let n = side * side;
     let mut matrix = Vec::with_capacity(n * n);
     for at in 0..n {
@@ -164,7 +166,7 @@ fn frobenius_norm_of_a_kernel_does_not_bound_its_convolution() {
     let norm = Norm::Spectral.value(&matrix, n).unwrap();
     println!("operator norm {norm:.1}, twice the kernel's Frobenius distance {twice_distance:.1}");
     assert!(norm > 3.5 * twice_distance);
-    let certified = Network::new(map, vec![Layer::linear("ramp", &space, ramp, None)]).unwrap().certify(1.0).unwrap();
+    let certified = Network::new(map, vec![Stage::linear("ramp", &space, ramp, None)]).unwrap().certify(1.0).unwrap();
     assert!(norm <= certified.bound && certified.bound < 1.25 * norm, "{norm} {certified}");
 }
 
@@ -177,7 +179,7 @@ fn printed_composition_lemma_is_no_bound() {
     let second = KernelSpace::dense(&field, &field).unwrap();
     let w = weight(&second, 1.0, &mut Random::new(8));
     let (f1, f2) =
-        (Layer::linear("f1", &zero, vec![0.0; 4], Some(vec![1.0; 4])), Layer::linear("f2", &second, w.clone(), None));
+        (Stage::linear("f1", &zero, vec![0.0; 4], Some(vec![1.0; 4])), Stage::linear("f2", &second, w.clone(), None));
     let network = Network::new(Feature::vector(&scalar), vec![f1, f2]).unwrap();
     let certificate = network.certify(1.0).unwrap();
     let found = network.search(1.0, 100, 0).unwrap();
@@ -202,9 +204,9 @@ fn printed_network_constant_is_no_bound() {
     };
     let measured = |first: &[f64], second: &[f64], activation, radius: f64| -> (Certificate, f64) {
         let layers = vec![
-            Layer::linear("W1", &space, first.to_vec(), None),
-            Layer::activation("sigma", activation),
-            Layer::linear("W2", &space, second.to_vec(), None),
+            Stage::linear("W1", &space, first.to_vec(), None),
+            Stage::activation("sigma", activation),
+            Stage::linear("W2", &space, second.to_vec(), None),
         ];
         let network = Network::new(Feature::vector(&field), layers).unwrap();
         (network.certify(radius).unwrap(), network.search(radius, 2000, 1).unwrap().value)
@@ -228,18 +230,18 @@ fn printed_network_constant_is_no_bound() {
 fn what_has_no_bound_is_refused_by_name() {
     let c4 = group::parse("C4").unwrap();
     let (field, plane) = (rep::regular(&c4).unwrap(), rep::point(&c4).unwrap());
-    let refused = |input: &Rep, layer: Layer| {
+    let refused = |input: &Rep, layer: Stage| {
         let error =
             Network::new(Feature::vector(input), vec![layer]).and_then(|network| network.certify(1.0)).unwrap_err();
         assert!(matches!(&error, Error::NotCertifiable { layer, .. } if layer == "culprit"), "{error}");
     };
-    refused(&field, Layer::new("culprit", LayerKind::Unknown));
+    refused(&field, Stage::new("culprit", StageKind::Unknown));
     let scale = vec![1.0, 1.0, 1.0, 2.0];
-    refused(&field, Layer::new("culprit", LayerKind::BatchNorm { scale, shift: vec![0.0; 4] }));
+    refused(&field, Stage::new("culprit", StageKind::BatchNorm { scale, shift: vec![0.0; 4] }));
     let shift = vec![0.0, 0.0, 0.0, 1.0];
-    refused(&field, Layer::new("culprit", LayerKind::BatchNorm { scale: vec![1.0; 4], shift }));
-    refused(&plane, Layer::activation("culprit", Activation::Relu));
-    refused(&rep::point(&group::parse("C8").unwrap()).unwrap(), Layer::activation("culprit", Activation::Tanh));
+    refused(&field, Stage::new("culprit", StageKind::BatchNorm { scale: vec![1.0; 4], shift }));
+    refused(&plane, Stage::activation("culprit", Activation::Relu));
+    refused(&rep::point(&group::parse("C8").unwrap()).unwrap(), Stage::activation("culprit", Activation::Tanh));
 }
 
 #[test]
@@ -249,17 +251,17 @@ fn layers_that_do_not_fit_are_errors() {
     let space = KernelSpace::dense(&field, &field).unwrap();
     let input = Feature::vector(&field);
     let with = |layer| Network::new(input.clone(), vec![layer]);
-    assert!(matches!(with(Layer::linear("a", &space, vec![0.0; 15], None)), Err(Error::Shape { .. })));
-    assert!(matches!(with(Layer::linear("a", &space, vec![f64::NAN; 16], None)), Err(Error::NotFinite { .. })));
-    assert!(with(Layer::linear("a", &space, vec![0.0; 16], Some(vec![0.0; 3]))).is_err());
+    assert!(matches!(with(Stage::linear("a", &space, vec![0.0; 15], None)), Err(Error::Shape { .. })));
+    assert!(matches!(with(Stage::linear("a", &space, vec![f64::NAN; 16], None)), Err(Error::NotFinite { .. })));
+    assert!(with(Stage::linear("a", &space, vec![0.0; 16], Some(vec![0.0; 3]))).is_err());
     // Four scalars have the dimension of a regular field but another action: accepting them would make the bound unsound.
     let scalars = rep::sum(&c4, &[(4, rep::trivial(&c4))]).unwrap();
     let untyped = KernelSpace::dense(&scalars, &field).unwrap();
-    assert!(matches!(with(Layer::linear("a", &untyped, vec![0.0; 16], None)), Err(Error::Shape { .. })));
+    assert!(matches!(with(Stage::linear("a", &untyped, vec![0.0; 16], None)), Err(Error::Shape { .. })));
     let even = KernelSpace::kernel(&field, &field, &Grid::new(&c4, 2, 2).unwrap()).unwrap();
     let map = Feature::map(&field, &Grid::new(&c4, 5, 2).unwrap()).unwrap();
-    assert!(Network::new(map, vec![Layer::linear("a", &even, vec![0.0; 64], None)]).is_err());
-    let network = with(Layer::linear("a", &space, vec![0.0; 16], None)).unwrap();
+    assert!(Network::new(map, vec![Stage::linear("a", &even, vec![0.0; 64], None)]).is_err());
+    let network = with(Stage::linear("a", &space, vec![0.0; 16], None)).unwrap();
     assert!(matches!(network.certify(f64::NAN), Err(Error::OutOfRange { .. })));
     assert!(network.search(-1.0, 100, 0).is_err() && network.search(1.0, 0, 0).is_err());
     assert!(network.evaluate(&[1.0]).is_err());
@@ -274,9 +276,9 @@ fn huge_permutation_groups_are_certified() {
     let mut random = Random::new(2);
     let mut draw = |n: usize| -> Vec<f64> { (0..n).map(|_| random.normal()).collect() };
     let layers = vec![
-        Layer::linear("first", &space, draw(1024), Some(draw(32))),
-        Layer::activation("relu", Activation::Relu),
-        Layer::linear("second", &space, draw(1024), None),
+        Stage::linear("first", &space, draw(1024), Some(draw(32))),
+        Stage::activation("relu", Activation::Relu),
+        Stage::linear("second", &space, draw(1024), None),
     ];
     let network = Network::new(Feature::vector(&points), layers).unwrap();
     let certificate = network.certify(1.0).unwrap();
@@ -311,29 +313,29 @@ fn extreme_scales_are_bounded_or_refused() {
     let field = rep::regular(&c4).unwrap();
     let space = KernelSpace::dense(&field, &field).unwrap();
     let diagonal = |value: f64| -> Vec<f64> { (0..16).map(|at| if at % 5 == 0 { value } else { 0.0 }).collect() };
-    let network = |layers: Vec<Layer>| Network::new(Feature::vector(&field), layers).unwrap();
+    let network = |layers: Vec<Stage>| Network::new(Feature::vector(&field), layers).unwrap();
 
     // Radii 1e200, 1e400: nothing is known about the third layer's inputs.
-    let huge = ["a", "b", "c"].map(|name| Layer::linear(name, &space, diagonal(1e200), None));
+    let huge = ["a", "b", "c"].map(|name| Stage::linear(name, &space, diagonal(1e200), None));
     let refused = network(huge.to_vec()).certify(1.0);
     assert!(matches!(&refused, Err(Error::NotCertifiable { layer, .. }) if layer == "b"), "{refused:?}");
     let mut uneven = diagonal(1e308);
     uneven[1] = -1e308;
-    let refused = network(vec![Layer::linear("a", &space, uneven, None)]).certify(1.0);
+    let refused = network(vec![Stage::linear("a", &space, uneven, None)]).certify(1.0);
     assert!(matches!(&refused, Err(Error::NotCertifiable { layer, .. }) if layer == "a"), "{refused:?}");
 
     // A bias of 1e-170 that is not invariant, blown up again: the error is √2.
-    let small = Layer::linear("small", &space, diagonal(0.0), Some(vec![1e-170, 0.0, 0.0, 0.0]));
-    let blown = network(vec![small.clone(), Layer::linear("large", &space, diagonal(1e170), None)]);
+    let small = Stage::linear("small", &space, diagonal(0.0), Some(vec![1e-170, 0.0, 0.0, 0.0]));
+    let blown = network(vec![small.clone(), Stage::linear("large", &space, diagonal(1e170), None)]);
     let (certificate, found) = (blown.certify(1.0).unwrap(), blown.search(1.0, 100, 0).unwrap());
     assert!((found.value - 2.0_f64.sqrt()).abs() < 1e-12 && found.value <= certificate.bound, "{certificate}");
     assert!(certificate.bound < 1.5, "{certificate}");
 
     // Lipschitz constants whose product underflows: the bound may be generous, not 0.
     let layers = vec![
-        Layer::linear("bias", &space, diagonal(0.0), Some(vec![1e300, 0.0, 0.0, 0.0])),
-        Layer::linear("down", &space, diagonal(1e-200), None),
-        Layer::linear("further", &space, diagonal(1e-200), None),
+        Stage::linear("bias", &space, diagonal(0.0), Some(vec![1e300, 0.0, 0.0, 0.0])),
+        Stage::linear("down", &space, diagonal(1e-200), None),
+        Stage::linear("further", &space, diagonal(1e-200), None),
     ];
     let (certificate, found) =
         (network(layers.clone()).certify(1.0).unwrap(), network(layers).search(1.0, 100, 0).unwrap());
@@ -343,7 +345,7 @@ fn extreme_scales_are_bounded_or_refused() {
     let w = weight(&space, 1.0, &mut Random::new(3));
     let bound = |c: f64| -> f64 {
         let scaled = w.iter().map(|w| c * w).collect();
-        network(vec![Layer::linear("only", &space, scaled, None)]).certify(1.0).unwrap().bound
+        network(vec![Stage::linear("only", &space, scaled, None)]).certify(1.0).unwrap().bound
     };
     for c in [1e-300, 1e-170, 1e160, 1e300] {
         assert!((bound(c) / (c * bound(1.0)) - 1.0).abs() < 1e-12, "{c:e}");
@@ -362,7 +364,7 @@ fn bounds_of_zero_are_printed_plainly() {
     // Circulant with distinct entries: equivariant to the bit, but its sums round in the order of the columns.
     let space = KernelSpace::dense(&field, &field).unwrap();
     let circulant: Vec<f64> = (0..16).map(|at| [0.5, 1.25, -3.0, 7.5][(at / 4 + 4 - at % 4) % 4]).collect();
-    let network = Network::new(Feature::vector(&field), vec![Layer::linear("only", &space, circulant, None)]).unwrap();
+    let network = Network::new(Feature::vector(&field), vec![Stage::linear("only", &space, circulant, None)]).unwrap();
     let (certificate, found) = (network.certify(1.0).unwrap(), network.search(1.0, 500, 1).unwrap());
     assert_eq!(certificate.bound, 0.0);
     assert!(found.value > 0.0 && found.value < 1e-14);

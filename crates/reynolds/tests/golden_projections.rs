@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use reynolds::projection::{KernelSpace, Projector, derive};
+use reynolds::projection::{Dimensions, KernelSpace, Projector, derive};
 use reynolds::rep::{self, Grid, Rep};
 use reynolds::{defect, group};
 use reynolds_testkit::golden::Golden;
@@ -71,7 +71,7 @@ fn symm_learning_projects_as_we_do() {
         let projector = derive(&space).unwrap();
         let projected = projector.project(&weight).unwrap();
         assert!(largest_difference(&projected, &tensor("projected").1) < 1e-12, "{name}");
-        assert_eq!(Projector::<f64>::rank(&projector), tensor("dim").1[0] as usize, "{name}");
+        assert_eq!(projector.rank(), tensor("dim").1[0] as usize, "{name}");
         let energies = projector.energies(&weight).unwrap();
         assert!((2.0 * energies.perp - tensor("mean_square_defect").1[0]).abs() < 1e-10, "{name}");
         let gradient: Vec<f64> = weight.iter().zip(&projected).map(|(w, p)| 4.0 * (w - p)).collect();
@@ -93,7 +93,7 @@ fn sympy_finds_the_same_orbits_of_tensor_layers() {
         let space = dense(&order(into), &order(out));
         let projector = derive(&space).unwrap();
         assert_eq!(projector.form(), "orbits");
-        assert_eq!(Projector::<f64>::rank(&projector), orbits);
+        assert_eq!(projector.rank(), orbits);
         let tensor = |what: &str| golden.tensor(&format!("S{n}.{out}.{into}.{what}")).1;
         let projected = projector.project(&tensor("weight")).unwrap();
         assert!(largest_difference(&projected, &tensor("projected")) < 1e-13, "S{n} {into} -> {out}");

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use reynolds::norm::{Norm, Part};
 use reynolds::penalty::{Form, PenaltyConfig};
-use reynolds::projection::{HaarProjector, KernelSpace, Projector};
+use reynolds::projection::{Dimensions, HaarProjector, KernelSpace, Projector};
 use reynolds::random::Random;
 use reynolds::rep::Grid;
 use reynolds::{group, rep};
@@ -174,7 +174,7 @@ fn complex_gradients_are_finite_differences() {
 }
 
 fn projector_len(projector: &HaarProjector) -> usize {
-    Projector::<f64>::len(projector)
+    projector.len()
 }
 
 /// The form one would write from the paper, ∂N taken at QW and not projected again, is right for Frobenius alone.

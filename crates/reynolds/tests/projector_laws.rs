@@ -8,7 +8,9 @@ use faer::{Mat, c64};
 use proptest::prelude::*;
 use reynolds::group::{GroupRef, MatrixGroup};
 use reynolds::irreps::Irreps;
-use reynolds::projection::{Blocks, Chain, Energies, HaarProjector, KernelSpace, Lowered, Orbits, Projector, derive};
+use reynolds::projection::{
+    Blocks, Chain, Dimensions, Energies, HaarProjector, KernelSpace, Lowered, Orbits, Projector, derive,
+};
 use reynolds::rep::{Grid, Rep};
 use reynolds::{group, irrep, rep};
 use reynolds_testkit::projector_laws::{assert_projector_laws, assert_tower_law, random_weights};
@@ -182,7 +184,7 @@ fn centre_tap_of_a_vector_to_scalar_kernel_is_dead() {
     let Lowered::Orbits(orbits) = derive(&space).unwrap() else { panic!("expected orbits") };
     let projected = orbits.project(&[1.0_f64; 18]).unwrap();
     assert_eq!((projected[4], projected[13]), (0.0, 0.0));
-    assert_eq!(Projector::<f64>::rank(&orbits), 4);
+    assert_eq!(orbits.rank(), 4);
 }
 
 #[test]
@@ -228,7 +230,7 @@ fn projecting_twice_changes_no_bit_on_orbits() {
         projectors.push(derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap());
     }
     for projector in projectors {
-        let wide: Vec<f64> = random_weights(Projector::<f64>::len(&projector), 3);
+        let wide: Vec<f64> = random_weights(projector.len(), 3);
         let once = projector.project(&wide).unwrap();
         assert_eq!(projector.project(&once).unwrap(), once);
         assert_eq!(projector.energies(&once).unwrap().perp, 0.0);
@@ -288,13 +290,17 @@ struct Faulty {
     fault: &'static str,
 }
 
-impl Projector<f64> for Faulty {
+impl Dimensions for Faulty {
     fn len(&self) -> usize {
-        Projector::<f64>::len(&self.inner)
+        self.inner.len()
     }
+
     fn rank(&self) -> usize {
-        Projector::<f64>::rank(&self.inner) + usize::from(self.fault == "rank")
+        self.inner.rank() + usize::from(self.fault == "rank")
     }
+}
+
+impl Projector<f64> for Faulty {
     fn apply(&self, weights: &[f64], out: &mut [f64]) -> Energies {
         let energies = self.inner.apply(weights, out);
         match self.fault {

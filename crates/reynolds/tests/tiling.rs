@@ -7,7 +7,7 @@ use std::sync::Arc;
 use faer::{Mat, c64};
 use reynolds::group::{GroupRef, MatrixGroup};
 use reynolds::irreps::Irreps;
-use reynolds::projection::{Basis, KernelSpace, Lowered, Projector, TileProjector, Tiling, derive};
+use reynolds::projection::{Basis, Dimensions, KernelSpace, Lowered, Projector, TileProjector, Tiling, derive};
 use reynolds::random::Random;
 use reynolds::rep::{Grid, Rep, Representation};
 use reynolds::steerable::RingsConfig;
@@ -87,16 +87,16 @@ fn assert_tiles(tiling: &Tiling, expected: &[f64], weights: &[f64], rank: usize,
 }
 
 fn check_real(projector: &Lowered, what: &str) {
-    let weights = random(Projector::<f64>::len(projector));
-    let rank = Projector::<f64>::rank(projector);
+    let weights = random(projector.len());
+    let rank = projector.rank();
     assert_tiles(&projector.tiling().unwrap(), &projector.project(&weights).unwrap(), &weights, rank, what);
 }
 
 fn check_complex(projector: &Lowered<c64>, what: &str) {
-    let numbers = random(2 * Projector::<c64>::len(projector));
+    let numbers = random(2 * projector.len());
     let weights: Vec<c64> = numbers.chunks_exact(2).map(|pair| c64::new(pair[0], pair[1])).collect();
     let expected: Vec<f64> = projector.project(&weights).unwrap().iter().flat_map(|z| [z.re, z.im]).collect();
-    let rank = 2 * Projector::<c64>::rank(projector);
+    let rank = 2 * projector.rank();
     assert_tiles(&projector.tiling().unwrap(), &expected, &numbers, rank, what);
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use reynolds::audit::{self, LayerAudit, Total};
-use reynolds::plan::{Layer, SymmetryPlan, Untyped};
+use reynolds::plan::{SymmetryPlan, TypedTensor, Untyped};
 
 use crate::args::AuditArgs;
 use crate::model::{Model, Named, tensor};
@@ -68,7 +68,7 @@ pub(super) fn audit_plan(
     let resolved = plan.resolve(tensors).with_context(|| model.file())?;
     let weights = resolved.layers.iter().map(|layer| layer.len() as u64).sum();
     let bar = reynolds_report::bar(weights, "auditing");
-    let one = |layer: &Layer| -> Result<LayerAudit> {
+    let one = |layer: &TypedTensor| -> Result<LayerAudit> {
         let values = model.read(&layer.name)?;
         let audit = audit::layer(layer, tensor(&values)).with_context(|| model.file())?;
         bar.inc(layer.len() as u64);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use reynolds::plan::{Layer, ResolvedPlan, Role};
+use reynolds::plan::{ResolvedPlan, Role, TypedTensor};
 use reynolds::projection::Projector;
 use reynolds::scalar::{Over, Real, Weight};
 use reynolds_checkpoint::{Entry, Values};
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
     let restricted = args.to.as_deref().map(|subgroup| plan.restricted_to(subgroup)).transpose()?;
     let model = Model::open(&args.model)?;
     let resolved = restricted.as_ref().unwrap_or(plan).resolve(&model.tensors).with_context(|| model.file())?;
-    let chosen: Vec<&Layer> = resolved
+    let chosen: Vec<&TypedTensor> = resolved
         .layers
         .iter()
         .filter(|layer| !layer.acts_trivially() && (layer.role == Role::Weight || !args.weights_only))
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
         bail!("{}: expected tensors on which {} acts, found none: {why}", model.file(), resolved.group.name());
     }
     let bar = reynolds_report::bar(2 * chosen.iter().map(|layer| layer.len() as u64).sum::<u64>(), "projecting");
-    let measured = |layer: &&Layer| -> Result<ProjectedTensor> {
+    let measured = |layer: &&TypedTensor| -> Result<ProjectedTensor> {
         let row = measure(&model, layer, args.blend).with_context(|| model.file())?;
         bar.inc(layer.len() as u64);
         Ok(row)
@@ -73,7 +73,7 @@ struct Moved {
     moved: f64,
 }
 
-fn project(model: &Model, layer: &Layer, blend: f64) -> Result<Moved> {
+fn project(model: &Model, layer: &TypedTensor, blend: f64) -> Result<Moved> {
     let moved = match model.read(&layer.name)? {
         Values::F32(before) => blended(layer, &before, blend as f32, |after| Values::F32(after.into())),
         Values::F64(before) => blended(layer, &before, blend, |after| Values::F64(after.into())),
@@ -83,7 +83,7 @@ fn project(model: &Model, layer: &Layer, blend: f64) -> Result<Moved> {
 
 /// (1 − t)W + tP(W), in the precision of the weights.
 fn blended<T: Real + Weight<Real = T> + Over<f64>>(
-    layer: &Layer,
+    layer: &TypedTensor,
     before: &[T],
     blend: T,
     values: impl Fn(Vec<T>) -> Values<'static>,
@@ -99,7 +99,7 @@ fn blended<T: Real + Weight<Real = T> + Over<f64>>(
     Ok(Moved { values: values(after), norm, moved })
 }
 
-fn measure(model: &Model, layer: &Layer, blend: f64) -> Result<ProjectedTensor> {
+fn measure(model: &Model, layer: &TypedTensor, blend: f64) -> Result<ProjectedTensor> {
     let Moved { norm, moved, .. } = project(model, layer, blend)?;
     Ok(ProjectedTensor { name: layer.name.clone(), shape: layer.shape.clone(), role: layer.role, norm, moved })
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use faer::c64;
-use reynolds::projection::{Lowered, Projector};
+use reynolds::projection::{Dimensions, Lowered};
 use reynolds::scalar::Scalar;
 
 /// Of real or of complex weights.
@@ -48,10 +48,8 @@ impl Shared {
     /// Real numbers of each part that P acts on by itself.
     pub(super) fn parts(&self) -> Vec<usize> {
         match self {
-            Self::Real(projector) => Projector::<f64>::parts(&**projector),
-            Self::Complex(projector) => {
-                Projector::<c64>::parts(&**projector).into_iter().map(|weights| 2 * weights).collect()
-            }
+            Self::Real(projector) => projector.parts(),
+            Self::Complex(projector) => projector.parts().into_iter().map(|weights| 2 * weights).collect(),
         }
     }
 }

@@ -172,7 +172,7 @@ impl LogisticTask {
         let mut order: Vec<i64> = (0..points as i64).collect();
         let mut random = Random::at(self.config.seed, &[1, moment.epoch as u64]);
         if shuffled {
-            (1..points).rev().for_each(|last| order.swap(last, random.below(last as u64 + 1) as usize));
+            (1..points).rev().for_each(|last| order.swap(last, random.below(last + 1)));
         }
         order[moment.step * batch..(moment.step + 1) * batch].to_vec()
     }

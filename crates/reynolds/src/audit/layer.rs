@@ -1,12 +1,13 @@
 //! One tensor held against its projector.
 
+use super::excess;
 use super::isotypic::{self, Share};
-use super::{Tensor, excess};
 use crate::defect::{self, Bracket, Profile};
 use crate::error::Result;
 use crate::group::{ENUMERATION_LIMIT, Element};
-use crate::plan::{Exact, Layer, Role};
+use crate::plan::{Exact, Role, TypedTensor};
 use crate::projection::{Energies, Lowered, Projector};
+use crate::values::Values;
 
 /// Multiplications spent on the worst defect of a layer whose group does not permute its weights.
 const WORK_LIMIT: u128 = 1 << 34;
@@ -92,13 +93,13 @@ impl LayerAudit {
 ///
 /// # Errors
 /// [`crate::Error::Tensor`] if it has not as many weights as the layer, or if double precision cannot hold its squares.
-pub fn layer(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
-    measure(layer, tensor).map_err(|error| error.of_tensor(&layer.name))
+pub fn layer<'a>(layer: &TypedTensor, values: impl Into<Values<'a>>) -> Result<LayerAudit> {
+    measure(layer, &values.into()).map_err(|error| error.of_tensor(&layer.name))
 }
 
-fn measure(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
-    if tensor.len() != layer.len() {
-        return Err(crate::Error::shape("tensor", format!("{:?}", layer.shape), format!("{} weights", tensor.len())));
+fn measure(layer: &TypedTensor, values: &Values<'_>) -> Result<LayerAudit> {
+    if values.len() != layer.len() {
+        return Err(crate::Error::shape("tensor", format!("{:?}", layer.shape), format!("{} weights", values.len())));
     }
     let mut audit = LayerAudit {
         name: layer.name.clone(),
@@ -117,9 +118,9 @@ fn measure(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
         not_finite: None,
         notes: layer.warnings.clone(),
     };
-    let profile = layer.exact.as_ref().and_then(|exact| profile(exact, tensor));
+    let profile = layer.exact.as_ref().and_then(|exact| profile(exact, values));
     if profile.is_none() {
-        audit.not_finite = tensor.first_not_finite();
+        audit.not_finite = values.first_not_finite();
         if audit.not_finite.is_some() {
             return Ok(audit);
         }
@@ -127,7 +128,7 @@ fn measure(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
     match (&layer.exact, profile) {
         (Some(exact), Some(profile)) if !layer.is_band_limited() => from_profile(&mut audit, exact, &profile),
         (exact, profile) => {
-            let weights = tensor.to_f64();
+            let weights = values.to_f64();
             audit.energies = layer.projector.energies(&weights)?;
             if let Lowered::Orbits(orbits) = layer.projector.as_ref() {
                 audit.random_signs = share(orbits.random_signs(&weights)?, audit.energies.total());
@@ -149,25 +150,22 @@ fn measure(layer: &Layer, tensor: Tensor<'_>) -> Result<LayerAudit> {
 }
 
 /// The one-pass profile in the first precision that holds the squares of the weights; `None` if none does.
-fn profile(exact: &Exact, tensor: Tensor<'_>) -> Option<Profile> {
+fn profile(exact: &Exact, values: &Values<'_>) -> Option<Profile> {
     let displacements = exact.displacements.as_ref()?;
     let holds = |profile: &Profile, least: f64| {
         let total = profile.energies.total();
-        total.is_finite() && (total >= least * tensor.len() as f64 || tensor.is_zero())
+        total.is_finite() && (total >= least * values.len() as f64 || values.is_zero())
     };
-    if let Tensor::F32(values) = tensor {
-        let profile = displacements.profile(values);
+    if let Values::F32(single) = values {
+        let profile = displacements.profile(single);
         if holds(&profile, LEAST_SINGLE) {
             return Some(profile);
         }
-        if tensor.first_not_finite().is_some() {
+        if values.first_not_finite().is_some() {
             return None;
         }
     }
-    let profile = match tensor {
-        Tensor::F32(_) => displacements.profile(&tensor.to_f64()),
-        Tensor::F64(values) => displacements.profile(values),
-    };
+    let profile = displacements.profile(&values.to_f64());
     holds(&profile, LEAST_DOUBLE).then_some(profile)
 }
 

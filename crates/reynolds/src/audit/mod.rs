@@ -10,13 +10,12 @@
 //! as in [`crate::defect`], in the Frobenius norm of the kernel, which is no operator bound.
 //!
 //! ```
-//! use reynolds::audit::{self, Tensor};
-//! use reynolds::group;
+//! use reynolds::{audit, group};
 //! use reynolds::plan::{SymmetryPlan, UniformFields};
 //! let plan = SymmetryPlan::uniform(&group::parse("C4")?, UniformFields::Trivial)?;
 //! let resolved = plan.resolve(&[("conv.weight".into(), vec![1, 1, 3, 3])])?;
 //! let ramp = [-1.0_f32, 0.0, 1.0, -1.0, 0.0, 1.0, -1.0, 0.0, 1.0];
-//! let audit = audit::layer(&resolved.layers[0], Tensor::F32(&ramp))?;
+//! let audit = audit::layer(&resolved.layers[0], &ramp[..])?;
 //! assert_eq!(audit.energy(), 0.0);
 //! assert_eq!(audit.isotypic[0].irrep, "irrep(1)"); // it turns like a vector
 //! assert!((audit.isotypic[0].square - 6.0).abs() < 1e-6);
@@ -33,54 +32,6 @@ pub use isotypic::Share;
 pub use layer::{LayerAudit, WorstDefect, layer};
 
 use crate::projection::Energies;
-
-/// The numbers of one tensor, row-major.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Tensor<'a> {
-    /// Single precision.
-    F32(&'a [f32]),
-    /// Double precision.
-    F64(&'a [f64]),
-}
-
-impl Tensor<'_> {
-    /// Number of weights.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::F32(values) => values.len(),
-            Self::F64(values) => values.len(),
-        }
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The first weight that is NaN or infinite, and what it is.
-    pub fn first_not_finite(&self) -> Option<(usize, String)> {
-        match self {
-            Self::F32(values) => values.iter().position(|v| !v.is_finite()).map(|at| (at, values[at].to_string())),
-            Self::F64(values) => values.iter().position(|v| !v.is_finite()).map(|at| (at, values[at].to_string())),
-        }
-    }
-
-    /// Whether every weight is zero.
-    pub fn is_zero(&self) -> bool {
-        match self {
-            Self::F32(values) => values.iter().all(|&v| v == 0.0),
-            Self::F64(values) => values.iter().all(|&v| v == 0.0),
-        }
-    }
-
-    /// The same numbers in double precision.
-    pub fn to_f64(&self) -> Vec<f64> {
-        match self {
-            Self::F32(values) => values.iter().map(|&v| f64::from(v)).collect(),
-            Self::F64(values) => values.to_vec(),
-        }
-    }
-}
 
 /// Several layers taken together: the weights of a network as one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

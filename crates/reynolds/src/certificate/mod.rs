@@ -20,7 +20,7 @@
 //! of `cor:bound_neural_net` inherits that. The radius R_{i−1} is what bounds it.
 //!
 //! ```
-//! use reynolds::certificate::{Activation, Network, Feature, Layer};
+//! use reynolds::certificate::{Activation, Network, Feature, Stage};
 //! use reynolds::projection::KernelSpace;
 //! use reynolds::{group, rep};
 //! let c4 = group::parse("C4")?;
@@ -32,9 +32,9 @@
 //! let network = Network::new(
 //!     Feature::vector(&field),
 //!     vec![
-//!         Layer::linear("first", &first, w, None),
-//!         Layer::activation("relu", Activation::Relu),
-//!         Layer::linear("head", &head, vec![1.0; 4], None),
+//!         Stage::linear("first", &first, w, None),
+//!         Stage::activation("relu", Activation::Relu),
+//!         Stage::linear("head", &head, vec![1.0; 4], None),
 //!     ],
 //! )?;
 //! let certificate = network.certify(1.0)?;
@@ -54,6 +54,6 @@ mod search;
 
 pub use activation::Activation;
 pub use feature::Feature;
-pub use network::{Layer, LayerKind, Network};
+pub use network::{Network, Stage, StageKind};
 pub use report::{Certificate, Term};
 pub use search::Searched;

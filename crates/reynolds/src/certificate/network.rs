@@ -1,4 +1,4 @@
-//! A chain of layers, typed from end to end.
+//! A chain of stages, typed from end to end.
 
 use super::bounds::{bias_defect, is_shared, operator_defect, operator_norm, product, same_action};
 use super::{Activation, Certificate, Feature, Term};
@@ -8,10 +8,10 @@ use crate::norm::length;
 use crate::projection::KernelSpace;
 use crate::rep::Grid;
 
-/// What a layer does.
+/// What a stage of a network does.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum LayerKind {
+pub enum StageKind {
     /// x ↦ Wx + b on vectors; on maps the cross-correlation with kernel W (stride 1, zero padding that keeps the size, odd side),
     /// or the same matrix at every position if the space has no grid.
     Linear {
@@ -37,53 +37,53 @@ pub enum LayerKind {
     Unknown,
 }
 
-/// A layer with its name.
+/// One map of a chain, with its name: a linear layer, an activation, a normalisation or a pooling.
 #[derive(Debug, Clone)]
-pub struct Layer {
+pub struct Stage {
     /// The name used in terms and errors.
     pub name: String,
     /// What it does.
-    pub kind: LayerKind,
+    pub kind: StageKind,
 }
 
-impl Layer {
+impl Stage {
     /// A dense map or a convolution.
     pub fn linear(name: &str, space: &KernelSpace, weight: Vec<f64>, bias: Option<Vec<f64>>) -> Self {
-        Self { name: name.into(), kind: LayerKind::Linear { space: space.clone(), weight, bias } }
+        Self { name: name.into(), kind: StageKind::Linear { space: space.clone(), weight, bias } }
     }
 
     /// A pointwise activation.
     pub fn activation(name: &str, activation: Activation) -> Self {
-        Self { name: name.into(), kind: LayerKind::Activation(activation) }
+        Self { name: name.into(), kind: StageKind::Activation(activation) }
     }
 
     /// Any other kind.
-    pub fn new(name: &str, kind: LayerKind) -> Self {
+    pub fn new(name: &str, kind: StageKind) -> Self {
         Self { name: name.into(), kind }
     }
 }
 
-/// Layers with the feature spaces between them.
+/// Stages with the feature spaces between them.
 #[derive(Debug, Clone)]
 pub struct Network {
-    layers: Vec<Layer>,
-    /// One more than layers: the input first, the output last.
+    stages: Vec<Stage>,
+    /// One more than stages: the input first, the output last.
     features: Vec<Feature>,
 }
 
 impl Network {
-    /// Types the layers one after the other, from the input on.
+    /// Types the stages one after the other, from the input on.
     ///
     /// # Errors
     /// [`Error::Shape`] if weights, biases or fields do not fit, or a kernel has an even side; [`Error::GroupMismatch`] for another
-    /// group; [`Error::NotFinite`] for NaN or infinite weights; [`Error::NotCertifiable`] for an unknown layer.
-    pub fn new(input: Feature, layers: Vec<Layer>) -> Result<Self> {
+    /// group; [`Error::NotFinite`] for NaN or infinite weights; [`Error::NotCertifiable`] for an unknown stage.
+    pub fn new(input: Feature, stages: Vec<Stage>) -> Result<Self> {
         let mut features = vec![input];
-        for layer in &layers {
-            let next = layer.output(&features[features.len() - 1])?;
+        for stage in &stages {
+            let next = stage.output(&features[features.len() - 1])?;
             features.push(next);
         }
-        Ok(Self { layers, features })
+        Ok(Self { stages, features })
     }
 
     /// The space of inputs.
@@ -93,7 +93,7 @@ impl Network {
 
     /// The space of outputs.
     pub fn output(&self) -> &Feature {
-        &self.features[self.layers.len()]
+        &self.features[self.stages.len()]
     }
 
     /// T(x), for x of the input's dimension.
@@ -112,8 +112,8 @@ impl Network {
 
     /// T(x) once the dimension is known to fit.
     pub(super) fn forward(&self, x: &[f64]) -> Vec<f64> {
-        let steps = self.layers.iter().zip(&self.features);
-        steps.fold(x.to_vec(), |x, (layer, feature)| layer.forward(feature, x))
+        let steps = self.stages.iter().zip(&self.features);
+        steps.fold(x.to_vec(), |x, (stage, feature)| stage.forward(feature, x))
     }
 
     /// The bound of the module's formula on inputs ‖x‖ ≤ `radius`.
@@ -128,11 +128,11 @@ impl Network {
         if !(radius.is_finite() && radius >= 0.0) {
             return Err(Error::range("input radius", "a finite number, at least 0", radius));
         }
-        let mut terms = Vec::with_capacity(self.layers.len());
+        let mut terms = Vec::with_capacity(self.stages.len());
         let mut inside = radius;
-        for (layer, feature) in self.layers.iter().zip(&self.features) {
-            let name = &layer.name;
-            let (lipschitz, offset, operator, constant) = layer.constants(feature).map_err(|error| match error {
+        for (stage, feature) in self.stages.iter().zip(&self.features) {
+            let name = &stage.name;
+            let (lipschitz, offset, operator, constant) = stage.constants(feature).map_err(|error| match error {
                 Error::OutOfRange { what, .. } => {
                     Error::NotCertifiable { layer: name.clone(), reason: format!("its {what} overflows") }
                 }
@@ -153,7 +153,7 @@ impl Network {
             downstream = product(downstream, term.lipschitz);
         }
         // Rounding of the norms is covered by a relative 10⁻¹².
-        let last = self.layers.last().map_or("", |layer| &layer.name);
+        let last = self.stages.last().map_or("", |stage| &stage.name);
         let bound = finite(last, "bound", sum * (1.0 + 1e-12))?;
         Ok(Certificate { radius, terms, bound, searched: None })
     }
@@ -181,11 +181,11 @@ fn finite(layer: &str, what: &str, value: f64) -> Result<f64> {
     Err(Error::NotCertifiable { layer: layer.into(), reason: format!("its {what} overflows") })
 }
 
-impl Layer {
+impl Stage {
     /// The space it maps to, if it fits its input.
     fn output(&self, input: &Feature) -> Result<Feature> {
         match &self.kind {
-            LayerKind::Linear { space, weight, bias } => {
+            StageKind::Linear { space, weight, bias } => {
                 let (expected, got) = (input.fields().group(), space.group());
                 if !group::same(expected, got) {
                     return Err(Error::GroupMismatch { expected: expected.name(), got: got.name() });
@@ -210,14 +210,14 @@ impl Layer {
                 }
                 Ok(input.with_fields(space.codomain()))
             }
-            LayerKind::Activation(_) => Ok(input.clone()),
-            LayerKind::BatchNorm { scale, shift } => {
+            StageKind::Activation(_) => Ok(input.clone()),
+            StageKind::BatchNorm { scale, shift } => {
                 expect_length(&self.name, "scale", scale, input.fields().dim())?;
                 expect_length(&self.name, "shift", shift, input.fields().dim())?;
                 Ok(input.clone())
             }
-            LayerKind::MeanPool => Ok(Feature::vector(input.fields())),
-            LayerKind::Unknown => Err(Error::NotCertifiable {
+            StageKind::MeanPool => Ok(Feature::vector(input.fields())),
+            StageKind::Unknown => Err(Error::NotCertifiable {
                 layer: self.name.clone(),
                 reason: "no bound is known for this kind of layer".into(),
             }),
@@ -228,19 +228,19 @@ impl Layer {
     fn constants(&self, input: &Feature) -> Result<(f64, f64, f64, f64)> {
         let everywhere = (input.points() as f64).sqrt();
         match &self.kind {
-            LayerKind::Linear { space, weight, bias } => {
+            StageKind::Linear { space, weight, bias } => {
                 let (offset, moved) = match bias {
                     Some(bias) => (norm(bias) * everywhere, bias_defect(space.codomain(), bias)? * everywhere),
                     None => (0.0, 0.0),
                 };
                 Ok((operator_norm(space, weight)?, offset, operator_defect(space, weight)?, moved))
             }
-            LayerKind::Activation(activation) => {
+            StageKind::Activation(activation) => {
                 activation.check(&self.name, input.fields())?;
                 let offset = activation.at(0.0).abs() * (input.dim() as f64).sqrt();
                 Ok((activation.lipschitz(), offset, 0.0, 0.0))
             }
-            LayerKind::BatchNorm { scale, shift } => {
+            StageKind::BatchNorm { scale, shift } => {
                 if !is_shared(input.fields(), scale, shift) {
                     let reason = format!(
                         "its scales and shifts are not shared inside the fields {}, so it is not equivariant",
@@ -251,33 +251,33 @@ impl Layer {
                 let steepest = scale.iter().fold(0.0_f64, |largest, s| largest.max(s.abs()));
                 Ok((steepest, norm(shift) * everywhere, 0.0, 0.0))
             }
-            LayerKind::MeanPool => Ok((1.0 / everywhere, 0.0, 0.0, 0.0)),
-            LayerKind::Unknown => unreachable!("refused when the network was made"),
+            StageKind::MeanPool => Ok((1.0 / everywhere, 0.0, 0.0, 0.0)),
+            StageKind::Unknown => unreachable!("refused when the network was made"),
         }
     }
 
     fn forward(&self, input: &Feature, mut x: Vec<f64>) -> Vec<f64> {
         let points = input.points();
         match &self.kind {
-            LayerKind::Linear { space, weight, bias } => {
+            StageKind::Linear { space, weight, bias } => {
                 let mut out = correlate(space, weight, input.positions(), &x);
                 if let Some(bias) = bias {
                     out.chunks_exact_mut(points).zip(bias).for_each(|(row, b)| row.iter_mut().for_each(|v| *v += b));
                 }
                 out
             }
-            LayerKind::Activation(activation) => {
+            StageKind::Activation(activation) => {
                 x.iter_mut().for_each(|v| *v = activation.at(*v));
                 x
             }
-            LayerKind::BatchNorm { scale, shift } => {
+            StageKind::BatchNorm { scale, shift } => {
                 for (row, (scale, shift)) in x.chunks_exact_mut(points).zip(scale.iter().zip(shift)) {
                     row.iter_mut().for_each(|v| *v = scale * *v + shift);
                 }
                 x
             }
-            LayerKind::MeanPool => x.chunks_exact(points).map(|row| row.iter().sum::<f64>() / points as f64).collect(),
-            LayerKind::Unknown => unreachable!("refused when the network was made"),
+            StageKind::MeanPool => x.chunks_exact(points).map(|row| row.iter().sum::<f64>() / points as f64).collect(),
+            StageKind::Unknown => unreachable!("refused when the network was made"),
         }
     }
 }

@@ -7,14 +7,12 @@
 //! Only Σ_c vec(D_c) vec(D_c)* enters, so more than d_a·d_b copies are replaced by the d_a·d_b rows of a triangular factor: a
 //! thousand channels cost no more per group element than a few.
 
-use std::sync::Arc;
-
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use crate::group::Element;
 use crate::projection::KernelSpace;
-use crate::rep::Rep;
+use crate::rep::{self, Rep};
 use crate::scalar::Scalar;
 
 /// One kind of summand and where its copies start.
@@ -46,14 +44,14 @@ pub(super) struct Motion<F: Scalar> {
     right: Vec<Mat<F>>,
 }
 
-fn kinds<F: Scalar>(rep: &Rep<F>) -> Vec<Kind<F>> {
-    let whole = [(1, rep.clone())];
+fn kinds<F: Scalar>(representation: &Rep<F>) -> Vec<Kind<F>> {
+    let whole = [(1, representation.clone())];
     let mut kinds: Vec<Kind<F>> = Vec::new();
     let mut start = 0;
-    for (copies, part) in rep.summands().unwrap_or(&whole) {
+    for (copies, part) in representation.summands().unwrap_or(&whole) {
         let starts = (0..*copies).map(|copy| start + copy * part.dim());
-        match kinds.iter_mut().find(|kind| Arc::ptr_eq(&kind.rep, part)) {
-            Some(kind) => kind.starts.extend(starts),
+        match rep::position(kinds.iter().map(|kind| &kind.rep), part) {
+            Some(kind) => kinds[kind].starts.extend(starts),
             None => kinds.push(Kind { rep: part.clone(), starts: starts.collect() }),
         }
         start += copies * part.dim();
@@ -136,8 +134,8 @@ impl<F: Scalar> Folded<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::group;
     use crate::random::Random;
-    use crate::{group, rep};
 
     #[test]
     fn folding_keeps_every_correlation() {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::correlation::Correlation;
 use super::{planar, spatial};
 use crate::error::{Error, Result};
-use crate::group::{ENUMERATION_LIMIT, Element, Group, elements};
+use crate::group::{ENUMERATION_LIMIT, Element, Family, Group, elements};
 use crate::haar;
 use crate::norm::scaled_down;
 use crate::projection::{KernelSpace, Projector};
@@ -91,16 +91,16 @@ pub(super) fn representable(value: f64) -> Result<f64> {
 /// Bounds of sup_g ‖Δ_g(D)‖² for D ≠ 0 with P(D) = 0, and the worst element seen.
 fn squared_ends<F: Scalar>(space: &KernelSpace<F>, correlation: &Correlation<'_, F>) -> Result<(f64, f64, Element)> {
     let (group, degree) = (space.group(), space.degree());
-    let found = match (group.order(), group.name().as_str()) {
+    let found = match (group.order(), group.family()) {
         (Some(order), _) if order <= ENUMERATION_LIMIT => {
             let (value, g) = best_of(correlation, elements(group.as_ref())?);
             return Ok((value, value, g));
         }
         (Some(_), _) => None,
-        (None, "SO2") => Some(planar::supremum(correlation, degree, false)),
-        (None, "O2") => Some(planar::supremum(correlation, degree, true)),
-        (None, "SO3") if degree <= spatial::MAX_DEGREE => Some(spatial::supremum(correlation, degree, false)),
-        (None, "O3") if degree <= spatial::MAX_DEGREE => Some(spatial::supremum(correlation, degree, true)),
+        (None, Family::SO2) => Some(planar::supremum(correlation, degree, false)),
+        (None, Family::O2) => Some(planar::supremum(correlation, degree, true)),
+        (None, Family::SO3) if degree <= spatial::MAX_DEGREE => Some(spatial::supremum(correlation, degree, false)),
+        (None, Family::O3) if degree <= spatial::MAX_DEGREE => Some(spatial::supremum(correlation, degree, true)),
         (None, _) => None,
     };
     let (value, g, proven) = match found {

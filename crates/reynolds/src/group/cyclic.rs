@@ -5,7 +5,7 @@ use std::sync::Arc;
 use faer::Mat;
 
 use super::planar_irrep::{planar_irreps, turn};
-use super::{Element, Group};
+use super::{Element, Family, Group};
 use crate::error::{Error, Result};
 use crate::irrep::Irrep;
 
@@ -58,6 +58,9 @@ impl Group for Cyclic {
     fn name(&self) -> String {
         format!("C{}", self.residues.n)
     }
+    fn family(&self) -> Family {
+        Family::Cyclic(self.residues.n)
+    }
     fn order(&self) -> Option<u128> {
         Some(self.residues.order())
     }
@@ -101,6 +104,9 @@ impl Translations {
 impl Group for Translations {
     fn name(&self) -> String {
         format!("Z{}", self.residues.n)
+    }
+    fn family(&self) -> Family {
+        Family::Translations(self.residues.n)
     }
     fn order(&self) -> Option<u128> {
         Some(self.residues.order())

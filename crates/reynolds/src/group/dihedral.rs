@@ -5,7 +5,7 @@ use std::sync::Arc;
 use faer::Mat;
 
 use super::planar_irrep::{planar_irreps, turn};
-use super::{Element, Group};
+use super::{Element, Family, Group};
 use crate::error::{Error, Result};
 use crate::irrep::Irrep;
 
@@ -38,6 +38,9 @@ impl Dihedral {
 impl Group for Dihedral {
     fn name(&self) -> String {
         format!("D{}", self.n)
+    }
+    fn family(&self) -> Family {
+        Family::Dihedral(self.n)
     }
     fn order(&self) -> Option<u128> {
         Some(2 * self.n as u128)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 
-use super::{ENUMERATION_LIMIT, Element, Group, GroupRef, numeric_irreps};
+use super::{ENUMERATION_LIMIT, Element, Family, Group, GroupRef, numeric_irreps};
 use crate::error::{Error, Result};
 use crate::irrep::Irrep;
 
@@ -205,6 +205,9 @@ fn fingerprint(generators: &[Mat<f64>]) -> u32 {
 impl Group for MatrixGroup {
     fn name(&self) -> String {
         self.name.clone()
+    }
+    fn family(&self) -> Family {
+        Family::Matrices
     }
     fn order(&self) -> Option<u128> {
         Some(self.elements.len() as u128)

@@ -25,6 +25,7 @@ mod classes;
 mod cyclic;
 mod dihedral;
 mod element;
+mod family;
 mod gauss_legendre;
 mod generated;
 mod homomorphism;
@@ -51,6 +52,7 @@ pub use classes::{ConjugacyClasses, conjugacy_classes};
 pub use cyclic::{Cyclic, Translations};
 pub use dihedral::Dihedral;
 pub use element::{Element, Planar, Spatial};
+pub use family::Family;
 pub use generated::MatrixGroup;
 pub use homomorphism::Homomorphism;
 pub use name::parse;
@@ -85,6 +87,11 @@ pub trait Group: Debug + Send + Sync {
     /// The name; equal names mean equal groups with equal numbering. [`parse`] reads it back, except for matrix groups
     /// made from generators.
     fn name(&self) -> String;
+
+    /// The family it belongs to.
+    fn family(&self) -> Family {
+        Family::Other
+    }
 
     /// |G|, or `None` for a continuous group.
     fn order(&self) -> Option<u128>;

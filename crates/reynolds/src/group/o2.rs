@@ -6,7 +6,7 @@ use faer::Mat;
 
 use super::planar_irrep::planar_irreps;
 use super::so2::{check_degree, equidistant};
-use super::{Element, Group, MAX_DEGREE, Planar};
+use super::{Element, Family, Group, MAX_DEGREE, Planar};
 use crate::error::Result;
 use crate::haar::Quadrature;
 use crate::irrep::Irrep;
@@ -18,6 +18,9 @@ pub struct O2;
 impl Group for O2 {
     fn name(&self) -> String {
         "O2".into()
+    }
+    fn family(&self) -> Family {
+        Family::O2
     }
     fn order(&self) -> Option<u128> {
         None

@@ -6,7 +6,7 @@ use faer::Mat;
 
 use super::so2::check_degree;
 use super::so3::{SO3, rotations, spherical_irreps};
-use super::{Element, Group, MAX_DEGREE, Spatial};
+use super::{Element, Family, Group, MAX_DEGREE, Spatial};
 use crate::error::Result;
 use crate::haar::Quadrature;
 use crate::irrep::Irrep;
@@ -18,6 +18,9 @@ pub struct O3;
 impl Group for O3 {
     fn name(&self) -> String {
         "O3".into()
+    }
+    fn family(&self) -> Family {
+        Family::O3
     }
     fn order(&self) -> Option<u128> {
         None

@@ -27,7 +27,7 @@ mod stabiliser_chain;
 
 use std::sync::Arc;
 
-use super::{Element, Group, GroupRef};
+use super::{Element, Family, Group, GroupRef};
 use crate::error::{Error, Result};
 use crate::irrep::Irrep;
 pub(crate) use cycles::parse_cycles;
@@ -106,6 +106,10 @@ impl PermutationGroup {
 impl Group for PermutationGroup {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn family(&self) -> Family {
+        Family::Permutations
     }
 
     fn order(&self) -> Option<u128> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use faer::{Mat, Side};
 
-use super::{Element, Group, GroupRef, Homomorphism};
+use super::{Element, Family, Group, GroupRef, Homomorphism};
 use crate::error::{Error, Result};
 use crate::haar::Quadrature;
 use crate::irrep::Irrep;
@@ -100,6 +100,9 @@ fn count_factors(group: &dyn Group) -> usize {
 impl Group for Product {
     fn name(&self) -> String {
         format!("{} x {}", self.first.name(), self.second.name())
+    }
+    fn family(&self) -> Family {
+        Family::Product
     }
     fn order(&self) -> Option<u128> {
         Some(self.first.order()? * self.second.order()?)

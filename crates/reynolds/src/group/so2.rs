@@ -6,7 +6,7 @@ use std::sync::Arc;
 use faer::Mat;
 
 use super::planar_irrep::planar_irreps;
-use super::{Element, Group, MAX_DEGREE, Planar};
+use super::{Element, Family, Group, MAX_DEGREE, Planar};
 use crate::error::{Error, Result};
 use crate::haar::Quadrature;
 use crate::irrep::Irrep;
@@ -28,6 +28,9 @@ pub(super) fn equidistant(degree: usize) -> impl Iterator<Item = f64> {
 impl Group for SO2 {
     fn name(&self) -> String {
         "SO2".into()
+    }
+    fn family(&self) -> Family {
+        Family::SO2
     }
     fn order(&self) -> Option<u128> {
         None

@@ -10,7 +10,7 @@ use faer::Mat;
 
 use super::gauss_legendre::gauss_legendre;
 use super::so2::{check_degree, equidistant};
-use super::{Element, Group, GroupRef, MAX_DEGREE, Spatial};
+use super::{Element, Family, Group, GroupRef, MAX_DEGREE, Spatial};
 use crate::error::Result;
 use crate::haar::Quadrature;
 use crate::irrep::Irrep;
@@ -89,6 +89,9 @@ pub(super) fn rotations(degree: usize) -> (Vec<Spatial>, Vec<f64>) {
 impl Group for SO3 {
     fn name(&self) -> String {
         "SO3".into()
+    }
+    fn family(&self) -> Family {
+        Family::SO3
     }
     fn order(&self) -> Option<u128> {
         None

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use faer::Mat;
 
 use super::homomorphism::Map;
-use super::{Element, GroupRef, Homomorphism, PermutationGroup, Planar, Spatial, elements, parse};
+use super::{Element, Family, GroupRef, Homomorphism, PermutationGroup, Planar, Spatial, elements, parse};
 use crate::error::{Error, Result};
 
 /// The inclusion of the standard copy of the named group: point groups by their matrices (planar ones turn about z in space), S_m in
@@ -54,7 +54,7 @@ fn include(source: &GroupRef, group: &GroupRef) -> Result<Homomorphism> {
 
 /// n, if the group is Z_n.
 fn translations(group: &GroupRef) -> Option<u128> {
-    group.name().strip_prefix('Z')?.parse().ok()
+    if let Family::Translations(n) = group.family() { Some(n as u128) } else { None }
 }
 
 /// The inclusion into the first factor of a product that has the subgroup.
@@ -127,7 +127,7 @@ fn find_permutation(group: &GroupRef, small: &[u32], degree: usize) -> std::resu
 fn planar(group: &GroupRef, matrix: &Mat<f64>) -> std::result::Result<Element, String> {
     let determinant = matrix[(0, 0)] * matrix[(1, 1)] - matrix[(0, 1)] * matrix[(1, 0)];
     let reflected = determinant < 0.0;
-    if reflected && group.name() == "SO2" {
+    if reflected && group.family() == Family::SO2 {
         return Err("SO(2) holds no reflections".into());
     }
     Ok(Element::Planar(Planar::new(matrix[(0, 1)].atan2(matrix[(1, 1)]), reflected)))
@@ -141,7 +141,7 @@ fn spatial(group: &GroupRef, matrix: &Mat<f64>) -> std::result::Result<Element, 
         m(a, c) * m(b, d) - m(a, d) * m(b, c)
     };
     let inverted = (0..3).map(|j| m(0, j) * minor(0, j)).sum::<f64>() < 0.0;
-    if inverted && group.name() == "SO3" {
+    if inverted && group.family() == Family::SO3 {
         return Err("SO(3) holds no reflections".into());
     }
     let sign = if inverted { -1.0 } else { 1.0 };

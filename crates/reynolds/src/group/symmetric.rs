@@ -21,7 +21,7 @@ mod young;
 
 use std::sync::Arc;
 
-use super::{ENUMERATION_LIMIT, Element, Group, GroupRef};
+use super::{ENUMERATION_LIMIT, Element, Family, Group, GroupRef};
 use crate::error::{Error, Result};
 use crate::irrep::Irrep;
 use young::{YoungOrthogonal, partition_label, partitions};
@@ -92,6 +92,10 @@ impl Symmetric {
 impl Group for Symmetric {
     fn name(&self) -> String {
         format!("S{}", self.n)
+    }
+
+    fn family(&self) -> Family {
+        Family::Symmetric(self.n)
     }
 
     fn order(&self) -> Option<u128> {

@@ -1,9 +1,8 @@
 //! From fields and a shape to a projector.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Exact, Layer, Role, SymmetryPlan};
+use super::{Exact, Role, SymmetryPlan, TypedTensor};
 use crate::defect::Displacements;
 use crate::error::{Error, Result};
 use crate::group::{self, Homomorphism, PermutationGroup};
@@ -18,16 +17,35 @@ const GRID_GROUPS: [&str; 9] = ["Oh", "O", "Th", "Td", "T", "D4", "C4", "D2", "C
 #[derive(Debug)]
 pub(super) struct Builder<'a> {
     plan: &'a SymmetryPlan,
-    made: HashMap<Kind, Layer>,
+    made: Vec<(Kind, TypedTensor)>,
 }
 
-/// Role, shape, labels of domain and codomain, and whether it may be band-limited. Plans name fields by their labels, so equal labels are
-/// equal fields.
-type Kind = (Role, Vec<usize>, String, String, bool);
+/// All that a projector depends on, with representations compared by value.
+#[derive(Debug)]
+struct Kind {
+    role: Role,
+    shape: Vec<usize>,
+    /// None for biases and scales.
+    domain: Option<Rep>,
+    codomain: Rep,
+    band_limited: bool,
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        let same_domain = match (&self.domain, &other.domain) {
+            (Some(one), Some(other)) => rep::same(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        (self.role, &self.shape, self.band_limited) == (other.role, &other.shape, other.band_limited)
+            && same_domain
+            && rep::same(&self.codomain, &other.codomain)
+    }
+}
 
 impl<'a> Builder<'a> {
     pub(super) fn new(plan: &'a SymmetryPlan) -> Self {
-        Self { plan, made: HashMap::new() }
+        Self { plan, made: Vec::new() }
     }
 
     /// A linear map or kernel of this shape between fields of the plan's group.
@@ -37,23 +55,31 @@ impl<'a> Builder<'a> {
         shape: &[usize],
         fields: (&Rep, &Rep),
         band_limited: bool,
-    ) -> Result<Layer> {
-        let kind = (Role::Weight, shape.to_vec(), fields.0.label(), fields.1.label(), band_limited);
+    ) -> Result<TypedTensor> {
+        let (domain, codomain) = (Some(fields.0.clone()), fields.1.clone());
+        let kind = Kind { role: Role::Weight, shape: shape.to_vec(), domain, codomain, band_limited };
         self.once(name, kind, |plan| weight(plan, name, shape, fields, band_limited))
     }
 
     /// A tensor of one number per channel.
-    pub(super) fn channels(&mut self, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<Layer> {
-        let kind = (role, shape.to_vec(), String::new(), fields.label(), false);
+    pub(super) fn channels(&mut self, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<TypedTensor> {
+        let kind = Kind { role, shape: shape.to_vec(), domain: None, codomain: fields.clone(), band_limited: false };
         self.once(name, kind, |plan| channels(plan, name, shape, fields, role))
     }
 
-    fn once(&mut self, name: &str, kind: Kind, make: impl Fn(&SymmetryPlan) -> Result<Layer>) -> Result<Layer> {
-        if let Some(known) = self.made.get(&kind) {
-            return Ok(Layer { name: name.into(), ..known.clone() });
+    fn once(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        make: impl Fn(&SymmetryPlan) -> Result<TypedTensor>,
+    ) -> Result<TypedTensor> {
+        if let Some((_, known)) = self.made.iter().find(|(known, _)| *known == kind) {
+            let (domain, codomain) =
+                (kind.domain.map_or(String::new(), |fields| fields.label()), kind.codomain.label());
+            return Ok(TypedTensor { name: name.into(), domain, codomain, ..known.clone() });
         }
         let layer = make(self.plan)?;
-        self.made.insert(kind, layer.clone());
+        self.made.push((kind, layer.clone()));
         Ok(layer)
     }
 }
@@ -77,7 +103,7 @@ fn weight(
     shape: &[usize],
     (domain, codomain): (&Rep, &Rep),
     band_limited: bool,
-) -> Result<Layer> {
+) -> Result<TypedTensor> {
     if !matches!(shape.len(), 2 | 4 | 5) {
         return Err(Error::shape("a weight", "[out, in], [out, in, k, k] or [out, in, k, k, k]", format!("{shape:?}")));
     }
@@ -107,7 +133,7 @@ fn weight(
             }
         }
     };
-    Ok(Layer {
+    Ok(TypedTensor {
         name: name.into(),
         shape: shape.to_vec(),
         role: Role::Weight,
@@ -136,7 +162,7 @@ fn grid_action(domain: &Rep, codomain: &Rep, side: usize, dims: usize) -> Result
     Ok(None)
 }
 
-fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<Layer> {
+fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<TypedTensor> {
     if shape != [fields.dim()] {
         let what = format!("fields \"{}\" of a {}", fields.label(), role.name());
         return Err(Error::shape(what, format!("[{}]", fields.dim()), format!("{shape:?}")));
@@ -148,7 +174,7 @@ fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role
         _ => KernelSpace::dense(&rep::trivial(fields.group()), &fields)?,
     };
     let projector = Arc::new(derive(&space)?);
-    Ok(Layer {
+    Ok(TypedTensor {
         name: name.into(),
         shape: shape.to_vec(),
         role,
@@ -258,6 +284,20 @@ mod tests {
         let [bias, scale] = [Role::Bias, Role::Scale].map(|role| builder.channels("c", &[4], &one, role).unwrap());
         assert!(!Arc::ptr_eq(&bias.projector, &scale.projector));
         assert!(builder.channels("c", &[5], &one, Role::Bias).is_err());
+    }
+
+    #[test]
+    fn equal_fields_share_a_projector_wherever_they_were_built() {
+        let plan = SymmetryPlan::from_toml("group = \"C4\"\n[[layer]]\nname = \"*\"\ncodomain = \"regular\"").unwrap();
+        let read = |text| rep::parse_fields(&group::parse("C4").unwrap(), text).unwrap();
+        let mut builder = Builder::new(&plan);
+        let texts = ["regular + 4 trivial", "regular + irrep(0) + 3 trivial", "8 trivial"];
+        let [first, second, other] =
+            texts.map(|text| builder.weight(text, &[8, 8], (&read(text), &read(text)), false).unwrap());
+        assert!(Arc::ptr_eq(&first.projector, &second.projector));
+        assert!(!Arc::ptr_eq(&first.projector, &other.projector));
+        // Each keeps the words it was typed with.
+        assert_eq!(second.codomain, "1 regular + 1 irrep(0) + 3 trivial");
     }
 
     #[test]

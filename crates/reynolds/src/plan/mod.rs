@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Typing channels is an assumption, so it is always explicit: by rules over tensor names ([`SymmetryPlan::from_toml`]), or all channels
-//! alike ([`SymmetryPlan::uniform`]). [`SymmetryPlan::resolve`] turns it into one [`Layer`] for each tensor that is held against the
+//! alike ([`SymmetryPlan::uniform`]). [`SymmetryPlan::resolve`] turns it into one [`TypedTensor`] for each tensor that is held against the
 //! group, and says of every other tensor why it is not.
 //!
 //! ```
@@ -28,20 +28,20 @@
 mod build;
 mod channel;
 mod glob;
-mod layer;
 mod parity;
 mod rules;
 mod suggest;
 mod toml_text;
+mod typed_tensor;
 mod uniform;
 
 use std::sync::Arc;
 
 use faer::Mat;
 
-pub use layer::{Exact, Layer, Role};
 pub use suggest::suggest;
 pub use toml_text::Rule;
+pub use typed_tensor::{Exact, Role, TypedTensor};
 pub use uniform::UniformFields;
 
 use crate::error::{Error, Result};
@@ -68,7 +68,7 @@ pub struct ResolvedPlan {
     /// The group that is projected onto.
     pub group: GroupRef,
     /// The tensors that are held against it, in the order they were given.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<TypedTensor>,
     /// The others.
     pub untyped: Vec<Untyped>,
 }

@@ -2,7 +2,7 @@
 
 use super::build::Builder;
 use super::glob::Glob;
-use super::{Layer, Role, Rule, SymmetryPlan, Untyped, channel, parity};
+use super::{Role, Rule, SymmetryPlan, TypedTensor, Untyped, channel, parity};
 use crate::error::{Error, Result};
 use crate::rep::{Rep, parse_fields};
 
@@ -34,7 +34,7 @@ impl<'a> Ready<'a> {
         Ok(Self { rule, glob, role, domain, codomain: read(&rule.codomain)? })
     }
 
-    fn layer(&self, builder: &mut Builder<'_>, name: &str, shape: &[usize]) -> Result<Layer> {
+    fn layer(&self, builder: &mut Builder<'_>, name: &str, shape: &[usize]) -> Result<TypedTensor> {
         let by_name = if shape.len() == 1 { channel::role(name).unwrap_or(Role::Bias) } else { Role::Weight };
         match self.role.unwrap_or(by_name) {
             Role::Weight => {
@@ -56,7 +56,7 @@ pub(super) fn resolve(
     plan: &SymmetryPlan,
     rules: &[Rule],
     tensors: &[(String, Vec<usize>)],
-) -> Result<(Vec<Layer>, Vec<Untyped>)> {
+) -> Result<(Vec<TypedTensor>, Vec<Untyped>)> {
     let rules: Vec<Ready<'_>> = rules.iter().map(|rule| Ready::new(plan, rule)).collect::<Result<_>>()?;
     if let Some(idle) = rules.iter().find(|rule| !tensors.iter().any(|(name, _)| rule.glob.is_match(name))) {
         let some: Vec<&str> = tensors.iter().take(4).map(|(name, _)| name.as_str()).collect();
@@ -95,7 +95,7 @@ fn own_bias(
     shape: &[usize],
     tensors: &[(String, Vec<usize>)],
     matched: &[Option<&Ready<'_>>],
-) -> Option<Result<Layer>> {
+) -> Option<Result<TypedTensor>> {
     let (module, own) = channel::split(name);
     let weight = tensors.iter().zip(matched).find(|((other, shape), rule)| {
         rule.is_some() && shape.len() >= 2 && channel::split(other) == (module, "weight")

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::build::Builder;
-use super::{Layer, SymmetryPlan, Untyped, channel};
+use super::{SymmetryPlan, TypedTensor, Untyped, channel};
 use crate::error::{Error, Result};
 use crate::rep::{self, Rep};
 
@@ -43,14 +43,14 @@ pub(super) fn resolve(
     plan: &SymmetryPlan,
     fields: UniformFields,
     tensors: &[(String, Vec<usize>)],
-) -> Result<(Vec<Layer>, Vec<Untyped>)> {
+) -> Result<(Vec<TypedTensor>, Vec<Untyped>)> {
     let kind = match fields {
         UniformFields::Trivial => rep::trivial(&plan.group),
         UniformFields::Regular => rep::regular(&plan.group)?,
     };
     let of = |channels: usize| rep::sum(&plan.group, &[(channels / kind.dim(), kind.clone())]);
     let mut builder = Builder::new(plan);
-    let mut typed: Vec<Option<std::result::Result<Layer, String>>> = Vec::new();
+    let mut typed: Vec<Option<std::result::Result<TypedTensor, String>>> = Vec::new();
     for (name, shape) in tensors {
         typed.push(match shape.len() {
             _ if channel::is_optimizer_state(name) => {
@@ -83,7 +83,7 @@ fn kernel(
     shape: &[usize],
     kind: &Rep,
     of: &impl Fn(usize) -> Result<Rep>,
-) -> Result<std::result::Result<Layer, String>> {
+) -> Result<std::result::Result<TypedTensor, String>> {
     for (side, channels) in [("input", shape[1]), ("output", shape[0])] {
         if channels == 0 || channels % kind.dim() != 0 {
             return Ok(Err(format!("{channels} {side} channels do not split into fields of {}", kind.dim())));
@@ -110,9 +110,9 @@ fn beside(
     shape: &[usize],
     fields: UniformFields,
     tensors: &[(String, Vec<usize>)],
-    typed: &[Option<std::result::Result<Layer, String>>],
+    typed: &[Option<std::result::Result<TypedTensor, String>>],
     of: &impl Fn(usize) -> Result<Rep>,
-) -> Result<std::result::Result<Layer, String>> {
+) -> Result<std::result::Result<TypedTensor, String>> {
     if fields == UniformFields::Trivial {
         return Ok(Err("rank 1: one number per scalar channel, which the group fixes".into()));
     }

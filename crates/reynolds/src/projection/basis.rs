@@ -12,13 +12,13 @@
 //! all channels), a change of basis for fields that are not irreps (regular, quotient), and the coupling of each irrep pair; then back.
 //!
 //! ```
-//! use reynolds::projection::{Basis, Projector};
+//! use reynolds::projection::{Basis, Dimensions, Projector};
 //! use reynolds::steerable::RingsConfig;
 //! use reynolds::{group, rep};
 //! let c4 = group::parse("C4")?;
 //! let regular = rep::regular(&c4)?;
 //! let basis = Basis::derive(&regular, &regular, 3, 2, &RingsConfig::default())?;
-//! assert_eq!(Projector::<f64>::rank(&basis), 24); // of the 36 that the grid rotations allow
+//! assert_eq!(basis.rank(), 24); // of the 36 that the grid rotations allow
 //! let projected = basis.project(&vec![1.0_f32; 4 * 4 * 9])?;
 //! assert!((projected[0] - projected[2]).abs() < 1e-6);
 //! # Ok::<(), reynolds::Error>(())
@@ -34,11 +34,11 @@ use faer::Mat;
 use passes::{Passes, Scratch};
 use rayon::prelude::*;
 
-use super::{Energies, Projector};
+use super::{Dimensions, Energies, Projector};
 use crate::error::{Error, Result};
 use crate::group;
 use crate::irrep::Irrep;
-use crate::rep::{Rep, Representation, decompose};
+use crate::rep::{self, Rep, Representation, decompose};
 use crate::scalar::Weight;
 use crate::steerable::{Band, KernelBasis, RingsConfig, Shells};
 
@@ -108,7 +108,7 @@ impl Basis {
         }
         let band = Band::new(Shells::new(dims, side, rings)?)?;
         let input = Channels::new(domain)?;
-        let output = if Arc::ptr_eq(domain, codomain) { input.clone() } else { Channels::new(codomain)? };
+        let output = if rep::same(domain, codomain) { input.clone() } else { Channels::new(codomain)? };
         let kernels = KernelBasis::all(&output.irreps(), &input.irreps(), &band)?;
         let copies = |o: usize, i: usize| output.copies[o].len() * input.copies[i].len();
         let columns =
@@ -147,7 +147,7 @@ impl Basis {
     }
 }
 
-impl<T: Weight> Projector<T> for Basis {
+impl Dimensions for Basis {
     fn len(&self) -> usize {
         self.shape().iter().product()
     }
@@ -156,6 +156,13 @@ impl<T: Weight> Projector<T> for Basis {
         self.rank
     }
 
+    fn parts(&self) -> Vec<usize> {
+        let row = self.domain.dim * self.band.functions().nrows();
+        self.codomain.fields.iter().map(|field| field.dim * row).collect()
+    }
+}
+
+impl<T: Weight> Projector<T> for Basis {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
         let row = self.domain.dim * self.band.functions().nrows();
         let mut tasks = Vec::with_capacity(self.codomain.fields.len());
@@ -176,11 +183,6 @@ impl<T: Weight> Projector<T> for Basis {
         };
         // Summed in field order, so that the number of threads changes no digit.
         parts.into_iter().fold(Energies::default(), Add::add)
-    }
-
-    fn parts(&self) -> Vec<usize> {
-        let row = self.domain.dim * self.band.functions().nrows();
-        self.codomain.fields.iter().map(|field| field.dim * row).collect()
     }
 
     fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {

@@ -23,7 +23,7 @@ use faer::Mat;
 use rayon::prelude::*;
 
 use super::fields::{Fields, split_rows};
-use super::{Energies, KernelSpace, Projector};
+use super::{Dimensions, Energies, KernelSpace, Projector};
 use crate::error::Result;
 use crate::group::Element;
 use crate::scalar::{Over, Scalar};
@@ -159,7 +159,7 @@ impl<F: Scalar> Action<F> {
     }
 }
 
-impl<F: Scalar, T: Over<F>> Projector<T> for Chain<F> {
+impl<F: Scalar> Dimensions for Chain<F> {
     fn len(&self) -> usize {
         self.len
     }
@@ -167,7 +167,9 @@ impl<F: Scalar, T: Over<F>> Projector<T> for Chain<F> {
     fn rank(&self) -> usize {
         self.rank
     }
+}
 
+impl<F: Scalar, T: Over<F>> Projector<T> for Chain<F> {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
         let row = self.columns * self.points;
         let jobs = split_rows(&self.codomain, row, out);

@@ -1,8 +1,6 @@
 //! How the channels of a layer split into fields, and a kernel into tiles of one field pair each.
 
-use std::sync::Arc;
-
-use crate::rep::Rep;
+use crate::rep::{self, Rep};
 use crate::scalar::Scalar;
 
 /// The fields of one side of a layer, in channel order.
@@ -21,7 +19,7 @@ impl<F: Scalar> Fields<F> {
         let mut fields = Self { kinds: vec![], placed: vec![] };
         let mut channel = 0;
         for (copies, rep) in representation.summands().unwrap_or(&whole) {
-            let known = fields.kinds.iter().position(|kind| Arc::ptr_eq(kind, rep));
+            let known = rep::position(fields.kinds.iter(), rep);
             let kind = known.unwrap_or_else(|| {
                 fields.kinds.push(rep.clone());
                 fields.kinds.len() - 1
@@ -53,4 +51,28 @@ pub(super) fn split_rows<'a, T, F: Scalar>(
         out = rest;
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group;
+    use crate::projection::{KernelSpace, Orbits};
+
+    #[test]
+    fn equal_representations_built_apart_are_one_kind() {
+        let c4 = group::parse("C4").unwrap();
+        let regular = || rep::regular(&c4).unwrap();
+        let apart = rep::sum(&c4, &[(1, regular()), (1, regular()), (2, regular())]).unwrap();
+        let fields = Fields::of(&apart);
+        assert_eq!((fields.kinds.len(), fields.placed.len()), (1, 4));
+        // So their orbits are held once, as those of four copies are.
+        let together = rep::sum(&c4, &[(4, regular())]).unwrap();
+        let projectors = [apart, together].map(|fields| {
+            let space = KernelSpace::dense(&fields, &fields).unwrap();
+            Orbits::derive(&space).unwrap().expect("a permutation action")
+        });
+        let [apart, together] = projectors.map(|orbits| orbits.tiling(1).kinds().len());
+        assert_eq!((apart, together), (1, 1));
+    }
 }

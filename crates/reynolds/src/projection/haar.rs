@@ -1,6 +1,6 @@
 //! The specification: the Haar average, term by term.
 
-use super::{Energies, KernelSpace, Projector, energies_of};
+use super::{Dimensions, Energies, KernelSpace, Projector, energies_of};
 use crate::error::Result;
 use crate::haar::Quadrature;
 use crate::scalar::{Scalar, Weight};
@@ -26,7 +26,7 @@ impl<F: Scalar> HaarProjector<F> {
     }
 }
 
-impl<F: Scalar + Weight> Projector<F> for HaarProjector<F> {
+impl<F: Scalar> Dimensions for HaarProjector<F> {
     fn len(&self) -> usize {
         self.space.len()
     }
@@ -34,7 +34,9 @@ impl<F: Scalar + Weight> Projector<F> for HaarProjector<F> {
     fn rank(&self) -> usize {
         self.rank
     }
+}
 
+impl<F: Scalar + Weight> Projector<F> for HaarProjector<F> {
     fn apply(&self, weights: &[F], out: &mut [F]) -> Energies {
         out.fill(F::ZERO);
         for (g, weight) in self.rule.iter() {

@@ -1,6 +1,6 @@
 //! Chooses the form a projector is lowered to.
 
-use super::{Basis, Blocks, Chain, Energies, KernelSpace, Orbits, Projector};
+use super::{Basis, Blocks, Chain, Dimensions, Energies, KernelSpace, Orbits, Projector};
 use crate::error::Result;
 use crate::scalar::{Over, Scalar};
 
@@ -58,6 +58,15 @@ impl<F: Scalar> Lowered<F> {
         }
     }
 
+    fn dimensions(&self) -> &dyn Dimensions {
+        match self {
+            Self::Orbits(orbits) => orbits,
+            Self::Blocks(blocks) => blocks,
+            Self::Chain(chain) => chain,
+            Self::Basis(basis) => basis.as_ref(),
+        }
+    }
+
     fn as_projector<T: Over<F>>(&self) -> &dyn Projector<T> {
         match self {
             Self::Orbits(orbits) => orbits,
@@ -68,21 +77,23 @@ impl<F: Scalar> Lowered<F> {
     }
 }
 
-impl<F: Scalar, T: Over<F>> Projector<T> for Lowered<F> {
+impl<F: Scalar> Dimensions for Lowered<F> {
     fn len(&self) -> usize {
-        self.as_projector::<T>().len()
+        self.dimensions().len()
     }
 
     fn rank(&self) -> usize {
-        self.as_projector::<T>().rank()
-    }
-
-    fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
-        self.as_projector::<T>().apply(weights, out)
+        self.dimensions().rank()
     }
 
     fn parts(&self) -> Vec<usize> {
-        self.as_projector::<T>().parts()
+        self.dimensions().parts()
+    }
+}
+
+impl<F: Scalar, T: Over<F>> Projector<T> for Lowered<F> {
+    fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
+        self.as_projector::<T>().apply(weights, out)
     }
 
     fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {

@@ -73,8 +73,8 @@ impl Add for Energies {
     }
 }
 
-/// The orthogonal projector onto the equivariant maps, on flat row-major weights `[out, in, k…]`.
-pub trait Projector<T: Weight>: Debug + Send + Sync {
+/// The sizes of a projector, which are the same for weights of every type.
+pub trait Dimensions: Debug + Send + Sync {
     /// Number of weights it acts on.
     fn len(&self) -> usize;
 
@@ -86,15 +86,18 @@ pub trait Projector<T: Weight>: Debug + Send + Sync {
     /// dim Hom_G, the trace of P.
     fn rank(&self) -> usize;
 
-    /// `out ← P(weights)`, returning both energies from the same pass. Lengths are right and weights are finite: the
-    /// checked way in is [`Projector::project_into`].
-    fn apply(&self, weights: &[T], out: &mut [T]) -> Energies;
-
     /// How many weights there are in each part that P acts on by itself, in order: in the rows of each output field, or all of them in one
-    /// part where a form has no such rows.
+    /// part where a form has no such rows. See [`Projector::apply_part`].
     fn parts(&self) -> Vec<usize> {
         vec![self.len()]
     }
+}
+
+/// The orthogonal projector onto the equivariant maps, on flat row-major weights `[out, in, k…]`.
+pub trait Projector<T: Weight>: Dimensions {
+    /// `out ← P(weights)`, returning both energies from the same pass. Lengths are right and weights are finite: the
+    /// checked way in is [`Projector::project_into`].
+    fn apply(&self, weights: &[T], out: &mut [T]) -> Energies;
 
     /// `out ← P(weights)` on the part of that number. On this thread alone if there are several: parts are for executors with threads and
     /// buffers of their own. As [`Projector::apply`] otherwise.
@@ -127,7 +130,7 @@ pub trait Projector<T: Weight>: Debug + Send + Sync {
     /// Projects equal layers that lie one after the other, in parallel where there are threads for it; the energies are summed over all.
     ///
     /// # Errors
-    /// As [`Projector::project_into`], for a length that is no multiple of [`Projector::len`] too.
+    /// As [`Projector::project_into`], for a length that is no multiple of [`Dimensions::len`] too.
     fn project_stack_into(&self, weights: &[T], out: &mut [T]) -> Result<Energies> {
         let n = self.len();
         if n == 0 || !weights.len().is_multiple_of(n) || weights.is_empty() {

@@ -88,12 +88,15 @@ pub fn decompose<F: Scalar>(representation: &Rep<F>) -> Result<Decomposition<F>>
     let mut pieces = Vec::new();
     let mut offset = 0;
     for (copies, rep) in summands {
-        let piece = match known.iter().find(|(other, _)| Arc::ptr_eq(other, rep)) {
-            Some((_, piece)) => piece.clone(),
-            None => decompose_one(rep, &irreps)?,
+        let place = super::position(known.iter().map(|(other, _)| *other), rep);
+        let place = match place {
+            Some(place) => place,
+            None => {
+                known.push((rep, decompose_one(rep, &irreps)?));
+                known.len() - 1
+            }
         };
-        known.push((rep, piece.clone()));
-        pieces.push(Piece { offset, copies: *copies, ..piece });
+        pieces.push(Piece { offset, copies: *copies, ..known[place].1.clone() });
         offset += copies * rep.dim();
     }
     Ok(Decomposition { pieces })

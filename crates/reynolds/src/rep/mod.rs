@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A [`Rep`] is shared and immutable. Direct sums keep their summands in sight ([`Representation::summands`]), so that a layer with
-//! a thousand equal fields is planned once per pair of kinds, not once per pair of fields.
+//! a thousand equal fields is planned once per pair of kinds, not once per pair of fields. Equal is by value: see [`same()`].
 //!
 //! ```
 //! use reynolds::{group, rep};
@@ -26,6 +26,7 @@ mod permutation;
 mod point;
 mod regular;
 mod restricted;
+mod same;
 mod signed_permutation;
 mod subspace;
 mod sum;
@@ -48,6 +49,8 @@ pub use permutation::permutation;
 pub use point::point;
 pub use regular::{quotient, regular};
 pub(crate) use restricted::restricted;
+pub(crate) use same::position;
+pub use same::same;
 pub use signed_permutation::SignedPermutation;
 pub use subspace::subspace;
 pub use sum::sum;

@@ -22,7 +22,7 @@ use faer::Mat;
 
 use super::{circular_action, clebsch_gordan, wigner_d};
 use crate::error::{Error, Result};
-use crate::group::{self, Element, GroupRef, Spatial};
+use crate::group::{self, Element, Family, GroupRef, Spatial};
 use crate::irrep::Irrep;
 use crate::rep::Representation;
 
@@ -53,8 +53,8 @@ impl Invariants {
                 return Err(Error::GroupMismatch { expected: group.name(), got: other.name() });
             }
         }
-        let parities = group.name() == "O3";
-        if dims == 3 && (parities || group.name() == "SO3") {
+        let parities = group.family() == Family::O3;
+        if dims == 3 && (parities || group.family() == Family::SO3) {
             let inversion = Element::Spatial(Spatial { inverted: parities, ..Spatial::IDENTITY });
             let label = |irrep: &&Irrep| ((irrep.dim() - 1) / 2, irrep.character(&inversion).signum());
             let (codomain, domain) = (codomain.iter().map(label).collect(), domain.iter().map(label).collect());

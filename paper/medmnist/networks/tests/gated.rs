@@ -1,6 +1,6 @@
 //! Ours with and without gates, projected: what is equivariant, and what is not.
 
-use reynolds::projection::Projector;
+use reynolds::projection::Dimensions;
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
@@ -61,8 +61,7 @@ fn gates_cost_as_many_parameters_as_counted() {
     let kernels = builder.entries().iter().filter(|entry| entry.shape.len() == 5);
     assert_eq!(kernels.map(Entry::len).sum::<usize>(), 2_567_480);
     let held = network.held().unwrap();
-    let lens =
-        held.iter().filter(|held| held.name.ends_with("weight")).map(|held| Projector::<f64>::len(&*held.projector));
+    let lens = held.iter().filter(|held| held.name.ends_with("weight")).map(|held| held.projector.len());
     assert_eq!(lens.sum::<usize>(), 2_567_480);
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use reynolds::penalty::PenaltyConfig;
-use reynolds::projection::Projector;
+use reynolds::projection::{Dimensions, Projector};
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
@@ -33,7 +33,7 @@ fn bind_for(products: TileProducts, parameters: &Parameters, held: &[Held]) -> B
 
 fn ranks(held: &[Held], part: &str) -> Vec<usize> {
     let of = held.iter().filter(|held| held.name.ends_with(part));
-    of.map(|held| Projector::<f64>::rank(&*held.projector)).collect()
+    of.map(|held| held.projector.rank()).collect()
 }
 
 fn largest(tensor: &Tensor) -> f64 {
@@ -48,7 +48,7 @@ fn ranks_are_those_counted_from_characters() {
     assert_eq!(kernels.iter().sum::<usize>(), 9288);
     assert_eq!(ranks(&held, "bias"), [2, 4, 4, 8, 12, 12, 12, 16, 16]);
     let weights = held.iter().filter(|held| held.name.ends_with("weight"));
-    assert_eq!(weights.map(|held| Projector::<f64>::len(&*held.projector)).sum::<usize>(), 2_033_182);
+    assert_eq!(weights.map(|held| held.projector.len()).sum::<usize>(), 2_033_182);
 }
 
 #[test]

@@ -281,7 +281,7 @@ fn gradients_of_the_penalty_are_those_of_finite_differences() {
         let mut random = Random::new(2);
         for entry in parameters.entries() {
             for _ in 0..20 {
-                let index = (entry.start as u64 + random.below(entry.len() as u64)) as i64;
+                let index = (entry.start + random.below(entry.len())) as i64;
                 let at = |step: f64| {
                     parameters.assign(&start).unwrap();
                     let _ = parameters.flat().get(index).g_add_scalar_(step);

@@ -297,15 +297,11 @@ impl RandomProducts {
         random
     }
 
-    fn below(&mut self, bound: usize) -> usize {
-        self.random.below(bound as u64) as usize
-    }
-
     fn next(&mut self) -> Vec<u32> {
-        let target = self.below(self.pool.len());
-        let other = (target + 1 + self.below(self.pool.len() - 1)) % self.pool.len();
-        let factor = if self.below(2) == 0 { self.pool[other].clone() } else { inverse(&self.pool[other]) };
-        if self.below(2) == 0 {
+        let target = self.random.below(self.pool.len());
+        let other = (target + 1 + self.random.below(self.pool.len() - 1)) % self.pool.len();
+        let factor = if self.random.below(2) == 0 { self.pool[other].clone() } else { inverse(&self.pool[other]) };
+        if self.random.below(2) == 0 {
             multiply_into(&factor, &mut self.pool[target]);
         } else {
             let mut product = factor;

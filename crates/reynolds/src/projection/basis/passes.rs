@@ -274,7 +274,7 @@ mod tests {
     use faer::c32;
 
     use crate::group;
-    use crate::projection::{Basis, Projector};
+    use crate::projection::{Basis, Dimensions, Projector};
     use crate::random::Random;
     use crate::rep;
     use crate::steerable::RingsConfig;
@@ -287,7 +287,7 @@ mod tests {
             let fields = rep::parse_fields(&group, fields).unwrap();
             let basis = Basis::derive(&fields, &fields, 3, dims, &RingsConfig::default()).unwrap();
             let mut random = Random::new(7);
-            let single: Vec<f32> = (0..Projector::<f32>::len(&basis)).map(|_| random.normal() as f32).collect();
+            let single: Vec<f32> = (0..basis.len()).map(|_| random.normal() as f32).collect();
             let double: Vec<f64> = single.iter().map(|&w| f64::from(w)).collect();
             let complex: Vec<c32> = single.iter().map(|&w| c32::new(w, -2.0 * w)).collect();
             let expected = basis.project(&double).unwrap();

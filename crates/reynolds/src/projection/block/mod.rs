@@ -12,13 +12,13 @@
 //! Paper: `thm:equiv_decomp_informal`, `fig:irreps_projection_sketch`.
 //!
 //! ```
-//! use reynolds::projection::{Blocks, KernelSpace, Projector};
+//! use reynolds::projection::{Blocks, Dimensions, KernelSpace};
 //! use reynolds::{group, irreps::Irreps};
 //! // The paper's mask: harmonics m = −1, 0, 1 of SO(2), complex weights.
 //! let so2 = group::parse("SO2")?;
 //! let harmonics = "1x(-1..1)".parse::<Irreps>()?.complex_rep(&so2)?;
 //! let projector = Blocks::derive(&KernelSpace::dense(&harmonics, &harmonics)?)?;
-//! assert_eq!(Projector::<faer::c64>::rank(&projector), 3);
+//! assert_eq!(projector.rank(), 3);
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
@@ -34,7 +34,7 @@ use std::sync::Arc;
 use irrep_rows::IrrepRows;
 use turned::Turned;
 
-use super::{Energies, KernelSpace, Projector};
+use super::{Dimensions, Energies, KernelSpace, Projector};
 use crate::error::{Error, Result};
 use crate::irrep::Irrep;
 use crate::rep::{Decomposition, Representation, decompose};
@@ -155,7 +155,7 @@ fn project_block<F: Scalar>(irrep: &Arc<Irrep<F>>, block: &mut [F], stride: usiz
     energies
 }
 
-impl<F: Scalar, T: Over<F>> Projector<T> for Blocks<F> {
+impl<F: Scalar> Dimensions for Blocks<F> {
     fn len(&self) -> usize {
         self.len
     }
@@ -164,17 +164,19 @@ impl<F: Scalar, T: Over<F>> Projector<T> for Blocks<F> {
         self.rank
     }
 
-    fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
-        match &self.form {
-            Form::Irreps(rows) => rows.apply(weights, out),
-            Form::Turned(turned) => turned.apply(weights, out),
-        }
-    }
-
     fn parts(&self) -> Vec<usize> {
         match &self.form {
             Form::Irreps(rows) => rows.parts().collect(),
             Form::Turned(_) => vec![self.len],
+        }
+    }
+}
+
+impl<F: Scalar, T: Over<F>> Projector<T> for Blocks<F> {
+    fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
+        match &self.form {
+            Form::Irreps(rows) => rows.apply(weights, out),
+            Form::Turned(turned) => turned.apply(weights, out),
         }
     }
 

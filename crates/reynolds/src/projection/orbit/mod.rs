@@ -10,12 +10,12 @@
 //! Orbits come from union–find over generators: G is never enumerated. Equal pairs of fields share one pattern of offsets.
 //!
 //! ```
-//! use reynolds::projection::{KernelSpace, Orbits, Projector};
+//! use reynolds::projection::{Dimensions, KernelSpace, Orbits};
 //! use reynolds::{group, rep};
 //! // DeepSets: the S₄-equivariant 4×4 maps are a·1 + b·J.
 //! let points = rep::permutation(&group::parse("S4")?)?;
 //! let projector = Orbits::derive(&KernelSpace::dense(&points, &points)?)?.expect("a permutation action");
-//! assert_eq!(Projector::<f64>::rank(&projector), 2);
+//! assert_eq!(projector.rank(), 2);
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
@@ -35,7 +35,7 @@ use tile_orbits::TileOrbits;
 use union_find::SignedSets;
 
 use super::fields::Fields;
-use super::{Energies, KernelSpace, Projector, processor};
+use super::{Dimensions, Energies, KernelSpace, Projector, processor};
 use crate::error::{Error, Result};
 use crate::rep::SignedPermutation;
 use crate::scalar::{Scalar, Weight};
@@ -269,7 +269,7 @@ impl Tile {
     }
 }
 
-impl<T: Weight> Projector<T> for Orbits {
+impl Dimensions for Orbits {
     fn len(&self) -> usize {
         self.len
     }
@@ -278,6 +278,12 @@ impl<T: Weight> Projector<T> for Orbits {
         self.kinds.iter().map(|&kind| self.layouts[kind].rank).sum()
     }
 
+    fn parts(&self) -> Vec<usize> {
+        self.kinds.iter().map(|&kind| self.layouts[kind].channels * self.row).collect()
+    }
+}
+
+impl<T: Weight> Projector<T> for Orbits {
     fn apply(&self, mut weights: &[T], mut out: &mut [T]) -> Energies {
         let mut jobs = Vec::with_capacity(self.kinds.len());
         for &kind in &self.kinds {
@@ -295,10 +301,6 @@ impl<T: Weight> Projector<T> for Orbits {
             jobs.into_iter().map(apply).collect()
         };
         energies.into_iter().fold(Energies::default(), |sum, part| sum + part)
-    }
-
-    fn parts(&self) -> Vec<usize> {
-        self.kinds.iter().map(|&kind| self.layouts[kind].channels * self.row).collect()
     }
 
     fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::defect::Displacements;
-use crate::projection::{KernelSpace, Lowered, Projector};
+use crate::projection::{Dimensions, KernelSpace, Lowered};
 
 /// What a tensor is to its layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ pub struct Exact {
 
 /// A tensor that is held against the group.
 #[derive(Debug, Clone)]
-pub struct Layer {
+pub struct TypedTensor {
     /// Its name.
     pub name: String,
     /// `[out, in, k…]`, `[out, in]` or `[channels]`.
@@ -60,10 +60,10 @@ pub struct Layer {
     pub warnings: Vec<String>,
 }
 
-impl Layer {
+impl TypedTensor {
     /// Number of weights.
     pub fn len(&self) -> usize {
-        Projector::<f64>::len(self.projector.as_ref())
+        self.projector.len()
     }
 
     /// Never: tensors without weights are not typed.
@@ -73,7 +73,7 @@ impl Layer {
 
     /// dim Hom_G.
     pub fn rank(&self) -> usize {
-        Projector::<f64>::rank(self.projector.as_ref())
+        self.projector.rank()
     }
 
     /// Whether every tensor of this shape is equivariant.

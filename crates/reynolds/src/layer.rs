@@ -1,0 +1,224 @@
+//! One linear layer with its symmetry: a kernel space and the projector onto its equivariant maps.
+//!
+//! ```text
+//! W = P(W) + (W − P(W)),      penalty(W) = λ_G ‖P(W)‖² + λ_⊥ ‖W − P(W)‖²,      ∇ = 2λ_G P(W) + 2λ_⊥ (W − P(W))
+//! ```
+//!
+//! Everything takes flat row-major weights `[out, in, k…]` in single or double precision.
+//!
+//! ```
+//! use reynolds::prelude::*;
+//! let layer = Layer::conv2d("C4", "9 regular", "9 regular", 5)?;
+//! assert_eq!((layer.shape(), layer.rank()), (vec![36, 36, 5, 5], 36 * 36 * 25 / 4));
+//!
+//! let weights: Vec<f32> = (0..layer.len()).map(|i| (i as f32).sin()).collect();
+//! let energies = layer.energies(&weights)?;
+//! assert!(energies.ratio() < 0.3); // chance is 1/4
+//! assert!(layer.worst_defect(&weights)?.upper <= 2.0 * energies.perp.sqrt() * (1.0 + 1e-6));
+//!
+//! let (value, gradient) = layer.penalty(&PenaltyConfig::perp(0.1), &weights)?;
+//! assert!((value / (0.1 * energies.perp) - 1.0).abs() < 1e-6);
+//! assert_eq!(gradient.len(), weights.len());
+//!
+//! let equivariant = layer.project(&weights)?;
+//! assert!(layer.energies(&equivariant)?.ratio() > 1.0 - 1e-12);
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+use crate::defect::{self, Bracket};
+use crate::error::Result;
+use crate::group;
+use crate::penalty::PenaltyConfig;
+use crate::projection::{Dimensions, Energies, KernelSpace, Lowered, Projector, derive};
+use crate::rep::{Grid, parse_fields};
+use crate::scalar::Over;
+
+/// A linear layer whose group and fields are known: a dense map or a convolution. Deriving the projector is the expensive part, so a
+/// layer is made once and used for many weights.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    space: KernelSpace,
+    projector: Lowered,
+}
+
+impl Layer {
+    /// The layer of any kernel space.
+    ///
+    /// # Errors
+    /// As [`derive()`].
+    pub fn new(space: KernelSpace) -> Result<Self> {
+        let projector = derive(&space)?;
+        Ok(Self { space, projector })
+    }
+
+    /// A dense map, `[out, in]`, between fields in the grammar of [`parse_fields`].
+    ///
+    /// ```
+    /// # use reynolds::Layer;
+    /// let layer = Layer::linear("S4", "permutation", "permutation")?; // DeepSets: a·1 + b·J
+    /// assert_eq!((layer.shape(), layer.rank()), (vec![4, 4], 2));
+    /// # Ok::<(), reynolds::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`group::parse`], [`parse_fields`], [`KernelSpace::dense`] and [`derive()`].
+    pub fn linear(group: &str, domain: &str, codomain: &str) -> Result<Self> {
+        let group = group::parse(group)?;
+        Self::new(KernelSpace::dense(&parse_fields(&group, domain)?, &parse_fields(&group, codomain)?)?)
+    }
+
+    /// A convolution of the plane with a kernel of `side`², `[out, in, side, side]`.
+    ///
+    /// # Errors
+    /// As [`Layer::linear`]; [`crate::Error::NoAction`] if the group does not map the grid to itself: kernels of SO(2) are band-limited, see
+    /// [`crate::projection::Basis`].
+    pub fn conv2d(group: &str, domain: &str, codomain: &str, side: usize) -> Result<Self> {
+        Self::convolution(group, domain, codomain, side, 2)
+    }
+
+    /// A convolution of space with a kernel of `side`³, `[out, in, side, side, side]`.
+    ///
+    /// # Errors
+    /// As [`Layer::conv2d`].
+    pub fn conv3d(group: &str, domain: &str, codomain: &str, side: usize) -> Result<Self> {
+        Self::convolution(group, domain, codomain, side, 3)
+    }
+
+    fn convolution(group: &str, domain: &str, codomain: &str, side: usize, dims: usize) -> Result<Self> {
+        let group = group::parse(group)?;
+        let (domain, codomain) = (parse_fields(&group, domain)?, parse_fields(&group, codomain)?);
+        Self::new(KernelSpace::kernel(&domain, &codomain, &Grid::new(&group, side, dims)?)?)
+    }
+
+    /// The space of its weights, with the action of the group.
+    pub fn space(&self) -> &KernelSpace {
+        &self.space
+    }
+
+    /// P.
+    pub fn projector(&self) -> &Lowered {
+        &self.projector
+    }
+
+    /// `[out, in]`, `[out, in, k, k]` or `[out, in, k, k, k]`.
+    pub fn shape(&self) -> Vec<usize> {
+        self.space.shape()
+    }
+
+    /// Number of weights.
+    pub fn len(&self) -> usize {
+        self.space.len()
+    }
+
+    /// Never: representations have at least one dimension.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// dim Hom_G, the number of degrees of freedom of an equivariant layer.
+    pub fn rank(&self) -> usize {
+        self.projector.rank()
+    }
+
+    /// P(W), the nearest equivariant weights.
+    ///
+    /// # Errors
+    /// As [`Projector::project_into`].
+    pub fn project<T: Over<f64>>(&self, weights: &[T]) -> Result<Vec<T>> {
+        self.projector.project(weights)
+    }
+
+    /// ‖P(W)‖² and ‖W − P(W)‖².
+    ///
+    /// # Errors
+    /// As [`Projector::project_into`].
+    pub fn energies<T: Over<f64>>(&self, weights: &[T]) -> Result<Energies> {
+        self.projector.energies(weights)
+    }
+
+    /// Bounds of ℰ(W) = sup_g ‖π′(g) W − W π(g)‖, computed in double precision; see [`defect::worst`].
+    ///
+    /// Paper: `lem:proj-defect`.
+    ///
+    /// # Errors
+    /// As [`defect::worst`].
+    pub fn worst_defect<T: Over<f64>>(&self, weights: &[T]) -> Result<Bracket> {
+        let weights: Vec<f64> = weights.iter().map(|w| w.lift()).collect();
+        defect::worst(&self.space, &self.projector, &weights)
+    }
+
+    /// The penalty and its gradient by the weights, of their shape.
+    ///
+    /// # Errors
+    /// As [`PenaltyConfig::add_gradient`].
+    pub fn penalty<T: Over<f64>>(&self, config: &PenaltyConfig, weights: &[T]) -> Result<(f64, Vec<T>)> {
+        let mut gradient = vec![T::default(); weights.len()];
+        let value = config.add_gradient(&self.projector, weights, self.space.codomain().dim(), &mut gradient)?;
+        Ok((value, gradient))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::projection::HaarProjector;
+    use crate::random::Random;
+
+    fn weights(layer: &Layer) -> Vec<f64> {
+        let mut random = Random::new(11);
+        (0..layer.len()).map(|_| random.normal()).collect()
+    }
+
+    #[test]
+    fn every_constructor_projects_as_the_haar_average_does() {
+        for layer in [
+            Layer::linear("D3", "regular + vector", "2 trivial + vector").unwrap(),
+            Layer::conv2d("C4", "2 regular", "regular + 3 trivial", 3).unwrap(),
+            Layer::conv3d("O", "2 trivial", "vector", 3).unwrap(),
+        ] {
+            let w = weights(&layer);
+            let haar = HaarProjector::new(layer.space()).unwrap();
+            assert_eq!((layer.rank(), layer.shape().iter().product()), (haar.rank(), layer.len()));
+            let (fast, slow) = (layer.project(&w).unwrap(), haar.project(&w).unwrap());
+            assert!(fast.iter().zip(slow).all(|(a, b)| (a - b).abs() < 1e-12));
+            let single: Vec<f32> = w.iter().map(|&w| w as f32).collect();
+            assert!(layer.project(&single).unwrap().iter().zip(&fast).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5));
+        }
+    }
+
+    #[test]
+    fn the_worst_defect_lies_between_its_bounds() {
+        let layer = Layer::conv2d("C4", "regular", "regular", 3).unwrap();
+        let w = weights(&layer);
+        let distance = layer.energies(&w).unwrap().perp.sqrt();
+        let worst = layer.worst_defect(&w).unwrap();
+        assert!(2.0_f64.sqrt() * distance <= worst.lower && worst.upper <= 2.0 * distance);
+        assert!(layer.worst_defect(&layer.project(&w).unwrap()).unwrap().upper < 1e-12);
+    }
+
+    #[test]
+    fn the_penalty_has_the_gradient_of_the_formula() {
+        let layer = Layer::linear("C4", "2 regular", "2 regular").unwrap();
+        let w = weights(&layer);
+        let config = PenaltyConfig { lambda_g: 0.25, ..PenaltyConfig::perp(2.0) };
+        let (value, gradient) = layer.penalty(&config, &w).unwrap();
+        let (energies, projected) = (layer.energies(&w).unwrap(), layer.project(&w).unwrap());
+        assert!((value - (0.25 * energies.equivariant + 2.0 * energies.perp)).abs() < 1e-12 * value);
+        for ((g, w), p) in gradient.iter().zip(&w).zip(projected) {
+            assert!((g - (0.5 * p + 4.0 * (w - p))).abs() < 1e-12);
+        }
+        assert!(matches!(layer.penalty(&PenaltyConfig::perp(-1.0), &w), Err(Error::OutOfRange { .. })));
+    }
+
+    #[test]
+    fn bad_layers_are_errors() {
+        assert!(matches!(Layer::linear("X7", "trivial", "trivial"), Err(Error::UnknownGroup { .. })));
+        assert!(matches!(Layer::linear("C4", "nine", "trivial"), Err(Error::Parse { .. })));
+        assert!(matches!(Layer::conv2d("SO2", "1x0", "1x1", 5), Err(Error::NoAction { .. })));
+        assert!(matches!(
+            Layer::conv2d("C4", "trivial", "trivial", 3).unwrap().project(&[1.0]),
+            Err(Error::Shape { .. })
+        ));
+    }
+}

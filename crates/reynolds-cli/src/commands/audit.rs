@@ -8,7 +8,7 @@ use reynolds::audit::{self, LayerAudit, Total};
 use reynolds::plan::{SymmetryPlan, TypedTensor, Untyped};
 
 use crate::args::AuditArgs;
-use crate::model::{Model, Named, tensor};
+use crate::model::{Model, Named};
 use crate::written;
 use reynolds_report::audit::{AuditReport, Typed, by_reason};
 use reynolds_report::terminal;
@@ -69,8 +69,7 @@ pub(super) fn audit_plan(
     let weights = resolved.layers.iter().map(|layer| layer.len() as u64).sum();
     let bar = reynolds_report::bar(weights, "auditing");
     let one = |layer: &TypedTensor| -> Result<LayerAudit> {
-        let values = model.read(&layer.name)?;
-        let audit = audit::layer(layer, tensor(&values)).with_context(|| model.file())?;
+        let audit = audit::layer(layer, model.read(&layer.name)?).with_context(|| model.file())?;
         bar.inc(layer.len() as u64);
         Ok(audit)
     };

@@ -7,7 +7,7 @@
 //! use reynolds_report::audit::{AuditReport, Typed};
 //! let plan = SymmetryPlan::uniform(&group::parse("C4")?, UniformFields::Trivial)?;
 //! let resolved = plan.resolve(&[("conv.weight".to_string(), vec![2, 2, 3, 3])])?;
-//! let layers = vec![audit::layer(&resolved.layers[0], audit::Tensor::F32(&[1.0; 36]))?];
+//! let layers = vec![audit::layer(&resolved.layers[0], &[1.0_f32; 36][..])?];
 //! let total = Total::of(&layers);
 //! let typed = Typed { group: "C4".into(), fields: "trivial".into(), layers, untyped: resolved.untyped, total };
 //! let report = AuditReport { file: "model.npz".into(), typed: vec![typed], rankings: vec![] };

@@ -1,7 +1,6 @@
 //! What the data of all problems share: errors, files of arrays with their settings.
 
 pub mod error;
-pub(crate) mod random;
 pub(crate) mod stored_npz;
 
 pub use error::{Error, Result};

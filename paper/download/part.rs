@@ -1,10 +1,11 @@
 //! What has arrived of a file.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use reynolds_checkpoint::whole_file;
 
 /// The file `NAME.part` beside the file to be, which one process at a time may write.
 pub(super) struct Part {
@@ -70,18 +71,6 @@ impl Part {
 
     /// Moves it into place, on disk when this returns.
     pub(super) fn finish(self) -> Result<()> {
-        let Part { path, target, file, .. } = self;
-        let moved = || -> io::Result<()> {
-            file.sync_all()?;
-            drop(file);
-            fs::rename(&path, &target)?;
-            // The rename is durable once the folder is synchronised; systems that cannot open folders need no such step.
-            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            if let Ok(folder) = File::open(folder) {
-                let _ = folder.sync_all();
-            }
-            Ok(())
-        };
-        moved().with_context(|| format!("{}: cannot move {} there", target.display(), path.display()))
+        Ok(whole_file::settle(self.file, &self.path, &self.target)?)
     }
 }

@@ -13,14 +13,11 @@
 //! Paper: `app:details_so2`.
 //!
 //! ```
+//! use reynolds::random::Random;
 //! use reynolds_paper::so2::data::Rings;
-//! let mut state = 1_u32;
-//! let mut uniform = || {
-//!     state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-//!     f64::from(state) / 2_f64.powi(32)
-//! };
+//! let mut random = Random::new(1);
 //! let rings = Rings::Wavey { amplitude: 0.5 };
-//! let (train, test) = rings.sample(350, &mut uniform)?.split(0.8)?;
+//! let (train, test) = rings.sample(350, &mut || random.uniform())?.split(0.8)?;
 //! assert_eq!((train.len(), test.len()), (560, 140));
 //! # Ok::<(), reynolds_paper::data::Error>(())
 //! ```
@@ -137,17 +134,13 @@ impl PointCloud {
 
 #[cfg(test)]
 mod tests {
+    use reynolds::random::Random;
+
     use super::*;
 
-    /// Xorshift.
-    fn sequence(start: u32) -> impl FnMut() -> f64 {
-        let mut state = u64::from(start).wrapping_mul(0x2545_f491_4f6c_dd1d) | 1;
-        move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        }
+    fn sequence(seed: u64) -> impl FnMut() -> f64 {
+        let mut random = Random::new(seed);
+        move || random.uniform()
     }
 
     fn polar([x, y]: [f64; 2]) -> (f64, f64) {

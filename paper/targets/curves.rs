@@ -1,11 +1,11 @@
 //! Curves over the epochs of a run: kept of its records, drawn, and written for programs.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use super::point::{Frame, Trained};
 use crate::smoke::chart_room;
 use reynolds_report::figure::Sheet;
+use reynolds_report::{Csv, csv::Field};
 use reynolds_train::metrics::Record;
 
 /// A curve for each of these metrics that records have: "curve/train/loss", …, and "curve/epoch".
@@ -28,21 +28,22 @@ pub(crate) fn points(run: &Trained, metric: &str) -> Vec<[f64; 2]> {
 
 /// A line for each model that has curves and each epoch that was looked at; a column for each of these metrics, '/' as '_'.
 pub(crate) fn csv(frame: &Frame, metrics: &[&str]) -> String {
-    let heads: Vec<String> = metrics.iter().map(|metric| metric.replace('/', "_")).collect();
-    let mut csv = format!("model,epoch,{}\n", heads.join(","));
+    let heads = ["model", "epoch"].map(String::from).into_iter();
+    let mut csv = Csv::new(heads.chain(metrics.iter().map(|metric| metric.replace('/', "_"))));
     for entry in frame.iter() {
         let curve = |name: &str| entry.trained.array(&format!("curve/{name}"));
-        for (at, epoch) in curve("epoch").iter().enumerate() {
-            let number = |name: &&str| field(curve(name).get(at).map_or(f64::NAN, |&value| f64::from(value)));
-            let _ = writeln!(csv, "{},{epoch}{}", entry.id, metrics.iter().map(number).collect::<String>());
+        for (at, &epoch) in curve("epoch").iter().enumerate() {
+            let number = |name: &&str| Field::from(curve(name).get(at).map(|&value| f64::from(value)));
+            let fields = [entry.id.as_str().into(), Field::from(f64::from(epoch))];
+            csv.row(fields.into_iter().chain(metrics.iter().map(number)));
         }
     }
-    csv
+    csv.to_string()
 }
 
 /// A number after a comma; nothing if it is none.
 pub(crate) fn field(value: f64) -> String {
-    if value.is_finite() { format!(",{value}") } else { ",".into() }
+    format!(",{}", Field::from(value))
 }
 
 /// Two charts in a row, with room for axes and for the whole legend.

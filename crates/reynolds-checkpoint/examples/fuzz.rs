@@ -1,7 +1,7 @@
 //! Mutates valid checkpoints and feeds them to the readers and the writer: no input may panic, hang or allocate without bound.
 //!
 //! ```text
-//! cargo run --release -p reynolds-data --example fuzz -- --executions 3000000 [--seed 1]
+//! cargo run --release -p reynolds-checkpoint --example fuzz -- --executions 3000000 [--seed 1]
 //! ```
 //!
 //! `--executions` is per group of seed files. Every execution opens the mutated file; where that succeeds it counts as past the header,
@@ -12,6 +12,7 @@
 //! 3.7 % (safetensors), 7.3 % (npz), 5.3 % (inside a member), 11.5 % (deflated), 11.4 % (PyTorch), 4.5 % (inside the pickle).
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a command-line tool; a failure is a finding")]
 
+use reynolds::random::Random;
 use reynolds_checkpoint::{Checkpoint, Values};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,22 +21,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
-
 /// Numbers at the edges of what a field can hold.
 const EDGES: [u64; 12] =
     [0, 1, 2, 0x7F, 0xFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFE, 0xFFFF_FFFF, 1 << 40, i64::MAX as u64, u64::MAX];
@@ -43,7 +28,7 @@ const EDGES: [u64; 12] =
 /// One small damage.
 fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     if bytes.is_empty() {
-        bytes.push(random.next() as u8);
+        bytes.push(random.bits() as u8);
         return;
     }
     // The pickle or JSON header comes first, so half of the damage is done in the first half of the file. Zeros and Z are mostly
@@ -57,7 +42,7 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     }
     match random.below(10) {
         0..=2 => bytes[at] ^= 1 << random.below(8),
-        3 | 4 => bytes[at] = random.next() as u8,
+        3 | 4 => bytes[at] = random.bits() as u8,
         5 => {
             let (width, edge) = ([1, 2, 4, 8][random.below(4)], EDGES[random.below(EDGES.len())].to_le_bytes());
             let end = (at + width).min(bytes.len());
@@ -66,8 +51,8 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
         6 => {
             // Digits are what JSON and .npy headers are made of.
             let digits: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit()).collect();
-            if let Some(&at) = digits.get(random.below(digits.len())) {
-                bytes[at] = b'0' + random.below(10) as u8;
+            if !digits.is_empty() {
+                bytes[digits[random.below(digits.len())]] = b'0' + random.below(10) as u8;
             }
         }
         7 => {
@@ -213,7 +198,7 @@ fn main() -> ExitCode {
     for (title, inside, group) in groups {
         let seeds: Vec<Vec<u8>> =
             group.iter().map(|name| std::fs::read(folder.join(name)).expect("a seed file")).collect();
-        let (mut random, mut reached, start) = (Random(seed), Reached::default(), Instant::now());
+        let (mut random, mut reached, start) = (Random::new(seed), Reached::default(), Instant::now());
         for execution in 0..executions {
             let which = random.below(seeds.len());
             let other = random.below(seeds.len());

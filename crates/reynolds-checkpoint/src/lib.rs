@@ -47,7 +47,7 @@ mod zip;
 pub use entry::{Dtype, Entry, StorageId};
 pub use error::{Error, Result};
 pub use npy::npy_bytes;
-pub use values::Values;
+pub use reynolds::Values;
 pub use write_npz::{Numbers, write_npz};
 
 use map::Bytes;

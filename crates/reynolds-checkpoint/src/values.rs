@@ -1,48 +1,9 @@
-//! Values of a tensor as single or double precision, and their way from and to the bytes of a file.
+//! The way of a tensor's values from and to the bytes of a file. f16 and bf16 are widened to f32, which is exact.
 
 use super::entry::{Dtype, Entry};
 use half::{bf16, f16};
+use reynolds::Values;
 use std::borrow::Cow;
-
-/// Row-major values of one tensor. f16 and bf16 are widened to f32, which is exact.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Values<'a> {
-    /// Single precision.
-    F32(Cow<'a, [f32]>),
-    /// Double precision.
-    F64(Cow<'a, [f64]>),
-}
-
-impl Values<'_> {
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        match self {
-            Values::F32(values) => values.len(),
-            Values::F64(values) => values.len(),
-        }
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The same values, owned.
-    pub fn into_owned(self) -> Values<'static> {
-        match self {
-            Values::F32(values) => Values::F32(Cow::Owned(values.into_owned())),
-            Values::F64(values) => Values::F64(Cow::Owned(values.into_owned())),
-        }
-    }
-
-    /// The same values, borrowed from here.
-    pub fn borrowed(&self) -> Values<'_> {
-        match self {
-            Values::F32(values) => Values::F32(Cow::Borrowed(values)),
-            Values::F64(values) => Values::F64(Cow::Borrowed(values)),
-        }
-    }
-}
 
 /// A number type of a file: little-endian bytes and back.
 trait Stored: Copy {

@@ -101,18 +101,29 @@ pub(super) fn write_whole(
         Err(error) if error.kind() == io::ErrorKind::NotFound => out.to_path_buf(),
         Err(error) => return Err(io("inspect")(error)),
     };
-    let folder = folder(&target);
-    let (mut temporary, file) = create_beside(&target, folder).map_err(io("create a temporary file beside"))?;
+    let (mut temporary, file) =
+        create_beside(&target, folder(&target)).map_err(io("create a temporary file beside"))?;
     let mut writer = BufWriter::with_capacity(1 << 20, &file);
     fill(&mut Sink::new(out, input, &mut writer))?;
     writer.flush().map_err(io("write"))?;
     drop(writer);
+    settle(file, &temporary.path, &target)?;
+    temporary.kept = true;
+    Ok(())
+}
+
+/// Moves a finished file into place: `file`, which lies at `from` in the same folder as `to`, becomes `to` and is on disk when this
+/// returns. For files that grow under a name of their own, such as downloads; [`write`] does it for bytes at hand.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn settle(file: File, from: &Path, to: &Path) -> Result<()> {
+    let io = |action| move |source| Error::Io { file: to.into(), action, source };
     file.sync_all().map_err(io("synchronise"))?;
     drop(file);
-    fs::rename(&temporary.path, &target).map_err(io("rename a temporary file to"))?;
-    temporary.kept = true;
+    fs::rename(from, to).map_err(io("rename a temporary file to"))?;
     // The rename itself is durable once the folder is synchronised; systems that cannot open folders need no such step.
-    if let Ok(folder) = File::open(folder) {
+    if let Ok(folder) = File::open(folder(to)) {
         let _ = folder.sync_all();
     }
     Ok(())
@@ -172,7 +183,7 @@ fn create_beside(target: &Path, folder: &Path) -> io::Result<(Temporary, File)> 
 
 #[cfg(test)]
 mod tests {
-    use super::write;
+    use super::{File, settle, write};
 
     #[test]
     fn a_file_is_replaced_and_nothing_else_is_left() {
@@ -182,6 +193,16 @@ mod tests {
         write(&file, b"two").unwrap();
         assert_eq!(std::fs::read(&file).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_grew_elsewhere_takes_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let [part, whole] = ["a.part", "a.npz"].map(|name| folder.path().join(name));
+        std::fs::write(&part, "new").unwrap();
+        std::fs::write(&whole, "old").unwrap();
+        settle(File::open(&part).unwrap(), &part, &whole).unwrap();
+        assert!(!part.exists() && std::fs::read(&whole).unwrap() == b"new");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use reynolds::Values as Tensor;
 use reynolds::group::{self, GroupRef};
 use reynolds::plan::{SymmetryPlan, UniformFields, Untyped};
 use reynolds_checkpoint::{Checkpoint, Values};
@@ -46,14 +45,6 @@ impl Model {
     /// The file, for messages.
     pub(crate) fn file(&self) -> String {
         self.checkpoint.path().display().to_string()
-    }
-}
-
-/// The values as the core takes them.
-pub(crate) fn tensor<'a>(values: &'a Values<'_>) -> Tensor<'a> {
-    match values {
-        Values::F32(values) => Tensor::F32(values.as_ref().into()),
-        Values::F64(values) => Tensor::F64(values.as_ref().into()),
     }
 }
 

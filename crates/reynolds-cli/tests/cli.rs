@@ -82,7 +82,13 @@ fn alone(path: &std::path::Path, arguments: &[&str]) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("reynolds");
     std::fs::copy(assert_cmd::cargo::cargo_bin("reynolds"), &program).unwrap();
-    let output = std::process::Command::new(program).args(arguments).env("PATH", path).output().unwrap();
+    // A process that another test starts meanwhile holds the copy open for writing until it has become its own program.
+    let output = loop {
+        match std::process::Command::new(&program).args(arguments).env("PATH", path).output() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            done => break done.unwrap(),
+        }
+    };
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout) + &text(output.stderr))
 }

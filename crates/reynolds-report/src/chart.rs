@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::axis::Axis;
 use super::escape::escape;
 
 /// One line of a chart.
@@ -35,74 +36,13 @@ const COLOURS: usize = 6;
 /// Points of a line beyond which neighbours are thinned to their extremes.
 const MOST_POINTS: usize = 800;
 
-/// An axis: data to the page.
-pub(crate) struct Axis {
-    low: f64,
-    high: f64,
-    logarithmic: bool,
-    from: f64,
-    to: f64,
-}
-
-impl Axis {
-    pub(crate) fn over(
-        values: impl Iterator<Item = f64> + Clone,
-        may_be_logarithmic: bool,
-        from: f64,
-        to: f64,
-    ) -> Option<Self> {
-        let low = values.clone().fold(f64::INFINITY, f64::min);
-        let high = values.fold(f64::NEG_INFINITY, f64::max);
-        if !(low.is_finite() && high.is_finite()) {
-            return None;
-        }
-        let logarithmic = may_be_logarithmic && low > 0.0 && high / low > 1e3;
-        let (mut low, mut high) = if logarithmic { (low.log10(), high.log10()) } else { (low, high) };
-        if high - low <= 1e-12 * high.abs().max(low.abs()) {
-            let room = if high == 0.0 { 1.0 } else { 0.1 * high.abs() };
-            (low, high) = (low - room, high + room);
-        }
-        Some(Self { low, high, logarithmic, from, to })
-    }
-
-    pub(crate) fn place(&self, value: f64) -> f64 {
-        let value = if self.logarithmic { value.log10() } else { value };
-        self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
-    }
-
-    pub(crate) fn is_logarithmic(&self) -> bool {
-        self.logarithmic
-    }
-
-    /// Round numbers along the axis: value and text.
-    pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
-        if self.logarithmic {
-            let stride = (((self.high - self.low) / 5.0).ceil() as i32).max(1);
-            let decades = (self.low.ceil() as i32..=self.high.floor() as i32).step_by(stride as usize);
-            return decades.map(|decade| (10f64.powi(decade), format!("1e{decade}"))).collect();
-        }
-        // The largest of 1, 2 and 5 times a power of ten that leaves three steps at least.
-        let most = (self.high - self.low) / 3.0;
-        let decade = 10f64.powf(most.log10().floor());
-        let step = [5.0, 2.0, 1.0].map(|factor| factor * decade).into_iter().find(|step| *step <= most);
-        let step = step.unwrap_or(decade);
-        let digits = (-step.log10().floor()).max(0.0) as usize;
-        let text =
-            |value: f64| if (1e-3..1e6).contains(&step) { format!("{value:.digits$}") } else { format!("{value:.1e}") };
-        let first = (self.low / step).ceil() as i64;
-        let last = (self.high / step).floor() as i64;
-        // Adding 0 turns −0 into 0.
-        (first..=last).map(|n| n as f64 * step + 0.0).map(|value| (value, text(value))).collect()
-    }
-}
-
 impl Chart {
     /// The chart, or nothing where no point is finite.
     pub(super) fn svg(&self) -> Option<String> {
         let points =
             self.series.iter().flat_map(|series| &series.points).filter(|(x, y)| x.is_finite() && y.is_finite());
-        let across = Axis::over(points.clone().map(|p| p.0), false, LEFT, WIDTH - RIGHT)?;
-        let up = Axis::over(points.map(|p| p.1), true, HEIGHT - BOTTOM, TOP)?;
+        let across = Axis::linear(points.clone().map(|p| p.0), LEFT, WIDTH - RIGHT)?;
+        let up = Axis::fitting(points.map(|p| p.1), HEIGHT - BOTTOM, TOP)?;
         let (title, height) = (escape(&self.title), HEIGHT + 16.0 * self.series.len().div_ceil(2) as f64);
         let mut svg = format!(
             "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n"

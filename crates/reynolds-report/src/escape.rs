@@ -1,7 +1,21 @@
-//! Text made harmless for a page.
+//! Text made harmless: names come from files that anybody may have written.
 
-/// The text as HTML shows it: markup spelt out, and so are characters that control a terminal or turn the direction of writing. Line ends
-/// and tabs stay.
+/// Whether it would move the cursor, colour the terminal or turn the direction of writing.
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text on one line of a terminal: what would move the cursor, colour the terminal or turn the direction of writing is spelt out as
+/// `\u{1b}`.
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+/// The text as HTML shows it: markup spelt out, and what [`printable`] spells out, except that line ends and tabs stay.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -12,10 +26,7 @@ pub(crate) fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                out.extend(c.escape_default())
-            }
-            c if c.is_control() => out.extend(c.escape_default()),
+            c if steers(c) => out.extend(c.escape_default()),
             c => out.push(c),
         }
     }
@@ -24,11 +35,18 @@ pub(crate) fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::escape;
+    use super::{escape, printable};
 
     #[test]
     fn markup_and_controls_are_spelt_out_and_letters_stay() {
         assert_eq!(escape("<b a='1'>\"&\u{1b}\u{202e}"), "&lt;b a=&#39;1&#39;&gt;&quot;&amp;\\u{1b}\\u{202e}");
         assert_eq!(escape("λ_⊥ = 0,1\n\t層"), "λ_⊥ = 0,1\n\t層");
+    }
+
+    #[test]
+    fn a_line_of_a_terminal_stays_one_line() {
+        assert_eq!(printable("a\u{1b}[31m\n\r\tb"), "a\\u{1b}[31m\\n\\r\\tb");
+        assert_eq!(printable("x\u{202e}y\u{9b}"), "x\\u{202e}y\\u{9b}");
+        assert_eq!(printable("‖W‖² Schicht_ä 層"), "‖W‖² Schicht_ä 層");
     }
 }

@@ -1,4 +1,6 @@
-//! A bug, or an exception of libtorch where none was expected, reaches a user as one clear line and exit code 2.
+//! Panics as errors: a bug, or an exception of libtorch where none was expected, reaches a user as one line and exit code 2.
+//!
+//! Programs run their command inside [`catch`]. Bad input never panics; it is an error of the library that found it.
 
 use std::panic::{self, PanicHookInfo, UnwindSafe};
 use std::sync::{Mutex, PoisonError};

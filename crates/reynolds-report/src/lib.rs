@@ -1,9 +1,22 @@
-//! The page that a run or a reproduction leaves behind: one file with everything inline, no script, readable in the dark and on paper.
+//! What audits, runs and tables of the paper are shown with; no libtorch.
+//!
+//! ```text
+//! Table   rows of cells, aligned on a terminal or as HTML       Report   a page: one file, everything inline
+//! Csv     the same for programs                                 Chart    small curves on a page
+//! figure  SVG figures: panels, charts, heat maps, level sets    audit    what an audit of a checkpoint found
+//! terminal, bar, catch    output, progress and faults of a program
+//! ```
 //!
 //! ```
-//! use reynolds_report::{Check, Report, Table};
+//! use reynolds_report::{Check, Csv, Report, Table};
 //! let mut table = Table::new(["λ_⊥", "accuracy"]);
 //! table.row(["0.1", "0.98 ± 0.01"]);
+//! assert_eq!(table.to_string(), "λ_⊥     accuracy\n0.1  0.98 ± 0.01\n");
+//!
+//! let mut csv = Csv::new(["lambda_perp", "accuracy_mean", "accuracy_sd"]);
+//! csv.row([0.1, 0.98, 0.01]);
+//! assert_eq!(csv.to_string().lines().last(), Some("0.1,0.98,0.01"));
+//!
 //! let mut report = Report::new("The λ path");
 //! report
 //!     .fact("command", "reynolds reproduce fig-so2")
@@ -14,11 +27,16 @@
 //! assert!(report.html().contains("held"));
 //! ```
 //!
-//! Text is escaped; a figure is SVG of our own and goes in as it is.
+//! Text is escaped on pages and spelt out on terminals; a figure is SVG of our own and goes in as it is. Pages are readable in the dark and
+//! on paper, load nothing, and have a script only where a table sorts.
 
+pub mod audit;
+mod axis;
 mod bar;
+mod cell;
 mod chart;
 mod check;
+pub mod csv;
 mod escape;
 pub mod figure;
 mod last_resort;
@@ -28,10 +46,10 @@ mod table;
 pub mod terminal;
 
 pub use bar::bar;
-pub(crate) use chart::Axis;
+pub use cell::{Cell, MarkedBar, Tone};
 pub use chart::{Chart, Series};
 pub use check::Check;
-pub(crate) use escape::escape;
+pub use csv::Csv;
 pub use last_resort::catch;
 pub use page::Report;
 pub use png::png;

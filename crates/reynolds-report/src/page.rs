@@ -9,6 +9,9 @@ use super::table::Table;
 
 const STYLE: &str = include_str!("style.css");
 
+/// Sorts tables by a click on a head; only pages with such tables have it.
+const SCRIPT: &str = include_str!("sort.js");
+
 /// A page that grows from top to bottom; facts and checks stand above all else.
 #[derive(Debug, Clone)]
 pub struct Report {
@@ -17,12 +20,14 @@ pub struct Report {
     checks: Vec<Check>,
     body: String,
     figures: usize,
+    sortable: bool,
 }
 
 impl Report {
     /// An empty page of this title.
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), facts: Vec::new(), checks: Vec::new(), body: String::new(), figures: 0 }
+        let (facts, checks) = (Vec::new(), Vec::new());
+        Self { title: title.into(), facts, checks, body: String::new(), figures: 0, sortable: false }
     }
 
     /// Adds what, when or how: the command, the commit, the device, the budget.
@@ -47,6 +52,11 @@ impl Report {
         self.push(&format!("<p>{}</p>\n", escape(text.as_ref())))
     }
 
+    /// Adds a remark: a paragraph that stands back.
+    pub fn note(&mut self, text: impl AsRef<str>) -> &mut Self {
+        self.push(&format!("<p class=\"note\">{}</p>\n", escape(text.as_ref())))
+    }
+
     /// Adds text as it stands, in a box that opens: a configuration, say.
     pub fn verbatim(&mut self, title: impl AsRef<str>, text: impl AsRef<str>) -> &mut Self {
         let (title, text) = (escape(title.as_ref()), escape(text.as_ref()));
@@ -55,6 +65,7 @@ impl Report {
 
     /// Adds a table.
     pub fn table(&mut self, table: Table) -> &mut Self {
+        self.sortable |= table.is_sortable();
         self.push(&table.html())
     }
 
@@ -104,7 +115,8 @@ impl Report {
             }
             page += "</ul>\n";
         }
-        page + &self.body + "</body></html>\n"
+        let script = if self.sortable { format!("<script>\n{SCRIPT}</script>") } else { String::new() };
+        page + &self.body + &script + "</body></html>\n"
     }
 }
 
@@ -129,11 +141,17 @@ mod tests {
         let mut table = Table::new([evil]);
         table.row([evil]).caption(evil);
         let mut report = Report::new(evil);
-        report.fact(evil, evil).check(Check::new(evil, true, evil)).section(evil).text(evil).verbatim(evil, evil);
+        report
+            .fact(evil, evil)
+            .check(Check::new(evil, true, evil))
+            .section(evil)
+            .text(evil)
+            .note(evil)
+            .verbatim(evil, evil);
         report.table(table).figure("<svg viewBox=\"0 0 1 1\"/>", evil);
         let html = report.html();
         assert!(!html.contains("<script") && !html.contains("http"), "{html}");
-        assert_eq!(html.matches("&lt;script&gt;").count(), 14, "the title twice");
+        assert_eq!(html.matches("&lt;script&gt;").count(), 15, "the title twice");
     }
 
     #[test]
@@ -150,6 +168,15 @@ mod tests {
             assert!(html.contains(&own), "{html}");
         }
         assert!(!html.contains("<?xml"));
+    }
+
+    #[test]
+    fn only_a_page_with_a_sortable_table_has_a_script() {
+        let mut table = Table::new(["a"]);
+        let mut report = Report::new("t");
+        assert!(!report.table(table.clone()).html().contains("<script"));
+        table.sortable();
+        assert!(report.table(table).html().ends_with("</script></body></html>\n"));
     }
 
     #[test]

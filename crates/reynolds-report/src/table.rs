@@ -2,20 +2,25 @@
 
 use std::fmt;
 
+use super::cell::{Cell, Tone};
 use super::escape::escape;
 
 /// Rows of cells under a head.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    head: Vec<String>,
-    rows: Vec<Vec<String>>,
+    head: Vec<Cell>,
+    rows: Vec<Vec<Cell>>,
     caption: String,
+    /// Columns of words, where that is not left to what the cells hold.
+    words: Option<usize>,
+    sortable: bool,
 }
 
 impl Table {
     /// A table with these columns and no row.
-    pub fn new<T: Into<String>>(head: impl IntoIterator<Item = T>) -> Self {
-        Self { head: head.into_iter().map(Into::into).collect(), rows: Vec::new(), caption: String::new() }
+    pub fn new<T: Into<Cell>>(head: impl IntoIterator<Item = T>) -> Self {
+        let head = head.into_iter().map(Into::into).collect();
+        Self { head, rows: Vec::new(), caption: String::new(), words: None, sortable: false }
     }
 
     /// What is written above it.
@@ -24,33 +29,64 @@ impl Table {
         self
     }
 
+    /// Aligns the first `columns` columns to the left and all others to the right. Without it, columns whose cells are all numbers go to
+    /// the right.
+    pub fn words(&mut self, columns: usize) -> &mut Self {
+        self.words = Some(columns);
+        self
+    }
+
+    /// Lets a reader of the page sort it by a click on a head.
+    pub fn sortable(&mut self) -> &mut Self {
+        self.sortable = true;
+        self
+    }
+
     /// Adds a row.
     ///
     /// # Panics
     /// If it has another number of cells than the head.
-    pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) -> &mut Self {
-        let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+    pub fn row<T: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = T>) -> &mut Self {
+        let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
         assert_eq!(cells.len(), self.head.len(), "a row has a cell for each column");
         self.rows.push(cells);
         self
     }
 
-    /// Whether a column is of numbers, and so aligned to the right: its filled cells begin as numbers do.
+    pub(super) fn is_sortable(&self) -> bool {
+        self.sortable
+    }
+
+    /// Whether a column is aligned to the right: where nobody has said so, if its filled cells begin as numbers do.
     fn is_numeric(&self, column: usize) -> bool {
+        if let Some(words) = self.words {
+            return column >= words;
+        }
         let number =
             |cell: &str| cell.trim_start_matches(['−', '-', '+', '.', '~']).starts_with(|c: char| c.is_ascii_digit());
         let mut filled =
-            self.rows.iter().map(|row| row[column].as_str()).filter(|cell| !matches!(*cell, "" | "–" | "NaN"));
+            self.rows.iter().map(|row| row[column].text.as_str()).filter(|cell| !matches!(*cell, "" | "–" | "NaN"));
         let first = filled.next().is_some_and(number);
         first && filled.all(number)
     }
 
+    /// As a terminal shows it: aligned columns, two spaces apart, each line ended.
+    pub fn text(&self, colour: bool) -> String {
+        let head: Vec<Cell> = self.head.iter().map(|cell| cell.clone().toned(Tone::Strong)).collect();
+        let lines = || std::iter::once(&head).chain(&self.rows);
+        let width = |column: usize| lines().map(|line| line[column].text.chars().count()).max().unwrap_or(0);
+        let columns: Vec<(usize, bool)> = (0..self.head.len()).map(|c| (width(c), self.is_numeric(c))).collect();
+        let caption = if self.caption.is_empty() { String::new() } else { format!("{}\n", self.caption) };
+        lines().fold(caption, |text, line| {
+            let cells = line.iter().zip(&columns).map(|(cell, &(width, right))| cell.padded(width, right, colour));
+            text + cells.collect::<Vec<_>>().join("  ").trim_end() + "\n"
+        })
+    }
+
     pub(super) fn html(&self) -> String {
-        let class = |column| if self.is_numeric(column) { " class=\"number\"" } else { "" };
-        let classes: Vec<&str> = (0..self.head.len()).map(class).collect();
-        let line = |tag: &str, cells: &[String]| -> String {
-            let cells =
-                cells.iter().zip(&classes).map(|(cell, class)| format!("<{tag}{class}>{}</{tag}>", escape(cell)));
+        let numeric: Vec<bool> = (0..self.head.len()).map(|column| self.is_numeric(column)).collect();
+        let line = |tag: &str, cells: &[Cell]| -> String {
+            let cells = cells.iter().zip(&numeric).map(|(cell, &is_number)| cell.html(tag, is_number));
             format!("<tr>{}</tr>\n", cells.collect::<String>())
         };
         let caption = match self.caption.as_str() {
@@ -59,32 +95,24 @@ impl Table {
         };
         let rows: String = self.rows.iter().map(|row| line("td", row)).collect();
         let head = line("th", &self.head);
-        format!("<div class=\"wide\"><table>\n{caption}<thead>{head}</thead><tbody>\n{rows}</tbody></table></div>\n")
+        let class = if self.sortable { " class=\"sortable\"" } else { "" };
+        format!(
+            "<div class=\"wide\"><table{class}>\n{caption}<thead>{head}</thead><tbody>\n{rows}</tbody></table></div>\n"
+        )
     }
 }
 
 impl fmt::Display for Table {
-    /// Aligned columns, two spaces apart, each line ended.
+    /// [`Table::text`] without colour.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = || std::iter::once(&self.head).chain(&self.rows);
-        let width = |column: usize| lines().map(|line| line[column].chars().count()).max().unwrap_or(0);
-        let columns: Vec<(usize, bool)> = (0..self.head.len()).map(|c| (width(c), self.is_numeric(c))).collect();
-        if !self.caption.is_empty() {
-            writeln!(f, "{}", self.caption)?;
-        }
-        for line in lines() {
-            let cells = line.iter().zip(&columns).map(|(cell, &(width, numeric))| {
-                if numeric { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-            });
-            writeln!(f, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
-        }
-        Ok(())
+        f.write_str(&self.text(false))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Table;
+    use super::super::cell::MarkedBar;
+    use super::*;
 
     #[test]
     fn numbers_are_aligned_to_the_right_and_words_to_the_left() {
@@ -95,11 +123,33 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_escaped_on_the_page() {
+    fn columns_can_be_aligned_whatever_they_hold_and_cells_coloured() {
+        let mut table = Table::new(["shape", "energy"]);
+        table.words(1).row([Cell::from("8x3"), Cell::from("fixed")]);
+        table.row([Cell::from("8x8x3"), Cell::from("0.5").toned(Tone::Good)]);
+        assert_eq!(table.to_string(), "shape  energy\n8x3     fixed\n8x8x3     0.5\n");
+        let coloured = table.text(true);
+        assert!(coloured.contains("\u{1b}[1mshape\u{1b}[0m") && coloured.ends_with("   \u{1b}[32m0.5\u{1b}[0m\n"));
+    }
+
+    #[test]
+    fn cells_are_escaped_on_the_page_and_harmless_on_a_terminal() {
         let mut table = Table::new(["<i>"]);
-        table.row(["a & b"]).caption("x < y");
+        table.row(["a & b\u{1b}\n"]).caption("x < y");
         let html = table.html();
-        assert!(html.contains("<th>&lt;i&gt;</th>") && html.contains("<td>a &amp; b</td>"), "{html}");
+        assert!(html.contains("<th>&lt;i&gt;</th>") && html.contains("<td>a &amp; b\\u{1b}\\n</td>"), "{html}");
         assert!(html.contains("<caption>x &lt; y</caption>"), "{html}");
+        assert_eq!(table.to_string().lines().last(), Some("a & b\\u{1b}\\n"));
+    }
+
+    #[test]
+    fn a_cell_has_its_key_and_its_bar() {
+        let mut table = Table::new(["energy"]);
+        let bar = MarkedBar { share: 0.25, mark: 0.5, class: "dim", title: "<".into() };
+        table.words(0).sortable().row([Cell::from("0.2500").sorted_by(0.25).with_bar(bar)]);
+        let html = table.html();
+        assert!(html.contains("<table class=\"sortable\">"), "{html}");
+        assert!(html.contains("<td class=\"number\" data-key=\"0.25\">0.2500<div class=\"bar\">"), "{html}");
+        assert!(html.contains("width:25.00%") && html.contains("title=\"&lt;\" style=\"left:50.00%\""), "{html}");
     }
 }

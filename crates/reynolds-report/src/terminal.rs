@@ -1,8 +1,13 @@
-//! Text on the streams of a program.
+//! Standard output and standard error of a program.
+//!
+//! Results go to standard output by [`print`], errors with their causes to standard error by [`error`]. Text that comes from a file, such
+//! as the name of a tensor, is made [`printable`] first, so that nobody can steer the terminal by it; [`crate::Table`] does so itself.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anyhow::{Context, Result};
+
+pub use super::escape::printable;
 
 /// Prints to standard output; a reader that has gone away is no error.
 pub fn print(text: &str) -> Result<()> {
@@ -12,14 +17,9 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// The text with what would move the cursor, colour the terminal or turn the direction of writing spelt out as `\u{1b}`: names come from
-/// files that anybody may have written.
-pub fn printable(text: &str) -> String {
-    let spell = |c: char| -> String {
-        let turns = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if c.is_control() || turns { c.escape_default().to_string() } else { c.to_string() }
-    };
-    text.chars().map(spell).collect()
+/// Whether to colour standard output: it is a terminal, and `NO_COLOR` is not set.
+pub fn colour() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
 /// Prints an error with its causes; where standard error is closed there is nobody to tell.
@@ -35,16 +35,4 @@ pub fn error(error: &anyhow::Error) {
     // Plans are quoted over several lines.
     let lines: Vec<String> = message.split('\n').map(printable).collect();
     let _ = writeln!(io::stderr(), "error: {}", lines.join("\n"));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::printable;
-
-    #[test]
-    fn controls_are_spelt_out_and_letters_stay() {
-        assert_eq!(printable("a\u{1b}[31m\n\r\tb"), "a\\u{1b}[31m\\n\\r\\tb");
-        assert_eq!(printable("x\u{202e}y\u{9b}"), "x\\u{202e}y\\u{9b}");
-        assert_eq!(printable("‖W‖² Schicht_ä 層"), "‖W‖² Schicht_ä 層");
-    }
 }

@@ -185,7 +185,7 @@ fn weights_may_be_their_own_gradient() {
     let parameters = parameters(&layers, &random_numbers(&layers, 6), Kind::Double, true);
     let penalty = penalty(&parameters, &layers, [0.3, 0.7]);
     let (slope, [equivariant, perp]) = formula(&layers, &parameters, [0.6, 1.4]);
-    let mut flat = parameters.flat().copy();
+    let flat = parameters.flat().copy();
     let expected: Vec<f64> = numbers(&flat).iter().zip(slope).map(|(w, slope)| w + slope).collect();
     let value = penalty.add_gradient_with_value(&flat, &mut flat.shallow_clone()).unwrap().double_value(&[]);
     let formula = 0.3 * equivariant + 0.7 * perp;

@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::phantom::{AIR, Ellipse, Region};
-use crate::data::random::Random;
+use reynolds::random::Random;
 
 const FAT: f64 = -100.0;
 const MUSCLE: f64 = 55.0;

@@ -20,7 +20,7 @@ use super::placement::{self, Body};
 use super::set::{SetConfig, Source};
 use super::slice::Material;
 use crate::data::error::{Error, Result};
-use crate::data::random::Random;
+use reynolds::random::Random;
 
 /// Of the longest training series this share of its slices validates.
 const VALIDATION_SHARE: usize = 10;

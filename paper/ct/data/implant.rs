@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use serde::{Deserialize, Serialize};
 
 use super::masks::Mask;
-use crate::data::random::Random;
+use reynolds::random::Random;
 
 /// Points along a side of a pixel that are asked whether they are metal.
 const POINTS: usize = 4;

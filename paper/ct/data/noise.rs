@@ -8,7 +8,7 @@
 //! The numbers of a ray are a function of seed, exposure, view and cell: two exposures have noise of their own, as two scans have, and no
 //! outcome depends on the number of threads.
 
-use crate::data::random::Random;
+use reynolds::random::Random;
 
 /// What the numbers of a ray are for, among all that are drawn from a seed.
 const PURPOSE: u64 = 0x6374;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::anatomy;
 use super::slice::Slice;
-use crate::data::random::Random;
+use reynolds::random::Random;
 
 /// Points along a side of a pixel.
 const POINTS: usize = 3;

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use super::implant::{Implant, Shape};
 use super::resize::resize;
 use super::slice::{Material, Slice};
-use crate::data::random::Random;
+use reynolds::random::Random;
 
 /// Pixels along a side of the map that places are looked for in.
 const MAP: usize = 128;

@@ -1,8 +1,7 @@
 //! The tables for programs: a line for each row, and all of it for results.json.
 
-use std::fmt::Write as _;
-
 use reynolds::norm::Norm;
+use reynolds_report::{Csv, csv::Field};
 use serde_json::{Map, Value, json};
 
 use super::cells::{Cell, Quality, trivial};
@@ -10,7 +9,6 @@ use super::ct_model::is_picture;
 use super::paper::{Published, published, published_norm};
 use super::row::{Mode, name};
 use super::settings::Setup;
-use crate::targets::curves::field;
 use crate::targets::point::{Entry, Frame};
 
 /// Metrics of a test that are written as mean and deviation.
@@ -51,46 +49,48 @@ fn paper(cell: &Cell<'_>, norms: bool) -> Published {
 /// A line for each row, the trivial ones first.
 pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>], norms: bool) -> String {
     let batches = &setup.measuring.batches;
-    let mut csv = "network,mode,norm,parameters,seeds,diverged,trained,gain,gain_se".to_string();
-    for (_, name) in METRICS {
-        let _ = write!(csv, ",{name}_mean,{name}_sd");
-    }
+    let words = |words: &str| words.split(' ').map(String::from).collect::<Vec<_>>();
+    let mut head = words("network mode norm parameters seeds diverged trained gain gain_se");
+    head.extend(METRICS.iter().flat_map(|(_, name)| ["mean", "sd"].map(|what| format!("{name}_{what}"))));
     for batch in batches {
-        let _ = write!(csv, ",train_images_per_s_{batch},peak_memory_gib_{batch}");
+        head.extend([format!("train_images_per_s_{batch}"), format!("peak_memory_gib_{batch}")]);
     }
-    csv += ",inference_images_per_s,epoch_s,paper_train_4,paper_train_12,paper_inference,paper_epoch_s,paper_memory_gb,\
-            paper_psnr,paper_ssim\n";
+    head.extend(words("inference_images_per_s epoch_s paper_train_4 paper_train_12 paper_inference paper_epoch_s"));
+    head.extend(words("paper_memory_gb paper_psnr paper_ssim"));
+    let mut csv = Csv::new(head);
     for (name, key) in [("input", "input"), ("li", "interpolated")] {
-        let [psnr, ssim] = Quality::ALL.map(|quality| field(trivial(cells, &format!("{key}/{}", quality.name()))));
-        let rest = 2 * (METRICS.len() - 2) + 2 * batches.len() + 9;
-        let _ = writeln!(csv, "{name},,,,,,,,{psnr},{ssim},{}", ",".repeat(rest));
+        let [psnr, ssim] = Quality::ALL.map(|quality| trivial(cells, &format!("{key}/{}", quality.name())));
+        let mut fields = vec![Field::from(name)];
+        fields.resize(9, Field::default());
+        fields.extend([psnr.into(), Field::default(), ssim.into()]);
+        fields.resize(csv.columns(), Field::default());
+        csv.row(fields);
     }
     for cell in cells {
-        csv += &line(cell, batches, norms);
+        csv.row(fields(cell, batches, norms));
     }
-    csv
+    csv.to_string()
 }
 
-fn line(cell: &Cell<'_>, batches: &[usize], norms: bool) -> String {
-    let norm = if cell.row.mode == Mode::Penalty { format!("\"{}\"", cell.norm) } else { String::new() };
+fn fields(cell: &Cell<'_>, batches: &[usize], norms: bool) -> Vec<Field> {
+    let norm = if cell.row.mode == Mode::Penalty { Field::quoted(cell.norm) } else { Field::default() };
     let (gain, error) = cell.gain();
-    let mut line = format!("{},{},{norm}{}", name(cell.row.network), cell.row.mode.name(), field(cell.parameters()));
-    let _ = write!(line, ",{},{},{}", cell.runs.len(), cell.diverged(), cell.is_trained());
-    line += &[gain, error].map(field).concat();
+    let mut fields = vec![name(cell.row.network).into(), cell.row.mode.name().into(), norm, cell.parameters().into()];
+    fields.extend([cell.runs.len().into(), cell.diverged().into(), Field::from(cell.is_trained())]);
+    let mut numbers = vec![gain, error];
     for (metric, _) in METRICS {
         let sample = cell.test(metric);
-        line += &[sample.mean(), sample.deviation()].map(field).concat();
+        numbers.extend([sample.mean(), sample.deviation()]);
     }
     for &batch in batches {
         let cost = cell.cost.as_ref();
-        let numbers = cost.map_or([f64::NAN; 2], |cost| [cost.train(batch), cost.memory(batch)]);
-        line += &numbers.map(field).concat();
+        numbers.extend(cost.map_or([f64::NAN; 2], |cost| [cost.train(batch), cost.memory(batch)]));
     }
-    let cost = cell.cost.as_ref().map_or([f64::NAN; 2], |cost| [cost.inference(), cost.epoch()]);
+    numbers.extend(cell.cost.as_ref().map_or([f64::NAN; 2], |cost| [cost.inference(), cost.epoch()]));
     let Published { train_4, train_12, inference, epoch, memory, psnr, ssim, .. } = paper(cell, norms);
-    line += &cost.map(field).concat();
-    line += &[train_4, train_12, inference, epoch, memory, psnr, ssim].map(field).concat();
-    line + "\n"
+    numbers.extend([train_4, train_12, inference, epoch, memory, psnr, ssim]);
+    fields.extend(numbers.into_iter().map(Field::from));
+    fields
 }
 
 /// Rows and curves for results.json; pictures are in the figures alone.

@@ -1,14 +1,12 @@
 //! The table for programs: a line for each row and set, and all of it for results.json.
 
-use std::fmt::Write as _;
-
+use reynolds_report::{Csv, csv::Field};
 use serde_json::{Map, Value, json};
 
 use super::cells::{Cell, majority};
 use super::paper;
 use crate::medmnist::rows::Strengths;
 use crate::targets::Named;
-use crate::targets::curves::field;
 use crate::targets::point::{Entry, Frame};
 
 /// Metrics of the test that are written as mean and deviation.
@@ -25,32 +23,28 @@ const METRICS: [(&str, &str); 8] = [
 
 /// A line for each row and set.
 pub(super) fn csv(cells: &[Cell<'_>]) -> String {
-    let mut csv = "set,row,learning_rate,lambda_g,lambda_perp,parameters,seeds,diverged,trained,majority,gain,gain_se"
-        .to_string();
-    for (_, name) in METRICS {
-        let _ = write!(csv, ",{name}_mean,{name}_sd");
-    }
-    csv += ",paper_accuracy,paper_accuracy_sd\n";
+    let words = |words: &str| words.split(' ').map(String::from).collect::<Vec<_>>();
+    let mut head =
+        words("set row learning_rate lambda_g lambda_perp parameters seeds diverged trained majority gain gain_se");
+    head.extend(METRICS.iter().flat_map(|(_, name)| ["mean", "sd"].map(|what| format!("{name}_{what}"))));
+    head.extend(words("paper_accuracy paper_accuracy_sd"));
+    let mut csv = Csv::new(head);
     for cell in cells {
         let Strengths { learning_rate, lambda_g, lambda_perp } = cell.strengths;
         let (gain, error) = cell.gain();
-        let _ = write!(
-            csv,
-            "{},{},{learning_rate},{lambda_g},{lambda_perp}{}",
-            cell.set.name(),
-            cell.row.name(),
-            field(cell.parameters())
-        );
-        let _ = write!(csv, ",{},{},{}", cell.runs.len(), cell.diverged(), cell.is_trained());
-        csv += &[majority(cells, cell.set), gain, error].map(field).concat();
+        let mut fields: Vec<Field> = vec![cell.set.name().into(), cell.row.name().into()];
+        fields.extend([learning_rate, lambda_g, lambda_perp, cell.parameters()].map(Field::from));
+        fields.extend([cell.runs.len().into(), cell.diverged().into(), Field::from(cell.is_trained())]);
+        fields.extend([majority(cells, cell.set), gain, error].map(Field::from));
         for (metric, _) in METRICS {
             let sample = cell.test(metric);
-            csv += &[sample.mean(), sample.deviation()].map(field).concat();
+            fields.extend([sample.mean(), sample.deviation()].map(Field::from));
         }
-        let (mean, deviation) = paper::accuracy(cell.row, cell.set).unwrap_or((f64::NAN, f64::NAN));
-        csv += &([mean, deviation].map(field).concat() + "\n");
+        let (mean, deviation) = paper::accuracy(cell.row, cell.set).unzip();
+        fields.extend([mean, deviation].map(Field::from));
+        csv.row(fields);
     }
-    csv
+    csv.to_string()
 }
 
 /// Rows and curves for results.json.

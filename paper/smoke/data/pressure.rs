@@ -101,6 +101,8 @@ impl Pressure {
 
 #[cfg(test)]
 mod tests {
+    use reynolds::random::Random;
+
     use super::*;
 
     /// The five-point Laplacian with walls, written down.
@@ -131,13 +133,8 @@ mod tests {
     #[test]
     fn the_laplacian_of_the_pressure_is_the_divergence_less_its_mean() {
         for (width, height) in [(2, 2), (5, 3), (4, 7), (9, 9), (64, 64), (83, 70)] {
-            let mut state = 7_u32;
-            let divergence: Vec<f32> = (0..width * height)
-                .map(|_| {
-                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    (f64::from(state) / 2_f64.powi(32)) as f32
-                })
-                .collect();
+            let mut random = Random::new(7);
+            let divergence: Vec<f32> = (0..width * height).map(|_| random.uniform() as f32).collect();
             let mut pressure = divergence.clone();
             assert!(Pressure::new(width, height).solve(&mut pressure));
             let mean = divergence.iter().map(|&d| f64::from(d)).sum::<f64>() / divergence.len() as f64;

@@ -2,6 +2,7 @@
 
 use super::disks::{disk, small, within};
 use proptest::prelude::*;
+use reynolds::random::Random;
 use reynolds_checkpoint::{Checkpoint, Values};
 use reynolds_paper::ct::data::{Fan, Scanner};
 use std::path::Path;
@@ -76,7 +77,7 @@ proptest! {
         pixel in 0.5_f64..6.0,
         (cells, cell, offset) in (2_usize..60, 0.5_f64..8.0, -0.4_f64..0.4),
         (views, to_centre, beyond) in (2_usize..30, 150.0_f64..800.0, 0.0_f64..500.0),
-        seed in any::<u32>(),
+        seed in any::<u64>(),
     ) {
         let scanner = Scanner {
             source_to_centre_mm: to_centre,
@@ -89,11 +90,8 @@ proptest! {
         };
         prop_assume!(scanner.validate().is_ok());
         let fan = Fan::new(&scanner, side, pixel).unwrap();
-        let mut state = seed;
-        let mut uniform = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / 8_388_608.0 - 1.0
-        };
+        let mut random = Random::new(seed);
+        let mut uniform = || (2.0 * random.uniform() - 1.0) as f32;
         let x: Vec<f32> = (0..fan.pixels()).map(|_| uniform()).collect();
         let y: Vec<f32> = (0..fan.samples()).map(|_| uniform()).collect();
         let (projected, spread) = (fan.forward(&x).unwrap(), fan.adjoint(&y).unwrap());

@@ -8,9 +8,9 @@ use reynolds::audit::{self, LayerAudit, Total};
 use reynolds::plan::{SymmetryPlan, TypedTensor, Untyped};
 
 use crate::args::AuditArgs;
-use crate::model::{Model, Named, tensor};
-use crate::report::{self, AuditReport};
+use crate::model::{Model, Named};
 use crate::written;
+use reynolds_report::audit::{AuditReport, Typed, by_reason};
 use reynolds_report::terminal;
 
 pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
@@ -23,22 +23,19 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
         bail!("--require: expected one typing (--fields or --plan), got {}", plans.len());
     }
     let model = Model::open(&args.model)?;
-    let audits = plans.iter().map(|named| of_plan(&model, named)).collect::<Result<Vec<_>>>()?;
-    let nothing = |audit: &AuditReport| audit.layers.is_empty();
-    if !audits.is_empty() && audits.iter().all(nothing) {
-        let why = report::reasons(&audits.last().context("one audit at least")?.untyped);
+    let typed = plans.iter().map(|named| of_plan(&model, named)).collect::<Result<Vec<_>>>()?;
+    let nothing = |typed: &Typed| typed.layers.is_empty();
+    if !typed.is_empty() && typed.iter().all(nothing) {
+        let why = by_reason(&typed.last().context("one audit at least")?.untyped).join("; ");
         bail!("{}: expected tensors that the fields fit, found none: {why}", model.file());
     }
-    let ranking = if args.rank { super::rank::sections(&model, args.typing.fields)? } else { vec![] };
+    let rankings = if args.rank { super::rank::rankings(&model, args.typing.fields)? } else { vec![] };
+    let report = AuditReport { file: model.file(), typed, rankings };
     if let Some(path) = &args.html {
-        written::beside_model(path, &report::html(&model.file(), &audits, &ranking), &args.model)?;
+        written::beside_model(path, &report.page().html(), &args.model)?;
     }
-    if args.json {
-        terminal::print(&report::json(&model.file(), &audits, &ranking)?)?;
-    } else {
-        terminal::print(&report::text(&model.file(), &audits, &ranking, report::colour()))?;
-    }
-    let Some((least, audit)) = args.require.zip(audits.first()) else {
+    terminal::print(&if args.json { report.json()? } else { report.text(terminal::colour()) })?;
+    let Some((least, audit)) = args.require.zip(report.typed.first()) else {
         return Ok(ExitCode::SUCCESS);
     };
     let broken: Vec<&str> = audit.layers.iter().filter(|l| l.not_finite.is_some()).map(|l| l.name.as_str()).collect();
@@ -55,11 +52,11 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(1))
 }
 
-fn of_plan(model: &Model, named: &Named) -> Result<AuditReport> {
+fn of_plan(model: &Model, named: &Named) -> Result<Typed> {
     let (group, layers, untyped) = audit_plan(model, &named.plan, &model.tensors)?;
     let total = Total::of(&layers);
     let untyped = untyped.into_iter().chain(model.unread.iter().cloned()).collect();
-    Ok(AuditReport { group, fields: named.fields.clone(), layers, untyped, total })
+    Ok(Typed { group, fields: named.fields.clone(), layers, untyped, total })
 }
 
 /// Audits every tensor that a plan types, several at a time.
@@ -72,8 +69,7 @@ pub(super) fn audit_plan(
     let weights = resolved.layers.iter().map(|layer| layer.len() as u64).sum();
     let bar = reynolds_report::bar(weights, "auditing");
     let one = |layer: &TypedTensor| -> Result<LayerAudit> {
-        let values = model.read(&layer.name)?;
-        let audit = audit::layer(layer, tensor(&values)).with_context(|| model.file())?;
+        let audit = audit::layer(layer, model.read(&layer.name)?).with_context(|| model.file())?;
         bar.inc(layer.len() as u64);
         Ok(audit)
     };

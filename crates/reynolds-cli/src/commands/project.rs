@@ -11,7 +11,7 @@ use reynolds_checkpoint::{Entry, Values};
 
 use crate::args::ProjectArgs;
 use crate::model::Model;
-use crate::report::{self, Projected};
+use reynolds_report::audit::{ProjectedTensor, ProjectionReport, by_reason};
 use reynolds_report::terminal;
 
 pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
@@ -31,16 +31,16 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
         .filter(|layer| !layer.acts_trivially() && (layer.role == Role::Weight || !args.weights_only))
         .collect();
     if chosen.is_empty() {
-        let why = report::reasons(&resolved.untyped);
+        let why = by_reason(&resolved.untyped).join("; ");
         bail!("{}: expected tensors on which {} acts, found none: {why}", model.file(), resolved.group.name());
     }
     let bar = reynolds_report::bar(2 * chosen.iter().map(|layer| layer.len() as u64).sum::<u64>(), "projecting");
-    let measured = |layer: &&TypedTensor| -> Result<Projected> {
+    let measured = |layer: &&TypedTensor| -> Result<ProjectedTensor> {
         let row = measure(&model, layer, args.blend).with_context(|| model.file())?;
         bar.inc(layer.len() as u64);
         Ok(row)
     };
-    let rows = chosen.par_iter().map(measured).collect::<Result<Vec<_>>>()?;
+    let tensors = chosen.par_iter().map(measured).collect::<Result<Vec<_>>>()?;
     // Before anything is written: what fails here must leave no output behind.
     let broken = broken(&model, &resolved, args);
     let names: Vec<&str> = chosen.iter().map(|layer| layer.name.as_str()).collect();
@@ -51,7 +51,9 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
         values.map(|projected| projected.values).map_err(|error| of_tensor(&model, entry, &error))
     })?;
     bar.finish_and_clear();
-    terminal::print(&report::projected(args, &resolved.group.name(), &rows, &broken))?;
+    let [from, to] = [&args.model, &args.out].map(|path| path.display().to_string());
+    let report = ProjectionReport { from, to, group: resolved.group.name(), tensors, broken };
+    terminal::print(&report.text(terminal::colour()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,9 +99,9 @@ fn blended<T: Real + Weight<Real = T> + Over<f64>>(
     Ok(Moved { values: values(after), norm, moved })
 }
 
-fn measure(model: &Model, layer: &TypedTensor, blend: f64) -> Result<Projected> {
+fn measure(model: &Model, layer: &TypedTensor, blend: f64) -> Result<ProjectedTensor> {
     let Moved { norm, moved, .. } = project(model, layer, blend)?;
-    Ok(Projected { name: layer.name.clone(), shape: layer.shape.clone(), role: layer.role, norm, moved })
+    Ok(ProjectedTensor { name: layer.name.clone(), shape: layer.shape.clone(), role: layer.role, norm, moved })
 }
 
 /// What still breaks equivariance after the projection.
@@ -111,7 +113,7 @@ fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Vec<Str
     if args.weights_only {
         for layer in resolved.layers.iter().filter(|layer| layer.role != Role::Weight) {
             match measure(model, layer, 1.0) {
-                Ok(Projected { moved, .. }) if moved > 0.0 => {
+                Ok(ProjectedTensor { moved, .. }) if moved > 0.0 => {
                     broken.push(format!("{}: {moved:.4} from constant inside fields (--weights-only)", layer.name));
                 }
                 Ok(_) => {}
@@ -122,6 +124,6 @@ fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Vec<Str
     for layer in &resolved.layers {
         broken.extend(layer.warnings.iter().map(|warning| format!("{}: {warning}", layer.name)));
     }
-    broken.extend(report::by_reason(&resolved.untyped).into_iter().map(|line| format!("unchanged: {line}")));
+    broken.extend(by_reason(&resolved.untyped).into_iter().map(|line| format!("unchanged: {line}")));
     broken
 }

@@ -9,34 +9,28 @@ use reynolds::plan::{SymmetryPlan, UniformFields};
 
 use super::audit::audit_plan;
 use crate::model::Model;
-use crate::report::RankSection;
+use reynolds_report::audit::Ranking;
 
 type Tensors = Vec<(String, Vec<usize>)>;
 
 /// Ranks the groups for planar kernels, spatial kernels and linear maps, where the model has such.
-pub(super) fn sections(model: &Model, fields: Option<UniformFields>) -> Result<Vec<RankSection>> {
+pub(super) fn rankings(model: &Model, fields: Option<UniformFields>) -> Result<Vec<Ranking>> {
     let fields = fields.unwrap_or(UniformFields::Trivial);
     let of_rank = |rank: usize| -> Tensors { model.tensors.iter().filter(|t| t.1.len() == rank).cloned().collect() };
-    let mut sections = Vec::new();
+    let mut rankings = Vec::new();
     for (what, rank, groups) in [("2-D kernels", 4, &ranking::PLANAR[..]), ("3-D kernels", 5, &ranking::SPATIAL[..])] {
         let tensors = of_rank(rank);
         if !tensors.is_empty() {
-            sections.push(kernels(model, fields, what, &tensors, groups)?);
+            rankings.push(kernels(model, fields, what, &tensors, groups)?);
         }
     }
-    if let Some(section) = linear(model, &of_rank(2))? {
-        sections.push(section);
+    if let Some(ranking) = linear(model, &of_rank(2))? {
+        rankings.push(ranking);
     }
-    Ok(sections)
+    Ok(rankings)
 }
 
-fn kernels(
-    model: &Model,
-    fields: UniformFields,
-    what: &str,
-    tensors: &Tensors,
-    groups: &[&str],
-) -> Result<RankSection> {
+fn kernels(model: &Model, fields: UniformFields, what: &str, tensors: &Tensors, groups: &[&str]) -> Result<Ranking> {
     let mut audits: Vec<(&str, Vec<LayerAudit>)> = Vec::new();
     for &name in groups {
         let plan = SymmetryPlan::uniform(&group::parse(name)?, fields)?;
@@ -50,7 +44,7 @@ fn kernels(
     let what = format!("{what}, {fields} fields, on {} of {} tensors", shared.len(), tensors.len());
     if shared.is_empty() {
         let verdict = format!("nothing to compare: no tensor is acted upon by each of {}", groups.join(", "));
-        return Ok(RankSection { what, verdict, ranked: vec![] });
+        return Ok(Ranking { what, verdict, ranked: vec![] });
     }
     let grids: BTreeSet<&[usize]> = tensors.iter().filter(|t| shared.contains(&t.0)).map(|t| &t.1[2..]).collect();
     let mut ranked = Vec::new();
@@ -69,11 +63,11 @@ fn kernels(
         ranked.push(ranking::Ranked { group: name.to_string(), total, same_as });
     }
     ranking::sort(&mut ranked);
-    Ok(RankSection { what, verdict: ranking::verdict(&ranked), ranked })
+    Ok(Ranking { what, verdict: ranking::verdict(&ranked), ranked })
 }
 
 /// Linear maps, each under the largest S_n that can permute its channels.
-fn linear(model: &Model, tensors: &Tensors) -> Result<Option<RankSection>> {
+fn linear(model: &Model, tensors: &Tensors) -> Result<Option<Ranking>> {
     let size = |t: &(String, Vec<usize>)| ranking::symmetric_group_for(t.1[0], t.1[1]);
     let sizes: BTreeSet<usize> = tensors.iter().filter_map(size).collect();
     let mut ranked = Vec::new();
@@ -94,5 +88,5 @@ fn linear(model: &Model, tensors: &Tensors) -> Result<Option<RankSection>> {
     let beyond: Vec<&str> = most.map(|row| row.group.as_str()).collect();
     let verdict =
         if beyond.is_empty() { "none beyond chance".into() } else { format!("beyond chance: {}", beyond.join(", ")) };
-    Ok((!ranked.is_empty()).then_some(RankSection { what, verdict, ranked }))
+    Ok((!ranked.is_empty()).then_some(Ranking { what, verdict, ranked }))
 }

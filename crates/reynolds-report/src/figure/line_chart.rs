@@ -3,7 +3,7 @@
 use super::path::path;
 use super::svg::{Anchor, Frame, Svg, number};
 use super::{Colour, Drawing, TICK_SIZE};
-use crate::Axis;
+use crate::axis::Axis;
 
 /// One line.
 #[derive(Debug, Clone)]
@@ -66,14 +66,14 @@ impl LineChart {
         let ends = bars.map(|(point, spread)| point[1] + spread).chain(feet);
         let heights = points.clone().map(|point| point[1]).chain(ends);
         let heights: Vec<f64> = heights.filter(|height| height.is_finite()).collect();
-        let across = Axis::over(points.map(|point| point[0]), false, frame.x + 6.0, frame.x + frame.width - 6.0)?;
+        let across = Axis::linear(points.map(|point| point[0]), frame.x + 6.0, frame.x + frame.width - 6.0)?;
         let (low, high) = (frame.y + frame.height, frame.y + 4.0);
-        let up = Axis::over(heights.iter().copied(), true, low, high)?;
+        let up = Axis::fitting(heights.iter().copied(), low, high)?;
         if self.from_zero && up.is_logarithmic() {
             return Some((across, up));
         }
         let zero = self.from_zero.then_some(0.0);
-        Some((across, Axis::over(heights.into_iter().chain(zero), false, low, high)?))
+        Some((across, Axis::linear(heights.into_iter().chain(zero), low, high)?))
     }
 
     fn draw_line(&self, svg: &mut Svg, line: &Line, across: &Axis, up: &Axis) {

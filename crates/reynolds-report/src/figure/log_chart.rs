@@ -3,6 +3,7 @@
 use super::path::path;
 use super::svg::{Anchor, Frame, Svg, number};
 use super::{Colour, Drawing, TICK_SIZE};
+use crate::axis::Axis;
 
 /// Height of the plot itself, of numbers and name below it, and of a line of the legend.
 const PLOT_HEIGHT: f64 = 230.0;
@@ -92,14 +93,14 @@ impl LogChart {
         PLOT_HEIGHT + AXIS_HEIGHT + ROW_HEIGHT * (self.curves.len() + self.notes.len()) as f64
     }
 
-    fn draw_axes(&self, svg: &mut Svg, frame: Frame, across: &Scale, up: &Scale) {
+    fn draw_axes(&self, svg: &mut Svg, frame: Frame, across: &Axis, up: &Axis) {
         let (base, edge) = (frame.y + frame.height, frame.x);
-        for value in up.ticks() {
+        for (value, _) in up.ticks() {
             let y = up.place(value);
             svg.line([edge, y], [edge + frame.width, y], "#e2e2e2", 0.5);
             svg.text([edge - 5.0, y + 0.35 * TICK_SIZE], &duration(value), TICK_SIZE, Anchor::End);
         }
-        let named = across.ticks().into_iter().map(|value| (value, size(value)));
+        let named = across.ticks().into_iter().map(|(value, _)| (value, size(value)));
         for (value, text) in if self.ticks.is_empty() { named.collect() } else { self.ticks.clone() } {
             let x = across.place(value);
             svg.line([x, frame.y], [x, base], "#e2e2e2", 0.5);
@@ -113,7 +114,7 @@ impl LogChart {
         svg.styled_text(beside, &self.up, TICK_SIZE + 1.0, Anchor::Middle, &turn);
     }
 
-    fn draw_curve(&self, svg: &mut Svg, number: usize, curve: &Curve, across: &Scale, up: &Scale) {
+    fn draw_curve(&self, svg: &mut Svg, number: usize, curve: &Curve, across: &Axis, up: &Axis) {
         let at = |point: &[f64; 2]| [across.place(point[0]), up.place(point[1])];
         let places: Vec<[f64; 2]> = curve.points.iter().map(at).collect();
         if curve.floor {
@@ -168,9 +169,10 @@ impl Drawing for LogChart {
         let plot = Frame { height: PLOT_HEIGHT, ..frame };
         let points = || self.curves.iter().flat_map(|curve| curve.points.iter().chain(curve.law.iter().flatten()));
         let named = self.ticks.iter().map(|tick| tick.0);
-        let across = Scale::over(points().map(|p| p[0]).chain(named), plot.x + INSET, plot.x + plot.width - INSET);
+        let across =
+            Axis::logarithmic(points().map(|p| p[0]).chain(named), plot.x + INSET, plot.x + plot.width - INSET);
         let ends = self.curves.iter().flat_map(|curve| curve.bars.iter().flat_map(|bar| [bar[1], bar[2]]));
-        let up = Scale::over(points().map(|p| p[1]).chain(ends), plot.y + plot.height - INSET, plot.y + INSET);
+        let up = Axis::logarithmic(points().map(|p| p[1]).chain(ends), plot.y + plot.height - INSET, plot.y + INSET);
         let (Some(across), Some(up)) = (across, up) else { return };
         self.draw_axes(svg, plot, &across, &up);
         let floors = self.curves.iter().filter(|curve| curve.floor);
@@ -178,39 +180,6 @@ impl Drawing for LogChart {
         let marked = self.curves.iter().filter(|curve| !curve.floor).enumerate();
         marked.for_each(|(number, curve)| self.draw_curve(svg, number, curve, &across, &up));
         self.draw_legend(svg, plot.x, plot.y + PLOT_HEIGHT + AXIS_HEIGHT);
-    }
-}
-
-/// A logarithmic axis.
-struct Scale {
-    /// Logarithms of the ends.
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
-}
-
-impl Scale {
-    /// Over numbers above 0; a single one has half a decade around it.
-    fn over(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Option<Self> {
-        let (low, high) =
-            values.map(f64::log10).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        let room = if high - low < 0.3 { 0.25 } else { 0.0 };
-        low.is_finite().then_some(Self { low: low - room, high: high + room, from, to })
-    }
-
-    fn place(&self, value: f64) -> f64 {
-        self.from + (value.log10() - self.low) / (self.high - self.low) * (self.to - self.from)
-    }
-
-    /// Powers of ten; twice and five times them too where there are few.
-    fn ticks(&self) -> Vec<f64> {
-        let span = self.high - self.low;
-        let stride = (span / 8.0).ceil().max(1.0) as usize;
-        let factors: &[f64] = if span < 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-        let decades = (self.low.floor() as i32..=self.high.ceil() as i32).step_by(stride);
-        let all = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
-        all.filter(|tick| (self.low - 1e-9..=self.high + 1e-9).contains(&tick.log10())).collect()
     }
 }
 
@@ -337,9 +306,5 @@ mod tests {
         assert_eq!([2e-5, 1e-3, 1.0, 5e-10, 1e-9].map(duration), ["20 µs", "1 ms", "1 s", "0.5 ns", "1 ns"]);
         assert_eq!([2.0, 500.0, 1e3, 1e12, 2e3].map(size), ["2", "500", "10³", "10¹²", "2·10³"]);
         assert_eq!(size(5e5), "5·10⁵");
-        let few = Scale { low: 0.0, high: 1.0, from: 0.0, to: 1.0 };
-        assert_eq!(few.ticks(), [1.0, 2.0, 5.0, 10.0]);
-        let many = Scale { low: 0.5, high: 13.5, from: 0.0, to: 1.0 };
-        assert!(many.ticks().len() < 9);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::escape;
+use crate::escape::escape;
 
 /// The family of all text: whatever sans-serif the reader has.
 const FONT: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use reynolds_report::{Csv, csv::Field};
+
 use crate::config::Assignment;
 use crate::error::Result;
 use crate::metrics::Summary;
@@ -63,32 +65,21 @@ pub(super) fn csv(rows: &[Row]) -> String {
     let metrics: BTreeSet<&String> =
         rows.iter().filter_map(|row| row.summary.as_ref()).flat_map(|s| s.metrics().keys()).collect();
     let keys = rows.first().map(|row| row.values.as_slice()).unwrap_or_default();
-    let mut header = vec!["status", "folder"];
-    header.extend(keys.iter().map(|assignment| assignment.key.as_str()));
-    header.push("seed");
-    header.extend(metrics.iter().map(|name| name.as_str()));
-    let mut text = line(header.iter().map(|cell| cell.to_string()));
+    let mut head = vec!["status", "folder"];
+    head.extend(keys.iter().map(|assignment| assignment.key.as_str()));
+    head.push("seed");
+    head.extend(metrics.iter().map(|name| name.as_str()));
+    let mut csv = Csv::new(head);
     for row in rows {
         let folder = row.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut cells = vec![row.status.name().to_string(), folder];
-        cells.extend(row.values.iter().map(|assignment| assignment.value.clone()));
-        cells.push(row.seed.to_string());
-        let value = |name: &&String| row.summary.as_ref().and_then(|summary| summary.metrics().get(*name));
-        cells.extend(metrics.iter().map(|name| value(name).map(f64::to_string).unwrap_or_default()));
-        text.push_str(&line(cells.into_iter()));
+        let mut fields: Vec<Field> = vec![row.status.name().into(), folder.into()];
+        fields.extend(row.values.iter().map(|assignment| Field::from(assignment.value.as_str())));
+        fields.push(row.seed.into());
+        let value = |name: &&String| row.summary.as_ref().and_then(|summary| summary.metrics().get(*name).copied());
+        fields.extend(metrics.iter().map(|name| Field::from(value(name))));
+        csv.row(fields);
     }
-    text
-}
-
-/// Cells between commas, in quotes where they need them.
-fn line(cells: impl Iterator<Item = String>) -> String {
-    let quoted = |cell: String| match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
-    };
-    let mut text = cells.map(quoted).collect::<Vec<_>>().join(",");
-    text.push('\n');
-    text
+    csv.to_string()
 }
 
 #[cfg(test)]

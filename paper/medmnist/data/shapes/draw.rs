@@ -3,7 +3,7 @@
 use super::class::{CLASSES, pose};
 use super::config::ShapesConfig;
 use super::matrix::{Matrix, Vector, direction, haar, product, turn};
-use crate::data::random::Random;
+use reynolds::random::Random;
 
 /// What the numbers are for, among all that are drawn from a seed.
 const PURPOSE: u64 = 0x7368;

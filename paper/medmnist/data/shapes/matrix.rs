@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::data::random::Random;
+use reynolds::random::Random;
 
 /// Rows of an orthogonal 3 × 3 matrix.
 pub(super) type Matrix = [[f64; 3]; 3];

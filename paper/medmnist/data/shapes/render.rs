@@ -12,7 +12,7 @@ use std::f64::consts::TAU;
 use super::draw::Drawn;
 use super::matrix::back;
 use super::solid::Solid;
-use crate::data::random::Random;
+use reynolds::random::Random;
 
 /// Grey of the space about a solid, and how much more a solid is.
 const GREY: [f64; 2] = [0.2, 0.6];

@@ -4,20 +4,25 @@ use anyhow::Result;
 use reynolds::audit::{LayerAudit, Total};
 use serde_json::{Value, json};
 
-use super::{AuditReport, DEFECT_NOTE, RankSection};
+use super::{AuditReport, DEFECT_NOTE, Ranking, Typed};
 
-/// The whole report of an audit.
-pub(crate) fn json(file: &str, audits: &[AuditReport], ranking: &[RankSection]) -> Result<String> {
-    let value = json!({
-        "model": file,
-        "note": DEFECT_NOTE,
-        "audits": audits.iter().map(audit).collect::<Vec<_>>(),
-        "ranking": ranking.iter().map(section).collect::<Vec<_>>(),
-    });
-    Ok(serde_json::to_string_pretty(&value)? + "\n")
+impl AuditReport {
+    /// The audit for programs, as pretty JSON.
+    ///
+    /// # Errors
+    /// If a number cannot be written.
+    pub fn json(&self) -> Result<String> {
+        let value = json!({
+            "model": self.file,
+            "note": DEFECT_NOTE,
+            "audits": self.typed.iter().map(audit).collect::<Vec<_>>(),
+            "ranking": self.rankings.iter().map(section).collect::<Vec<_>>(),
+        });
+        Ok(serde_json::to_string_pretty(&value)? + "\n")
+    }
 }
 
-fn audit(audit: &AuditReport) -> Value {
+fn audit(audit: &Typed) -> Value {
     let untyped = audit.untyped.iter().map(|tensor| json!({ "name": tensor.name, "reason": tensor.reason }));
     json!({
         "group": audit.group,
@@ -76,7 +81,7 @@ fn layer(layer: &LayerAudit) -> Value {
     })
 }
 
-fn section(section: &RankSection) -> Value {
+fn section(section: &Ranking) -> Value {
     let groups = section
         .ranked
         .iter()

@@ -1,0 +1,123 @@
+//! What an audit of a checkpoint found, and what a projection changed: as text for a terminal, as a page and as JSON.
+//!
+//! ```
+//! use reynolds::audit::{self, Total};
+//! use reynolds::group;
+//! use reynolds::plan::{SymmetryPlan, UniformFields};
+//! use reynolds_report::audit::{AuditReport, Typed};
+//! let plan = SymmetryPlan::uniform(&group::parse("C4")?, UniformFields::Trivial)?;
+//! let resolved = plan.resolve(&[("conv.weight".to_string(), vec![2, 2, 3, 3])])?;
+//! let layers = vec![audit::layer(&resolved.layers[0], &[1.0_f32; 36][..])?];
+//! let total = Total::of(&layers);
+//! let typed = Typed { group: "C4".into(), fields: "trivial".into(), layers, untyped: resolved.untyped, total };
+//! let report = AuditReport { file: "model.npz".into(), typed: vec![typed], rankings: vec![] };
+//! assert!(report.text(false).contains("model.npz under C4, trivial fields"));
+//! assert!(report.page().html().contains("class=\"bar\""));
+//! # Ok::<(), reynolds::Error>(())
+//! ```
+
+mod json;
+mod page;
+mod projection;
+mod tables;
+mod text;
+
+pub use projection::{ProjectedTensor, ProjectionReport};
+
+use reynolds::audit::{LayerAudit, Total, ranking::Ranked};
+use reynolds::plan::{Role, Untyped};
+
+/// All that an audit of one file says.
+#[derive(Debug, Clone)]
+pub struct AuditReport {
+    /// The file.
+    pub file: String,
+    /// The model through each typing of its channels.
+    pub typed: Vec<Typed>,
+    /// Groups compared, for each kind of tensors.
+    pub rankings: Vec<Ranking>,
+}
+
+/// One model through one typing.
+#[derive(Debug, Clone)]
+pub struct Typed {
+    /// The group.
+    pub group: String,
+    /// What the channels were taken for.
+    pub fields: String,
+    /// What was measured.
+    pub layers: Vec<LayerAudit>,
+    /// Tensors that were not measured, with the reasons.
+    pub untyped: Vec<Untyped>,
+    /// All weights together.
+    pub total: Total,
+}
+
+/// Groups compared on tensors of one kind.
+#[derive(Debug, Clone)]
+pub struct Ranking {
+    /// The tensors.
+    pub what: String,
+    /// Which group the tensors have, in one line.
+    pub verdict: String,
+    /// The groups, the best first; none where there was nothing to compare.
+    pub ranked: Vec<Ranked>,
+}
+
+/// What the worst defect is.
+const DEFECT_NOTE: &str = "worst = largest defect over the group (of a band-limited layer: over the part of it that the grid has), in \
+                           kernel-Frobenius norm, not an operator bound";
+
+/// Whether it is a bias or norm parameter that breaks nothing: on a terminal only counted, not listed.
+fn is_constant(layer: &LayerAudit) -> bool {
+    let within_rounding = layer.not_finite.is_none() && layer.distance() <= 1e-6 * layer.norm();
+    layer.role != Role::Weight && within_rounding
+}
+
+/// Four decimals, or scientific where those would hide it.
+fn number(value: f64) -> String {
+    let plain = value == 0.0 || (1e-3..1e5).contains(&value.abs());
+    if plain { format!("{value:.4}") } else { format!("{value:.3e}") }
+}
+
+/// A share, or a dash where nothing was measured.
+fn share(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{value:.4}"))
+}
+
+fn shape(shape: &[usize]) -> String {
+    shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
+}
+
+/// One line for each reason, with the number of tensors and the first names.
+pub fn by_reason(untyped: &[Untyped]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for tensor in untyped {
+        match reasons.iter_mut().find(|(reason, _)| *reason == tensor.reason) {
+            Some((_, names)) => names.push(&tensor.name),
+            None => reasons.push((&tensor.reason, vec![&tensor.name])),
+        }
+    }
+    let line = |(reason, names): (&str, Vec<&str>)| {
+        let more = if names.len() > 3 { format!(", … {} in all", names.len()) } else { String::new() };
+        format!("{}{more}: {reason}", names.iter().take(3).copied().collect::<Vec<_>>().join(", "))
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_said_once_with_the_first_names() {
+        let of = |name: &str, reason: &str| Untyped { name: name.into(), reason: reason.into() };
+        let untyped = [of("a", "x"), of("b", "y"), of("c", "x"), of("d", "x"), of("e", "x")];
+        assert_eq!(by_reason(&untyped), ["a, c, d, … 4 in all: x", "b: y"]);
+    }
+
+    #[test]
+    fn tiny_and_huge_numbers_are_scientific() {
+        assert_eq!([0.0, 0.25, 1e-9, -2e6].map(number), ["0.0000", "0.2500", "1.000e-9", "-2.000e6"]);
+    }
+}

@@ -1,0 +1,53 @@
+//! The audit as one page that opens from disk: a bar for each layer, columns that sort, nothing from a network.
+
+use super::{AuditReport, Typed, by_reason, number, share, tables};
+use crate::Report;
+
+const LEGEND: &str = "The bar is the energy ‖P(W)‖²/‖W‖². Its mark is the energy to expect by chance: red for the same magnitudes with \
+    random signs (chance), or orange for dim Hom_G/dim Hom (dim) where random signs are not known. excess = (energy − chance)/(1 − chance), \
+    with the chance that is marked; totals likewise. Click a head to sort.";
+
+const WORST: &str = "worst = largest defect over the group, or over the subgroup that its cell names, in kernel-Frobenius norm, not an \
+    operator bound; a range is a proven bracket.";
+
+/// Irreps of a defect that are shown.
+const SHARES: usize = 3;
+
+impl AuditReport {
+    /// The audit as a page.
+    pub fn page(&self) -> Report {
+        let mut page = Report::new(format!("Audit of {}", self.file));
+        page.text(LEGEND).note(WORST);
+        for typed in &self.typed {
+            of_typing(&mut page, typed);
+        }
+        for ranking in &self.rankings {
+            page.section(format!("Which symmetry? {}", ranking.what)).text(&ranking.verdict);
+            if !ranking.ranked.is_empty() {
+                page.table(tables::ranking(ranking));
+            }
+        }
+        page
+    }
+}
+
+fn of_typing(page: &mut Report, typed: &Typed) {
+    let total = &typed.total;
+    let [energy, chance, dim] =
+        [total.energies.ratio(), total.random_signs, total.chance].map(|value| share(total.energy().map(|_| value)));
+    let [excess, distance] = [share(total.excess()), number(total.energies.perp.sqrt())];
+    page.section(format!("{}, {} fields", typed.group, typed.fields));
+    page.text(format!(
+        "{} layers, {} weights: energy {energy}, chance {chance}, dim {dim}, excess {excess}, ‖W−P(W)‖ {distance}",
+        total.layers, total.weights
+    ));
+    page.table(tables::layers(typed, typed.layers.iter(), SHARES));
+    for layer in &typed.layers {
+        for note in &layer.notes {
+            page.note(format!("{}: {note}", layer.name));
+        }
+    }
+    for line in by_reason(&typed.untyped) {
+        page.note(format!("not measured: {line}"));
+    }
+}

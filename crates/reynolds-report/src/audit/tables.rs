@@ -1,0 +1,162 @@
+//! The tables of an audit, for terminals and for pages.
+
+use reynolds::audit::{LayerAudit, Share, Total};
+
+use super::{Ranking, Typed, is_constant, number, shape, share};
+use crate::{Cell, MarkedBar, Table, Tone};
+
+/// A row for each layer. `shares`: so many of the irreps in which the defect lies.
+pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAudit>, shares: usize) -> Table {
+    let mut table = Table::new([
+        "layer",
+        "shape",
+        "fields",
+        "defect in",
+        "‖W‖",
+        "energy",
+        "chance",
+        "dim",
+        "excess",
+        "‖W−P(W)‖",
+        "worst",
+    ]);
+    table.words(4).sortable();
+    for layer in layers {
+        let mut row: Vec<Cell> = vec![layer.name.as_str().into(), shape(&layer.shape).into(), fields(layer).into()];
+        if let Some((index, value)) = &layer.not_finite {
+            row.push(Cell::from(format!("{value} at {index}")).toned(Tone::Bad));
+        } else if layer.acts_trivially {
+            row.extend(["fixed by the group".into(), number(layer.norm()).into()]);
+        } else {
+            row.extend([
+                largest_shares(layer, shares).into(),
+                number(layer.norm()).into(),
+                energy(layer.energy(), layer.excess()).sorted_by(layer.energy()).with_bar(bar(layer)),
+                layer.random_signs.map_or_else(String::new, |chance| format!("{chance:.4}")).into(),
+                format!("{:.4}", layer.chance).into(),
+                format!("{:.4}", layer.excess()).into(),
+                number(layer.distance()).into(),
+                worst(layer, &typed.group),
+            ]);
+        }
+        row.resize(11, Cell::default());
+        table.row(row);
+    }
+    table
+}
+
+/// The last row of [`layers`]: all weights together.
+pub(super) fn total(total: &Total) -> [Cell; 11] {
+    [
+        Cell::from(format!("all {} weights", total.layers)).toned(Tone::Strong),
+        total.weights.to_string().into(),
+        "".into(),
+        "".into(),
+        number(total.energies.total().sqrt()).into(),
+        total_energy(total),
+        share(total.energy().map(|_| total.random_signs)).into(),
+        share(total.energy().map(|_| total.chance)).into(),
+        share(total.excess()).into(),
+        number(total.energies.perp.sqrt()).into(),
+        "".into(),
+    ]
+}
+
+/// Layers under both uniform typings beside one another.
+pub(super) fn side_by_side(trivial: &Typed, regular: &Typed) -> Table {
+    let mut table =
+        Table::new(["layer", "shape", "trivial: energy", "chance", "excess", "regular: energy", "chance", "excess"]);
+    table.words(2);
+    let cells = |layer: Option<&LayerAudit>| -> [Cell; 3] {
+        match layer {
+            Some(layer) if !layer.acts_trivially && layer.not_finite.is_none() => [
+                energy(layer.energy(), layer.excess()),
+                format!("{:.4}", layer.random_signs.unwrap_or(layer.chance)).into(),
+                format!("{:.4}", layer.excess()).into(),
+            ],
+            Some(layer) if layer.acts_trivially => ["fixed".into(), "".into(), "".into()],
+            Some(_) => [Cell::from("not finite").toned(Tone::Bad), "".into(), "".into()],
+            None => ["does not fit".into(), "".into(), "".into()],
+        }
+    };
+    let both = [trivial, regular];
+    let find = |typed: &'_ Typed, name: &str| typed.layers.iter().position(|layer| layer.name == name);
+    let only_regular = regular.layers.iter().filter(|layer| find(trivial, &layer.name).is_none());
+    for layer in trivial.layers.iter().chain(only_regular).filter(|layer| !is_constant(layer)) {
+        let found = both.map(|typed| cells(find(typed, &layer.name).map(|at| &typed.layers[at])));
+        let row: [Cell; 2] = [layer.name.as_str().into(), shape(&layer.shape).into()];
+        table.row(row.into_iter().chain(found.into_iter().flatten()));
+    }
+    let of_total = |total: &Total| -> [Cell; 3] {
+        let chance = total.energy().map(|_| total.random_signs);
+        [total_energy(total), share(chance).into(), share(total.excess()).into()]
+    };
+    let row = [Cell::from("all weights").toned(Tone::Strong), "".into()];
+    table.row(row.into_iter().chain(both.into_iter().flat_map(|typed| of_total(&typed.total))));
+    table
+}
+
+/// Groups, the best first.
+pub(super) fn ranking(ranking: &Ranking) -> Table {
+    let mut table = Table::new(["group", "indistinguishable from", "energy", "chance", "dim", "excess"]);
+    table.words(2).sortable();
+    for row in &ranking.ranked {
+        let total = &row.total;
+        let measured = |value: f64| -> Cell { share(total.energy().map(|_| value)).into() };
+        table.row([
+            row.group.as_str().into(),
+            row.same_as.join(", ").into(),
+            total_energy(total),
+            measured(total.random_signs),
+            measured(total.chance),
+            share(total.excess()).into(),
+        ]);
+    }
+    table
+}
+
+fn energy(value: f64, excess: f64) -> Cell {
+    let tone = if excess > 0.9 {
+        Tone::Good
+    } else if excess > 0.1 {
+        Tone::Fair
+    } else {
+        Tone::Bad
+    };
+    Cell::from(format!("{value:.4}")).toned(tone)
+}
+
+fn total_energy(total: &Total) -> Cell {
+    total.energy().zip(total.excess()).map_or_else(|| share(None).into(), |(value, excess)| energy(value, excess))
+}
+
+/// The energy, with the energy to expect by chance as its mark.
+fn bar(layer: &LayerAudit) -> MarkedBar {
+    let (class, mark, what) = match layer.random_signs {
+        Some(chance) => ("signs", chance, "random signs"),
+        None => ("dim", layer.chance, "dim Hom_G/dim Hom"),
+    };
+    MarkedBar { share: layer.energy(), mark, class, title: format!("{what}: {mark:.4}") }
+}
+
+/// The worst defect: one number where it is exact, else both ends of its bracket; with its group wherever that is not the group of the
+/// audit.
+fn worst(layer: &LayerAudit, group: &str) -> Cell {
+    let Some(worst) = &layer.worst else { return Cell::default() };
+    let (lower, upper) = (worst.bracket.lower, worst.bracket.upper);
+    let range = if lower == upper { number(upper) } else { format!("{}..{}", number(lower), number(upper)) };
+    let over = if worst.group == group { String::new() } else { format!(" over {}", worst.group) };
+    Cell::from(range + &over).sorted_by(upper)
+}
+
+fn fields(layer: &LayerAudit) -> String {
+    match layer.domain.is_empty() {
+        true => layer.codomain.clone(),
+        false => format!("{} -> {}", layer.domain, layer.codomain),
+    }
+}
+
+fn largest_shares(layer: &LayerAudit, most: usize) -> String {
+    let share = |s: &Share| format!("{} {:.0} %", s.irrep, 100.0 * s.square / layer.energies.perp);
+    layer.isotypic.iter().take(most).map(share).collect::<Vec<_>>().join(", ")
+}

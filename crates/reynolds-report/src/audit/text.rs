@@ -1,0 +1,56 @@
+//! The audit on a terminal.
+
+use super::{AuditReport, DEFECT_NOTE, Typed, by_reason, is_constant, tables};
+use crate::terminal::printable;
+
+impl AuditReport {
+    /// The audit for a terminal.
+    pub fn text(&self, colour: bool) -> String {
+        let (mut text, file) = (String::new(), printable(&self.file));
+        match self.typed.as_slice() {
+            [trivial, regular] => {
+                text += &format!(
+                    "{file} under {}, channels taken for scalars (trivial) and for regular fields\n\
+                     Neither is known: choose one with --fields, or type layers with --plan.\n\n",
+                    trivial.group
+                );
+                text += &tables::side_by_side(trivial, regular).text(colour);
+            }
+            typed => {
+                for typed in typed {
+                    text += &format!("{file} under {}, {} fields\n\n", typed.group, typed.fields);
+                    let listed = typed.layers.iter().filter(|layer| !is_constant(layer));
+                    text += &tables::layers(typed, listed, 1).row(tables::total(&typed.total)).text(colour);
+                }
+            }
+        }
+        if !self.typed.is_empty() {
+            text += "\nenergy = ‖P(W)‖²/‖W‖²; chance = the same magnitudes with random signs; \
+                     excess = (energy − chance)/(1 − chance)\n";
+            text += &format!("{DEFECT_NOTE}\n");
+        }
+        for typed in &self.typed {
+            text += &remarks(typed, self.typed.len() > 1);
+        }
+        for ranking in &self.rankings {
+            text += &format!("\nWhich symmetry? {}\n{}\n", ranking.what, ranking.verdict);
+            if !ranking.ranked.is_empty() {
+                text += &format!("\n{}", tables::ranking(ranking).text(colour));
+            }
+        }
+        text
+    }
+}
+
+fn remarks(typed: &Typed, name_fields: bool) -> String {
+    let noted = typed.layers.iter().flat_map(|layer| layer.notes.iter().map(|note| format!("{}: {note}", layer.name)));
+    let mut lines: Vec<String> = noted.collect();
+    let constant = typed.layers.iter().filter(|layer| is_constant(layer)).count();
+    if constant > 0 {
+        lines.push(format!("{constant} biases and norm parameters are constant inside fields"));
+    }
+    lines.extend(by_reason(&typed.untyped).into_iter().map(|line| format!("not measured: {line}")));
+    let prefix = if name_fields { format!("{}: ", typed.fields) } else { String::new() };
+    let lines: String = lines.iter().map(|line| format!("{prefix}{}\n", printable(line))).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}

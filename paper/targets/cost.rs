@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::point::Trained;
+use crate::ct::CtBench;
 use crate::medmnist::MedBench;
 use reynolds_checkpoint::whole_file;
 use reynolds_train::environment::Environment;
@@ -73,6 +74,7 @@ pub fn carry_out(folder: &Path, device: Device) -> Result<()> {
     let kind: Kind = read(&file, &text)?;
     let trained = match kind.kind.as_str() {
         MedBench::KIND => measured::<MedBench>(&file, &text, device)?,
+        CtBench::KIND => measured::<CtBench>(&file, &text, device)?,
         other => return Err(Error::file(&file, "a kind of cost", other)),
     };
     write(folder, &trained)

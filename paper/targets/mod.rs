@@ -37,6 +37,7 @@ pub(crate) mod store;
 
 use std::str::FromStr;
 
+use crate::ct::table::{FigCt, TableCt, TableNorms};
 use crate::medmnist::table as medmnist;
 use crate::smoke::table as smoke;
 use crate::so2::{fig_projection, fig_rings, fig_so2, fig_so2_grid};
@@ -189,7 +190,7 @@ impl<T: Target> AnyTarget for T {
 }
 
 /// Every target, in the order of the paper.
-pub fn targets() -> [&'static dyn AnyTarget; 11] {
+pub fn targets() -> [&'static dyn AnyTarget; 14] {
     [
         &fig_projection::Projection,
         &fig_so2::LambdaPath,
@@ -197,6 +198,9 @@ pub fn targets() -> [&'static dyn AnyTarget; 11] {
         &fig_rings::ROW,
         &fig_rings::GRID,
         &smoke::TableSmoke,
+        &TableCt,
+        &FigCt,
+        &TableNorms,
         &medmnist::ACCURACY,
         &medmnist::EFFICIENCY,
         &medmnist::SENSITIVITY,

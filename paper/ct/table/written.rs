@@ -5,10 +5,10 @@ use reynolds_report::{Csv, csv::Field};
 use serde_json::{Map, Value, json};
 
 use super::cells::{Cell, Quality, trivial};
-use super::ct_model::is_picture;
 use super::paper::{Published, published, published_norm};
-use super::row::{Mode, name};
-use super::settings::Setup;
+use super::row::Mode;
+use super::run::is_picture;
+use crate::targets::Named;
 use crate::targets::point::{Entry, Frame};
 
 /// Metrics of a test that are written as mean and deviation.
@@ -47,8 +47,7 @@ fn paper(cell: &Cell<'_>, norms: bool) -> Published {
 }
 
 /// A line for each row, the trivial ones first.
-pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>], norms: bool) -> String {
-    let batches = &setup.measuring.batches;
+pub(super) fn csv(batches: &[usize], cells: &[Cell<'_>], norms: bool) -> String {
     let words = |words: &str| words.split(' ').map(String::from).collect::<Vec<_>>();
     let mut head = words("network mode norm parameters seeds diverged trained gain gain_se");
     head.extend(METRICS.iter().flat_map(|(_, name)| ["mean", "sd"].map(|what| format!("{name}_{what}"))));
@@ -75,7 +74,7 @@ pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>], norms: bool) -> String {
 fn fields(cell: &Cell<'_>, batches: &[usize], norms: bool) -> Vec<Field> {
     let norm = if cell.row.mode == Mode::Penalty { Field::quoted(cell.norm) } else { Field::default() };
     let (gain, error) = cell.gain();
-    let mut fields = vec![name(cell.row.network).into(), cell.row.mode.name().into(), norm, cell.parameters().into()];
+    let mut fields = vec![cell.row.network.name().into(), cell.row.mode.name().into(), norm, cell.parameters().into()];
     fields.extend([cell.runs.len().into(), cell.diverged().into(), Field::from(cell.is_trained())]);
     let mut numbers = vec![gain, error];
     for (metric, _) in METRICS {
@@ -98,7 +97,7 @@ pub(super) fn results(cells: &[Cell<'_>], models: &Frame) -> Map<String, Value> 
     let of_cell = |cell: &Cell<'_>| {
         let (gain, error) = cell.gain();
         let mut value = json!({
-            "network": name(cell.row.network),
+            "network": cell.row.network.name(),
             "mode": cell.row.mode.name(),
             "norm": (cell.row.mode == Mode::Penalty).then(|| Norm::to_string(&cell.norm)),
             "seeds": cell.runs.iter().map(|(seed, _)| seed).collect::<Vec<_>>(),

@@ -1,8 +1,8 @@
 //! `reynolds bench ct`: steps of the CT networks, one row a combination of what was repeated.
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use reynolds_bench::Paired;
 use reynolds_paper::ct::networks::MarNetConfig;
 use reynolds_paper::ct::{CtBench, CtBenchRow};

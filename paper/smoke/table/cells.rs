@@ -4,7 +4,8 @@
 
 use crate::smoke::data::Kind;
 
-use super::settings::{TableSettings, strength};
+use super::rows::strength;
+use super::settings::TableSettings;
 use crate::smoke::columns::Column;
 use crate::targets::point::Frame;
 use crate::targets::runs::{self, Run};

@@ -3,7 +3,8 @@
 use crate::smoke::data::Kind;
 
 use super::cells::{Cell, Test};
-use super::settings::{TableSettings, strength};
+use super::rows::strength;
+use super::settings::TableSettings;
 use crate::smoke::columns::{COLUMNS, Column};
 use crate::targets::curves::{points, sheet};
 use crate::targets::findings::Figure;

@@ -14,6 +14,7 @@ mod notes;
 mod paper;
 mod point;
 mod rollouts;
+mod rows;
 mod settings;
 #[cfg(test)]
 mod synthetic;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 
 use super::point::SmokePoint;
+use super::rows::{Rows, Strengths};
 use crate::smoke::columns::{Column, hidden, scaled};
 use crate::smoke::data::Kind;
 use crate::smoke::experiment::check_smallest_batch;
@@ -15,72 +16,6 @@ use crate::targets::{Budget, Chosen, Named};
 use reynolds_train::config::{self, RunConfig, Selection, Settings, at_least_one, at_least_zero};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
-
-/// A number for each row of the table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Rows<T> {
-    translation: T,
-    rotation: T,
-    scaling: T,
-}
-
-impl<T> Rows<T> {
-    fn new(rows: [T; 3]) -> Self {
-        let [translation, rotation, scaling] = rows;
-        Self { translation, rotation, scaling }
-    }
-
-    fn of(&self, kind: Kind) -> &T {
-        match kind {
-            Kind::Translation => &self.translation,
-            Kind::Rotation => &self.rotation,
-            Kind::Scaling => &self.scaling,
-        }
-    }
-
-    fn check(&self, key: &str, check: impl Fn(&str, &T) -> Result<()>) -> Result<()> {
-        Kind::ALL.into_iter().try_for_each(|kind| check(&format!("{key}.{kind}"), self.of(kind)))
-    }
-}
-
-/// Some λ_⊥, strongest first, as a text: "1e-2,1e-4" or "[1e-2, 1e-4]".
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Strengths(Vec<f64>);
-
-impl Strengths {
-    fn new(mut strengths: Vec<f64>) -> Self {
-        strengths.sort_by(|a, b| b.total_cmp(a));
-        strengths.dedup();
-        Self(strengths)
-    }
-
-    /// Strongest first.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = f64> + '_ {
-        self.0.iter().copied()
-    }
-}
-
-impl Serialize for Strengths {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.iter().map(strength).collect::<Vec<_>>().join(","))
-    }
-}
-
-impl<'de> Deserialize<'de> for Strengths {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let words = text.split([',', ' ', '[', ']', '"', '\'']).filter(|word| !word.is_empty());
-        let number = |word: &str| word.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-        let all = words.map(number).collect::<Option<Vec<_>>>();
-        all.map(Self::new).ok_or_else(|| de::Error::custom("expected finite numbers, at least 0"))
-    }
-}
-
-/// "1e-4", "0".
-pub(super) fn strength(lambda: f64) -> String {
-    if lambda == 0.0 { "0".into() } else { format!("{lambda:e}") }
-}
 
 /// Every key of `reynolds run smoke`, and what a row or column has of its own in place of one of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -217,7 +152,7 @@ impl TableSettings {
     }
 
     fn check_columns(&self) -> Result<()> {
-        if self.lambda_perp.0.is_empty() && self.columns.iter().any(|column| column.reg) {
+        if self.lambda_perp.is_empty() && self.columns.iter().any(|column| column.reg) {
             return Err(Error::config("lambda_perp", "at least one number, for there are columns with +Reg", "none"));
         }
         if !self.kinds.iter().any(|kind| self.columns_of(kind).next().is_some()) {
@@ -311,7 +246,7 @@ mod tests {
         let columns = one("columns", "rsteer+reg,conv").unwrap().columns;
         assert_eq!(columns.as_slice(), [Column::of(Conv, false), Column::of(Rsteer, true)]);
         for (given, strengths) in [("[1e-6, 0.1]", &[0.1, 1e-6][..]), ("0.5", &[0.5]), ("0 1e-4,1e-4", &[1e-4, 0.0])] {
-            assert_eq!(one("lambda_perp", given).unwrap().lambda_perp.0, strengths, "{given}");
+            assert_eq!(one("lambda_perp", given).unwrap().lambda_perp.iter().collect::<Vec<_>>(), strengths, "{given}");
         }
     }
 

@@ -6,7 +6,8 @@ use crate::smoke::data::Kind;
 
 use super::cells::{Cell, Test, cell};
 use super::paper::published;
-use super::settings::{TableSettings, strength};
+use super::rows::strength;
+use super::settings::TableSettings;
 use crate::smoke::columns::{COLUMNS, Column};
 use crate::targets::Named;
 use crate::targets::curves::field;

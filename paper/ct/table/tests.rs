@@ -274,19 +274,3 @@ fn an_old_key_is_answered_with_its_name_of_today() {
         }
     }
 }
-
-#[test]
-fn dump_points() {
-    let mut all = Vec::new();
-    for budget in [Budget::Quick, Budget::Standard, Budget::Full] {
-        let mut add = |target: &str, points: Vec<Box<dyn Point>>| {
-            for model in points {
-                all.push(serde_json::json!({"budget": budget.name(), "target": target, "id": model.id(), "config": model.settings()}));
-            }
-        };
-        add("table-ct", TableCt.points(&Target::settings(&TableCt, budget)).unwrap());
-        add("table-norms", TableNorms.points(&Target::settings(&TableNorms, budget)).unwrap());
-        add("fig-ct", FigCt.points(&Target::settings(&FigCt, budget)).unwrap());
-    }
-    std::fs::write("/tmp/ct-new-points.json", serde_json::to_string(&all).unwrap()).unwrap();
-}

@@ -6,7 +6,8 @@ use reynolds_train::experiment::Experiment;
 use reynolds_train::schedule::Schedule;
 
 use super::row::{Mode, NETWORKS, PerNetwork};
-use super::settings::{Costs, Free, Modes, Norms, TargetSettings, Training};
+use super::settings::{Costs, Free, Modes, Norms, TargetSettings};
+use super::training::Training;
 use crate::ct::CtExperiment;
 use crate::ct::modes::sample_weight;
 use crate::ct::networks::Architecture;

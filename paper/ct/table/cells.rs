@@ -7,7 +7,8 @@ use reynolds::norm::Norm;
 
 use super::cost::RowCost;
 use super::row::{InTable, Mode, Row};
-use super::settings::{Costs, Training};
+use super::settings::Costs;
+use super::training::Training;
 use crate::targets::point::{Frame, Trained};
 use crate::targets::runs::{self, Run};
 use crate::targets::sample::Sample;

@@ -11,7 +11,8 @@ use reynolds_train::sweep::Launcher;
 use serde_json::json;
 
 use super::row::{Mode, Row};
-use super::settings::{Costs, Training};
+use super::settings::Costs;
+use super::training::Training;
 use crate::ct::CtBench;
 use crate::ct::networks::MarNetConfig;
 use crate::targets::cost::in_a_child;

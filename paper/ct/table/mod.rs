@@ -27,6 +27,7 @@ mod tables;
 mod target;
 #[cfg(test)]
 mod tests;
+mod training;
 mod written;
 
 pub(crate) use target::{FigCt, TableCt, TableNorms};

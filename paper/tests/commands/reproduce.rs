@@ -44,7 +44,7 @@ fn the_projection_of_a_group_of_ones_choice_is_drawn() {
 fn with_strict_a_claim_that_falls_short_exits_with_1() {
     let folder = tempfile::tempdir().unwrap();
     // Two epochs are too few for any network to become invariant.
-    let run = ["reproduce", "fig-so2", "--set", "seeds=1", "--set", "epochs=2"];
+    let run = ["reproduce", "fig-so2", "--set", "seeds=1", "--set", "train.epochs=2"];
     let (code, out, error) = reynolds(folder.path(), &[&run[..], &["--strict"]].concat());
     assert_eq!(code, 1, "{out}{error}");
     assert!(out.contains("not held  "), "{out}");
@@ -55,12 +55,12 @@ fn with_strict_a_claim_that_falls_short_exits_with_1() {
 #[test]
 fn a_reproduction_that_was_killed_keeps_its_models() {
     let folder = tempfile::tempdir().unwrap();
-    let run = ["reproduce", "fig-so2", "--set", "seeds=1", "--set", "epochs=20"];
+    let run = ["reproduce", "fig-so2", "--set", "seeds=1", "--set", "train.epochs=20"];
     let whole = folder_of(folder.path(), &done(folder.path(), &[&run[..], &["--runs", "whole"]].concat()));
     let mut child = started(folder.path(), &[&run[..], &["--runs", "killed"]].concat());
     let parent = folder.path().join("killed/reproduce/fig-so2");
     let made = || fs::read_dir(&parent).into_iter().flatten().flatten().map(|entry| entry.path()).next();
-    let models = |made: &Path| fs::read_dir(made.join("checkpoints")).into_iter().flatten().count();
+    let models = |made: &Path| fs::read_dir(made.join("points")).into_iter().flatten().count();
     while made().is_none_or(|made| models(&made) < 2) {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
         sleep(Duration::from_millis(2));
@@ -157,7 +157,7 @@ fn what_cannot_be_reproduced_is_refused() {
     refused(path, &["reproduce", "fig-so3"], &["fig-so3", "fig-so2-grid"]);
     refused(path, &["reproduce", "fig-so2", "--budget", "huge"], &["huge", "quick"]);
     refused(path, &["reproduce", "fig-so2", "--set", "epoch=3"], &["unknown key \"epoch\"", "epochs"]);
-    refused(path, &["reproduce", "fig-so2", "--set", "epochs=0"], &["epochs", "at least 1"]);
+    refused(path, &["reproduce", "fig-so2", "--set", "train.epochs=0"], &["train.epochs", "at least 1"]);
     refused(path, &["reproduce", "fig-projection", "--group", "X9"], &["unknown group \"X9\""]);
     refused(path, &["reproduce", "fig-projection", "--group", "C4", "--domain", "2 odd"], &["2 odd"]);
     refused(path, &["reproduce", "fig-so2", "--group", "C4"], &["group"]);

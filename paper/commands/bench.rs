@@ -3,35 +3,46 @@
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-use reynolds_bench::{DeviceMemory, Paired};
+use reynolds_bench::Paired;
+use reynolds_paper::ct::networks::MarNetConfig;
 use reynolds_paper::ct::{CtBench, CtBenchRow};
-use reynolds_torch::device;
+use reynolds_paper::targets::cost::{self, Cost};
+use reynolds_torch::{device, tch::Device};
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::sweep::Launcher;
 use serde::Deserialize;
 use serde::de::value::{BorrowedStrDeserializer, Error as NameError};
 
-use super::session::say;
+use super::session::{INTERRUPTED, say};
 use crate::args::CtBenchArgs;
 use reynolds_report::terminal;
 
 pub(crate) fn run(args: &CtBenchArgs) -> Result<ExitCode> {
-    let rows = rows(args)?;
+    let (rows, device) = (rows(args)?, device::parse(&args.device)?);
     if !args.json {
         terminal::print(&head())?;
     }
+    let print = |row: &CtBench, measured| {
+        let row = CtBenchRow::new(row, device, &measured);
+        terminal::print(&if args.json { serde_json::to_string(&row)? + "\n" } else { line(&row) })?;
+        anyhow::Ok(())
+    };
     // libtorch gives no memory back: on a device every row has a process of its own, so that it has a peak of its own.
-    if args.device == "cpu" || rows.len() == 1 {
+    if device == Device::Cpu || rows.len() == 1 {
         for row in &rows {
-            terminal::print(&measured(row, args)?)?;
+            print(row, row.measure(device)?)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
+    let (launcher, interrupt) = (Launcher::this_program()?, Interrupt::on_signal());
     let mut code = ExitCode::SUCCESS;
     for row in &rows {
         // What does not fit on the device leaves the other rows.
-        match in_a_process("ct", &options(row, args), &head(), args.json) {
-            Ok(text) => terminal::print(&text)?,
+        match cost::in_a_child(row, &launcher, device, &interrupt) {
+            Ok(Some(measured)) => print(row, measured)?,
+            Ok(None) => return Ok(ExitCode::from(INTERRUPTED)),
             Err(error) => {
-                say(&format!("{error:#}"));
+                say(&error.to_string());
                 code = ExitCode::from(1);
             }
         }
@@ -48,19 +59,18 @@ fn rows(args: &CtBenchArgs) -> Result<Vec<CtBench>> {
         for mode in &args.mode {
             for precision in &args.precision {
                 for &batch in &args.batch {
-                    rows.push(CtBench {
+                    let model = MarNetConfig {
                         architecture: named("--architecture", architecture)?,
                         stages: size(args.stages)?,
                         blocks: size(args.blocks)?,
-                        mode: named("--mode", mode)?,
-                        norm,
-                        batch: size(batch)?,
-                        side: size(args.side)?,
-                        precision: named("--precision", precision)?,
-                        steps: size(args.steps)?,
-                        warmup: size(args.warmup)?,
-                        pairs: size(args.pairs)?,
-                    });
+                        ..MarNetConfig::default()
+                    };
+                    let mut row = CtBench::new(model, named("--mode", mode)?);
+                    (row.steps, row.warmup, row.pairs) = (size(args.steps)?, size(args.warmup)?, size(args.pairs)?);
+                    (row.run.settings.data.batch, row.run.settings.data.side) = (size(batch)?, size(args.side)?);
+                    row.run.train.precision = named("--precision", precision)?;
+                    row.run.penalty.norm = norm;
+                    rows.push(row);
                 }
             }
         }
@@ -72,35 +82,6 @@ fn rows(args: &CtBenchArgs) -> Result<Vec<CtBench>> {
 pub(crate) fn named<'a, T: Deserialize<'a>>(option: &str, name: &'a str) -> Result<T> {
     let text: BorrowedStrDeserializer<'a, NameError> = BorrowedStrDeserializer::new(name);
     T::deserialize(text).with_context(|| format!("{option}: {name}"))
-}
-
-fn measured(row: &CtBench, args: &CtBenchArgs) -> Result<String> {
-    // Counted from before the device is touched.
-    let number = args.device.strip_prefix("cuda:").and_then(|number| number.parse().ok());
-    let memory = number.and_then(DeviceMemory::begin);
-    let row = row.measure(device::parse(&args.device)?, memory.as_ref())?;
-    Ok(if args.json { serde_json::to_string(&row)? + "\n" } else { line(&row) })
-}
-
-fn options(row: &CtBench, args: &CtBenchArgs) -> Vec<String> {
-    let texts = [
-        ("architecture", format!("{:?}", row.architecture).to_lowercase()),
-        ("mode", row.mode.name().to_string()),
-        ("precision", row.precision.name().to_string()),
-        ("norm", args.norm.clone()),
-        ("device", args.device.clone()),
-    ];
-    let numbers = [
-        ("batch", row.batch),
-        ("side", row.side),
-        ("stages", row.stages),
-        ("blocks", row.blocks),
-        ("steps", row.steps),
-        ("warmup", row.warmup),
-        ("pairs", row.pairs),
-    ];
-    let all = texts.into_iter().chain(numbers.map(|(key, value)| (key, value.to_string())));
-    all.flat_map(|(key, value)| [format!("--{key}"), value]).collect()
 }
 
 /// One row of `reynolds bench WHAT`, measured by this program started again.

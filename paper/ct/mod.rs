@@ -15,6 +15,8 @@ mod figures;
 #[cfg(feature = "torch")]
 mod metrics;
 #[cfg(feature = "torch")]
+pub(crate) mod modes;
+#[cfg(feature = "torch")]
 pub mod networks;
 #[cfg(feature = "torch")]
 mod pairs;
@@ -24,19 +26,20 @@ mod patches;
 mod settings;
 #[cfg(feature = "torch")]
 pub(crate) mod symmetry;
-#[cfg(any())]
+#[cfg(feature = "torch")]
 pub(crate) mod table;
 #[cfg(feature = "torch")]
 mod task;
 
 #[cfg(feature = "torch")]
 pub use self::{
-    bench::{CtBench, CtBenchRow, CtMode},
+    bench::{CtBench, CtBenchRow},
     bench_metrics::{MetricsBench, MetricsRow},
     evaluation::{CaseQuality, Measured},
     experiment::CtExperiment,
     figures::{SOFT_TISSUE, case_sheet, shade},
     metrics::{psnr, ssim},
+    modes::CtMode,
     pairs::{ensure_pairs, open as open_pairs, pairs_folder},
     patches::{CaseImages, CtBatch, CtData, CtPart, Patch, Patches},
     settings::{CtDataConfig, CtSettings, CtSource},

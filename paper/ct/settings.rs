@@ -1,12 +1,4 @@
-//! The settings of the experiment "ct", and which of them go together.
-//!
-//! | mode of the paper | settings |
-//! |---|---|
-//! | plain | none |
-//! | sample-based | `sample.weight` above 0 |
-//! | test-time projection | `projected = true` |
-//! | residual pathway priors | `train.parametrisation.kind = "residual"` |
-//! | projection penalty | `penalty.lambda_perp` above 0 |
+//! The settings of the experiment "ct", and which of them go together. What each of the five modes sets is in modes.rs.
 
 pub use crate::ct::data::Source as CtSource;
 use crate::ct::networks::MarNetConfig;

@@ -36,6 +36,7 @@ pub(crate) mod store;
 
 use std::str::FromStr;
 
+use crate::ct::table::{FigCt, TableCt, TableNorms};
 use crate::so2::{fig_projection, fig_rings, fig_so2, fig_so2_grid};
 use reynolds_train::config::{self, Settings};
 use reynolds_train::error::{Error, Result};
@@ -185,8 +186,17 @@ impl<T: Target> AnyTarget for T {
 }
 
 /// Every target, in the order of the paper.
-pub fn targets() -> [&'static dyn AnyTarget; 5] {
-    [&fig_projection::Projection, &fig_so2::LambdaPath, &fig_so2_grid::LambdaGrid, &fig_rings::ROW, &fig_rings::GRID]
+pub fn targets() -> [&'static dyn AnyTarget; 8] {
+    [
+        &fig_projection::Projection,
+        &fig_so2::LambdaPath,
+        &fig_so2_grid::LambdaGrid,
+        &fig_rings::ROW,
+        &fig_rings::GRID,
+        &TableCt,
+        &FigCt,
+        &TableNorms,
+    ]
 }
 
 /// The target of that name.

@@ -5,13 +5,13 @@
 use crate::ct::networks::Architecture;
 use reynolds::norm::Norm;
 
-use super::measured::LEFT_OUT;
+use super::cost::RowCost;
 use super::row::{InTable, Mode, Row};
-use super::settings::Setup;
+use super::settings::Costs;
+use super::training::Training;
 use crate::targets::point::{Frame, Trained};
 use crate::targets::runs::{self, Run};
 use crate::targets::sample::Sample;
-use reynolds_train::error::Result;
 
 /// Images of the paper's epoch: throughput times epoch time is about that in every row of its table.
 pub(super) const EPOCH: f64 = 6000.0;
@@ -108,7 +108,7 @@ impl<'a> Cost<'a> {
 
     /// ("batch12", why it was not measured).
     pub(super) fn left_out(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.measured.metrics.keys().filter_map(|name| name.split_once(LEFT_OUT))
+        self.measured.failures.iter().map(|(batch, reason)| (batch.as_str(), reason.as_str()))
     }
 }
 
@@ -187,29 +187,37 @@ impl Cell<'_> {
     }
 }
 
-/// Makes a cell of what was run of it; `None` if nothing was.
-fn cell<'a>(setup: &Setup, models: &'a Frame, row: Row, norm: Norm, label: String) -> Result<Option<Cell<'a>>> {
-    let trained_as = Row { mode: row.mode.trained_as(), ..row };
-    let mut runs = Vec::new();
-    for seed in 0..setup.seeds {
-        runs.extend(models.find(&setup.model(trained_as, norm, seed)?).map(|run| (seed, run)));
+/// What a table has cells of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) training: &'a Training,
+    /// `None` where nothing is measured.
+    pub(super) costs: Option<&'a Costs>,
+}
+
+impl Asked<'_> {
+    /// Makes a cell of what was run of it; `None` if nothing was.
+    fn cell<'a>(self, frame: &'a Frame, row: Row, norm: Norm, label: String) -> Option<Cell<'a>> {
+        let trained_as = Row { mode: row.mode.trained_as(), ..row };
+        let run = |seed| Some((seed, frame.find(&self.training.model(trained_as, norm, seed))?));
+        let runs: Vec<Run<'a>> = self.training.all_seeds().filter_map(run).collect();
+        let cost = self.costs.and_then(|costs| {
+            let cost = RowCost::new(costs, self.training, trained_as, norm);
+            frame.find(&cost).map(|measured| Cost::new(measured, &cost.batches))
+        });
+        (!runs.is_empty() || cost.is_some()).then_some(Cell { row, norm, label, runs, cost })
     }
-    let measured = setup.measured(trained_as, norm);
-    let cost = models.find(&measured).map(|trained| Cost::new(trained, &measured.how.batches));
-    Ok((!runs.is_empty() || cost.is_some()).then_some(Cell { row, norm, label, runs, cost }))
-}
 
-/// All rows of `table-ct` that were run, network by network.
-pub(super) fn cells<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Cell<'a>>> {
-    let rows = setup.rows().into_iter();
-    rows.filter_map(|row| cell(setup, models, row, Norm::Frobenius, row.label()).transpose()).collect()
-}
+    /// All of these rows that were run.
+    pub(super) fn cells<'a>(self, frame: &'a Frame, rows: &[(Row, Norm)]) -> Vec<Cell<'a>> {
+        rows.iter().filter_map(|&(row, norm)| self.cell(frame, row, norm, row.label())).collect()
+    }
 
-/// All rows of `table-norms` that were run: the norms of the penalty, after the network without it.
-pub(super) fn norm_cells<'a>(setup: &Setup, models: &'a Frame) -> Result<Vec<Cell<'a>>> {
-    let rows = setup.norm_rows().into_iter();
-    let label = |row: Row, norm: Norm| if row.mode == Mode::Plain { "no penalty".into() } else { norm.to_string() };
-    rows.filter_map(|(row, norm)| cell(setup, models, row, norm, label(row, norm)).transpose()).collect()
+    /// The same, each called by its norm.
+    pub(super) fn norm_cells<'a>(self, frame: &'a Frame, rows: &[(Row, Norm)]) -> Vec<Cell<'a>> {
+        let label = |row: Row, norm: Norm| if row.mode == Mode::Plain { "no penalty".into() } else { norm.to_string() };
+        rows.iter().filter_map(|&(row, norm)| self.cell(frame, row, norm, label(row, norm))).collect()
+    }
 }
 
 /// The cell of a network and a mode, if it was run.

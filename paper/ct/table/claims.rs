@@ -166,18 +166,16 @@ fn nearer(cells: &[Cell<'_>], network: Architecture, against: Mode) -> Option<Ch
 
 #[cfg(test)]
 mod tests {
-    use super::super::TABLE;
-    use super::super::cells::cells;
-    use super::super::ct_model::CtModel;
-    use super::super::synthetic::{diverged, models, run, setup};
+    use super::super::run::CtRun;
+    use super::super::synthetic::{cells, diverged, models, run, table};
     use super::*;
     use crate::targets::point::Trained;
 
-    fn judged_with(seeds: &str, networks: &str, psnr: impl Fn(&CtModel) -> f64) -> Vec<Check> {
-        let setup = setup(&TABLE, &[("networks", networks), ("seeds", seeds)]);
-        let nearer = |model: &CtModel| if model.row.mode == Mode::Penalty { 0.05 } else { 0.2 };
-        let models = models(&TABLE, &setup, |model| run(psnr(model), nearer(model)), |_| None);
-        checks(&cells(&setup, &models).unwrap())
+    fn judged_with(seeds: &str, networks: &str, psnr: impl Fn(&CtRun) -> f64) -> Vec<Check> {
+        let settings = table(&[("networks", networks), ("seeds", seeds)]);
+        let nearer = |model: &CtRun| if model.row.mode == Mode::Penalty { 0.05 } else { 0.2 };
+        let models = models(&settings, |model| run(psnr(model), nearer(model)), |_| None);
+        checks(&cells(&settings, &models))
     }
 
     fn held(checks: &[Check], words: &str) -> Vec<bool> {
@@ -185,7 +183,7 @@ mod tests {
     }
 
     /// Ours best, RPP worst.
-    fn as_claimed(model: &CtModel) -> f64 {
+    fn as_claimed(model: &CtRun) -> f64 {
         match model.row.mode {
             Mode::Penalty => 42.0,
             Mode::Rpp => 38.0,
@@ -202,7 +200,7 @@ mod tests {
         // The synthetic projection loses 10 dB with every network.
         assert_eq!(held(&checks, "collapse"), [true, false, false]);
         assert_eq!(held(&checks, "nearer to C4"), [true; 6]);
-        let noisy = judged_with("2", "dicdnet", |model| as_claimed(model) + 3.0 * model.config.seed as f64);
+        let noisy = judged_with("2", "dicdnet", |model| as_claimed(model) + 3.0 * model.run.seed as f64);
         assert_eq!(held(&noisy, "improves"), [false; 2]);
         assert!(noisy[0].found.contains("difference +1.0000 with standard error 2.1213"), "{}", noisy[0].found);
     }
@@ -219,7 +217,7 @@ mod tests {
     #[test]
     fn all_but_one_allows_one_and_no_more() {
         let lost = |networks: &'static [Architecture]| {
-            let psnr = move |model: &CtModel| match (model.row.mode, networks.contains(&model.row.network)) {
+            let psnr = move |model: &CtRun| match (model.row.mode, networks.contains(&model.row.network)) {
                 (Mode::Penalty, true) => 40.0,
                 _ => as_claimed(model),
             };
@@ -229,15 +227,15 @@ mod tests {
         assert!(lost(&[]) && !lost(&[Architecture::Acdnet]));
         // In SSIM alone: one of six may be lost, and none of two.
         let lost_once = |networks| {
-            let setup = setup(&TABLE, &[("networks", networks), ("seeds", "2")]);
-            let result = |model: &CtModel| {
+            let settings = table(&[("networks", networks), ("seeds", "2")]);
+            let result = |model: &CtRun| {
                 let mut trained = run(as_claimed(model), 0.1);
                 if (model.row.network, model.row.mode) == (Architecture::Dicdnet, Mode::Penalty) {
                     trained.metrics.insert("test/ssim".into(), 0.5);
                 }
                 trained
             };
-            let checks = checks(&cells(&setup, &models(&TABLE, &setup, result, |_| None)).unwrap());
+            let checks = checks(&cells(&settings, &models(&settings, result, |_| None)));
             held(&checks, "but one")[0]
         };
         assert!(lost_once("all") && !lost_once("dicdnet") && !lost_once("acdnet,dicdnet"));
@@ -245,15 +243,15 @@ mod tests {
 
     #[test]
     fn nearer_is_only_what_both_rows_measured_and_learned() {
-        let of = |result: &dyn Fn(&CtModel) -> Trained| {
-            let setup = setup(&TABLE, &[("networks", "dicdnet"), ("seeds", "2")]);
-            let checks = checks(&cells(&setup, &models(&TABLE, &setup, result, |_| None)).unwrap());
+        let of = |result: &dyn Fn(&CtRun) -> Trained| {
+            let settings = table(&[("networks", "dicdnet"), ("seeds", "2")]);
+            let checks = checks(&cells(&settings, &models(&settings, result, |_| None)));
             checks.into_iter().filter(|check| check.claim.contains("nearer to C4")).collect::<Vec<_>>()
         };
-        let usual = |model: &CtModel| run(41.0, if model.row.mode == Mode::Penalty { 0.05 } else { 0.2 });
+        let usual = |model: &CtRun| run(41.0, if model.row.mode == Mode::Penalty { 0.05 } else { 0.2 });
         assert!(of(&usual).iter().all(|check| check.held));
         for lost in [Mode::Plain, Mode::Penalty] {
-            let is_lost = |model: &CtModel| model.row.mode == lost && model.config.seed == 1;
+            let is_lost = |model: &CtRun| model.row.mode == lost && model.run.seed == 1;
             let once = of(&|model| if is_lost(model) { diverged() } else { usual(model) });
             let label = Row { network: Architecture::Dicdnet, mode: lost }.label();
             assert!(
@@ -280,9 +278,9 @@ mod tests {
         let below = judged_with("2", "dicdnet", |model| as_claimed(model) - 8.0);
         assert_eq!(held(&below, "improves"), [false; 2]);
         assert!(below[0].found.contains("DICDNet is not trained"), "{}", below[0].found);
-        let setup = setup(&TABLE, &[("networks", "dicdnet"), ("modes", "plain,rpp")]);
-        let models = models(&TABLE, &setup, |_| run(40.0, 0.1), |_| None);
-        assert!(checks(&cells(&setup, &models).unwrap()).is_empty());
+        let settings = table(&[("networks", "dicdnet"), ("modes", "plain,rpp")]);
+        let models = models(&settings, |_| run(40.0, 0.1), |_| None);
+        assert!(checks(&cells(&settings, &models)).is_empty());
     }
 
     #[test]

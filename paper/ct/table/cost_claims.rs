@@ -121,14 +121,12 @@ fn residual(cells: &[Cell<'_>], network: Architecture) -> Option<Check> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TABLE;
-    use super::super::cells::cells;
-    use super::super::synthetic::{cost, models, run, setup};
+    use super::super::synthetic::{cells, cost, models, run, table};
     use super::*;
 
     /// Verdicts with these training speeds of the sample-based penalty, RPP and ours; the plain network has 10 images/s.
     fn judged(sample: f64, rpp: f64, ours: f64) -> Vec<Check> {
-        let setup = setup(&TABLE, &[("networks", "dicdnet")]);
+        let settings = table(&[("networks", "dicdnet")]);
         let speed = |mode| match mode {
             Mode::Sample => sample,
             Mode::Rpp => rpp,
@@ -137,12 +135,11 @@ mod tests {
         };
         let parameters = |mode| if mode == Mode::Rpp { 6_632_975.0 } else { 4_300_175.0 };
         let all = models(
-            &TABLE,
-            &setup,
+            &settings,
             |_| run(40.0, 0.1),
-            |measured| Some(cost(speed(measured.mode), parameters(measured.mode))),
+            |measured| Some(cost(speed(measured.row.mode), parameters(measured.row.mode))),
         );
-        checks(&cells(&setup, &all).unwrap())
+        checks(&cells(&settings, &all))
     }
 
     #[test]

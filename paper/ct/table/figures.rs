@@ -3,6 +3,7 @@
 use super::cells::Cell;
 use super::row::{InTable, Mode, NETWORKS, head};
 use super::tables::DATA;
+use crate::targets::Named;
 use crate::targets::curves::{points, sheet};
 use crate::targets::findings::Figure;
 use reynolds_report::figure::{Colour, Key, LineChart, Sheet};
@@ -62,7 +63,7 @@ pub(super) fn convergence(cells: &[Cell<'_>]) -> Figure {
             add(&mut sheet, head(network).into(), metric, up, &lines);
         }
     }
-    let shown = Mode::ALL.into_iter().filter(|mode| trained().any(|cell| cell.row.mode == *mode));
+    let shown = Mode::ALL.iter().copied().filter(|mode| trained().any(|cell| cell.row.mode == *mode));
     sheet.legend = shown.map(|mode| Key::Line(colour(mode), false, mode.head().into())).collect();
     Figure { name: "convergence", svg: sheet.svg(), caption: caption() }
 }

@@ -7,8 +7,8 @@ use super::cells::{Cell, Cost, EPOCH, Quality, trivial};
 use super::claims::judged;
 use super::paper::published_norm;
 use super::row::{Mode, NETWORKS, head};
-use super::settings::Setup;
 use super::tables::{DATA, gain, over, shown, spread};
+use super::training::Training;
 use crate::targets::difference::Difference;
 use crate::targets::sample::three_digits;
 use reynolds_report::{Check, Table};
@@ -25,7 +25,7 @@ fn overhead(cells: &[Cell<'_>], cell: &Cell<'_>) -> f64 {
 }
 
 /// Quality and cost of every norm.
-pub(super) fn table(setup: &Setup, cells: &[Cell<'_>]) -> Table {
+pub(super) fn table(training: &Training, cells: &[Cell<'_>]) -> Table {
     let mut table = Table::new([
         "network",
         "norm",
@@ -47,7 +47,7 @@ pub(super) fn table(setup: &Setup, cells: &[Cell<'_>]) -> Table {
     table.caption(format!(
         "{DATA}, {}, beside the paper's on other data; times of a training step at the largest batch, measured alone, the overhead over the \
          network without a penalty; an epoch is {EPOCH} images; \"not trained\": does not beat LI by 3 standard errors",
-        over(setup)
+        over(training)
     ));
     for (name, key) in [("corrupted input", "input"), ("LI", "interpolated")] {
         let [psnr, ssim] =

@@ -1,14 +1,13 @@
 //! Every choice that was made where the paper is silent, and what stands in for what it had.
 
-use super::cells::Cell;
+use super::cells::{Asked, Cell};
 use super::row::Mode;
-use super::settings::Setup;
 use super::tables::DATA;
 use crate::ct::CtSource;
 
 /// A paragraph each.
-pub(super) fn notes(setup: &Setup) -> Vec<String> {
-    let data = &setup.data;
+pub(super) fn notes(asked: Asked<'_>) -> Vec<String> {
+    let data = &asked.training.run.settings.data;
     let source = match data.source {
         CtSource::Phantom => "random bodies of ellipses",
         CtSource::Slices => "scanned slices, split by series,",
@@ -30,30 +29,30 @@ pub(super) fn notes(setup: &Setup) -> Vec<String> {
             data.steps, data.patch, super::cells::EPOCH
         ),
         "Networks: the geometry of 36 channels and 5 × 5 kernels that the paper's parameter counts settle, the plain rows too. Held against \
-         C4 are the kernels of the X-nets (`held` = \"x\"), not their biases, and neither normalisation nor thresholds are shared over \
+         C4 are the kernels of the X-nets (`model.held` = \"x\"), not their biases, and neither normalisation nor thresholds are shared over \
          orientations; the image itself lies in one slot of a regular field. A network with W = P(W) is therefore not equivariant as a \
          whole, and its defect is not 0."
             .into(),
-        "Modes: the projection penalty is λ_⊥ Σ N(W − P(W)), squared if `form` = \"squared\"; λ_⊥ = 1 as the paper chose. The sample-based penalty is one \
+        "Modes: the projection penalty is λ_⊥ Σ N(W − P(W)), squared if `penalty.form` = \"squared\"; λ_⊥ = 1 as the paper chose. The sample-based penalty is one \
          forward pass on the batch beside a turned copy, ‖rot y₀ − y₁‖ of every held layer with the weights 1e-6 (ACDNet) and 1e-8 of its \
          authors' code; the paper prints 10^6, surely 10^-6. RPP is P(W₁) + W₂ with both dense in the X-nets, as the paper's parameter \
-         counts have it; its priors `rpp` are ours. Test-time projection is the plain model with P(W) for W: the same training run."
+         counts have it; its priors `train.parametrisation` are ours. Test-time projection is the plain model with P(W) for W: the same training run."
             .into(),
         "Labels: a row is \"not trained\" unless its mean gain of PSNR over LI, case by case, exceeds 3 standard errors over cases and seeds. \
          Claims about images are \"better\" by more than 2 standard errors over seeds, and none is held by fewer than two seeds or by a \
          row that is not trained."
             .into(),
     ];
-    if setup.efficiency {
+    if let Some(costs) = asked.costs {
         notes.push(format!(
             "Costs: measured by a process of its own for each row, one at a time, after all training: {} steps of side {} in {}. The \
              paper's text and table disagree: by the text the sample-based penalty is 42–47 % slower than ours at batch 4 and 54–61 % at the \
              largest batches, by its table 28–40 % and 48–49 %; by the text the penalty leaves the cost of a sample as it is, by its table \
              it loses 13–34 % at batch 4. {}",
-            setup.measuring.steps,
-            setup.measuring.side,
-            setup.measuring.precision,
-            if setup.sample_at_largest {
+            costs.measured_steps,
+            costs.measured_side,
+            costs.measured_precision.name(),
+            if costs.sample_at_largest {
                 "The paper has the sample-based penalty at batch 4 alone, for want of memory; here it is measured at all batches that fit."
             } else {
                 "The sample-based penalty is measured at the smallest batch alone, as in the paper."
@@ -79,6 +78,6 @@ pub(super) fn left_out(cells: &[Cell<'_>]) -> Option<String> {
 pub(super) fn norm_notes() -> String {
     "Norms: of the matrix [out, in · s · s] of each kernel. Frobenius and (2,2) are one number: the paper's two rows differ by 0.24 dB and \
      0.0027, which is how far its rows differ by chance. Its infinity norm is the largest entry, here \"max\". By default the \
-     norms are not squared (`form` = \"plain\"), as in the paper's ablation; the committed results/ct/table-norms-phantoms was made with \"squared\"."
+     norms are not squared (`penalty.form` = \"plain\"), as in the paper's ablation; the committed results/ct/table-norms-phantoms was made with \"squared\"."
         .into()
 }

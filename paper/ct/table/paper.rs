@@ -1,9 +1,11 @@
 //! The paper's numbers: `tab:ct_mar` and `tab:norm_comparison`, on data that are not ours.
 
-use crate::ct::networks::Architecture;
-use reynolds::norm::Norm;
+use reynolds::norm::Exponent::{One, Three, Two};
+use reynolds::norm::{Exponent, Norm};
 
 use super::row::{Mode, NETWORKS, Row};
+use crate::ct::networks::Architecture;
+use crate::targets::Named;
 
 /// A row of `tab:ct_mar`; not a number where the paper has a dash.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,9 +71,31 @@ pub(super) fn lost(network: Architecture, mode: Mode, against: Mode, batches: [u
     1.0 - speed(mode, batches[0]) / speed(against, batches[1])
 }
 
-/// The norms in the paper's order, by the names of settings.
-pub(super) const NORMS: [&str; 12] =
-    ["spectral", "frobenius", "max", "(1,1)", "(1,2)", "(1,3)", "(2,1)", "(2,2)", "(2,3)", "(3,1)", "(3,2)", "(3,3)"];
+const fn entrywise(p: Exponent, q: Exponent) -> Norm {
+    Norm::Entrywise { p, q }
+}
+
+impl Named for Norm {
+    /// In the paper's order.
+    const ALL: &'static [Self] = &[
+        Norm::Spectral,
+        Norm::Frobenius,
+        Norm::Max,
+        entrywise(One, One),
+        entrywise(One, Two),
+        entrywise(One, Three),
+        entrywise(Two, One),
+        entrywise(Two, Two),
+        entrywise(Two, Three),
+        entrywise(Three, One),
+        entrywise(Three, Two),
+        entrywise(Three, Three),
+    ];
+
+    fn name(self) -> String {
+        self.to_string()
+    }
+}
 
 /// A row of `tab:norm_comparison`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,7 +127,7 @@ const NORM_TABLE: [[f64; 4]; 12] = [
 
 /// The paper's numbers for a norm.
 pub(super) fn published_norm(norm: Norm) -> Option<PublishedNorm> {
-    let place = NORMS.iter().position(|name| name.parse::<Norm>().is_ok_and(|other| other == norm))?;
+    let place = Norm::ALL.iter().position(|&other| other == norm)?;
     let [train, epoch, psnr, ssim] = NORM_TABLE[place];
     Some(PublishedNorm { train, epoch, psnr, ssim })
 }
@@ -132,8 +156,9 @@ mod tests {
 
     #[test]
     fn every_norm_is_one_and_frobenius_and_2_2_are_the_same_number_by_two_names() {
-        let norms: Vec<Norm> = NORMS.iter().map(|name| name.parse().unwrap()).collect();
-        assert_eq!(norms.iter().map(|norm| published_norm(*norm).unwrap().epoch).fold(0.0, f64::max), 877.0);
+        let names: Vec<String> = Norm::ALL.iter().map(|norm| norm.name()).collect();
+        assert_eq!(names.join(" "), "spectral frobenius max (1,1) (1,2) (1,3) (2,1) (2,2) (2,3) (3,1) (3,2) (3,3)");
+        assert_eq!(Norm::ALL.iter().map(|norm| published_norm(*norm).unwrap().epoch).fold(0.0, f64::max), 877.0);
         assert_eq!(published_norm("(3,2)".parse().unwrap()).unwrap().psnr, 39.54);
     }
 }

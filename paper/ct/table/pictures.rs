@@ -1,8 +1,8 @@
 //! A slice with two implants as each network leaves it, in the soft-tissue window, each with a part of it enlarged.
 
 use super::cells::{Cell, find};
-use super::ct_model::{SEEN, picture};
 use super::row::{InTable, Mode, NETWORKS, head};
+use super::run::{SEEN, picture};
 use super::tables::DATA;
 use crate::ct::{SOFT_TISSUE, psnr, shade};
 use crate::targets::findings::Figure;

@@ -1,6 +1,10 @@
 //! The rows of the table: three networks, each trained in five ways.
 
+use serde::{Deserialize, Serialize};
+
+pub(super) use crate::ct::CtMode as Mode;
 use crate::ct::networks::Architecture;
+use crate::targets::Named;
 
 /// Networks in the order of the paper.
 pub(super) const NETWORKS: [Architecture; 3] = [Architecture::Acdnet, Architecture::Dicdnet, Architecture::Oscnet];
@@ -14,12 +18,32 @@ pub(super) fn head(network: Architecture) -> &'static str {
     }
 }
 
-/// As in settings, files and CSV.
-pub(super) fn name(network: Architecture) -> String {
-    head(network).to_lowercase()
+impl Named for Architecture {
+    const ALL: &'static [Self] = &NETWORKS;
+
+    fn name(self) -> String {
+        head(self).to_lowercase()
+    }
 }
 
-pub(super) use crate::ct::CtMode as Mode;
+/// A number for each network.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PerNetwork<T> {
+    pub(super) acdnet: T,
+    pub(super) dicdnet: T,
+    pub(super) oscnet: T,
+}
+
+impl<T: Copy> PerNetwork<T> {
+    pub(super) fn of(&self, network: Architecture) -> T {
+        match network {
+            Architecture::Acdnet => self.acdnet,
+            Architecture::Dicdnet => self.dicdnet,
+            Architecture::Oscnet => self.oscnet,
+        }
+    }
+}
 
 /// What tables need to know of a mode.
 pub(super) trait InTable: Copy {
@@ -71,7 +95,7 @@ impl Row {
 
     /// "dicdnet-rpp".
     pub(super) fn name(self) -> String {
-        format!("{}-{}", name(self.network), self.mode.name())
+        format!("{}-{}", self.network.name(), self.mode.name())
     }
 }
 
@@ -81,7 +105,7 @@ mod tests {
 
     #[test]
     fn there_are_fifteen_rows_with_names_of_their_own_and_twelve_that_are_trained() {
-        let rows = || NETWORKS.into_iter().flat_map(|network| Mode::ALL.map(|mode| Row { network, mode }));
+        let rows = || NETWORKS.into_iter().flat_map(|network| Mode::ALL.iter().map(move |&mode| Row { network, mode }));
         let names: std::collections::BTreeSet<String> = rows().map(Row::name).collect();
         assert_eq!((names.len(), rows().filter(|row| row.mode.trained_as() == row.mode).count()), (15, 12));
         let label = Row { network: Architecture::Dicdnet, mode: Mode::Penalty }.label();

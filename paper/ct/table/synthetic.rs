@@ -2,33 +2,43 @@
 
 use std::collections::BTreeMap;
 
-use toml::Table;
+use reynolds::norm::Norm;
 
-use super::CtTarget;
-use super::budget::of_budget;
-use super::ct_model::{CtModel, SEEN, picture};
-use super::measured::Measured;
-use super::settings::Setup;
-use crate::targets::Budget;
-use crate::targets::point::{Frame, Point, Trained};
-use reynolds_train::config::Assignment;
+use super::cells::{Asked, Cell};
+use super::cost::RowCost;
+use super::row::Row;
+use super::run::{CtRun, SEEN, picture};
+use super::settings::{Costs, Free, Modes, Norms, TargetSettings};
+use super::{FigCt, TableCt, TableNorms};
+use crate::targets::point::{Frame, Trained};
+use crate::targets::{Budget, Target};
+use reynolds_train::config::{self, Assignment};
 use reynolds_train::task::Metrics;
 
 /// PSNR of the synthetic LI.
 pub(super) const LI: f64 = 35.0;
 
 /// The quick budget of a target with these settings.
-pub(super) fn settings(target: &CtTarget, given: &[(&str, &str)]) -> Table {
-    let mut settings = of_budget(Budget::Quick, target.of);
-    for (key, value) in given {
-        Assignment::new(key, value).apply(&mut settings).unwrap();
-    }
-    settings
+pub(super) fn settings<T: Target>(target: &T, given: &[(&str, &str)]) -> T::Settings {
+    let given: Vec<Assignment> = given.iter().map(|(key, value)| Assignment::new(key, value)).collect();
+    config::load(&target.settings(Budget::Quick), None, &given).unwrap()
 }
 
-/// The same in its types.
-pub(super) fn setup(target: &CtTarget, given: &[(&str, &str)]) -> Setup {
-    target.setup(&settings(target, given)).unwrap()
+pub(super) fn table(given: &[(&str, &str)]) -> TargetSettings<Modes, Costs> {
+    settings(&TableCt, given)
+}
+
+pub(super) fn norms(given: &[(&str, &str)]) -> TargetSettings<Norms, Costs> {
+    settings(&TableNorms, given)
+}
+
+pub(super) fn figure(given: &[(&str, &str)]) -> TargetSettings<Modes, Free> {
+    settings(&FigCt, given)
+}
+
+/// The cells of `table-ct`.
+pub(super) fn cells<'a>(settings: &'a TargetSettings<Modes, Costs>, frame: &'a Frame) -> Vec<Cell<'a>> {
+    settings.asked().cells(frame, &settings.rows())
 }
 
 /// What came of a run with this PSNR; the projected weights lose 10 dB. SSIM follows PSNR, defects too.
@@ -57,7 +67,8 @@ pub(super) fn run(psnr: f64, defect: f64) -> Trained {
         ("curve/train/loss", vec![9.0, 3.0]),
         ("curve/validation/psnr", vec![30.0, psnr as f32]),
     ];
-    Trained { metrics, arrays: arrays.map(|(name, values)| (name.to_string(), values)).into() }
+    let arrays = arrays.map(|(name, values)| (name.to_string(), values)).into();
+    Trained { metrics, arrays, ..Trained::default() }
 }
 
 /// What comes of a run whose loss stopped being finite.
@@ -96,22 +107,30 @@ pub(super) fn cost(speed: f64, parameters: f64) -> Trained {
     Trained { metrics, ..Trained::default() }
 }
 
-/// Every model that a target asks for, and what is said to have come of it.
-pub(super) fn models(
-    target: &CtTarget,
-    setup: &Setup,
-    result: impl Fn(&CtModel) -> Trained,
-    measured: impl Fn(&Measured) -> Option<Trained>,
+/// Every point that these rows need, and what is said to have come of it.
+pub(super) fn frame(
+    asked: Asked<'_>,
+    rows: &[(Row, Norm)],
+    result: impl Fn(&CtRun) -> Trained,
+    measured: impl Fn(&RowCost) -> Option<Trained>,
 ) -> Frame {
-    let mut models = Frame::default();
-    for model in target.trained(setup).unwrap() {
-        let trained = result(&model);
-        models.insert(&model, trained);
+    let mut frame = Frame::default();
+    for run in asked.runs(rows, asked.training.seeds) {
+        frame.insert(&run, result(&run));
     }
-    for model in target.measured(setup) {
-        if let Some(trained) = measured(&model) {
-            models.insert(&model as &dyn Point, trained);
+    for cost in asked.costs(rows) {
+        if let Some(trained) = measured(&cost) {
+            frame.insert(&cost, trained);
         }
     }
-    models
+    frame
+}
+
+/// The same of `table-ct`.
+pub(super) fn models(
+    settings: &TargetSettings<Modes, Costs>,
+    result: impl Fn(&CtRun) -> Trained,
+    measured: impl Fn(&RowCost) -> Option<Trained>,
+) -> Frame {
+    frame(settings.asked(), &settings.rows(), result, measured)
 }

@@ -4,7 +4,8 @@ use super::cells::{Cell, Cost, EPOCH, Quality, trivial};
 use super::paper::published;
 use super::pictures::Shown;
 use super::row::Mode;
-use super::settings::Setup;
+use super::settings::Costs;
+use super::training::Training;
 use crate::targets::runs::seeds;
 use crate::targets::sample::{Sample, three_digits};
 use reynolds_report::Table;
@@ -26,8 +27,8 @@ pub(super) fn spread(sample: &Sample) -> String {
 }
 
 /// "mean ± standard deviation over 3 seeds", or what one seed has.
-pub(super) fn over(setup: &Setup) -> String {
-    match setup.seeds {
+pub(super) fn over(training: &Training) -> String {
+    match training.seeds {
         1 => "1 seed, ± standard error over cases".into(),
         count => format!("mean ± standard deviation over {}", seeds(count)),
     }
@@ -40,7 +41,7 @@ pub(super) fn gain(cell: &Cell<'_>) -> String {
 }
 
 /// PSNR, SSIM, and how far the weights and the whole network are from C4, beside the paper.
-pub(super) fn quality(setup: &Setup, cells: &[Cell<'_>]) -> Table {
+pub(super) fn quality(training: &Training, cells: &[Cell<'_>]) -> Table {
     let mut table = Table::new([
         "row",
         "PSNR (dB)",
@@ -56,7 +57,7 @@ pub(super) fn quality(setup: &Setup, cells: &[Cell<'_>]) -> Table {
         "{DATA}, {}, beside the paper's on other data; the defect is ‖f(r x) − r f(x)‖/‖f(x)‖ of the whole network over quarter turns, \
          outside the metal, of at most 12 test cases; \
          \"not trained\": does not beat LI by 3 standard errors",
-        over(setup)
+        over(training)
     ));
     for (name, key) in [("corrupted input", "input"), ("LI", "interpolated")] {
         let [psnr, ssim] =
@@ -105,11 +106,11 @@ pub(super) fn precisions(cells: &[Cell<'_>]) -> Option<Table> {
 }
 
 /// Parameters, throughput, time and memory beside the paper; `None` if nothing was measured.
-pub(super) fn efficiency(setup: &Setup, cells: &[Cell<'_>]) -> Option<Table> {
+pub(super) fn efficiency(costs: &Costs, cells: &[Cell<'_>]) -> Option<Table> {
     let measured: Vec<(&Cell<'_>, &Cost<'_>)> =
         cells.iter().filter_map(|cell| Some((cell, cell.cost.as_ref()?))).collect();
     let most = measured.iter().map(|(_, cost)| cost.largest()).max()?;
-    let least = setup.measuring.batches.first().copied()?;
+    let least = costs.measured_batches.first().copied()?;
     let [first, mut second] = [least, most].map(|batch| format!("train/s, batch {batch}"));
     if most == least {
         second = "train/s, larger".into();
@@ -133,7 +134,9 @@ pub(super) fn efficiency(setup: &Setup, cells: &[Cell<'_>]) -> Option<Table> {
         "images a second, measured alone by a process for each row: {} steps of side {} in {}; inference, epoch ({EPOCH} images) and \
          memory at the largest batch that was measured of a row; test-time projection is the plain network with other weights, and costs \
          what that does",
-        setup.measuring.steps, setup.measuring.side, setup.measuring.precision
+        costs.measured_steps,
+        costs.measured_side,
+        costs.measured_precision.name()
     ));
     let speed = |value: f64| shown(value, three_digits);
     let whole = |value: f64| shown(value, |value| format!("{value:.0}"));
@@ -171,10 +174,8 @@ pub(super) fn pictures(shown: &[Shown]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TABLE;
-    use super::super::cells::cells;
     use super::super::row::Mode;
-    use super::super::synthetic::{cost, models, run, setup};
+    use super::super::synthetic::{cells, cost, models, run, table};
     use super::super::written::csv;
     use super::*;
 
@@ -185,11 +186,11 @@ mod tests {
 
     #[test]
     fn ours_stands_beside_the_papers_and_trivial_rows_above() {
-        let setup = setup(&TABLE, &[("networks", "dicdnet"), ("seeds", "2")]);
+        let settings = table(&[("networks", "dicdnet"), ("seeds", "2")]);
         let psnr = |mode| if mode == Mode::Rpp { 35.2 } else { 41.0 };
-        let all = models(&TABLE, &setup, |model| run(psnr(model.row.mode), 0.2), |_| Some(cost(10.0, 4e6)));
-        let cells = cells(&setup, &all).unwrap();
-        let text = quality(&setup, &cells).to_string();
+        let all = models(&settings, |model| run(psnr(model.row.mode), 0.2), |_| Some(cost(10.0, 4e6)));
+        let cells = cells(&settings, &all);
+        let text = quality(&settings.training, &cells).to_string();
         assert_eq!(line(&text, "corrupted input"), "corrupted input 30.00 – 0.8000 – – – – –");
         assert!(text.contains("outside the metal, of at most 12 test cases"), "{text}");
         assert_eq!(line(&text, "LI"), "LI 35.00 – 0.9000 – – – – –");
@@ -199,7 +200,7 @@ mod tests {
         // 35.2 is 2 standard errors above LI; the projected weights are 10 dB below the plain ones, and below LI.
         assert!(line(&text, "DICDNet + RPP").contains("35.20 ± 0.00 not trained 39.42"), "{text}");
         assert!(line(&text, "DICDNet + test-time").contains("31.00 ± 0.00 not trained 41.59"), "{text}");
-        let text = efficiency(&setup, &cells).unwrap().to_string();
+        let text = efficiency(&settings.costs, &cells).unwrap().to_string();
         let ours =
             "DICDNet + projection penalty (ours) 4300175 4.3M 10.0 5.77 11.0 7.82 20.0 10.11 545 782 12.00 12.05";
         assert_eq!(line(&text, "DICDNet + projection"), ours);
@@ -208,19 +209,19 @@ mod tests {
 
     #[test]
     fn one_seed_shows_the_error_over_cases() {
-        let setup = setup(&TABLE, &[("networks", "dicdnet"), ("modes", "plain")]);
-        let all = models(&TABLE, &setup, |_| run(41.0, 0.2), |_| None);
-        let cells = cells(&setup, &all).unwrap();
-        let text = quality(&setup, &cells).to_string();
+        let settings = table(&[("networks", "dicdnet"), ("modes", "plain")]);
+        let all = models(&settings, |_| run(41.0, 0.2), |_| None);
+        let cells = cells(&settings, &all);
+        let text = quality(&settings.training, &cells).to_string();
         assert!(line(&text, "DICDNet").starts_with("DICDNet 41.00 ± 0.25 41.44 0.9111 0.9468"), "{text}");
-        assert!(text.contains("1 seed, ± standard error over cases") && efficiency(&setup, &cells).is_none());
+        assert!(text.contains("1 seed, ± standard error over cases") && efficiency(&settings.costs, &cells).is_none());
     }
 
     #[test]
     fn every_line_for_programs_has_a_field_for_each_name() {
-        let setup = setup(&TABLE, &[]);
-        let all = models(&TABLE, &setup, |_| run(41.0, 0.2), |_| Some(cost(10.0, 4e6)));
-        let csv = csv(&setup, &cells(&setup, &all).unwrap(), false);
+        let settings = table(&[]);
+        let all = models(&settings, |_| run(41.0, 0.2), |_| Some(cost(10.0, 4e6)));
+        let csv = csv(&settings.costs.measured_batches, &cells(&settings, &all), false);
         let fields = |line: &str| line.split(',').count();
         assert_eq!(csv.lines().count(), 1 + 2 + 15);
         let head = csv.lines().next().unwrap();

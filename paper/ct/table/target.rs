@@ -1,162 +1,259 @@
 //! The three targets: which models each wants, and what comes of them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use reynolds::norm::Norm;
-use toml::Table;
+use reynolds_train::config::{self, Settings};
+use reynolds_train::error::{Error, Result};
 
-use super::budget::{Of, of_budget};
-use super::cells::{Cell, cells, norm_cells};
-use super::ct_model::{CURVES, CtModel};
-use super::measured::Measured;
+use super::cells::{Asked, Cell};
+use super::cost::RowCost;
 use super::pictures::{self, Shown};
-use super::row::{InTable, Mode, Row};
-use super::settings::Setup;
-use super::{claims, cost_claims, figures, norms, notes, tables, written};
-use crate::ct::ensure_pairs;
+use super::row::{InTable, Row};
+use super::run::{CURVES, CtRun, SharedData};
+use super::settings::{Costs, Free, Modes, Norms, TargetSettings};
+use super::training::Training;
+use super::{budget, claims, cost_claims, figures, norms, notes, tables, written};
+use crate::ct::{CtTask, ensure_pairs};
 use crate::targets::curves;
 use crate::targets::engine::Session;
 use crate::targets::findings::{Figure, Findings};
 use crate::targets::point::{Frame, Point};
 use crate::targets::{Budget, Target, boxed};
-use reynolds_train::error::Result;
 
-/// A table or figure of metal artefact reduction.
-pub(crate) struct CtTarget {
-    pub(super) name: &'static str,
-    pub(super) about: &'static str,
-    pub(super) of: Of,
+/// Paper: `tab:ct_mar`.
+pub(crate) struct TableCt;
+
+/// Paper: `tab:norm_comparison`.
+pub(crate) struct TableNorms;
+
+/// Paper: `fig:ct_mar`.
+pub(crate) struct FigCt;
+
+impl Costs {
+    /// Themselves, if they are measured.
+    fn asked(&self) -> Option<&Self> {
+        Some(self).filter(|costs| costs.efficiency)
+    }
 }
 
-impl CtTarget {
-    /// The settings in their types. A figure has plain models always: they keep what every network sees.
-    pub(super) fn setup(&self, settings: &Table) -> Result<Setup> {
-        let mut setup = Setup::new(settings)?;
-        if self.of == Of::Pictures && !setup.modes.contains(&Mode::Plain) {
-            setup.modes.insert(0, Mode::Plain);
-        }
-        Ok(setup)
-    }
-
-    /// Rows with the norm of their penalty, each once however many rows are tested on it.
-    fn trained_rows(&self, setup: &Setup) -> Vec<(Row, Norm)> {
-        let rows = match self.of {
-            Of::Norms => setup.norm_rows(),
-            Of::Modes | Of::Pictures => setup.rows().into_iter().map(|row| (row, Norm::Frobenius)).collect(),
+impl<'a> Asked<'a> {
+    /// What is trained of these rows, each once however many rows are tested on it.
+    pub(super) fn runs(self, rows: &[(Row, Norm)], seeds: u64) -> Vec<CtRun> {
+        let shared = Arc::new(SharedData::default());
+        let of_row = |(row, norm)| {
+            let seeds = self.training.all_seeds().take(seeds as usize);
+            seeds.map(move |seed| self.training.model(row, norm, seed))
         };
-        let mut trained: Vec<(Row, Norm)> = Vec::new();
-        for (row, norm) in rows {
-            let row = (Row { mode: row.mode.trained_as(), ..row }, norm);
-            if !trained.contains(&row) {
-                trained.push(row);
-            }
-        }
-        trained
+        let runs = trained(rows).into_iter().flat_map(of_row);
+        runs.map(|run| CtRun { shared: Arc::clone(&shared), ..run }).collect()
     }
 
-    /// What is trained.
-    pub(super) fn trained(&self, setup: &Setup) -> Result<Vec<CtModel>> {
-        let seeds = if self.of == Of::Pictures { 1 } else { setup.seeds };
-        let mut models = Vec::new();
-        for (row, norm) in self.trained_rows(setup) {
-            for seed in 0..seeds {
-                models.push(setup.model(row, norm, seed)?);
-            }
-        }
-        Ok(models)
+    /// What is measured of them.
+    pub(super) fn costs(self, rows: &[(Row, Norm)]) -> Vec<RowCost> {
+        let of_row = |costs| {
+            let rows = trained(rows).into_iter();
+            rows.map(move |(row, norm)| RowCost::new(costs, self.training, row, norm))
+        };
+        self.costs.into_iter().flat_map(of_row).collect()
     }
 
-    /// What is measured.
-    pub(super) fn measured(&self, setup: &Setup) -> Vec<Measured> {
-        let rows = self.trained_rows(setup).into_iter().filter(|_| setup.efficiency);
-        rows.map(|(row, norm)| setup.measured(row, norm)).collect()
-    }
-
-    fn pictures(cells: &[Cell<'_>]) -> Result<(Vec<Figure>, Vec<Shown>)> {
-        let (mut drawn, mut shown) = (Vec::new(), Vec::new());
-        for case in ["figure", "test"] {
-            if let Some((figure, numbers)) = pictures::figure(cells, case)? {
-                drawn.push(figure);
-                shown.extend(numbers);
+    fn points(self, rows: &[(Row, Norm)], seeds: u64) -> Result<Vec<Box<dyn Point>>> {
+        let runs = self.runs(rows, seeds);
+        let mut seen = BTreeSet::new();
+        for run in &runs {
+            run.run.validate()?;
+            if seen.insert(run.row.network) {
+                CtTask::check(&run.run.settings.model)?;
             }
         }
-        Ok((drawn, shown))
+        let mut points = boxed(runs);
+        points.extend(boxed(self.costs(rows)));
+        Ok(points)
+    }
+
+    /// What all targets find.
+    fn findings(self, frame: &Frame, cells: &[Cell<'_>]) -> Findings {
+        let mut notes = notes::notes(self);
+        notes.extend(notes::left_out(cells));
+        Findings {
+            files: vec![("validation_curves.csv", curves::csv(frame, &CURVES))],
+            more: written::results(cells, frame),
+            notes,
+            ..Findings::default()
+        }
     }
 }
 
-impl Target for CtTarget {
+/// The rows whose models are trained, each once.
+fn trained(rows: &[(Row, Norm)]) -> Vec<(Row, Norm)> {
+    let mut trained = Vec::new();
+    for &(row, norm) in rows {
+        let row = (Row { mode: row.mode.trained_as(), ..row }, norm);
+        if !trained.contains(&row) {
+            trained.push(row);
+        }
+    }
+    trained
+}
+
+fn prepare(training: &Training, session: &Session<'_>) -> Result<bool> {
+    let (data, threads) = (&training.run.settings.data, training.run.train.threads);
+    Ok(ensure_pairs(data, threads, &session.interrupt)? && !session.interrupt.requested())
+}
+
+fn drawn(cells: &[Cell<'_>]) -> Result<(Vec<Figure>, Vec<Shown>)> {
+    let (mut drawn, mut shown) = (Vec::new(), Vec::new());
+    for case in ["figure", "test"] {
+        if let Some((figure, numbers)) = pictures::figure(cells, case)? {
+            drawn.push(figure);
+            shown.extend(numbers);
+        }
+    }
+    Ok((drawn, shown))
+}
+
+impl TargetSettings<Modes, Costs> {
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked { training: &self.training, costs: self.costs.asked() }
+    }
+}
+
+impl TargetSettings<Norms, Costs> {
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked { training: &self.training, costs: self.costs.asked() }
+    }
+}
+
+impl TargetSettings<Modes, Free> {
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked { training: &self.training, costs: None }
+    }
+}
+
+impl Target for TableCt {
+    type Settings = TargetSettings<Modes, Costs>;
+
     fn name(&self) -> &'static str {
-        self.name
+        "table-ct"
     }
 
     fn about(&self) -> &'static str {
-        self.about
+        "metal artefact reduction of three networks in five modes, quality and cost (tab:ct_mar)"
     }
 
-    fn settings(&self, budget: Budget) -> Table {
-        of_budget(budget, self.of)
+    fn settings(&self, budget: Budget) -> Self::Settings {
+        budget::table(budget)
     }
 
-    fn applying(&self, settings: &Table) -> Table {
-        Setup::new(settings).map_or_else(|_| settings.clone(), |setup| setup.applying())
+    fn shown(&self, settings: &Self::Settings) -> Vec<(String, String)> {
+        settings.training.shown(config::lines(settings))
     }
 
-    fn models(&self, settings: &Table) -> Result<Vec<Box<dyn Point>>> {
-        let setup = self.setup(settings)?;
-        let trained = self.trained(&setup)?;
-        let mut seen = BTreeSet::new();
-        for model in &trained {
-            if seen.insert(model.row.network) {
-                model.check()?;
-            }
+    fn points(&self, settings: &Self::Settings) -> Result<Vec<Box<dyn Point>>> {
+        settings.asked().points(&settings.rows(), settings.training.seeds)
+    }
+
+    fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
+        prepare(&settings.training, session)
+    }
+
+    fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings> {
+        let cells = settings.asked().cells(frame, &settings.rows());
+        let mut findings = settings.asked().findings(frame, &cells);
+        findings.csv = written::csv(&settings.costs.measured_batches, &cells, false);
+        findings.tables = vec![tables::quality(&settings.training, &cells)];
+        findings.tables.extend(tables::precisions(&cells));
+        findings.tables.extend(tables::efficiency(&settings.costs, &cells));
+        findings.figures = drawn(&cells)?.0;
+        findings.figures.push(figures::convergence(&cells));
+        findings.checks = claims::checks(&cells);
+        findings.checks.extend(cost_claims::checks(&cells));
+        Ok(findings)
+    }
+}
+
+impl Target for TableNorms {
+    type Settings = TargetSettings<Norms, Costs>;
+
+    fn name(&self) -> &'static str {
+        "table-norms"
+    }
+
+    fn about(&self) -> &'static str {
+        "the projection penalty of metal artefact reduction under twelve norms, quality and cost (tab:norm_comparison)"
+    }
+
+    fn settings(&self, budget: Budget) -> Self::Settings {
+        budget::norms(budget)
+    }
+
+    fn shown(&self, settings: &Self::Settings) -> Vec<(String, String)> {
+        settings.training.shown(config::lines(settings))
+    }
+
+    fn points(&self, settings: &Self::Settings) -> Result<Vec<Box<dyn Point>>> {
+        let norm = settings.training.run.penalty.norm;
+        if norm != Norm::default() {
+            let expected = format!("\"{}\", for `norms` says which", Norm::default());
+            return Err(Error::config("penalty.norm", expected, format!("\"{norm}\"")));
         }
-        let mut models = boxed(trained);
-        models.extend(boxed(self.measured(&setup)));
-        Ok(models)
+        settings.asked().points(&settings.rows(), settings.training.seeds)
     }
 
-    fn prepare(&self, settings: &Table, session: &mut Session<'_>) -> Result<bool> {
-        let setup = Setup::new(settings)?;
-        Ok(ensure_pairs(&setup.data, 0, &session.interrupt)? && !session.interrupt.requested())
+    fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
+        prepare(&settings.training, session)
     }
 
-    fn findings(&self, settings: &Table, models: &Frame) -> Result<Findings> {
-        let setup = self.setup(settings)?;
-        let (cells, is_norms) = match self.of {
-            Of::Norms => (norm_cells(&setup, models)?, true),
-            Of::Modes | Of::Pictures => (cells(&setup, models)?, false),
-        };
-        let mut findings = Findings {
-            csv: written::csv(&setup, &cells, is_norms),
-            files: vec![("validation_curves.csv", curves::csv(models, &CURVES))],
-            more: written::results(&cells, models),
-            notes: notes::notes(&setup),
-            ..Findings::default()
-        };
-        findings.notes.extend(notes::left_out(&cells));
-        match self.of {
-            Of::Norms => {
-                findings.tables = vec![norms::table(&setup, &cells)];
-                findings.figures = vec![figures::norm_convergence(&cells)];
-                findings.checks = norms::checks(&cells);
-                findings.notes.push(notes::norm_notes());
-            }
-            Of::Modes => {
-                findings.tables = vec![tables::quality(&setup, &cells)];
-                findings.tables.extend(tables::precisions(&cells));
-                findings.tables.extend(tables::efficiency(&setup, &cells));
-                findings.figures = Self::pictures(&cells)?.0;
-                findings.figures.push(figures::convergence(&cells));
-                findings.checks = claims::checks(&cells);
-                findings.checks.extend(cost_claims::checks(&cells));
-            }
-            Of::Pictures => {
-                let (drawn, shown) = Self::pictures(&cells)?;
-                findings.tables = vec![tables::pictures(&shown), tables::quality(&setup, &cells)];
-                findings.figures = drawn;
-                findings.figures.push(figures::convergence(&cells));
-            }
-        }
+    fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings> {
+        let cells = settings.asked().norm_cells(frame, &settings.rows());
+        let mut findings = settings.asked().findings(frame, &cells);
+        findings.csv = written::csv(&settings.costs.measured_batches, &cells, true);
+        findings.tables = vec![norms::table(&settings.training, &cells)];
+        findings.figures = vec![figures::norm_convergence(&cells)];
+        findings.checks = norms::checks(&cells);
+        findings.notes.push(notes::norm_notes());
+        Ok(findings)
+    }
+}
+
+impl Target for FigCt {
+    type Settings = TargetSettings<Modes, Free>;
+
+    fn name(&self) -> &'static str {
+        "fig-ct"
+    }
+
+    fn about(&self) -> &'static str {
+        "a pelvic slice with two implants as three networks leave it in three modes (fig:ct_mar)"
+    }
+
+    fn settings(&self, budget: Budget) -> Self::Settings {
+        budget::figure(budget)
+    }
+
+    fn shown(&self, settings: &Self::Settings) -> Vec<(String, String)> {
+        settings.training.shown(config::lines(settings))
+    }
+
+    /// The first seed of each row.
+    fn points(&self, settings: &Self::Settings) -> Result<Vec<Box<dyn Point>>> {
+        settings.asked().points(&settings.rows(), 1)
+    }
+
+    fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
+        prepare(&settings.training, session)
+    }
+
+    fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings> {
+        let cells = settings.asked().cells(frame, &settings.rows());
+        let mut findings = settings.asked().findings(frame, &cells);
+        let (drawn, shown) = drawn(&cells)?;
+        findings.csv = written::csv(&[], &cells, false);
+        findings.tables = vec![tables::pictures(&shown), tables::quality(&settings.training, &cells)];
+        findings.figures = drawn;
+        findings.figures.push(figures::convergence(&cells));
         Ok(findings)
     }
 }

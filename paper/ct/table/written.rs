@@ -6,10 +6,10 @@ use reynolds::norm::Norm;
 use serde_json::{Map, Value, json};
 
 use super::cells::{Cell, Quality, trivial};
-use super::ct_model::is_picture;
 use super::paper::{Published, published, published_norm};
-use super::row::{Mode, name};
-use super::settings::Setup;
+use super::row::Mode;
+use super::run::is_picture;
+use crate::targets::Named;
 use crate::targets::curves::field;
 use crate::targets::point::{Entry, Frame};
 
@@ -49,8 +49,7 @@ fn paper(cell: &Cell<'_>, norms: bool) -> Published {
 }
 
 /// A line for each row, the trivial ones first.
-pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>], norms: bool) -> String {
-    let batches = &setup.measuring.batches;
+pub(super) fn csv(batches: &[usize], cells: &[Cell<'_>], norms: bool) -> String {
     let mut csv = "network,mode,norm,parameters,seeds,diverged,trained,gain,gain_se".to_string();
     for (_, name) in METRICS {
         let _ = write!(csv, ",{name}_mean,{name}_sd");
@@ -74,7 +73,7 @@ pub(super) fn csv(setup: &Setup, cells: &[Cell<'_>], norms: bool) -> String {
 fn line(cell: &Cell<'_>, batches: &[usize], norms: bool) -> String {
     let norm = if cell.row.mode == Mode::Penalty { format!("\"{}\"", cell.norm) } else { String::new() };
     let (gain, error) = cell.gain();
-    let mut line = format!("{},{},{norm}{}", name(cell.row.network), cell.row.mode.name(), field(cell.parameters()));
+    let mut line = format!("{},{},{norm}{}", cell.row.network.name(), cell.row.mode.name(), field(cell.parameters()));
     let _ = write!(line, ",{},{},{}", cell.runs.len(), cell.diverged(), cell.is_trained());
     line += &[gain, error].map(field).concat();
     for (metric, _) in METRICS {
@@ -98,7 +97,7 @@ pub(super) fn results(cells: &[Cell<'_>], models: &Frame) -> Map<String, Value> 
     let of_cell = |cell: &Cell<'_>| {
         let (gain, error) = cell.gain();
         let mut value = json!({
-            "network": name(cell.row.network),
+            "network": cell.row.network.name(),
             "mode": cell.row.mode.name(),
             "norm": (cell.row.mode == Mode::Penalty).then(|| Norm::to_string(&cell.norm)),
             "seeds": cell.runs.iter().map(|(seed, _)| seed).collect::<Vec<_>>(),

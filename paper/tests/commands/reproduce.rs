@@ -81,8 +81,9 @@ fn a_reproduction_that_was_killed_keeps_its_models() {
 #[test]
 fn a_table_measures_what_its_rows_cost_by_the_program_itself() {
     let folder = tempfile::tempdir().unwrap();
-    let small = "networks=dicdnet modes=plain,penalty epochs.dicdnet=1 steps=1 batch=1 patch=16 stages=2 blocks=1 data.side=32 data.train=1 \
-                 data.validation=1 data.test=2 measured_side=16 measured_steps=1 measured_batches=1,2 data.folder=pairs";
+    let small = "networks=dicdnet modes=plain,penalty train.epochs=1 epochs.dicdnet=0 data.steps=1 data.batch=1 data.patch=16 model.stages=2 \
+                 model.blocks=1 data.side=32 data.train=1 data.validation=1 data.test=2 measured_side=16 measured_steps=1 \
+                 measured_batches=[1,2] data.folder=pairs";
     let set = small.split_whitespace().flat_map(|setting| ["--set", setting]);
     let arguments: Vec<&str> = ["reproduce", "table-ct"].into_iter().chain(set).collect();
     let out = done(folder.path(), &arguments);

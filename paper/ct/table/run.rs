@@ -1,4 +1,4 @@
-//! A model of the tables: trains it, and keeps what tables and figures need of it.
+//! A run of a row: trains it, and keeps what tables and figures need of it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,15 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use reynolds::norm::Norm;
 use reynolds_torch::Precision;
 use reynolds_torch::tch::{Cuda, Device};
-use toml::Table;
 
-use super::measured::spelt;
+use super::cost::spelt;
 use super::row::{Mode, Row};
-use super::settings::own_key;
 use crate::ct::{CaseImages, CaseQuality, CtData, CtPart, CtSettings, CtTask, Measured, open_pairs, pairs_folder};
 use crate::targets::curves::curves;
 use crate::targets::point::{Point, Trained};
-use reynolds_train::config::{self, RunConfig};
+use reynolds_train::config::RunConfig;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::journal::Memory;
@@ -62,29 +60,25 @@ impl SharedData {
     }
 }
 
-/// One model of the tables.
+/// One model of a row.
 #[derive(Debug, Clone)]
-pub(super) struct CtModel {
+pub(super) struct CtRun {
     pub(super) row: Row,
-    pub(super) config: RunConfig<CtSettings>,
+    /// Complete, in the mode of the row.
+    pub(super) run: RunConfig<CtSettings>,
     /// Whether pictures are kept for the figure.
     pub(super) drawn: bool,
     pub(super) shared: Arc<SharedData>,
 }
 
-impl CtModel {
-    /// Refuses a network that cannot be built, by the key of the table's settings.
-    pub(super) fn check(&self) -> Result<()> {
-        CtTask::check(&self.config.settings.model).map_err(own_key(self.row.network))
-    }
-
+impl CtRun {
     fn task(&self, device: Device, projected: bool, precision: Precision) -> Result<CtTask> {
         if device.is_cuda() {
             Cuda::cudnn_set_benchmark(true);
         }
-        let settings = CtSettings { projected, ..self.config.settings.clone() };
+        let settings = CtSettings { projected, ..self.run.settings.clone() };
         let pairs = self.shared.get(&settings, device)?;
-        CtTask::new(pairs, &settings, precision, self.config.seed)
+        CtTask::new(pairs, &settings, precision, self.run.seed)
     }
 
     /// The network of `task`, with P(W) for held kernels at the test if `projected`, and in a precision.
@@ -97,7 +91,7 @@ impl CtModel {
 
     /// What the same weights make of the test in the other precision: "f32/test/psnr" of a network in bf16. Where there is one.
     fn test_precision(&self, task: &CtTask, device: Device, trained: &mut Trained) -> Result<()> {
-        let other = match self.config.train.precision {
+        let other = match self.run.train.precision {
             Precision::F32 => Precision::Bf16,
             Precision::Bf16 => Precision::F32,
         };
@@ -130,12 +124,12 @@ impl CtModel {
                 }
             }
         }
-        Ok(Trained { metrics, arrays })
+        Ok(Trained { metrics, arrays, ..Trained::default() })
     }
 
     /// What test-time projection makes of a plain network: metrics under "projected/test/…" and its picture.
     fn test_projected(&self, task: &CtTask, device: Device, trained: &mut Trained) -> Result<()> {
-        let projected = self.again(task, device, true, self.config.train.precision)?;
+        let projected = self.again(task, device, true, self.run.train.precision)?;
         let metrics = projected.evaluate(Split::Test)?;
         trained.metrics.extend(metrics.into_iter().map(|(name, value)| (format!("projected/test/{name}"), value)));
         for (part, case) in PICTURED.into_iter().filter(|(part, _)| self.drawn && task.data().count(*part) > 0) {
@@ -156,7 +150,7 @@ impl CtModel {
     }
 
     fn parameters(&self, task: &CtTask) -> f64 {
-        task.trained_numbers(self.config.train.parametrisation.kind) as f64
+        task.trained_numbers(self.run.train.parametrisation.kind) as f64
     }
 }
 
@@ -165,22 +159,22 @@ fn rounded(image: Vec<f32>) -> Vec<f32> {
     image.into_iter().map(|value| (100.0 * value).round() / 100.0).collect()
 }
 
-impl Point for CtModel {
+impl Point for CtRun {
     fn id(&self) -> String {
-        let (seed, norm) = (self.config.seed, self.config.penalty.norm);
+        let (seed, norm) = (self.run.seed, self.run.penalty.norm);
         let norm = if norm == Norm::Frobenius { String::new() } else { format!("-{}", spelt(norm)) };
         format!("{}{norm}-seed{seed}", self.row.name())
     }
 
-    fn config(&self) -> Table {
-        config::tree(&self.config)
+    fn settings(&self) -> serde_json::Value {
+        serde_json::to_value(&self.run).expect("settings are tables of plain values")
     }
 
     /// A run whose loss stops being finite is a finding of the table, not the end of it: "diverged" is 1 then.
     fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        let task = self.task(device, false, self.config.train.precision)?;
+        let task = self.task(device, false, self.run.train.precision)?;
         let mut journal = Memory::default();
-        let RunConfig { train: loop_settings, penalty, .. } = &self.config;
+        let RunConfig { train: loop_settings, penalty, .. } = &self.run;
         let mut trained = match train(&task, loop_settings, penalty, &mut journal, &mut Silent, interrupt) {
             Ok(Ending::Interrupted { .. }) => return Ok(None),
             Ok(Ending::Finished(summary)) => self.tested(&task, &summary)?,

@@ -1,0 +1,159 @@
+//! What a row costs: measured in a process of its own for each batch, while nothing else runs.
+//!
+//! A child's peak memory is that of one network in one mode at one batch. A batch that fails, as one for which there is no room, is left
+//! out with its reason; only where the smallest fails is that an error.
+
+use reynolds::norm::Norm;
+use reynolds_torch::tch::Device;
+use reynolds_train::error::{Error, Result};
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::sweep::Launcher;
+use serde_json::json;
+
+use super::row::{Mode, Row};
+use super::settings::Costs;
+use super::training::Training;
+use crate::ct::CtBench;
+use crate::ct::networks::MarNetConfig;
+use crate::targets::cost::in_a_child;
+use crate::targets::point::{Point, Trained};
+
+/// The cost of a row.
+#[derive(Debug, Clone)]
+pub(super) struct RowCost {
+    pub(super) row: Row,
+    /// What is measured, at the smallest batch.
+    bench: CtBench,
+    /// Images of a minibatch, increasing.
+    pub(super) batches: Vec<usize>,
+}
+
+/// What is kept of a batch under "batch4/…".
+pub(super) const NUMBERS: [&str; 5] =
+    ["train_ms", "train_images_per_s", "inference_ms", "inference_images_per_s", "peak_memory_mib"];
+
+impl RowCost {
+    /// As `reynolds bench ct` measures it: the penalty in its default form and the published strengths. The norm is that of the penalty.
+    pub(super) fn new(costs: &Costs, training: &Training, row: Row, norm: Norm) -> Self {
+        let model = MarNetConfig { architecture: row.network, ..training.run.settings.model.clone() };
+        let mut bench = CtBench::new(model, row.mode);
+        bench.steps = costs.measured_steps;
+        bench.run.settings.data.side = costs.measured_side;
+        bench.run.train.precision = costs.measured_precision;
+        bench.run.penalty.norm = norm;
+        let mut batches = costs.measured_batches.clone();
+        if row.mode == Mode::Sample && !costs.sample_at_largest {
+            batches.truncate(1);
+        }
+        bench.run.settings.data.batch = batches.first().copied().unwrap_or_default();
+        Self { row, bench, batches }
+    }
+
+    fn measured_by(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
+        let mut all = Trained::default();
+        for (number, &batch) in self.batches.iter().enumerate() {
+            let mut bench = self.bench.clone();
+            bench.run.settings.data.batch = batch;
+            match in_a_child(&bench, launcher, device, interrupt) {
+                Ok(None) => return Ok(None),
+                Ok(Some(measured)) => {
+                    let numbers = NUMBERS.map(|name| (format!("batch{batch}/{name}"), measured.metric(name)));
+                    all.metrics.extend(numbers);
+                    all.metrics.insert("parameters".into(), measured.metric("parameters"));
+                }
+                Err(error) if number == 0 => return Err(error),
+                Err(error) => drop(all.failures.insert(format!("batch{batch}"), reason(error))),
+            }
+        }
+        Ok(Some(all))
+    }
+}
+
+/// What the child said.
+fn reason(error: Error) -> String {
+    match error {
+        Error::File { found, .. } => found,
+        other => other.to_string(),
+    }
+}
+
+impl Point for RowCost {
+    fn id(&self) -> String {
+        let norm = match (self.row.mode, self.bench.run.penalty.norm) {
+            (Mode::Penalty, norm) if norm != Norm::Frobenius => format!("-{}", spelt(norm)),
+            _ => String::new(),
+        };
+        format!("measured-{}{norm}", self.row.name())
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        json!({ "batches": self.batches, "bench": self.bench })
+    }
+
+    fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
+        self.measured_by(&Launcher::this_program()?, device, interrupt)
+    }
+
+    fn alone(&self) -> bool {
+        true
+    }
+}
+
+/// A norm as a file can be named: "1-2" for (1,2).
+pub(super) fn spelt(norm: Norm) -> String {
+    norm.to_string().trim_matches(['(', ')']).replace(',', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ct::networks::Architecture;
+    use crate::ct::table::budget;
+    use crate::targets::Budget;
+    use reynolds_torch::Precision;
+
+    fn cost(mode: Mode) -> RowCost {
+        let mut settings = budget::norms(Budget::Quick);
+        (settings.costs.measured_side, settings.costs.measured_precision) = (64, Precision::Bf16);
+        settings.training.run.settings.model.stages = 3;
+        let row = Row { network: Architecture::Oscnet, mode };
+        RowCost::new(&settings.costs, &settings.training, row, "(1,2)".parse().unwrap())
+    }
+
+    #[test]
+    fn a_cost_is_the_bench_of_its_row_and_named_by_its_norm_where_there_is_a_penalty() {
+        let cost = self::cost(Mode::Penalty);
+        let CtBench { mode, steps, warmup, pairs, run } = &cost.bench;
+        assert_eq!((*mode, *steps, *warmup, *pairs, &cost.batches[..]), (Mode::Penalty, 2, 5, 0, &[4, 12][..]));
+        let expected = MarNetConfig { architecture: Architecture::Oscnet, stages: 3, ..MarNetConfig::default() };
+        assert_eq!((&run.settings.model, run.settings.data.side), (&expected, 64));
+        assert_eq!((run.train.precision, run.penalty.norm.to_string().as_str()), (Precision::Bf16, "(1,2)"));
+        assert_eq!((cost.id().as_str(), cost.alone()), ("measured-oscnet-penalty-1-2", true));
+        assert_eq!(self::cost(Mode::Plain).id(), "measured-oscnet-plain");
+        assert_eq!(cost.settings()["batches"], json!([4, 12]));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_the_child_writes_is_kept_by_batch_and_what_fails_is_told() {
+        let of = |script: &str| {
+            let launcher = Launcher { program: "/bin/sh".into(), before: vec!["-c".into(), script.into()] };
+            cost(Mode::Penalty).measured_by(&launcher, Device::Cpu, &Interrupt::new())
+        };
+        // "$1" is the folder; the child is asked for the command cost.
+        let write = "test \"$0\" = cost && grep -q 'kind = \"ct\"' \"$1/cost.toml\" && batch=$(sed -n 's/^batch = //p' \"$1/cost.toml\") && \
+                     echo \"{\\\"metrics\\\":{\\\"train_images_per_s\\\":$((2 * batch)),\\\"parameters\\\":7}}\" > \"$1/cost.json\"";
+        let trained = of(write).unwrap().unwrap();
+        let numbers = ["batch4/train_images_per_s", "batch12/train_images_per_s", "parameters"];
+        assert_eq!(numbers.map(|name| trained.metric(name)), [8.0, 24.0, 7.0]);
+        assert!(trained.metric("batch4/peak_memory_mib").is_nan() && trained.failures.is_empty());
+        let full = "if grep -q '^batch = 12' \"$1/cost.toml\"; then echo 'error: no room' >&2; exit 2; fi";
+        let fitting = of(&format!("{full}; {write}")).unwrap().unwrap();
+        let numbers = ["batch4/train_images_per_s", "batch12/train_images_per_s"].map(|name| fitting.metric(name));
+        assert!(numbers[0] == 8.0 && numbers[1].is_nan(), "{numbers:?}");
+        assert_eq!(fitting.failures.into_iter().collect::<Vec<_>>(), [("batch12".to_string(), "no room".to_string())]);
+        let failed = of("echo 'error: no room' >&2; exit 2").unwrap_err().to_string();
+        assert!(failed.contains("no room"), "{failed}");
+        assert!(of("true").is_err(), "a child that leaves no measurement");
+    }
+}

@@ -1,4 +1,4 @@
-//! The settings of the experiment "ct", and which of them go together.
+//! The settings of the experiment "ct", and which of them go together. What each of the five modes sets is in modes.rs.
 
 pub use crate::ct::data::Source as CtSource;
 use crate::ct::networks::MarNetConfig;

@@ -5,11 +5,11 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use reynolds_bench::{DeviceMemory, Paired};
 use reynolds_paper::ct::{CtBench, CtBenchRow};
+use reynolds_train::command_line::say;
 use reynolds_torch::device;
 use serde::Deserialize;
 use serde::de::value::{BorrowedStrDeserializer, Error as NameError};
 
-use super::session::say;
 use crate::args::CtBenchArgs;
 use reynolds_report::terminal;
 

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use reynolds_bench::DeviceMemory;
 use reynolds_paper::medmnist::{MedBench, MedBenchRow};
+use reynolds_train::command_line::say;
 use reynolds_torch::device;
 
 use super::bench::{added, in_a_process, named};
-use super::session::say;
 use crate::args::MedBenchArgs;
 use reynolds_report::terminal;
 

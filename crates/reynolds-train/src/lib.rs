@@ -6,6 +6,7 @@
 //! ```
 
 mod checkpoint;
+pub mod command_line;
 pub mod config;
 mod curves;
 pub mod environment;
@@ -29,4 +30,6 @@ pub mod threads;
 pub mod train;
 mod utc;
 
+pub use command_line::main;
 pub use error::{Error, Result};
+pub use {reynolds, reynolds_torch};

@@ -1,4 +1,5 @@
-//! Puts the folder of libtorch on the run path of this crate's tests, and notes the versions that environment.json tells.
+//! Puts the folder of libtorch on the run path of this crate's tests, tells it to the crates that depend on this one, and notes the versions
+//! for environment.json.
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +10,7 @@ fn main() {
     let folder = std::env::var("DEP_REYNOLDS_TORCH_LIBTORCH_LIB").ok();
     if let Some(folder) = &folder {
         println!("cargo::rustc-link-arg=-Wl,-rpath,{folder}");
+        println!("cargo::metadata=libtorch_lib={folder}");
     }
     let libtorch = folder.and_then(|folder| libtorch_version(Path::new(&folder)));
     let versions = [("RUSTC", rustc_version()), ("TCH", locked_version("tch")), ("LIBTORCH", libtorch)];

@@ -26,12 +26,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Train an experiment; leaves a folder with settings, metrics, checkpoints and a report
     #[cfg(feature = "torch")]
-    Run(RunArgs),
-    /// Train over a grid of settings and seeds, several at a time; one CSV for all
-    #[cfg(feature = "torch")]
-    Sweep(SweepArgs),
+    #[command(flatten)]
+    Train(reynolds_train::command_line::Command),
     /// One table or figure of the paper, with its claims checked
     #[cfg(feature = "torch")]
     Reproduce(ReproduceArgs),

@@ -1,8 +1,9 @@
-//! Arguments of the training commands.
+//! Arguments of `reproduce` and `bench`.
 
 use std::path::PathBuf;
 
 use clap::{Args as Group, Subcommand, ValueEnum};
+use reynolds_train::command_line::PlaceArgs;
 
 use super::metrics::MetricsBenchArgs;
 use super::projection::ProjectionBenchArgs;
@@ -156,71 +157,6 @@ pub(crate) struct PenaltyBenchArgs {
     pub(crate) json: bool,
 }
 
-/// Where results go and what computes them.
-#[derive(Debug, Group)]
-pub(crate) struct Place {
-    /// Where tensors live: cpu or cuda:N
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub(crate) device: String,
-    /// Go on in this folder, as if nothing had stopped it
-    #[arg(long, value_name = "DIR")]
-    pub(crate) resume: Option<PathBuf>,
-    /// Where new folders are made
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub(crate) runs: PathBuf,
-}
-
-/// The settings of a run.
-#[derive(Debug, Group)]
-pub(crate) struct Settings {
-    /// Settings in TOML, over the experiment's defaults
-    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
-    pub(crate) config: Option<PathBuf>,
-    /// One setting, over the file's: penalty.lambda_perp=0.1
-    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "resume")]
-    pub(crate) set: Vec<String>,
-}
-
-#[derive(Debug, Group)]
-pub(crate) struct RunArgs {
-    /// The experiment, or `list` for all of them; with `--resume` that of the folder
-    #[arg(required_unless_present = "resume")]
-    pub(crate) experiment: Option<String>,
-    #[command(flatten)]
-    pub(crate) settings: Settings,
-    /// So many runs, with the seeds that follow on the configured one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "resume")]
-    pub(crate) seeds: u64,
-    #[command(flatten)]
-    pub(crate) place: Place,
-    /// Print the complete settings and train nothing
-    #[arg(long, conflicts_with = "resume")]
-    pub(crate) show: bool,
-    /// Make exactly this folder, or go on in it
-    #[arg(long, value_name = "DIR", hide = true, conflicts_with_all = ["resume", "seeds"])]
-    pub(crate) folder: Option<PathBuf>,
-}
-
-#[derive(Debug, Group)]
-pub(crate) struct SweepArgs {
-    /// The experiment; with `--resume` that of the folder
-    #[arg(required_unless_present = "resume")]
-    pub(crate) experiment: Option<String>,
-    /// Values of a setting; several grids are multiplied: penalty.lambda_perp=0,0.01,0.1
-    #[arg(long, value_name = "KEY=V1,V2,…", conflicts_with = "resume")]
-    pub(crate) grid: Vec<String>,
-    #[command(flatten)]
-    pub(crate) settings: Settings,
-    /// So many seeds at each point of the grid
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "resume")]
-    pub(crate) seeds: u64,
-    /// So many runs at a time, each a process with its share of the processor
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=4096))]
-    pub(crate) jobs: u64,
-    #[command(flatten)]
-    pub(crate) place: Place,
-}
-
 /// How much is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Budget {
@@ -260,7 +196,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=4096))]
     pub(crate) jobs: u64,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: PlaceArgs,
     /// The group: C4 D4 SO2 SO3 …
     #[arg(long, value_name = "G", help_heading = "fig-projection", conflicts_with = "resume")]
     pub(crate) group: Option<String>,

@@ -8,12 +8,12 @@ use reynolds_paper::ct::networks::MarNetConfig;
 use reynolds_paper::ct::{CtBench, CtBenchRow};
 use reynolds_paper::targets::cost::{self, Cost};
 use reynolds_torch::{device, tch::Device};
+use reynolds_train::command_line::{INTERRUPTED, say};
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::sweep::Launcher;
 use serde::Deserialize;
 use serde::de::value::{BorrowedStrDeserializer, Error as NameError};
 
-use super::session::{INTERRUPTED, say};
 use crate::args::CtBenchArgs;
 use reynolds_report::terminal;
 

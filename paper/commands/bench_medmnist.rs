@@ -9,12 +9,12 @@ use reynolds_paper::targets::Trained;
 use reynolds_paper::targets::cost::{Cost, in_a_child};
 use reynolds_torch::tch::Device;
 use reynolds_torch::{Precision, device};
+use reynolds_train::command_line::{INTERRUPTED, say};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::sweep::Launcher;
 
 use super::bench::{added, named};
-use super::session::{INTERRUPTED, say};
 use crate::args::MedBenchArgs;
 use reynolds_report::terminal;
 

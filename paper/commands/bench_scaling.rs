@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use reynolds_bench::{ExponentRow, Extent, Scaling};
 use reynolds_torch::device;
+use reynolds_train::command_line::say;
 
-use super::session::say;
 use crate::args::ScalingArgs;
 use reynolds_report::terminal;
 

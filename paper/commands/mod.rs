@@ -20,12 +20,6 @@ mod data_medmnist;
 mod data_shapes;
 #[cfg(feature = "torch")]
 mod reproduce;
-#[cfg(feature = "torch")]
-mod run;
-#[cfg(feature = "torch")]
-mod session;
-#[cfg(feature = "torch")]
-mod sweep;
 
 use std::process::ExitCode;
 
@@ -36,9 +30,7 @@ use crate::args::Command;
 pub(crate) fn run(command: Command) -> Result<ExitCode> {
     match command {
         #[cfg(feature = "torch")]
-        Command::Run(args) => run::run(&args),
-        #[cfg(feature = "torch")]
-        Command::Sweep(args) => sweep::run(&args),
+        Command::Train(command) => command.carry_out("reynolds", &reynolds_paper::experiments::all()),
         #[cfg(feature = "torch")]
         Command::Reproduce(args) => reproduce::run(&args),
         #[cfg(feature = "torch")]

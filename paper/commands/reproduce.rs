@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use reynolds_paper::targets::{Outcome, Place, Request, Session, find, targets};
+use reynolds_train::command_line::{interrupted, models, session};
 use reynolds_train::config::Assignment;
 
-use super::session::{interrupted, models, session};
 use crate::args::ReproduceArgs;
 use reynolds_report::terminal;
 

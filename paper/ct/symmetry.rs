@@ -1,13 +1,11 @@
-//! The kernels of a network that are held against C4: what P is on them, and the sample-based penalty on what they make.
+//! The kernels of a network that are regularised towards C4: their plan, and the sample-based penalty on their outputs.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::Arc;
 
-use reynolds::group::{self, GroupRef};
-use reynolds::projection::{KernelSpace, derive};
+use reynolds::group;
+use reynolds::plan::{Rule, SymmetryPlan};
 use reynolds::random::Random;
-use reynolds::rep::{self, Grid, Rep};
+use reynolds::rep;
 use reynolds_torch::action::FieldAction;
 use reynolds_torch::sample_penalty::{SamplePenalty, SamplePenaltyConfig, Witness};
 use reynolds_torch::tch::Tensor;
@@ -21,48 +19,31 @@ use reynolds_train::error::{Error, Result};
 const ORDER: usize = 4;
 
 /// `channels` as regular fields of C4: channel 4p + α has the orientation α of field p.
-fn regular(c4: &GroupRef, channels: usize) -> Result<Rep> {
+fn regular(channels: usize) -> Result<String> {
     if channels == 0 || !channels.is_multiple_of(ORDER) {
         return Err(Error::config("model.held", "kernels whose channels are regular fields of C4", channels));
     }
-    Ok(rep::parse_fields(c4, &format!("{} regular", channels / ORDER))?)
+    Ok(format!("{} regular", channels / ORDER))
 }
 
-/// Holds these kernels `[out, in, s, s]` against C4; `None` if there are none. Equal shapes are derived once.
+/// Types these kernels `[out, in, s, s]`, without their biases, by regular fields of C4; `None` if there are none.
 ///
 /// # Errors
-/// If one has another shape, or the device has no room.
-pub(super) fn bind(parameters: &Parameters, held: &[String]) -> Result<Option<Rc<Binding>>> {
-    if held.is_empty() {
+/// If one has another shape.
+pub(super) fn plan(parameters: &Parameters, held: &[String]) -> Result<Option<SymmetryPlan>> {
+    let rule = |(name, shape): (String, Vec<usize>)| {
+        let [codomain, domain, _, _] = shape[..] else {
+            return Err(Error::config("model.held", "kernels [out, in, s, s]", format!("{name} {shape:?}")));
+        };
+        let domain = Some(regular(domain)?);
+        Ok(Rule { name, domain, codomain: regular(codomain)?, bias: Some(false), ..Rule::default() })
+    };
+    let kernels = parameters.shapes().into_iter().filter(|(name, _)| held.contains(name));
+    let rules = kernels.map(rule).collect::<Result<Vec<_>>>()?;
+    if rules.is_empty() {
         return Ok(None);
     }
-    let c4 = group::parse("C4")?;
-    let mut binding = Binding::builder(parameters);
-    let mut known = BTreeMap::new();
-    for (name, shape) in parameters.shapes().into_iter().filter(|(name, _)| held.contains(name)) {
-        if !known.contains_key(&shape) {
-            let [codomain, domain, side, _] = shape[..] else {
-                return Err(Error::config("model.held", "kernels [out, in, s, s]", format!("{name} {shape:?}")));
-            };
-            let (domain, codomain) = (regular(&c4, domain)?, regular(&c4, codomain)?);
-            let space = KernelSpace::kernel(&domain, &codomain, &Grid::new(&c4, side, 2)?)?;
-            known.insert(shape.clone(), Arc::new(derive(&space)?));
-        }
-        binding.projector(&name, &known[&shape])?;
-    }
-    Ok(Some(Rc::new(binding.build()?)))
-}
-
-/// ‖W − P(W)‖ over all held kernels together, and that by ‖W‖. Not a number if the weights are none.
-///
-/// # Errors
-/// Whatever libtorch may fail with.
-pub(crate) fn residual(binding: &Binding, parameters: &Parameters) -> Result<(f64, f64)> {
-    let energies = binding.energies(parameters.flat())?;
-    let held: f64 = energies.iter().map(|(_, energies)| energies.equivariant).sum();
-    let rest: f64 = energies.iter().map(|(_, energies)| energies.perp).sum();
-    let relative = if rest == 0.0 && held.is_finite() { 0.0 } else { (rest / (held + rest)).sqrt() };
-    Ok((rest.sqrt(), relative))
+    Ok(Some(SymmetryPlan::of_rules(&group::parse("C4")?, rules)?))
 }
 
 /// The sample-based penalty of Bai et al. on the outputs of held kernels.
@@ -84,7 +65,7 @@ impl SampleBased {
         let mut fields = BTreeMap::new();
         for bound in binding.bound() {
             let channels = bound.entry.shape[0];
-            fields.insert(channels as i64, FieldAction::new(&regular(&c4, channels)?));
+            fields.insert(channels as i64, FieldAction::new(&rep::parse_fields(&c4, &regular(channels)?)?));
         }
         let penalty = SamplePenalty::new(&images, config).map_err(|error| under("sample", error))?;
         Ok(Self { penalty, images, fields })

@@ -11,20 +11,19 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::ct::networks::{self, Corrupted, MarNetConfig, Mode, Pass, Reducer, Reduction};
-use reynolds::penalty::PenaltyConfig;
 use reynolds::random::Random;
+use reynolds_torch::binding::Residual;
 use reynolds_torch::parametrisation::Parametrisation;
 use reynolds_torch::tch::{self, Tensor};
-use reynolds_torch::{Binding, Parameters, Penalty, Precision};
+use reynolds_torch::{Binding, Parameters, Precision};
 
 use super::evaluation::{CaseQuality, Measured};
 use super::patches::{CtBatch, CtData, CtPart, Patch, Patches};
 use super::settings::{CtDataConfig, CtSettings};
-use super::symmetry::{SampleBased, bind, residual};
+use super::symmetry::{self, SampleBased};
 use reynolds_train::config::under;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::journal::Weights;
-use reynolds_train::regulariser::Regulariser;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 
 /// What random numbers are drawn for; with the seed, the name of their stream.
@@ -93,7 +92,8 @@ impl CtTask {
                 config.patch,
             ));
         }
-        let binding = bind(&parameters, &network.held())?;
+        let plan = symmetry::plan(&parameters, &network.held())?;
+        let binding = plan.map(|plan| Binding::of_plan(&parameters, &plan)).transpose()?.map(Rc::new);
         let nothing = |key: &str, expected: &str, found: &dyn ToString| {
             let expected = format!("{expected}, for this model has no kernel that is held against C4");
             Error::config(key, expected, found.to_string())
@@ -121,13 +121,13 @@ impl CtTask {
         self.parameters.len() + if parametrisation == Parametrisation::Residual { held().sum() } else { 0 }
     }
 
-    /// ‖W − P(W)‖ over the held kernels of the weights that a part is evaluated with, and that by ‖W‖; `None` if none is held.
+    /// ‖W − P(W)‖ over the regularised kernels of the weights that a part is evaluated with; `None` if there are none.
     ///
     /// # Errors
     /// Whatever libtorch may fail with.
-    pub fn held_residual(&self, part: CtPart) -> Result<Option<(f64, f64)>> {
+    pub fn held_residual(&self, part: CtPart) -> Result<Option<Residual>> {
         let Some(binding) = &self.binding else { return Ok(None) };
-        self.with_weights_of(part, || residual(binding, &self.parameters).map(Some))
+        self.with_weights_of(part, || Ok(Some(binding.residual(self.parameters.flat())?)))
     }
 
     /// What `what` comes to with the weights that a part is evaluated with; afterwards the weights are what they were.
@@ -199,8 +199,8 @@ impl CtTask {
         let (quality, loss) = self.quality_and_loss(part)?;
         let (psnr, psnr_error) = CaseQuality::mean(&quality.psnr);
         let mut metrics = Metrics::from([("psnr".into(), psnr), ("ssim".into(), CaseQuality::mean(&quality.ssim).0)]);
-        if let Some((residual, relative)) = self.held_residual(part)? {
-            metrics.extend([("held/residual".into(), residual), ("held/relative".into(), relative)]);
+        if let Some(Residual { absolute, relative }) = self.held_residual(part)? {
+            metrics.extend([("held/residual".into(), absolute), ("held/relative".into(), relative)]);
         }
         if part != CtPart::Test {
             metrics.insert("loss".into(), loss);
@@ -263,11 +263,6 @@ impl Task for CtTask {
     /// "gain/psnr_se"; "defect", [`CtTask::turning_defect`].
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         self.metrics(split.into())
-    }
-
-    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
-        let Some(binding) = &self.binding else { return Ok(None) };
-        Ok(Some(Box::new(Penalty::new(Rc::clone(binding), penalty)?)))
     }
 
     fn binding(&self) -> Result<Option<Rc<Binding>>> {

@@ -19,19 +19,17 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::medmnist::networks::{Mode, Network, Pass};
-use reynolds::penalty::PenaltyConfig;
 use reynolds::random::Random;
+use reynolds_torch::binding::Residual;
 use reynolds_torch::layers::BatchNorm;
 use reynolds_torch::tch::{self, Kind, Reduction, Tensor};
-use reynolds_torch::{Binding, Parameters, Penalty, Precision};
+use reynolds_torch::{Binding, Parameters, Precision};
 
 use super::metrics::{Scored, binomial_error, majority_class};
 use super::settings::{MedDataConfig, MedSettings};
 use super::volumes::MedData;
-use crate::ct::symmetry::residual;
 use reynolds_train::config::under;
 use reynolds_train::error::Result;
-use reynolds_train::regulariser::Regulariser;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 
 /// What random numbers are drawn for; with the seed, the name of their stream.
@@ -80,12 +78,7 @@ impl MedTask {
         precision: Precision,
         seed: u64,
     ) -> Result<Self> {
-        let held = network.held()?;
-        let mut binding = Binding::builder(&parameters);
-        for held in &held {
-            binding.projector(&held.name, &held.projector)?;
-        }
-        let binding = if held.is_empty() { None } else { Some(Rc::new(binding.build()?)) };
+        let binding = network.plan()?.map(|plan| Binding::of_plan(&parameters, &plan)).transpose()?.map(Rc::new);
         let config = config.clone();
         Ok(Self { parameters, network, binding, data, config, precision, seed, epoch: RefCell::default() })
     }
@@ -95,12 +88,12 @@ impl MedTask {
         &self.data
     }
 
-    /// ‖W − P(W)‖ over what is held, and that by ‖W‖; `None` if nothing is.
+    /// ‖W − P(W)‖ over the regularised parameters; `None` if there are none.
     ///
     /// # Errors
     /// Whatever libtorch may fail with.
-    pub fn held_residual(&self) -> Result<Option<(f64, f64)>> {
-        self.binding.as_ref().map(|binding| residual(binding, &self.parameters)).transpose()
+    pub fn held_residual(&self) -> Result<Option<Residual>> {
+        Ok(self.binding.as_ref().map(|binding| binding.residual(self.parameters.flat())).transpose()?)
     }
 
     /// Kernels of passes that only evaluate.
@@ -234,18 +227,13 @@ impl Task for MedTask {
         if let Some(share) = scored.solids(pairs.rotation.iter().chain(&pairs.reflection)) {
             metrics.insert("pairs/solid".into(), share);
         }
-        if let Some((residual, relative)) = self.held_residual()? {
-            metrics.extend([("held/residual".into(), residual), ("held/relative".into(), relative)]);
+        if let Some(Residual { absolute, relative }) = self.held_residual()? {
+            metrics.extend([("held/residual".into(), absolute), ("held/relative".into(), relative)]);
         }
         if split == Split::Test {
             self.tested(&scored, &mut metrics)?;
         }
         Ok(metrics)
-    }
-
-    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
-        let Some(binding) = &self.binding else { return Ok(None) };
-        Ok(Some(Box::new(Penalty::new(Rc::clone(binding), penalty)?)))
     }
 
     fn binding(&self) -> Result<Option<Rc<Binding>>> {

@@ -1,20 +1,15 @@
 //! Telling two classes of points apart: data, network, loss, defect.
 
-use std::rc::Rc;
-
 use crate::so2::data::{PointCloud, Rings};
 use crate::so2::networks::{Classifier, Mlp, So2Net};
-use faer::c64;
-use reynolds::penalty::PenaltyConfig;
-use reynolds::projection::KernelSpace;
+use reynolds::plan::SymmetryPlan;
 use reynolds::random::Random;
+use reynolds_torch::Parameters;
 use reynolds_torch::tch::{self, Device, Kind, Reduction, Tensor};
-use reynolds_torch::{Binding, Parameters, Penalty};
 
 use super::experiment::{ModelConfig, Network};
 use crate::so2::invariance::{Turns, invariance};
 use reynolds_train::error::Result;
-use reynolds_train::regulariser::Regulariser;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 
 /// What random numbers are drawn for; with the seed, the name of their stream.
@@ -61,7 +56,7 @@ struct Part {
 pub struct PlaneTask {
     parameters: Parameters,
     network: Box<dyn Classifier>,
-    spaces: Vec<(String, KernelSpace<c64>)>,
+    plan: Option<SymmetryPlan>,
     train: Part,
     test: Part,
     turns: Turns,
@@ -76,15 +71,15 @@ impl PlaneTask {
         let (train, test) = Self::points(data, seed)?;
         let mut weights = stream(seed, Purpose::Weights);
         let mut builder = Parameters::builder();
-        let (network, spaces): (Box<dyn Classifier>, _) = match model.network {
+        let (network, plan): (Box<dyn Classifier>, _) = match model.network {
             Network::So2 => {
                 let net = So2Net::new(&mut builder, model.so2, &mut weights)?;
-                let spaces = net.spaces()?;
-                (Box::new(net), spaces)
+                let plan = net.plan()?;
+                (Box::new(net), Some(plan))
             }
             Network::Mlp => {
                 let widths = [&[2], model.mlp.hidden.as_slice(), &[1]].concat();
-                (Box::new(Mlp::new(&mut builder, &widths, &mut weights)?), Vec::new())
+                (Box::new(Mlp::new(&mut builder, &widths, &mut weights)?), None)
             }
         };
         let parameters = builder.build(Kind::Float, device)?;
@@ -97,7 +92,7 @@ impl PlaneTask {
         };
         let (train, test) = (part(train)?, part(test)?);
         let turns = Turns::random(data.turns, &mut stream(seed, Purpose::Turns));
-        Ok(Self { parameters, network, spaces, train, test, turns })
+        Ok(Self { parameters, network, plan, train, test, turns })
     }
 
     /// The training and the test points of a seed.
@@ -176,26 +171,16 @@ impl Task for PlaneTask {
         ]))
     }
 
-    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
-        let Some(binding) = self.binding()? else { return Ok(None) };
-        Ok(Some(Box::new(Penalty::new(binding, penalty)?)))
-    }
-
-    /// The complex layers, held against SO(2).
-    fn binding(&self) -> Result<Option<Rc<Binding>>> {
-        if self.spaces.is_empty() {
-            return Ok(None);
-        }
-        let mut builder = Binding::builder(&self.parameters);
-        for (name, space) in &self.spaces {
-            builder.complex(name, space)?;
-        }
-        Ok(Some(Rc::new(builder.build()?)))
+    /// The complex layers, regularised towards SO(2).
+    fn plan(&self) -> Result<Option<SymmetryPlan>> {
+        Ok(self.plan.clone())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use reynolds::penalty::PenaltyConfig;
+
     use super::*;
 
     const DATA: DataConfig = DataConfig { rings: Rings::DiskAndArc, points: 100, train_fraction: 0.8, turns: 8 };

@@ -18,9 +18,7 @@
 //!     domain = "regular"
 //!     codomain = "regular"
 //! "#)?;
-//! let mut binding = Binding::builder(&parameters);
-//! binding.plan(&plan)?;
-//! let binding = binding.build()?;
+//! let binding = Binding::of_plan(&parameters, &plan)?;
 //! let projected = binding.project(parameters.flat())?;
 //! assert_eq!(projected, *parameters.flat()); // constant kernels are equivariant; the head is not bound
 //! # Ok::<(), reynolds_torch::Error>(())
@@ -85,12 +83,18 @@ impl BindingBuilder {
     /// Binds every parameter that a plan types; returns what it made of them, with the reason for each that is left alone.
     ///
     /// # Errors
-    /// As [`SymmetryPlan::resolve`]; [`Error::Parameter`] if one is complex or bound already.
+    /// As [`SymmetryPlan::resolve`]; [`Error::Parameter`] if one is bound already.
     pub fn plan(&mut self, plan: &SymmetryPlan) -> Result<ResolvedPlan> {
-        let shapes: Vec<_> = self.entries.iter().map(|entry| (entry.name.clone(), entry.shape.clone())).collect();
-        let resolved = plan.resolve(&shapes)?;
+        let shapes = |complex: bool| -> Vec<_> {
+            let entries = self.entries.iter().filter(|entry| entry.complex == complex);
+            entries.map(|entry| (entry.name.clone(), entry.shape.clone())).collect()
+        };
+        let resolved = plan.resolve_with_complex(&shapes(false), &shapes(true))?;
         for layer in &resolved.layers {
             self.projector(&layer.name, &layer.projector)?;
+        }
+        for tensor in &resolved.complex {
+            self.projector(&tensor.name, &tensor.projector)?;
         }
         Ok(resolved)
     }
@@ -202,7 +206,26 @@ impl BindingBuilder {
     }
 }
 
+/// How far bound parameters are from equivariant, all of them together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Residual {
+    /// ‖W − P(W)‖.
+    pub absolute: f64,
+    /// ‖W − P(W)‖ / ‖W‖; 0 where W is 0, NaN where a weight is not finite.
+    pub relative: f64,
+}
+
 impl Binding {
+    /// Binds every parameter that a plan types.
+    ///
+    /// # Errors
+    /// As [`BindingBuilder::plan`] and [`BindingBuilder::build`].
+    pub fn of_plan(parameters: &Parameters, plan: &SymmetryPlan) -> Result<Self> {
+        let mut builder = Self::builder(parameters);
+        builder.plan(plan)?;
+        builder.build()
+    }
+
     /// Binds parameters of a network.
     pub fn builder(parameters: &Parameters) -> BindingBuilder {
         let flat = parameters.flat();
@@ -278,6 +301,18 @@ impl Binding {
         let (equivariant, perp) = energies.split_at(self.bound.len());
         let each = self.bound.iter().zip(equivariant.iter().zip(perp));
         Ok(each.map(|(b, (&equivariant, &perp))| (b.entry.name.clone(), Energies { equivariant, perp })).collect())
+    }
+
+    /// ‖W − P(W)‖ over all bound parameters, and that divided by ‖W‖, read back to the host.
+    ///
+    /// # Errors
+    /// As [`Binding::project`].
+    pub fn residual(&self, flat: &Tensor) -> Result<Residual> {
+        let energies = self.energies(flat)?;
+        let equivariant: f64 = energies.iter().map(|(_, energies)| energies.equivariant).sum();
+        let perp: f64 = energies.iter().map(|(_, energies)| energies.perp).sum();
+        let relative = if perp == 0.0 && equivariant.is_finite() { 0.0 } else { (perp / (equivariant + perp)).sqrt() };
+        Ok(Residual { absolute: perp.sqrt(), relative })
     }
 
     /// P on the bound numbers.

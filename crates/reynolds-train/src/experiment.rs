@@ -1,5 +1,6 @@
 //! An experiment by name: its defaults, its task, and what it draws at the end.
 
+use std::fmt;
 use std::path::Path;
 
 use reynolds_torch::Precision;
@@ -13,29 +14,35 @@ use crate::metrics::Summary;
 use crate::run::{self, Outcome, Place, Session};
 use crate::task::Task;
 
-/// Something that can be trained by name: `reynolds run NAME`.
+/// What can be trained by name: `run NAME`. Required are settings, a name and a [`Task`]; everything else has a default.
+///
+/// The [crate's example](crate) implements one.
 pub trait Experiment: Send + Sync {
-    /// Its tables `[data]` and `[model]`.
-    type Settings: Settings;
-    /// Data, network and loss.
+    /// The experiment's own settings, beside `[penalty]` and `[train]`: tables `[data]` and `[model]` as a rule. Their default is that of a run.
+    type Settings: Settings + Default;
+    /// Data, network, loss and metrics of one run.
     type Task: Task;
 
-    /// As on the command line.
+    /// Name on the command line.
     fn name(&self) -> &'static str;
 
-    /// One sentence.
-    fn about(&self) -> &'static str;
+    /// One sentence for `run list`.
+    fn about(&self) -> &'static str {
+        ""
+    }
 
-    /// All settings, as a run has them with nothing given.
-    fn defaults(&self) -> RunConfig<Self::Settings>;
+    /// All settings of a run with nothing given.
+    fn defaults(&self) -> RunConfig<Self::Settings> {
+        RunConfig::new(self.name(), Self::Settings::default())
+    }
 
-    /// The number types its models can compute in.
+    /// Number types that the model can compute in.
     fn precisions(&self) -> &'static [Precision] {
         &[Precision::F32]
     }
 
-    /// Refuses settings that no task can be built with, and makes data that are not there; `false` if someone interrupted. Called before
-    /// [`Experiment::task`], and again when a run goes on.
+    /// Refuses settings that no task can be built with, and generates missing data; `false` if interrupted. Called before
+    /// [`Experiment::task`], and again when a run is resumed.
     ///
     /// # Errors
     /// If a setting is refused or data cannot be made.
@@ -44,14 +51,14 @@ pub trait Experiment: Send + Sync {
         Ok(true)
     }
 
-    /// Data and network of a run, on a device; random numbers from the seed of the settings.
+    /// Data and network of a run, on a device; random numbers from `config.seed`.
     ///
     /// # Errors
     /// If data are missing or the device has no room.
     fn task(&self, config: &RunConfig<Self::Settings>, device: Device) -> Result<Self::Task>;
 
-    /// Leaves figures and whatever else belongs to a finished run in its folder. The task holds the weights that were selected. Called
-    /// again if the run was killed before it was marked as finished.
+    /// Writes figures and other results of a finished run to its folder. The task holds the weights that were selected. Called again if
+    /// the run was killed before it was marked as finished.
     ///
     /// # Errors
     /// If something cannot be drawn or written.
@@ -67,8 +74,14 @@ pub trait Experiment: Send + Sync {
     }
 }
 
-/// An experiment whose settings are known only as a TOML tree.
+/// An experiment whose settings are known only as a TOML tree: `Mine.into()`.
 pub struct AnyExperiment(Box<dyn Erased>);
+
+impl<E: Experiment + 'static> From<E> for AnyExperiment {
+    fn from(experiment: E) -> Self {
+        Self::new(experiment)
+    }
+}
 
 impl AnyExperiment {
     /// Forgets the types.
@@ -173,8 +186,16 @@ fn typed<E: Experiment>(experiment: &E, table: &Table) -> Result<RunConfig<E::Se
 /// Experiments to choose from.
 pub struct Experiments(Vec<AnyExperiment>);
 
+/// A line each: name and sentence.
+impl fmt::Display for Experiments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.iter().map(|experiment| experiment.name().len()).max().unwrap_or(0);
+        self.iter().try_for_each(|one| writeln!(f, "{}", format!("{:<width$}  {}", one.name(), one.about()).trim_end()))
+    }
+}
+
 impl Experiments {
-    /// These.
+    /// A list in the order in which it is shown.
     pub fn new(experiments: Vec<AnyExperiment>) -> Self {
         Self(experiments)
     }
@@ -184,7 +205,7 @@ impl Experiments {
         self.0.iter()
     }
 
-    /// The one of that name.
+    /// The experiment of that name.
     ///
     /// # Errors
     /// [`Error::UnknownExperiment`] with the nearest name and all of them.

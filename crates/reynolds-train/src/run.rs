@@ -31,9 +31,9 @@ pub enum Place {
 pub struct Session<'a> {
     /// Where tensors live.
     pub device: Device,
-    /// Who may stop it.
+    /// Cancellation flag.
     pub interrupt: Interrupt,
-    /// Who is told.
+    /// Progress callbacks.
     pub observer: &'a mut dyn Observer,
 }
 
@@ -44,14 +44,14 @@ pub enum Outcome {
     Finished {
         /// Its folder.
         folder: PathBuf,
-        /// What it came to.
+        /// Its result.
         summary: Summary,
     },
     /// It was finished before; nothing was changed.
     AlreadyFinished {
         /// Its folder.
         folder: PathBuf,
-        /// What it came to.
+        /// Its result.
         summary: Summary,
     },
     /// Someone asked for a stop; the moment is saved.
@@ -60,8 +60,6 @@ pub enum Outcome {
         folder: PathBuf,
         /// Epochs done.
         epoch: usize,
-        /// The command that goes on.
-        command: String,
     },
 }
 
@@ -100,7 +98,7 @@ pub fn run<E: Experiment + ?Sized>(
     match place {
         Place::Under(root) => {
             let Some(task) = build(experiment, config, &session)? else {
-                return stopped(experiment, config, RunFolder::create(root, experiment.name())?);
+                return stopped(config, RunFolder::create(root, experiment.name())?);
             };
             let trainer = checked(&task, config)?;
             let folder = RunFolder::create(root, experiment.name())?;
@@ -119,7 +117,7 @@ pub fn run<E: Experiment + ?Sized>(
                 return go_on(experiment, config, folder, session);
             }
             let Some(task) = build(experiment, config, &session)? else {
-                return stopped(experiment, config, RunFolder::at(path)?);
+                return stopped(config, RunFolder::at(path)?);
             };
             let trainer = checked(&task, config)?;
             carry_out(experiment, config, &task, trainer, RunFolder::at(path)?, session)
@@ -155,7 +153,7 @@ fn go_on<E: Experiment + ?Sized>(
         return Ok(Outcome::AlreadyFinished { folder: folder.path().into(), summary });
     }
     let Some(task) = build(experiment, config, &session)? else {
-        return stopped(experiment, config, folder);
+        return stopped(config, folder);
     };
     let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
     carry_out(experiment, config, &task, trainer, folder, session)
@@ -181,20 +179,11 @@ fn build<E: Experiment + ?Sized>(
 }
 
 /// A run that was stopped before its first step: its folder holds the settings, which is what it goes on with.
-fn stopped<E: Experiment + ?Sized>(
-    experiment: &E,
-    config: &RunConfig<E::Settings>,
-    folder: RunFolder,
-) -> Result<Outcome> {
+fn stopped<S: Settings>(config: &RunConfig<S>, folder: RunFolder) -> Result<Outcome> {
     if folder.config_text()?.is_none() {
         folder.write("config.toml", config::text(config).as_bytes())?;
     }
-    Ok(interrupted(experiment, folder.path(), 0))
-}
-
-fn interrupted<E: Experiment + ?Sized>(experiment: &E, folder: &Path, epoch: usize) -> Outcome {
-    let command = format!("reynolds run {} --resume {}", experiment.name(), folder.display());
-    Outcome::Interrupted { folder: folder.into(), epoch, command }
+    Ok(Outcome::Interrupted { folder: folder.path().into(), epoch: 0 })
 }
 
 /// A loop of which nothing is wrong that can be known before the first step.
@@ -222,7 +211,7 @@ fn carry_out<E: Experiment + ?Sized>(
     let ending = train::go_on(trainer, &mut journal, session.observer, &session.interrupt)?;
     let path = folder.path().to_path_buf();
     match ending {
-        Ending::Interrupted { epoch, .. } => Ok(interrupted(experiment, &path, epoch)),
+        Ending::Interrupted { epoch, .. } => Ok(Outcome::Interrupted { folder: path, epoch }),
         Ending::Finished(summary) => {
             experiment.finish(config, task, &summary, &path)?;
             page::write(&path, &summary)?;

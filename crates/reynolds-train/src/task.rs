@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use reynolds::penalty::PenaltyConfig;
+use reynolds::plan::SymmetryPlan;
 use reynolds_torch::tch::Tensor;
-use reynolds_torch::{Binding, Parameters};
+use reynolds_torch::{Binding, Parameters, Penalty};
 
 use crate::error::Result;
 use crate::regulariser::Regulariser;
@@ -44,41 +45,53 @@ pub struct Moment {
     pub step: usize,
 }
 
-/// Data, network and loss of one run, on its device.
+/// Data, network, loss and metrics of one run, on its device. Required are the parameters, the loss and the metrics.
 pub trait Task {
     /// The parameters that are trained.
     fn parameters(&self) -> &Parameters;
 
     /// Minibatches in an epoch.
-    fn steps_per_epoch(&self) -> usize;
+    fn steps_per_epoch(&self) -> usize {
+        1
+    }
 
-    /// The task loss of one minibatch, a scalar on the tape. The penalty is no part of it.
+    /// The task loss of one minibatch, a 0-d tensor on the tape. The penalty is no part of it.
     ///
     /// # Errors
-    /// Whatever libtorch may fail with.
+    /// If libtorch fails.
     fn loss(&self, moment: Moment) -> Result<Tensor>;
 
     /// Metrics on a split, with the parameters as they are.
     ///
     /// # Errors
-    /// Whatever libtorch may fail with.
+    /// If libtorch fails.
     fn evaluate(&self, split: Split) -> Result<Metrics>;
 
-    /// The penalty of the run's `[penalty]` on these parameters; `None` if none of them is held against a group. Asked for only where the
-    /// penalty is not 0.
+    /// Which parameters are regularised towards which group; `None` if none is. From it come the penalty of `[penalty]` and the constraint
+    /// of `[train.parametrisation]`.
     ///
     /// # Errors
-    /// If the parameters do not fit.
-    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
-        let _ = penalty;
+    /// If the plan cannot be read.
+    fn plan(&self) -> Result<Option<SymmetryPlan>> {
         Ok(None)
     }
 
-    /// What is held against a group: by what `[train.parametrisation]` constrains the parameters. `None` if nothing is.
+    /// The plan bound to the parameters. Called at most twice a run: a task that needs the binding itself keeps it and returns it here.
     ///
     /// # Errors
-    /// If the parameters do not fit.
+    /// If the plan does not fit the parameters.
     fn binding(&self) -> Result<Option<Rc<Binding>>> {
-        Ok(None)
+        let Some(plan) = self.plan()? else { return Ok(None) };
+        Ok(Some(Rc::new(Binding::of_plan(self.parameters(), &plan)?)))
+    }
+
+    /// The penalty of `[penalty]`; `None` if no parameter is regularised. Called only if λ_G or λ_⊥ is above 0. Overridden where what is
+    /// regularised is no parameter itself, but a weight assembled from several.
+    ///
+    /// # Errors
+    /// If the binding has no such penalty.
+    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
+        let Some(binding) = self.binding()? else { return Ok(None) };
+        Ok(Some(Box::new(Penalty::new(binding, penalty)?)))
     }
 }

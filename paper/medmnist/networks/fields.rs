@@ -6,6 +6,8 @@
 //!
 //! The gates of a gated layer, scalars too, come after all irreps as (irrep, copy).
 
+use std::fmt;
+
 use reynolds::group::{self, GroupRef};
 use reynolds::irreps::Irreps;
 use reynolds::rep::Rep;
@@ -132,9 +134,15 @@ impl Fields {
     /// # Errors
     /// If the group has no such irreps.
     pub fn rep(&self) -> Result<Rep> {
-        let group = self.symmetry.group()?;
+        Ok(self.to_string().parse::<Irreps>()?.real_rep(&self.symmetry.group()?)?)
+    }
+}
+
+/// As plans name them: "6x0 + 6x1 + 6x2".
+impl fmt::Display for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let irreps: Vec<String> = self.labels().iter().map(|label| format!("{}x{label}", self.copies)).collect();
-        Ok(irreps.join(" + ").parse::<Irreps>()?.real_rep(&group)?)
+        f.write_str(&irreps.join(" + "))
     }
 }
 

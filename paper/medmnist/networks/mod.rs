@@ -37,9 +37,7 @@ mod scnn;
 mod tests;
 mod typed;
 
-use std::sync::Arc;
-
-use reynolds::projection::Lowered;
+use reynolds::plan::SymmetryPlan;
 use tch::Tensor;
 
 pub use config::{Architecture, LikelihoodConfig, Nonlinearity, RppConfig, VolumeNetConfig};
@@ -50,15 +48,6 @@ use reynolds_torch::parameters::Parameters;
 
 /// The side of the volumes that networks see: odd, so that there is a voxel at the centre.
 pub const SIDE: usize = 29;
-
-/// A kernel `[out, in, k, k, k]` or a bias `[out]` that is held against the group, and the projector on it.
-#[derive(Debug, Clone)]
-pub struct Held {
-    /// Name of the parameter.
-    pub name: String,
-    /// P on it.
-    pub projector: Arc<Lowered>,
-}
 
 /// A network that tells volumes apart.
 pub trait Network: Send {
@@ -84,11 +73,11 @@ pub trait Network: Send {
         Ok(None)
     }
 
-    /// What is held against the group by a penalty: kernels and biases of ours, nothing of the others. Derived when asked for.
+    /// What is regularised towards the group: kernels and biases of ours, nothing of the others.
     ///
     /// # Errors
-    /// [`reynolds_torch::Error::Reynolds`] if a projector cannot be derived.
-    fn held(&self) -> Result<Vec<Held>> {
-        Ok(Vec::new())
+    /// As [`SymmetryPlan::of_rules`].
+    fn plan(&self) -> Result<Option<SymmetryPlan>> {
+        Ok(None)
     }
 }

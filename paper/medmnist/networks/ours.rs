@@ -11,18 +11,14 @@
 //! The published 2.0 million parameters are those of SO(3) at c = 2. Fields of O(3) have other channels: c = 1 has 0.8 and c = 2 has 3.3
 //! million parameters, and the latter, nearer in ratio and with as many fields, is what is taken.
 
-use std::sync::Arc;
-
-use reynolds::projection::{Basis, KernelSpace, Lowered, derive};
+use reynolds::plan::{Rule, SymmetryPlan};
 use reynolds::random::Random;
-use reynolds::rep::{self, Rep};
-use reynolds::steerable::RingsConfig;
 use tch::Tensor;
 
 use super::block::Blocks;
 use super::dense::{self, WINDOWS};
 use super::gated::gates;
-use super::{Fields, Held, Network, Nonlinearity, Pass, VolumeNetConfig, typed};
+use super::{Fields, Network, Nonlinearity, Pass, VolumeNetConfig, typed};
 use reynolds_torch::error::Result;
 use reynolds_torch::parameters::{Builder, Parameters};
 
@@ -66,28 +62,21 @@ impl Network for Ours {
         self.blocks.forward(parameters, assembled, volumes, pass)
     }
 
-    fn held(&self) -> Result<Vec<Held>> {
-        let group = self.fields[0].symmetry.group()?;
-        let scalar = rep::trivial(&group);
-        let reps: Vec<Rep> = self.fields.iter().map(Fields::rep).collect::<Result<_>>()?;
+    fn plan(&self) -> Result<Option<SymmetryPlan>> {
         let made = |fields: &Fields| match self.gated && gates(fields) > 0 {
-            true => Ok(rep::sum(&group, &[(1, fields.rep()?), (gates(fields), scalar.clone())])?),
-            false => fields.rep(),
+            true => format!("{fields} + {}", Fields::trivial(fields.symmetry, gates(fields))),
+            false => fields.to_string(),
         };
-        let mut held = Vec::new();
-        for (number, windows) in WINDOWS.iter().enumerate() {
-            let convolutions = [("conv1", 0, 1), ("conv2", 1, 2), ("skip", 0, 2)];
-            for ((name, from, to), window) in convolutions.into_iter().zip(windows) {
-                let (domain, codomain) = (&reps[2 * number + from], &made(&self.fields[2 * number + to])?);
-                let kernels = Basis::derive(domain, codomain, window.side, 3, &RingsConfig::default())?;
-                let name = |part: &str| format!("r{}.{name}.{part}", number + 1);
-                held.push(Held { name: name("weight"), projector: Arc::new(Lowered::Basis(Box::new(kernels))) });
-                held.push(Held {
-                    name: name("bias"),
-                    projector: Arc::new(derive(&KernelSpace::dense(&scalar, codomain)?)?),
-                });
-            }
-        }
-        Ok(held)
+        let convolutions = [("conv1", 0, 1), ("conv2", 1, 2), ("skip", 0, 2)];
+        let rules = (0..WINDOWS.len()).flat_map(|number| {
+            let fields = &self.fields[2 * number..];
+            convolutions.map(|(name, from, to)| Rule {
+                name: format!("r{}.{name}.weight", number + 1),
+                domain: Some(fields[from].to_string()),
+                codomain: made(&fields[to]),
+                ..Rule::default()
+            })
+        });
+        Ok(Some(SymmetryPlan::of_rules(&self.fields[0].symmetry.group()?, rules.collect())?))
     }
 }

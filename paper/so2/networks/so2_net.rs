@@ -10,9 +10,9 @@
 //!
 //! Paper: `sec:so2_equivariance`, `app:details_so2`.
 
-use faer::c64;
 use reynolds::group;
-use reynolds::projection::KernelSpace;
+use reynolds::irreps::Irreps;
+use reynolds::plan::{Rule, SymmetryPlan};
 use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
@@ -60,15 +60,15 @@ impl Default for So2NetConfig {
 /// ```
 /// use reynolds::random::Random;
 /// use reynolds_paper::so2::networks::{Classifier, So2Net, So2NetConfig};
-/// use reynolds_torch::{Parameters, tch::{Device, Kind, Tensor}};
+/// use reynolds_torch::{Binding, Parameters, tch::{Device, Kind, Tensor}};
 /// let mut builder = Parameters::builder();
 /// let net = So2Net::new(&mut builder, So2NetConfig::default(), &mut Random::new(0))?;
 /// let parameters = builder.build(Kind::Float, Device::Cpu)?;
 /// let points = Tensor::ones([5, 2], (Kind::Float, Device::Cpu));
 /// assert_eq!(net.logits(&parameters, &net.features(&points)?)?.size(), [5]);
-/// // What to hold against SO(2): the weights of both complex layers.
-/// let spaces = net.spaces()?;
-/// assert_eq!((spaces[0].0.as_str(), spaces[0].1.shape()), ("first.weight", vec![144, 36]));
+/// // What is regularised towards SO(2): the weights of both complex layers.
+/// let binding = Binding::of_plan(&parameters, &net.plan()?)?;
+/// assert_eq!((binding.bound()[0].entry.name.as_str(), binding.bound()[0].rank), ("first.weight", 9 * 16 * 4));
 /// # Ok::<(), reynolds_torch::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -103,18 +103,20 @@ impl So2Net {
         })
     }
 
-    /// Name and typing of the weights of L₁ and L₂: what a penalty holds against SO(2). The head reads invariants and is free.
+    /// L₁ and L₂ are regularised towards SO(2). The head reads invariants and is free.
     ///
     /// # Errors
-    /// As [`KernelSpace::dense`].
-    pub fn spaces(&self) -> Result<Vec<(String, KernelSpace<c64>)>> {
-        let so2 = group::parse("SO2")?;
-        let input = self.harmonics.irreps().complex_rep(&so2)?;
-        let hidden = circular_irreps(self.config.hidden_channels, self.config.max_degree).complex_rep(&so2)?;
-        Ok(vec![
-            (self.first.name().into(), KernelSpace::dense(&input, &hidden)?),
-            (self.second.name().into(), KernelSpace::dense(&hidden, &hidden)?),
-        ])
+    /// As [`SymmetryPlan::of_rules`].
+    pub fn plan(&self) -> Result<SymmetryPlan> {
+        let hidden = circular_irreps(self.config.hidden_channels, self.config.max_degree);
+        let rule = |layer: &ComplexLinear, domain: &Irreps| Rule {
+            name: layer.name().into(),
+            domain: Some(domain.to_string()),
+            codomain: hidden.to_string(),
+            ..Rule::default()
+        };
+        let rules = vec![rule(&self.first, &self.harmonics.irreps()), rule(&self.second, &hidden)];
+        Ok(SymmetryPlan::of_rules(&group::parse("SO2")?, rules)?)
     }
 }
 
@@ -139,10 +141,22 @@ impl Classifier for So2Net {
 
 #[cfg(test)]
 mod tests {
-    use reynolds::projection::{Blocks, Projector};
+    use faer::c64;
+    use reynolds::projection::{Blocks, KernelSpace, Projector};
+    use reynolds_torch::Binding;
     use tch::{Device, Kind};
 
     use super::*;
+
+    /// Name and space of the weights of L₁ and L₂.
+    fn spaces(net: &So2Net) -> Vec<(String, KernelSpace<c64>)> {
+        let so2 = group::parse("SO2").unwrap();
+        let input = net.harmonics.irreps().complex_rep(&so2).unwrap();
+        let hidden = circular_irreps(net.config.hidden_channels, net.config.max_degree).complex_rep(&so2).unwrap();
+        let space =
+            |layer: &ComplexLinear, domain| (layer.name().to_string(), KernelSpace::dense(domain, &hidden).unwrap());
+        vec![space(&net.first, &input), space(&net.second, &hidden)]
+    }
 
     fn network(form: Form, kind: Kind) -> (So2Net, Parameters) {
         let mut builder = Parameters::builder();
@@ -170,7 +184,7 @@ mod tests {
     /// P on L₁ and L₂ by the core's projector, in place.
     fn project(net: &So2Net, parameters: &Parameters) {
         let _guard = tch::no_grad_guard();
-        for (name, space) in net.spaces().unwrap() {
+        for (name, space) in spaces(net) {
             let weight = parameters.get(&name).unwrap();
             let numbers =
                 Vec::<f64>::try_from(weight.view_as_real().contiguous().view([-1]).to_kind(Kind::Double)).unwrap();
@@ -189,7 +203,7 @@ mod tests {
     #[test]
     fn the_projector_is_the_mask_of_equal_orders() {
         let (net, parameters) = network(Form::Collapsed, Kind::Double);
-        for (name, space) in net.spaces().unwrap() {
+        for (name, space) in spaces(&net) {
             let before = parameters.get(&name).unwrap().detach().copy();
             let blocks = Blocks::derive(&space).unwrap();
             project(&net, &parameters);
@@ -201,6 +215,17 @@ mod tests {
             let expected = before * mask.to_kind(Kind::ComplexDouble);
             assert_eq!(largest(&(parameters.get(&name).unwrap().detach() - expected)), 0.0);
         }
+    }
+
+    #[test]
+    fn the_plan_binds_the_projectors_of_both_complex_layers() {
+        let (net, parameters) = network(Form::Collapsed, Kind::Double);
+        let planned = Binding::of_plan(&parameters, &net.plan().unwrap()).unwrap();
+        let mut direct = Binding::builder(&parameters);
+        spaces(&net).iter().for_each(|(name, space)| direct.complex(name, space).unwrap());
+        let direct = direct.build().unwrap();
+        assert_eq!(planned.bound(), direct.bound());
+        assert_eq!(planned.project(parameters.flat()).unwrap(), direct.project(parameters.flat()).unwrap());
     }
 
     #[test]

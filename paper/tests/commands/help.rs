@@ -36,16 +36,3 @@ fn experiments_are_listed_with_what_they_are() {
     let (code, _, error) = reynolds(folder.path(), &["run"]);
     assert!(code == 2 && error.contains("EXPERIMENT"), "{error}");
 }
-
-#[test]
-fn without_the_program_that_trains_an_audit_works_and_a_run_says_what_is_missing() {
-    let folder = tempfile::tempdir().unwrap();
-    let alone = folder.path().join("reynolds");
-    std::fs::copy(assert_cmd::cargo::cargo_bin("reynolds-paper"), &alone).unwrap();
-    let run = |arguments: &[&str]| std::process::Command::new(&alone).args(arguments).output().unwrap();
-    assert!(run(&["audit", "--help"]).status.success());
-    let output = run(&["run", "so2"]);
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains("reynolds-train: expected the program that trains beside this one"), "{error}");
-}

@@ -43,6 +43,13 @@ pub(crate) struct LogisticSettings {
     pub(crate) model: Model,
 }
 
+impl Default for LogisticSettings {
+    fn default() -> Self {
+        let data = Data { points: 32, batch: 8, centre: vec![0.5, -0.5], shuffled: true };
+        Self { data, model: Model { spread: 0.3, note: "plain".into() } }
+    }
+}
+
 impl Settings for LogisticSettings {
     fn validate(&self) -> Result<()> {
         match self.data.points.is_multiple_of(self.data.batch.max(1)) {
@@ -87,9 +94,7 @@ impl Experiment for Logistic {
     }
 
     fn defaults(&self) -> RunConfig<LogisticSettings> {
-        let data = Data { points: 32, batch: 8, centre: vec![0.5, -0.5], shuffled: true };
-        let model = Model { spread: 0.3, note: "plain".into() };
-        let mut config = RunConfig::new("logistic", LogisticSettings { data, model });
+        let mut config = RunConfig::new("logistic", LogisticSettings::default());
         config.train.epochs = 5;
         config.train.learning_rate = 0.05;
         config.train.checkpoint_every = 2;

@@ -91,9 +91,7 @@ fn interrupted_at_every_minibatch_a_run_saves_and_goes_on_to_the_same_bytes() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("run");
         let outcome = begin(Fault::Interrupted(at, Interrupt::new()), &folder).unwrap();
-        let Outcome::Interrupted { epoch, command, .. } = outcome else { panic!("{outcome:?}") };
-        assert_eq!(epoch, at / 4);
-        assert_eq!(command, format!("reynolds run logistic --resume {}", folder.display()));
+        assert_eq!(outcome, Outcome::Interrupted { folder: folder.clone(), epoch: at / 4 });
         assert!(folder.join("checkpoints/last.safetensors").is_file() && !folder.join("summary.json").exists());
         // The same command again goes on as well as --resume does.
         let again = if at % 2 == 0 { begin(Fault::None, &folder) } else { go_on(Fault::None, &folder) };

@@ -27,6 +27,7 @@
 
 mod build;
 mod channel;
+mod complex;
 mod glob;
 mod parity;
 mod rules;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 
+pub use complex::ComplexTensor;
 pub use suggest::suggest;
 pub use toml_text::Rule;
 pub use typed_tensor::{Exact, Role, TypedTensor};
@@ -69,6 +71,8 @@ pub struct ResolvedPlan {
     pub group: GroupRef,
     /// The tensors that are held against it, in the order they were given.
     pub layers: Vec<TypedTensor>,
+    /// The tensors of complex numbers among them.
+    pub complex: Vec<ComplexTensor>,
     /// The others.
     pub untyped: Vec<Untyped>,
 }
@@ -108,6 +112,27 @@ impl SymmetryPlan {
         Ok(Self { group, restriction: None, typing: Typing::Rules(rules) })
     }
 
+    /// A plan of rules, as [`SymmetryPlan::from_toml`] reads them: for names and fields that a program computes.
+    ///
+    /// ```
+    /// use reynolds::{group, plan::{Rule, SymmetryPlan}};
+    /// let fields = |copies: usize| format!("{copies} regular");
+    /// let rule = Rule { name: "conv.weight".into(), domain: Some(fields(2)), codomain: fields(3), ..Rule::default() };
+    /// let plan = SymmetryPlan::of_rules(&group::parse("C4")?, vec![rule])?;
+    /// let resolved = plan.resolve(&[("conv.weight".into(), vec![12, 8, 3, 3])])?;
+    /// assert_eq!(resolved.layers[0].rank(), 12 * 8 * 9 / 4);
+    /// # Ok::<(), reynolds::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Plan`] if there is no rule.
+    pub fn of_rules(group: &GroupRef, rules: Vec<Rule>) -> Result<Self> {
+        if rules.is_empty() {
+            return Err(Error::plan("layers", "at least one rule", "none"));
+        }
+        Ok(Self { group: group.clone(), restriction: None, typing: Typing::Rules(rules) })
+    }
+
     /// The same typing, projected onto a smaller group.
     ///
     /// # Errors
@@ -127,12 +152,46 @@ impl SymmetryPlan {
     /// # Errors
     /// [`Error::Plan`] if a glob matches nothing, or two match one tensor; [`Error::Tensor`] if a rule does not fit a tensor it matches.
     pub fn resolve(&self, tensors: &[(String, Vec<usize>)]) -> Result<ResolvedPlan> {
-        let (layers, untyped) = match &self.typing {
-            Typing::Uniform(fields) => uniform::resolve(self, *fields, tensors)?,
-            Typing::Rules(rules) => rules::resolve(self, rules, tensors)?,
-        };
+        self.resolve_with_complex(tensors, &[])
+    }
+
+    /// As [`SymmetryPlan::resolve`], with tensors `[out, in]` of complex numbers beside the real ones. Their fields are characters of SO(2)
+    /// in the grammar of [`Irreps`](crate::irreps::Irreps): "4x(-4..4)".
+    ///
+    /// ```
+    /// use reynolds::plan::SymmetryPlan;
+    /// let plan = SymmetryPlan::from_toml(r#"
+    ///     group = "SO2"
+    ///     [[layer]]
+    ///     name = "mix"
+    ///     domain = "2x(-1..1)"
+    ///     codomain = "2x(-1..1)"
+    /// "#)?;
+    /// let resolved = plan.resolve_with_complex(&[], &[("mix".into(), vec![6, 6])])?;
+    /// assert_eq!(resolved.complex[0].name, "mix"); // its projector keeps a block of 2 × 2 for each order
+    /// # Ok::<(), reynolds::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`SymmetryPlan::resolve`].
+    pub fn resolve_with_complex(
+        &self,
+        tensors: &[(String, Vec<usize>)],
+        complex: &[(String, Vec<usize>)],
+    ) -> Result<ResolvedPlan> {
         let group = self.restriction.as_ref().map_or(&self.group, Homomorphism::source).clone();
-        Ok(ResolvedPlan { group, layers, untyped })
+        match &self.typing {
+            Typing::Uniform(fields) => {
+                let (layers, mut untyped) = uniform::resolve(self, *fields, tensors)?;
+                let reason = "complex numbers: typed only by rules";
+                untyped.extend(complex.iter().map(|(name, _)| Untyped { name: name.clone(), reason: reason.into() }));
+                Ok(ResolvedPlan { group, layers, complex: Vec::new(), untyped })
+            }
+            Typing::Rules(rules) => {
+                let (layers, complex, untyped) = rules::resolve(self, rules, tensors, complex)?;
+                Ok(ResolvedPlan { group, layers, complex, untyped })
+            }
+        }
     }
 }
 

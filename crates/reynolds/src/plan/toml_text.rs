@@ -21,6 +21,9 @@ pub struct Rule {
     /// and the rank where it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// Whether the bias of the same module is typed with the weight: `true` where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bias: Option<bool>,
     /// Stride of the convolution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<usize>,

@@ -1,6 +1,5 @@
 //! Ours with and without gates, projected: what is equivariant, and what is not.
 
-use reynolds::projection::Dimensions;
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
@@ -15,11 +14,7 @@ fn projected(group: Symmetry, nonlinearity: Nonlinearity) -> (Box<dyn Network>, 
     let config = VolumeNetConfig { group, nonlinearity, width: 1, ..VolumeNetConfig::default() };
     let network = config.build(3, &mut builder, &mut Random::new(5)).unwrap();
     let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-    let mut binding = Binding::builder(&parameters);
-    for held in network.held().unwrap() {
-        binding.projector(&held.name, &held.projector).unwrap();
-    }
-    let binding = binding.build().unwrap();
+    let binding = Binding::of_plan(&parameters, &network.plan().unwrap().unwrap()).unwrap();
     binding.project_in_place(&parameters).unwrap();
     for bound in binding.bound().iter().filter(|bound| bound.entry.shape.len() == 5) {
         let (start, len) = (bound.entry.start as i64, bound.entry.len() as i64);
@@ -60,9 +55,10 @@ fn gates_cost_as_many_parameters_as_counted() {
     let network = config.build(2, &mut builder, &mut Random::new(0)).unwrap();
     let kernels = builder.entries().iter().filter(|entry| entry.shape.len() == 5);
     assert_eq!(kernels.map(Entry::len).sum::<usize>(), 2_567_480);
-    let held = network.held().unwrap();
-    let lens = held.iter().filter(|held| held.name.ends_with("weight")).map(|held| held.projector.len());
-    assert_eq!(lens.sum::<usize>(), 2_567_480);
+    let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+    let binding = Binding::of_plan(&parameters, &network.plan().unwrap().unwrap()).unwrap();
+    let kernels = binding.bound().iter().filter(|bound| bound.entry.shape.len() == 5);
+    assert_eq!(kernels.map(|bound| bound.entry.len()).sum::<usize>(), 2_567_480);
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use reynolds::penalty::PenaltyConfig;
-use reynolds::projection::{Dimensions, Projector};
+use reynolds::projection::Projector;
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
-use super::super::{Held, Network, Nonlinearity, Symmetry, VolumeNetConfig};
+use super::super::{Network, Nonlinearity, Symmetry, VolumeNetConfig};
 use super::dense::normal;
 use reynolds_torch::binding::TileProducts;
 use reynolds_torch::parameters::Parameters;
@@ -20,20 +20,22 @@ fn ours(config: &VolumeNetConfig) -> (Box<dyn Network>, Parameters) {
     (network, builder.build(Kind::Double, Device::Cpu).unwrap())
 }
 
-fn bind(parameters: &Parameters, held: &[Held]) -> Binding {
-    bind_for(TileProducts::on(Device::Cpu), parameters, held)
+fn bind((network, parameters): &(Box<dyn Network>, Parameters)) -> Binding {
+    Binding::of_plan(parameters, &network.plan().unwrap().unwrap()).unwrap()
 }
 
-fn bind_for(products: TileProducts, parameters: &Parameters, held: &[Held]) -> Binding {
+fn bind_for(products: TileProducts, network: &dyn Network, parameters: &Parameters) -> Binding {
     let mut binding = Binding::builder(parameters);
     binding.tile_products(products);
-    held.iter().for_each(|held| binding.projector(&held.name, &held.projector).unwrap());
+    binding.plan(&network.plan().unwrap().unwrap()).unwrap();
     binding.build().unwrap()
 }
 
-fn ranks(held: &[Held], part: &str) -> Vec<usize> {
-    let of = held.iter().filter(|held| held.name.ends_with(part));
-    of.map(|held| held.projector.rank()).collect()
+/// Of kernels or biases, in the order of the network.
+fn ranks(binding: &Binding, part: &str) -> Vec<usize> {
+    let mut of: Vec<_> = binding.bound().iter().filter(|bound| bound.entry.name.ends_with(part)).collect();
+    of.sort_by_key(|bound| &bound.entry.name);
+    of.iter().map(|bound| bound.rank).collect()
 }
 
 fn largest(tensor: &Tensor) -> f64 {
@@ -42,21 +44,20 @@ fn largest(tensor: &Tensor) -> f64 {
 
 #[test]
 fn ranks_are_those_counted_from_characters() {
-    let held = ours(&VolumeNetConfig::default()).0.held().unwrap();
-    let kernels = ranks(&held, "weight");
+    let binding = bind(&ours(&VolumeNetConfig::default()));
+    let kernels = ranks(&binding, "weight");
     assert_eq!(kernels, [20, 312, 44, 896, 2688, 1344, 3024, 192, 768]);
     assert_eq!(kernels.iter().sum::<usize>(), 9288);
-    assert_eq!(ranks(&held, "bias"), [2, 4, 4, 8, 12, 12, 12, 16, 16]);
-    let weights = held.iter().filter(|held| held.name.ends_with("weight"));
-    assert_eq!(weights.map(|held| held.projector.len()).sum::<usize>(), 2_033_182);
+    assert_eq!(ranks(&binding, "bias"), [2, 4, 4, 8, 12, 12, 12, 16, 16]);
+    let weights = binding.bound().iter().filter(|bound| bound.entry.name.ends_with("weight"));
+    assert_eq!(weights.map(|bound| bound.entry.len()).sum::<usize>(), 2_033_182);
 }
 
 #[test]
 fn kernels_and_biases_are_bound_and_their_penalty_has_the_gradient_of_the_tape() {
     for group in [Symmetry::So3, Symmetry::O3] {
-        let (network, parameters) = ours(&VolumeNetConfig { group, width: 1, ..VolumeNetConfig::default() });
-        let held = network.held().unwrap();
-        let binding = bind(&parameters, &held);
+        let ours = ours(&VolumeNetConfig { group, width: 1, ..VolumeNetConfig::default() });
+        let (binding, (network, parameters)) = (bind(&ours), ours);
         assert_eq!(binding.bound().len(), 18);
         let energies = binding.energies(parameters.flat()).unwrap();
         for (name, energies) in &energies {
@@ -77,7 +78,7 @@ fn kernels_and_biases_are_bound_and_their_penalty_has_the_gradient_of_the_tape()
         assert!(largest(&(value - &on_tape)) < 1e-12 * largest(&on_tape));
         assert!(largest(&(&gradient - parameters.gradient(&on_tape).unwrap())) < 1e-12);
         for products in [TileProducts::PerKind, TileProducts::Lists] {
-            let binding = Rc::new(bind_for(products, &parameters, &held));
+            let binding = Rc::new(bind_for(products, network.as_ref(), &parameters));
             for (lambda_g, lambda_perp) in [(0.1, 0.7), (0.7, 0.1), (0.0, 0.7), (0.7, 0.0), (0.3, 0.3)] {
                 let config = PenaltyConfig { lambda_g, lambda_perp, ..config };
                 let penalty = Penalty::new(binding.clone(), config).unwrap();
@@ -99,10 +100,11 @@ fn what_the_device_projects_is_what_the_host_projects() {
         (Symmetry::So3, Nonlinearity::Gated),
     ] {
         let config = VolumeNetConfig { group, nonlinearity, width: 1, ..VolumeNetConfig::default() };
-        let (network, parameters) = ours(&config);
-        let held = network.held().unwrap();
+        let ours = ours(&config);
+        let (binding, (network, parameters)) = (bind(&ours), ours);
+        let held = network.plan().unwrap().unwrap().resolve(&parameters.shapes()).unwrap().layers;
         let weights = normal(&parameters.flat().size(), 3);
-        let projected = bind(&parameters, &held).project(&weights).unwrap();
+        let projected = binding.project(&weights).unwrap();
         let numbers = |tensor: &Tensor| Vec::<f64>::try_from(tensor).unwrap();
         let mut sides = BTreeSet::new();
         for entry in parameters.entries() {
@@ -123,12 +125,61 @@ fn what_the_device_projects_is_what_the_host_projects() {
 
 #[test]
 fn all_irrep_pairs_of_all_kernels_are_projected_in_a_dozen_operations() {
-    let operations = |group, width| {
-        let (network, parameters) = ours(&VolumeNetConfig { group, width, ..VolumeNetConfig::default() });
-        bind(&parameters, &network.held().unwrap()).operations()
-    };
+    let operations =
+        |group, width| bind(&ours(&VolumeNetConfig { group, width, ..VolumeNetConfig::default() })).operations();
     // A product each way for kernels of sides 3, 5 and 7; five for all couplings; parts joined before and after.
     for group in [Symmetry::So3, Symmetry::O3] {
         assert_eq!([operations(group, 1), operations(group, 2)], [13, 13]);
+    }
+}
+
+#[test]
+fn temporary_comparison() {
+    use reynolds::projection::{Basis, KernelSpace, Lowered, derive};
+    use reynolds::rep;
+    use std::sync::Arc;
+    use std::time::Instant;
+    for (group, nonlinearity, width) in [
+        (Symmetry::So3, Nonlinearity::Pointwise, 2),
+        (Symmetry::O3, Nonlinearity::Pointwise, 2),
+        (Symmetry::So3, Nonlinearity::Gated, 2),
+        (Symmetry::O3, Nonlinearity::Gated, 1),
+    ] {
+        let (network, parameters) = ours(&VolumeNetConfig { group, nonlinearity, width, ..VolumeNetConfig::default() });
+        let plan = network.plan().unwrap().unwrap();
+        let start = Instant::now();
+        let planned = Binding::of_plan(&parameters, &plan).unwrap();
+        let by_plan = start.elapsed();
+        let layers = plan.resolve(&parameters.shapes()).unwrap().layers;
+        let start = Instant::now();
+        let mut direct = Binding::builder(&parameters);
+        let g = group.group().unwrap();
+        for layer in &layers {
+            let codomain = rep::parse_fields(&g, &layer.codomain.replace(" ", " ")).ok();
+            let Some(codomain) = codomain else {
+                println!("label {}", layer.codomain);
+                continue;
+            };
+            if layer.shape.len() == 5 {
+                let domain = rep::parse_fields(&g, &layer.domain).unwrap();
+                let basis = Basis::derive(&domain, &codomain, layer.shape[2], 3, &Default::default()).unwrap();
+                direct.projector(&layer.name, &Arc::new(Lowered::<f64>::Basis(Box::new(basis)))).unwrap();
+            } else {
+                let space = KernelSpace::dense(&rep::trivial(&g), &codomain).unwrap();
+                direct.projector(&layer.name, &Arc::new(derive(&space).unwrap())).unwrap();
+            }
+        }
+        let direct = direct.build().unwrap();
+        let directly = start.elapsed();
+        let w = normal(&parameters.flat().size(), 3);
+        let (a, b) = (planned.project(&w).unwrap(), direct.project(&w).unwrap());
+        println!(
+            "{group:?} {nonlinearity:?}: plan {by_plan:?}, direct {directly:?}, operations {} {}, one pass {} {}, difference {:e}",
+            planned.operations(),
+            direct.operations(),
+            planned.takes_one_pass(),
+            direct.takes_one_pass(),
+            largest(&(a - b))
+        );
     }
 }

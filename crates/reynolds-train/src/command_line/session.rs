@@ -1,4 +1,4 @@
-//! What the training commands share: device, Ctrl-C, and what is said while a run trains.
+//! What commands that train share: the device, Ctrl-C, progress on standard error.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::ops::Range;
@@ -8,53 +8,56 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use reynolds_torch::{device, tch::Device};
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::metrics::Record;
-use reynolds_train::progress::{Bar, Observer, line};
 use toml::Table;
 
-use crate::args::Place;
+use super::PlaceArgs;
+use crate::interrupt::Interrupt;
+use crate::metrics::Record;
+use crate::progress::{Bar, Observer, line};
 
-/// What a shell reports of a program that Ctrl-C ended.
-pub(crate) const INTERRUPTED: u8 = 130;
+/// Exit code after Ctrl-C, as a shell reports it.
+pub const INTERRUPTED: u8 = 130;
 
 /// Lines of progress in a run where there is no terminal.
 const LINES: usize = 20;
 
-/// How long a run without a terminal is silent at most, if it makes steps.
+/// Longest time without a line, where there is no terminal and steps are made.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// The device asked for, and who may stop the work on it.
-pub(crate) fn session(place: &Place) -> Result<(Device, Interrupt)> {
+/// The device asked for, and the flag that Ctrl-C sets.
+///
+/// # Errors
+/// If there is no such device.
+pub fn session(place: &PlaceArgs) -> Result<(Device, Interrupt)> {
     Ok((device::parse(&place.device)?, Interrupt::on_signal()))
 }
 
-/// So many seeds from the first on, all of which TOML can hold.
-pub(crate) fn consecutive(first: u64, count: u64) -> Result<Range<u64>> {
+/// Consecutive seeds, all of which TOML can hold.
+pub(super) fn consecutive(first: u64, count: u64) -> Result<Range<u64>> {
     match first.checked_add(count) {
         Some(end) if end <= i64::MAX as u64 + 1 => Ok(first..end),
         _ => bail!("--seeds: expected seeds of at most 2⁶³ − 1, found {count} from {first} on"),
     }
 }
 
-/// A bar on a terminal, a line from time to time elsewhere.
-pub(crate) fn observer(config: &Table) -> Box<dyn Observer> {
+/// Progress of a run: a bar on a terminal, a line from time to time elsewhere.
+pub(super) fn observer(config: &Table) -> Box<dyn Observer> {
     let train = config.get("train");
     let watched = train.and_then(|train| train.get("early_stopping")?.get("metric")?.as_str());
     let metric = watched.filter(|metric| !metric.is_empty()).unwrap_or("accuracy");
     if stderr().is_terminal() { Box::new(Bar::new(metric)) } else { Box::new(Lines::new(metric, SILENCE)) }
 }
 
-/// The same for a reproduction, whose steps are models.
-pub(crate) fn models() -> Box<dyn Observer> {
+/// Progress of work whose steps are whole models, such as a table.
+pub fn models() -> Box<dyn Observer> {
     if stderr().is_terminal() { Box::new(Bar::new("")) } else { Box::new(CountLines { of: String::new(), total: 0 }) }
 }
 
-/// About [`LINES`] lines a run, evenly spread, and where these are long in coming the steps that are done.
+/// About [`LINES`] lines a run, evenly spread; between them the number of steps, if an epoch takes long.
 struct Lines {
     metric: String,
     total: usize,
-    /// How long it is silent at most.
+    /// Longest time without a line.
     silence: Duration,
     last: Instant,
 }
@@ -64,7 +67,7 @@ impl Lines {
         Self { metric: metric.into(), total: 0, silence, last: Instant::now() }
     }
 
-    /// What is to be said of `done` steps, if it is time.
+    /// The line after `done` steps, if it is time for one.
     fn due(&mut self, done: usize) -> Option<String> {
         if self.last.elapsed() < self.silence {
             return None;
@@ -93,7 +96,7 @@ impl Observer for Lines {
     }
 }
 
-/// About [`LINES`] lines a phase of a reproduction.
+/// About [`LINES`] lines a phase.
 struct CountLines {
     of: String,
     total: usize,
@@ -119,14 +122,14 @@ impl Observer for CountLines {
     }
 }
 
-/// Says something on standard error.
-pub(crate) fn say(text: &str) {
+/// Prints a line to standard error.
+pub fn say(text: &str) {
     // Where standard error is closed there is nobody to tell.
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// Says that work was stopped and saved, and how it goes on.
-pub(crate) fn interrupted(folder: &Path, command: &str) -> ExitCode {
+/// Prints that work was stopped and saved, with the command that resumes it; the exit code.
+pub fn interrupted(folder: &Path, command: &str) -> ExitCode {
     say(&format!("stopped; all is saved in {}\ngo on with: {command}", folder.display()));
     ExitCode::from(INTERRUPTED)
 }

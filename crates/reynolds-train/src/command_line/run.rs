@@ -1,26 +1,24 @@
-//! `reynolds run`: trains one experiment, once for each seed.
+//! `run`: trains one experiment, once for each seed.
 
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use reynolds_paper::experiments;
-use reynolds_train::config::Assignment;
-use reynolds_train::experiment::{AnyExperiment, Experiments};
-use reynolds_train::run::{Outcome, Place, Session};
-use reynolds_train::sweep::end_with_sweep;
-use reynolds_train::{page, run_folder};
+use reynolds_report::terminal;
 use toml::Table;
 
+use super::RunArgs;
 use super::session::{consecutive, interrupted, observer, session};
-use crate::args::RunArgs;
-use reynolds_report::terminal;
+use crate::config::Assignment;
+use crate::experiment::{AnyExperiment, Experiments};
+use crate::run::{Outcome, Place, Session};
+use crate::sweep::end_with_sweep;
+use crate::{page, run_folder};
 
-pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
-    let experiments = experiments::all();
+pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> Result<ExitCode> {
     if args.experiment.as_deref() == Some("list") {
-        terminal::print(&list(&experiments))?;
+        terminal::print(&experiments.to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     end_with_sweep();
@@ -33,7 +31,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let experiment = experiments.find(&name)?;
         let config = settings(folder).unwrap_or_default();
         let session = Session { device, interrupt, observer: &mut *observer(&config) };
-        return done(&experiment.resume(folder, session)?);
+        return done(program, experiment, &experiment.resume(folder, session)?);
     }
     let experiment = experiments.find(args.experiment.as_deref().context("expected an experiment")?)?;
     let configs = seeds(experiment, args)?;
@@ -47,7 +45,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             None => Place::Under(args.place.runs.clone()),
         };
         let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer(config) };
-        let code = done(&experiment.run(config, &place, session)?)?;
+        let code = done(program, experiment, &experiment.run(config, &place, session)?)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
         }
@@ -76,10 +74,13 @@ fn settings(folder: &Path) -> Result<Table> {
     text.parse().with_context(|| format!("{}: expected TOML", file.display()))
 }
 
-/// Says what a run came to; a report that was lost is written again.
-fn done(outcome: &Outcome) -> Result<ExitCode> {
+/// Prints the result of a run; a report that was lost is written again.
+fn done(program: &str, experiment: &AnyExperiment, outcome: &Outcome) -> Result<ExitCode> {
     let (folder, summary) = match outcome {
-        Outcome::Interrupted { folder, command, .. } => return Ok(interrupted(folder, command)),
+        Outcome::Interrupted { folder, .. } => {
+            let command = format!("{program} run {} --resume {}", experiment.name(), folder.display());
+            return Ok(interrupted(folder, &command));
+        }
         Outcome::Finished { folder, summary } | Outcome::AlreadyFinished { folder, summary } => (folder, summary),
     };
     let again = matches!(outcome, Outcome::AlreadyFinished { .. });
@@ -99,9 +100,4 @@ fn done(outcome: &Outcome) -> Result<ExitCode> {
     let _ = writeln!(text, "report: {}", report.display());
     terminal::print(&text)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn list(experiments: &Experiments) -> String {
-    let width = experiments.iter().map(|experiment| experiment.name().len()).max().unwrap_or(0);
-    experiments.iter().map(|one| format!("{:<width$}  {}\n", one.name(), one.about())).collect()
 }

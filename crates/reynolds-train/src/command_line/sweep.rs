@@ -1,18 +1,18 @@
-//! `reynolds sweep`: trains over a grid of settings and seeds, each run in a process of its own.
+//! `sweep`: trains over a grid of settings and seeds, each run in a process of its own.
 
 use std::fs;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use reynolds_paper::experiments;
-use reynolds_train::config::Assignment;
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::sweep::{self, Axis, Grid, Launcher, Row, Status, Sweep};
+use reynolds_report::terminal;
 use serde::{Deserialize, Serialize};
 
+use super::SweepArgs;
 use super::session::{consecutive, interrupted, say, session};
-use crate::args::SweepArgs;
-use reynolds_report::terminal;
+use crate::config::Assignment;
+use crate::experiment::Experiments;
+use crate::interrupt::Interrupt;
+use crate::sweep::{self, Axis, Grid, Launcher, Row, Status, Sweep};
 
 /// What a sweep is over, kept in its folder beside the settings that its runs share.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,10 +27,9 @@ struct Definition {
 const DEFINITION: &str = "sweep.toml";
 const SETTINGS: &str = "settings.toml";
 
-pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode> {
+pub(super) fn run(program: &str, experiments: &Experiments, args: &SweepArgs) -> Result<ExitCode> {
     let (_, interrupt) = session(&args.place)?;
     let definition = definition(args)?;
-    let experiments = experiments::all();
     let experiment = experiments.find(&definition.experiment)?;
     let kept = args.place.resume.as_ref().map(|folder| folder.join(SETTINGS));
     let file = kept.as_deref().or(args.settings.config.as_deref());
@@ -51,17 +50,18 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode> {
         None => vec![(SETTINGS, experiment.text(&settings)?), (DEFINITION, toml::to_string(&definition)?)],
     };
     let (launcher, device) = (Launcher::this_program()?, args.place.device.clone());
-    carry_out(&Sweep { folder, experiment: definition.experiment, device, jobs, launcher, points, files }, &interrupt)
+    let sweep = Sweep { folder, experiment: definition.experiment, device, jobs, launcher, points, files };
+    carry_out(program, &sweep, &interrupt)
 }
 
-fn carry_out(sweep: &Sweep, interrupt: &Interrupt) -> Result<ExitCode> {
+fn carry_out(program: &str, sweep: &Sweep, interrupt: &Interrupt) -> Result<ExitCode> {
     let (mut done, total) = (0, sweep.points.len());
     let report = sweep.run(interrupt, &mut |row| {
         done += 1;
         say(&format!("[{done}/{total}] {}", line(row)));
     })?;
     if report.interrupted() {
-        let command = format!("reynolds sweep {} --resume {}", sweep.experiment, sweep.folder.display());
+        let command = format!("{program} sweep {} --resume {}", sweep.experiment, sweep.folder.display());
         return Ok(interrupted(&sweep.folder, &command));
     }
     terminal::print(&format!("{}\n", report.csv.display()))?;

@@ -1,0 +1,97 @@
+//! Tensors of complex numbers, typed by characters of SO(2).
+
+use std::sync::Arc;
+
+use faer::c64;
+
+use super::{Rule, SymmetryPlan};
+use crate::error::{Error, Result};
+use crate::irreps::Irreps;
+use crate::projection::{KernelSpace, Lowered, derive};
+use crate::rep::Rep;
+
+/// A tensor of complex numbers that is held against the group.
+#[derive(Debug, Clone)]
+pub struct ComplexTensor {
+    /// Its name.
+    pub name: String,
+    /// `[out, in]`.
+    pub shape: Vec<usize>,
+    /// Fields of the input channels.
+    pub domain: String,
+    /// Fields of the output channels.
+    pub codomain: String,
+    /// The projector onto the equivariant tensors.
+    pub projector: Arc<Lowered<c64>>,
+}
+
+/// A tensor in the fields of its rule; an equal one among `known` shares its projector.
+pub(super) fn typed(
+    plan: &SymmetryPlan,
+    rule: &Rule,
+    (name, shape): (&str, &[usize]),
+    known: &[ComplexTensor],
+) -> Result<ComplexTensor> {
+    let here = |what: &str| format!("layer \"{}\", {what}", rule.name);
+    if rule.kind.as_deref().is_some_and(|kind| kind != "weight") {
+        return Err(Error::plan(here("kind"), "weight, for complex numbers", format!("{:?}", rule.kind)));
+    }
+    let domain = rule.domain.clone().ok_or_else(|| Error::plan(here("domain"), "a domain for a weight", "none"))?;
+    let codomain = rule.codomain.clone();
+    let same = |known: &&ComplexTensor| (&known.domain, &known.codomain) == (&domain, &codomain);
+    let (expected, projector) = match known.iter().find(same) {
+        Some(known) => (known.shape.clone(), known.projector.clone()),
+        None => {
+            let space = KernelSpace::dense(&fields(plan, &domain)?, &fields(plan, &codomain)?)?;
+            (space.shape(), Arc::new(derive(&space)?))
+        }
+    };
+    if shape != expected {
+        return Err(Error::shape("complex weights", format!("{expected:?}"), format!("{shape:?}")));
+    }
+    Ok(ComplexTensor { name: name.into(), shape: shape.to_vec(), domain, codomain, projector })
+}
+
+/// Characters, restricted to the subgroup the plan projects onto.
+fn fields(plan: &SymmetryPlan, text: &str) -> Result<Rep<c64>> {
+    let fields = text.parse::<Irreps>()?.complex_rep(plan.group())?;
+    plan.restriction.as_ref().map_or(Ok(fields.clone()), |inclusion| inclusion.pull_back(&fields))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::SymmetryPlan;
+    use crate::projection::Projector;
+
+    fn plan(layers: &str) -> SymmetryPlan {
+        SymmetryPlan::from_toml(&format!("group = \"SO2\"\n{layers}")).unwrap()
+    }
+
+    const MIX: &str = "[[layer]]\nname = \"mix.*\"\ndomain = \"1x(-1..1)\"\ncodomain = \"1x(-1..1)\"\n";
+
+    #[test]
+    fn real_and_complex_tensors_stand_in_one_plan_and_equal_ones_share_a_projector() {
+        let real = "[[layer]]\nname = \"head\"\ndomain = \"1x0 + 1x1\"\ncodomain = \"1x0\"\n";
+        let [head, free] = ["head", "free"].map(|name| (name.to_string(), vec![1, 3]));
+        let complex = ["mix.0", "mix.1", "rest"].map(|name| (name.to_string(), vec![3, 3]));
+        let resolved = plan(&format!("{MIX}{real}")).resolve_with_complex(&[head, free], &complex).unwrap();
+        assert_eq!((resolved.layers.len(), resolved.layers[0].rank()), (1, 1));
+        let [first, second] = &resolved.complex[..] else { panic!("two tensors match") };
+        assert!(std::sync::Arc::ptr_eq(&first.projector, &second.projector));
+        let ones = vec![faer::c64::new(1.0, 0.0); 9];
+        let kept: Vec<f64> = first.projector.project(&ones).unwrap().iter().map(|number| number.re).collect();
+        assert_eq!(kept, [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(resolved.untyped.iter().map(|tensor| tensor.name.as_str()).collect::<Vec<_>>(), ["free", "rest"]);
+    }
+
+    #[test]
+    fn fields_of_the_wrong_numbers_and_shapes_are_refused() {
+        let tensor = |shape: &[usize]| [("mix.0".to_string(), shape.to_vec())];
+        let real = plan(MIX).resolve(&tensor(&[3, 3])).unwrap_err().to_string();
+        assert!(real.contains("fields of real numbers"), "{real}");
+        let shape = plan(MIX).resolve_with_complex(&[], &tensor(&[3, 5])).unwrap_err().to_string();
+        assert!(shape.contains("mix.0") && shape.contains("[3, 5]"), "{shape}");
+        let c4 = SymmetryPlan::from_toml(&format!("group = \"C4\"\n{MIX}")).unwrap();
+        assert!(c4.resolve_with_complex(&[], &tensor(&[3, 3])).is_err());
+    }
+}

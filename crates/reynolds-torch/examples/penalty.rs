@@ -41,9 +41,9 @@ pub(crate) fn train(lambda_perp: f64) -> Result<f64> {
     let penalty = Penalty::new(binding.build()?, PenaltyConfig { lambda_perp, ..PenaltyConfig::default() })?;
     let mut adam = Adam::new(AdamConfig::default(), parameters.flat())?;
     for _ in 0..200 {
-        let loss = (convolve(&parameters.get("conv.weight").unwrap()) - &targets).square().mean(Kind::Double);
+        let loss = (convolve(&parameters.get("conv.weight")?) - &targets).square().mean(Kind::Double);
         let mut gradient = parameters.gradient(&loss)?;
-        let _value = penalty.add_gradient_with_value(parameters.flat(), &mut gradient)?; // + 2λ_G P(W) + 2λ_⊥ (W − P(W)), all layers at once
+        penalty.add_gradient(parameters.flat(), &mut gradient)?; // + 2λ_G P(W) + 2λ_⊥ (W − P(W)), all layers at once
         adam.step(parameters.flat(), &gradient, 0.03)?;
     }
     let (_name, energies) = &penalty.binding().energies(parameters.flat())?[0];

@@ -309,6 +309,8 @@ impl Task for SmokeTask {
         Ok(metrics)
     }
 
+    /// Not by a plan: the weights that are regularised are no parameters. A relaxed layer assembles its kernel from filters and mixing
+    /// weights, and P acts on the assembled kernel.
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
         check(&penalty)?;
         Ok(self.penalty.as_ref().map(|held| {

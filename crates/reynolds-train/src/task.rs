@@ -61,7 +61,7 @@ pub trait Task {
     /// If libtorch fails.
     fn loss(&self, moment: Moment) -> Result<Tensor>;
 
-    /// Metrics on a split, with the parameters as they are.
+    /// Metrics on a split, with the parameters as they are. `train.early_stopping` watches "loss" unless it names another.
     ///
     /// # Errors
     /// If libtorch fails.

@@ -30,17 +30,21 @@ fn project(root: &Path) -> PathBuf {
     let manifest = fs::read_to_string(original.join("Cargo.toml")).unwrap();
     write(&copy.join("Cargo.toml"), &manifest.replace("../..", root.to_str().unwrap()));
     write(&copy.join("profiles.toml"), &profiles(root));
-    if !copy.join("Cargo.lock").exists() {
-        fs::copy(root.join("Cargo.lock"), copy.join("Cargo.lock")).unwrap();
+    // Cargo takes what the project does not need out of its own copy.
+    let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap();
+    if write(&copy.join("workspace.lock"), &lock) {
+        fs::write(copy.join("Cargo.lock"), lock).unwrap();
     }
     copy
 }
 
-/// A file that is the same is left as it was: nothing is built again for it.
-fn write(file: &Path, text: &str) {
-    if fs::read_to_string(file).ok().as_deref() != Some(text) {
+/// Writes a file unless it is the same, so that nothing is built again for it; whether it was not.
+fn write(file: &Path, text: &str) -> bool {
+    let differs = fs::read_to_string(file).ok().as_deref() != Some(text);
+    if differs {
         fs::write(file, text).unwrap();
     }
+    differs
 }
 
 #[test]
@@ -64,21 +68,12 @@ fn a_project_outside_the_workspace_trains_its_own_experiment() {
     let accuracy = |lambda: &str| -> f64 {
         let setting = format!("penalty.lambda_perp={lambda}");
         let place = runs.path().join(lambda);
-        let out = own(&[
-            "run",
-            "mine",
-            "--set",
-            &setting,
-            "--set",
-            "train.learning_rate=0.02",
-            "--runs",
-            place.to_str().unwrap(),
-        ]);
+        let out = own(&["run", "mine", "--set", &setting, "--runs", place.to_str().unwrap()]);
         let line = out.lines().find(|line| line.contains("test/accuracy")).unwrap_or_else(|| panic!("{out}"));
         line.split_whitespace().last().unwrap().parse().unwrap()
     };
-    let (free, regularised) = (accuracy("0"), accuracy("1"));
-    assert!(regularised > free + 0.1, "what was seen in one orientation is known in all: {free} {regularised}");
+    let (free, regularised) = (accuracy("0"), accuracy("0.1"));
+    assert!(regularised > free + 0.2, "what was seen in one orientation is known in all: {free} {regularised}");
     let swept = own(&[
         "sweep",
         "mine",

@@ -16,10 +16,26 @@
 //! alone; a run that fails is reported and the others go on.
 //!
 //! ```
-//! use reynolds_train::{experiments, sweep::Grid};
-//! let experiments = experiments::all();
+//! use reynolds_train::sweep::Grid;
+//! # use reynolds_train::prelude::*;
+//! # #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+//! # struct Own {}
+//! # impl Settings for Own {}
+//! # enum Never {}
+//! # impl Task for Never {
+//! #     fn parameters(&self) -> &Parameters { match *self {} }
+//! #     fn loss(&self, _: Moment) -> Result<Tensor> { match *self {} }
+//! #     fn evaluate(&self, _: Split) -> Result<Metrics> { match *self {} }
+//! # }
+//! # struct Mine;
+//! # impl Experiment for Mine {
+//! #     type Settings = Own;
+//! #     type Task = Never;
+//! #     fn name(&self) -> &'static str { "mine" }
+//! #     fn task(&self, _: &RunConfig<Own>, _: Device) -> Result<Never> { unreachable!("nothing is trained") }
+//! # }
 //! let axes = ["penalty.lambda_perp=0,0.1".parse()?, "penalty.lambda_g=0,0.1".parse()?];
-//! let grid = Grid { experiment: experiments.find("so2")?, file: None, assignments: &[], axes: &axes, seeds: &[0, 1, 2] };
+//! let grid = Grid { experiment: &Mine.into(), file: None, assignments: &[], axes: &axes, seeds: &[0, 1, 2] };
 //! let points = grid.points(2)?;
 //! assert_eq!(points.len(), 12);
 //! assert_eq!(points[1].folder("sweep".as_ref()).to_str(), Some("sweep/penalty.lambda_perp=0,penalty.lambda_g=0,seed=1"));

@@ -28,7 +28,7 @@ impl<D: PlaneData> Settings for FigureSettings<D> {
         self.run.check_kind(&defaults.run)
     }
 
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
         RunConfig::<PlaneSettings<D>>::check_parts(tree)
     }
 

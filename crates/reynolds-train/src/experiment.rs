@@ -5,9 +5,8 @@ use std::path::Path;
 
 use reynolds_torch::Precision;
 use reynolds_torch::tch::Device;
-use toml::Table;
 
-use crate::config::{self, Assignment, RunConfig, Settings};
+use crate::config::{self, Assignment, RunConfig, Settings, TrainConfig};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metrics::Summary;
@@ -74,7 +73,7 @@ pub trait Experiment: Send + Sync {
     }
 }
 
-/// An experiment whose settings are known only as a TOML tree: `Mine.into()`.
+/// An experiment whose settings are known to it alone: `Mine.into()`.
 pub struct AnyExperiment(Box<dyn Erased>);
 
 impl<E: Experiment + 'static> From<E> for AnyExperiment {
@@ -104,28 +103,12 @@ impl AnyExperiment {
         self.0.erased_defaults()
     }
 
-    /// The complete settings of a run, checked.
+    /// A run with complete settings, checked.
     ///
     /// # Errors
     /// As [`config::load`].
-    pub fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Table> {
+    pub fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>> {
         self.0.erased_load(file, assignments)
-    }
-
-    /// Settings from [`AnyExperiment::load`] as the text of a config.toml.
-    ///
-    /// # Errors
-    /// As [`AnyExperiment::load`].
-    pub fn text(&self, config: &Table) -> Result<String> {
-        self.0.erased_text(config)
-    }
-
-    /// Trains with settings from [`AnyExperiment::load`].
-    ///
-    /// # Errors
-    /// As [`run::run`].
-    pub fn run(&self, config: &Table, place: &Place, session: Session<'_>) -> Result<Outcome> {
-        self.0.erased_run(config, place, session)
     }
 
     /// Goes on with a run.
@@ -142,9 +125,7 @@ trait Erased: Send + Sync {
     fn erased_name(&self) -> &'static str;
     fn erased_about(&self) -> &'static str;
     fn erased_defaults(&self) -> String;
-    fn erased_load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Table>;
-    fn erased_text(&self, config: &Table) -> Result<String>;
-    fn erased_run(&self, config: &Table, place: &Place, session: Session<'_>) -> Result<Outcome>;
+    fn erased_load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>>;
     fn erased_resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome>;
 }
 
@@ -161,16 +142,9 @@ impl<E: Experiment> Erased for E {
         config::text(&self.defaults())
     }
 
-    fn erased_load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Table> {
-        config::load(&self.defaults(), file, assignments).map(|config| config::tree(&config))
-    }
-
-    fn erased_text(&self, table: &Table) -> Result<String> {
-        typed(self, table).map(|config| config::text(&config))
-    }
-
-    fn erased_run(&self, table: &Table, place: &Place, session: Session<'_>) -> Result<Outcome> {
-        run::run(self, &typed(self, table)?, place, session)
+    fn erased_load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>> {
+        let config = config::load(&self.defaults(), file, assignments)?;
+        Ok(Box::new(Run { experiment: self, config }))
     }
 
     fn erased_resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome> {
@@ -178,9 +152,52 @@ impl<E: Experiment> Erased for E {
     }
 }
 
-/// Settings of a tree in their Rust types.
-fn typed<E: Experiment>(experiment: &E, table: &Table) -> Result<RunConfig<E::Settings>> {
-    config::parse(&experiment.defaults(), &table.to_string(), "config")
+/// An experiment with the settings of a run, of whatever type.
+pub trait AnyRun {
+    /// The settings as the text of a config.toml.
+    fn text(&self) -> String;
+
+    /// The seed.
+    fn seed(&self) -> u64;
+
+    /// The settings of the loop.
+    fn train(&self) -> &TrainConfig;
+
+    /// Sets the number of processor threads, which is a matter of the machine.
+    fn set_threads(&mut self, threads: usize);
+
+    /// Trains it.
+    ///
+    /// # Errors
+    /// As [`run::run`].
+    fn run(&self, place: &Place, session: Session<'_>) -> Result<Outcome>;
+}
+
+struct Run<'a, E: Experiment> {
+    experiment: &'a E,
+    config: RunConfig<E::Settings>,
+}
+
+impl<E: Experiment> AnyRun for Run<'_, E> {
+    fn text(&self) -> String {
+        config::text(&self.config)
+    }
+
+    fn seed(&self) -> u64 {
+        self.config.seed
+    }
+
+    fn train(&self) -> &TrainConfig {
+        &self.config.train
+    }
+
+    fn set_threads(&mut self, threads: usize) {
+        self.config.train.threads = threads;
+    }
+
+    fn run(&self, place: &Place, session: Session<'_>) -> Result<Outcome> {
+        run::run(self.experiment, &self.config, place, session)
+    }
 }
 
 /// Experiments to choose from.

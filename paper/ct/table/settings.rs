@@ -89,7 +89,7 @@ impl<Rows: Settings, Costs: Settings> Settings for TargetSettings<Rows, Costs> {
         self.training.check_kind(&defaults.training)
     }
 
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
         Training::check_parts(tree)?;
         part::<Rows>(tree, |_| true)?;
         part::<Costs>(tree, |_| true).map(drop)

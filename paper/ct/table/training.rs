@@ -69,7 +69,7 @@ impl Settings for Training {
         self.run.check_kind(&defaults.run)
     }
 
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
         RunConfig::<CtSettings>::check_parts(tree)?;
         part::<Self>(tree, |_| true).map(drop)
     }

@@ -122,7 +122,7 @@ impl Settings for TableSettings {
         self.run.check_kind(&defaults.run)
     }
 
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
         RunConfig::<MedSettings>::check_parts(tree)
     }
 
@@ -147,7 +147,7 @@ impl Settings for SensitivitySettings {
         self.run.check_kind(&defaults.run)
     }
 
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
         RunConfig::<MedSettings>::check_parts(tree)
     }
 
@@ -178,7 +178,7 @@ impl Settings for ShapesSettings {
         self.run.check_kind(&defaults.run)
     }
 
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
         RunConfig::<MedSettings>::check_parts(tree)
     }
 
@@ -202,7 +202,7 @@ impl Settings for EfficiencySettings {
         self.run.check_kind(&defaults.run)
     }
 
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
         RunConfig::<MedSettings>::check_parts(tree)
     }
 

@@ -108,7 +108,7 @@ impl Settings for TableSettings {
         self.run.check_kind(&defaults.run)
     }
 
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
         RunConfig::<SmokeSettings>::check_parts(tree)
     }
 

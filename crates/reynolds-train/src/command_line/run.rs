@@ -1,17 +1,15 @@
 //! `run`: trains one experiment, once for each seed.
 
 use std::fmt::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use reynolds_report::terminal;
-use toml::Table;
 
 use super::RunArgs;
 use super::session::{consecutive, interrupted, observer, session};
 use crate::config::Assignment;
-use crate::experiment::{AnyExperiment, Experiments};
+use crate::experiment::{AnyExperiment, AnyRun, Experiments};
 use crate::run::{Outcome, Place, Session};
 use crate::sweep::end_with_sweep;
 use crate::{page, run_folder};
@@ -29,23 +27,25 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
             None => run_folder::experiment(folder)?,
         };
         let experiment = experiments.find(&name)?;
-        let config = settings(folder).unwrap_or_default();
-        let session = Session { device, interrupt, observer: &mut *observer(&config) };
+        // What is wrong with its settings is said when it goes on.
+        let settings = experiment.load(Some(&folder.join("config.toml")), &[]).ok();
+        let mut observer = observer(settings.as_ref().map(|settings| settings.train()));
+        let session = Session { device, interrupt, observer: &mut *observer };
         return done(program, experiment, &experiment.resume(folder, session)?);
     }
     let experiment = experiments.find(args.experiment.as_deref().context("expected an experiment")?)?;
-    let configs = seeds(experiment, args)?;
+    let runs = seeds(experiment, args)?;
     if args.show {
-        terminal::print(&experiment.text(&configs[0])?)?;
+        terminal::print(&runs[0].text())?;
         return Ok(ExitCode::SUCCESS);
     }
-    for config in &configs {
+    for run in &runs {
         let place = match &args.folder {
             Some(folder) => Place::Exactly(folder.clone()),
             None => Place::Under(args.place.runs.clone()),
         };
-        let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer(config) };
-        let code = done(program, experiment, &experiment.run(config, &place, session)?)?;
+        let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer(Some(run.train())) };
+        let code = done(program, experiment, &run.run(&place, session)?)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
         }
@@ -53,25 +53,18 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-/// The settings of each run: all checked before the first begins.
-fn seeds(experiment: &AnyExperiment, args: &RunArgs) -> Result<Vec<Table>> {
+/// A run for each seed: the settings of all are checked before the first begins.
+fn seeds<'a>(experiment: &'a AnyExperiment, args: &RunArgs) -> Result<Vec<Box<dyn AnyRun + 'a>>> {
     let mut assignments = args.settings.set.iter().map(|text| text.parse()).collect::<Result<Vec<Assignment>, _>>()?;
     let first = experiment.load(args.settings.config.as_deref(), &assignments)?;
-    let seed = first.get("seed").and_then(toml::Value::as_integer).context("settings without a seed")?;
-    let mut configs = vec![first];
-    for seed in consecutive(seed.unsigned_abs(), args.seeds)?.skip(1) {
+    let rest = consecutive(first.seed(), args.seeds)?.skip(1);
+    let mut runs = vec![first];
+    for seed in rest {
         assignments.push(Assignment::new("seed", seed));
-        configs.push(experiment.load(args.settings.config.as_deref(), &assignments)?);
+        runs.push(experiment.load(args.settings.config.as_deref(), &assignments)?);
         assignments.pop();
     }
-    Ok(configs)
-}
-
-/// The settings of a folder, for its metric.
-fn settings(folder: &Path) -> Result<Table> {
-    let file = folder.join("config.toml");
-    let text = std::fs::read_to_string(&file).with_context(|| format!("{}: cannot read", file.display()))?;
-    text.parse().with_context(|| format!("{}: expected TOML", file.display()))
+    Ok(runs)
 }
 
 /// Prints the result of a run; a report that was lost is written again.

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use reynolds_torch::{device, tch::Device};
-use toml::Table;
 
 use super::PlaceArgs;
+use crate::config::TrainConfig;
 use crate::interrupt::Interrupt;
 use crate::metrics::Record;
 use crate::progress::{Bar, Observer, line};
@@ -41,9 +41,8 @@ pub(super) fn consecutive(first: u64, count: u64) -> Result<Range<u64>> {
 }
 
 /// Progress of a run: a bar on a terminal, a line from time to time elsewhere.
-pub(super) fn observer(config: &Table) -> Box<dyn Observer> {
-    let train = config.get("train");
-    let watched = train.and_then(|train| train.get("early_stopping")?.get("metric")?.as_str());
+pub(super) fn observer(train: Option<&TrainConfig>) -> Box<dyn Observer> {
+    let watched = train.map(|train| train.early_stopping.metric.as_str());
     let metric = watched.filter(|metric| !metric.is_empty()).unwrap_or("accuracy");
     if stderr().is_terminal() { Box::new(Bar::new(metric)) } else { Box::new(Lines::new(metric, SILENCE)) }
 }

@@ -35,8 +35,7 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &SweepArgs) ->
     let file = kept.as_deref().or(args.settings.config.as_deref());
     let assignments = args.settings.set.iter().map(|text| text.parse()).collect::<Result<Vec<Assignment>, _>>()?;
     let settings = experiment.load(file, &assignments)?;
-    let seed = settings.get("seed").and_then(toml::Value::as_integer).context("settings without a seed")?;
-    let seeds: Vec<u64> = consecutive(seed.unsigned_abs(), definition.seeds)?.collect();
+    let seeds: Vec<u64> = consecutive(settings.seed(), definition.seeds)?.collect();
     let axes = definition.grid.iter().map(|text| text.parse()).collect::<Result<Vec<Axis>, _>>()?;
     let grid = Grid { experiment, file, assignments: &assignments, axes: &axes, seeds: &seeds };
     let jobs = usize::try_from(args.jobs)?;
@@ -47,7 +46,7 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &SweepArgs) ->
     };
     let files = match kept {
         Some(_) => Vec::new(),
-        None => vec![(SETTINGS, experiment.text(&settings)?), (DEFINITION, toml::to_string(&definition)?)],
+        None => vec![(SETTINGS, settings.text()), (DEFINITION, toml::to_string(&definition)?)],
     };
     let (launcher, device) = (Launcher::this_program()?, args.place.device.clone());
     let sweep = Sweep { folder, experiment: definition.experiment, device, jobs, launcher, points, files };

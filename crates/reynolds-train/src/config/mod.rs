@@ -47,6 +47,9 @@ pub use train::{EarlyStopping, Mode, Rule, Selection, TrainConfig};
 
 use crate::error::{Error, Result};
 
+/// Settings by key, before they have types.
+pub type Tree = toml::Table;
+
 /// Settings that a file and assignments are laid over: those of an experiment (a struct with the fields `data` and `model`, both structs),
 /// of a run, of a table.
 ///
@@ -73,7 +76,7 @@ pub trait Settings: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt:
     ///
     /// # Errors
     /// [`Error::Config`] with the key.
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &Tree) -> Result<()> {
         let _ = tree;
         Ok(())
     }
@@ -131,7 +134,7 @@ impl<S: Settings> Settings for RunConfig<S> {
         Ok(())
     }
 
-    fn check_parts(tree: &toml::Table) -> Result<()> {
+    fn check_parts(tree: &Tree) -> Result<()> {
         #[derive(Deserialize)]
         #[allow(dead_code, reason = "only whether it can be read is asked")]
         struct Loop {

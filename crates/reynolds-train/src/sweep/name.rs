@@ -8,7 +8,8 @@ const LONGEST: usize = 120;
 
 /// `<experiment>-<grid keys>-<checksum of the shared settings, the grid with its values, and the seeds>`.
 pub(super) fn of_sweep(grid: &Grid<'_>) -> Result<String> {
-    let shared = grid.shared_settings()?.to_string();
+    // Sorted by key: the name depends on no order of fields.
+    let shared = grid.shared_settings()?.parse::<toml::Table>().map_or_else(|_| String::new(), |tree| tree.to_string());
     let keys: Vec<&str> = grid.axes.iter().map(|axis| axis.key.rsplit('.').next().unwrap_or_default()).collect();
     let axes: Vec<String> = grid.axes.iter().map(|axis| format!("{}={}", axis.key, axis.values.join(","))).collect();
     let whole = format!("{}\nseeds {:?}\n{shared}", axes.join("\n"), grid.seeds);

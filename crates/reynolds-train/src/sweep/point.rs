@@ -33,9 +33,7 @@ pub struct Point {
     pub values: Vec<Assignment>,
     /// Its seed.
     pub seed: u64,
-    /// Its complete settings.
-    pub config: Table,
-    /// The same as TOML.
+    /// Its complete settings as TOML.
     pub text: String,
 }
 
@@ -77,19 +75,18 @@ impl Grid<'_> {
         let mut assignments = self.assignments.to_vec();
         assignments.extend(values.iter().cloned());
         assignments.push(Assignment::new("seed", seed));
-        let mut config = self.experiment.load(self.file, &assignments)?;
-        if let Some(Value::Integer(count @ 0)) = config.get_mut("train").and_then(|train| train.get_mut("threads")) {
-            *count = (threads::resolve(0) / jobs.max(1)).max(1) as i64;
+        let mut run = self.experiment.load(self.file, &assignments)?;
+        if run.train().threads == 0 {
+            run.set_threads((threads::resolve(0) / jobs.max(1)).max(1));
         }
-        let text = self.experiment.text(&config)?;
-        Ok(Point { values, seed, config, text })
+        Ok(Point { values, seed, text: run.text() })
     }
 
     /// The settings with no axis and seed 0.
-    pub(super) fn shared_settings(&self) -> Result<Table> {
+    pub(super) fn shared_settings(&self) -> Result<String> {
         let mut assignments = self.assignments.to_vec();
         assignments.push(Assignment::new("seed", 0));
-        self.experiment.load(self.file, &assignments)
+        Ok(self.experiment.load(self.file, &assignments)?.text())
     }
 }
 
@@ -117,12 +114,12 @@ impl Point {
     /// A run that is there must have these settings. The number of threads is a matter of the machine.
     fn check(&self, file: &Path) -> Result<()> {
         let text = fs::read_to_string(file).map_err(Error::io(file, "read"))?;
-        let theirs = text.parse::<Table>().map_err(|error| Error::file(file, "TOML", error.message()))?;
-        let without_threads = |mut tree: Table| {
+        let without_threads = |text: &str| -> Result<Table> {
+            let mut tree = text.parse::<Table>().map_err(|error| Error::file(file, "TOML", error.message()))?;
             tree.get_mut("train").and_then(Value::as_table_mut).and_then(|train| train.remove("threads"));
-            tree
+            Ok(tree)
         };
-        match config::first_difference(&without_threads(self.config.clone()), &without_threads(theirs)) {
+        match config::first_difference(&without_threads(&self.text)?, &without_threads(&text)?) {
             None => Ok(()),
             Some((key, ours, theirs)) => Err(Error::Config {
                 origin: file.display().to_string(),

@@ -16,6 +16,11 @@ const ARGUMENTS: &str = "REYNOLDS_TEST_CHILD";
 const FAULT: &str = "fault.txt";
 
 /// What a child does: `run logistic --resume FOLDER --device cpu`. A file in the folder asks for a fault.
+/// The settings of a point.
+fn tree(point: &Point) -> toml::Table {
+    point.text.parse().unwrap()
+}
+
 #[test]
 #[ignore = "run by the tests of sweeps as a child"]
 fn child() {
@@ -96,9 +101,9 @@ fn a_grid_is_every_combination_with_every_seed_at_a_place_of_its_own() {
     assert_eq!(names[0], "penalty.lambda_perp=0,model.note=a,seed=0");
     assert_eq!(names[1], "penalty.lambda_perp=0,model.note=a,seed=7");
     assert!(names[2].starts_with("penalty.lambda_perp=0,model.note=_b_c_,seed=0-"), "{}", names[2]);
-    assert_eq!(points[6].config["penalty"]["lambda_perp"].as_float(), Some(0.1));
-    assert_eq!(points[6].config["model"]["note"].as_str(), Some("b c"));
-    assert_eq!(points[7].config["seed"].as_integer(), Some(7));
+    assert_eq!(tree(&points[6])["penalty"]["lambda_perp"].as_float(), Some(0.1));
+    assert_eq!(tree(&points[6])["model"]["note"].as_str(), Some("b c"));
+    assert_eq!(tree(&points[7])["seed"].as_integer(), Some(7));
 }
 
 #[test]
@@ -125,7 +130,7 @@ fn threads_left_open_are_shared_out_and_others_are_kept() {
     let experiment = AnyExperiment::new(Logistic::default());
     let threads = |assignments: &[Assignment], jobs| {
         let grid = Grid { experiment: &experiment, file: None, assignments, axes: &[], seeds: &[0] };
-        grid.points(jobs).unwrap()[0].config["train"]["threads"].as_integer().unwrap()
+        tree(&grid.points(jobs).unwrap()[0])["train"]["threads"].as_integer().unwrap()
     };
     let all = std::thread::available_parallelism().unwrap().get() as i64;
     assert_eq!(threads(&[Assignment::new("train.threads", 0)], 1), all);

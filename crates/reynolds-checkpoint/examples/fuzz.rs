@@ -1,7 +1,7 @@
 //! Mutates valid checkpoints and feeds them to the readers and the writer: no input may panic, hang or allocate without bound.
 //!
 //! ```text
-//! cargo run --release -p reynolds-data --example fuzz -- --executions 3000000 [--seed 1]
+//! cargo run --release -p reynolds-checkpoint --example fuzz -- --executions 3000000 [--seed 1]
 //! ```
 //!
 //! `--executions` is per group of seed files. Every execution opens the mutated file; where that succeeds it counts as past the header,

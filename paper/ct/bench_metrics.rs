@@ -168,7 +168,7 @@ mod tests {
     /// `golden/metrics.py` has them from scikit-image.
     #[test]
     fn values_are_those_of_scikit_image_whatever_lies_beside_an_image() {
-        let golden = Golden::open("metrics");
+        let golden = Golden::open("ct_metrics");
         // So many that they are judged in several parts.
         let cases: Vec<&str> = ["streaks", "near"].into_iter().cycle().take(TOGETHER as usize + 1).collect();
         let stacked = |name: &str| {

@@ -11,39 +11,41 @@ help: ## this list
 DEMO := target/demo
 
 demo: libtorch ## trains the models of the paper's first figure (SO(2), the λ path) and draws it
-	$(CARGO) build --release -p reynolds-cli
+	$(CARGO) build --release -p reynolds-cli -p reynolds-paper
 	target/release/reynolds reproduce fig-so2 --budget quick
 
 # Built to be there soon, not to be fast (the profile says how), in a folder of its own beside the programs of `make demo`. Both steps
 # choose the same packages, so that the second builds nothing of the first again.
-DEMO_BUILD := $(CARGO) build --quiet --profile quick --target-dir target/core -p reynolds-demo -p reynolds-cli --no-default-features
+DEMO_BUILD := $(CARGO) build --quiet --profile quick --target-dir target/core -p reynolds -p reynolds-cli
 
 demo-project: ## projects random layers over a dozen groups: the first result after a clone; no libtorch
-	$(DEMO_BUILD) --bin layers
-	target/core/quick/layers
+	$(DEMO_BUILD) --example layers
+	target/core/quick/examples/layers
 
 demo-audit: demo-project ## that; then audits, projects and audits again a ResNet-18 checkpoint; no libtorch
-	$(DEMO_BUILD) --bin resnet18 --bin reynolds
+	$(DEMO_BUILD) --example resnet18 --bin reynolds
 	mkdir -p $(DEMO)
-	target/core/quick/resnet18 $(DEMO)/resnet18.safetensors
+	target/core/quick/examples/resnet18 $(DEMO)/resnet18.safetensors
 	target/core/quick/reynolds audit $(DEMO)/resnet18.safetensors --group C4 --fields trivial --rank --html $(DEMO)/audit.html
 	target/core/quick/reynolds project $(DEMO)/resnet18.safetensors $(DEMO)/projected.safetensors --group C4 --fields trivial
 	target/core/quick/reynolds audit $(DEMO)/projected.safetensors --group C4 --fields trivial --require 0.999999
 
-test: test-core libtorch ## all tests and doctests
-	$(CARGO) test --workspace --exclude reynolds --exclude reynolds-data --exclude reynolds-demo --exclude reynolds-testkit
+# One call for all packages, so that nothing is compiled for two sets of features.
+test: libtorch ## all tests and doctests
+	$(CARGO) test --workspace
+	$(CARGO) check -p reynolds-paper --no-default-features
+	$(PEERS_TEST)
 
 test-core: ## the tests of what builds without libtorch
 	$(CARGO) test
-	$(CARGO) test -p reynolds-cli --no-default-features --features data
-	python3 -m unittest discover --quiet -s peers -p 'test_*.py'
+	$(PEERS_TEST)
+
+PEERS_TEST := python3 -m unittest discover --quiet -s peers -p 'test_*.py'
 
 check: libtorch ## what must hold before a stop: format, lints, tests, doctests, rustdoc
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(CARGO) clippy -p reynolds-cli --no-default-features --all-targets -- -D warnings
-	$(CARGO) clippy -p reynolds-cli --no-default-features --features train -- -D warnings
-	$(CARGO) test -p reynolds-cli --no-default-features --test cli
+	$(CARGO) clippy -p reynolds-paper --no-default-features --all-targets -- -D warnings
 	$(MAKE) test
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
@@ -52,13 +54,13 @@ bench: libtorch ## the project's own measurements, as ratios; beside the peers w
 
 fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS=3000000 (per group of files)
 	CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \
-	  $(CARGO) run --release --target-dir target/fuzz -p reynolds-data --example fuzz -- --executions $(or $(EXECUTIONS),300000)
+	  $(CARGO) run --release --target-dir target/fuzz -p reynolds-checkpoint --example fuzz -- --executions $(or $(EXECUTIONS),300000)
 
 peers: ## builds the environment of the peers (escnn, e3nn, symm-learning, PyTorch) in peers/.venv
 	peers/setup.sh
 
 compare: libtorch peers ## reynolds beside the peers, in turn, into results/ and RESULTS.md: QUICK=1 (a look), CLONE=1 (from clone on too), ARGS=--resume or --fresh
-	$(CARGO) build --release -p reynolds-cli
+	$(CARGO) build --release -p reynolds-cli -p reynolds-paper
 	peers/.venv/bin/python peers/compare.py --reynolds $(or $(CARGO_TARGET_DIR),target)/release/reynolds \
 	  $(if $(QUICK),--quick) $(if $(CLONE),--clone) $(ARGS)
 	$(or $(CARGO_TARGET_DIR),target)/release/reynolds bench scaling $(if $(QUICK),--quick --out target/compare/scaling,--out results/scaling)

@@ -1,7 +1,7 @@
 """Files that our writer wrote load in PyTorch, numpy and safetensors: changed tensors doubled, all others bit for bit.
 
 Takes every golden checkpoint and a few larger ones made here, lets the example `rewrite` double half of the floating-point tensors, and
-compares what the packages load from both files. Run by hand, after `cargo build --release -p reynolds-data --example rewrite`:
+compares what the packages load from both files. Run by hand, after `cargo build --release -p reynolds-checkpoint --example rewrite`:
 
     peers/.venv/bin/python golden/check_written.py
 """
@@ -118,7 +118,7 @@ def check(path, folder):
 
 def main():
     if not REWRITE.exists():
-        sys.exit(f"{REWRITE} is missing: cargo build --release -p reynolds-data --example rewrite")
+        sys.exit(f"{REWRITE} is missing: cargo build --release -p reynolds-checkpoint --example rewrite")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         larger_files(folder)

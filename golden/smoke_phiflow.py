@@ -1,4 +1,4 @@
-"""Smoke in a closed box by PhiFlow 2.1.4 on NumPy, in its single precision, for the simulator of reynolds-data.
+"""Smoke in a closed box by PhiFlow 2.1.4 on NumPy, in its single precision, for the simulator in paper/smoke/data.
 
     peers/setup.sh                                                         # once: peers/.venv-phiflow
     peers/.venv-phiflow/bin/python golden/smoke_phiflow.py [FILE.npz]      # rewrites golden/smoke_phiflow*.npz: minutes

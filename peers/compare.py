@@ -30,7 +30,7 @@ from compare_row import entry
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-BENCHES = {"bench-so2": ("reynolds-lab", "so2"), "bench-smoke": ("reynolds-torch", "smoke")}
+BENCHES = {"bench-so2": ("reynolds-paper", "so2"), "bench-smoke": ("reynolds-paper", "smoke_step")}
 
 
 class Places(dict):

@@ -2,7 +2,7 @@
 
     peers/.venv/bin/python peers/networks_check.py
 
-Ours are held against the same tensors by crates/reynolds-torch/tests (smoke_forward.rs, volume_forward.rs). Smoke: the forecasts of RSteer and
+Ours are held against the same tensors by paper/tests/networks (smoke_forward.rs, volume_forward.rs). Smoke: the forecasts of RSteer and
 RGroup for rotations; of RSteer also that both bases span the same kernels. MedMNIST: logits, loss, gradients and running statistics. Prints the
 largest relative difference of each and fails where one is above 1e-10. Needs escnn, for the scripts of golden/.
 """

@@ -2,7 +2,7 @@
 
     python smoke_side_by_side.py --bench PATH [--device cpu|cuda:0] [--rounds 3] [--steps 10] [--small] [--json FILE]
 
-PATH is the program of `cargo bench -p reynolds-torch --bench smoke`. Each round runs ours and PyTorch's, without and with the penalty;
+PATH is the program of `cargo bench -p reynolds-paper --bench smoke_step`. Each round runs ours and PyTorch's, without and with the penalty;
 a row is the median over rounds of the medians of steps. "default" is PyTorch as it comes (kernels assembled in every forward call, as
 in Wang's public code); "tuned" assembles once a step and, on CUDA, has channels last and cudnn.benchmark. The scale network of
 PyTorch computes all four scales as the public code does; ours leaves out those that nothing reads.

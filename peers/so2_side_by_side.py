@@ -2,7 +2,7 @@
 
     python3 peers/so2_side_by_side.py [--rounds N] [--epochs N] [--threads N ...]
 
-Runs `cargo bench -p reynolds-lab --bench so2` and peers/so2.py (in peers/.venv) in turn, both with the same number of threads, and takes
+Runs `cargo bench -p reynolds-paper --bench so2` and peers/so2.py (in peers/.venv) in turn, both with the same number of threads, and takes
 medians over the rounds. reynolds trains as many models at a time as there are threads, one thread each; PyTorch one model at a time with
 all threads, as its users do, and, as a second row, as many processes as threads with one thread each.
 """
@@ -46,7 +46,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     options = parser.parse_args()
-    binary = bench_program("reynolds-lab", "so2")
+    binary = bench_program("reynolds-paper", "so2")
     print(f"{'form':<10} {'threads':>7} {'reynolds':>10} {'PyTorch':>10} {'ratio':>6}   models/s, medians of {options.rounds}")
     for threads in options.threads:
         for form in ("literal", "collapsed"):

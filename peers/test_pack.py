@@ -15,7 +15,7 @@ import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "scripts" / "gpu.sh"
 # Leaves what a build would.
-CARGO = "#!/bin/sh\nmkdir -p target/release && touch target/release/reynolds target/release/reynolds-train\n"
+CARGO = "#!/bin/sh\nmkdir -p target/release && touch target/release/reynolds target/release/reynolds-paper\n"
 
 
 class Pack(unittest.TestCase):

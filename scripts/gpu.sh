@@ -30,14 +30,14 @@ carried() {
     done
 }
 
-# built bench|test NAME OPTION…: a benchmark or a test of reynolds-torch, into carry/.
+# built bench|test PACKAGE NAME PROGRAM OPTION…: a benchmark or a test of a package, as carry/PROGRAM.
 built() {
-    cargo "$1" --no-run -p reynolds-torch "--$1" "$2" --message-format=json "${@:3}" |
+    cargo "$1" --no-run -p "$2" "--$1" "$3" --message-format=json "${@:5}" |
         python3 -c 'import json, sys
 for line in sys.stdin:
     found = json.loads(line)
     if found.get("executable") and found["target"]["name"] == sys.argv[1]:
-        print(found["executable"])' "$2" | xargs -I{} cp {} "carry/$1-$2"
+        print(found["executable"])' "$3" | xargs -I{} cp {} "carry/$4"
 }
 
 pack() {
@@ -49,12 +49,11 @@ pack() {
     if [ -d "$given_data/medmnist" ]; then
         carried medmnist "$given_data"/medmnist/{vessel,adrenal,nodule,synapse,organ}mnist3d.npz
     fi
-    cargo build --release -p reynolds-cli
-    cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-train} carry/
-    for bench in tiles smoke; do
-        built bench "$bench"
-    done
-    built test gpu --release
+    cargo build --release -p reynolds-cli -p reynolds-paper
+    cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-paper} carry/
+    built bench reynolds-torch tiles bench-tiles
+    built bench reynolds-paper smoke_step bench-smoke
+    built test reynolds-torch gpu test-gpu --release
     strip carry/* || true
     git rev-parse HEAD > carry/commit
     ls -l carry

@@ -1,4 +1,4 @@
-//! Seconds a pair at 256² with the challenge's scanner: `cargo bench -p reynolds-data --bench ct`
+//! Seconds a pair at 256² with the challenge's scanner: `cargo bench -p reynolds-paper --bench ct_data`
 //!
 //! The floor is what the samples cost at the least if each multiplication and addition of a vector of four took a cycle of 3 GHz.
 

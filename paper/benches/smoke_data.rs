@@ -1,4 +1,4 @@
-//! Seconds a simulation, on one core, and what all data sets cost: `cargo bench -p reynolds-data --bench smoke`
+//! Seconds a simulation, on one core, and what all data sets cost: `cargo bench -p reynolds-paper --bench smoke_data`
 //!
 //! PhiFlow 2.1.4 needs 231 s of one core for the 310 steps of a simulation of 64².
 

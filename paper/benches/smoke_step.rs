@@ -1,7 +1,7 @@
 //! Training steps of the relaxed networks that forecast smoke, and what the projection penalty adds to them.
 //!
 //! ```text
-//! cargo bench -p reynolds-torch --bench smoke -- --model rsteer-rotation --device cuda:0 --reg 1 [--pairs 200] [--json]
+//! cargo bench -p reynolds-paper --bench smoke_step -- --model rsteer-rotation --device cuda:0 --reg 1 [--pairs 200] [--json]
 //! ```
 //!
 //! A step is a rollout of `--out-length` frames whose mean squared errors are summed, its gradient, and Adam with weight decay 4e-4; the

@@ -1,5 +1,5 @@
 //! The 16 models of the SO(2) grid of penalties:
-//! `cargo bench -p reynolds-lab --bench so2 -- [--threads n] [--epochs n] [--form literal|collapsed] [--without-penalty]`.
+//! `cargo bench -p reynolds-paper --bench so2 -- [--threads n] [--epochs n] [--form literal|collapsed] [--without-penalty]`.
 //!
 //! Every model is trained by one thread, in the training loop that `reynolds run` uses, without a folder; as many at a time as there are
 //! threads. Points and first weights are made before the clock runs, as the peer's points and masks are; projectors are not. `literal`

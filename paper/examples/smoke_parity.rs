@@ -1,4 +1,4 @@
-//! How far our smoke is from PhiFlow's, frame by frame: `cargo run --release -p reynolds-data --example smoke_parity -- FILE.npz`
+//! How far our smoke is from PhiFlow's, frame by frame: `cargo run --release -p reynolds-paper --example smoke_parity -- FILE.npz`
 //!
 //! FILE holds `velocity` f32 [frames, 2, 64, 64], the first frames of the rotation simulation k = 5.
 

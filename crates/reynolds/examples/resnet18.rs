@@ -1,5 +1,5 @@
 //! Writes a checkpoint with the names and shapes of torchvision's ResNet-18, for `make demo-audit` and the worked example of the README:
-//! `cargo run --release --bin resnet18 -- resnet18.safetensors`.
+//! `cargo run --release --example resnet18 -- resnet18.safetensors`.
 //!
 //! Weights are drawn as at initialisation. So that there is something to find, the kernels of stage n are blended with their own quarter
 //! turns by n/4: none in the stem, wholly C4-symmetric ones in layer4.

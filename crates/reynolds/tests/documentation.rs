@@ -27,7 +27,9 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_test_named_in_the_claims_exists() {
     let mut sources = String::new();
-    rust_sources(&root().join("crates"), &mut sources);
+    for folder in ["crates", "paper"] {
+        rust_sources(&root().join(folder), &mut sources);
+    }
     let math = std::fs::read_to_string(root().join("docs/math.md")).unwrap();
     let claims = math.split("## 2. Claims").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut checked = 0;

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "tests unwrap")]
 
-mod support;
-
+use crate::support::*;
 use reynolds::group;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::plan::{SymmetryPlan, UniformFields};
 use reynolds_torch::tch::nn::VarStore;
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_torch::{Binding, Penalty, Variables};
-use support::*;
 
 fn tensor(shape: &[i64], kind: Kind) -> Tensor {
     let len: i64 = shape.iter().product();

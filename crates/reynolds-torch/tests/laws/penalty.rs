@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests unwrap")]
 
-mod support;
-
+use crate::support::*;
 use faer::c64;
 use reynolds::norm::Norm;
 use reynolds::penalty::{Form, PenaltyConfig};
@@ -13,7 +12,6 @@ use reynolds_torch::binding::TileProducts;
 use reynolds_torch::parameters::Entry;
 use reynolds_torch::tch::{Kind, Tensor};
 use reynolds_torch::{Parameters, Penalty};
-use support::*;
 
 /// The gradient of the penalty on the host, and its value.
 struct Gradient(PenaltyConfig);

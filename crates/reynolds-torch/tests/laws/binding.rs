@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests unwrap")]
 
-mod support;
-
+use crate::support::*;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::plan::SymmetryPlan;
 use reynolds::projection::KernelSpace;
@@ -12,7 +11,6 @@ use reynolds_torch::binding::TileProducts;
 use reynolds_torch::parameters::Entry;
 use reynolds_torch::tch::{Device, Kind};
 use reynolds_torch::{Binding, Parameters, Penalty};
-use support::*;
 
 const BOTH_WAYS: [TileProducts; 2] = [TileProducts::PerKind, TileProducts::Lists];
 

@@ -2,16 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "tests unwrap")]
 
-mod support;
-
 use std::rc::Rc;
 
+use crate::support::*;
 use proptest::prelude::*;
 use reynolds::random::Random;
 use reynolds_torch::Binding;
 use reynolds_torch::binding::TileProducts;
 use reynolds_torch::tch::{Kind, Tensor};
-use support::*;
 
 /// Every form, bound in one go.
 fn binding(products: TileProducts) -> (Rc<Binding>, usize) {

@@ -5,12 +5,10 @@
     reason = "a failed set-up should fail the test; the builders are a module here"
 )]
 
-mod support;
-
+use crate::support::{deflated, dictionary, npy, safetensors, stored, tensor, text, torch, zip};
 use reynolds_checkpoint::Checkpoint;
 use reynolds_checkpoint::Error;
 use std::path::Path;
-use support::{deflated, dictionary, npy, safetensors, stored, tensor, text, torch, zip};
 
 /// The message for a file that must be refused; it names the file.
 fn refusal(label: &str, bytes: Vec<u8>) -> (Error, String) {

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests unwrap")]
 
-mod support;
-
+use crate::support::*;
 use proptest::prelude::*;
 use reynolds::penalty::PenaltyConfig;
 use reynolds::projection::Lowered;
@@ -11,7 +10,6 @@ use reynolds::scalar::Scalar;
 use reynolds_torch::binding::TileProducts;
 use reynolds_torch::tch::{Kind, Tensor};
 use reynolds_torch::{Parameters, Penalty};
-use support::*;
 
 fn is_executed<F: Scalar>(projector: &Lowered<F>) -> bool {
     match projector {

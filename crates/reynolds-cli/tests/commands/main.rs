@@ -1,0 +1,4 @@
+//! The program `reynolds`, from outside.
+
+mod cli;
+mod html;

@@ -1,0 +1,11 @@
+//! The method on libtorch: laws, and agreement with the host.
+
+mod binding;
+mod equivariance;
+mod host;
+mod optimiser;
+mod penalty;
+mod projector_laws;
+#[path = "../support/mod.rs"]
+mod support;
+mod variables;

@@ -1,0 +1,7 @@
+//! Golden values: what independent programs computed (golden/README.md).
+
+mod basis_golden;
+mod basis_golden_volume;
+mod golden_norms;
+mod golden_octahedral;
+mod golden_projections;

@@ -1,0 +1,15 @@
+//! Laws: of groups, representations, projectors, norms and defects, on random input and against the Haar average.
+
+mod audit_laws;
+mod basis_laws;
+mod certificate;
+mod characters;
+mod decomposition;
+mod defect_laws;
+mod documentation;
+mod fourier;
+mod group_laws;
+mod norm_gradients;
+mod projector_laws;
+mod rep_laws;
+mod tiling;

@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TORCH := 2.11.0
 
-.PHONY: help demo demo-project demo-audit test test-core check bench fuzz peers compare libtorch libtorch-cuda
+.PHONY: help demo demo-project demo-audit test test-core check bench fuzz package peers compare libtorch libtorch-cuda
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -30,7 +30,9 @@ demo-audit: demo-project ## that; then audits, projects and audits again a ResNe
 	target/core/quick/reynolds project $(DEMO)/resnet18.safetensors $(DEMO)/projected.safetensors --group C4 --fields trivial
 	target/core/quick/reynolds audit $(DEMO)/projected.safetensors --group C4 --fields trivial --require 0.999999
 
-# One call for all packages, so that nothing is compiled for two sets of features.
+# One call for all packages, so that nothing is compiled for two sets of features; not incremental, which costs a first build much and is
+# what `cargo test` is for.
+test: export CARGO_INCREMENTAL := 0
 test: libtorch ## all tests and doctests
 	$(CARGO) test --workspace
 	$(CARGO) check -p reynolds-paper --no-default-features
@@ -55,6 +57,9 @@ bench: libtorch ## the project's own measurements, as ratios; beside the peers w
 fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS=3000000 (per group of files)
 	CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \
 	  $(CARGO) run --release --target-dir target/fuzz -p reynolds-checkpoint --example fuzz -- --executions $(or $(EXECUTIONS),300000)
+
+package: libtorch ## packs the crates that are published, and builds each from what was packed
+	$(CARGO) package --workspace --exclude reynolds-bench --exclude reynolds-paper --exclude reynolds-testkit
 
 peers: ## builds the environment of the peers (escnn, e3nn, symm-learning, PyTorch) in peers/.venv
 	peers/setup.sh

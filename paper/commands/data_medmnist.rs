@@ -10,7 +10,7 @@ use reynolds_paper::medmnist::data::{Checked, MedSet, PUBLISHER, Size, folder, o
 
 use super::data::note;
 use crate::args::MedmnistArgs;
-use crate::download::{Outcome, Wanted, agent, fetch};
+use crate::download::{Client, Outcome, Wanted, fetch};
 use reynolds_checkpoint::whole_file;
 use reynolds_report::terminal;
 
@@ -68,7 +68,7 @@ fn fetched(args: &MedmnistArgs, set: MedSet, size: Size, target: &Path) -> Resul
     };
     // Ctrl-C ends this program at once: what has arrived lies in a file of another name, from where the next call goes on.
     let md5 = set.md5(size);
-    let outcome = fetch(&agent(&url), &Wanted { url: &url, target, md5, force: args.force }, &report);
+    let outcome = fetch(&Client::new(), &Wanted { url: &url, target, md5, force: args.force }, &report);
     bar.finish_and_clear();
     let place = terminal::printable(&target.display().to_string());
     let text = match outcome? {

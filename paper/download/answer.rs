@@ -1,7 +1,8 @@
 //! What a server's answer means for a file of which some bytes are there.
 
 use anyhow::{Result, bail};
-use ureq::http::{HeaderMap, StatusCode, header};
+
+use super::curl::Head;
 
 /// The most bytes a file may have: no set is nearly as large.
 pub(super) const LIMIT: u64 = 2 << 30;
@@ -20,23 +21,22 @@ pub(super) enum Answer {
 }
 
 /// Reads the head of an answer to a request for what follows `have` bytes.
-pub(super) fn read(status: StatusCode, headers: &HeaderMap, have: u64) -> Result<Answer> {
-    let text = |name: header::HeaderName| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
-    if let Some(encoding) = text(header::CONTENT_ENCODING).filter(|encoding| encoding != "identity") {
+pub(super) fn read(head: &Head, have: u64) -> Result<Answer> {
+    if let Some(encoding) = head.header("content-encoding").filter(|&encoding| encoding != "identity") {
         bail!("expected the file as it is, found it encoded as {encoding}");
     }
-    let length = text(header::CONTENT_LENGTH).and_then(|length| length.trim().parse::<u64>().ok());
-    let answer = match status {
-        StatusCode::OK => Answer::Whole(length),
-        StatusCode::PARTIAL_CONTENT if have > 0 => {
-            let range = text(header::CONTENT_RANGE).unwrap_or_default();
-            match content_range(&range) {
+    let length = head.header("content-length").and_then(|length| length.parse::<u64>().ok());
+    let answer = match head.status {
+        200 => Answer::Whole(length),
+        206 if have > 0 => {
+            let range = head.header("content-range").unwrap_or_default();
+            match content_range(range) {
                 Some((first, last, total)) if first == have && last + 1 == total => Answer::Rest(total),
-                _ => Answer::Elsewhere(if range.is_empty() { "none".into() } else { range.into_owned() }),
+                _ => Answer::Elsewhere(if range.is_empty() { "none".into() } else { range.into() }),
             }
         }
-        StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => Answer::Beyond,
-        _ => bail!("expected the file, found the answer {status}"),
+        416 if have > 0 => Answer::Beyond,
+        _ => bail!("expected the file, found the answer {}", head.line),
     };
     if let Answer::Whole(Some(total)) | Answer::Rest(total) = answer
         && total > LIMIT
@@ -58,14 +58,15 @@ fn content_range(text: &str) -> Option<(u64, u64, u64)> {
 mod tests {
     use super::*;
 
-    fn head(headers: &[(header::HeaderName, &str)]) -> HeaderMap {
-        headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
+    fn read(line: &str, headers: &[(&str, &str)], have: u64) -> Result<Answer> {
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let text = format!("HTTP/1.1 {line}\r\n{headers}\r\nbody");
+        super::read(&Head::read(&mut text.as_bytes()).unwrap().unwrap(), have)
     }
 
     #[test]
     fn ranges_must_begin_where_the_file_ends_and_go_to_its_end() {
-        let partial =
-            |range: &str| read(StatusCode::PARTIAL_CONTENT, &head(&[(header::CONTENT_RANGE, range)]), 5).unwrap();
+        let partial = |range: &str| read("206 Partial Content", &[("Content-Range", range)], 5).unwrap();
         assert_eq!(partial("bytes 5-9/10"), Answer::Rest(10));
         for range in [
             "bytes 4-9/10",
@@ -78,23 +79,21 @@ mod tests {
         ] {
             assert_eq!(partial(range), Answer::Elsewhere(range.into()));
         }
-        assert_eq!(read(StatusCode::PARTIAL_CONTENT, &head(&[]), 5).unwrap(), Answer::Elsewhere("none".into()));
+        assert_eq!(read("206 Partial Content", &[], 5).unwrap(), Answer::Elsewhere("none".into()));
     }
 
     #[test]
     fn answers_that_are_no_file_are_refused() {
-        let refused = |status, headers: &[(header::HeaderName, &str)], have| {
-            read(status, &head(headers), have).unwrap_err().to_string()
-        };
+        let refused = |line, headers: &[(&str, &str)], have| read(line, headers, have).unwrap_err().to_string();
         let message = "expected the file, found the answer 404 Not Found";
-        assert_eq!(refused(StatusCode::NOT_FOUND, &[], 5), message);
-        assert!(refused(StatusCode::PARTIAL_CONTENT, &[(header::CONTENT_RANGE, "bytes 0-9/10")], 0).contains("206"));
-        assert!(refused(StatusCode::RANGE_NOT_SATISFIABLE, &[], 0).contains("416"));
-        assert!(refused(StatusCode::OK, &[(header::CONTENT_ENCODING, "gzip")], 0).ends_with("encoded as gzip"));
+        assert_eq!(refused("404 Not Found", &[], 5), message);
+        assert!(refused("206 Partial Content", &[("Content-Range", "bytes 0-9/10")], 0).contains("206"));
+        assert!(refused("416 Range Not Satisfiable", &[], 0).contains("416"));
+        assert!(refused("200 OK", &[("Content-Encoding", "gzip")], 0).ends_with("encoded as gzip"));
         let message = "expected a file of at most 2147483648 bytes, found one of 2147483649";
-        assert_eq!(refused(StatusCode::OK, &[(header::CONTENT_LENGTH, "2147483649")], 0), message);
-        let range = [(header::CONTENT_RANGE, "bytes 5-2147483648/2147483649")];
-        assert_eq!(refused(StatusCode::PARTIAL_CONTENT, &range, 5), message);
-        assert_eq!(read(StatusCode::OK, &head(&[]), 5).unwrap(), Answer::Whole(None));
+        assert_eq!(refused("200 OK", &[("Content-Length", "2147483649")], 0), message);
+        let range = [("Content-Range", "bytes 5-2147483648/2147483649")];
+        assert_eq!(refused("206 Partial Content", &range, 5), message);
+        assert_eq!(read("200 OK", &[], 5).unwrap(), Answer::Whole(None));
     }
 }

@@ -2,13 +2,12 @@
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use reynolds_paper::medmnist::data::{Md5, verify};
-use ureq::{Agent, Body};
 
 use super::answer::{self, Answer, LIMIT};
+use super::curl::{Client, Response};
 use super::part::Part;
 
 /// Bytes that are written at a time.
@@ -33,22 +32,8 @@ pub(crate) enum Outcome {
     Fetched { bytes: u64, received: u64 },
 }
 
-/// A client that gives up on silence; what was asked of a secure address is never taken from another.
-pub(crate) fn agent(url: &str) -> Agent {
-    let patience = Some(Duration::from_secs(60));
-    let config = Agent::config_builder()
-        .http_status_as_error(false)
-        .https_only(url.starts_with("https://"))
-        .user_agent(concat!("reynolds/", env!("CARGO_PKG_VERSION")))
-        .timeout_resolve(patience)
-        .timeout_connect(patience)
-        .timeout_recv_response(patience)
-        .timeout_per_read(patience);
-    config.build().into()
-}
-
 /// Fetches a file unless it is there. `report` hears how many bytes there are, and how many there will be where that is known.
-pub(crate) fn fetch(agent: &Agent, wanted: &Wanted<'_>, report: &dyn Fn(u64, Option<u64>)) -> Result<Outcome> {
+pub(crate) fn fetch(client: &Client, wanted: &Wanted<'_>, report: &dyn Fn(u64, Option<u64>)) -> Result<Outcome> {
     let Wanted { url, target, md5, force } = *wanted;
     if target.is_dir() {
         bail!("{}: expected a file, found a folder", target.display());
@@ -65,7 +50,7 @@ pub(crate) fn fetch(agent: &Agent, wanted: &Wanted<'_>, report: &dyn Fn(u64, Opt
     let whole = part.length() > 0 && Md5::of_file(part.path())? == md5;
     let mut received = 0;
     if !whole {
-        received = match receive(agent, url, &mut part, report) {
+        received = match receive(client, url, &mut part, report) {
             Ok(received) => received,
             Err(error) => {
                 part.leave();
@@ -84,15 +69,11 @@ pub(crate) fn fetch(agent: &Agent, wanted: &Wanted<'_>, report: &dyn Fn(u64, Opt
 }
 
 /// Receives what is missing; how many bytes that was.
-fn receive(agent: &Agent, url: &str, part: &mut Part, report: &dyn Fn(u64, Option<u64>)) -> Result<u64> {
+fn receive(client: &Client, url: &str, part: &mut Part, report: &dyn Fn(u64, Option<u64>)) -> Result<u64> {
     loop {
         let have = part.length();
-        let mut request = agent.get(url).header("Accept-Encoding", "identity");
-        if have > 0 {
-            request = request.header("Range", format!("bytes={have}-"));
-        }
-        let mut response = request.call().with_context(|| format!("{url}: cannot fetch"))?;
-        let answer = answer::read(response.status(), response.headers(), have).with_context(|| url.to_string())?;
+        let mut response = client.get(url, have).with_context(|| format!("{url}: cannot fetch"))?;
+        let answer = answer::read(&response.head, have).with_context(|| url.to_string())?;
         let total = match answer {
             Answer::Whole(total) => {
                 part.clear()?;
@@ -111,7 +92,7 @@ fn receive(agent: &Agent, url: &str, part: &mut Part, report: &dyn Fn(u64, Optio
             }
         };
         let start = part.length();
-        body(url, response.body_mut(), part, total, report)?;
+        body(url, &mut response, part, total, report)?;
         return Ok(part.length() - start);
     }
 }
@@ -119,19 +100,19 @@ fn receive(agent: &Agent, url: &str, part: &mut Part, report: &dyn Fn(u64, Optio
 /// Appends a body; where it ends early what arrived is kept.
 fn body(
     url: &str,
-    body: &mut Body,
+    response: &mut Response,
     part: &mut Part,
     total: Option<u64>,
     report: &dyn Fn(u64, Option<u64>),
 ) -> Result<()> {
-    let (mut reader, mut buffer) = (body.as_reader(), vec![0; CHUNK]);
+    let mut buffer = vec![0; CHUNK];
     let stopped = |length: u64, why: anyhow::Error| {
         let of = total.map_or_else(String::new, |total| format!(" of {total}"));
         why.context(format!("{url}: the transfer ended after {length}{of} bytes; the same command goes on from there"))
     };
     loop {
         report(part.length(), total);
-        let count = match reader.read(&mut buffer) {
+        let count = match response.read(&mut buffer) {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -144,7 +125,8 @@ fn body(
         part.append(&buffer[..count])?;
     }
     match total {
-        Some(total) if part.length() < total => Err(stopped(part.length(), anyhow!("the body is too short"))),
-        _ => Ok(()),
+        Some(total) if part.length() == total => Ok(()),
+        None if response.is_whole() => Ok(()),
+        _ => Err(stopped(part.length(), response.failure())),
     }
 }

@@ -9,9 +9,11 @@
 //! checksum is removed.
 
 mod answer;
+mod curl;
 mod fetch;
 mod part;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fetch::{Outcome, Wanted, agent, fetch};
+pub(crate) use curl::Client;
+pub(crate) use fetch::{Outcome, Wanted, fetch};

@@ -6,13 +6,11 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
 
 use reynolds_paper::medmnist::data::Md5;
 use tempfile::TempDir;
-use ureq::Agent;
 
-use super::{Outcome, Wanted, fetch};
+use super::{Client, Outcome, Wanted, fetch};
 
 /// The file that is fetched.
 fn file() -> Vec<u8> {
@@ -111,13 +109,13 @@ impl Place {
         Place { part: folder.path().join("set.npz.part"), _folder: folder, target }
     }
 
-    fn fetch_by(&self, agent: &Agent, url: &str, force: bool) -> Result<Outcome, String> {
+    fn fetch_by(&self, client: &Client, url: &str, force: bool) -> Result<Outcome, String> {
         let wanted = Wanted { url, target: &self.target, md5: Md5::of(&file()), force };
-        fetch(agent, &wanted, &|_, _| {}).map_err(|error| format!("{error:#}"))
+        fetch(client, &wanted, &|_, _| {}).map_err(|error| format!("{error:#}"))
     }
 
     fn fetch(&self, url: &str) -> Result<Outcome, String> {
-        self.fetch_by(&agent(60_000), url, false)
+        self.fetch_by(&client(60), url, false)
     }
 
     fn is_whole(&self) -> bool {
@@ -126,9 +124,8 @@ impl Place {
 }
 
 /// As the program's, but with no proxy between it and this machine.
-fn agent(patience: u64) -> Agent {
-    let patience = Some(Duration::from_millis(patience));
-    Agent::config_builder().http_status_as_error(false).proxy(None).timeout_per_read(patience).build().into()
+fn client(patience: u32) -> Client {
+    Client { patience, proxies: false, ..Client::new() }
 }
 
 #[test]
@@ -146,7 +143,7 @@ fn progress_is_told_from_where_it_went_on_to_the_end() {
     fs::write(&place.part, &file()[..70_000]).unwrap();
     let heard = Mutex::new(Vec::new());
     let wanted = Wanted { url: &server.address, target: &place.target, md5: Md5::of(&file()), force: false };
-    fetch(&agent(60_000), &wanted, &|have, total| heard.lock().unwrap().push((have, total))).unwrap();
+    fetch(&client(60), &wanted, &|have, total| heard.lock().unwrap().push((have, total))).unwrap();
     let heard = heard.into_inner().unwrap();
     assert_eq!((heard[0], heard[heard.len() - 1]), ((70_000, Some(200_000)), (200_000, Some(200_000))));
     assert!(heard.windows(2).all(|pair| pair[0].0 <= pair[1].0));
@@ -192,7 +189,7 @@ fn another_file_is_removed_and_what_was_there_stays() {
     assert!(error.contains(&format!("expected a file with the MD5 {expected}, found one with {found}")), "{error}");
     assert!(!place.target.exists() && !place.part.exists());
     fs::write(&place.target, b"mine").unwrap();
-    assert!(place.fetch_by(&agent(60_000), &server.address, true).is_err());
+    assert!(place.fetch_by(&client(60), &server.address, true).is_err());
     assert_eq!(fs::read(&place.target).unwrap(), b"mine");
 }
 
@@ -203,7 +200,7 @@ fn a_file_of_another_checksum_is_replaced_only_by_force() {
     let error = place.fetch(&server.address).unwrap_err();
     assert!(error.starts_with("not replaced without --force") && error.contains("expected the MD5"), "{error}");
     assert!(fs::read(&place.target).unwrap() == b"mine" && server.requests().is_empty());
-    assert!(place.fetch_by(&agent(60_000), &server.address, true).is_ok());
+    assert!(place.fetch_by(&client(60), &server.address, true).is_ok());
     assert!(place.is_whole());
 }
 
@@ -214,7 +211,7 @@ fn a_refused_connection_keeps_what_has_arrived() {
     drop(listener);
     let place = Place::new();
     let error = place.fetch(&address).unwrap_err();
-    assert!(error.contains("cannot fetch") && error.contains("refused"), "{error}");
+    assert!(error.contains("cannot fetch") && error.contains("Failed to connect"), "{error}");
     assert!(!place.part.exists(), "nothing arrived");
     fs::write(&place.part, &file()[..10]).unwrap();
     assert!(place.fetch(&address).is_err());
@@ -229,8 +226,8 @@ fn silence_and_answers_without_the_file_keep_what_has_arrived() {
     let error = place.fetch(&missing.address).unwrap_err();
     assert!(error.ends_with("expected the file, found the answer 404 Not Found"), "{error}");
     let silent = Server::start(|_, _| Reply::Silence);
-    let error = place.fetch_by(&agent(100), &silent.address, false).unwrap_err();
-    assert!(error.contains("cannot fetch") && error.contains("timeout"), "{error}");
+    let error = place.fetch_by(&client(1), &silent.address, false).unwrap_err();
+    assert!(error.contains("cannot fetch") && error.contains("too slow"), "{error}");
     let large = Server::start(|_, _| Reply::Say("200 OK\r\nContent-Length: 3000000000".into(), b"x".into()));
     let error = place.fetch(&large.address).unwrap_err();
     assert!(error.contains("at most 2147483648 bytes, found one of 3000000000"), "{error}");
@@ -282,4 +279,16 @@ fn two_processes_do_not_write_one_file() {
     other.lock().unwrap();
     let error = place.fetch(&server.address).unwrap_err();
     assert!(error.contains("found another at it") && server.requests().is_empty(), "{error}");
+}
+
+#[test]
+fn a_system_without_curl_is_told_so_and_keeps_what_has_arrived() {
+    let (server, place) = (Server::of_file(), Place::new());
+    fs::write(&place.part, &file()[..10]).unwrap();
+    let without = Client { program: "curl-that-is-not-there", ..client(60) };
+    let error = place.fetch_by(&without, &server.address, false).unwrap_err();
+    assert!(error.ends_with(
+        "expected the program curl-that-is-not-there, found none; install it, or put the file there yourself"
+    ));
+    assert!(server.requests().is_empty() && fs::read(&place.part).unwrap() == file()[..10]);
 }

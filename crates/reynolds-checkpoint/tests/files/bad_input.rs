@@ -5,7 +5,7 @@
     reason = "a failed set-up should fail the test; the builders are a module here"
 )]
 
-use crate::support::{deflated, dictionary, npy, safetensors, stored, tensor, text, torch, zip};
+use crate::support::{Member, deflated, dictionary, npy, safetensors, stored, tensor, text, torch, zip};
 use reynolds_checkpoint::Checkpoint;
 use reynolds_checkpoint::Error;
 use std::path::Path;
@@ -109,15 +109,13 @@ fn bombs_are_bounded_by_the_array_they_claim_to_be() {
     assert_refused("more.npz", zip(&[deflated("w.npy", &more)]), &["\"w\"", "(8 bytes)", "4000000 bytes"]);
     // A directory that agrees with the header, and data that goes on.
     let claimed = Some((more.len() - 4_000_000 + 8) as u32);
-    let lying =
-        Checkpoint::from_bytes("lying.npz", zip(&[support::Member { claimed, ..deflated("w.npy", &more) }])).unwrap();
+    let lying = Checkpoint::from_bytes("lying.npz", zip(&[Member { claimed, ..deflated("w.npy", &more) }])).unwrap();
     let message = lying.read(&lying.entries()[0]).unwrap_err().to_string();
     assert!(message.contains("w.npy") && message.contains("more"), "{message}");
     // An array of 4 GB in a few bytes is found out without room being made for it.
     let few = npy("<f4", "(500000000,2)", &[0; 8]);
     let claimed = Some((few.len() - 8) as u32 + 4_000_000_000);
-    let vast =
-        Checkpoint::from_bytes("vast.npz", zip(&[support::Member { claimed, ..deflated("w.npy", &few) }])).unwrap();
+    let vast = Checkpoint::from_bytes("vast.npz", zip(&[Member { claimed, ..deflated("w.npy", &few) }])).unwrap();
     assert!(vast.read(&vast.entries()[0]).unwrap_err().to_string().contains("fewer"));
     assert_refused("cut.npz", zip(&[stored("w.npy", &few)]), &["\"w\"", "4000000000 bytes", "8 bytes"]);
 }

@@ -5,6 +5,8 @@ from training import Job
 RATES = (3e-4, 1e-3, 3e-3)
 STRICT_RATES = (1e-3, 3e-3, 1e-2)
 RATE = (1e-3, 3e-3)  # the middle ones
+TUNED = (1e-3, 3e-3, 1e-2)
+STRICT_TOP = (3e-2,)
 SEEDS = (1, 2)
 
 
@@ -136,10 +138,48 @@ def second():
     ]
 
 
+def tuned(data, train, channels, upright, rows, steps, **options):
+    """Rows at three learning rates, strict at four: the grid from which each takes its own."""
+    return [job for row in rows for job in each(data, train, channels, steps, [row], (upright,), TUNED + (STRICT_TOP if row is STRICT else ()), **options)]
+
+
+def third():
+    """Call 3: each row at its own learning rate, at b = 0.5 and 0.9. What call 2 trained is not trained again."""
+    decays, turns = [decay(0.1), decay(1.0), decay(10.0)], [turned(0.5), turned(1.0)]
+    plain, all_rows = [NONE, STRICT, *decays], [NONE, STRICT, *turns, *decays]
+    both = 0.5, 0.9
+
+    def at(data, train, channels, rows, steps, uprights=both, **options):
+        return [job for upright in uprights for job in tuned(data, train, channels, upright, rows, steps, **options)]
+
+    cohorts = [
+        at("mnist", 500, 32, plain, 3_000),
+        at("mnist", 500, 32, turns, 9_000),
+        at("mnist", 5_000, 32, all_rows, 6_000, (0.5,)),
+        at("mnist", 5_000, 32, all_rows, 6_000, (0.9,)),
+        at("modelnet10", 400, 32, all_rows, 3_000, (0.5,), batch=32),
+        at("modelnet10", 400, 32, all_rows, 3_000, (0.9,), batch=32),
+        at("mnist", 500, 64, plain, 3_000, (0.5,)),
+        at("mnist", 500, 64, plain, 3_000, (0.9,)),
+        at("mnist", 500, 64, turns, 9_000),
+        at("mnist", 5_000, 64, [NONE, STRICT, *turns], 6_000, (0.5,)),
+        at("mnist", 5_000, 64, [NONE, STRICT, *turns], 6_000, (0.9,)),
+        at("mnist", 5_000, 64, decays, 6_000),
+        at("mnist", 500, 32, turns, 3_000),  # augmentation with the steps of the others
+        at("mnist", 500, 64, turns, 3_000),
+        at("mnist", 50_000, 32, [NONE, STRICT], 15_000, (0.5,)),
+        at("mnist", 50_000, 32, turns[1:], 15_000, (0.5,)),
+        at("mnist", 50_000, 32, decays[1:2], 15_000, (0.5,)),
+        at("mnist", 50_000, 32, decays[:1], 15_000, (0.5,)),
+    ]
+    done = {job for jobs in second() for job in jobs}
+    return [[job for job in jobs if job not in done] for jobs in cohorts]
+
+
 def tiny():
     """A few steps on a CPU, to see that everything runs."""
     return [each("mnist", 50, 8, 20, [NONE, STRICT, decay(0.1), turned(0.5)], (0.5,), (1e-3,), (1,), batch=8),
             each("modelnet10", 20, 4, 20, [NONE, STRICT], (0.5,), (1e-3,), (1,), batch=4, norm="layer")]
 
 
-PLANS = {"first": first, "second": second, "tiny": tiny}
+PLANS = {"first": first, "second": second, "third": third, "tiny": tiny}

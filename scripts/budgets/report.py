@@ -1,6 +1,6 @@
 """From the learning curves of main.py to results/budgets/*.json and the tables of docs/results/budgets.md.
 
-    python3 scripts/budgets/report.py json CALL1/budgets.jsonl CALL2/budgets.jsonl --date 2026-11-18
+    python3 scripts/budgets/report.py json CALL1/budgets.jsonl CALL2/budgets.jsonl … --date 2026-11-18
     python3 scripts/budgets/report.py tables
 
 A group is the networks that differ in their seed alone; its curve is their mean. It is flat from the first point on from which validation
@@ -19,6 +19,7 @@ ORIGIN = ("command", "commit", "device", "torch")
 VALIDATION = {"mnist": 5000, "modelnet10": 369}
 USUAL = {"mnist": {500: 3_000, 5_000: 6_000, 50_000: 15_000}, "modelnet10": {400: 3_000, 3_361: 6_000}}  # steps by training images
 ROWS = ("none", "weight decay", "augmentation", "strict")
+SEED_FACTOR = 2.8  # z(0.975) + z(0.8): power 80 % at 5 %, two-sided; the difference of two means of two seeds has the variance of one seed
 
 
 def mean(values):
@@ -148,18 +149,84 @@ def cell(entry, bold=False):
     return (f"**{text}**" if bold else text) + f", {100 * entry['flat_at'] / entry['steps']:.0f} %"
 
 
+def contests(data):
+    """Entries of each row by images, channels and b, where every row was trained at three learning rates or more."""
+    found = {}
+    for entry in filter(plain, finished(data)):
+        usual = USUAL[data][entry["train"]]
+        if entry["steps"] == usual or (entry["row"] == "augmentation" and entry["steps"] == 3 * usual):
+            rows = found.setdefault((entry["train"], entry["channels"], entry["upright"]), {})
+            rows.setdefault((ROWS.index(entry["row"]), entry["steps"]), []).append(entry)
+    tried = {place: [len({entry["rate"] for at, entries in rows.items() if at[0] == row for entry in entries}) for row in range(len(ROWS))]
+             for place, rows in found.items()}
+    for place, rows in found.items():
+        if min(tried[place]) >= 3:
+            yield place, {at: entries for at, entries in sorted(rows.items()) if len({entry["rate"] for entry in entries}) >= 3}
+
+
+def edge(best, entries):
+    """Where the best setting is the highest or the lowest that was tried."""
+    rates = {entry["rate"] for entry in entries if name(entry) == name(best)}
+    strengths = {entry["weight_decay"] or entry["augmentation"] for entry in entries}
+    strength = best["weight_decay"] or best["augmentation"]
+    at_end = strength in (min(strengths), max(strengths)) and len(strengths) > 1 and best["augmentation"] != 1
+    return ("†" if best["rate"] in (min(rates), max(rates)) else "") + ("‡" if at_end else "")
+
+
+def tuned(data):
+    """Every row at the learning rate and strength that are best on validation."""
+    yield "| images | channels | b | row | learning rate | steps | settings tried | validation | test | agreement |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for (train, channels, upright), rows in contests(data):
+        for entries in rows.values():
+            best = max(entries, key=lambda entry: entry["validation_last"])
+            rate = f"{best['rate']:g} {edge(best, entries)}".strip()
+            yield (f"| {train:,} | {channels} | {upright:g} | {name(best)} | {rate} | {best['steps']:,} | {len(entries)} | "
+                   f"{points(best['validation_last'])} | {points(best['test'])} ± {points(best['test_half_range'])} | {best['agreement']:.2f} |")
+
+
+def spread(data):
+    """What differs between seeds at the chosen settings, and which difference of two rows two seeds can show."""
+    yield "| images | channels | networks | standard deviation of a seed, test | difference that is seen with power 80 % |"
+    yield "|---|---|---|---|---|"
+    squares = {}
+    for (train, channels, _), rows in contests(data):
+        chosen = (max(entries, key=lambda entry: entry["validation_last"]) for entries in rows.values())
+        squares.setdefault((train, channels), []).extend(2 * entry["test_half_range"] ** 2 for entry in chosen)
+    for (train, channels), values in squares.items():
+        deviation = math.sqrt(mean(values))
+        yield f"| {train:,} | {channels} | {2 * len(values)} | {points(deviation, 2)} | {points(SEED_FACTOR * deviation)} |"
+
+
+def facts(data):
+    """Settings with a network that never learned, and settings whose validation loss is least within the first quarter of the steps."""
+    yield "| images | settings | validation loss least in the first quarter of the steps | settings with a network below 20 % on test |"
+    yield "|---|---|---|---|"
+    for train in USUAL[data]:
+        here = [entry for entry in finished(data) if entry["train"] == train]
+        early = sum(4 * entry["loss_least_at"] <= entry["steps"] for entry in here)
+        collapsed = {}
+        for entry in here:
+            if entry["test"] - entry["test_half_range"] < 0.2:
+                key = f"{name(entry)} at {entry['rate']:g}"
+                collapsed[key] = collapsed.get(key, 0) + 1
+        tried = {key: sum(f"{name(entry)} at {entry['rate']:g}" == key for entry in here) for key in collapsed}
+        listed = "; ".join(f"{key}: {count} of {tried[key]}" for key, count in collapsed.items())
+        yield f"| {train:,} | {len(here)} | {early} | {listed} |"
+
+
 def lengths(data):
     """The same network trained for other numbers of steps."""
     rows = {}
     for entry in finished(data):
-        if plain(entry) and entry["upright"] == 0.5:
-            rows.setdefault((entry["train"], entry["channels"], name(entry), entry["rate"]), []).append(entry)
-    yield "| images | channels | row | learning rate | steps: validation / test, flat at |"
-    yield "|---|---|---|---|---|"
-    for (train, channels, row, rate), found in rows.items():
+        if plain(entry):
+            rows.setdefault((entry["train"], entry["channels"], entry["upright"], name(entry), entry["rate"]), []).append(entry)
+    yield "| images | channels | b | row | learning rate | steps: validation / test, flat at |"
+    yield "|---|---|---|---|---|---|"
+    for (train, channels, upright, row, rate), found in rows.items():
         if len(found) > 1:
             cells = "; ".join(f"{entry['steps']:,}: {cell(entry)}" for entry in found)
-            yield f"| {train:,} | {channels} | {row} | {rate:g} | {cells} |"
+            yield f"| {train:,} | {channels} | {upright:g} | {row} | {rate:g} | {cells} |"
 
 
 def speeds(data):
@@ -184,7 +251,7 @@ def tables():
     """Replaces what stands between the page's markers."""
     page = PAGE.read_text(encoding="utf-8")
     for data in USUAL:
-        for make in (rates, lengths, speeds):
+        for make in (tuned, spread, facts, rates, lengths, speeds):
             start, end = f"<!-- {data} {make.__name__} -->\n", f"<!-- end of {data} {make.__name__} -->"
             before, rest = page.split(start)
             page = before + start + "\n".join(make(data)) + "\n" + end + rest.split(end)[1]

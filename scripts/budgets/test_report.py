@@ -1,6 +1,6 @@
 import unittest
 
-from report import KEYS, group
+from report import KEYS, edge, group
 
 
 def record(seed, accuracy, test):
@@ -19,6 +19,12 @@ class Report(unittest.TestCase):
 
     def test_a_training_that_was_stopped_says_where(self):
         self.assertEqual(group([{**record(1, [0.5, 0.9, 0.9, 0.9], 0.9), "steps": 100}])["stopped_at"], 40)
+
+    def test_the_edge_of_a_grid_is_marked(self):
+        tried = [{"row": "weight decay", "weight_decay": strength, "augmentation": 0, "rate": rate} for strength in (0.1, 1.0, 10.0) for rate in (1, 3, 10)]
+        self.assertEqual([edge(entry, tried) for entry in tried], ["†‡", "‡", "†‡", "†", "", "†", "†‡", "‡", "†‡"])
+        always = [{"row": "augmentation", "weight_decay": 0, "augmentation": share, "rate": rate} for share in (0.5, 1) for rate in (1, 3, 10)]
+        self.assertEqual([edge(entry, always) for entry in always], ["†‡", "‡", "†‡", "†", "", "†"])
 
 
 if __name__ == "__main__":

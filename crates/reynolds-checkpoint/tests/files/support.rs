@@ -3,26 +3,26 @@
 use std::io::Write;
 
 /// A member of an archive to be built.
-pub struct Member {
-    pub name: String,
-    pub contents: Vec<u8>,
-    pub deflated: bool,
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) contents: Vec<u8>,
+    pub(crate) deflated: bool,
     /// What the directory claims as the size; the truth if `None`.
-    pub claimed: Option<u32>,
+    pub(crate) claimed: Option<u32>,
 }
 
 /// A stored member.
-pub fn stored(name: &str, contents: &[u8]) -> Member {
+pub(crate) fn stored(name: &str, contents: &[u8]) -> Member {
     Member { name: name.into(), contents: contents.into(), deflated: false, claimed: None }
 }
 
 /// A deflated member.
-pub fn deflated(name: &str, contents: &[u8]) -> Member {
+pub(crate) fn deflated(name: &str, contents: &[u8]) -> Member {
     Member { deflated: true, ..stored(name, contents) }
 }
 
 /// A zip archive.
-pub fn zip(members: &[Member]) -> Vec<u8> {
+pub(crate) fn zip(members: &[Member]) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for member in members {
         let data = match member.deflated {
@@ -68,7 +68,7 @@ pub fn zip(members: &[Member]) -> Vec<u8> {
 }
 
 /// An array.
-pub fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
@@ -78,7 +78,7 @@ pub fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 }
 
 /// A safetensors file of that header and buffer.
-pub fn safetensors(header: &str, buffer: &[u8]) -> Vec<u8> {
+pub(crate) fn safetensors(header: &str, buffer: &[u8]) -> Vec<u8> {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.as_bytes());
     bytes.extend(buffer);
@@ -86,12 +86,12 @@ pub fn safetensors(header: &str, buffer: &[u8]) -> Vec<u8> {
 }
 
 /// A text in a pickle.
-pub fn text(text: &str) -> Vec<u8> {
+pub(crate) fn text(text: &str) -> Vec<u8> {
     [b"X".as_slice(), &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat()
 }
 
 /// A tensor in a pickle: a view of `storage` with `elements` numbers; sizes below 256.
-pub fn tensor(storage: &str, elements: u8, offset: u8, shape: &[u8], strides: &[u8]) -> Vec<u8> {
+pub(crate) fn tensor(storage: &str, elements: u8, offset: u8, shape: &[u8], strides: &[u8]) -> Vec<u8> {
     let mut bytes = b"ctorch._utils\n_rebuild_tensor_v2\n((".to_vec();
     bytes.extend(text("storage"));
     bytes.extend(b"ctorch\nFloatStorage\n");
@@ -108,7 +108,7 @@ pub fn tensor(storage: &str, elements: u8, offset: u8, shape: &[u8], strides: &[
 }
 
 /// A dictionary in a pickle.
-pub fn dictionary(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn dictionary(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = b"}(".to_vec();
     for (key, value) in items {
         bytes.extend(text(key));
@@ -119,7 +119,7 @@ pub fn dictionary(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// A PyTorch file of that pickled object, with storages.
-pub fn torch(object: &[u8], storages: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn torch(object: &[u8], storages: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let pickle = [b"\x80\x02", object, b"."].concat();
     let mut members = vec![stored("model/data.pkl", &pickle), stored("model/byteorder", b"little")];
     members.extend(storages.iter().map(|(key, bytes)| stored(&format!("model/data/{key}"), bytes)));

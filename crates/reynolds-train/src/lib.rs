@@ -57,7 +57,7 @@
 //!         &self.parameters
 //!     }
 //!     fn loss(&self, _: Moment) -> Result<Tensor> {
-//!         let found = self.inputs.linear::<Tensor>(&self.parameters.get("map"), None).squeeze_dim(1);
+//!         let found = self.inputs.linear::<Tensor>(&self.parameters.get("map")?, None).squeeze_dim(1);
 //!         Ok((found - &self.truth).square().mean(Kind::Double))
 //!     }
 //!     fn evaluate(&self, _: Split) -> Result<Metrics> {

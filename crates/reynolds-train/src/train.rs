@@ -27,7 +27,7 @@
 //!         20
 //!     }
 //!     fn loss(&self, _: Moment) -> reynolds_train::Result<Tensor> {
-//!         Ok((self.0.get("w") - 3.0).square().sum(Kind::Double))
+//!         Ok((self.0.get("w")? - 3.0).square().sum(Kind::Double))
 //!     }
 //!     fn evaluate(&self, _: Split) -> reynolds_train::Result<Metrics> {
 //!         Ok(Metrics::from([("loss".into(), self.loss(Moment { epoch: 0, step: 0 })?.double_value(&[]))]))

@@ -169,8 +169,9 @@ mod tests {
         let interrupt = Interrupt::new();
         interrupt.request();
         assert_eq!(spec().train(Device::Cpu, &interrupt).unwrap(), None);
-        let mut baseline = Spec { drawn: false, ..spec() };
-        baseline.run.settings.model.network = Network::Mlp;
+        let mut base = FigureSettings::<WaveyRings>::of_budget(Budget::Quick);
+        base.run.train.epochs = 2;
+        let baseline = Spec { drawn: false, ..Spec::baseline(&base, 3) };
         assert!(baseline.train(Device::Cpu, &Interrupt::new()).unwrap().unwrap().arrays.is_empty());
     }
 }

@@ -356,7 +356,7 @@ mod tests {
         for (target, key, value, expected) in [
             ("fig-so2", "seedz", "1", "did you mean \"seeds\"?"),
             ("fig-so2", "epochs", "1", "now called \"train.epochs\""),
-            ("fig-so2", "seeds", "0", "seeds: expected a whole number, at least 1"),
+            ("fig-so2", "seeds", "0", "seeds: expected at least 1, found 0"),
             ("fig-so2", "train.epochs", "many", "expected a whole number"),
             ("fig-projection", "group", "K9", "K9"),
             ("fig-none", "seeds", "1", "expected one of fig-projection"),

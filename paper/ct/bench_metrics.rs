@@ -5,7 +5,8 @@
 //!
 //! ```
 //! use reynolds_checkpoint::Values;
-//! use reynolds_bench::{Array, MetricsBench};
+//! use reynolds_bench::Array;
+//! use reynolds_paper::ct::MetricsBench;
 //! let constant = |value: f32| Array { shape: vec![1, 11, 11], values: Values::F32(vec![value; 121].into()) };
 //! let row = MetricsBench { repeats: 1, threads: 1 }.measure(&constant(30.0), &constant(40.5), None)?;
 //! // 2 · 30 and 2 · 40.5 in eight bits are 21 apart.

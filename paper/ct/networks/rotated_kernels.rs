@@ -14,7 +14,8 @@
 //! After Xie et al. (IEEE Transactions on Pattern Analysis and Machine Intelligence 2023).
 //!
 //! ```
-//! use reynolds_torch::{layers::RotatedKernels, tch::{Kind, Tensor}};
+//! use reynolds_paper::ct::networks::RotatedKernels;
+//! use reynolds_torch::tch::{Kind, Tensor};
 //! let turned = RotatedKernels::new(5, 5, 4)?;
 //! assert_eq!(turned.functions(), 25);
 //! let weights = Tensor::arange(50, (Kind::Double, reynolds_torch::tch::Device::Cpu)).view([2, 25]);

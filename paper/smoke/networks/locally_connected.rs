@@ -18,7 +18,8 @@ use reynolds_torch::parameters::{Builder, Parameters};
 ///
 /// ```
 /// use reynolds::random::Random;
-/// use reynolds_torch::{Parameters, layers::LocallyConnected, tch::{Device, Kind, Tensor}};
+/// use reynolds_paper::smoke::networks::LocallyConnected;
+/// use reynolds_torch::{Parameters, tch::{Device, Kind, Tensor}};
 /// let mut builder = Parameters::builder();
 /// let layer = LocallyConnected::new(&mut builder, "local", [2, 5], 3, 8, &mut Random::new(0))?;
 /// let parameters = builder.build(Kind::Float, Device::Cpu)?;

@@ -21,7 +21,7 @@
 //! binding.complex("w", &KernelSpace::dense(&harmonics, &harmonics)?)?;
 //! let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.1, ..PenaltyConfig::default() };
 //! let penalty = Penalty::new(binding.build()?, config)?;
-//! let gradient = parameters.flat().zeros_like();
+//! let mut gradient = parameters.flat().zeros_like();
 //! let value = penalty.add_gradient_with_value(parameters.flat(), &mut gradient)?;
 //! assert!((value.double_value(&[]) - 0.1 * 6.0 * 5.0).abs() < 1e-12);
 //! let first = Vec::<f64>::try_from(gradient.narrow(0, 0, 4))?;

@@ -1,5 +1,7 @@
 //! The method on libtorch: laws, and agreement with the host.
 
+#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
+
 mod binding;
 mod equivariance;
 mod host;

@@ -1,5 +1,7 @@
 //! Laws: of groups, representations, projectors, norms and defects, on random input and against the Haar average.
 
+#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
+
 mod audit_laws;
 mod basis_laws;
 mod certificate;

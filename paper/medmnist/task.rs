@@ -56,7 +56,7 @@ impl MedTask {
     /// Initial weights and the order of volumes are those of the seed.
     ///
     /// # Errors
-    /// [`crate::Error::Config`] if a size of the network is out of range; if the device has no room.
+    /// [`reynolds_train::Error::Config`] if a size of the network is out of range; if the device has no room.
     pub fn new(data: MedData, settings: &MedSettings, precision: Precision, seed: u64) -> Result<Self> {
         let mut builder = Parameters::builder();
         let mut random = Random::at(seed, &[Purpose::Weights as u64]);

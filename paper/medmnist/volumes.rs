@@ -75,7 +75,7 @@ impl MedData {
     /// The volumes that settings ask for: generated, or read from their file, which must be the publisher's.
     ///
     /// # Errors
-    /// [`Error::Config`] if there is no such set; [`Error::Data`] if its file is missing or another; if the device has no room.
+    /// [`Error::Config`] if there is no such set; [`Error::Experiment`] if its file is missing or another; if the device has no room.
     pub fn open(config: &MedDataConfig, precision: Precision, device: Device) -> Result<Self> {
         match config.source()? {
             MedSource::Shapes => {

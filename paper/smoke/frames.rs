@@ -99,7 +99,7 @@ impl SmokeData {
     /// Reads the simulations of `folder` that the windows need; [`ensure_needed`] makes those that are missing.
     ///
     /// # Errors
-    /// [`Error::Config`] if there are fewer windows than asked for; [`Error::Data`] if a file is missing or damaged, or was made with other
+    /// [`Error::Config`] if there are fewer windows than asked for; [`Error::Experiment`] if a file is missing or damaged, or was made with other
     /// settings.
     pub fn open(kind: Kind, folder: &Path, counts: WindowCounts, device: Device) -> Result<Self> {
         let windows = chosen(kind, counts)?;
@@ -191,7 +191,7 @@ pub fn symmetry(kind: Kind) -> Symmetry {
 /// their bytes are equal. `threads` = 0 takes all.
 ///
 /// # Errors
-/// [`Error::Data`] if the folder cannot be written or a simulation diverges; [`Error::Config`] if there are fewer windows than asked for.
+/// [`Error::Experiment`] if the folder cannot be written or a simulation diverges; [`Error::Config`] if there are fewer windows than asked for.
 pub fn ensure_needed(
     kind: Kind,
     folder: &Path,

@@ -73,7 +73,7 @@ impl SmokeTask {
     /// Initial weights and the order of minibatches are those of the seed.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) if a size of the network is out of range; if the device has no room.
+    /// [`Error::Config`](reynolds_train::Error::Config) if a size of the network is out of range; if the device has no room.
     pub fn new(
         data: SmokeData,
         model: &SmokeNetConfig,
@@ -93,7 +93,7 @@ impl SmokeTask {
     /// Refuses a network that cannot be built for frames of the data sets.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) with the key and the value.
+    /// [`Error::Config`](reynolds_train::Error::Config) with the key and the value.
     pub fn check(model: &SmokeNetConfig, symmetry: Symmetry) -> Result<()> {
         let built = model.build(symmetry, Frames::default(), &mut Parameters::builder(), &mut Random::new(0));
         built.map(drop).map_err(|error| under("model", error))

@@ -113,7 +113,7 @@ pub(super) fn write_whole(
 }
 
 /// Moves a finished file into place: `file`, which lies at `from` in the same folder as `to`, becomes `to` and is on disk when this
-/// returns. For files that grow under a name of their own, such as downloads; [`write`] does it for bytes at hand.
+/// returns. For files that grow under a name of their own, such as downloads; [`write()`] does it for bytes at hand.
 ///
 /// # Errors
 /// [`Error::Io`] if the system refuses.
@@ -137,7 +137,7 @@ pub fn write(out: &Path, bytes: &[u8]) -> Result<()> {
     write_parts(out, &[bytes])
 }
 
-/// Refuses what [`write`] could not write for want of a folder.
+/// Refuses what [`write()`] could not write for want of a folder.
 ///
 /// # Errors
 /// [`Error::Malformed`] if `out` is a folder, or its folder is none.
@@ -159,10 +159,10 @@ fn folder(out: &Path) -> &Path {
     out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// As [`write`], of several runs of bytes, one after the other.
+/// As [`write()`], of several runs of bytes, one after the other.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
     write_whole(out, &Bytes::Held(Vec::new()), None, |sink| parts.iter().try_for_each(|part| sink.write(part)))
 }

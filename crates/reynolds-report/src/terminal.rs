@@ -1,6 +1,6 @@
 //! Standard output and standard error of a program.
 //!
-//! Results go to standard output by [`print`], errors with their causes to standard error by [`error`]. Text that comes from a file, such
+//! Results go to standard output by [`print()`], errors with their causes to standard error by [`error()`]. Text that comes from a file, such
 //! as the name of a tensor, is made [`printable`] first, so that nobody can steer the terminal by it; [`crate::Table`] does so itself.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};

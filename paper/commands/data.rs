@@ -12,7 +12,6 @@ use crate::args::{DataCommand, SmokeArgs};
 use reynolds_checkpoint::whole_file;
 use reynolds_report::terminal;
 
-/// Tiles of a preview.
 const TILES: (usize, usize) = (8, 4);
 
 pub(crate) fn run(command: &DataCommand) -> Result<ExitCode> {

@@ -87,7 +87,6 @@ fn stray(args: &CtArgs) -> Result<()> {
     }
 }
 
-/// The first pairs of each part.
 fn some(set: &CtSet) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
     for (part, most) in SHOWN {

@@ -14,10 +14,8 @@ const EVALUATED: usize = 8;
 /// Cases that the defect is measured on, at most.
 const TURNED: usize = 12;
 
-/// What is measured against the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measured {
-    /// The image that the network makes.
     Network,
     /// The corrupted slice as it is.
     Input,
@@ -52,9 +50,6 @@ impl CaseQuality {
 
 impl CtTask {
     /// PSNR and SSIM of all cases of a part. The test and the figure are with P(W) for held kernels where the settings project.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn quality(&self, part: CtPart, measured: Measured) -> Result<CaseQuality> {
         if measured == Measured::Network {
             return Ok(self.quality_and_loss(part)?.0);
@@ -67,9 +62,6 @@ impl CtTask {
     }
 
     /// As [`CtTask::quality`] of the network, with the mean of the task loss over minibatches of eight.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn quality_and_loss(&self, part: CtPart) -> Result<(CaseQuality, f64)> {
         let rows = self.with_weights_of(part, || {
             let assembled = self.assemble_evaluated()?;
@@ -99,9 +91,6 @@ impl CtTask {
     }
 
     /// The final image of one case, `[side · side]` from the top, from 0 to 255.
-    ///
-    /// # Errors
-    /// If there is no such case; whatever libtorch may fail with.
     pub fn reduce(&self, part: CtPart, case: usize) -> Result<Vec<f32>> {
         let _guard = tch::no_grad_guard();
         let input = self.data().cases(part, case, 1)?.input;
@@ -113,9 +102,6 @@ impl CtTask {
 
     /// How far the network is from turning with its input: the mean over cases, twelve at most, and r = 1, 2, 3 of
     /// ‖rot_r N(x) − N(rot_r x)‖/‖N(x)‖ outside the metal.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn turning_defect(&self, part: CtPart) -> Result<f64> {
         let _guard = tch::no_grad_guard();
         let count = TURNED.min(self.data().count(part));

@@ -24,7 +24,6 @@ use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::Summary;
 use reynolds_train::schedule::Shape;
 
-/// "ct".
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CtExperiment;
 

@@ -10,7 +10,6 @@ use reynolds_checkpoint::whole_file;
 use reynolds_report::figure::{Picture, Sheet};
 use reynolds_train::error::{Error, Result};
 
-/// Side of a panel.
 const PANEL: f64 = 180.0;
 
 /// The soft-tissue window, in Hounsfield units.
@@ -25,9 +24,6 @@ pub fn shade(hounsfield: f32) -> f32 {
 }
 
 /// Draws "test.svg", the test case in the middle, and "pelvis.svg" where the set has one, into `folder`.
-///
-/// # Errors
-/// If a file cannot be written; whatever libtorch may fail with.
 pub(super) fn draw(task: &CtTask, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
     for (name, part) in [("test", CtPart::Test), ("pelvis", CtPart::Figure)] {

@@ -20,17 +20,12 @@ use reynolds_train::error::Result;
 /// Pixels along a side of the window.
 const WINDOW: i64 = 11;
 
-/// The width of the window.
 const SIGMA: f64 = 1.5;
 
-/// The largest number of eight bits.
 const WHITE: f64 = 255.0;
 
 /// PSNR in dB of images `[N, 1, H, W]` from 0 to 255 against the truth, outside the metal (`keep` = 1): `[N]` in double precision on the
 /// device. Infinite where they are equal.
-///
-/// # Errors
-/// If the shapes do not fit or the device has no room.
 pub fn psnr(images: &Tensor, truth: &Tensor, keep: &Tensor) -> Result<Tensor> {
     in_parts(images, truth, keep, |x, y| {
         let mean = x.f_sub(y)?.f_square()?.f_mean_dim([1_i64, 2, 3].as_slice(), false, Kind::Double)?;
@@ -39,9 +34,6 @@ pub fn psnr(images: &Tensor, truth: &Tensor, keep: &Tensor) -> Result<Tensor> {
 }
 
 /// SSIM of images `[N, 1, H, W]`, of 11 pixels at least along a side, as [`psnr`]: `[N]`.
-///
-/// # Errors
-/// As [`psnr`].
 pub fn ssim(images: &Tensor, truth: &Tensor, keep: &Tensor) -> Result<Tensor> {
     in_parts(images, truth, keep, |x, y| {
         // The variances occur in their sum only: four maps, not five.

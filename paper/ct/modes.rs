@@ -40,15 +40,11 @@ pub(crate) fn sample_weight(network: Architecture) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CtMode {
-    /// Not at all.
     Plain,
-    /// By the sample-based penalty.
     Sample,
     /// Not in training; tested with P(W).
     Projected,
-    /// By residual pathway priors.
     Rpp,
-    /// By the projection penalty.
     Penalty,
 }
 
@@ -62,7 +58,6 @@ impl Named for CtMode {
 }
 
 impl CtMode {
-    /// As in settings, files and CSV.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",

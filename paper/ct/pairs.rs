@@ -47,9 +47,6 @@ fn below(folder: &Path, config: &CtDataConfig) -> PathBuf {
 
 /// Makes the pairs that the settings ask for and their folder does not hold, with a bar on a terminal; `false` if someone interrupted, after
 /// which the same call goes on. A folder that holds a finished set with at least so many pairs is left as it is. `threads` = 0 takes all.
-///
-/// # Errors
-/// [`Error::Config`] if the folder holds a set of other settings; [`Error::Experiment`] if slices are missing or the folder cannot be written.
 pub fn ensure_pairs(config: &CtDataConfig, threads: usize, interrupt: &Interrupt) -> Result<bool> {
     let (folder, wanted) = (pairs_folder(config), set_config(config));
     wanted.validate()?;
@@ -107,10 +104,6 @@ fn made_of(set: &CtSet, config: &CtDataConfig) -> Result<()> {
 }
 
 /// Puts the pairs of the settings on a device; [`ensure_pairs`] has made them. Of a larger set so many of each part, evenly spread.
-///
-/// # Errors
-/// [`Error::Experiment`] if a file is missing or damaged; [`Error::Config`] if the folder holds a set of other settings; if the device has no
-/// room.
 pub fn open(config: &CtDataConfig, device: Device) -> Result<CtData> {
     let (folder, wanted) = (pairs_folder(config), set_config(config));
     let set = CtSet::open(&folder)?;

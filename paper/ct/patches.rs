@@ -41,11 +41,8 @@ pub struct CtBatch {
 /// Images of one case on the host, `[side · side]` each from the top, from 0 to 255.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseImages {
-    /// Pixels along a side.
     pub side: usize,
-    /// Without metal.
     pub truth: Vec<f32>,
-    /// With metal.
     pub corrupted: Vec<f32>,
     /// With metal, its trace bridged.
     pub interpolated: Vec<f32>,
@@ -68,9 +65,6 @@ impl Clone for CtData {
 
 impl CtData {
     /// Images `[4, cases, side, side]` in the scale of the networks: truth, corrupted, interpolated, I = 1 − metal; part after part.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if the shape is another one or one of the first three parts is empty.
     pub fn new(images: Tensor, counts: [usize; 4]) -> Result<Self> {
         let cases = counts.iter().sum::<usize>() as i64;
         match images.size()[..] {
@@ -87,9 +81,6 @@ impl CtData {
     }
 
     /// Pairs of one side as a scanner shows them.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if their sides differ or one of the first three parts is empty; if the device has no room.
     pub fn of_pairs(parts: [&[Pair]; 4], device: Device) -> Result<Self> {
         let counts = parts.map(<[Pair]>::len);
         let side = parts.iter().find_map(|part| part.first()).map_or(0, |pair| pair.side);
@@ -103,25 +94,19 @@ impl CtData {
         self.images.size()[3] as usize
     }
 
-    /// The cases of a part.
     pub fn count(&self, part: CtPart) -> usize {
         self.counts[part as usize]
     }
 
-    /// The number type of the images.
     pub fn number_kind(&self) -> Kind {
         self.images.kind()
     }
 
-    /// Where the images lie.
     pub fn device(&self) -> Device {
         self.images.device()
     }
 
     /// Whole images of `count` cases of a part from its case `first` on; they share the storage.
-    ///
-    /// # Errors
-    /// If there are fewer.
     pub fn cases(&self, part: CtPart, first: usize, count: usize) -> Result<CtBatch> {
         let before: usize = self.counts[..part as usize].iter().sum();
         if first + count > self.count(part) {
@@ -133,9 +118,6 @@ impl CtData {
     }
 
     /// The images of one case; waits for the device.
-    ///
-    /// # Errors
-    /// If there is no such case.
     pub fn images(&self, part: CtPart, case: usize) -> Result<CaseImages> {
         let CtBatch { input, truth } = self.cases(part, case, 1)?;
         let numbers = |images: &Tensor| -> Result<Vec<f32>> {
@@ -151,9 +133,6 @@ impl CtData {
     }
 
     /// Patches of training cases; nothing waits for the device.
-    ///
-    /// # Errors
-    /// If the device has no room.
     pub fn patches(&self, patches: &Patches) -> Result<CtBatch> {
         let (patch, side) = (patches.side as i64, self.side() as i64);
         let along = Tensor::f_arange(patch, (Kind::Int64, self.device()))?;
@@ -173,10 +152,8 @@ fn batch(images: &Tensor) -> Result<CtBatch> {
     Ok(CtBatch { input: Corrupted { image, interpolated, keep }, truth })
 }
 
-/// Where a patch lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patch {
-    /// The training case.
     pub case: usize,
     /// First row and first column.
     pub corner: [usize; 2],
@@ -202,9 +179,6 @@ pub struct Patches {
 
 impl Patches {
     /// Patches of `side`; waits for the device.
-    ///
-    /// # Errors
-    /// If the device has no room.
     pub fn new(patches: &[Patch], side: usize, device: Device) -> Result<Self> {
         let mut numbers: [Vec<i64>; 5] = Default::default();
         for patch in patches {
@@ -217,20 +191,15 @@ impl Patches {
         Ok(Self { side, numbers: Tensor::f_from_slice(&numbers.concat())?.f_view([5, -1])?.f_to_device(device)? })
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         self.numbers.size()[1] as usize
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// `count` of them from `first` on.
-    ///
-    /// # Errors
-    /// If there are fewer.
     pub fn narrow(&self, first: usize, count: usize) -> Result<Self> {
         Ok(Self { side: self.side, numbers: self.numbers.f_narrow(1, first as i64, count as i64)? })
     }
@@ -249,7 +218,6 @@ impl Placed {
         Ok(Self { images: Tensor::f_empty(shape, (Kind::Float, device))?, counts, done: 0 })
     }
 
-    /// The next case.
     pub(super) fn push(&mut self, pair: &Pair) -> Result<()> {
         let side = self.images.size()[3];
         if pair.side as i64 != side {

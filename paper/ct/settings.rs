@@ -9,11 +9,9 @@ use serde::{Deserialize, Serialize};
 use reynolds_train::config::{RunConfig, Settings, at_least_zero};
 use reynolds_train::error::{Error, Result};
 
-/// `[data]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CtDataConfig {
-    /// "phantom" or "slices".
     pub source: CtSource,
     /// Where the pairs lie, or will; "" = `$REYNOLDS_DATA/ct-pairs`, or `data/ct-pairs` where that is not set, or a folder in there that these
     /// settings name.
@@ -24,11 +22,8 @@ pub struct CtDataConfig {
     pub test_series: String,
     /// Pixels along a side of an image.
     pub side: usize,
-    /// Pairs that are trained on.
     pub train: usize,
-    /// Pairs that are validated on.
     pub validation: usize,
-    /// Pairs that are tested on.
     pub test: usize,
     /// Decides bodies, implants and noise.
     pub set_seed: u64,
@@ -67,9 +62,7 @@ impl Default for CtDataConfig {
 pub struct CtSettings {
     /// Test with P(W) in the place of every held kernel W.
     pub projected: bool,
-    /// `[data]`.
     pub data: CtDataConfig,
-    /// `[model]`.
     pub model: MarNetConfig,
     /// `[sample]`: the sample-based penalty; none at weight 0.
     pub sample: SamplePenaltyConfig,
@@ -106,9 +99,6 @@ impl Settings for CtSettings {
 }
 
 /// Refuses settings that contradict each other.
-///
-/// # Errors
-/// [`Error::Config`] with the key of one of them.
 pub(crate) fn check_together(config: &RunConfig<CtSettings>) -> Result<()> {
     let kind = config.train.parametrisation.kind;
     if config.settings.projected && kind != Parametrisation::Free {

@@ -27,9 +27,6 @@ fn regular(channels: usize) -> Result<String> {
 }
 
 /// Types these kernels `[out, in, s, s]`, without their biases, by regular fields of C4; `None` if there are none.
-///
-/// # Errors
-/// If one has another shape.
 pub(super) fn plan(parameters: &Parameters, held: &[String]) -> Result<Option<SymmetryPlan>> {
     let rule = |(name, shape): (String, Vec<usize>)| {
         let [codomain, domain, _, _] = shape[..] else {
@@ -56,9 +53,6 @@ pub(super) struct SampleBased {
 
 impl SampleBased {
     /// Of outputs with as many channels as the kernels of `binding` make.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if the weight is out of range.
     pub(super) fn new(config: SamplePenaltyConfig, binding: &Binding) -> Result<Self> {
         let c4 = group::parse("C4")?;
         let images = FieldAction::new(&rep::trivial(&c4));
@@ -71,7 +65,6 @@ impl SampleBased {
         Ok(Self { penalty, images, fields })
     }
 
-    /// The witness of one step.
     pub(super) fn draw(&self, random: &mut Random) -> Result<Witness<'_>> {
         Ok(self.penalty.draw(random)?)
     }

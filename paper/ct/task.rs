@@ -52,9 +52,6 @@ pub struct CtTask {
 
 impl CtTask {
     /// Initial weights, patches and turns are those of the seed.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if a size of the network is out of range or a patch is larger than the images; if the device has no room.
     pub fn new(data: CtData, settings: &CtSettings, precision: Precision, seed: u64) -> Result<Self> {
         let mut builder = Parameters::builder();
         let mut random = Random::at(seed, &[Purpose::Weights as u64]);
@@ -64,18 +61,12 @@ impl CtTask {
     }
 
     /// Refuses a network that cannot be built.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the key and the value.
     pub fn check(model: &MarNetConfig) -> Result<()> {
         let built = model.build(&mut Parameters::builder(), &mut Random::new(0));
         built.map(drop).map_err(|error| under("model", error))
     }
 
     /// With a network of one's own; the parameters are of the number type of the images and lie where they do.
-    ///
-    /// # Errors
-    /// As [`CtTask::new`].
     pub fn of(
         data: CtData,
         network: Box<dyn Reducer>,
@@ -110,7 +101,6 @@ impl CtTask {
         Ok(Self { parameters, network, binding, sample, data, config, projected, precision, seed, epoch })
     }
 
-    /// The data.
     pub fn data(&self) -> &CtData {
         &self.data
     }
@@ -122,9 +112,6 @@ impl CtTask {
     }
 
     /// ‖W − P(W)‖ over the regularised kernels of the weights that a part is evaluated with; `None` if there are none.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn held_residual(&self, part: CtPart) -> Result<Option<Residual>> {
         let Some(binding) = &self.binding else { return Ok(None) };
         self.with_weights_of(part, || Ok(Some(binding.residual(self.parameters.flat())?)))

@@ -16,7 +16,6 @@ pub enum Error {
     #[error("{}: cannot {action}: {source}", file.display())]
     Io {
         file: PathBuf,
-        /// What was being done.
         action: &'static str,
         #[source]
         source: std::io::Error,
@@ -32,36 +31,23 @@ pub enum Error {
     Duplicate { file: PathBuf, name: String },
     /// A setting of a dataset outside its range.
     #[error("{what}: expected {expected}, found {found}")]
-    Setting {
-        /// Which setting.
-        what: &'static str,
-        /// What is allowed.
-        expected: String,
-        /// What was given.
-        found: String,
-    },
+    Setting { what: &'static str, expected: String, found: String },
     /// A simulation whose velocities ran away.
     #[error("simulation {simulation}: expected velocities of at most {limit} at step {step}, found {found}")]
     Diverged {
-        /// Name of the simulation.
         simulation: String,
         /// The step, counted from 1.
         step: usize,
         /// The largest velocity that is plausible.
         limit: f64,
-        /// The largest velocity.
         found: f64,
     },
     /// Someone stopped the generation of a data set.
     #[error("{}: the generation was stopped; finished simulations are kept", folder.display())]
-    Interrupted {
-        /// The folder of the data set.
-        folder: PathBuf,
-    },
+    Interrupted { folder: PathBuf },
     /// A simulation whose pressure was not found.
     #[error("simulation {simulation}: expected the pressure of step {step} within 1000 iterations, found none")]
     Unsolved {
-        /// Name of the simulation.
         simulation: String,
         /// The step, counted from 1.
         step: usize,
@@ -69,7 +55,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// An [`Error::Setting`].
     pub(crate) fn setting(what: &'static str, expected: impl ToString, found: impl ToString) -> Self {
         Self::Setting { what, expected: expected.to_string(), found: found.to_string() }
     }

@@ -18,21 +18,15 @@ const FIELDS_MM: [f64; 2] = [400.0, 220.16];
 /// Millimetres along a side of a density file, about: it does not say, and a pelvis is 400 mm wide.
 const DENSITY_MM: f64 = 500.0;
 
-/// A sinogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sinogram {
-    /// Views in a turn.
     pub views: usize,
-    /// Cells of the detector.
     pub cells: usize,
     /// −ln of transmission, `[views, cells]`.
     pub values: Vec<f32>,
 }
 
 /// Reads an image in Hounsfield units. Its name holds its size, and "head" where the field is that of a head.
-///
-/// # Errors
-/// When the file cannot be read, its name has no size of a square image, or its contents are not of that size or not finite.
 pub fn image(path: impl AsRef<Path>) -> Result<Slice> {
     let path = path.as_ref();
     let name = stem(path);
@@ -47,9 +41,6 @@ pub fn image(path: impl AsRef<Path>) -> Result<Slice> {
 }
 
 /// Reads a sinogram. Its name holds its size.
-///
-/// # Errors
-/// When the file cannot be read, its name has no size, or its contents are not of that size or not finite.
 pub fn sinogram(path: impl AsRef<Path>) -> Result<Sinogram> {
     let path = path.as_ref();
     let sizes = sizes(&stem(path));
@@ -64,9 +55,6 @@ pub fn sinogram(path: impl AsRef<Path>) -> Result<Sinogram> {
 const LEAST: u64 = 8;
 
 /// Reads relative densities, water = 1, on a square of whatever size the file has, as Hounsfield units.
-///
-/// # Errors
-/// When the file cannot be read, does not hold a square of numbers, or one of them is not finite or negative.
 pub fn density(path: impl AsRef<Path>) -> Result<Slice> {
     let path = path.as_ref();
     let bytes = fs::metadata(path).map_err(|source| Error::Io { file: path.into(), action: "open", source })?.len();

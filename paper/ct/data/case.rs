@@ -14,11 +14,9 @@ use crate::data::error::{Error, Result};
 /// Changes whenever phantoms, implants or the simulation give other numbers, so that files of older ones are made again.
 pub(super) const MAKER: &str = "ct pairs 2";
 
-/// A part of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
-    /// What a network learns from.
     Train,
     /// What settings are chosen by: other slices and other metal shapes.
     Validation,
@@ -32,7 +30,6 @@ impl Part {
     /// All parts, in the order of a data set.
     pub const ALL: [Part; 4] = [Part::Train, Part::Validation, Part::Test, Part::Figure];
 
-    /// Its name in files.
     pub fn name(self) -> &'static str {
         match self {
             Part::Train => "train",
@@ -43,31 +40,22 @@ impl Part {
     }
 }
 
-/// Which body.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Anatomy {
-    /// A built-in one.
     Phantom {
-        /// Part of the body.
         region: Region,
         /// What it is drawn from, with the number.
         seed: u64,
-        /// Which.
         number: u64,
     },
-    /// A slice of a series.
     Slice {
-        /// Name of the series.
         series: String,
-        /// Number of the slice in it.
         number: usize,
-        /// What tells its contents from another's.
         checksum: u32,
     },
     /// The pelvis of the library.
     Pelvis {
-        /// What tells its contents from another's.
         checksum: u32,
     },
 }
@@ -80,17 +68,11 @@ pub struct Case {
     pub maker: String,
     /// Name of the case: its file is `name.npz`.
     pub name: String,
-    /// The part that it belongs to.
     pub part: Part,
-    /// Which body.
     pub anatomy: Anatomy,
-    /// Pixels along a side.
     pub side: usize,
-    /// What all implants are made of.
     pub material: Material,
-    /// The metal.
     pub implants: Vec<Implant>,
-    /// Who looks.
     pub scanner: Scanner,
     /// Of the noise.
     pub seed: u64,
@@ -98,9 +80,6 @@ pub struct Case {
 
 impl Case {
     /// The slice without metal.
-    ///
-    /// # Errors
-    /// When the library does not have it, or has another in its place.
     pub fn slice(&self, library: &Library) -> Result<Slice> {
         let missing = |found: String| Error::setting("slices", format!("what {} was made of", self.name), found);
         match &self.anatomy {
@@ -126,9 +105,6 @@ impl Case {
     }
 
     /// The metal, on the grid of the slice.
-    ///
-    /// # Errors
-    /// When the library lacks a shape, or has another in its place.
     pub fn metal(&self, library: &Library, slice: &Slice) -> Result<Metal> {
         for implant in &self.implants {
             if let Shape::Mask { number, checksum } = implant.shape
@@ -143,16 +119,12 @@ impl Case {
     }
 
     /// The images.
-    ///
-    /// # Errors
-    /// When the library is not the one that the case was drawn from, or the scanner is none.
     pub fn pair(&self, library: &Library) -> Result<Pair> {
         let slice = self.slice(library)?;
         let metal = self.metal(library, &slice)?;
         simulate(&slice, &metal, &self.scanner, self.seed)
     }
 
-    /// Bytes of its images.
     pub fn bytes(&self) -> usize {
         4 * 4 * self.side * self.side
     }

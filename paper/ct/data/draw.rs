@@ -34,7 +34,6 @@ const COARSE: usize = 128;
 /// (x, y) of the hips in the pelvis of the challenge, as shares of its side.
 const HIPS: [[f64; 2]; 2] = [[0.336, 0.570], [0.714, 0.585]];
 
-/// What is drawn from a seed.
 #[derive(Clone, Copy)]
 enum Purpose {
     Order,
@@ -43,7 +42,6 @@ enum Purpose {
     Noise,
 }
 
-/// The random numbers of a case.
 fn stream(config: &SetConfig, purpose: Purpose, part: Part, number: usize) -> Random {
     Random::at(config.seed, &[0x6374, purpose as u64, part as u64, number as u64])
 }
@@ -53,9 +51,6 @@ type Place = (usize, usize);
 
 impl SetConfig {
     /// All cases, part by part, the one of the figure last.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] when a setting is out of range, or the library is of another source or has too few series or slices.
     pub fn cases(&self, library: &Library) -> Result<Vec<Case>> {
         self.validate()?;
         if library.source != self.source {

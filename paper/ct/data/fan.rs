@@ -17,7 +17,6 @@ pub(super) const MARGIN: usize = 2;
 #[derive(Debug, Clone)]
 pub struct Fan {
     pub(super) scanner: Scanner,
-    /// Pixels along a side.
     pub(super) side: usize,
     /// Millimetres along a side of a pixel.
     pub(super) pixel_mm: f64,
@@ -26,14 +25,12 @@ pub struct Fan {
     cells: Vec<(f64, f64)>,
 }
 
-/// Rows and columns of pixels.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Region {
     pub(super) rows: Range<usize>,
     pub(super) columns: Range<usize>,
 }
 
-/// A ray among pixels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ray {
     /// Whether it steps from row to row; else from column to column.
@@ -56,9 +53,6 @@ pub(super) struct Steps {
 
 impl Fan {
     /// The scanner before `side`² pixels of `pixel_mm`, centred on the axis of rotation.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for a scanner that is none, no pixels, or pixels as far out as the source.
     pub fn new(scanner: &Scanner, side: usize, pixel_mm: f64) -> Result<Self> {
         scanner.validate()?;
         if !(2..=4096).contains(&side) {

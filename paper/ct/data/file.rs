@@ -9,7 +9,6 @@ use crate::data::error::Result;
 use crate::data::stored_npz::{self, StoredNpz};
 use reynolds_checkpoint::{Entry, Numbers};
 
-/// Where a case's file lies.
 pub(super) fn path(folder: &Path, case: &Case) -> PathBuf {
     folder.join(format!("{}.npz", case.name))
 }
@@ -27,9 +26,6 @@ const IMAGES: [&str; 4] = ["truth", "corrupted", "interpolated", "metal"];
 
 impl CtFile {
     /// Opens the file of a case in `folder` and checks everything but the images themselves.
-    ///
-    /// # Errors
-    /// When it is missing or damaged, or was made of another case: which file, what was expected and what was found.
     pub fn open(folder: impl AsRef<Path>, case: &Case) -> Result<CtFile> {
         let stored = StoredNpz::open(&path(folder.as_ref(), case), case)?;
         let image = |name: &str| stored.array(name, &[case.side, case.side]);
@@ -38,41 +34,26 @@ impl CtFile {
     }
 
     /// Without metal.
-    ///
-    /// # Errors
-    /// When the file is damaged.
     pub fn truth(&self) -> Result<Cow<'_, [f32]>> {
         self.stored.values(&self.images[0])
     }
 
     /// With metal.
-    ///
-    /// # Errors
-    /// When the file is damaged.
     pub fn corrupted(&self) -> Result<Cow<'_, [f32]>> {
         self.stored.values(&self.images[1])
     }
 
     /// With metal, its trace in the sinogram bridged by linear interpolation.
-    ///
-    /// # Errors
-    /// When the file is damaged.
     pub fn interpolated(&self) -> Result<Cow<'_, [f32]>> {
         self.stored.values(&self.images[2])
     }
 
     /// 1 where there is metal, 0 elsewhere, fractions at its edge.
-    ///
-    /// # Errors
-    /// When the file is damaged.
     pub fn metal(&self) -> Result<Cow<'_, [f32]>> {
         self.stored.values(&self.images[3])
     }
 
     /// All four images.
-    ///
-    /// # Errors
-    /// When the file is damaged.
     pub fn pair(&self) -> Result<Pair> {
         Ok(Pair {
             side: self.images[0].shape[0],

@@ -23,11 +23,9 @@ pub(super) struct Filter {
     inverse: Arc<dyn ComplexToReal<f32>>,
     /// R cos γ of each cell, in cm.
     weights: Vec<f32>,
-    /// What each frequency is multiplied with.
     response: Vec<f32>,
 }
 
-/// What a row is filtered in.
 pub(super) struct Workspace {
     row: Vec<f32>,
     spectrum: Vec<Complex32>,
@@ -57,7 +55,6 @@ impl Filter {
         }
     }
 
-    /// Filters a row of a sinogram.
     pub(super) fn apply<'a>(&self, row: &[f32], workspace: &'a mut Workspace) -> &'a [f32] {
         let Workspace { row: padded, spectrum, scratch } = workspace;
         let (used, rest) = padded.split_at_mut(row.len());

@@ -69,9 +69,6 @@ fn sum_along<const N: usize>(pixels: &[[f32; N]], width: usize, steps: Steps) ->
 
 impl Fan {
     /// The line integrals in cm of an image `[side, side]`: a sinogram `[views, cells]`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for an image of another size.
     pub fn forward(&self, image: &[f32]) -> Result<Vec<f32>> {
         if image.len() != self.pixels() {
             return Err(Error::setting("pixels of the image", self.pixels(), image.len()));
@@ -89,9 +86,6 @@ impl Fan {
     }
 
     /// The adjoint of [`Fan::forward`]: an image `[side, side]` of a sinogram `[views, cells]`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for a sinogram of another size.
     pub fn adjoint(&self, sinogram: &[f32]) -> Result<Vec<f32>> {
         if sinogram.len() != self.samples() {
             return Err(Error::setting("samples of the sinogram", self.samples(), sinogram.len()));
@@ -108,7 +102,6 @@ impl Fan {
         Ok(image)
     }
 
-    /// The adjoint of some views.
     fn spread(&self, sinogram: &[f32], views: std::ops::Range<usize>) -> Vec<f32> {
         let (side, width) = (self.side, self.side + 2 * MARGIN);
         let whole = Region { rows: 0..side, columns: 0..side };

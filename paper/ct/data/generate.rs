@@ -16,32 +16,24 @@ use super::set::{LIST, List, SetConfig};
 use crate::data::error::{Error, Result};
 use reynolds_checkpoint::whole_file;
 
-/// What happened during generation.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// The cases are known.
     Begun {
-        /// How many there are.
         cases: usize,
     },
     /// A file was there, whole and of the same case.
     Kept(&'a Case),
     /// A file was there and is made again.
     Refused {
-        /// The case.
         case: &'a Case,
-        /// What is wrong with the file.
         reason: &'a Error,
     },
-    /// A pair was written.
     Made(&'a Case),
 }
 
-/// What a generation did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Pairs whose files were kept.
     pub kept: usize,
     /// Pairs that were simulated and written.
     pub made: usize,

@@ -27,19 +27,13 @@ pub enum Shape {
     /// A blob whose outline is drawn from this number.
     Blob(u64),
     /// The shape of that number in a file of masks.
-    Mask {
-        /// Its number, from 0.
-        number: usize,
-        /// What tells it from another shape.
-        checksum: u32,
-    },
+    Mask { number: usize, checksum: u32 },
 }
 
 /// A piece of metal in a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Implant {
-    /// Its silhouette.
     pub shape: Shape,
     /// (x, y) of its centre from the centre of the slice, x to the right and y down, in millimetres.
     pub centre_mm: [f64; 2],
@@ -76,7 +70,6 @@ pub(super) fn coverage(implants: &[Implant], masks: &[Mask], side: usize, pixel_
     coverage
 }
 
-/// An implant, ready to be asked.
 struct Outline<'a> {
     shape: Shape,
     centre: [f64; 2],

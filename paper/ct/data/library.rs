@@ -14,7 +14,6 @@ use crate::data::error::{Error, Result};
 #[derive(Debug, Clone, Default)]
 pub struct Library {
     pub(super) source: Source,
-    /// By name.
     pub(super) series: Vec<Series>,
     /// Empty where shapes are built in.
     pub(super) masks: Vec<Mask>,
@@ -29,9 +28,6 @@ impl Library {
     }
 
     /// All stacks of slices `*.npz` of a folder; the metal shapes `aapm/metal_masks.mat` and the pelvis `aapm/phantom.vf` where they are.
-    ///
-    /// # Errors
-    /// When the folder holds no stacks, two of one name, or a file cannot be read.
     pub fn open(folder: impl AsRef<Path>) -> Result<Library> {
         let folder = folder.as_ref();
         let io = |source| Error::Io { file: folder.into(), action: "list", source };
@@ -60,9 +56,6 @@ impl Library {
 
     /// What a source needs: nothing for phantoms; for slices the files of `folder`, or of `ct` in the folder that the environment
     /// variable `REYNOLDS_DATA` names.
-    ///
-    /// # Errors
-    /// As for [`Library::open`], and when there is no folder to look in.
     pub fn of(source: Source, folder: Option<&Path>) -> Result<Library> {
         match (source, folder) {
             (Source::Phantom, _) => Ok(Library::built_in()),
@@ -74,7 +67,6 @@ impl Library {
         }
     }
 
-    /// The series, by name.
     pub fn series(&self) -> &[Series] {
         &self.series
     }

@@ -7,7 +7,6 @@ use matfile::{MatFile, NumericData};
 
 use crate::data::error::{Error, Result};
 
-/// Name of the array.
 const ARRAY: &str = "tumor_imgs";
 
 /// What is at least this bright is metal.
@@ -47,16 +46,12 @@ impl Mask {
         (0.0..limit).contains(&x) && (0.0..limit).contains(&y) && self.inside[y as usize * self.side + x as usize]
     }
 
-    /// What tells the shape from another.
     pub(super) fn checksum(&self) -> u32 {
         crc32fast::hash(&self.inside.iter().map(|&inside| u8::from(inside)).collect::<Vec<u8>>())
     }
 }
 
 /// Reads all shapes of a file.
-///
-/// # Errors
-/// When the file is missing or no MATLAB file of level 5, the array is missing, of another type or shape, or a shape of it is empty.
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<Mask>> {
     let path = path.as_ref();
     let io = |source| Error::Io { file: path.into(), action: "open", source };

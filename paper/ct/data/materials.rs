@@ -121,7 +121,6 @@ pub(super) fn aluminium(kev: f64) -> f64 {
     2.699 * interpolate(ALUMINIUM, kev)
 }
 
-/// μ of a metal in 1/cm.
 pub(super) fn metal(material: Material, kev: f64) -> f64 {
     let alloy = alloy(material);
     alloy.density * alloy.parts.iter().map(|&(share, table)| share * interpolate(table, kev)).sum::<f64>()

@@ -16,13 +16,10 @@ const PURPOSE: u64 = 0x6374;
 /// Which of the two scans of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exposure {
-    /// Without metal.
     Clean = 0,
-    /// With metal.
     Metal = 1,
 }
 
-/// Random numbers of a ray.
 #[derive(Debug, Clone)]
 pub(super) struct Stream {
     random: Random,

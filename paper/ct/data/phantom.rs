@@ -12,10 +12,8 @@ use reynolds::random::Random;
 /// Points along a side of a pixel.
 const POINTS: usize = 3;
 
-/// Hounsfield units of air.
 pub(super) const AIR: f64 = -1000.0;
 
-/// A part of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Region {
@@ -32,7 +30,6 @@ pub enum Region {
 }
 
 impl Region {
-    /// All of them.
     pub const ALL: [Region; 5] = [Region::Abdomen, Region::Thorax, Region::Pelvis, Region::Head, Region::Jaw];
 
     /// Millimetres along a side of its slices, as the AAPM CT-MAR challenge reconstructs bodies and heads.
@@ -49,7 +46,6 @@ impl Region {
 pub(super) struct Ellipse {
     pub(super) centre: [f64; 2],
     pub(super) radii: [f64; 2],
-    /// Radians.
     pub(super) turn: f64,
     pub(super) power: f64,
     pub(super) hu: f64,
@@ -99,7 +95,6 @@ pub fn phantom(region: Region, seed: u64, number: u64, side: usize) -> Slice {
     Slice { name: format!("{region:?}/{number:05}").to_lowercase(), side, pixel_mm, hu }
 }
 
-/// The random numbers of a phantom.
 pub(super) fn stream(region: Region, seed: u64, number: u64) -> Random {
     Random::at(seed, &[0x7068_616e, number, region as u64])
 }

@@ -7,7 +7,6 @@ use reynolds_report::png;
 /// Hounsfield units that are black and white.
 const WINDOW: [f32; 2] = [-175.0, 275.0];
 
-/// Pixels between tiles.
 const GAP: usize = 4;
 
 /// The least pixels along a side of a tile: smaller images are enlarged by a whole number.
@@ -17,9 +16,6 @@ const TILE: usize = 192;
 const METAL: [f32; 3] = [250.0, 170.0, 40.0];
 
 /// A PNG with a row for each pair: truth, corrupted, interpolated, and the truth with the metal in colour.
-///
-/// # Errors
-/// [`Error::Setting`] when there are no pairs, more than 100, or they have different sides.
 pub fn preview(pairs: &[Pair]) -> Result<Vec<u8>> {
     let side = match pairs {
         [first, ..] if pairs.len() <= 100 => first.side,
@@ -37,9 +33,6 @@ pub fn preview(pairs: &[Pair]) -> Result<Vec<u8>> {
 }
 
 /// A PNG of one image in Hounsfield units, `[side, side]`.
-///
-/// # Errors
-/// [`Error::Setting`] when it is not a square of that side.
 pub fn preview_image(side: usize, hu: &[f32]) -> Result<Vec<u8>> {
     if side == 0 || hu.len() != side * side {
         return Err(Error::setting("image to show", format!("{side} × {side} pixels"), hu.len()));

@@ -33,9 +33,6 @@ struct Places {
 
 impl Fan {
     /// Reconstructs a sinogram `[views, cells]` of line integrals (1/cm times cm): μ in 1/cm, `[side, side]`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for a sinogram of another size.
     pub fn reconstruct(&self, sinogram: &[f32]) -> Result<Vec<f32>> {
         if sinogram.len() != self.samples() {
             return Err(Error::setting("samples of the sinogram", self.samples(), sinogram.len()));

@@ -29,15 +29,12 @@ pub struct Scanner {
     pub source_to_centre_mm: f64,
     /// Millimetres from the source to the detector.
     pub source_to_detector_mm: f64,
-    /// Cells of the detector.
     pub cells: usize,
     /// Millimetres from a cell to the next along the arc.
     pub cell_mm: f64,
     /// By how many cells the detector is shifted along its arc.
     pub offset_cells: f64,
-    /// Views in a turn.
     pub views: usize,
-    /// What the tube sends.
     pub beam: Beam,
     /// Photons that leave for each cell in each view; 0 for a scan without noise. A million make 9 HU of noise in 32 cm of water.
     pub photons: f64,
@@ -68,9 +65,6 @@ fn at_least(what: &'static str, value: f64, least: f64) -> Result<()> {
 
 impl Scanner {
     /// Whether this is a scanner.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] names what is out of range.
     pub fn validate(&self) -> Result<()> {
         at_least("scanner: source_to_centre_mm", self.source_to_centre_mm, 1.0)?;
         at_least("scanner: source_to_detector_mm", self.source_to_detector_mm, self.source_to_centre_mm)?;

@@ -14,7 +14,6 @@ use crate::data::error::{Error, Result};
 /// The list of cases in the folder of a set.
 pub(super) const LIST: &str = "set.json";
 
-/// Where bodies come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -50,21 +49,15 @@ impl std::fmt::Display for Source {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SetConfig {
-    /// Where bodies come from.
     pub source: Source,
-    /// Pixels along a side.
     pub side: usize,
-    /// Pairs to learn from.
     pub train: usize,
-    /// Pairs to choose settings by.
     pub validation: usize,
-    /// Pairs to test on.
     pub test: usize,
     /// Of everything drawn at random.
     pub seed: u64,
     /// The series that is tested on, and nothing else; "" = the one of median length, so that training keeps the longest.
     pub test_series: String,
-    /// Who looks.
     pub scanner: Scanner,
 }
 
@@ -85,9 +78,6 @@ impl Default for SetConfig {
 
 impl SetConfig {
     /// Whether the settings make sense.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] names what is out of range.
     pub fn validate(&self) -> Result<()> {
         if !(16..=1024).contains(&self.side) {
             return Err(Error::setting("side", "16 to 1024", self.side));
@@ -100,7 +90,6 @@ impl SetConfig {
         self.scanner.validate()
     }
 
-    /// Pairs of a part.
     pub fn count(&self, part: Part) -> usize {
         match part {
             Part::Train => self.train,
@@ -149,7 +138,6 @@ impl SetConfig {
 #[serde(deny_unknown_fields)]
 pub(super) struct List {
     pub(super) config: SetConfig,
-    /// Part by part.
     pub(super) cases: Vec<Case>,
 }
 
@@ -164,9 +152,6 @@ pub struct CtSet {
 
 impl CtSet {
     /// Opens a data set that [`generate`](super::generate) wrote to `folder`.
-    ///
-    /// # Errors
-    /// When the set was not finished, was made by another version of the simulation, or a file is missing, damaged or of another case.
     pub fn open(folder: impl AsRef<Path>) -> Result<CtSet> {
         let folder = folder.as_ref();
         let path = folder.join(LIST);
@@ -203,7 +188,6 @@ impl CtSet {
         &self.list.config
     }
 
-    /// The cases of a part.
     pub fn cases(&self, part: Part) -> &[Case] {
         let first: usize =
             Part::ALL.iter().take_while(|other| **other != part).map(|other| self.config().count(*other)).sum();
@@ -222,7 +206,6 @@ impl CtSet {
         &self.files[first + number]
     }
 
-    /// Bytes of all images together.
     pub fn bytes(&self) -> usize {
         self.list.cases.iter().map(Case::bytes).sum()
     }

@@ -56,10 +56,6 @@ const LANES: usize = 4;
 /// assert!(pair.corrupted[16 * side + 16] > 0.5);
 /// # Ok::<(), reynolds_paper::data::Error>(())
 /// ```
-///
-/// # Errors
-/// [`Error::Setting`] for a scanner that is none; lengths that do not agree; values that are not finite, coverage outside [0, 1]; a slice
-/// that reaches the source, or of which more than 2 % of the mass lies outside the field of view.
 pub fn simulate(slice: &Slice, metal: &Metal, scanner: &Scanner, seed: u64) -> Result<Pair> {
     let fan = Fan::new(scanner, slice.side, slice.pixel_mm)?;
     validate(slice, metal, &fan)?;
@@ -149,7 +145,6 @@ fn validate(slice: &Slice, metal: &Metal, fan: &Fan) -> Result<()> {
     Ok(())
 }
 
-/// A scan of a slice.
 struct Scan<'a> {
     fan: &'a Fan,
     spectrum: &'a Spectrum,
@@ -162,13 +157,11 @@ struct Scan<'a> {
     seed: u64,
 }
 
-/// One view of it.
 struct Samples {
     truth: Vec<f32>,
     corrupted: Vec<f32>,
     interpolated: Vec<f32>,
     marked: Vec<bool>,
-    /// Whether any ray meets metal.
     touched: bool,
     tissue: Vec<[f32; 2]>,
     metal: Vec<[f32; 4]>,
@@ -219,7 +212,6 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Measures one view.
     fn view(&self, view: usize, samples: &mut Samples) {
         let cells = self.fan.scanner.cells;
         if let Some(tissue) = &self.tissue {

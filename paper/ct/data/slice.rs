@@ -15,12 +15,10 @@ pub fn hounsfield(attenuation: f32) -> f32 {
     1000.0 * (attenuation / WATER - 1.0)
 }
 
-/// A slice of a body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slice {
     /// Which: "abdomen_tcga-ov/017", "phantom/00042".
     pub name: String,
-    /// Pixels along a side.
     pub side: usize,
     /// Millimetres along a side of a pixel.
     pub pixel_mm: f64,
@@ -28,23 +26,18 @@ pub struct Slice {
     pub hu: Vec<f32>,
 }
 
-/// What an implant is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Material {
-    /// Dental amalgam.
     Amalgam,
     /// Stainless steel.
     Steel,
-    /// Copper.
     Copper,
     /// Cobalt-chromium.
     Cobalt,
-    /// Titanium.
     Titanium,
 }
 
-/// Implants in a slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metal {
     /// Of all of them.
@@ -56,11 +49,8 @@ pub struct Metal {
 /// A slice as a scanner shows it, with and without metal; `[side, side]` each, μ in 1/cm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
-    /// Pixels along a side.
     pub side: usize,
-    /// Without metal.
     pub truth: Vec<f32>,
-    /// With metal.
     pub corrupted: Vec<f32>,
     /// With metal, its trace in the sinogram bridged by linear interpolation.
     pub interpolated: Vec<f32>,

@@ -22,9 +22,6 @@ pub struct Series {
 
 impl Series {
     /// Reads a stack. The series is named like the file, without its extension and the size after the last "_".
-    ///
-    /// # Errors
-    /// When the file is missing or damaged, or an array is missing, of another shape or type, or holds what no slice can.
     pub fn open(path: impl AsRef<Path>) -> Result<Series> {
         let path = path.as_ref();
         let checkpoint = Checkpoint::open(path)?;
@@ -77,12 +74,10 @@ impl Series {
         Ok(Series { name, side, pixel_mm, z_mm, hu })
     }
 
-    /// Name of the series.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Number of slices.
     pub fn len(&self) -> usize {
         self.z_mm.len()
     }

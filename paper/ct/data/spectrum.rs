@@ -22,20 +22,16 @@ const LARGEST: f64 = 24.0;
 /// Centimetres of water behind which bone shows the Hounsfield units that it was given.
 const BODY_CM: f64 = 20.0;
 
-/// What a tube sends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Beam {
     /// Bremsstrahlung of a tungsten tube, in bins of 5 keV from 20 keV up.
     Tube {
-        /// The voltage in kV.
         peak_kv: f64,
         /// Millimetres of aluminium that tube, filters and bow-tie are worth.
         aluminium_mm: f64,
     },
-    /// One energy.
     Line {
-        /// The energy in keV.
         kev: f64,
     },
 }

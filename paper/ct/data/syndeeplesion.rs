@@ -24,16 +24,12 @@ const LARGEST: u64 = 8192;
 /// Numbers of single precision in two dimensions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Array {
-    /// Rows and columns.
     pub shape: [usize; 2],
     /// Row by row.
     pub values: Vec<f32>,
 }
 
 /// Reads a two-dimensional array of f32 or u8 of an h5 file: `image`, `ma_CT`, `LI_sinogram`, `metal_trace` …
-///
-/// # Errors
-/// When the file cannot be read or is no HDF5, or the array is missing, of another type or shape, or has a number that is not finite.
 pub fn array(path: impl AsRef<Path>, key: &str) -> Result<Array> {
     let path = path.as_ref();
     let bytes = fs::read(path).map_err(|source| Error::Io { file: path.into(), action: "read", source })?;
@@ -81,16 +77,12 @@ pub fn array(path: impl AsRef<Path>, key: &str) -> Result<Array> {
 /// The metal masks: as many as there are, each `[side, side]`, 1 in metal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Masks {
-    /// Pixels along a side.
     pub side: usize,
     /// Metal by metal, row by row.
     pub masks: Vec<Vec<f32>>,
 }
 
 /// Reads the cube of masks.
-///
-/// # Errors
-/// When the file cannot be read, or is no .npy of u8 [M, M, metals] of zeros and ones.
 pub fn masks(path: impl AsRef<Path>) -> Result<Masks> {
     let path = path.as_ref();
     let contents = fs::read(path).map_err(|source| Error::Io { file: path.into(), action: "read", source })?;
@@ -117,9 +109,6 @@ pub fn masks(path: impl AsRef<Path>) -> Result<Masks> {
 }
 
 /// Reads all pairs of a folder: `gt.h5` with every `n.h5`, by number, n being the number of the metal's mask.
-///
-/// # Errors
-/// As for [`array()`]; when an image has another shape than the first, or there is no mask of a number.
 pub fn pairs(folder: impl AsRef<Path>, masks: &Masks) -> Result<Vec<Pair>> {
     let folder = folder.as_ref();
     let truth = image(&folder.join("gt.h5"), "image", None)?;

@@ -35,7 +35,6 @@ const EARLY: usize = 2;
 /// What steps of the coefficients are divided by, beside the number of pixels.
 const COEFFICIENTS_DIVISOR: f64 = 50.0;
 
-/// ACDNet.
 #[derive(Debug)]
 pub(super) struct Acdnet {
     nets: Nets,
@@ -44,9 +43,6 @@ pub(super) struct Acdnet {
 
 impl Acdnet {
     /// Adds its parameters; dictionaries begin as blobs, and mixing as none.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub(super) fn new(config: &MarNetConfig, builder: &mut Builder, random: &mut Random) -> Result<Self> {
         let (adaptive, stages) = (config.stages, config.stages + EARLY);
         let nets = Nets::new(config, stages, MAPS, builder, random)?;

@@ -147,18 +147,12 @@ impl Bands {
 
 /// Maps `[N, C, H, W]` with M_c(p) = Σ_k matrix[c, k] r(p + k − centre) of images `[N, 1, H, W]`, channels innermost in memory.
 /// `matrix`, `[C, k²]` or `[N, C, k²]`, has rows as [`dictionary::matrix`](super::dictionary::matrix) has them.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if the shapes do not fit or the device has no room.
 pub(super) fn analyse(matrix: &Tensor, image: &Tensor) -> Result<Tensor> {
     let bands = Bands::of(image, taps(matrix));
     bands.maps(&bands.reached(image)?.f_transpose(1, 2)?.f_bmm(&bands.spread(matrix)?)?)
 }
 
 /// The images `[N, 1, H, W]` of maps `[N, C, H, W]`: the adjoint of [`analyse`].
-///
-/// # Errors
-/// As [`analyse`].
 pub(super) fn compose(matrix: &Tensor, maps: &Tensor) -> Result<Tensor> {
     let bands = Bands::of(maps, taps(matrix));
     bands.overlaid(&bands.each(matrix)?.f_bmm(&bands.points(maps)?)?)
@@ -166,9 +160,6 @@ pub(super) fn compose(matrix: &Tensor, maps: &Tensor) -> Result<Tensor> {
 
 /// Σ_p M_c(p) r(p + k − centre) for the `taps` shifts k, `[N, C, taps]`: what ⟨[`analyse`](fn@analyse)(matrix, r), M⟩ is multiplied with in
 /// every entry of the matrix.
-///
-/// # Errors
-/// As [`analyse`].
 pub(super) fn correlate(maps: &Tensor, image: &Tensor, taps: i64) -> Result<Tensor> {
     let bands = Bands::of(image, taps);
     bands.gathered(&bands.reached(image)?.f_bmm(&bands.lying(maps)?)?)

@@ -5,9 +5,6 @@ use tch::Tensor;
 use reynolds_torch::error::Result;
 
 /// [X; P], with channels innermost in memory.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if the shapes do not fit or the device has no room.
 pub(super) fn join(image: &Tensor, others: &Tensor) -> Result<Tensor> {
     // libtorch would not know the layout of an image of one channel, and take the other.
     let last = |tensor: &Tensor| tensor.f_permute([0, 2, 3, 1]);
@@ -15,9 +12,6 @@ pub(super) fn join(image: &Tensor, others: &Tensor) -> Result<Tensor> {
 }
 
 /// So many zeros behind the maps. They are last in memory where they are last in the stream.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
 pub(super) fn pad(maps: &Tensor, padding: i64) -> Result<Tensor> {
     if padding == 0 {
         return Ok(maps.shallow_clone());
@@ -31,9 +25,6 @@ pub(super) fn pad(maps: &Tensor, padding: i64) -> Result<Tensor> {
 
 /// The first channels of a stream and the others. Their gradients come together in the layout of the stream; after cuts across channels that
 /// lie innermost libtorch would lay them out the other way, and with them all that follows.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if there are not so many channels.
 pub(super) fn parts(stream: &Tensor, first: i64) -> Result<(Tensor, Tensor)> {
     let sizes = [first, stream.size()[1] - first];
     let last = stream.f_permute([0, 2, 3, 1])?;
@@ -46,9 +37,6 @@ pub(super) fn parts(stream: &Tensor, first: i64) -> Result<(Tensor, Tensor)> {
 }
 
 /// The first channels alone.
-///
-/// # Errors
-/// As [`parts`].
 pub(super) fn first(stream: &Tensor, count: i64) -> Result<Tensor> {
     Ok(if count == stream.size()[1] { stream.shallow_clone() } else { parts(stream, count)?.0 })
 }

@@ -10,9 +10,6 @@ use reynolds_torch::error::Result;
 use reynolds_torch::parameters::Builder;
 
 /// Adds its parameters: those of all [`Stages`], dictionaries that begin as blobs, and a mixing that begins as none.
-///
-/// # Errors
-/// As [`Builder::real`].
 pub(super) fn build(config: &MarNetConfig, builder: &mut Builder, random: &mut Random) -> Result<Stages> {
     let stages = Stages::new(config, true, None, builder, random)?;
     let atoms = dictionary::atoms(MAPS, SIDE);

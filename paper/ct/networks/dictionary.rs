@@ -5,9 +5,6 @@ use tch::Tensor;
 use reynolds_torch::error::Result;
 
 /// Kernels `[…, k, k]` of C atoms as the matrix `[C, k²]` that [`bands`](super::bands) takes.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
 pub(super) fn matrix(kernels: &Tensor) -> Result<Tensor> {
     let size = kernels.size();
     let side = size.last().copied().unwrap_or(1);

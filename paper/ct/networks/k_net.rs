@@ -17,7 +17,6 @@ use reynolds_torch::parameters::{Builder, Parameters};
 /// Added to norms.
 const SMALLEST_NORM: f64 = 1e-6;
 
-/// A K-net.
 #[derive(Debug)]
 pub(super) struct KNet {
     first: Linear,
@@ -26,9 +25,6 @@ pub(super) struct KNet {
 
 impl KNet {
     /// Adds `k.number.0.…`, `k.number.1.…` and `k.number.threshold` for `width` = C·d coefficients.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub(super) fn new(builder: &mut Builder, number: usize, width: usize, random: &mut Random) -> Result<Self> {
         let mut linear = |half: usize| Linear::new(builder, &format!("k.{number}.{half}"), width, width, random);
         let (first, second) = (linear(0)?, linear(1)?);
@@ -37,9 +33,6 @@ impl KNet {
     }
 
     /// Coefficients `[N, C, d]` → the same, none negative, each row of norm 1 or all zero.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](reynolds_torch::Error::Torch) if the shapes do not fit.
     pub(super) fn forward(&self, parameters: &Parameters, coefficients: &Tensor) -> Result<Tensor> {
         let flat = coefficients.f_flatten(1, 2)?;
         let hidden = self.first.forward(parameters, &flat)?.f_relu()?;

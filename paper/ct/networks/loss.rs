@@ -26,9 +26,6 @@ const ABSOLUTE: f64 = 5e-4;
 const STAGE: f64 = 0.1;
 
 /// The loss of a reduction of `input`, a scalar on the tape; `truth` is X*, `[N, 1, H, W]`.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if the shapes do not fit or the device has no room.
 pub fn loss(reduction: &Reduction, input: &Corrupted, truth: &Tensor) -> Result<Tensor> {
     let early = [STAGE, 1.0];
     let mut weights = vec![STAGE; reduction.images.len() + 1];

@@ -16,7 +16,6 @@ use reynolds_torch::parameters::{Builder, Parameters};
 /// τ at first.
 const THRESHOLD: f64 = 1.5;
 
-/// An M-net.
 #[derive(Debug)]
 pub(super) struct MNet {
     blocks: ResidualNet,
@@ -26,9 +25,6 @@ pub(super) struct MNet {
 
 impl MNet {
     /// Adds `m.number.…` and `m.number.threshold`, `[maps]`.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub(super) fn new(
         builder: &mut Builder,
         number: usize,
@@ -42,7 +38,6 @@ impl MNet {
         Ok(Self { blocks, maps: maps as i64, threshold })
     }
 
-    /// Names of the kernels in the order of use.
     pub(super) fn kernels(&self) -> Vec<String> {
         self.blocks.kernels()
     }
@@ -53,17 +48,11 @@ impl MNet {
     }
 
     /// What [`MNet::forward`] needs of the parameters.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
     pub(super) fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         self.blocks.assemble(parameters, pass)
     }
 
     /// Maps `[N, C, H, W]` → the same, both in the type of the parameters. They are not negative.
-    ///
-    /// # Errors
-    /// As [`Reducer::forward`](super::Reducer::forward).
     pub(super) fn forward(
         &self,
         parameters: &Parameters,

@@ -49,7 +49,6 @@ use reynolds_torch::parameters::{Builder, Parameters};
 use reynolds_torch::precision::Precision;
 pub use rotated_kernels::RotatedKernels;
 
-/// Which network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Architecture {
@@ -136,16 +135,10 @@ pub type Seen<'a> = dyn FnMut(&Tensor) -> Result<()> + 'a;
 pub trait Reducer: Send {
     /// What the passes of one kind need of the parameters alone, on the tape: kernels in layout and precision, and in evaluation with the
     /// normalisation in them.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>>;
 
     /// All stages, with what [`Reducer::assemble`] made for the same `pass`. `seen` is called for the kernels of [`Reducer::held`], in
     /// their order; without it outputs that only it would see are not made.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the shapes do not fit or the device has no room; what `seen` fails with.
     fn forward(
         &self,
         parameters: &Parameters,
@@ -161,9 +154,6 @@ pub trait Reducer: Send {
 
 impl MarNetConfig {
     /// Adds the parameters of a network to `builder`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if a size is out of range.
     pub fn build(&self, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Reducer>> {
         for (what, value, least, most) in [("stages", self.stages, 2, 64), ("blocks", self.blocks, 1, 16)] {
             if !(least..=most).contains(&value) {

@@ -19,9 +19,6 @@ pub(super) struct Nets {
 
 impl Nets {
     /// Adds `auxiliary`, the X-nets and M-nets of `stages` stages with `maps` maps, and `threshold`.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub(super) fn new(
         config: &MarNetConfig,
         stages: usize,
@@ -49,9 +46,6 @@ impl Nets {
     }
 
     /// What the nets need of the parameters, in the order of their use.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
     pub(super) fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         let mut assembled = self.x[0].assemble(parameters, pass)?;
         for (m, x) in self.stages() {
@@ -77,9 +71,6 @@ impl Nets {
 }
 
 /// C_p as a matrix `[channels, 9]`, with zeros for the channels that a precision pads by.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
 pub(super) fn auxiliary(parameters: &Parameters, pass: Pass) -> Result<Tensor> {
     let padding = (x_net::channels(pass.precision) - AUXILIARY) as i64;
     let auxiliary = parameters.get("auxiliary")?.f_view([-1, 9])?;
@@ -87,18 +78,12 @@ pub(super) fn auxiliary(parameters: &Parameters, pass: Pass) -> Result<Tensor> {
 }
 
 /// Q₂Q₁, `[maps, maps]`.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
 pub(super) fn mixing(parameters: &Parameters, maps: usize) -> Result<Tensor> {
     let matrix = |name: &str| -> Result<Tensor> { Ok(parameters.get(name)?.f_view([maps as i64, maps as i64])?) };
     Ok(matrix("mix.1")?.f_matmul(&matrix("mix.0")?)?)
 }
 
 /// Adds `mix.0` and `mix.1`, the identity.
-///
-/// # Errors
-/// As [`Builder::real`].
 pub(super) fn add_mixing(builder: &mut Builder, maps: usize) -> Result<()> {
     let identity: Vec<f64> = (0..maps * maps).map(|at| if at % (maps + 1) == 0 { 1.0 } else { 0.0 }).collect();
     ["mix.0", "mix.1"].into_iter().try_for_each(|name| builder.real(name, &[maps, maps, 1, 1], &identity))

@@ -17,9 +17,6 @@ const TURNS: usize = 4;
 const FREQUENCIES: usize = 9;
 
 /// Adds its parameters: those of all [`Stages`], and `dictionary.start` and `dictionary`, `[MAPS / TURNS, functions]`.
-///
-/// # Errors
-/// As [`RotatedKernels::new`] and [`Builder::real`].
 pub(super) fn build(config: &MarNetConfig, builder: &mut Builder, random: &mut Random) -> Result<Stages> {
     let turned = RotatedKernels::new(SIDE, FREQUENCIES, TURNS)?;
     for name in ["dictionary.start", "dictionary"] {

@@ -62,9 +62,6 @@ struct Layer {
 impl ResidualNet {
     /// Adds `name.B.conv1.weight`, `[C, C, 5, 5]`, and `.conv1.bias`, as PyTorch begins them, `.norm1.…`, `.conv2.…` and `.norm2.…` for every
     /// block B.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub(super) fn new(
         builder: &mut Builder,
         name: &str,
@@ -87,7 +84,6 @@ impl ResidualNet {
         Ok(Self { channels, layers })
     }
 
-    /// Names of the kernels in the order of use.
     pub(super) fn kernels(&self) -> Vec<String> {
         self.layers.iter().map(|layer| format!("{}.weight", layer.convolution)).collect()
     }
@@ -110,9 +106,6 @@ impl ResidualNet {
     /// ```text
     /// sK and s(b − μ) + β,   s = γ/√(σ² + ε), with the running μ and σ²
     /// ```
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
     pub(super) fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         let padding = self.width(pass.precision) - self.channels as i64;
         self.with_zeros(parameters, pass, padding)
@@ -166,9 +159,6 @@ impl ResidualNet {
 
     /// All blocks on `stream`, `[N, width, H, W]` in the precision of the pass. `image`, `[N, 1, H, W]`, is its first channel in the type of
     /// the parameters, if that has to stay exact: it is returned beside the stream, whose own is rounded.
-    ///
-    /// # Errors
-    /// As [`Reducer::forward`](super::Reducer::forward); [`Error::Setting`] if it trains on one number of each channel.
     pub(super) fn forward(
         &self,
         parameters: &Parameters,

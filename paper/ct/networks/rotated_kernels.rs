@@ -50,9 +50,6 @@ pub struct RotatedKernels {
 impl RotatedKernels {
     /// Functions of `frequencies` along each axis on `side` × `side` points in `turns` orientations.
     ///
-    /// # Errors
-    /// [`Error::Torch`](reynolds_torch::Error::Torch) if there is no room.
-    ///
     /// # Panics
     /// If a number is zero or the side is one: these are constants of an architecture.
     pub fn new(side: usize, frequencies: usize, turns: usize) -> Result<Self> {
@@ -81,9 +78,6 @@ impl RotatedKernels {
     }
 
     /// The kernels of `weights`, in one product of matrices.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](reynolds_torch::Error::Torch) if the shape does not fit or the device has no room.
     pub fn kernels(&self, weights: &Tensor) -> Result<Tensor> {
         let side = self.side as i64;
         Ok(weights.f_matmul(&self.basis.like(weights)?)?.f_view([-1, side, side])?)

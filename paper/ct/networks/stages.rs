@@ -37,9 +37,6 @@ pub(super) struct Stages {
 
 impl Stages {
     /// Adds all parameters but those of the dictionaries and of the mixing.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub(super) fn new(
         config: &MarNetConfig,
         mixed: bool,
@@ -148,9 +145,6 @@ impl Reducer for Stages {
 }
 
 /// Q M, Q `[C, C]`, M `[N, C, H, W]`.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if the shapes do not fit or the device has no room.
 pub(super) fn mix(matrix: &Tensor, maps: &Tensor) -> Result<Tensor> {
     let last = maps.f_permute([0, 2, 3, 1])?;
     if last.is_contiguous() {

@@ -16,20 +16,15 @@ use reynolds_torch::parameters::{Builder, Parameters};
 /// N_p, the channels that travel with the image.
 pub(super) const AUXILIARY: usize = 35;
 
-/// An X-net.
 #[derive(Debug)]
 pub(super) struct XNet(ResidualNet);
 
 impl XNet {
     /// Adds `x.number.…`.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub(super) fn new(builder: &mut Builder, number: usize, blocks: usize, random: &mut Random) -> Result<Self> {
         Ok(Self(ResidualNet::new(builder, &format!("x.{number}"), AUXILIARY + 1, blocks, random)?))
     }
 
-    /// Names of the kernels in the order of use.
     pub(super) fn kernels(&self) -> Vec<String> {
         self.0.kernels()
     }
@@ -40,18 +35,12 @@ impl XNet {
     }
 
     /// What [`XNet::forward`] needs of the parameters.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
     pub(super) fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         self.0.assemble(parameters, pass)
     }
 
     /// X in the type of the parameters and P in the precision of the pass, with as many channels as [`channels`] says: the same of the
     /// next.
-    ///
-    /// # Errors
-    /// As [`Reducer::forward`](super::Reducer::forward).
     pub(super) fn forward(
         &self,
         parameters: &Parameters,

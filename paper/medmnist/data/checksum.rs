@@ -23,15 +23,11 @@ const CHUNK: usize = 1 << 18;
 pub struct Md5([u8; 16]);
 
 impl Md5 {
-    /// The MD5 of these bytes.
     pub fn of(bytes: &[u8]) -> Md5 {
         Md5(md5::Md5::digest(bytes).into())
     }
 
     /// The MD5 of a whole file.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn of_file(path: impl AsRef<Path>) -> Result<Md5> {
         let path = path.as_ref();
         let io = |action| move |source| Error::Io { file: path.into(), action, source };

@@ -31,10 +31,6 @@ pub fn folder(given: Option<&Path>) -> PathBuf {
 }
 
 /// Reads a set from its file in `folder`.
-///
-/// # Errors
-/// When the file is missing, damaged, not the publisher's (by [`Checked`]), or holds an array of another type, another shape, or labels of no
-/// class: which file, which array, what was expected and what was found.
 pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked) -> Result<VolumeSet> {
     let path = folder.as_ref().join(set.file_name(size));
     let counts = match checked {
@@ -48,9 +44,6 @@ pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked)
 }
 
 /// Compares the MD5 of a file.
-///
-/// # Errors
-/// When it is another, or the file cannot be read.
 pub fn verify(path: impl AsRef<Path>, expected: Md5) -> Result<()> {
     let path = path.as_ref();
     let found = Md5::of_file(path)?;
@@ -90,7 +83,6 @@ fn read(path: &Path, set: MedSet, size: Size, counts: Option<[usize; 3]>) -> Res
     })
 }
 
-/// Reads one part.
 fn volumes(checkpoint: &Checkpoint, part: &str, side: usize, classes: usize, count: Option<usize>) -> Result<Volumes> {
     let (images, labels) = (format!("{part}_images"), format!("{part}_labels"));
     let wrong = |tensor: &str, expected: String, found: String| Error::Tensor {

@@ -26,7 +26,6 @@ pub enum MedSet {
     Synapse,
 }
 
-/// How finely the volumes are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Size {
     /// 28 voxels along an edge.
@@ -36,7 +35,6 @@ pub enum Size {
     Large,
 }
 
-/// What is known of a set.
 struct Facts {
     name: &'static str,
     title: &'static str,
@@ -128,7 +126,6 @@ impl MedSet {
         self.facts().title
     }
 
-    /// Names of the classes, by label.
     pub fn classes(self) -> &'static [&'static str] {
         self.facts().classes
     }
@@ -138,7 +135,6 @@ impl MedSet {
         self.facts().counts
     }
 
-    /// The publisher's checksum of a file.
     pub fn md5(self, size: Size) -> Md5 {
         let [small, large] = self.facts().md5;
         let text = match size {
@@ -148,7 +144,6 @@ impl MedSet {
         text.parse().expect("the texts above are checksums")
     }
 
-    /// The publisher's name of a file.
     pub fn file_name(self, size: Size) -> String {
         match size {
             Size::Small => format!("{self}mnist3d.npz"),
@@ -180,7 +175,6 @@ impl Size {
     /// Both, the smaller first.
     pub const ALL: [Size; 2] = [Size::Small, Size::Large];
 
-    /// Voxels along an edge.
     pub fn side(self) -> usize {
         match self {
             Size::Small => 28,

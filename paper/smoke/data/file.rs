@@ -9,7 +9,6 @@ use crate::data::error::Result;
 use crate::data::stored_npz::{self, StoredNpz};
 use reynolds_checkpoint::{Entry, Numbers};
 
-/// Where a simulation's file lies.
 pub(super) fn path(folder: &Path, setting: &Setting) -> PathBuf {
     folder.join(format!("{}.npz", setting.name))
 }
@@ -23,9 +22,6 @@ pub struct SmokeFile {
 
 impl SmokeFile {
     /// Opens the file of a simulation in `folder` and checks everything but the velocities themselves.
-    ///
-    /// # Errors
-    /// When it is missing or damaged, or was made with other settings: which file, what was expected and what was found.
     pub fn open(folder: impl AsRef<Path>, setting: &Setting) -> Result<SmokeFile> {
         let stored = StoredNpz::open(&path(folder.as_ref(), setting), setting)?;
         let velocity = stored.array("velocity", &[setting.frames(), 2, SIDE, SIDE])?;
@@ -33,9 +29,6 @@ impl SmokeFile {
     }
 
     /// All frames, [frames, 2, 64, 64], borrowed from the memory map after verifying their checksum.
-    ///
-    /// # Errors
-    /// When the file is damaged.
     pub fn frames(&self) -> Result<Cow<'_, [f32]>> {
         self.stored.values(&self.velocity)
     }

@@ -10,7 +10,6 @@
 use super::Solver;
 use super::setting::{SIDE, Setting};
 
-/// Numbers of a frame.
 pub const FRAME: usize = 2 * SIDE * SIDE;
 
 /// The speed at the centres of the cells of a frame `[2, side, side]`; faces beyond it are walls.

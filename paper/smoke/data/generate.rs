@@ -14,7 +14,6 @@ use super::setting::Setting;
 use super::simulate::simulate_while;
 use crate::data::error::{Error, Result};
 
-/// What happened during generation.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -22,21 +21,15 @@ pub enum Event<'a> {
     Kept(&'a Setting),
     /// A file was there and is made again.
     Refused {
-        /// The simulation.
         setting: &'a Setting,
-        /// What is wrong with the file.
         reason: &'a Error,
     },
-    /// A simulation advanced by one step.
     Stepped(&'a Setting),
-    /// A simulation was written.
     Made(&'a Setting),
 }
 
-/// What a generation did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Simulations whose files were kept.
     pub kept: usize,
     /// Simulations that were run and written.
     pub made: usize,

@@ -41,12 +41,10 @@ impl Plane {
         Plane { width, height, values: vec![0.0; width * height] }
     }
 
-    /// The row of this number.
     pub(super) fn row(&self, row: usize) -> &[f32] {
         &self.values[row * self.width..(row + 1) * self.width]
     }
 
-    /// The row of this number.
     pub(super) fn row_mut(&mut self, row: usize) -> &mut [f32] {
         &mut self.values[row * self.width..(row + 1) * self.width]
     }

@@ -14,7 +14,6 @@ use reynolds_report::png;
 /// Pixels along a side of a cell.
 const ZOOM: usize = 2;
 
-/// Pixels between tiles.
 const GAP: usize = 4;
 
 /// Colours from 0 to the fastest: from near black through violet and orange to pale yellow, ever lighter.
@@ -28,9 +27,6 @@ const COLOURS: [[f64; 3]; 6] = [
 ];
 
 /// A PNG of `columns` × `rows` frames of a simulation [frames, 2, 64, 64], the first and the last among them.
-///
-/// # Errors
-/// [`Error::Setting`] when there are no frames, or no tiles or more than 10 000 are asked for.
 pub fn preview(frames: &[f32], columns: usize, rows: usize) -> Result<Vec<u8>> {
     let count = frames.len() / FRAME;
     if count == 0 {

@@ -20,9 +20,6 @@ pub struct SmokeSet {
 
 impl SmokeSet {
     /// Opens all simulations of a data set that [`generate`](super::generate) wrote to `folder`.
-    ///
-    /// # Errors
-    /// When a file is missing or damaged, or was made with other settings: which file, what was expected and what was found.
     pub fn open(folder: impl AsRef<Path>, kind: Kind) -> Result<SmokeSet> {
         let (folder, settings) = (folder.as_ref(), kind.simulations());
         if !folder.is_dir() {
@@ -36,7 +33,6 @@ impl SmokeSet {
         Ok(SmokeSet { kind, settings, files })
     }
 
-    /// Which data set.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -46,15 +42,11 @@ impl SmokeSet {
         &self.settings
     }
 
-    /// Bytes of all frames together.
     pub fn bytes(&self) -> usize {
         self.settings.iter().map(Setting::bytes).sum()
     }
 
     /// All frames of a simulation, [frames, 2, 64, 64], after verifying their checksum.
-    ///
-    /// # Errors
-    /// When the file was damaged.
     ///
     /// # Panics
     /// If there is no simulation of that number.

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::error::{Error, Result};
 
-/// Side of a stored frame.
 pub const SIDE: usize = 64;
 
 /// Steps of a simulation of the data sets.
@@ -28,18 +27,15 @@ pub enum Kind {
     Scaling,
 }
 
-/// How density lifts the air.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Buoyancy {
-    /// The same (x, y) everywhere.
     Uniform([f64; 2]),
     /// Upwards, with two strengths for the left and the right half. In the first and the last row it is half of that: the original
     /// keeps the two halves on faces, whose mean with the wall that has none is taken at the centres.
     Halves {
         /// For cells left of the middle.
         left: f64,
-        /// For the others.
         right: f64,
     },
 }
@@ -52,15 +48,11 @@ pub struct Setting {
     pub solver: String,
     /// Name of the simulation: its file is `name.npz`.
     pub name: String,
-    /// Cells along x.
     pub width: usize,
-    /// Cells along y.
     pub height: usize,
     /// Centre (x, y) of the disk where smoke flows in, in cells.
     pub centre: [f64; 2],
-    /// Its radius.
     pub radius: f64,
-    /// How density lifts the air.
     pub buoyancy: Buoyancy,
     /// Time step of the velocity's own advection; the density's is 1.
     pub velocity_step: f64,
@@ -91,10 +83,6 @@ impl Setting {
     }
 
     /// Whether the settings make sense.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if the grid is smaller than a stored frame, a number is not finite, the time step not positive, the shrink
-    /// factor below 1 or not the one that leads to a frame of 64², or no frame is kept.
     pub fn check(&self) -> Result<()> {
         let Setting { width, height, steps, dropped, shrink, .. } = *self;
         for (what, side) in [("width", width), ("height", height)] {
@@ -131,12 +119,10 @@ impl Setting {
         Ok(())
     }
 
-    /// Frames that are kept.
     pub fn frames(&self) -> usize {
         self.steps - self.dropped
     }
 
-    /// Bytes of the frames.
     pub fn bytes(&self) -> usize {
         self.frames() * 2 * SIDE * SIDE * size_of::<f32>()
     }
@@ -175,10 +161,8 @@ impl Setting {
 }
 
 impl Kind {
-    /// All kinds.
     pub const ALL: [Kind; 3] = [Kind::Translation, Kind::Rotation, Kind::Scaling];
 
-    /// `translation`, `rotation` or `scaling`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Translation => "translation",

@@ -8,10 +8,6 @@ use crate::data::error::{Error, Result};
 
 /// Runs a simulation: [frames, 2, 64, 64], row-major, with [`Setting::frames`] of them. `stepped` is called after every step.
 ///
-/// # Errors
-/// [`Error::Setting`] for settings that make no sense, [`Error::Diverged`] when a velocity is not finite or crosses the whole box in
-/// one unit of time, [`Error::Unsolved`] when the pressure was not found.
-///
 /// ```
 /// use reynolds_paper::smoke::data::{Kind, Setting, simulate};
 /// let first = Setting { steps: 3, ..Kind::Rotation.simulations()[0].clone() };

@@ -45,7 +45,6 @@ pub struct Solver {
     scratch: Scratch,
 }
 
-/// Room for one step.
 #[derive(Debug, Clone)]
 struct Scratch {
     smoke: Plane,
@@ -132,7 +131,6 @@ impl Solver {
         }
     }
 
-    /// One step.
     pub fn step(&mut self) {
         self.advect_smoke();
         for (smoke, inflow) in self.smoke.values.iter_mut().zip(&self.inflow.values) {
@@ -218,7 +216,6 @@ impl Solver {
         std::mem::swap(&mut self.v, &mut self.scratch.v);
     }
 
-    /// Subtracts the gradient of the pressure.
     fn project(&mut self) {
         let mut field = std::mem::take(&mut self.scratch.divergence);
         for (x, column) in field.chunks_exact_mut(self.height).enumerate() {

@@ -20,16 +20,13 @@ pub const TEST_FRAMES: usize = 20;
 /// Frames of a simulation before the first window's input.
 const LEAD: usize = 2;
 
-/// A part of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Split {
-    /// What a network learns from.
     Train,
     /// What settings are chosen by: the same simulations, later.
     Validation,
     /// The same simulations, later still.
     Future,
-    /// Simulations that were never seen.
     Domain,
 }
 
@@ -43,7 +40,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// The frames that are seen.
     pub fn inputs(self) -> Range<usize> {
         let first = self.start + LEAD;
         first..first + INPUT_FRAMES
@@ -57,7 +53,6 @@ impl Window {
 }
 
 impl Split {
-    /// All parts.
     pub const ALL: [Split; 4] = [Split::Train, Split::Validation, Split::Future, Split::Domain];
 
     fn starts(self) -> Range<usize> {

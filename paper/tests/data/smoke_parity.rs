@@ -4,7 +4,6 @@ use reynolds_checkpoint::{Checkpoint, Values};
 use reynolds_paper::smoke::data::{FRAME, Kind, Setting, simulate};
 use std::path::Path;
 
-/// An array of a golden file.
 fn golden(file: &str, name: &str) -> Vec<f32> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
     let checkpoint = Checkpoint::open(path).unwrap();
@@ -19,7 +18,6 @@ fn ours(setting: &Setting, frames: usize) -> Vec<f32> {
     simulate(&Setting { steps: setting.dropped + frames, ..setting.clone() }, &mut || ()).unwrap()
 }
 
-/// Frame of this number, from 1.
 fn frame(frames: &[f32], number: usize) -> &[f32] {
     &frames[(number - 1) * FRAME..number * FRAME]
 }

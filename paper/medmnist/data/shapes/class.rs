@@ -3,7 +3,6 @@
 use super::matrix::{IDENTITY, Matrix};
 use super::solid::SolidKind;
 
-/// Names of the classes, by label.
 pub const CLASSES: [&str; 8] = [
     "flag upright",
     "flag lying",

@@ -11,13 +11,9 @@ const MOST: u64 = 1 << 31;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShapesConfig {
-    /// Volumes to learn from.
     pub train: usize,
-    /// Volumes to choose settings by.
     pub validation: usize,
-    /// Volumes to test on.
     pub test: usize,
-    /// Voxels along an edge.
     pub side: usize,
     /// How much orientation and hand say about the label, 0 to 1: the probability that a volume stands as its class does.
     pub breaking: f64,
@@ -52,9 +48,6 @@ impl Default for ShapesConfig {
 
 impl ShapesConfig {
     /// Whether the settings make sense.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] names what is out of range.
     pub fn validate(&self) -> Result<()> {
         if !(8..=128).contains(&self.side) {
             return Err(Error::setting("side", "8 to 128", self.side));

@@ -8,7 +8,6 @@ use reynolds::random::Random;
 /// What the numbers are for, among all that are drawn from a seed.
 const PURPOSE: u64 = 0x7368;
 
-/// Which volumes of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Train = 0,

@@ -17,7 +17,6 @@ use reynolds_checkpoint::Numbers;
 /// Whoever changes what the same settings come to changes this.
 const MAKER: &str = "shapes 1";
 
-/// What stands in the file.
 #[derive(Serialize)]
 struct Setting<'a> {
     maker: &'static str,
@@ -27,9 +26,6 @@ struct Setting<'a> {
 
 /// Writes a set that [`generate`](super::generate) made of these settings, whole or not at all. False when a file of the same settings was there,
 /// which is kept.
-///
-/// # Errors
-/// When there is a file of other settings or of another kind, which is kept too, or the file cannot be written.
 pub fn write(path: impl AsRef<Path>, config: &ShapesConfig, set: &VolumeSet) -> Result<bool> {
     let (path, setting) = (path.as_ref(), Setting { maker: MAKER, config });
     if path.exists() {

@@ -10,14 +10,10 @@ use super::solid::Solid;
 use crate::data::error::Result;
 use crate::medmnist::data::volumes::{VolumeSet, Volumes};
 
-/// What the set is called.
 pub const NAME: &str = "shapes";
 
 /// Makes a set of shapes, on rayon's current pool. It follows from the settings alone, each volume from seed, part and number; classes take
 /// turns, so that they are as frequent as each other.
-///
-/// # Errors
-/// [`Error::Setting`](crate::data::Error::Setting) as for [`ShapesConfig::validate`].
 pub fn generate(config: &ShapesConfig) -> Result<VolumeSet> {
     config.validate()?;
     let solids: Vec<Solid> = (0..CLASSES.len()).map(|label| Solid::new(pose(label as u8).0)).collect();

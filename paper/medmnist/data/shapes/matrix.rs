@@ -7,7 +7,6 @@ use reynolds::random::Random;
 /// Rows of an orthogonal 3 × 3 matrix.
 pub(super) type Matrix = [[f64; 3]; 3];
 
-/// A point or a direction.
 pub(super) type Vector = [f64; 3];
 
 pub(super) const IDENTITY: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];

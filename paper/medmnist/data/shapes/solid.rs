@@ -11,7 +11,6 @@
 
 use super::matrix::{Vector, dot};
 
-/// Turns of the helix.
 const TURNS: f64 = 1.5;
 
 /// Straight pieces of the helix.
@@ -20,12 +19,21 @@ const PIECES: usize = 18;
 /// What solids are united from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Piece {
-    /// A rod with round ends.
-    Rod { from: Vector, to: Vector, radius: f64 },
-    /// A ball.
-    Ball { centre: Vector, radius: f64 },
-    /// A block along the axes.
-    Block { centre: Vector, half: Vector },
+    /// With round ends.
+    Rod {
+        from: Vector,
+        to: Vector,
+        radius: f64,
+    },
+    Ball {
+        centre: Vector,
+        radius: f64,
+    },
+    /// Along the axes.
+    Block {
+        centre: Vector,
+        half: Vector,
+    },
 }
 
 fn minus(a: Vector, b: Vector) -> Vector {
@@ -73,7 +81,6 @@ pub(super) enum SolidKind {
     Helix,
 }
 
-/// A union of pieces.
 #[derive(Debug, Clone)]
 pub(super) struct Solid {
     pieces: Vec<Piece>,

@@ -8,7 +8,6 @@ use super::Volumes;
 use crate::data::error::{Error, Result};
 use reynolds_report::png;
 
-/// Tiles of a volume.
 const VIEWS: usize = 4;
 
 /// The least pixels along a side of a tile: smaller volumes are enlarged by a whole number.
@@ -28,9 +27,6 @@ const LIMIT: usize = 16_384;
 
 /// A PNG of `each` volumes of every class, evenly spaced among those of the class; row n is class n. A class of fewer volumes leaves
 /// places empty.
-///
-/// # Errors
-/// [`Error::Setting`] when nothing is asked for, a label is not below `classes`, or the image would be more than 16 384 pixels wide or high.
 pub fn preview(volumes: &Volumes, classes: usize, each: usize) -> Result<Vec<u8>> {
     let side = volumes.side;
     if side == 0 || classes == 0 || each == 0 {

@@ -3,7 +3,6 @@
 /// Cubes of grey values with a label each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volumes {
-    /// Voxels along an edge.
     pub side: usize,
     /// `[count, side, side, side]`, row-major.
     pub images: Vec<u8>,
@@ -12,7 +11,6 @@ pub struct Volumes {
 }
 
 impl Volumes {
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.labels.len()
     }
@@ -42,12 +40,8 @@ impl Volumes {
 pub struct VolumeSet {
     /// What it is called in tables.
     pub name: String,
-    /// Names of the classes, by label.
     pub classes: Vec<String>,
-    /// To learn from.
     pub train: Volumes,
-    /// To choose settings by.
     pub validation: Volumes,
-    /// To test on.
     pub test: Volumes,
 }

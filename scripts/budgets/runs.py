@@ -100,11 +100,11 @@ def run_all(runs, jobs, seconds):
         run.is_over()
 
 
-def runs_of(plan, program, out, further):
+def runs_of(plan, program, device, out, further):
     experiment, shared, variations = PLANS[plan]
     for number, variation in enumerate(variations):
-        command = [program, "run", experiment, "--device", "cuda:0", "--runs", str(out / f"run{number}"), "--set", "train.threads=2"]
-        for key, value in {**shared, **further, **variation}.items():
+        command = [program, "run", experiment, "--device", device, "--runs", str(out / f"run{number}"), "--set", "train.threads=2"]
+        for key, value in {**shared, **variation, **further}.items():
             command += ["--set", f"{key}={value}"]
         yield Run(command, out / f"run{number}", out / f"run{number}.log")
 
@@ -116,18 +116,19 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, required=True, help="folder for the runs")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the curves")
     parser.add_argument("--seconds", type=float, default=540)
+    parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--jobs", type=int, default=6)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a further setting of every run")
     arguments = parser.parse_args()
     for folder in (arguments.work, arguments.out):
         folder.mkdir(parents=True, exist_ok=True)
     further = dict(word.split("=", 1) for word in arguments.set)
-    runs = list(runs_of(arguments.plan, arguments.program, arguments.work, further))
+    runs = list(runs_of(arguments.plan, arguments.program, arguments.device, arguments.work, further))
     run_all(runs, arguments.jobs, arguments.seconds)
     results = {
         "command": " ".join(sys.argv),
         "commit": os.environ.get("REYNOLDS_COMMIT", "unknown"),
-        "device": "one NVIDIA H200",
+        "device": "one NVIDIA H200" if arguments.device.startswith("cuda") else arguments.device,
         "jobs": arguments.jobs,
         "runs": [run.result() for run in runs],
     }

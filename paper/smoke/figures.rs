@@ -41,7 +41,7 @@ pub(super) fn draw(task: &SmokeTask, length: usize, folder: &Path) -> Result<()>
         sheet.add(name, step_chart(&lines), vec![]);
         sheet.legend = lines.iter().map(StepErrors::key).collect();
     }
-    chart_room(&mut sheet);
+    sheet.chart_room();
     Ok(whole_file::write(&folder.join("errors.svg"), sheet.svg().as_bytes())?)
 }
 
@@ -73,11 +73,6 @@ pub fn step_chart(errors: &[StepErrors]) -> LineChart {
         chart.line(&points, one.colour, one.dashed);
     }
     chart
-}
-
-/// Room around panels for the axes of a [`LineChart`].
-pub fn chart_room(sheet: &mut Sheet) {
-    (sheet.label_room, sheet.tick_room, sheet.shared_axes) = (46.0, 32.0, false);
 }
 
 /// The speed in some frames of a rollout, one row for the truth, one for the forecast, both on one scale, and one for the length of what

@@ -25,7 +25,7 @@ mod task;
 pub use self::{
     errors::RolloutErrors,
     experiment::{SmokeDataConfig, SmokeExperiment, SmokeSettings},
-    figures::{StepErrors, chart_room, rollout_sheet, step_chart},
+    figures::{StepErrors, rollout_sheet, step_chart},
     frames::{Part, Rows, SmokeData, WindowCounts, check_windows, data_folder, ensure_needed, symmetry},
     task::{Rollout, RolloutConfig, SmokeTask},
 };

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::point::{Frame, Trained};
-use crate::smoke::chart_room;
+use serde_json::{Map, Value, json};
+
+use super::point::{Entry, Frame, Trained};
 use reynolds_report::figure::Sheet;
 use reynolds_report::{Csv, csv::Field};
 use reynolds_train::metrics::Record;
@@ -50,8 +51,17 @@ pub(crate) fn field(value: f64) -> String {
 pub(crate) fn sheet() -> Sheet {
     let mut sheet = Sheet::new(2, 0.0);
     sheet.panel = [430.0, 230.0];
-    chart_room(&mut sheet);
+    sheet.chart_room();
     sheet
+}
+
+/// The arrays of these points by their ids, for results.json; pictures, which `is_kept` leaves out, are in the figures alone.
+pub(crate) fn json<'a>(points: impl IntoIterator<Item = &'a Entry>, is_kept: impl Fn(&str) -> bool) -> Value {
+    let of_point = |entry: &Entry| {
+        let arrays = entry.trained.arrays.iter().filter(|(name, _)| is_kept(name));
+        (entry.id.clone(), arrays.map(|(name, values)| (name.clone(), json!(values))).collect::<Map<_, _>>().into())
+    };
+    points.into_iter().map(of_point).collect::<Map<_, _>>().into()
 }
 
 #[cfg(test)]

@@ -23,17 +23,27 @@
 //! ```
 
 pub mod chosen;
+pub(crate) mod columns;
 pub mod cost;
 pub(crate) mod curves;
-pub(crate) mod difference;
 pub(crate) mod engine;
 pub(crate) mod findings;
+pub(crate) mod judge;
 pub mod numbers;
 pub(crate) mod point;
 pub(crate) mod provenance;
+pub(crate) mod published;
 pub(crate) mod runs;
 pub(crate) mod sample;
 pub(crate) mod store;
+#[cfg(test)]
+pub(crate) mod synthetic;
+pub(crate) mod training;
+
+/// See [`judge`].
+pub(crate) mod difference {
+    pub(crate) use super::judge::{Difference, ONE_SEED};
+}
 
 use std::str::FromStr;
 

@@ -102,6 +102,11 @@ impl Sheet {
         }
     }
 
+    /// Makes room around panels for the axes of a [`LineChart`](super::LineChart), each with its own.
+    pub fn chart_room(&mut self) {
+        (self.label_room, self.tick_room, self.shared_axes) = (46.0, 32.0, false);
+    }
+
     /// Adds a panel.
     pub fn add(
         &mut self,

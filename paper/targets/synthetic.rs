@@ -1,0 +1,89 @@
+//! For tests of targets: points that nobody trained, and the committed results.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::point::{Frame, Point, Trained};
+use super::{Budget, Target};
+use reynolds_train::config::{self, Assignment, Settings};
+
+/// Settings with these values in place of theirs.
+pub(crate) fn given<S: Settings>(settings: S, given: &[(&str, &str)]) -> S {
+    let assignments: Vec<Assignment> = given.iter().map(|(key, value)| Assignment::new(key, value)).collect();
+    config::load(&settings, None, &assignments).unwrap()
+}
+
+/// A run that came to these numbers.
+pub(crate) fn trained<N: Into<String>>(metrics: impl IntoIterator<Item = (N, f64)>) -> Trained {
+    let metrics = metrics.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    Trained { metrics, ..Trained::default() }
+}
+
+/// The same with these arrays.
+pub(crate) fn with_arrays<const N: usize>(mut trained: Trained, arrays: [(&str, Vec<f32>); N]) -> Trained {
+    trained.arrays.extend(arrays.map(|(name, values)| (name.to_string(), values)));
+    trained
+}
+
+/// What comes of a run whose loss stopped being finite.
+pub(crate) fn diverged() -> Trained {
+    trained([("diverged", 1.0)])
+}
+
+/// Every point that `wanted` asks for, in all its rounds, with what `result` says came of it.
+pub(crate) fn models<P: Point>(wanted: impl Fn(&Frame) -> Vec<P>, result: impl Fn(&P) -> Trained) -> Frame {
+    let mut frame = Frame::default();
+    loop {
+        let mut missing = wanted(&frame);
+        missing.retain(|point| frame.find(point).is_none());
+        if missing.is_empty() {
+            return frame;
+        }
+        for point in missing {
+            frame.insert(&point, result(&point));
+        }
+    }
+}
+
+/// Whether everything that is said there is so here, but for keys that are not said here any more.
+fn has(here: &Value, there: &Value, forgotten: &[&str]) -> bool {
+    match (here, there) {
+        (Value::Object(here), Value::Object(there)) => there.iter().all(|(key, value)| {
+            here.get(key).map_or(forgotten.contains(&key.as_str()), |here| has(here, value, forgotten))
+        }),
+        _ => here == there,
+    }
+}
+
+/// Asks a target for points until there are no more, each of which must be among those of the committed results with the same settings,
+/// but for keys that are `forgotten` today; then the committed numbers must give the committed table, byte for byte.
+pub(crate) fn agrees_with_committed<T: Target>(
+    target: &T,
+    budget: Budget,
+    assignments: &[(&str, &str)],
+    folder: &str,
+    forgotten: &[&str],
+) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results").join(folder);
+    let settings = given(target.settings(budget), assignments);
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+    let results: Value = serde_json::from_str(&read("results.json")).unwrap();
+    let models = results["models"].as_array().unwrap();
+    let mut frame = Frame::default();
+    let mut missing = target.points(&settings).unwrap();
+    while !missing.is_empty() {
+        for point in missing {
+            let found = models.iter().find(|model| model["id"] == point.id());
+            let found = found.unwrap_or_else(|| panic!("{}: no {}", folder.display(), point.id()));
+            let (ours, theirs) = (point.settings(), &found["config"]);
+            assert!(has(&ours, theirs, forgotten), "{}: {ours}\n{theirs}", folder.display());
+            let trained: Trained = serde_json::from_value(json!({ "metrics": found["metrics"] })).unwrap();
+            frame.insert(point.as_ref(), trained);
+        }
+        missing = target.more(&settings, &frame).unwrap();
+        missing.retain(|point| frame.find(point.as_ref()).is_none());
+    }
+    assert_eq!(frame.len(), models.len(), "{}", folder.display());
+    assert_eq!(target.findings(&settings, &frame).unwrap().csv, read("table.csv"), "{}", folder.display());
+}

@@ -1,0 +1,72 @@
+//! The training of a point whose table wants to know what diverged.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::curves::curves;
+use super::point::Trained;
+use reynolds_train::config::RunConfig;
+use reynolds_train::error::{Error, Result};
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::journal::Memory;
+use reynolds_train::metrics::Summary;
+use reynolds_train::progress::Silent;
+use reynolds_train::task::Task;
+use reynolds_train::train::{Ending, train};
+
+/// Data on a device, loaded once for all points that want the same.
+#[derive(Debug)]
+pub(crate) struct Shared<T>(Mutex<HashMap<String, T>>);
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> Shared<T> {
+    /// What is there under `key`, which must say everything that `load` depends on.
+    pub(crate) fn get(&self, key: String, load: impl FnOnce() -> Result<T>) -> Result<T> {
+        // What another worker left there is whole: entries are only ever added.
+        let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(data) = loaded.get(&key) {
+            return Ok(data.clone());
+        }
+        let data = load()?;
+        Ok(loaded.entry(key).or_insert(data).clone())
+    }
+}
+
+/// Trains a model and adds the curves of these metrics to what `tested` makes of the end of training; `None` if it was interrupted.
+///
+/// A run whose loss stops being finite is a finding of the table, not the end of it: its metric "diverged" is 1, and the failure
+/// "training" says why.
+pub(crate) fn trained<S>(
+    run: &RunConfig<S>,
+    task: &dyn Task,
+    parameters: f64,
+    of: &[&str],
+    interrupt: &Interrupt,
+    tested: impl FnOnce(&Summary) -> Result<Trained>,
+) -> Result<Option<Trained>> {
+    let mut journal = Memory::default();
+    let mut trained = match train(task, &run.train, &run.penalty, &mut journal, &mut Silent, interrupt) {
+        Ok(Ending::Interrupted { .. }) => return Ok(None),
+        Ok(Ending::Finished(summary)) => {
+            let mut trained = tested(&summary)?;
+            for (name, value) in [("epochs", summary.epochs), ("steps", summary.steps)] {
+                trained.metrics.insert(name.into(), value as f64);
+            }
+            trained
+        }
+        Err(error @ Error::NotFinite { .. }) => Trained {
+            metrics: [("diverged".to_string(), 1.0)].into(),
+            failures: [("training".to_string(), error.to_string())].into(),
+            ..Trained::default()
+        },
+        Err(error) => return Err(error),
+    };
+    trained.metrics.insert("parameters".into(), parameters);
+    trained.arrays.extend(curves(&journal.records, of));
+    Ok(Some(trained))
+}

@@ -90,9 +90,6 @@ impl FieldAction {
     /// A tensor with the norm of g·f − f′, and its gradient, for a batch `[f; f′]`: in as few passes over memory as there are. What turns the
     /// points of f and what turns the channels of f′ back is a copy each, or one for both where that can be; the difference is one pass.
     /// It lies in memory as the batch does, and so does what comes back from it on the tape.
-    ///
-    /// # Errors
-    /// As [`FieldAction::act`].
     pub(crate) fn difference(&self, g: &Element, batch: &Tensor) -> Result<Tensor> {
         let (framed, at) = self.framed(batch)?;
         let moves = self.moves(g, batch)?;

@@ -280,18 +280,12 @@ impl Binding {
     }
 
     /// W ← P(W) for every bound parameter: the network becomes equivariant.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub fn project_in_place(&self, parameters: &Parameters) -> Result<()> {
         let _guard = tch::no_grad_guard();
         parameters.assign(&self.project(parameters.flat())?)
     }
 
     /// ‖P(W)‖² and ‖W − P(W)‖² of every bound parameter, read back to the host.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub fn energies(&self, flat: &Tensor) -> Result<Vec<(String, Energies)>> {
         let _guard = tch::no_grad_guard();
         let weights = self.gather(flat)?;
@@ -304,9 +298,6 @@ impl Binding {
     }
 
     /// ‖W − P(W)‖ over all bound parameters, and that divided by ‖W‖, read back to the host.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub fn residual(&self, flat: &Tensor) -> Result<Residual> {
         let energies = self.energies(flat)?;
         let equivariant: f64 = energies.iter().map(|(_, energies)| energies.equivariant).sum();
@@ -321,18 +312,12 @@ impl Binding {
     }
 
     /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors `[len]` in one pass; whether it was done.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub(crate) fn add_in_one_pass(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<bool> {
         self.check(flat)?;
         self.one_pass.as_ref().map_or(Ok(false), |one_pass| one_pass.add_to(sum, flat, slopes))
     }
 
     /// The same, with (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2 of all bound parameters together; `None` if it was not done.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub(crate) fn add_measured_in_one_pass(
         &self,
         sum: &Tensor,
@@ -344,9 +329,6 @@ impl Binding {
     }
 
     /// (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2 of all bound parameters together, if one pass can tell.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub(crate) fn measured_in_one_pass(&self, flat: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
         self.check(flat)?;
         self.one_pass.as_ref().map_or(Ok(None), |one_pass| one_pass.value(flat, slopes))

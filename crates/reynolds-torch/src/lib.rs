@@ -4,6 +4,9 @@
 //! loss ──backward──► flat gradient ──+ 2λ_G P(W) + 2λ_⊥ (W − P(W))──► Adam on the flat storage
 //! ```
 //!
+//! Calls return what libtorch refuses as [`Error::Torch`]: shapes that do not fit, no room on a device. A flat tensor of another length or
+//! number type than the parameters have is an [`Error::Setting`], a name that is taken or not there an [`Error::Parameter`].
+//!
 //! All randomness comes from [`reynolds::random::Random`], never from libtorch, so that a run is a function of its seed.
 
 pub mod action;

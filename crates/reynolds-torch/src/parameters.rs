@@ -81,9 +81,6 @@ impl Builder {
     }
 
     /// Adds a running statistic: numbers that the network keeps itself and no optimiser changes.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub fn statistic(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Result<()> {
         self.check_name(name)?;
         let entry =
@@ -98,9 +95,6 @@ impl Builder {
     }
 
     /// Adds a complex parameter.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub fn complex(&mut self, name: &str, shape: &[usize], values: &[(f64, f64)]) -> Result<()> {
         self.add(name, shape, true, values.iter().flat_map(|&(re, im)| [re, im]))
     }
@@ -138,9 +132,6 @@ impl Builder {
 
     /// Lays the parameters out in real numbers of `kind`: complex ones first, for a pair must begin at an even place, then the real
     /// ones, each in the order they were added.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
     pub fn build(self, kind: Kind, device: Device) -> Result<Parameters> {
         let mut values = Vec::with_capacity(self.values.len());
         let old: HashMap<String, usize> = self.entries.iter().map(|entry| (entry.name.clone(), entry.start)).collect();
@@ -261,9 +252,6 @@ impl Parameters {
     }
 
     /// All parameters as one tensor `[len]` on the tape: what is done with it reaches the leaves.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
     pub fn on_tape(&self) -> Result<Tensor> {
         on_tape(&self.entries, &self.leaves)
     }

@@ -153,9 +153,6 @@ impl Trained {
     }
 
     /// W ← W(θ), after θ has changed.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if libtorch refuses.
     pub fn refresh(&self, parameters: &Parameters) -> Result<()> {
         match (self.config.kind, &self.bound) {
             (Parametrisation::Constrained, _) => parameters.assign(&self.projected(&self.theta)?),
@@ -187,9 +184,6 @@ impl Trained {
     }
 
     /// λ_A ‖P(A)‖² + λ_B ‖B‖², a scalar on the device; zero for the other parametrisations.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if libtorch refuses.
     pub fn prior(&self) -> Result<Tensor> {
         let Some(bound) = &self.bound else {
             return Ok(Tensor::f_zeros([], (self.theta.kind(), self.theta.device()))?);

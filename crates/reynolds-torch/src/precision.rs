@@ -47,9 +47,6 @@ impl Precision {
 
     /// The tensor in this precision; itself where nothing has to be cast. On the tape if the tensor is. Complex tensors, which have no
     /// bf16, stay as they are.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
     pub fn cast(self, tensor: &Tensor) -> Result<Tensor> {
         match self {
             Self::Bf16 if !tensor.is_complex() => Ok(tensor.f_to_kind(Kind::BFloat16)?),

@@ -98,17 +98,11 @@ impl Witness<'_> {
     }
 
     /// [x; g·x] for the network's input x: `[2·batch, …]`.
-    ///
-    /// # Errors
-    /// As [`FieldAction::act`].
     pub fn double(&self, input: &Tensor) -> Result<Tensor> {
         self.double_by(input, &self.penalty.input)
     }
 
     /// [x; g·x] for whatever goes with the input and transforms by `action`: targets, masks.
-    ///
-    /// # Errors
-    /// As [`FieldAction::act`].
     pub fn double_by(&self, tensor: &Tensor, action: &FieldAction) -> Result<Tensor> {
         self.check_group(action)?;
         Ok(Tensor::f_cat(&[tensor, &action.act(&self.g, tensor)?], 0)?)
@@ -150,9 +144,6 @@ impl Witness<'_> {
     }
 
     /// weight · Σ over the layers seen, a scalar on the tape; zero if none was.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if libtorch refuses.
     pub fn penalty(&self) -> Result<Tensor> {
         let Some(layer) = self.layers.first() else { return Ok(Tensor::from(0.0_f32)) };
         let kind = layer.square.kind();

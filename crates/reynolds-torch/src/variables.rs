@@ -90,9 +90,6 @@ impl Variables {
     }
 
     /// The trainable variables of a store, by name in alphabetical order.
-    ///
-    /// # Errors
-    /// As [`Variables::new`].
     pub fn of(store: &VarStore) -> Result<Self> {
         let mut named: Vec<(String, Tensor)> = store.variables().into_iter().collect();
         named.retain(|(_, tensor)| tensor.requires_grad());
@@ -112,27 +109,18 @@ impl Variables {
     }
 
     /// All numbers in one tensor `[len]`, copied, not on the tape.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
     pub fn flat(&self) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         self.on_tape()
     }
 
     /// All numbers in one tensor `[len]` on the tape, for [`Penalty::of`].
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
     pub fn on_tape(&self) -> Result<Tensor> {
         on_tape(&self.entries, &self.tensors)
     }
 
     /// Adds the penalty's gradient to the `.grad` of every bound tensor and returns the penalty. After `loss.backward()`, before the
     /// optimiser's step; tensors that are not bound keep what they have.
-    ///
-    /// # Errors
-    /// As [`Penalty::add_gradient`].
     pub fn add_penalty(&self, penalty: &Penalty) -> Result<Tensor> {
         let binding = penalty.binding();
         let (value, slope) = {
@@ -153,9 +141,6 @@ impl Variables {
     }
 
     /// W ← P(W) for every bound tensor.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub fn project(&self, binding: &Binding) -> Result<()> {
         let _guard = tch::no_grad_guard();
         let projected = binding.project(&self.flat()?)?;

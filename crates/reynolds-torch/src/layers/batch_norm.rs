@@ -28,9 +28,6 @@ impl BatchNorm {
 
     /// Adds `name.weight` (γ = 1) and `name.bias` (β = 0), `[fields]`, and the running statistics `name.running_mean` and
     /// `name.running_var`. A field is `field_dim` channels in a row.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub fn new(builder: &mut Builder, name: &str, fields: usize, field_dim: usize) -> Result<Self> {
         builder.real(&format!("{name}.weight"), &[fields], &vec![1.0; fields])?;
         builder.real(&format!("{name}.bias"), &[fields], &vec![0.0; fields])?;
@@ -41,9 +38,6 @@ impl BatchNorm {
 
     /// Kernel and bias, on the tape, of the one convolution that does what a convolution with `kernel`, `[fields · d, …]`, and `bias`,
     /// `[fields · d]`, and then this layer in [`Mode::Evaluate`] do, with the parameters and running statistics of now.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the shapes do not fit.
     pub fn fold(&self, parameters: &Parameters, kernel: &Tensor, bias: &Tensor) -> Result<[Tensor; 2]> {
         let part = |part: &str| format!("{}.{part}", self.name);
         let spread = |numbers: &Tensor| match self.field_dim {
@@ -61,9 +55,6 @@ impl BatchNorm {
 
     /// Normalises `input + shift` with a shift `[fields]` of a layer with d = 1, in [`Mode::Train`]: the normalisation takes the shift off
     /// again, so that it is not added in the first place, and its gradient is zero; the running mean is that of the sum.
-    ///
-    /// # Errors
-    /// As [`BatchNorm::forward`].
     pub fn train_shifted(&self, parameters: &Parameters, input: &Tensor, shift: &Tensor) -> Result<Tensor> {
         let output = self.forward(parameters, input, Mode::Train)?;
         let _guard = tch::no_grad_guard();

@@ -70,9 +70,6 @@ impl CircularHarmonics {
     }
 
     /// `[N, 2]` → `[N, C·(2M+1)]`, complex numbers of the precision of the points; computed in double.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the points have another shape.
     pub fn forward(&self, points: &Tensor) -> Result<Tensor> {
         let kind = if points.kind() == Kind::Double { Kind::ComplexDouble } else { Kind::ComplexFloat };
         let options = (Kind::Double, points.device());

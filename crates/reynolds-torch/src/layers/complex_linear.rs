@@ -31,9 +31,6 @@ pub struct ComplexLinear {
 
 impl ComplexLinear {
     /// Adds `name`, `[out, in]`, with real and imaginary parts drawn from N(0, 1/(2·in)): |y|² is |x|²·out/in on average.
-    ///
-    /// # Errors
-    /// As [`Builder::complex`].
     pub fn new(builder: &mut Builder, name: &str, inputs: usize, outputs: usize, random: &mut Random) -> Result<Self> {
         let scale = (0.5 / inputs as f64).sqrt();
         let values: Vec<(f64, f64)> =
@@ -53,9 +50,6 @@ impl ComplexLinear {
     }
 
     /// x Wᵀ.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
         apply(&self.weight(parameters)?, input)
     }

@@ -28,17 +28,11 @@ impl Constant {
     }
 
     /// It, where and as `like` is: copied on the first call and when that changes.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub fn like(&self, like: &Tensor) -> Result<Tensor> {
         self.on(like.kind(), like.device())
     }
 
     /// As [`Constant::like`], by number type and device.
-    ///
-    /// # Errors
-    /// As [`Constant::like`].
     pub fn on(&self, kind: Kind, device: Device) -> Result<Tensor> {
         let mut held = self.held.borrow_mut();
         match held.as_ref().filter(|held| held.kind() == kind && held.device() == device) {

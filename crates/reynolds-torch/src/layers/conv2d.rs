@@ -19,9 +19,6 @@ pub struct Conv2d {
 
 impl Conv2d {
     /// Adds `name.weight`, `[out, in, k, k]`, and `name.bias`, `[out]`, both uniform in ±1/√(in k²), as PyTorch begins.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub fn new(
         builder: &mut Builder,
         name: &str,
@@ -42,17 +39,11 @@ impl Conv2d {
     }
 
     /// K, on the tape, channels innermost in memory.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub fn kernel(&self, parameters: &Parameters) -> Result<Tensor> {
         kernel_layout(parameters.get(&self.weight)?)
     }
 
     /// K ⋆ x + b with K from [`Conv2d::kernel`].
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn forward(&self, parameters: &Parameters, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
         convolve(input, kernel, self.bias.as_ref().map(|bias| parameters.get(bias)).transpose()?.as_ref(), 1)
     }
@@ -64,9 +55,6 @@ pub fn uniform(count: usize, bound: f64, random: &mut Random) -> Vec<f64> {
 }
 
 /// Convolution with zero padding that keeps the side; `kernel` is `[out, in / groups, k, k]`, k odd.
-///
-/// # Errors
-/// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
 pub fn convolve(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, groups: i64) -> Result<Tensor> {
     let padding = (kernel.size().last().copied().unwrap_or(1) - 1) / 2;
     Ok(input.f_conv2d(kernel, bias, [1, 1], [padding, padding], [1, 1], groups)?)
@@ -74,9 +62,6 @@ pub fn convolve(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, groups: 
 
 /// A kernel `[out, in, k, k]` with channels innermost in memory: convolutions follow the layout of their kernel and are fastest so, by 1.14
 /// for training steps of the networks that forecast smoke on two cores of an AMD EPYC.
-///
-/// # Errors
-/// [`Error::Torch`](crate::Error::Torch) if the device has no room.
 pub fn kernel_layout(kernel: Tensor) -> Result<Tensor> {
     Ok(kernel.f_permute([0, 2, 3, 1])?.f_contiguous()?.f_permute([0, 3, 1, 2])?)
 }

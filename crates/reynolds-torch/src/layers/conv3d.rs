@@ -26,9 +26,6 @@ pub enum Layout {
 
 impl Layout {
     /// A kernel `[out, in, k, k, k]` in this layout and `precision`, on the tape if it is: one copy, or none.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub fn kernel(self, kernel: &Tensor, precision: Precision) -> Result<Tensor> {
         match self {
             Self::Channels => channels_innermost(kernel, precision),
@@ -84,9 +81,6 @@ pub struct Conv3d {
 
 impl Conv3d {
     /// Adds `name.weight`, `[out, in, k, k, k]`, and `name.bias`, `[out]`, both uniform in ±1/√(in k³), as PyTorch begins.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub fn new(
         builder: &mut Builder,
         name: &str,
@@ -119,27 +113,18 @@ impl Conv3d {
     }
 
     /// K in layout and precision, and b in the same precision, on the tape.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub fn assemble(&self, parameters: &Parameters, layout: Layout, precision: Precision) -> Result<[Tensor; 2]> {
         let kernel = layout.kernel(&parameters.get(&self.weight)?, precision)?;
         Ok([kernel, precision.cast(&parameters.get(&self.bias)?)?])
     }
 
     /// K ⋆ x + b, or K ⋆ x.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit or the device has no room.
     pub fn forward(&self, kernel: &Tensor, bias: Option<&Tensor>, input: &Tensor) -> Result<Tensor> {
         convolve3d(input, kernel, bias, self.window)
     }
 }
 
 /// K ⋆ x + b with a kernel `[out, in, k, k, k]`; on CUDA with taps folded into channels where the kernel has channels innermost.
-///
-/// # Errors
-/// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit or the device has no room.
 pub(crate) fn convolve3d(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, window: Window) -> Result<Tensor> {
     if input.device().is_cuda() && kernel.stride()[1] == 1 && window.side > 1 {
         return folded_conv3d::convolve(input, kernel, bias, window);

@@ -16,9 +16,6 @@ use super::Window;
 use crate::error::Result;
 
 /// K ⋆ x + b, `[N, in, D, H, W]` → `[N, out, D′, H′, W′]` with channels innermost in memory; kernel `[out, in, k, k, k]`.
-///
-/// # Errors
-/// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit or the device has no room.
 pub(super) fn convolve(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, window: Window) -> Result<Tensor> {
     let innermost = input.f_permute([0, 2, 3, 4, 1])?;
     let output = if input.size()[1] == 1 {

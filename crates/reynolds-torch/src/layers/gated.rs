@@ -26,9 +26,6 @@ pub struct Gate {
 
 impl Gate {
     /// Adds `name.bias`, `[irreps, copies]`, standard normal. A field has irreps of the dimensions given, the first of them trivial.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub fn new(
         builder: &mut Builder,
         name: &str,
@@ -43,17 +40,11 @@ impl Gate {
     }
 
     /// The gated volumes.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn forward(&self, parameters: &Parameters, volumes: &Tensor, affine: &Affine) -> Result<Tensor> {
         self.sum(parameters, &[(volumes, affine)])
     }
 
     /// The sum of several gated volumes of one shape: products are added as they are made.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn sum(&self, parameters: &Parameters, terms: &[(&Tensor, &Affine)]) -> Result<Tensor> {
         let bias = parameters.get(&self.bias)?;
         let mut sums: Vec<Tensor> = Vec::new();

@@ -36,9 +36,6 @@ pub struct IidNorm {
 impl IidNorm {
     /// Adds `name.weight`, `[copies]` (γ = 1), `name.bias`, `[1 + gates, copies]` (β = 0), and the running statistics
     /// `name.running_mean`, as the bias, and `name.running_var`, as the weight. A field has so many components, gates included.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub fn new(builder: &mut Builder, name: &str, copies: usize, [components, gates]: [usize; 2]) -> Result<Self> {
         let scalars = [1 + gates, copies];
         builder.real(&format!("{name}.weight"), &[copies], &vec![1.0; copies])?;

@@ -30,9 +30,6 @@ pub struct Linear {
 
 impl Linear {
     /// Adds `name.weight`, `[out, in]`, and `name.bias`, `[out]`, both uniform in ±1/√in, as PyTorch begins.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub fn new(builder: &mut Builder, name: &str, inputs: usize, outputs: usize, random: &mut Random) -> Result<Self> {
         let bound = 1.0 / (inputs as f64).sqrt();
         let mut draw =
@@ -44,9 +41,6 @@ impl Linear {
     }
 
     /// x Wᵀ + b.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
         Ok(input.f_linear(&parameters.get(&self.weight)?, Some(parameters.get(&self.bias)?))?)
     }

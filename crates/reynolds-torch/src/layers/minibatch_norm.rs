@@ -17,9 +17,6 @@ use crate::error::Result;
 const REGISTER: i64 = 8;
 
 /// y, in the layout of `input`, `[N, C, …]`, with μ and 1/√(σ² + ε), `[C]`. Running statistics, where given, follow.
-///
-/// # Errors
-/// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
 pub fn normalise(
     input: &Tensor,
     [scale, shift]: [&Tensor; 2],

@@ -28,9 +28,6 @@ use crate::parameters::Parameters;
 /// A layer that does the same in training and evaluation.
 pub trait Forward: std::fmt::Debug + Send {
     /// Its output.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor>;
 }
 

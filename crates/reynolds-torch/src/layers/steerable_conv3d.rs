@@ -126,9 +126,6 @@ pub struct SteerableConv3d {
 
 impl SteerableConv3d {
     /// Adds `name.weight`, `[n, copies out, copies in]`, normal with the deviations of the kernels.
-    ///
-    /// # Errors
-    /// As [`Builder::real`].
     pub fn new(
         builder: &mut Builder,
         name: &str,
@@ -150,9 +147,6 @@ impl SteerableConv3d {
     }
 
     /// K, `[copies·d_out, copies·d_in, k, k, k]`, on the tape, in layout and precision.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the device has no room.
     pub fn kernel(&self, parameters: &Parameters, pass: Pass) -> Result<Tensor> {
         let weight = parameters.get(&self.weight)?;
         let ([a, b], [o, i], k) = (self.copies, self.dims, self.window.side as i64);
@@ -183,9 +177,6 @@ impl SteerableConv3d {
     }
 
     /// K ⋆ x with K from [`SteerableConv3d::kernel`].
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
     pub fn forward(&self, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
         convolve3d(input, kernel, None, self.window)
     }

@@ -53,9 +53,6 @@ impl TensorProduct {
     }
 
     /// h′_k, `[N, C]`, for one order |k| ≤ 2M.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the shape does not fit.
     pub fn component(&self, features: &Tensor, order: i64) -> Result<Tensor> {
         let degree = self.max_degree as i64;
         let features = self.by_order(features)?;
@@ -67,9 +64,6 @@ impl TensorProduct {
     }
 
     /// Re h′_0, `[N, C]`, real: what an invariant head reads.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the shape does not fit.
     pub fn invariant(&self, features: &Tensor) -> Result<Tensor> {
         // Each pair of orders once: h′_0 = h_0² + 2 Σ_{m>0} h_m h_{−m}. Points last: a sum is written with its last dimension innermost,
         // and that is how the layers before lay theirs out. Split, for the tape puts the parts of a split together in one go.

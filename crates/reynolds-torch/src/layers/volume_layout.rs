@@ -17,9 +17,6 @@ pub(crate) fn channels_innermost(volumes: &Tensor) -> bool {
 }
 
 /// `[B, C, I]`, without a copy where memory is dense.
-///
-/// # Errors
-/// [`Error::Torch`](crate::Error::Torch) if the device has no room.
 pub(crate) fn flatten(volumes: &Tensor) -> Result<Tensor> {
     let size = volumes.size();
     if channels_innermost(volumes) {
@@ -30,9 +27,6 @@ pub(crate) fn flatten(volumes: &Tensor) -> Result<Tensor> {
 }
 
 /// `[B, C′, I]` as volumes `[N, C′, D, H, W]`, of the size and in the order of memory of those it was made of.
-///
-/// # Errors
-/// [`Error::Torch`](crate::Error::Torch) if the shapes do not fit.
 pub(crate) fn unflatten(flat: &Tensor, like: &Tensor) -> Result<Tensor> {
     let (size, channels) = (like.size(), flat.size()[1]);
     if channels_innermost(like) {

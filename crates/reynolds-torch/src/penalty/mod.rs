@@ -108,9 +108,6 @@ impl Penalty {
     }
 
     /// The penalty at the parameters `flat` `[len]`: a number on the device, which nobody has waited for.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub fn value(&self, flat: &Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         if self.is_squared()
@@ -141,9 +138,6 @@ impl Penalty {
 
     /// [`Penalty::add_gradient_with_value`] without the penalty itself, which is what a loop wants that looks at the penalty now and then. Of the squared
     /// Frobenius norm one pass does either, by executors of the core on a CPU and by a kernel on a GPU; where there is none, this is half the operations.
-    ///
-    /// # Errors
-    /// As [`Penalty::add_gradient_with_value`].
     pub fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
@@ -165,17 +159,11 @@ impl Penalty {
 
     /// The penalty as a scalar on the tape, to be added to the loss. Slower than [`Penalty::add_gradient_with_value`], and the same gradient
     /// wherever there is one.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub fn on_tape(&self, parameters: &Parameters) -> Result<Tensor> {
         self.of(&parameters.on_tape()?)
     }
 
     /// The penalty of a flat tensor `[len]`, differentiable if the tensor is on the tape.
-    ///
-    /// # Errors
-    /// As [`Binding::project`].
     pub fn of(&self, flat: &Tensor) -> Result<Tensor> {
         Ok(self.evaluate(&self.binding.gather(flat)?, false)?.0)
     }

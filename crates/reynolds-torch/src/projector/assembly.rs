@@ -7,11 +7,11 @@ use reynolds::projection::{TileProjector, Tiling};
 use tch::{Device, Kind, Tensor};
 
 use super::band::{Band, Part};
-use super::columns::ColumnsBuilder;
-use super::gather::{Gather, Product, TileBasis};
-use super::lists::ListsBuilder;
-use super::sparse::SparseBuilder;
-use super::{FlatProjector, TileProducts, upload};
+use super::couplings::Couplings;
+use super::gather::{Gather, TileBasis};
+use super::lists::Lists;
+use super::sparse::Sparse;
+use super::{FlatProjector, TileProducts, row_major, upload};
 use crate::error::{Error, Result};
 
 /// Entries of a basis below this, beside the largest, are rounding.
@@ -135,14 +135,14 @@ impl Assembly {
         if parts.iter().all(|(_, functions)| functions.is_none()) {
             return self.coordinates(kind, device, products);
         }
-        let columns = self.disjoint();
+        let couplings = self.disjoint();
         let mut sparse = None;
-        if let Some(columns) = &columns
+        if let Some(couplings) = &couplings
             && products == TileProducts::Lists
             && self.order.is_none()
         {
-            let builder = SparseBuilder::new(&parts, columns.columns());
-            sparse = builder.map(|builder| builder.build(self.numbers, kind, device)).transpose()?;
+            let e = couplings.spread(&parts, (Sparse::MOST * self.numbers).min(i32::MAX as usize));
+            sparse = e.map(|e| Sparse::new(&e, self.numbers, (kind, device))).transpose()?;
         }
         let parts = parts.iter().map(|(numbers, functions)| Part::new(*numbers, functions.as_ref(), kind, device));
         let parts = parts.collect::<Result<_>>()?;
@@ -152,20 +152,22 @@ impl Assembly {
             Ok([upload(&order, Kind::Int, device)?, upload(&back, Kind::Int, device)?])
         });
         let order = order.transpose()?;
-        let inner = match columns {
-            Some(columns) => FlatProjector::Columns(columns.build(self.len, kind, device)?),
+        let inner = match couplings {
+            Some(couplings) => FlatProjector::Lists(Lists::new(&couplings, self.len, (kind, device))?.0),
             None => self.coordinates(kind, device, products)?,
         };
         Ok(FlatProjector::Band(Box::new(Band { order, parts, inner, sparse })))
     }
 
-    /// Orbits and tiles as columns, if no coordinate is in two of them.
-    fn disjoint(&self) -> Option<ColumnsBuilder> {
-        let mut columns = ColumnsBuilder::default();
+    /// Orbits and tiles as couplings of all coordinates, if none is in two of them.
+    fn disjoint(&self) -> Option<Couplings> {
+        let mut couplings = Couplings::default();
+        let mut alive = vec![false; self.len];
         for (&size, list) in &self.orbits {
             let share = 1.0 / (size as f64).sqrt();
             for orbit in list.chunks_exact(size) {
-                columns.push(orbit.iter().map(|&(member, minus)| (member, if minus { -share } else { share })))?;
+                couplings.push(orbit.iter().map(|&(member, minus)| (member, if minus { -share } else { share })));
+                orbit.iter().for_each(|&(member, _)| alive[member as usize] = true);
             }
         }
         for tiles in &self.kinds {
@@ -176,16 +178,19 @@ impl Assembly {
                 return None;
             }
             for members in tiles.members.chunks_exact(len) {
+                members.iter().for_each(|&member| alive[member as usize] = true);
                 for column in &listed {
-                    columns.push(column.iter().map(|&(at, entry)| (members[at], entry)))?;
+                    couplings.push(column.iter().map(|&(at, entry)| (members[at], entry)));
                 }
-                if listed.is_empty() {
-                    columns.push([(members[0], 0.0)])?;
+                let dead = (0..len).filter(|&at| owners[at] == 0).map(|at| members[at]);
+                match listed.is_empty() {
+                    true => couplings.push(dead.map(|member| (member, 0.0))),
+                    false => couplings.dead(dead),
                 }
-                columns.dead(members);
             }
         }
-        Some(columns)
+        couplings.dead((0..self.len).filter(|&at| !alive[at]).map(|at| at as i32));
+        (couplings.len() > 0).then_some(couplings)
     }
 
     /// P on the coordinates.
@@ -201,16 +206,16 @@ impl Assembly {
         let orbits = self.orbits.iter().map(|(&size, list)| layout.orbits(size, list)).collect();
         let zero = layout.zero();
         let tiles = dense.iter().map(|tiles| layout.tiles(tiles, kind, device)).collect::<Result<_>>()?;
-        let mut columns = ListsBuilder::default();
+        let mut couplings = Couplings::default();
         for tiles in &sparse {
             let listed = tiles.columns();
             for members in tiles.members.chunks_exact(tiles.basis.nrows()) {
-                listed.iter().for_each(|column| columns.push(column.iter().map(|&(at, entry)| (members[at], entry))));
+                listed.iter().for_each(|column| couplings.push(column.iter().map(|&(at, entry)| (members[at], entry))));
             }
         }
         let mut lists = None;
-        if !columns.is_empty() {
-            let (found, rows) = columns.build(kind, device)?;
+        if couplings.len() > 0 {
+            let (found, rows) = Lists::new(&couplings, self.len, (kind, device))?;
             layout.values_of(&rows);
             lists = Some(found);
         }
@@ -275,9 +280,18 @@ impl Layout {
         self.members.extend(&tiles.members);
         self.member_signs.extend(vec![1.0; tiles.members.len()]);
         self.values_of(&tiles.members);
-        let len = tiles.basis.nrows();
-        let product = product(&tiles.basis, |values| Ok(upload(values, kind, device)?.f_view([len as i64, -1])?))?;
-        Ok(TileBasis { count: (tiles.members.len() / len) as i64, len: len as i64, product })
+        let (len, e) = (tiles.basis.nrows(), &tiles.basis);
+        let tensor = |matrix: &Mat<f64>| -> Result<Tensor> {
+            Ok(upload(&row_major(matrix), kind, device)?.f_view([matrix.nrows() as i64, matrix.ncols() as i64])?)
+        };
+        // P itself if it has no more numbers than E and Eᵀ.
+        let factors = if len <= 2 * e.ncols() {
+            vec![tensor(&(e * e.transpose()))?]
+        } else {
+            let e = tensor(e)?;
+            vec![e.shallow_clone(), e.f_transpose(0, 1)?]
+        };
+        Ok(TileBasis { count: (tiles.members.len() / len) as i64, len: len as i64, factors })
     }
 
     /// A value for each of these numbers.
@@ -285,15 +299,4 @@ impl Layout {
         numbers.iter().zip(self.values..).for_each(|(&number, value)| self.source[number as usize] = value);
         self.values += numbers.len() as i32;
     }
-}
-
-/// P itself if it has no more numbers than E and Eᵀ, else E; row-major.
-fn product(basis: &Mat<f64>, tensor: impl Fn(&[f64]) -> Result<Tensor>) -> Result<Product> {
-    let rows = |matrix: &Mat<f64>| -> Vec<f64> {
-        (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| matrix[(i, j)])).collect()
-    };
-    if basis.nrows() <= 2 * basis.ncols() {
-        return Ok(Product::Square(tensor(&rows(&(basis * basis.transpose())))?));
-    }
-    Ok(Product::Thin(tensor(&rows(basis))?))
 }

@@ -8,7 +8,7 @@ use faer::Mat;
 use tch::{Device, Kind, Tensor};
 
 use super::sparse::Sparse;
-use super::{FlatProjector, upload};
+use super::{FlatProjector, row_major, upload};
 use crate::error::Result;
 
 /// P of layers that are compressed by functions of their own.
@@ -28,8 +28,8 @@ pub(crate) struct Band {
 pub(super) struct Part {
     numbers: i64,
     coordinates: i64,
-    /// F, `[points, functions]`; `None` if numbers are their own coordinates.
-    functions: Option<Tensor>,
+    /// F, `[points, functions]`, and Fᵀ; `None` if numbers are their own coordinates.
+    functions: Option<[Tensor; 2]>,
 }
 
 impl Part {
@@ -38,25 +38,20 @@ impl Part {
         let Some(f) = functions else {
             return Ok(Self { numbers: numbers as i64, coordinates: numbers as i64, functions: None });
         };
-        let rows: Vec<f64> = (0..f.nrows()).flat_map(|i| (0..f.ncols()).map(move |j| f[(i, j)])).collect();
-        let table = upload(&rows, kind, device)?.f_view([f.nrows() as i64, -1])?;
+        let table = upload(&row_major(f), kind, device)?.f_view([f.nrows() as i64, -1])?;
         let coordinates = numbers / f.nrows() * f.ncols();
-        Ok(Self { numbers: numbers as i64, coordinates: coordinates as i64, functions: Some(table) })
+        let functions = Some([table.shallow_clone(), table.f_transpose(0, 1)?]);
+        Ok(Self { numbers: numbers as i64, coordinates: coordinates as i64, functions })
     }
 
-    /// Fᵀw of the numbers of this part.
-    fn compress(&self, numbers: &Tensor) -> Result<Tensor> {
+    /// Every row of this part times a table: 0 compresses numbers, 1 spreads coordinates.
+    fn times(&self, table: usize, rows: &Tensor) -> Result<Tensor> {
         match &self.functions {
-            Some(f) => Ok(numbers.f_view([-1, f.size()[0]])?.f_matmul(f)?.f_view([-1])?),
-            None => Ok(numbers.shallow_clone()),
-        }
-    }
-
-    /// F times the coordinates of this part.
-    fn spread(&self, coordinates: &Tensor) -> Result<Tensor> {
-        match &self.functions {
-            Some(f) => Ok(coordinates.f_view([-1, f.size()[1]])?.f_matmul(&f.f_transpose(0, 1)?)?.f_view([-1])?),
-            None => Ok(coordinates.shallow_clone()),
+            Some(functions) => {
+                let table = &functions[table];
+                Ok(rows.f_view([-1, table.size()[0]])?.f_matmul(table)?.f_view([-1])?)
+            }
+            None => Ok(rows.shallow_clone()),
         }
     }
 }
@@ -67,9 +62,9 @@ impl Band {
             Some(order) => tensor.f_index_select(0, &order[place]),
             None => Ok(tensor.shallow_clone()),
         };
-        let coordinates = self.each(&ordered(weights, 0)?, |part| part.numbers, Part::compress)?;
+        let coordinates = self.each(&ordered(weights, 0)?, |part| part.numbers, 0)?;
         let kept = self.inner.apply(&coordinates)?;
-        Ok(ordered(&self.each(&kept, |part| part.coordinates, Part::spread)?, 1)?)
+        Ok(ordered(&self.each(&kept, |part| part.coordinates, 1)?, 1)?)
     }
 
     /// `sum ← sum + factor · P(w)`, if that can be done without making P(w); whether it was.
@@ -80,17 +75,12 @@ impl Band {
         }
     }
 
-    /// What `change` makes of each part, one after the other.
-    fn each(
-        &self,
-        tensor: &Tensor,
-        len: impl Fn(&Part) -> i64,
-        change: impl Fn(&Part, &Tensor) -> Result<Tensor>,
-    ) -> Result<Tensor> {
+    /// Each part times its table, one after the other.
+    fn each(&self, tensor: &Tensor, len: impl Fn(&Part) -> i64, table: usize) -> Result<Tensor> {
         let mut start = 0;
         let mut changed = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            changed.push(change(part, &tensor.f_narrow(0, start, len(part))?)?);
+            changed.push(part.times(table, &tensor.f_narrow(0, start, len(part))?)?);
             start += len(part);
         }
         match changed.len() {

@@ -28,16 +28,8 @@ pub(super) struct TileBasis {
     /// Number of tiles, and numbers in each.
     pub(super) count: i64,
     pub(super) len: i64,
-    pub(super) product: Product,
-}
-
-/// How a kind of tile `[count, len]` is projected.
-#[derive(Debug)]
-pub(super) enum Product {
-    /// X·P.
-    Square(Tensor),
-    /// (X·E)·Eᵀ, where that takes fewer multiplications.
-    Thin(Tensor),
+    /// P, or E and Eᵀ where that takes fewer multiplications: a tile `[count, len]` is multiplied by each from the right.
+    pub(super) factors: Vec<Tensor>,
 }
 
 impl Gather {
@@ -60,10 +52,7 @@ impl Gather {
         for tile in &self.tiles {
             let numbers = gathered.f_narrow(0, start, tile.count * tile.len)?.f_view([tile.count, tile.len])?;
             start += tile.count * tile.len;
-            let kept = match &tile.product {
-                Product::Square(p) => numbers.f_matmul(p)?,
-                Product::Thin(e) => numbers.f_matmul(e)?.f_matmul(&e.f_transpose(0, 1)?)?,
-            };
+            let kept = tile.factors.iter().try_fold(numbers, |numbers, factor| numbers.f_matmul(factor))?;
             values.push(kept.f_view([-1])?);
         }
         if let Some(lists) = &self.lists {
@@ -84,12 +73,12 @@ impl Gather {
 
     pub(super) fn operations(&self) -> usize {
         let means = self.orbits.iter().filter(|(size, _)| *size > 1).count();
-        let product = |tile: &TileBasis| if matches!(tile.product, Product::Square(_)) { 1 } else { 2 };
         let signs = usize::from(self.member_signs.is_some()) + usize::from(self.signs.is_some());
         let lists = self.lists.as_ref().map_or(0, Lists::operations);
+        let products: usize = self.tiles.iter().map(|tile| tile.factors.len()).sum();
         let values =
             self.orbits.len() + self.tiles.len() + usize::from(self.zero.is_some()) + usize::from(self.lists.is_some());
         let gathers = if values > 1 { 3 } else { 2 };
-        gathers + signs + means + self.tiles.iter().map(product).sum::<usize>() + lists
+        gathers + signs + means + products + lists
     }
 }

@@ -6,11 +6,11 @@
 //! P(W)     = ε · values[source]             one source for each number of W
 //! ```
 //!
-//! Band-limited kernels are compressed first, all of one side by one product: see [`band`]. Their coordinates, each in one coupling at most,
-//! are weighted lists: see [`columns`]. Two products for each side of kernels and five operations more, whatever the number of irreps.
-//! Where P(W) is only added to something, as to a gradient on a GPU, two sparse products do it: see [`sparse`]; orbits take one kernel: see [`fused`].
+//! Orbits take two gathers and a reduction for each size; tiles two products a kind or, on a GPU and if E has few numbers, one sparse E for
+//! all kinds ([`couplings`], as [`lists`]). Band-limited kernels are compressed first, all of one side by one product ([`band`]); their
+//! coordinates, each in one coupling at most, are such lists. Where P(W) is only added to something, as to a gradient on a GPU, orbits take
+//! one kernel ([`fused`]) and band-limited kernels two products with E ([`sparse`]).
 //!
-//! Otherwise two gathers, one reduction for each size of orbit, and for the tiles two products a kind or, on a GPU, weighted lists ([`TileProducts`]).
 //! On a processor the gradient of the squared penalty, which every step of training takes, needs none of that: executors of the core add it
 //! to a flat gradient field by field, and have the penalty itself from the same pass, see [`host`].
 //!
@@ -18,7 +18,7 @@
 
 mod assembly;
 mod band;
-mod columns;
+mod couplings;
 mod fused;
 mod gather;
 mod host;
@@ -30,10 +30,11 @@ mod team;
 
 pub(crate) use assembly::Assembly;
 use band::Band;
-use columns::Columns;
+use faer::Mat;
 pub(crate) use fused::Fused;
 use gather::Gather;
 pub(crate) use host::{Host, Layer};
+use lists::Lists;
 pub(crate) use shared::Shared;
 use tch::{Device, Kind, Tensor};
 
@@ -61,8 +62,8 @@ impl TileProducts {
 pub(crate) enum FlatProjector {
     /// Every number is kept or dropped, `[len]` of ones and zeros.
     Mask(Tensor),
-    /// Disjoint weighted lists of coordinates.
-    Columns(Columns),
+    /// Couplings of which every number has one.
+    Lists(Lists),
     /// Kernels that are compressed along their points first.
     Band(Box<Band>),
     /// Anything else.
@@ -74,7 +75,7 @@ impl FlatProjector {
     pub(crate) fn apply(&self, weights: &Tensor) -> Result<Tensor> {
         match self {
             Self::Mask(mask) => Ok(weights.f_mul(mask)?),
-            Self::Columns(columns) => columns.apply(weights),
+            Self::Lists(lists) => lists.apply(weights),
             Self::Band(band) => band.apply(weights),
             Self::Gather(gather) => gather.apply(weights),
         }
@@ -84,7 +85,7 @@ impl FlatProjector {
     pub(crate) fn add_to(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
         match self {
             Self::Band(band) => band.add_to(sum, weights, factor),
-            Self::Mask(_) | Self::Columns(_) | Self::Gather(_) => Ok(false),
+            _ => Ok(false),
         }
     }
 
@@ -92,7 +93,7 @@ impl FlatProjector {
     pub(crate) fn operations(&self) -> usize {
         match self {
             Self::Mask(_) => 1,
-            Self::Columns(_) => Columns::OPERATIONS,
+            Self::Lists(lists) => lists.operations(),
             Self::Band(band) => band.operations(),
             Self::Gather(gather) => gather.operations(),
         }
@@ -102,4 +103,9 @@ impl FlatProjector {
 /// Values of the host on a device.
 fn upload<T: tch::kind::Element>(values: &[T], kind: Kind, device: Device) -> Result<Tensor> {
     Ok(Tensor::f_from_slice(values)?.f_to_device(device)?.f_to_kind(kind)?)
+}
+
+/// The numbers of a matrix, row after row.
+fn row_major(matrix: &Mat<f64>) -> Vec<f64> {
+    (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| matrix[(i, j)])).collect()
 }

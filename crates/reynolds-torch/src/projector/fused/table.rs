@@ -50,7 +50,7 @@ impl Table {
                 let zero: i64 = gather.orbits.iter().map(|(_, count)| count).sum();
                 (members, gather.orbits.clone(), places(&gather.source.f_eq(zero)?)?)
             }
-            FlatProjector::Gather(_) | FlatProjector::Columns(_) | FlatProjector::Band(_) => return Ok(None),
+            _ => return Ok(None),
         };
         let Ok(most) = i32::try_from(len) else { return Ok(None) };
         sizes.push((0, dead.size()[0]));

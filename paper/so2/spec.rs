@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 
 use reynolds::penalty::Form;
-use reynolds_torch::tch::Device;
 
 use super::weight_decay;
 use crate::so2::{FigureSettings, Network, PlaneData, PlaneExperiment, PlaneSettings, PlaneTask, sample_logits};
-use crate::targets::point::{Frame, Point, Trained};
+use crate::targets::point::{Frame, Point, PointSession, Trained};
 use crate::targets::sample::Sample;
 use reynolds_train::config::{RunConfig, Settings};
 use reynolds_train::error::Result;
 use reynolds_train::experiment::Experiment;
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::journal::Memory;
+use reynolds_train::journal::{Journal, Memory};
 use reynolds_train::progress::Silent;
 use reynolds_train::task::{Metrics, Split, Task};
 use reynolds_train::train::{Ending, train};
@@ -58,14 +56,14 @@ impl<D: PlaneData> Point for Spec<D> {
         serde_json::to_value(&self.run).expect("settings are tables of plain values")
     }
 
-    fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
+    fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
         let config = &self.run;
         config.validate()?;
-        let task: PlaneTask = PlaneExperiment::<D>::new().task(config, device)?;
-        let run = |task: &dyn Task| {
-            train(task, &config.train, &config.penalty, &mut Memory::default(), &mut Silent, interrupt)
+        let task: PlaneTask = PlaneExperiment::<D>::new().task(config, session.device)?;
+        let run = |task: &dyn Task, journal: &mut dyn Journal| {
+            train(task, &config.train, &config.penalty, journal, &mut Silent, session.interrupt)
         };
-        let Ending::Finished(summary) = run(&task)? else { return Ok(None) };
+        let Ending::Finished(summary) = run(&task, &mut session.journal(config))? else { return Ok(None) };
         // What the loop watches is the training part.
         let watched = format!("{}/", Split::Validation.name());
         let renamed = |(name, value): (&String, &f64)| match name.strip_prefix(&watched) {
@@ -74,8 +72,8 @@ impl<D: PlaneData> Point for Spec<D> {
         };
         let mut metrics: Metrics = summary.metrics().iter().map(renamed).collect();
         if self.decay {
-            let other = weight_decay::Decayed(PlaneExperiment::<D>::new().task(config, device)?);
-            let Ending::Finished(_) = run(&other)? else { return Ok(None) };
+            let other = weight_decay::Decayed(PlaneExperiment::<D>::new().task(config, session.device)?);
+            let Ending::Finished(_) = run(&other, &mut Memory::default())? else { return Ok(None) };
             metrics.extend(weight_decay::compare(&task, &other, config.penalty.penalty())?);
         }
         let mut arrays = BTreeMap::new();
@@ -139,6 +137,9 @@ mod tests {
     use super::*;
     use crate::so2::{DiskAndArc, WaveyRings};
     use crate::targets::Budget;
+    use crate::targets::synthetic::train_point;
+    use reynolds_torch::tch::Device;
+    use reynolds_train::interrupt::Interrupt;
 
     fn spec() -> Spec<WaveyRings> {
         let mut base = FigureSettings::<WaveyRings>::of_budget(Budget::Quick);
@@ -160,18 +161,29 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_the_same_each_time_and_stops_when_asked() {
+    fn a_model_is_the_same_each_time_and_a_baseline_is_not_drawn() {
         reynolds_train::threads::set(1);
-        let once = || spec().train(Device::Cpu, &Interrupt::new()).unwrap().unwrap();
+        let once = || train_point(&spec()).unwrap().unwrap();
         let (a, b) = (once(), once());
         assert_eq!(a, b);
         assert!(a.metrics.contains_key("train/accuracy") && a.metrics.contains_key("test/defect_relative"));
-        let interrupt = Interrupt::new();
-        interrupt.request();
-        assert_eq!(spec().train(Device::Cpu, &interrupt).unwrap(), None);
         let mut base = FigureSettings::<WaveyRings>::of_budget(Budget::Quick);
         base.run.train.epochs = 2;
         let baseline = Spec { drawn: false, ..Spec::baseline(&base, 3) };
-        assert!(baseline.train(Device::Cpu, &Interrupt::new()).unwrap().unwrap().arrays.is_empty());
+        assert!(train_point(&baseline).unwrap().unwrap().arrays.is_empty());
+    }
+
+    #[test]
+    fn a_model_that_is_stopped_goes_on_from_its_checkpoint_to_the_same_numbers() {
+        reynolds_train::threads::set(1);
+        let (folder, stopped, free) = (tempfile::tempdir().unwrap(), Interrupt::new(), Interrupt::new());
+        let trained = |interrupt| spec().train(&PointSession { device: Device::Cpu, interrupt, folder: folder.path() });
+        stopped.request();
+        assert_eq!(trained(&stopped).unwrap(), None);
+        let checkpoint = folder.path().join("checkpoints/last.safetensors");
+        let first = std::fs::read(&checkpoint).unwrap();
+        assert_eq!(trained(&stopped).unwrap(), None);
+        assert_ne!(std::fs::read(&checkpoint).unwrap(), first, "a step further");
+        assert_eq!(trained(&free).unwrap(), train_point(&spec()).unwrap());
     }
 }

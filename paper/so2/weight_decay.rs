@@ -100,19 +100,17 @@ pub(super) fn compare(task: &PlaneTask, other: &Decayed, penalty: PenaltyConfig)
 #[cfg(test)]
 mod tests {
     use reynolds::penalty::Form;
-    use reynolds_torch::tch::Device;
 
     use crate::so2::{DiskAndArc, FigureSettings, Spec};
     use crate::targets::Budget;
-    use crate::targets::point::Point;
-    use reynolds_train::interrupt::Interrupt;
+    use crate::targets::synthetic::train_point;
 
     fn measured(form: Form) -> (f64, f64) {
         reynolds_train::threads::set(1);
         let mut settings = FigureSettings::<DiskAndArc>::of_budget(Budget::Quick);
         settings.run.train.epochs = 25;
         let spec = Spec { drawn: false, decay: true, ..Spec::penalised(&settings, form, 0.01, 0.01, 0) };
-        let metrics = spec.train(Device::Cpu, &Interrupt::new()).unwrap().unwrap().metrics;
+        let metrics = train_point(&spec).unwrap().unwrap().metrics;
         (metrics["decay/difference"], metrics["decay/cosine"])
     }
 

@@ -214,7 +214,7 @@ fn read<T: Target>(folder: &RunFolder, target: &T) -> Result<(Budget, T::Setting
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::point::Trained;
+    use super::super::point::{PointSession, Trained};
     use super::super::{boxed, find};
     use super::*;
     use reynolds_train::progress::Silent;
@@ -282,7 +282,7 @@ mod tests {
             serde_json::json!({ "number": self.0 })
         }
 
-        fn train(&self, _: Device, _: &Interrupt) -> Result<Option<Trained>> {
+        fn train(&self, _: &PointSession<'_>) -> Result<Option<Trained>> {
             let metrics = [("value".to_string(), f64::from(self.0))].into();
             Ok(Some(Trained { metrics, ..Trained::default() }))
         }

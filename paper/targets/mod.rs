@@ -58,7 +58,7 @@ pub use chosen::{Chosen, Named};
 pub use engine::{Outcome, Place, Request, Session};
 pub use findings::{Figure, Findings, Reproduction};
 pub use numbers::Numbers;
-pub use point::{Entry, Frame, Point, Trained};
+pub use point::{Entry, Frame, Point, PointSession, Trained};
 pub use sample::Sample;
 
 /// How much is computed.

@@ -1,16 +1,37 @@
 //! A point of a table: a model to be trained, or a cost to be measured, and what came of it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use reynolds_torch::tch::Device;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::sample::Sample;
+use reynolds_train::config::{self, RunConfig, Settings};
 use reynolds_train::error::Result;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::nullable;
+use reynolds_train::point_journal::PointJournal;
 use reynolds_train::task::Metrics;
+
+/// Where a point is trained.
+#[derive(Debug, Clone, Copy)]
+pub struct PointSession<'a> {
+    /// Where tensors live.
+    pub device: Device,
+    /// Cancellation flag.
+    pub interrupt: &'a Interrupt,
+    /// Where a point that is stopped leaves its checkpoint, and goes on from it.
+    pub folder: &'a Path,
+}
+
+impl PointSession<'_> {
+    /// The journal of a training with these complete settings.
+    pub fn journal<S: Settings>(&self, run: &RunConfig<S>) -> PointJournal {
+        PointJournal::new(self.folder.into(), config::text(run), self.interrupt.clone())
+    }
+}
 
 /// One model that a target wants trained, or one cost that it wants measured.
 pub trait Point: Send + Sync {
@@ -24,7 +45,7 @@ pub trait Point: Send + Sync {
     ///
     /// # Errors
     /// As [`train`](reynolds_train::train::train), and if data are missing.
-    fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>>;
+    fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>>;
 
     /// Whether it wants the machine to itself, as a measurement does: such points come one at a time, after the others.
     fn alone(&self) -> bool {

@@ -2,20 +2,20 @@
 //!
 //! ```text
 //! <folder of the target>/points/<id>/config.toml     the settings of its run
+//!                                    checkpoints/    what its training goes on from, if it was stopped
 //!                                    summary.json    metrics, curves, and where it was trained
 //! ```
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use reynolds_torch::tch::Device;
 use serde::{Deserialize, Serialize};
 
-use super::point::{Point, Trained};
-use reynolds_checkpoint::whole_file;
+use super::point::{Point, PointSession, Trained};
 use reynolds_train::environment::Environment;
-use reynolds_train::error::{Error, Result};
+use reynolds_train::error::Result;
 use reynolds_train::interrupt::Interrupt;
+use reynolds_train::point_folder::PointFolder;
 use reynolds_train::progress::Observer;
 use reynolds_train::{queue, threads};
 
@@ -51,20 +51,19 @@ impl Store {
         Self { folder: folder.into(), environment }
     }
 
-    fn folder(&self, point: &dyn Point) -> PathBuf {
-        self.folder.join(point.id())
+    fn folder(&self, point: &dyn Point) -> PointFolder {
+        let config = toml::to_string(&point.settings()).expect("settings are tables of plain values");
+        PointFolder::new(self.folder.join(point.id()), config)
     }
 
     /// A point that was finished with these settings, if there is one.
     fn load(&self, point: &dyn Point) -> Result<Option<(Trained, Option<Environment>)>> {
         let folder = self.folder(point);
-        let Some(settings) = read(&folder.join("config.toml"))? else { return Ok(None) };
-        let file = folder.join("summary.json");
-        let Some(text) = read(&file)? else { return Ok(None) };
-        let kept: Kept =
-            serde_json::from_str(&text).map_err(|error| Error::file(&file, "the summary of a run", error))?;
-        let fits = settings == settings_text(point) && point.suffices(&kept.trained);
-        Ok(fits.then_some((kept.trained, kept.environment)))
+        if !folder.is_there() || folder.difference()?.is_some() {
+            return Ok(None);
+        }
+        let kept: Option<Kept> = folder.summary()?;
+        Ok(kept.filter(|kept| point.suffices(&kept.trained)).map(|kept| (kept.trained, kept.environment)))
     }
 
     /// Whether a point was finished with these settings.
@@ -72,30 +71,16 @@ impl Store {
         Ok(self.load(point)?.is_some())
     }
 
-    fn keep(&self, point: &dyn Point, trained: &Trained) -> Result<()> {
+    /// Trains a point, from its last checkpoint if it has one.
+    fn train(&self, point: &dyn Point, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
         let folder = self.folder(point);
-        fs::create_dir_all(&folder).map_err(Error::io(&folder, "create"))?;
-        let summary = folder.join("summary.json");
-        // A summary of other settings must not stand beside these for a moment.
-        if summary.exists() {
-            fs::remove_file(&summary).map_err(Error::io(&summary, "remove"))?;
-        }
-        whole_file::write(&folder.join("config.toml"), settings_text(point).as_bytes())?;
-        let kept = Kept { trained: trained.clone(), environment: Some(self.environment.clone()) };
-        let text = serde_json::to_string(&kept).expect("a point is plain numbers and names");
-        Ok(whole_file::write(&summary, text.as_bytes())?)
+        folder.begin_anew()?;
+        point.train(&PointSession { device, interrupt, folder: folder.path() })
     }
-}
 
-/// The settings of a point as TOML.
-fn settings_text(point: &dyn Point) -> String {
-    toml::to_string(&point.settings()).expect("settings are tables of plain values")
-}
-
-fn read(file: &Path) -> Result<Option<String>> {
-    match fs::read_to_string(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        read => read.map(Some).map_err(Error::io(file, "read")),
+    fn keep(&self, point: &dyn Point, trained: &Trained) -> Result<()> {
+        let kept = Kept { trained: trained.clone(), environment: Some(self.environment.clone()) };
+        self.folder(point).finish(&kept)
     }
 }
 
@@ -127,7 +112,7 @@ pub(crate) fn train_all(
     let train = |index: usize| {
         // One thread a point: sums are taken in one order however many workers there are.
         threads::set(1);
-        points[index].train(device, interrupt)
+        store.train(points[index].as_ref(), device, interrupt)
     };
     let result = queue::in_turn(&together, workers, interrupt, &train, &mut finished)
         .and_then(|()| queue::in_turn(&alone, 1, interrupt, &train, &mut finished));
@@ -220,7 +205,7 @@ mod tests {
             serde_json::json!({})
         }
 
-        fn train(&self, _: Device, _: &Interrupt) -> Result<Option<Trained>> {
+        fn train(&self, _: &PointSession<'_>) -> Result<Option<Trained>> {
             let [active, done] = self.others;
             let before = done.load(Ordering::SeqCst) as f64;
             let mut most = active.fetch_add(1, Ordering::SeqCst) + 1;

@@ -4,9 +4,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::point::{Frame, Point, Trained};
+use super::point::{Frame, Point, PointSession, Trained};
 use super::{Budget, Target};
+use reynolds_torch::tch::Device;
 use reynolds_train::config::{self, Assignment, Settings};
+use reynolds_train::error::Result;
+use reynolds_train::interrupt::Interrupt;
 
 /// Settings with these values in place of theirs.
 pub(crate) fn given<S: Settings>(settings: S, given: &[(&str, &str)]) -> S {
@@ -18,6 +21,12 @@ pub(crate) fn given<S: Settings>(settings: S, given: &[(&str, &str)]) -> S {
 pub(crate) fn trained<N: Into<String>>(metrics: impl IntoIterator<Item = (N, f64)>) -> Trained {
     let metrics = metrics.into_iter().map(|(name, value)| (name.into(), value)).collect();
     Trained { metrics, ..Trained::default() }
+}
+
+/// Trains a point in a temporary folder.
+pub(crate) fn train_point(point: &dyn Point) -> Result<Option<Trained>> {
+    let folder = tempfile::tempdir().unwrap();
+    point.train(&PointSession { device: Device::Cpu, interrupt: &Interrupt::new(), folder: folder.path() })
 }
 
 /// The same with these arrays.

@@ -4,11 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::curves::curves;
-use super::point::Trained;
-use reynolds_train::config::RunConfig;
+use super::point::{PointSession, Trained};
+use reynolds_train::config::{RunConfig, Settings};
 use reynolds_train::error::{Error, Result};
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::journal::Memory;
 use reynolds_train::metrics::Summary;
 use reynolds_train::progress::Silent;
 use reynolds_train::task::Task;
@@ -41,16 +39,16 @@ impl<T: Clone> Shared<T> {
 ///
 /// A run whose loss stops being finite is a finding of the table, not the end of it: its metric "diverged" is 1, and the failure
 /// "training" says why.
-pub(crate) fn trained<S>(
+pub(crate) fn trained<S: Settings>(
     run: &RunConfig<S>,
     task: &dyn Task,
     parameters: f64,
     of: &[&str],
-    interrupt: &Interrupt,
+    session: &PointSession<'_>,
     tested: impl FnOnce(&Summary) -> Result<Trained>,
 ) -> Result<Option<Trained>> {
-    let mut journal = Memory::default();
-    let mut trained = match train(task, &run.train, &run.penalty, &mut journal, &mut Silent, interrupt) {
+    let mut journal = session.journal(run);
+    let mut trained = match train(task, &run.train, &run.penalty, &mut journal, &mut Silent, session.interrupt) {
         Ok(Ending::Interrupted { .. }) => return Ok(None),
         Ok(Ending::Finished(summary)) => {
             let mut trained = tested(&summary)?;

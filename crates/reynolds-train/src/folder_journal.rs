@@ -104,6 +104,17 @@ impl FolderJournal {
         self.saved = Some(format!("{}, after epoch {epochs}", self.last.display()));
     }
 
+    /// The records that the folder holds.
+    ///
+    /// # Errors
+    /// [`Error::File`] if a line of metrics.jsonl is no record.
+    pub fn records(&self) -> Result<Vec<Record>> {
+        let file = &self.metrics.path;
+        let text = fs::read_to_string(file).map_err(Error::io(file, "read"))?;
+        let record = |line| serde_json::from_str(line).map_err(|error| Error::file(file, "a record a line", error));
+        text.lines().map(record).collect()
+    }
+
     fn start_events(&mut self) -> Result<()> {
         self.events.cut(0)?;
         self.events.append(&events::header(utc::since_epoch().as_secs_f64()))
@@ -120,13 +131,7 @@ impl FolderJournal {
             return self.events.cut(length);
         }
         self.start_events()?;
-        let file = self.metrics.path.clone();
-        let text = fs::read_to_string(&file).map_err(Error::io(&file, "read"))?;
-        for line in text.lines() {
-            let record = serde_json::from_str(line).map_err(|error| Error::file(&file, "a record a line", error))?;
-            self.append_events(&record)?;
-        }
-        Ok(())
+        self.records()?.iter().try_for_each(|record| self.append_events(record))
     }
 }
 

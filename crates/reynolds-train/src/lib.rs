@@ -98,6 +98,8 @@ pub mod journal;
 mod lock;
 pub mod metrics;
 pub mod page;
+pub mod point_folder;
+pub mod point_journal;
 pub mod prelude;
 pub mod progress;
 pub mod queue;

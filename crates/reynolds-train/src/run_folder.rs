@@ -18,9 +18,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
+
 use crate::error::{Error, Result};
 use crate::lock::Lock;
-use crate::metrics::Summary;
 use crate::utc;
 use reynolds_checkpoint::whole_file;
 
@@ -104,7 +105,7 @@ impl RunFolder {
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be read; [`Error::File`] if it is no summary.
-pub fn summary(folder: &Path) -> Result<Option<Summary>> {
+pub fn summary<T: DeserializeOwned>(folder: &Path) -> Result<Option<T>> {
     let file = folder.join("summary.json");
     let Some(text) = read_if_there(&file)? else { return Ok(None) };
     serde_json::from_str(&text).map(Some).map_err(|error| Error::file(&file, "the summary of a run", error))
@@ -124,7 +125,7 @@ pub fn experiment(folder: &Path) -> Result<String> {
     name.ok_or_else(|| Error::file(&file, "a key \"experiment\"", "none"))
 }
 
-fn read_if_there(file: &Path) -> Result<Option<String>> {
+pub(crate) fn read_if_there(file: &Path) -> Result<Option<String>> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

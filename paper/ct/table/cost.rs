@@ -16,7 +16,7 @@ use super::training::Training;
 use crate::ct::CtBench;
 use crate::ct::networks::MarNetConfig;
 use crate::targets::cost::in_a_child;
-use crate::targets::point::{Point, Trained};
+use crate::targets::point::{Point, PointSession, Trained};
 
 /// The cost of a row.
 #[derive(Debug, Clone)]
@@ -90,8 +90,8 @@ impl Point for RowCost {
         json!({ "batches": self.batches, "bench": self.bench })
     }
 
-    fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        self.measured_by(&Launcher::this_program()?, device, interrupt)
+    fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
+        self.measured_by(&Launcher::this_program()?, session.device, session.interrupt)
     }
 
     fn alone(&self) -> bool {

@@ -11,11 +11,9 @@ use super::cost::spelt;
 use super::row::{Mode, Row};
 use crate::ct::{CaseImages, CaseQuality, CtData, CtPart, CtSettings, CtTask, Measured, open_pairs, pairs_folder};
 use crate::targets::curves::curves;
-use crate::targets::point::{Point, Trained};
+use crate::targets::point::{Point, PointSession, Trained};
 use reynolds_train::config::RunConfig;
 use reynolds_train::error::{Error, Result};
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::journal::Memory;
 use reynolds_train::metrics::Summary;
 use reynolds_train::progress::Silent;
 use reynolds_train::task::{Metrics, Split, Task};
@@ -171,11 +169,11 @@ impl Point for CtRun {
     }
 
     /// A run whose loss stops being finite is a finding of the table, not the end of it: "diverged" is 1 then.
-    fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        let task = self.task(device, false, self.run.train.precision)?;
-        let mut journal = Memory::default();
+    fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
+        let task = self.task(session.device, false, self.run.train.precision)?;
+        let mut journal = session.journal(&self.run);
         let RunConfig { train: loop_settings, penalty, .. } = &self.run;
-        let mut trained = match train(&task, loop_settings, penalty, &mut journal, &mut Silent, interrupt) {
+        let mut trained = match train(&task, loop_settings, penalty, &mut journal, &mut Silent, session.interrupt) {
             Ok(Ending::Interrupted { .. }) => return Ok(None),
             Ok(Ending::Finished(summary)) => self.tested(&task, &summary)?,
             Err(Error::NotFinite { .. }) => {
@@ -185,9 +183,9 @@ impl Point for CtRun {
             Err(error) => return Err(error),
         };
         if !trained.metrics.contains_key("diverged") {
-            self.test_precision(&task, device, &mut trained)?;
+            self.test_precision(&task, session.device, &mut trained)?;
             if self.row.mode == Mode::Plain {
-                self.test_projected(&task, device, &mut trained)?;
+                self.test_projected(&task, session.device, &mut trained)?;
             }
         }
         trained.arrays.extend(curves(&journal.records, &CURVES));

@@ -3,7 +3,6 @@
 
 use std::slice::from_ref;
 
-use reynolds_torch::tch::Device;
 use serde_json::json;
 
 use super::settings::EfficiencySettings;
@@ -12,9 +11,8 @@ use crate::medmnist::bench::PEAK;
 use crate::medmnist::rows::Row;
 use crate::targets::Named;
 use crate::targets::cost::in_a_child;
-use crate::targets::point::{Point, Trained};
+use crate::targets::point::{Point, PointSession, Trained};
 use reynolds_train::error::Result;
-use reynolds_train::interrupt::Interrupt;
 use reynolds_train::sweep::Launcher;
 
 /// The cost of one row.
@@ -56,12 +54,14 @@ impl Point for Measured {
         json!({ "inference_batch": self.inference_batch, "bench": self.bench })
     }
 
-    fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
+    fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
         let (train, inference) = (self.bench.clone(), self.at_inference());
         let benches = if train == inference { from_ref(&train).to_vec() } else { vec![train, inference] };
         let mut measured = Vec::new();
         for bench in &benches {
-            let Some(trained) = in_a_child(bench, &self.launcher, device, interrupt)? else { return Ok(None) };
+            let Some(trained) = in_a_child(bench, &self.launcher, session.device, session.interrupt)? else {
+                return Ok(None);
+            };
             measured.push(trained);
         }
         let mut kept = Trained::default();
@@ -89,6 +89,7 @@ mod tests {
     use super::*;
     use crate::medmnist::networks::{Nonlinearity, Symmetry};
     use crate::targets::Budget;
+    use crate::targets::synthetic::train_point;
 
     fn measured(row: Row, assignments: &[(&str, &str)], script: &str) -> Measured {
         let settings = given(budget::efficiency(Budget::Quick), assignments);
@@ -121,7 +122,7 @@ mod tests {
         let child = "batch=$(sed -n 's/^batch = //p' \"$1/cost.toml\"); test \"$0\" = cost && echo \
                      \"{\\\"metrics\\\":{\\\"train_samples_per_s\\\":$((2 * batch)),\\\"inference_samples_per_s\\\":$((3 * batch))},\
                      \\\"failures\\\":{\\\"peak_memory_mib\\\":\\\"no driver\\\"}}\" > \"$1/cost.json\"";
-        let of = |script: &str| measured(Row::CNN, &[], script).train(Device::Cpu, &Interrupt::new());
+        let of = |script: &str| train_point(&measured(Row::CNN, &[], script));
         let trained = of(child).unwrap().unwrap();
         assert_eq!(["train_samples_per_s", "inference_samples_per_s"].map(|key| trained.metric(key)), [64.0, 144.0]);
         assert!(trained.metric(PEAK).is_nan() && trained.failures[PEAK] == "no driver");

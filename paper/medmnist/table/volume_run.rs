@@ -11,13 +11,11 @@ use crate::medmnist::rows::{Row, Strengths};
 use crate::medmnist::sets::Set;
 use crate::medmnist::{MedData, MedSettings, MedTask};
 use crate::targets::curves::curves;
-use crate::targets::point::{Frame, Point, Trained};
+use crate::targets::point::{Frame, Point, PointSession, Trained};
 use crate::targets::runs::Run;
 use crate::targets::{Named, boxed};
 use reynolds_train::config::RunConfig;
 use reynolds_train::error::{Error, Result};
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::journal::Memory;
 use reynolds_train::metrics::Summary;
 use reynolds_train::progress::Silent;
 use reynolds_train::task::{Metrics, Task};
@@ -152,11 +150,11 @@ impl Point for VolumeRun {
     }
 
     /// A run whose loss stops being finite is a finding of the table, not the end of it: "diverged" is 1 then.
-    fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        let task = self.task(device)?;
-        let mut journal = Memory::default();
+    fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
+        let task = self.task(session.device)?;
+        let mut journal = session.journal(&self.config);
         let RunConfig { train: loop_settings, penalty, .. } = &self.config;
-        let metrics = match train(&task, loop_settings, penalty, &mut journal, &mut Silent, interrupt) {
+        let metrics = match train(&task, loop_settings, penalty, &mut journal, &mut Silent, session.interrupt) {
             Ok(Ending::Interrupted { .. }) => return Ok(None),
             Ok(Ending::Finished(summary)) => metrics(&summary, &task),
             Err(Error::NotFinite { .. }) => {

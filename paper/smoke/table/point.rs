@@ -11,11 +11,9 @@ use crate::smoke::penalty;
 use crate::smoke::{Part, SmokeData, SmokeSettings, SmokeTask, data_folder, symmetry};
 use crate::targets::Named;
 use crate::targets::curves::curves;
-use crate::targets::point::{Point, Trained};
+use crate::targets::point::{Point, PointSession, Trained};
 use reynolds_train::config::RunConfig;
 use reynolds_train::error::{Error, Result};
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::journal::Memory;
 use reynolds_train::metrics::Summary;
 use reynolds_train::progress::Silent;
 use reynolds_train::task::{Metrics, Task};
@@ -145,21 +143,22 @@ impl Point for SmokePoint {
     }
 
     /// A run whose loss stops being finite is a finding of the table, not the end of it: "diverged" is 1 then, and the failure says why.
-    fn train(&self, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        let task = self.task(device)?;
-        let (mut journal, mut failures) = (Memory::default(), BTreeMap::new());
+    fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
+        let task = self.task(session.device)?;
+        let (mut journal, mut failures) = (session.journal(&self.run), BTreeMap::new());
         let RunConfig { train: loop_settings, penalty, .. } = &self.run;
-        let (metrics, mut arrays) = match train(&task, loop_settings, penalty, &mut journal, &mut Silent, interrupt) {
-            Ok(Ending::Interrupted { .. }) => return Ok(None),
-            Ok(Ending::Finished(summary)) => (metrics(&summary, &task), self.arrays(&task)?),
-            Err(error @ Error::NotFinite { .. }) => {
-                let parameters = task.parameters().len() as f64;
-                let metrics = [("diverged".to_string(), 1.0), ("parameters".to_string(), parameters)];
-                failures.insert("training".to_string(), error.to_string());
-                (Metrics::from(metrics), BTreeMap::new())
-            }
-            Err(error) => return Err(error),
-        };
+        let (metrics, mut arrays) =
+            match train(&task, loop_settings, penalty, &mut journal, &mut Silent, session.interrupt) {
+                Ok(Ending::Interrupted { .. }) => return Ok(None),
+                Ok(Ending::Finished(summary)) => (metrics(&summary, &task), self.arrays(&task)?),
+                Err(error @ Error::NotFinite { .. }) => {
+                    let parameters = task.parameters().len() as f64;
+                    let metrics = [("diverged".to_string(), 1.0), ("parameters".to_string(), parameters)];
+                    failures.insert("training".to_string(), error.to_string());
+                    (Metrics::from(metrics), BTreeMap::new())
+                }
+                Err(error) => return Err(error),
+            };
         arrays.extend(curves(&journal.records, &CURVES));
         Ok(Some(Trained { metrics, arrays, failures }))
     }

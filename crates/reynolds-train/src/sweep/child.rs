@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::Status;
 use crate::interrupt::Interrupt;
+use crate::metrics::Summary;
 use crate::run_folder;
 
 /// How often a child is looked at.
@@ -54,7 +55,7 @@ impl Launcher {
     pub(super) fn run(&self, experiment: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> Status {
         let errors = folder.join("stderr.txt");
         let status = self.start(experiment, folder, device, &errors).and_then(|child| wait(child, interrupt));
-        let finished = matches!(run_folder::summary(folder), Ok(Some(_)));
+        let finished = matches!(run_folder::summary::<Summary>(folder), Ok(Some(_)));
         let status = match status {
             Ok(status) if status.success() && finished => Status::Finished,
             Ok(_) if interrupt.requested() => Status::Interrupted,

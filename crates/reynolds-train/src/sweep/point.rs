@@ -1,16 +1,13 @@
 //! The points of a grid, with their settings.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use toml::{Table, Value};
-
 use super::{Axis, Row, Status, name};
-use crate::config::{self, Assignment};
+use crate::config::Assignment;
 use crate::error::{Error, Result};
 use crate::experiment::AnyExperiment;
-use crate::{run_folder, threads};
-use reynolds_checkpoint::whole_file;
+use crate::point_folder::PointFolder;
+use crate::threads;
 
 /// Settings that all points share, and the axes along which they differ.
 pub struct Grid<'a> {
@@ -98,35 +95,11 @@ impl Point {
 
     /// Its row before anything has run; writes config.toml if it is not there.
     pub(super) fn prepare(&self, sweep: &Path) -> Result<Row> {
-        let folder = self.folder(sweep);
-        let file = folder.join("config.toml");
-        if file.is_file() {
-            self.check(&file)?;
-        } else {
-            fs::create_dir_all(&folder).map_err(Error::io(&folder, "create"))?;
-            whole_file::write(&file, self.text.as_bytes())?;
-        }
-        let summary = run_folder::summary(&folder)?;
+        let folder = PointFolder::new(self.folder(sweep), self.text.clone());
+        folder.check()?;
+        folder.begin()?;
+        let summary = folder.summary()?;
         let status = if summary.is_some() { Status::AlreadyFinished } else { Status::Waiting };
-        Ok(Row { values: self.values.clone(), seed: self.seed, folder, status, summary })
-    }
-
-    /// A run that is there must have these settings. The number of threads is a matter of the machine.
-    fn check(&self, file: &Path) -> Result<()> {
-        let text = fs::read_to_string(file).map_err(Error::io(file, "read"))?;
-        let without_threads = |text: &str| -> Result<Table> {
-            let mut tree = text.parse::<Table>().map_err(|error| Error::file(file, "TOML", error.message()))?;
-            tree.get_mut("train").and_then(Value::as_table_mut).and_then(|train| train.remove("threads"));
-            Ok(tree)
-        };
-        match config::first_difference(&without_threads(&self.text)?, &without_threads(&text)?) {
-            None => Ok(()),
-            Some((key, ours, theirs)) => Err(Error::Config {
-                origin: file.display().to_string(),
-                key,
-                expected: format!("{ours}, as asked for"),
-                found: theirs,
-            }),
-        }
+        Ok(Row { values: self.values.clone(), seed: self.seed, folder: folder.path().into(), status, summary })
     }
 }

@@ -1,0 +1,168 @@
+//! The folder of one point of a sweep or of a table: a run folder whose settings are known before it is made.
+//!
+//! ```text
+//! <folder>/config.toml     the settings, written first
+//!          checkpoints/    what training goes on from, if it was stopped
+//!          summary.json    what came of it, written last: its presence says that the point is finished
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use crate::config;
+use crate::error::{Error, Result};
+use crate::run_folder::{self, read_if_there};
+use reynolds_checkpoint::whole_file;
+
+/// A folder and the settings (TOML) of the point that belongs there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointFolder {
+    path: PathBuf,
+    config: String,
+}
+
+impl PointFolder {
+    /// Nothing is read or written yet.
+    pub fn new(path: PathBuf, config: String) -> Self {
+        Self { path, config }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The settings as TOML.
+    pub fn config(&self) -> &str {
+        &self.config
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Whether there is a config.toml, of these settings or others.
+    pub fn is_there(&self) -> bool {
+        self.file("config.toml").is_file()
+    }
+
+    /// The first key by which the config.toml that is there differs: (key, value here, value there). The number of threads is a matter of
+    /// the machine.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it is not TOML.
+    pub fn difference(&self) -> Result<Option<(String, String, String)>> {
+        let file = self.file("config.toml");
+        let Some(text) = read_if_there(&file)? else { return Ok(None) };
+        let without_threads = |text: &str| -> Result<Table> {
+            let mut tree = text.parse::<Table>().map_err(|error| Error::file(&file, "TOML", error.message()))?;
+            tree.get_mut("train").and_then(Value::as_table_mut).and_then(|train| train.remove("threads"));
+            Ok(tree)
+        };
+        Ok(config::first_difference(&without_threads(&self.config)?, &without_threads(&text)?))
+    }
+
+    /// Refuses a folder with other settings.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key that differs.
+    pub fn check(&self) -> Result<()> {
+        match self.difference()? {
+            None => Ok(()),
+            Some((key, ours, theirs)) => Err(Error::Config {
+                origin: self.file("config.toml").display().to_string(),
+                key,
+                expected: format!("{ours}, as asked for"),
+                found: theirs,
+            }),
+        }
+    }
+
+    /// Writes config.toml if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system refuses.
+    pub fn begin(&self) -> Result<()> {
+        if self.is_there() {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.path).map_err(Error::io(&self.path, "create"))?;
+        Ok(whole_file::write(&self.file("config.toml"), self.config.as_bytes())?)
+    }
+
+    /// Makes the folder anew if it has other settings, and then as [`PointFolder::begin`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system refuses.
+    pub fn begin_anew(&self) -> Result<()> {
+        if self.difference()?.is_some() {
+            // In this order: a summary never stands beside settings that are not its own.
+            for name in ["summary.json", "checkpoints/last.safetensors", "checkpoints/best.safetensors", "config.toml"]
+            {
+                let file = self.file(name);
+                match fs::remove_file(&file) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(Error::io(&file, "remove")(error));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.begin()
+    }
+
+    /// What came of the point; `None` if it is not finished.
+    ///
+    /// # Errors
+    /// [`Error::File`] if summary.json is damaged.
+    pub fn summary<T: DeserializeOwned>(&self) -> Result<Option<T>> {
+        run_folder::summary(&self.path)
+    }
+
+    /// Keeps what came of the point, and removes what it would have gone on from.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system refuses.
+    pub fn finish<T: Serialize>(&self, summary: &T) -> Result<()> {
+        let text = serde_json::to_string(summary).expect("a summary is plain numbers and names");
+        whole_file::write(&self.file("summary.json"), text.as_bytes())?;
+        let checkpoints = self.file("checkpoints");
+        if checkpoints.is_dir() {
+            fs::remove_dir_all(&checkpoints).map_err(Error::io(&checkpoints, "remove"))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(root: &Path, rate: f64, threads: usize) -> PointFolder {
+        PointFolder::new(root.join("point"), format!("seed = 0\n[train]\nrate = {rate}\nthreads = {threads}\n"))
+    }
+
+    #[test]
+    fn a_point_is_finished_once_and_other_settings_begin_anew() {
+        let root = tempfile::tempdir().unwrap();
+        let (first, threads, other) =
+            (folder(root.path(), 0.1, 1), folder(root.path(), 0.1, 2), folder(root.path(), 0.2, 1));
+        first.begin().unwrap();
+        assert_eq!(first.summary::<f64>().unwrap(), None);
+        first.finish(&3.5).unwrap();
+        threads.check().unwrap();
+        threads.begin_anew().unwrap();
+        assert_eq!(threads.summary::<f64>().unwrap(), Some(3.5));
+        let message = other.check().unwrap_err().to_string();
+        assert!(
+            message.contains("train.rate") && message.contains("expected 0.2, as asked for, found 0.1"),
+            "{message}"
+        );
+        other.begin_anew().unwrap();
+        assert_eq!((other.summary::<f64>().unwrap(), other.difference().unwrap()), (None, None));
+    }
+}

@@ -5,7 +5,11 @@
 //! ```
 
 #[cfg(feature = "torch")]
+pub mod epoch;
+#[cfg(feature = "torch")]
 pub mod experiments;
+#[cfg(feature = "torch")]
+pub mod network;
 #[cfg(feature = "torch")]
 pub mod targets;
 

@@ -1,13 +1,14 @@
 //! Telling two classes of points apart: data, network, loss, defect.
 
+use crate::network::{Network, TRAIN};
 use crate::so2::data::{PointCloud, Rings};
-use crate::so2::networks::{Classifier, Mlp, So2Net};
+use crate::so2::networks::{Mlp, So2Net};
 use reynolds::plan::SymmetryPlan;
 use reynolds::random::Random;
 use reynolds_torch::Parameters;
 use reynolds_torch::tch::{self, Device, Kind, Reduction, Tensor};
 
-use super::experiment::{ModelConfig, Network};
+use super::experiment::{self, ModelConfig};
 use crate::so2::invariance::{Turns, invariance};
 use reynolds_train::error::Result;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
@@ -50,13 +51,16 @@ struct Part {
     labels: Tensor,
 }
 
+/// What the network reads of points `[N, 2]`, computed before any weight.
+type Features = Box<dyn Fn(&Tensor) -> reynolds_torch::Result<Tensor> + Send>;
+
 /// Two classes of points, and a network that tells them apart. All points are one minibatch.
 ///
 /// There is no validation part: [`Split::Validation`] is the training part, so that nothing is ever selected on test points.
 pub struct PlaneTask {
     parameters: Parameters,
-    network: Box<dyn Classifier>,
-    plan: Option<SymmetryPlan>,
+    network: Box<dyn Network>,
+    features: Features,
     train: Part,
     test: Part,
     turns: Turns,
@@ -71,28 +75,28 @@ impl PlaneTask {
         let (train, test) = Self::points(data, seed)?;
         let mut weights = stream(seed, Purpose::Weights);
         let mut builder = Parameters::builder();
-        let (network, plan): (Box<dyn Classifier>, _) = match model.network {
-            Network::So2 => {
+        let (network, features): (Box<dyn Network>, Features) = match model.network {
+            experiment::Network::So2 => {
                 let net = So2Net::new(&mut builder, model.so2, &mut weights)?;
-                let plan = net.plan()?;
-                (Box::new(net), Some(plan))
+                (Box::new(net.clone()), Box::new(move |points| net.features(points)))
             }
-            Network::Mlp => {
+            experiment::Network::Mlp => {
                 let widths = [&[2], model.mlp.hidden.as_slice(), &[1]].concat();
-                (Box::new(Mlp::new(&mut builder, &widths, &mut weights)?), None)
+                let mlp = Mlp::new(&mut builder, &widths, &mut weights)?;
+                (Box::new(mlp), Box::new(|points| Ok(points.shallow_clone())))
             }
         };
         let parameters = builder.build(Kind::Float, device)?;
         let part = |cloud: PointCloud| -> Result<Part> {
             let points = tensor(cloud.points(), device)?;
-            let features = network.features(&points.f_to_kind(Kind::Float)?)?;
+            let features = features(&points.f_to_kind(Kind::Float)?)?;
             let labels: Vec<f32> = cloud.labels().iter().map(|&positive| f32::from(u8::from(positive))).collect();
             let labels = Tensor::f_from_slice(&labels)?.f_to_device(device)?;
             Ok(Part { cloud, points, features, labels })
         };
         let (train, test) = (part(train)?, part(test)?);
         let turns = Turns::random(data.turns, &mut stream(seed, Purpose::Turns));
-        Ok(Self { parameters, network, plan, train, test, turns })
+        Ok(Self { parameters, network, features, train, test, turns })
     }
 
     /// The training and the test points of a seed.
@@ -120,8 +124,11 @@ impl PlaneTask {
     }
 
     fn logits(&self, points: &Tensor) -> Result<Tensor> {
-        let features = self.network.features(&points.f_to_kind(Kind::Float)?)?;
-        Ok(self.network.logits(&self.parameters, &features)?)
+        self.logits_of(&(self.features)(&points.f_to_kind(Kind::Float)?)?)
+    }
+
+    fn logits_of(&self, features: &Tensor) -> Result<Tensor> {
+        Ok(self.network.forward(&self.parameters, &[], features, TRAIN)?)
     }
 
     fn part(&self, split: Split) -> &Part {
@@ -151,14 +158,14 @@ impl Task for PlaneTask {
     }
 
     fn loss(&self, _moment: Moment) -> Result<Tensor> {
-        cross_entropy(&self.network.logits(&self.parameters, &self.train.features)?, &self.train.labels)
+        cross_entropy(&self.logits_of(&self.train.features)?, &self.train.labels)
     }
 
     /// "loss", "accuracy", and over the points of the split "defect_sum" (ℰ_emp), "defect_mean" and "defect_relative": with all turns of
     /// the seed on test points, with the first few on those that are watched while training.
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         let part = self.part(split);
-        let logits = self.network.logits(&self.parameters, &part.features)?;
+        let logits = self.logits_of(&part.features)?;
         let right = logits.f_gt(0.0)?.f_eq_tensor(&part.labels.f_gt(0.5)?)?;
         let turns = if split == Split::Test { self.turns.clone() } else { self.turns.first(WATCHED_TURNS) };
         let defect = invariance(&part.points, &turns, |points| self.logits(points))?;
@@ -173,7 +180,7 @@ impl Task for PlaneTask {
 
     /// The complex layers, regularised towards SO(2).
     fn plan(&self) -> Result<Option<SymmetryPlan>> {
-        Ok(self.plan.clone())
+        Ok(self.network.plan(&self.parameters)?)
     }
 }
 
@@ -185,7 +192,7 @@ mod tests {
 
     const DATA: DataConfig = DataConfig { rings: Rings::DiskAndArc, points: 100, train_fraction: 0.8, turns: 8 };
 
-    fn task(network: Network, seed: u64) -> PlaneTask {
+    fn task(network: experiment::Network, seed: u64) -> PlaneTask {
         PlaneTask::new(&DATA, &ModelConfig { network, ..ModelConfig::default() }, seed, Device::Cpu).unwrap()
     }
 
@@ -195,16 +202,16 @@ mod tests {
 
     #[test]
     fn a_task_is_a_function_of_its_seed() {
-        let [a, b, c] = [1, 1, 2].map(|seed| task(Network::So2, seed));
+        let [a, b, c] = [1, 1, 2].map(|seed| task(experiment::Network::So2, seed));
         assert_eq!(a.training_points(), b.training_points());
         assert_eq!((weights(&a), a.turns.clone()), (weights(&b), b.turns.clone()));
         assert!(a.training_points() != c.training_points() && weights(&a) != weights(&c) && a.turns != c.turns);
-        assert_eq!(a.training_points(), task(Network::Mlp, 1).training_points());
+        assert_eq!(a.training_points(), task(experiment::Network::Mlp, 1).training_points());
     }
 
     #[test]
     fn a_projected_network_has_no_defect_on_the_data_and_keeps_its_other_metrics() {
-        let task = task(Network::So2, 3);
+        let task = task(experiment::Network::So2, 3);
         let before = task.evaluate(Split::Test).unwrap();
         task.binding().unwrap().unwrap().project_in_place(task.parameters()).unwrap();
         let after = task.evaluate(Split::Test).unwrap();
@@ -218,13 +225,13 @@ mod tests {
 
     #[test]
     fn the_baseline_has_nothing_to_hold_against_a_group() {
-        assert!(task(Network::Mlp, 0).regulariser(PenaltyConfig::default()).unwrap().is_none());
-        assert!(task(Network::So2, 0).regulariser(PenaltyConfig::default()).unwrap().is_some());
+        assert!(task(experiment::Network::Mlp, 0).regulariser(PenaltyConfig::default()).unwrap().is_none());
+        assert!(task(experiment::Network::So2, 0).regulariser(PenaltyConfig::default()).unwrap().is_some());
     }
 
     #[test]
     fn accuracy_and_loss_are_those_of_the_logits() {
-        let task = task(Network::Mlp, 5);
+        let task = task(experiment::Network::Mlp, 5);
         let metrics = task.evaluate(Split::Test).unwrap();
         let logits = task.logits_at(task.test.cloud.points()).unwrap();
         let labelled = || logits.iter().zip(task.test.cloud.labels());

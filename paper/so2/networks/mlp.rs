@@ -7,23 +7,23 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::Classifier;
+use crate::network::Network;
 use reynolds_torch::error::{Error, Result};
-use reynolds_torch::layers::Linear;
+use reynolds_torch::layers::{Linear, Pass};
 use reynolds_torch::parameters::{Builder, Parameters};
 
 /// Dense layers with ReLU between them, on raw coordinates.
 ///
 /// ```
 /// use reynolds::random::Random;
-/// use reynolds_paper::so2::networks::{Classifier, Mlp};
+/// use reynolds_paper::{network::{Network, TRAIN}, so2::networks::Mlp};
 /// use reynolds_torch::{Parameters, tch::{Device, Kind, Tensor}};
 /// let mut builder = Parameters::builder();
 /// let mlp = Mlp::new(&mut builder, &[2, 64, 64, 1], &mut Random::new(0))?;
 /// let parameters = builder.build(Kind::Float, Device::Cpu)?;
 /// assert_eq!(parameters.len(), 2 * 64 + 64 + 64 * 64 + 64 + 64 + 1);
 /// let points = Tensor::ones([5, 2], (Kind::Float, Device::Cpu));
-/// assert_eq!(mlp.logits(&parameters, &mlp.features(&points)?)?.size(), [5]);
+/// assert_eq!(mlp.forward(&parameters, &[], &points, TRAIN)?.size(), [5]);
 /// # Ok::<(), reynolds_torch::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -47,12 +47,8 @@ impl Mlp {
     }
 }
 
-impl Classifier for Mlp {
-    fn features(&self, points: &Tensor) -> Result<Tensor> {
-        Ok(points.shallow_clone())
-    }
-
-    fn logits(&self, parameters: &Parameters, features: &Tensor) -> Result<Tensor> {
+impl Network for Mlp {
+    fn forward(&self, parameters: &Parameters, _: &[Tensor], features: &Tensor, _: Pass) -> Result<Tensor> {
         let (last, hidden) = self.layers.split_last().expect("two or more widths");
         let mut x = features.shallow_clone();
         for layer in hidden {
@@ -67,6 +63,7 @@ mod tests {
     use tch::{Device, Kind};
 
     use super::*;
+    use crate::network::TRAIN;
 
     #[test]
     fn one_hidden_layer_by_hand() {
@@ -75,7 +72,7 @@ mod tests {
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         // W₁ = 1, b₁ = (0, −5), W₂ = (2, 3), b₂ = 1 at x = (1, 3): ReLU(1, −2) = (1, 0), so 3.
         parameters.assign(&Tensor::from_slice(&[1.0, 0.0, 0.0, 1.0, 0.0, -5.0, 2.0, 3.0, 1.0])).unwrap();
-        let logit = mlp.logits(&parameters, &Tensor::from_slice(&[1.0, 3.0]).view([1, 2])).unwrap();
+        let logit = mlp.forward(&parameters, &[], &Tensor::from_slice(&[1.0, 3.0]).view([1, 2]), TRAIN).unwrap();
         assert_eq!(Vec::<f64>::try_from(logit.detach()).unwrap(), [3.0]);
     }
 

@@ -17,10 +17,10 @@ use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::Classifier;
+use crate::network::Network;
 use reynolds_torch::error::{Error, Result};
 use reynolds_torch::layers::{
-    CircularHarmonics, ComplexLinear, Linear, TensorProduct, circular_irreps, complex_linear,
+    CircularHarmonics, ComplexLinear, Linear, Pass, TensorProduct, circular_irreps, complex_linear,
 };
 use reynolds_torch::parameters::{Builder, Parameters};
 
@@ -59,15 +59,15 @@ impl Default for So2NetConfig {
 ///
 /// ```
 /// use reynolds::random::Random;
-/// use reynolds_paper::so2::networks::{Classifier, So2Net, So2NetConfig};
+/// use reynolds_paper::{network::{Network, TRAIN}, so2::networks::{So2Net, So2NetConfig}};
 /// use reynolds_torch::{Binding, Parameters, tch::{Device, Kind, Tensor}};
 /// let mut builder = Parameters::builder();
 /// let net = So2Net::new(&mut builder, So2NetConfig::default(), &mut Random::new(0))?;
 /// let parameters = builder.build(Kind::Float, Device::Cpu)?;
 /// let points = Tensor::ones([5, 2], (Kind::Float, Device::Cpu));
-/// assert_eq!(net.logits(&parameters, &net.features(&points)?)?.size(), [5]);
+/// assert_eq!(net.forward(&parameters, &[], &net.features(&points)?, TRAIN)?.size(), [5]);
 /// // What is regularised towards SO(2): the weights of both complex layers.
-/// let binding = Binding::of_plan(&parameters, &net.plan()?)?;
+/// let binding = Binding::of_plan(&parameters, &net.plan(&parameters)?.expect("two complex layers"))?;
 /// assert_eq!((binding.bound()[0].entry.name.as_str(), binding.bound()[0].rank), ("first.weight", 9 * 16 * 4));
 /// # Ok::<(), reynolds_torch::Error>(())
 /// ```
@@ -103,30 +103,14 @@ impl So2Net {
         })
     }
 
-    /// L₁ and L₂ are regularised towards SO(2). The head reads invariants and is free.
-    ///
-    /// # Errors
-    /// As [`SymmetryPlan::of_rules`].
-    pub fn plan(&self) -> Result<SymmetryPlan> {
-        let hidden = circular_irreps(self.config.hidden_channels, self.config.max_degree);
-        let rule = |layer: &ComplexLinear, domain: &Irreps| Rule {
-            name: layer.name().into(),
-            domain: Some(domain.to_string()),
-            codomain: hidden.to_string(),
-            ..Rule::default()
-        };
-        let rules = vec![rule(&self.first, &self.harmonics.irreps()), rule(&self.second, &hidden)];
-        Ok(SymmetryPlan::of_rules(&group::parse("SO2")?, rules)?)
+    /// What is computed of points `[N, 2]` once, before any weight; each feature's N numbers one after the other, as the layers read them.
+    pub fn features(&self, points: &Tensor) -> Result<Tensor> {
+        Ok(self.harmonics.forward(points)?.f_transpose(0, 1)?.f_contiguous()?.f_transpose(0, 1)?)
     }
 }
 
-impl Classifier for So2Net {
-    fn features(&self, points: &Tensor) -> Result<Tensor> {
-        // Each feature's N numbers one after the other, as the layers read them.
-        Ok(self.harmonics.forward(points)?.f_transpose(0, 1)?.f_contiguous()?.f_transpose(0, 1)?)
-    }
-
-    fn logits(&self, parameters: &Parameters, features: &Tensor) -> Result<Tensor> {
+impl Network for So2Net {
+    fn forward(&self, parameters: &Parameters, _: &[Tensor], features: &Tensor, _: Pass) -> Result<Tensor> {
         let hidden = match self.config.form {
             Form::Literal => self.second.forward(parameters, &self.first.forward(parameters, features)?)?,
             Form::Collapsed => {
@@ -136,6 +120,19 @@ impl Classifier for So2Net {
         };
         let invariants = self.product.invariant(&hidden)?;
         Ok(self.head.forward(parameters, &invariants)?.f_squeeze_dim(1)?)
+    }
+
+    /// L₁ and L₂ are regularised towards SO(2). The head reads invariants and is free.
+    fn plan(&self, _: &Parameters) -> Result<Option<SymmetryPlan>> {
+        let hidden = circular_irreps(self.config.hidden_channels, self.config.max_degree);
+        let rule = |layer: &ComplexLinear, domain: &Irreps| Rule {
+            name: layer.name().into(),
+            domain: Some(domain.to_string()),
+            codomain: hidden.to_string(),
+            ..Rule::default()
+        };
+        let rules = vec![rule(&self.first, &self.harmonics.irreps()), rule(&self.second, &hidden)];
+        Ok(Some(SymmetryPlan::of_rules(&group::parse("SO2")?, rules)?))
     }
 }
 
@@ -147,6 +144,7 @@ mod tests {
     use tch::{Device, Kind};
 
     use super::*;
+    use crate::network::TRAIN;
 
     /// Name and space of the weights of L₁ and L₂.
     fn spaces(net: &So2Net) -> Vec<(String, KernelSpace<c64>)> {
@@ -178,7 +176,7 @@ mod tests {
     }
 
     fn logits(net: &So2Net, parameters: &Parameters, points: &Tensor) -> Tensor {
-        net.logits(parameters, &net.features(points).unwrap()).unwrap()
+        net.forward(parameters, &[], &net.features(points).unwrap(), TRAIN).unwrap()
     }
 
     /// P on L₁ and L₂ by the core's projector, in place.
@@ -220,7 +218,7 @@ mod tests {
     #[test]
     fn the_plan_binds_the_projectors_of_both_complex_layers() {
         let (net, parameters) = network(Form::Collapsed, Kind::Double);
-        let planned = Binding::of_plan(&parameters, &net.plan().unwrap()).unwrap();
+        let planned = Binding::of_plan(&parameters, &net.plan(&parameters).unwrap().unwrap()).unwrap();
         let mut direct = Binding::builder(&parameters);
         spaces(&net).iter().for_each(|(name, space)| direct.complex(name, space).unwrap());
         let direct = direct.build().unwrap();

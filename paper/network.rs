@@ -1,0 +1,80 @@
+//! What every network of the paper is: a function of its parameters.
+//!
+//! ```text
+//! parameters ──assemble──► kernels, once for all passes of one kind ──forward(input)──► output
+//! regularised: parameters, by a plan; or kernels W = A(ψ, w), by the squared norms of A(ψ, P(w)) and A(ψ, w − P(w))
+//! ```
+
+use reynolds::plan::SymmetryPlan;
+use reynolds_torch::layers::{Mode, Pass};
+use reynolds_torch::tch::Tensor;
+use reynolds_torch::{Parameters, Precision};
+
+type Result<T> = reynolds_torch::Result<T>;
+
+/// Is shown the output `[N, C, …]` of every regularised convolution, with its bias and before anything else is done with it.
+pub type Seen<'a> = dyn FnMut(&Tensor) -> Result<()> + 'a;
+
+/// Training passes and those that evaluate, in the type of the parameters.
+pub const TRAIN: Pass = Pass { mode: Mode::Train, precision: Precision::F32 };
+/// See [`TRAIN`].
+pub const EVALUATE: Pass = Pass { mode: Mode::Evaluate, precision: Precision::F32 };
+
+/// A part of mixing weights w: two orthogonal projections that add up to w.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// P(w).
+    Equivariant,
+    /// w − P(w).
+    Perp,
+}
+
+/// A network from inputs to outputs; required is [`Network::forward`].
+pub trait Network<Input: ?Sized = Tensor, Output = Tensor> {
+    /// What passes of one kind need of the parameters alone, on the tape: mixed or sampled kernels, in layout and precision.
+    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
+        let _ = (parameters, pass);
+        Ok(Vec::new())
+    }
+
+    /// The output, with what [`Network::assemble`] made for the same `pass`.
+    fn forward(&self, parameters: &Parameters, assembled: &[Tensor], input: &Input, pass: Pass) -> Result<Output>;
+
+    /// As [`Network::forward`]; `seen` is called for the regularised convolutions in the order of the plan.
+    fn forward_seen(
+        &self,
+        parameters: &Parameters,
+        assembled: &[Tensor],
+        input: &Input,
+        pass: Pass,
+        seen: &mut Seen<'_>,
+    ) -> Result<Output> {
+        let _ = seen;
+        self.forward(parameters, assembled, input, pass)
+    }
+
+    /// What the network itself adds to the loss, a 0-d tensor on the tape: a prior, or the constraint that a baseline comes with, to which the
+    /// task gives its strength.
+    fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
+        let _ = parameters;
+        Ok(None)
+    }
+
+    /// The parameters that are regularised, with their fields.
+    fn plan(&self, parameters: &Parameters) -> Result<Option<SymmetryPlan>> {
+        let _ = parameters;
+        Ok(None)
+    }
+
+    /// Of layers whose kernels are assembled from filters ψ and mixing weights w: Σ‖A(ψ, part of w)‖², a 0-d tensor on the tape.
+    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
+        let _ = (parameters, part);
+        Ok(None)
+    }
+
+    /// w ← P(w) in these layers.
+    fn project(&self, parameters: &Parameters) -> Result<()> {
+        let _ = parameters;
+        Ok(())
+    }
+}

@@ -14,6 +14,7 @@
 
 use reynolds::random::Random;
 use reynolds_checkpoint::{Checkpoint, Values};
+use reynolds_testkit::files::{Member, stored, zip};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -81,8 +82,8 @@ fn number(bytes: &[u8], at: usize, width: usize) -> usize {
     bytes[at..at + width].iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
 }
 
-/// Names and contents of the members of a valid archive in which nothing is compressed.
-fn unpack(archive: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+/// The members of a valid archive in which nothing is compressed.
+fn unpack(archive: &[u8]) -> Vec<Member> {
     let end = archive.len() - 22;
     let (mut at, mut members) = (number(archive, end + 16, 4), Vec::new());
     for _ in 0..number(archive, end + 10, 2) {
@@ -90,28 +91,11 @@ fn unpack(archive: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
             (number(archive, at + 24, 4), number(archive, at + 28, 2), number(archive, at + 30, 2));
         let local = number(archive, at + 42, 4);
         let start = local + 30 + number(archive, local + 26, 2) + number(archive, local + 28, 2);
-        members.push((archive[at + 46..at + 46 + name].to_vec(), archive[start..start + size].to_vec()));
+        let text = String::from_utf8_lossy(&archive[at + 46..at + 46 + name]);
+        members.push(stored(&text, &archive[start..start + size]));
         at += 46 + name + extra;
     }
     members
-}
-
-/// A valid archive of these members.
-fn pack(members: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
-    let (mut file, mut directory) = (Vec::new(), Vec::new());
-    for (name, contents) in members {
-        let size = (contents.len() as u32).to_le_bytes();
-        let name_length = (name.len() as u16).to_le_bytes();
-        let fields =
-            [&[20, 0][..], &[0; 8], &crc32fast::hash(contents).to_le_bytes(), &size, &size, &name_length, &[0; 2]];
-        let (fields, offset) = (fields.concat(), (file.len() as u32).to_le_bytes());
-        directory.extend([b"PK\x01\x02\x14\x00", &fields[..], &[0; 10], &offset, name].concat());
-        file.extend([b"PK\x03\x04", &fields[..], name, contents].concat());
-    }
-    let (start, length) = ((file.len() as u32).to_le_bytes(), (directory.len() as u32).to_le_bytes());
-    let count = (members.len() as u16).to_le_bytes();
-    file.extend([&directory[..], b"PK\x05\x06", &[0; 4], &count, &count, &length, &start, &[0; 2]].concat());
-    file
 }
 
 /// The seed with a few damages: anywhere, or, where `inside`, in one member of an archive that stays valid around it.
@@ -124,9 +108,9 @@ fn damaged(seed: &[u8], other: &[u8], inside: bool, random: &mut Random) -> Vec<
     }
     let mut members = unpack(seed);
     // The first member of a PyTorch file is the pickle.
-    let which = if members[0].0.ends_with(b"data.pkl") { 0 } else { random.below(members.len()) };
-    (0..damages).for_each(|_| mutate(&mut members[which].1, other, random));
-    pack(&members)
+    let which = if members[0].name.ends_with("data.pkl") { 0 } else { random.below(members.len()) };
+    (0..damages).for_each(|_| mutate(&mut members[which].contents, other, random));
+    zip(&members)
 }
 
 /// What one execution reached.

@@ -1,7 +1,6 @@
 //! Doubles the named tensors of a checkpoint and writes it again: `rewrite MODEL OUT NAME…`. For golden/check_written.py.
 
-use reynolds_checkpoint::Error;
-use reynolds_checkpoint::{Checkpoint, Values};
+use reynolds_checkpoint::{Checkpoint, Error, Values};
 use std::process::ExitCode;
 
 fn rewrite(model: &str, out: &str, names: &[String]) -> Result<(), Error> {

@@ -20,7 +20,7 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
-    /// A file whose structure is not what its format demands.
+    /// A file that is not what its format demands, or that cannot be the output.
     #[error("{}: expected {expected}, found {found}", file.display())]
     Malformed {
         /// The file.
@@ -30,7 +30,7 @@ pub enum Error {
         /// What is there.
         found: String,
     },
-    /// A tensor, or a member of an archive, that is not what its format demands.
+    /// A tensor, or a member of an archive, that is not what its format demands, or new values that do not fit it.
     #[error("{}: \"{tensor}\": expected {expected}, found {found}", file.display())]
     Tensor {
         /// The file.
@@ -42,32 +42,6 @@ pub enum Error {
         /// What was found.
         found: String,
     },
-    /// Two tensors or members of one name.
-    #[error("{}: expected every name once, found \"{name}\" twice", file.display())]
-    Duplicate {
-        /// The file.
-        file: PathBuf,
-        /// The name.
-        name: String,
-    },
-    /// Tensors whose bytes overlap in a format that has no shared storage.
-    #[error("{}: expected disjoint tensors, found \"{first}\" and \"{second}\" overlapping", file.display())]
-    Overlap {
-        /// The file.
-        file: PathBuf,
-        /// The tensor, or member, that begins first.
-        first: String,
-        /// The tensor, or member, that begins before the first has ended.
-        second: String,
-    },
-    /// A member of an archive whose name leads out of it.
-    #[error("{}: expected member names inside the archive, found \"{member}\"", file.display())]
-    PathEscape {
-        /// The file.
-        file: PathBuf,
-        /// Name of the member.
-        member: String,
-    },
     /// A pickle that asks for more than tensors in dictionaries; nothing of it was executed.
     #[error("{}: refused: the pickle uses {what}, expected only tensors in plain containers ({hint})", file.display())]
     Refused {
@@ -78,42 +52,16 @@ pub enum Error {
         /// What the user can do.
         hint: &'static str,
     },
-    /// An output that is the input itself.
-    #[error("{}: expected an output other than the input, found the input itself", file.display())]
-    OutputIsInput {
-        /// The output as given.
-        file: PathBuf,
-    },
-    /// An output whose extension belongs to another format.
-    #[error("{}: expected an output in the model's format ({expected}), found the extension .{found}", file.display())]
-    OutputFormat {
-        /// The output as given.
-        file: PathBuf,
-        /// Extensions of the model's format.
-        expected: &'static str,
-        /// Extension of the output.
-        found: String,
-    },
-    /// New values for a tensor that is not there.
-    #[error("{}: expected a tensor of the file, found the name \"{tensor}\"", file.display())]
-    UnknownTensor {
-        /// The file.
-        file: PathBuf,
-        /// The name as given.
-        tensor: String,
-    },
-    /// Tensors that share bytes cannot be given different values.
-    #[error("{}: \"{tensor}\" shares storage with \"{other}\": expected {expected}, found {found}", file.display())]
-    Tied {
-        /// The file.
-        file: PathBuf,
-        /// The tensor that was changed.
-        tensor: String,
-        /// The tensor it shares bytes with.
-        other: String,
-        /// What was expected.
-        expected: &'static str,
-        /// What was found.
-        found: &'static str,
-    },
+}
+
+impl Error {
+    /// A file that is not what was expected.
+    pub(crate) fn malformed(file: impl Into<PathBuf>, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self::Malformed { file: file.into(), expected: expected.into(), found: found.into() }
+    }
+
+    /// The system's refusal of an action on a file.
+    pub(crate) fn io(file: impl Into<PathBuf>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io { file: file.into(), action, source }
+    }
 }

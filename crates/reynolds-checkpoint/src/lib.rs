@@ -33,7 +33,6 @@ mod map;
 mod npy;
 mod npz;
 mod open;
-
 mod pickle;
 mod read;
 mod safetensors;
@@ -165,7 +164,17 @@ struct Contents {
 impl Input<'_> {
     /// The file is not what its format demands.
     fn malformed(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
-        Error::Malformed { file: self.path.into(), expected: expected.into(), found: found.into() }
+        Error::malformed(self.path, expected, found)
+    }
+
+    /// A name that comes twice.
+    fn duplicate(&self, name: &str) -> Error {
+        self.malformed("every name once", format!("\"{name}\" twice"))
+    }
+
+    /// Tensors or members that share bytes.
+    fn overlap(&self, first: &str, second: &str) -> Error {
+        self.malformed("disjoint tensors", format!("\"{first}\" and \"{second}\" overlapping"))
     }
 
     /// A tensor or member is not what its format demands.

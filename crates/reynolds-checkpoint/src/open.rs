@@ -1,7 +1,7 @@
 //! Opening a checkpoint: which format it is, by its first bytes.
 
 use super::map::Bytes;
-use super::whole_file::Identity;
+use super::whole_file::{Identity, expect_ordinary};
 use super::{Checkpoint, Contents, Format, Input, npz, safetensors, torch, zip};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -16,18 +16,10 @@ impl Checkpoint {
     /// anything but tensors in plain containers.
     pub fn open(path: impl AsRef<Path>) -> Result<Checkpoint> {
         let path = path.as_ref();
-        let io = |action| move |source| Error::Io { file: path.into(), action, source };
-        let file = File::open(path).map_err(io("open"))?;
-        let metadata = file.metadata().map_err(io("inspect"))?;
-        if !metadata.is_file() {
-            let found = if metadata.is_dir() { "a directory" } else { "a special file" };
-            return Err(Error::Malformed {
-                file: path.into(),
-                expected: "a checkpoint file".into(),
-                found: found.into(),
-            });
-        }
-        let bytes = Bytes::map(&file).map_err(io("map into memory"))?;
+        let file = File::open(path).map_err(Error::io(path, "open"))?;
+        let metadata = file.metadata().map_err(Error::io(path, "inspect"))?;
+        expect_ordinary(path, &metadata, "a checkpoint file")?;
+        let bytes = Bytes::map(&file).map_err(Error::io(path, "map into memory"))?;
         Checkpoint::build(path.into(), bytes, Identity::of(path, &metadata))
     }
 
@@ -45,7 +37,7 @@ impl Checkpoint {
         let mut numbers = HashMap::with_capacity(contents.entries.len());
         for (number, entry) in contents.entries.iter().enumerate() {
             if numbers.insert(entry.name.clone(), number).is_some() {
-                return Err(Error::Duplicate { file: path.clone(), name: entry.name.clone() });
+                return Err(input.duplicate(&entry.name));
             }
         }
         let Contents { entries, storages, archive } = contents;

@@ -59,7 +59,7 @@ impl Checkpoint {
     pub(super) fn check_readable(&self, entry: &Entry) -> Result<()> {
         let input = self.input();
         if self.entry(&entry.name) != Some(entry) {
-            return Err(Error::UnknownTensor { file: self.path.clone(), tensor: entry.name.clone() });
+            return Err(self.unknown(&entry.name));
         }
         if !entry.is_float() {
             return Err(input.bad_tensor(&entry.name, "f32, f64, f16 or bf16", entry.dtype.to_string()));
@@ -69,6 +69,10 @@ impl Checkpoint {
             return Err(input.bad_tensor(&entry.name, "every element stored", found));
         }
         Ok(())
+    }
+
+    pub(super) fn unknown(&self, name: &str) -> Error {
+        self.input().malformed("a tensor of the file", format!("the name \"{name}\""))
     }
 
     /// The bytes of a storage.

@@ -7,7 +7,7 @@
 //! The ranges must cover the buffer without overlap or hole, which leaves no room for hidden bytes.
 
 use super::{Contents, Dtype, Entry, Input, Storage, StorageId, zip};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
@@ -122,15 +122,12 @@ fn check_cover(
     for (begin, end, entry) in ranges {
         let name = &entries[entry].name;
         if begin < covered {
-            let first = last.map_or_else(String::new, |last| entries[last].name.clone());
-            return Err(Error::Overlap { file: input.path.into(), first, second: name.clone() });
+            let first = last.map_or("", |last| entries[last].name.as_str());
+            return Err(input.overlap(first, name));
         }
         if begin > covered {
-            return Err(input.bad_tensor(
-                name,
-                format!("a range that begins at {covered}"),
-                format!("a hole up to {begin}"),
-            ));
+            let expected = format!("a range that begins at {covered}");
+            return Err(input.bad_tensor(name, expected, format!("a hole up to {begin}")));
         }
         (covered, last) = (end, Some(entry));
     }

@@ -1,20 +1,9 @@
-//! The way of a tensor's values from and to the bytes of a file. f16 and bf16 are widened to f32, which is exact.
+//! Bytes of a storage to values and back.
 
 use super::entry::{Dtype, Entry};
 use half::{bf16, f16};
 use reynolds::Values;
 use std::borrow::Cow;
-
-/// A number type of a file: little-endian bytes and back.
-trait Stored: Copy {
-    type Read: bytemuck::Pod;
-    const SIZE: usize;
-    fn decode(bytes: &[u8]) -> Self::Read;
-    /// The bits of the nearest number of this type, ties to even.
-    fn encode_f32(value: f32, out: &mut [u8]);
-    /// The bits of the nearest number of this type, ties to even.
-    fn encode_f64(value: f64, out: &mut [u8]);
-}
 
 /// The first `N` bytes; callers pass slices of at least that length.
 fn head<const N: usize>(bytes: &[u8]) -> [u8; N] {
@@ -34,77 +23,65 @@ fn to_odd(x: f64) -> f32 {
     f32::from_bits(towards_zero | 1)
 }
 
-macro_rules! stored {
-    ($type:ty, $read:ty, $size:literal, $bytes:ident => $decode:expr, $single:ident => $from_f32:expr, $double:ident => $from_f64:expr) => {
-        impl Stored for $type {
-            type Read = $read;
-            const SIZE: usize = $size;
-            fn decode($bytes: &[u8]) -> $read {
-                $decode
-            }
-            fn encode_f32($single: f32, out: &mut [u8]) {
-                out.copy_from_slice(&$from_f32.to_le_bytes());
-            }
-            fn encode_f64($double: f64, out: &mut [u8]) {
-                out.copy_from_slice(&$from_f64.to_le_bytes());
-            }
-        }
-    };
-}
-stored!(f32, f32, 4, b => f32::from_le_bytes(head(b)), x => x, x => (x as f32));
-stored!(f64, f64, 8, b => f64::from_le_bytes(head(b)), x => f64::from(x), x => x);
-stored!(f16, f32, 2, b => f16::from_le_bytes(head(b)).to_f32(), x => f16::from_f32(x), x => f16::from_f32(to_odd(x)));
-stored!(bf16, f32, 2, b => bf16::from_le_bytes(head(b)).to_f32(), x => bf16::from_f32(x), x => bf16::from_f32(to_odd(x)));
-
-/// The entry's elements of `storage` in row-major order. The span of the entry lies within `storage`.
-fn gather<'a, S: Stored>(entry: &Entry, storage: &Cow<'a, [u8]>) -> Cow<'a, [S::Read]> {
-    if entry.is_contiguous() {
-        let span = entry.span(S::SIZE);
-        if let (Cow::Borrowed(bytes), true) =
-            (storage, cfg!(target_endian = "little") && size_of::<S::Read>() == S::SIZE)
-            && let Ok(values) = bytemuck::try_cast_slice(&bytes[span.clone()])
-        {
-            return Cow::Borrowed(values);
-        }
-        return Cow::Owned(storage[span].chunks_exact(S::SIZE).map(S::decode).collect());
-    }
-    let mut values = Vec::with_capacity(entry.len());
-    entry.for_each_element(S::SIZE, |at| values.push(S::decode(&storage[at..at + S::SIZE])));
-    Cow::Owned(values)
-}
-
-/// The values of `entry` in its storage; `None` for types that are not read.
+/// The values of `entry` in its storage, row-major; `None` for types that are not read. The span of the entry lies within `storage`.
 pub(crate) fn decode<'a>(entry: &Entry, storage: &Cow<'a, [u8]>) -> Option<Values<'a>> {
     Some(match entry.dtype {
-        Dtype::F32 => Values::F32(gather::<f32>(entry, storage)),
-        Dtype::F64 => Values::F64(gather::<f64>(entry, storage)),
-        Dtype::F16 => Values::F32(gather::<f16>(entry, storage)),
-        Dtype::BF16 => Values::F32(gather::<bf16>(entry, storage)),
+        Dtype::F32 => Values::F32(
+            borrowed(entry, storage).unwrap_or_else(|| gather(entry, storage, |bytes| f32::from_le_bytes(head(bytes)))),
+        ),
+        Dtype::F64 => Values::F64(
+            borrowed(entry, storage).unwrap_or_else(|| gather(entry, storage, |bytes| f64::from_le_bytes(head(bytes)))),
+        ),
+        Dtype::F16 => Values::F32(gather(entry, storage, |bytes| f16::from_le_bytes(head(bytes)).to_f32())),
+        Dtype::BF16 => Values::F32(gather(entry, storage, |bytes| bf16::from_le_bytes(head(bytes)).to_f32())),
         Dtype::Other(_) => return None,
     })
 }
 
-fn scatter<S: Stored>(entry: &Entry, values: &Values<'_>, storage: &mut [u8]) {
-    let mut n = 0;
-    entry.for_each_element(S::SIZE, |at| {
-        let out = &mut storage[at..at + S::SIZE];
-        match values {
-            Values::F32(values) => S::encode_f32(values[n], out),
-            Values::F64(values) => S::encode_f64(values[n], out),
-        }
-        n += 1;
-    });
+/// The elements as they lie in the file, where that is what they are in memory: contiguous, aligned, little-endian.
+fn borrowed<'a, T: bytemuck::Pod>(entry: &Entry, storage: &Cow<'a, [u8]>) -> Option<Cow<'a, [T]>> {
+    let Cow::Borrowed(bytes) = storage else { return None };
+    let usable = cfg!(target_endian = "little") && entry.is_contiguous();
+    usable.then(|| bytemuck::try_cast_slice(&bytes[entry.span(size_of::<T>())]).ok().map(Cow::Borrowed))?
 }
 
-/// Writes `values`, as many as the entry has elements, to the entry's place in its storage, rounded to its type.
-pub(crate) fn encode(entry: &Entry, values: &Values<'_>, storage: &mut [u8]) {
-    match entry.dtype {
-        Dtype::F32 => scatter::<f32>(entry, values, storage),
-        Dtype::F64 => scatter::<f64>(entry, values, storage),
-        Dtype::F16 => scatter::<f16>(entry, values, storage),
-        Dtype::BF16 => scatter::<bf16>(entry, values, storage),
-        Dtype::Other(_) => {}
+fn gather<T: Copy>(entry: &Entry, storage: &[u8], decode: impl Fn(&[u8]) -> T) -> Cow<'static, [T]> {
+    let size = entry.dtype.size().unwrap_or(1);
+    if entry.is_contiguous() {
+        return storage[entry.span(size)].chunks_exact(size).map(decode).collect();
     }
+    let mut values = Vec::with_capacity(entry.len());
+    entry.for_each_element(size, |at| values.push(decode(&storage[at..at + size])));
+    values.into()
+}
+
+/// Writes `values`, as many as the entry has elements, to the entry's place in its storage, each as the nearest number of its type, ties
+/// to even.
+pub(crate) fn encode(entry: &Entry, values: &Values<'_>, storage: &mut [u8]) {
+    match (&entry.dtype, values) {
+        (Dtype::F32, Values::F32(values)) => scatter(entry, values, storage, f32::to_le_bytes),
+        (Dtype::F32, Values::F64(values)) => scatter(entry, values, storage, |x| (x as f32).to_le_bytes()),
+        (Dtype::F64, Values::F32(values)) => scatter(entry, values, storage, |x| f64::from(x).to_le_bytes()),
+        (Dtype::F64, Values::F64(values)) => scatter(entry, values, storage, f64::to_le_bytes),
+        (Dtype::F16, Values::F32(values)) => scatter(entry, values, storage, |x| f16::from_f32(x).to_le_bytes()),
+        (Dtype::F16, Values::F64(values)) => {
+            scatter(entry, values, storage, |x| f16::from_f32(to_odd(x)).to_le_bytes())
+        }
+        (Dtype::BF16, Values::F32(values)) => scatter(entry, values, storage, |x| bf16::from_f32(x).to_le_bytes()),
+        (Dtype::BF16, Values::F64(values)) => {
+            scatter(entry, values, storage, |x| bf16::from_f32(to_odd(x)).to_le_bytes())
+        }
+        (Dtype::Other(_), _) => {}
+    }
+}
+
+fn scatter<T: Copy, const N: usize>(entry: &Entry, values: &[T], storage: &mut [u8], encode: impl Fn(T) -> [u8; N]) {
+    let mut values = values.iter();
+    entry.for_each_element(N, |at| {
+        if let Some(&value) = values.next() {
+            storage[at..at + N].copy_from_slice(&encode(value));
+        }
+    });
 }
 
 #[cfg(test)]
@@ -118,33 +95,24 @@ mod tests {
     }
 
     #[test]
-    fn halves_round_to_nearest_even() {
-        // 2049 lies midway between the half-precision neighbours 2048 and 2050, 2051 between 2050 and 2052.
-        let values = Values::F32(Cow::Owned(vec![2049.0, 2051.0]));
-        let mut storage = vec![0; 4];
-        encode(&entry(Dtype::F16, &[2], &[]), &values, &mut storage);
-        assert_eq!(
-            decode(&entry(Dtype::F16, &[2], &[]), &Cow::Owned(storage)),
-            Some(Values::F32(vec![2048.0, 2052.0].into()))
-        );
-        // bf16 has 8 significant bits: 257 → 256, 259 → 260.
-        let values = Values::F64(Cow::Owned(vec![257.0, 259.0]));
-        let mut storage = vec![0; 4];
-        encode(&entry(Dtype::BF16, &[2], &[]), &values, &mut storage);
-        assert_eq!(
-            decode(&entry(Dtype::BF16, &[2], &[]), &Cow::Owned(storage)),
-            Some(Values::F32(vec![256.0, 260.0].into()))
-        );
-    }
-
-    #[test]
-    fn doubles_are_rounded_to_halves_once() {
-        // Just above the midpoint 2049: in single precision first it would be the midpoint, and go to the even 2048.
-        let values = Values::F64(Cow::Owned(vec![2049.0 + 1e-9, -2049.0 - 1e-9, 1e300]));
-        let mut storage = vec![0; 6];
-        encode(&entry(Dtype::F16, &[3], &[]), &values, &mut storage);
-        let read = decode(&entry(Dtype::F16, &[3], &[]), &Cow::Owned(storage));
-        assert_eq!(read, Some(Values::F32(vec![2050.0, -2050.0, f32::INFINITY].into())));
+    fn numbers_are_rounded_once_and_ties_go_to_even() {
+        for (dtype, values, expected) in [
+            // 2049 lies midway between the half-precision neighbours 2048 and 2050, 2051 between 2050 and 2052.
+            (Dtype::F16, Values::from(vec![2049.0_f32, 2051.0]), vec![2048.0_f32, 2052.0]),
+            // bf16 has 8 significant bits: 257 → 256, 259 → 260.
+            (Dtype::BF16, Values::from(vec![257.0_f64, 259.0]), vec![256.0, 260.0]),
+            // Just above the midpoint 2049: in single precision first it would be the midpoint, and go to the even 2048.
+            (
+                Dtype::F16,
+                Values::from(vec![2049.0 + 1e-9, -2049.0 - 1e-9, 1e300]),
+                vec![2050.0, -2050.0, f32::INFINITY],
+            ),
+        ] {
+            let mut storage = vec![0; 2 * values.len()];
+            let entry = entry(dtype, &[values.len()], &[]);
+            encode(&entry, &values, &mut storage);
+            assert_eq!(decode(&entry, &Cow::Owned(storage)), Some(expected.into()));
+        }
     }
 
     #[test]

@@ -26,6 +26,16 @@ impl Identity {
     }
 }
 
+/// Refuses folders, devices and pipes.
+pub(super) fn expect_ordinary(path: &Path, metadata: &Metadata, expected: &str) -> Result<()> {
+    match (metadata.is_file(), metadata.is_dir()) {
+        (true, _) => Ok(()),
+        (_, is_folder) => {
+            Err(Error::malformed(path, expected, if is_folder { "a directory" } else { "a special file" }))
+        }
+    }
+}
+
 /// Bytes of the input that are copied, and then released, at a time.
 const CHUNK: usize = 1 << 23;
 
@@ -53,7 +63,7 @@ impl<'a> Sink<'a> {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.writer.write_all(bytes).map_err(|source| Error::Io { file: self.path.into(), action: "write", source })
+        self.writer.write_all(bytes).map_err(Error::io(self.path, "write"))
     }
 }
 
@@ -72,30 +82,22 @@ impl Drop for Temporary {
     }
 }
 
-/// Writes `out` by `fill`: to a temporary file in the same folder, synchronised to disk and renamed. Refuses to replace the
-/// file of that identity, which is the input.
-/// Where `out` is a link, the file it leads to is replaced.
+/// Writes `out` by `fill`: to a temporary file in the same folder, synchronised to disk and renamed. Refuses to replace the file of that
+/// identity, which is the input. Where `out` is a link, the file it leads to is replaced.
 pub(super) fn write_whole(
     out: &Path,
     input: &Bytes,
     identity: Option<&Identity>,
     fill: impl FnOnce(&mut Sink<'_>) -> Result<()>,
 ) -> Result<()> {
-    let io = |action| move |source| Error::Io { file: out.into(), action, source };
+    let io = |action| Error::io(out, action);
     let target = match fs::metadata(out) {
         Ok(metadata) => {
             let existing = Identity::of(out, &metadata);
             if existing.is_some() && existing.as_ref() == identity {
-                return Err(Error::OutputIsInput { file: out.into() });
+                return Err(Error::malformed(out, "an output other than the input", "the input itself"));
             }
-            if !metadata.is_file() {
-                let found = if metadata.is_dir() { "a directory" } else { "a special file" };
-                return Err(Error::Malformed {
-                    file: out.into(),
-                    expected: "an ordinary output file".into(),
-                    found: found.into(),
-                });
-            }
+            expect_ordinary(out, &metadata, "an ordinary output file")?;
             fs::canonicalize(out).map_err(io("resolve"))?
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => out.to_path_buf(),
@@ -118,7 +120,7 @@ pub(super) fn write_whole(
 /// # Errors
 /// [`Error::Io`] if the system refuses.
 pub fn settle(file: File, from: &Path, to: &Path) -> Result<()> {
-    let io = |action| move |source| Error::Io { file: to.into(), action, source };
+    let io = |action| Error::io(to, action);
     file.sync_all().map_err(io("synchronise"))?;
     drop(file);
     fs::rename(from, to).map_err(io("rename a temporary file to"))?;
@@ -142,15 +144,13 @@ pub fn write(out: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// [`Error::Malformed`] if `out` is a folder, or its folder is none.
 pub fn check(out: &Path) -> Result<()> {
-    let wrong =
-        |expected: String, found: &str| Err(Error::Malformed { file: out.into(), expected, found: found.into() });
     let folder = folder(out);
     if out.is_dir() {
-        return wrong("a file".into(), "a folder");
+        return Err(Error::malformed(out, "a file", "a folder"));
     }
     if !folder.is_dir() {
         let found = if folder.exists() { "a file" } else { "nothing" };
-        return wrong(format!("a folder {} to write to", folder.display()), found);
+        return Err(Error::malformed(out, format!("a folder {} to write to", folder.display()), found));
     }
     Ok(())
 }

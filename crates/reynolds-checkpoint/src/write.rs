@@ -41,8 +41,8 @@ impl Checkpoint {
         if let Some(extension) = out.extension().and_then(|extension| extension.to_str())
             && Format::of_extension(extension).is_some_and(|format| format != self.format)
         {
-            let (expected, found) = (self.format.extensions(), extension.to_owned());
-            return Err(Error::OutputFormat { file: out.into(), expected, found });
+            let expected = format!("an output in the model's format ({})", self.format.extensions());
+            return Err(Error::malformed(out, expected, format!("the extension .{extension}")));
         }
         let plan = self.changes(names)?;
         write_whole(out, &self.bytes, self.identity.as_ref(), |sink| self.emit(sink, &plan, &mut values))
@@ -64,12 +64,11 @@ impl Checkpoint {
     fn changes(&self, names: &[&str]) -> Result<HashMap<StorageId, Vec<&Entry>>> {
         let mut plan: HashMap<StorageId, Vec<&Entry>> = HashMap::new();
         for &name in names {
-            let unknown = || Error::UnknownTensor { file: self.path.clone(), tensor: name.into() };
-            let entry = self.entry(name).ok_or_else(unknown)?;
+            let entry = self.entry(name).ok_or_else(|| self.unknown(name))?;
             self.check_readable(entry)?;
             let members = plan.entry(entry.storage).or_default();
             if members.contains(&entry) {
-                return Err(Error::Duplicate { file: self.path.clone(), name: name.into() });
+                return Err(self.input().duplicate(name));
             }
             members.push(entry);
         }
@@ -79,7 +78,7 @@ impl Checkpoint {
                 continue;
             }
             if let Some(tied) = members.iter().find(|member| member.overlaps(other)) {
-                return Err(self.tied(tied, other, "both to be changed, or neither", "a change to the first only"));
+                return Err(self.tied(tied, other, "to change too, or neither", "a change to this one only"));
             }
         }
         Ok(plan)
@@ -92,8 +91,11 @@ impl Checkpoint {
         values: &mut Source<'_, '_>,
     ) -> Result<()> {
         if self.format != Format::Safetensors {
-            let owners: HashMap<usize, StorageId> =
-                self.owners().filter(|(_, storage)| plan.contains_key(storage)).collect();
+            let owner = |storage: &StorageId| match &self.storages[storage.0] {
+                Storage::Member(member) => Some((*member, *storage)),
+                Storage::Plain(_) => None,
+            };
+            let owners: HashMap<usize, StorageId> = plan.keys().filter_map(owner).collect();
             return self.archive.rewrite(self.input(), sink, &mut |member| match owners.get(&member) {
                 None => Ok(None),
                 Some(storage) => self.changed_storage(*storage, &plan[storage], values).map(Some),
@@ -115,14 +117,6 @@ impl Checkpoint {
         sink.copy(read..self.bytes.len())
     }
 
-    /// The archive's members that are storages.
-    fn owners(&self) -> impl Iterator<Item = (usize, StorageId)> {
-        self.storages.iter().enumerate().filter_map(|(number, storage)| match storage {
-            Storage::Member(member) => Some((*member, StorageId(number))),
-            Storage::Plain(_) => None,
-        })
-    }
-
     /// The bytes of a storage after the change.
     fn changed_storage(&self, storage: StorageId, entries: &[&Entry], values: &mut Source<'_, '_>) -> Result<Vec<u8>> {
         let mut bytes = self.storage(storage.0)?.into_owned();
@@ -140,26 +134,25 @@ impl Checkpoint {
             self.release_storage(storage);
             // What two views share must be written to the same bits by both; what only one has is its own.
             if let (Some(earlier), Some(before)) = (earlier, before)
-                && !self.agree(entries[..number].iter().copied(), &before, &bytes)
+                && !entries[..number].iter().all(|entry| same_bits(entry, &before, &bytes))
             {
-                return Err(self.tied(earlier, entry, "equal values for both", "different ones"));
+                return Err(self.tied(earlier, entry, "to get the same values", "others"));
             }
         }
         Ok(bytes)
     }
 
-    /// Whether all these tensors have the same bits before and after.
-    fn agree<'e>(&self, mut entries: impl Iterator<Item = &'e Entry>, before: &[u8], after: &[u8]) -> bool {
-        entries.all(|entry| {
-            let size = entry.dtype.size().unwrap_or(1);
-            let mut same = true;
-            entry.for_each_element(size, |at| same &= before[at..at + size] == after[at..at + size]);
-            same
-        })
+    /// Tensors that share bytes cannot be given different values.
+    fn tied(&self, tensor: &Entry, other: &Entry, expected: &str, found: &str) -> Error {
+        let expected = format!("\"{}\", which shares its storage, {expected}", other.name);
+        self.input().bad_tensor(&tensor.name, expected, found)
     }
+}
 
-    fn tied(&self, tensor: &Entry, other: &Entry, expected: &'static str, found: &'static str) -> Error {
-        let (tensor, other) = (tensor.name.clone(), other.name.clone());
-        Error::Tied { file: self.path.clone(), tensor, other, expected, found }
-    }
+/// Whether a tensor has the same bits before and after.
+fn same_bits(entry: &Entry, before: &[u8], after: &[u8]) -> bool {
+    let size = entry.dtype.size().unwrap_or(1);
+    let mut same = true;
+    entry.for_each_element(size, |at| same &= before[at..at + size] == after[at..at + size]);
+    same
 }

@@ -1,5 +1,7 @@
 //! What can be wrong with the input, said so that a user can mend it.
 
+use crate::scalar::Weight;
+
 /// An error of this crate: bad input, with what was expected and what was found.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -157,5 +159,18 @@ impl Error {
     /// A tensor of the wrong shape.
     pub(crate) fn shape(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
         Self::Shape { what: what.into(), expected: expected.to_string(), got: got.to_string() }
+    }
+}
+
+/// A result that has to be a number; it may have overflowed.
+pub(crate) fn finite(what: &str, value: f64) -> Result<f64> {
+    if value.is_finite() { Ok(value) } else { Err(Error::range(what, "a finite number", value)) }
+}
+
+/// Refuses weights that are NaN or infinite.
+pub(crate) fn all_finite<T: Weight>(weights: &[T]) -> Result<()> {
+    match weights.iter().position(|w| !w.is_finite_weight()) {
+        Some(index) => Err(Error::NotFinite { index, value: format!("{:?}", weights[index]) }),
+        None => Ok(()),
     }
 }

@@ -188,30 +188,6 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_defect_lies_between_its_bounds() {
-        let layer = Layer::conv2d("C4", "regular", "regular", 3).unwrap();
-        let w = weights(&layer);
-        let distance = layer.energies(&w).unwrap().perp.sqrt();
-        let worst = layer.worst_defect(&w).unwrap();
-        assert!(2.0_f64.sqrt() * distance <= worst.lower && worst.upper <= 2.0 * distance);
-        assert!(layer.worst_defect(&layer.project(&w).unwrap()).unwrap().upper < 1e-12);
-    }
-
-    #[test]
-    fn the_penalty_has_the_gradient_of_the_formula() {
-        let layer = Layer::linear("C4", "2 regular", "2 regular").unwrap();
-        let w = weights(&layer);
-        let config = PenaltyConfig { lambda_g: 0.25, ..PenaltyConfig::perp(2.0) };
-        let (value, gradient) = layer.penalty(&config, &w).unwrap();
-        let (energies, projected) = (layer.energies(&w).unwrap(), layer.project(&w).unwrap());
-        assert!((value - (0.25 * energies.equivariant + 2.0 * energies.perp)).abs() < 1e-12 * value);
-        for ((g, w), p) in gradient.iter().zip(&w).zip(projected) {
-            assert!((g - (0.5 * p + 4.0 * (w - p))).abs() < 1e-12);
-        }
-        assert!(matches!(layer.penalty(&PenaltyConfig::perp(-1.0), &w), Err(Error::OutOfRange { .. })));
-    }
-
-    #[test]
     fn bad_layers_are_errors() {
         assert!(matches!(Layer::linear("X7", "trivial", "trivial"), Err(Error::UnknownGroup { .. })));
         assert!(matches!(Layer::linear("C4", "nine", "trivial"), Err(Error::Parse { .. })));

@@ -24,7 +24,7 @@
 
 use crate::defect::{apply, checked, distance};
 use crate::error::{Error, Result};
-use crate::group::elements;
+use crate::group::{elements, expect_same};
 use crate::haar::Quadrature;
 use crate::norm::length;
 use crate::rep::Rep;
@@ -65,10 +65,7 @@ pub fn symmetrise<M: Fn(&[f64]) -> Vec<f64>>(
     codomain: &Rep,
     degree: usize,
 ) -> Result<Symmetrised<M>> {
-    if !crate::group::same(domain.group(), codomain.group()) {
-        let (expected, got) = (domain.group().name(), codomain.group().name());
-        return Err(crate::Error::GroupMismatch { expected, got });
-    }
+    expect_same(domain.group(), codomain.group())?;
     let rule = domain.group().quadrature(degree)?;
     Ok(Symmetrised { map, domain: domain.clone(), codomain: codomain.clone(), rule })
 }

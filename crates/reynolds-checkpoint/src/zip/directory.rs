@@ -2,7 +2,7 @@
 
 use super::super::Input;
 use super::{Archive, Member, number};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::collections::HashSet;
 
 const LOCAL: &[u8] = b"PK\x03\x04";
@@ -71,17 +71,11 @@ impl Archive {
         }
         let raw_name = &bytes[at + 46..at + 46 + name];
         let sizes = sizes(bytes, at + 24, at + 20, Some(at + 42), at + 46 + name, extra).ok_or_else(cut)?;
-        let name = match std::str::from_utf8(raw_name) {
-            Ok(name) => name.to_owned(),
-            Err(_) => {
-                return Err(
-                    input.malformed("member names in UTF-8", format!("{:?}", raw_name.escape_ascii().to_string()))
-                );
-            }
-        };
+        let not_text = |_| input.malformed("member names in UTF-8", format!("\"{}\"", raw_name.escape_ascii()));
+        let name = std::str::from_utf8(raw_name).map_err(not_text)?.to_owned();
         let bad = |expected: &str, found: String| input.bad_tensor(&name, expected, found);
         if leads_out(&name) {
-            return Err(Error::PathEscape { file: input.path.into(), member: name });
+            return Err(input.malformed("member names inside the archive", format!("\"{name}\"")));
         }
         if flags & 1 != 0 {
             return Err(bad("a plain member", "an encrypted one".into()));
@@ -125,16 +119,13 @@ impl Archive {
     fn check_members(&self, input: Input<'_>) -> Result<()> {
         let mut names = HashSet::with_capacity(self.members.len());
         if let Some(member) = self.members.iter().find(|member| !names.insert(member.name.as_str())) {
-            return Err(Error::Duplicate { file: input.path.into(), name: member.name.clone() });
+            return Err(input.duplicate(&member.name));
         }
         let mut order: Vec<&Member> = self.members.iter().collect();
         order.sort_unstable_by_key(|member| member.local);
         match order.windows(2).find(|pair| pair[1].local < pair[0].data.end) {
             None => Ok(()),
-            Some(pair) => {
-                let (first, second) = (pair[0].name.clone(), pair[1].name.clone());
-                Err(Error::Overlap { file: input.path.into(), first, second })
-            }
+            Some(pair) => Err(input.overlap(&pair[0].name, &pair[1].name)),
         }
     }
 }

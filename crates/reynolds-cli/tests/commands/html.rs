@@ -1,47 +1,40 @@
 //! The page that `--html` writes: complete in itself, and drawn by a real browser where one is installed.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a failed set-up should fail the test, a skipped one say so"
-)]
-
-use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use safetensors::{Dtype, tensor::TensorView};
+use crate::Folder;
 
-/// Saves tensors of one shape with these weights, audits them, and gives the page.
-fn page(folder: &Path, shape: &[usize], tensors: &[(&str, &dyn Fn(usize) -> f32)], typing: &[&str]) -> String {
-    let (model, page) = (folder.join("model.safetensors"), folder.join("audit.html"));
-    let bytes =
-        |weight: &dyn Fn(usize) -> f32| (0..shape.iter().product()).flat_map(|n| weight(n).to_le_bytes()).collect();
-    let stored: Vec<(&str, Vec<u8>)> = tensors.iter().map(|&(name, weight)| (name, bytes(weight))).collect();
-    let view = |bytes| TensorView::new(Dtype::F32, shape.to_vec(), bytes).unwrap();
-    let views: HashMap<&str, TensorView<'_>> = stored.iter().map(|(name, bytes)| (*name, view(bytes))).collect();
-    safetensors::serialize_to_file(&views, None, &model).unwrap();
-    let done = assert_cmd::Command::cargo_bin("reynolds")
-        .unwrap()
-        .args(["audit", model.to_str().unwrap(), "--html", page.to_str().unwrap()])
-        .args(typing)
-        .output()
-        .unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    fs::read_to_string(&page).unwrap()
+const KERNEL: [usize; 4] = [8, 8, 3, 3];
+
+/// Waves of this height about this mean, as many as a tensor of this shape has places.
+fn waves(shape: &[usize], mean: f32, height: f32) -> Vec<f32> {
+    (0..shape.iter().product()).map(|n| mean + height * (n as f32).sin()).collect()
+}
+
+/// A folder with one tensor of waves.
+fn one(name: &str, shape: &[usize]) -> Folder {
+    Folder::with(&[(name, shape, waves(shape, 0.0, 1.0))])
+}
+
+/// The page of an audit.
+fn page(folder: &Folder, typing: &str) -> String {
+    folder.succeeds(&format!("audit model.safetensors --html audit.html {typing}"));
+    folder.text("audit.html")
+}
+
+/// The row of a tensor in the table.
+fn row<'a>(page: &'a str, name: &str) -> &'a str {
+    page.lines().find(|line| line.starts_with(&format!("<tr><td>{name}"))).unwrap()
 }
 
 #[test]
 fn a_band_limited_layer_names_the_subgroup_of_its_defect_and_its_chance() {
-    let folder = tempfile::tempdir().unwrap();
-    let plan = folder.path().join("plan.toml");
-    let fields = "domain = \"8x0\"\ncodomain = \"8x0\"";
-    let parity = "stride = 2\npadding = 1\ninput = 32";
-    fs::write(&plan, format!("group = \"SO2\"\n[[layer]]\nname = \"*\"\n{fields}\n{parity}\n")).unwrap();
-    let text =
-        page(folder.path(), &[8, 8, 3, 3], &[("a.weight", &|n| (n as f32).sin())], &["--plan", plan.to_str().unwrap()]);
-    let row = text.lines().find(|line| line.starts_with("<tr><td>a.weight")).unwrap();
+    let folder = one("a.weight", &KERNEL);
+    let layer = "name = \"*\"\ndomain = \"8x0\"\ncodomain = \"8x0\"\nstride = 2\npadding = 1\ninput = 32";
+    folder.write("plan.toml", format!("group = \"SO2\"\n[[layer]]\n{layer}\n"));
+    let text = page(&folder, "--plan plan.toml");
+    let row = row(&text, "a.weight");
     assert!(row.contains(" over C4</td>"), "the grid has quarter turns only: {row}");
     assert!(row.contains("class=\"dim\" title=\"dim Hom_G/dim Hom: ") && !row.contains("random signs"), "{row}");
     assert!(row.contains("<td>8 irrep(0) -&gt; 8 irrep(0)</td>"), "{row}");
@@ -52,13 +45,13 @@ fn a_band_limited_layer_names_the_subgroup_of_its_defect_and_its_chance() {
 
 #[test]
 fn a_bracket_shows_both_ends() {
-    let folder = tempfile::tempdir().unwrap();
-    let plan = folder.path().join("plan.toml");
-    fs::write(&plan, "group = \"SO2\"\n[[layer]]\nname = \"*\"\ndomain = \"2x(0..1)\"\ncodomain = \"2x(0..1)\"\n")
-        .unwrap();
-    let weights: &[(&str, &dyn Fn(usize) -> f32)] = &[("a.weight", &|n| (n as f32).sin())];
-    let text = page(folder.path(), &[6, 6], weights, &["--plan", plan.to_str().unwrap()]);
-    let row = text.lines().find(|line| line.starts_with("<tr><td>a.weight")).unwrap();
+    let folder = one("a.weight", &[6, 6]);
+    folder.write(
+        "plan.toml",
+        "group = \"SO2\"\n[[layer]]\nname = \"*\"\ndomain = \"2x(0..1)\"\ncodomain = \"2x(0..1)\"\n",
+    );
+    let text = page(&folder, "--plan plan.toml");
+    let row = row(&text, "a.weight");
     let ends = row.split("</td>").find_map(|cell| cell.rsplit_once('>')?.1.split_once("..")).unwrap();
     let [lower, upper] = [ends.0, ends.1].map(|end| end.parse::<f64>().unwrap());
     assert!(0.0 < lower && lower <= upper, "{row}");
@@ -66,19 +59,13 @@ fn a_bracket_shows_both_ends() {
 
 #[test]
 fn names_cannot_steer_the_terminal() {
-    let folder = tempfile::tempdir().unwrap();
-    let name = "a\u{1b}]0;title\u{7}\n.weight";
-    let text = page(folder.path(), &[8, 6, 3, 3], &[(name, &|n| (n as f32).sin())], &["--group", "C4"]);
+    let folder = one("a\u{1b}]0;title\u{7}\n.weight", &[8, 6, 3, 3]);
+    let text = page(&folder, "--group C4");
     assert!(text.contains("a\\u{1b}]0;title\\u{7}\\n.weight"), "{text}");
-    let model = folder.path().join("model.safetensors");
-    for (fields, code) in [("trivial", 0), ("regular", 2)] {
-        let done = assert_cmd::Command::cargo_bin("reynolds")
-            .unwrap()
-            .args(["audit", model.to_str().unwrap(), "--group", "C4", "--fields", fields])
-            .output()
-            .unwrap();
-        assert_eq!(done.status.code(), Some(code), "6 channels are no regular fields of C4");
-        let said = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
+    for (fields, expected) in [("trivial", 0), ("regular", 2)] {
+        let (code, out, error) = folder.reynolds(&format!("audit model.safetensors --group C4 --fields {fields}"));
+        assert_eq!(code, expected, "6 channels are no regular fields of C4");
+        let said = out + &error;
         assert!(said.contains("a\\u{1b}]0;title\\u{7}"), "{said}");
         assert!(!said.contains(['\u{1b}', '\u{7}']), "{said:?}");
     }
@@ -88,62 +75,42 @@ fn names_cannot_steer_the_terminal() {
 #[test]
 fn written_files_have_the_mode_of_ordinary_ones() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    page(folder.path(), &[8, 8, 3, 3], &[("a.weight", &|n| (n as f32).sin())], &["--group", "C4"]);
-    let path = |name: &str| folder.path().join(name);
-    fs::write(path("ordinary"), "").unwrap();
-    let done = assert_cmd::Command::cargo_bin("reynolds")
-        .unwrap()
-        .args(["plan", path("model.safetensors").to_str().unwrap(), "--group", "C4"])
-        .args(["--out", path("plan.toml").to_str().unwrap()])
-        .output()
-        .unwrap();
-    assert!(done.status.success());
-    let [ordinary, html, plan] =
-        ["ordinary", "audit.html", "plan.toml"].map(|name| fs::metadata(path(name)).unwrap().permissions().mode());
-    assert_eq!([html, plan], [ordinary; 2], "{html:o} and {plan:o}, not {ordinary:o}");
+    let folder = one("a.weight", &KERNEL);
+    page(&folder, "--group C4");
+    folder.write("ordinary", "");
+    folder.succeeds("plan model.safetensors --group C4 --out plan.toml");
+    let mode = |name: &str| std::fs::metadata(folder.path(name)).unwrap().permissions().mode();
+    assert_eq!([mode("audit.html"), mode("plan.toml")], [mode("ordinary"); 2]);
 }
 
 #[test]
 fn tiny_weights_are_not_shown_as_nought() {
-    let folder = tempfile::tempdir().unwrap();
-    let typing = ["--group", "C4", "--fields", "trivial"];
-    let text = page(folder.path(), &[8, 8, 3, 3], &[("a.weight", &|n| 1e-9 * (n as f32).sin())], &typing);
-    let row = text.lines().find(|line| line.starts_with("<tr><td>a.weight")).unwrap();
+    let folder = Folder::with(&[("a.weight", &KERNEL, waves(&KERNEL, 0.0, 1e-9))]);
+    let text = page(&folder, "--group C4 --fields trivial");
+    let row = row(&text, "a.weight");
     assert!(row.contains("e-8</td>") && !row.contains(">0.0000<"), "{row}");
     assert!(row.contains("class=\"signs\" title=\"random signs: ") && !row.contains(" over "), "{row}");
 }
 
 #[test]
 fn the_page_is_self_contained_and_draws_a_bar_for_each_layer() {
-    let folder = tempfile::tempdir().unwrap();
-    let weight = |n: usize| (n as f32).sin();
-    let text = page(
-        folder.path(),
-        &[8, 8, 3, 3],
-        &[("a<b>.weight", &weight), ("c.weight", &weight)],
-        &["--group", "C4", "--rank"],
-    );
+    let weights = waves(&KERNEL, 0.0, 1.0);
+    let folder = Folder::with(&[("a<b>.weight", &KERNEL, weights.clone()), ("c.weight", &KERNEL, weights)]);
+    let text = page(&folder, "--group C4 --rank");
     assert!(!text.contains("http") && !text.contains("src=") && !text.contains("@import"));
     assert_eq!(text.matches("class=\"bar\"").count(), 4, "two layers through two typings");
     assert!(text.contains("a&lt;b&gt;.weight") && !text.contains("a<b>"));
-    let Some(dom) = drawn(&folder.path().join("audit.html")) else { return };
+    let Some(dom) = drawn(&folder.path("audit.html")) else { return };
     assert!(dom.contains("data-ready=\"1\""), "the script ran to its end: {dom}");
 }
 
 #[test]
 fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
-    let folder = tempfile::tempdir().unwrap();
     // ‖W‖ is 1.7e-8 for b, 2.4 for c and 17 for a, which as text would be b, a, c; d has none and comes last either way.
-    let sine = |n: usize| (n as f32).sin();
-    let tensors: [(&str, &dyn Fn(usize) -> f32); 4] = [
-        ("a.weight", &sine),
-        ("b.weight", &|n| 1e-9 * sine(n)),
-        ("c.weight", &|n| 0.1 + 0.01 * sine(n)),
-        ("d.weight", &|_| f32::NAN),
-    ];
-    let typing = ["--group", "C4", "--fields", "trivial"];
-    let text = page(folder.path(), &[8, 8, 3, 3], &tensors, &typing);
+    let tensors =
+        [("a.weight", 0.0, 1.0), ("b.weight", 0.0, 1e-9), ("c.weight", 0.1, 0.01), ("d.weight", f32::NAN, 0.0)];
+    let folder = Folder::with(&tensors.map(|(name, mean, height)| (name, &KERNEL[..], waves(&KERNEL, mean, height))));
+    let text = page(&folder, "--group C4 --fields trivial");
     for (head, clicks, expected) in [
         ("‖W‖", 1, ["a", "c", "b", "d"]),
         ("‖W‖", 2, ["b", "c", "a", "d"]),
@@ -151,11 +118,9 @@ fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
         ("layer", 2, ["a", "b", "c", "d"]),
     ] {
         let click = format!("[...document.querySelectorAll('th')].find(h => h.textContent === '{head}').click();");
-        let clicked = folder.path().join("clicked.html");
-        fs::write(&clicked, format!("{text}<script>{}</script>", click.repeat(clicks))).unwrap();
-        let Some(dom) = drawn(&clicked) else { return };
-        let place = |name: &&str| dom.find(&format!("<td>{name}.weight</td>")).unwrap();
-        let places: Vec<usize> = expected.iter().map(place).collect();
+        folder.write("clicked.html", format!("{text}<script>{}</script>", click.repeat(clicks)));
+        let Some(dom) = drawn(&folder.path("clicked.html")) else { return };
+        let places = expected.map(|name| dom.find(&format!("<td>{name}.weight</td>")).unwrap());
         assert!(places.is_sorted(), "{clicks} clicks on {head}: {places:?} for {expected:?}");
     }
 }
@@ -164,13 +129,12 @@ fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
 fn drawn(page: &Path) -> Option<String> {
     let browsers = ["chromium", "chromium-browser", "google-chrome"];
     let Some(browser) = browsers.iter().find(|name| Command::new(name).arg("--version").output().is_ok()) else {
-        println!("skipped: no Chromium here");
+        eprintln!("skipped: no Chromium here");
         return None;
     };
-    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"];
     let profile = tempfile::tempdir().unwrap();
     let done = Command::new(browser)
-        .args(flags)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("file://{}", page.display()))
         .output()

@@ -7,7 +7,7 @@
 //! over the real irreps σ, and ⟨A(g)D, D⟩ = ‖D‖² − ½‖Δ_g‖², so the displacements ‖Δ_g‖² are all it takes.
 
 use crate::error::{Error, Result};
-use crate::group::GroupRef;
+use crate::group::{Element, GroupRef};
 use crate::haar::Quadrature;
 use crate::rep::Representation;
 
@@ -23,41 +23,24 @@ pub struct Share {
     pub square: f64,
 }
 
-/// Where ‖Δ_g‖² has to be known for the shares of actions up to `degree`.
+/// The shares from ‖D‖² and from ‖Δ_g‖² at the nodes of a quadrature, the largest first; the trivial component of D is zero.
 ///
 /// # Errors
-/// [`Error::TooLarge`] if that takes too many elements.
-pub(super) fn nodes(group: &GroupRef, degree: usize) -> Result<Quadrature> {
-    let too_large = |got: String| Error::TooLarge {
-        group: group.name(),
-        operation: "isotypic shares",
-        limit: NODE_LIMIT as u128,
-        got,
-    };
-    if let Some(order) = group.order().filter(|&n| n > NODE_LIMIT as u128) {
-        return Err(too_large(order.to_string()));
-    }
-    let rule = group.quadrature(2 * degree)?;
-    if rule.len() > NODE_LIMIT { Err(too_large(format!("{} nodes", rule.len()))) } else { Ok(rule) }
-}
-
-/// The shares from ‖D‖² and ‖Δ_g‖² at every node, the largest first; the trivial component of D is zero.
-///
-/// # Errors
-/// As [`crate::group::Group::irreps`].
+/// [`Error::TooLarge`] if that takes too many nodes; as [`crate::group::Group::irreps`]; what `squares` returns.
 pub(super) fn shares(
     group: &GroupRef,
     degree: usize,
-    rule: &Quadrature,
     energy: f64,
-    squares: &[f64],
+    squares: impl FnOnce(&[Element]) -> Result<Vec<f64>>,
 ) -> Result<Vec<Share>> {
+    let rule = nodes(group, degree)?;
+    let squares = squares(&rule.nodes)?;
     let mut shares = Vec::new();
     for irrep in group.clone().irreps(degree)?.iter().skip(1) {
         let factor = irrep.dim() as f64 / irrep.endomorphism_type().dim() as f64;
         let inner: f64 = rule
             .iter()
-            .zip(squares)
+            .zip(&squares)
             .map(|((g, weight), square)| weight * irrep.character(g) * (energy - 0.5 * square))
             .sum();
         shares.push(Share { irrep: irrep.label(), square: (factor * inner).max(0.0) });
@@ -66,4 +49,14 @@ pub(super) fn shares(
     // Components that G does not have on this space, up to the rounding of the sums.
     shares.retain(|share| share.square > 1e-9 * energy);
     Ok(shares)
+}
+
+fn nodes(group: &GroupRef, degree: usize) -> Result<Quadrature> {
+    let (operation, limit) = ("isotypic shares", NODE_LIMIT as u128);
+    let too_large = |got: String| Error::TooLarge { group: group.name(), operation, limit, got };
+    if let Some(order) = group.order().filter(|&n| n > limit) {
+        return Err(too_large(order.to_string()));
+    }
+    let rule = group.quadrature(2 * degree)?;
+    if rule.len() > NODE_LIMIT { Err(too_large(format!("{} nodes", rule.len()))) } else { Ok(rule) }
 }

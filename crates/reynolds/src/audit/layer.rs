@@ -6,7 +6,7 @@ use crate::defect::{self, Bracket, Profile};
 use crate::error::Result;
 use crate::group::{ENUMERATION_LIMIT, Element};
 use crate::plan::{Exact, Role, TypedTensor};
-use crate::projection::{Energies, Lowered, Projector};
+use crate::projection::{Energies, KernelSpace, Lowered, Projector};
 use crate::values::Values;
 
 /// Multiplications spent on the worst defect of a layer whose group does not permute its weights.
@@ -125,24 +125,44 @@ fn measure(layer: &TypedTensor, values: &Values<'_>) -> Result<LayerAudit> {
             return Ok(audit);
         }
     }
-    match (&layer.exact, profile) {
-        (Some(exact), Some(profile)) if !layer.is_band_limited() => from_profile(&mut audit, exact, &profile),
-        (exact, profile) => {
+    let band_limited = layer.is_band_limited();
+    let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+    match &profile {
+        Some(profile) if !band_limited => {
+            audit.energies = profile.energies;
+            audit.random_signs = share(profile.random_signs, profile.energies.total());
+        }
+        _ => {
             let weights = values.to_f64();
             audit.energies = layer.projector.energies(&weights)?;
             if let Lowered::Orbits(orbits) = layer.projector.as_ref() {
                 audit.random_signs = share(orbits.random_signs(&weights)?, audit.energies.total());
             }
-            if layer.is_band_limited() {
-                let group = exact.as_ref().map_or("no rotation".into(), |exact| exact.space.group().name());
-                audit.notes.push(format!(
-                    "band-limited: energy is that of the span; the worst defect is that of {group}, which the grid has"
-                ));
+        }
+    }
+    if band_limited {
+        let group = layer.exact.as_ref().map_or("no rotation".into(), |exact| exact.space.group().name());
+        audit.notes.push(format!(
+            "band-limited: energy is that of the span; the worst defect is that of {group}, which the grid has"
+        ));
+    }
+    if let Some(exact) = &layer.exact {
+        let bracket = match &profile {
+            Some(profile) => largest(profile),
+            None if is_affordable(&exact.space) => {
+                defect::worst(&exact.space, exact.projector.as_ref(), &values.to_f64())?
             }
-            match (exact, profile) {
-                (Some(exact), Some(profile)) => audit.worst = Some(worst_of(exact, &profile)),
-                (Some(exact), None) => slowly(&mut audit, exact, &weights, layer.is_band_limited())?,
-                (None, _) => {}
+            None => {
+                let note = "worst defect: the bounds that hold for every layer, since a search would take too long";
+                audit.notes.push(note.into());
+                plain_bracket(exact, &values.to_f64())?
+            }
+        };
+        audit.worst = Some(WorstDefect { group: exact.space.group().name(), bracket });
+        if !(band_limited || audit.acts_trivially || audit.energies.perp == 0.0) {
+            match isotypic_shares(exact, profile, values, audit.energies.perp) {
+                Ok(shares) => audit.isotypic = shares,
+                Err(error) => audit.notes.push(format!("no isotypic shares: {error}")),
             }
         }
     }
@@ -169,67 +189,37 @@ fn profile(exact: &Exact, values: &Values<'_>) -> Option<Profile> {
     holds(&profile, LEAST_DOUBLE).then_some(profile)
 }
 
-fn share(part: f64, whole: f64) -> Option<f64> {
-    (whole > 0.0).then(|| part / whole)
-}
-
-/// Everything from one pass over the weights.
-fn from_profile(audit: &mut LayerAudit, exact: &Exact, profile: &Profile) {
-    audit.energies = profile.energies;
-    audit.random_signs = share(profile.random_signs, profile.energies.total());
-    audit.worst = Some(worst_of(exact, profile));
-    let group = exact.space.group();
-    if audit.acts_trivially || profile.energies.perp == 0.0 {
-        return;
-    }
-    let shares = isotypic::nodes(group, 0)
-        .and_then(|rule| isotypic::shares(group, 0, &rule, profile.energies.perp, &profile.squares));
-    match shares {
-        Ok(shares) => audit.isotypic = shares,
-        Err(error) => audit.notes.push(error.to_string()),
-    }
-}
-
-fn worst_of(exact: &Exact, profile: &Profile) -> WorstDefect {
+/// The largest of the displacements of all elements.
+fn largest(profile: &Profile) -> Bracket {
     let best = profile.squares.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
     let (index, square) = best.map_or((0, 0.0), |(index, &square)| (index, square));
     let found = (square > 0.0).then_some(Element::Finite(index as u128));
-    let bracket = Bracket { lower: square.sqrt(), upper: square.sqrt(), found };
-    WorstDefect { group: exact.space.group().name(), bracket }
+    Bracket { lower: square.sqrt(), upper: square.sqrt(), found }
 }
 
-/// The worst defect and the shares where no single pass gives them.
-fn slowly(audit: &mut LayerAudit, exact: &Exact, weights: &[f64], band_limited: bool) -> Result<()> {
-    let (space, projector) = (&exact.space, exact.projector.as_ref());
-    let group = space.group();
-    let acting = space.len() as u128 * (space.domain().dim() + space.codomain().dim()) as u128;
-    let listed = group.order().filter(|&n| n <= ENUMERATION_LIMIT);
-    let affordable = acting * listed.unwrap_or(256) <= WORK_LIMIT;
-    let bracket = if affordable {
-        defect::worst(space, projector, weights)?
-    } else {
-        let d = projector.energies(weights)?.perp.sqrt();
-        let least = group.order().map_or(2.0, |n| 2.0 * n as f64 / (n - 1).max(1) as f64);
-        audit
-            .notes
-            .push("worst defect: the bounds that hold for every layer, since a search would take too long".into());
-        Bracket { lower: (least.sqrt() * d).min(2.0 * d), upper: 2.0 * d, found: None }
-    };
-    audit.worst = Some(WorstDefect { group: group.name(), bracket });
-    if band_limited || audit.acts_trivially || audit.energies.perp == 0.0 {
-        return Ok(());
-    }
-    let degree = space.degree();
-    let shares = isotypic::nodes(group, degree).and_then(|rule| {
-        if !affordable {
-            return Err(crate::Error::range("work for isotypic shares", WORK_LIMIT, acting));
-        }
-        let squares = defect::squares(space, projector, weights, &rule.nodes)?;
-        isotypic::shares(group, degree, &rule, audit.energies.perp, &squares)
-    });
-    match shares {
-        Ok(shares) => audit.isotypic = shares,
-        Err(error) => audit.notes.push(format!("no isotypic shares: {error}")),
-    }
-    Ok(())
+/// Multiplications of one action on the weights.
+fn work_of_action(space: &KernelSpace) -> u128 {
+    space.len() as u128 * (space.domain().dim() + space.codomain().dim()) as u128
+}
+
+/// Whether the worst defect can be searched for.
+fn is_affordable(space: &KernelSpace) -> bool {
+    let listed = space.group().order().filter(|&n| n <= ENUMERATION_LIMIT);
+    work_of_action(space) * listed.unwrap_or(256) <= WORK_LIMIT
+}
+
+/// √2·d ≤ ℰ ≤ 2d, with the sharper lower end of a finite group.
+fn plain_bracket(exact: &Exact, weights: &[f64]) -> Result<Bracket> {
+    let d = exact.projector.energies(weights)?.perp.sqrt();
+    let least = exact.space.group().order().map_or(2.0, |n| 2.0 * n as f64 / (n - 1).max(1) as f64);
+    Ok(Bracket { lower: (least.sqrt() * d).min(2.0 * d), upper: 2.0 * d, found: None })
+}
+
+fn isotypic_shares(exact: &Exact, profile: Option<Profile>, values: &Values<'_>, energy: f64) -> Result<Vec<Share>> {
+    let space = &exact.space;
+    isotypic::shares(space.group(), space.degree(), energy, |nodes| match profile {
+        Some(profile) => Ok(profile.squares),
+        None if is_affordable(space) => defect::squares(space, exact.projector.as_ref(), &values.to_f64(), nodes),
+        None => Err(crate::Error::range("work for isotypic shares", WORK_LIMIT, work_of_action(space))),
+    })
 }

@@ -1,7 +1,7 @@
 //! The spaces between layers: fields, at one point or at every position of a feature map.
 
 use crate::defect::apply;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::group::{self, Element};
 use crate::rep::{Grid, Rep, Representation};
 
@@ -21,12 +21,9 @@ impl Feature {
     /// Fields at every position of a square or cubic map, which G turns about its centre.
     ///
     /// # Errors
-    /// [`Error::GroupMismatch`] if the two belong to different groups.
+    /// [`crate::Error::GroupMismatch`] if the two belong to different groups.
     pub fn map(fields: &Rep, positions: &Grid) -> Result<Self> {
-        let other = Representation::<f64>::group(positions);
-        if !group::same(fields.group(), other) {
-            return Err(Error::GroupMismatch { expected: fields.group().name(), got: other.name() });
-        }
+        group::expect_same(fields.group(), Representation::<f64>::group(positions))?;
         Ok(Self { fields: fields.clone(), map: Some(positions.clone()) })
     }
 

@@ -2,8 +2,8 @@
 
 use super::bounds::{bias_defect, is_shared, operator_defect, operator_norm, product, same_action};
 use super::{Activation, Certificate, Feature, Term};
-use crate::error::{Error, Result};
-use crate::group;
+use crate::error::{Error, Result, all_finite};
+use crate::group::expect_same;
 use crate::norm::length;
 use crate::projection::KernelSpace;
 use crate::rep::Grid;
@@ -104,10 +104,7 @@ impl Network {
         if x.len() != self.input().dim() {
             return Err(Error::shape("input", format!("{} coordinates", self.input().dim()), x.len()));
         }
-        match x.iter().position(|v| !v.is_finite()) {
-            Some(index) => Err(Error::NotFinite { index, value: x[index].to_string() }),
-            None => Ok(self.forward(x)),
-        }
+        all_finite(x).map(|()| self.forward(x))
     }
 
     /// T(x) once the dimension is known to fit.
@@ -163,10 +160,7 @@ fn expect_length(layer: &str, what: &str, values: &[f64], expected: usize) -> Re
     if values.len() != expected {
         return Err(Error::shape(format!("{what} of layer {layer}"), expected, values.len()));
     }
-    match values.iter().position(|v| !v.is_finite()) {
-        Some(index) => Err(Error::NotFinite { index, value: values[index].to_string() }),
-        None => Ok(()),
-    }
+    all_finite(values)
 }
 
 fn norm(values: &[f64]) -> f64 {
@@ -186,10 +180,7 @@ impl Stage {
     fn output(&self, input: &Feature) -> Result<Feature> {
         match &self.kind {
             StageKind::Linear { space, weight, bias } => {
-                let (expected, got) = (input.fields().group(), space.group());
-                if !group::same(expected, got) {
-                    return Err(Error::GroupMismatch { expected: expected.name(), got: got.name() });
-                }
+                expect_same(input.fields().group(), space.group())?;
                 if !same_action(input.fields(), space.domain()) {
                     let what = format!("input fields of layer {}", self.name);
                     return Err(Error::shape(what, input.fields().label(), space.domain().label()));

@@ -1,6 +1,6 @@
 //! Δ_g at one element, and its mean square.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, all_finite, finite};
 use crate::group::Element;
 use crate::projection::{KernelSpace, Projector};
 use crate::scalar::{Scalar, Weight};
@@ -18,9 +18,7 @@ pub fn at<F: Scalar + Weight>(space: &KernelSpace<F>, g: &Element, t: &[F]) -> R
     if t.len() != space.len() {
         return Err(Error::shape("map", format!("{:?}", space.shape()), format!("{} weights", t.len())));
     }
-    if let Some(index) = t.iter().position(|w| !w.is_finite_weight()) {
-        return Err(Error::NotFinite { index, value: format!("{:?}", t[index]) });
-    }
+    all_finite(t)?;
     let mut moved = space.act(g, t);
     moved.iter_mut().zip(t).for_each(|(m, &w)| *m -= w);
     let right = space.domain().matrix(g);
@@ -50,7 +48,7 @@ pub fn at<F: Scalar + Weight>(space: &KernelSpace<F>, g: &Element, t: &[F]) -> R
 /// # Errors
 /// As [`Projector::project_into`]; [`Error::OutOfRange`] if the square overflows.
 pub fn mean_square<T: Weight>(projector: &dyn Projector<T>, t: &[T]) -> Result<f64> {
-    super::worst::representable(2.0 * projector.energies(t)?.perp)
+    finite("defect", 2.0 * projector.energies(t)?.perp)
 }
 
 #[cfg(test)]

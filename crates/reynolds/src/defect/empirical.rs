@@ -1,7 +1,7 @@
 //! The defect of a black-box map, measured on data.
 
-use crate::error::{Error, Result};
-use crate::group::Element;
+use crate::error::{Error, Result, all_finite};
+use crate::group::{Element, expect_same};
 use crate::norm::length;
 use crate::rep::Rep;
 
@@ -73,30 +73,21 @@ pub(crate) fn checked<'a>(
     codomain: &Rep,
     points: &[Vec<f64>],
 ) -> Result<impl Fn(&[f64]) -> Result<Vec<f64>> + 'a> {
-    if !crate::group::same(domain.group(), codomain.group()) {
-        return Err(Error::GroupMismatch { expected: domain.group().name(), got: codomain.group().name() });
-    }
+    expect_same(domain.group(), codomain.group())?;
     if points.is_empty() {
         return Err(Error::shape("points", "at least one", 0));
     }
     if let Some(bad) = points.iter().find(|x| x.len() != domain.dim()) {
         return Err(Error::shape("point", format!("{} coordinates", domain.dim()), bad.len()));
     }
-    for (index, value) in points.iter().flatten().enumerate() {
-        if !value.is_finite() {
-            return Err(Error::NotFinite { index, value: value.to_string() });
-        }
-    }
+    all_finite(&points.concat())?;
     let dim = codomain.dim();
     Ok(move |x: &[f64]| {
         let value = map(x);
         if value.len() != dim {
             return Err(Error::shape("value of the map", format!("{dim} coordinates"), value.len()));
         }
-        match value.iter().position(|v| !v.is_finite()) {
-            Some(index) => Err(Error::NotFinite { index, value: value[index].to_string() }),
-            None => Ok(value),
-        }
+        all_finite(&value).map(|()| value)
     })
 }
 

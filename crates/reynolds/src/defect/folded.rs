@@ -11,15 +11,9 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use crate::group::Element;
-use crate::projection::KernelSpace;
-use crate::rep::{self, Rep};
+use crate::projection::{Fields, KernelSpace};
+use crate::rep::Rep;
 use crate::scalar::Scalar;
-
-/// One kind of summand and where its copies start.
-struct Kind<F: Scalar> {
-    rep: Rep<F>,
-    starts: Vec<usize>,
-}
 
 /// All copies of one pair of kinds: entry (i, j) of copy k lies at `start + i + m·(k + copies·j)`, m rows, n columns. So the same
 /// numbers are a matrix `[m, copies·n]` and a matrix `[m·copies, n]`, which the two sides act on.
@@ -32,8 +26,9 @@ struct Block {
 
 /// The blocks of D.
 pub(super) struct Folded<F: Scalar> {
-    codomain: Vec<Kind<F>>,
-    domain: Vec<Kind<F>>,
+    /// The kinds of each side.
+    codomain: Vec<Rep<F>>,
+    domain: Vec<Rep<F>>,
     blocks: Vec<Block>,
     data: Vec<F>,
 }
@@ -44,32 +39,17 @@ pub(super) struct Motion<F: Scalar> {
     right: Vec<Mat<F>>,
 }
 
-fn kinds<F: Scalar>(representation: &Rep<F>) -> Vec<Kind<F>> {
-    let whole = [(1, representation.clone())];
-    let mut kinds: Vec<Kind<F>> = Vec::new();
-    let mut start = 0;
-    for (copies, part) in representation.summands().unwrap_or(&whole) {
-        let starts = (0..*copies).map(|copy| start + copy * part.dim());
-        match rep::position(kinds.iter().map(|kind| &kind.rep), part) {
-            Some(kind) => kinds[kind].starts.extend(starts),
-            None => kinds.push(Kind { rep: part.clone(), starts: starts.collect() }),
-        }
-        start += copies * part.dim();
-    }
-    kinds
-}
-
 impl<F: Scalar> Folded<F> {
     /// Folds a map of the length of `space`, which has one grid point.
     pub(super) fn new(space: &KernelSpace<F>, map: &[F]) -> Self {
-        let (codomain, domain) = (kinds(space.codomain()), kinds(space.domain()));
+        let (codomain, domain) = (Fields::of(space.codomain()), Fields::of(space.domain()));
         let columns = space.domain().dim();
         let (mut blocks, mut data) = (Vec::new(), Vec::new());
-        for (row, a) in codomain.iter().enumerate() {
-            for (column, b) in domain.iter().enumerate() {
-                let (m, n) = (a.rep.dim(), b.rep.dim());
-                let pairs: Vec<(usize, usize)> =
-                    a.starts.iter().flat_map(|&o| b.starts.iter().map(move |&i| (o, i))).collect();
+        for (row, a) in codomain.kinds.iter().enumerate() {
+            for (column, b) in domain.kinds.iter().enumerate() {
+                let (m, n) = (a.dim(), b.dim());
+                let (outs, ins) = (codomain.starts(row), || domain.starts(column));
+                let pairs: Vec<(usize, usize)> = outs.flat_map(|o| ins().map(move |i| (o, i))).collect();
                 // One copy a row, entry (i, j) at column i·n + j.
                 let mut stack = Mat::from_fn(pairs.len(), m * n, |k, at| {
                     map[(pairs[k].0 + at / n) * columns + pairs[k].1 + at % n]
@@ -85,7 +65,7 @@ impl<F: Scalar> Folded<F> {
                 }
             }
         }
-        Self { codomain, domain, blocks, data }
+        Self { codomain: codomain.kinds, domain: domain.kinds, blocks, data }
     }
 
     /// The folded D itself.
@@ -95,8 +75,8 @@ impl<F: Scalar> Folded<F> {
 
     pub(super) fn motion(&self, g: &Element) -> Motion<F> {
         Motion {
-            left: self.codomain.iter().map(|kind| kind.rep.matrix(g)).collect(),
-            right: self.domain.iter().map(|kind| kind.rep.matrix(g).adjoint().to_owned()).collect(),
+            left: self.codomain.iter().map(|kind| kind.matrix(g)).collect(),
+            right: self.domain.iter().map(|kind| kind.matrix(g).adjoint().to_owned()).collect(),
         }
     }
 
@@ -134,8 +114,8 @@ impl<F: Scalar> Folded<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group;
     use crate::random::Random;
+    use crate::{group, rep};
 
     #[test]
     fn folding_keeps_every_correlation() {

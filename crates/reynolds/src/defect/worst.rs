@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::correlation::Correlation;
 use super::{planar, spatial};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, all_finite, finite};
 use crate::group::{ENUMERATION_LIMIT, Element, Family, Group, elements};
 use crate::haar;
 use crate::norm::scaled_down;
@@ -50,11 +50,8 @@ pub fn worst<F: Scalar + Weight>(space: &KernelSpace<F>, projector: &dyn Project
         return Ok(Bracket { lower: 0.0, upper: 0.0, found: None });
     }
     let (lower, upper, found) = squared_ends(space, &Correlation::new(space, &perp))?;
-    Ok(Bracket {
-        lower: representable(lower.sqrt() * scale)?,
-        upper: representable(upper.sqrt() * scale)?,
-        found: Some(found),
-    })
+    let [lower, upper] = [lower, upper].map(|square| finite("defect", square.sqrt() * scale));
+    Ok(Bracket { lower: lower?, upper: upper?, found: Some(found) })
 }
 
 /// T − P(T) divided by a power of two near its largest entry, and that power; 0 if there is no difference.
@@ -71,9 +68,7 @@ pub(crate) fn scaled_perp<F: Scalar + Weight>(
     if t.is_empty() || t.len() != space.len() {
         return Err(Error::shape("weights", format!("{} weights", space.len().max(1)), t.len()));
     }
-    if let Some(index) = t.iter().position(|w| !w.is_finite_weight()) {
-        return Err(Error::NotFinite { index, value: format!("{:?}", t[index]) });
-    }
+    all_finite(t)?;
     let mut perp = vec![F::default(); t.len()];
     projector.apply(t, &mut perp);
     perp.iter_mut().zip(t).for_each(|(p, &w)| *p = w - *p);
@@ -81,11 +76,6 @@ pub(crate) fn scaled_perp<F: Scalar + Weight>(
         Some(bad) => Err(Error::range("T − P(T)", "sums that do not overflow", format!("{bad:?}"))),
         None => Ok(scaled_down(&perp)),
     }
-}
-
-/// A defect that is a number.
-pub(super) fn representable(value: f64) -> Result<f64> {
-    if value.is_finite() { Ok(value) } else { Err(Error::range("defect", "a finite number", value)) }
 }
 
 /// Bounds of sup_g ‖Δ_g(D)‖² for D ≠ 0 with P(D) = 0, and the worst element seen.
@@ -132,7 +122,7 @@ pub fn squares<F: Scalar + Weight>(
 ) -> Result<Vec<f64>> {
     let (scale, perp) = scaled_perp(space, projector, t)?;
     let correlation = Correlation::new(space, &perp);
-    at.par_iter().map(|g| representable(correlation.defect_squared(g) * scale * scale)).collect()
+    at.par_iter().map(|g| finite("defect", correlation.defect_squared(g) * scale * scale)).collect()
 }
 
 /// The largest ‖Δ_g‖² among the candidates.

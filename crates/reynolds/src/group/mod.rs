@@ -179,3 +179,11 @@ pub fn elements<G: Group + ?Sized>(group: &G) -> Result<Vec<Element>> {
 pub fn same(a: &GroupRef, b: &GroupRef) -> bool {
     Arc::ptr_eq(a, b) || a.name() == b.name()
 }
+
+/// Refuses two objects that belong to different groups.
+pub(crate) fn expect_same(expected: &GroupRef, got: &GroupRef) -> Result<()> {
+    match same(expected, got) {
+        true => Ok(()),
+        false => Err(Error::GroupMismatch { expected: expected.name(), got: got.name() }),
+    }
+}

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{entrywise, spectral};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, all_finite, finite};
 use crate::scalar::{Real, Weight};
 
 /// An exponent of an entrywise norm.
@@ -66,12 +66,13 @@ impl Norm {
     /// or infinite; [`Error::OutOfRange`] if the norm overflows.
     pub fn value<T: Weight>(self, matrix: &[T], rows: usize) -> Result<f64> {
         let columns = check(matrix, rows)?;
-        representable(match self {
+        let value = match self {
             Self::Frobenius => entrywise::value(matrix, columns, 2, 2),
             Self::Spectral => spectral::value(matrix, rows)?,
             Self::Max => entrywise::largest(matrix),
             Self::Entrywise { p, q } => entrywise::value(matrix, columns, p.get(), q.get()),
-        })
+        };
+        finite("norm", value)
     }
 
     /// A subgradient of N at `matrix`, of the same shape; 0 at 0.
@@ -103,17 +104,13 @@ impl Norm {
             Self::Max => entrywise::largest_and_gradient(matrix, tie_tolerance::<T>()),
             Self::Entrywise { p, q } => entrywise::value_and_gradient(matrix, columns, p.get(), q.get()),
         };
-        Ok((representable(value)?, gradient))
+        Ok((finite("norm", value)?, gradient))
     }
 }
 
 /// Relative distance within which entries count as equal: a few roundings, as an average over a group makes.
 fn tie_tolerance<T: Weight>() -> f64 {
     32.0 * <T::Real as Real>::EPSILON
-}
-
-fn representable(value: f64) -> Result<f64> {
-    if value.is_finite() { Ok(value) } else { Err(Error::range("norm", "a finite number", value)) }
 }
 
 /// The number of columns of a matrix with `rows` rows.
@@ -131,10 +128,7 @@ pub(crate) fn columns_of_rows<T>(matrix: &[T], rows: usize) -> Result<usize> {
 /// The number of columns, of a matrix without NaN.
 fn check<T: Weight>(matrix: &[T], rows: usize) -> Result<usize> {
     let columns = columns_of_rows(matrix, rows)?;
-    if let Some(index) = matrix.iter().position(|w| !w.is_finite_weight()) {
-        return Err(Error::NotFinite { index, value: format!("{:?}", matrix[index]) });
-    }
-    Ok(columns)
+    all_finite(matrix).map(|()| columns)
 }
 
 impl fmt::Display for Norm {

@@ -32,6 +32,11 @@ impl<F: Scalar> Fields<F> {
         fields
     }
 
+    /// First channels of the fields of a kind.
+    pub(crate) fn starts(&self, kind: usize) -> impl Iterator<Item = usize> {
+        self.placed.iter().filter(move |field| field.0 == kind).map(|field| field.1)
+    }
+
     /// Dimension of a kind.
     pub(super) fn dim(&self, kind: usize) -> usize {
         self.kinds[kind].dim()

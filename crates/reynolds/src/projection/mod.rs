@@ -41,7 +41,7 @@ pub use lowered::{Lowered, derive};
 pub use orbit::Orbits;
 pub use tiling::{SignedOrbits, Tile, TileKind, TileProjector, Tiling};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, all_finite};
 use crate::scalar::{Real, Weight};
 
 /// The two squared norms of an orthogonal decomposition W = P(W) + (W − P(W)).
@@ -188,9 +188,7 @@ const SMALLEST_ENERGY: f64 = 1e-25;
 
 /// Says what is wrong with weights whose energies came out infinite, NaN or next to nothing, or sums again in double precision.
 fn rescue<T: Weight>(weights: &[T], out: &[T]) -> Result<Energies> {
-    if let Some(index) = weights.iter().position(|w| !w.is_finite_weight()) {
-        return Err(Error::NotFinite { index, value: format!("{:?}", weights[index]) });
-    }
+    all_finite(weights)?;
     let energies = energies_of(weights, out);
     let lost = energies.total() < f64::MIN_POSITIVE / f64::EPSILON && weights.iter().any(|&w| w != T::default());
     if lost || !energies.total().is_finite() {

@@ -1,36 +1,41 @@
-//! Builders of small archives and pickles, good and bad.
+//! Builders of small checkpoint files, good and bad: safetensors, npz and PyTorch, byte by byte.
 
 use std::io::Write;
 
+use ::safetensors::{Dtype, serialize, tensor::TensorView};
+
 /// A member of an archive to be built.
-pub(crate) struct Member {
-    pub(crate) name: String,
-    pub(crate) contents: Vec<u8>,
-    pub(crate) deflated: bool,
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Name in the archive.
+    pub name: String,
+    /// What it holds.
+    pub contents: Vec<u8>,
+    /// Whether it is compressed.
+    pub deflated: bool,
     /// What the directory claims as the size; the truth if `None`.
-    pub(crate) claimed: Option<u32>,
+    pub claimed: Option<u32>,
 }
 
 /// A stored member.
-pub(crate) fn stored(name: &str, contents: &[u8]) -> Member {
+pub fn stored(name: &str, contents: &[u8]) -> Member {
     Member { name: name.into(), contents: contents.into(), deflated: false, claimed: None }
 }
 
 /// A deflated member.
-pub(crate) fn deflated(name: &str, contents: &[u8]) -> Member {
+pub fn deflated(name: &str, contents: &[u8]) -> Member {
     Member { deflated: true, ..stored(name, contents) }
 }
 
 /// A zip archive.
-pub(crate) fn zip(members: &[Member]) -> Vec<u8> {
+pub fn zip(members: &[Member]) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for member in members {
         let data = match member.deflated {
             false => member.contents.clone(),
             true => {
                 let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
-                encoder.write_all(&member.contents).unwrap();
-                encoder.finish().unwrap()
+                encoder.write_all(&member.contents).and_then(|()| encoder.finish()).expect("memory takes every write")
             }
         };
         let size = member.claimed.unwrap_or(member.contents.len() as u32);
@@ -68,7 +73,7 @@ pub(crate) fn zip(members: &[Member]) -> Vec<u8> {
 }
 
 /// An array.
-pub(crate) fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+pub fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
@@ -78,20 +83,29 @@ pub(crate) fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 }
 
 /// A safetensors file of that header and buffer.
-pub(crate) fn safetensors(header: &str, buffer: &[u8]) -> Vec<u8> {
+pub fn safetensors(header: &str, buffer: &[u8]) -> Vec<u8> {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.as_bytes());
     bytes.extend(buffer);
     bytes
 }
 
+/// A safetensors file of single-precision tensors: name, shape, values.
+pub fn singles(tensors: &[(&str, &[usize], Vec<f32>)]) -> Vec<u8> {
+    let bytes: Vec<Vec<u8>> = tensors.iter().map(|t| t.2.iter().flat_map(|x| x.to_le_bytes()).collect()).collect();
+    let view =
+        |shape: &[usize], bytes| TensorView::new(Dtype::F32, shape.to_vec(), bytes).expect("a value for each place");
+    let views = tensors.iter().zip(&bytes).map(|(&(name, shape, _), bytes)| (name, view(shape, bytes)));
+    serialize(views, None).expect("tensors with different names")
+}
+
 /// A text in a pickle.
-pub(crate) fn text(text: &str) -> Vec<u8> {
+pub fn text(text: &str) -> Vec<u8> {
     [b"X".as_slice(), &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat()
 }
 
 /// A tensor in a pickle: a view of `storage` with `elements` numbers; sizes below 256.
-pub(crate) fn tensor(storage: &str, elements: u8, offset: u8, shape: &[u8], strides: &[u8]) -> Vec<u8> {
+pub fn tensor(storage: &str, elements: u8, offset: u8, shape: &[u8], strides: &[u8]) -> Vec<u8> {
     let mut bytes = b"ctorch._utils\n_rebuild_tensor_v2\n((".to_vec();
     bytes.extend(text("storage"));
     bytes.extend(b"ctorch\nFloatStorage\n");
@@ -108,7 +122,7 @@ pub(crate) fn tensor(storage: &str, elements: u8, offset: u8, shape: &[u8], stri
 }
 
 /// A dictionary in a pickle.
-pub(crate) fn dictionary(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub fn dictionary(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = b"}(".to_vec();
     for (key, value) in items {
         bytes.extend(text(key));
@@ -119,7 +133,7 @@ pub(crate) fn dictionary(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// A PyTorch file of that pickled object, with storages.
-pub(crate) fn torch(object: &[u8], storages: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub fn torch(object: &[u8], storages: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let pickle = [b"\x80\x02", object, b"."].concat();
     let mut members = vec![stored("model/data.pkl", &pickle), stored("model/byteorder", b"little")];
     members.extend(storages.iter().map(|(key, bytes)| stored(&format!("model/data/{key}"), bytes)));

@@ -1,24 +1,9 @@
 //! Files that PyTorch, numpy and safetensors wrote (golden/checkpoints.py) are read with equal values.
-#![allow(clippy::unwrap_used, reason = "helpers of tests: a missing value is a failed test")]
 
 use reynolds_checkpoint::{Checkpoint, Entry, Values};
 use serde_json::Value;
-use std::path::PathBuf;
 
-fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/checkpoints"))
-}
-
-fn open(name: &str) -> Checkpoint {
-    Checkpoint::open(folder().join(name)).unwrap()
-}
-
-fn doubles(values: Values<'_>) -> Vec<f64> {
-    match values {
-        Values::F32(values) => values.iter().map(|&x| f64::from(x)).collect(),
-        Values::F64(values) => values.into_owned(),
-    }
-}
+use crate::{golden, open};
 
 fn assert_as_described(file: &str, checkpoint: &Checkpoint, entry: &Entry, described: &Value) {
     let at = format!("{file}: {}", entry.name);
@@ -36,14 +21,14 @@ fn assert_as_described(file: &str, checkpoint: &Checkpoint, entry: &Entry, descr
         Some(values) => {
             assert_eq!(entry.dtype.to_string(), described["dtype"].as_str().unwrap(), "{at}");
             let values: Vec<f64> = values.split_whitespace().map(|x| x.parse().unwrap()).collect();
-            assert_eq!(doubles(checkpoint.read(entry).unwrap()), values, "{at}");
+            assert_eq!(*checkpoint.read(entry).unwrap().to_f64(), values, "{at}");
         }
     }
 }
 
 #[test]
 fn files_written_by_python_are_read_equal() {
-    let expected: Value = serde_json::from_slice(&std::fs::read(folder().join("expected.json")).unwrap()).unwrap();
+    let expected: Value = serde_json::from_slice(&std::fs::read(golden("expected.json")).unwrap()).unwrap();
     let files = expected["files"].as_object().unwrap();
     assert_eq!(files.len(), 12);
     for (file, tensors) in files {
@@ -95,6 +80,6 @@ fn contiguous_tensors_are_borrowed_from_the_map() {
 
 #[test]
 fn legacy_files_say_how_to_save_them_again() {
-    let message = Checkpoint::open(folder().join("legacy.pt")).unwrap_err().to_string();
+    let message = Checkpoint::open(golden("legacy.pt")).unwrap_err().to_string();
     assert!(message.contains("legacy.pt") && message.contains("torch.save it again"), "{message}");
 }

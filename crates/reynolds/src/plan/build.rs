@@ -6,7 +6,7 @@ use super::{Exact, Role, SymmetryPlan, TypedTensor};
 use crate::defect::Displacements;
 use crate::error::{Error, Result};
 use crate::group::{self, Homomorphism, PermutationGroup};
-use crate::projection::{Basis, KernelSpace, Lowered, derive};
+use crate::projection::{Basis, Fields, KernelSpace, Lowered, derive};
 use crate::rep::{self, Grid, Rep, SignedPermutation};
 use crate::steerable::RingsConfig;
 
@@ -25,20 +25,16 @@ pub(super) struct Builder<'a> {
 struct Kind {
     role: Role,
     shape: Vec<usize>,
-    /// None for biases and scales.
-    domain: Option<Rep>,
+    /// The codomain once more for biases and scales.
+    domain: Rep,
     codomain: Rep,
     band_limited: bool,
 }
 
 impl PartialEq for Kind {
     fn eq(&self, other: &Self) -> bool {
-        let same_domain = match (&self.domain, &other.domain) {
-            (Some(one), Some(other)) => rep::same(one, other),
-            (one, other) => one.is_none() && other.is_none(),
-        };
         (self.role, &self.shape, self.band_limited) == (other.role, &other.shape, other.band_limited)
-            && same_domain
+            && rep::same(&self.domain, &other.domain)
             && rep::same(&self.codomain, &other.codomain)
     }
 }
@@ -56,14 +52,15 @@ impl<'a> Builder<'a> {
         fields: (&Rep, &Rep),
         band_limited: bool,
     ) -> Result<TypedTensor> {
-        let (domain, codomain) = (Some(fields.0.clone()), fields.1.clone());
+        let (domain, codomain) = (fields.0.clone(), fields.1.clone());
         let kind = Kind { role: Role::Weight, shape: shape.to_vec(), domain, codomain, band_limited };
         self.once(name, kind, |plan| weight(plan, name, shape, fields, band_limited))
     }
 
     /// A tensor of one number per channel.
     pub(super) fn channels(&mut self, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<TypedTensor> {
-        let kind = Kind { role, shape: shape.to_vec(), domain: None, codomain: fields.clone(), band_limited: false };
+        let (domain, codomain) = (fields.clone(), fields.clone());
+        let kind = Kind { role, shape: shape.to_vec(), domain, codomain, band_limited: false };
         self.once(name, kind, |plan| channels(plan, name, shape, fields, role))
     }
 
@@ -74,9 +71,8 @@ impl<'a> Builder<'a> {
         make: impl Fn(&SymmetryPlan) -> Result<TypedTensor>,
     ) -> Result<TypedTensor> {
         if let Some((_, known)) = self.made.iter().find(|(known, _)| *known == kind) {
-            let (domain, codomain) =
-                (kind.domain.map_or(String::new(), |fields| fields.label()), kind.codomain.label());
-            return Ok(TypedTensor { name: name.into(), domain, codomain, ..known.clone() });
+            let domain = if kind.role == Role::Weight { kind.domain.label() } else { String::new() };
+            return Ok(TypedTensor { name: name.into(), domain, codomain: kind.codomain.label(), ..known.clone() });
         }
         let layer = make(self.plan)?;
         self.made.push((kind, layer.clone()));
@@ -189,19 +185,15 @@ fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role
 /// Diagonals that commute with the fields: equal entries wherever some π(g) mixes two channels. Written as the fixed vectors of a group
 /// that goes round the channels of each such block.
 fn constant_inside(fields: &Rep) -> Result<KernelSpace> {
-    let whole = [(1, fields.clone())];
-    let mut image: Vec<u32> = Vec::with_capacity(fields.dim());
-    for (copies, part) in fields.summands().unwrap_or(&whole) {
-        let blocks = mixed_channels(part);
-        for _ in 0..*copies {
-            let start = image.len() as u32;
-            let mut round = vec![0; part.dim()];
-            for block in &blocks {
-                for (at, &channel) in block.iter().enumerate() {
-                    round[channel] = start + block[(at + 1) % block.len()] as u32;
-                }
+    let dim = fields.dim();
+    let fields = Fields::of(fields);
+    let blocks: Vec<_> = fields.kinds.iter().map(mixed_channels).collect();
+    let mut image = vec![0; dim];
+    for &(kind, start) in &fields.placed {
+        for block in &blocks[kind] {
+            for (at, &channel) in block.iter().enumerate() {
+                image[start + channel] = (start + block[(at + 1) % block.len()]) as u32;
             }
-            image.extend(round);
         }
     }
     let group: group::GroupRef = Arc::new(PermutationGroup::new(&[image])?);
@@ -266,38 +258,28 @@ mod tests {
 
     #[test]
     fn equal_layers_share_a_projector_and_others_do_not() {
-        let plan = SymmetryPlan::from_toml("group = \"C4\"\n[[layer]]\nname = \"*\"\ncodomain = \"regular\"").unwrap();
-        let [one, four] = ["1 regular", "4 trivial"].map(|text| rep::parse_fields(&plan.group, text).unwrap());
-        let mut builder = Builder::new(&plan);
-        let mut weight = |name, side: usize, fields| builder.weight(name, &[4, 4, side, side], fields, true).unwrap();
-        let first = weight("first", 3, (&one, &one));
-        let same = weight("same", 3, (&one, &one));
-        assert!(Arc::ptr_eq(&first.projector, &same.projector));
-        assert_eq!([&*first.name, &*same.name], ["first", "same"]);
-        let others =
-            [weight("larger", 5, (&one, &one)), weight("in", 3, (&four, &one)), weight("out", 3, (&one, &four))];
-        for (number, other) in others.iter().enumerate() {
-            assert!(
-                others[..number].iter().chain([&same]).all(|known| !Arc::ptr_eq(&known.projector, &other.projector))
-            );
-        }
-        let [bias, scale] = [Role::Bias, Role::Scale].map(|role| builder.channels("c", &[4], &one, role).unwrap());
-        assert!(!Arc::ptr_eq(&bias.projector, &scale.projector));
-        assert!(builder.channels("c", &[5], &one, Role::Bias).is_err());
-    }
-
-    #[test]
-    fn equal_fields_share_a_projector_wherever_they_were_built() {
-        let plan = SymmetryPlan::from_toml("group = \"C4\"\n[[layer]]\nname = \"*\"\ncodomain = \"regular\"").unwrap();
+        let plan = SymmetryPlan::uniform(&group::parse("C4").unwrap(), UniformFields::Regular).unwrap();
         let read = |text| rep::parse_fields(&group::parse("C4").unwrap(), text).unwrap();
         let mut builder = Builder::new(&plan);
-        let texts = ["regular + 4 trivial", "regular + irrep(0) + 3 trivial", "8 trivial"];
-        let [first, second, other] =
-            texts.map(|text| builder.weight(text, &[8, 8], (&read(text), &read(text)), false).unwrap());
-        assert!(Arc::ptr_eq(&first.projector, &second.projector));
-        assert!(!Arc::ptr_eq(&first.projector, &other.projector));
+        let mut weight = |side: usize, domain, codomain| {
+            builder.weight("w", &[8, 8, side, side], (&read(domain), &read(codomain)), true).unwrap()
+        };
+        let (mixed, apart) = ("regular + 4 trivial", "regular + irrep(0) + 3 trivial");
+        let first = weight(3, mixed, mixed);
+        let same = weight(3, apart, apart);
+        assert!(Arc::ptr_eq(&first.projector, &same.projector));
         // Each keeps the words it was typed with.
-        assert_eq!(second.codomain, "1 regular + 1 irrep(0) + 3 trivial");
+        assert_eq!(
+            [&*first.codomain, &*same.codomain],
+            ["1 regular + 4 trivial", "1 regular + 1 irrep(0) + 3 trivial"]
+        );
+        let others = [weight(5, mixed, mixed), weight(3, "8 trivial", mixed), weight(3, mixed, "8 trivial"), same];
+        for (number, other) in others.iter().enumerate() {
+            assert!(others[..number].iter().all(|known| !Arc::ptr_eq(&known.projector, &other.projector)), "{number}");
+        }
+        let [bias, scale] = [Role::Bias, Role::Scale].map(|role| builder.channels("c", &[8], &read(mixed), role));
+        assert!(!Arc::ptr_eq(&bias.unwrap().projector, &scale.unwrap().projector));
+        assert!(builder.channels("c", &[5], &read(mixed), Role::Bias).is_err());
     }
 
     #[test]

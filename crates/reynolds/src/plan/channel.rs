@@ -21,15 +21,28 @@ pub(super) fn role(name: &str) -> Option<Role> {
     }
 }
 
+/// A tensor of rank 2 or more: its name, its output and its input channels.
+pub(super) type Layer<'a> = (&'a str, usize, usize);
+
+/// The tensors of rank 2 and more, apart: those that are typed and the others.
+pub(super) fn layers<'a>(
+    tensors: impl Iterator<Item = (&'a (String, Vec<usize>), bool)>,
+) -> (Vec<Layer<'a>>, Vec<Layer<'a>>) {
+    let (typed, others): (Vec<_>, Vec<_>) =
+        tensors.filter(|((_, shape), _)| shape.len() >= 2).partition(|(_, is_typed)| *is_typed);
+    let layer = |((name, shape), _): (&'a (String, Vec<usize>), bool)| (name.as_str(), shape[0], shape[1]);
+    (typed.into_iter().map(layer).collect(), others.into_iter().map(layer).collect())
+}
+
 /// The typed layer that a tensor of `length` numbers stands beside: the layer of the same module, else, for a norm, the first layer of the
 /// same parent module that has as many output channels, else one that has as many input channels.
 ///
-/// `layers` are typed layers as (name, out, in); `others` all other tensors of rank 2 and more, which may be a norm's own layer as well.
+/// `layers` are typed layers; `others` all other tensors of rank 2 and more, which may be a norm's own layer as well.
 pub(super) fn owner<'a>(
     name: &str,
     length: usize,
-    layers: &[(&'a str, usize, usize)],
-    others: &[(&str, usize, usize)],
+    layers: &[Layer<'a>],
+    others: &[Layer<'_>],
 ) -> Option<(&'a str, bool)> {
     let module = split(name).0;
     if others.iter().any(|(other, ..)| split(other).0 == module) {

@@ -32,11 +32,10 @@ pub(super) fn typed(
     (name, shape): (&str, &[usize]),
     known: &[ComplexTensor],
 ) -> Result<ComplexTensor> {
-    let here = |what: &str| format!("layer \"{}\", {what}", rule.name);
-    if rule.kind.as_deref().is_some_and(|kind| kind != "weight") {
-        return Err(Error::plan(here("kind"), "weight, for complex numbers", format!("{:?}", rule.kind)));
+    if let Some(kind) = rule.kind.as_deref().filter(|&kind| kind != "weight") {
+        return Err(rule.error("kind", "weight, for complex numbers", kind));
     }
-    let domain = rule.domain.clone().ok_or_else(|| Error::plan(here("domain"), "a domain for a weight", "none"))?;
+    let domain = rule.domain.clone().ok_or_else(|| rule.error("domain", "a domain for a weight", "none"))?;
     let codomain = rule.codomain.clone();
     let same = |known: &&ComplexTensor| (&known.domain, &known.codomain) == (&domain, &codomain);
     let (expected, projector) = match known.iter().find(same) {

@@ -14,9 +14,6 @@ use std::str::Chars;
 /// Braces within braces, at most.
 const DEPTH: usize = 16;
 
-/// What is said of `{}`.
-const NOTHING: &str = "braces with nothing in them";
-
 /// A pattern, read.
 #[derive(Debug)]
 pub(super) struct Glob {
@@ -100,7 +97,7 @@ fn sequence(rest: &mut Peekable<Chars<'_>>, depth: usize) -> Result<Vec<Token>, 
                 rest.next().ok_or("a { that nothing closes")?;
                 either.retain(|tokens| !tokens.is_empty());
                 if either.is_empty() {
-                    return Err(NOTHING);
+                    return Err("braces with nothing in them");
                 }
                 tokens.push(Token::Either(either));
             }
@@ -196,26 +193,14 @@ mod tests {
     #[test]
     fn patterns_match_whole_names() {
         for (pattern, yes, no) in [
-            ("conv1.weight", "conv1.weight", "conv1.weight2"),
             ("layer*.weight", "layer1.0/conv.weight", "layer1.0.bias"),
-            ("a*", "a", "ba"),
             ("layer?.*", "layer4.", "layer10.conv"),
-            ("layer[1-3].w", "layer2.w", "layer4.w"),
             ("layer[!1-3x].w", "layer4.w", "layerx.w"),
-            ("[^a]", "b", "a"),
-            ("[]a]", "]", "b"),
-            ("[-a]", "-", "b"),
-            ("[a-]", "-", "b"),
             ("*.{weight,bias}", "a.bias", "a.scale"),
             ("{conv*,fc}.w[12]", "conv9.w2", "fc.w"),
             ("x{,.y}", "x.y", "x"),
-            ("[a-c-n]", "m", "-"),
-            ("**/x", "x", "ax"),
             ("a/**/x", "a/b/c/x", "ax"),
-            ("a/**/x", "a/x", "a/bx"),
-            ("**/**/x", "x", "ax"),
             ("{a,{b,c*}d}", "c.d", "c"),
-            ("a,b", "a,b", "a"),
             ("\\*\\\\", "*\\", "a\\"),
             ("ß?", "ßλ", "ß"),
         ] {
@@ -233,13 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_name_is_compared_and_not_searched() {
-        assert!(Glob::new(&escape("model.layers[3].{a,b}*.weight")).unwrap().rest.is_empty());
-    }
-
-    #[test]
-    fn an_escaped_name_matches_itself_alone() {
+    fn an_escaped_name_matches_itself_alone_without_a_search() {
         let name = "a[0]{1,2}*?\\-!^,.ß";
+        assert!(Glob::new(&escape(name)).unwrap().rest.is_empty());
         assert!(matches(&escape(name), name));
         assert!(!matches(&escape(name), "a0{1,2}*?\\-!^,.ß") && !matches(&escape("a*"), "ab"));
     }

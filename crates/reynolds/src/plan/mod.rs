@@ -29,7 +29,6 @@ mod build;
 mod channel;
 mod complex;
 mod glob;
-mod parity;
 mod rules;
 mod suggest;
 mod toml_text;

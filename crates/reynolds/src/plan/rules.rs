@@ -2,7 +2,7 @@
 
 use super::build::Builder;
 use super::glob::Glob;
-use super::{ComplexTensor, Role, Rule, SymmetryPlan, TypedTensor, Untyped, channel, complex, parity};
+use super::{ComplexTensor, Role, Rule, SymmetryPlan, TypedTensor, Untyped, channel, complex};
 use crate::error::{Error, Result};
 use crate::irreps::Irreps;
 use crate::rep::{Rep, parse_fields};
@@ -24,34 +24,32 @@ enum Fields {
 
 impl<'a> Ready<'a> {
     fn new(plan: &SymmetryPlan, rule: &'a Rule) -> Result<Self> {
-        let here = |what: &str| format!("layer \"{}\", {what}", rule.name);
-        let glob = Glob::new(&rule.name).map_err(|found| Error::plan(here("name"), "a glob", found))?;
+        let glob = Glob::new(&rule.name).map_err(|found| rule.error("name", "a glob", found))?;
         let role = match rule.kind.as_deref() {
             None => None,
             Some("weight") => Some(Role::Weight),
             Some("bias") => Some(Role::Bias),
             Some("scale") => Some(Role::Scale),
-            Some(other) => return Err(Error::plan(here("kind"), "weight, bias or scale", other)),
+            Some(other) => return Err(rule.error("kind", "weight, bias or scale", other)),
         };
         if rule.stride == Some(0) {
-            return Err(Error::plan(here("stride"), "at least 1", 0));
+            return Err(rule.error("stride", "at least 1", 0));
         }
         let read = |text: &str| {
             let read = match text.parse::<Irreps>() {
                 Ok(irreps) if irreps.is_complex() => irreps.complex_rep(&plan.group).map(|_| Fields::Complex),
                 _ => parse_fields(&plan.group, text).map(Fields::Real),
             };
-            read.map_err(|error| Error::plan(here("fields"), "fields", error))
+            read.map_err(|error| rule.error("fields", "fields", error))
         };
         let domain = rule.domain.as_deref().map(read).transpose()?;
         Ok(Self { rule, glob, role, domain, codomain: read(&rule.codomain)? })
     }
 
     fn real<'f>(&self, fields: &'f Fields) -> Result<&'f Rep> {
-        let here = || format!("layer \"{}\", fields", self.rule.name);
         match fields {
             Fields::Real(fields) => Ok(fields),
-            Fields::Complex => Err(Error::plan(here(), "fields of real numbers", "orders of either sign")),
+            Fields::Complex => Err(self.rule.error("fields", "fields of real numbers", "orders of either sign")),
         }
     }
 
@@ -59,12 +57,11 @@ impl<'a> Ready<'a> {
         let by_name = if shape.len() == 1 { channel::role(name).unwrap_or(Role::Bias) } else { Role::Weight };
         match self.role.unwrap_or(by_name) {
             Role::Weight => {
-                let domain = self.domain.as_ref().ok_or_else(|| {
-                    Error::plan(format!("layer \"{}\"", self.rule.name), "a domain for a weight", "none")
-                })?;
+                let missing = || self.rule.error("domain", "a domain for a weight", "none");
+                let domain = self.domain.as_ref().ok_or_else(missing)?;
                 let mut layer = builder.weight(name, shape, (self.real(domain)?, self.real(&self.codomain)?), true)?;
                 if shape.len() > 2 {
-                    layer.warnings = parity::warnings(self.rule, shape[2]);
+                    layer.warnings = sampling_warnings(self.rule, shape[2]);
                 }
                 Ok(layer)
             }
@@ -96,7 +93,7 @@ pub(super) fn resolve(
     if let Some(idle) = rules.iter().find(|rule| !all.clone().any(|(name, _)| rule.glob.is_match(name))) {
         let some: Vec<&str> = all.clone().take(4).map(|(name, _)| name.as_str()).collect();
         let got = format!("no match among {} tensors ({}, …)", all.count(), some.join(", "));
-        return Err(Error::plan(format!("layer \"{}\"", idle.rule.name), "a tensor of that name", got));
+        return Err(idle.rule.error("name", "a tensor of that name", got));
     }
     let matched: Vec<Option<&Ready<'_>>> = tensors.iter().map(|(name, _)| only(&rules, name)).collect::<Result<_>>()?;
     let mut builder = Builder::new(plan);
@@ -146,6 +143,27 @@ fn own_bias(
     with_bias.then(|| builder.channels(name, shape, codomain, Role::Bias))
 }
 
+/// Where sampling breaks the symmetry of a convolution with a kernel of `side` points, whatever its weights. A strided convolution samples positions that are symmetric about the centre of its input only
+/// if (H + 2·padding − k) is divisible by the stride.
+pub(super) fn sampling_warnings(rule: &Rule, side: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let (stride, padding) = (rule.stride.unwrap_or(1), rule.padding.unwrap_or(0));
+    if let (Some(input), true) = (rule.input, stride > 1) {
+        let span = (input + 2 * padding).checked_sub(side);
+        match span {
+            None => warnings.push(format!("kernel of side {side} is larger than its input {input} + 2·{padding}")),
+            Some(span) if !span.is_multiple_of(stride) => warnings.push(format!(
+                "stride {stride}: ({input} + 2·{padding} − {side}) = {span} is not divisible by it, so the samples are off centre"
+            )),
+            Some(_) => {}
+        }
+    }
+    if side.is_multiple_of(2) {
+        warnings.push(format!("even kernel of side {side}: exact only with equal padding on all sides"));
+    }
+    warnings
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,5 +178,14 @@ mod tests {
             SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap().layers.len()
         };
         assert_eq!([typed(""), typed("bias = true"), typed("bias = false")], [2, 2, 1]);
+    }
+
+    #[test]
+    fn a_strided_layer_is_exact_only_on_inputs_of_the_right_parity() {
+        let rule = |input| Rule { stride: Some(2), padding: Some(1), input: Some(input), ..Rule::default() };
+        assert!(sampling_warnings(&rule(33), 3).is_empty());
+        assert!(sampling_warnings(&rule(32), 3)[0].contains("31 is not divisible"));
+        assert!(sampling_warnings(&rule(0), 3)[0].contains("larger"));
+        assert!(sampling_warnings(&Rule::default(), 2)[0].contains("even"));
     }
 }

@@ -33,7 +33,7 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<Str
     let tensors: Vec<&(String, Vec<usize>)> =
         tensors.iter().filter(|(name, _)| !channel::is_optimizer_state(name)).collect();
     let mut verdicts: HashMap<&[usize], Option<String>> = HashMap::new();
-    let mut layers = Vec::new();
+    let mut typed: HashMap<&str, (String, String)> = HashMap::new();
     for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() >= 2) {
         let (out, into) = (shape[0], shape[1]);
         let (domain, codomain, comment) = match (shape.len(), points) {
@@ -51,24 +51,19 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<Str
         let _ = refusal.map(|reason| write!(text, "\n# does not fit: {}", reason.replace('\n', " ")));
         let _ = write!(
             text,
-            "\n{comment}[[layer]]{}\n{comment}name = {}\n{comment}domain = \"{domain}\"\n{comment}codomain = \"{codomain}\"\n",
-            format_args!("  # {shape:?}"),
+            "\n{comment}[[layer]]  # {shape:?}\n{comment}name = {}\n{comment}domain = \"{domain}\"\n{comment}codomain = \"{codomain}\"\n",
             quoted(name),
         );
         if comment.is_empty() {
-            layers.push((name.as_str(), out, into, domain, codomain));
+            typed.insert(name, (domain, codomain));
         }
     }
-    let (mut typed, mut others) = (Vec::new(), Vec::new());
-    for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() >= 2) {
-        let list = if layers.iter().any(|layer| layer.0 == name) { &mut typed } else { &mut others };
-        list.push((name.as_str(), shape[0], shape[1]));
-    }
+    let (layers, others) = channel::layers(tensors.iter().map(|&tensor| (tensor, typed.contains_key(&*tensor.0))));
     for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() == 1) {
-        let Some((owner, output)) = channel::owner(name, shape[0], &typed, &others) else { continue };
+        let Some((owner, output)) = channel::owner(name, shape[0], &layers, &others) else { continue };
         let Some(role) = channel::role(name) else { continue };
-        let Some(layer) = layers.iter().find(|layer| layer.0 == owner) else { continue };
-        let fields = if output { &layer.4 } else { &layer.3 };
+        let (domain, codomain) = &typed[owner];
+        let fields = if output { codomain } else { domain };
         let _ =
             write!(text, "\n[[layer]]\nname = {}\nkind = \"{}\"\ncodomain = \"{fields}\"\n", quoted(name), role.name());
     }

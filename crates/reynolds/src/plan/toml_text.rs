@@ -35,6 +35,13 @@ pub struct Rule {
     pub input: Option<usize>,
 }
 
+impl Rule {
+    /// What is wrong with one of its keys.
+    pub(super) fn error(&self, key: &str, expected: impl ToString, got: impl ToString) -> Error {
+        Error::plan(format!("layer \"{}\", {key}", self.name), expected, got)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {

@@ -1,19 +1,13 @@
 //! Norms of P(W) and W − P(W) and their gradients, against PyTorch's autograd through P and SciPy's singular values.
 
-#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
-
-use reynolds::group;
 use reynolds::norm::{Norm, Part};
-use reynolds::projection::{KernelSpace, Projector, derive};
-use reynolds::rep::{self, Grid};
+use reynolds::projection::{Projector, derive};
 use reynolds_testkit::golden::Golden;
 
 const ROWS: usize = 8;
 
 fn projector() -> impl Projector<f64> {
-    let c4 = group::parse("C4").unwrap();
-    let [one, two] = ["regular", "2 regular"].map(|text| rep::parse_fields(&c4, text).unwrap());
-    derive(&KernelSpace::kernel(&one, &two, &Grid::new(&c4, 3, 2).unwrap()).unwrap()).unwrap()
+    derive(&reynolds_testkit::space("C4", "regular", "2 regular", 3, 2)).unwrap()
 }
 
 fn file_name(norm: Norm) -> String {

@@ -1,14 +1,13 @@
 //! The one-pass audit against the definitions it stands for.
 
-#![allow(clippy::unwrap_used, reason = "tests unwrap")]
-
 use reynolds::audit::{self, Total};
 use reynolds::defect::{self, Displacements};
 use reynolds::plan::{SymmetryPlan, UniformFields};
-use reynolds::projection::{KernelSpace, Lowered, Projector, derive};
+use reynolds::projection::{Lowered, Projector, derive};
 use reynolds::random::Random;
-use reynolds::rep::{self, Grid};
 use reynolds::{Error, group};
+use reynolds_testkit::projector_laws::random_weights;
+use reynolds_testkit::{space, tensors};
 
 /// Group, domain, codomain, side and dimensions (0: dense).
 const LAYERS: [(&str, &str, &str, usize, usize); 11] = [
@@ -25,26 +24,12 @@ const LAYERS: [(&str, &str, &str, usize, usize); 11] = [
     ("C3", "2 regular", "1 regular", 0, 0),
 ];
 
-fn space(layer: (&str, &str, &str, usize, usize)) -> KernelSpace {
-    let (name, domain, codomain, side, dims) = layer;
-    let group = group::parse(name).unwrap();
-    let (into, out) = (rep::parse_fields(&group, domain).unwrap(), rep::parse_fields(&group, codomain).unwrap());
-    match side {
-        0 => KernelSpace::dense(&into, &out).unwrap(),
-        _ => KernelSpace::kernel(&into, &out, &Grid::new(&group, side, dims).unwrap()).unwrap(),
-    }
-}
-
-fn random(n: usize, seed: u64) -> Vec<f64> {
-    let mut random = Random::new(seed);
-    (0..n).map(|_| random.normal()).collect()
-}
-
 #[test]
 fn one_pass_gives_the_displacement_of_every_element() {
     for layer in LAYERS {
-        let space = space(layer);
-        let weights = random(space.len(), 1);
+        let (group, domain, codomain, side, dims) = layer;
+        let space = space(group, domain, codomain, side, dims);
+        let weights: Vec<f64> = random_weights(space.len(), 1);
         let projector = derive(&space).unwrap();
         let profile = Displacements::derive(&space).unwrap().expect("a permutation action").profile(&weights);
         let energies = projector.energies(&weights).unwrap();
@@ -70,10 +55,10 @@ fn one_pass_gives_the_displacement_of_every_element() {
 
 #[test]
 fn random_signs_are_the_mean_over_signs() {
-    let space = space(("D4", "2 trivial", "vector + trivial", 3, 2));
-    let Ok(projector) = derive(&space) else { panic!("derives") };
+    let space = space("D4", "2 trivial", "vector + trivial", 3, 2);
+    let projector = derive(&space).unwrap();
     let Lowered::Orbits(orbits) = &projector else { panic!("orbits") };
-    let weights = random(space.len(), 3);
+    let weights: Vec<f64> = random_weights(space.len(), 3);
     let expected = orbits.random_signs(&weights).unwrap();
     let mut signs = Random::new(5);
     let rounds = 4000;
@@ -103,7 +88,7 @@ fn isotypic_shares_sum_to_the_squared_distance() {
             format!("group = \"{group}\"\n[[layer]]\nname = \"w\"\ndomain = \"{domain}\"\ncodomain = \"{codomain}\"\n");
         let plan = SymmetryPlan::from_toml(&text).unwrap();
         let resolved = plan.resolve(&[("w".into(), shape.clone())]).unwrap();
-        let weights = random(shape.iter().product(), 7);
+        let weights: Vec<f64> = random_weights(shape.iter().product(), 7);
         let audit = audit::layer(&resolved.layers[0], &weights[..]).unwrap();
         let sum: f64 = audit.isotypic.iter().map(|share| share.square).sum();
         assert!((sum - audit.energies.perp).abs() < 1e-8 * audit.energies.total(), "{group}: {sum} {audit:?}");
@@ -120,7 +105,7 @@ fn an_equivariant_layer_has_energy_one_and_a_random_one_that_of_chance() {
     let plan = SymmetryPlan::uniform(&c4, UniformFields::Regular).unwrap();
     let resolved = plan.resolve(&[("w".into(), vec![64, 64, 3, 3])]).unwrap();
     let layer = &resolved.layers[0];
-    let weights: Vec<f32> = random(layer.len(), 1).iter().map(|&w| w as f32).collect();
+    let weights: Vec<f32> = random_weights::<f64>(layer.len(), 1).iter().map(|&w| w as f32).collect();
     let audit = audit::layer(layer, &weights[..]).unwrap();
     assert!((audit.energy() - 0.25).abs() < 0.02 && audit.excess().abs() < 0.02);
     let projected = layer.projector.project(&weights).unwrap();
@@ -133,17 +118,16 @@ fn an_equivariant_layer_has_energy_one_and_a_random_one_that_of_chance() {
 
 #[test]
 fn tensors_that_do_not_fit_are_named_with_the_reason() {
-    let tensors = [
-        ("stem.weight", vec![8, 3, 3, 3]),
-        ("body.conv.weight", vec![8, 8, 3, 3]),
-        ("body.conv.bias", vec![8]),
-        ("body.bn.running_var", vec![8]),
-        ("wide.weight", vec![8, 8, 3, 5]),
-        ("one.weight", vec![8, 8, 1, 1]),
-        ("head.weight", vec![1000, 8]),
-        ("head.bias", vec![1000]),
-    ];
-    let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
+    let tensors = tensors([
+        ("stem.weight", &[8, 3, 3, 3]),
+        ("body.conv.weight", &[8, 8, 3, 3]),
+        ("body.conv.bias", &[8]),
+        ("body.bn.running_var", &[8]),
+        ("wide.weight", &[8, 8, 3, 5]),
+        ("one.weight", &[8, 8, 1, 1]),
+        ("head.weight", &[1000, 8]),
+        ("head.bias", &[1000]),
+    ]);
     let plan = |fields| SymmetryPlan::uniform(&group::parse("C4").unwrap(), fields).unwrap().resolve(&tensors).unwrap();
     let names = |layers: &[reynolds::plan::TypedTensor]| layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>();
     let regular = plan(UniformFields::Regular);
@@ -186,7 +170,7 @@ fn the_state_of_an_optimizer_is_typed_only_by_a_plan() {
 
 #[test]
 fn rules_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
-    let tensors = [("a.weight".to_string(), vec![8, 8, 3, 3]), ("b.weight".to_string(), vec![6, 8])];
+    let tensors = tensors([("a.weight", &[8, 8, 3, 3]), ("b.weight", &[6, 8])]);
     for (layers, needle) in [
         ("[[layer]]\nname = \"c.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"", "no match"),
         ("[[layer]]\nname = \"b.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"", "tensor b.weight"),
@@ -225,7 +209,7 @@ fn weights_that_are_not_finite_are_reported() {
 fn small_weights_have_the_energy_of_large_ones() {
     let plan = SymmetryPlan::uniform(&group::parse("C4").unwrap(), UniformFields::Trivial).unwrap();
     let resolved = plan.resolve(&[("w".into(), vec![4, 4, 3, 3])]).unwrap();
-    let (layer, weights) = (&resolved.layers[0], random(144, 1));
+    let (layer, weights) = (&resolved.layers[0], random_weights::<f64>(144, 1));
     let expected = audit::layer(layer, &weights[..]).unwrap();
     for scale in [1e-12, 1e-16, 1e-20, 1e-24, 1e-30, 1e-36] {
         let single: Vec<f32> = weights.iter().map(|&w| (scale * w) as f32).collect();
@@ -248,16 +232,15 @@ fn small_weights_have_the_energy_of_large_ones() {
 
 #[test]
 fn a_suggested_plan_reads_back_and_fits() {
-    let tensors = [
-        ("conv1.weight", vec![16, 3, 3, 3]),
-        ("bn1.weight", vec![16]),
-        ("bn1.running_mean", vec![16]),
-        ("block.conv.weight", vec![16, 16, 3, 3]),
-        ("block.conv.bias", vec![16]),
-        ("fc.weight", vec![10, 16]),
-        ("fc.bias", vec![10]),
-    ];
-    let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
+    let tensors = tensors([
+        ("conv1.weight", &[16, 3, 3, 3]),
+        ("bn1.weight", &[16]),
+        ("bn1.running_mean", &[16]),
+        ("block.conv.weight", &[16, 16, 3, 3]),
+        ("block.conv.bias", &[16]),
+        ("fc.weight", &[10, 16]),
+        ("fc.bias", &[10]),
+    ]);
     for name in ["C4", "D4", "SO2", "S2"] {
         let text = reynolds::plan::suggest(&group::parse(name).unwrap(), &tensors).unwrap();
         let resolved =
@@ -269,15 +252,14 @@ fn a_suggested_plan_reads_back_and_fits() {
 
 #[test]
 fn a_suggested_plan_comments_out_what_cannot_be_built() {
-    let tensors = [
-        ("even.weight", vec![8, 8, 4, 4]),
-        ("flat.weight", vec![8, 8, 3, 3]),
-        ("flat.bias", vec![8]),
-        ("long.weight", vec![8, 8, 1, 7]),
-        ("long.bias", vec![8]),
-        ("solid.weight", vec![8, 8, 3, 3, 3]),
-    ];
-    let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
+    let tensors = tensors([
+        ("even.weight", &[8, 8, 4, 4]),
+        ("flat.weight", &[8, 8, 3, 3]),
+        ("flat.bias", &[8]),
+        ("long.weight", &[8, 8, 1, 7]),
+        ("long.bias", &[8]),
+        ("solid.weight", &[8, 8, 3, 3, 3]),
+    ]);
     for (name, fitting) in [
         ("C4", vec!["even.weight", "flat.weight", "flat.bias", "solid.weight"]),
         ("C8", vec!["flat.weight", "flat.bias", "solid.weight"]),

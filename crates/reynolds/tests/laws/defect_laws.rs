@@ -1,24 +1,15 @@
 //! The laws of the equivariance defect on finite and continuous groups.
 
-#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
-
 use faer::c64;
 use proptest::prelude::*;
 use reynolds::group::{self, Element, Family, GroupRef};
 use reynolds::projection::{Blocks, Chain, Dimensions, HaarProjector, KernelSpace, Orbits, Projector, derive};
 use reynolds::random::Random;
-use reynolds::rep::{self, Grid, Rep};
+use reynolds::rep::{self, Rep};
 use reynolds::scalar::Scalar;
 use reynolds::{Error, defect, haar};
-
-fn random_map(n: usize, seed: u64) -> Vec<f64> {
-    let mut random = Random::new(seed);
-    (0..n).map(|_| random.normal()).collect()
-}
-
-fn norm(t: &[f64]) -> f64 {
-    t.iter().map(|w| w * w).sum::<f64>().sqrt()
-}
+use reynolds_testkit::projector_laws::{norm, random_weights};
+use reynolds_testkit::space;
 
 /// A sum of irreps of degree up to `max_degree`, two copies of each.
 fn irreps(group: &GroupRef, max_degree: usize) -> Rep {
@@ -28,32 +19,29 @@ fn irreps(group: &GroupRef, max_degree: usize) -> Rep {
 }
 
 /// Spaces over finite groups: permutation, matrix and kernel actions.
+const FINITE: [(&str, &str, &str, usize, usize); 5] = [
+    ("C4", "regular", "regular", 3, 2),
+    ("D4", "vector", "regular", 3, 2),
+    (
+        "S4",
+        "permutation",
+        "2 irrep([4]) + 2 irrep([3,1]) + 2 irrep([2,2]) + 2 irrep([2,1,1]) + 2 irrep([1,1,1,1])",
+        0,
+        0,
+    ),
+    ("C3", "2 irrep(0) + 2 irrep(1)", "regular", 0, 0),
+    ("O", "vector", "2 irrep(0) + 2 irrep(1) + 2 irrep(2) + 2 irrep(3) + 2 irrep(4)", 0, 0),
+];
+
 fn finite_space(which: usize) -> KernelSpace {
-    let parse = |name| group::parse(name).unwrap();
-    match which {
-        0 => {
-            let c4 = parse("C4");
-            let regular = rep::regular(&c4).unwrap();
-            KernelSpace::kernel(&regular, &regular, &Grid::new(&c4, 3, 2).unwrap()).unwrap()
-        }
-        1 => {
-            let d4 = parse("D4");
-            KernelSpace::kernel(&rep::point(&d4).unwrap(), &rep::regular(&d4).unwrap(), &Grid::new(&d4, 3, 2).unwrap())
-                .unwrap()
-        }
-        2 => {
-            let s4 = parse("S4");
-            KernelSpace::dense(&rep::permutation(&s4).unwrap(), &irreps(&s4, 0)).unwrap()
-        }
-        3 => {
-            let c3 = parse("C3");
-            KernelSpace::dense(&irreps(&c3, 0), &rep::regular(&c3).unwrap()).unwrap()
-        }
-        _ => {
-            let o = parse("O");
-            KernelSpace::dense(&rep::point(&o).unwrap(), &irreps(&o, 0)).unwrap()
-        }
-    }
+    let (group, domain, codomain, side, dims) = FINITE[which];
+    space(group, domain, codomain, side, dims)
+}
+
+/// The dense maps of a sum of irreps to itself.
+fn on_irreps(name: &str, degree: usize) -> KernelSpace {
+    let field = irreps(&group::parse(name).unwrap(), degree);
+    KernelSpace::dense(&field, &field).unwrap()
 }
 
 proptest! {
@@ -64,7 +52,7 @@ proptest! {
     fn finite_groups_obey_the_mean_and_the_bracket(seed in any::<u64>(), which in 0..5_usize) {
         let space = finite_space(which);
         let projector = HaarProjector::new(&space).unwrap();
-        let t = random_map(space.len(), seed);
+        let t = random_weights::<f64>(space.len(), seed);
         let d = norm(&projector.perp(&t).unwrap());
         let all = group::elements(space.group().as_ref()).unwrap();
         let squares: Vec<f64> = all.iter().map(|g| norm(&defect::at(&space, g, &t).unwrap()).powi(2)).collect();
@@ -89,7 +77,7 @@ proptest! {
     fn small_defects_are_resolved(seed in any::<u64>()) {
         let space = finite_space(0);
         let projector = HaarProjector::new(&space).unwrap();
-        let t = random_map(space.len(), seed);
+        let t = random_weights::<f64>(space.len(), seed);
         let equivariant = projector.project(&t).unwrap();
         let whole = defect::worst(&space, &projector, &t).unwrap().upper;
         let almost: Vec<f64> = equivariant.iter().zip(&t).map(|(p, w)| p + 1e-9 * (w - p)).collect();
@@ -104,7 +92,7 @@ proptest! {
         let g = group::parse(name).unwrap();
         let space = KernelSpace::dense(&irreps(&g, degrees.0), &irreps(&g, degrees.1)).unwrap();
         let projector = HaarProjector::new(&space).unwrap();
-        let t = random_map(space.len(), seed);
+        let t = random_weights::<f64>(space.len(), seed);
         let d = norm(&projector.perp(&t).unwrap());
         let worst = defect::worst(&space, &projector, &t).unwrap();
         prop_assert!(worst.lower <= worst.upper && worst.width() <= 0.01, "{name}: {worst:?}");
@@ -139,7 +127,7 @@ fn equivariant_maps_have_no_defect() {
         if which >= 2 {
             forms.push(("blocks", Box::new(Blocks::derive(&space).unwrap())));
         }
-        let t = random_map(space.len(), 31 + which as u64);
+        let t = random_weights::<f64>(space.len(), 31 + which as u64);
         for (name, form) in &forms {
             let equivariant = form.project(&t).unwrap();
             for (judge, projector) in &forms {
@@ -155,16 +143,11 @@ fn equivariant_maps_have_no_defect() {
 /// ℰ(cT) = |c| ℰ(T), from the subnormal numbers to the largest, on every kind of group.
 #[test]
 fn brackets_scale_with_the_map() {
-    let continuous = ["SO2", "O2", "SO3", "O3", "SO2 x C2"].map(|name| {
-        let field = irreps(&group::parse(name).unwrap(), 1);
-        KernelSpace::dense(&field, &field).unwrap()
-    });
-    let regular = rep::regular(&group::parse("C4").unwrap()).unwrap();
-    let points = rep::permutation(&group::parse("S12").unwrap()).unwrap();
-    let dense = [&regular, &points].map(|rep| KernelSpace::dense(rep, rep).unwrap());
+    let continuous = ["SO2", "O2", "SO3", "O3", "SO2 x C2"].map(|name| on_irreps(name, 1));
+    let dense = [("C4", "regular"), ("S12", "permutation")].map(|(name, field)| space(name, field, field, 0, 0));
     for space in (0..5).map(finite_space).chain(continuous).chain(dense) {
         let projector = derive(&space).unwrap();
-        let t = random_map(space.len(), 3);
+        let t = random_weights::<f64>(space.len(), 3);
         let expected = defect::worst(&space, &projector, &t).unwrap();
         let name = space.group().name();
         assert!(expected.lower > 0.1, "{name}");
@@ -193,7 +176,7 @@ fn squares_that_overflow_are_errors() {
     let space = finite_space(0);
     let projector = derive(&space).unwrap();
     let all = group::elements(space.group().as_ref()).unwrap();
-    let t: Vec<f64> = random_map(space.len(), 3).iter().map(|w| 1e160 * w).collect();
+    let t: Vec<f64> = random_weights::<f64>(space.len(), 3).iter().map(|w| 1e160 * w).collect();
     assert!(matches!(defect::squares(&space, &projector, &t, &all), Err(Error::OutOfRange { .. })));
     assert!(matches!(defect::mean_square(&projector, &t), Err(Error::OutOfRange { .. })));
     let t: Vec<f64> = t.iter().map(|w| 1e-15 * w).collect();
@@ -203,9 +186,7 @@ fn squares_that_overflow_are_errors() {
 /// A rotation-angle function whose peak is known: T = diag(1, 0, 0) on l = 1 is turned by a quarter at worst.
 #[test]
 fn worst_case_on_so3_by_hand() {
-    let so3 = group::parse("SO3").unwrap();
-    let vector = rep::point(&so3).unwrap();
-    let space = KernelSpace::dense(&vector, &vector).unwrap();
+    let space = space("SO3", "vector", "vector", 0, 0);
     let projector = HaarProjector::new(&space).unwrap();
     let mut t = vec![0.0; 9];
     t[0] = 1.0;
@@ -218,16 +199,12 @@ fn worst_case_on_so3_by_hand() {
 /// l ≤ 3 on both sides: degree 6, thirteen samples per angle; a search from many starts never passes the proven end.
 #[test]
 fn higher_degrees_on_so3_stay_within_one_percent() {
-    let so3 = group::parse("SO3").unwrap();
-    let field = irreps(&so3, 3);
-    let space = KernelSpace::dense(&field, &field).unwrap();
+    let space = on_irreps("SO3", 3);
     let projector = derive(&space).unwrap();
-    let t = random_map(space.len(), 11);
-    let start = std::time::Instant::now();
+    let t = random_weights::<f64>(space.len(), 11);
     let worst = defect::worst(&space, &projector, &t).unwrap();
-    println!("worst case on SO(3), degree {}: {worst:?} in {:?}", space.degree(), start.elapsed());
     assert!(worst.width() <= 0.01);
-    for g in haar::sample(so3.as_ref(), 500, &mut Random::new(5)).unwrap() {
+    for g in haar::sample(space.group().as_ref(), 500, &mut Random::new(5)).unwrap() {
         assert!(norm(&defect::at(&space, &g, &t).unwrap()) <= worst.upper);
     }
 }
@@ -250,11 +227,9 @@ fn reflections_count_where_rotations_do_nothing() {
 /// No grid is laid on SO(2) × C2: the mean-square bracket, its lower end raised by the quadrature's nodes.
 #[test]
 fn other_continuous_groups_keep_the_plain_bracket() {
-    let g = group::parse("SO2 x C2").unwrap();
-    let field = irreps(&g, 1);
-    let space = KernelSpace::dense(&field, &field).unwrap();
+    let space = on_irreps("SO2 x C2", 1);
     let projector = HaarProjector::new(&space).unwrap();
-    let t = random_map(space.len(), 9);
+    let t = random_weights::<f64>(space.len(), 9);
     let d = norm(&projector.perp(&t).unwrap());
     let worst = defect::worst(&space, &projector, &t).unwrap();
     assert!((worst.upper - 2.0 * d).abs() < 1e-10 && worst.lower >= 2.0_f64.sqrt() * d);
@@ -265,7 +240,6 @@ fn other_continuous_groups_keep_the_plain_bracket() {
 /// Complex maps between unitary representations obey the same laws.
 #[test]
 fn complex_maps_are_bracketed() {
-    let mut random = Random::new(12);
     for name in ["SO2", "C5", "S3"] {
         let g = group::parse(name).unwrap();
         let parts: Vec<(usize, Rep<c64>)> =
@@ -273,25 +247,22 @@ fn complex_maps_are_bracketed() {
         let field = rep::sum(&g, &parts).unwrap();
         let space = KernelSpace::dense(&field, &field).unwrap();
         let projector = HaarProjector::new(&space).unwrap();
-        let t: Vec<c64> = (0..space.len()).map(|_| c64::new(random.normal(), random.normal())).collect();
-        let size = |t: &[c64]| t.iter().map(|z| z.re * z.re + z.im * z.im).sum::<f64>();
-        let d = size(&projector.perp(&t).unwrap()).sqrt();
+        let t: Vec<c64> = random_weights(space.len(), 12);
+        let d = norm(&projector.perp(&t).unwrap());
         let worst = defect::worst(&space, &projector, &t).unwrap();
-        let found = size(&defect::at(&space, &worst.found.clone().unwrap(), &t).unwrap()).sqrt();
+        let found = norm(&defect::at(&space, &worst.found.clone().unwrap(), &t).unwrap());
         assert!((found - worst.lower).abs() < 1e-9 * found && worst.width() < 0.01, "{name}: {found} {worst:?}");
         assert!(2.0_f64.sqrt() * d <= worst.lower && worst.upper <= 2.0 * d * (1.0 + 1e-12));
         let rule = g.quadrature(2 * space.degree()).unwrap();
-        let mean = rule.integrate(|h| size(&defect::at(&space, h, &t).unwrap()));
-        assert!((mean - 2.0 * d * d).abs() < 1e-11 * size(&t), "{name}");
+        let mean = rule.integrate(|h| norm(&defect::at(&space, h, &t).unwrap()).powi(2));
+        assert!((mean - 2.0 * d * d).abs() < 1e-11 * norm(&t).powi(2), "{name}");
     }
 }
 
 /// S₁₂ has 479,001,600 elements: bracket and search instead of enumeration, and the search attains the upper end here.
 #[test]
 fn large_permutation_groups_are_searched() {
-    let s12 = group::parse("S12").unwrap();
-    let points = rep::permutation(&s12).unwrap();
-    let space = KernelSpace::dense(&points, &points).unwrap();
+    let space = space("S12", "permutation", "permutation", 0, 0);
     let projector = derive(&space).unwrap();
     assert_eq!(projector.rank(), 2); // DeepSets: the mean of the diagonal and of the rest
     let mut t = vec![0.0; 144];

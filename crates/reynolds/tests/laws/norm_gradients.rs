@@ -1,63 +1,35 @@
 //! Gradients of norms through a projector, against central finite differences in double precision.
 
-#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
-
 use faer::c64;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use reynolds::norm::{Norm, Part};
 use reynolds::penalty::{Form, PenaltyConfig};
-use reynolds::projection::{Dimensions, HaarProjector, KernelSpace, Projector};
-use reynolds::random::Random;
-use reynolds::rep::Grid;
+use reynolds::projection::{Dimensions, HaarProjector, KernelSpace, Projector, derive};
 use reynolds::{group, rep};
+use reynolds_testkit::projector_laws::{distance, inner, norm as length, random_weights};
+use reynolds_testkit::space;
 
 /// Norms have kinks, which a random weight meets with probability 0 and a finite difference with a small one: the seed is fixed.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(20), failure_persistence: None, ..ProptestConfig::default() }
 }
 
-const SPACES: [&str; 5] = ["C4 regular", "C4 kernel", "D4 mixed", "S3 points", "C3 turned"];
+/// Group, domain, codomain, side of the kernel (0: dense).
+const SPACES: [(&str, &str, &str, usize); 5] = [
+    ("C4", "regular", "2 regular", 0),
+    ("C4", "trivial", "regular", 3),
+    ("D4", "vector + 2 trivial", "regular", 0),
+    ("S3", "permutation", "permutation^2", 0),
+    ("C3", "regular", "2 vector", 0),
+];
+const KERNEL: usize = 1;
 
 /// A projector and the number of rows of its weight matrix.
-fn projector(name: &str) -> (HaarProjector, usize) {
-    let space = match name {
-        "C4 regular" => {
-            let regular = rep::regular(&group::parse("C4").unwrap()).unwrap();
-            let two = rep::sum(regular.group(), &[(2, regular.clone())]).unwrap();
-            KernelSpace::dense(&regular, &two).unwrap()
-        }
-        "C4 kernel" => {
-            let c4 = group::parse("C4").unwrap();
-            KernelSpace::kernel(&rep::trivial(&c4), &rep::regular(&c4).unwrap(), &Grid::new(&c4, 3, 2).unwrap())
-                .unwrap()
-        }
-        "D4 mixed" => {
-            let d4 = group::parse("D4").unwrap();
-            let mixed = rep::sum(&d4, &[(1, rep::point(&d4).unwrap()), (2, rep::trivial(&d4))]).unwrap();
-            KernelSpace::dense(&mixed, &rep::regular(&d4).unwrap()).unwrap()
-        }
-        "C3 turned" => {
-            let c3 = group::parse("C3").unwrap();
-            let two = rep::sum(&c3, &[(2, rep::point(&c3).unwrap())]).unwrap();
-            KernelSpace::dense(&rep::regular(&c3).unwrap(), &two).unwrap()
-        }
-        _ => {
-            let s3 = group::parse("S3").unwrap();
-            let points = rep::permutation(&s3).unwrap();
-            KernelSpace::dense(&points, &rep::tensor(&points, &points).unwrap()).unwrap()
-        }
-    };
+fn projector(which: usize) -> (HaarProjector, usize) {
+    let (group, domain, codomain, side) = SPACES[which];
+    let space = space(group, domain, codomain, side, 2);
     (HaarProjector::new(&space).unwrap(), space.codomain().dim())
-}
-
-fn random_weights(n: usize, seed: u64) -> Vec<f64> {
-    let mut random = Random::new(seed);
-    (0..n).map(|_| random.normal()).collect()
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 /// The gradient of f by central differences, coordinate by coordinate.
@@ -76,8 +48,7 @@ fn finite_differences(weights: &[f64], f: impl Fn(&[f64]) -> f64) -> Vec<f64> {
 }
 
 fn relative_error(got: &[f64], expected: &[f64]) -> f64 {
-    let difference: Vec<f64> = got.iter().zip(expected).map(|(a, b)| a - b).collect();
-    (dot(&difference, &difference) / dot(expected, expected)).sqrt()
+    distance(got, expected) / length(expected)
 }
 
 proptest! {
@@ -86,25 +57,25 @@ proptest! {
     /// ∇_W N(QW) = Q[∂N(QW)] for the twelve norms and both parts.
     #[test]
     fn gradient_through_a_projector_is_the_finite_difference(seed in any::<u64>(), which in 0..SPACES.len()) {
-        let (projector, rows) = projector(SPACES[which]);
-        let weights = random_weights(projector_len(&projector), seed);
+        let (projector, rows) = projector(which);
+        let weights: Vec<f64> = random_weights(projector.len(), seed);
         for norm in Norm::all() {
             for part in [Part::Equivariant, Part::Perp, Part::Whole] {
                 let (value, gradient) = part.norm_and_gradient(norm, &projector, &weights, rows).unwrap();
                 prop_assert!((value - part.norm(norm, &projector, &weights, rows).unwrap()).abs() < 1e-12 * value);
                 let expected = finite_differences(&weights, |w| part.norm(norm, &projector, w, rows).unwrap());
                 let error = relative_error(&gradient, &expected);
-                prop_assert!(error < 1e-7, "{norm} {part:?} on {}: {error:.1e}", SPACES[which]);
+                prop_assert!(error < 1e-7, "{norm} {part:?} on {:?}: {error:.1e}", SPACES[which]);
                 // A norm is homogeneous of degree one: ⟨∇N, W⟩ = N (Euler).
-                prop_assert!((dot(&gradient, &weights) - value).abs() < 1e-10 * value);
+                prop_assert!((inner(&gradient, &weights) - value).abs() < 1e-10 * value);
             }
         }
     }
 
     #[test]
     fn penalty_gradient_is_the_finite_difference(seed in any::<u64>(), which in 0..SPACES.len(), whole in any::<bool>()) {
-        let (projector, rows) = projector(SPACES[which]);
-        let weights = random_weights(projector_len(&projector), seed);
+        let (projector, rows) = projector(which);
+        let weights: Vec<f64> = random_weights(projector.len(), seed);
         for norm in Norm::all() {
             for form in [Form::Squared, Form::Plain] {
                 let penalty = PenaltyConfig { lambda_g: 0.3, lambda_perp: 1.7, norm, form, whole };
@@ -114,19 +85,19 @@ proptest! {
                 gradient.iter_mut().for_each(|g| *g -= 0.5);
                 let expected = finite_differences(&weights, |w| penalty.value(&projector, w, rows).unwrap());
                 let error = relative_error(&gradient, &expected);
-                prop_assert!(error < 1e-7, "{norm} {form:?} on {}: {error:.1e}", SPACES[which]);
+                prop_assert!(error < 1e-7, "{norm} {form:?} on {:?}: {error:.1e}", SPACES[which]);
             }
         }
     }
 
     #[test]
     fn equal_strengths_squared_are_weight_decay(seed in any::<u64>(), lambda in 1e-6..10.0_f64) {
-        let (projector, rows) = projector("C4 kernel");
-        let weights = random_weights(projector_len(&projector), seed);
+        let (projector, rows) = projector(KERNEL);
+        let weights: Vec<f64> = random_weights(projector.len(), seed);
         let penalty = PenaltyConfig { lambda_g: lambda, lambda_perp: lambda, ..PenaltyConfig::default() };
         let mut gradient = vec![0.0; weights.len()];
         let value = penalty.add_gradient(&projector, &weights, rows, &mut gradient).unwrap();
-        prop_assert!((value - lambda * dot(&weights, &weights)).abs() < 1e-12 * value);
+        prop_assert!((value - lambda * inner(&weights, &weights)).abs() < 1e-12 * value);
         let decay: Vec<f64> = weights.iter().map(|w| 2.0 * lambda * w).collect();
         prop_assert_eq!(gradient, decay);
     }
@@ -134,7 +105,7 @@ proptest! {
     /// The (2,2) norm is the Frobenius norm, gradient and all.
     #[test]
     fn two_two_is_frobenius(seed in any::<u64>()) {
-        let weights = random_weights(24, seed);
+        let weights: Vec<f64> = random_weights(24, seed);
         let two_two: Norm = "(2,2)".parse().unwrap();
         let (a, b) = (two_two.value_and_gradient(&weights, 4).unwrap(), Norm::Frobenius.value_and_gradient(&weights, 4).unwrap());
         prop_assert_eq!(a, b);
@@ -142,7 +113,7 @@ proptest! {
 
     #[test]
     fn single_precision_agrees_with_double(seed in any::<u64>()) {
-        let weights = random_weights(24, seed);
+        let weights: Vec<f64> = random_weights(24, seed);
         let narrow: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
         let wide: Vec<f64> = narrow.iter().map(|&w| f64::from(w)).collect();
         for norm in Norm::all() {
@@ -160,7 +131,7 @@ proptest! {
 fn complex_gradients_are_finite_differences() {
     let regular = rep::complexified(&rep::regular(&group::parse("C3").unwrap()).unwrap());
     let projector = HaarProjector::new(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap();
-    let parts = random_weights(18, 6);
+    let parts: Vec<f64> = random_weights(18, 6);
     let join = |parts: &[f64]| -> Vec<c64> { parts.chunks(2).map(|z| c64::new(z[0], z[1])).collect() };
     for norm in Norm::all() {
         for part in [Part::Equivariant, Part::Perp] {
@@ -173,27 +144,22 @@ fn complex_gradients_are_finite_differences() {
     }
 }
 
-fn projector_len(projector: &HaarProjector) -> usize {
-    projector.len()
-}
-
 /// The form one would write from the paper, ∂N taken at QW and not projected again, is right for Frobenius alone.
 #[test]
 fn without_projecting_again_the_gradient_is_wrong() {
     // Largest error of P(W) and of W − P(W).
     let mut largest = [0.0_f64; 2];
-    for name in SPACES {
-        let (projector, rows) = projector(name);
-        let weights = random_weights(projector_len(&projector), 3);
+    for (which, name) in SPACES.iter().enumerate() {
+        let (projector, rows) = projector(which);
+        let weights: Vec<f64> = random_weights(projector.len(), 3);
         for norm in Norm::all() {
             for (slot, part) in [Part::Equivariant, Part::Perp].into_iter().enumerate() {
                 let naive = norm.gradient(&part.of(&projector, &weights).unwrap(), rows).unwrap();
                 let expected = finite_differences(&weights, |w| part.norm(norm, &projector, w, rows).unwrap());
                 let error = relative_error(&naive, &expected);
                 if matches!(norm.to_string().as_str(), "frobenius" | "(2,2)") {
-                    assert!(error < 1e-7, "{norm} {part:?} on {name}: {error:.1e}");
+                    assert!(error < 1e-7, "{norm} {part:?} on {name:?}: {error:.1e}");
                 } else {
-                    println!("{name:12} {part:?} {norm:10} off by {:.0} %", 100.0 * error);
                     largest[slot] = largest[slot].max(error);
                 }
             }
@@ -205,12 +171,10 @@ fn without_projecting_again_the_gradient_is_wrong() {
 /// At a weight that is equivariant in single precision, W − P(W) is rounding alone and must not pull with full strength.
 #[test]
 fn plain_penalty_does_not_chase_rounding() {
-    let c3 = group::parse("C3").unwrap();
-    let (regular, plane) = (rep::regular(&c3).unwrap(), rep::point(&c3).unwrap());
-    for field in [rep::sum(&c3, &[(8, regular)]).unwrap(), rep::sum(&c3, &[(8, plane)]).unwrap()] {
-        let projector = reynolds::projection::derive(&KernelSpace::dense(&field, &field).unwrap()).unwrap();
-        let rows = field.dim();
-        let draw: Vec<f32> = random_weights(rows * rows, 7).iter().map(|&w| 10.0 * w as f32).collect();
+    for field in ["8 regular", "8 vector"] {
+        let projector = derive(&space("C3", field, field, 0, 0)).unwrap();
+        let rows = projector.len().isqrt();
+        let draw: Vec<f32> = random_weights::<f64>(rows * rows, 7).iter().map(|&w| 10.0 * w as f32).collect();
         let weights = Projector::<f32>::project(&projector, &draw).unwrap();
         for norm in Norm::all() {
             let penalty = PenaltyConfig { lambda_perp: 1.0, norm, form: Form::Plain, ..PenaltyConfig::default() };
@@ -222,7 +186,7 @@ fn plain_penalty_does_not_chase_rounding() {
             // The same weight, visibly off: a thousandth of what was projected away is put back.
             let off: Vec<f32> = weights.iter().zip(&draw).map(|(&p, &w)| p + 1e-3 * (w - p)).collect();
             let (still, full) = (pull(&weights), pull(&off));
-            assert!(full > 0.1 && still < 0.1 * full, "{norm} on {}: {still} of {full}", field.label());
+            assert!(full > 0.1 && still < 0.1 * full, "{norm} on {field}: {still} of {full}");
         }
     }
 }

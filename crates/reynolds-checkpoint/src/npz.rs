@@ -1,5 +1,6 @@
 //! The .npz format: a zip archive whose members `name.npy` are arrays. Other members are kept and not reported.
 
+use super::entry::row_major;
 use super::npy;
 use super::{Contents, Dtype, Entry, Input, Storage, StorageId, zip};
 use crate::error::Result;
@@ -28,10 +29,19 @@ pub(super) fn parse(input: Input<'_>, archive: zip::Archive) -> Result<Contents>
             let found = format!("{} (save array.astype(array.dtype.newbyteorder('<')))", header.descr);
             return Err(input.bad_tensor(name, "little-endian numbers", found));
         }
+        let mut shape = header.shape;
+        if header.fortran_order {
+            shape.reverse();
+        }
+        let mut strides = row_major(&shape);
+        if header.fortran_order {
+            shape.reverse();
+            strides.reverse();
+        }
         entries.push(Entry {
             name: name.into(),
-            strides: if header.fortran_order { column_major(&header.shape) } else { Vec::new() },
-            shape: header.shape,
+            shape,
+            strides,
             dtype: dtype(header.descr),
             storage: StorageId(storages.len()),
             start: header.length,
@@ -44,19 +54,6 @@ pub(super) fn parse(input: Input<'_>, archive: zip::Archive) -> Result<Contents>
         );
     }
     Ok(Contents { entries, storages, archive })
-}
-
-/// Strides of an array whose first index runs fastest. The product was checked not to overflow.
-fn column_major(shape: &[usize]) -> Vec<usize> {
-    let mut step = 1;
-    shape
-        .iter()
-        .map(|&size| {
-            let stride = step;
-            step *= size;
-            stride
-        })
-        .collect()
 }
 
 /// Bytes of one element, for types whose text says so.

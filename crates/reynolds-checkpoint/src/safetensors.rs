@@ -6,6 +6,7 @@
 //!
 //! The ranges must cover the buffer without overlap or hole, which leaves no room for hidden bytes.
 
+use super::entry::row_major;
 use super::{Contents, Dtype, Entry, Input, Storage, StorageId, zip};
 use crate::error::Result;
 use serde::Deserialize;
@@ -98,11 +99,11 @@ pub(super) fn parse(input: Input<'_>) -> Result<Contents> {
         ranges.push((begin, end, entries.len()));
         entries.push(Entry {
             name,
+            strides: row_major(&info.shape),
             shape: info.shape,
             dtype: dtype(info.dtype),
             storage: StorageId(storages.len()),
             start: 0,
-            strides: Vec::new(),
         });
         storages.push(Storage::Plain(offset + begin..offset + end));
     }

@@ -24,34 +24,26 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Train an experiment; leaves a folder with settings, metrics, checkpoints and a report
     #[command(disable_help_flag = true)]
-    Run {
-        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
+    Run(Handed),
     /// Train over a grid of settings and seeds, several at a time; one CSV for all
     #[command(disable_help_flag = true)]
-    Sweep {
-        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
+    Sweep(Handed),
     /// One table or figure of the paper, with its claims checked
     #[command(disable_help_flag = true)]
-    Reproduce {
-        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
+    Reproduce(Handed),
     /// Make or fetch the data sets of the experiments
     #[command(disable_help_flag = true)]
-    Data {
-        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
+    Data(Handed),
     /// Measurements of networks and of projections
     #[command(disable_help_flag = true)]
-    Bench {
-        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
+    Bench(Handed),
+}
+
+/// What is handed over to the program that trains.
+#[derive(Debug, Group)]
+pub(crate) struct Handed {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 /// How the channels are typed.

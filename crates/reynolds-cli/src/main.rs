@@ -4,7 +4,6 @@
 mod args;
 mod commands;
 mod model;
-mod written;
 
 use std::process::ExitCode;
 

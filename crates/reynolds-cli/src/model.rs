@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use reynolds::group::{self, GroupRef};
 use reynolds::plan::{SymmetryPlan, UniformFields, Untyped};
-use reynolds_checkpoint::{Checkpoint, Values};
+use reynolds_checkpoint::{Checkpoint, Values, whole_file};
 
 use crate::args::Typing;
 
@@ -40,6 +40,16 @@ impl Model {
     pub(crate) fn read(&self, name: &str) -> Result<Values<'_>> {
         let entry = self.checkpoint.entry(name).with_context(|| format!("no tensor \"{name}\""))?;
         Ok(self.checkpoint.read(entry)?)
+    }
+
+    /// Writes a file about the checkpoint, other than the checkpoint itself.
+    pub(crate) fn write_beside(&self, path: &Path, text: &str) -> Result<()> {
+        if let (Ok(a), Ok(b)) = (path.canonicalize(), self.checkpoint.path().canonicalize())
+            && a == b
+        {
+            bail!("{}: expected another file than the model, found the model itself", path.display());
+        }
+        Ok(whole_file::write(path, text.as_bytes())?)
     }
 
     /// The file, for messages.

@@ -9,7 +9,6 @@ use reynolds::plan::{SymmetryPlan, TypedTensor, Untyped};
 
 use crate::args::AuditArgs;
 use crate::model::{Model, Named};
-use crate::written;
 use reynolds_report::audit::{AuditReport, Typed, by_reason};
 use reynolds_report::terminal;
 
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
     let rankings = if args.rank { super::rank::rankings(&model, args.typing.fields)? } else { vec![] };
     let report = AuditReport { file: model.file(), typed, rankings };
     if let Some(path) = &args.html {
-        written::beside_model(path, &report.page().html(), &args.model)?;
+        model.write_beside(path, &report.page().html())?;
     }
     terminal::print(&if args.json { report.json()? } else { report.text(terminal::colour()) })?;
     let Some((least, audit)) = args.require.zip(report.typed.first()) else {

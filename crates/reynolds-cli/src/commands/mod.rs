@@ -18,10 +18,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Audit(args) => audit::run(&args),
         Command::Project(args) => project::run(&args),
         Command::Plan(args) => plan::run(&args),
-        Command::Run { arguments } => handover::run("run", &arguments),
-        Command::Sweep { arguments } => handover::run("sweep", &arguments),
-        Command::Reproduce { arguments } => handover::run("reproduce", &arguments),
-        Command::Data { arguments } => handover::run("data", &arguments),
-        Command::Bench { arguments } => handover::run("bench", &arguments),
+        Command::Run(handed) => handover::run("run", &handed.arguments),
+        Command::Sweep(handed) => handover::run("sweep", &handed.arguments),
+        Command::Reproduce(handed) => handover::run("reproduce", &handed.arguments),
+        Command::Data(handed) => handover::run("data", &handed.arguments),
+        Command::Bench(handed) => handover::run("bench", &handed.arguments),
     }
 }

@@ -7,7 +7,6 @@ use reynolds::{group, plan};
 
 use crate::args::PlanArgs;
 use crate::model::Model;
-use crate::written;
 use reynolds_report::terminal;
 
 pub(crate) fn run(args: &PlanArgs) -> Result<ExitCode> {
@@ -15,7 +14,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<ExitCode> {
     let model = Model::open(&args.model)?;
     let text = plan::suggest(&group, &model.tensors)?;
     match &args.out {
-        Some(path) => written::beside_model(path, &text, &args.model)?,
+        Some(path) => model.write_beside(path, &text)?,
         None => terminal::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)

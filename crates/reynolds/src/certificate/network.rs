@@ -96,21 +96,14 @@ impl Network {
         &self.features[self.stages.len()]
     }
 
-    /// T(x), for x of the input's dimension.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if x has another dimension; [`Error::NotFinite`] if a coordinate is NaN or infinite.
+    /// T(x), for finite x of the input's dimension.
     pub fn evaluate(&self, x: &[f64]) -> Result<Vec<f64>> {
         if x.len() != self.input().dim() {
             return Err(Error::shape("input", format!("{} coordinates", self.input().dim()), x.len()));
         }
-        all_finite(x).map(|()| self.forward(x))
-    }
-
-    /// T(x) once the dimension is known to fit.
-    pub(super) fn forward(&self, x: &[f64]) -> Vec<f64> {
+        all_finite(x)?;
         let steps = self.stages.iter().zip(&self.features);
-        steps.fold(x.to_vec(), |x, (stage, feature)| stage.forward(feature, x))
+        Ok(steps.fold(x.to_vec(), |x, (stage, feature)| stage.forward(feature, x)))
     }
 
     /// The bound of the module's formula on inputs ‖x‖ ≤ `radius`.
@@ -128,54 +121,54 @@ impl Network {
         let mut terms = Vec::with_capacity(self.stages.len());
         let mut inside = radius;
         for (stage, feature) in self.stages.iter().zip(&self.features) {
-            let name = &stage.name;
             let (lipschitz, offset, operator, constant) = stage.constants(feature).map_err(|error| match error {
-                Error::OutOfRange { what, .. } => {
-                    Error::NotCertifiable { layer: name.clone(), reason: format!("its {what} overflows") }
-                }
+                Error::OutOfRange { what, .. } => stage.refused(format!("its {what} overflows")),
                 other => other,
             })?;
-            let lipschitz = finite(name, "Lipschitz constant", lipschitz)?;
-            let defect = finite(name, "defect", product(operator, inside) + constant)?;
-            terms.push(Term { layer: name.clone(), lipschitz, radius: inside, defect, contribution: defect });
-            inside = finite(name, "output radius", product(lipschitz, inside) + offset)?;
+            let lipschitz = stage.finite("Lipschitz constant", lipschitz)?;
+            let defect = stage.finite("defect", product(operator, inside) + constant)?;
+            terms.push(Term { layer: stage.name.clone(), lipschitz, radius: inside, defect, contribution: defect });
+            inside = stage.finite("output radius", product(lipschitz, inside) + offset)?;
         }
-        let (mut downstream, mut sum) = (1.0, 0.0);
-        for term in terms.iter_mut().rev() {
+        let (mut downstream, mut bound) = (1.0, 0.0);
+        for (stage, term) in self.stages.iter().zip(&mut terms).rev() {
             // A layer without defect adds nothing, whatever follows it.
             if term.defect > 0.0 {
-                term.contribution = finite(&term.layer, "contribution", product(term.defect, downstream))?;
-                sum = finite(&term.layer, "contribution", sum + term.contribution)?;
+                term.contribution = stage.finite("contribution", product(term.defect, downstream))?;
+                bound = stage.finite("contribution", bound + term.contribution)?;
             }
             downstream = product(downstream, term.lipschitz);
         }
         // Rounding of the norms is covered by a relative 10⁻¹².
-        let last = self.stages.last().map_or("", |stage| &stage.name);
-        let bound = finite(last, "bound", sum * (1.0 + 1e-12))?;
+        bound *= 1.0 + 1e-12;
+        if let Some(last) = self.stages.last() {
+            last.finite("bound", bound)?;
+        }
         Ok(Certificate { radius, terms, bound, searched: None })
     }
-}
-
-fn expect_length(layer: &str, what: &str, values: &[f64], expected: usize) -> Result<()> {
-    if values.len() != expected {
-        return Err(Error::shape(format!("{what} of layer {layer}"), expected, values.len()));
-    }
-    all_finite(values)
 }
 
 fn norm(values: &[f64]) -> f64 {
     length(values.iter().copied())
 }
 
-/// A number of a certificate that did not overflow.
-fn finite(layer: &str, what: &str, value: f64) -> Result<f64> {
-    if value.is_finite() {
-        return Ok(value);
-    }
-    Err(Error::NotCertifiable { layer: layer.into(), reason: format!("its {what} overflows") })
-}
-
 impl Stage {
+    fn refused(&self, reason: impl Into<String>) -> Error {
+        Error::NotCertifiable { layer: self.name.clone(), reason: reason.into() }
+    }
+
+    /// A number of the certificate, which must not overflow.
+    fn finite(&self, what: &str, value: f64) -> Result<f64> {
+        if value.is_finite() { Ok(value) } else { Err(self.refused(format!("its {what} overflows"))) }
+    }
+
+    fn expect_length(&self, what: &str, values: &[f64], expected: usize) -> Result<()> {
+        if values.len() != expected {
+            return Err(Error::shape(format!("{what} of layer {}", self.name), expected, values.len()));
+        }
+        all_finite(values)
+    }
+
     /// The space it maps to, if it fits its input.
     fn output(&self, input: &Feature) -> Result<Feature> {
         match &self.kind {
@@ -185,9 +178,9 @@ impl Stage {
                     let what = format!("input fields of layer {}", self.name);
                     return Err(Error::shape(what, input.fields().label(), space.domain().label()));
                 }
-                expect_length(&self.name, "weight", weight, space.len())?;
+                self.expect_length("weight", weight, space.len())?;
                 if let Some(bias) = bias {
-                    expect_length(&self.name, "bias", bias, space.codomain().dim())?;
+                    self.expect_length("bias", bias, space.codomain().dim())?;
                 }
                 if let Some(grid) = space.grid() {
                     let what = format!("kernel of layer {}", self.name);
@@ -203,15 +196,12 @@ impl Stage {
             }
             StageKind::Activation(_) => Ok(input.clone()),
             StageKind::BatchNorm { scale, shift } => {
-                expect_length(&self.name, "scale", scale, input.fields().dim())?;
-                expect_length(&self.name, "shift", shift, input.fields().dim())?;
+                self.expect_length("scale", scale, input.fields().dim())?;
+                self.expect_length("shift", shift, input.fields().dim())?;
                 Ok(input.clone())
             }
             StageKind::MeanPool => Ok(Feature::vector(input.fields())),
-            StageKind::Unknown => Err(Error::NotCertifiable {
-                layer: self.name.clone(),
-                reason: "no bound is known for this kind of layer".into(),
-            }),
+            StageKind::Unknown => Err(self.refused("no bound is known for this kind of layer")),
         }
     }
 
@@ -227,17 +217,16 @@ impl Stage {
                 Ok((operator_norm(space, weight)?, offset, operator_defect(space, weight)?, moved))
             }
             StageKind::Activation(activation) => {
-                activation.check(&self.name, input.fields())?;
+                activation.check(input.fields()).map_err(|reason| self.refused(reason))?;
                 let offset = activation.at(0.0).abs() * (input.dim() as f64).sqrt();
                 Ok((activation.lipschitz(), offset, 0.0, 0.0))
             }
             StageKind::BatchNorm { scale, shift } => {
                 if !is_shared(input.fields(), scale, shift) {
-                    let reason = format!(
+                    return Err(self.refused(format!(
                         "its scales and shifts are not shared inside the fields {}, so it is not equivariant",
                         input.fields().label()
-                    );
-                    return Err(Error::NotCertifiable { layer: self.name.clone(), reason });
+                    )));
                 }
                 let steepest = scale.iter().fold(0.0_f64, |largest, s| largest.max(s.abs()));
                 Ok((steepest, norm(shift) * everywhere, 0.0, 0.0))

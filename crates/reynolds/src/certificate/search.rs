@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::defect::distance;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, finite};
 use crate::group::{Element, elements};
 use crate::haar;
 use crate::norm::length;
@@ -23,14 +23,10 @@ pub struct Searched {
 const ELEMENTS: usize = 64;
 
 impl Network {
-    /// ‖π′(g) T(x) − T(π(g) x)‖.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if x has another dimension than the input; [`Error::NotFinite`] if x is not finite; [`Error::OutOfRange`] if
-    /// the network overflows there.
+    /// ‖π′(g) T(x) − T(π(g) x)‖, an error if the network overflows there.
     pub fn error_at(&self, g: &Element, x: &[f64]) -> Result<f64> {
         let error = distance(&self.output().act(g, &self.evaluate(x)?), &self.evaluate(&self.input().act(g, x))?);
-        if error.is_finite() { Ok(error) } else { Err(Error::range("equivariance error", "a finite number", error)) }
+        finite("equivariance error", error)
     }
 
     /// Climbs by random steps in the ball ‖x‖ ≤ `radius`, over up to 64 group elements, within `evaluations` of the error.

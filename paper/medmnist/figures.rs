@@ -35,20 +35,24 @@ pub fn confusion_sheet(title: &str, classes: &[String], scored: &Scored) -> Shee
     let longest = classes.iter().map(|class| class.chars().count()).max().unwrap_or(0) as f64;
     (sheet.label_room, sheet.tick_room) = (10.0 + LETTER * longest, 10.0 + LETTER * longest);
     let caption = format!("rows: truth; columns: answer; right: {:.1} %", 100.0 * scored.accuracy());
-    sheet.add(title, confusion_map(classes, &scored.confusion()), vec![caption]);
+    sheet.add(
+        title,
+        confusion_map(classes, &scored.confusion().into_iter().map(|count| count as f64).collect::<Vec<_>>()),
+        vec![caption],
+    );
     sheet
 }
 
 /// Counts `[classes, classes]`, rows the truth, shaded by their share of the row.
-fn confusion_map(classes: &[String], counts: &[usize]) -> HeatMap {
+pub(super) fn confusion_map(classes: &[String], counts: &[f64]) -> HeatMap {
     let rows = counts.chunks(classes.len());
-    let share = |row: &[usize]| -> Vec<f64> {
-        let all = row.iter().sum::<usize>().max(1) as f64;
-        row.iter().map(|&count| count as f64 / all).collect()
+    let share = |row: &[f64]| -> Vec<f64> {
+        let all = row.iter().sum::<f64>().max(1.0);
+        row.iter().map(|&count| count / all).collect()
     };
     let shares = rows.flat_map(share).collect();
     HeatMap::new(classes.len(), shares, Shading::Linear { high: 1.0 })
-        .numbers(counts.iter().map(ToString::to_string).collect())
+        .numbers(counts.iter().map(|count| format!("{count:.0}")).collect())
         .labels(classes.to_vec(), classes.to_vec())
         .turned(true)
 }

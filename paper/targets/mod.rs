@@ -212,7 +212,7 @@ pub fn targets() -> [&'static dyn AnyTarget; 14] {
         &FigCt,
         &TableNorms,
         &medmnist::ACCURACY,
-        &medmnist::EFFICIENCY,
+        &medmnist::Efficiency,
         &medmnist::SENSITIVITY,
         &medmnist::CONFUSION,
         &medmnist::SHAPES,

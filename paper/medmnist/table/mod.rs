@@ -9,29 +9,24 @@
 //!
 //! Paper: section "MedMNIST", `tab:medmnist`, `tab:model_efficiency`, `fig:sweep_lambdas_medmnist`, `fig:confusion_medmnist`.
 
+mod accuracy;
 mod budget;
 mod cells;
 mod claims;
-#[cfg(test)]
-mod committed;
 mod confusion;
 mod efficiency;
 mod figures;
-mod measured;
 mod notes;
-mod paper;
 mod sensitivity;
 mod settings;
 mod shapes;
 #[cfg(test)]
 mod synthetic;
-mod tables;
 mod target;
 #[cfg(test)]
 mod tests;
 mod tuning;
 mod volume_run;
-mod written;
 
-pub(crate) use efficiency::EFFICIENCY;
+pub(crate) use efficiency::Efficiency;
 pub(crate) use target::{ACCURACY, CONFUSION, SENSITIVITY, SHAPES};

@@ -1,13 +1,15 @@
 //! Every choice that was made where the paper is silent, and what stands in for what it had; a paragraph each.
 
-use super::settings::{SensitivitySettings, ShapesSettings, TableSettings, Tuning};
-use super::target::Training;
+use super::settings::{Shapes, Table, TargetSettings, Tuning};
+use super::target::Trains;
+use crate::medmnist::MedSettings;
 use crate::medmnist::networks::Symmetry;
 use crate::medmnist::rows::Row;
 use crate::medmnist::sets::Set;
+use reynolds_train::config::RunConfig;
 
-pub(super) fn of_table(settings: &TableSettings) -> Vec<String> {
-    let rounds = match settings.tuning {
+pub(super) fn of_table(settings: &TargetSettings<Table>) -> Vec<String> {
+    let rounds = match settings.own.tuning {
         Tuning::Staged => "learning rates at the first λ_G and the middle λ_⊥, then pairs of λ at the best of them",
         Tuning::Grid => "every learning rate with every pair of λ",
     };
@@ -17,24 +19,20 @@ pub(super) fn of_table(settings: &TableSettings) -> Vec<String> {
          {rounds}; the other seeds follow with the best. So ours tries {} settings and each baseline {}, its learning rates alone: \
          neither the priors of RPP nor the weights of the P-SCNN's terms are tuned.",
         settings.run.seed,
-        settings.tried(Row::ours(Symmetry::So3)),
-        settings.tried(Row::CNN)
+        settings.own.tried(Row::ours(Symmetry::So3)),
+        settings.own.tried(Row::CNN)
     );
-    with_training(settings, vec![tuning])
+    with_note(settings, Some(tuning))
 }
 
-pub(super) fn of_sensitivity(settings: &SensitivitySettings) -> Vec<String> {
-    with_training(settings, Vec::new())
-}
-
-pub(super) fn of_shapes(settings: &ShapesSettings) -> Vec<String> {
+pub(super) fn of_shapes(settings: &TargetSettings<Shapes>) -> Vec<String> {
     let pairs = "Pairs: with breaking b a volume stands as its class does with probability b and is turned or mirrored at random else, so that \
          within a pair nobody can have more than ½ + b/2. Chance is within 3 standard errors of one half, ½/√n of the n test volumes \
          of the pairs, however many seeds there are. The best λ_⊥ has the highest validation accuracy in the mean over seeds, of \
          equal ones the smaller loss; another has the lowest validation loss, of the same weights, since where nothing is broken the \
          accuracy tosses a coin for every volume. Tied with the best is what lies within the standard error of the difference, and a fall between ends \
          that are tied is none. \"solids\" are volumes that are taken for either class of their pair, which all can tell.";
-    with_training(settings, vec![pairs.into()])
+    with_note(settings, Some(pairs.into()))
 }
 
 pub(super) fn of_efficiency() -> Vec<String> {
@@ -46,11 +44,16 @@ pub(super) fn of_efficiency() -> Vec<String> {
     ]
 }
 
-/// What is said of all models that are trained, and between of those of one target.
-fn with_training(settings: &impl Training, between: Vec<String>) -> Vec<String> {
-    let mut notes = vec![data(settings), training(settings), networks(settings)];
+/// What is said of all models that are trained.
+pub(super) fn of_training<O: Trains>(settings: &TargetSettings<O>) -> Vec<String> {
+    with_note(settings, None)
+}
+
+/// The same with a note of one target.
+fn with_note<O: Trains>(settings: &TargetSettings<O>, between: Option<String>) -> Vec<String> {
+    let mut notes = vec![data(settings), training(&settings.run), networks(&settings.run)];
     notes.extend(between);
-    let settled = settings.run().settings.data.settled;
+    let settled = settings.run.settings.data.settled;
     if settled > 0 {
         notes.push(format!(
             "Evaluation: normalisations have the statistics of {settled} minibatches of training volumes, measured with the weights that are \
@@ -66,8 +69,7 @@ fn with_training(settings: &impl Training, between: Vec<String>) -> Vec<String> 
     notes
 }
 
-fn training(settings: &impl Training) -> String {
-    let run = settings.run();
+fn training(run: &RunConfig<MedSettings>) -> String {
     format!(
         "Training: Adam with a constant learning rate, {} epochs, minibatches of {}, cross entropy without class weights, {}; the weights \
          with the best validation accuracy are tested, of equal ones those with the smaller validation loss. The code that the paper \
@@ -79,8 +81,8 @@ fn training(settings: &impl Training) -> String {
     )
 }
 
-fn networks(settings: &impl Training) -> String {
-    let widths = match settings.run().settings.model.width {
+fn networks(run: &RunConfig<MedSettings>) -> String {
+    let widths = match run.settings.model.width {
         0 => "c = 6 for all but ours, which has c = 2 (2.04 million parameters with SO(3) fields, 3.26 million with O(3) fields)".into(),
         width => format!("c = {width} for all (`model.width`)"),
     };
@@ -90,15 +92,15 @@ fn networks(settings: &impl Training) -> String {
     )
 }
 
-fn data(settings: &impl Training) -> String {
-    let sets = settings.sets();
+fn data<O: Trains>(settings: &TargetSettings<O>) -> String {
+    let sets = settings.own.sets();
     let heads: Vec<String> = sets.iter().map(|set| set.head()).collect();
     let mut text = format!("Data: {}", heads.join(", "));
     if sets.iter().any(|set| !set.is_of_paper()) {
         text += "; the paper's are Nodule, Synapse and Organ, which the same command runs once their files are there (`sets`)";
     }
     if sets.contains(&Set::Shapes) {
-        let shapes = &settings.run().settings.data.shapes;
+        let shapes = &settings.run.settings.data.shapes;
         text += &format!(
             ". The generated shapes are no medical data: {} solids to learn from, {} to choose by, {} to test on, among them pairs that \
              differ by a turn alone and pairs that differ by a reflection alone; `breaking` is the share of volumes whose orientation or \
@@ -115,19 +117,12 @@ mod tests {
     use super::*;
     use crate::targets::Budget;
 
-    fn said(budget: Budget) -> String {
-        of_table(&budget::table(budget)).join("\n")
-    }
-
     #[test]
-    fn what_ours_tries_more_than_others_is_counted() {
+    fn what_ours_tries_more_than_others_is_counted_and_widths_are_those_that_were_run() {
+        let said = |budget: Budget| of_table(&budget::table(budget)).join("\n");
         // Staged: two learning rates, then eight pairs of λ of which one is known; a grid: five learning rates by eight pairs.
         assert!(said(Budget::Standard).contains("ours tries 9 settings and each baseline 2,"));
         assert!(said(Budget::Full).contains("ours tries 40 settings and each baseline 5,"));
-    }
-
-    #[test]
-    fn widths_are_those_that_were_run() {
         assert!(said(Budget::Full).contains("3.26 million with O(3)"));
         let narrow = said(Budget::Quick);
         assert!(narrow.contains("c = 1 for all") && !narrow.contains("million"), "{narrow}");

@@ -1,53 +1,28 @@
 //! A model of the tables: the settings of its run, trained, and what tables and figures need of it.
 
-use std::collections::HashMap;
-use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use reynolds_torch::Precision;
 use reynolds_torch::tch::{Cuda, Device};
 
 use crate::medmnist::rows::{Row, Strengths};
 use crate::medmnist::sets::Set;
 use crate::medmnist::{MedData, MedSettings, MedTask};
-use crate::targets::curves::curves;
-use crate::targets::point::{Frame, Point, PointSession, Trained};
-use crate::targets::runs::Run;
+use crate::targets::point::{Point, PointSession, Trained};
+use crate::targets::training::{Shared, trained};
 use crate::targets::{Named, boxed};
 use reynolds_train::config::RunConfig;
-use reynolds_train::error::{Error, Result};
-use reynolds_train::metrics::Summary;
-use reynolds_train::progress::Silent;
-use reynolds_train::task::{Metrics, Task};
-use reynolds_train::train::{Ending, train};
+use reynolds_train::error::Result;
+use reynolds_train::task::Task;
 
 /// Metrics whose curves are kept.
 pub(super) const CURVES: [&str; 5] =
     ["train/loss", "validation/loss", "validation/accuracy", "validation/auc", "penalty"];
 
-/// The volumes on a device, loaded once for all models that want the same.
-#[derive(Debug, Default)]
-struct SharedVolumes(Mutex<HashMap<String, MedData>>);
-
-impl SharedVolumes {
-    fn get(&self, settings: &MedSettings, precision: Precision, device: Device) -> Result<MedData> {
-        let key = format!("{device:?} {precision:?} {:?}", settings.data);
-        // What another worker left there is whole: entries are only ever added.
-        let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(volumes) = loaded.get(&key) {
-            return Ok(volumes.clone());
-        }
-        let volumes = MedData::open(&settings.data, precision, device)?;
-        Ok(loaded.entry(key).or_insert(volumes).clone())
-    }
-}
-
 /// One model of the tables.
 #[derive(Debug, Clone)]
 pub(crate) struct VolumeRun {
-    /// Complete.
     pub(super) config: RunConfig<MedSettings>,
-    volumes: Arc<SharedVolumes>,
+    volumes: Arc<Shared<MedData>>,
 }
 
 impl VolumeRun {
@@ -86,7 +61,7 @@ impl VolumeRun {
         Strengths { learning_rate: train.learning_rate, lambda_g, lambda_perp }
     }
 
-    /// How far the generated set breaks its symmetry; nothing to any other.
+    /// Symmetry breaking of the generated set.
     pub(super) fn breaking(&self) -> f64 {
         self.config.settings.data.shapes.breaking
     }
@@ -101,18 +76,15 @@ impl VolumeRun {
         self.config.train.epochs * volumes.div_ceil(data.batch.max(1))
     }
 
-    /// What came of it with these seeds, as far as they were run.
-    pub(super) fn over_seeds<'a>(&self, frame: &'a Frame, seeds: Range<u64>) -> Vec<Run<'a>> {
-        seeds.filter_map(|seed| frame.find(&self.seeded(seed)).map(|run| (seed, run))).collect()
-    }
-
     fn task(&self, device: Device) -> Result<MedTask> {
         if device.is_cuda() {
             Cuda::cudnn_set_benchmark(true);
         }
         let RunConfig { settings, train, seed, .. } = &self.config;
-        let volumes = self.volumes.get(settings, train.precision, device)?;
-        MedTask::new(volumes, settings, train.precision, *seed)
+        let (data, precision) = (&settings.data, train.precision);
+        let key = format!("{device:?} {precision:?} {data:?}");
+        let volumes = self.volumes.get(key, || MedData::open(data, precision, device))?;
+        MedTask::new(volumes, settings, precision, *seed)
     }
 }
 
@@ -120,19 +92,6 @@ impl VolumeRun {
 pub(super) fn together(runs: Vec<VolumeRun>) -> Vec<Box<dyn Point>> {
     let volumes = Arc::default();
     boxed(runs.into_iter().map(|run| VolumeRun { volumes: Arc::clone(&volumes), ..run }))
-}
-
-/// Metrics of the best weights, and what the run was.
-fn metrics(summary: &Summary, task: &MedTask) -> Metrics {
-    let mut metrics = summary.metrics().clone();
-    metrics.extend([
-        ("parameters".into(), task.parameters().len() as f64),
-        ("epochs".into(), summary.epochs as f64),
-        ("steps".into(), summary.steps as f64),
-        ("best/epoch".into(), summary.best.map_or(f64::NAN, |best| best.epoch as f64)),
-        ("last/test/accuracy".into(), summary.last_metrics.get("test/accuracy").copied().unwrap_or(f64::NAN)),
-    ]);
-    metrics
 }
 
 impl Point for VolumeRun {
@@ -149,20 +108,16 @@ impl Point for VolumeRun {
         serde_json::to_value(&self.config).expect("settings are tables of plain values")
     }
 
-    /// A run whose loss stops being finite is a finding of the table, not the end of it: "diverged" is 1 then.
     fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
         let task = self.task(session.device)?;
-        let mut journal = session.journal(&self.config);
-        let RunConfig { train: loop_settings, penalty, .. } = &self.config;
-        let metrics = match train(&task, loop_settings, penalty, &mut journal, &mut Silent, session.interrupt) {
-            Ok(Ending::Interrupted { .. }) => return Ok(None),
-            Ok(Ending::Finished(summary)) => metrics(&summary, &task),
-            Err(Error::NotFinite { .. }) => {
-                Metrics::from([("diverged".to_string(), 1.0), ("parameters".into(), task.parameters().len() as f64)])
-            }
-            Err(error) => return Err(error),
-        };
-        Ok(Some(Trained { metrics, arrays: curves(&journal.records, &CURVES), ..Trained::default() }))
+        let parameters = task.parameters().len() as f64;
+        trained(&self.config, &task, parameters, &CURVES, session, |summary| {
+            let last = summary.last_metrics.get("test/accuracy").copied().unwrap_or(f64::NAN);
+            let mut metrics = summary.metrics().clone();
+            metrics.insert("best/epoch".into(), summary.best.map_or(f64::NAN, |best| best.epoch as f64));
+            metrics.insert("last/test/accuracy".into(), last);
+            Ok(Trained { metrics, ..Trained::default() })
+        })
     }
 }
 
@@ -172,27 +127,24 @@ mod tests {
     use reynolds_train::config::Selection;
 
     use super::super::budget;
-    use super::super::settings::TableSettings;
-    use super::super::synthetic::given;
     use super::*;
     use crate::medmnist::data::MedSet;
     use crate::medmnist::networks::{Nonlinearity, Symmetry};
     use crate::targets::Budget;
+    use crate::targets::synthetic::given;
 
     #[test]
     fn strengths_seed_and_set_arrive_in_the_run() {
-        let settings: TableSettings = given(
-            budget::table(Budget::Quick),
-            &[
-                ("train.epochs", "7"),
-                ("penalty.form", "plain"),
-                ("model.nonlinearity", "gated"),
-                ("model.rpp.dense", "0.1"),
-            ],
-        );
+        let keys = [
+            ("train.epochs", "7"),
+            ("penalty.form", "plain"),
+            ("model.nonlinearity", "gated"),
+            ("model.rpp.dense", "0.1"),
+        ];
+        let base = given(budget::table(Budget::Quick), &keys).run;
         let strengths = Strengths { learning_rate: 3e-4, lambda_g: 2e-3, lambda_perp: 0.7 };
         let vessel = Set::File(MedSet::Vessel);
-        let config = |row| VolumeRun::new(&settings.run, vessel, row, strengths).seeded(5).config;
+        let config = |row| VolumeRun::new(&base, vessel, row, strengths).seeded(5).config;
         for &group in Symmetry::ALL {
             let ours = config(Row::ours(group));
             assert_eq!((ours.train.learning_rate, ours.train.epochs, ours.seed), (3e-4, 7, 5));
@@ -206,15 +158,5 @@ mod tests {
         assert_eq!((cnn.train.learning_rate, cnn.penalty.lambda_g, cnn.penalty.lambda_perp), (3e-4, 0.0, 0.0));
         assert_eq!((cnn.penalty.form, cnn.settings.model.nonlinearity), (Form::Squared, Nonlinearity::Pointwise));
         assert_eq!(config(Row::ALL[2]).settings.model.rpp.dense, 0.1);
-    }
-
-    #[test]
-    fn ids_say_what_differs() {
-        let base = budget::table(Budget::Quick).run;
-        let strengths = Strengths { learning_rate: 1e-4, lambda_g: 1e-3, lambda_perp: 1.0 };
-        let id = |set, row| VolumeRun::new(&base, set, row, strengths).broken(0.5).id();
-        let vessel = Set::File(MedSet::Vessel);
-        assert_eq!(id(vessel, Row::ours(Symmetry::So3)), "vessel-so3-ours-lr1e-4-g1e-3-p1e0-seed0");
-        assert_eq!(id(Set::Shapes, Row::CNN), "shapes-b0.5-cnn-lr1e-4-seed0");
     }
 }

@@ -1,0 +1,206 @@
+//! `table-medmnist`: accuracies beside the paper's, and all that is known of each set.
+
+use serde_json::{Map, Value};
+
+use super::cells::{self, Cell, Of, cells, find, majority, over, strength};
+use super::settings::{Table as Keys, TargetSettings};
+use super::volume_run::VolumeRun;
+use super::{claims, figures, notes};
+use crate::medmnist::rows::Row;
+use crate::medmnist::sets::Set;
+use crate::targets::columns::{self, Column, DASH, decimals, shown};
+use crate::targets::findings::Findings;
+use crate::targets::point::{Frame, Trained};
+use crate::targets::published::Published;
+use crate::targets::sample::three_digits;
+use crate::targets::{Named, curves};
+use reynolds_report::Table;
+
+/// Test accuracy and its deviation over seeds.
+pub(super) const PAPER: Published<6> = Published {
+    metrics: ["nodule", "nodule_sd", "synapse", "synapse_sd", "organ", "organ_sd"],
+    rows: &[
+        ("cnn", [0.873, 0.005, 0.716, 0.008, 0.920, 0.003]),
+        ("so3-scnn", [0.873, 0.002, 0.738, 0.009, 0.607, 0.006]),
+        ("so3-rpp", [0.801, 0.003, 0.695, 0.037, 0.936, 0.002]),
+        ("so3-pscnn", [0.871, 0.001, 0.770, 0.030, 0.902, 0.006]),
+        ("so3-ours", [0.862, 0.018, 0.774, 0.025, 0.933, 0.000]),
+        ("o3-scnn", [0.868, 0.009, 0.743, 0.004, 0.592, 0.008]),
+        ("o3-rpp", [0.810, 0.013, 0.722, 0.023, 0.940, 0.006]),
+        ("o3-pscnn", [0.873, 0.008, 0.769, 0.005, 0.905, 0.004]),
+        ("o3-ours", [0.860, 0.020, 0.773, 0.025, 0.943, 0.005]),
+    ],
+};
+
+/// Metrics of the test that are written as mean and deviation: column, metric.
+const METRICS: [(&str, &str); 8] = [
+    ("accuracy", "test/accuracy"),
+    ("auc", "test/auc"),
+    ("defect", "test/defect"),
+    ("residual", "test/held/residual"),
+    ("relative", "test/held/relative"),
+    ("rotation_pairs", "test/pairs/rotation"),
+    ("reflection_pairs", "test/pairs/reflection"),
+    ("loss", "test/loss"),
+];
+
+pub(super) fn findings(settings: &TargetSettings<Keys>, frame: &Frame) -> Findings {
+    let cells = cells(settings, frame);
+    let mut tables = vec![table(settings, &cells)];
+    tables.extend(settings.own.sets.iter().map(|set| of_set(settings, &cells, set)));
+    tables.extend(tried(&settings.tried(frame)));
+    Findings {
+        tables,
+        csv: columns::csv(&for_programs(&cells), &cells),
+        more: results(&cells, frame),
+        figures: figures::convergence(&settings.own, &cells),
+        checks: claims::checks(&cells),
+        notes: notes::of_table(settings),
+        ..Findings::default()
+    }
+}
+
+/// Everything about a row on a set.
+fn for_programs<'a>(all: &'a [Cell<'a>]) -> Vec<Of<'a>> {
+    let mut columns = vec![cells::set(), cells::row()];
+    columns.extend(cells::strengths());
+    columns.extend([
+        Of::new("parameters", |cell| cell.runs.metric("parameters")),
+        cells::seeds(),
+        Of::new("diverged", |cell| cell.runs.diverged()),
+        cells::trained(),
+        Of::new("majority", |cell| majority(all, cell.run.set())),
+        Of::pair(["gain", "gain_se"], Cell::gain),
+    ]);
+    columns.extend(METRICS.map(|(name, metric)| Of::sample(name, |cell| cell.runs.sample(metric))));
+    let paper = |cell: &Cell<'_>| PAPER.mean_and_deviation(&cell.row().name(), &cell.run.set().name());
+    columns.push(Of::pair(["paper_accuracy", "paper_accuracy_sd"], paper));
+    columns
+}
+
+/// Rows and curves for results.json.
+pub(super) fn results(cells: &[Cell<'_>], frame: &Frame) -> Map<String, Value> {
+    let columns = for_programs(cells);
+    Map::from_iter([
+        ("cells".to_string(), cells.iter().map(|cell| columns::json(&columns, cell)).collect()),
+        ("curves".to_string(), curves::json(frame.iter(), |_| true)),
+    ])
+}
+
+/// Rows by sets, the paper's number beside ours where it has one; above all the most frequent class, which is no row.
+pub(super) fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Table {
+    let label = |row: &Option<Row>| row.map_or("most frequent class".into(), Row::label);
+    let mut columns = vec![Column::new("row", label)];
+    for set in settings.own.sets.iter() {
+        columns.push(Column::new(set.head(), move |row: &Option<Row>| match row {
+            None => shown(majority(cells, set), decimals::<3>),
+            Some(row) => find(cells, set, *row).map_or(DASH.into(), Cell::text),
+        }));
+        if set.is_of_paper() {
+            columns.push(Column::new("paper", move |row: &Option<Row>| {
+                let paper = PAPER.mean_and_deviation(&row.as_ref()?.name(), &set.name());
+                paper.map(|(mean, deviation)| format!("{mean:.3} ± {deviation:.3}"))
+            }));
+        }
+    }
+    let rows = settings.own.rows.iter().filter(|row| cells.iter().any(|cell| cell.row() == *row));
+    let rows: Vec<Option<Row>> = std::iter::once(None).chain(rows.map(Some)).collect();
+    let mut table = columns::table(&columns, &rows);
+    table.caption(format!(
+        "test accuracy, {}, of the weights with the best validation accuracy; \"not trained\": does not beat the most frequent class by 3 paired \
+         standard errors",
+        over(settings.own.seeds)
+    ));
+    table
+}
+
+/// Everything about one set.
+fn of_set(settings: &TargetSettings<Keys>, cells: &[Cell<'_>], set: Set) -> Table {
+    let of_ours = |cell: &Cell<'_>, value: f64| cell.row().is_ours().then(|| strength(value));
+    let columns = [
+        Of::new("row", Cell::label),
+        Of::new("accuracy", Cell::text),
+        Of::sample("AUC", |cell| cell.runs.sample("test/auc")).format(decimals::<3>),
+        Of::pair(["gain / se", ""], Cell::gain).format(decimals::<3>),
+        Of::sample("defect", |cell| cell.runs.sample("test/defect")).format(decimals::<3>),
+        Of::new("‖W − P(W)‖", |cell| cell.runs.sample("test/held/residual").mean()),
+        Of::new("parameters", |cell| cell.runs.metric("parameters")).format(decimals::<0>),
+        Of::new("learning rate", |cell| strength(cell.run.strengths().learning_rate)),
+        Of::new("λ_G", |cell| of_ours(cell, cell.run.strengths().lambda_g)),
+        Of::new("λ_⊥", |cell| of_ours(cell, cell.run.strengths().lambda_perp)),
+    ];
+    let chosen = if set.is_of_paper() { "as published" } else { "tuned on validation at seed 0" };
+    let mut table = columns::table(&columns, cells.iter().filter(|cell| cell.run.set() == set));
+    table.caption(format!(
+        "{}: {}; the defect is the mean change of the class probabilities over turns of the grid, which the paper does not measure; \
+         strengths {chosen}",
+        set.head(),
+        over(settings.own.seeds)
+    ));
+    table
+}
+
+/// What was tried at seed 0 for sets that the paper has no strengths of; `None` if nothing was.
+fn tried(tried: &[(VolumeRun, &Trained)]) -> Option<Table> {
+    type Tried<'a> = Column<'a, (VolumeRun, &'a Trained)>;
+    let columns = [
+        Tried::new("set", |(run, _)| run.set().head()),
+        Tried::new("row", |(run, _)| run.row().label()),
+        Tried::new("learning rate", |(run, _)| strength(run.strengths().learning_rate)),
+        Tried::new("λ_G", |(run, _)| strength(run.strengths().lambda_g)),
+        Tried::new("λ_⊥", |(run, _)| strength(run.strengths().lambda_perp)),
+        Tried::new("validation accuracy", |(_, trained)| trained.metric("validation/accuracy")).format(decimals::<3>),
+        Tried::new("validation loss", |(_, trained)| trained.metric("validation/loss")).format(three_digits),
+    ];
+    let mut table = columns::table(&columns, tried);
+    table.caption("what was tried at seed 0; the best validation accuracy is selected, of equal ones the smaller loss");
+    (!tried.is_empty()).then_some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{of, run};
+    use super::*;
+    use crate::medmnist::data::MedSet;
+    use crate::medmnist::networks::{Architecture, Symmetry};
+    use crate::targets::synthetic::diverged;
+
+    fn line(text: &str, start: &str) -> String {
+        let line = text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}: {text}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn ours_stands_beside_the_papers_and_the_most_frequent_class_above() {
+        let settings = super::super::synthetic::table(&[("sets", "organ,vessel"), ("seeds", "3")]);
+        let all = of(&settings, |one| match one.row().architecture {
+            Architecture::Scnn => run(0.55, 0.0),
+            Architecture::Rpp => diverged(),
+            _ => run(0.9 + 0.01 * (one.config.seed as f64 - 1.0), 0.2),
+        });
+        let cells = cells(&settings, &all);
+        let text = table(&settings, &cells).to_string();
+        assert_eq!(line(&text, "most frequent"), "most frequent class 0.500 – 0.500");
+        assert_eq!(line(&text, "O(3) ours"), "O(3) ours 0.900 ± 0.010 0.943 ± 0.005 0.900 ± 0.010");
+        // 0.05 above the most frequent class, with a standard error of 0.02.
+        assert_eq!(
+            line(&text, "SO(3) SCNN"),
+            "SO(3) SCNN 0.550 ± 0.000 not trained 0.607 ± 0.006 0.550 ± 0.000 not trained"
+        );
+        assert!(line(&text, "O(3) RPP").contains("diverged, not trained"), "{text}");
+        let text = of_set(&settings, &cells, Set::ORGAN).to_string();
+        let ours = "O(3) ours 0.900 ± 0.010 0.900 ± 0.010 +0.400 / 0.021 0.200 ± 0.000 2.00 2035066 1e-4 1e-3 1e-3";
+        assert_eq!(line(&text, "O(3) ours"), ours);
+        assert!(line(&text, "CNN").ends_with("2035066 1e-4 – –") && text.contains("as published"), "{text}");
+        assert!(of_set(&settings, &cells, Set::File(MedSet::Vessel)).to_string().contains("tuned on validation"));
+    }
+
+    #[test]
+    fn the_papers_numbers_are_found_by_row_and_set() {
+        let number = |row: Row, set: Set| PAPER.mean_and_deviation(&row.name(), &set.name());
+        assert_eq!(number(Row::ours(Symmetry::O3), Set::ORGAN), Some((0.943, 0.005)));
+        for &row in Row::ALL {
+            assert!(Set::ALL.iter().all(|&set| number(row, set).is_some() == set.is_of_paper()));
+        }
+    }
+}

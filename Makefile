@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TORCH := 2.11.0
 
-.PHONY: help demo demo-project demo-audit test test-core check bench fuzz package peers compare libtorch libtorch-cuda
+.PHONY: help demo demo-project demo-audit test test-core check bench fuzz package peers compare results libtorch libtorch-cuda
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -42,7 +42,10 @@ test-core: ## the tests of what builds without libtorch
 	$(CARGO) test
 	$(PEERS_TEST)
 
-PEERS_TEST := python3 -m unittest discover --quiet -s peers -p 'test_*.py'
+PEERS_TEST := python3 -m unittest discover --quiet -s peers -p 'test_*.py' && python3 -m unittest discover --quiet -s scripts/results -p 'test_*.py'
+
+results: ## writes RESULTS.md, docs/results/ and the numbers of README.md from results/
+	python3 scripts/results/main.py
 
 check: libtorch ## what must hold before a stop: format, lints, tests, doctests, rustdoc
 	$(CARGO) fmt --all --check
@@ -64,11 +67,12 @@ package: libtorch ## packs the crates that are published, and builds each from w
 peers: ## builds the environment of the peers (escnn, e3nn, symm-learning, PyTorch) in peers/.venv
 	peers/setup.sh
 
-compare: libtorch peers ## reynolds beside the peers, in turn, into results/ and RESULTS.md: QUICK=1 (a look), CLONE=1 (from clone on too), ARGS=--resume or --fresh
+compare: libtorch peers ## reynolds beside the peers, in turn, into results/ and docs/results/: QUICK=1 (a look), CLONE=1 (from clone on too), ARGS=--resume or --fresh
 	$(CARGO) build --release -p reynolds-cli -p reynolds-paper
 	peers/.venv/bin/python peers/compare.py --reynolds $(or $(CARGO_TARGET_DIR),target)/release/reynolds \
 	  $(if $(QUICK),--quick) $(if $(CLONE),--clone) $(ARGS)
 	$(or $(CARGO_TARGET_DIR),target)/release/reynolds bench scaling $(if $(QUICK),--quick --out target/compare/scaling,--out results/scaling)
+	$(if $(QUICK),,$(MAKE) results)
 
 # libtorch comes once: a stamp, which moves into place with the rest, says that it is whole.
 ifneq ($(strip $(LIBTORCH)$(LIBTORCH_USE_PYTORCH)),)

@@ -2,7 +2,7 @@
 
     peers/.venv/bin/python peers/compare.py --reynolds target/release/reynolds      # what `make compare` does; minutes
     python3 peers/compare.py --reynolds carry/reynolds --device cuda:0 --out DIR    # the rows of a GPU
-    python3 peers/compare.py --list | --table                                       # the rows; the table again from the JSON
+    python3 peers/compare.py --list                                                 # the rows
 
 The rows are those of compare_rows.py. A round runs ours, then each peer, one process at a time, on the same number of threads; a number is
 the median over rounds. The ratio is theirs / ours, more is better for us; the largest difference is over the largest value. The file is
@@ -21,7 +21,6 @@ import sys
 import tempfile
 import time
 
-import compare_measured
 import compare_rows
 import compare_table
 import sides
@@ -145,7 +144,6 @@ def arguments():
     begin.add_argument("--resume", action="store_true", help="skip the rows that were measured at this commit")
     begin.add_argument("--fresh", action="store_true", help="begin anew: forget the rows that are there")
     parser.add_argument("--list", action="store_true", help="say which rows there are")
-    parser.add_argument("--table", action="store_true", help="write the table again from the JSON and measure nothing")
     parser.add_argument("--out", type=pathlib.Path, help="where compare-cpu.json or compare-gpu.json goes [results]")
     options = parser.parse_args()
     options.out = options.out or (ROOT / "target/compare" if options.quick else ROOT / "results")
@@ -162,40 +160,14 @@ def stop(*_):
     raise KeyboardInterrupt
 
 
-def in_results(options):
-    """Whether the numbers are those of results/, hence of RESULTS.md and README.md."""
-    return options.out.resolve() == (ROOT / "results").resolve()
-
-
-def draw(results, name, options):
-    """Into RESULTS.md and README.md, or into a file of its own where the numbers are not those of results/."""
-    lines = compare_table.table(results)
-    if in_results(options):
-        compare_table.rewrite(ROOT / "RESULTS.md", name, lines)
-        files = {other: Results.open(options.out / f"compare-{other}.json") for other in ("cpu", "gpu")}
-        compare_table.rewrite(ROOT / "README.md", "measured", compare_measured.lines(files))
-    else:
-        (options.out / f"compare-{name}.md").write_text("\n".join(lines) + "\n")
-
-
-def check_places(name, options):
-    """Refuses before the first batch what would fail after it: folders that cannot be written to, tables and files that are none of ours."""
-    folders = [options.out]
-    if in_results(options):
-        folders.append(ROOT)
-        for other in ("cpu", "gpu"):
-            opened(options.out / f"compare-{other}.json")
-        for file, marker in ((ROOT / "RESULTS.md", name), (ROOT / "README.md", "measured")):
-            try:
-                compare_table.around(file, marker)
-            except (OSError, ValueError) as error:
-                refuse(error if isinstance(error, ValueError) else f"{file}: expected a text with markers, found {error.strerror}")
-    for folder in folders:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError as error:
-            refuse(f"--out: {folder}: expected a folder that can be written to, found {error.strerror}")
+def check_place(name, options):
+    """Refuses before the first batch what would fail after it: a folder that cannot be written to, a file that is none of ours."""
+    opened(options.out / f"compare-{name}.json")
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=options.out).close()
+    except OSError as error:
+        refuse(f"--out: {options.out}: expected a folder that can be written to, found {error.strerror}")
 
 
 def main():
@@ -213,17 +185,9 @@ def main():
     quick_ones = [row.id for batch in batches for row in batch.rows if not batch.clone]
     if options.only and not options.clone and not fnmatch.filter(quick_ones, options.only):
         refuse(f"--only {options.only}: expected --clone beside it, as its rows take minutes and gigabytes, found none")
-    if not options.table and not options.reynolds.exists():
+    if not options.reynolds.exists():
         refuse(f"--reynolds: expected the program, found no {options.reynolds}; make compare builds it")
-    if options.table and not path.exists():
-        refuse(f"{path}: expected what was measured, found no such file: run without --table first")
-    check_places(name, options)
-    if options.table:
-        results = opened(path)
-        if not results.rows:
-            refuse(f"{path}: expected rows, found none: run without --table first")
-        draw(results, name, options)
-        return 0
+    check_place(name, options)
     results = begun(path, options)
     results.keep(known)
     chosen = list(wanted(batches, options, results))
@@ -235,7 +199,6 @@ def main():
                 results.put(row)
             results.keep(known)
             results.save()
-            draw(results, name, options)
     print("\n".join(compare_table.table(results)))
     names = {row.id for batch in chosen for row in batch.rows}
     failed = [name for name in names if "seconds" not in results.rows[name]["ours"]]

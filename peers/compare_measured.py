@@ -1,11 +1,10 @@
-"""The five numbers of README.md, from results/compare-*.json. Standard library only."""
+"""The numbers of README.md, from results/compare-*.json. Standard library only."""
 
 import compare_table
 
 # What a reader is told, the row, the usual peer (the best of the row is quoted beside it), and where it was measured.
-FIVE = (
+ROWS = (
     ("P(W) of a 256 × 256 map between C4 regular fields", "dense-c4", "symm-learning", "cpu"),
-    ("steerable kernels of the octahedral group, 5³, from their names to a projector", "conv-oct-band-build", "escnn, cold cache", "cpu"),
     ("the penalty's gradient on 10 million weights (the tape's with its value)", "penalty-1e7", "PyTorch, layer by layer on the tape", "cpu"),
     ("a training step of ours for MedMNIST with the penalty, batch 32", "medmnist-ours", "PyTorch as it comes, penalty on the tape", "gpu"),
     ("audit of a 400 MB checkpoint", "audit-400mb", "PyTorch, the process", "cpu"),
@@ -32,7 +31,7 @@ def times(peer):
 def lines(files):
     """The table, with what `files` (results by cpu and gpu, None where there are none) hold."""
     found = ["| what | measured | command |", "|---|---|---|"]
-    for what, name, who, where in FIVE:
+    for what, name, who, where in ROWS:
         on = "one core" if name.startswith(("dense", "conv")) else {"cpu": "processor", "gpu": "GPU"}[where]
         found.append(f"| {what} ({on}) | {number(files.get(where), name, who)} | `{COMMANDS[where]}` |")
     return found

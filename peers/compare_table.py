@@ -1,6 +1,4 @@
-"""The table of results/compare-*.json in RESULTS.md, between its markers. Standard library only."""
-
-import pathlib
+"""The table of results/compare-*.json in docs/results/performance.md. Standard library only."""
 
 from compare_row import COMPILING
 
@@ -192,20 +190,10 @@ def table(results):
     return lines[:-1]
 
 
-def around(path, name):
-    """What stands before and after the markers of `name` in a file of Markdown, with them, or raises ValueError."""
-    begin, end = f"<!-- compare:{name} -->", f"<!-- /compare:{name} -->"
-    text = pathlib.Path(path).read_text()
+def split(text, name):
+    """What stands before and after the place of `name` in a text of Markdown, with its markers, or raises ValueError."""
+    begin, end = f"<!-- results:{name} -->", f"<!-- /results:{name} -->"
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
         found = f"{text.count(begin)} and {text.count(end)}" if text.count(begin) * text.count(end) != 1 else "the second first"
-        raise ValueError(f"{path}: expected one pair of markers {begin} and {end}, found {found}")
+        raise ValueError(f"expected one pair of markers {begin} and {end}, found {found}")
     return text[: text.index(begin) + len(begin)], text[text.index(end) :]
-
-
-def rewrite(path, name, lines):
-    """Replaces what stands between the markers of `name`, or raises ValueError."""
-    path = pathlib.Path(path)
-    before, after = around(path, name)
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_text("\n".join([before, *lines, after]))
-    beside.replace(path)

@@ -214,18 +214,12 @@ class Table(unittest.TestCase):
         found = [compare_table.seconds(value) for value in (1234.5, 123.4, 1.0, 0.0123, 45.6e-6, 7e-9)]
         self.assertEqual(found, ["1,234 s", "123 s", "1.00 s", "12.3 ms", "45.6 µs", "7.00 ns"])
 
-    def test_only_the_text_between_the_markers_is_replaced(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "R.md"
-            path.write_text("before\n<!-- compare:cpu -->\nold\n<!-- /compare:cpu -->\nafter\n")
-            for _ in range(2):
-                compare_table.rewrite(path, "cpu", ["new"])
-            self.assertEqual(path.read_text(), "before\n<!-- compare:cpu -->\nnew\n<!-- /compare:cpu -->\nafter\n")
-            for name, text in (("gpu", ""), ("cpu", "<!-- /compare:cpu -->\n<!-- compare:cpu -->\n")):
-                path.write_text(text)
-                with self.assertRaisesRegex(ValueError, f"compare:{name}"):
-                    compare_table.rewrite(path, name, ["new"])
-                self.assertEqual(path.read_text(), text)
+    def test_a_text_is_split_at_its_one_pair_of_markers(self):
+        before, after = compare_table.split("a\n<!-- results:x -->\nold\n<!-- /results:x -->\nb\n", "x")
+        self.assertEqual((before, after), ("a\n<!-- results:x -->", "<!-- /results:x -->\nb\n"))
+        for text in ("", "<!-- /results:x -->\n<!-- results:x -->\n"):
+            with self.assertRaisesRegex(ValueError, "results:x"):
+                compare_table.split(text, "x")
 
     def test_rounds_and_threads_that_differ_are_a_range(self):
         self.assertIn("2 threads on both sides, medians of 3 alternating rounds.", self.text(row()))
@@ -317,15 +311,12 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.run_with("--only", "slow", "--clone")[0], 0)
         self.assertEqual([name for name, *_ in self.found()], ["slow"])
 
-    def test_table_of_nothing_is_refused(self):
-        self.assertIn("no such file", self.refused("--table"))
+    def test_a_file_of_something_else_is_refused_before_anything_is_measured(self):
         self.run_with()
         whole = json.loads(self.path.read_text())
-        for broken in (whole | {"rows": []}, {"rows": []}, {"rows": whole["rows"]}, whole | {"rows": [{"row": "a"}]}):
+        for broken in ({"rows": whole["rows"]}, whole | {"rows": [{"row": "a"}]}):
             self.path.write_text(json.dumps(broken))
-            self.assertIn("compare-cpu.json", self.refused("--table"))
-        self.path.write_text(json.dumps(whole))
-        self.assertEqual(self.run_with("--table")[0], 0)
+            self.assertIn("compare-cpu.json", self.refused())
 
     def test_places_that_cannot_be_written_are_found_before_anything_is_measured(self):
         file = self.folder / "file"
@@ -333,19 +324,6 @@ class Runs(unittest.TestCase):
         self.assertIn("--out", self.refused("--out", str(file / "below")))
         self.path.mkdir()
         self.assertIn("compare-cpu.json", self.refused())
-
-    def test_tables_without_their_places_are_found_before_anything_is_measured(self):
-        texts = {"RESULTS.md": "cpu", "README.md": "measured"}
-        with unittest.mock.patch.object(compare, "ROOT", self.folder):
-            for missing in texts:
-                for file, name in texts.items():
-                    (self.folder / file).write_text("" if file == missing else f"<!-- compare:{name} -->\n<!-- /compare:{name} -->\n")
-                said = self.refused("--out", str(self.folder / "results"))
-                self.assertTrue(missing in said and texts[missing] in said, said)
-            other = self.folder / "results" / "compare-gpu.json"
-            other.parent.mkdir(exist_ok=True)
-            other.write_text("{")
-            self.assertIn("compare-gpu.json", self.refused("--out", str(other.parent)))
 
 
 class Rows(unittest.TestCase):
@@ -392,13 +370,13 @@ class Rows(unittest.TestCase):
         for side in batch.sides():
             self.assertRegex(script, rf"(?m)^    ([a-z-]+ \| )*{side.command[2]}( \| [a-z-]+)*\)$")
 
-    def test_the_five_numbers_are_of_rows_and_peers_that_exist(self):
+    def test_the_numbers_of_the_readme_are_of_rows_and_peers_that_exist(self):
         for where, device in (("cpu", "cpu"), ("gpu", "cuda:0")):
             known = {(row.id, peer.who) for batch in compare_rows.batches(False, device, 2) for row in batch.rows for peer in row.peers}
-            for _, name, who, place in compare_measured.FIVE:
+            for _, name, who, place in compare_measured.ROWS:
                 self.assertTrue(place != where or (name, who) in known, f"{name}, {who}")
 
-    def test_a_number_of_the_five_is_ours_and_their_multiple(self):
+    def test_a_number_of_the_readme_is_ours_and_their_multiple(self):
         results = Results("unused", TOP)
         usual = {"who": "symm-learning", "seconds": 1e-3, "ratio": 50.0}
         scale = {"who": "sum", "seconds": 1e-6, "ratio": 0.05, "reference": True}
@@ -408,13 +386,7 @@ class Rows(unittest.TestCase):
         results.put(row("dense-c4", ours=2e-5, peers=[usual, {"who": "X", "seconds": 1e-5, "ratio": 0.5}, scale]))
         found = compare_measured.lines({"cpu": results})
         self.assertIn(f"| 20.0 µs; symm-learning: 50.0 × that; best peer: X: 0.500 × that ({compare_table.LOSES}) |", found[2])
-        self.assertEqual(sum("not measured yet" in line for line in found), 4)
-
-    def test_the_tables_have_their_places(self):
-        root = pathlib.Path(__file__).resolve().parent.parent
-        for file, name in (("RESULTS.md", "cpu"), ("RESULTS.md", "gpu"), ("README.md", "measured")):
-            text = (root / file).read_text()
-            self.assertEqual((text.count(f"<!-- compare:{name} -->"), text.count(f"<!-- /compare:{name} -->")), (1, 1))
+        self.assertEqual(sum("not measured yet" in line for line in found), 3)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
-//! The penalty in a training loop of one's own, as the README shows it: `cargo run -p reynolds-torch --example penalty`.
+//! The penalty in a training loop of tch, as the README shows it: `cargo run -p reynolds-torch --example penalty`.
 
 #![allow(clippy::print_stdout, reason = "an example for people")]
 
-use reynolds::{penalty::PenaltyConfig, plan::SymmetryPlan, random::Random};
-use reynolds_torch::optimiser::{Adam, AdamConfig};
-use reynolds_torch::tch::{Device, Kind, Tensor};
-use reynolds_torch::{Binding, Parameters, Penalty, Result};
+use reynolds::{penalty::PenaltyConfig, plan::SymmetryPlan};
+use reynolds_torch::tch::{self, Device, Kind, Tensor, nn, nn::ModuleT, nn::OptimizerConfig};
+use reynolds_torch::{Penalty, Result, Variables};
 
-/// The plan of the one layer.
+/// Which fields the one layer has.
 const PLAN: &str = r#"
 group = "C4"
 [[layer]]
@@ -25,28 +24,30 @@ fn main() -> Result<()> {
 
 /// The share ‖P(W)‖²/‖W‖² of a convolution that was trained to copy a random one.
 pub(crate) fn train(lambda_perp: f64) -> Result<f64> {
-    let mut random = Random::new(0);
-    let mut numbers = |count| -> Vec<f64> { (0..count).map(|_| random.normal()).collect() };
-    let images = Tensor::from_slice(&numbers(4 * 8 * 36)).view([4, 8, 6, 6]);
-    let teacher = Tensor::from_slice(&numbers(8 * 8 * 9)).view([8, 8, 3, 3]);
-    let convolve = |weights: &Tensor| images.conv2d(weights, None::<Tensor>, [1, 1], [1, 1], [1, 1], 1);
-    let targets = convolve(&teacher);
+    tch::manual_seed(0);
+    let (images, teacher) = (
+        Tensor::randn([4, 8, 6, 6], (Kind::Float, Device::Cpu)),
+        Tensor::randn([8, 8, 3, 3], (Kind::Float, Device::Cpu)),
+    );
+    let targets = images.conv2d(&teacher, None::<Tensor>, [1, 1], [1, 1], [1, 1], 1);
+    let store = nn::VarStore::new(Device::Cpu);
+    let config = nn::ConvConfig { padding: 1, bias: false, ..Default::default() };
+    let network = nn::seq_t().add(nn::conv2d(store.root() / "conv", 8, 8, 3, config));
+    let mut optimiser = nn::Adam::default().build(&store, 0.03)?;
 
     // README: begin
-    let mut builder = Parameters::builder(); // all parameters in one flat storage
-    builder.real("conv.weight", &[8, 8, 3, 3], &numbers(8 * 8 * 9))?;
-    let parameters = builder.build(Kind::Double, Device::Cpu)?;
-    let mut binding = Binding::builder(&parameters);
-    binding.plan(&SymmetryPlan::from_toml(PLAN)?)?; // the TOML that `reynolds plan` writes
+    let variables = Variables::of(&store)?; // the trainable variables of an nn::VarStore
+    let mut binding = variables.binding();
+    binding.plan(&SymmetryPlan::from_toml(PLAN)?)?; // which layer has which fields: `reynolds plan` writes one
     let penalty = Penalty::new(binding.build()?, PenaltyConfig { lambda_perp, ..PenaltyConfig::default() })?;
-    let mut adam = Adam::new(AdamConfig::default(), parameters.flat())?;
     for _ in 0..200 {
-        let loss = (convolve(&parameters.get("conv.weight")?) - &targets).square().mean(Kind::Double);
-        let mut gradient = parameters.gradient(&loss)?;
-        penalty.add_gradient(parameters.flat(), &mut gradient)?; // + 2λ_G P(W) + 2λ_⊥ (W − P(W)), all layers at once
-        adam.step(parameters.flat(), &gradient, 0.03)?;
+        optimiser.zero_grad();
+        let loss = (network.forward_t(&images, true) - &targets).square().mean(Kind::Float);
+        loss.backward();
+        variables.add_penalty(&penalty)?; // gradient in closed form, for all layers at once
+        optimiser.step();
     }
-    let (_name, energies) = &penalty.binding().energies(parameters.flat())?[0];
     // README: end
+    let (_name, energies) = &penalty.binding().energies(&variables.flat()?)?[0];
     Ok(energies.ratio())
 }

@@ -1,0 +1,54 @@
+"""RESULTS.md, docs/results/ and the numbers of README.md, from results/. Standard library only.
+
+    python3 scripts/results/main.py            writes them
+    python3 scripts/results/main.py --check    exit code 1 if one of them is not what results/ says
+"""
+
+import argparse
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "peers"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import compare_measured  # noqa: E402
+import compare_table  # noqa: E402
+import pages  # noqa: E402
+import performance  # noqa: E402
+import verdicts  # noqa: E402
+from compare_results import Results  # noqa: E402
+
+
+def texts(root):
+    """The text of every file that is made of results/, by its path."""
+    found = {f"docs/results/{name}.md": text for name, text in pages.pages(root).items()}
+    found["docs/results/performance.md"] = performance.page(root)
+    found["RESULTS.md"] = verdicts.page(root)
+    compared = {name: Results.open(root / f"results/compare-{name}.json") for name in ("cpu", "gpu")}
+    readme = (root / "README.md").read_text()
+    for name, lines in (("measured", compare_measured.lines(compared)), ("verdicts", verdicts.readme(root))):
+        before, after = compare_table.split(readme, name)
+        readme = "\n".join([before, *lines, after])
+    found["README.md"] = readme
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes RESULTS.md, docs/results/ and the numbers of README.md from results/.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a file is out of date")
+    check = parser.parse_args().check
+    stale = [path for path, text in texts(ROOT).items() if not (ROOT / path).is_file() or (ROOT / path).read_text() != text]
+    if check:
+        for path in stale:
+            print(f"{path}: out of date; run `make results`")
+        return 1 if stale else 0
+    for path in stale:
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_text(texts(ROOT)[path])
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

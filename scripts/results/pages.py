@@ -1,0 +1,36 @@
+"""docs/results/{so2,smoke,ct,medmnist}.md: the tables behind RESULTS.md."""
+
+import targets
+from table import markdown
+from verdicts import ROOMS, verdict
+
+
+def section(root, folder, title, columns, note):
+    results = targets.open_folder(root, folder)
+    if results is None:
+        return []
+    lines = [f"## {title}", "", targets.provenance(results)]
+    lines += ["", note] if note else []
+    figures = sorted((root / "results" / folder).glob("**/*.svg"))
+    if figures:
+        links = [f"[{path.stem}](../../{path.relative_to(root).as_posix()})" for path in figures]
+        lines += ["", "Figures: " + ", ".join(links) + "."]
+    if columns:
+        lines += ["", "Mean ± standard deviation over seeds.", "", *targets.shown(root, folder, columns)]
+    if results["checks"]:
+        claims = [[check["claim"], verdict(check), check["found"]] for check in results["checks"]]
+        lines += ["", *markdown(["claim", "verdict", "found"], claims)]
+    return [*lines, ""]
+
+
+def pages(root):
+    """The text of each room's page."""
+    found = {}
+    for room, title in ROOMS.items():
+        lines = [f"# {title}", "", "Made from `results/` by `make results`. \"Trained\" means better than the trivial answer (linear interpolation, "
+                 "persistence, the most frequent class) by three standard errors.", ""]
+        for other, *rest in targets.FOLDERS:
+            if other == room:
+                lines += section(root, *rest)
+        found[room] = "\n".join(lines)
+    return found

@@ -1,0 +1,68 @@
+"""docs/results/performance.md: beside the peers, growth, and what the penalty adds to a training step."""
+
+import json
+
+import compare_table
+from compare_results import Results
+from table import markdown, number
+
+COMMANDS = {"cpu": ("On a processor", "make compare"), "gpu": ("On a GPU", "scripts/gpu.sh run compare")}
+
+
+def scaling(root, folder):
+    """Fitted exponents of how cost grows."""
+    path = root / "results" / folder / "scaling.json"
+    found = json.loads(path.read_text())
+    where = found["environment"]
+    rows = []
+    for plot in found["plots"]:
+        for panel in plot["panels"]:
+            for series in panel["series"]:
+                fit = series.get("fit")
+                if fit:
+                    exponent = f"{fit['exponent']:.2f} ± {fit['standard_error']:.2f}"
+                    rows.append([panel["title"], series["name"], exponent, number(series["claimed"], None)])
+    lines = [f"`reynolds bench scaling`, commit {where['commit'][:7]}, {where['processor']}, {where['device']}. Exponents of cost, fitted over the "
+             "upper half of the sizes; results were compared with the Haar average first.", ""]
+    figures = ", ".join(f"[{figure.stem}](../../results/{folder}/{figure.name})" for figure in sorted(path.parent.glob("*.svg")))
+    return [*lines, f"Figures: {figures}.", "", *markdown(["cost against", "form", "exponent", "claimed"], rows), ""]
+
+
+def jsonl(path):
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+def pairs(root):
+    """What the penalty adds to a step, over interleaved pairs of steps with and without it."""
+    rows = []
+    for name in ("ct-penalty", "medmnist-penalty"):
+        for found in jsonl(root / f"results/gpu/{name}.jsonl"):
+            added, what = found["pairs"], found.get("architecture") or f"{found['model']} {found['group']}"
+            share = added["added_us"] / added["without_us"]
+            rows.append([what, found["batch"], found["precision"], f"{added['without_us'] / 1000:.2f} ms", f"{added['added_us']:.0f} µs ({share:.2%})",
+                         f"[{added['low_us']:.0f}, {added['high_us']:.0f}]", added["pairs"]])
+    return markdown(["network", "batch", "precision", "step without", "added", "95 % interval, µs", "pairs"], rows)
+
+
+def efficiency(root):
+    """Throughput of the MedMNIST networks, each measured in a process of its own."""
+    rows = []
+    for path in sorted((root / "results/medmnist/efficiency").glob("*.json")):
+        metrics = json.loads(path.read_text())["trained"]["metrics"]
+        rows.append([path.stem.removeprefix("measured-"), number(metrics["parameters"], 0), number(metrics["train_samples_per_s"], 0),
+                     number(metrics["inference_samples_per_s"], 0), number(metrics["peak_memory_mib"] / 1024, 1), number(metrics["build_ms"], 0)])
+    return markdown(["network", "parameters", "training, samples/s", "inference, samples/s", "memory, GiB", "build, ms"], rows)
+
+
+def page(root):
+    lines = ["# Performance", "", "Made from `results/` by `make results`. reynolds and its peers on the same inputs, one process at a time, in turn, on the same "
+             "number of threads; *theirs / ours* above 1: ours is faster or smaller. results/compare-*.json hold every round and every command.", ""]
+    for device, (title, command) in COMMANDS.items():
+        results = Results.open(root / f"results/compare-{device}.json")
+        lines += [f"## {title}", "", f"`{command}`", "", *compare_table.table(results), ""]
+    lines += ["## How cost grows", "", *scaling(root, "scaling"), "### The penalty on a GPU", "", *scaling(root, "scaling-gpu")]
+    lines += ["## What the penalty adds to a training step", "", "NVIDIA H200, `scripts/gpu.sh run ct-penalty` and `medmnist-penalty`; commits in "
+              "[results/gpu](../../results/gpu/README.md).", "", *pairs(root), ""]
+    lines += ["## Networks of MedMNIST", "", "NVIDIA H200, f32, training at batch 32, inference at 48; `reynolds reproduce table-medmnist-efficiency`, commit 5788cbc.", "",
+              *efficiency(root), ""]
+    return "\n".join(lines)

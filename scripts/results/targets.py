@@ -1,0 +1,70 @@
+"""The folders of results/ that `reynolds reproduce` left, in the order of the paper, and which columns of their tables are shown."""
+
+import json
+
+import table
+
+SO2 = [("network", "network", None), ("form", "form", None), ("λ_G", "lambda_g", None), ("λ_⊥", "lambda_perp", None),
+       ("test accuracy", "test_accuracy", 3), ("ℰ_emp (sum of defects)", "test_defect_sum", 1), ("relative defect", "test_defect_relative", 4)]
+RINGS = [("σ_⊥", "sigma", None), *SO2]
+SMOKE = [("network", "column", None), ("parameters", "parameters", 0), ("λ_⊥", "lambda_perp", None),
+         ("Future RMSE", "future_rmse", 3), ("trained", "future_trained", None), ("paper", "future_paper_mean", 2),
+         ("Domain RMSE", "domain_rmse", 3), ("trained", "domain_trained", None), ("paper", "domain_paper_mean", 2),
+         ("‖W−P(W)‖/‖W‖", "equivariance_relative", 3)]
+CT = [("network", "network", None), ("mode", "mode", None), ("norm", "norm", None), ("PSNR, dB", "psnr", 2), ("SSIM", "ssim", 4),
+      ("gain over LI, dB", "gain", 2), ("trained", "trained", None), ("‖W−P(W)‖/‖W‖", "relative", 3), ("defect", "defect", 3),
+      ("training, images/s", "train_images_per_s_4", 1), ("paper PSNR", "paper_psnr", 2)]
+VOLUMES = [("set", "set", None), ("network", "row", None), ("parameters", "parameters", 0), ("accuracy", "accuracy", 3), ("AUC", "auc", 3),
+           ("trained", "trained", None), ("defect", "defect", 3), ("λ_⊥", "lambda_perp", None), ("paper", "paper_accuracy", 3)]
+SENSITIVITY = [("set", "set", None), ("group", "group", None), ("λ_G", "lambda_g", None), ("λ_⊥", "lambda_perp", None),
+               ("accuracy", "accuracy", 3), ("validation", "validation_accuracy", 3), ("defect", "defect", 3)]
+SHAPES = [("network", "row", None), ("breaking", "breaking", None), ("λ_⊥", "lambda_perp", None), ("accuracy", "accuracy", 3),
+          ("rotation pairs", "rotation", 3), ("reflection pairs", "reflection", 3), ("solids", "solids", 3),
+          ("validation loss", "validation_loss", 3), ("defect", "defect", 3)]
+
+# (room, folder, title, columns of table.csv, what a reader must know)
+FOLDERS = [
+    ("so2", "so2/fig-projection", "A dense matrix, after the mask, after averaging", None, ""),
+    ("so2", "so2/fig-so2", "A path of λ_G and λ_⊥", SO2,
+     "The path was chosen as one on which the relative defect falls. ℰ_emp scales with the logits, which is why it rises before it falls."),
+    ("so2", "so2/fig-so2-grid", "A grid of λ_G and λ_⊥", SO2, ""),
+    ("so2", "so2/fig-rings", "Wavy rings at λ_⊥ = 1", RINGS, ""),
+    ("so2", "so2/fig-rings-grid", "Wavy rings over λ_⊥", RINGS, ""),
+    ("smoke", "smoke/rotation", "Rotation", SMOKE, "Simulated by our own simulator, at budgets far below the paper's."),
+    ("smoke", "smoke/scaling", "Scaling", SMOKE, "RSteer reads one scale of four, on which shared weights already give every kernel."),
+    ("smoke", "smoke/translation", "Translation", SMOKE, ""),
+    ("ct", "ct/table-ct", "Three networks, five modes", CT, "Simulated CT-MAR pairs, not the AAPM challenge's. One seed; networks are not trained."),
+    ("ct", "ct/table-norms", "Norms, on real slices", CT, "One epoch: not trained. The (p,q) norms here sum columns first, which is not the paper's definition."),
+    ("ct", "ct/table-norms-phantoms", "Norms, on phantoms", CT, "As above."),
+    ("medmnist", "medmnist/table-medmnist", "Vessel and Adrenal", VOLUMES, "Six epochs, one learning rate; the paper has 100 epochs and other sets."),
+    ("medmnist", "medmnist/table-shapes", "Generated shapes", VOLUMES, ""),
+    ("medmnist", "medmnist/fig-sensitivity", "λ_G × λ_⊥", SENSITIVITY, "One seed: nothing is claimed."),
+    ("medmnist", "medmnist/fig-confusion", "Confusion matrices of Vessel and Adrenal", None, "The figure has the matrices."),
+    ("medmnist", "medmnist/fig-confusion-shapes", "Confusion matrices of the shapes", None, "The figure has the matrices."),
+    ("medmnist", "medmnist/fig-shapes", "Shapes whose symmetry is broken", SHAPES,
+     "Breaking 0: within a pair nobody can do better than guess; 1: the label is the orientation."),
+]
+
+
+def open_folder(root, folder):
+    """results.json of a folder, or None."""
+    path = root / "results" / folder / "results.json"
+    if not path.is_file():
+        return None
+    results = json.loads(path.read_text())
+    for check in results["checks"]:
+        check["seeds"] = results["settings"].get("seeds")
+    return results
+
+
+def provenance(results):
+    """"Commit 2c3691c, cuda:0, 12 models, budget standard, 20261115T220912Z."""
+    where = results["environment"]
+    commit = (where.get("commit") or "unknown")[:7]
+    command = results.get("command") or f"reynolds reproduce {results['target']} --budget {results['budget']}"
+    return f"`{command}`, commit {commit}, {where['device']}, {len(results['models'])} models, {where['time'][:8]}."
+
+
+def shown(root, folder, columns):
+    """The lines of a folder's table."""
+    return table.table(table.read(root / "results" / folder / "table.csv"), columns) if columns else []

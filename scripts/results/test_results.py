@@ -1,0 +1,48 @@
+"""The pages are those of results/, and their parts do what they say."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import main  # noqa: E402
+import table  # noqa: E402
+import verdicts  # noqa: E402
+
+
+class Pages(unittest.TestCase):
+    def test_every_page_is_what_results_say(self):
+        for path, text in main.texts(main.ROOT).items():
+            file = main.ROOT / path
+            self.assertTrue(file.is_file() and file.read_text() == text, f"{path}: out of date; run `make results`")
+
+    def test_every_link_leads_somewhere(self):
+        import re
+        for path, text in main.texts(main.ROOT).items():
+            for link in re.findall(r"\]\(([^)#:]+)\)", text):
+                self.assertTrue(((main.ROOT / path).parent / link).exists(), f"{path}: {link}")
+
+    def test_a_page_is_short_enough(self):
+        self.assertLessEqual(len((main.ROOT / "README.md").read_text().splitlines()), 130)
+
+
+class Parts(unittest.TestCase):
+    def test_a_cell_has_its_spread_where_there_are_several_seeds(self):
+        row = {"seeds": "3", "psnr_mean": "41.234", "psnr_sd": "0.1", "mode": "plain", "gain": "-1.5", "none_mean": "", "none_sd": ""}
+        self.assertEqual(table.cell(row, "psnr", 1), "41.2 ± 0.1")
+        self.assertEqual(table.cell({**row, "seeds": "1"}, "psnr", 1), "41.2")
+        self.assertEqual([table.cell(row, "mode", None), table.cell(row, "gain", 2), table.cell(row, "none", 1)], ["plain", "-1.50", "–"])
+
+    def test_a_claim_of_networks_that_are_not_trained_is_undecided(self):
+        of = lambda held, found, seeds=3: verdicts.verdict({"held": held, "found": found, "seeds": seeds})  # noqa: E731
+        self.assertEqual(of(True, "1 2"), "held")
+        self.assertEqual(of(False, "1 2"), "fell")
+        self.assertEqual(of(False, "1 2; ACDNet is not trained"), "undecided")
+        self.assertEqual([of(held, "1 2", 1) for held in (True, False)], ["undecided", "undecided"])
+        self.assertEqual(of(False, "difference +0.0034 with standard error 0.0111"), "undecided")
+        self.assertEqual(of(False, "difference +0.0334 with standard error 0.0111"), "fell")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -35,6 +35,7 @@ fn main() {
         }
     }
     let (parameters, projectors) = network(place);
+    let flat = parameters.flat();
     let bind = |products: TileProducts| {
         let mut builder = Binding::builder(&parameters);
         builder.tile_products(products);
@@ -42,49 +43,33 @@ fn main() {
         builder.build().unwrap()
     };
     let start = Instant::now();
-    let bindings = [bind(TileProducts::PerKind), bind(TileProducts::Lists)];
+    let [per_kind, lists] = [bind(TileProducts::PerKind), bind(TileProducts::Lists)];
     let built = start.elapsed().as_secs_f64() / 2.0;
-    let mut seconds = [vec![], vec![]];
+    // What a training step adds: on a processor by the core's executors.
+    let config = PenaltyConfig { lambda_g: 0.1, lambda_perp: 0.3, ..PenaltyConfig::default() };
+    let penalty = Penalty::new(bind(TileProducts::on(place)), config).unwrap();
+    let mut gradient = flat.zeros_like();
+    let operations = [per_kind.operations(), lists.operations(), penalty.binding().operations()];
+    let mut rows: [(&str, Box<dyn FnMut() + '_>); 3] = [
+        ("products a kind of tile", Box::new(|| drop(per_kind.project(flat).unwrap()))),
+        ("weighted lists", Box::new(|| drop(lists.project(flat).unwrap()))),
+        ("penalty's slope", Box::new(|| penalty.add_gradient(flat, &mut gradient).unwrap())),
+    ];
+    let mut seconds = [vec![], vec![], vec![]];
     for _ in 0..rounds {
-        for (binding, seconds) in bindings.iter().zip(&mut seconds) {
+        for ((_, work), seconds) in rows.iter_mut().zip(&mut seconds) {
             let start = Instant::now();
-            drop(binding.project(parameters.flat()).unwrap());
-            wait(place);
+            work();
+            if let Device::Cuda(number) = place {
+                Cuda::synchronize(number as i64);
+            }
             seconds.push(start.elapsed().as_secs_f64());
         }
     }
     println!("6 band-limited SO(3) kernels, {} weights, bound in {:.0} ms; P alone", parameters.len(), built * 1e3);
-    for (name, (binding, mut seconds)) in
-        ["products a kind of tile", "weighted lists"].into_iter().zip(bindings.iter().zip(seconds))
-    {
+    for (((name, _), mut seconds), operations) in rows.iter().zip(seconds).zip(operations) {
         seconds.sort_by(f64::total_cmp);
-        println!("  {name:<26} {:>4} operations {:>12.1} us", binding.operations(), 1e6 * seconds[rounds / 2]);
-    }
-    println!("  {:<26} {:>28.1} us", "penalty's slope, to scale", 1e6 * slope(place, rounds));
-}
-
-/// The median time of adding the gradient of the penalty, as a training step does: on a processor by the core's executors.
-fn slope(place: Device, rounds: usize) -> f64 {
-    let (parameters, projectors) = network(place);
-    let mut builder = Binding::builder(&parameters);
-    projectors.iter().enumerate().for_each(|(number, p)| builder.projector(&number.to_string(), p).unwrap());
-    let config = PenaltyConfig { lambda_g: 0.1, lambda_perp: 0.3, ..PenaltyConfig::default() };
-    let penalty = Penalty::new(builder.build().unwrap(), config).unwrap();
-    let mut gradient = parameters.flat().zeros_like();
-    let mut seconds = vec![];
-    for _ in 0..rounds {
-        let start = Instant::now();
-        penalty.add_gradient(parameters.flat(), &mut gradient).unwrap();
-        wait(place);
-        seconds.push(start.elapsed().as_secs_f64());
-    }
-    seconds.sort_by(f64::total_cmp);
-    seconds[rounds / 2]
-}
-
-fn wait(place: Device) {
-    if let Device::Cuda(number) = place {
-        Cuda::synchronize(number as i64);
+        println!("  {name:<26} {operations:>4} operations {:>12.1} us", 1e6 * seconds[rounds / 2]);
     }
 }
 

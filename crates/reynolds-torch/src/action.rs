@@ -23,13 +23,14 @@ use reynolds::group::{Element, GroupRef};
 use reynolds::rep::{Grid, Rep};
 use tch::{Device, Kind, Tensor};
 
+use crate::device::upload;
 use crate::error::{Error, Result};
 
 /// The action of a group on batches of vectors `[batch, channels]`, maps `[batch, channels, s, s]` or volumes `[batch, channels, s, s, s]`.
 #[derive(Debug, Clone)]
 pub struct FieldAction {
     fields: Rep,
-    /// What elements of a finite group do to tensors of a size on a device: nothing is sent there twice.
+    /// The moves of a finite group so far.
     moves: Rc<RefCell<HashMap<Key, Rc<Move>>>>,
 }
 
@@ -39,27 +40,28 @@ type Key = (u128, Vec<i64>, Device, Kind);
 /// One element on feature maps of one size.
 #[derive(Debug)]
 struct Move {
-    /// Points move along the axes only, for a group that acts on a grid permutes these and turns them round.
     points: Points,
     channels: Channels,
 }
 
-/// One element on the points of a grid: `out[…, i, …] = in[…]` with axis i of what comes out taken from axis `axes[i]` of what goes in.
+/// One element on the points of a grid, whose axes it permutes and reverses: axis i of the output is axis `axes[i]` of the input.
 #[derive(Debug)]
 struct Points {
     axes: Vec<usize>,
-    /// The axes of what goes in that are run through backwards.
+    /// Axes of the input.
     reversed: Vec<usize>,
 }
 
 /// One element on the channels.
 #[derive(Debug)]
 enum Channels {
-    /// Nothing moves.
     Kept,
-    /// In every `period` channels in a row each goes `by` places on, from the last to the first: copies of a regular field of a cyclic group.
-    Rolled { period: i64, by: i64 },
-    /// Which channel comes to each, `[channels]`, and with which sign, `[channels]`.
+    /// Every `period` channels in a row are rolled `by` places, as copies of a regular field of a cyclic group are.
+    Rolled {
+        period: i64,
+        by: i64,
+    },
+    /// Which channel comes to each, `[channels]`, and its sign, `[channels]`.
     Permuted(Tensor, Option<Tensor>),
     /// ρ(g)ᵀ.
     Mixed(Tensor),
@@ -148,7 +150,7 @@ impl FieldAction {
             let matrix = self.fields.matrix(g);
             let columns: Vec<f64> =
                 (0..dim * dim).map(|at| matrix[((at % dim) as usize, (at / dim) as usize)]).collect();
-            let matrix = Tensor::f_from_slice(&columns)?.f_view([dim, dim])?.f_to_device(device)?.f_to_kind(kind)?;
+            let matrix = upload(&columns, kind, device)?.f_view([dim, dim])?;
             return Ok(Move { points, channels: Channels::Mixed(matrix) });
         };
         let from = inverse(&permutation.image);
@@ -162,8 +164,8 @@ impl FieldAction {
         let index = Tensor::f_from_slice(&from)?.f_to_device(device)?;
         let sign = |&at: &i64| if permutation.negative[at as usize] { -1.0 } else { 1.0 };
         let signs: Vec<f64> = from.iter().map(sign).collect();
-        let signs = Tensor::f_from_slice(&signs)?.f_to_device(device)?.f_to_kind(kind)?;
-        Ok(Move { points, channels: Channels::Permuted(index, signed.then_some(signs)) })
+        let signs = signed.then(|| upload(&signs, kind, device)).transpose()?;
+        Ok(Move { points, channels: Channels::Permuted(index, signs) })
     }
 }
 
@@ -266,64 +268,37 @@ mod tests {
     use reynolds::{group, haar, rep};
 
     use super::*;
+    use crate::testing::{innermost, largest, normal};
 
-    /// g·(h·f) = (gh)·f, by permutations, signed permutations and matrices, with and without a grid.
+    /// By index, g·f = ρ(g) f(g⁻¹x), in every layout; g·(h·f) = (gh)·f; and the norm of the difference is what it says.
     #[test]
-    fn it_is_an_action() {
+    fn it_is_an_action_by_the_permutations_of_points_and_the_matrices_of_channels() {
         let mut random = Random::new(3);
         for (name, fields, sides) in [
             ("C4", "2 regular + 1 trivial", vec![4, 4]),
-            ("D4", "1 regular + 1 irrep(1)", vec![5, 5]),
+            ("C4", "3 regular", vec![5, 5]),
+            ("C4", "5 trivial", vec![4, 4]),
+            ("C4", "2 regular", vec![]),
             ("C4", "1 irrep(1)", vec![3, 3]),
-            ("Oh", "1 irrep(4) + 1 irrep(9)", vec![3, 3, 3]),
+            ("C2", "2 regular", vec![3, 3]),
+            ("D4", "2 regular", vec![4, 4]),
+            ("D4", "1 regular + 1 irrep(1)", vec![5, 5]),
+            ("Oh", "1 trivial + 1 irrep(4) + 1 irrep(9)", vec![3, 3, 3]),
             ("SO3", "1x0 + 2x1 + 1x2", vec![]),
         ] {
             let group = group::parse(name).unwrap();
             let fields = rep::parse_fields(&group, fields).unwrap();
-            let action = FieldAction::new(&fields);
-            let shape = [vec![2, fields.dim() as i64], sides].concat();
-            let count: i64 = shape.iter().product();
-            let values: Vec<f64> = (0..count).map(|_| random.normal()).collect();
-            let features = Tensor::from_slice(&values).view(shape.as_slice());
-            for _ in 0..5 {
-                let pair = haar::sample(group.as_ref(), 2, &mut random).unwrap();
-                let twice = action.act(&pair[0], &action.act(&pair[1], &features).unwrap()).unwrap();
-                let once = action.act(&group.multiply(&pair[0], &pair[1]), &features).unwrap();
-                let error = (twice - once).abs().max().double_value(&[]);
-                assert!(error < 1e-12, "{name} {fields:?}: {error}");
-            }
-        }
-    }
-
-    /// By index, g·f = ρ(g) f(g⁻¹x) for quarter turns and mirrors, in either layout, and the norm of the difference is what it says.
-    #[test]
-    fn views_and_rolls_are_the_permutations_of_points_and_channels() {
-        let mut random = Random::new(4);
-        for (name, fields, sides) in [
-            ("C4", "3 regular", vec![5, 5]),
-            ("C4", "3 regular", vec![4, 4]),
-            ("C4", "5 trivial", vec![4, 4]),
-            ("D4", "2 regular", vec![4, 4]),
-            ("C2", "2 regular", vec![3, 3]),
-            ("Oh", "1 trivial + 1 irrep(9)", vec![3, 3, 3]),
-            ("C4", "2 regular", vec![]),
-        ] {
-            let group = group::parse(name).unwrap();
-            let fields = rep::parse_fields(&group, fields).unwrap();
             let (action, dim) = (FieldAction::new(&fields), fields.dim());
-            let points: i64 = sides.iter().product();
-            let shape = [vec![2, dim as i64], sides.clone()].concat();
-            let mut draw = || {
-                let values: Vec<f64> = (0..2 * dim as i64 * points).map(|_| random.normal()).collect();
-                Tensor::from_slice(&values).view(shape.as_slice())
-            };
-            let (features, other) = (draw(), draw());
-            let innermost = |tensor: &Tensor| tensor.movedim_int(1, -1).contiguous().movedim_int(-1, 1);
+            let (points, shape) = (sides.iter().product::<i64>(), [vec![2, dim as i64], sides.clone()].concat());
+            let (features, other) = (normal(&shape, 4), normal(&shape, 5));
             // Some of the channels that lie there.
             let part = |tensor: &Tensor| innermost(&Tensor::cat(&[tensor, tensor], 1)).narrow(1, 0, dim as i64);
             let layouts: [&dyn Fn(&Tensor) -> Tensor; 3] = [&Tensor::contiguous, &innermost, &part];
-            for number in 0..group.order().unwrap() {
-                let g = Element::Finite(number);
+            let elements = match group.order() {
+                Some(order) => (0..order).map(Element::Finite).collect(),
+                None => haar::sample(group.as_ref(), 5, &mut random).unwrap(),
+            };
+            for g in elements {
                 let to: Vec<u32> = match sides.first() {
                     Some(&side) => Grid::new(&group, side as usize, sides.len()).unwrap().permutation(&g),
                     None => vec![0],
@@ -334,37 +309,32 @@ mod tests {
                 let matrix: Vec<f64> = (0..dim * dim).map(|at| matrix[(at / dim, at % dim)]).collect();
                 let matrix = Tensor::from_slice(&matrix).view([dim as i64, dim as i64]);
                 let expected = matrix.matmul(&moved).view(shape.as_slice());
+                let h = haar::sample(group.as_ref(), 1, &mut random).unwrap().swap_remove(0);
+                let twice = action.act(&h, &action.act(&g, &features).unwrap()).unwrap();
+                assert!(largest(&(twice - action.act(&group.multiply(&h, &g), &features).unwrap())) < 1e-12);
                 for layout in layouts {
-                    let features = layout(&features);
-                    let error = action.act(&g, &features).unwrap() - &expected;
-                    assert!(error.abs().max().double_value(&[]) < 1e-12, "{name} {number} {fields:?}");
+                    let error = action.act(&g, &layout(&features)).unwrap() - &expected;
+                    assert!(largest(&error) < 1e-12, "{name} {g:?} {fields:?}");
                     let batch = layout(&Tensor::cat(&[&features, &other], 0));
                     let norm = action.difference(&g, &batch).unwrap().norm().double_value(&[]);
                     let expected = (&expected - &other).norm().double_value(&[]);
-                    assert!((norm - expected).abs() < 1e-12 * expected, "{name} {number}: {norm} {expected}");
+                    assert!((norm - expected).abs() < 1e-12 * expected, "{name} {g:?}: {norm} {expected}");
                 }
             }
         }
     }
 
     #[test]
-    fn differences_keep_channels_innermost() {
+    fn differences_keep_channels_innermost_and_features_that_do_not_fit_are_errors() {
         let c4 = group::parse("C4").unwrap();
         let action = FieldAction::new(&rep::parse_fields(&c4, "2 regular").unwrap());
-        let features = Tensor::ones([4, 6, 6, 8], (Kind::Float, Device::Cpu)).movedim_int(-1, 1);
+        let features = innermost(&normal(&[4, 8, 6, 6], 1));
         for number in 0..4 {
             let difference = action.difference(&Element::Finite(number), &features).unwrap();
             assert!(difference.is_contiguous() && difference.size() == [2, 6, 6, 8], "{number}");
         }
-    }
-
-    #[test]
-    fn features_that_do_not_fit_are_errors() {
-        let c4 = group::parse("C4").unwrap();
-        let action = FieldAction::new(&rep::regular(&c4).unwrap());
-        for shape in [vec![4], vec![1, 3, 2, 2], vec![1, 4, 2, 3], vec![1, 4, 2]] {
-            let features = Tensor::zeros(shape.as_slice(), (Kind::Float, tch::Device::Cpu));
-            assert!(action.act(&Element::Finite(1), &features).is_err(), "{shape:?}");
+        for shape in [&[8][..], &[1, 3, 2, 2], &[1, 8, 2, 3], &[1, 8, 2]] {
+            assert!(action.act(&Element::Finite(1), &normal(shape, 1)).is_err(), "{shape:?}");
         }
     }
 }

@@ -81,25 +81,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cosine_is_half_way_at_half_time() {
+    fn the_cosine_is_half_way_at_half_time_and_a_constant_is_one() {
         let anneal = Anneal { shape: Shape::Cosine, start: 0.2, epochs: 8.0 };
-        assert_eq!(anneal.factor(0.0), 0.2);
-        assert!((anneal.factor(4.0) - 0.6).abs() < 1e-15);
         // (1 − cos(π/4))/2 of the way at a quarter of the time.
-        assert!((anneal.factor(2.0) - (0.2 + 0.8 * 0.146_446_609_406_726_24)).abs() < 1e-15);
-        assert_eq!(anneal.factor(8.0), 1.0);
-    }
-
-    #[test]
-    fn constant_is_one_at_every_time() {
-        assert!([0.0, 0.5, 100.0].iter().all(|&time| Anneal::default().factor(time) == 1.0));
+        for (time, way) in [(0.0, 0.0), (4.0, 0.5), (2.0, 0.146_446_609_406_726_24), (8.0, 1.0)] {
+            assert!((anneal.factor(time) - (0.2 + 0.8 * way)).abs() < 1e-15);
+            assert_eq!(Anneal::default().factor(time), 1.0);
+        }
     }
 
     #[test]
     fn a_growing_factor_needs_epochs() {
-        assert!(Anneal { shape: Shape::Linear, start: 0.0, epochs: 0.0 }.validate().is_err());
-        assert!(Anneal { shape: Shape::Linear, start: -0.1, epochs: 1.0 }.validate().is_err());
-        assert!(Anneal { shape: Shape::Linear, start: f64::NAN, epochs: 1.0 }.validate().is_err());
-        assert!(Anneal { shape: Shape::Cosine, start: 0.0, epochs: 1.0 }.validate().is_ok());
+        let valid = |shape, start, epochs| Anneal { shape, start, epochs }.validate().is_ok();
+        assert!(valid(Shape::Cosine, 0.0, 1.0) && !valid(Shape::Linear, 0.0, 0.0));
+        assert!(!valid(Shape::Linear, -0.1, 1.0) && !valid(Shape::Linear, f64::NAN, 1.0));
     }
 }

@@ -40,7 +40,7 @@ use tch::{Device, Kind, Tensor};
 use crate::error::{Error, Result};
 use crate::parameters::{Entry, Parameters};
 pub use crate::projector::TileProducts;
-use crate::projector::{Assembly, FlatProjector, Host, Layer, Shared};
+use crate::projector::{Assembly, FlatProjector, Host, Shared};
 use crate::segments::Segments;
 
 /// A parameter that is held against a group.
@@ -59,8 +59,9 @@ pub struct Binding {
     kind: Kind,
     device: Device,
     bound: Vec<Bound>,
-    place: Place,
-    projector: FlatProjector,
+    pub(crate) place: Place,
+    /// P on the bound numbers, one parameter after the other.
+    pub(crate) projector: FlatProjector,
     /// The same for the squared penalty and its slope, if there is a way.
     one_pass: Option<OnePass>,
     pub(crate) segments: Segments,
@@ -81,9 +82,6 @@ pub struct BindingBuilder {
 
 impl BindingBuilder {
     /// Binds every parameter that a plan types; returns what it made of them, with the reason for each that is left alone.
-    ///
-    /// # Errors
-    /// As [`SymmetryPlan::resolve`]; [`Error::Parameter`] if one is bound already.
     pub fn plan(&mut self, plan: &SymmetryPlan) -> Result<ResolvedPlan> {
         let shapes = |complex: bool| -> Vec<_> {
             let entries = self.entries.iter().filter(|entry| entry.complex == complex);
@@ -100,18 +98,11 @@ impl BindingBuilder {
     }
 
     /// Binds a real parameter of the shape of `space`.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] if there is none of that name, it has another shape, is complex or bound already; whatever
-    /// [`derive()`] may fail with.
     pub fn real(&mut self, name: &str, space: &KernelSpace<f64>) -> Result<()> {
         self.space(name, space)
     }
 
     /// Binds a complex parameter of the shape of `space`.
-    ///
-    /// # Errors
-    /// As [`BindingBuilder::real`], with real and complex changed over.
     pub fn complex(&mut self, name: &str, space: &KernelSpace<c64>) -> Result<()> {
         self.space(name, space)
     }
@@ -124,11 +115,7 @@ impl BindingBuilder {
         self.projector(name, &Arc::new(derive(space)?))
     }
 
-    /// Binds a parameter with a projector of as many weights, in any form. Equal layers are bound sooner, and in less memory, if they
-    /// share one.
-    ///
-    /// # Errors
-    /// As [`BindingBuilder::real`], for real weights and for complex ones.
+    /// Binds a parameter with a projector of as many weights, in any form. Equal layers should share one.
     pub fn projector<F: Scalar + Over<F>>(&mut self, name: &str, projector: &Arc<Lowered<F>>) -> Result<()> {
         let entry = self.entry(name)?.clone();
         let complex = F::from_parts(0.0, 1.0) != F::ZERO;
@@ -180,11 +167,9 @@ impl BindingBuilder {
         let assembly = Assembly::of(&tilings)?;
         let mut one_pass = None;
         if self.device == Device::Cpu && self.products == TileProducts::PerKind {
-            let layer = |(bound, number): &(Bound, usize)| Layer {
-                start: bound.entry.start,
-                projector: self.projectors[*number].0.clone(),
-            };
-            one_pass = Host::new(&self.bound.iter().map(layer).collect::<Vec<_>>(), self.kind).map(OnePass::Host);
+            let layers =
+                self.bound.iter().map(|(bound, number)| (bound.entry.start, self.projectors[*number].0.clone()));
+            one_pass = Host::new(&layers.collect::<Vec<_>>(), self.kind).map(OnePass::Host);
         }
         let bound: Vec<Bound> = self.bound.into_iter().map(|(bound, _)| bound).collect();
         let lengths: Vec<i64> = bound.iter().map(|bound| bound.entry.len() as i64).collect();
@@ -217,9 +202,6 @@ pub struct Residual {
 
 impl Binding {
     /// Binds every parameter that a plan types.
-    ///
-    /// # Errors
-    /// As [`BindingBuilder::plan`] and [`BindingBuilder::build`].
     pub fn of_plan(parameters: &Parameters, plan: &SymmetryPlan) -> Result<Self> {
         let mut builder = Self::builder(parameters);
         builder.plan(plan)?;
@@ -272,9 +254,6 @@ impl Binding {
     }
 
     /// P on all parameters, flat `[len]`; parameters that are not bound are returned as they are.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if `flat` is no tensor `[len]` of the bound number type.
     pub fn project(&self, flat: &Tensor) -> Result<Tensor> {
         self.place.replaced(flat, self.projector.apply(&self.gather(flat)?)?)
     }
@@ -289,7 +268,7 @@ impl Binding {
     pub fn energies(&self, flat: &Tensor) -> Result<Vec<(String, Energies)>> {
         let _guard = tch::no_grad_guard();
         let weights = self.gather(flat)?;
-        let projected = self.apply(&weights)?;
+        let projected = self.projector.apply(&weights)?;
         let energies = self.segments.energies([&projected, &weights.f_sub(&projected)?])?;
         let energies = Vec::<f64>::try_from(energies.f_view([-1])?)?;
         let (equivariant, perp) = energies.split_at(self.bound.len());
@@ -306,42 +285,21 @@ impl Binding {
         Ok(Residual { absolute: perp.sqrt(), relative })
     }
 
-    /// P on the bound numbers.
-    pub(crate) fn apply(&self, weights: &Tensor) -> Result<Tensor> {
-        self.projector.apply(weights)
-    }
-
     /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors `[len]` in one pass; whether it was done.
     pub(crate) fn add_in_one_pass(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<bool> {
         self.check(flat)?;
         self.one_pass.as_ref().map_or(Ok(false), |one_pass| one_pass.add_to(sum, flat, slopes))
     }
 
-    /// The same, with (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2 of all bound parameters together; `None` if it was not done.
-    pub(crate) fn add_measured_in_one_pass(
+    /// The same if there is a `sum`, with (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2 of all bound parameters together; `None` if nothing was done.
+    pub(crate) fn measured_in_one_pass(
         &self,
-        sum: &Tensor,
+        sum: Option<&Tensor>,
         flat: &Tensor,
         slopes: [f64; 2],
     ) -> Result<Option<Tensor>> {
         self.check(flat)?;
-        self.one_pass.as_ref().map_or(Ok(None), |one_pass| one_pass.add_measured(sum, flat, slopes))
-    }
-
-    /// (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2 of all bound parameters together, if one pass can tell.
-    pub(crate) fn measured_in_one_pass(&self, flat: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
-        self.check(flat)?;
-        self.one_pass.as_ref().map_or(Ok(None), |one_pass| one_pass.value(flat, slopes))
-    }
-
-    /// `sum ← sum + factor · P(w)` on the bound numbers, if that can be done without making P(w); whether it was.
-    pub(crate) fn add_projected(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
-        self.projector.add_to(sum, weights, factor)
-    }
-
-    /// The bound numbers of a flat tensor as a view of it, if they lie one after the other.
-    pub(crate) fn view(&self, flat: &Tensor) -> Result<Option<Tensor>> {
-        self.place.view(flat)
+        self.one_pass.as_ref().map_or(Ok(None), |one_pass| one_pass.measured(sum, flat, slopes))
     }
 
     /// The bound numbers of a flat tensor, one parameter after the other.
@@ -358,22 +316,16 @@ impl Binding {
         let expected = format!("[{}] of {:?}", self.len, self.kind);
         Err(Error::setting("flat tensor", expected, format!("{:?} of {:?}", flat.size(), flat.kind())))
     }
-
-    /// `flat ← flat + numbers` on the bound numbers.
-    pub(crate) fn add_to(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
-        self.place.add_to(flat, numbers)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::built;
 
     #[test]
     fn a_processor_has_executors_of_its_own_and_the_operations_of_a_gpu_have_not() {
-        let mut builder = Parameters::builder();
-        builder.real("conv.weight", &[4, 4, 3, 3], &[0.5; 144]).unwrap();
-        let parameters = builder.build(Kind::Float, Device::Cpu).unwrap();
+        let ((), parameters) = built(|builder| builder.real("conv.weight", &[4, 4, 3, 3], &[0.5; 144]));
         let group = reynolds::group::parse("C4").unwrap();
         let plan = SymmetryPlan::uniform(&group, reynolds::plan::UniformFields::Regular).unwrap();
         for (products, on_host) in [(TileProducts::PerKind, true), (TileProducts::Lists, false)] {
@@ -382,12 +334,11 @@ mod tests {
             binding.tile_products(products);
             let binding = binding.build().unwrap();
             let (flat, sum) = (parameters.flat(), parameters.flat().zeros_like());
-            // Constant kernels are equivariant: ‖P(W)‖² = 36, and nothing else.
-            let penalty = on_host.then_some(0.15 * 36.0);
-            let number = |value: Option<Tensor>| value.map(|value| f64::from(value.double_value(&[]) as f32));
-            let penalty = penalty.map(|penalty| f64::from(penalty as f32));
-            assert_eq!(number(binding.measured_in_one_pass(flat, [0.3, 0.7]).unwrap()), penalty);
-            assert_eq!(number(binding.add_measured_in_one_pass(&sum, flat, [0.3, 0.7]).unwrap()), penalty);
+            for sum in [None, Some(&sum)] {
+                // Constant kernels are equivariant: ‖P(W)‖² = 36, and nothing else.
+                let value = binding.measured_in_one_pass(sum, flat, [0.3, 0.7]).unwrap();
+                assert_eq!(value.map(|value| value.double_value(&[])), on_host.then_some(0.15 * 36.0));
+            }
             assert_eq!(binding.takes_one_pass(), on_host);
             assert_eq!(binding.add_in_one_pass(&sum, flat, [0.3, 0.7]).unwrap(), on_host);
         }

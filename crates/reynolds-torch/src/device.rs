@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use tch::Device;
+use tch::kind::Element;
+use tch::{Device, Kind, Tensor};
 
 use crate::error::{Error, Result};
 
@@ -36,13 +37,7 @@ pub fn parse(text: &str) -> Result<Device> {
     Ok(Device::Cuda(number))
 }
 
-/// What a user calls a device: the other way round.
-///
-/// ```
-/// use reynolds_torch::{device, tch::Device};
-/// assert_eq!(device::name(Device::Cuda(1)), "cuda:1");
-/// assert_eq!(device::name(Device::Cpu), "cpu");
-/// ```
+/// `cpu` or `cuda:N`.
 pub fn name(device: Device) -> String {
     match device {
         Device::Cuda(number) => format!("cuda:{number}"),
@@ -50,16 +45,19 @@ pub fn name(device: Device) -> String {
     }
 }
 
+/// Values of the host on a device, as numbers of `kind`.
+pub(crate) fn upload<T: Element>(values: &[T], kind: Kind, device: Device) -> Result<Tensor> {
+    Ok(Tensor::f_from_slice(values)?.f_to_device(device)?.f_to_kind(kind)?)
+}
+
 /// Opens libtorch_cuda once.
 fn cuda_libraries() -> Result<(), String> {
     static OPENED: OnceLock<Result<(), String>> = OnceLock::new();
-    let open =
-        || open("libtorch_cuda.so").map_err(|cause| format!("no CUDA libraries here: make libtorch-cuda ({cause})"));
-    OPENED.get_or_init(open).clone()
+    let hint = |cause| format!("no CUDA libraries here: make libtorch-cuda ({cause})");
+    OPENED.get_or_init(|| open("libtorch_cuda.so").map_err(hint)).clone()
 }
 
-/// Opens NVIDIA's compiler for kernels, if it is there, by the library of PyTorch that knows where. Without it there are no kernels of our
-/// own, and operations of libtorch do.
+/// Opens NVIDIA's compiler for kernels, if it is there, by the library of PyTorch that knows where.
 pub(crate) fn open_compiler() {
     let _ = open("libcaffe2_nvrtc.so");
     // It looks for a part of itself by name, and not in its own folder.

@@ -45,7 +45,7 @@ pub enum Error {
     },
 }
 
-/// Not the source of the error: what it says is said already, and more would be libtorch's stack.
+/// Not as a source, which would be printed with libtorch's stack.
 impl From<tch::TchError> for Error {
     fn from(error: tch::TchError) -> Self {
         Self::Torch(error)

@@ -26,6 +26,8 @@ pub mod precision;
 mod projector;
 pub mod sample_penalty;
 mod segments;
+#[cfg(test)]
+mod testing;
 pub mod variables;
 
 pub use binding::Binding;

@@ -2,21 +2,22 @@
 
 use tch::{Device, Kind, Tensor};
 
+use crate::device::upload;
 use crate::error::Result;
 use crate::parameters::Entry;
 
 /// The parameters of a flat tensor, gathered by shape.
 #[derive(Debug)]
 pub(crate) struct Matrices {
-    /// Rows, columns, whether complex, how many.
+    /// Each shape, and how many matrices it has.
     shapes: Vec<(Shape, i64)>,
-    /// Where the numbers of the gathered parameters come from and go to, `[len]` (int32), if not from where they are.
-    order: Option<(Tensor, Tensor)>,
+    /// Where the gathered numbers come from and go to, `[len]` (int32) both, if not from where they are.
+    order: Option<[Tensor; 2]>,
     /// Number of each gathered parameter in the flat tensor.
     numbers: Vec<usize>,
 }
 
-/// Complex ones first, so that pairs begin at even places.
+/// Complex ones come first, so that pairs begin at even places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
     real: bool,
@@ -30,11 +31,6 @@ impl Shape {
         let rows = entry.shape.first().copied().unwrap_or(1);
         Self { real: !entry.complex, rows: rows as i64, columns: (entry.numel() / rows.max(1)) as i64 }
     }
-
-    /// Real numbers of a matrix.
-    fn len(self) -> i64 {
-        self.rows * self.columns * if self.real { 1 } else { 2 }
-    }
 }
 
 impl Matrices {
@@ -42,16 +38,9 @@ impl Matrices {
     pub(crate) fn new(entries: &[&Entry], device: Device) -> Result<Self> {
         let mut sorted: Vec<(Shape, usize)> = entries.iter().map(|entry| Shape::of(entry)).zip(0..).collect();
         sorted.sort();
-        let mut shapes: Vec<(Shape, i64)> = Vec::new();
-        for (shape, _) in &sorted {
-            match shapes.last_mut() {
-                Some((last, count)) if last == shape => *count += 1,
-                _ => shapes.push((*shape, 1)),
-            }
-        }
+        let shapes = sorted.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.len() as i64)).collect();
         let numbers: Vec<usize> = sorted.iter().map(|(_, number)| *number).collect();
-        let in_order = numbers.iter().enumerate().all(|(place, &number)| place == number);
-        let order = if in_order { None } else { Some(permutation(entries, &numbers, device)?) };
+        let order = if numbers.is_sorted() { None } else { Some(permutation(entries, &numbers, device)?) };
         Ok(Self { shapes, order, numbers })
     }
 
@@ -63,15 +52,17 @@ impl Matrices {
     /// The matrices of each shape, `[count, rows, columns]`, real or complex, of the flat tensor `[len]`.
     pub(crate) fn split(&self, flat: &Tensor) -> Result<Vec<Tensor>> {
         let gathered = match &self.order {
-            Some((from, _)) => flat.f_index_select(0, from)?,
+            Some([from, _]) => flat.f_index_select(0, from)?,
             None => flat.shallow_clone(),
         };
         let mut start = 0;
         let part = |&(shape, count): &(Shape, i64)| -> Result<Tensor> {
-            let numbers = gathered.f_narrow(0, start, count * shape.len())?;
-            start += count * shape.len();
             let sizes = [count, shape.rows, shape.columns, 2];
-            Ok(if shape.real { numbers.f_view(&sizes[..3])? } else { numbers.f_view(sizes)?.f_view_as_complex()? })
+            let sizes = if shape.real { &sizes[..3] } else { &sizes };
+            let len = sizes.iter().product();
+            let numbers = gathered.f_narrow(0, start, len)?.f_view(sizes)?;
+            start += len;
+            Ok(if shape.real { numbers } else { numbers.f_view_as_complex()? })
         };
         self.shapes.iter().map(part).collect()
     }
@@ -84,45 +75,34 @@ impl Matrices {
         });
         let gathered = Tensor::f_cat(&real.collect::<Result<Vec<_>>>()?, 0)?;
         Ok(match &self.order {
-            Some((_, back)) => gathered.f_index_select(0, back)?,
+            Some([_, back]) => gathered.f_index_select(0, back)?,
             None => gathered,
         })
     }
 }
 
 /// The numbers of the entries in another order, and the way back.
-fn permutation(entries: &[&Entry], numbers: &[usize], device: Device) -> Result<(Tensor, Tensor)> {
-    let mut starts = Vec::with_capacity(entries.len());
-    let mut len = 0;
-    for entry in entries {
-        starts.push(len);
-        len += entry.len();
-    }
-    let from: Vec<i32> = numbers
-        .iter()
-        .flat_map(|&number| (starts[number]..starts[number] + entries[number].len()).map(|at| at as i32))
-        .collect();
+fn permutation(entries: &[&Entry], numbers: &[usize], device: Device) -> Result<[Tensor; 2]> {
+    let start = |number: usize| entries[..number].iter().map(|entry| entry.len()).sum::<usize>();
+    let range = |number: usize| start(number)..start(number) + entries[number].len();
+    let from: Vec<i32> = numbers.iter().flat_map(|&number| range(number)).map(|at| at as i32).collect();
     let mut back = vec![0; from.len()];
-    from.iter().enumerate().for_each(|(to, &at)| back[at as usize] = to as i32);
-    let upload = |index: &[i32]| -> Result<Tensor> {
-        Ok(Tensor::f_from_slice(index)?.f_to_device(device)?.f_to_kind(Kind::Int)?)
-    };
-    Ok((upload(&from)?, upload(&back)?))
+    from.iter().zip(0..).for_each(|(&at, to)| back[at as usize] = to);
+    Ok([upload(&from, Kind::Int, device)?, upload(&back, Kind::Int, device)?])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn entry(shape: &[usize], complex: bool) -> Entry {
-        Entry { name: String::new(), shape: shape.to_vec(), complex, start: 0 }
-    }
-
     #[test]
     fn equal_shapes_are_gathered_and_come_back_to_their_places() {
-        let entries = [entry(&[2, 1, 2], false), entry(&[3], false), entry(&[1, 2], true), entry(&[2, 2], false)];
+        let shapes = [(&[2, 1, 2][..], false), (&[3], false), (&[1, 2], true), (&[2, 2], false)];
+        let entry =
+            |(shape, complex): (&[usize], bool)| Entry { name: String::new(), shape: shape.into(), complex, start: 0 };
+        let entries = shapes.map(entry);
         let matrices = Matrices::new(&entries.iter().collect::<Vec<_>>(), Device::Cpu).unwrap();
-        let flat = Tensor::from_slice(&(0..15).map(f64::from).collect::<Vec<_>>());
+        let flat = Tensor::arange(15, (Kind::Double, Device::Cpu));
         let parts = matrices.split(&flat).unwrap();
         let sizes: Vec<_> = parts.iter().map(Tensor::size).collect();
         assert_eq!(sizes, [[1, 1, 2], [2, 2, 2], [1, 3, 1]]);

@@ -23,7 +23,7 @@ pub(crate) fn value(norm: Norm, a: &Tensor) -> Result<Tensor> {
             let (scale, sums) = column_sums(a, p)?;
             Ok(outer(&sums, p, q)?.f_mul(&scale.f_view([-1])?)?)
         }
-        None if norm == Norm::Spectral && a.requires_grad() => Ok(singular_values(a)?.f_amax(1, false)?),
+        None if norm == Norm::Spectral && a.requires_grad() => Ok(a.f_svd(true, true)?.1.f_amax(1, false)?),
         None if norm == Norm::Spectral => Ok(spectral(a)?.0),
         None => Ok(a.f_abs()?.f_amax([1, 2], false)?),
     }
@@ -48,8 +48,8 @@ fn exponents(norm: Norm) -> Option<(i32, i32)> {
 }
 
 /// Relative distance within which entries count as equal, as on the host.
-fn tie_tolerance(kind: Kind) -> f64 {
-    32.0 * epsilon(kind)
+fn tie_tolerance(a: &Tensor) -> f64 {
+    32.0 * epsilon(a.kind())
 }
 
 /// The distance from 1 to the next larger number, of a real or complex kind.
@@ -60,7 +60,7 @@ pub(crate) fn epsilon(kind: Kind) -> f64 {
     }
 }
 
-/// 1 where the condition holds, else 0, in the kind of `like`.
+/// 1 where the condition holds, else 0.
 fn indicator(condition: &Tensor, like: &Tensor) -> Result<Tensor> {
     Ok(condition.f_to_kind(like.kind())?)
 }
@@ -68,17 +68,23 @@ fn indicator(condition: &Tensor, like: &Tensor) -> Result<Tensor> {
 fn largest(a: &Tensor) -> Result<(Tensor, Tensor)> {
     let modulus = a.f_abs()?;
     let value = modulus.f_amax([1, 2], true)?;
-    let tied = modulus.f_ge_tensor(&value.f_mul_scalar(1.0 - tie_tolerance(a.kind()))?)?;
+    let tied = modulus.f_ge_tensor(&value.f_mul_scalar(1.0 - tie_tolerance(a))?)?;
     let tied = indicator(&tied, &modulus)?;
     let share = tied.f_div(&tied.f_sum_dim_intlist([1, 2].as_slice(), true, None)?)?;
     Ok((value.f_view([-1])?, a.f_sgn()?.f_mul(&share)?))
 }
 
-/// The largest |a_ij| of each matrix, `[count, 1, 1]`, or 1 for a zero matrix, not on the tape; and Σ_i |a_ij / largest|^p, `[count, columns]`.
+/// The largest |a_ij| of each matrix, `[count, 1, 1]`, or 1 for a zero matrix, not on the tape: powers of entries divided by it neither
+/// vanish nor overflow.
+fn scale(modulus: &Tensor) -> Result<Tensor> {
+    let scale = modulus.f_detach()?.f_amax([1, 2], true)?;
+    Ok(scale.f_add(&indicator(&scale.f_eq(0.0)?, &scale)?)?)
+}
+
+/// The scale and Σ_i |a_ij / scale|^p, `[count, columns]`.
 fn column_sums(a: &Tensor, p: i32) -> Result<(Tensor, Tensor)> {
     let modulus = a.f_abs()?;
-    let scale = modulus.f_detach()?.f_amax([1, 2], true)?;
-    let scale = scale.f_add(&indicator(&scale.f_eq(0.0)?, &scale)?)?;
+    let scale = scale(&modulus)?;
     let sums = modulus.f_div(&scale)?.f_pow_tensor_scalar(i64::from(p))?.f_sum_dim_intlist(1, false, None)?;
     Ok((scale, sums))
 }
@@ -115,20 +121,6 @@ fn entrywise(a: &Tensor, p: i32, q: i32) -> Result<(Tensor, Tensor)> {
     Ok((norm.f_mul(&scale.f_view([-1])?)?, a.f_sgn()?.f_mul(&inner.f_mul(&factors)?)?))
 }
 
-/// σ `[count, k]`, differentiable.
-fn singular_values(a: &Tensor) -> Result<Tensor> {
-    Ok(a.f_svd(true, true)?.1)
-}
-
-/// The largest |a_ij| of each matrix, `[count, 1, 1]`, or 1 for a zero matrix, and the matrices divided by it: squares neither vanish nor
-/// overflow.
-fn scaled(a: &Tensor) -> Result<(Tensor, Tensor)> {
-    let scale = a.f_abs()?.f_amax([1, 2], true)?;
-    let scale = scale.f_add(&indicator(&scale.f_eq(0.0)?, &scale)?)?;
-    let scaled = a.f_div(&scale)?;
-    Ok((scale, scaled))
-}
-
 /// The mean of u v* over the singular pairs tied with the leading one, U S U* A/σ₁ with the mean S over the pairs tied.
 fn spectral(a: &Tensor) -> Result<(Tensor, Tensor)> {
     let adjoint = |a: &Tensor| -> Result<Tensor> { Ok(a.f_transpose(1, 2)?.f_conj()?.f_resolve_conj()?) };
@@ -136,11 +128,12 @@ fn spectral(a: &Tensor) -> Result<(Tensor, Tensor)> {
         let (value, gradient) = spectral(&adjoint(a)?)?;
         return Ok((value, adjoint(&gradient)?));
     }
-    let (scale, a) = scaled(a)?;
+    let scale = scale(&a.f_abs()?)?;
+    let a = a.f_div(&scale)?;
     let (squares, u) = a.f_matmul(&adjoint(&a)?)?.f_linalg_eigh("L")?;
     let largest = squares.f_amax(1, true)?.f_clamp_min(0.0)?;
     // Of squares, relative distances are twice those of singular values.
-    let tolerance = 2.0 * tie_tolerance(a.kind()) * (a.size()[2] as f64).sqrt();
+    let tolerance = 2.0 * tie_tolerance(a) * (a.size()[2] as f64).sqrt();
     let tied = indicator(&squares.f_ge_tensor(&largest.f_mul_scalar(1.0 - tolerance)?)?, &squares)?;
     let positive = largest.f_gt(0.0)?;
     let value = largest.f_sqrt()?;

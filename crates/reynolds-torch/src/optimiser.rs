@@ -11,14 +11,14 @@ use tch::Tensor;
 
 use crate::error::{Error, Result};
 
-/// Which of the two.
+/// How weights decay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// Weight decay through the gradient.
+    /// Through the gradient.
     #[default]
     Adam,
-    /// Decoupled weight decay.
+    /// Apart from it.
     AdamW,
 }
 
@@ -63,7 +63,7 @@ impl AdamConfig {
     }
 }
 
-/// The state of Adam: two moments beside the weights, and the number of steps taken.
+/// Adam with its two moments and the number of steps taken.
 #[derive(Debug)]
 pub struct Adam {
     config: AdamConfig,
@@ -74,9 +74,6 @@ pub struct Adam {
 
 impl Adam {
     /// Before the first step on `weights` `[len]`.
-    ///
-    /// # Errors
-    /// As [`AdamConfig::validate`]; [`Error::Torch`] if the device has no room.
     pub fn new(config: AdamConfig, weights: &Tensor) -> Result<Self> {
         config.validate()?;
         Ok(Self { config, first: weights.f_zeros_like()?, second: weights.f_zeros_like()?, steps: 0 })
@@ -88,9 +85,6 @@ impl Adam {
     }
 
     /// Takes a checkpoint's state over.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if a length differs or the number of steps is negative.
     pub fn restore(&mut self, first: &Tensor, second: &Tensor, steps: i64) -> Result<()> {
         self.fits("first moment", first)?;
         self.fits("second moment", second)?;
@@ -112,16 +106,12 @@ impl Adam {
     }
 
     /// One step on `weights` along `gradient`, both `[len]`, in place.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if a length differs.
     pub fn step(&mut self, weights: &Tensor, gradient: &Tensor, learning_rate: f64) -> Result<()> {
         self.fits("weights", weights)?;
         self.fits("gradient", gradient)?;
         let _guard = tch::no_grad_guard();
         let AdamConfig { method, beta1, beta2, epsilon, weight_decay } = self.config;
-        let mut weights = weights.shallow_clone();
-        let mut gradient = gradient.shallow_clone();
+        let (mut weights, mut gradient) = (weights.shallow_clone(), gradient.shallow_clone());
         if weight_decay > 0.0 {
             match method {
                 Method::Adam => gradient = gradient.f_add(&weights.f_mul_scalar(weight_decay)?)?,

@@ -25,6 +25,7 @@ use std::collections::HashMap;
 
 use tch::{Device, Kind, Tensor};
 
+use crate::device::upload;
 use crate::error::{Error, Result};
 
 /// One parameter's place in the flat storage.
@@ -56,93 +57,98 @@ impl Entry {
         self.len() == 0
     }
 
-    /// The shape as libtorch takes it.
-    fn sizes(&self) -> Vec<i64> {
-        self.shape.iter().map(|&side| side as i64).collect()
+    /// Its part of a flat tensor, a view in its shape; pairs as complex numbers.
+    pub(crate) fn part(&self, flat: &Tensor) -> Result<Tensor> {
+        let part = flat.f_narrow(0, self.start as i64, self.len() as i64)?;
+        let mut sizes: Vec<i64> = self.shape.iter().map(|&side| side as i64).collect();
+        if !self.complex {
+            return Ok(part.f_view(sizes.as_slice())?);
+        }
+        sizes.push(2);
+        Ok(part.f_view(sizes.as_slice())?.f_view_as_complex()?)
     }
 }
 
 /// Collects named parameters before they are laid out.
 #[derive(Debug, Default)]
 pub struct Builder {
+    trained: Collected,
+    running: Collected,
+}
+
+/// Entries with their values, in the order they were added.
+#[derive(Debug, Default)]
+struct Collected {
     entries: Vec<Entry>,
     values: Vec<f64>,
-    statistics: Vec<Entry>,
-    statistics_values: Vec<f64>,
 }
 
 impl Builder {
     /// Adds a real parameter.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] if the name is taken or the number of values is not that of the shape.
     pub fn real(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Result<()> {
-        self.add(name, shape, false, values.iter().copied())
-    }
-
-    /// Adds a running statistic: numbers that the network keeps itself and no optimiser changes.
-    pub fn statistic(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Result<()> {
-        self.check_name(name)?;
-        let entry =
-            Entry { name: name.into(), shape: shape.to_vec(), complex: false, start: self.statistics_values.len() };
-        if values.len() != entry.len() {
-            let expected = format!("{} real numbers for shape {shape:?}", entry.len());
-            return Err(Error::parameter(name, expected, values.len()));
-        }
-        self.statistics_values.extend_from_slice(values);
-        self.statistics.push(entry);
-        Ok(())
+        let entry = self.entry(name, shape, false)?;
+        self.trained.add(entry, values)
     }
 
     /// Adds a complex parameter.
     pub fn complex(&mut self, name: &str, shape: &[usize], values: &[(f64, f64)]) -> Result<()> {
-        self.add(name, shape, true, values.iter().flat_map(|&(re, im)| [re, im]))
+        let entry = self.entry(name, shape, true)?;
+        self.trained.add(entry, &values.iter().flat_map(|&(re, im)| [re, im]).collect::<Vec<f64>>())
     }
 
-    fn add(&mut self, name: &str, shape: &[usize], complex: bool, values: impl Iterator<Item = f64>) -> Result<()> {
-        self.check_name(name)?;
-        let start = self.values.len();
-        let entry = Entry { name: name.into(), shape: shape.to_vec(), complex, start };
-        self.values.extend(values);
-        let (expected, found) = (entry.len(), self.values.len() - start);
-        if expected != found {
-            self.values.truncate(start);
-            return Err(Error::parameter(name, format!("{expected} real numbers for shape {shape:?}"), found));
-        }
-        self.entries.push(entry);
-        Ok(())
+    /// Adds a running statistic: numbers that the network keeps itself and no optimiser changes.
+    pub fn statistic(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Result<()> {
+        let entry = self.entry(name, shape, false)?;
+        self.running.add(entry, values)
     }
 
-    fn check_name(&self, name: &str) -> Result<()> {
-        match self.entries.iter().chain(&self.statistics).any(|entry| entry.name == name) {
+    fn entry(&self, name: &str, shape: &[usize], complex: bool) -> Result<Entry> {
+        match self.trained.entries.iter().chain(&self.running.entries).any(|entry| entry.name == name) {
             true => Err(Error::parameter(name, "a new name", "one that is taken")),
-            false => Ok(()),
+            false => Ok(Entry { name: name.into(), shape: shape.to_vec(), complex, start: 0 }),
         }
     }
 
     /// Has parameters laid out by a key, those of equal key in the order they have: parameters that lie together are changed at once.
     pub fn arrange<K: Ord>(&mut self, key: impl Fn(&Entry) -> K) {
-        self.entries.sort_by_key(key);
+        self.trained.entries.sort_by_key(key);
     }
 
     /// The parameters that were added, in order.
     pub fn entries(&self) -> &[Entry] {
-        &self.entries
+        &self.trained.entries
     }
 
     /// Lays the parameters out in real numbers of `kind`: complex ones first, for a pair must begin at an even place, then the real
     /// ones, each in the order they were added.
     pub fn build(self, kind: Kind, device: Device) -> Result<Parameters> {
-        let mut values = Vec::with_capacity(self.values.len());
-        let old: HashMap<String, usize> = self.entries.iter().map(|entry| (entry.name.clone(), entry.start)).collect();
-        let entries = lay_out(self.entries);
-        for entry in &entries {
-            values.extend_from_slice(&self.values[old[&entry.name]..][..entry.len()]);
+        let Collected { mut entries, values } = self.trained;
+        entries.sort_by_key(|entry| !entry.complex);
+        let values: Vec<f64> =
+            entries.iter().flat_map(|entry| &values[entry.start..][..entry.len()]).copied().collect();
+        lay_out(&mut entries);
+        let flat = upload(&values, kind, device)?;
+        let leaf = |entry: &Entry| -> Result<Tensor> { Ok(entry.part(&flat)?.f_detach()?.f_set_requires_grad(true)?) };
+        Ok(Parameters {
+            leaves: entries.iter().map(leaf).collect::<Result<_>>()?,
+            index: entries.iter().enumerate().map(|(number, entry)| (entry.name.clone(), number)).collect(),
+            flat,
+            entries,
+            statistics: upload(&self.running.values, kind, device)?,
+            statistics_entries: self.running.entries,
+        })
+    }
+}
+
+impl Collected {
+    fn add(&mut self, entry: Entry, values: &[f64]) -> Result<()> {
+        if values.len() != entry.len() {
+            let expected = format!("{} real numbers for shape {:?}", entry.len(), entry.shape);
+            return Err(Error::parameter(entry.name, expected, values.len()));
         }
-        let on_device = |values: &[f64]| -> Result<Tensor> {
-            Ok(Tensor::f_from_slice(values)?.f_to_device(device)?.f_to_kind(kind)?)
-        };
-        Parameters::over(entries, on_device(&values)?, self.statistics, on_device(&self.statistics_values)?)
+        self.entries.push(Entry { start: self.values.len(), ..entry });
+        self.values.extend_from_slice(values);
+        Ok(())
     }
 }
 
@@ -173,23 +179,6 @@ impl Parameters {
             statistics: self.statistics.shallow_clone(),
             statistics_entries: self.statistics_entries.clone(),
         }
-    }
-
-    fn over(entries: Vec<Entry>, flat: Tensor, statistics_entries: Vec<Entry>, statistics: Tensor) -> Result<Self> {
-        let leaf = |entry: &Entry| -> Result<Tensor> {
-            let part = flat.f_narrow(0, entry.start as i64, entry.len() as i64)?;
-            let mut sizes = entry.sizes();
-            let part = if entry.complex {
-                sizes.push(2);
-                part.f_view(sizes.as_slice())?.f_view_as_complex()?
-            } else {
-                part.f_view(sizes.as_slice())?
-            };
-            Ok(part.f_detach()?.f_set_requires_grad(true)?)
-        };
-        let leaves = entries.iter().map(leaf).collect::<Result<_>>()?;
-        let index = entries.iter().enumerate().map(|(number, entry)| (entry.name.clone(), number)).collect();
-        Ok(Self { flat, entries, leaves, index, statistics, statistics_entries })
     }
 
     /// The flat storage `[len]`: changing it in place changes every parameter. Not on the tape.
@@ -223,22 +212,15 @@ impl Parameters {
     }
 
     /// A parameter, as a leaf of the tape.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] if there is none of that name.
     pub fn get(&self, name: &str) -> Result<Tensor> {
         let number = self.index.get(name).ok_or_else(|| Error::parameter(name, "a parameter", "none of that name"))?;
         Ok(self.leaves[*number].shallow_clone())
     }
 
     /// A running statistic, in its shape: changing it in place changes the storage.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] if there is none of that name.
     pub fn statistic(&self, name: &str) -> Result<Tensor> {
         let entry = self.statistics_entries.iter().find(|entry| entry.name == name);
-        let entry = entry.ok_or_else(|| Error::parameter(name, "a running statistic", "none of that name"))?;
-        Ok(self.statistics.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_view(entry.sizes().as_slice())?)
+        entry.ok_or_else(|| Error::parameter(name, "a running statistic", "none of that name"))?.part(&self.statistics)
     }
 
     /// The flat storage of the running statistics, `[m]`, empty if there are none. Not on the tape.
@@ -253,7 +235,7 @@ impl Parameters {
 
     /// All parameters as one tensor `[len]` on the tape: what is done with it reaches the leaves.
     pub fn on_tape(&self) -> Result<Tensor> {
-        on_tape(&self.entries, &self.leaves)
+        on_tape(&self.leaves)
     }
 
     /// The gradient of a loss, flat `[len]`, and zero where the loss does not depend on a parameter. Nothing is accumulated in the leaves.
@@ -268,15 +250,12 @@ impl Parameters {
         }
         let gradients = Tensor::f_run_backward(&[loss], &self.leaves, false, false)?;
         let parts = gradients.iter().zip(&self.entries).map(|(gradient, entry)| -> Result<Tensor> {
-            if !gradient.defined() {
-                return Ok(self.flat.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_zeros_like()?);
+            match gradient.defined() {
+                true => real_numbers(gradient),
+                false => Ok(self.flat.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_zeros_like()?),
             }
-            let real =
-                if entry.complex { gradient.f_resolve_conj()?.f_view_as_real()? } else { gradient.shallow_clone() };
-            Ok(real.f_reshape([-1])?)
         });
-        let parts = parts.collect::<Result<Vec<_>>>()?;
-        Ok(Tensor::f_cat(&parts, 0)?)
+        Ok(Tensor::f_cat(&parts.collect::<Result<Vec<_>>>()?, 0)?)
     }
 
     /// Overwrites the storage.
@@ -294,92 +273,77 @@ impl Parameters {
     }
 }
 
-/// Leaves, one after the other, as one tensor of real numbers on the tape.
-pub(crate) fn on_tape(entries: &[Entry], leaves: &[Tensor]) -> Result<Tensor> {
-    let parts = leaves.iter().zip(entries).map(|(leaf, entry)| -> Result<Tensor> {
-        let real = if entry.complex { leaf.f_view_as_real()? } else { leaf.shallow_clone() };
-        Ok(real.f_reshape([-1])?)
-    });
-    Ok(Tensor::f_cat(&parts.collect::<Result<Vec<_>>>()?, 0)?)
+/// A real or complex tensor as a vector of real numbers, on the tape if it is.
+fn real_numbers(tensor: &Tensor) -> Result<Tensor> {
+    let real = if tensor.is_complex() { tensor.f_resolve_conj()?.f_view_as_real()? } else { tensor.shallow_clone() };
+    Ok(real.f_reshape([-1])?)
+}
+
+/// Tensors, one after the other, as one vector of real numbers on the tape.
+pub(crate) fn on_tape(tensors: &[Tensor]) -> Result<Tensor> {
+    Ok(Tensor::f_cat(&tensors.iter().map(real_numbers).collect::<Result<Vec<_>>>()?, 0)?)
 }
 
 /// Complex parameters first, for a pair must begin at an even place, then the real ones, one after the other.
-pub(crate) fn lay_out(entries: Vec<Entry>) -> Vec<Entry> {
-    let (complex, real): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.complex);
-    let mut entries: Vec<Entry> = complex.into_iter().chain(real).collect();
+pub(crate) fn lay_out(entries: &mut [Entry]) {
+    entries.sort_by_key(|entry| !entry.complex);
     let mut start = 0;
-    for entry in &mut entries {
+    for entry in entries {
         entry.start = start;
         start += entry.len();
     }
-    entries
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::built;
+
+    fn parameters(make: impl FnOnce(&mut Builder) -> Result<()>) -> Parameters {
+        built(make).1
+    }
 
     #[test]
-    fn a_change_of_the_flat_storage_is_seen_by_every_leaf() {
-        let mut builder = Parameters::builder();
-        builder.real("a", &[2], &[1.0, 2.0]).unwrap();
-        builder.complex("z", &[2], &[(3.0, 4.0), (5.0, 6.0)]).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+    fn complex_parameters_come_first_and_a_change_of_the_flat_storage_is_seen_by_every_leaf() {
+        let parameters = parameters(|builder| {
+            builder.real("a", &[3], &[1.0, 2.0, 3.0])?;
+            builder.complex("z", &[1], &[(4.0, 5.0)])
+        });
         parameters.assign(&(parameters.flat() * 2.0)).unwrap();
-        assert_eq!(Vec::<f64>::try_from(parameters.get("a").unwrap().detach()).unwrap(), [2.0, 4.0]);
-        assert_eq!(f64::try_from(parameters.get("z").unwrap().abs().get(0)).unwrap(), 10.0);
-    }
-
-    #[test]
-    fn the_gradient_of_a_complex_parameter_is_by_its_real_and_imaginary_part() {
-        let mut builder = Parameters::builder();
-        builder.complex("z", &[1], &[(3.0, 4.0)]).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        let z = parameters.get("z").unwrap();
-        let loss = (&z * z.conj()).real().sum(Kind::Double) + z.imag().sum(Kind::Double) * 10.0;
-        let gradient = parameters.gradient(&loss).unwrap();
-        assert_eq!(Vec::<f64>::try_from(&gradient).unwrap(), [6.0, 18.0]);
-    }
-
-    #[test]
-    fn a_complex_parameter_may_follow_an_odd_number_of_real_ones() {
-        let mut builder = Parameters::builder();
-        builder.real("a", &[3], &[1.0, 2.0, 3.0]).unwrap();
-        builder.complex("z", &[1], &[(4.0, 5.0)]).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        assert_eq!(f64::try_from(parameters.get("z").unwrap().imag().get(0)).unwrap(), 5.0);
-        assert_eq!(Vec::<f64>::try_from(parameters.get("a").unwrap().detach()).unwrap(), [1.0, 2.0, 3.0]);
+        assert_eq!(*parameters.flat(), Tensor::from_slice(&[8.0, 10.0, 2.0, 4.0, 6.0]));
+        assert_eq!(parameters.get("z").unwrap().imag().double_value(&[0]), 10.0);
+        assert_eq!(Vec::<f64>::try_from(parameters.get("a").unwrap().detach()).unwrap(), [2.0, 4.0, 6.0]);
         assert_eq!(parameters.entries()[0].name, "z");
     }
 
     #[test]
-    fn parameters_are_laid_out_by_a_key() {
-        let mut builder = Parameters::builder();
-        builder.real("long", &[1], &[1.0]).unwrap();
-        builder.real("a", &[1], &[2.0]).unwrap();
-        builder.arrange(|entry| entry.name.len() > 1);
-        assert_eq!(*builder.build(Kind::Double, Device::Cpu).unwrap().flat(), Tensor::from_slice(&[2.0, 1.0]));
+    fn the_gradient_of_a_complex_parameter_is_by_its_real_and_imaginary_part() {
+        let parameters = parameters(|builder| builder.complex("z", &[1], &[(3.0, 4.0)]));
+        let z = parameters.get("z").unwrap();
+        let loss = (&z * z.conj()).real().sum(Kind::Double) + z.imag().sum(Kind::Double) * 10.0;
+        assert_eq!(Vec::<f64>::try_from(&parameters.gradient(&loss).unwrap()).unwrap(), [6.0, 18.0]);
     }
 
     #[test]
-    fn a_loss_that_is_no_number_on_the_tape_and_a_wrong_length_are_errors() {
-        let mut builder = Parameters::builder();
-        builder.real("a", &[2], &[1.0, 2.0]).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        assert!(parameters.gradient(&Tensor::from(1.0)).is_err());
-        assert!(parameters.gradient(&parameters.get("a").unwrap()).is_err());
-        assert!(parameters.assign(&Tensor::from_slice(&[1.0])).is_err());
-        assert_eq!(Vec::<f64>::try_from(parameters.flat()).unwrap(), [1.0, 2.0]);
+    fn parameters_are_laid_out_by_a_key() {
+        let parameters = parameters(|builder| {
+            builder.real("long", &[1], &[1.0])?;
+            builder.real("a", &[1], &[2.0])?;
+            builder.arrange(|entry| entry.name.len() > 1);
+            Ok(())
+        });
+        assert_eq!(*parameters.flat(), Tensor::from_slice(&[2.0, 1.0]));
     }
 
     #[test]
     fn running_statistics_are_apart_from_the_parameters_and_changed_in_place() {
-        let mut builder = Parameters::builder();
-        builder.real("a", &[2], &[1.0, 2.0]).unwrap();
-        builder.statistic("mean", &[2], &[0.0, 0.5]).unwrap();
-        builder.statistic("variance", &[1, 1], &[1.0]).unwrap();
-        assert!(builder.statistic("a", &[1], &[1.0]).is_err() && builder.real("mean", &[1], &[1.0]).is_err());
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let parameters = parameters(|builder| {
+            builder.real("a", &[2], &[1.0, 2.0])?;
+            builder.statistic("mean", &[2], &[0.0, 0.5])?;
+            builder.statistic("variance", &[1, 1], &[1.0])?;
+            assert!(builder.statistic("a", &[1], &[1.0]).is_err() && builder.real("mean", &[1], &[1.0]).is_err());
+            Ok(())
+        });
         let _ = parameters.statistic("variance").unwrap().fill_(7.0);
         assert_eq!(Vec::<f64>::try_from(parameters.statistics()).unwrap(), [0.0, 0.5, 7.0]);
         assert_eq!((parameters.len(), parameters.statistic("variance").unwrap().size()), (2, vec![1, 1]));
@@ -388,12 +352,16 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_number_of_values_and_a_name_given_twice_are_errors() {
-        let mut builder = Parameters::builder();
-        builder.real("a", &[2], &[1.0, 2.0]).unwrap();
-        assert!(builder.real("a", &[1], &[1.0]).is_err());
-        assert!(builder.real("b", &[3], &[1.0]).is_err());
-        assert_eq!(builder.entries().len(), 1);
-        assert_eq!(builder.build(Kind::Float, Device::Cpu).unwrap().len(), 2);
+    fn wrong_numbers_names_losses_and_lengths_are_errors_that_change_nothing() {
+        let parameters = parameters(|builder| {
+            builder.real("a", &[2], &[1.0, 2.0])?;
+            assert!(builder.real("a", &[1], &[1.0]).is_err() && builder.real("b", &[3], &[1.0]).is_err());
+            assert_eq!(builder.entries().len(), 1);
+            Ok(())
+        });
+        assert!(parameters.gradient(&Tensor::from(1.0)).is_err());
+        assert!(parameters.gradient(&parameters.get("a").unwrap()).is_err());
+        assert!(parameters.assign(&Tensor::from_slice(&[1.0])).is_err());
+        assert_eq!(Vec::<f64>::try_from(parameters.flat()).unwrap(), [1.0, 2.0]);
     }
 }

@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use crate::binding::Binding;
+use crate::device::upload;
 use crate::error::{Error, Result};
 use crate::parameters::Parameters;
 
@@ -89,19 +90,23 @@ impl From<Parametrisation> for ParametrisationConfig {
 #[derive(Debug)]
 pub struct Trained {
     config: ParametrisationConfig,
-    binding: Option<Rc<Binding>>,
+    weights: Weights,
     /// Flat `[len]`, or `[2 len]` with B in the second half; for free weights the storage of the parameters itself.
     theta: Tensor,
-    /// 1 where a weight is bound, `[len]`; for the residual only.
-    bound: Option<Tensor>,
+}
+
+/// W of θ.
+#[derive(Debug)]
+enum Weights {
+    Free,
+    Constrained(Rc<Binding>),
+    /// With 1 where a weight is bound, else 0, `[len]`: unbound parameters have no B.
+    Residual(Rc<Binding>, Tensor),
 }
 
 impl Trained {
     /// Starts from the weights as they are: W(θ) = W for free and residual weights, P(W) for constrained ones, which the parameters hold
     /// from here on.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if a prior is out of range or there is no binding to constrain by; [`Error::Torch`] if there is no room.
     pub fn new(
         config: impl Into<ParametrisationConfig>,
         parameters: &Parameters,
@@ -110,20 +115,22 @@ impl Trained {
         let config = config.into();
         config.validate()?;
         let flat = parameters.flat();
-        let none = || Error::setting("parametrisation", "a plan that binds parameters", "none");
-        let (theta, bound) = match config.kind {
-            Parametrisation::Free => (flat.shallow_clone(), None),
+        let binding =
+            || binding.ok_or_else(|| Error::setting("parametrisation", "a plan that binds parameters", "none"));
+        let (theta, weights) = match config.kind {
+            Parametrisation::Free => (flat.shallow_clone(), Weights::Free),
             Parametrisation::Constrained => {
-                let binding = binding.as_ref().ok_or_else(none)?;
-                (binding.project(flat)?, None)
+                let binding = binding()?;
+                (binding.project(flat)?, Weights::Constrained(binding))
             }
             Parametrisation::Residual => {
-                let binding = binding.as_ref().ok_or_else(none)?;
+                let binding = binding()?;
                 let rest = flat.f_sub(&binding.project(flat)?)?;
-                (Tensor::f_cat(&[flat, &rest], 0)?, Some(mask(binding, flat)?))
+                let bound = mask(&binding, flat)?;
+                (Tensor::f_cat(&[flat, &rest], 0)?, Weights::Residual(binding, bound))
             }
         };
-        let trained = Self { config, binding, theta, bound };
+        let trained = Self { config, weights, theta };
         trained.refresh(parameters)?;
         Ok(trained)
     }
@@ -135,13 +142,10 @@ impl Trained {
 
     /// Whether θ is W itself.
     pub fn is_free(&self) -> bool {
-        self.config.kind == Parametrisation::Free
+        matches!(self.weights, Weights::Free)
     }
 
     /// Takes θ of a checkpoint over, and W with it.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if the length differs.
     pub fn restore(&self, theta: &Tensor, parameters: &Parameters) -> Result<()> {
         if theta.size() != self.theta.size() {
             let (expected, found) = (format!("{:?}", self.theta.size()), format!("{:?}", theta.size()));
@@ -154,55 +158,47 @@ impl Trained {
 
     /// W ← W(θ), after θ has changed.
     pub fn refresh(&self, parameters: &Parameters) -> Result<()> {
-        match (self.config.kind, &self.bound) {
-            (Parametrisation::Constrained, _) => parameters.assign(&self.projected(&self.theta)?),
-            (Parametrisation::Residual, Some(bound)) => {
-                let (equivariant, residual) = self.halves(bound)?;
-                parameters.assign(&self.projected(&equivariant)?.f_add(&residual)?)
+        match &self.weights {
+            Weights::Free => Ok(()),
+            Weights::Constrained(binding) => parameters.assign(&binding.project(&self.theta)?),
+            Weights::Residual(binding, bound) => {
+                let [a, b] = self.halves(bound)?;
+                parameters.assign(&binding.project(&a)?.f_add(&b)?)
             }
-            _ => Ok(()),
         }
     }
 
     /// The gradient by θ from the gradient by W, with that of the priors.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if the length differs.
     pub fn pull_back(&self, gradient: Tensor) -> Result<Tensor> {
-        match (self.config.kind, &self.bound) {
-            (Parametrisation::Residual, Some(bound)) => {
+        match &self.weights {
+            Weights::Free => Ok(gradient),
+            Weights::Constrained(binding) => binding.project(&gradient),
+            Weights::Residual(binding, bound) => {
                 let ParametrisationConfig { lambda_equivariant, lambda_residual, .. } = self.config;
-                let (equivariant, residual) = self.halves(bound)?;
-                let prior = self.projected(&equivariant)?.f_mul(bound)?.f_mul_scalar(2.0 * lambda_equivariant)?;
-                let by_equivariant = self.projected(&gradient)?.f_add(&prior)?;
-                let by_residual = gradient.f_mul(bound)?.f_add(&residual.f_mul_scalar(2.0 * lambda_residual)?)?;
-                Ok(Tensor::f_cat(&[by_equivariant, by_residual], 0)?)
+                let [a, b] = self.halves(bound)?;
+                let prior = binding.project(&a)?.f_mul(bound)?.f_mul_scalar(2.0 * lambda_equivariant)?;
+                let by_a = binding.project(&gradient)?.f_add(&prior)?;
+                let by_b = gradient.f_mul(bound)?.f_add(&b.f_mul_scalar(2.0 * lambda_residual)?)?;
+                Ok(Tensor::f_cat(&[by_a, by_b], 0)?)
             }
-            (Parametrisation::Constrained, _) => self.projected(&gradient),
-            _ => Ok(gradient),
         }
     }
 
     /// λ_A ‖P(A)‖² + λ_B ‖B‖², a scalar on the device; zero for the other parametrisations.
     pub fn prior(&self) -> Result<Tensor> {
-        let Some(bound) = &self.bound else {
+        let Weights::Residual(binding, bound) = &self.weights else {
             return Ok(Tensor::f_zeros([], (self.theta.kind(), self.theta.device()))?);
         };
         let ParametrisationConfig { lambda_equivariant, lambda_residual, .. } = self.config;
-        let (equivariant, residual) = self.halves(bound)?;
-        let equivariant = self.projected(&equivariant)?.f_mul(bound)?;
-        let squares = |part: &Tensor| part.f_dot(part);
-        Ok(squares(&equivariant)? * lambda_equivariant + squares(&residual)? * lambda_residual)
+        let [a, b] = self.halves(bound)?;
+        let equivariant = binding.project(&a)?.f_mul(bound)?;
+        Ok(equivariant.f_dot(&equivariant)? * lambda_equivariant + b.f_dot(&b)? * lambda_residual)
     }
 
-    fn projected(&self, flat: &Tensor) -> Result<Tensor> {
-        self.binding.as_ref().expect("checked when it was made").project(flat)
-    }
-
-    /// A and B; unbound parameters have no B.
-    fn halves(&self, bound: &Tensor) -> Result<(Tensor, Tensor)> {
+    /// A and B.
+    fn halves(&self, bound: &Tensor) -> Result<[Tensor; 2]> {
         let len = self.theta.size()[0] / 2;
-        Ok((self.theta.f_narrow(0, 0, len)?, self.theta.f_narrow(0, len, len)?.f_mul(bound)?))
+        Ok([self.theta.f_narrow(0, 0, len)?, self.theta.f_narrow(0, len, len)?.f_mul(bound)?])
     }
 }
 
@@ -212,31 +208,30 @@ fn mask(binding: &Binding, flat: &Tensor) -> Result<Tensor> {
     for bound in binding.bound() {
         ones[bound.entry.start..bound.entry.start + bound.entry.len()].fill(1.0);
     }
-    Ok(Tensor::f_from_slice(&ones)?.f_to_device(flat.device())?.f_to_kind(flat.kind())?)
+    upload(&ones, flat.kind(), flat.device())
 }
 
 #[cfg(test)]
 mod tests {
     use reynolds::projection::KernelSpace;
-    use reynolds::random::Random;
     use reynolds::rep::Grid;
     use reynolds::{group, rep};
     use tch::{Device, Kind};
 
     use super::*;
     use crate::optimiser::{Adam, AdamConfig};
+    use crate::testing::{built, largest, normal};
 
     /// A C4 convolution with a bias that is not bound.
     fn network() -> (Parameters, Rc<Binding>) {
         let c4 = group::parse("C4").unwrap();
         let fields = rep::parse_fields(&c4, "2 regular").unwrap();
         let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&c4, 3, 2).unwrap()).unwrap();
-        let mut random = Random::new(2);
-        let mut normal = |count: usize| (0..count).map(|_| random.normal()).collect::<Vec<f64>>();
-        let mut builder = Parameters::builder();
-        builder.real("bias", &[8], &normal(8)).unwrap();
-        builder.real("kernel", &[8, 8, 3, 3], &normal(576)).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let ((), parameters) = built(|builder| {
+            builder.real("bias", &[8], &[0.0; 8])?;
+            builder.real("kernel", &[8, 8, 3, 3], &[0.0; 576])
+        });
+        parameters.assign(&normal(&[584], 2)).unwrap();
         let mut binding = Binding::builder(&parameters);
         binding.real("kernel", &space).unwrap();
         let binding = Rc::new(binding.build().unwrap());
@@ -249,8 +244,13 @@ mod tests {
         kernel + (parameters.get("bias").unwrap() - 1.0).square().sum(Kind::Double)
     }
 
-    fn distance(a: &Tensor, b: &Tensor) -> f64 {
-        (a - b).abs().max().double_value(&[])
+    fn train(trained: &Trained, parameters: &Parameters, steps: usize) {
+        let mut adam = Adam::new(AdamConfig::default(), trained.theta()).unwrap();
+        for step in 0..steps {
+            let gradient = trained.pull_back(parameters.gradient(&loss(parameters)).unwrap()).unwrap();
+            adam.step(trained.theta(), &gradient, 0.05 * (1.0 - step as f64 / steps as f64)).unwrap();
+            trained.refresh(parameters).unwrap();
+        }
     }
 
     fn residual(lambda_equivariant: f64, lambda_residual: f64) -> ParametrisationConfig {
@@ -262,17 +262,14 @@ mod tests {
         for parametrisation in [Parametrisation::Free.into(), Parametrisation::Constrained.into(), residual(0.2, 0.7)] {
             let (parameters, binding) = network();
             let trained = Trained::new(parametrisation, &parameters, Some(binding)).unwrap();
-            let cost = || {
-                trained.refresh(&parameters).unwrap();
-                (loss(&parameters) + trained.prior().unwrap()).double_value(&[])
-            };
             let gradient = trained.pull_back(parameters.gradient(&loss(&parameters)).unwrap()).unwrap();
             let start = trained.theta().copy();
             for index in (0..start.size()[0]).step_by(7) {
                 let at = |step: f64| {
                     trained.theta().shallow_clone().copy_(&start);
                     let _ = trained.theta().get(index).g_add_scalar_(step);
-                    cost()
+                    trained.refresh(&parameters).unwrap();
+                    (loss(&parameters) + trained.prior().unwrap()).double_value(&[])
                 };
                 let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                 let closed = gradient.double_value(&[index]);
@@ -285,15 +282,10 @@ mod tests {
     fn a_constrained_network_has_no_defect_after_any_number_of_steps() {
         let (parameters, binding) = network();
         let trained = Trained::new(Parametrisation::Constrained, &parameters, Some(binding.clone())).unwrap();
-        let mut adam = Adam::new(AdamConfig::default(), trained.theta()).unwrap();
         let before = parameters.flat().copy();
-        for _ in 0..20 {
-            let gradient = trained.pull_back(parameters.gradient(&loss(&parameters)).unwrap()).unwrap();
-            adam.step(trained.theta(), &gradient, 0.05).unwrap();
-            trained.refresh(&parameters).unwrap();
-        }
-        assert!(distance(&before, parameters.flat()) > 0.1);
-        assert_eq!(distance(parameters.flat(), &binding.project(parameters.flat()).unwrap()), 0.0);
+        train(&trained, &parameters, 20);
+        assert!(largest(&(before - parameters.flat())) > 0.1);
+        assert_eq!(*parameters.flat(), binding.project(parameters.flat()).unwrap());
     }
 
     #[test]
@@ -301,17 +293,11 @@ mod tests {
         let (parameters, binding) = network();
         let before = parameters.flat().copy();
         let trained = Trained::new(residual(0.0, 1e3), &parameters, Some(binding.clone())).unwrap();
-        assert!(distance(&before, parameters.flat()) < 1e-14);
-        let mut adam = Adam::new(AdamConfig::default(), trained.theta()).unwrap();
-        for step in 0..600 {
-            let gradient = trained.pull_back(parameters.gradient(&loss(&parameters)).unwrap()).unwrap();
-            adam.step(trained.theta(), &gradient, 0.05 * (1.0 - step as f64 / 600.0)).unwrap();
-            trained.refresh(&parameters).unwrap();
-        }
-        let projected = binding.project(parameters.flat()).unwrap();
-        assert!(distance(parameters.flat(), &projected) < 0.01);
+        assert!(largest(&(before - parameters.flat())) < 1e-14);
+        train(&trained, &parameters, 600);
+        assert!(largest(&(parameters.flat() - binding.project(parameters.flat()).unwrap())) < 0.01);
         // The bias is bound by nothing: it is free to reach 1.
-        assert!(distance(&parameters.get("bias").unwrap().detach(), &Tensor::from(1.0)) < 0.05);
+        assert!(largest(&(parameters.get("bias").unwrap() - 1.0)) < 0.05);
     }
 
     #[test]

@@ -7,8 +7,8 @@
 //! The batch is doubled by its own copy under g and goes through one forward pass; every regularised layer shows its output to a
 //! [`Witness`], which compares the two halves. The norm is that of the whole tensor, plain or squared.
 //!
-//! A comparison is a copy that turns, a copy that rolls channels, one difference d and one product ⟨d, d⟩, half a batch each; of these d
-//! alone is kept for the gradient. Norms, weights and the sum are taken once for all layers, in [`Witness::penalty`].
+//! A comparison copies half a batch at most twice; of it the difference alone is kept for the gradient. Norms, weights and the sum are taken
+//! once for all layers, in [`Witness::penalty`].
 //!
 //! ```
 //! use reynolds::{group, random::Random, rep};
@@ -44,7 +44,7 @@ pub struct SamplePenaltyConfig {
     pub squared: bool,
 }
 
-/// The penalty, with the action on the input of the network.
+/// The penalty of networks on one kind of input.
 #[derive(Debug, Clone)]
 pub struct SamplePenalty {
     input: FieldAction,
@@ -53,9 +53,6 @@ pub struct SamplePenalty {
 
 impl SamplePenalty {
     /// A penalty for networks whose input transforms by `input`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if the weight is negative or not finite.
     pub fn new(input: &FieldAction, config: SamplePenaltyConfig) -> Result<Self> {
         if !(config.weight.is_finite() && config.weight >= 0.0) {
             return Err(Error::setting("weight", "a finite number, at least 0", config.weight));
@@ -64,9 +61,6 @@ impl SamplePenalty {
     }
 
     /// Draws the g of one step; the identity too, as Bai et al. do.
-    ///
-    /// # Errors
-    /// [`Error::Reynolds`] if the group cannot be drawn from.
     pub fn draw(&self, random: &mut Random) -> Result<Witness<'_>> {
         let mut drawn = haar::sample(self.input.group().as_ref(), 1, random)?;
         let g = drawn.pop().expect("one was asked for");
@@ -111,13 +105,11 @@ impl Witness<'_> {
     /// Whether g is of the group of an action.
     fn check_group(&self, action: &FieldAction) -> Result<()> {
         let group = self.penalty.input.group();
-        match reynolds::group::same(group, action.group()) {
-            true => Ok(()),
-            false => {
-                let (expected, got) = (group.name(), action.group().name());
-                Err(reynolds::Error::GroupMismatch { expected, got }.into())
-            }
+        if reynolds::group::same(group, action.group()) {
+            return Ok(());
         }
+        let (expected, got) = (group.name(), action.group().name());
+        Err(reynolds::Error::GroupMismatch { expected, got }.into())
     }
 
     /// Compares the halves of a layer's output `[2·batch, …]`, whose channels transform by `action`.
@@ -173,73 +165,42 @@ mod tests {
     use reynolds::{group, rep};
 
     use super::*;
+    use crate::testing::{innermost, largest, normal};
 
-    fn images(count: i64) -> Tensor {
-        let mut random = Random::new(5);
-        let values: Vec<f32> = (0..count * 36).map(|_| random.normal() as f32).collect();
-        Tensor::from_slice(&values).view([count, 1, 6, 6])
+    /// The penalty on fields of C4 and their action.
+    fn penalty(fields: &str, weight: f64, squared: bool) -> (SamplePenalty, FieldAction) {
+        let action = FieldAction::new(&rep::parse_fields(&group::parse("C4").unwrap(), fields).unwrap());
+        (SamplePenalty::new(&action, SamplePenaltyConfig { weight, squared }).unwrap(), action)
     }
 
-    /// The 3×3 mean is equivariant and a ramp is not; a quarter of the draws is the identity, under which nothing can be seen.
+    /// A step that draws so many quarter turns.
+    fn drawn(penalty: &SamplePenalty, turns: u128) -> Witness<'_> {
+        let draw = |step| penalty.draw(&mut Random::at(0, &[step])).unwrap();
+        (0..100).map(draw).find(|witness| witness.g == Element::Finite(turns)).expect("every turn is drawn")
+    }
+
+    /// The 3×3 mean is equivariant and a ramp is not; under the identity nothing can be seen.
     #[test]
     fn an_equivariant_layer_costs_nothing_and_another_does() {
-        let c4 = group::parse("C4").unwrap();
-        let scalars = FieldAction::new(&rep::trivial(&c4));
-        let config = SamplePenaltyConfig { weight: 2.0, squared: true };
-        let penalty = SamplePenalty::new(&scalars, config).unwrap();
-        let ramp = Tensor::from_slice(&[0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]).view([1, 1, 3, 3]);
-        for step in 0..12 {
+        let (penalty, scalars) = penalty("1 trivial", 2.0, true);
+        let ramp = Tensor::arange(9, (Kind::Double, tch::Device::Cpu)).view([1, 1, 3, 3]);
+        for turns in 0..4 {
             let cost = |kernel: &Tensor| {
-                let mut witness = penalty.draw(&mut Random::at(1, &[step])).unwrap();
-                let batch = witness.double(&images(2)).unwrap();
-                let output = batch.conv2d(kernel, None::<Tensor>, [1, 1], [1, 1], [1, 1], 1);
-                witness.see(&output, &scalars).unwrap();
-                let identity = *witness.element() == c4.identity();
-                (identity, witness.penalty().unwrap().double_value(&[]))
+                let mut witness = drawn(&penalty, turns);
+                let batch = witness.double(&normal(&[2, 1, 6, 6], 5)).unwrap();
+                witness.see(&batch.conv2d(kernel, None::<Tensor>, [1, 1], [1, 1], [1, 1], 1), &scalars).unwrap();
+                witness.penalty().unwrap().double_value(&[])
             };
-            assert!(cost(&(ramp.ones_like() / 9.0)).1 < 1e-9);
-            let (identity, unequal) = cost(&ramp);
-            assert_eq!(identity, unequal == 0.0, "{unequal}");
+            assert!(cost(&(ramp.ones_like() / 9.0)) < 1e-9);
+            assert_eq!(turns == 0, cost(&ramp) == 0.0);
         }
-    }
-
-    /// By hand: an element of C2 swaps the two channels of a regular field; two layers are seen.
-    #[test]
-    fn the_penalty_is_the_weighted_sum_of_the_norms_of_all_layers() {
-        let c2 = group::parse("C2").unwrap();
-        let regular = FieldAction::new(&rep::regular(&c2).unwrap());
-        for (squared, expected) in [(true, 3.0 * (50.0 + 8.0)), (false, 3.0 * (50.0_f64.sqrt() + 8.0_f64.sqrt()))] {
-            let penalty = SamplePenalty::new(&regular, SamplePenaltyConfig { weight: 3.0, squared }).unwrap();
-            let turned = |at: &u64| *penalty.draw(&mut Random::at(0, &[*at])).unwrap().element() != c2.identity();
-            let step = (0..20).find(turned).expect("half of the draws turn");
-            let mut witness = penalty.draw(&mut Random::at(0, &[step])).unwrap();
-            // (1, 6) becomes (6, 1), which the second half, (1, 6), is off by (5, -5); then (2, 4) likewise.
-            for [a, b] in [[1.0, 6.0], [2.0, 4.0]] {
-                witness.see(&Tensor::from_slice(&[a, b, a, b]).view([2, 2]), &regular).unwrap();
-            }
-            let found = witness.penalty().unwrap().double_value(&[]);
-            assert!((found - expected).abs() < 1e-5, "{found} {expected}");
-        }
-        let complex = Tensor::complex(
-            &Tensor::zeros([2, 2], (Kind::Double, tch::Device::Cpu)),
-            &Tensor::from_slice(&[1.0, 6.0, 1.0, 6.0]).view([2, 2]),
-        );
-        let penalty = SamplePenalty::new(&regular, SamplePenaltyConfig { weight: 1.0, squared: true }).unwrap();
-        let mut witness = penalty.draw(&mut Random::at(0, &[0])).unwrap();
-        witness.see(&complex, &regular).unwrap();
-        assert!(witness.penalty().unwrap().double_value(&[]) >= 0.0);
-        let other = FieldAction::new(&rep::regular(&group::parse("C3").unwrap()).unwrap());
-        assert!(witness.see(&Tensor::zeros([2, 3], (Kind::Float, tch::Device::Cpu)), &other).is_err());
     }
 
     /// ‖rot_r(y₀) − shift_r(y₁)‖ as Bai et al. write it, shift_r: entry k ← (k + r) mod 4 of its group of four, by loops over indices;
-    /// and its gradient by differences, in both layouts.
+    /// and its gradient by differences, in both layouts, of two layers.
     #[test]
     fn it_is_the_penalty_of_the_public_code_for_every_turn() {
-        let c4 = group::parse("C4").unwrap();
-        let (batch, groups, side) = (2_usize, 3_usize, 5_usize);
-        let regular = FieldAction::new(&rep::parse_fields(&c4, "3 regular").unwrap());
-        let channels = 4 * groups;
+        let (batch, channels, side) = (2_usize, 12_usize, 5_usize);
         let at = |n: usize, c: usize, i: usize, j: usize| ((n * channels + c) * side + i) * side + j;
         let literal = |y: &[f64], r: usize| -> f64 {
             let mut sum = 0.0;
@@ -254,39 +215,26 @@ mod tests {
             }
             sum
         };
-        let mut random = Random::new(8);
-        let values: Vec<f64> = (0..2 * batch * channels * side * side).map(|_| random.normal()).collect();
-        let shape = [2 * batch as i64, channels as i64, side as i64, side as i64];
-        for (squared, innermost) in [(false, false), (false, true), (true, false), (true, true)] {
-            let penalty = SamplePenalty::new(&regular, SamplePenaltyConfig { weight: 0.3, squared }).unwrap();
-            for r in 0..4_usize {
-                let drawn = |step: &u64| {
-                    *penalty.draw(&mut Random::at(0, &[*step])).unwrap().element() == Element::Finite(r as u128)
-                };
-                let step = (0..100).find(drawn).expect("every turn is drawn");
-                let mut witness = penalty.draw(&mut Random::at(0, &[step])).unwrap();
-                let leaf = Tensor::from_slice(&values).set_requires_grad(true);
-                let output = leaf.view(shape);
-                let output = match innermost {
-                    true => output.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]),
-                    false => output,
-                };
-                for _ in 0..2 {
-                    witness.see(&output, &regular).unwrap();
-                }
+        let leaf = normal(&[4, 12, 5, 5], 8).set_requires_grad(true);
+        let values = Vec::<f64>::try_from(leaf.detach().view([-1])).unwrap();
+        for (squared, r) in [false, true].into_iter().flat_map(|squared| (0..4_usize).map(move |r| (squared, r))) {
+            let (penalty, regular) = penalty("3 regular", 0.3, squared);
+            let form = |square: f64| 2.0 * 0.3 * if squared { square } else { square.sqrt() };
+            for output in [leaf.shallow_clone(), innermost(&leaf)] {
+                let mut witness = drawn(&penalty, r as u128);
+                (0..2).for_each(|_| witness.see(&output, &regular).unwrap());
                 let value = witness.penalty().unwrap();
-                let form = |square: f64| 2.0 * 0.3 * if squared { square } else { square.sqrt() };
                 let (found, expected) = (value.double_value(&[]), form(literal(&values, r)));
                 assert!((found - expected).abs() < 1e-6 + 1e-12 * expected, "{r}: {found} {expected}");
-                value.backward();
+                let gradient = Tensor::run_backward(&[value], &[&leaf], false, false)[0].reshape([-1]);
                 for place in [0, 77, 310, 599, 600, 731, 1199] {
                     let moved = |by: f64| {
                         let mut values = values.clone();
                         values[place] += by;
                         form(literal(&values, r))
                     };
-                    let (slope, found) =
-                        ((moved(1e-5) - moved(-1e-5)) / 2e-5, leaf.grad().double_value(&[place as i64]));
+                    let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                    let found = gradient.double_value(&[place as i64]);
                     assert!((slope - found).abs() < 1e-7 * (1.0 + slope.abs()), "{r} {place}: {found} {slope}");
                 }
             }
@@ -296,13 +244,11 @@ mod tests {
     /// The value is that of the rounded numbers, to the digits of f32; the gradient has those of bf16.
     #[test]
     fn norms_of_bf16_have_the_digits_of_f32() {
-        let c4 = group::parse("C4").unwrap();
-        let scalars = FieldAction::new(&rep::trivial(&c4));
-        let penalty = SamplePenalty::new(&scalars, SamplePenaltyConfig { weight: 1.0, squared: false }).unwrap();
-        let rounded = images(40).to_kind(Kind::BFloat16);
+        let (penalty, scalars) = penalty("1 trivial", 1.0, false);
+        let rounded = normal(&[40, 1, 6, 6], 5).to_kind(Kind::BFloat16);
         let value = |output: &Tensor| {
-            let leaf = output.detach().copy().set_requires_grad(true);
-            let mut witness = penalty.draw(&mut Random::at(1, &[3])).unwrap();
+            let leaf = output.copy().set_requires_grad(true);
+            let mut witness = drawn(&penalty, 1);
             witness.see(&leaf, &scalars).unwrap();
             let value = witness.penalty().unwrap();
             value.backward();
@@ -311,32 +257,31 @@ mod tests {
         let ((low, low_gradient), (full, gradient)) = (value(&rounded), value(&rounded.to_kind(Kind::Double)));
         // The difference of two bf16 numbers is rounded once more, half an ulp (2⁻⁹) at most, with no preferred sign.
         assert!((low - full).abs() < full / 2048.0, "{low} {full}");
-        let error = (low_gradient - &gradient).abs().max().double_value(&[]);
-        assert!(error < gradient.abs().max().double_value(&[]) / 64.0, "{error}");
+        assert!(largest(&(low_gradient - &gradient)) < largest(&gradient) / 64.0);
     }
 
     #[test]
     fn the_plain_norm_is_differentiable_where_a_layer_is_equivariant() {
-        let c4 = group::parse("C4").unwrap();
-        let scalars = FieldAction::new(&rep::trivial(&c4));
-        let config = SamplePenaltyConfig { weight: 1.0, squared: false };
-        let penalty = SamplePenalty::new(&scalars, config).unwrap();
-        let scale = Tensor::from(2.0_f32).set_requires_grad(true);
-        let mut witness = penalty.draw(&mut Random::at(1, &[2])).unwrap();
-        let output = witness.double(&images(1)).unwrap() * &scale;
+        let (penalty, scalars) = penalty("1 trivial", 1.0, false);
+        let scale = Tensor::from(2.0).set_requires_grad(true);
+        let mut witness = drawn(&penalty, 1);
+        let output = witness.double(&normal(&[1, 1, 6, 6], 5)).unwrap() * &scale;
         witness.see(&output, &scalars).unwrap();
         witness.penalty().unwrap().backward();
         assert_eq!(scale.grad().double_value(&[]), 0.0);
     }
 
     #[test]
-    fn bad_settings_and_odd_batches_are_errors() {
-        let c4 = group::parse("C4").unwrap();
-        let scalars = FieldAction::new(&rep::trivial(&c4));
-        let config = SamplePenaltyConfig { weight: -1.0, squared: false };
-        assert!(SamplePenalty::new(&scalars, config).is_err());
-        let penalty = SamplePenalty::new(&scalars, SamplePenaltyConfig::default()).unwrap();
-        let mut witness = penalty.draw(&mut Random::new(0)).unwrap();
-        assert!(witness.see(&images(3), &scalars).is_err());
+    fn complex_outputs_count_and_bad_settings_odd_batches_and_other_groups_are_errors() {
+        let (penalty, regular) = penalty("1 regular", 1.0, true);
+        let mut witness = drawn(&penalty, 2);
+        // (0, 1, 0, 0)i becomes (0, 0, 0, 1)i: a difference of √2.
+        let part = Tensor::from_slice(&[0.0, 1.0, 0.0, 0.0]).view([1, 4]).repeat([2, 1]);
+        witness.see(&Tensor::complex(&part.zeros_like(), &part), &regular).unwrap();
+        assert_eq!(witness.penalty().unwrap().double_value(&[]), 2.0);
+        assert!(witness.see(&normal(&[3, 4], 1), &regular).is_err());
+        let other = FieldAction::new(&rep::regular(&group::parse("C3").unwrap()).unwrap());
+        assert!(witness.see(&normal(&[2, 3], 1), &other).is_err());
+        assert!(SamplePenalty::new(&regular, SamplePenaltyConfig { weight: -1.0, squared: false }).is_err());
     }
 }

@@ -1,13 +1,14 @@
 //! Sums over each parameter of a flat tensor, and numbers spread over each parameter, without an operation a parameter.
 //!
 //! ```text
-//! flat:  [ … | block | block | block … ]      a parameter = whole blocks, gathered from the sums of all blocks, and what sticks out
+//! flat:  [ … | block | block | block … ]      a parameter = whole blocks, gathered from the sums of all blocks, and edges
 //! ```
 //!
-//! Where the parameters' lengths have a common divisor that is long enough, blocks are that long and nothing sticks out.
+//! Where the parameters' lengths have a common divisor that is long enough, blocks are that long and there are no edges.
 
 use tch::{Device, Kind, Tensor};
 
+use crate::device::upload;
 use crate::error::Result;
 
 /// The shortest common divisor that makes a block.
@@ -23,8 +24,7 @@ pub(crate) struct Segments {
     /// The whole blocks of each parameter of two tensors, `[2 · count · per parameter]` (int32), filled up with the number after the
     /// last; `None` if each parameter is one block.
     whole: Option<Tensor>,
-    /// The numbers of each parameter that lie in no whole block, `[count · per parameter]` (int32), and ones where they are some,
-    /// `[count, per parameter]`.
+    /// The numbers of each parameter in no whole block, `[count · per parameter]` (int32), and 1 where they are some, `[count, per parameter]`.
     edges: Option<(Tensor, Tensor)>,
     zero: Tensor,
     /// The parameter each number belongs to, `[len]` (int32).
@@ -34,20 +34,18 @@ pub(crate) struct Segments {
 impl Segments {
     pub(crate) fn new(lengths: &[i64], device: Device) -> Result<Self> {
         let owner: Vec<i32> =
-            lengths.iter().enumerate().flat_map(|(k, &len)| std::iter::repeat_n(k as i32, len as usize)).collect();
+            lengths.iter().zip(0..).flat_map(|(&len, number)| std::iter::repeat_n(number, len as usize)).collect();
         let block = block_length(lengths);
         let blocks = lengths.iter().sum::<i64>() / block;
         let (mut whole, mut edges, mut start) = (Vec::new(), Vec::new(), 0);
         for len in lengths {
             let end = start + len;
-            let (first, last) = (((start + block - 1) / block).min(blocks), end / block);
-            let inside = first..last.max(first);
-            edges.push(if inside.is_empty() {
-                (start..end).collect::<Vec<i64>>()
-            } else {
-                (start..first * block).chain(last * block..end).collect()
-            });
-            whole.push(inside.collect::<Vec<i64>>());
+            let first = ((start + block - 1) / block).min(blocks);
+            let last = (end / block).max(first);
+            // Without a whole block all numbers are at the edge.
+            let (left, right) = if first == last { (end, end) } else { (first * block, last * block) };
+            edges.push((start..left).chain(right..end).collect());
+            whole.push((first..last).collect::<Vec<i64>>());
             start = end;
         }
         let one_each = whole.iter().all(|blocks| blocks.len() == 1) && edges.iter().all(Vec::is_empty);
@@ -58,7 +56,7 @@ impl Segments {
             whole: if one_each { None } else { Some(whole_table(&whole, blocks, device)?) },
             edges: edges_table(&edges, device)?,
             zero: Tensor::f_zeros([1], (Kind::Double, device))?,
-            owner: Tensor::f_from_slice(&owner)?.f_to_device(device)?,
+            owner: upload(&owner, Kind::Int, device)?,
         })
     }
 
@@ -89,65 +87,60 @@ impl Segments {
 
     /// Each parameter's number, for all its weights: `[count]` to `[len]`.
     pub(crate) fn spread(&self, numbers: &Tensor) -> Result<Tensor> {
-        if self.count == 1 {
-            return Ok(numbers.shallow_clone());
+        match self.count {
+            1 => Ok(numbers.shallow_clone()),
+            _ => Ok(numbers.f_index_select(0, &self.owner)?),
         }
-        Ok(numbers.f_index_select(0, &self.owner)?)
     }
 }
 
 /// The greatest common divisor of the lengths if it is long enough, else about the root of the longest.
 fn block_length(lengths: &[i64]) -> i64 {
-    let divisor = lengths.iter().fold(0, |a, &b| greatest_common_divisor(a, b));
+    fn common(a: i64, b: i64) -> i64 {
+        if b == 0 { a } else { common(b, a % b) }
+    }
+    let divisor = lengths.iter().fold(0, |a, &b| common(a, b));
     let longest = lengths.iter().copied().max().unwrap_or(1);
-    let root = ((longest / 2) as f64).sqrt().ceil().max(1.0) as i64;
-    let root = (root as u64).next_power_of_two() as i64;
+    let root = ((longest / 2) as f64).sqrt().ceil().max(1.0) as u64;
+    let root = root.next_power_of_two() as i64;
     // Short blocks of a long parameter would fill the table of a short one with as many zeros.
     let fits = || longest / divisor <= 4 * (longest / root + 2 * root);
     if divisor >= SHORTEST.min(root) && fits() { divisor } else { root }
 }
 
-fn greatest_common_divisor(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
-}
-
-/// Lists filled up to the same length.
-fn table(lists: &[Vec<i64>], fill: impl Fn(usize) -> i64) -> Vec<i32> {
+/// Lists filled up to one length, and that length.
+fn table(lists: &[Vec<i64>], fill: impl Fn(&[i64]) -> i64) -> (Vec<i32>, usize) {
     let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
-    let filled = |number: usize| {
-        let rest = std::iter::repeat_n(fill(number), longest - lists[number].len());
-        lists[number].iter().copied().chain(rest).map(|index| index as i32)
+    let filled = |list: &Vec<i64>| {
+        let rest = std::iter::repeat_n(fill(list), longest - list.len());
+        list.iter().copied().chain(rest).map(|index| index as i32).collect::<Vec<i32>>()
     };
-    (0..lists.len()).flat_map(filled).collect()
+    (lists.iter().flat_map(filled).collect(), longest)
 }
 
 /// The blocks of each parameter of two tensors, each followed by a zero.
 fn whole_table(whole: &[Vec<i64>], blocks: i64, device: Device) -> Result<Tensor> {
-    let first = table(whole, |_| blocks);
+    let (first, _) = table(whole, |_| blocks);
     let second: Vec<i32> = first.iter().map(|&index| index + blocks as i32 + 1).collect();
-    Ok(Tensor::f_from_slice(&[first, second].concat())?.f_to_device(device)?)
+    upload(&[first, second].concat(), Kind::Int, device)
 }
 
-/// What sticks out of each parameter, filled up with a number of its own or, if nothing does, of another.
+/// The edges of each parameter, filled up with a number of its own or, if it has none, of another.
 fn edges_table(edges: &[Vec<i64>], device: Device) -> Result<Option<(Tensor, Tensor)>> {
-    let longest = edges.iter().map(Vec::len).max().unwrap_or(0);
-    if longest == 0 {
-        return Ok(None);
-    }
-    let some = edges.iter().flatten().copied().next().unwrap_or(0);
-    let index = table(edges, |number| edges[number].first().copied().unwrap_or(some));
-    let ones: Vec<f64> =
-        edges.iter().flat_map(|list| (0..longest).map(|at| if at < list.len() { 1.0 } else { 0.0 })).collect();
-    let ones = Tensor::f_from_slice(&ones)?.f_view([-1, longest as i64])?.f_to_device(device)?;
-    Ok(Some((Tensor::f_from_slice(&index)?.f_to_device(device)?, ones)))
+    let Some(&some) = edges.iter().flatten().next() else { return Ok(None) };
+    let (index, longest) = table(edges, |list| list.first().copied().unwrap_or(some));
+    let ones = edges.iter().flat_map(|list| (0..longest).map(|at| if at < list.len() { 1.0 } else { 0.0 }));
+    let ones = upload(&ones.collect::<Vec<f64>>(), Kind::Double, device)?.f_view([-1, longest as i64])?;
+    Ok(Some((upload(&index, Kind::Int, device)?, ones)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{largest, normal};
 
     #[test]
-    fn sums_of_parameters_of_any_lengths() {
+    fn parameters_of_any_lengths_are_summed_and_numbers_are_spread_over_them() {
         let cases: [&[i64]; 8] = [
             &[1],
             &[7],
@@ -160,34 +153,22 @@ mod tests {
         ];
         for lengths in cases {
             let segments = Segments::new(lengths, Device::Cpu).unwrap();
-            let len: i64 = lengths.iter().sum();
-            let weights = Tensor::arange(len, (Kind::Double, Device::Cpu)).sin();
-            let twice = &weights * 2.0;
-            let found = segments.energies([&weights, &twice]).unwrap();
-            assert_eq!(found.size(), [2, lengths.len() as i64], "{lengths:?}");
-            let mut start = 0;
-            for (number, &len) in lengths.iter().enumerate() {
-                let expected = weights.narrow(0, start, len).square().sum(Kind::Double).double_value(&[]);
-                let number = number as i64;
-                assert!((found.double_value(&[0, number]) - expected).abs() <= 1e-12 * expected, "{lengths:?}");
-                assert!((found.double_value(&[1, number]) - 4.0 * expected).abs() <= 4e-12 * expected, "{lengths:?}");
-                start += len;
-            }
+            let weights = normal(&[lengths.iter().sum()], 1);
+            let found = segments.energies([&weights, &(&weights * 2.0)]).unwrap();
+            let parts = weights.split_with_sizes(lengths, 0);
+            let sums = Tensor::stack(&parts.iter().map(|part| part.dot(part)).collect::<Vec<_>>(), 0);
+            let expected = Tensor::stack(&[&sums, &(&sums * 4.0)], 0);
+            assert!(largest(&(&found / expected - 1.0)) <= 1e-12, "{lengths:?}");
+            let numbers: Vec<Tensor> =
+                lengths.iter().zip(0..).map(|(&len, n)| sums.get(n).expand([len], false)).collect();
+            assert!(largest(&(segments.spread(&sums).unwrap() - Tensor::cat(&numbers, 0))) == 0.0);
         }
-    }
-
-    #[test]
-    fn a_number_is_spread_over_its_parameter() {
-        let segments = Segments::new(&[2, 3], Device::Cpu).unwrap();
-        let spread = segments.spread(&Tensor::from_slice(&[1.5, -2.0])).unwrap();
-        assert_eq!(Vec::<f64>::try_from(spread).unwrap(), [1.5, 1.5, -2.0, -2.0, -2.0]);
     }
 
     #[test]
     fn equal_parameters_are_blocks() {
         let segments = Segments::new(&[5184, 5184], Device::Cpu).unwrap();
         assert!(segments.whole.is_none() && segments.edges.is_none());
-        let usual = Segments::new(&[32400, 36, 32400, 36], Device::Cpu).unwrap();
-        assert!(usual.edges.is_none());
+        assert!(Segments::new(&[32400, 36, 32400, 36], Device::Cpu).unwrap().edges.is_none());
     }
 }

@@ -53,39 +53,29 @@ pub struct Variables {
 
 impl Variables {
     /// Tensors by name. They are not copied: what is added to their gradients, or projected, is theirs.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] if there is none, a name is given twice, one is no floating-point tensor, or two differ in number type or
-    /// device.
     pub fn new(named: impl IntoIterator<Item = (String, Tensor)>) -> Result<Self> {
-        let mut entries: Vec<Entry> = Vec::new();
-        let mut tensors: Vec<(String, Tensor)> = Vec::new();
+        let mut held: Vec<(Entry, Tensor)> = Vec::new();
         for (name, tensor) in named {
             let kind = real_kind(&name, &tensor)?;
-            if entries.iter().any(|entry| entry.name == name) {
+            if held.iter().any(|(entry, _)| entry.name == name) {
                 return Err(Error::parameter(name, "a new name", "one that is taken"));
             }
-            if let Some((first, other)) = tensors.first() {
-                let (expected, device) = (real_kind(first, other)?, other.device());
+            if let Some((first, other)) = held.first() {
+                let (expected, device) = (real_part(other.kind()), other.device());
                 if (kind, tensor.device()) != (expected, device) {
-                    let expected = format!("{expected:?} on {device:?}, as \"{first}\"");
+                    let expected = format!("{expected:?} on {device:?}, as \"{}\"", first.name);
                     return Err(Error::parameter(name, expected, format!("{kind:?} on {:?}", tensor.device())));
                 }
             }
             let shape = tensor.size().iter().map(|&side| side as usize).collect();
-            let complex = kind != tensor.kind();
-            entries.push(Entry { name: name.clone(), shape, complex, start: 0 });
-            tensors.push((name, tensor));
+            held.push((Entry { name, shape, complex: tensor.is_complex(), start: 0 }, tensor));
         }
-        if tensors.is_empty() {
+        if held.is_empty() {
             return Err(Error::setting("variables", "at least one", 0));
         }
-        let entries = lay_out(entries);
-        let tensor = |entry: &Entry| {
-            let found = tensors.iter().find(|(name, _)| *name == entry.name);
-            found.expect("an entry for every tensor").1.shallow_clone()
-        };
-        let tensors = entries.iter().map(tensor).collect();
+        held.sort_by_key(|(entry, _)| !entry.complex);
+        let (mut entries, tensors): (Vec<Entry>, Vec<Tensor>) = held.into_iter().unzip();
+        lay_out(&mut entries);
         Ok(Self { entries, tensors })
     }
 
@@ -116,7 +106,7 @@ impl Variables {
 
     /// All numbers in one tensor `[len]` on the tape, for [`Penalty::of`].
     pub fn on_tape(&self) -> Result<Tensor> {
-        on_tape(&self.entries, &self.tensors)
+        on_tape(&self.tensors)
     }
 
     /// Adds the penalty's gradient to the `.grad` of every bound tensor and returns the penalty. After `loss.backward()`, before the
@@ -129,14 +119,9 @@ impl Variables {
         };
         // The gradient of ⟨W, S⟩ by W is S: one pass of the tape puts it where it belongs, `.grad` being there or not.
         let bound = |entry: &Entry| binding.bound().iter().any(|bound| bound.entry.name == entry.name);
-        let (entries, tensors): (Vec<Entry>, Vec<Tensor>) = self
-            .entries
-            .iter()
-            .zip(&self.tensors)
-            .filter(|(entry, _)| bound(entry))
-            .map(|(entry, tensor)| (entry.clone(), tensor.shallow_clone()))
-            .unzip();
-        tch::with_grad(|| -> Result<()> { Ok(on_tape(&entries, &tensors)?.f_dot(&slope)?.f_backward()?) })?;
+        let held = self.entries.iter().zip(&self.tensors).filter(|(entry, _)| bound(entry));
+        let tensors: Vec<Tensor> = held.map(|(_, tensor)| tensor.shallow_clone()).collect();
+        tch::with_grad(|| -> Result<()> { Ok(on_tape(&tensors)?.f_dot(&slope)?.f_backward()?) })?;
         Ok(value)
     }
 
@@ -145,9 +130,7 @@ impl Variables {
         let _guard = tch::no_grad_guard();
         let projected = binding.project(&self.flat()?)?;
         for (entry, tensor) in self.entries.iter().zip(&self.tensors) {
-            let part = projected.f_narrow(0, entry.start as i64, entry.len() as i64)?;
-            let mut tensor = if entry.complex { tensor.f_view_as_real()? } else { tensor.shallow_clone() };
-            tensor.f_copy_(&part.f_view(tensor.size().as_slice())?)?;
+            tensor.shallow_clone().f_copy_(&entry.part(&projected)?)?;
         }
         Ok(())
     }

@@ -8,7 +8,6 @@
 
 mod support;
 
-use reynolds::penalty::PenaltyConfig;
 use reynolds_torch::binding::TileProducts;
 use reynolds_torch::tch::Kind;
 use reynolds_torch::{Penalty, device};
@@ -26,33 +25,16 @@ fn has_no_kernel(layer: &Layer) -> bool {
 
 fn check(layers: &[Layer]) {
     let gpu = device::parse("cuda:0").unwrap();
-    for (seed, (kind, gaps)) in
-        [Kind::Float, Kind::Double].into_iter().flat_map(|kind| [(kind, false), (kind, true)]).enumerate()
+    for (seed, kind, gaps) in
+        [(0, Kind::Float, false), (1, Kind::Float, true), (2, Kind::Double, false), (3, Kind::Double, true)]
     {
-        let parameters = parameters_on(gpu, layers, &random_numbers(layers, seed as u64), kind, gaps);
+        let parameters = parameters_on(gpu, layers, &random_numbers(layers, seed), kind, gaps);
         let binding = bind_by(&parameters, layers, TileProducts::on(gpu));
         if layers.iter().all(has_a_kernel) || layers.iter().any(has_no_kernel) {
             assert_eq!(binding.takes_one_pass(), layers.iter().all(has_a_kernel), "{}", layers[0].name);
         }
-        for [lambda_g, lambda_perp] in [[0.3, 0.7], [0.7, 0.3], [0.0, 0.7], [0.7, 0.0], [0.4, 0.4]] {
-            let config = PenaltyConfig { lambda_g, lambda_perp, ..PenaltyConfig::default() };
-            let penalty = Penalty::new(binding.clone(), config).unwrap();
-            let (slope, [equivariant, perp]) = formula(layers, &parameters, [2.0 * lambda_g, 2.0 * lambda_perp]);
-            let [mut sum, mut measured] = [parameters.flat().cos(), parameters.flat().cos()];
-            let expected: Vec<f64> = numbers(&sum).iter().zip(slope).map(|(sum, slope)| sum + slope).collect();
-            penalty.add_gradient(parameters.flat(), &mut sum).unwrap();
-            let values = [
-                penalty.add_gradient_with_value(parameters.flat(), &mut measured).unwrap(),
-                penalty.value(parameters.flat()).unwrap(),
-            ];
-            let what = format!("{}, {kind:?}, gaps {gaps}, {lambda_g} and {lambda_perp}", layers[0].name);
-            assert_close(&numbers(&sum), &expected, tolerance(kind, 64, 1.0), &what);
-            assert_close(&numbers(&measured), &expected, tolerance(kind, 64, 1.0), &what);
-            let value = lambda_g * equivariant + lambda_perp * perp;
-            for found in values {
-                assert!(found.size().is_empty() && found.kind() == kind && found.device() == gpu, "{what}");
-                assert_close(&numbers(&found), &[value], tolerance(kind, parameters.len(), 1.0) * value, &what);
-            }
+        for strengths in [[0.3, 0.7], [0.7, 0.3], [0.0, 0.7], [0.7, 0.0], [0.4, 0.4]] {
+            assert_agrees(&Penalty::new(binding.clone(), squared(strengths)).unwrap(), layers, &parameters);
         }
     }
 }
@@ -80,8 +62,7 @@ fn a_second_launch_gives_the_same_to_the_bit_and_equivariant_weights_have_no_slo
     let gpu = device::parse("cuda:0").unwrap();
     let parameters = parameters_on(gpu, &layers, &random_numbers(&layers, 9), Kind::Float, true);
     let binding = bind_by(&parameters, &layers, TileProducts::on(gpu));
-    let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.7, ..PenaltyConfig::default() };
-    let penalty = Penalty::new(binding.clone(), config).unwrap();
+    let penalty = Penalty::new(binding.clone(), squared([0.0, 0.7])).unwrap();
     let once = || {
         let mut sum = parameters.flat().cos();
         (numbers(&penalty.add_gradient_with_value(parameters.flat(), &mut sum).unwrap()), numbers(&sum))

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::norm;
 use crate::projector::{FlatProjector, Fused, Host};
 
-/// One of the ways. A tensor that is no plain vector they leave alone.
+/// Leaves tensors alone that are no plain vectors.
 #[derive(Debug)]
 pub(super) enum OnePass {
     Host(Host),
@@ -49,31 +49,21 @@ impl OnePass {
         }
     }
 
-    /// The same, with (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2; `None` if nothing was done.
-    pub(super) fn add_measured(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
+    /// The same if there is a `sum`, and (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2; `None` if nothing was done.
+    pub(super) fn measured(&self, sum: Option<&Tensor>, flat: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
         match self {
-            Self::Host(host) => on_host(host.add_measured(sum, flat, slopes), slopes, flat.kind()),
-            Self::Fused(fused) => fused.measured(Some(sum), flat, slopes),
-        }
-    }
-
-    /// (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2; `None` if it cannot tell.
-    pub(super) fn value(&self, flat: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
-        match self {
-            Self::Host(host) => on_host(host.energies(flat), slopes, flat.kind()),
-            Self::Fused(fused) => fused.measured(None, flat, slopes),
+            Self::Host(host) => {
+                let options = (flat.kind(), Device::Cpu);
+                let number = |energies| Ok(Tensor::f_full([0_i64; 0], penalty(slopes, energies), options)?);
+                host.measured(sum, flat, slopes).map(number).transpose()
+            }
+            Self::Fused(fused) => fused.measured(sum, flat, slopes),
         }
     }
 }
 
 /// What a kernel and operations of libtorch may differ by, in units of rounding, for numbers up to 1 in orbits of up to 128.
 const ROUNDING: f64 = 512.0;
-
-/// The penalty of energies as a tensor.
-fn on_host(energies: Option<Energies>, slopes: [f64; 2], kind: Kind) -> Result<Option<Tensor>> {
-    let number = |energies| Ok(Tensor::f_full([0_i64; 0], penalty(slopes, energies), (kind, Device::Cpu))?);
-    energies.map(number).transpose()
-}
 
 /// Half the weighted sum of energies; a part that is not asked for may be no number.
 fn penalty([a, b]: [f64; 2], energies: Energies) -> f64 {

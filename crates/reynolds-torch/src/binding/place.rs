@@ -7,7 +7,7 @@ use crate::error::Result;
 
 /// One parameter after the other, in the order of the flat storage.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// With nothing in between.
     Range { start: i64, len: i64 },
     /// Here and there, `[bound]` (int64), ascending.
@@ -15,7 +15,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn of(bound: &[Bound], device: Device) -> Result<Self> {
+    pub(crate) fn of(bound: &[Bound], device: Device) -> Result<Self> {
         let range = |bound: &Bound| bound.entry.start..bound.entry.start + bound.entry.len();
         if bound.windows(2).all(|pair| range(&pair[0]).end == range(&pair[1]).start) {
             let len = bound.iter().map(|bound| bound.entry.len() as i64).sum();
@@ -26,7 +26,7 @@ impl Place {
     }
 
     /// The numbers as a view of a flat tensor, if nothing lies in between.
-    pub(super) fn view(&self, flat: &Tensor) -> Result<Option<Tensor>> {
+    pub(crate) fn view(&self, flat: &Tensor) -> Result<Option<Tensor>> {
         match self {
             Self::Range { start, len } => Ok(Some(flat.f_narrow(0, *start, *len)?)),
             Self::Index(_) => Ok(None),
@@ -34,7 +34,7 @@ impl Place {
     }
 
     /// The numbers of a flat tensor.
-    pub(super) fn gather(&self, flat: &Tensor) -> Result<Tensor> {
+    pub(crate) fn gather(&self, flat: &Tensor) -> Result<Tensor> {
         match self {
             Self::Range { start, len } => Ok(flat.f_narrow(0, *start, *len)?),
             Self::Index(index) => Ok(flat.f_index_select(0, index)?),
@@ -42,7 +42,7 @@ impl Place {
     }
 
     /// Where in a flat tensor these of the numbers are, `[count]` (int32) both; there are no more than an int32 counts.
-    pub(super) fn in_flat(&self, numbers: &Tensor) -> Result<Tensor> {
+    pub(crate) fn in_flat(&self, numbers: &Tensor) -> Result<Tensor> {
         match self {
             Self::Range { start: 0, .. } => Ok(numbers.shallow_clone()),
             Self::Range { start, .. } => Ok(numbers.f_add_scalar(*start)?),
@@ -51,7 +51,7 @@ impl Place {
     }
 
     /// A flat tensor with these numbers in place of its own.
-    pub(super) fn replaced(&self, flat: &Tensor, numbers: Tensor) -> Result<Tensor> {
+    pub(crate) fn replaced(&self, flat: &Tensor, numbers: Tensor) -> Result<Tensor> {
         let (all, start, len) = match self {
             Self::Range { start, len } => (flat.size()[0], *start, *len),
             Self::Index(index) => return Ok(flat.f_index_copy(0, index, &numbers)?),
@@ -64,7 +64,7 @@ impl Place {
     }
 
     /// `flat ← flat + numbers`.
-    pub(super) fn add_to(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
+    pub(crate) fn add_to(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
         match self {
             Self::Range { start, len } => {
                 let _ = flat.f_narrow(0, *start, *len)?.f_add_(numbers)?;

@@ -15,9 +15,6 @@ pub struct Constant {
 
 impl Constant {
     /// Row-major `values` of a shape.
-    ///
-    /// # Errors
-    /// [`Error::Torch`](crate::Error::Torch) if the number of values is not that of the shape.
     pub fn new(values: &[f64], shape: &[i64]) -> Result<Self> {
         Ok(Self { host: Tensor::f_from_slice(values)?.f_view(shape)?, held: RefCell::new(None) })
     }

@@ -14,7 +14,7 @@ use crate::parameters::{Builder, Parameters};
 #[derive(Debug, Clone)]
 pub struct Conv2d {
     weight: String,
-    bias: Option<String>,
+    bias: String,
 }
 
 impl Conv2d {
@@ -26,16 +26,8 @@ impl Conv2d {
         side: usize,
         random: &mut Random,
     ) -> Result<Self> {
-        let bound = 1.0 / ((inputs * side * side) as f64).sqrt();
-        let weight = format!("{name}.weight");
-        builder.real(
-            &weight,
-            &[outputs, inputs, side, side],
-            &uniform(outputs * inputs * side * side, bound, random),
-        )?;
-        let bias = format!("{name}.bias");
-        builder.real(&bias, &[outputs], &uniform(outputs, bound, random))?;
-        Ok(Self { weight, bias: Some(bias) })
+        let [weight, bias] = weight_and_bias(builder, name, &[outputs, inputs, side, side], random)?;
+        Ok(Self { weight, bias })
     }
 
     /// K, on the tape, channels innermost in memory.
@@ -45,8 +37,23 @@ impl Conv2d {
 
     /// K ⋆ x + b with K from [`Conv2d::kernel`].
     pub fn forward(&self, parameters: &Parameters, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
-        convolve(input, kernel, self.bias.as_ref().map(|bias| parameters.get(bias)).transpose()?.as_ref(), 1)
+        convolve(input, kernel, Some(&parameters.get(&self.bias)?), 1)
     }
+}
+
+/// Adds `name.weight` of a shape `[out, in, k…]` and `name.bias`, `[out]`, both uniform in ±1/√(in k…), as PyTorch begins; their names.
+pub(super) fn weight_and_bias(
+    builder: &mut Builder,
+    name: &str,
+    shape: &[usize],
+    random: &mut Random,
+) -> Result<[String; 2]> {
+    let seen: usize = shape[1..].iter().product();
+    let bound = 1.0 / (seen as f64).sqrt();
+    let names = ["weight", "bias"].map(|part| format!("{name}.{part}"));
+    builder.real(&names[0], shape, &uniform(shape[0] * seen, bound, random))?;
+    builder.real(&names[1], &shape[..1], &uniform(shape[0], bound, random))?;
+    Ok(names)
 }
 
 /// `count` numbers, uniform in ±bound.
@@ -68,17 +75,13 @@ pub fn kernel_layout(kernel: Tensor) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
-
     use super::*;
+    use crate::testing::{built, largest};
 
     #[test]
     fn a_convolution_by_hand_with_zeros_around() {
-        let mut builder = Parameters::builder();
-        builder.real("c.weight", &[1, 1, 3, 3], &[0.0, 1.0, 0.0, 2.0, 3.0, 4.0, 0.0, 5.0, 0.0]).unwrap();
-        builder.real("c.bias", &[1], &[0.5]).unwrap();
-        let layer = Conv2d { weight: "c.weight".into(), bias: Some("c.bias".into()) };
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let (layer, parameters) = built(|builder| Conv2d::new(builder, "c", [1, 1], 3, &mut Random::new(0)));
+        parameters.assign(&Tensor::from_slice(&[0.0, 1.0, 0.0, 2.0, 3.0, 4.0, 0.0, 5.0, 0.0, 0.5])).unwrap();
         let input = Tensor::from_slice(&[1.0, 2.0, 3.0, 4.0]).view([1, 1, 2, 2]);
         let output = layer.forward(&parameters, &layer.kernel(&parameters).unwrap(), &input).unwrap();
         // Top left: 3·1 + 4·2 + 5·3 + b; bottom right: 1·2 + 2·3 + 3·4 + b.
@@ -88,11 +91,11 @@ mod tests {
 
     #[test]
     fn counts_and_ranges_are_those_of_pytorch() {
-        let mut builder = Parameters::builder();
-        let layer = Conv2d::new(&mut builder, "c", [4, 6], 3, &mut Random::new(1)).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        assert_eq!(parameters.len(), 6 * 4 * 9 + 6);
-        let largest = f64::try_from(layer.kernel(&parameters).unwrap().abs().max()).unwrap();
-        assert!((0.95 / 6.0..1.0 / 6.0).contains(&largest), "{largest}");
+        for (shape, seen) in [(&[40, 25][..], 25), (&[6, 4, 3, 3], 36), (&[6, 4, 3, 3, 3], 108)] {
+            let (_, parameters) = built(|builder| weight_and_bias(builder, "c", shape, &mut Random::new(1)));
+            assert_eq!(parameters.len(), shape[0] * (seen + 1));
+            let (found, bound) = (largest(&parameters.get("c.weight").unwrap()), 1.0 / (seen as f64).sqrt());
+            assert!((0.95 * bound..bound).contains(&found), "{found}");
+        }
     }
 }

@@ -8,7 +8,8 @@ use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::{folded_conv3d, uniform};
+use super::conv2d::weight_and_bias;
+use super::folded_conv3d;
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 use crate::precision::Precision;
@@ -28,22 +29,11 @@ impl Layout {
     /// A kernel `[out, in, k, k, k]` in this layout and `precision`, on the tape if it is: one copy, or none.
     pub fn kernel(self, kernel: &Tensor, precision: Precision) -> Result<Tensor> {
         match self {
-            Self::Channels => channels_innermost(kernel, precision),
+            // Copied even where there is one input channel: the strides tell libtorch the layout.
+            Self::Channels => Ok(precision.copy(&kernel.f_permute([0, 2, 3, 4, 1])?)?.f_permute([0, 4, 1, 2, 3])?),
             Self::Planes => precision.cast(kernel),
         }
     }
-}
-
-/// Copied even where there is one input channel: the strides tell libtorch the layout.
-fn channels_innermost(kernel: &Tensor, precision: Precision) -> Result<Tensor> {
-    let innermost = kernel.f_permute([0, 2, 3, 4, 1])?;
-    let kind = match precision {
-        Precision::Bf16 => tch::Kind::BFloat16,
-        Precision::F32 => kernel.kind(),
-    };
-    let mut copy = Tensor::f_empty(innermost.size(), (kind, kernel.device()))?;
-    copy.f_copy_(&innermost)?;
-    Ok(copy.f_permute([0, 4, 1, 2, 3])?)
 }
 
 /// Which voxels a convolution sees.
@@ -89,12 +79,8 @@ impl Conv3d {
         random: &mut Random,
     ) -> Result<Self> {
         let side = window.side;
-        let seen = inputs * side.pow(3);
-        let bound = 1.0 / (seen as f64).sqrt();
-        let layer = Self { weight: format!("{name}.weight"), bias: format!("{name}.bias"), window };
-        builder.real(&layer.weight, &[outputs, inputs, side, side, side], &uniform(outputs * seen, bound, random))?;
-        builder.real(&layer.bias, &[outputs], &uniform(outputs, bound, random))?;
-        Ok(layer)
+        let [weight, bias] = weight_and_bias(builder, name, &[outputs, inputs, side, side, side], random)?;
+        Ok(Self { weight, bias, window })
     }
 
     /// Name of K.
@@ -135,16 +121,15 @@ pub(crate) fn convolve3d(input: &Tensor, kernel: &Tensor, bias: Option<&Tensor>,
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
+    use tch::Kind;
 
     use super::*;
+    use crate::testing::{built, normal};
 
     #[test]
     fn a_convolution_by_hand_with_zeros_around() {
-        let mut builder = Parameters::builder();
         let window = Window { side: 2, stride: 2, padding: 1 };
-        let layer = Conv3d::new(&mut builder, "c", [1, 1], window, &mut Random::new(0)).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let (layer, parameters) = built(|builder| Conv3d::new(builder, "c", [1, 1], window, &mut Random::new(0)));
         let numbers: Vec<f64> = (1..=8).map(f64::from).collect();
         parameters.assign(&Tensor::from_slice(&[&numbers[..], &[0.5]].concat())).unwrap();
         let input = Tensor::from_slice(&numbers).view([1, 1, 2, 2, 2]);
@@ -157,28 +142,15 @@ mod tests {
 
     #[test]
     fn channels_innermost_are_the_same_kernel_with_the_same_gradient() {
-        let kernel =
-            Tensor::arange(2 * 3 * 8, (Kind::Double, Device::Cpu)).view([2, 3, 2, 2, 2]).set_requires_grad(true);
-        let copy = channels_innermost(&kernel, Precision::F32).unwrap();
+        let kernel = normal(&[2, 3, 2, 2, 2], 1).set_requires_grad(true);
+        let copy = Layout::Channels.kernel(&kernel, Precision::F32).unwrap();
         assert_eq!((copy.stride()[1], copy.stride()[4]), (1, 3));
         assert_eq!(copy, kernel);
-        let factor = Tensor::arange(48, (Kind::Double, Device::Cpu)).view([2, 3, 2, 2, 2]).sin();
+        let factor = normal(&[2, 3, 2, 2, 2], 2);
         let gradient = Tensor::run_backward(&[(copy * &factor).sum(Kind::Double)], &[&kernel], false, false);
         assert_eq!(gradient[0], factor);
         // One input channel, too, says that it is innermost.
-        let single = channels_innermost(&kernel.narrow(1, 0, 1), Precision::Bf16).unwrap();
+        let single = Layout::Channels.kernel(&kernel.narrow(1, 0, 1), Precision::Bf16).unwrap();
         assert_eq!((single.stride(), single.kind()), (vec![8, 1, 4, 2, 1], Kind::BFloat16));
-    }
-
-    #[test]
-    fn counts_and_ranges_are_those_of_pytorch() {
-        let mut builder = Parameters::builder();
-        let window = Window { side: 3, stride: 1, padding: 1 };
-        let layer = Conv3d::new(&mut builder, "c", [4, 6], window, &mut Random::new(1)).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        assert_eq!(parameters.len(), 6 * 4 * 27 + 6);
-        let largest = f64::try_from(parameters.get(layer.weight()).unwrap().abs().max()).unwrap();
-        let bound = 1.0 / 108.0_f64.sqrt();
-        assert!((0.95 * bound..bound).contains(&largest), "{largest}");
     }
 }

@@ -101,44 +101,32 @@ struct Term {
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
-
     use super::*;
-
-    fn numbers(shape: &[i64], seed: u64) -> Tensor {
-        let mut random = Random::new(seed);
-        let numbers: Vec<f64> = (0..shape.iter().product::<i64>()).map(|_| random.normal()).collect();
-        Tensor::from_slice(&numbers).view(shape)
-    }
+    use crate::testing::{built, innermost, largest, normal};
 
     /// Two copies of a scalar and a vector.
     fn layer() -> (Gate, Parameters) {
-        let mut builder = Parameters::builder();
-        let gate = Gate::new(&mut builder, "gate", 2, &[1, 3], &mut Random::new(1)).unwrap();
-        (gate, builder.build(Kind::Double, Device::Cpu).unwrap())
+        built(|builder| Gate::new(builder, "gate", 2, &[1, 3], &mut Random::new(1)))
     }
 
     #[test]
     fn gates_begin_spread_as_standard_normal_numbers() {
-        let mut builder = Parameters::builder();
-        Gate::new(&mut builder, "gate", 250, &[1, 3, 5, 7], &mut Random::new(1)).unwrap();
-        let bias = builder.build(Kind::Double, Device::Cpu).unwrap().get("gate.bias").unwrap().detach();
-        let (mean, deviation) = (bias.mean(Kind::Double).double_value(&[]), bias.std(true).double_value(&[]));
+        let (_, parameters) = built(|builder| Gate::new(builder, "gate", 250, &[1, 3, 5, 7], &mut Random::new(1)));
+        let bias = parameters.flat();
+        let (mean, deviation) = (bias.mean(bias.kind()).double_value(&[]), bias.std(true).double_value(&[]));
         // Four standard errors of a thousand numbers.
         assert!(mean.abs() < 0.13 && (deviation - 1.0).abs() < 0.09, "{mean} {deviation}");
     }
 
     /// Channel by channel: component c of copy a at 2c + a, gates after the four components.
     fn by_hand(volumes: &Tensor, affine: &Affine, bias: &Tensor) -> Tensor {
-        let number =
-            |tensor: &Tensor, at: &[i64]| f64::try_from(at.iter().fold(tensor.detach(), |t, &i| t.get(i))).unwrap();
         let channel = |index: i64| volumes.select(1, index);
         let mut parts = Vec::new();
         for (component, irrep) in [(0, 0), (1, 1), (2, 1), (3, 1)] {
             for copy in 0..2 {
-                let scale = affine.scale.as_ref().map_or(1.0, |scale| number(scale, &[copy]));
-                let shift = if component == 0 { number(&affine.shift, &[0, copy]) } else { 0.0 };
-                let offset = number(&affine.shift, &[1 + irrep, copy]) - number(bias, &[irrep, copy]);
+                let scale = affine.scale.as_ref().map_or(1.0, |scale| scale.double_value(&[copy]));
+                let shift = if component == 0 { affine.shift.double_value(&[0, copy]) } else { 0.0 };
+                let offset = affine.shift.double_value(&[1 + irrep, copy]) - bias.double_value(&[irrep, copy]);
                 let gate = (channel(8 + 2 * irrep + copy) * scale + offset).sigmoid();
                 parts.push((channel(2 * component + copy) * scale + shift) * gate);
             }
@@ -149,22 +137,20 @@ mod tests {
     #[test]
     fn gates_scale_and_shift_as_the_equation_says_in_both_orders_of_memory() {
         let (gate, parameters) = layer();
-        let plain = numbers(&[2, 12, 3, 4, 5], 2);
-        let innermost = plain.permute([0, 2, 3, 4, 1]).contiguous().permute([0, 4, 1, 2, 3]);
-        let normed = Affine { scale: Some(numbers(&[2], 3)), shift: numbers(&[3, 2], 4) };
-        let bare = Affine { scale: None, shift: numbers(&[3, 2], 5) };
+        let plain = normal(&[2, 12, 3, 4, 5], 2);
+        let normed = Affine { scale: Some(normal(&[2], 3)), shift: normal(&[3, 2], 4) };
+        let bare = Affine { scale: None, shift: normal(&[3, 2], 5) };
         let bias = parameters.get("gate.bias").unwrap();
         for affine in [&normed, &bare] {
             let expected = by_hand(&plain, affine, &bias);
-            for volumes in [&plain, &innermost] {
+            for volumes in [&plain, &innermost(&plain)] {
                 let output = gate.forward(&parameters, volumes, affine).unwrap();
                 assert_eq!(output.stride()[1] == 1, volumes.stride()[1] == 1);
-                assert!(f64::try_from((output - &expected).abs().max()).unwrap() < 1e-14);
+                assert!(largest(&(output - &expected)) < 1e-14);
             }
         }
-        let other = numbers(&[2, 12, 3, 4, 5], 6);
+        let other = normal(&[2, 12, 3, 4, 5], 6);
         let sum = gate.sum(&parameters, &[(&plain, &normed), (&other, &bare)]).unwrap();
-        let expected = by_hand(&plain, &normed, &bias) + by_hand(&other, &bare, &bias);
-        assert!(f64::try_from((sum - expected).abs().max()).unwrap() < 1e-14);
+        assert!(largest(&(sum - by_hand(&plain, &normed, &bias) - by_hand(&other, &bare, &bias))) < 1e-14);
     }
 }

@@ -7,6 +7,7 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
+use super::conv2d::weight_and_bias;
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 
@@ -31,13 +32,8 @@ pub struct Linear {
 impl Linear {
     /// Adds `name.weight`, `[out, in]`, and `name.bias`, `[out]`, both uniform in ±1/√in, as PyTorch begins.
     pub fn new(builder: &mut Builder, name: &str, inputs: usize, outputs: usize, random: &mut Random) -> Result<Self> {
-        let bound = 1.0 / (inputs as f64).sqrt();
-        let mut draw =
-            |count: usize| -> Vec<f64> { (0..count).map(|_| bound * (2.0 * random.uniform() - 1.0)).collect() };
-        let layer = Self { weight: format!("{name}.weight"), bias: format!("{name}.bias") };
-        builder.real(&layer.weight, &[outputs, inputs], &draw(inputs * outputs))?;
-        builder.real(&layer.bias, &[outputs], &draw(outputs))?;
-        Ok(layer)
+        let [weight, bias] = weight_and_bias(builder, name, &[outputs, inputs], random)?;
+        Ok(Self { weight, bias })
     }
 
     /// x Wᵀ + b.
@@ -48,27 +44,14 @@ impl Linear {
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
-
     use super::*;
+    use crate::testing::built;
 
     #[test]
     fn a_row_by_hand() {
-        let mut builder = Parameters::builder();
-        builder.real("l.weight", &[2, 2], &[1.0, 2.0, 3.0, 4.0]).unwrap();
-        builder.real("l.bias", &[2], &[10.0, 20.0]).unwrap();
-        let layer = Linear { weight: "l.weight".into(), bias: "l.bias".into() };
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let (layer, parameters) = built(|builder| Linear::new(builder, "l", 2, 2, &mut Random::new(0)));
+        parameters.assign(&Tensor::from_slice(&[1.0, 2.0, 3.0, 4.0, 10.0, 20.0])).unwrap();
         let output = layer.forward(&parameters, &Tensor::from_slice(&[1.0, -1.0]).view([1, 2])).unwrap();
         assert_eq!(Vec::<f64>::try_from(output.detach().view([-1])).unwrap(), [9.0, 19.0]);
-    }
-
-    #[test]
-    fn initial_weights_fill_their_range() {
-        let mut builder = Parameters::builder();
-        let layer = Linear::new(&mut builder, "l", 25, 40, &mut Random::new(1)).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        let values = Vec::<f64>::try_from(parameters.get(&layer.weight).unwrap().detach().view([-1])).unwrap();
-        assert!(values.iter().all(|value| value.abs() <= 0.2) && values.iter().any(|value| value.abs() > 0.19));
     }
 }

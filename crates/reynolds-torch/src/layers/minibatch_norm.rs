@@ -19,16 +19,16 @@ const REGISTER: i64 = 8;
 /// y, in the layout of `input`, `[N, C, …]`, with μ and 1/√(σ² + ε), `[C]`. Running statistics, where given, follow.
 pub fn normalise(
     input: &Tensor,
-    [scale, shift]: [&Tensor; 2],
+    affine: [&Tensor; 2],
     running: Option<[&Tensor; 2]>,
 ) -> Result<(Tensor, Tensor, Tensor)> {
     let by_planes = input.device() == Device::Cpu
-        && input.kind() == scale.kind()
+        && input.kind() == affine[0].kind()
         && input.size()[1] % REGISTER != 0
         && !input.is_contiguous();
     match by_planes {
-        true => planes(input, [scale, shift], running),
-        false => native(input, [scale, shift], running),
+        true => planes(input, affine, running),
+        false => native(input, affine, running),
     }
 }
 
@@ -39,15 +39,9 @@ fn native(
     [scale, shift]: [&Tensor; 2],
     running: Option<[&Tensor; 2]>,
 ) -> Result<(Tensor, Tensor, Tensor)> {
-    Ok(input.f_native_batch_norm(
-        Some(scale),
-        Some(shift),
-        running.map(|[mean, _]| mean),
-        running.map(|[_, variance]| variance),
-        true,
-        BatchNorm::MOMENTUM,
-        BatchNorm::EPSILON,
-    )?)
+    let (mean, variance) = running.map(|[mean, variance]| (mean, variance)).unzip();
+    let (momentum, epsilon) = (BatchNorm::MOMENTUM, BatchNorm::EPSILON);
+    Ok(input.f_native_batch_norm(Some(scale), Some(shift), mean, variance, true, momentum, epsilon)?)
 }
 
 /// The same through a copy with the points innermost.
@@ -63,10 +57,10 @@ fn planes(input: &Tensor, affine: [&Tensor; 2], running: Option<[&Tensor; 2]>) -
 
 #[cfg(test)]
 mod tests {
-    use reynolds::random::Random;
     use tch::Kind;
 
     use super::*;
+    use crate::testing::{innermost, largest, normal};
 
     type Way = fn(&Tensor, [&Tensor; 2], Option<[&Tensor; 2]>) -> Result<(Tensor, Tensor, Tensor)>;
 
@@ -74,14 +68,9 @@ mod tests {
     #[test]
     fn both_ways_are_one_normalisation_and_keep_the_layout() {
         for size in [&[2, 6, 3, 5][..], &[3, 36, 4, 2], &[2, 16, 3, 3], &[2, 5, 3, 2, 4]] {
-            let mut random = Random::new(7);
-            let mut draw = |size: &[i64]| {
-                let numbers: Vec<f64> = (0..size.iter().product()).map(|_: i64| 2.0 + 3.0 * random.normal()).collect();
-                Tensor::from_slice(&numbers).view(size)
-            };
-            let innermost = |tensor: Tensor| tensor.movedim_int(1, -1).contiguous().movedim_int(-1, 1);
-            let (input, weights) = (innermost(draw(size)).set_requires_grad(true), innermost(draw(size)));
-            let [scale, shift] = [0, 1].map(|_| draw(&size[1..2]).set_requires_grad(true));
+            let input = innermost(&(normal(size, 7) * 3.0 + 2.0)).set_requires_grad(true);
+            let weights = innermost(&normal(size, 8));
+            let [scale, shift] = [9, 10].map(|seed| normal(&size[1..2], seed).set_requires_grad(true));
             let run = |way: Way| {
                 let [mean, variance] = [scale.detach().zeros_like(), scale.detach().ones_like()];
                 let (mut output, first, second) = way(&input, [&scale, &shift], Some([&mean, &variance])).unwrap();
@@ -95,7 +84,7 @@ mod tests {
             let expected = run(native);
             for way in [planes as Way, normalise as Way] {
                 for (found, expected) in run(way).iter().zip(&expected) {
-                    assert!(f64::try_from((found - expected).abs().max()).unwrap() < 1e-11, "{size:?}");
+                    assert!(largest(&(found - expected)) < 1e-11, "{size:?}");
                 }
             }
         }

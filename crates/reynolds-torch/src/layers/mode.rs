@@ -11,7 +11,7 @@ pub enum Mode {
     Evaluate,
 }
 
-/// How a forward pass is made.
+/// Mode and precision of a forward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
     /// Whether it trains.

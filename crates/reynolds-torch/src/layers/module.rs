@@ -80,26 +80,25 @@ impl nn::ModuleT for Module<BatchNorm> {
 mod tests {
     use reynolds::random::Random;
     use tch::nn::{Module as _, ModuleT};
-    use tch::{Device, Kind};
 
     use super::*;
+    use crate::testing::{built, normal};
 
     #[test]
     fn a_module_is_its_layer_and_shares_its_parameters() {
-        let (mut builder, mut random) = (Parameters::builder(), Random::new(1));
-        let conv = Conv2d::new(&mut builder, "conv", [3, 4], 3, &mut random).unwrap();
-        let norm = BatchNorm::new(&mut builder, "norm", 4, 1).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        let (conv_module, norm_module) =
-            (Module::new(conv.clone(), &parameters), Module::new(norm.clone(), &parameters));
-        let input = Tensor::from_slice(&(0..150).map(|n| f64::from(n).sin()).collect::<Vec<_>>()).view([2, 3, 5, 5]);
-        let kernel = conv.kernel(&parameters).unwrap();
-        let features = conv_module.forward(&input);
+        let ((conv, norm), parameters) = built(|builder| {
+            let conv = Conv2d::new(builder, "conv", [3, 4], 3, &mut Random::new(1))?;
+            Ok((conv, BatchNorm::new(builder, "norm", 4, 1)?))
+        });
+        let (input, kernel) = (normal(&[2, 3, 5, 5], 2), conv.kernel(&parameters).unwrap());
+        let features = Module::new(conv.clone(), &parameters).forward(&input);
         assert!(features.equal(&conv.forward(&parameters, &kernel, &input).unwrap()));
-        let before = norm_module.forward_t(&features, false);
-        assert!(before.equal(&norm.forward(&parameters, &features, Mode::Evaluate).unwrap()));
+        let module = Module::new(norm.clone(), &parameters);
+        let evaluated = || norm.forward(&parameters, &features, Mode::Evaluate).unwrap();
+        let before = module.forward_t(&features, false);
+        assert!(before.equal(&evaluated()));
         // Training moves the statistics of both.
-        let _ = norm_module.forward_t(&features, true);
-        assert!(!norm.forward(&parameters, &features, Mode::Evaluate).unwrap().equal(&before));
+        let _ = module.forward_t(&features, true);
+        assert!(!evaluated().equal(&before));
     }
 }

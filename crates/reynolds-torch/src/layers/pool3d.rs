@@ -46,9 +46,6 @@ impl Pool3d {
     }
 
     /// The side of what is made of a side.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if the window does not fit.
     pub fn side(&self, side: usize) -> Result<usize> {
         let room = (side + 2 * self.padding).checked_sub(self.weights.len());
         let room = room.ok_or_else(|| {
@@ -57,10 +54,7 @@ impl Pool3d {
         Ok(room / self.stride + 1)
     }
 
-    /// The pool. The order of memory is that of the input.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if the window does not fit; [`Error::Torch`] if the device has no room.
+    /// The pool, in the order of memory of the input.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let size = input.size();
         let (innermost, [samples, channels]) = (channels_innermost(input), [size[0], size[1]]);
@@ -110,22 +104,20 @@ impl Pool3d {
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
-
     use super::*;
+    use crate::testing::{innermost, largest, normal};
 
     #[test]
     fn an_average_is_libtorchs_average_pool_in_both_orders_of_memory() {
         // Sides that differ show an axis mistaken for another.
-        let plain = Tensor::arange(2 * 3 * 5 * 7 * 9, (Kind::Double, Device::Cpu)).sin().view([2, 3, 5, 7, 9]);
-        let innermost = plain.permute([0, 2, 3, 4, 1]).contiguous().permute([0, 4, 1, 2, 3]);
+        let plain = normal(&[2, 3, 5, 7, 9], 1);
         for (window, stride, padding) in [(5, 2, 1), (5, 2, 0), (3, 1, 0), (3, 2, 1)] {
             let pool = Pool3d::average(window, stride, padding);
             let [window, stride, padding] = [window, stride, padding].map(|n| [n as i64; 3]);
             let theirs = plain.avg_pool3d(window, stride, padding, false, true, None::<i64>);
-            for input in [&plain, &innermost] {
+            for input in [&plain, &innermost(&plain)] {
                 let ours = pool.forward(input).unwrap();
-                assert!(f64::try_from((&ours - &theirs).abs().max()).unwrap() < 1e-14);
+                assert!(largest(&(&ours - &theirs)) < 1e-14);
                 assert_eq!(ours.stride()[1] == 1, input.stride()[1] == 1);
             }
         }

@@ -9,13 +9,12 @@
 
 use reynolds::random::Random;
 use reynolds::steerable::{RingsConfig, Shells, SphericalIrrep, ring_kernels};
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Tensor};
 
 use super::conv3d::convolve3d;
 use super::{Constant, Layout, Pass, Window};
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
-use crate::precision::Precision;
 
 /// The kernels B_n between two fields, or what makes them.
 pub trait Kernels: Send {
@@ -151,17 +150,7 @@ impl SteerableConv3d {
         let weight = parameters.get(&self.weight)?;
         let ([a, b], [o, i], k) = (self.copies, self.dims, self.window.side as i64);
         let kernel = self.kernels.expand(parameters, &weight.f_view([-1, a * b])?)?.f_view([o, k, k * k, i, a, b])?;
-        let kind = match pass.precision {
-            Precision::Bf16 => Kind::BFloat16,
-            Precision::F32 => kernel.kind(),
-        };
-        // One pass orders and rounds.
-        let ordered = |order: [i64; 6]| -> Result<Tensor> {
-            let kernel = kernel.f_permute(order)?;
-            let mut copy = Tensor::f_empty(kernel.size(), (kind, kernel.device()))?;
-            copy.f_copy_(&kernel)?;
-            Ok(copy)
-        };
+        let ordered = |order: [i64; 6]| pass.precision.copy(&kernel.f_permute(order)?);
         match (self.layout, kernel.device()) {
             // The depth next to the channels, as convolutions on CUDA fold it with them.
             (Layout::Channels, Device::Cuda(_)) if b * i > 1 => {
@@ -185,58 +174,48 @@ impl SteerableConv3d {
 #[cfg(test)]
 mod tests {
     use reynolds::steerable::wigner_d;
+    use tch::Kind;
 
     use super::*;
     use crate::layers::Mode;
+    use crate::precision::Precision;
+    use crate::testing::built;
 
-    const PASS: Pass = Pass { mode: Mode::Train, precision: Precision::F32 };
-
-    fn layer(pair: &FieldPair, copies: [usize; 2]) -> (SteerableConv3d, Parameters) {
-        let mut builder = Parameters::builder();
+    /// The kernel between copies of a field.
+    fn kernel(pair: &FieldPair, copies: [usize; 2]) -> Tensor {
         let window = Window { side: pair.side, stride: 1, padding: 0 };
-        let kernels = Box::new(Steerable::new(pair).unwrap());
-        let window = (window, Layout::Planes);
-        let layer =
-            SteerableConv3d::new(&mut builder, "c", (pair, kernels), copies, window, &mut Random::new(3)).unwrap();
-        (layer, builder.build(Kind::Double, Device::Cpu).unwrap())
+        let (layer, parameters) = built(|builder| {
+            let kernels = (pair, Box::new(Steerable::new(pair)?) as Box<dyn Kernels>);
+            SteerableConv3d::new(builder, "c", kernels, copies, (window, Layout::Planes), &mut Random::new(3))
+        });
+        let pass = Pass { mode: Mode::Train, precision: Precision::F32 };
+        layer.kernel(&parameters, pass).unwrap().detach()
     }
 
-    /// Signed permutation matrices: the 24 rotations of the cube, then the 24 with a reflection.
-    fn turns(improper: bool) -> Vec<[[f64; 3]; 3]> {
+    /// Signed permutation matrices with their determinants: the 24 rotations of the cube, and the 24 with a reflection.
+    fn turns() -> Vec<(f64, [[f64; 3]; 3])> {
         let orders = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [1, 0, 2]];
-        let mut turns = Vec::new();
-        for (number, order) in orders.iter().enumerate() {
-            for signs in 0..8_u32 {
-                if (signs.count_ones() % 2 == 1) != (number >= 3) && !improper {
-                    continue;
-                }
-                let mut matrix = [[0.0; 3]; 3];
-                for (row, &column) in order.iter().enumerate() {
-                    matrix[row][column] = if signs >> row & 1 == 1 { -1.0 } else { 1.0 };
-                }
-                turns.push(matrix);
+        let turn = |(number, order): (usize, [usize; 3]), signs: u32| {
+            let mut matrix = [[0.0; 3]; 3];
+            for (row, &column) in order.iter().enumerate() {
+                matrix[row][column] = if signs >> row & 1 == 1 { -1.0 } else { 1.0 };
             }
-        }
-        turns
+            (if (signs.count_ones() % 2 == 1) == (number >= 3) { 1.0 } else { -1.0 }, matrix)
+        };
+        orders.into_iter().enumerate().flat_map(|order| (0..8).map(move |signs| turn(order, signs))).collect()
     }
 
     /// D ⊗ 1 on the channels of some copies of a field.
-    fn action(irreps: &[SphericalIrrep], copies: usize, turn: &[[f64; 3]; 3]) -> Tensor {
-        let minor = |a: usize, b: usize| turn[1][a] * turn[2][b] - turn[1][b] * turn[2][a];
-        let determinant = turn[0][0] * minor(1, 2) - turn[0][1] * minor(0, 2) + turn[0][2] * minor(0, 1);
+    fn action(irreps: &[SphericalIrrep], copies: usize, (determinant, turn): &(f64, [[f64; 3]; 3])) -> Tensor {
         let proper = turn.map(|row| row.map(|entry| entry * determinant));
-        let blocks: Vec<Tensor> = irreps
-            .iter()
-            .map(|irrep| {
-                let d = wigner_d(irrep.degree, &proper);
-                let sign = if irrep.odd == Some(true) { determinant } else { 1.0 };
-                let entries: Vec<f64> =
-                    (0..irrep.dim() * irrep.dim()).map(|at| sign * d[(at / irrep.dim(), at % irrep.dim())]).collect();
-                let block = Tensor::from_slice(&entries).view([irrep.dim() as i64, irrep.dim() as i64]);
-                block.kron(&Tensor::eye(copies as i64, (Kind::Double, Device::Cpu)))
-            })
-            .collect();
-        Tensor::block_diag(&blocks)
+        let block = |irrep: &SphericalIrrep| {
+            let (d, dim) = (wigner_d(irrep.degree, &proper), irrep.dim());
+            let sign = if irrep.odd == Some(true) { *determinant } else { 1.0 };
+            let entries: Vec<f64> = (0..dim * dim).map(|at| sign * d[(at / dim, at % dim)]).collect();
+            let block = Tensor::from_slice(&entries).view([dim as i64, dim as i64]);
+            block.kron(&Tensor::eye(copies as i64, (Kind::Double, Device::Cpu)))
+        };
+        Tensor::block_diag(&irreps.iter().map(block).collect::<Vec<_>>())
     }
 
     #[test]
@@ -247,26 +226,21 @@ mod tests {
         let reflections = (vec![o3(0, false), o3(2, false), o3(1, true)], vec![o3(0, true), o3(1, false), o3(1, true)]);
         for (improper, (codomain, domain)) in [(false, rotations), (true, reflections)] {
             for side in [1, 3, 5, 7] {
-                let pair = FieldPair { codomain: codomain.clone(), domain: domain.clone(), side };
-                let copies = [2, 3];
-                let (layer, parameters) = layer(&pair, copies);
-                let kernel = layer.kernel(&parameters, PASS).unwrap().detach();
-                let size = f64::try_from(kernel.norm()).unwrap();
+                let kernel = kernel(&FieldPair { codomain: codomain.clone(), domain: domain.clone(), side }, [2, 3]);
                 let flat = kernel.flatten(2, -1);
                 let reach = (side as f64 - 1.0) / 2.0;
                 let points: Vec<[f64; 3]> = (0..side.pow(3))
                     .map(|p| [p % side, p / side % side, p / (side * side)].map(|at| at as f64 - reach))
                     .collect();
                 let place = |x: [f64; 3]| x.iter().rev().fold(0, |index, c| index * side as i64 + (c + reach) as i64);
-                for turn in turns(improper) {
-                    let moved = |x: &[f64; 3]| std::array::from_fn(|i| (0..3).map(|j| turn[i][j] * x[j]).sum());
+                for turn in turns().iter().filter(|(determinant, _)| improper || *determinant > 0.0) {
+                    let moved = |x: &[f64; 3]| std::array::from_fn(|i| (0..3).map(|j| turn.1[i][j] * x[j]).sum());
                     let order: Vec<i64> = points.iter().map(|x| place(moved(x))).collect();
                     // K(gx) = ρ_out(g) K(x) ρ_in(g)ᵀ.
                     let there = flat.index_select(2, &Tensor::from_slice(&order));
-                    let [out, of] = [(&codomain, copies[0]), (&domain, copies[1])];
-                    let (out, of) = (action(out.0, out.1, &turn), action(of.0, of.1, &turn));
+                    let [out, of] = [(&codomain, 2), (&domain, 3)].map(|(irreps, copies)| action(irreps, copies, turn));
                     let here = out.matmul(&flat.permute([2, 0, 1])).matmul(&of.transpose(0, 1)).permute([1, 2, 0]);
-                    let error = f64::try_from((there - here).norm()).unwrap();
+                    let [error, size] = [there - here, kernel.shallow_clone()].map(|t| t.norm().double_value(&[]));
                     assert!(error < 1e-12 * size, "side {side}: {error:e} of {size}");
                 }
             }
@@ -283,10 +257,8 @@ mod tests {
         let expected = [1.0 / 30_f64.sqrt(), 1.0 / 30_f64.sqrt(), 1.0 / 15_f64.sqrt(), 1.0 / 15_f64.sqrt()];
         assert!(steerable.deviations(5)[..4].iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15));
         // Σ over inputs and points of K² is the variance of what white noise becomes: 1 on average over weights.
-        let (layer, parameters) = layer(&pair, [40, 40]);
-        let kernel = layer.kernel(&parameters, PASS).unwrap().detach();
-        let variance = kernel.square().sum_dim_intlist([1, 2, 3, 4].as_slice(), false, Kind::Double);
-        let mean = f64::try_from(variance.mean(Kind::Double)).unwrap();
+        let variance = kernel(&pair, [40, 40]).square().sum_dim_intlist([1, 2, 3, 4].as_slice(), false, Kind::Double);
+        let mean = variance.mean(Kind::Double).double_value(&[]);
         assert!((mean - 1.0).abs() < 0.05, "{mean}");
     }
 }

@@ -36,16 +36,10 @@ impl TensorProduct {
     }
 
     /// Orders −K … K of the product, K = `max_degree` ≤ 2M.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if K is above 2M, where the product has nothing; [`Error::Torch`] if the shape does not fit.
     pub fn forward(&self, features: &Tensor, max_degree: usize) -> Result<Tensor> {
         if max_degree > 2 * self.max_degree {
-            return Err(Error::setting(
-                "degree of the product",
-                format!("at most {}", 2 * self.max_degree),
-                max_degree,
-            ));
+            let expected = format!("at most {}", 2 * self.max_degree);
+            return Err(Error::setting("degree of the product", expected, max_degree));
         }
         let degree = max_degree as i64;
         let orders = (-degree..=degree).map(|order| self.component(features, order)).collect::<Result<Vec<_>>>()?;
@@ -85,10 +79,21 @@ impl TensorProduct {
 
 #[cfg(test)]
 mod tests {
-    use reynolds::random::Random;
     use tch::{Device, Kind};
 
     use super::*;
+    use crate::testing::{largest, normal};
+
+    fn random_features(rows: i64, channels: i64, degree: i64) -> Tensor {
+        let shape = [rows, channels * (2 * degree + 1)];
+        Tensor::complex(&normal(&shape, 11), &normal(&shape, 12))
+    }
+
+    /// e^{imα} for m = −M … M.
+    fn phases(degree: i64, angle: f64) -> Tensor {
+        let orders = Tensor::arange_start(-degree, degree + 1, (Kind::Double, Device::Cpu));
+        Tensor::polar(&orders.ones_like(), &(orders * angle))
+    }
 
     #[test]
     fn the_invariant_is_the_real_part_of_the_component_of_order_zero() {
@@ -100,34 +105,14 @@ mod tests {
                 let features = features.set_requires_grad(true);
                 let fast = product.invariant(&features).unwrap();
                 let slow = product.component(&features, 0).unwrap().real();
-                assert!((&fast - &slow).abs().max().double_value(&[]) < 1e-13);
+                assert!(largest(&(&fast - &slow)) < 1e-13);
                 let [fast, slow] = [fast, slow].map(|invariant| {
                     let loss = invariant.sin().sum(Kind::Double);
                     Tensor::run_backward(&[loss], &[&features], false, false).swap_remove(0)
                 });
-                assert!(
-                    (&fast - &slow).abs().max().double_value(&[]) < 1e-13 && worst(&fast, &fast.zeros_like()) > 0.1
-                );
+                assert!(largest(&(&fast - &slow)) < 1e-13 && largest(&fast) > 0.1);
             }
         }
-    }
-
-    fn random_features(rows: i64, channels: i64, degree: i64) -> Tensor {
-        let mut random = Random::new(11);
-        let count = rows * channels * (2 * degree + 1);
-        let part = |random: &mut Random| Tensor::from_slice(&(0..count).map(|_| random.normal()).collect::<Vec<_>>());
-        let (re, im) = (part(&mut random), part(&mut random));
-        Tensor::complex(&re, &im).view([rows, channels * (2 * degree + 1)])
-    }
-
-    /// e^{imα} for m = −M … M.
-    fn phases(degree: i64, angle: f64) -> Tensor {
-        let orders = Tensor::arange_start(-degree, degree + 1, (Kind::Double, Device::Cpu));
-        Tensor::polar(&orders.ones_like(), &(orders * angle))
-    }
-
-    fn worst(a: &Tensor, b: &Tensor) -> f64 {
-        f64::try_from((a - b).abs().max()).unwrap()
     }
 
     #[test]
@@ -139,9 +124,9 @@ mod tests {
             let after = product.forward(&turned, degree as usize).unwrap();
             let before = product.forward(&features, degree as usize).unwrap().view([6, 3, 2 * degree + 1]);
             let expected = (before * phases(degree, angle)).view([6, -1]);
-            assert!(worst(&after, &expected) < 1e-12 * 9.0 * 10.0);
-            let invariants = [&features, &turned].map(|h| product.invariant(h).unwrap());
-            assert!(worst(&invariants[0], &invariants[1]) < 1e-12 * 9.0 * 10.0);
+            assert!(largest(&(after - expected)) < 1e-12 * 9.0 * 10.0);
+            let [before, after] = [&features, &turned].map(|h| product.invariant(h).unwrap());
+            assert!(largest(&(before - after)) < 1e-12 * 9.0 * 10.0);
         }
     }
 
@@ -151,18 +136,11 @@ mod tests {
         let product = TensorProduct::new(2).forward(&features, 4).unwrap().view([2, 2, 9]);
         let h = features.view([2, 2, 5]);
         for order in -4_i64..=4 {
-            let mut expected = Tensor::zeros([2, 2], (Kind::ComplexDouble, Device::Cpu));
-            for (m1, m2) in (-2..=2).flat_map(|m1| (-2..=2).map(move |m2| (m1, m2))).filter(|(m1, m2)| m1 + m2 == order)
-            {
-                expected += h.select(2, m1 + 2) * h.select(2, m2 + 2);
-            }
-            assert!(worst(&product.select(2, order + 4), &expected) < 1e-13);
+            let pairs = (-2..=2).map(|m1| (m1, order - m1)).filter(|(_, m2)| (-2..=2).contains(m2));
+            let expected: Tensor = pairs.map(|(m1, m2)| h.select(2, m1 + 2) * h.select(2, m2 + 2)).sum();
+            assert!(largest(&(product.select(2, order + 4) - expected)) < 1e-13);
         }
-        assert!(worst(&TensorProduct::new(2).invariant(&features).unwrap(), &product.select(2, 4).real()) < 1e-13);
-    }
-
-    #[test]
-    fn orders_that_no_pair_reaches_are_an_error() {
-        assert!(TensorProduct::new(2).forward(&random_features(1, 1, 2), 5).is_err());
+        // Orders that no pair reaches are an error.
+        assert!(TensorProduct::new(2).forward(&features, 5).is_err());
     }
 }

@@ -38,15 +38,13 @@ pub(crate) fn unflatten(flat: &Tensor, like: &Tensor) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
-
     use super::*;
+    use crate::testing::{innermost, normal};
 
     #[test]
     fn both_layouts_come_back_without_a_copy() {
-        let plain = Tensor::arange(2 * 3 * 60, (Kind::Double, Device::Cpu)).view([2, 3, 3, 4, 5]);
-        let innermost = plain.permute([0, 2, 3, 4, 1]).contiguous().permute([0, 4, 1, 2, 3]);
-        for (volumes, shape) in [(&plain, [2, 3, 60]), (&innermost, [120, 3, 1])] {
+        let plain = normal(&[2, 3, 3, 4, 5], 1);
+        for (volumes, shape) in [(&plain, [2, 3, 60]), (&innermost(&plain), [120, 3, 1])] {
             let flat = flatten(volumes).unwrap();
             assert_eq!(flat.size(), shape);
             let back = unflatten(&flat, volumes).unwrap();

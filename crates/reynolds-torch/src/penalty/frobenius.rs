@@ -3,12 +3,12 @@
 use reynolds::penalty::{PLAIN_EPSILON, PenaltyConfig};
 use tch::{Device, Kind, Tensor};
 
-use super::Penalty;
+use super::{Penalty, ValueAndSlope};
 use crate::binding::Binding;
 use crate::error::Result;
 
-/// The slopes of the squared penalty, on P(W) and on W − P(W), with the factors that they make of W, of P(W) and of one part, as tensors
-/// of one number on the host, which is how libtorch takes a factor with a sum and has a faster kernel for.
+/// The slopes of the squared penalty, on P(W) and on W − P(W), and the factors of W and P(W) in it: as 0-d tensors on the host, for which
+/// libtorch has its fastest kernel.
 #[derive(Debug)]
 pub(super) struct Slopes {
     equivariant: f64,
@@ -52,18 +52,18 @@ impl Penalty {
             let _ = sum.f_add_(&weights.f_mul_scalar(a)?)?;
             return Ok(());
         }
-        if self.binding.add_projected(&mut sum, weights, &slopes.on_projected)? {
+        if self.binding.projector.add_to(&mut sum, weights, &slopes.on_projected)? {
             if b > 0.0 {
                 let _ = sum.f_addcmul_(weights, &slopes.on_weights)?;
             }
             return Ok(());
         }
-        let projected = self.binding.apply(weights)?;
+        let projected = self.binding.projector.apply(weights)?;
         if a.min(b) > 0.0 {
             let _ = sum.f_addcmul_(weights, &slopes.on_weights)?.f_addcmul_(&projected, &slopes.on_projected)?;
             return Ok(());
         }
-        // One part alone, which is 0 to the last bit where W has none of it: sparse products above leave the noise of their sums.
+        // One part alone, which is 0 to the last bit where W has none of it.
         let part = if a > 0.0 { projected } else { weights.f_sub(&projected)? };
         let _ = sum.f_addcmul_(&part, &slopes.only)?;
         Ok(())
@@ -71,12 +71,7 @@ impl Penalty {
 
     /// a P(W) + b (W − P(W)) with a, b the same for all parameters. The smaller of them multiplies W and the difference one part, so
     /// that nothing cancels and a = b is weight decay to the last bit.
-    pub(super) fn squared(
-        &self,
-        weights: &Tensor,
-        mut projected: Tensor,
-        wanted: bool,
-    ) -> Result<(Tensor, Option<Tensor>)> {
+    pub(super) fn squared(&self, weights: &Tensor, mut projected: Tensor, wanted: bool) -> Result<ValueAndSlope> {
         let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = self.config;
         let perp = match wanted && (whole || lambda_g == 0.0) {
             // P(W) itself is not needed: its memory is.
@@ -106,12 +101,7 @@ impl Penalty {
     }
 
     /// a P(W) + b (W − P(W)) with a, b of each parameter.
-    pub(super) fn plain(
-        &self,
-        weights: &Tensor,
-        mut projected: Tensor,
-        wanted: bool,
-    ) -> Result<(Tensor, Option<Tensor>)> {
+    pub(super) fn plain(&self, weights: &Tensor, mut projected: Tensor, wanted: bool) -> Result<ValueAndSlope> {
         let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = self.config;
         let segments = &self.binding.segments;
         let mut perp = weights.f_sub(&projected)?;

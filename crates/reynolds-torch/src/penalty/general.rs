@@ -10,21 +10,13 @@
 use reynolds::penalty::{Form, PLAIN_EPSILON};
 use tch::{Kind, Tensor};
 
-use super::Penalty;
+use super::{Penalty, ValueAndSlope};
 use crate::error::Result;
 use crate::norm;
 
-/// A term of the penalty: its value, and its slope by every number of the part that is measured.
-type Term = (Tensor, Option<Tensor>);
-
 impl Penalty {
     /// The penalty and, if wanted, its gradient, of the bound numbers.
-    pub(super) fn general(
-        &self,
-        weights: &Tensor,
-        projected: &Tensor,
-        wanted: bool,
-    ) -> Result<(Tensor, Option<Tensor>)> {
+    pub(super) fn general(&self, weights: &Tensor, projected: &Tensor, wanted: bool) -> Result<ValueAndSlope> {
         let config = self.config;
         let epsilon = self.smoothing(weights)?;
         let first = if config.whole { weights } else { projected };
@@ -33,9 +25,9 @@ impl Penalty {
         let value = value.f_add(&more)?.f_to_kind(self.binding.kind())?;
         let (Some(a), Some(b)) = (on_first, on_perp) else { return Ok((value, None)) };
         let slope = if config.whole {
-            a.f_add(&b)?.f_sub(&self.binding.apply(&b)?)?
+            a.f_add(&b)?.f_sub(&self.binding.projector.apply(&b)?)?
         } else {
-            b.f_add(&self.binding.apply(&a.f_sub(&b)?)?)?
+            b.f_add(&self.binding.projector.apply(&a.f_sub(&b)?)?)?
         };
         Ok((value, Some(slope)))
     }
@@ -52,7 +44,7 @@ impl Penalty {
     }
 
     /// λ Σ N² or λ Σ √(N² + ε) over all parameters of `part`, in double precision.
-    fn term(&self, part: &Tensor, lambda: f64, epsilon: &Option<Tensor>, wanted: bool) -> Result<Term> {
+    fn term(&self, part: &Tensor, lambda: f64, epsilon: &Option<Tensor>, wanted: bool) -> Result<ValueAndSlope> {
         if lambda == 0.0 {
             // The sum of none of the numbers: zero, and on the tape if they are.
             let value = part.f_narrow(0, 0, 0)?.f_sum(Kind::Double)?;

@@ -5,9 +5,8 @@
 //! ```
 //!
 //! as [`reynolds::penalty`] defines it for one tensor. Nothing is differentiated through P: for the squared Frobenius norm the gradient is
-//! 2λ_G P(W) + 2λ_⊥ (W − P(W)), added to the flat gradient of the loss after the backward pass. The value stays on the device. Other norms
-//! take one projection more, of their subgradient. [`Penalty::on_tape`] is the same number as a term of the loss, for those who want it
-//! there.
+//! 2λ_G P(W) + 2λ_⊥ (W − P(W)), added to the flat gradient of the loss after the backward pass. Other norms take one projection more, of
+//! their subgradient. [`Penalty::on_tape`] is the same number as a term of the loss.
 //!
 //! ```
 //! use reynolds::{group, irreps::Irreps, penalty::PenaltyConfig, projection::KernelSpace};
@@ -36,14 +35,18 @@ use std::rc::Rc;
 
 use reynolds::norm::Norm;
 use reynolds::penalty::{Form, PenaltyConfig};
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
-use crate::binding::Binding;
+use crate::binding::{Binding, Bound};
+use crate::device::upload;
 use crate::error::{Error, Result};
 use crate::matrices::Matrices;
 use crate::norm;
 use crate::parameters::{Entry, Parameters};
 use frobenius::Slopes;
+
+/// The penalty and, if it was asked for, its gradient by the numbers it was measured on.
+type ValueAndSlope = (Tensor, Option<Tensor>);
 
 /// The penalty on the parameters of a [`Binding`].
 #[derive(Debug)]
@@ -60,23 +63,16 @@ pub struct Penalty {
 
 impl Penalty {
     /// The penalty of `config` on what `binding` binds, which others may hold too.
-    ///
-    /// # Errors
-    /// [`Error::Reynolds`] if λ_G or λ_⊥ is negative, NaN or infinite.
     pub fn new(binding: impl Into<Rc<Binding>>, config: PenaltyConfig) -> Result<Self> {
         let binding = binding.into();
         config.validate()?;
         let entries: Vec<&Entry> = binding.bound().iter().map(|bound| &bound.entry).collect();
         let matrices = Matrices::new(&entries, binding.device())?;
         let factor = 32.0 * norm::epsilon(binding.kind());
-        let kappa_squared: Vec<f64> = binding
-            .bound()
-            .iter()
-            .map(|bound| factor * factor * bound.entry.numel() as f64 / bound.rank.max(1) as f64)
-            .collect();
+        let kappa_squared = |bound: &Bound| factor * factor * bound.entry.numel() as f64 / bound.rank.max(1) as f64;
+        let kappa_squared: Vec<f64> = binding.bound().iter().map(kappa_squared).collect();
         let by_matrix: Vec<f64> = matrices.numbers().iter().map(|&number| kappa_squared[number]).collect();
-        let upload =
-            |values: &[f64]| -> Result<Tensor> { Ok(Tensor::f_from_slice(values)?.f_to_device(binding.device())?) };
+        let upload = |values: &[f64]| upload(values, Kind::Double, binding.device());
         let (kappa_squared, matrix_kappa_squared) = (upload(&kappa_squared)?, upload(&by_matrix)?);
         let slopes = Slopes::new(&config, &binding)?;
         Ok(Self { binding, config, matrices, kappa_squared, matrix_kappa_squared, slopes })
@@ -93,9 +89,6 @@ impl Penalty {
     }
 
     /// Changes λ_⊥, as a schedule does.
-    ///
-    /// # Errors
-    /// As [`Penalty::new`]; the penalty is unchanged then.
     pub fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
         if lambda_perp == self.config.lambda_perp {
             return Ok(());
@@ -107,11 +100,11 @@ impl Penalty {
         Ok(())
     }
 
-    /// The penalty at the parameters `flat` `[len]`: a number on the device, which nobody has waited for.
+    /// The penalty at the parameters `flat` `[len]`: a 0-d tensor; does not synchronise.
     pub fn value(&self, flat: &Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         if self.is_squared()
-            && let Some(value) = self.binding.measured_in_one_pass(flat, self.slopes.both())?
+            && let Some(value) = self.binding.measured_in_one_pass(None, flat, self.slopes.both())?
         {
             return Ok(value);
         }
@@ -119,25 +112,21 @@ impl Penalty {
     }
 
     /// Adds the penalty's gradient at `flat` `[len]` to `gradient` `[len]` in place and returns the penalty. Once a step: after
-    /// accumulation and unscaling, before clipping. About as fast as [`Penalty::add_gradient`] where one pass does it.
-    ///
-    /// # Errors
-    /// As [`Binding::project`]; [`Error::Setting`] if `gradient` has another length or number type.
+    /// accumulation and unscaling, before clipping.
     pub fn add_gradient_with_value(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
         if self.is_squared()
-            && let Some(value) = self.binding.add_measured_in_one_pass(gradient, flat, self.slopes.both())?
+            && let Some(value) = self.binding.measured_in_one_pass(Some(gradient), flat, self.slopes.both())?
         {
             return Ok(value);
         }
         let (value, slope) = self.value_and_slope(&self.binding.gather(flat)?)?;
-        self.binding.add_to(gradient, &slope)?;
+        self.binding.place.add_to(gradient, &slope)?;
         Ok(value)
     }
 
-    /// [`Penalty::add_gradient_with_value`] without the penalty itself, which is what a loop wants that looks at the penalty now and then. Of the squared
-    /// Frobenius norm one pass does either, by executors of the core on a CPU and by a kernel on a GPU; where there is none, this is half the operations.
+    /// [`Penalty::add_gradient_with_value`] without the value: half the operations where no single pass does both.
     pub fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
@@ -146,9 +135,9 @@ impl Penalty {
             return Ok(());
         }
         let weights = self.binding.gather(flat)?;
-        match self.binding.view(gradient)? {
+        match self.binding.place.view(gradient)? {
             Some(sum) if squared => self.add_squared(&weights, sum),
-            _ => self.binding.add_to(gradient, &self.value_and_slope(&weights)?.1),
+            _ => self.binding.place.add_to(gradient, &self.value_and_slope(&weights)?.1),
         }
     }
 
@@ -175,8 +164,8 @@ impl Penalty {
     }
 
     /// The penalty of the bound numbers and, if wanted, its gradient: then nothing is on the tape, and tensors are changed in place.
-    fn evaluate(&self, weights: &Tensor, wanted: bool) -> Result<(Tensor, Option<Tensor>)> {
-        let projected = self.binding.apply(weights)?;
+    fn evaluate(&self, weights: &Tensor, wanted: bool) -> Result<ValueAndSlope> {
+        let projected = self.binding.projector.apply(weights)?;
         match (self.config.norm, self.config.form) {
             (Norm::Frobenius, Form::Squared) => self.squared(weights, projected, wanted),
             (Norm::Frobenius, Form::Plain) => self.plain(weights, projected, wanted),

@@ -11,7 +11,8 @@ use super::couplings::Couplings;
 use super::gather::{Gather, TileBasis};
 use super::lists::Lists;
 use super::sparse::Sparse;
-use super::{FlatProjector, TileProducts, row_major, upload};
+use super::{FlatProjector, TileProducts, row_major};
+use crate::device::upload;
 use crate::error::{Error, Result};
 
 /// Entries of a basis below this, beside the largest, are rounding.
@@ -31,8 +32,8 @@ pub(crate) struct Assembly {
     /// Members and signs of the orbits of each size.
     orbits: BTreeMap<usize, Vec<(i32, bool)>>,
     kinds: Vec<Tiles>,
-    /// Kinds by a hash of their basis.
-    known: HashMap<u64, Vec<usize>>,
+    /// The number of each kind, by the rows and the bits of its basis.
+    known: HashMap<(usize, Vec<u64>), usize>,
 }
 
 /// All tiles that share one basis.
@@ -71,20 +72,20 @@ impl Assembly {
             return Err(Error::setting("parameters bound to a group", expected, numbers));
         }
         // Layers that the same functions compress come together, so that they are compressed together.
-        let mut starts = vec![0];
-        starts.extend(layers.iter().scan(0, |end, tiling| {
-            *end += tiling.len();
-            Some(*end)
-        }));
-        let first_like = |tiling: &Tiling| layers.iter().position(|other| other.functions() == tiling.functions());
-        let mut sequence: Vec<usize> = (0..layers.len()).collect();
-        sequence.sort_by_key(|&layer| first_like(layers[layer]));
-        let mut assembly = Self { numbers: starts[layers.len()], ..Self::default() };
-        if !sequence.is_sorted() {
-            let range = |layer: usize| starts[layer] as i32..starts[layer + 1] as i32;
-            assembly.order = Some(sequence.iter().flat_map(|&layer| range(layer)).collect());
+        let mut end = 0;
+        let mut placed: Vec<(i32, &Tiling)> = Vec::with_capacity(layers.len());
+        for tiling in layers {
+            placed.push((end, tiling));
+            end += tiling.len() as i32;
         }
-        sequence.into_iter().for_each(|layer| assembly.push(layers[layer]));
+        let first_like = |tiling: &Tiling| layers.iter().position(|other| other.functions() == tiling.functions());
+        placed.sort_by_key(|(_, tiling)| first_like(tiling));
+        let mut assembly = Self { numbers: end as usize, ..Self::default() };
+        if !placed.is_sorted_by_key(|(start, _)| *start) {
+            assembly.order =
+                Some(placed.iter().flat_map(|(start, tiling)| *start..start + tiling.len() as i32).collect());
+        }
+        placed.into_iter().for_each(|(_, tiling)| assembly.push(tiling));
         Ok(assembly)
     }
 
@@ -116,17 +117,11 @@ impl Assembly {
 
     /// The number of a basis among the kinds; one that is equal to the bit is the same.
     fn number_of(&mut self, basis: &Mat<f64>) -> usize {
-        let entries = basis.col_iter().flat_map(|column| column.iter().copied());
-        let size = (basis.nrows() as u64) << 32 | basis.ncols() as u64;
-        let hash =
-            entries.fold(size, |hash, entry| (hash ^ entry.to_bits()).wrapping_mul(0x0100_0000_01b3).rotate_left(29));
-        let same = self.known.entry(hash).or_default();
-        if let Some(&number) = same.iter().find(|&&number| self.kinds[number].basis == *basis) {
-            return number;
-        }
-        same.push(self.kinds.len());
-        self.kinds.push(Tiles { basis: basis.clone(), members: vec![] });
-        self.kinds.len() - 1
+        let bits = basis.col_iter().flat_map(|column| column.iter().map(|entry| entry.to_bits())).collect();
+        *self.known.entry((basis.nrows(), bits)).or_insert_with(|| {
+            self.kinds.push(Tiles { basis: basis.clone(), members: vec![] });
+            self.kinds.len() - 1
+        })
     }
 
     /// Puts everything on a device, for numbers of `kind`.
@@ -136,14 +131,10 @@ impl Assembly {
             return self.coordinates(kind, device, products);
         }
         let couplings = self.disjoint();
-        let mut sparse = None;
-        if let Some(couplings) = &couplings
-            && products == TileProducts::Lists
-            && self.order.is_none()
-        {
-            let e = couplings.spread(&parts, (Sparse::MOST * self.numbers).min(i32::MAX as usize));
-            sparse = e.map(|e| Sparse::new(&e, self.numbers, (kind, device))).transpose()?;
-        }
+        let most = (Sparse::MOST * self.numbers).min(i32::MAX as usize);
+        let spread = couplings.as_ref().filter(|_| products == TileProducts::Lists && self.order.is_none());
+        let spread = spread.and_then(|couplings| couplings.spread(&parts, most));
+        let sparse = spread.map(|e| Sparse::new(&e, self.numbers, (kind, device))).transpose()?;
         let parts = parts.iter().map(|(numbers, functions)| Part::new(*numbers, functions.as_ref(), kind, device));
         let parts = parts.collect::<Result<_>>()?;
         let order = self.order.take().map(|order| -> Result<[Tensor; 2]> {
@@ -213,12 +204,11 @@ impl Assembly {
                 listed.iter().for_each(|column| couplings.push(column.iter().map(|&(at, entry)| (members[at], entry))));
             }
         }
-        let mut lists = None;
-        if couplings.len() > 0 {
-            let (found, rows) = Lists::new(&couplings, self.len, (kind, device))?;
+        let lists = (couplings.len() > 0).then(|| Lists::new(&couplings, self.len, (kind, device))).transpose()?;
+        let lists = lists.map(|(lists, rows)| {
             layout.values_of(&rows);
-            lists = Some(found);
-        }
+            lists
+        });
         let signed = |signs: &[f32]| signs.contains(&-1.0).then(|| upload(signs, kind, device)).transpose();
         Ok(FlatProjector::Gather(Gather {
             members: upload(&layout.members, Kind::Int, device)?,

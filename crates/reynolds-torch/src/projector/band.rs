@@ -8,18 +8,19 @@ use faer::Mat;
 use tch::{Device, Kind, Tensor};
 
 use super::sparse::Sparse;
-use super::{FlatProjector, row_major, upload};
+use super::{FlatProjector, row_major};
+use crate::device::upload;
 use crate::error::Result;
 
 /// P of layers that are compressed by functions of their own.
 #[derive(Debug)]
 pub(crate) struct Band {
-    /// Which number comes where in the order of the parts, and back, `[len]` (int32) both; `None` if parts are in the order of the numbers.
+    /// From the order of the numbers to that of the parts and back, `[len]` (int32) both; `None` if they are the same.
     pub(super) order: Option<[Tensor; 2]>,
     pub(super) parts: Vec<Part>,
     /// P on the coordinates of all parts.
     pub(super) inner: FlatProjector,
-    /// P at once, for adding it to something where launching operations is what costs.
+    /// P at once, to be added to something on a GPU.
     pub(super) sparse: Option<Sparse>,
 }
 
@@ -65,14 +66,6 @@ impl Band {
         let coordinates = self.each(&ordered(weights, 0)?, |part| part.numbers, 0)?;
         let kept = self.inner.apply(&coordinates)?;
         Ok(ordered(&self.each(&kept, |part| part.coordinates, 1)?, 1)?)
-    }
-
-    /// `sum ← sum + factor · P(w)`, if that can be done without making P(w); whether it was.
-    pub(super) fn add_to(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
-        match &self.sparse {
-            Some(sparse) => sparse.add_to(sum, weights, factor).map(|()| true),
-            None => Ok(false),
-        }
     }
 
     /// Each part times its table, one after the other.

@@ -28,13 +28,6 @@ const RUN: usize = 1 << 13;
 /// Numbers from which on another thread is worth calling, as for operations of libtorch.
 const GRAIN: usize = 1 << 15;
 
-/// Where a bound parameter begins among the numbers, and P on it.
-#[derive(Debug)]
-pub(crate) struct Layer {
-    pub(crate) start: usize,
-    pub(crate) projector: Shared,
-}
-
 /// All layers of a network, in the order of the numbers.
 #[derive(Debug)]
 pub(crate) enum Host {
@@ -43,9 +36,10 @@ pub(crate) enum Host {
 }
 
 impl Host {
-    /// For numbers of `kind`; `None` if there is no executor of them, or tensors are faster for one of the layers.
-    pub(crate) fn new(layers: &[Layer], kind: Kind) -> Option<Self> {
-        if !layers.iter().all(|layer| layer.projector.suits()) {
+    /// For numbers of `kind`, given where each layer begins among them, and P on it; `None` if there is no executor of them, or tensors are
+    /// faster for one of the layers.
+    pub(crate) fn new(layers: &[(usize, Shared)], kind: Kind) -> Option<Self> {
+        if !layers.iter().all(|(_, projector)| projector.suits()) {
             return None;
         }
         match kind {
@@ -60,9 +54,13 @@ impl Host {
         self.add(sum, weights, slopes, false).is_some()
     }
 
-    /// The same, with ‖P(W)‖² and ‖W − P(W)‖² over all layers; `None`, and nothing is done, where that does nothing.
-    pub(crate) fn add_measured(&self, sum: &Tensor, weights: &Tensor, slopes: [f64; 2]) -> Option<Energies> {
-        self.add(sum, weights, slopes, true)
+    /// The same if there is a `sum`, with ‖P(W)‖² and ‖W − P(W)‖² over all layers; `None` where nothing is done.
+    pub(crate) fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [f64; 2]) -> Option<Energies> {
+        match (sum, self) {
+            (Some(sum), _) => self.add(sum, weights, slopes, true),
+            (None, Self::Single(host)) => with_numbers_of(weights, |w| host.energies(w, threads())),
+            (None, Self::Double(host)) => with_numbers_of(weights, |w| host.energies(w, threads())),
+        }
     }
 
     fn add(&self, sum: &Tensor, weights: &Tensor, [a, b]: [f64; 2], measured: bool) -> Option<Energies> {
@@ -72,14 +70,6 @@ impl Host {
                 with_numbers(weights, sum, |w, sum| host.add_to(sum, w, slopes, measured, threads()))
             }
             Self::Double(host) => with_numbers(weights, sum, |w, sum| host.add_to(sum, w, [a, b], measured, threads())),
-        }
-    }
-
-    /// ‖P(W)‖² and ‖W − P(W)‖² over all layers of a flat tensor; `None` if it is no plain slice of memory.
-    pub(crate) fn energies(&self, weights: &Tensor) -> Option<Energies> {
-        match self {
-            Self::Single(host) => with_numbers_of(weights, |w| host.energies(w, threads())),
-            Self::Double(host) => with_numbers_of(weights, |w| host.energies(w, threads())),
         }
     }
 }
@@ -131,9 +121,9 @@ struct Buffers<T: Number> {
 }
 
 impl<T: Number> Executor<T> {
-    fn new(layers: &[Layer]) -> Self {
+    fn new(layers: &[(usize, Shared)]) -> Self {
         let (mut parts, mut runs): (Vec<Part>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
-        for Layer { start, projector } in layers {
+        for (start, projector) in layers {
             let mut at = *start;
             for (number, len) in projector.parts().into_iter().enumerate() {
                 match runs.last_mut() {
@@ -248,35 +238,29 @@ mod tests {
 
     use reynolds::projection::{Basis, KernelSpace, Lowered, derive};
     use reynolds::random::Random;
-    use reynolds::rep::{Grid, Rep, parse_fields};
+    use reynolds::rep::{Grid, parse_fields};
     use reynolds::steerable::RingsConfig;
     use reynolds::{group, rep};
 
     use super::*;
 
-    fn fields(group: &str, fields: &str) -> Rep {
-        parse_fields(&group::parse(group).unwrap(), fields).unwrap()
-    }
-
     /// P on dense maps of fields to themselves, or on kernels of so many points a side.
-    fn shared(group: &str, text: &str, side: usize) -> Shared {
-        let fields = fields(group, text);
+    fn shared(group: &str, fields: &str, side: usize) -> Shared {
+        let group = group::parse(group).unwrap();
+        let fields = parse_fields(&group, fields).unwrap();
+        let grid = || Grid::new(&group, side, if group.name() == "Oh" { 3 } else { 2 }).unwrap();
         let space = match side {
-            0 => KernelSpace::dense(&fields, &fields).unwrap(),
-            _ => {
-                let dims = if group == "Oh" { 3 } else { 2 };
-                KernelSpace::kernel(&fields, &fields, &Grid::new(fields.group(), side, dims).unwrap()).unwrap()
-            }
+            0 => KernelSpace::dense(&fields, &fields),
+            _ => KernelSpace::kernel(&fields, &fields, &grid()),
         };
-        Shared::new(&Arc::new(derive(&space).unwrap()))
+        Shared::new(&Arc::new(derive(&space.unwrap()).unwrap()))
     }
 
     #[test]
     fn two_channels_that_are_swapped_by_hand() {
-        let layers = [Layer { start: 1, projector: shared("C2", "regular", 0) }];
+        let executor = Executor::<f64>::new(&[(1, shared("C2", "regular", 0))]);
         let weights = [9.0, 1.0, 2.0, 3.0, 4.0, 9.0];
         let mut sum = [10.0; 6];
-        let executor = Executor::<f64>::new(&layers);
         let energies = executor.add_to(&mut sum, &weights, [2.0, 4.0], true, 1);
         // P(W) = 2.5 everywhere, W − P(W) = −1.5, −0.5, 0.5, 1.5.
         assert_eq!(sum, [10.0, 9.0, 13.0, 17.0, 21.0, 10.0]);
@@ -286,67 +270,46 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_not_there_adds_nothing() {
-        let executor = Executor::<f32>::new(&[Layer { start: 0, projector: shared("C2", "regular", 0) }]);
-        // P(W) = 0 of the first, W − P(W) = 0 of the second.
-        for (weights, slopes) in [([0.1, 0.7, -0.7, -0.1], [2.0, 0.0]), ([0.1, 0.7, 0.7, 0.1], [0.0, 2.0])] {
-            let mut sum = [0.0; 4];
-            executor.add_to(&mut sum, &weights, slopes, false, 1);
-            assert_eq!(sum, [0.0; 4]);
-        }
-    }
-
-    #[test]
-    fn no_digit_depends_on_the_number_of_threads() {
-        const LAYER: usize = 36 * 36 * 25;
-        let projector = shared("C4", "9 regular", 5);
+    fn runs_cover_every_part_once_and_no_digit_depends_on_the_number_of_threads() {
+        let [small, large] = [shared("C4", "1 regular", 3), shared("C4", "9 regular", 5)];
         // Seven numbers that are not bound lie behind the first.
-        let starts = [0, LAYER + 7, 2 * LAYER + 7, 3 * LAYER + 7];
-        let layers = starts.map(|start| Layer { start, projector: projector.clone() });
+        let (mut start, mut layers) = (0, vec![]);
+        for projector in [&small, &large, &small, &large, &large, &large, &small] {
+            layers.push((start, projector.clone()));
+            start += projector.parts().iter().sum::<usize>() + if start == 0 { 7 } else { 0 };
+        }
         let executor = Executor::<f32>::new(&layers);
+        assert_eq!(executor.numbers, 3 * 4 * 4 * 9 + 4 * 36 * 36 * 25);
         assert!(executor.numbers >= 3 * GRAIN, "three threads are called");
+        let covered: Vec<usize> = executor.runs.iter().flat_map(Range::clone).collect();
+        assert_eq!(covered, (0..3 + 4 * 9).collect::<Vec<_>>());
+        // Two output fields of 3600 numbers at a time.
+        assert!(executor.runs[1..].iter().all(|run| (2..=3).contains(&run.len())), "{:?}", executor.runs);
         let mut random = Random::new(1);
-        let weights: Vec<f32> = (0..4 * LAYER + 7).map(|_| random.normal() as f32).collect();
+        let weights: Vec<f32> = (0..start).map(|_| random.normal() as f32).collect();
         let slope = |threads: usize| {
             let mut sum = vec![0.0; weights.len()];
             let energies = [(); 2].map(|()| executor.add_to(&mut sum, &weights, [0.3, 0.7], true, threads));
             (sum, [energies[0], energies[1], executor.energies(&weights, threads)])
         };
         let (alone, energies) = slope(1);
-        assert!(alone[LAYER..LAYER + 7].iter().all(|&slope| slope == 0.0) && alone[LAYER + 7] != 0.0);
+        assert!(alone[144..151].iter().all(|&slope| slope == 0.0) && alone[151] != 0.0);
         assert_eq!(energies, [energies[0]; 3]);
-        let norm: f64 = weights.iter().map(|&w| f64::from(w).powi(2)).sum();
-        let unbound: f64 = weights[LAYER..LAYER + 7].iter().map(|&w| f64::from(w).powi(2)).sum();
-        assert!((energies[0].total() - (norm - unbound)).abs() < 1e-6 * norm, "Pythagoras");
+        let norm = |weights: &[f32]| weights.iter().map(|&w| f64::from(w).powi(2)).sum::<f64>();
+        let bound = norm(&weights) - norm(&weights[144..151]);
+        assert!((energies[0].total() - bound).abs() < 1e-6 * bound, "Pythagoras");
         assert_eq!(slope(2), (alone.clone(), energies));
         assert_eq!(slope(3), (alone, energies));
     }
 
     #[test]
-    fn runs_cover_every_part_once_and_are_no_longer_than_they_must_be() {
-        let [small, large] = [shared("C4", "1 regular", 3), shared("C4", "9 regular", 5)];
-        let sizes = [4 * 4 * 9, 36 * 36 * 25];
-        let starts = [0, sizes[0], sizes[0] + sizes[1], 2 * sizes[0] + sizes[1]];
-        let layers = starts.into_iter().zip([&small, &large, &small, &small]);
-        let layers: Vec<Layer> =
-            layers.map(|(start, projector)| Layer { start, projector: projector.clone() }).collect();
-        let executor = Executor::<f32>::new(&layers);
-        assert_eq!(executor.parts.len(), 1 + 9 + 1 + 1);
-        assert_eq!(executor.numbers, 3 * sizes[0] + sizes[1]);
-        let covered: Vec<usize> = executor.runs.iter().flat_map(Range::clone).collect();
-        assert_eq!(covered, (0..12).collect::<Vec<_>>());
-        // Two output fields of 3600 numbers at a time.
-        assert_eq!(executor.runs.iter().map(Range::len).collect::<Vec<_>>(), [3, 2, 2, 2, 3]);
-    }
-
-    #[test]
     fn chains_and_turned_blocks_are_left_to_tensors() {
-        let so3 = fields("SO3", "1x0 + 1x1");
+        let so3 = parse_fields(&group::parse("SO3").unwrap(), "1x0 + 1x1").unwrap();
         let basis = Basis::derive(&so3, &so3, 3, 3, &RingsConfig::default()).unwrap();
         let turned = rep::regular(&group::parse("C3").unwrap()).unwrap();
         let turned = rep::subspace(&turned, Random::new(1).matrix::<f64>(3, 3).qr().compute_Q());
         let turned = derive(&KernelSpace::dense(&turned, &turned).unwrap()).unwrap();
-        let of = |projector: Shared| Host::new(&[Layer { start: 0, projector }], Kind::Float).is_some();
+        let of = |projector: Shared| Host::new(&[(0, projector)], Kind::Float).is_some();
         assert!(of(shared("C4", "2 regular", 3)) && of(shared("SO3", "2x0 + 1x1", 0)));
         assert!(of(Shared::new(&Arc::new(Lowered::<f64>::Basis(Box::new(basis))))));
         assert!(!of(Shared::new(&Arc::new(turned))) && !of(shared("Oh", "1 irrep(4)", 3)));

@@ -11,7 +11,7 @@
 use tch::{Device, Kind, Tensor};
 
 use super::couplings::Couplings;
-use super::upload;
+use crate::device::upload;
 use crate::error::Result;
 
 /// The longest list for which filling up disjoint ones is no waste worth avoiding.
@@ -113,49 +113,51 @@ fn chunks_of_columns(firsts: &[usize], device: Device) -> Result<Option<(Tensor,
 mod tests {
     use super::*;
 
-    const DOUBLE: (Kind, Device) = (Kind::Double, Device::Cpu);
+    /// The rows and operations of the lists of these columns, and P(w) on the rows.
+    fn applied(columns: &[&[(i32, f64)]], dead: &[&[i32]], weights: &[f64]) -> (Vec<i32>, usize, Vec<f64>) {
+        let mut couplings = Couplings::default();
+        for (number, column) in columns.iter().enumerate() {
+            couplings.push(column.iter().copied());
+            couplings.dead(dead.get(number).into_iter().flat_map(|dead| dead.iter().copied()));
+        }
+        let (lists, rows) = Lists::new(&couplings, weights.len(), (Kind::Double, Device::Cpu)).unwrap();
+        let found = Vec::try_from(lists.apply(&Tensor::from_slice(weights)).unwrap()).unwrap();
+        (rows, lists.operations(), found)
+    }
 
-    fn applied(lists: &Lists, weights: &[f64]) -> Vec<f64> {
-        Vec::try_from(lists.apply(&Tensor::from_slice(weights)).unwrap()).unwrap()
+    fn is_near(found: &[f64], expected: &[f64]) -> bool {
+        found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15)
     }
 
     #[test]
     fn two_columns_that_share_a_row_by_hand() {
-        let mut couplings = Couplings::default();
-        couplings.push([(1, 0.6), (4, 0.8)]);
-        couplings.push([(4, 0.6), (1, -0.8), (2, 0.0)]);
-        let (lists, rows) = Lists::new(&couplings, 6, DOUBLE).unwrap();
-        assert_eq!((&rows[..], lists.operations()), (&[1, 2, 4][..], 6));
+        let columns: [&[_]; 2] = [&[(1, 0.6), (4, 0.8)], &[(4, 0.6), (1, -0.8), (2, 0.0)]];
+        let (rows, operations, found) = applied(&columns, &[], &[9.0, 1.0, 9.0, 9.0, 2.0, 9.0]);
+        assert_eq!((&rows[..], operations), (&[1, 2, 4][..], 6));
         // An orthonormal basis of the plane of numbers 1 and 4: nothing changes there.
-        let found = applied(&lists, &[9.0, 1.0, 9.0, 9.0, 2.0, 9.0]);
-        assert!(found.iter().zip([1.0, 0.0, 2.0]).all(|(a, b)| (a - b).abs() < 1e-15), "{found:?}");
+        assert!(is_near(&found, &[1.0, 0.0, 2.0]), "{found:?}");
     }
 
     #[test]
     fn disjoint_columns_keep_what_is_wrong_in_one_tile_there() {
-        let mut couplings = Couplings::default();
-        couplings.push([(0, 2.0)]);
-        couplings.dead([1]);
-        couplings.push([(2, 0.6), (3, -0.8)]);
-        couplings.dead([4]);
-        let (lists, rows) = Lists::new(&couplings, 5, DOUBLE).unwrap();
-        assert_eq!((&rows[..], lists.operations()), (&[0, 1, 2, 3, 4][..], 5));
-        let found = applied(&lists, &[5.0, 7.0, 1.0, 2.0, 9.0]);
-        assert!(found.iter().zip([20.0, 0.0, -0.6, 0.8, 0.0]).all(|(a, b)| (a - b).abs() < 1e-15), "{found:?}");
-        let found = applied(&lists, &[f64::NAN, 1.0, 0.0, 1.0, 1.0]);
+        let (columns, dead): ([&[_]; 2], [&[i32]; 2]) = ([&[(0, 2.0)], &[(2, 0.6), (3, -0.8)]], [&[1], &[4]]);
+        let (rows, operations, found) = applied(&columns, &dead, &[5.0, 7.0, 1.0, 2.0, 9.0]);
+        assert_eq!((&rows[..], operations), (&[0, 1, 2, 3, 4][..], 5));
+        assert!(is_near(&found, &[20.0, 0.0, -0.6, 0.8, 0.0]), "{found:?}");
+        let (_, _, found) = applied(&columns, &dead, &[f64::NAN, 1.0, 0.0, 1.0, 1.0]);
         assert!(found[2..].iter().all(|number| number.is_finite()), "{found:?}");
     }
 
     #[test]
     fn long_columns_are_summed_chunk_by_chunk() {
-        let mut couplings = Couplings::default();
         let share = 1.0 / 5000.0_f64.sqrt();
-        couplings.push((0..5000).map(|member| (member, share)));
-        (5000..5010).for_each(|member| couplings.push([(member, 1.0)]));
-        let (lists, rows) = Lists::new(&couplings, 5010, DOUBLE).unwrap();
-        assert!(lists.chunks.is_some() && rows.len() == 5010);
-        let projected = applied(&lists, &(0..5010).map(f64::from).collect::<Vec<_>>());
-        assert!((projected[17] - 4999.0 / 2.0).abs() < 1e-9);
-        assert_eq!(projected[5007], 5007.0);
+        let long: Vec<(i32, f64)> = (0..5000).map(|member| (member, share)).collect();
+        let singles: Vec<[(i32, f64); 1]> = (5000..5010).map(|member| [(member, 1.0)]).collect();
+        let columns: Vec<&[_]> = [&long[..]].into_iter().chain(singles.iter().map(|single| &single[..])).collect();
+        let weights: Vec<f64> = (0..5010).map(f64::from).collect();
+        let (rows, operations, found) = applied(&columns, &[], &weights);
+        assert_eq!((rows.len(), operations), (5010, 8));
+        assert!((found[17] - 4999.0 / 2.0).abs() < 1e-9);
+        assert_eq!(found[5007], 5007.0);
     }
 }

@@ -6,15 +6,13 @@
 //! P(W)     = ε · values[source]             one source for each number of W
 //! ```
 //!
-//! Orbits take two gathers and a reduction for each size; tiles two products a kind or, on a GPU and if E has few numbers, one sparse E for
-//! all kinds ([`couplings`], as [`lists`]). Band-limited kernels are compressed first, all of one side by one product ([`band`]); their
-//! coordinates, each in one coupling at most, are such lists. Where P(W) is only added to something, as to a gradient on a GPU, orbits take
-//! one kernel ([`fused`]) and band-limited kernels two products with E ([`sparse`]).
+//! Orbits take two gathers and a mean for each size; tiles two products a kind or, on a GPU and if E is sparse, lists of its entries for all
+//! kinds at once ([`lists`]). Band-limited kernels are compressed first, all of one side by one product ([`band`]); their coordinates, each in
+//! one column of E at most, are such lists. Where P(W) is only added to a gradient on a GPU, orbits take one kernel ([`fused`]) and
+//! band-limited kernels two sparse products ([`sparse`]). On a CPU the squared penalty and its gradient are left to the core ([`host`]).
 //!
-//! On a processor the gradient of the squared penalty, which every step of training takes, needs none of that: executors of the core add it
-//! to a flat gradient field by field, and have the penalty itself from the same pass, see [`host`].
-//!
-//! Nothing is added twice to one place, so the result does not depend on the order of threads (of sparse products on a GPU its last bits may). Everything is real: a complex weight is the pair (re, im).
+//! Nothing is added twice to one place, so the result does not depend on the order of threads (but for the last bits of sparse products on a
+//! GPU). Everything is real: a complex weight is the pair (re, im).
 
 mod assembly;
 mod band;
@@ -33,20 +31,19 @@ use band::Band;
 use faer::Mat;
 pub(crate) use fused::Fused;
 use gather::Gather;
-pub(crate) use host::{Host, Layer};
+pub(crate) use host::Host;
 use lists::Lists;
 pub(crate) use shared::Shared;
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Tensor};
 
 use crate::error::Result;
 
 /// How tiles that are no orbits are multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TileProducts {
-    /// Two products for each kind of tile: the fewest numbers are moved, which is what counts on a CPU.
+    /// Two products for each kind of tile, which moves the fewest numbers: for a CPU.
     PerKind,
-    /// All kinds at once, as lists of the numbers of E that are not zero: the fewest operations, which is what counts on a GPU. Kinds
-    /// with a dense E are multiplied all the same.
+    /// All kinds with a sparse E at once, as lists of its entries, which takes the fewest operations: for a GPU.
     Lists,
 }
 
@@ -84,7 +81,10 @@ impl FlatProjector {
     /// `sum ← sum + factor · P(w)`, if that can be done without making P(w); whether it was.
     pub(crate) fn add_to(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
         match self {
-            Self::Band(band) => band.add_to(sum, weights, factor),
+            Self::Band(band) => match &band.sparse {
+                Some(sparse) => sparse.add_to(sum, weights, factor).map(|()| true),
+                None => Ok(false),
+            },
             _ => Ok(false),
         }
     }
@@ -98,11 +98,6 @@ impl FlatProjector {
             Self::Gather(gather) => gather.operations(),
         }
     }
-}
-
-/// Values of the host on a device.
-fn upload<T: tch::kind::Element>(values: &[T], kind: Kind, device: Device) -> Result<Tensor> {
-    Ok(Tensor::f_from_slice(values)?.f_to_device(device)?.f_to_kind(kind)?)
 }
 
 /// The numbers of a matrix, row after row.

@@ -30,7 +30,7 @@ impl Shared {
         }
     }
 
-    /// Whether the core's executor is one for every step: those of chains and of turned blocks are not, they work in many passes of their own.
+    /// Whether the core's executor is fast enough for every step: those of chains and of turned blocks take many passes.
     pub(super) fn suits(&self) -> bool {
         fn suits<F: Scalar>(projector: &Lowered<F>) -> bool {
             match projector {
@@ -51,21 +51,5 @@ impl Shared {
             Self::Real(projector) => projector.parts(),
             Self::Complex(projector) => projector.parts().into_iter().map(|weights| 2 * weights).collect(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use reynolds::projection::{KernelSpace, derive};
-    use reynolds::{group, rep};
-
-    use super::*;
-
-    #[test]
-    fn equal_projectors_are_one_and_others_are_not() {
-        let regular = rep::regular(&group::parse("C4").unwrap()).unwrap();
-        let shared = || Shared::new(&Arc::new(derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap()));
-        let projector = shared();
-        assert!(projector.is(&projector.clone()) && !projector.is(&shared()));
     }
 }

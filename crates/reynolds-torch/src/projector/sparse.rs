@@ -4,15 +4,14 @@
 //! sum ← sum + factor · E (Eᵀ w)
 //! ```
 //!
-//! E is spread from the couplings of compressed kernels. Of a network's coordinates few are coupled: E has about as many numbers as w, and
-//! reading it twice is less than making all coordinates and putting P(w) together. On an H200 this takes 52 µs where
-//! [`Lists`](super::lists::Lists) between products with the functions take 105 (docs/gpu-notes.md); it is not for the tape, nor are its last
-//! bits the same in every run, so that lists remain for everything else.
+//! E is spread from the couplings of compressed kernels, of which a network has so few that E has about as many numbers as w. On an H200 this
+//! takes 52 µs where [`Lists`](super::lists::Lists) between products with the functions take 105 (docs/gpu-notes.md). It is not for the tape,
+//! and its last bits differ from run to run, so lists remain for everything else.
 
 use tch::{Device, Kind, Tensor};
 
 use super::couplings::Couplings;
-use super::upload;
+use crate::device::upload;
 use crate::error::Result;
 
 /// E and Eᵀ on a device, compressed by rows.

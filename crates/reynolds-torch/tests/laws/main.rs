@@ -4,7 +4,6 @@
 
 mod binding;
 mod equivariance;
-mod host;
 mod optimiser;
 mod penalty;
 mod projector_laws;

@@ -1,40 +1,61 @@
-//! The laws of an orthogonal projector, on the device.
+//! P on the device is the core's, has the laws of an orthogonal projector, and takes a number of operations that does not grow.
 
 #![allow(clippy::unwrap_used, reason = "tests unwrap")]
-
-use std::rc::Rc;
 
 use crate::support::*;
 use proptest::prelude::*;
 use reynolds::random::Random;
-use reynolds_torch::Binding;
 use reynolds_torch::binding::TileProducts;
 use reynolds_torch::tch::{Kind, Tensor};
 
-/// Every form, bound in one go.
-fn binding(products: TileProducts) -> (Rc<Binding>, usize) {
-    let layers = every_form();
-    let parameters = parameters(&layers, &random_numbers(&layers, 0), Kind::Double, false);
-    (bind_by(&parameters, &layers, products), parameters.len())
-}
-
-fn vector(random: &mut Random, len: usize, scale: f64) -> Tensor {
-    Tensor::from_slice(&(0..len).map(|_| scale * random.normal()).collect::<Vec<f64>>())
-}
-
-fn norm(tensor: &Tensor) -> f64 {
-    tensor.norm().double_value(&[])
+#[test]
+fn every_form_on_the_device_is_the_host_projector() {
+    let alone = every_form().into_iter().map(|layer| (vec![layer], false));
+    for (layers, gaps) in alone.chain([(every_form(), true)]) {
+        let weights = random_numbers(&layers, 1);
+        for (kind, products) in
+            [Kind::Double, Kind::Float].into_iter().flat_map(|kind| BOTH_WAYS.map(|way| (kind, way)))
+        {
+            let parameters = parameters(&layers, &weights, kind, gaps);
+            let binding = bind_by(&parameters, &layers, products);
+            let (projected, energies) =
+                (binding.project(parameters.flat()).unwrap(), binding.energies(parameters.flat()).unwrap());
+            for entry in parameters.entries() {
+                let within = tolerance(kind, entry.len(), 1.0);
+                let found = numbers(&projected.narrow(0, entry.start as i64, entry.len() as i64));
+                let Some(number) = layers.iter().position(|layer| layer.name == entry.name) else {
+                    assert_eq!(found, [0.5, -1.5, 2.5]);
+                    continue;
+                };
+                let expected = layers[number].projected(&weights[number]);
+                assert_close(&found, &expected, within, &entry.name);
+                let energy: f64 = expected.iter().map(|p| p * p).sum();
+                let (_, found) = energies.iter().find(|(name, _)| *name == entry.name).unwrap();
+                assert!((found.equivariant - energy).abs() <= 10.0 * within * energy.max(1.0), "{}", entry.name);
+            }
+            binding.project_in_place(&parameters).unwrap();
+            assert_eq!(*parameters.flat(), projected);
+        }
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn p_is_an_orthogonal_projector(seed in any::<u64>(), exponent in -3_i32..4, lists in any::<bool>()) {
-        let (binding, len) = binding(if lists { TileProducts::Lists } else { TileProducts::PerKind });
+    fn p_is_an_orthogonal_projector(
+        seed in any::<u64>(),
+        exponent in -3_i32..4,
+        products in prop::sample::select(BOTH_WAYS.to_vec()),
+    ) {
+        let layers = every_form();
+        let parameters = parameters(&layers, &random_numbers(&layers, 0), Kind::Double, false);
+        let binding = bind_by(&parameters, &layers, products);
         let mut random = Random::new(seed);
-        let (v, w) = (vector(&mut random, len, 1.0), vector(&mut random, len, 10.0_f64.powi(exponent)));
+        let mut vector = || Tensor::from_slice(&(0..parameters.len()).map(|_| random.normal()).collect::<Vec<f64>>());
+        let (v, w) = (vector(), vector() * 10.0_f64.powi(exponent));
         let project = |tensor: &Tensor| binding.project(tensor).unwrap();
+        let norm = |tensor: &Tensor| tensor.norm().double_value(&[]);
         let p = project(&w);
         let scale = norm(&w).max(1.0);
         prop_assert!(norm(&(project(&p) - &p)) <= 1e-12 * scale, "idempotent");
@@ -62,52 +83,36 @@ fn the_trace_is_the_sum_of_the_ranks() {
     assert!((trace - rank as f64).abs() < 1e-9, "{trace} and {rank}");
 }
 
+fn operations(layers: &[Layer], products: TileProducts) -> usize {
+    bind_by(&parameters(layers, &random_numbers(layers, 1), Kind::Float, false), layers, products).operations()
+}
+
 #[test]
 fn operations_do_not_grow_with_the_number_of_layers() {
-    let operations = |copies: usize, products: TileProducts| {
-        let layers: Vec<Layer> = (0..copies)
-            .flat_map(|copy| {
-                every_form().into_iter().map(move |layer| Layer { name: format!("{copy} {}", layer.name), ..layer })
-            })
-            .collect();
-        let parameters = parameters(&layers, &random_numbers(&layers, 1), Kind::Float, false);
-        bind_by(&parameters, &layers, products).operations()
+    let copies = |copies: usize| -> Vec<Layer> {
+        let copy = |copy| every_form().into_iter().map(move |layer| layer.again(format!("{copy} {}", layer.name)));
+        (0..copies).flat_map(copy).collect()
     };
-    for products in [TileProducts::PerKind, TileProducts::Lists] {
-        assert_eq!(operations(20, products), operations(2, products), "{products:?}");
-    }
-}
-
-/// Operations for one layer of band-limited kernels between equal fields.
-fn band_operations(group: &str, fields: &str, dims: usize, products: TileProducts) -> usize {
-    let layers = [band("w", group, fields, fields, 3, dims)];
-    bind_by(&parameters(&layers, &random_numbers(&layers, 4), Kind::Float, false), &layers, products).operations()
-}
-
-#[test]
-fn lists_take_as_many_operations_for_many_kinds_as_for_few() {
-    // Kernels of a regular field share coordinates: they are no disjoint columns.
-    let operations = |fields: &str, products: TileProducts| band_operations("C6", fields, 2, products);
-    let (few, many) = ("regular", "regular + irrep(1) + irrep(2) + irrep(3) + trivial");
-    assert_eq!(operations(few, TileProducts::Lists), operations(many, TileProducts::Lists));
-    assert!(operations(many, TileProducts::PerKind) > operations(few, TileProducts::PerKind) + 15);
-}
-
-#[test]
-fn all_pairs_of_irreps_of_rotations_are_coupled_in_five_operations() {
-    for products in [TileProducts::PerKind, TileProducts::Lists] {
-        // And a product each way with the harmonics.
-        let operations = |fields: &str| band_operations("SO3", fields, 3, products);
-        assert_eq!([operations("1x0 + 1x1"), operations("1x0 + 1x1 + 1x2 + 1x3")], [7, 7]);
+    for products in BOTH_WAYS {
+        assert_eq!(operations(&copies(20), products), operations(&copies(2), products), "{products:?}");
     }
 }
 
 #[test]
 fn the_usual_cases_take_a_handful_of_operations() {
-    let operations = |layer: Layer| {
-        let layers = [layer];
-        bind(&parameters(&layers, &random_numbers(&layers, 2), Kind::Float, false), &layers).operations()
-    };
-    assert_eq!(operations(real("w", "C4", "9 regular", "9 regular", (5, 2))), 3);
-    assert_eq!(operations(complex("w", "SO2", "4x(-4..4)", "4x(-4..4)")), 1);
+    let [per_kind, lists] = BOTH_WAYS;
+    assert_eq!(operations(&[real("w", "C4", "9 regular", "9 regular", (5, 2))], per_kind), 3);
+    assert_eq!(operations(&[complex("w", "SO2", "4x(-4..4)", "4x(-4..4)")], per_kind), 1);
+    // Kernels of a regular field share coordinates, so that each kind of tile is multiplied, or lists take all kinds at once.
+    let band_limited =
+        |group: &str, fields: &str, dims, products| operations(&[band("w", group, fields, fields, 3, dims)], products);
+    let [few, many] = ["regular", "regular + irrep(1) + irrep(2) + irrep(3) + trivial"];
+    assert_eq!(band_limited("C6", few, 2, lists), band_limited("C6", many, 2, lists));
+    assert!(band_limited("C6", many, 2, per_kind) > band_limited("C6", few, 2, per_kind) + 15);
+    // Pairs of irreps of rotations do not: lists in five operations, and a product each way with the harmonics.
+    for products in BOTH_WAYS {
+        for fields in ["1x0 + 1x1", "1x0 + 1x1 + 1x2 + 1x3"] {
+            assert_eq!(band_limited("SO3", fields, 3, products), 7);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::plan::{SymmetryPlan, UniformFields};
 use reynolds_torch::tch::nn::VarStore;
 use reynolds_torch::tch::{Device, Kind, Tensor};
-use reynolds_torch::{Binding, Penalty, Variables};
+use reynolds_torch::{Penalty, Variables};
 
 fn tensor(shape: &[i64], kind: Kind) -> Tensor {
     let len: i64 = shape.iter().product();
@@ -56,23 +56,15 @@ fn what_is_added_to_grad_is_the_gradient_on_the_tape() {
 }
 
 #[test]
-fn a_tensor_without_grad_gets_one_and_an_unbound_one_does_not() {
-    let store = store();
-    let variables = Variables::of(&store).unwrap();
-    let penalty = bound(&variables, PenaltyConfig { lambda_perp: 1.0, ..PenaltyConfig::default() });
-    let _ = variables.add_penalty(&penalty).unwrap();
-    for (name, variable) in store.variables() {
-        assert_eq!(variable.grad().defined(), name.ends_with("weight"), "{name}");
-    }
-}
-
-#[test]
-fn projection_reaches_the_tensors_and_leaves_the_unbound_ones() {
+fn a_tensor_without_grad_gets_one_and_projection_reaches_it_and_an_unbound_one_is_left() {
     let store = store();
     let head = store.variables()["head.head"].detach().copy();
     let variables = Variables::of(&store).unwrap();
-    let penalty = bound(&variables, PenaltyConfig { lambda_perp: 1.0, ..PenaltyConfig::default() });
-    assert!(penalty.value(&variables.flat().unwrap()).unwrap().double_value(&[]) > 1.0);
+    let penalty = bound(&variables, squared([0.0, 1.0]));
+    assert!(variables.add_penalty(&penalty).unwrap().double_value(&[]) > 1.0);
+    for (name, variable) in store.variables() {
+        assert_eq!(variable.grad().defined(), name.ends_with("weight"), "{name}");
+    }
     variables.project(penalty.binding()).unwrap();
     assert!(penalty.value(&variables.flat().unwrap()).unwrap().double_value(&[]) < 1e-24);
     assert_eq!(store.variables()["head.head"].detach(), head);
@@ -87,16 +79,9 @@ fn complex_and_real_tensors_in_any_order() {
     let w = tensor(&[4, 4], Kind::Double).set_requires_grad(true);
     let named = [("odd", &odd), ("w", &w), ("z", &z)].map(|(name, tensor)| (name.to_string(), tensor.shallow_clone()));
     let variables = Variables::new(named).unwrap();
-    let mut binding: reynolds_torch::binding::BindingBuilder = variables.binding();
-    for layer in &layers {
-        match &layer.projector {
-            AnyProjector::Real(projector) => binding.projector(&layer.name, projector).unwrap(),
-            AnyProjector::Complex(projector) => binding.projector(&layer.name, projector).unwrap(),
-        }
-    }
-    let binding: Binding = binding.build().unwrap();
-    let config = PenaltyConfig { lambda_g: 0.0, lambda_perp: 0.5, ..PenaltyConfig::default() };
-    let penalty = Penalty::new(binding, config).unwrap();
+    let mut binding = variables.binding();
+    bind_to(&mut binding, &layers);
+    let penalty = Penalty::new(binding.build().unwrap(), squared([0.0, 0.5])).unwrap();
     let _ = variables.add_penalty(&penalty).unwrap();
     // 2λ_⊥ (W − P(W)): z off the diagonal.
     let expected = z.detach() - z.detach().diagonal(0, 0, 1).diag_embed(0, 0, 1);

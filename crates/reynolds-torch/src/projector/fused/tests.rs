@@ -10,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use libloading::Library;
 
 use super::*;
+use crate::device::upload;
 use crate::projector::gather::Gather;
-use crate::projector::upload;
 
 /// `emulated` of emulated.cpp.
 type Emulated = unsafe extern "C" fn(

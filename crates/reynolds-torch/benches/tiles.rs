@@ -50,14 +50,15 @@ fn main() {
     let penalty = Penalty::new(bind(TileProducts::on(place)), config).unwrap();
     let mut gradient = flat.zeros_like();
     let operations = [per_kind.operations(), lists.operations(), penalty.binding().operations()];
-    let mut rows: [(&str, Box<dyn FnMut() + '_>); 3] = [
-        ("products a kind of tile", Box::new(|| drop(per_kind.project(flat).unwrap()))),
-        ("weighted lists", Box::new(|| drop(lists.project(flat).unwrap()))),
-        ("penalty's slope", Box::new(|| penalty.add_gradient(flat, &mut gradient).unwrap())),
+    let names = ["products a kind of tile", "weighted lists", "penalty's slope"];
+    let mut works: [Box<dyn FnMut() + '_>; 3] = [
+        Box::new(|| drop(per_kind.project(flat).unwrap())),
+        Box::new(|| drop(lists.project(flat).unwrap())),
+        Box::new(|| penalty.add_gradient(flat, &mut gradient).unwrap()),
     ];
     let mut seconds = [vec![], vec![], vec![]];
     for _ in 0..rounds {
-        for ((_, work), seconds) in rows.iter_mut().zip(&mut seconds) {
+        for (work, seconds) in works.iter_mut().zip(&mut seconds) {
             let start = Instant::now();
             work();
             if let Device::Cuda(number) = place {
@@ -67,7 +68,7 @@ fn main() {
         }
     }
     println!("6 band-limited SO(3) kernels, {} weights, bound in {:.0} ms; P alone", parameters.len(), built * 1e3);
-    for (((name, _), mut seconds), operations) in rows.iter().zip(seconds).zip(operations) {
+    for ((name, mut seconds), operations) in names.into_iter().zip(seconds).zip(operations) {
         seconds.sort_by(f64::total_cmp);
         println!("  {name:<26} {operations:>4} operations {:>12.1} us", 1e6 * seconds[rounds / 2]);
     }

@@ -78,20 +78,18 @@ impl FieldAction {
         self.fields.group()
     }
 
-    /// g·f, on the tape if f is. Layout in memory stays as near to that of f as the turn allows.
+    /// g·f, on the tape if f is, in the layout of f as far as the turn allows.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if the number of channels is not that of the fields or the sides differ; [`Error::Reynolds`] if the group
-    /// does not act on such a grid.
+    /// If the number of channels is not that of the fields, the sides differ, or the group does not act on such a grid.
     pub fn act(&self, g: &Element, features: &Tensor) -> Result<Tensor> {
         let (framed, at) = self.framed(features)?;
         let moved = self.moves(g, features)?.act(&framed, at)?;
         Ok(moved.f_movedim_int(at as i64, 1)?)
     }
 
-    /// A tensor with the norm of g·f − f′, and its gradient, for a batch `[f; f′]`: in as few passes over memory as there are. What turns the
-    /// points of f and what turns the channels of f′ back is a copy each, or one for both where that can be; the difference is one pass.
-    /// It lies in memory as the batch does, and so does what comes back from it on the tape.
+    /// A tensor with the norm of g·f − f′, and its gradient, for a batch `[f; f′]`, in as few passes over memory as there are and in the layout
+    /// of the batch.
     pub(crate) fn difference(&self, g: &Element, batch: &Tensor) -> Result<Tensor> {
         let (framed, at) = self.framed(batch)?;
         let moves = self.moves(g, batch)?;
@@ -99,7 +97,7 @@ impl FieldAction {
         let halves = framed.f_split(batch.size()[0] / 2, 0)?;
         let (features, other) = (&halves[0], &halves[1]);
         match moves.channels {
-            // ρ(g) is orthogonal: ‖ρ(g)τ(g)f − f′‖ = ‖τ(g)f − ρ(g)⁻¹f′‖, and neither copy has to undo what the other did to the layout.
+            // ρ(g) is orthogonal: ‖ρ(g)τ(g)f − f′‖ = ‖τ(g)f − ρ(g)⁻¹f′‖, a copy of each half.
             Channels::Rolled { period, by } if 2 * by != period => {
                 Ok(roll(other, at, period, period - by)?.f_sub(&moves.points.act(features, at)?)?)
             }
@@ -148,10 +146,8 @@ impl FieldAction {
         let dim = self.fields.dim() as i64;
         let Some(permutation) = self.fields.signed_permutation(g) else {
             let matrix = self.fields.matrix(g);
-            let columns: Vec<f64> =
-                (0..dim * dim).map(|at| matrix[((at % dim) as usize, (at / dim) as usize)]).collect();
-            let matrix = upload(&columns, kind, device)?.f_view([dim, dim])?;
-            return Ok(Move { points, channels: Channels::Mixed(matrix) });
+            let columns: Vec<f64> = matrix.col_iter().flat_map(|column| column.iter().copied()).collect();
+            return Ok(Move { points, channels: Channels::Mixed(upload(&columns, kind, device)?.f_view([dim, dim])?) });
         };
         let from = inverse(&permutation.image);
         let signed = permutation.negative.iter().any(|&negative| negative);
@@ -162,8 +158,8 @@ impl FieldAction {
             return Ok(Move { points, channels: Channels::Rolled { period, by } });
         }
         let index = Tensor::f_from_slice(&from)?.f_to_device(device)?;
-        let sign = |&at: &i64| if permutation.negative[at as usize] { -1.0 } else { 1.0 };
-        let signs: Vec<f64> = from.iter().map(sign).collect();
+        let signs = from.iter().map(|&at| if permutation.negative[at as usize] { -1.0 } else { 1.0 });
+        let signs: Vec<f64> = signs.collect();
         let signs = signed.then(|| upload(&signs, kind, device)).transpose()?;
         Ok(Move { points, channels: Channels::Permuted(index, signs) })
     }
@@ -211,7 +207,6 @@ impl Points {
         Self { axes, reversed }
     }
 
-    /// On features whose channels are axis `at`.
     fn act(&self, features: &Tensor, at: usize) -> Result<Tensor> {
         let reversed: Vec<i64> = self.reversed.iter().map(|&axis| spatial(axis, at)).collect();
         match reversed.is_empty() {

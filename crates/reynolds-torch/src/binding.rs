@@ -153,7 +153,7 @@ impl BindingBuilder {
     /// Lowers everything to the device.
     ///
     /// # Errors
-    /// [`Error::Setting`] if nothing is bound or more than an int32 counts; [`Error::Torch`] if the device has no room.
+    /// [`Error::Setting`] if nothing is bound, or more than an int32 counts.
     pub fn build(mut self) -> Result<Binding> {
         if !matches!(self.kind, Kind::Float | Kind::Double) {
             // Halves are for arithmetic, not for storage: the slope of a plain norm at 0 is no number of theirs.
@@ -308,39 +308,11 @@ impl Binding {
         self.place.gather(flat)
     }
 
-    /// Sees that a tensor is one of all parameters.
     fn check(&self, flat: &Tensor) -> Result<()> {
         if flat.size() == [self.len as i64] && flat.kind() == self.kind {
             return Ok(());
         }
         let expected = format!("[{}] of {:?}", self.len, self.kind);
         Err(Error::setting("flat tensor", expected, format!("{:?} of {:?}", flat.size(), flat.kind())))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::built;
-
-    #[test]
-    fn a_processor_has_executors_of_its_own_and_the_operations_of_a_gpu_have_not() {
-        let ((), parameters) = built(|builder| builder.real("conv.weight", &[4, 4, 3, 3], &[0.5; 144]));
-        let group = reynolds::group::parse("C4").unwrap();
-        let plan = SymmetryPlan::uniform(&group, reynolds::plan::UniformFields::Regular).unwrap();
-        for (products, on_host) in [(TileProducts::PerKind, true), (TileProducts::Lists, false)] {
-            let mut binding = Binding::builder(&parameters);
-            binding.plan(&plan).unwrap();
-            binding.tile_products(products);
-            let binding = binding.build().unwrap();
-            let (flat, sum) = (parameters.flat(), parameters.flat().zeros_like());
-            for sum in [None, Some(&sum)] {
-                // Constant kernels are equivariant: ‖P(W)‖² = 36, and nothing else.
-                let value = binding.measured_in_one_pass(sum, flat, [0.3, 0.7]).unwrap();
-                assert_eq!(value.map(|value| value.double_value(&[])), on_host.then_some(0.15 * 36.0));
-            }
-            assert_eq!(binding.takes_one_pass(), on_host);
-            assert_eq!(binding.add_in_one_pass(&sum, flat, [0.3, 0.7]).unwrap(), on_host);
-        }
     }
 }

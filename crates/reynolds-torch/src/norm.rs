@@ -133,7 +133,7 @@ fn spectral(a: &Tensor) -> Result<(Tensor, Tensor)> {
     let (squares, u) = a.f_matmul(&adjoint(&a)?)?.f_linalg_eigh("L")?;
     let largest = squares.f_amax(1, true)?.f_clamp_min(0.0)?;
     // Of squares, relative distances are twice those of singular values.
-    let tolerance = 2.0 * tie_tolerance(a) * (a.size()[2] as f64).sqrt();
+    let tolerance = 2.0 * tie_tolerance(&a) * (a.size()[2] as f64).sqrt();
     let tied = indicator(&squares.f_ge_tensor(&largest.f_mul_scalar(1.0 - tolerance)?)?, &squares)?;
     let positive = largest.f_gt(0.0)?;
     let value = largest.f_sqrt()?;

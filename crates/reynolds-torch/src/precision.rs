@@ -4,19 +4,12 @@
 //! by [`Precision::cast`] where they are used; the tape carries the gradient back through the cast to the parameter's own type.
 //!
 //! ```
-//! use reynolds_torch::{Parameters, Precision, tch::{Device, Kind, Tensor}};
-//! let mut builder = Parameters::builder();
-//! builder.real("w", &[1, 2], &[1.0, 2.0])?;
-//! let parameters = builder.build(Kind::Float, Device::Cpu)?;
-//! let layer = |input: &Tensor, precision: Precision| -> Result<Tensor, reynolds_torch::Error> {
-//!     let (input, weight) = (precision.cast(input)?, precision.cast(&parameters.get("w")?)?);
-//!     Ok(input.f_matmul(&weight.f_transpose(0, 1)?)?)
-//! };
-//! let output = layer(&Tensor::from_slice(&[3.0_f32, 4.0]).view([1, 2]), Precision::Bf16)?;
+//! use reynolds_torch::{Precision, tch::{Kind, Tensor}};
+//! let weight = Tensor::from_slice(&[1.0_f32, 2.0]).set_requires_grad(true);
+//! let output = Precision::Bf16.cast(&weight)? * 3.0;
 //! assert_eq!(output.kind(), Kind::BFloat16);
-//! let gradient = parameters.gradient(&output.to_kind(Kind::Float).sum(Kind::Float))?;
-//! assert_eq!(gradient.kind(), Kind::Float);
-//! assert_eq!(Vec::<f32>::try_from(&gradient)?, [3.0, 4.0]);
+//! output.sum(Kind::Float).backward();
+//! assert_eq!(weight.grad().kind(), Kind::Float);
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
 

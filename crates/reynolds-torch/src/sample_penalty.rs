@@ -102,7 +102,6 @@ impl Witness<'_> {
         Ok(Tensor::f_cat(&[tensor, &action.act(&self.g, tensor)?], 0)?)
     }
 
-    /// Whether g is of the group of an action.
     fn check_group(&self, action: &FieldAction) -> Result<()> {
         let group = self.penalty.input.group();
         if reynolds::group::same(group, action.group()) {
@@ -113,9 +112,6 @@ impl Witness<'_> {
     }
 
     /// Compares the halves of a layer's output `[2·batch, …]`, whose channels transform by `action`.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] if the batch is odd; [`Error::Reynolds`] if the action is of another group; as [`FieldAction::act`].
     pub fn see(&mut self, output: &Tensor, action: &FieldAction) -> Result<()> {
         let rows = output.size().first().copied().unwrap_or(0);
         if rows == 0 || rows % 2 != 0 {

@@ -44,7 +44,7 @@ impl OnePass {
     /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors; whether it was done.
     pub(super) fn add_to(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<bool> {
         match self {
-            Self::Host(host) => Ok(host.add_to(sum, flat, slopes)),
+            Self::Host(host) => Ok(host.execute(Some(sum), flat, slopes, false).is_some()),
             Self::Fused(fused) => fused.add_to(sum, flat, slopes),
         }
     }
@@ -55,7 +55,7 @@ impl OnePass {
             Self::Host(host) => {
                 let options = (flat.kind(), Device::Cpu);
                 let number = |energies| Ok(Tensor::f_full([0_i64; 0], penalty(slopes, energies), options)?);
-                host.measured(sum, flat, slopes).map(number).transpose()
+                host.execute(sum, flat, slopes, true).map(number).transpose()
             }
             Self::Fused(fused) => fused.measured(sum, flat, slopes),
         }

@@ -13,17 +13,6 @@ use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 
 /// `[N, in]` → `[N, out]`, complex.
-///
-/// ```
-/// use reynolds::random::Random;
-/// use reynolds_torch::{Parameters, layers::ComplexLinear, tch::{Device, Kind, Tensor}};
-/// let mut builder = Parameters::builder();
-/// let layer = ComplexLinear::new(&mut builder, "first.weight", 36, 9, &mut Random::new(0))?;
-/// let parameters = builder.build(Kind::Float, Device::Cpu)?;
-/// let input = Tensor::ones([5, 36], (Kind::ComplexFloat, Device::Cpu));
-/// assert_eq!(layer.forward(&parameters, &input)?.size(), [5, 9]);
-/// # Ok::<(), reynolds_torch::Error>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct ComplexLinear {
     name: String,

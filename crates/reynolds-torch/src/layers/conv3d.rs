@@ -48,20 +48,6 @@ pub struct Window {
 }
 
 /// `[N, in, D, H, W]` → `[N, out, D′, H′, W′]`.
-///
-/// ```
-/// use reynolds::random::Random;
-/// use reynolds_torch::{Parameters, Precision, tch::{Device, Kind, Tensor}};
-/// use reynolds_torch::layers::{Conv3d, Layout, Window};
-/// let mut builder = Parameters::builder();
-/// let window = Window { side: 3, stride: 2, padding: 1 };
-/// let layer = Conv3d::new(&mut builder, "conv", [2, 4], window, &mut Random::new(0))?;
-/// let parameters = builder.build(Kind::Float, Device::Cpu)?;
-/// let [kernel, bias] = layer.assemble(&parameters, Layout::default(), Precision::F32)?;
-/// let volumes = Tensor::ones([1, 2, 7, 7, 7], (Kind::Float, Device::Cpu));
-/// assert_eq!(layer.forward(&kernel, Some(&bias), &volumes)?.size(), [1, 4, 4, 4, 4]);
-/// # Ok::<(), reynolds_torch::Error>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct Conv3d {
     weight: String,

@@ -12,17 +12,6 @@ use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 
 /// `[N, in]` → `[N, out]`, real.
-///
-/// ```
-/// use reynolds::random::Random;
-/// use reynolds_torch::{Parameters, layers::Linear, tch::{Device, Kind, Tensor}};
-/// let mut builder = Parameters::builder();
-/// let layer = Linear::new(&mut builder, "head", 16, 1, &mut Random::new(0))?;
-/// let parameters = builder.build(Kind::Float, Device::Cpu)?;
-/// let output = layer.forward(&parameters, &Tensor::ones([5, 16], (Kind::Float, Device::Cpu)))?;
-/// assert_eq!(output.size(), [5, 1]);
-/// # Ok::<(), reynolds_torch::Error>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct Linear {
     weight: String,

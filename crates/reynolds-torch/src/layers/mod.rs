@@ -1,4 +1,4 @@
-//! Layers, one a file: equation, shapes, example.
+//! Layers, one a file: equation and shapes; [`Module`] shows some at work.
 //!
 //! A layer adds its parameters to a [`parameters::Builder`](crate::parameters::Builder) when it is made and reads them from the built
 //! [`Parameters`](crate::Parameters) when it is applied; it holds no tensor of its own that is trained.

@@ -13,17 +13,6 @@ use crate::error::{Error, Result};
 /// `[N, C·(2M+1)]` → `[N, C·(2K+1)]`, or the invariant part `[N, C]`, complex; channel c·(2M+1) + (m + M) as in "Cx(-M..M)".
 ///
 /// Paper: `app:details_so2`.
-///
-/// ```
-/// use reynolds_torch::layers::TensorProduct;
-/// use reynolds_torch::tch::{Device, Kind, Tensor};
-/// let product = TensorProduct::new(4);
-/// let features = Tensor::ones([5, 16 * 9], (Kind::ComplexFloat, Device::Cpu));
-/// assert_eq!(product.forward(&features, 2)?.size(), [5, 16 * 5]);
-/// assert_eq!(product.component(&features, 0)?.size(), [5, 16]);
-/// assert_eq!(product.invariant(&features)?.size(), [5, 16]);
-/// # Ok::<(), reynolds_torch::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorProduct {
     max_degree: usize,

@@ -69,8 +69,8 @@ impl Penalty {
         Ok(())
     }
 
-    /// a P(W) + b (W − P(W)) with a, b the same for all parameters. The smaller of them multiplies W and the difference one part, so
-    /// that nothing cancels and a = b is weight decay to the last bit.
+    /// a P(W) + b (W − P(W)) with a, b the same for all parameters: the smaller one times W, and the difference times one part, so that
+    /// nothing cancels and a = b is weight decay to the last bit.
     pub(super) fn squared(&self, weights: &Tensor, mut projected: Tensor, wanted: bool) -> Result<ValueAndSlope> {
         let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = self.config;
         let perp = match wanted && (whole || lambda_g == 0.0) {

@@ -40,7 +40,7 @@ impl Penalty {
         let matrices = self.matrices.split(&weights.f_detach()?)?;
         let norms = matrices.iter().map(|a| norm::value(self.config.norm, a)).collect::<Result<Vec<_>>>()?;
         let squares = Tensor::f_cat(&norms, 0)?.f_to_kind(Kind::Double)?.f_square()?;
-        Ok(Some(squares.f_mul(&self.matrix_kappa_squared)?.f_clamp_min(PLAIN_EPSILON)?))
+        Ok(Some(squares.f_mul(&self.kappa_squared)?.f_clamp_min(PLAIN_EPSILON)?))
     }
 
     /// λ Σ N² or λ Σ √(N² + ε) over all parameters of `part`, in double precision.

@@ -54,10 +54,9 @@ pub struct Penalty {
     binding: Rc<Binding>,
     config: PenaltyConfig,
     matrices: Matrices,
-    /// κ² of every bound parameter, `[count]` in double precision: see [`reynolds::penalty::PLAIN_EPSILON`].
+    /// κ² of every bound parameter, `[count]` in double precision: see [`reynolds::penalty::PLAIN_EPSILON`]. In the order of the matrices for
+    /// norms other than Frobenius.
     kappa_squared: Tensor,
-    /// The same in the order of the matrices.
-    matrix_kappa_squared: Tensor,
     slopes: Slopes,
 }
 
@@ -70,12 +69,13 @@ impl Penalty {
         let matrices = Matrices::new(&entries, binding.device())?;
         let factor = 32.0 * norm::epsilon(binding.kind());
         let kappa_squared = |bound: &Bound| factor * factor * bound.entry.numel() as f64 / bound.rank.max(1) as f64;
-        let kappa_squared: Vec<f64> = binding.bound().iter().map(kappa_squared).collect();
-        let by_matrix: Vec<f64> = matrices.numbers().iter().map(|&number| kappa_squared[number]).collect();
-        let upload = |values: &[f64]| upload(values, Kind::Double, binding.device());
-        let (kappa_squared, matrix_kappa_squared) = (upload(&kappa_squared)?, upload(&by_matrix)?);
+        let kappa_squared: Vec<f64> = match config.norm {
+            Norm::Frobenius => binding.bound().iter().map(kappa_squared).collect(),
+            _ => matrices.numbers().iter().map(|&number| kappa_squared(&binding.bound()[number])).collect(),
+        };
+        let kappa_squared = upload(&kappa_squared, Kind::Double, binding.device())?;
         let slopes = Slopes::new(&config, &binding)?;
-        Ok(Self { binding, config, matrices, kappa_squared, matrix_kappa_squared, slopes })
+        Ok(Self { binding, config, matrices, kappa_squared, slopes })
     }
 
     /// Strength and shape.
@@ -141,13 +141,11 @@ impl Penalty {
         }
     }
 
-    /// Whether it is a sum of energies.
     fn is_squared(&self) -> bool {
         (self.config.norm, self.config.form) == (Norm::Frobenius, Form::Squared)
     }
 
-    /// The penalty as a scalar on the tape, to be added to the loss. Slower than [`Penalty::add_gradient_with_value`], and the same gradient
-    /// wherever there is one.
+    /// The penalty as a scalar on the tape, to be added to the loss: slower than [`Penalty::add_gradient_with_value`], with the same gradient.
     pub fn on_tape(&self, parameters: &Parameters) -> Result<Tensor> {
         self.of(&parameters.on_tape()?)
     }
@@ -174,7 +172,6 @@ impl Penalty {
     }
 }
 
-/// Sees that a gradient is one of these parameters.
 fn check(flat: &Tensor, gradient: &Tensor) -> Result<()> {
     if gradient.size() == flat.size() && gradient.kind() == flat.kind() {
         return Ok(());

@@ -11,7 +11,7 @@ use super::couplings::Couplings;
 use super::gather::{Gather, TileBasis};
 use super::lists::Lists;
 use super::sparse::Sparse;
-use super::{FlatProjector, TileProducts, row_major};
+use super::{FlatProjector, TileProducts, upload_matrix};
 use crate::device::upload;
 use crate::error::{Error, Result};
 
@@ -271,15 +271,10 @@ impl Layout {
         self.member_signs.extend(vec![1.0; tiles.members.len()]);
         self.values_of(&tiles.members);
         let (len, e) = (tiles.basis.nrows(), &tiles.basis);
-        let tensor = |matrix: &Mat<f64>| -> Result<Tensor> {
-            Ok(upload(&row_major(matrix), kind, device)?.f_view([matrix.nrows() as i64, matrix.ncols() as i64])?)
-        };
         // P itself if it has no more numbers than E and Eᵀ.
-        let factors = if len <= 2 * e.ncols() {
-            vec![tensor(&(e * e.transpose()))?]
-        } else {
-            let e = tensor(e)?;
-            vec![e.shallow_clone(), e.f_transpose(0, 1)?]
+        let factors = match len <= 2 * e.ncols() {
+            true => vec![upload_matrix(&(e * e.transpose()), (kind, device))?.0],
+            false => <[Tensor; 2]>::from(upload_matrix(e, (kind, device))?).into(),
         };
         Ok(TileBasis { count: (tiles.members.len() / len) as i64, len: len as i64, factors })
     }

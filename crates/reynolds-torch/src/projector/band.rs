@@ -8,8 +8,7 @@ use faer::Mat;
 use tch::{Device, Kind, Tensor};
 
 use super::sparse::Sparse;
-use super::{FlatProjector, row_major};
-use crate::device::upload;
+use super::{FlatProjector, upload_matrix};
 use crate::error::Result;
 
 /// P of layers that are compressed by functions of their own.
@@ -34,14 +33,10 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// So many numbers and F.
     pub(super) fn new(numbers: usize, functions: Option<&Mat<f64>>, kind: Kind, device: Device) -> Result<Self> {
-        let Some(f) = functions else {
-            return Ok(Self { numbers: numbers as i64, coordinates: numbers as i64, functions: None });
-        };
-        let table = upload(&row_major(f), kind, device)?.f_view([f.nrows() as i64, -1])?;
-        let coordinates = numbers / f.nrows() * f.ncols();
-        let functions = Some([table.shallow_clone(), table.f_transpose(0, 1)?]);
+        let coordinates = functions.map_or(numbers, |f| numbers / f.nrows() * f.ncols());
+        let functions = functions.map(|f| upload_matrix(f, (kind, device))).transpose()?;
+        let functions = functions.map(<[Tensor; 2]>::from);
         Ok(Self { numbers: numbers as i64, coordinates: coordinates as i64, functions })
     }
 
@@ -70,15 +65,11 @@ impl Band {
 
     /// Each part times its table, one after the other.
     fn each(&self, tensor: &Tensor, len: impl Fn(&Part) -> i64, table: usize) -> Result<Tensor> {
-        let mut start = 0;
-        let mut changed = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            changed.push(part.times(table, &tensor.f_narrow(0, start, len(part))?)?);
-            start += len(part);
-        }
-        match changed.len() {
-            1 => Ok(changed.swap_remove(0)),
-            _ => Ok(Tensor::f_cat(&changed, 0)?),
+        let parts = tensor.f_split_with_sizes(self.parts.iter().map(len).collect::<Vec<_>>(), 0)?;
+        let changed = self.parts.iter().zip(&parts).map(|(part, rows)| part.times(table, rows));
+        match &changed.collect::<Result<Vec<_>>>()?[..] {
+            [one] => Ok(one.shallow_clone()),
+            several => Ok(Tensor::f_cat(several, 0)?),
         }
     }
 

@@ -26,7 +26,6 @@ impl Couplings {
         self.dead.extend(rows.into_iter().map(|row| (row, last)));
     }
 
-    /// How many columns.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -36,7 +35,6 @@ impl Couplings {
         starts.zip(&self.ends).map(|(start, &end)| &self.entries[start..end])
     }
 
-    /// The length of the longest column.
     pub(super) fn longest(&self) -> usize {
         self.columns().map(<[_]>::len).max().unwrap_or(1)
     }
@@ -46,23 +44,15 @@ impl Couplings {
         let dead = self.dead.iter().map(|&(row, column)| (row, column, 0.0));
         let listed = self.columns().zip(0..);
         let listed = listed.flat_map(|(list, column)| list.iter().map(move |&(row, factor)| (row, column, factor)));
-        let all: Vec<(i32, i32, f64)> = listed.chain(dead).collect();
-        let mut ends = vec![0; rows];
-        all.iter().for_each(|&(row, ..)| ends[row as usize] += 1);
-        let mut next = Vec::with_capacity(rows);
-        let mut before = 0;
-        for end in &mut ends {
-            next.push(before);
-            before += *end;
-            *end = before;
+        let mut all: Vec<(i32, i32, f64)> = listed.chain(dead).collect();
+        all.sort_by_key(|&(row, ..)| row);
+        let (mut transposed, mut rest) = (Self::default(), &all[..]);
+        for row in 0..rows as i32 {
+            let (of_row, behind) = rest.split_at(rest.partition_point(|&(first, ..)| first == row));
+            transposed.push(of_row.iter().map(|&(_, column, factor)| (column, factor)));
+            rest = behind;
         }
-        let mut entries = vec![(0, 0.0); all.len()];
-        for (row, column, factor) in all {
-            let next = &mut next[row as usize];
-            entries[*next] = (column, factor);
-            *next += 1;
-        }
-        Self { entries, ends, dead: vec![] }
+        transposed
     }
 
     /// (1 ⊗ F) E of coordinates that are made by functions, part after part: so many numbers and F `[points, functions]`, or none where

@@ -1,14 +1,12 @@
-//! The slope of the squared penalty on a processor and both energies, output field by output field, by the core's own executors.
+//! The gradient of the squared penalty on a CPU and both energies, output field by output field, by the core's own executors.
 //!
 //! ```text
-//! sum ← sum + a P(W) + b (W − P(W))         P(W) of one output field in a buffer that stays in the cache, then one pass over the three
-//! ‖P(W)‖², ‖W − P(W)‖²                      of each field by the core, while P(W) is made; then added field by field, in order
-//!
-//! floor:  W read, sum read and written:     12 bytes a weight in single precision, the time of 1.5 copies; with an index of each, 16
+//! sum ← sum + a P(W) + b (W − P(W))      P(W) of one output field in a buffer that stays in the cache, then one pass over the three
+//! floor:  W read, sum read and written: 12 bytes a weight in single precision, the time of 1.5 copies; with an index of each, 16
 //! ```
 //!
-//! Equal layers share one projector, so that its indices stay in the cache too. The work goes to the threads of libtorch, a field whole to
-//! one of them, and energies are added when all are done: no digit depends on their number. Parameters that are not bound may lie in between.
+//! Equal layers share one projector, so that its indices stay in the cache too. A field is done by one thread and energies are added in
+//! order: no digit depends on the number of threads. Parameters that are not bound may lie in between.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -23,9 +21,8 @@ use super::shared::Shared;
 use super::slices::{with_numbers, with_numbers_of};
 use super::team::on_threads;
 
-/// Numbers that a thread takes at a time, about.
+/// About how many numbers a thread takes at a time, and for how many another thread is called.
 const RUN: usize = 1 << 13;
-/// Numbers from which on another thread is worth calling, as for operations of libtorch.
 const GRAIN: usize = 1 << 15;
 
 /// All layers of a network, in the order of the numbers.
@@ -49,34 +46,20 @@ impl Host {
         }
     }
 
-    /// `sum ← sum + a P(W) + b (W − P(W))` on the layers of flat tensors; whether it was done: not if a tensor is no plain slice of memory.
-    pub(crate) fn add_to(&self, sum: &Tensor, weights: &Tensor, slopes: [f64; 2]) -> bool {
-        self.add(sum, weights, slopes, false).is_some()
-    }
-
-    /// The same if there is a `sum`, with ‖P(W)‖² and ‖W − P(W)‖² over all layers; `None` where nothing is done.
-    pub(crate) fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [f64; 2]) -> Option<Energies> {
-        match (sum, self) {
-            (Some(sum), _) => self.add(sum, weights, slopes, true),
-            (None, Self::Single(host)) => with_numbers_of(weights, |w| host.energies(w, threads())),
-            (None, Self::Double(host)) => with_numbers_of(weights, |w| host.energies(w, threads())),
-        }
-    }
-
-    fn add(&self, sum: &Tensor, weights: &Tensor, [a, b]: [f64; 2], measured: bool) -> Option<Energies> {
+    /// `sum ← sum + a P(W) + b (W − P(W))` on the layers of flat tensors, if there is a `sum`, with ‖P(W)‖² and ‖W − P(W)‖² over all layers if
+    /// they are `measured`; `None`, and nothing is done, if a tensor is no plain slice of memory.
+    pub(crate) fn execute(
+        &self,
+        sum: Option<&Tensor>,
+        weights: &Tensor,
+        slopes: [f64; 2],
+        measured: bool,
+    ) -> Option<Energies> {
         match self {
-            Self::Single(host) => {
-                let slopes = [a as f32, b as f32];
-                with_numbers(weights, sum, |w, sum| host.add_to(sum, w, slopes, measured, threads()))
-            }
-            Self::Double(host) => with_numbers(weights, sum, |w, sum| host.add_to(sum, w, [a, b], measured, threads())),
+            Self::Single(executor) => executor.on_tensors(sum, weights, slopes.map(|slope| slope as f32), measured),
+            Self::Double(executor) => executor.on_tensors(sum, weights, slopes, measured),
         }
     }
-}
-
-/// As many as libtorch has been told to use.
-fn threads() -> usize {
-    usize::try_from(tch::get_num_threads()).unwrap_or(1)
 }
 
 /// What executors run on: `f32` or `f64`, with the complex numbers of that precision.
@@ -92,13 +75,11 @@ impl Number for f64 {
     type Complex = c64;
 }
 
-/// The parts of all layers, for one number type.
+/// The parts of all layers, with the numbers of all and the runs of parts that a thread takes at a time, for one number type.
 #[derive(Debug)]
 pub(crate) struct Executor<T: Number> {
     parts: Vec<Part>,
-    /// Of all parts.
     numbers: usize,
-    /// Which parts a thread takes at a time.
     runs: Vec<Range<usize>>,
     /// One for each thread, kept from call to call.
     buffers: Mutex<Vec<Buffers<T>>>,
@@ -138,74 +119,75 @@ impl<T: Number> Executor<T> {
         Self { parts, numbers, runs, buffers: Mutex::default() }
     }
 
-    /// Energies of weight decay, a = b, which P is not needed for, are made only if they are `measured`.
-    fn add_to(&self, sum: &mut [T], weights: &[T], slopes: [T; 2], measured: bool, threads: usize) -> Energies {
-        let (mut rest, mut at) = (sum, 0);
+    fn on_tensors(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [T; 2], measured: bool) -> Option<Energies> {
+        let threads = usize::try_from(tch::get_num_threads()).unwrap_or(1);
+        match sum {
+            Some(sum) => with_numbers(weights, sum, |w, sum| self.execute(w, Some(sum), slopes, measured, threads)),
+            None => with_numbers_of(weights, |w| self.execute(w, None, slopes, measured, threads)),
+        }
+    }
+
+    /// Every part, those of a run one after the other; energies are added in an order that is always the same.
+    fn execute(
+        &self,
+        weights: &[T],
+        mut sum: Option<&mut [T]>,
+        slopes: [T; 2],
+        measured: bool,
+        threads: usize,
+    ) -> Energies {
+        let mut at = 0;
         let sums = self.runs.iter().map(|run| {
             let (start, end) = (self.parts[run.start].place.start, self.parts[run.end - 1].place.end);
-            let (sum, behind) = std::mem::take(&mut rest).split_at_mut(start - at).1.split_at_mut(end - start);
-            (rest, at) = (behind, end);
-            (start, sum)
+            let split = sum.take().map(|sum| sum.split_at_mut(start - at).1.split_at_mut(end - start));
+            let (of_run, behind) = split.unzip();
+            (sum, at) = (behind, end);
+            (start, of_run)
         });
-        self.share(sums, threads, |part, (start, sum), buffers| {
-            let sum = &mut sum[part.place.start - *start..part.place.end - *start];
-            part.add_to(sum, &weights[part.place.clone()], slopes, measured, buffers)
-        })
-    }
-
-    fn energies(&self, weights: &[T], threads: usize) -> Energies {
-        let nothing = self.runs.iter().map(|_| ());
-        self.share(nothing, threads, |part, (), buffers| buffers.project(part, &weights[part.place.clone()]).1)
-    }
-
-    /// Does `work` for every part, the parts of a run one after the other with what `given` has for that run; the sum of what it returns,
-    /// whose order is always the same.
-    fn share<G>(
-        &self,
-        given: impl Iterator<Item = G> + Send,
-        threads: usize,
-        work: impl Fn(&Part, &mut G, &mut Buffers<T>) -> Energies + Sync,
-    ) -> Energies {
         let mut energies = vec![Energies::default(); self.runs.len()];
-        let jobs = Mutex::new(self.runs.iter().zip(given).zip(&mut energies));
+        let jobs = Mutex::new(self.runs.iter().zip(sums).zip(&mut energies));
         let next = || jobs.lock().expect("nobody panics who takes a run").next();
         let kept = || self.buffers.lock().expect("nobody panics who takes buffers");
         let on_thread = || {
             let mut buffers = kept().pop().unwrap_or_default();
-            while let Some(((run, mut given), energies)) = next() {
-                let parts = self.parts[run.clone()].iter();
-                *energies = total(parts.map(|part| work(part, &mut given, &mut buffers)));
+            while let Some(((run, (start, mut sum)), energies)) = next() {
+                *energies = total(self.parts[run.clone()].iter().map(|part| {
+                    let sum = sum.as_deref_mut().map(|sum| &mut sum[part.place.start - start..part.place.end - start]);
+                    part.execute(sum, &weights[part.place.clone()], slopes, measured, &mut buffers)
+                }));
             }
             kept().push(buffers);
         };
         on_threads(threads.min(self.numbers / GRAIN), &on_thread);
-        drop(jobs);
         total(energies)
     }
 }
 
-/// In the order they come.
 fn total(energies: impl IntoIterator<Item = Energies>) -> Energies {
     energies.into_iter().fold(Energies::default(), |sum, more| sum + more)
 }
 
 impl Part {
-    fn add_to<T: Number>(
+    fn execute<T: Number>(
         &self,
-        sum: &mut [T],
+        mut sum: Option<&mut [T]>,
         weights: &[T],
         [a, b]: [T; 2],
         measured: bool,
         buffers: &mut Buffers<T>,
     ) -> Energies {
-        if a == b {
-            // Weight decay, to the last bit.
+        if let Some(sum) = sum.take_if(|_| a == b) {
+            // Weight decay, to the last bit, which P is not needed for.
             sum.iter_mut().zip(weights).for_each(|(sum, &w)| *sum += a * w);
-            return if measured { buffers.project(self, weights).1 } else { Energies::default() };
+            if !measured {
+                return Energies::default();
+            }
         }
         let (projected, energies) = buffers.project(self, weights);
-        for ((sum, &w), &p) in sum.iter_mut().zip(weights).zip(projected) {
-            *sum += a * p + b * (w - p);
+        if let Some(sum) = sum {
+            for ((sum, &w), &p) in sum.iter_mut().zip(weights).zip(projected) {
+                *sum += a * p + b * (w - p);
+            }
         }
         energies
     }
@@ -257,19 +239,6 @@ mod tests {
     }
 
     #[test]
-    fn two_channels_that_are_swapped_by_hand() {
-        let executor = Executor::<f64>::new(&[(1, shared("C2", "regular", 0))]);
-        let weights = [9.0, 1.0, 2.0, 3.0, 4.0, 9.0];
-        let mut sum = [10.0; 6];
-        let energies = executor.add_to(&mut sum, &weights, [2.0, 4.0], true, 1);
-        // P(W) = 2.5 everywhere, W − P(W) = −1.5, −0.5, 0.5, 1.5.
-        assert_eq!(sum, [10.0, 9.0, 13.0, 17.0, 21.0, 10.0]);
-        assert_eq!(energies, Energies { equivariant: 25.0, perp: 5.0 });
-        assert_eq!(executor.energies(&weights, 1), energies);
-        assert_eq!(executor.add_to(&mut sum, &weights, [2.0, 2.0], true, 1), energies);
-    }
-
-    #[test]
     fn runs_cover_every_part_once_and_no_digit_depends_on_the_number_of_threads() {
         let [small, large] = [shared("C4", "1 regular", 3), shared("C4", "9 regular", 5)];
         // Seven numbers that are not bound lie behind the first.
@@ -289,12 +258,12 @@ mod tests {
         let weights: Vec<f32> = (0..start).map(|_| random.normal() as f32).collect();
         let slope = |threads: usize| {
             let mut sum = vec![0.0; weights.len()];
-            let energies = [(); 2].map(|()| executor.add_to(&mut sum, &weights, [0.3, 0.7], true, threads));
-            (sum, [energies[0], energies[1], executor.energies(&weights, threads)])
+            let energies = executor.execute(&weights, Some(&mut sum), [0.3, 0.7], true, threads);
+            (sum, [energies, executor.execute(&weights, None, [0.3, 0.7], true, threads)])
         };
         let (alone, energies) = slope(1);
         assert!(alone[144..151].iter().all(|&slope| slope == 0.0) && alone[151] != 0.0);
-        assert_eq!(energies, [energies[0]; 3]);
+        assert_eq!(energies[0], energies[1]);
         let norm = |weights: &[f32]| weights.iter().map(|&w| f64::from(w).powi(2)).sum::<f64>();
         let bound = norm(&weights) - norm(&weights[144..151]);
         assert!((energies[0].total() - bound).abs() < 1e-6 * bound, "Pythagoras");

@@ -130,15 +130,6 @@ mod tests {
     }
 
     #[test]
-    fn two_columns_that_share_a_row_by_hand() {
-        let columns: [&[_]; 2] = [&[(1, 0.6), (4, 0.8)], &[(4, 0.6), (1, -0.8), (2, 0.0)]];
-        let (rows, operations, found) = applied(&columns, &[], &[9.0, 1.0, 9.0, 9.0, 2.0, 9.0]);
-        assert_eq!((&rows[..], operations), (&[1, 2, 4][..], 6));
-        // An orthonormal basis of the plane of numbers 1 and 4: nothing changes there.
-        assert!(is_near(&found, &[1.0, 0.0, 2.0]), "{found:?}");
-    }
-
-    #[test]
     fn disjoint_columns_keep_what_is_wrong_in_one_tile_there() {
         let (columns, dead): ([&[_]; 2], [&[i32]; 2]) = ([&[(0, 2.0)], &[(2, 0.6), (3, -0.8)]], [&[1], &[4]]);
         let (rows, operations, found) = applied(&columns, &dead, &[5.0, 7.0, 1.0, 2.0, 9.0]);

@@ -34,8 +34,9 @@ use gather::Gather;
 pub(crate) use host::Host;
 use lists::Lists;
 pub(crate) use shared::Shared;
-use tch::{Device, Tensor};
+use tch::{Device, Kind, Tensor};
 
+use crate::device::upload;
 use crate::error::Result;
 
 /// How tiles that are no orbits are multiplied.
@@ -100,7 +101,11 @@ impl FlatProjector {
     }
 }
 
-/// The numbers of a matrix, row after row.
-fn row_major(matrix: &Mat<f64>) -> Vec<f64> {
-    (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| matrix[(i, j)])).collect()
+/// A matrix on a device, and its transpose.
+fn upload_matrix(matrix: &Mat<f64>, (kind, device): (Kind, Device)) -> Result<(Tensor, Tensor)> {
+    let rows = (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| matrix[(i, j)]));
+    let rows = upload(&rows.collect::<Vec<f64>>(), kind, device)?;
+    let matrix = rows.f_view([matrix.nrows() as i64, matrix.ncols() as i64])?;
+    let transposed = matrix.f_transpose(0, 1)?;
+    Ok((matrix, transposed))
 }

@@ -6,6 +6,7 @@ use crate::support::*;
 use proptest::prelude::*;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds_torch::Penalty;
+use reynolds_torch::binding::TileProducts;
 use reynolds_torch::tch::{Kind, Tensor};
 
 #[test]
@@ -15,6 +16,7 @@ fn the_closed_form_is_the_host_executor_and_the_tape_for_every_form_and_norm() {
         let parameters = parameters(&layers, &random_numbers(&layers, 11), Kind::Double, false);
         for products in BOTH_WAYS {
             let binding = bind_by(&parameters, &layers, products);
+            assert_eq!(binding.takes_one_pass(), layers[0].executed && products == TileProducts::PerKind);
             for config in every_config() {
                 assert_agrees(&Penalty::new(binding.clone(), config).unwrap(), &layers, &parameters);
             }

@@ -56,21 +56,6 @@ fn what_is_added_to_grad_is_the_gradient_on_the_tape() {
 }
 
 #[test]
-fn a_tensor_without_grad_gets_one_and_projection_reaches_it_and_an_unbound_one_is_left() {
-    let store = store();
-    let head = store.variables()["head.head"].detach().copy();
-    let variables = Variables::of(&store).unwrap();
-    let penalty = bound(&variables, squared([0.0, 1.0]));
-    assert!(variables.add_penalty(&penalty).unwrap().double_value(&[]) > 1.0);
-    for (name, variable) in store.variables() {
-        assert_eq!(variable.grad().defined(), name.ends_with("weight"), "{name}");
-    }
-    variables.project(penalty.binding()).unwrap();
-    assert!(penalty.value(&variables.flat().unwrap()).unwrap().double_value(&[]) < 1e-24);
-    assert_eq!(store.variables()["head.head"].detach(), head);
-}
-
-#[test]
 fn complex_and_real_tensors_in_any_order() {
     let layers = [real("w", "C4", "regular", "regular", (0, 0)), complex("z", "SO2", "1x(-1..1)", "1x(-1..1)")];
     let z =

@@ -26,9 +26,13 @@ pub(crate) struct Layer {
     pub(crate) complex: bool,
     /// Whether its projector is one that the core executes at every step.
     pub(crate) executed: bool,
-    bind: Arc<dyn Fn(&mut BindingBuilder, &str) + Send + Sync>,
-    penalty: Arc<dyn Fn(PenaltyConfig, &[f64]) -> (f64, Vec<f64>) + Send + Sync>,
+    bind: Arc<Bind>,
+    penalty: Arc<HostPenalty>,
 }
+
+type Bind = dyn Fn(&mut BindingBuilder, &str) + Send + Sync;
+/// The penalty and its gradient.
+type HostPenalty = dyn Fn(PenaltyConfig, &[f64]) -> (f64, Vec<f64>) + Send + Sync;
 
 impl Layer {
     fn new<F: Scalar + Over<F> + Weight>(name: &str, shape: Vec<usize>, projector: Lowered<F>) -> Self {
@@ -246,9 +250,9 @@ pub(crate) fn assert_agrees(penalty: &Penalty, layers: &[Layer], parameters: &Pa
     let within = if is_squared { tolerance(kind, 64, 1.0) } else { 10.0 * gap * value_within };
     let expected: Vec<f64> = numbers(&start).iter().zip(&slope).map(|(sum, slope)| sum + slope).collect();
     // Executors take plain vectors only, operations of libtorch strided ones too.
-    let ways: &[(&str, fn(&Tensor) -> Tensor)] = &[("plain", Tensor::copy), ("strided", strided)];
-    for (way, laid_out) in &ways[..if is_squared && flat.device() == Device::Cpu { 2 } else { 1 }] {
-        let what = format!("{} and others, {kind:?}, {way}, {config:?}", layers[0].name);
+    let ways: [fn(&Tensor) -> Tensor; 2] = [Tensor::copy, strided];
+    for laid_out in &ways[..if is_squared && flat.device() == Device::Cpu { 2 } else { 1 }] {
+        let what = format!("{} and others, {kind:?}, {config:?}", layers[0].name);
         let (mut sum, mut measured) = (laid_out(&start), laid_out(&start));
         penalty.add_gradient(flat, &mut sum).unwrap();
         let with_gradient = penalty.add_gradient_with_value(flat, &mut measured).unwrap();

@@ -68,6 +68,17 @@ impl CtMode {
         }
     }
 
+    /// As in the paper's table.
+    pub fn head(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Sample => "+ sample-based",
+            Self::Projected => "+ test-time projection",
+            Self::Rpp => "+ RPP",
+            Self::Penalty => "+ projection penalty (ours)",
+        }
+    }
+
     /// Adds the mode with its published strength to the settings of a run.
     pub fn add_to(self, run: &mut RunConfig<CtSettings>) {
         match self {

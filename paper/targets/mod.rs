@@ -47,7 +47,7 @@ pub(crate) mod difference {
 
 use std::str::FromStr;
 
-use crate::ct::table::{FigCt, TableCt, TableNorms};
+use crate::ct::table as ct;
 use crate::medmnist::table as medmnist;
 use crate::smoke::table as smoke;
 use crate::so2::{fig_projection, fig_rings, fig_so2, fig_so2_grid};
@@ -208,9 +208,9 @@ pub fn targets() -> [&'static dyn AnyTarget; 14] {
         &fig_rings::ROW,
         &fig_rings::GRID,
         &smoke::TableSmoke,
-        &TableCt,
-        &FigCt,
-        &TableNorms,
+        &ct::TABLE,
+        &ct::FIGURE,
+        &ct::NORMS,
         &medmnist::ACCURACY,
         &medmnist::Efficiency,
         &medmnist::SENSITIVITY,

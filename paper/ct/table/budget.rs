@@ -5,31 +5,30 @@ use reynolds_torch::Precision;
 use reynolds_train::experiment::Experiment;
 use reynolds_train::schedule::Schedule;
 
-use super::row::{Mode, NETWORKS, PerNetwork};
-use super::settings::{Costs, Free, Modes, Norms, TargetSettings};
-use super::training::Training;
+use super::row::{Mode, NETWORKS};
+use super::settings::{Costs, Drawn, Modes, Norms, PerNetwork, TargetSettings, Training};
 use crate::ct::CtExperiment;
 use crate::ct::modes::sample_weight;
 use crate::ct::networks::Architecture;
 use crate::targets::{Budget, Chosen};
 
 /// `table-ct`: three networks in five modes.
-pub(super) fn table(budget: Budget) -> TargetSettings<Modes, Costs> {
-    TargetSettings { rows: Modes { modes: Chosen::all() }, costs: costs(budget), training: training(budget) }
+pub(super) fn table(budget: Budget) -> TargetSettings<Modes> {
+    TargetSettings { own: Modes { modes: Chosen::all(), costs: costs(budget) }, training: training(budget) }
 }
 
 /// `table-norms`: DICDNet under every norm, not squared, as in the paper's ablation.
-pub(super) fn norms(budget: Budget) -> TargetSettings<Norms, Costs> {
+pub(super) fn norms(budget: Budget) -> TargetSettings<Norms> {
     let mut training = training(budget);
     training.networks = Chosen::new(&[Architecture::Dicdnet]);
     training.run.penalty.form = Form::Plain;
-    TargetSettings { rows: Norms { norms: Chosen::all() }, costs: costs(budget), training }
+    TargetSettings { own: Norms { norms: Chosen::all(), costs: costs(budget) }, training }
 }
 
 /// `fig-ct`: the modes that the paper shows.
-pub(super) fn figure(budget: Budget) -> TargetSettings<Modes, Free> {
+pub(super) fn figure(budget: Budget) -> TargetSettings<Drawn> {
     let modes = Chosen::new(&[Mode::Plain, Mode::Sample, Mode::Penalty]);
-    TargetSettings { rows: Modes { modes }, costs: Free {}, training: training(budget) }
+    TargetSettings { own: Drawn { modes }, training: training(budget) }
 }
 
 /// A run in every mode at once, each with its published strength.

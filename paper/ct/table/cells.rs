@@ -1,20 +1,57 @@
-//! The cells of the tables: what was trained, what it cost, and whether it learned anything.
+//! The cells of the tables: what was trained, what it cost, and whether it learned anything, beside the paper's numbers on other data.
 //!
 //! Trivial is the linearly interpolated image (LI), which every network starts from.
 
-use crate::ct::networks::Architecture;
-use reynolds::norm::Norm;
-
 use super::cost::RowCost;
-use super::row::{InTable, Mode, Row};
-use super::settings::Costs;
-use super::training::Training;
+use super::row::{Mode, Row};
+use super::settings::{Own, TargetSettings};
+use crate::ct::networks::Architecture;
+use crate::targets::Named;
+use crate::targets::columns::{Column, DASH, Line, Value, decimals, shown};
 use crate::targets::point::{Frame, Trained};
-use crate::targets::runs::{self, Run};
+use crate::targets::published::Published;
+use crate::targets::runs::{Runs, in_common};
 use crate::targets::sample::Sample;
 
 /// Images of the paper's epoch: throughput times epoch time is about that in every row of its table.
 pub(super) const EPOCH: f64 = 6000.0;
+
+const NONE: f64 = f64::NAN;
+
+/// `tab:ct_mar` and, by the names of norms, `tab:norm_comparison`: millions, images a second at batch 4 and 12 and without a gradient,
+/// seconds, GB, dB.
+pub(super) const PAPER: Published<8> = Published {
+    metrics: ["parameters", "train_4", "train_12", "inference", "epoch_s", "memory_gb", "psnr", "ssim"],
+    rows: &[
+        ("acdnet-plain", [4.2, 4.90, 5.16, 8.40, 1108.0, 11.08, 42.08, 0.9559]),
+        ("acdnet-sample", [4.2, 2.54, NONE, 8.38, 2011.0, 21.99, 40.02, 0.9623]),
+        ("acdnet-projected", [4.2, NONE, NONE, NONE, NONE, NONE, 23.63, 0.8384]),
+        ("acdnet-rpp", [6.9, 3.49, 4.14, 5.37, 1455.0, 11.15, 37.12, 0.9413]),
+        ("acdnet-penalty", [4.2, 4.25, 4.99, 7.44, 1202.0, 11.11, 42.68, 0.9620]),
+        ("dicdnet-plain", [4.3, 8.38, 9.72, 11.86, 632.0, 10.90, 41.44, 0.9468]),
+        ("dicdnet-sample", [4.3, 4.05, NONE, 10.15, 1303.0, 23.93, 41.47, 0.9464]),
+        ("dicdnet-projected", [4.3, NONE, NONE, NONE, NONE, NONE, 41.59, 0.9602]),
+        ("dicdnet-rpp", [6.6, 3.10, 6.10, 6.93, 1028.0, 12.08, 39.42, 0.9481]),
+        ("dicdnet-penalty", [4.3, 5.77, 7.82, 10.11, 782.0, 12.05, 41.52, 0.9605]),
+        ("oscnet-plain", [4.3, 8.59, 9.86, 12.00, 624.0, 10.37, 42.36, 0.9596]),
+        ("oscnet-sample", [4.3, 4.05, NONE, 10.13, 1304.0, 23.93, 41.50, 0.9593]),
+        ("oscnet-projected", [4.3, NONE, NONE, NONE, NONE, NONE, 41.37, 0.9609]),
+        ("oscnet-rpp", [6.6, 4.51, 6.14, 6.92, 1016.0, 12.08, 39.45, 0.9507]),
+        ("oscnet-penalty", [4.3, 5.66, 7.87, 10.14, 769.0, 12.05, 41.88, 0.9612]),
+        ("spectral", [NONE, NONE, 6.59, NONE, 877.0, NONE, 39.25, 0.9318]),
+        ("frobenius", [NONE, NONE, 7.22, NONE, 778.0, NONE, 38.48, 0.9457]),
+        ("max", [NONE, NONE, 7.73, NONE, 777.0, NONE, 35.61, 0.9153]),
+        ("(1,1)", [NONE, NONE, 7.63, NONE, 785.0, NONE, 35.57, 0.8864]),
+        ("(1,2)", [NONE, NONE, 7.12, NONE, 785.0, NONE, 38.05, 0.9365]),
+        ("(1,3)", [NONE, NONE, 7.12, NONE, 785.0, NONE, 38.67, 0.9391]),
+        ("(2,1)", [NONE, NONE, 7.65, NONE, 783.0, NONE, 39.33, 0.9299]),
+        ("(2,2)", [NONE, NONE, 7.65, NONE, 783.0, NONE, 38.24, 0.9430]),
+        ("(2,3)", [NONE, NONE, 7.61, NONE, 786.0, NONE, 38.18, 0.9299]),
+        ("(3,1)", [NONE, NONE, 7.59, NONE, 787.0, NONE, 39.10, 0.9304]),
+        ("(3,2)", [NONE, NONE, 7.32, NONE, 810.0, NONE, 39.54, 0.9322]),
+        ("(3,3)", [NONE, NONE, 7.18, NONE, 780.0, NONE, 37.86, 0.9346]),
+    ],
+};
 
 /// How good an image is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,32 +81,99 @@ impl Quality {
 
     /// "41.44", "0.9468".
     pub(super) fn text(self, value: f64) -> String {
-        match self {
-            _ if !value.is_finite() => "–".into(),
-            Self::Psnr => format!("{value:.2}"),
-            Self::Ssim => format!("{value:.4}"),
-        }
+        shown(value, if self == Self::Psnr { decimals::<2> } else { decimals::<4> })
     }
 }
 
-/// What one process measured of a network in a mode.
+/// One row of a table that was run.
 #[derive(Debug, Clone)]
-pub(super) struct Cost<'a> {
-    measured: &'a Trained,
-    /// Minibatches, increasing.
+pub(super) struct Cell<'a> {
+    pub(super) row: Row,
+    /// In sentences: the network in its mode, or the norm.
+    pub(super) label: String,
+    /// Its row among the paper's numbers.
+    paper: String,
+    /// None where only the cost was measured.
+    pub(super) runs: Runs<'a>,
+    /// What its processes measured.
+    pub(super) cost: Option<&'a Trained>,
+    /// Minibatches that were measured, increasing.
     pub(super) batches: Vec<usize>,
 }
 
-impl<'a> Cost<'a> {
-    /// Of the batches that fitted.
-    fn new(measured: &'a Trained, batches: &[usize]) -> Self {
-        let mut cost = Self { measured, batches: batches.to_vec() };
-        cost.batches = batches.iter().copied().filter(|&batch| cost.train(batch).is_finite()).collect();
-        cost
+impl<'a> Cell<'a> {
+    /// Called by its norm in the table of norms; `None` if nothing was run of it.
+    fn new<O: Own>(settings: &TargetSettings<O>, frame: &'a Frame, row: Row, by_norm: bool) -> Option<Self> {
+        let training = &settings.training;
+        let runs = Runs::find(frame, training.seeds(training.seeds), |seed| training.model(row.trained(), seed));
+        let cost = settings.measured().map(|costs| RowCost::new(costs, training, row.trained()));
+        let (label, paper) = match (by_norm, row.mode) {
+            (false, _) => (row.label(), row.name()),
+            (true, Mode::Plain) => ("no penalty".into(), String::new()),
+            (true, _) => (row.norm.to_string(), row.norm.to_string()),
+        };
+        let measured = cost.as_ref().and_then(|cost| frame.find(cost));
+        let mut cell = Self { row, label, paper, runs, cost: measured, batches: Vec::new() };
+        let batches = cost.map_or(Vec::new(), |cost| cost.batches);
+        cell.batches = batches.into_iter().filter(|&batch| cell.train(batch).is_finite()).collect();
+        (!cell.runs.is_empty() || cell.cost.is_some()).then_some(cell)
     }
 
+    /// A metric of the test, of the weights that this row tests and the runs that did not diverge.
+    pub(super) fn test(&self, metric: &str) -> Sample {
+        self.runs.sample(&self.metric(metric))
+    }
+
+    fn metric(&self, metric: &str) -> String {
+        let prefix = if self.row.mode == Mode::Projected { "projected/" } else { "" };
+        format!("{prefix}test/{metric}")
+    }
+
+    pub(super) fn quality(&self, quality: Quality) -> Sample {
+        self.test(quality.name())
+    }
+
+    /// Mean gain of PSNR over LI, case by case, and its standard error.
+    fn gain(&self) -> (f64, f64) {
+        self.runs.gain(&self.metric("gain/psnr"))
+    }
+
+    /// Whether it beats LI, with every seed.
+    pub(super) fn is_trained(&self) -> bool {
+        self.runs.is_trained(&self.metric("gain/psnr"))
+    }
+
+    /// "41.44 ± 0.03": over seeds, or over cases where there is one; with its label where it is not trained.
+    fn text(&self, quality: Quality) -> String {
+        if self.runs.is_empty() {
+            return DASH.into();
+        }
+        let sample = self.quality(quality);
+        let spread = match sample.values().len() {
+            1 => self.test(&format!("{}_se", quality.name())).mean(),
+            _ => sample.deviation(),
+        };
+        let mut text = quality.text(sample.mean());
+        if spread.is_finite() {
+            text += &format!(" ± {}", quality.text(spread));
+        }
+        // Said once a row.
+        self.runs.labelled(text, self.is_trained() || quality != Quality::Psnr)
+    }
+
+    /// Parameters that are trained.
+    pub(super) fn parameters(&self) -> f64 {
+        let kept = self.runs.metric("parameters");
+        if kept.is_finite() { kept } else { self.measured_parameters() }
+    }
+
+    pub(super) fn measured_parameters(&self) -> f64 {
+        self.cost.map_or(NONE, |cost| cost.metric("parameters"))
+    }
+
+    /// A number of its cost; not a number if it was not measured.
     fn at(&self, batch: usize, metric: &str) -> f64 {
-        self.measured.metric(&format!("batch{batch}/{metric}"))
+        self.cost.map_or(NONE, |cost| cost.metric(&format!("batch{batch}/{metric}")))
     }
 
     /// Training images a second.
@@ -102,132 +206,78 @@ impl<'a> Cost<'a> {
         EPOCH / self.train(self.largest())
     }
 
-    pub(super) fn parameters(&self) -> f64 {
-        self.measured.metric("parameters")
-    }
-
-    /// ("batch12", why it was not measured).
-    pub(super) fn left_out(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.measured.failures.iter().map(|(batch, reason)| (batch.as_str(), reason.as_str()))
+    /// The paper's number; not a number where it has a dash.
+    pub(super) fn published(&self, metric: &str) -> f64 {
+        PAPER.number(&self.paper, metric)
     }
 }
 
-/// One row of a table that was run.
-#[derive(Debug, Clone)]
-pub(super) struct Cell<'a> {
-    pub(super) row: Row,
-    /// Of the projection penalty.
-    pub(super) norm: Norm,
-    /// In sentences.
-    pub(super) label: String,
-    /// (seed, what came of it), by seed; none where only the cost was measured.
-    pub(super) runs: Vec<Run<'a>>,
-    pub(super) cost: Option<Cost<'a>>,
-}
-
-impl Cell<'_> {
-    /// A metric of the runs that did not diverge, of the weights that this row tests.
-    pub(super) fn sample(&self, metric: &str) -> Sample {
-        runs::sample(&self.runs, &format!("{}{metric}", self.row.mode.prefix()))
-    }
-
-    /// A metric of the test.
-    pub(super) fn test(&self, metric: &str) -> Sample {
-        self.sample(&format!("test/{metric}"))
-    }
-
-    /// PSNR or SSIM of the test.
-    pub(super) fn quality(&self, quality: Quality) -> Sample {
-        self.test(quality.name())
-    }
-
-    /// Runs whose loss stopped being finite.
-    pub(super) fn diverged(&self) -> usize {
-        runs::diverged(&self.runs)
-    }
-
-    /// Mean gain of PSNR over LI, case by case, and its standard error.
-    pub(super) fn gain(&self) -> (f64, f64) {
-        runs::gain(&self.test("gain/psnr"), &self.test("gain/psnr_se"))
-    }
-
-    /// Whether it beats LI, with every seed.
-    pub(super) fn is_trained(&self) -> bool {
-        self.diverged() == 0 && runs::is_gain(self.gain())
-    }
-
-    /// "41.44 ± 0.03": over seeds, or over cases where there is one; with its label where it is not trained.
-    pub(super) fn text(&self, quality: Quality) -> String {
-        if self.runs.is_empty() {
-            return "–".into();
-        }
-        let (sample, diverged) = (self.quality(quality), self.diverged());
-        if diverged == self.runs.len() {
-            return "diverged, not trained".into();
-        }
-        let spread = match sample.values().len() {
-            1 => self.test(&format!("{}_se", quality.name())).mean(),
-            _ => sample.deviation(),
-        };
-        let mut text = quality.text(sample.mean());
-        if spread.is_finite() {
-            text += &format!(" ± {}", quality.text(spread));
-        }
-        if diverged > 0 {
-            text += &format!(" ({diverged} of {} diverged)", self.runs.len());
-        }
-        // Said once a row.
-        if self.is_trained() || quality != Quality::Psnr { text } else { text + " not trained" }
-    }
-
-    /// Parameters that are trained.
-    pub(super) fn parameters(&self) -> f64 {
-        let kept = self.runs.first().map_or(f64::NAN, |(_, run)| run.metric("parameters"));
-        if kept.is_finite() { kept } else { self.cost.as_ref().map_or(f64::NAN, Cost::parameters) }
-    }
-}
-
-/// What a table has cells of.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) training: &'a Training,
-    /// `None` where nothing is measured.
-    pub(super) costs: Option<&'a Costs>,
-}
-
-impl Asked<'_> {
-    /// Makes a cell of what was run of it; `None` if nothing was.
-    fn cell<'a>(self, frame: &'a Frame, row: Row, norm: Norm, label: String) -> Option<Cell<'a>> {
-        let trained_as = Row { mode: row.mode.trained_as(), ..row };
-        let run = |seed| Some((seed, frame.find(&self.training.model(trained_as, norm, seed))?));
-        let runs: Vec<Run<'a>> = self.training.all_seeds().filter_map(run).collect();
-        let cost = self.costs.and_then(|costs| {
-            let cost = RowCost::new(costs, self.training, trained_as, norm);
-            frame.find(&cost).map(|measured| Cost::new(measured, &cost.batches))
-        });
-        (!runs.is_empty() || cost.is_some()).then_some(Cell { row, norm, label, runs, cost })
-    }
-
-    /// All of these rows that were run.
-    pub(super) fn cells<'a>(self, frame: &'a Frame, rows: &[(Row, Norm)]) -> Vec<Cell<'a>> {
-        rows.iter().filter_map(|&(row, norm)| self.cell(frame, row, norm, row.label())).collect()
-    }
-
-    /// The same, each called by its norm.
-    pub(super) fn norm_cells<'a>(self, frame: &'a Frame, rows: &[(Row, Norm)]) -> Vec<Cell<'a>> {
-        let label = |row: Row, norm: Norm| if row.mode == Mode::Plain { "no penalty".into() } else { norm.to_string() };
-        rows.iter().filter_map(|&(row, norm)| self.cell(frame, row, norm, label(row, norm))).collect()
-    }
+/// All rows of a table that were run; called by their norms or not.
+pub(super) fn cells<'a, O: Own>(settings: &TargetSettings<O>, frame: &'a Frame, by_norm: bool) -> Vec<Cell<'a>> {
+    settings.rows().into_iter().filter_map(|row| Cell::new(settings, frame, row, by_norm)).collect()
 }
 
 /// The cell of a network and a mode, if it was run.
 pub(super) fn find<'a, 'b>(cells: &'a [Cell<'b>], network: Architecture, mode: Mode) -> Option<&'a Cell<'b>> {
-    cells.iter().find(|cell| cell.row == Row { network, mode })
+    cells.iter().find(|cell| (cell.row.network, cell.row.mode) == (network, mode))
 }
 
-/// A metric of the trivial images, which is the same for every run; not a number if there is no run.
-pub(super) fn trivial(cells: &[Cell<'_>], metric: &str) -> f64 {
-    let runs = cells.iter().flat_map(|cell| &cell.runs);
-    let mut values = runs.map(|(_, run)| run.metric(&format!("test/{metric}")));
-    values.find(|value| value.is_finite()).unwrap_or(f64::NAN)
+pub(super) type Of<'a> = Column<'a, Cell<'a>>;
+
+/// Rows of a table after two of trivial images, which are the same for every run: their names under `head`, PSNR and SSIM under those of
+/// their columns.
+pub(super) fn lines<'r, 'a>(
+    cells: &'r [Cell<'a>],
+    names: [&'static str; 2],
+    [head, psnr, ssim]: [&'static str; 3],
+) -> impl Iterator<Item = Line<'r, Cell<'a>>> {
+    let trivial = names.into_iter().zip(["input", "interpolated"]).map(move |(name, key)| {
+        let value = |metric: &str| in_common(cells.iter().map(|cell| &cell.runs), &format!("test/{key}/{metric}"));
+        Line::Given(vec![(head, name.into()), (psnr, value("psnr").into()), (ssim, value("ssim").into())])
+    });
+    trivial.chain(cells.iter().map(Line::Row))
+}
+
+/// How good the images of a row are, for programs.
+pub(super) fn of_images<'a>() -> Vec<Of<'a>> {
+    let mut columns = vec![
+        Of::new("network", |cell| cell.row.network.name()),
+        Of::new("mode", |cell| cell.row.mode.name()),
+        Of::new("norm", |cell| (cell.row.mode == Mode::Penalty).then(|| Value::Quoted(cell.row.norm.to_string()))),
+        Of::new("parameters", Cell::parameters),
+        Of::new("seeds", |cell| cell.runs.seeds()),
+        Of::new("diverged", |cell| cell.runs.diverged()),
+        Of::new("trained", Cell::is_trained),
+        Of::new("gain", |cell| cell.gain().0),
+        Of::new("gain_se", |cell| cell.gain().1),
+    ];
+    columns.extend(["psnr", "ssim"].map(|name| Of::sample(name, move |cell| cell.test(name))));
+    columns
+        .extend(["residual", "relative"].map(|name| Of::sample(name, move |cell| cell.test(&format!("held/{name}")))));
+    columns.extend(["defect", "psnr_se"].map(|name| Of::sample(name, move |cell| cell.test(name))));
+    columns
+}
+
+/// All of a row for programs: its images, its cost at these batches, and the paper's numbers.
+pub(super) fn of_rows<'a>(batches: &[usize]) -> Vec<Of<'a>> {
+    let mut columns = of_images();
+    for &batch in batches {
+        columns.push(Of::new(format!("train_images_per_s_{batch}"), move |cell| cell.train(batch)));
+        columns.push(Of::new(format!("peak_memory_gib_{batch}"), move |cell| cell.memory(batch)));
+    }
+    columns.push(Of::new("inference_images_per_s", Cell::inference));
+    columns.push(Of::new("epoch_s", Cell::epoch));
+    let published = PAPER.metrics[1..].iter();
+    columns.extend(published.map(|name| Of::new(format!("paper_{name}"), move |cell| cell.published(name))));
+    columns
+}
+
+/// "41.44 ± 0.03 not trained" and the like.
+pub(super) fn quality_text<'a>(quality: Quality) -> Of<'a> {
+    let head = if quality == Quality::Psnr { "PSNR (dB)" } else { "SSIM" };
+    Of::new(head, move |cell: &Cell<'_>| cell.text(quality)).format(move |value| quality.text(value))
+}
+
+pub(super) fn gain<'a>() -> Of<'a> {
+    Of::pair(["gain over LI / se", "se"], Cell::gain).format(decimals::<2>)
 }

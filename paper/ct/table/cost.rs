@@ -3,7 +3,6 @@
 //! A child's peak memory is that of one network in one mode at one batch. A batch that fails, as one for which there is no room, is left
 //! out with its reason; only where the smallest fails is that an error.
 
-use reynolds::norm::Norm;
 use reynolds_torch::tch::Device;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
@@ -11,8 +10,7 @@ use reynolds_train::sweep::Launcher;
 use serde_json::json;
 
 use super::row::{Mode, Row};
-use super::settings::Costs;
-use super::training::Training;
+use super::settings::{Costs, Training};
 use crate::ct::CtBench;
 use crate::ct::networks::MarNetConfig;
 use crate::targets::cost::in_a_child;
@@ -29,18 +27,18 @@ pub(super) struct RowCost {
 }
 
 /// What is kept of a batch under "batch4/…".
-pub(super) const NUMBERS: [&str; 5] =
+const NUMBERS: [&str; 5] =
     ["train_ms", "train_images_per_s", "inference_ms", "inference_images_per_s", "peak_memory_mib"];
 
 impl RowCost {
-    /// As `reynolds bench ct` measures it: the penalty in its default form and the published strengths. The norm is that of the penalty.
-    pub(super) fn new(costs: &Costs, training: &Training, row: Row, norm: Norm) -> Self {
+    /// As `reynolds bench ct` measures it: the penalty in its default form and the published strengths.
+    pub(super) fn new(costs: &Costs, training: &Training, row: Row) -> Self {
         let model = MarNetConfig { architecture: row.network, ..training.run.settings.model.clone() };
         let mut bench = CtBench::new(model, row.mode);
         bench.steps = costs.measured_steps;
         bench.run.settings.data.side = costs.measured_side;
         bench.run.train.precision = costs.measured_precision;
-        bench.run.penalty.norm = norm;
+        bench.run.penalty.norm = row.norm;
         let mut batches = costs.measured_batches.clone();
         if row.mode == Mode::Sample && !costs.sample_at_largest {
             batches.truncate(1);
@@ -62,28 +60,17 @@ impl RowCost {
                     all.metrics.insert("parameters".into(), measured.metric("parameters"));
                 }
                 Err(error) if number == 0 => return Err(error),
-                Err(error) => drop(all.failures.insert(format!("batch{batch}"), reason(error))),
+                Err(Error::File { found, .. }) => drop(all.failures.insert(format!("batch{batch}"), found)),
+                Err(error) => drop(all.failures.insert(format!("batch{batch}"), error.to_string())),
             }
         }
         Ok(Some(all))
     }
 }
 
-/// What the child said.
-fn reason(error: Error) -> String {
-    match error {
-        Error::File { found, .. } => found,
-        other => other.to_string(),
-    }
-}
-
 impl Point for RowCost {
     fn id(&self) -> String {
-        let norm = match (self.row.mode, self.bench.run.penalty.norm) {
-            (Mode::Penalty, norm) if norm != Norm::Frobenius => format!("-{}", spelt(norm)),
-            _ => String::new(),
-        };
-        format!("measured-{}{norm}", self.row.name())
+        format!("measured-{}", self.row.id())
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -99,25 +86,21 @@ impl Point for RowCost {
     }
 }
 
-/// A norm as a file can be named: "1-2" for (1,2).
-pub(super) fn spelt(norm: Norm) -> String {
-    norm.to_string().trim_matches(['(', ')']).replace(',', "-")
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::budget;
     use super::*;
     use crate::ct::networks::Architecture;
-    use crate::ct::table::budget;
     use crate::targets::Budget;
     use reynolds_torch::Precision;
 
     fn cost(mode: Mode) -> RowCost {
-        let mut settings = budget::norms(Budget::Quick);
-        (settings.costs.measured_side, settings.costs.measured_precision) = (64, Precision::Bf16);
+        let mut settings = budget::table(Budget::Quick);
+        let costs = &mut settings.own.costs;
+        (costs.measured_side, costs.measured_precision, costs.sample_at_largest) = (64, Precision::Bf16, false);
         settings.training.run.settings.model.stages = 3;
-        let row = Row { network: Architecture::Oscnet, mode };
-        RowCost::new(&settings.costs, &settings.training, row, "(1,2)".parse().unwrap())
+        let row = Row { network: Architecture::Oscnet, mode, norm: "(1,2)".parse().unwrap() };
+        RowCost::new(&settings.own.costs, &settings.training, row)
     }
 
     #[test]
@@ -131,6 +114,7 @@ mod tests {
         assert_eq!((cost.id().as_str(), cost.alone()), ("measured-oscnet-penalty-1-2", true));
         assert_eq!(self::cost(Mode::Plain).id(), "measured-oscnet-plain");
         assert_eq!(cost.settings()["batches"], json!([4, 12]));
+        assert_eq!(self::cost(Mode::Sample).batches, [4], "at the smallest batch alone");
     }
 
     #[test]

@@ -14,20 +14,191 @@ mod claims;
 mod cost;
 mod cost_claims;
 mod figures;
-mod norms;
 mod notes;
-mod paper;
 mod pictures;
 mod row;
 mod run;
 mod settings;
-#[cfg(test)]
-mod synthetic;
 mod tables;
-mod target;
 #[cfg(test)]
 mod tests;
-mod training;
-mod written;
 
-pub(crate) use target::{FigCt, TableCt, TableNorms};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use reynolds_train::config::Settings;
+use reynolds_train::error::Result;
+use serde_json::Map;
+
+use self::cells::{Cell, cells, lines, of_images, of_rows};
+use self::cost::RowCost;
+use self::row::Row;
+use self::run::{CURVES, CtRun};
+use self::settings::{Drawn, Modes, Norms, Own, TargetSettings};
+use crate::ct::{CtTask, ensure_pairs};
+use crate::targets::engine::Session;
+use crate::targets::findings::{Figure, Findings};
+use crate::targets::point::{Frame, Point};
+use crate::targets::training::Shared;
+use crate::targets::{Budget, Target, boxed, columns, curves};
+
+/// A table or figure of the CT experiment.
+pub(crate) struct CtTarget<O> {
+    name: &'static str,
+    about: &'static str,
+    budget: fn(Budget) -> TargetSettings<O>,
+    /// Whether rows are called by their norms.
+    by_norm: bool,
+    /// Tables, figures, claims and further notes.
+    add: fn(&mut Findings, &TargetSettings<O>, &[Cell<'_>]) -> Result<()>,
+}
+
+/// Paper: `tab:ct_mar`.
+pub(crate) const TABLE: CtTarget<Modes> = CtTarget {
+    name: "table-ct",
+    about: "metal artefact reduction of three networks in five modes, quality and cost (tab:ct_mar)",
+    budget: budget::table,
+    by_norm: false,
+    add: |findings, TargetSettings { own, training }, cells| {
+        findings.tables.push(tables::quality(training, cells));
+        findings.tables.extend(tables::precisions(cells));
+        findings.tables.extend(tables::efficiency(&own.costs, cells));
+        findings.figures = drawn(cells)?.0;
+        findings.figures.push(figures::convergence(cells, figures::by_mode));
+        findings.checks = claims::of_modes(cells);
+        findings.checks.extend(cost_claims::of_modes(cells));
+        Ok(())
+    },
+};
+
+/// Paper: `tab:norm_comparison`.
+pub(crate) const NORMS: CtTarget<Norms> = CtTarget {
+    name: "table-norms",
+    about: "the projection penalty of metal artefact reduction under twelve norms, quality and cost (tab:norm_comparison)",
+    budget: budget::norms,
+    by_norm: true,
+    add: |findings, TargetSettings { training, .. }, cells| {
+        findings.tables.push(tables::norms(training, cells));
+        findings.figures.push(figures::convergence(cells, figures::by_norm));
+        findings.checks = claims::of_norms(cells);
+        findings.notes.push(notes::norm_notes());
+        Ok(())
+    },
+};
+
+/// Paper: `fig:ct_mar`.
+pub(crate) const FIGURE: CtTarget<Drawn> = CtTarget {
+    name: "fig-ct",
+    about: "a pelvic slice with two implants as three networks leave it in three modes (fig:ct_mar)",
+    budget: budget::figure,
+    by_norm: false,
+    add: |findings, TargetSettings { training, .. }, cells| {
+        let (figures, shown) = drawn(cells)?;
+        findings.tables = vec![tables::pictures(&shown), tables::quality(training, cells)];
+        findings.figures = figures;
+        findings.figures.push(figures::convergence(cells, figures::by_mode));
+        Ok(())
+    },
+};
+
+/// The slices as they are left, and the PSNR of each picture.
+fn drawn(cells: &[Cell<'_>]) -> Result<(Vec<Figure>, Vec<pictures::Shown>)> {
+    let (mut drawn, mut shown) = (Vec::new(), Vec::new());
+    for case in ["figure", "test"] {
+        if let Some((figure, numbers)) = pictures::figure(cells, case)? {
+            drawn.push(figure);
+            shown.extend(numbers);
+        }
+    }
+    Ok((drawn, shown))
+}
+
+impl<O: Own> TargetSettings<O> {
+    /// The rows whose models are trained, each once however many rows are tested on it.
+    fn trained(&self) -> Vec<Row> {
+        let mut trained: Vec<Row> = Vec::new();
+        for row in self.rows().into_iter().map(Row::trained) {
+            if !trained.contains(&row) {
+                trained.push(row);
+            }
+        }
+        trained
+    }
+
+    fn runs(&self) -> Vec<CtRun> {
+        let shared = Arc::new(Shared::default());
+        let seeds = || self.training.seeds(self.own.seeds(&self.training));
+        let of_row = |row| seeds().map(move |seed| self.training.model(row, seed));
+        let runs = self.trained().into_iter().flat_map(of_row);
+        runs.map(|run| CtRun { shared: Arc::clone(&shared), ..run }).collect()
+    }
+
+    fn costs(&self) -> Vec<RowCost> {
+        let of_row = |costs| self.trained().into_iter().map(move |row| RowCost::new(costs, &self.training, row));
+        self.measured().into_iter().flat_map(of_row).collect()
+    }
+}
+
+impl<O: Own> Target for CtTarget<O> {
+    type Settings = TargetSettings<O>;
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn settings(&self, budget: Budget) -> Self::Settings {
+        (self.budget)(budget)
+    }
+
+    fn shown(&self, settings: &Self::Settings) -> Vec<(String, String)> {
+        settings.shown()
+    }
+
+    fn points(&self, settings: &Self::Settings) -> Result<Vec<Box<dyn Point>>> {
+        let runs = settings.runs();
+        let mut seen = BTreeSet::new();
+        for run in &runs {
+            run.run.validate()?;
+            if seen.insert(run.row.network) {
+                CtTask::check(&run.run.settings.model)?;
+            }
+        }
+        let mut points = boxed(runs);
+        points.extend(boxed(settings.costs()));
+        Ok(points)
+    }
+
+    fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
+        let run = &settings.training.run;
+        let made = ensure_pairs(&run.settings.data, run.train.threads, &session.interrupt)?;
+        Ok(made && !session.interrupt.requested())
+    }
+
+    fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings> {
+        let cells = cells(settings, frame, self.by_norm);
+        let batches = settings.own.costs().map_or(&[][..], |costs| &costs.measured_batches);
+        let trivial = lines(&cells, ["input", "li"], ["network", "psnr_mean", "ssim_mean"]);
+        let mut notes = notes::notes(settings);
+        notes.extend(notes::left_out(&cells));
+        let with_curves = frame.iter().filter(|entry| !entry.trained.arrays.is_empty());
+        let columns = of_images();
+        let mut findings = Findings {
+            csv: columns::csv(&of_rows(batches), trivial),
+            files: vec![("validation_curves.csv", curves::csv(frame, &CURVES))],
+            more: Map::from_iter([
+                ("data".to_string(), tables::DATA.into()),
+                ("cells".to_string(), cells.iter().map(|cell| columns::json(&columns, cell)).collect()),
+                // Pictures are in the figures alone.
+                ("curves".to_string(), curves::json(with_curves, |name| !name.starts_with("picture/"))),
+            ]),
+            notes,
+            ..Findings::default()
+        };
+        (self.add)(&mut findings, settings, &cells)?;
+        Ok(findings)
+    }
+}

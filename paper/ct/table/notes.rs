@@ -1,13 +1,14 @@
 //! Every choice that was made where the paper is silent, and what stands in for what it had.
 
-use super::cells::{Asked, Cell};
+use super::cells::{Cell, EPOCH};
 use super::row::Mode;
+use super::settings::{Own, TargetSettings};
 use super::tables::DATA;
 use crate::ct::CtSource;
 
 /// A paragraph each.
-pub(super) fn notes(asked: Asked<'_>) -> Vec<String> {
-    let data = &asked.training.run.settings.data;
+pub(super) fn notes<O: Own>(settings: &TargetSettings<O>) -> Vec<String> {
+    let data = &settings.training.run.settings.data;
     let source = match data.source {
         CtSource::Phantom => "random bodies of ellipses",
         CtSource::Slices => "scanned slices, split by series,",
@@ -26,7 +27,7 @@ pub(super) fn notes(asked: Asked<'_>) -> Vec<String> {
              `sample_batch`), Adam (0.5, 0.999), the learning rate halved at the shares `decay_at` of the epochs, the last weights. The paper has 80 epochs of about {} images of 256², minibatches of 12 (4 \
              sample-based), halved at epoch 50. Of the loss all stages send gradient; in the code the paper follows only the last of the \
              stages does, by a slip.",
-            data.steps, data.patch, super::cells::EPOCH
+            data.steps, data.patch, EPOCH
         ),
         "Networks: the geometry of 36 channels and 5 × 5 kernels that the paper's parameter counts settle, the plain rows too. Held against \
          C4 are the kernels of the X-nets (`model.held` = \"x\"), not their biases, and neither normalisation nor thresholds are shared over \
@@ -43,7 +44,7 @@ pub(super) fn notes(asked: Asked<'_>) -> Vec<String> {
          row that is not trained."
             .into(),
     ];
-    if let Some(costs) = asked.costs {
+    if let Some(costs) = settings.measured() {
         notes.push(format!(
             "Costs: measured by a process of its own for each row, one at a time, after all training: {} steps of side {} in {}. The \
              paper's text and table disagree: by the text the sample-based penalty is 42–47 % slower than ours at batch 4 and 54–61 % at the \
@@ -67,7 +68,7 @@ pub(super) fn left_out(cells: &[Cell<'_>]) -> Option<String> {
     // The projected row has the cost of the plain one.
     let trained = cells.iter().filter(|cell| cell.row.mode != Mode::Projected);
     let of = |cell: &Cell<'_>| -> Vec<String> {
-        let left_out = cell.cost.iter().flat_map(|cost| cost.left_out());
+        let left_out = cell.cost.iter().flat_map(|cost| &cost.failures);
         left_out.map(|(batch, reason)| format!("{} at {batch}: {reason}", cell.label)).collect()
     };
     let all: Vec<String> = trained.flat_map(of).collect();

@@ -1,7 +1,7 @@
 //! A slice with two implants as each network leaves it, in the soft-tissue window, each with a part of it enlarged.
 
 use super::cells::{Cell, find};
-use super::row::{InTable, Mode, NETWORKS, head};
+use super::row::{Mode, NETWORKS, head};
 use super::run::{SEEN, picture};
 use super::tables::DATA;
 use crate::ct::{SOFT_TISSUE, psnr, shade};
@@ -118,7 +118,7 @@ pub(super) struct Shown {
 
 /// The figure of a case and the PSNR of every picture on it; `None` if no plain model kept it.
 pub(super) fn figure(cells: &[Cell<'_>], case: &'static str) -> Result<Option<(Figure, Vec<Shown>)>> {
-    let runs = cells.iter().filter_map(|cell| cell.runs.first().map(|(_, run)| *run));
+    let runs = cells.iter().filter_map(|cell| cell.runs.first());
     let Some(seen) = runs.into_iter().find_map(|run| Case::of(run, case)) else { return Ok(None) };
     let mut sheet = Sheet::new(2 * COLUMNS.len(), PANEL);
     let mut shown = Vec::new();
@@ -140,9 +140,8 @@ pub(super) fn figure(cells: &[Cell<'_>], case: &'static str) -> Result<Option<(F
     sheet.row_heads = vec![String::new()];
     for network in NETWORKS {
         let pictures = COLUMNS.map(|mode| {
-            let cell = find(cells, network, mode.trained_as())?;
-            let image = if mode == Mode::Projected { "projected" } else { "network" };
-            let array = cell.runs.first()?.1.array(&picture(case, image));
+            let (trained, image) = if mode == Mode::Projected { (Mode::Plain, "projected") } else { (mode, "network") };
+            let array = find(cells, network, trained)?.runs.first()?.array(&picture(case, image));
             (array.len() == seen.side * seen.side).then_some((mode, array))
         });
         if pictures.iter().all(Option::is_none) {

@@ -1,6 +1,7 @@
-//! The rows of the table: three networks, each trained in five ways.
+//! The rows of the tables: a network in a mode, under a norm.
 
-use serde::{Deserialize, Serialize};
+use reynolds::norm::Exponent::{One, Three, Two};
+use reynolds::norm::{Exponent, Norm};
 
 pub(super) use crate::ct::CtMode as Mode;
 use crate::ct::networks::Architecture;
@@ -26,62 +27,38 @@ impl Named for Architecture {
     }
 }
 
-/// A number for each network.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PerNetwork<T> {
-    pub(super) acdnet: T,
-    pub(super) dicdnet: T,
-    pub(super) oscnet: T,
+const fn entrywise(p: Exponent, q: Exponent) -> Norm {
+    Norm::Entrywise { p, q }
 }
 
-impl<T: Copy> PerNetwork<T> {
-    pub(super) fn of(&self, network: Architecture) -> T {
-        match network {
-            Architecture::Acdnet => self.acdnet,
-            Architecture::Dicdnet => self.dicdnet,
-            Architecture::Oscnet => self.oscnet,
-        }
+impl Named for Norm {
+    /// In the paper's order.
+    const ALL: &'static [Self] = &[
+        Norm::Spectral,
+        Norm::Frobenius,
+        Norm::Max,
+        entrywise(One, One),
+        entrywise(One, Two),
+        entrywise(One, Three),
+        entrywise(Two, One),
+        entrywise(Two, Two),
+        entrywise(Two, Three),
+        entrywise(Three, One),
+        entrywise(Three, Two),
+        entrywise(Three, Three),
+    ];
+
+    fn name(self) -> String {
+        self.to_string()
     }
 }
 
-/// What tables need to know of a mode.
-pub(super) trait InTable: Copy {
-    /// As in the table.
-    fn head(self) -> &'static str;
-
-    /// The mode whose weights it has: test-time projection trains nothing of its own.
-    fn trained_as(self) -> Self;
-
-    /// Before the names of its metrics in what came of the model it is trained as.
-    fn prefix(self) -> &'static str;
-}
-
-impl InTable for Mode {
-    fn head(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Sample => "+ sample-based",
-            Self::Projected => "+ test-time projection",
-            Self::Rpp => "+ RPP",
-            Self::Penalty => "+ projection penalty (ours)",
-        }
-    }
-
-    fn trained_as(self) -> Self {
-        if self == Self::Projected { Self::Plain } else { self }
-    }
-
-    fn prefix(self) -> &'static str {
-        if self == Self::Projected { "projected/" } else { "" }
-    }
-}
-
-/// A network in a mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Row {
     pub(super) network: Architecture,
     pub(super) mode: Mode,
+    /// Of the projection penalty.
+    pub(super) norm: Norm,
 }
 
 impl Row {
@@ -97,18 +74,20 @@ impl Row {
     pub(super) fn name(self) -> String {
         format!("{}-{}", self.network.name(), self.mode.name())
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// As a file can be named: "dicdnet-penalty-1-2" of the norm (1,2).
+    pub(super) fn id(self) -> String {
+        match self.norm {
+            norm if self.mode == Mode::Penalty && norm != Norm::Frobenius => {
+                format!("{}-{}", self.name(), norm.to_string().trim_matches(['(', ')']).replace(',', "-"))
+            }
+            _ => self.name(),
+        }
+    }
 
-    #[test]
-    fn there_are_fifteen_rows_with_names_of_their_own_and_twelve_that_are_trained() {
-        let rows = || NETWORKS.into_iter().flat_map(|network| Mode::ALL.iter().map(move |&mode| Row { network, mode }));
-        let names: std::collections::BTreeSet<String> = rows().map(Row::name).collect();
-        assert_eq!((names.len(), rows().filter(|row| row.mode.trained_as() == row.mode).count()), (15, 12));
-        let label = Row { network: Architecture::Dicdnet, mode: Mode::Penalty }.label();
-        assert_eq!(label, "DICDNet + projection penalty (ours)");
+    /// The row that it is tested on: test-time projection trains nothing of its own.
+    pub(super) fn trained(self) -> Self {
+        let mode = if self.mode == Mode::Projected { Mode::Plain } else { self.mode };
+        Self { mode, ..self }
     }
 }

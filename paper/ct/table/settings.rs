@@ -1,21 +1,44 @@
-//! The settings of the CT targets.
+//! The settings of the CT targets, and the run of each row.
 //!
 //! ```text
-//! table-ct     Modes + Costs + Training { seeds, networks, …, run: every key of a run }
-//! table-norms  Norms + Costs + Training
-//! fig-ct       Modes         + Training
+//! table-ct     modes + Costs + Training { seeds, networks, …, run: every key of `reynolds run ct` }
+//! table-norms  norms + Costs + Training
+//! fig-ct       modes         + Training
 //! ```
+//!
+//! The run has the settings of every mode at once; a model of a row is a clone of it that keeps those of its own mode.
 
 use reynolds::norm::Norm;
 use reynolds_torch::Precision;
-use reynolds_train::config::{Settings, at_least_one, part};
+use reynolds_torch::parametrisation::Parametrisation;
+use reynolds_train::config::{self, RunConfig, Settings, Tree, at_least_one, at_least_zero, part};
 use reynolds_train::error::{Error, Result};
+use reynolds_train::experiment::Experiment;
+use reynolds_train::schedule::Shape;
 use serde::{Deserialize, Serialize};
 
-use super::row::{Mode, Row};
-use super::training::{RENAMED, Training};
+use super::row::{Mode, NETWORKS, Row};
+use super::run::CtRun;
 use crate::ct::networks::Architecture;
+use crate::ct::{CtExperiment, CtSettings};
 use crate::targets::{Chosen, Named};
+
+/// Old keys of all three targets.
+pub(super) const RENAMED: &[(&str, &str)] = &[
+    ("steps", "data.steps"),
+    ("batch", "data.batch"),
+    ("patch", "data.patch"),
+    ("learning_rate", "train.learning_rate"),
+    ("precision", "train.precision"),
+    ("stages", "model.stages"),
+    ("blocks", "model.blocks"),
+    ("held", "model.held"),
+    ("lambda_perp", "penalty.lambda_perp"),
+    ("form", "penalty.form"),
+    ("rpp", "train.parametrisation"),
+    ("rpp.equivariant", "train.parametrisation.lambda_equivariant"),
+    ("rpp.residual", "train.parametrisation.lambda_residual"),
+];
 
 /// What is measured besides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,38 +55,205 @@ pub(crate) struct Costs {
     pub(super) sample_at_largest: bool,
 }
 
-/// The rows of `table-ct` and `fig-ct`.
+/// What is trained, whichever rows are asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Training {
+    /// Models of each row, with consecutive seeds from `seed` on.
+    pub(super) seeds: u64,
+    pub(super) networks: Chosen<Architecture>,
+    /// Images of a minibatch of the sample-based rows, which have as many images an epoch as the others.
+    pub(super) sample_batch: usize,
+    /// The learning rate falls at these shares of the epochs; none = `train.schedule` holds.
+    pub(super) decay_at: Vec<f64>,
+    /// Of a network that is trained longer or shorter than the others; 0 = `train.epochs`.
+    pub(super) epochs: PerNetwork<usize>,
+    /// Of a network with a weight of its own; 0 = `sample.weight`.
+    pub(super) sample_weight: PerNetwork<f64>,
+    #[serde(flatten)]
+    pub(super) run: RunConfig<CtSettings>,
+}
+
+/// A number for each network.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PerNetwork<T> {
+    pub(super) acdnet: T,
+    pub(super) dicdnet: T,
+    pub(super) oscnet: T,
+}
+
+impl<T: Copy> PerNetwork<T> {
+    fn of(&self, network: Architecture) -> T {
+        match network {
+            Architecture::Acdnet => self.acdnet,
+            Architecture::Dicdnet => self.dicdnet,
+            Architecture::Oscnet => self.oscnet,
+        }
+    }
+}
+
+/// What a target has of its own: its rows, and what is measured of them.
+pub(crate) trait Own: Settings {
+    /// Network by network.
+    fn rows(&self, training: &Training) -> Vec<Row>;
+
+    /// `None` where nothing is ever measured.
+    fn costs(&self) -> Option<&Costs> {
+        None
+    }
+
+    /// Models of each row.
+    fn seeds(&self, training: &Training) -> u64 {
+        training.seeds
+    }
+
+    /// Refuses settings of the run that the rows would overwrite.
+    fn check(&self, _: &Training) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Of `table-ct`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Modes {
     pub(super) modes: Chosen<Mode>,
+    #[serde(flatten)]
+    pub(super) costs: Costs,
 }
 
-/// The rows of `table-norms`.
+/// Of `table-norms`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Norms {
     pub(super) norms: Chosen<Norm>,
+    #[serde(flatten)]
+    pub(super) costs: Costs,
 }
 
-/// No costs: a figure has none.
+/// Of `fig-ct`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Free {}
+pub(crate) struct Drawn {
+    pub(super) modes: Chosen<Mode>,
+}
 
 /// All settings of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TargetSettings<Rows, Costs> {
+pub(crate) struct TargetSettings<O> {
     #[serde(flatten)]
-    pub(super) rows: Rows,
-    #[serde(flatten)]
-    pub(super) costs: Costs,
+    pub(super) own: O,
     #[serde(flatten)]
     pub(super) training: Training,
 }
 
-impl Settings for Costs {
-    fn validate(&self) -> Result<()> {
-        if !self.efficiency {
-            return Ok(());
+impl Settings for Modes {
+    fn check_parts(tree: &Tree) -> Result<()> {
+        part::<Costs>(tree, |_| true).map(drop)
+    }
+}
+
+impl Settings for Norms {
+    fn check_parts(tree: &Tree) -> Result<()> {
+        part::<Costs>(tree, |_| true).map(drop)
+    }
+}
+
+impl Settings for Drawn {}
+
+impl Own for Modes {
+    fn rows(&self, training: &Training) -> Vec<Row> {
+        training.rows(self.modes.as_slice())
+    }
+
+    fn costs(&self) -> Option<&Costs> {
+        Some(&self.costs)
+    }
+}
+
+impl Own for Norms {
+    /// Each network without the penalty, then every norm.
+    fn rows(&self, training: &Training) -> Vec<Row> {
+        let of = |network: Architecture| {
+            let plain = Row { network, mode: Mode::Plain, norm: Norm::default() };
+            std::iter::once(plain).chain(self.norms.iter().map(move |norm| Row { mode: Mode::Penalty, norm, ..plain }))
+        };
+        training.networks.iter().flat_map(of).collect()
+    }
+
+    fn costs(&self) -> Option<&Costs> {
+        Some(&self.costs)
+    }
+
+    fn check(&self, training: &Training) -> Result<()> {
+        match training.run.penalty.norm {
+            norm if norm == Norm::default() => Ok(()),
+            norm => {
+                let expected = format!("\"{}\", for `norms` says which", Norm::default());
+                Err(Error::config("penalty.norm", expected, format!("\"{norm}\"")))
+            }
         }
+    }
+}
+
+impl Own for Drawn {
+    /// The rows that are asked for and the plain ones, whose models keep what every network sees.
+    fn rows(&self, training: &Training) -> Vec<Row> {
+        let with_plain = |mode: &Mode| *mode == Mode::Plain || self.modes.contains(*mode);
+        training.rows(&Mode::ALL.iter().copied().filter(with_plain).collect::<Vec<_>>())
+    }
+
+    fn seeds(&self, _: &Training) -> u64 {
+        1
+    }
+}
+
+impl<O: Own> Settings for TargetSettings<O> {
+    fn validate(&self) -> Result<()> {
+        self.measured().map_or(Ok(()), Costs::check)?;
+        self.own.check(&self.training)?;
+        self.training.check()
+    }
+
+    fn check_kind(&self, defaults: &Self) -> Result<()> {
+        self.training.run.check_kind(&defaults.training.run)
+    }
+
+    fn check_parts(tree: &Tree) -> Result<()> {
+        RunConfig::<CtSettings>::check_parts(tree)?;
+        part::<Training>(tree, |_| true)?;
+        O::check_parts(tree)?;
+        part::<O>(tree, |_| true).map(drop)
+    }
+
+    fn renamed() -> &'static [(&'static str, &'static str)] {
+        RENAMED
+    }
+}
+
+impl<O: Own> TargetSettings<O> {
+    pub(super) fn rows(&self) -> Vec<Row> {
+        self.own.rows(&self.training)
+    }
+
+    /// What is measured of them, if anything.
+    pub(super) fn measured(&self) -> Option<&Costs> {
+        self.own.costs().filter(|costs| costs.efficiency)
+    }
+
+    /// What a reader is shown: the target's own keys, without networks that are not asked for, and what differs from the defaults of the
+    /// experiment.
+    pub(super) fn shown(&self) -> Vec<(String, String)> {
+        let of_run: Vec<String> = config::lines(&self.training.run).into_iter().map(|(key, _)| key).collect();
+        let changed = config::changed(&self.training.run, &CtExperiment.defaults());
+        let asked = |key: &str| {
+            let named = NETWORKS.into_iter().find(|network| key.ends_with(&format!(".{}", network.name())));
+            named.is_none_or(|network| self.training.networks.contains(network))
+        };
+        let own = |line: &(String, String)| !of_run.contains(&line.0) && asked(&line.0);
+        config::lines(self).into_iter().filter(|line| own(line) || changed.contains(line)).collect()
+    }
+}
+
+impl Costs {
+    fn check(&self) -> Result<()> {
         at_least_one("measured_side", self.measured_side)?;
         at_least_one("measured_steps", self.measured_steps)?;
         let batches = &self.measured_batches;
@@ -74,86 +264,87 @@ impl Settings for Costs {
     }
 }
 
-impl Settings for Modes {}
-impl Settings for Norms {}
-impl Settings for Free {}
-
-impl<Rows: Settings, Costs: Settings> Settings for TargetSettings<Rows, Costs> {
-    fn validate(&self) -> Result<()> {
-        self.rows.validate()?;
-        self.costs.validate()?;
-        self.training.validate()
+impl Training {
+    fn check(&self) -> Result<()> {
+        at_least_one("seeds", self.seeds as usize)?;
+        at_least_one("sample_batch", self.sample_batch)?;
+        for network in NETWORKS {
+            at_least_zero(&format!("sample_weight.{}", network.name()), self.sample_weight.of(network))?;
+        }
+        if let Some(share) = self.decay_at.iter().find(|share| !(**share > 0.0 && **share <= 1.0)) {
+            return Err(Error::config("decay_at", "numbers above 0, at most 1", share));
+        }
+        self.check_what_rows_decide()?;
+        self.run.validate()
     }
 
-    fn check_kind(&self, defaults: &Self) -> Result<()> {
-        self.training.check_kind(&defaults.training)
+    /// Refuses settings of the run that every row would overwrite.
+    fn check_what_rows_decide(&self) -> Result<()> {
+        let CtSettings { projected, model, .. } = &self.run.settings;
+        let (kind, schedule) = (self.run.train.parametrisation.kind, &self.run.train.schedule);
+        let usual = Architecture::default();
+        if model.architecture != usual {
+            let expected = format!("\"{}\", for `networks` says which are trained", usual.name());
+            return Err(Error::config("model.architecture", expected, format!("\"{}\"", model.architecture.name())));
+        }
+        if *projected {
+            return Err(Error::config("projected", "false, for the mode \"projected\" is a row of its own", true));
+        }
+        if kind != Parametrisation::Residual {
+            let expected = "\"residual\", which only the rows of RPP have";
+            return Err(Error::config("train.parametrisation.kind", expected, format!("{kind:?}").to_lowercase()));
+        }
+        if !self.decay_at.is_empty() && (schedule.shape != Shape::Constant || !schedule.milestones.is_empty()) {
+            let expected = "[], for `train.schedule` says how the learning rate falls";
+            return Err(Error::config("decay_at", expected, format!("{:?}", self.decay_at)));
+        }
+        Ok(())
     }
 
-    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
-        Training::check_parts(tree)?;
-        part::<Rows>(tree, |_| true)?;
-        part::<Costs>(tree, |_| true).map(drop)
+    /// `count` seeds from `seed` on.
+    pub(super) fn seeds(&self, count: u64) -> std::ops::Range<u64> {
+        self.run.seed..self.run.seed.saturating_add(count)
     }
 
-    fn renamed() -> &'static [(&'static str, &'static str)] {
-        RENAMED
+    /// These modes of every network.
+    fn rows(&self, modes: &[Mode]) -> Vec<Row> {
+        let norm = self.run.penalty.norm;
+        let of = |network: Architecture| modes.iter().map(move |&mode| Row { network, mode, norm });
+        self.networks.iter().flat_map(of).collect()
+    }
+
+    /// A model of a row.
+    pub(super) fn model(&self, row: Row, seed: u64) -> CtRun {
+        let mut run = self.run.clone();
+        run.seed = seed;
+        run.settings.model.architecture = row.network;
+        run.penalty.norm = row.norm;
+        if self.epochs.of(row.network) > 0 {
+            run.train.epochs = self.epochs.of(row.network);
+        }
+        if self.sample_weight.of(row.network) > 0.0 {
+            run.settings.sample.weight = self.sample_weight.of(row.network);
+        }
+        if row.mode == Mode::Sample {
+            // As many images an epoch as the other rows.
+            let data = &mut run.settings.data;
+            data.steps = data.steps.saturating_mul(data.batch).div_ceil(self.sample_batch);
+            data.batch = self.sample_batch;
+        }
+        let milestones = milestones(&self.decay_at, run.train.epochs);
+        if !milestones.is_empty() {
+            (run.train.schedule.shape, run.train.schedule.milestones) = (Shape::MultiStep, milestones);
+        }
+        row.mode.alone_in(&mut run);
+        CtRun { row, run, drawn: seed == self.run.seed, shared: Default::default() }
     }
 }
 
-impl TargetSettings<Modes, Costs> {
-    /// The rows that are asked for, network by network.
-    pub(super) fn rows(&self) -> Vec<(Row, Norm)> {
-        self.training.rows(self.rows.modes.as_slice())
-    }
-}
-
-impl TargetSettings<Modes, Free> {
-    /// The rows that are asked for and the plain ones, whose models keep what every network sees.
-    pub(super) fn rows(&self) -> Vec<(Row, Norm)> {
-        let with_plain = |mode: &Mode| *mode == Mode::Plain || self.rows.modes.contains(*mode);
-        self.training.rows(&Mode::ALL.iter().copied().filter(with_plain).collect::<Vec<_>>())
-    }
-}
-
-impl TargetSettings<Norms, Costs> {
-    /// Each network without the penalty, then every norm.
-    pub(super) fn rows(&self) -> Vec<(Row, Norm)> {
-        let of = |network: Architecture| {
-            let plain = (Row { network, mode: Mode::Plain }, Norm::Frobenius);
-            let norms = self.rows.norms.iter().map(move |norm| (Row { network, mode: Mode::Penalty }, norm));
-            std::iter::once(plain).chain(norms)
-        };
-        self.training.networks.iter().flat_map(of).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::cost::RowCost;
-    use super::super::synthetic::table;
-    use super::*;
-    use reynolds_train::config;
-
-    #[test]
-    fn the_sample_based_penalty_may_be_measured_at_the_smallest_batch_alone() {
-        let settings = table(&[("sample_at_largest", "false")]);
-        let batches = |mode| {
-            let row = Row { network: Architecture::Dicdnet, mode };
-            RowCost::new(&settings.costs, &settings.training, row, Norm::Frobenius).batches
-        };
-        assert_eq!((batches(Mode::Plain), batches(Mode::Sample)), (vec![4, 12], vec![4]));
-    }
-
-    #[test]
-    fn a_reader_is_shown_what_differs_and_of_the_networks_those_that_are_trained() {
-        let settings = table(&[("networks", "oscnet")]);
-        let shown = settings.training.shown(config::lines(&settings));
-        let value = |key: &str| shown.iter().find(|(other, _)| other == key).map(|(_, value)| value.as_str());
-        assert_eq!(
-            (value("epochs.oscnet"), value("epochs.acdnet"), value("sample_weight.dicdnet")),
-            (Some("0"), None, None)
-        );
-        assert_eq!((value("data.side"), value("train.epochs"), value("seeds")), (Some("64"), Some("4"), Some("1")));
-        assert_eq!((value("model.stages"), value("experiment")), (None, None), "as in every run");
-    }
+/// Epochs of these shares of all of them, increasing; those that are none of their own fall together.
+pub(super) fn milestones(shares: &[f64], epochs: usize) -> Vec<usize> {
+    let mut milestones: Vec<usize> = shares.iter().map(|share| (share * epochs as f64).round() as usize).collect();
+    milestones.retain(|&epoch| epoch > 0 && epoch < epochs);
+    milestones.sort_unstable();
+    milestones.dedup();
+    milestones
 }

@@ -1,4 +1,4 @@
-//! Networks that take the artefacts of metal out of a slice of computed tomography, one architecture a file.
+//! Networks that take the artefacts of metal out of a slice of computed tomography.
 //!
 //! ```text
 //! Y corrupted, L interpolated, I = 1 − metal      Y = X + A outside the metal      A = Σ_n C_n ⋆ M_n
@@ -21,22 +21,17 @@
 //!
 //! Paper: section "CT-Scan Metal Artifact Reduction", `tab:hyperparams_ct_mar`; architectures of Wang et al. as Bai et al. (CVPR 2025) adapt them.
 
-mod acdnet;
 mod bands;
 mod channels;
-mod dicdnet;
 mod dictionary;
 mod k_net;
 mod loss;
-mod m_net;
 mod nets;
-mod oscnet;
 mod residual_net;
 mod rotated_kernels;
 mod stages;
 #[cfg(test)]
 mod tests;
-mod x_net;
 
 use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
@@ -160,10 +155,6 @@ impl MarNetConfig {
                 return Err(Error::setting(what, format!("from {least} to {most}"), value));
             }
         }
-        match self.architecture {
-            Architecture::Dicdnet => Ok(Box::new(dicdnet::build(self, builder, random)?)),
-            Architecture::Oscnet => Ok(Box::new(oscnet::build(self, builder, random)?)),
-            Architecture::Acdnet => Ok(Box::new(acdnet::Acdnet::new(self, builder, random)?)),
-        }
+        Ok(Box::new(stages::Stages::new(self, builder, random)?))
     }
 }

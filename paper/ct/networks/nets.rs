@@ -1,20 +1,34 @@
-//! The X-nets and M-nets of a network in the order of their use: x.0, then m.N and x.N + 1 of every stage, then the last X-net.
+//! The nets of a network in the order of their use: x.0, then m.N and x.N + 1 of every stage, then the last X-net.
+//!
+//! ```text
+//! X-nets   [X; P] ← R([X; P])        the image and the 35 channels that travel with it: X [N, 1, H, W],  P [N, 35, H, W]
+//! M-nets   M ← ReLU(R(M) − τ)        the maps of a dictionary, kept sparse: τ is one number a map, 1.5 at first
+//! ```
+//!
+//! R are residual blocks.
 
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::m_net::MNet;
-use super::x_net::{self, AUXILIARY, XNet};
-use super::{Held, MarNetConfig, Pass};
+use super::channels::{first, join, pad, parts};
+use super::residual_net::ResidualNet;
+use super::{Held, MarNetConfig, Pass, Precision, Seen};
 use reynolds_torch::error::Result;
 use reynolds_torch::parameters::{Builder, Parameters};
+
+/// N_p, the channels that travel with the image.
+const AUXILIARY: usize = 35;
+
+/// τ at first.
+const THRESHOLD: f64 = 1.5;
 
 /// One X-net before the stages, one M-net and one X-net a stage, one X-net after them.
 #[derive(Debug)]
 pub(super) struct Nets {
-    pub(super) x: Vec<XNet>,
-    pub(super) m: Vec<MNet>,
-    pub(super) held: Held,
+    x: Vec<ResidualNet>,
+    m: Vec<ResidualNet>,
+    maps: i64,
+    held: Held,
 }
 
 impl Nets {
@@ -27,64 +41,94 @@ impl Nets {
         random: &mut Random,
     ) -> Result<Self> {
         builder.real("auxiliary", &[AUXILIARY, 1, 3, 3], &[1.0 / 9.0; AUXILIARY * 9])?;
-        let x = (0..stages + 2).map(|number| XNet::new(builder, number, config.blocks, random));
+        let mut net = |builder: &mut Builder, name: &str, channels: usize| {
+            ResidualNet::new(builder, name, channels, config.blocks, random)
+        };
+        let x = (0..stages + 2).map(|number| net(builder, &format!("x.{number}"), AUXILIARY + 1));
         let x = x.collect::<Result<_>>()?;
-        let m = (0..stages).map(|number| MNet::new(builder, number, maps, config.blocks, random));
-        let m = m.collect::<Result<_>>()?;
+        let mut m = Vec::new();
+        for number in 0..stages {
+            m.push(net(builder, &format!("m.{number}"), maps)?);
+            builder.real(&format!("m.{number}.threshold"), &[maps], &vec![THRESHOLD; maps])?;
+        }
         builder.real("threshold", &[1], &[1.0])?;
-        Ok(Self { x, m, held: config.held })
+        Ok(Self { x, m, maps: maps as i64, held: config.held })
     }
 
-    /// M-net and X-net of every stage.
-    pub(super) fn stages(&self) -> impl Iterator<Item = (&MNet, &XNet)> {
-        self.m.iter().zip(&self.x[1..])
+    pub(super) fn stages(&self) -> usize {
+        self.m.len()
     }
 
-    /// The X-net after the stages.
-    pub(super) fn last(&self) -> &XNet {
-        &self.x[self.m.len() + 1]
+    /// Each with whether it is an X-net.
+    fn in_order(&self) -> impl Iterator<Item = (&ResidualNet, bool)> {
+        let stages = self.m.iter().zip(&self.x[1..]).flat_map(|(m, x)| [(m, false), (x, true)]);
+        let last = self.x.last().map(|net| (net, true));
+        [(&self.x[0], true)].into_iter().chain(stages).chain(last)
     }
 
     /// What the nets need of the parameters, in the order of their use.
     pub(super) fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
-        let mut assembled = self.x[0].assemble(parameters, pass)?;
-        for (m, x) in self.stages() {
-            assembled.extend(m.assemble(parameters, pass)?);
-            assembled.extend(x.assemble(parameters, pass)?);
-        }
-        assembled.extend(self.last().assemble(parameters, pass)?);
-        Ok(assembled)
+        let parts = self.in_order().map(|(net, _)| net.assemble(parameters, pass));
+        Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     /// Names of the held kernels, in the order of their use.
     pub(super) fn kernels(&self) -> Vec<String> {
-        let mut names = self.x[0].kernels();
-        for (m, x) in self.stages() {
-            if self.held == Held::Xm {
-                names.extend(m.kernels());
-            }
-            names.extend(x.kernels());
-        }
-        names.extend(self.last().kernels());
-        names
+        self.in_order().filter(|(_, x)| *x || self.held == Held::Xm).flat_map(|(net, _)| net.kernels()).collect()
     }
 }
 
-/// C_p as a matrix `[channels, 9]`, with zeros for the channels that a precision pads by.
+/// C_p as a matrix `[channels of P, 9]`: 35, and zeros for the channels that bf16 pads by.
 pub(super) fn auxiliary(parameters: &Parameters, pass: Pass) -> Result<Tensor> {
-    let padding = (x_net::channels(pass.precision) - AUXILIARY) as i64;
+    let channels = match pass.precision {
+        Precision::F32 => AUXILIARY,
+        Precision::Bf16 => (AUXILIARY + 1).next_multiple_of(8) - 1,
+    };
+    let padding = (channels - AUXILIARY) as i64;
     let auxiliary = parameters.get("auxiliary")?.f_view([-1, 9])?;
     Ok(if padding > 0 { auxiliary.f_constant_pad_nd([0, 0, 0, padding])? } else { auxiliary })
 }
 
-/// Q₂Q₁, `[maps, maps]`.
-pub(super) fn mixing(parameters: &Parameters, maps: usize) -> Result<Tensor> {
-    let matrix = |name: &str| -> Result<Tensor> { Ok(parameters.get(name)?.f_view([maps as i64, maps as i64])?) };
-    Ok(matrix("mix.1")?.f_matmul(&matrix("mix.0")?)?)
+/// The nets in a forward pass, each called when it is its turn.
+pub(super) struct Running<'r, 's> {
+    pub(super) nets: &'r Nets,
+    pub(super) parameters: &'r Parameters,
+    /// What [`Nets::assemble`] made, of those that have not been called.
+    pub(super) assembled: &'r [Tensor],
+    pub(super) pass: Pass,
+    pub(super) seen: Option<&'r mut Seen<'s>>,
 }
 
-/// Adds `mix.0` and `mix.1`, the identity.
-pub(super) fn add_mixing(builder: &mut Builder, maps: usize) -> Result<()> {
-    let identity: Vec<f64> = (0..maps * maps).map(|at| if at % (maps + 1) == 0 { 1.0 } else { 0.0 }).collect();
-    ["mix.0", "mix.1"].into_iter().try_for_each(|name| builder.real(name, &[maps, maps, 1, 1], &identity))
+impl<'r> Running<'r, '_> {
+    fn take(&mut self, net: &ResidualNet) -> &'r [Tensor] {
+        let (taken, left) = self.assembled.split_at(net.assembled(self.pass.mode));
+        self.assembled = left;
+        taken
+    }
+
+    /// X in the type of the parameters and P in the precision of the pass, with as many channels as that of [`auxiliary`]: the same of the
+    /// next.
+    pub(super) fn x(&mut self, number: usize, image: &Tensor, others: &Tensor) -> Result<(Tensor, Tensor)> {
+        let (net, Pass { precision, .. }) = (&self.nets.x[number], self.pass);
+        let part = self.take(net);
+        let stream = join(&precision.cast(image)?, others)?;
+        let exact = (precision == Precision::Bf16).then(|| image.shallow_clone());
+        let (stream, exact) =
+            net.forward(self.parameters, part, (stream, exact), self.pass, self.seen.as_deref_mut())?;
+        let (image, others) = parts(&stream, 1)?;
+        // A copy: images are kept, and none should keep a whole stream.
+        Ok((exact.map_or_else(|| image.f_contiguous(), Ok)?, others))
+    }
+
+    /// Maps `[N, C, H, W]` → the same, both in the type of the parameters. They are not negative.
+    pub(super) fn m(&mut self, number: usize, maps: &Tensor) -> Result<Tensor> {
+        let (net, Pass { precision, .. }) = (&self.nets.m[number], self.pass);
+        let part = self.take(net);
+        let seen = self.seen.as_deref_mut().filter(|_| self.nets.held == Held::Xm);
+        let stream = pad(&precision.cast(maps)?, net.width(precision) - self.nets.maps)?;
+        let (stream, _) = net.forward(self.parameters, part, (stream, None), self.pass, seen)?;
+        // τ has the type of the parameters, and with it the difference.
+        let threshold = self.parameters.get(&format!("m.{number}.threshold"))?.f_view([-1, 1, 1])?;
+        Ok(first(&stream, self.nets.maps)?.f_sub(&threshold)?.f_relu_()?)
+    }
 }

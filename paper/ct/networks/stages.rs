@@ -1,74 +1,156 @@
-//! The stages that DICDNet and OSCNet share.
+//! The three networks: stages that move the image X, the maps M and, in ACDNet, the kernels C towards what the scan is made of.
 //!
 //! ```text
-//! P = C_p ⋆ L,  [X₀; P] = Xnet₀([L; P])
-//! t = 1:      M = Mnet₁((F₀/10)ᵀ⋆ ReLU(I⊙(Y − X₀) − τ))
-//! t = 2 … T:  M ← Mnet_t(Q M + (η^M/10) (F/10)ᵀ⋆ I⊙(Y − X − A))                Q = 1 for t = 2
-//! each:       A = (F/10) ⋆ M,   X ← X + (η^X/10) I⊙(Y − X − A),   [X; P] ← Xnet_t([X; P])
-//! end:        X of Xnet_{T+1}([X; P])
+//! P = C_p ⋆ L,  [X; P] = Xnet([L; P]);      R = I⊙(Y − X − A)
+//! first stage     M = Mnet(Cᵀ⋆ ReLU(I⊙(Y − X) − τ))
+//! each other      M ← Mnet(Q M + (η^M/10) Cᵀ⋆ R)
+//! each            A = Σ_n C_n ⋆ M_n,   X ← X + (η^X/10) I⊙(Y − X − A),   [X; P] ← Xnet([X; P])
+//! end             X of Xnet([X; P])
+//!
+//! DICDNet, OSCNet      C = F/10, in the first equation for M F₀/10.      DICDNet: Q = Q₂Q₁ from the third stage on
+//! ACDNet, first two    C = D₀/10;    Q = Q₂Q₁ in the third alone
+//! ACDNet, others       K ← Knet(G), then Knet(K + η^K/(50 h w) G),      G[n, j] = ⟨(D_j/10) ⋆ M_n, R⟩, with A = 0 in the first of them
+//!                      C_n = Σ_j K[n, j] D_j/10,  and A anew
 //! ```
 //!
-//! Q = Q₂Q₁ are 1 × 1 convolutions, in DICDNet alone. A ReLU before them would change nothing: maps that leave an M-net are not negative.
+//! Q₂ and Q₁ are 1 × 1 convolutions; a ReLU before them would change nothing, since maps that leave an M-net are not negative. F is free in
+//! DICDNet and consists of turned copies in OSCNet. The responses D_j ⋆ M_n, 256 images a sample, are never made: G is the correlation of
+//! M_n and R on 9 × 9 shifts, times the atoms ([`bands`]). In ACDNet the first entries of `step.m` and `step.k` and the thresholds of the
+//! K-nets are in no equation, as published; the count of parameters has them.
+//!
+//! After Wang et al. (ACDNet: IJCAI 2022; DICDNet: IEEE Transactions on Medical Imaging 2022; OSCNet: MICCAI 2022, with the kernels of Xie
+//! et al., IEEE Transactions on Pattern Analysis and Machine Intelligence 2023, in four orientations), with the mixing of Bai et al. (CVPR
+//! 2025).
 
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::nets::{self, Nets};
-use super::{Corrupted, Held, MarNetConfig, Pass, Reducer, Reduction, Seen, bands, dictionary};
-use crate::ct::networks::RotatedKernels;
+use super::k_net::KNet;
+use super::nets::{Nets, Running, auxiliary};
+use super::{Architecture, Corrupted, MarNetConfig, Pass, Reducer, Reduction, RotatedKernels, Seen, bands, dictionary};
 use reynolds_torch::error::Result;
 use reynolds_torch::parameters::{Builder, Parameters};
 
-/// Maps of the dictionary, 9 · 4.
-pub(super) const MAPS: usize = 36;
-/// The side of its kernels.
-pub(super) const SIDE: usize = 9;
+/// Maps of DICDNet and OSCNet, 9 · 4.
+const MAPS: usize = 36;
+/// Maps of ACDNet, 2 · 4, and atoms that its kernels are mixed of.
+const ADAPTIVE_MAPS: usize = 8;
+const ATOMS: usize = 32;
+/// Stages of ACDNet before the kernels adapt.
+const EARLY: usize = 2;
+/// The side of all kernels.
+const SIDE: usize = 9;
+/// Orientations of a kernel of OSCNet, and frequencies of its functions along an axis.
+const TURNS: usize = 4;
+const FREQUENCIES: usize = 9;
 /// What kernels of dictionaries and sizes of steps are divided by.
-pub(super) const DIVISOR: f64 = 10.0;
+const DIVISOR: f64 = 10.0;
+/// What steps of the coefficients are divided by, beside the number of pixels.
+const COEFFICIENTS_DIVISOR: f64 = 50.0;
 
-/// A network of stages.
 #[derive(Debug)]
 pub(super) struct Stages {
     nets: Nets,
-    mixed: bool,
-    /// What the kernels of the dictionaries are made with; `None` if they are free.
-    turned: Option<RotatedKernels>,
+    dictionary: Dictionary,
+}
+
+#[derive(Debug)]
+enum Dictionary {
+    Free,
+    Turned(RotatedKernels),
+    Adaptive(Vec<KNet>),
 }
 
 impl Stages {
-    /// Adds all parameters but those of the dictionaries and of the mixing.
-    pub(super) fn new(
-        config: &MarNetConfig,
-        mixed: bool,
-        turned: Option<RotatedKernels>,
-        builder: &mut Builder,
-        random: &mut Random,
-    ) -> Result<Self> {
+    /// Adds the parameters; free dictionaries begin as blobs, and mixing as none.
+    pub(super) fn new(config: &MarNetConfig, builder: &mut Builder, random: &mut Random) -> Result<Self> {
         let stages = config.stages;
-        let nets = Nets::new(config, stages, MAPS, builder, random)?;
-        builder.real("step.x", &[stages], &vec![5.0; stages])?;
-        builder.real("step.m", &[stages - 1], &vec![1.0; stages - 1])?;
-        Ok(Self { nets, mixed, turned })
+        let free = |builder: &mut Builder, name: &str, shape: &[usize]| {
+            builder.real(name, shape, &dictionary::atoms(shape[0] * shape[1], SIDE))
+        };
+        let steps = |builder: &mut Builder, name: &str, count: usize, step: f64| {
+            builder.real(name, &[count], &vec![step; count])
+        };
+        let (nets, dictionary);
+        match config.architecture {
+            Architecture::Dicdnet => {
+                nets = Nets::new(config, stages, MAPS, builder, random)?;
+                steps(builder, "step.x", stages, 5.0)?;
+                steps(builder, "step.m", stages - 1, 1.0)?;
+                free(builder, "dictionary.start", &[1, MAPS, SIDE, SIDE])?;
+                free(builder, "dictionary", &[1, MAPS, SIDE, SIDE])?;
+                add_mixing(builder, MAPS)?;
+                dictionary = Dictionary::Free;
+            }
+            Architecture::Oscnet => {
+                let (turned, atoms) = (RotatedKernels::new(SIDE, FREQUENCIES, TURNS)?, MAPS / TURNS);
+                for name in ["dictionary.start", "dictionary"] {
+                    builder.real(name, &[atoms, turned.functions()], &turned.initial(atoms, 1, random))?;
+                }
+                nets = Nets::new(config, stages, MAPS, builder, random)?;
+                steps(builder, "step.x", stages, 5.0)?;
+                steps(builder, "step.m", stages - 1, 1.0)?;
+                dictionary = Dictionary::Turned(turned);
+            }
+            Architecture::Acdnet => {
+                nets = Nets::new(config, stages + EARLY, ADAPTIVE_MAPS, builder, random)?;
+                let k = (0..stages).map(|number| KNet::new(builder, number, ADAPTIVE_MAPS * ATOMS, random));
+                dictionary = Dictionary::Adaptive(k.collect::<Result<_>>()?);
+                steps(builder, "step.x", stages + EARLY, 5.0)?;
+                steps(builder, "step.m", stages + EARLY, 1.0)?;
+                steps(builder, "step.k", stages, 5.0)?;
+                free(builder, "dictionary.start", &[1, ADAPTIVE_MAPS, SIDE, SIDE])?;
+                free(builder, "dictionary", &[ATOMS, 1, SIDE, SIDE])?;
+                add_mixing(builder, ADAPTIVE_MAPS)?;
+            }
+        }
+        Ok(Self { nets, dictionary })
+    }
+
+    fn maps(&self) -> usize {
+        if matches!(self.dictionary, Dictionary::Adaptive(_)) { ADAPTIVE_MAPS } else { MAPS }
+    }
+
+    /// Stages whose images and artefacts are early ones.
+    fn early(&self) -> usize {
+        if matches!(self.dictionary, Dictionary::Adaptive(_)) { EARLY } else { 0 }
+    }
+
+    /// Whether the maps of a stage, from 0, are mixed for the next.
+    fn mixes_after(&self, stage: usize) -> bool {
+        match self.dictionary {
+            Dictionary::Free => stage > 0 && stage + 1 < self.nets.stages(),
+            Dictionary::Turned(_) => false,
+            Dictionary::Adaptive(_) => stage + 1 == EARLY,
+        }
     }
 
     /// The kernels of a dictionary as a matrix, divided.
-    fn dictionary(&self, parameters: &Parameters, name: &str) -> Result<Tensor> {
+    fn matrix(&self, parameters: &Parameters, name: &str) -> Result<Tensor> {
         let weights = parameters.get(name)?;
-        let kernels = match &self.turned {
-            Some(turned) => turned.kernels(&weights)?,
-            None => weights,
+        let kernels = match &self.dictionary {
+            Dictionary::Turned(turned) => turned.kernels(&weights)?,
+            _ => weights,
         };
         Ok(dictionary::matrix(&kernels)?.f_div_scalar(DIVISOR)?)
     }
 }
 
+/// Adds `mix.0` and `mix.1`, the identity.
+fn add_mixing(builder: &mut Builder, maps: usize) -> Result<()> {
+    let identity: Vec<f64> = (0..maps * maps).map(|at| if at % (maps + 1) == 0 { 1.0 } else { 0.0 }).collect();
+    ["mix.0", "mix.1"].into_iter().try_for_each(|name| builder.real(name, &[maps, maps, 1, 1], &identity))
+}
+
 impl Reducer for Stages {
+    /// F₀ or D₀, F or D, C_p, what the nets need and, where there is mixing, Q₂Q₁.
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
-        let mut assembled =
-            vec![self.dictionary(parameters, "dictionary.start")?, self.dictionary(parameters, "dictionary")?];
-        assembled.push(nets::auxiliary(parameters, pass)?);
-        if self.mixed {
-            assembled.push(nets::mixing(parameters, MAPS)?);
+        let mut assembled = vec![self.matrix(parameters, "dictionary.start")?, self.matrix(parameters, "dictionary")?];
+        assembled.push(auxiliary(parameters, pass)?);
+        if !matches!(self.dictionary, Dictionary::Turned(_)) {
+            let maps = self.maps() as i64;
+            let matrix = |name: &str| -> Result<Tensor> { Ok(parameters.get(name)?.f_view([maps, maps])?) };
+            assembled.push(matrix("mix.1")?.f_matmul(&matrix("mix.0")?)?);
         }
         assembled.extend(self.nets.assemble(parameters, pass)?);
         Ok(assembled)
@@ -80,63 +162,42 @@ impl Reducer for Stages {
         assembled: &[Tensor],
         input: &Corrupted,
         pass: Pass,
-        mut seen: Option<&mut Seen<'_>>,
+        seen: Option<&mut Seen<'_>>,
     ) -> Result<Reduction> {
-        let mut rest = assembled;
-        let mut take = |count: usize| {
-            let (taken, left) = rest.split_at(count);
-            rest = left;
-            taken
-        };
-        let (fixed, mixing) = (take(3), take(usize::from(self.mixed)).first());
-        let steps =
-            |name: &str| -> Result<Vec<Tensor>> { Ok(parameters.get(name)?.f_div_scalar(DIVISOR)?.f_unbind(0)?) };
-        let (steps_x, steps_m) = (steps("step.x")?, steps("step.m")?);
+        let fixed = if matches!(self.dictionary, Dictionary::Turned(_)) { 3 } else { 4 };
+        let (fixed, of_nets) = assembled.split_at(fixed);
+        let mut nets = Running { nets: &self.nets, parameters, assembled: of_nets, pass, seen };
+        let mut kernels = Kernels::new(&self.dictionary, parameters, fixed, input)?;
+        let steps = parameters.get("step.x")?.f_div_scalar(DIVISOR)?.f_unbind(0)?;
 
         let others = pass.precision.cast(&bands::analyse(&fixed[2], &input.interpolated)?)?;
-        let net = &self.nets.x[0];
-        let (start, mut others) = net.forward(
-            parameters,
-            take(net.assembled(pass.mode)),
-            (&input.interpolated, &others),
-            pass,
-            seen.as_deref_mut(),
-        )?;
+        let (start, mut others) = nets.x(0, &input.interpolated, &others)?;
         let (mut images, mut artefacts) = (Vec::new(), Vec::<Tensor>::new());
         let mut image = start.shallow_clone();
         let mut maps: Option<Tensor> = None;
-        for (stage, (m, x)) in self.nets.stages().enumerate() {
+        for stage in 0..self.nets.stages() {
             let missing = input.image.f_sub(&image)?;
-            let mut guess = match (maps.take(), artefacts.last()) {
-                (Some(maps), Some(artefact)) => {
-                    let step = missing.f_sub(artefact)?.f_mul(&input.keep)?.f_mul(&steps_m[stage - 1])?;
-                    let maps = match mixing.filter(|_| stage > 1) {
-                        Some(matrix) => mix(matrix, &maps)?,
-                        None => maps,
-                    };
-                    // Not in place: the gradient of that, of a view, would be two copies, the last in the other layout.
-                    bands::analyse(&fixed[1], &step)?.f_add(&maps)?
-                }
-                _ => {
-                    let outside = missing.f_mul(&input.keep)?.f_sub(&parameters.get("threshold")?)?.f_relu_()?;
-                    bands::analyse(&fixed[0], &outside)?
-                }
+            let guess = match (&maps, artefacts.last()) {
+                (Some(maps), Some(artefact)) => kernels.next_maps(stage, maps, &missing, artefact)?,
+                _ => kernels.first_maps(&missing)?,
             };
-            let seen_m = seen.as_deref_mut().filter(|_| self.nets.held == Held::Xm);
-            guess = m.forward(parameters, take(m.assembled(pass.mode)), &guess, pass, seen_m)?;
-            let artefact = bands::compose(&fixed[1], &guess)?;
-            let step = missing.f_sub(&artefact)?.f_mul(&input.keep)?.f_mul(&steps_x[stage])?;
-            let moved = image.f_add(&step)?;
-            let part = take(x.assembled(pass.mode));
-            (image, others) = x.forward(parameters, part, (&moved, &others), pass, seen.as_deref_mut())?;
+            let made = nets.m(stage, &guess)?;
+            let artefact = bands::compose(&kernels.current, &made)?;
+            let step = missing.f_sub(&artefact)?.f_mul(&input.keep)?.f_mul(&steps[stage])?;
+            (image, others) = nets.x(stage + 1, &image.f_add(&step)?, &others)?;
             images.push(image.shallow_clone());
             artefacts.push(artefact);
-            maps = Some(guess);
+            maps = Some(if self.mixes_after(stage) { mix(&fixed[3], &made)? } else { made });
         }
-        let net = self.nets.last();
-        let part = take(net.assembled(pass.mode));
-        images.push(net.forward(parameters, part, (&image, &others), pass, seen)?.0);
-        Ok(Reduction { start, images, artefacts, early_images: Vec::new(), early_artefacts: Vec::new() })
+        images.push(nets.x(self.nets.stages() + 1, &image, &others)?.0);
+        let (late_images, late_artefacts) = (images.split_off(self.early()), artefacts.split_off(self.early()));
+        Ok(Reduction {
+            start,
+            images: late_images,
+            artefacts: late_artefacts,
+            early_images: images,
+            early_artefacts: artefacts,
+        })
     }
 
     fn held(&self) -> Vec<String> {
@@ -144,8 +205,99 @@ impl Reducer for Stages {
     }
 }
 
+/// The kernels in a forward pass, those of ACDNet of each sample, and the maps that they make of images.
+struct Kernels<'a> {
+    dictionary: &'a Dictionary,
+    parameters: &'a Parameters,
+    /// I.
+    keep: &'a Tensor,
+    /// F₀/10 or D₀/10, `[maps, 81]`.
+    start: &'a Tensor,
+    /// D/10, `[atoms, 81]`.
+    atoms: &'a Tensor,
+    /// η^M/10 of the stages from the second on.
+    steps_m: Vec<Tensor>,
+    /// η^K/(50 h w) of the stages whose kernels adapt.
+    steps_k: Vec<Tensor>,
+    /// K, `[N, maps, atoms]`, once there is one.
+    coefficients: Option<Tensor>,
+    /// C, `[maps, 81]` or `[N, maps, 81]`.
+    current: Tensor,
+}
+
+impl<'a> Kernels<'a> {
+    fn new(
+        dictionary: &'a Dictionary,
+        parameters: &'a Parameters,
+        fixed: &'a [Tensor],
+        input: &'a Corrupted,
+    ) -> Result<Self> {
+        let steps = |name: &str, divisor: f64| -> Result<Vec<Tensor>> {
+            Ok(parameters.get(name)?.f_div_scalar(divisor)?.f_unbind(0)?)
+        };
+        let mut steps_m = steps("step.m", DIVISOR)?;
+        let (start, atoms) = (&fixed[0], &fixed[1]);
+        let (mut steps_k, mut current) = (Vec::new(), atoms.shallow_clone());
+        if matches!(dictionary, Dictionary::Adaptive(_)) {
+            let size = input.image.size();
+            steps_k = steps("step.k", COEFFICIENTS_DIVISOR * (size[2] * size[3]) as f64)?;
+            drop(steps_m.remove(0));
+            current = start.shallow_clone();
+        }
+        Ok(Self {
+            dictionary,
+            parameters,
+            keep: &input.keep,
+            start,
+            atoms,
+            steps_m,
+            steps_k,
+            coefficients: None,
+            current,
+        })
+    }
+
+    /// Cᵀ⋆ ReLU(I⊙(Y − X) − τ), of Y − X.
+    fn first_maps(&self, missing: &Tensor) -> Result<Tensor> {
+        let outside = missing.f_mul(self.keep)?.f_sub(&self.parameters.get("threshold")?)?.f_relu_()?;
+        bands::analyse(self.start, &outside)
+    }
+
+    /// M + (η^M/10) Cᵀ⋆ I⊙(Y − X − A), of Y − X and A; where kernels adapt they, and A with them, are new ones.
+    fn next_maps(&mut self, stage: usize, maps: &Tensor, missing: &Tensor, artefact: &Tensor) -> Result<Tensor> {
+        let mut residual = missing.f_sub(artefact)?.f_mul(self.keep)?;
+        if let (Dictionary::Adaptive(nets), Some(number)) = (self.dictionary, stage.checked_sub(EARLY)) {
+            // The first kernels are sought for all that is missing.
+            let sought = match self.coefficients {
+                Some(_) => residual,
+                None => missing.f_mul(self.keep)?,
+            };
+            self.adapt(&nets[number], number, maps, &sought)?;
+            let artefact = bands::compose(&self.current, maps)?;
+            residual = missing.f_sub(&artefact)?.f_mul(self.keep)?;
+        }
+        let step = residual.f_mul(&self.steps_m[stage - 1])?;
+        // Not in place: the gradient of that, of a view, would be two copies, the last in the other layout.
+        Ok(bands::analyse(&self.current, &step)?.f_add(maps)?)
+    }
+
+    /// K and C from G, the correlations of what atoms make of the maps with `sought`.
+    fn adapt(&mut self, net: &KNet, number: usize, maps: &Tensor, sought: &Tensor) -> Result<()> {
+        let correlations = bands::correlate(maps, sought, self.atoms.size()[1])?;
+        let slopes = correlations.f_matmul(&self.atoms.f_transpose(0, 1)?)?;
+        let moved = match self.coefficients.take() {
+            Some(coefficients) => slopes.f_mul(&self.steps_k[number])?.f_add(&coefficients)?,
+            None => slopes,
+        };
+        let coefficients = net.forward(self.parameters, &moved)?;
+        self.current = coefficients.f_matmul(self.atoms)?;
+        self.coefficients = Some(coefficients);
+        Ok(())
+    }
+}
+
 /// Q M, Q `[C, C]`, M `[N, C, H, W]`.
-pub(super) fn mix(matrix: &Tensor, maps: &Tensor) -> Result<Tensor> {
+fn mix(matrix: &Tensor, maps: &Tensor) -> Result<Tensor> {
     let last = maps.f_permute([0, 2, 3, 1])?;
     if last.is_contiguous() {
         return Ok(last.f_matmul(&matrix.f_transpose(0, 1)?)?.f_permute([0, 3, 1, 2])?);

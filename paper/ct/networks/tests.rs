@@ -1,0 +1,185 @@
+//! What the three networks have in common. Their images, losses, gradients and statistics are tested against an independent program, in
+//! `paper/tests/networks/ct_forward.rs`.
+
+use reynolds::random::Random;
+use tch::{Device, Kind, Tensor};
+
+use super::{Architecture, Corrupted, Held, MarNetConfig, Mode, Pass, Precision, Reducer, Reduction, loss};
+use reynolds_torch::parameters::Parameters;
+
+const TRAIN: Pass = Pass { mode: Mode::Train, precision: Precision::F32 };
+const EVALUATE: Pass = Pass { mode: Mode::Evaluate, precision: Precision::F32 };
+const ARCHITECTURES: [Architecture; 3] = [Architecture::Acdnet, Architecture::Dicdnet, Architecture::Oscnet];
+
+fn network(config: &MarNetConfig, kind: Kind) -> (Box<dyn Reducer>, Parameters) {
+    let mut builder = Parameters::builder();
+    let network = config.build(&mut builder, &mut Random::new(5)).unwrap();
+    (network, builder.build(kind, Device::Cpu).unwrap())
+}
+
+fn small(architecture: Architecture) -> MarNetConfig {
+    MarNetConfig { architecture, stages: 3, blocks: 1, held: Held::X }
+}
+
+/// A smooth slice with a streak and a square of metal.
+fn input(kind: Kind, samples: i64, side: i64) -> (Corrupted, Tensor) {
+    let mut random = Random::new(9);
+    let mut draw = |low: f64, high: f64| {
+        let numbers: Vec<f64> = (0..samples * side * side).map(|_| low + (high - low) * random.uniform()).collect();
+        Tensor::from_slice(&numbers).view([samples, 1, side, side])
+    };
+    let truth = draw(40.0, 80.0);
+    let image = &truth + draw(-20.0, 40.0);
+    let interpolated = &truth + draw(-8.0, 8.0);
+    let keep = Tensor::ones([samples, 1, side, side], (Kind::Double, Device::Cpu));
+    let _ = keep.narrow(2, 2, 2).narrow(3, 3, 2).fill_(0.0);
+    let cast = |tensor: Tensor| tensor.to_kind(kind);
+    (Corrupted { image: cast(image), interpolated: cast(interpolated), keep: cast(keep) }, cast(truth))
+}
+
+fn run(network: &dyn Reducer, parameters: &Parameters, input: &Corrupted, pass: Pass) -> Reduction {
+    let assembled = network.assemble(parameters, pass).unwrap();
+    network.forward(parameters, &assembled, input, pass, None).unwrap()
+}
+
+fn outputs(reduction: &Reduction) -> Vec<&Tensor> {
+    let Reduction { start, images, artefacts, early_images, early_artefacts } = reduction;
+    [start].into_iter().chain(images).chain(artefacts).chain(early_images).chain(early_artefacts).collect()
+}
+
+fn far(a: &Tensor, b: &Tensor) -> f64 {
+    f64::try_from((a - b).abs().max().to_kind(Kind::Double)).unwrap()
+}
+
+#[test]
+fn held_are_the_kernels_of_x_nets_and_with_xm_of_m_nets() {
+    for (architecture, m) in [(Architecture::Acdnet, 72), (Architecture::Dicdnet, 60), (Architecture::Oscnet, 60)] {
+        let x = 12 + m;
+        let count = |held| {
+            let config = MarNetConfig { architecture, held, ..MarNetConfig::default() };
+            config.build(&mut Parameters::builder(), &mut Random::new(5)).unwrap().held().len()
+        };
+        assert_eq!([Held::X, Held::Xm].map(count), [x, x + m], "{architecture:?}");
+    }
+}
+
+#[test]
+fn everything_held_is_seen_in_its_order_with_its_bias() {
+    for (architecture, held) in ARCHITECTURES.into_iter().flat_map(|one| [(one, Held::X), (one, Held::Xm)]) {
+        let (network, parameters) = network(&MarNetConfig { held, ..small(architecture) }, Kind::Double);
+        let names = network.held();
+        let (input, _) = input(Kind::Double, 2, 12);
+        for pass in [TRAIN, EVALUATE] {
+            let assembled = network.assemble(&parameters, pass).unwrap();
+            let mut outputs = Vec::new();
+            let mut see = |output: &Tensor| {
+                outputs.push(output.shallow_clone());
+                Ok(())
+            };
+            let seeing = network.forward(&parameters, &assembled, &input, pass, Some(&mut see)).unwrap();
+            let _ = see;
+            assert_eq!(outputs.len(), names.len());
+            // The gradient of the sum of an output by its own bias is the number of its pixels, and nothing seen before depends on it.
+            for (number, name) in names.iter().enumerate() {
+                let bias = parameters.get(&name.replace("weight", "bias")).unwrap();
+                let sum = outputs[number].sum(Kind::Double);
+                let slope = &Tensor::run_backward(&[sum], &[bias], true, false)[0];
+                assert!(far(slope, &Tensor::full_like(slope, 288.0)) < 1e-9, "{name}");
+            }
+            // Seeing changes nothing.
+            let blind = run(network.as_ref(), &parameters, &input, pass);
+            assert!(far(blind.image(), seeing.image()) < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn samples_of_a_batch_do_not_see_each_other_in_evaluation() {
+    for architecture in ARCHITECTURES {
+        let (network, parameters) = network(&small(architecture), Kind::Double);
+        let (input, _) = input(Kind::Double, 2, 12);
+        let both = run(network.as_ref(), &parameters, &input, EVALUATE);
+        for at in 0..2 {
+            let one = |tensor: &Tensor| tensor.narrow(0, at, 1);
+            let [image, interpolated, keep] = [&input.image, &input.interpolated, &input.keep].map(one);
+            let alone = run(network.as_ref(), &parameters, &Corrupted { image, interpolated, keep }, EVALUATE);
+            for (both, alone) in outputs(&both).into_iter().zip(outputs(&alone)) {
+                assert!(far(&one(both), alone) < 1e-9 * (1.0 + far(alone, &alone.zeros_like())), "{architecture:?}");
+            }
+        }
+    }
+}
+
+/// 8 bits of mantissa in the convolutions alone: images keep theirs, and what is shown has no padding.
+#[test]
+fn evaluation_in_bf16_loses_little_of_forty_decibels() {
+    for architecture in ARCHITECTURES {
+        let (network, parameters) = network(&MarNetConfig { stages: 4, ..small(architecture) }, Kind::Float);
+        let (input, _) = input(Kind::Float, 2, 16);
+        let _guard = tch::no_grad_guard();
+        // Running statistics that have become those of the minibatch: of a tenth of the way, all of it.
+        let mut statistics = parameters.statistics().shallow_clone();
+        let before = statistics.copy();
+        let _ = run(network.as_ref(), &parameters, &input, TRAIN);
+        statistics.copy_(&((&statistics - 0.9 * before) * 10.0));
+        let pass = Pass { precision: Precision::Bf16, ..EVALUATE };
+        let mut see = |output: &Tensor| {
+            assert_eq!((output.size()[1], output.kind()), (36, Kind::BFloat16));
+            Ok(())
+        };
+        let assembled = network.assemble(&parameters, pass).unwrap();
+        let half = network.forward(&parameters, &assembled, &input, pass, Some(&mut see)).unwrap();
+        let full = run(network.as_ref(), &parameters, &input, EVALUATE);
+        let noise = f64::try_from((full.image() - half.image()).square().mean(Kind::Double)).unwrap();
+        // The mean square of 40 dB on a scale of 127.5, the upper end of the window that is measured in.
+        let allowed = 127.5_f64.powi(2) * 1e-4;
+        let lost = 10.0 * (1.0 + noise / allowed).log10();
+        assert!(lost < 0.02, "{architecture:?}: {lost} dB");
+        // It is another arithmetic all the same.
+        assert!(noise > 0.0);
+        for (full, half) in outputs(&full).into_iter().zip(outputs(&half)) {
+            assert_eq!(half.kind(), Kind::Float);
+            assert!(far(full, half) < 0.05 * far(full, &full.zeros_like()), "{architecture:?}");
+        }
+    }
+}
+
+#[test]
+fn training_in_bf16_has_about_the_same_gradient_and_statistics() {
+    let config = small(Architecture::Dicdnet);
+    let ((network, full), (_, half)) = (network(&config, Kind::Float), network(&config, Kind::Float));
+    let (input, truth) = input(Kind::Float, 2, 16);
+    let slope = |parameters, pass: Pass| {
+        let reduction = run(network.as_ref(), parameters, &input, pass);
+        let gradient = parameters.gradient(&loss(&reduction, &input, &truth).unwrap()).unwrap();
+        assert_eq!(gradient.kind(), Kind::Float);
+        gradient
+    };
+    let (expected, found) = (slope(&full, TRAIN), slope(&half, Pass { precision: Precision::Bf16, ..TRAIN }));
+    let norm = |tensor: &Tensor| f64::try_from(tensor.norm().to_kind(Kind::Double)).unwrap();
+    let off = norm(&(&expected - &found)) / norm(&expected);
+    assert!(off < 0.1, "{off}");
+    assert!(norm(&(full.statistics() - half.statistics())) < 0.01 * norm(full.statistics()));
+}
+
+/// As published, from 0 to 255 in single precision: no sum over pixels is too much for the K-nets, forth and back.
+#[test]
+fn acdnet_begins_finite_with_a_finite_gradient() {
+    let published = MarNetConfig { architecture: Architecture::Acdnet, ..MarNetConfig::default() };
+    let (network, parameters) = network(&published, Kind::Float);
+    let numbers = |seed| {
+        let mut random = Random::new(seed);
+        let numbers: Vec<f32> = (0..512).map(|_| 255.0 * random.uniform() as f32).collect();
+        Tensor::from_slice(&numbers).view([2, 1, 16, 16])
+    };
+    // Fractional at the edge of the metal.
+    let keep = (numbers(3) / 32.0).clamp(0.0, 1.0);
+    let input = Corrupted { image: numbers(1), interpolated: numbers(2), keep };
+    let reduction = run(network.as_ref(), &parameters, &input, TRAIN);
+    let means: Vec<Tensor> = outputs(&reduction).iter().map(|output| output.square().mean(Kind::Float)).collect();
+    let loss = Tensor::stack(&means, 0).sum(Kind::Float);
+    assert!(f64::try_from(&loss).unwrap() < 1e8, "{loss:?}");
+    let gradient = parameters.gradient(&loss).unwrap();
+    assert!(f64::try_from(gradient.isfinite().all().to_kind(Kind::Double)).unwrap() == 1.0);
+    assert!(f64::try_from(reduction.artefacts[9].abs().max()).unwrap() > 0.0);
+}

@@ -1,8 +1,7 @@
 """Tiny files in the formats of the CT data, as h5py, SciPy, NumPy and Pillow write them: golden/ct/.
 
     syndeeplesion/gt.h5, 0.h5, 1.h5   gzip chunks that do not divide the shape, as the published files have
-    syndeeplesion/masks.npy           u8 [32, 32, 2], column-major
-    resized.npz                       the masks on 26 × 26 pixels, by Pillow's bilinear filter
+    resized.npz                       a rectangle and a disk on 26 × 26 pixels, from 32 × 32 by Pillow's bilinear filter
     metal_masks.mat                   tumor_imgs [12, 16, 16], level 5, compressed, doubles stored as bytes
     {legs,trunk}_16.npz               stacks of slices: hu i16, z_mm f32, pixel_mm f32
 
@@ -44,7 +43,6 @@ def main():
     masks[4:11, 9:20, 0] = 1
     row, column = np.mgrid[0:FINE, 0:FINE]
     masks[..., 1] = (row - 20) ** 2 + (column - 12) ** 2 <= 36
-    np.save(LESION / "masks.npy", masks)
     small = [Image.fromarray(masks[..., n].astype(np.float32), "F").resize((SIDE, SIDE), Image.BILINEAR) for n in (0, 1)]
     np.savez(OUT / "resized.npz", resized=np.stack([np.asarray(image, np.float32) for image in small]))
 

@@ -63,7 +63,6 @@ fn main() {
     let pair = median(9, || simulate(&slice, &metal, &scanner, 1));
     let silent = median(9, || simulate(&slice, &metal, &quiet, 1));
     let forward = median(9, || fan.forward(&image));
-    let adjoint = median(3, || fan.adjoint(&sinogram));
     let back = median(9, || fan.reconstruct(&sinogram));
     let cycles = |operations: f64| operations / (3e9 * threads as f64);
     // A step: a load and an interpolation of two layers; a sample of a pixel: the same of three lanes, and where it is.
@@ -73,5 +72,4 @@ fn main() {
     eprintln!("  noise       {:.3} s of it", pair - silent);
     eprintln!("forward       {forward:.3} s, one image; floor {:.3} s", cycles(4.0 * steps));
     eprintln!("reconstruct   {back:.3} s, one image; floor {:.3} s", cycles(8.0 * places));
-    eprintln!("adjoint       {adjoint:.3} s, one image");
 }

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use reynolds_paper::smoke::data::{Event, Setting, SmokeFile, generate, preview};
+use reynolds_paper::data::generate::Event;
+use reynolds_paper::smoke::data::{Setting, SmokeFile, generate, preview};
 
 use super::{data_ct, data_medmnist, data_shapes};
 use crate::args::{DataCommand, SmokeArgs};
@@ -29,7 +30,7 @@ fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
         whole_file::check(path)?;
     }
     let bar = reynolds_report::bar(simulations.iter().map(Setting::work).sum(), "simulating");
-    let report = |event: Event<'_>| {
+    let report = |event: Event<'_, Setting>| {
         match event {
             Event::Kept(setting) => bar.inc(setting.work()),
             Event::Stepped(setting) => bar.inc(setting.work() / setting.steps as u64),

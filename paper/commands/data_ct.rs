@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use reynolds_paper::ct::data::{
-    CtSet, Event, Library, Pair, Part, SetConfig, Source, aapm, generate, hounsfield, syndeeplesion,
+    Case, CtSet, Library, Pair, Part, SetConfig, Source, aapm, generate, hounsfield, syndeeplesion,
 };
 use reynolds_paper::ct::data::{preview, preview_image};
+use reynolds_paper::data::generate::Event;
 
 use super::data::note;
 use crate::args::CtArgs;
@@ -41,9 +42,9 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
     config.validate()?;
     let library = Library::of(args.source, args.slices.as_deref())?;
     let bar = reynolds_report::bar(0, "scanning");
-    let report = |event: Event<'_>| {
+    let report = |event: Event<'_, Case>| {
         match event {
-            Event::Begun { cases } => bar.set_length(cases as u64),
+            Event::Begun { cases, .. } => bar.set_length(cases as u64),
             Event::Kept(_) | Event::Made(_) => bar.inc(1),
             Event::Refused { reason, .. } => bar.suspend(|| note(&format!("made again: {reason}"))),
             _ => {}

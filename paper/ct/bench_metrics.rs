@@ -166,26 +166,28 @@ mod tests {
 
     const ONCE: MetricsBench = MetricsBench { repeats: 1, threads: 1 };
 
-    /// `golden/metrics.py` has them from scikit-image.
+    /// `golden/ct_metrics.py` has them from scikit-image.
     #[test]
     fn values_are_those_of_scikit_image_whatever_lies_beside_an_image() {
         let golden = Golden::open("ct_metrics");
         // So many that they are judged in several parts.
-        let cases: Vec<&str> = ["streaks", "near"].into_iter().cycle().take(TOGETHER as usize + 1).collect();
-        let stacked = |name: &str| {
-            let each: Vec<_> = cases.iter().map(|case| golden.tensor(&format!("{case}.{name}"))).collect();
-            let (height, width) = (each[0].0[0], each[0].0[1]);
-            let values: Vec<f64> = each.into_iter().flat_map(|(_, values)| values).collect();
-            Array { shape: vec![cases.len(), height, width], values: Values::F64(values.into()) }
-        };
-        let row = ONCE.measure(&stacked("truth"), &stacked("image"), Some(&stacked("keep"))).unwrap();
-        for (number, case) in cases.iter().enumerate() {
-            for (name, found) in [("psnr", row.psnr[number]), ("ssim", row.ssim[number])] {
-                let expected = golden.tensor(&format!("{case}.{name}")).1[0];
-                assert!((found - expected).abs() < 1e-12 * expected.abs().max(1.0), "{case}: {name} {found}");
+        let several: Vec<&str> = ["streaks", "near"].into_iter().cycle().take(TOGETHER as usize + 1).collect();
+        for cases in [several, vec!["noise"]] {
+            let stacked = |name: &str| {
+                let each: Vec<_> = cases.iter().map(|case| golden.tensor(&format!("{case}.{name}"))).collect();
+                let (height, width) = (each[0].0[0], each[0].0[1]);
+                let values: Vec<f64> = each.into_iter().flat_map(|(_, values)| values).collect();
+                Array { shape: vec![cases.len(), height, width], values: Values::F64(values.into()) }
+            };
+            let row = ONCE.measure(&stacked("truth"), &stacked("image"), Some(&stacked("keep"))).unwrap();
+            for (number, case) in cases.iter().enumerate() {
+                for (name, found) in [("psnr", row.psnr[number]), ("ssim", row.ssim[number])] {
+                    let expected = golden.tensor(&format!("{case}.{name}")).1[0];
+                    assert!((found - expected).abs() < 1e-12 * expected.abs().max(1.0), "{case}: {name} {found}");
+                }
             }
+            assert!(row.seconds > 0.0 && row.ssim_seconds > 0.0 && row.psnr_seconds > 0.0);
         }
-        assert!(row.seconds > 0.0 && row.ssim_seconds > 0.0 && row.psnr_seconds > 0.0);
     }
 
     #[test]

@@ -1,20 +1,16 @@
 //! The pairs of a run in its folder: made where they are missing, and put on a device.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::ct::data::{self, CtSet, Event, Library, SetConfig};
-use rayon::ThreadPoolBuilder;
+use crate::ct::data::{self, CtSet, Library, SetConfig};
+use crate::data::generate::with_bar;
 use reynolds_torch::tch::Device;
 
 use super::patches::{CtData, CtPart, Placed};
 use super::settings::CtDataConfig;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
-use reynolds_train::progress::{Work, note};
-use reynolds_train::threads;
+use reynolds_train::progress::note;
 
 /// Where the environment says that data lie.
 const DATA: &str = "REYNOLDS_DATA";
@@ -59,31 +55,8 @@ pub fn ensure_pairs(config: &CtDataConfig, threads: usize, interrupt: &Interrupt
         }
     }
     let library = library(config)?;
-    let (kept, cases, work) = (AtomicU64::new(0), AtomicU64::new(0), OnceLock::new());
-    // There is nothing to show until the first pair: files are read in moments.
-    let begin = || {
-        let left = cases.load(Ordering::SeqCst).saturating_sub(kept.load(Ordering::SeqCst));
-        Work::begin(&format!("simulating CT pairs into {}", folder.display()), left)
-    };
-    let report = |event: Event<'_>| {
-        match event {
-            Event::Begun { cases: all } => cases.store(all as u64, Ordering::SeqCst),
-            Event::Kept(_) => match work.get() {
-                Some(work) => Work::advance(work, 1),
-                None => drop(kept.fetch_add(1, Ordering::SeqCst)),
-            },
-            Event::Made(_) => work.get_or_init(begin).advance(1),
-            Event::Refused { reason, .. } => note(&format!("made again: {reason}")),
-        }
-        if interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let pool = ThreadPoolBuilder::new().num_threads(threads::resolve(threads)).build();
-    let pool = pool.map_err(|error| Error::config("train.threads", "threads that can be started", error))?;
-    match pool.install(|| data::generate(&folder, &wanted, &library, &report)) {
-        Ok(_) => Ok(true),
-        Err(crate::data::Error::Interrupted { .. }) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    let what = format!("simulating CT pairs into {}", folder.display());
+    with_bar(&what, threads, interrupt, |report| data::generate(&folder, &wanted, &library, report))
 }
 
 fn library(config: &CtDataConfig) -> Result<Library> {

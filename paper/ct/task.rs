@@ -7,10 +7,11 @@
 //!
 //! Which patches an epoch sees is decided before it, and put on the device once.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::ct::networks::{self, Corrupted, MarNetConfig, Mode, Pass, Reducer, Reduction};
+use crate::ct::networks::{self, Corrupted, MarNetConfig, Mode, Pass, Reduction};
+use crate::epoch::{EpochOrder, shuffled};
+use crate::network::Network;
 use reynolds::random::Random;
 use reynolds_torch::binding::Residual;
 use reynolds_torch::parametrisation::Parametrisation;
@@ -20,7 +21,7 @@ use reynolds_torch::{Binding, Parameters, Precision};
 use super::evaluation::{CaseQuality, Measured};
 use super::patches::{CtBatch, CtData, CtPart, Patch, Patches};
 use super::settings::{CtDataConfig, CtSettings};
-use super::symmetry::{self, SampleBased};
+use super::symmetry::SampleBased;
 use reynolds_train::config::under;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::journal::Weights;
@@ -38,7 +39,7 @@ enum Purpose {
 /// Data, network and loss of a run.
 pub struct CtTask {
     parameters: Parameters,
-    network: Box<dyn Reducer>,
+    network: Box<dyn Network<Corrupted, Reduction>>,
     binding: Option<Rc<Binding>>,
     sample: Option<SampleBased>,
     data: CtData,
@@ -46,8 +47,8 @@ pub struct CtTask {
     projected: bool,
     precision: Precision,
     seed: u64,
-    /// The epoch whose patches lie on the device, in the order in which they are trained on.
-    epoch: RefCell<Option<(usize, Patches)>>,
+    /// Patches, in the order in which they are trained on.
+    epoch: EpochOrder<Patches>,
 }
 
 impl CtTask {
@@ -69,7 +70,7 @@ impl CtTask {
     /// With a network of one's own; the parameters are of the number type of the images and lie where they do.
     pub fn of(
         data: CtData,
-        network: Box<dyn Reducer>,
+        network: Box<dyn Network<Corrupted, Reduction>>,
         parameters: Parameters,
         settings: &CtSettings,
         precision: Precision,
@@ -83,7 +84,7 @@ impl CtTask {
                 config.patch,
             ));
         }
-        let plan = symmetry::plan(&parameters, &network.held())?;
+        let plan = network.plan(&parameters)?;
         let binding = plan.map(|plan| Binding::of_plan(&parameters, &plan)).transpose()?.map(Rc::new);
         let nothing = |key: &str, expected: &str, found: &dyn ToString| {
             let expected = format!("{expected}, for this model has no kernel that is held against C4");
@@ -97,7 +98,7 @@ impl CtTask {
         if projected && binding.is_none() {
             return Err(nothing("projected", "false", &projected));
         }
-        let epoch = RefCell::default();
+        let epoch = EpochOrder::default();
         Ok(Self { parameters, network, binding, sample, data, config, projected, precision, seed, epoch })
     }
 
@@ -135,7 +136,7 @@ impl CtTask {
 
     /// A pass that only evaluates.
     pub(super) fn evaluated(&self, assembled: &[Tensor], input: &Corrupted) -> Result<Reduction> {
-        Ok(self.network.forward(&self.parameters, assembled, input, self.pass(Mode::Evaluate), None)?)
+        Ok(self.network.forward(&self.parameters, assembled, input, self.pass(Mode::Evaluate))?)
     }
 
     /// The loss of a minibatch, a scalar.
@@ -149,12 +150,8 @@ impl CtTask {
 
     /// The patches of a minibatch, on the device.
     fn minibatch(&self, moment: Moment) -> Result<CtBatch> {
-        let mut epoch = self.epoch.borrow_mut();
-        let patches = match epoch.take() {
-            Some(known) if known.0 == moment.epoch => known,
-            _ => (moment.epoch, Patches::new(&self.patches(moment.epoch), self.config.patch, self.data.device())?),
-        };
-        let patches = &epoch.insert(patches).1;
+        let make = || Patches::new(&self.patches(moment.epoch), self.config.patch, self.data.device());
+        let patches = self.epoch.of(moment.epoch, make)?;
         let first = moment.step * self.config.batch;
         self.data.patches(&patches.narrow(first, self.config.batch.min(patches.len() - first))?)
     }
@@ -166,10 +163,8 @@ impl CtTask {
         let wanted = if steps == 0 { cases } else { steps * batch };
         let mut order = Vec::with_capacity(wanted + cases);
         for pass in 0..wanted.div_ceil(cases) as u64 {
-            let mut all: Vec<usize> = (0..cases).collect();
-            let mut random = Random::at(self.seed, &[Purpose::Order as u64, epoch as u64, pass]);
-            (1..cases).rev().for_each(|last| all.swap(last, random.below(last + 1)));
-            order.append(&mut all);
+            let place = [Purpose::Order as u64, epoch as u64, pass];
+            order.extend(shuffled(cases, &mut Random::at(self.seed, &place)));
         }
         order.truncate(wanted);
         let room = self.data.side() - patch;
@@ -232,14 +227,14 @@ impl Task for CtTask {
         let pass = self.pass(Mode::Train);
         let assembled = self.network.assemble(&self.parameters, pass)?;
         let Some(sample) = &self.sample else {
-            let reduction = self.network.forward(&self.parameters, &assembled, &batch.input, pass, None)?;
+            let reduction = self.network.forward(&self.parameters, &assembled, &batch.input, pass)?;
             return self.task_loss(&reduction, &batch);
         };
         let place = [Purpose::Turn as u64, moment.epoch as u64, moment.step as u64];
         let mut witness = sample.draw(&mut Random::at(self.seed, &place))?;
         let batch = sample.double(&witness, &batch)?;
         let mut see = |output: &Tensor| sample.see(&mut witness, output);
-        let reduction = self.network.forward(&self.parameters, &assembled, &batch.input, pass, Some(&mut see))?;
+        let reduction = self.network.forward_seen(&self.parameters, &assembled, &batch.input, pass, &mut see)?;
         let loss = self.task_loss(&reduction, &batch)?;
         Ok(loss.f_add(&witness.penalty()?.f_to_kind(loss.kind())?)?)
     }

@@ -1,6 +1,6 @@
 //! What can be wrong with data, said so that a user can mend it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The result of making or reading data.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -55,6 +55,20 @@ pub enum Error {
 }
 
 impl Error {
+    /// For `map_err`: the operating system refused `action` on a file or folder.
+    pub(crate) fn io(file: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io { file: file.into(), action, source }
+    }
+
+    pub(crate) fn malformed(file: &Path, expected: impl ToString, found: impl ToString) -> Self {
+        Self::Malformed { file: file.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+
+    pub(crate) fn tensor(file: &Path, tensor: &str, expected: impl ToString, found: impl ToString) -> Self {
+        let (expected, found) = (expected.to_string(), found.to_string());
+        Self::Tensor { file: file.into(), tensor: tensor.into(), expected, found }
+    }
+
     pub(crate) fn setting(what: &'static str, expected: impl ToString, found: impl ToString) -> Self {
         Self::Setting { what, expected: expected.to_string(), found: found.to_string() }
     }

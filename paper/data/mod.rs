@@ -1,6 +1,8 @@
-//! What the data of all problems share: errors, files of arrays with their settings.
+//! What the data of all problems share: errors, sets of files, files of arrays with their settings.
 
 pub mod error;
+pub mod generate;
+pub(crate) mod mosaic;
 pub(crate) mod stored_npz;
 
 pub use error::{Error, Result};

@@ -87,7 +87,7 @@ impl StoredNpz {
     }
 
     fn wrong(&self, tensor: &str, expected: String, found: String) -> Error {
-        Error::Tensor { file: self.checkpoint.path().into(), tensor: tensor.into(), expected, found }
+        Error::tensor(self.checkpoint.path(), tensor, expected, found)
     }
 }
 

@@ -7,20 +7,15 @@
 //! A minibatch is one selection of rows; nothing of it passes through the host.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::smoke::data::{self, Event, INPUT_FRAMES, Kind, Setting, SmokeFile};
+use crate::data::generate::with_bar;
+use crate::smoke::data::{self, INPUT_FRAMES, Kind, Setting, SmokeFile};
 use crate::smoke::networks::{Frames, Symmetry};
-use rayon::ThreadPoolBuilder;
 use reynolds_torch::tch::{Device, Kind as Number, Tensor};
 
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
-use reynolds_train::progress::{Work, note};
-use reynolds_train::threads;
 
 /// Where the environment says that data lie.
 const DATA: &str = "REYNOLDS_DATA";
@@ -213,33 +208,8 @@ pub fn check_windows(kind: Kind, counts: WindowCounts) -> Result<()> {
 }
 
 fn ensure(kind: Kind, folder: &Path, simulations: &[Setting], threads: usize, interrupt: &Interrupt) -> Result<bool> {
-    let kept = AtomicU64::new(0);
-    // There is nothing to show until the first step: files are read in moments.
-    let work = OnceLock::new();
-    let begin = || {
-        let all: u64 = simulations.iter().map(Setting::work).sum();
-        let what = format!("simulating {kind} into {}", folder.display());
-        Work::begin(&what, all.saturating_sub(kept.load(Ordering::SeqCst)))
-    };
-    let report = |event: Event<'_>| {
-        match event {
-            Event::Kept(setting) => match work.get() {
-                Some(work) => Work::advance(work, setting.work()),
-                None => drop(kept.fetch_add(setting.work(), Ordering::SeqCst)),
-            },
-            Event::Stepped(setting) => work.get_or_init(begin).advance(setting.work() / setting.steps as u64),
-            Event::Refused { reason, .. } => note(&format!("made again: {reason}")),
-            _ => {}
-        }
-        if interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let pool = ThreadPoolBuilder::new().num_threads(threads::resolve(threads)).build();
-    let pool = pool.map_err(|error| Error::config("train.threads", "threads that can be started", error))?;
-    match pool.install(|| data::generate(folder, simulations, &report)) {
-        Ok(_) => Ok(true),
-        Err(crate::data::Error::Interrupted { .. }) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    let what = format!("simulating {kind} into {}", folder.display());
+    with_bar(&what, threads, interrupt, |report| data::generate(folder, simulations, report))
 }
 
 /// The windows of each part that are used.

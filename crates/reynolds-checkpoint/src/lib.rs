@@ -45,7 +45,6 @@ mod zip;
 
 pub use entry::{Dtype, Entry, StorageId};
 pub use error::{Error, Result};
-pub use npy::npy_bytes;
 pub use reynolds::Values;
 pub use write_npz::{Numbers, write_npz};
 

@@ -66,20 +66,6 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Header, String> {
     }
 }
 
-/// Shape, whether the first index runs fastest, and the elements of a .npy file of bytes; what is wrong, otherwise.
-pub fn npy_bytes(file: &[u8]) -> Result<(Vec<usize>, bool, &[u8]), String> {
-    let header = parse(file)?;
-    if header.descr != "|u1" {
-        return Err(format!("the type {}", header.descr));
-    }
-    let elements = header.shape.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
-    let data = &file[header.length..];
-    if elements != Some(data.len()) {
-        return Err(format!("the shape {:?} and {} bytes", header.shape, data.len()));
-    }
-    Ok((header.shape, header.fortran_order, data))
-}
-
 /// What is left of the literal.
 struct Literal<'a> {
     rest: &'a str,

@@ -1,8 +1,7 @@
-//! The raw files of the AAPM CT-MAR challenge: little-endian f32 without a header, the sizes in the name.
+//! Raw files of the AAPM CT-MAR challenge: little-endian f32 without a header, the sizes in the name.
 //!
 //! ```text
 //! training_body_metalart_img11001_512x512x1.raw    an image, columns × rows, in Hounsfield units
-//! training_body_metalart_sino11001_900x1000.raw    a sinogram, cells × views
 //! phantom.vf                                       relative density on a square, water = 1
 //! ```
 
@@ -18,14 +17,6 @@ const FIELDS_MM: [f64; 2] = [400.0, 220.16];
 /// Millimetres along a side of a density file, about: it does not say, and a pelvis is 400 mm wide.
 const DENSITY_MM: f64 = 500.0;
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sinogram {
-    pub views: usize,
-    pub cells: usize,
-    /// −ln of transmission, `[views, cells]`.
-    pub values: Vec<f32>,
-}
-
 /// Reads an image in Hounsfield units. Its name holds its size, and "head" where the field is that of a head.
 pub fn image(path: impl AsRef<Path>) -> Result<Slice> {
     let path = path.as_ref();
@@ -33,22 +24,17 @@ pub fn image(path: impl AsRef<Path>) -> Result<Slice> {
     let sizes = sizes(&name);
     let side = match sizes.as_deref() {
         Some(&[columns, rows] | &[columns, rows, 1]) if columns == rows && columns > 0 => columns,
-        _ => return Err(malformed(path, "the size of a square image in the name, such as _512x512x1", found(&sizes))),
+        _ => {
+            return Err(Error::malformed(
+                path,
+                "the size of a square image in the name, such as _512x512x1",
+                found(&sizes),
+            ));
+        }
     };
     let hu = floats(path, &[side, side])?;
     let field = FIELDS_MM[usize::from(name.contains("head"))];
     Ok(Slice { name, side, pixel_mm: field / side as f64, hu })
-}
-
-/// Reads a sinogram. Its name holds its size.
-pub fn sinogram(path: impl AsRef<Path>) -> Result<Sinogram> {
-    let path = path.as_ref();
-    let sizes = sizes(&stem(path));
-    let (cells, views) = match sizes.as_deref() {
-        Some(&[cells, views]) if cells > 0 && views > 0 => (cells, views),
-        _ => return Err(malformed(path, "the size of a sinogram in the name, such as _900x1000", found(&sizes))),
-    };
-    Ok(Sinogram { views, cells, values: floats(path, &[cells, views])? })
 }
 
 /// Fewer densities along a side are a file that was cut off.
@@ -57,19 +43,16 @@ const LEAST: u64 = 8;
 /// Reads relative densities, water = 1, on a square of whatever size the file has, as Hounsfield units.
 pub fn density(path: impl AsRef<Path>) -> Result<Slice> {
     let path = path.as_ref();
-    let bytes = fs::metadata(path).map_err(|source| Error::Io { file: path.into(), action: "open", source })?.len();
+    let bytes = fs::metadata(path).map_err(Error::io(path, "open"))?.len();
     let side = (bytes as f64 / 4.0).sqrt().round() as u64;
     if side < LEAST || bytes != side * side * 4 {
-        return Err(malformed(
-            path,
-            format_args!("a square of f32 with {LEAST} or more a side"),
-            format!("{bytes} bytes"),
-        ));
+        let expected = format!("a square of f32 with {LEAST} or more a side");
+        return Err(Error::malformed(path, expected, format!("{bytes} bytes")));
     }
     let side = side as usize;
     let values = floats(path, &[side, side])?;
     if let Some(value) = values.iter().find(|value| **value < 0.0) {
-        return Err(malformed(path, "densities of at least 0", value));
+        return Err(Error::malformed(path, "densities of at least 0", value));
     }
     let hu = values.iter().map(|density| 1000.0 * (density - 1.0)).collect();
     Ok(Slice { name: stem(path), side, pixel_mm: DENSITY_MM / side as f64, hu })
@@ -92,25 +75,20 @@ fn found(sizes: &Option<Vec<usize>>) -> String {
     sizes.as_ref().map_or_else(|| "none".into(), |sizes| format!("{sizes:?}"))
 }
 
-fn malformed(path: &Path, expected: impl ToString, found: impl ToString) -> Error {
-    Error::Malformed { file: path.into(), expected: expected.to_string(), found: found.to_string() }
-}
-
 /// As many finite numbers as the sizes say.
 fn floats(path: &Path, sizes: &[usize]) -> Result<Vec<f32>> {
-    let io = |action| move |source| Error::Io { file: path.into(), action, source };
-    let length = fs::metadata(path).map_err(io("open"))?.len();
+    let length = fs::metadata(path).map_err(Error::io(path, "open"))?.len();
     let expected = sizes.iter().try_fold(4_u64, |product, &size| product.checked_mul(size as u64));
     if expected != Some(length) {
         let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
         let expected =
             format!("{} f32 ({} bytes)", sizes.join(" × "), expected.map_or("too many".into(), |n| n.to_string()));
-        return Err(malformed(path, expected, format!("{length} bytes")));
+        return Err(Error::malformed(path, expected, format!("{length} bytes")));
     }
-    let bytes = fs::read(path).map_err(io("read"))?;
+    let bytes = fs::read(path).map_err(Error::io(path, "read"))?;
     let values: Vec<f32> = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     match values.iter().position(|value| !value.is_finite()) {
-        Some(at) => Err(malformed(path, "finite numbers", format!("{} as number {at}", values[at]))),
+        Some(at) => Err(Error::malformed(path, "finite numbers", format!("{} as number {at}", values[at]))),
         None => Ok(values),
     }
 }
@@ -135,14 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn images_and_sinograms_are_read_row_by_row() {
+    fn images_and_densities_are_read_row_by_row() {
         let (_folder, path) = file("training_head_nometal_img7_2x2x1.raw", &[-1000.0, 0.0, 40.0, 1500.0]);
         let slice = image(&path).unwrap();
         assert_eq!((slice.side, slice.hu.as_slice()), (2, &[-1000.0, 0.0, 40.0, 1500.0][..]));
         assert_eq!(slice.pixel_mm, 110.08);
-        let (_folder, path) = file("sino1_3x2.raw", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
-        let sinogram = sinogram(&path).unwrap();
-        assert_eq!((sinogram.views, sinogram.cells, sinogram.values[3]), (2, 3, 3.0));
         let mut densities = vec![1.0; 64];
         (densities[0], densities[3]) = (0.0, 2.0);
         let (_folder, path) = file("phantom.vf", &densities);
@@ -158,7 +133,6 @@ mod tests {
             text.strip_prefix(&format!("{}: ", path.display())).unwrap().to_owned()
         };
         let picture = |path: &Path| image(path).map(drop);
-        let rays = |path: &Path| sinogram(path).map(drop);
         let dense = |path: &Path| density(path).map(drop);
         assert_eq!(message("i_2x2x1.raw", &[0.0; 3], &picture), "expected 2 × 2 f32 (16 bytes), found 12 bytes");
         assert_eq!(
@@ -167,8 +141,8 @@ mod tests {
         );
         assert!(message("i.raw", &[0.0], &picture).contains("_512x512x1, found none"));
         assert!(message("i_2x3.raw", &[0.0; 6], &picture).contains("found [2, 3]"));
-        assert!(message("s_2x2x2.raw", &[0.0; 8], &rays).contains("_900x1000, found [2, 2, 2]"));
-        assert!(message("s_18446744073709551615x2.raw", &[0.0; 8], &rays).contains("too many"));
+        assert!(message("i_2x2x2.raw", &[0.0; 8], &picture).contains("found [2, 2, 2]"));
+        assert!(message("i_4294967296x4294967296.raw", &[0.0; 8], &picture).contains("too many"));
         for count in [3, 25] {
             let expected = format!("expected a square of f32 with 8 or more a side, found {} bytes", 4 * count);
             assert_eq!(message("p.vf", &vec![0.0; count], &dense), expected);

@@ -1,11 +1,10 @@
 //! One pair in one .npz: `truth`, `corrupted`, `interpolated` and `metal` f32 [side, side], and `setting`, the bytes of its case in JSON.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::case::Case;
 use super::slice::Pair;
-use crate::data::error::Result;
+use crate::data::error::{Error, Result};
 use crate::data::stored_npz::{self, StoredNpz};
 use reynolds_checkpoint::{Entry, Numbers};
 
@@ -15,7 +14,7 @@ pub(super) fn path(folder: &Path, case: &Case) -> PathBuf {
 
 /// A pair whose file was opened and whose case was found to be the expected one.
 ///
-/// Images are linear attenuation in 1/cm, `[side, side]`, borrowed from the memory map after verifying their checksums.
+/// Images are linear attenuation in 1/cm, `[side, side]`, read from the memory map with their checksums.
 #[derive(Debug)]
 pub struct CtFile {
     stored: StoredNpz,
@@ -33,35 +32,11 @@ impl CtFile {
         Ok(CtFile { stored, images })
     }
 
-    /// Without metal.
-    pub fn truth(&self) -> Result<Cow<'_, [f32]>> {
-        self.stored.values(&self.images[0])
-    }
-
-    /// With metal.
-    pub fn corrupted(&self) -> Result<Cow<'_, [f32]>> {
-        self.stored.values(&self.images[1])
-    }
-
-    /// With metal, its trace in the sinogram bridged by linear interpolation.
-    pub fn interpolated(&self) -> Result<Cow<'_, [f32]>> {
-        self.stored.values(&self.images[2])
-    }
-
-    /// 1 where there is metal, 0 elsewhere, fractions at its edge.
-    pub fn metal(&self) -> Result<Cow<'_, [f32]>> {
-        self.stored.values(&self.images[3])
-    }
-
     /// All four images.
     pub fn pair(&self) -> Result<Pair> {
-        Ok(Pair {
-            side: self.images[0].shape[0],
-            truth: self.truth()?.into_owned(),
-            corrupted: self.corrupted()?.into_owned(),
-            interpolated: self.interpolated()?.into_owned(),
-            metal: self.metal()?.into_owned(),
-        })
+        let image = |number: usize| Ok::<_, Error>(self.stored.values(&self.images[number])?.into_owned());
+        let side = self.images[0].shape[0];
+        Ok(Pair { side, truth: image(0)?, corrupted: image(1)?, interpolated: image(2)?, metal: image(3)? })
     }
 
     /// Says that the images are not needed for now: their pages of the map can go.

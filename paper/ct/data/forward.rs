@@ -1,17 +1,13 @@
-//! Line integrals of images, and their exact adjoint.
+//! Line integrals of images.
 //!
 //! ```text
 //! (A x)[ray] = Σ_pixel a[ray, pixel] x[pixel]            a of Joseph's rule, in cm
-//! (Aᵀ y)[pixel] = Σ_ray a[ray, pixel] y[ray]             the same numbers: ⟨A x, y⟩ = ⟨x, Aᵀ y⟩ up to rounding
 //! ```
 
 use rayon::prelude::*;
 
 use super::fan::{Fan, MARGIN, Region, Steps};
 use crate::data::error::{Error, Result};
-
-/// Parts that an adjoint is summed in, whatever the number of threads.
-const PARTS: usize = 8;
 
 /// Several images of one grid, interleaved, row by row and column by column, with a margin of empty pixels.
 pub(super) struct Layers<const N: usize> {
@@ -83,45 +79,5 @@ impl Fan {
                 .for_each(|(view, row)| layers.project(self, view, 0..cells, row));
         }
         Ok(sinogram.into_iter().map(|[value]| value).collect())
-    }
-
-    /// The adjoint of [`Fan::forward`]: an image `[side, side]` of a sinogram `[views, cells]`.
-    pub fn adjoint(&self, sinogram: &[f32]) -> Result<Vec<f32>> {
-        if sinogram.len() != self.samples() {
-            return Err(Error::setting("samples of the sinogram", self.samples(), sinogram.len()));
-        }
-        let (views, side) = (self.scanner.views, self.side);
-        let parts: Vec<Vec<f32>> = (0..PARTS)
-            .into_par_iter()
-            .map(|part| self.spread(sinogram, views * part / PARTS..views * (part + 1) / PARTS))
-            .collect();
-        let mut image = vec![0.0; side * side];
-        for part in parts {
-            image.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
-        }
-        Ok(image)
-    }
-
-    fn spread(&self, sinogram: &[f32], views: std::ops::Range<usize>) -> Vec<f32> {
-        let (side, width) = (self.side, self.side + 2 * MARGIN);
-        let whole = Region { rows: 0..side, columns: 0..side };
-        let mut rows = vec![0.0; side * width];
-        let mut columns = rows.clone();
-        for view in views {
-            for cell in 0..self.scanner.cells {
-                let ray = self.ray(view, cell);
-                let value = sinogram[view * self.scanner.cells + cell] * ray.length_cm;
-                let pixels = if ray.by_rows { &mut rows } else { &mut columns };
-                for (step, index, part) in ray.steps(&whole).iter() {
-                    if let [near, far] = &mut pixels[step * width + index..][..2] {
-                        *near += (1.0 - part) * value;
-                        *far += part * value;
-                    }
-                }
-            }
-        }
-        let at =
-            |row: usize, column: usize| rows[row * width + column + MARGIN] + columns[column * width + row + MARGIN];
-        (0..side * side).map(|pixel| at(pixel / side, pixel % side)).collect()
     }
 }

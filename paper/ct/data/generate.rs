@@ -1,81 +1,48 @@
-//! Making a data set: every pair that is not there yet, in parallel, each in a file of its own.
-//!
-//! Files appear whole or not at all, so that whatever interrupts the work can be followed by the same call again. Random numbers belong
-//! to the case: the bytes do not depend on the number of threads.
+//! Making a data set of pairs: random numbers belong to the case, so that the bytes do not depend on the number of threads.
 
 use std::fs;
-use std::ops::ControlFlow;
-use std::path::Path;
-
-use rayon::prelude::*;
+use std::path::{Path, PathBuf};
 
 use super::case::Case;
 use super::file::{self, CtFile};
 use super::library::Library;
 use super::set::{LIST, List, SetConfig};
 use crate::data::error::{Error, Result};
+use crate::data::generate::{self, Event, Report, Summary};
 use reynolds_checkpoint::whole_file;
 
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub enum Event<'a> {
-    Begun {
-        cases: usize,
-    },
-    /// A file was there, whole and of the same case.
-    Kept(&'a Case),
-    /// A file was there and is made again.
-    Refused {
-        case: &'a Case,
-        reason: &'a Error,
-    },
-    Made(&'a Case),
+impl generate::Case for Case {
+    fn path(&self, folder: &Path) -> PathBuf {
+        file::path(folder, self)
+    }
+
+    fn check(&self, folder: &Path) -> Result<()> {
+        CtFile::open(folder, self).and_then(|file| file.pair()).map(drop)
+    }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Summary {
-    pub kept: usize,
-    /// Pairs that were simulated and written.
-    pub made: usize,
-}
-
-/// Makes a data set in `folder`, which is created where it is missing: a file a case and, at the end, the list of them that
-/// [`CtSet::open`](super::CtSet::open) begins with. Runs on rayon's current pool; `report` is called from its threads, and stops all of it
-/// when it breaks off: after a pair at most. Several processes may fill one folder: what another has finished when a pair would begin is
-/// kept.
+/// Makes a data set in `folder`: a file a case and, at the end, the list of them that [`CtSet::open`](super::CtSet::open) begins with.
+/// `report` can stop it after a pair.
 ///
 /// # Errors
 /// [`Error::Setting`] as for [`SetConfig::cases`], and [`Error::Malformed`] when the folder holds a finished set of other settings, numbers of
-/// pairs aside, before anything is written; [`Error::Interrupted`] when `report` broke off; [`Error::Io`] when the folder or a file cannot be
-/// written. Files that were finished before stay.
+/// pairs aside, before anything is written; [`Error::Interrupted`] and [`Error::Io`].
 pub fn generate(
     folder: impl AsRef<Path>,
     config: &SetConfig,
     library: &Library,
-    report: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
+    report: &Report<'_, Case>,
 ) -> Result<Summary> {
     let folder = folder.as_ref();
     config.validate()?;
     refuse_another(folder, config)?;
     let cases = config.cases(library)?;
-    fs::create_dir_all(folder).map_err(|source| Error::Io { file: folder.into(), action: "create", source })?;
-    let tell = |event: Event<'_>| match report(event) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::Interrupted { folder: folder.into() }),
-    };
-    tell(Event::Begun { cases: cases.len() })?;
     let make = |case: &Case| {
-        match look(folder, case)? {
-            Found::Whole => return tell(Event::Kept(case)).map(|()| false),
-            Found::Nothing => {}
-            Found::Damaged(reason) => tell(Event::Refused { case, reason: &reason })?,
-        }
         file::write(folder, case, &case.pair(library)?)?;
-        tell(Event::Made(case)).map(|()| true)
+        let _ = report(Event::Stepped(case));
+        Ok(())
     };
-    let made: Vec<bool> = cases.par_iter().with_max_len(1).map(make).collect::<Result<_>>()?;
-    let made = made.into_iter().filter(|made| *made).count();
-    let summary = Summary { kept: cases.len() - made, made };
+    let summary = generate::generate(folder, &cases, report, make)?;
     let list = List { config: config.clone(), cases };
     let text = serde_json::to_vec(&list).expect("numbers and texts are always valid JSON");
     let path = folder.join(LIST);
@@ -89,36 +56,19 @@ pub fn generate(
 fn refuse_another(folder: &Path, config: &SetConfig) -> Result<()> {
     let list = fs::read(folder.join(LIST)).ok().and_then(|text| serde_json::from_slice::<List>(&text).ok());
     match list.and_then(|list| config.differences(&list.config)) {
-        Some((expected, found)) => Err(Error::Malformed {
-            file: folder.into(),
-            expected: format!("a folder that is empty or holds a set of these settings ({expected})"),
-            found: format!("a set of others ({found})"),
-        }),
+        Some((expected, found)) => Err(Error::malformed(
+            folder,
+            format!("a folder that is empty or holds a set of these settings ({expected})"),
+            format!("a set of others ({found})"),
+        )),
         None => Ok(()),
-    }
-}
-
-/// What lies where the file of a case should.
-enum Found {
-    Whole,
-    Nothing,
-    Damaged(Error),
-}
-
-/// Reads a file and its checksums. What cannot be opened cannot be judged: it stays, and is an error.
-fn look(folder: &Path, case: &Case) -> Result<Found> {
-    if !file::path(folder, case).try_exists().unwrap_or(true) {
-        return Ok(Found::Nothing);
-    }
-    match CtFile::open(folder, case).and_then(|file| file.pair()) {
-        Ok(_) => Ok(Found::Whole),
-        Err(error @ Error::Io { .. }) => Err(error),
-        Err(error) => Ok(Found::Damaged(error)),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::super::{CtSet, Scanner};
     use super::*;
 

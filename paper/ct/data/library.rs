@@ -30,18 +30,16 @@ impl Library {
     /// All stacks of slices `*.npz` of a folder; the metal shapes `aapm/metal_masks.mat` and the pelvis `aapm/phantom.vf` where they are.
     pub fn open(folder: impl AsRef<Path>) -> Result<Library> {
         let folder = folder.as_ref();
-        let io = |source| Error::Io { file: folder.into(), action: "list", source };
         let mut paths: Vec<PathBuf> = Vec::new();
-        for entry in fs::read_dir(folder).map_err(io)? {
-            let path = entry.map_err(io)?.path();
+        for entry in fs::read_dir(folder).map_err(Error::io(folder, "list"))? {
+            let path = entry.map_err(Error::io(folder, "list"))?.path();
             if path.extension().is_some_and(|extension| extension == "npz") {
                 paths.push(path);
             }
         }
         paths.sort();
         if paths.is_empty() {
-            let expected = "stacks of CT slices (.npz with hu, z_mm and pixel_mm)".into();
-            return Err(Error::Malformed { file: folder.into(), expected, found: "none".into() });
+            return Err(Error::malformed(folder, "stacks of CT slices (.npz with hu, z_mm and pixel_mm)", "none"));
         }
         let mut series = paths.iter().map(Series::open).collect::<Result<Vec<Series>>>()?;
         series.sort_by(|one, other| one.name().cmp(other.name()));

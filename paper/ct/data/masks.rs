@@ -54,22 +54,12 @@ impl Mask {
 /// Reads all shapes of a file.
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<Mask>> {
     let path = path.as_ref();
-    let io = |source| Error::Io { file: path.into(), action: "open", source };
-    let file = File::open(path).map_err(io)?;
+    let file = File::open(path).map_err(Error::io(path, "open"))?;
     let parsed = MatFile::parse(file).map_err(|error| match error {
-        matfile::Error::IOError(source) => Error::Io { file: path.into(), action: "read", source },
-        error => Error::Malformed {
-            file: path.into(),
-            expected: "a MATLAB file of level 5".into(),
-            found: error.to_string().to_lowercase(),
-        },
+        matfile::Error::IOError(source) => Error::io(path, "read")(source),
+        error => Error::malformed(path, "a MATLAB file of level 5", error.to_string().to_lowercase()),
     })?;
-    let wrong = |expected: &str, found: String| Error::Tensor {
-        file: path.into(),
-        tensor: ARRAY.into(),
-        expected: expected.into(),
-        found,
-    };
+    let wrong = |expected: &str, found: String| Error::tensor(path, ARRAY, expected, found);
     let array = parsed.find_by_name(ARRAY).ok_or_else(|| wrong("an array of this name", "none".into()))?;
     let grey =
         numbers(array.data()).ok_or_else(|| wrong("real numbers of at most 32 bits, or doubles", "others".into()))?;

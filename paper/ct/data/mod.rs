@@ -40,7 +40,7 @@ pub mod syndeeplesion;
 pub use case::{Anatomy, Case, Part};
 pub use fan::Fan;
 pub use file::CtFile;
-pub use generate::{Event, Summary, generate};
+pub use generate::generate;
 pub use implant::{Implant, Shape};
 pub use library::Library;
 pub use masks::Mask;

@@ -2,7 +2,7 @@
 
 use super::slice::{Pair, hounsfield};
 use crate::data::error::{Error, Result};
-use reynolds_report::png;
+use crate::data::mosaic::Mosaic;
 
 /// Hounsfield units that are black and white.
 const WINDOW: [f32; 2] = [-175.0, 275.0];
@@ -54,20 +54,8 @@ fn coloured(pair: &Pair) -> Vec<[u8; 3]> {
 
 /// Square tiles in rows of so many.
 fn mosaic(tiles: &[Vec<[u8; 3]>], side: usize, columns: usize) -> Vec<u8> {
-    let zoom = TILE.div_ceil(side).max(1);
-    let pitch = side * zoom + GAP;
-    let (width, height) = (columns * pitch - GAP, tiles.len() / columns * pitch - GAP);
-    let mut pixels = vec![255; width * height * 3];
-    for (number, tile) in tiles.iter().enumerate() {
-        let (left, top) = ((number % columns) * pitch, (number / columns) * pitch);
-        for y in 0..side * zoom {
-            for x in 0..side * zoom {
-                let at = ((top + y) * width + left + x) * 3;
-                pixels[at..at + 3].copy_from_slice(&tile[y / zoom * side + x / zoom]);
-            }
-        }
-    }
-    png(width, height, &pixels)
+    let mosaic = Mosaic { side, zoom: TILE.div_ceil(side).max(1), gap: GAP, columns };
+    mosaic.png(tiles.len() / columns, |tile, row, column| tiles[tile][row * side + column])
 }
 
 #[cfg(test)]

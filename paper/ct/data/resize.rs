@@ -58,6 +58,10 @@ impl Kernel {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use reynolds_checkpoint::{Checkpoint, Values};
+
     use super::*;
 
     #[test]
@@ -67,6 +71,22 @@ mod tests {
         let small = resize(&values, 4, 2);
         for (found, expected) in small.iter().zip([5.0 / 7.0, 16.0 / 7.0].repeat(2)) {
             assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        }
+    }
+
+    /// golden/ct_formats.py: a rectangle and a disk on 32 × 32 pixels, brought to 26 × 26 by Pillow, which sums in single precision.
+    #[test]
+    fn shapes_become_what_pillow_makes_of_them() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/ct/resized.npz");
+        let golden = Checkpoint::open(file).unwrap();
+        let Values::F32(expected) = golden.read(golden.entry("resized").unwrap()).unwrap() else { panic!("f32") };
+        let rectangle = |row: usize, column: usize| (4..11).contains(&row) && (9..20).contains(&column);
+        let disk = |row: usize, column: usize| row.abs_diff(20).pow(2) + column.abs_diff(12).pow(2) <= 36;
+        for (number, inside) in [&rectangle as &dyn Fn(usize, usize) -> bool, &disk].into_iter().enumerate() {
+            let mask: Vec<f32> = (0..32 * 32).map(|at| f32::from(u8::from(inside(at / 32, at % 32)))).collect();
+            let small = resize(&mask, 32, 26);
+            assert!(small.iter().zip(&expected[number * 676..]).all(|(x, y)| (x - y).abs() < 1e-6), "{number}");
+            assert!(small.iter().any(|share| *share > 0.1 && *share < 0.9));
         }
     }
 

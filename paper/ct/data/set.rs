@@ -155,29 +155,20 @@ impl CtSet {
     pub fn open(folder: impl AsRef<Path>) -> Result<CtSet> {
         let folder = folder.as_ref();
         let path = folder.join(LIST);
-        let text = fs::read(&path).map_err(|source| Error::Io { file: path.clone(), action: "open", source })?;
-        let list: List = serde_json::from_slice(&text).map_err(|error| Error::Malformed {
-            file: path.clone(),
-            expected: "the settings and cases of a set of CT pairs".into(),
-            found: error.to_string(),
-        })?;
+        let text = fs::read(&path).map_err(Error::io(&path, "open"))?;
+        let list: List = serde_json::from_slice(&text)
+            .map_err(|error| Error::malformed(&path, "the settings and cases of a set of CT pairs", error))?;
         let parts: Vec<Part> = Part::ALL
             .into_iter()
             .flat_map(|part| vec![part; list.config.count(part).min(list.cases.len() + 1)])
             .collect();
         if !list.cases.iter().map(|case| case.part).eq(parts.iter().copied()) {
-            return Err(Error::Malformed {
-                file: path,
-                expected: "as many cases of each part as its settings say, part by part".into(),
-                found: format!("{} cases", list.cases.len()),
-            });
+            let expected = "as many cases of each part as its settings say, part by part";
+            return Err(Error::malformed(&path, expected, format!("{} cases", list.cases.len())));
         }
         if let Some(case) = list.cases.iter().find(|case| case.maker != MAKER) {
-            return Err(Error::Malformed {
-                file: path,
-                expected: format!("pairs of \"{MAKER}\""),
-                found: format!("{} of \"{}\"", case.name, case.maker),
-            });
+            let found = format!("{} of \"{}\"", case.name, case.maker);
+            return Err(Error::malformed(&path, format!("pairs of \"{MAKER}\""), found));
         }
         let files = list.cases.iter().map(|case| CtFile::open(folder, case)).collect::<Result<_>>()?;
         Ok(CtSet { list, files })
@@ -189,9 +180,12 @@ impl CtSet {
     }
 
     pub fn cases(&self, part: Part) -> &[Case] {
-        let first: usize =
-            Part::ALL.iter().take_while(|other| **other != part).map(|other| self.config().count(*other)).sum();
-        &self.list.cases[first..][..self.config().count(part)]
+        &self.list.cases[self.first(part)..][..self.config().count(part)]
+    }
+
+    /// Cases before a part.
+    fn first(&self, part: Part) -> usize {
+        Part::ALL.iter().take_while(|other| **other != part).map(|other| self.config().count(*other)).sum()
     }
 
     /// The images of a case, by its number in the part.
@@ -201,9 +195,7 @@ impl CtSet {
     pub fn file(&self, part: Part, number: usize) -> &CtFile {
         let cases = self.cases(part);
         assert!(number < cases.len(), "{} has {} cases, not {number}", part.name(), cases.len());
-        let first: usize =
-            Part::ALL.iter().take_while(|other| **other != part).map(|other| self.config().count(*other)).sum();
-        &self.files[first + number]
+        &self.files[self.first(part) + number]
     }
 
     pub fn bytes(&self) -> usize {

@@ -25,14 +25,9 @@ impl Series {
     pub fn open(path: impl AsRef<Path>) -> Result<Series> {
         let path = path.as_ref();
         let checkpoint = Checkpoint::open(path)?;
-        let wrong = |tensor: &str, expected: String, found: String| Error::Tensor {
-            file: path.into(),
-            tensor: tensor.into(),
-            expected,
-            found,
-        };
+        let wrong = |tensor: &str, expected: String, found: String| Error::tensor(path, tensor, expected, found);
         let member = |name: &str| {
-            checkpoint.entry(name).ok_or_else(|| wrong(name, "an array of this name".into(), "none".into()))
+            checkpoint.entry(name).ok_or_else(|| Error::tensor(path, name, "an array of this name", "none"))
         };
         let entry = member("hu")?;
         let bytes = checkpoint.read_plain(entry, "<i2", 2)?;

@@ -188,7 +188,6 @@ fn exp2(x: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Fan, Scanner};
     use super::*;
 
     fn transmission(spectrum: &Spectrum, lengths: [f32; 3]) -> f32 {
@@ -252,37 +251,5 @@ mod tests {
             assert!(beam.validate().is_err(), "{beam:?}");
         }
         assert!(Beam::Tube { peak_kv: 120.0, aluminium_mm: f64::NAN }.validate().is_err());
-    }
-
-    #[test]
-    fn water_cups_without_the_correction() {
-        let (side, pixel_mm) = (64, 6.0);
-        let scanner = Scanner { cells: 150, cell_mm: 6.0, views: 120, ..Scanner::default() };
-        let fan = Fan::new(&scanner, side, pixel_mm).expect("a scanner");
-        let radius = |pixel: usize| {
-            let at = |index: usize| (index as f64 - 31.5) * pixel_mm;
-            at(pixel % side).hypot(at(pixel / side))
-        };
-        let disk: Vec<f32> = (0..side * side).map(|pixel| if radius(pixel) < 160.0 { 1.0 } else { 0.0 }).collect();
-        let spectrum = Spectrum::new(&Beam::default(), Material::Steel);
-        let lengths: Vec<[f32; 3]> =
-            fan.forward(&disk).expect("its size").into_iter().map(|cm| [cm, 0.0, 0.0]).collect();
-        let mut left = vec![0.0; lengths.len()];
-        spectrum.transmit(&lengths, &mut left);
-        // Rim over centre.
-        let cup = |sinogram: Vec<f32>| {
-            let image = fan.reconstruct(&sinogram).expect("its size");
-            let mean = |from: f64, to: f64| {
-                let ring: Vec<f32> = (0..side * side)
-                    .filter(|&pixel| (from..to).contains(&radius(pixel)))
-                    .map(|pixel| image[pixel])
-                    .collect();
-                ring.iter().sum::<f32>() / ring.len() as f32
-            };
-            mean(110.0, 140.0) / mean(0.0, 40.0) - 1.0
-        };
-        let bent = cup(left.iter().map(|left| -left.ln()).collect());
-        let straight = cup(left.iter().map(|left| spectrum.correct(-left.ln())).collect());
-        assert!(bent > 0.015 && straight.abs() < 0.003, "{bent}, {straight}");
     }
 }

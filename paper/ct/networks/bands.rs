@@ -253,19 +253,4 @@ mod tests {
         assert_eq!((reached.size(), reached.stride()), (vec![10, 144, 6], vec![8 * 9 * 6, 6, 1]));
         assert_eq!(bands.spread(&random(2, &[4, 81])).unwrap().stride(), [0, 32, 1]);
     }
-
-    /// Σ over pixels of (D_j ⋆ M_n)·R, through the responses to every atom.
-    #[test]
-    fn correlations_with_atoms_are_the_sums_of_responses() {
-        for (height, width) in [(12, 12), (16, 9), (7, 10)] {
-            let atoms = random(4, &[5, 1, 9, 9]);
-            let (maps, image) = (random(5, &[2, 3, height, width]), random(6, &[2, 1, height, width]));
-            let atoms_matrix = dictionary::matrix(&atoms).unwrap();
-            let found = correlate(&maps, &image, 81).unwrap().matmul(&atoms_matrix.transpose(0, 1));
-            let responses = convolve(&maps.view([6, 1, height, width]), &atoms, None, 1).unwrap();
-            let responses = responses.view([2, 3, 5, height, width]) * image.unsqueeze(1);
-            let expected = responses.sum_dim_intlist([3, 4].as_slice(), false, Kind::Double);
-            assert!(far(&found, &expected) < 1e-10, "{height} {width}");
-        }
-    }
 }

@@ -69,34 +69,3 @@ fn like(weights: &[f64], like: &Tensor) -> Result<Tensor> {
     }
     Ok(tensor)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn image(values: [f64; 2]) -> Tensor {
-        Tensor::from_slice(&values).view([1, 1, 1, 2])
-    }
-
-    #[test]
-    fn a_loss_by_hand() {
-        // The second pixel is metal and counts in the mean alone.
-        let input = Corrupted { image: image([7.0, 200.0]), interpolated: image([0.0, 0.0]), keep: image([1.0, 0.0]) };
-        let truth = image([5.0, 9.0]);
-        let mut reduction = Reduction {
-            start: image([6.0, 0.0]),
-            images: vec![image([3.0, 1.0]), image([5.5, 2.0])],
-            artefacts: vec![image([2.5, 3.0])],
-            early_images: vec![],
-            early_artefacts: vec![],
-        };
-        let value = |reduction: &Reduction| f64::try_from(loss(reduction, &input, &truth).unwrap()).unwrap();
-        let squares = 0.1 * 1.0 / 2.0 + 0.1 * 4.0 / 2.0 + 0.25 / 2.0;
-        let expected = squares + 5e-4 * (0.1 * 1.0 + 0.1 * 2.0 + 0.5) + 5e-4 * 1.1 * 0.5;
-        assert!((value(&reduction) - expected).abs() < 1e-14);
-        reduction.early_images = vec![image([4.0, 0.0]), image([8.0, 0.0])];
-        reduction.early_artefacts = vec![image([1.0, 0.0]), image([5.0, 0.0])];
-        let more = 0.1 * 1.0 / 2.0 + 9.0 / 2.0 + 5e-4 * (0.1 * 1.0 + 3.0) + 5e-4 * (0.1 * 1.0 + 3.0);
-        assert!((value(&reduction) - expected - more).abs() < 1e-13);
-    }
-}

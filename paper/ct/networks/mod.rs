@@ -33,10 +33,13 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
+use reynolds::group;
+use reynolds::plan::{Rule, SymmetryPlan};
 use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use crate::network::Network;
 pub use loss::loss;
 use reynolds_torch::error::{Error, Result};
 pub use reynolds_torch::layers::{Mode, Pass};
@@ -123,33 +126,25 @@ impl Reduction {
     }
 }
 
-/// Is shown the output `[N, C, H, W]` of every held convolution, with its bias and before anything else is done with it.
-pub type Seen<'a> = dyn FnMut(&Tensor) -> Result<()> + 'a;
-
-/// A network that takes artefacts out.
-pub trait Reducer: Send {
-    /// What the passes of one kind need of the parameters alone, on the tape: kernels in layout and precision, and in evaluation with the
-    /// normalisation in them.
-    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>>;
-
-    /// All stages, with what [`Reducer::assemble`] made for the same `pass`. `seen` is called for the kernels of [`Reducer::held`], in
-    /// their order; without it outputs that only it would see are not made.
-    fn forward(
-        &self,
-        parameters: &Parameters,
-        assembled: &[Tensor],
-        input: &Corrupted,
-        pass: Pass,
-        seen: Option<&mut Seen<'_>>,
-    ) -> Result<Reduction>;
-
-    /// Names of the kernels that are held against C4, regular fields in and out.
-    fn held(&self) -> Vec<String>;
+/// Types these kernels `[out, in, s, s]`, without their biases, by regular fields of C4: channel 4p + α has the orientation α of field p.
+/// `None` if there are none.
+pub fn regular_plan(parameters: &Parameters, held: &[String]) -> Result<Option<SymmetryPlan>> {
+    let regular = |channels: usize| format!("{} regular", channels / 4);
+    let kernels = parameters.shapes().into_iter().filter(|(name, _)| held.contains(name));
+    let rules = kernels.map(|(name, shape)| {
+        let (domain, codomain) = (Some(regular(shape[1])), regular(shape[0]));
+        Rule { name, domain, codomain, bias: Some(false), ..Rule::default() }
+    });
+    let rules: Vec<Rule> = rules.collect();
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(SymmetryPlan::of_rules(&group::parse("C4")?, rules)?))
 }
 
 impl MarNetConfig {
     /// Adds the parameters of a network to `builder`.
-    pub fn build(&self, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Reducer>> {
+    pub fn build(&self, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Network<Corrupted, Reduction>>> {
         for (what, value, least, most) in [("stages", self.stages, 2, 64), ("blocks", self.blocks, 1, 16)] {
             if !(least..=most).contains(&value) {
                 return Err(Error::setting(what, format!("from {least} to {most}"), value));

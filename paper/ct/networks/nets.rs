@@ -12,7 +12,8 @@ use tch::Tensor;
 
 use super::channels::{first, join, pad, parts};
 use super::residual_net::ResidualNet;
-use super::{Held, MarNetConfig, Pass, Precision, Seen};
+use super::{Held, MarNetConfig, Pass, Precision};
+use crate::network::Seen;
 use reynolds_torch::error::Result;
 use reynolds_torch::parameters::{Builder, Parameters};
 

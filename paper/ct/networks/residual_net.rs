@@ -36,7 +36,8 @@ use reynolds::random::Random;
 use tch::{TchError, Tensor};
 
 use super::channels::first;
-use super::{Mode, Pass, Precision, Seen};
+use super::{Mode, Pass, Precision};
+use crate::network::Seen;
 use reynolds_torch::error::{Error, Result};
 use reynolds_torch::layers::{self, BatchNorm, convolve, kernel_layout, uniform};
 use reynolds_torch::parameters::{Builder, Parameters};

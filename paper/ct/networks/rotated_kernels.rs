@@ -149,8 +149,6 @@ fn variation(function: &[f64], points: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
-
     use super::*;
 
     #[test]
@@ -158,47 +156,5 @@ mod tests {
         for (side, frequencies, rank) in [(9, 9, 81), (9, 5, 25), (5, 5, 25)] {
             assert_eq!(RotatedKernels::new(side, frequencies, 4).unwrap().functions(), rank, "{side} {frequencies}");
         }
-    }
-
-    #[test]
-    fn functions_are_orthonormal_and_span_the_series() {
-        let series = series(5, 5, 8);
-        let kept = orthonormal(&series);
-        for (number, one) in kept.iter().enumerate() {
-            for (other_number, other) in kept.iter().enumerate() {
-                let expected = if number == other_number { 1.0 } else { 0.0 };
-                assert!((dot(one, other) - expected).abs() < 1e-12);
-            }
-        }
-        for function in &series {
-            let inside: f64 = kept.iter().map(|one| dot(one, function).powi(2)).sum();
-            assert!((dot(function, function) - inside).abs() < 1e-10);
-        }
-    }
-
-    #[test]
-    fn four_orientations_are_exact_quarter_turns_and_orientation_is_fastest() {
-        let turned = RotatedKernels::new(9, 9, 4).unwrap();
-        let weights = Tensor::from_slice(&turned.initial(3, 1, &mut Random::new(2))).view([3, 81]);
-        let kernels = turned.kernels(&weights).unwrap();
-        assert_eq!(kernels.size(), [12, 9, 9]);
-        for (atom, turn) in (0..3).flat_map(|atom| (0..4).map(move |turn| (atom, turn))) {
-            let difference = kernels.get(4 * atom + turn) - kernels.get(4 * atom).rot90(turn, [0, 1]);
-            assert!(f64::try_from(difference.abs().max()).unwrap() < 1e-13);
-        }
-        assert!(turned.damping.iter().all(|scale| (scale - 1.0).abs() < 1e-12));
-        // Any kernel can be had.
-        let kernels = Tensor::eye(81, (Kind::Double, Device::Cpu)).view([81, 81]);
-        let kernels = turned.kernels(&kernels).unwrap().view([81, 4, 81]).select(1, 0);
-        assert!(f64::try_from(kernels.slogdet().1).unwrap().is_finite());
-    }
-
-    #[test]
-    fn functions_that_change_as_they_turn_are_damped() {
-        let eight = RotatedKernels::new(5, 5, 8).unwrap();
-        let least = eight.damping.iter().copied().fold(1.0, f64::min);
-        assert!(least < 0.5, "{least}");
-        // Sums 1 and 3, energies 1 and 5 on two points: (std{1, 9} + 2 std{1, 5})/(5 + 6).
-        assert!((variation(&[1.0, 0.0, 1.0, 2.0], 2) - (4.0 + 4.0) / 11.0).abs() < 1e-12);
     }
 }

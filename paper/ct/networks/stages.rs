@@ -27,7 +27,9 @@ use tch::Tensor;
 
 use super::k_net::KNet;
 use super::nets::{Nets, Running, auxiliary};
-use super::{Architecture, Corrupted, MarNetConfig, Pass, Reducer, Reduction, RotatedKernels, Seen, bands, dictionary};
+use super::{Architecture, Corrupted, MarNetConfig, Pass, Reduction, RotatedKernels, bands, dictionary, regular_plan};
+use crate::network::{Network, Seen};
+use reynolds::plan::SymmetryPlan;
 use reynolds_torch::error::Result;
 use reynolds_torch::parameters::{Builder, Parameters};
 
@@ -125,38 +127,13 @@ impl Stages {
         }
     }
 
-    /// The kernels of a dictionary as a matrix, divided.
-    fn matrix(&self, parameters: &Parameters, name: &str) -> Result<Tensor> {
-        let weights = parameters.get(name)?;
-        let kernels = match &self.dictionary {
-            Dictionary::Turned(turned) => turned.kernels(&weights)?,
-            _ => weights,
-        };
-        Ok(dictionary::matrix(&kernels)?.f_div_scalar(DIVISOR)?)
-    }
-}
-
-/// Adds `mix.0` and `mix.1`, the identity.
-fn add_mixing(builder: &mut Builder, maps: usize) -> Result<()> {
-    let identity: Vec<f64> = (0..maps * maps).map(|at| if at % (maps + 1) == 0 { 1.0 } else { 0.0 }).collect();
-    ["mix.0", "mix.1"].into_iter().try_for_each(|name| builder.real(name, &[maps, maps, 1, 1], &identity))
-}
-
-impl Reducer for Stages {
-    /// F₀ or D₀, F or D, C_p, what the nets need and, where there is mixing, Q₂Q₁.
-    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
-        let mut assembled = vec![self.matrix(parameters, "dictionary.start")?, self.matrix(parameters, "dictionary")?];
-        assembled.push(auxiliary(parameters, pass)?);
-        if !matches!(self.dictionary, Dictionary::Turned(_)) {
-            let maps = self.maps() as i64;
-            let matrix = |name: &str| -> Result<Tensor> { Ok(parameters.get(name)?.f_view([maps, maps])?) };
-            assembled.push(matrix("mix.1")?.f_matmul(&matrix("mix.0")?)?);
-        }
-        assembled.extend(self.nets.assemble(parameters, pass)?);
-        Ok(assembled)
+    /// Names of the kernels that are held against C4, in the order in which they are seen.
+    pub(super) fn held(&self) -> Vec<String> {
+        self.nets.kernels()
     }
 
-    fn forward(
+    /// All stages; without `seen` outputs that only it would see are not made.
+    fn reduce(
         &self,
         parameters: &Parameters,
         assembled: &[Tensor],
@@ -200,8 +177,60 @@ impl Reducer for Stages {
         })
     }
 
-    fn held(&self) -> Vec<String> {
-        self.nets.kernels()
+    /// The kernels of a dictionary as a matrix, divided.
+    fn matrix(&self, parameters: &Parameters, name: &str) -> Result<Tensor> {
+        let weights = parameters.get(name)?;
+        let kernels = match &self.dictionary {
+            Dictionary::Turned(turned) => turned.kernels(&weights)?,
+            _ => weights,
+        };
+        Ok(dictionary::matrix(&kernels)?.f_div_scalar(DIVISOR)?)
+    }
+}
+
+/// Adds `mix.0` and `mix.1`, the identity.
+fn add_mixing(builder: &mut Builder, maps: usize) -> Result<()> {
+    let identity: Vec<f64> = (0..maps * maps).map(|at| if at % (maps + 1) == 0 { 1.0 } else { 0.0 }).collect();
+    ["mix.0", "mix.1"].into_iter().try_for_each(|name| builder.real(name, &[maps, maps, 1, 1], &identity))
+}
+
+impl Network<Corrupted, Reduction> for Stages {
+    /// F₀ or D₀, F or D, C_p, what the nets need and, where there is mixing, Q₂Q₁.
+    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
+        let mut assembled = vec![self.matrix(parameters, "dictionary.start")?, self.matrix(parameters, "dictionary")?];
+        assembled.push(auxiliary(parameters, pass)?);
+        if !matches!(self.dictionary, Dictionary::Turned(_)) {
+            let maps = self.maps() as i64;
+            let matrix = |name: &str| -> Result<Tensor> { Ok(parameters.get(name)?.f_view([maps, maps])?) };
+            assembled.push(matrix("mix.1")?.f_matmul(&matrix("mix.0")?)?);
+        }
+        assembled.extend(self.nets.assemble(parameters, pass)?);
+        Ok(assembled)
+    }
+
+    fn forward(
+        &self,
+        parameters: &Parameters,
+        assembled: &[Tensor],
+        input: &Corrupted,
+        pass: Pass,
+    ) -> Result<Reduction> {
+        self.reduce(parameters, assembled, input, pass, None)
+    }
+
+    fn forward_seen(
+        &self,
+        parameters: &Parameters,
+        assembled: &[Tensor],
+        input: &Corrupted,
+        pass: Pass,
+        seen: &mut Seen<'_>,
+    ) -> Result<Reduction> {
+        self.reduce(parameters, assembled, input, pass, Some(seen))
+    }
+
+    fn plan(&self, parameters: &Parameters) -> Result<Option<SymmetryPlan>> {
+        regular_plan(parameters, &self.held())
     }
 }
 

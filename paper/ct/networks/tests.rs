@@ -4,16 +4,16 @@
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
-use super::{Architecture, Corrupted, Held, MarNetConfig, Mode, Pass, Precision, Reducer, Reduction, loss};
+use super::stages::Stages;
+use super::{Architecture, Corrupted, Held, MarNetConfig, Pass, Precision, Reduction, loss};
+use crate::network::{EVALUATE, Network, TRAIN};
 use reynolds_torch::parameters::Parameters;
 
-const TRAIN: Pass = Pass { mode: Mode::Train, precision: Precision::F32 };
-const EVALUATE: Pass = Pass { mode: Mode::Evaluate, precision: Precision::F32 };
 const ARCHITECTURES: [Architecture; 3] = [Architecture::Acdnet, Architecture::Dicdnet, Architecture::Oscnet];
 
-fn network(config: &MarNetConfig, kind: Kind) -> (Box<dyn Reducer>, Parameters) {
+fn network(config: &MarNetConfig, kind: Kind) -> (Stages, Parameters) {
     let mut builder = Parameters::builder();
-    let network = config.build(&mut builder, &mut Random::new(5)).unwrap();
+    let network = Stages::new(config, &mut builder, &mut Random::new(5)).unwrap();
     (network, builder.build(kind, Device::Cpu).unwrap())
 }
 
@@ -37,9 +37,9 @@ fn input(kind: Kind, samples: i64, side: i64) -> (Corrupted, Tensor) {
     (Corrupted { image: cast(image), interpolated: cast(interpolated), keep: cast(keep) }, cast(truth))
 }
 
-fn run(network: &dyn Reducer, parameters: &Parameters, input: &Corrupted, pass: Pass) -> Reduction {
+fn run(network: &Stages, parameters: &Parameters, input: &Corrupted, pass: Pass) -> Reduction {
     let assembled = network.assemble(parameters, pass).unwrap();
-    network.forward(parameters, &assembled, input, pass, None).unwrap()
+    network.forward(parameters, &assembled, input, pass).unwrap()
 }
 
 fn outputs(reduction: &Reduction) -> Vec<&Tensor> {
@@ -57,7 +57,7 @@ fn held_are_the_kernels_of_x_nets_and_with_xm_of_m_nets() {
         let x = 12 + m;
         let count = |held| {
             let config = MarNetConfig { architecture, held, ..MarNetConfig::default() };
-            config.build(&mut Parameters::builder(), &mut Random::new(5)).unwrap().held().len()
+            Stages::new(&config, &mut Parameters::builder(), &mut Random::new(5)).unwrap().held().len()
         };
         assert_eq!([Held::X, Held::Xm].map(count), [x, x + m], "{architecture:?}");
     }
@@ -76,7 +76,7 @@ fn everything_held_is_seen_in_its_order_with_its_bias() {
                 outputs.push(output.shallow_clone());
                 Ok(())
             };
-            let seeing = network.forward(&parameters, &assembled, &input, pass, Some(&mut see)).unwrap();
+            let seeing = network.forward_seen(&parameters, &assembled, &input, pass, &mut see).unwrap();
             let _ = see;
             assert_eq!(outputs.len(), names.len());
             // The gradient of the sum of an output by its own bias is the number of its pixels, and nothing seen before depends on it.
@@ -87,7 +87,7 @@ fn everything_held_is_seen_in_its_order_with_its_bias() {
                 assert!(far(slope, &Tensor::full_like(slope, 288.0)) < 1e-9, "{name}");
             }
             // Seeing changes nothing.
-            let blind = run(network.as_ref(), &parameters, &input, pass);
+            let blind = run(&network, &parameters, &input, pass);
             assert!(far(blind.image(), seeing.image()) < 1e-9);
         }
     }
@@ -98,11 +98,11 @@ fn samples_of_a_batch_do_not_see_each_other_in_evaluation() {
     for architecture in ARCHITECTURES {
         let (network, parameters) = network(&small(architecture), Kind::Double);
         let (input, _) = input(Kind::Double, 2, 12);
-        let both = run(network.as_ref(), &parameters, &input, EVALUATE);
+        let both = run(&network, &parameters, &input, EVALUATE);
         for at in 0..2 {
             let one = |tensor: &Tensor| tensor.narrow(0, at, 1);
             let [image, interpolated, keep] = [&input.image, &input.interpolated, &input.keep].map(one);
-            let alone = run(network.as_ref(), &parameters, &Corrupted { image, interpolated, keep }, EVALUATE);
+            let alone = run(&network, &parameters, &Corrupted { image, interpolated, keep }, EVALUATE);
             for (both, alone) in outputs(&both).into_iter().zip(outputs(&alone)) {
                 assert!(far(&one(both), alone) < 1e-9 * (1.0 + far(alone, &alone.zeros_like())), "{architecture:?}");
             }
@@ -120,7 +120,7 @@ fn evaluation_in_bf16_loses_little_of_forty_decibels() {
         // Running statistics that have become those of the minibatch: of a tenth of the way, all of it.
         let mut statistics = parameters.statistics().shallow_clone();
         let before = statistics.copy();
-        let _ = run(network.as_ref(), &parameters, &input, TRAIN);
+        let _ = run(&network, &parameters, &input, TRAIN);
         statistics.copy_(&((&statistics - 0.9 * before) * 10.0));
         let pass = Pass { precision: Precision::Bf16, ..EVALUATE };
         let mut see = |output: &Tensor| {
@@ -128,8 +128,8 @@ fn evaluation_in_bf16_loses_little_of_forty_decibels() {
             Ok(())
         };
         let assembled = network.assemble(&parameters, pass).unwrap();
-        let half = network.forward(&parameters, &assembled, &input, pass, Some(&mut see)).unwrap();
-        let full = run(network.as_ref(), &parameters, &input, EVALUATE);
+        let half = network.forward_seen(&parameters, &assembled, &input, pass, &mut see).unwrap();
+        let full = run(&network, &parameters, &input, EVALUATE);
         let noise = f64::try_from((full.image() - half.image()).square().mean(Kind::Double)).unwrap();
         // The mean square of 40 dB on a scale of 127.5, the upper end of the window that is measured in.
         let allowed = 127.5_f64.powi(2) * 1e-4;
@@ -150,7 +150,7 @@ fn training_in_bf16_has_about_the_same_gradient_and_statistics() {
     let ((network, full), (_, half)) = (network(&config, Kind::Float), network(&config, Kind::Float));
     let (input, truth) = input(Kind::Float, 2, 16);
     let slope = |parameters, pass: Pass| {
-        let reduction = run(network.as_ref(), parameters, &input, pass);
+        let reduction = run(&network, parameters, &input, pass);
         let gradient = parameters.gradient(&loss(&reduction, &input, &truth).unwrap()).unwrap();
         assert_eq!(gradient.kind(), Kind::Float);
         gradient
@@ -175,7 +175,7 @@ fn acdnet_begins_finite_with_a_finite_gradient() {
     // Fractional at the edge of the metal.
     let keep = (numbers(3) / 32.0).clamp(0.0, 1.0);
     let input = Corrupted { image: numbers(1), interpolated: numbers(2), keep };
-    let reduction = run(network.as_ref(), &parameters, &input, TRAIN);
+    let reduction = run(&network, &parameters, &input, TRAIN);
     let means: Vec<Tensor> = outputs(&reduction).iter().map(|output| output.square().mean(Kind::Float)).collect();
     let loss = Tensor::stack(&means, 0).sum(Kind::Float);
     assert!(f64::try_from(&loss).unwrap() < 1e8, "{loss:?}");

@@ -6,29 +6,30 @@ use reynolds_train::experiment::Experiment;
 use reynolds_train::schedule::Schedule;
 
 use super::row::{Mode, NETWORKS};
-use super::settings::{Costs, Drawn, Modes, Norms, PerNetwork, TargetSettings, Training};
+use super::settings::{Costs, PerNetwork, TargetSettings, Training};
 use crate::ct::CtExperiment;
 use crate::ct::modes::sample_weight;
 use crate::ct::networks::Architecture;
 use crate::targets::{Budget, Chosen};
 
 /// `table-ct`: three networks in five modes.
-pub(super) fn table(budget: Budget) -> TargetSettings<Modes> {
-    TargetSettings { own: Modes { modes: Chosen::all(), costs: costs(budget) }, training: training(budget) }
+pub(super) fn table(budget: Budget) -> TargetSettings {
+    let (modes, costs) = (Some(Chosen::all()), Some(costs(budget)));
+    TargetSettings { modes, norms: None, costs, training: training(budget) }
 }
 
 /// `table-norms`: DICDNet under every norm, not squared, as in the paper's ablation.
-pub(super) fn norms(budget: Budget) -> TargetSettings<Norms> {
-    let mut training = training(budget);
-    training.networks = Chosen::new(&[Architecture::Dicdnet]);
-    training.run.penalty.form = Form::Plain;
-    TargetSettings { own: Norms { norms: Chosen::all(), costs: costs(budget) }, training }
+pub(super) fn norms(budget: Budget) -> TargetSettings {
+    let mut settings = TargetSettings { modes: None, norms: Some(Chosen::all()), ..table(budget) };
+    settings.training.networks = Chosen::new(&[Architecture::Dicdnet]);
+    settings.training.run.penalty.form = Form::Plain;
+    settings
 }
 
 /// `fig-ct`: the modes that the paper shows.
-pub(super) fn figure(budget: Budget) -> TargetSettings<Drawn> {
-    let modes = Chosen::new(&[Mode::Plain, Mode::Sample, Mode::Penalty]);
-    TargetSettings { own: Drawn { modes }, training: training(budget) }
+pub(super) fn figure(budget: Budget) -> TargetSettings {
+    let modes = Some(Chosen::new(&[Mode::Plain, Mode::Sample, Mode::Penalty]));
+    TargetSettings { modes, costs: None, ..table(budget) }
 }
 
 /// A run in every mode at once, each with its published strength.

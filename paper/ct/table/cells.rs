@@ -4,7 +4,7 @@
 
 use super::cost::RowCost;
 use super::row::{Mode, Row};
-use super::settings::{Own, TargetSettings};
+use super::settings::TargetSettings;
 use crate::ct::networks::Architecture;
 use crate::targets::Named;
 use crate::targets::columns::{Column, DASH, Line, Value, decimals, shown};
@@ -103,11 +103,11 @@ pub(super) struct Cell<'a> {
 
 impl<'a> Cell<'a> {
     /// Called by its norm in the table of norms; `None` if nothing was run of it.
-    fn new<O: Own>(settings: &TargetSettings<O>, frame: &'a Frame, row: Row, by_norm: bool) -> Option<Self> {
+    fn new(settings: &TargetSettings, frame: &'a Frame, row: Row) -> Option<Self> {
         let training = &settings.training;
-        let runs = Runs::find(frame, training.seeds(training.seeds), |seed| training.model(row.trained(), seed));
+        let runs = Runs::find(frame, settings.seeds(), |seed| training.model(row.trained(), seed));
         let cost = settings.measured().map(|costs| RowCost::new(costs, training, row.trained()));
-        let (label, paper) = match (by_norm, row.mode) {
+        let (label, paper) = match (settings.norms.is_some(), row.mode) {
             (false, _) => (row.label(), row.name()),
             (true, Mode::Plain) => ("no penalty".into(), String::new()),
             (true, _) => (row.norm.to_string(), row.norm.to_string()),
@@ -212,9 +212,9 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// All rows of a table that were run; called by their norms or not.
-pub(super) fn cells<'a, O: Own>(settings: &TargetSettings<O>, frame: &'a Frame, by_norm: bool) -> Vec<Cell<'a>> {
-    settings.rows().into_iter().filter_map(|row| Cell::new(settings, frame, row, by_norm)).collect()
+/// All rows of a table that were run.
+pub(super) fn cells<'a>(settings: &TargetSettings, frame: &'a Frame) -> Vec<Cell<'a>> {
+    settings.rows().into_iter().filter_map(|row| Cell::new(settings, frame, row)).collect()
 }
 
 /// The cell of a network and a mode, if it was run.

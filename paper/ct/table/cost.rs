@@ -96,11 +96,11 @@ mod tests {
 
     fn cost(mode: Mode) -> RowCost {
         let mut settings = budget::table(Budget::Quick);
-        let costs = &mut settings.own.costs;
+        let costs = settings.costs.as_mut().unwrap();
         (costs.measured_side, costs.measured_precision, costs.sample_at_largest) = (64, Precision::Bf16, false);
         settings.training.run.settings.model.stages = 3;
         let row = Row { network: Architecture::Oscnet, mode, norm: "(1,2)".parse().unwrap() };
-        RowCost::new(&settings.own.costs, &settings.training, row)
+        RowCost::new(settings.measured().unwrap(), &settings.training, row)
     }
 
     #[test]

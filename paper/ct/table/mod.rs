@@ -34,7 +34,7 @@ use self::cells::{Cell, cells, lines, of_images, of_rows};
 use self::cost::RowCost;
 use self::row::Row;
 use self::run::{CURVES, CtRun};
-use self::settings::{Drawn, Modes, Norms, Own, TargetSettings};
+use self::settings::TargetSettings;
 use crate::ct::{CtTask, ensure_pairs};
 use crate::targets::engine::Session;
 use crate::targets::findings::{Figure, Findings};
@@ -43,26 +43,23 @@ use crate::targets::training::Shared;
 use crate::targets::{Budget, Target, boxed, columns, curves};
 
 /// A table or figure of the CT experiment.
-pub(crate) struct CtTarget<O> {
+pub(crate) struct CtTarget {
     name: &'static str,
     about: &'static str,
-    budget: fn(Budget) -> TargetSettings<O>,
-    /// Whether rows are called by their norms.
-    by_norm: bool,
+    budget: fn(Budget) -> TargetSettings,
     /// Tables, figures, claims and further notes.
-    add: fn(&mut Findings, &TargetSettings<O>, &[Cell<'_>]) -> Result<()>,
+    add: fn(&mut Findings, &TargetSettings, &[Cell<'_>]) -> Result<()>,
 }
 
 /// Paper: `tab:ct_mar`.
-pub(crate) const TABLE: CtTarget<Modes> = CtTarget {
+pub(crate) const TABLE: CtTarget = CtTarget {
     name: "table-ct",
     about: "metal artefact reduction of three networks in five modes, quality and cost (tab:ct_mar)",
     budget: budget::table,
-    by_norm: false,
-    add: |findings, TargetSettings { own, training }, cells| {
-        findings.tables.push(tables::quality(training, cells));
+    add: |findings, settings, cells| {
+        findings.tables.push(tables::quality(&settings.training, cells));
         findings.tables.extend(tables::precisions(cells));
-        findings.tables.extend(tables::efficiency(&own.costs, cells));
+        findings.tables.extend(settings.measured().and_then(|costs| tables::efficiency(costs, cells)));
         findings.figures = drawn(cells)?.0;
         findings.figures.push(figures::convergence(cells, figures::by_mode));
         findings.checks = claims::of_modes(cells);
@@ -72,13 +69,12 @@ pub(crate) const TABLE: CtTarget<Modes> = CtTarget {
 };
 
 /// Paper: `tab:norm_comparison`.
-pub(crate) const NORMS: CtTarget<Norms> = CtTarget {
+pub(crate) const NORMS: CtTarget = CtTarget {
     name: "table-norms",
     about: "the projection penalty of metal artefact reduction under twelve norms, quality and cost (tab:norm_comparison)",
     budget: budget::norms,
-    by_norm: true,
-    add: |findings, TargetSettings { training, .. }, cells| {
-        findings.tables.push(tables::norms(training, cells));
+    add: |findings, settings, cells| {
+        findings.tables.push(tables::norms(&settings.training, cells));
         findings.figures.push(figures::convergence(cells, figures::by_norm));
         findings.checks = claims::of_norms(cells);
         findings.notes.push(notes::norm_notes());
@@ -87,14 +83,13 @@ pub(crate) const NORMS: CtTarget<Norms> = CtTarget {
 };
 
 /// Paper: `fig:ct_mar`.
-pub(crate) const FIGURE: CtTarget<Drawn> = CtTarget {
+pub(crate) const FIGURE: CtTarget = CtTarget {
     name: "fig-ct",
     about: "a pelvic slice with two implants as three networks leave it in three modes (fig:ct_mar)",
     budget: budget::figure,
-    by_norm: false,
-    add: |findings, TargetSettings { training, .. }, cells| {
+    add: |findings, settings, cells| {
         let (figures, shown) = drawn(cells)?;
-        findings.tables = vec![tables::pictures(&shown), tables::quality(training, cells)];
+        findings.tables = vec![tables::pictures(&shown), tables::quality(&settings.training, cells)];
         findings.figures = figures;
         findings.figures.push(figures::convergence(cells, figures::by_mode));
         Ok(())
@@ -113,7 +108,7 @@ fn drawn(cells: &[Cell<'_>]) -> Result<(Vec<Figure>, Vec<pictures::Shown>)> {
     Ok((drawn, shown))
 }
 
-impl<O: Own> TargetSettings<O> {
+impl TargetSettings {
     /// The rows whose models are trained, each once however many rows are tested on it.
     fn trained(&self) -> Vec<Row> {
         let mut trained: Vec<Row> = Vec::new();
@@ -127,8 +122,7 @@ impl<O: Own> TargetSettings<O> {
 
     fn runs(&self) -> Vec<CtRun> {
         let shared = Arc::new(Shared::default());
-        let seeds = || self.training.seeds(self.own.seeds(&self.training));
-        let of_row = |row| seeds().map(move |seed| self.training.model(row, seed));
+        let of_row = |row| self.seeds().map(move |seed| self.training.model(row, seed));
         let runs = self.trained().into_iter().flat_map(of_row);
         runs.map(|run| CtRun { shared: Arc::clone(&shared), ..run }).collect()
     }
@@ -139,8 +133,8 @@ impl<O: Own> TargetSettings<O> {
     }
 }
 
-impl<O: Own> Target for CtTarget<O> {
-    type Settings = TargetSettings<O>;
+impl Target for CtTarget {
+    type Settings = TargetSettings;
 
     fn name(&self) -> &'static str {
         self.name
@@ -179,8 +173,8 @@ impl<O: Own> Target for CtTarget<O> {
     }
 
     fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings> {
-        let cells = cells(settings, frame, self.by_norm);
-        let batches = settings.own.costs().map_or(&[][..], |costs| &costs.measured_batches);
+        let cells = cells(settings, frame);
+        let batches = settings.costs.as_ref().map_or(&[][..], |costs| &costs.measured_batches);
         let trivial = lines(&cells, ["input", "li"], ["network", "psnr_mean", "ssim_mean"]);
         let mut notes = notes::notes(settings);
         notes.extend(notes::left_out(&cells));

@@ -2,12 +2,12 @@
 
 use super::cells::{Cell, EPOCH};
 use super::row::Mode;
-use super::settings::{Own, TargetSettings};
+use super::settings::TargetSettings;
 use super::tables::DATA;
 use crate::ct::CtSource;
 
 /// A paragraph each.
-pub(super) fn notes<O: Own>(settings: &TargetSettings<O>) -> Vec<String> {
+pub(super) fn notes(settings: &TargetSettings) -> Vec<String> {
     let data = &settings.training.run.settings.data;
     let source = match data.source {
         CtSource::Phantom => "random bodies of ellipses",

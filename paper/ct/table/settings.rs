@@ -6,7 +6,7 @@
 //! fig-ct       modes         + Training
 //! ```
 //!
-//! The run has the settings of every mode at once; a model of a row is a clone of it that keeps those of its own mode.
+//! Keys that a target has not are unknown to it. The run has the settings of every mode at once; a model of a row is a clone of it that keeps those of its own mode.
 
 use reynolds::norm::Norm;
 use reynolds_torch::Precision;
@@ -92,123 +92,27 @@ impl<T: Copy> PerNetwork<T> {
     }
 }
 
-/// What a target has of its own: its rows, and what is measured of them.
-pub(crate) trait Own: Settings {
-    /// Network by network.
-    fn rows(&self, training: &Training) -> Vec<Row>;
-
-    /// `None` where nothing is ever measured.
-    fn costs(&self) -> Option<&Costs> {
-        None
-    }
-
-    /// Models of each row.
-    fn seeds(&self, training: &Training) -> u64 {
-        training.seeds
-    }
-
-    /// Refuses settings of the run that the rows would overwrite.
-    fn check(&self, _: &Training) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// Of `table-ct`.
+/// All settings of a target; what it has not, none of its keys is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Modes {
-    pub(super) modes: Chosen<Mode>,
+pub(crate) struct TargetSettings {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) modes: Option<Chosen<Mode>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) norms: Option<Chosen<Norm>>,
     #[serde(flatten)]
-    pub(super) costs: Costs,
-}
-
-/// Of `table-norms`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Norms {
-    pub(super) norms: Chosen<Norm>,
-    #[serde(flatten)]
-    pub(super) costs: Costs,
-}
-
-/// Of `fig-ct`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Drawn {
-    pub(super) modes: Chosen<Mode>,
-}
-
-/// All settings of a target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TargetSettings<O> {
-    #[serde(flatten)]
-    pub(super) own: O,
+    pub(super) costs: Option<Costs>,
     #[serde(flatten)]
     pub(super) training: Training,
 }
 
-impl Settings for Modes {
-    fn check_parts(tree: &Tree) -> Result<()> {
-        part::<Costs>(tree, |_| true).map(drop)
-    }
-}
-
-impl Settings for Norms {
-    fn check_parts(tree: &Tree) -> Result<()> {
-        part::<Costs>(tree, |_| true).map(drop)
-    }
-}
-
-impl Settings for Drawn {}
-
-impl Own for Modes {
-    fn rows(&self, training: &Training) -> Vec<Row> {
-        training.rows(self.modes.as_slice())
-    }
-
-    fn costs(&self) -> Option<&Costs> {
-        Some(&self.costs)
-    }
-}
-
-impl Own for Norms {
-    /// Each network without the penalty, then every norm.
-    fn rows(&self, training: &Training) -> Vec<Row> {
-        let of = |network: Architecture| {
-            let plain = Row { network, mode: Mode::Plain, norm: Norm::default() };
-            std::iter::once(plain).chain(self.norms.iter().map(move |norm| Row { mode: Mode::Penalty, norm, ..plain }))
-        };
-        training.networks.iter().flat_map(of).collect()
-    }
-
-    fn costs(&self) -> Option<&Costs> {
-        Some(&self.costs)
-    }
-
-    fn check(&self, training: &Training) -> Result<()> {
-        match training.run.penalty.norm {
-            norm if norm == Norm::default() => Ok(()),
-            norm => {
-                let expected = format!("\"{}\", for `norms` says which", Norm::default());
-                Err(Error::config("penalty.norm", expected, format!("\"{norm}\"")))
-            }
-        }
-    }
-}
-
-impl Own for Drawn {
-    /// The rows that are asked for and the plain ones, whose models keep what every network sees.
-    fn rows(&self, training: &Training) -> Vec<Row> {
-        let with_plain = |mode: &Mode| *mode == Mode::Plain || self.modes.contains(*mode);
-        training.rows(&Mode::ALL.iter().copied().filter(with_plain).collect::<Vec<_>>())
-    }
-
-    fn seeds(&self, _: &Training) -> u64 {
-        1
-    }
-}
-
-impl<O: Own> Settings for TargetSettings<O> {
+impl Settings for TargetSettings {
     fn validate(&self) -> Result<()> {
         self.measured().map_or(Ok(()), Costs::check)?;
-        self.own.check(&self.training)?;
+        let norm = self.training.run.penalty.norm;
+        if self.norms.is_some() && norm != Norm::default() {
+            let expected = format!("\"{}\", for `norms` says which", Norm::default());
+            return Err(Error::config("penalty.norm", expected, format!("\"{norm}\"")));
+        }
         self.training.check()
     }
 
@@ -219,8 +123,10 @@ impl<O: Own> Settings for TargetSettings<O> {
     fn check_parts(tree: &Tree) -> Result<()> {
         RunConfig::<CtSettings>::check_parts(tree)?;
         part::<Training>(tree, |_| true)?;
-        O::check_parts(tree)?;
-        part::<O>(tree, |_| true).map(drop)
+        if tree.contains_key("efficiency") {
+            part::<Costs>(tree, |_| true)?;
+        }
+        Ok(())
     }
 
     fn renamed() -> &'static [(&'static str, &'static str)] {
@@ -228,14 +134,37 @@ impl<O: Own> Settings for TargetSettings<O> {
     }
 }
 
-impl<O: Own> TargetSettings<O> {
-    pub(super) fn rows(&self) -> Vec<Row> {
-        self.own.rows(&self.training)
+impl TargetSettings {
+    /// A figure, whose plain models keep what every network sees.
+    fn is_figure(&self) -> bool {
+        self.costs.is_none()
     }
 
-    /// What is measured of them, if anything.
+    /// Network by network: its modes, or itself without the penalty and then under every norm.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let norm = self.training.run.penalty.norm;
+        let modes = self.modes.iter().flat_map(|modes| {
+            let asked = |mode: &Mode| modes.contains(*mode) || self.is_figure() && *mode == Mode::Plain;
+            Mode::ALL.iter().copied().filter(asked).map(|mode| (mode, norm)).collect::<Vec<_>>()
+        });
+        let norms = self.norms.iter().flat_map(|norms| {
+            let plain = std::iter::once((Mode::Plain, Norm::default()));
+            plain.chain(norms.iter().map(|norm| (Mode::Penalty, norm)))
+        });
+        let ways: Vec<(Mode, Norm)> = modes.chain(norms).collect();
+        let of = |network| ways.iter().map(move |&(mode, norm)| Row { network, mode, norm });
+        self.training.networks.iter().flat_map(of).collect()
+    }
+
+    /// Models of each row; of a figure the first alone.
+    pub(super) fn seeds(&self) -> std::ops::Range<u64> {
+        let (first, count) = (self.training.run.seed, if self.is_figure() { 1 } else { self.training.seeds });
+        first..first.saturating_add(count)
+    }
+
+    /// What is measured, if anything.
     pub(super) fn measured(&self) -> Option<&Costs> {
-        self.own.costs().filter(|costs| costs.efficiency)
+        self.costs.as_ref().filter(|costs| costs.efficiency)
     }
 
     /// What a reader is shown: the target's own keys, without networks that are not asked for, and what differs from the defaults of the
@@ -299,18 +228,6 @@ impl Training {
             return Err(Error::config("decay_at", expected, format!("{:?}", self.decay_at)));
         }
         Ok(())
-    }
-
-    /// `count` seeds from `seed` on.
-    pub(super) fn seeds(&self, count: u64) -> std::ops::Range<u64> {
-        self.run.seed..self.run.seed.saturating_add(count)
-    }
-
-    /// These modes of every network.
-    fn rows(&self, modes: &[Mode]) -> Vec<Row> {
-        let norm = self.run.penalty.norm;
-        let of = |network: Architecture| modes.iter().map(move |&mode| Row { network, mode, norm });
-        self.networks.iter().flat_map(of).collect()
     }
 
     /// A model of a row.

@@ -24,7 +24,7 @@ mod sum;
 
 pub use file::SmokeFile;
 pub use frame::{FRAME, speed};
-pub use generate::{Event, Summary, generate};
+pub use generate::generate;
 pub use preview::preview;
 pub use set::SmokeSet;
 pub use setting::{Buoyancy, Kind, SIDE, STEPS, Setting};

@@ -9,7 +9,7 @@
 use super::frame::{FRAME, speed};
 use super::setting::SIDE;
 use crate::data::error::{Error, Result};
-use reynolds_report::png;
+use crate::data::mosaic::Mosaic;
 
 /// Pixels along a side of a cell.
 const ZOOM: usize = 2;
@@ -37,20 +37,8 @@ pub fn preview(frames: &[f32], columns: usize, rows: usize) -> Result<Vec<u8>> {
     let shown = |tile: usize| tile * (count - 1) / (tiles - 1).max(1);
     let speeds: Vec<Vec<f64>> = (0..tiles).map(|tile| speed(&frames[shown(tile) * FRAME..][..FRAME], SIDE)).collect();
     let fastest = speeds.iter().flatten().fold(0.0_f64, |most, v| most.max(*v)).max(f64::MIN_POSITIVE);
-    let pitch = SIDE * ZOOM + GAP;
-    let (width, height) = (columns * pitch - GAP, rows * pitch - GAP);
-    let mut pixels = vec![255; width * height * 3];
-    for (tile, speeds) in speeds.iter().enumerate() {
-        let (left, top) = ((tile % columns) * pitch, (tile / columns) * pitch);
-        for y in 0..SIDE * ZOOM {
-            let row = &speeds[(SIDE - 1 - y / ZOOM) * SIDE..][..SIDE];
-            let start = ((top + y) * width + left) * 3;
-            for (x, pixel) in pixels[start..start + SIDE * ZOOM * 3].chunks_exact_mut(3).enumerate() {
-                pixel.copy_from_slice(&colour(row[x / ZOOM] / fastest));
-            }
-        }
-    }
-    Ok(png(width, height, &pixels))
+    let mosaic = Mosaic { side: SIDE, zoom: ZOOM, gap: GAP, columns };
+    Ok(mosaic.png(rows, |tile, row, column| colour(speeds[tile][(SIDE - 1 - row) * SIDE + column] / fastest)))
 }
 
 /// The colour of a number from 0 to 1.

@@ -2,15 +2,14 @@
 
 use reynolds_checkpoint::{Checkpoint, Values};
 use reynolds_paper::data::Error;
-use reynolds_paper::smoke::data::{
-    Buoyancy, Event, FRAME, Kind, SIDE, Setting, SmokeSet, Solver, Summary, generate, simulate,
-};
+use reynolds_paper::data::generate::{Event, Summary};
+use reynolds_paper::smoke::data::{Buoyancy, FRAME, Kind, SIDE, Setting, SmokeSet, Solver, generate, simulate};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 
-fn quiet(_: Event<'_>) -> ControlFlow<()> {
+fn quiet(_: Event<'_, Setting>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
@@ -152,10 +151,10 @@ fn what_is_there_is_kept_and_what_is_damaged_or_different_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut simulations: Vec<Setting> = [0, 1, 2].map(|number| short(number, 5)).to_vec();
     let events = Mutex::new(Vec::new());
-    let report = |event: Event<'_>| {
+    let report = |event: Event<'_, Setting>| {
         let text = match event {
             Event::Kept(setting) => format!("kept {}", setting.name),
-            Event::Refused { setting, reason } => format!("refused {}: {reason}", setting.name),
+            Event::Refused { case, reason } => format!("refused {}: {reason}", case.name),
             Event::Made(setting) => format!("made {}", setting.name),
             _ => return ControlFlow::Continue(()),
         };
@@ -221,7 +220,7 @@ fn whoever_is_told_of_a_step_can_stop_after_it_and_what_is_finished_stays() {
     let folder = tempfile::tempdir().unwrap();
     let simulations: Vec<Setting> = [0, 1, 2].map(|number| short(number, 6)).to_vec();
     let steps = Mutex::new(0);
-    let report = |event: Event<'_>| {
+    let report = |event: Event<'_, Setting>| {
         let mut steps = steps.lock().unwrap();
         *steps += usize::from(matches!(event, Event::Stepped(_)));
         if *steps == 9 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -241,7 +240,7 @@ fn what_another_process_finishes_meanwhile_is_not_made_twice() {
     let simulations: Vec<Setting> = [0, 1].map(|number| short(number, 5)).to_vec();
     let (made, once) = (Mutex::new(0), std::sync::Once::new());
     // The other process: it makes both while the first is under way here.
-    let report = |event: Event<'_>| {
+    let report = |event: Event<'_, Setting>| {
         once.call_once(|| assert_eq!(generate(folder.path(), &simulations, &quiet).unwrap().made, 2));
         *made.lock().unwrap() += usize::from(matches!(event, Event::Made(_)));
         ControlFlow::Continue(())

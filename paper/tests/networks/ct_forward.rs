@@ -5,13 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::support::{distance, numbers, tensor};
 use reynolds::group::{self, Element};
 use reynolds::penalty::PenaltyConfig;
-use reynolds::projection::KernelSpace;
 use reynolds::random::Random;
-use reynolds::rep::{self, Grid};
+use reynolds::rep;
 use reynolds_paper::ct::networks::RotatedKernels;
-use reynolds_paper::ct::networks::{Architecture, Corrupted, MarNetConfig, Mode, Pass, Reducer, Reduction, Seen, loss};
+use reynolds_paper::ct::networks::{Architecture, Corrupted, MarNetConfig, Mode, Pass, Reduction, loss};
+use reynolds_paper::network::{Network, Seen};
 use reynolds_testkit::golden::Golden;
 use reynolds_torch::action::FieldAction;
 use reynolds_torch::parametrisation::{Parametrisation, Trained};
@@ -40,24 +41,8 @@ fn centre_and_width(name: &str) -> (f64, f64) {
     }
 }
 
-/// The numbers that the script gives to a name.
 fn values(name: &str, count: usize) -> Vec<f64> {
-    let tag: u64 = name.bytes().zip(1..).map(|(byte, place)| place * u64::from(byte)).sum();
-    let (centre, width) = centre_and_width(name);
-    let number = |i: u64| centre + width * (((37 * i * i + 6185 * i + 611 * tag) % 10007) as f64 / 10007.0 - 0.5);
-    (0..count as u64).map(number).collect()
-}
-
-fn tensor(golden: &Golden, name: &str) -> Tensor {
-    let (shape, numbers) = golden.tensor(name);
-    let shape: Vec<i64> = shape.iter().map(|&side| side as i64).collect();
-    Tensor::from_slice(&numbers).view(shape.as_slice())
-}
-
-/// max |a − b| / max |b|.
-fn distance(a: &Tensor, b: &Tensor) -> f64 {
-    assert_eq!(a.size(), b.size());
-    f64::try_from((a.detach() - b).abs().max() / b.abs().max()).unwrap()
+    numbers(name, count, centre_and_width(name))
 }
 
 fn close(found: f64, expected: f64, what: &str) {
@@ -76,7 +61,7 @@ fn functions() -> Tensor {
 /// A small network with the weights of the script, and its input and truth.
 struct Case {
     name: String,
-    network: Box<dyn Reducer>,
+    network: Box<dyn Network<Corrupted, Reduction>>,
     parameters: Parameters,
     golden: Golden,
     turned: bool,
@@ -138,7 +123,10 @@ impl Case {
     fn run(&self, mode: Mode, input: &Corrupted, seen: Option<&mut Seen<'_>>) -> Reduction {
         let pass = Pass { mode, precision: Precision::F32 };
         let assembled = self.network.assemble(&self.parameters, pass).unwrap();
-        self.network.forward(&self.parameters, &assembled, input, pass, seen).unwrap()
+        match seen {
+            Some(seen) => self.network.forward_seen(&self.parameters, &assembled, input, pass, seen).unwrap(),
+            None => self.network.forward(&self.parameters, &assembled, input, pass).unwrap(),
+        }
     }
 
     fn gradient(&self, loss: &Tensor) -> BTreeMap<String, Tensor> {
@@ -171,16 +159,10 @@ impl Case {
         }
     }
 
-    /// The X-nets' kernels against C4, 36 channels as 9 regular fields.
+    /// The X-nets' kernels against C4.
     fn binding(&self) -> Rc<Binding> {
-        let c4 = group::parse("C4").unwrap();
-        let fields = rep::parse_fields(&c4, "9 regular").unwrap();
-        let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&c4, 5, 2).unwrap()).unwrap();
-        let mut binding = Binding::builder(&self.parameters);
-        for name in self.network.held() {
-            binding.real(&name, &space).unwrap();
-        }
-        Rc::new(binding.build().unwrap())
+        let plan = self.network.plan(&self.parameters).unwrap().unwrap();
+        Rc::new(Binding::of_plan(&self.parameters, &plan).unwrap())
     }
 }
 
@@ -255,7 +237,7 @@ fn the_sample_based_penalty_is_that_of_the_doubled_batch() {
                 witness.see(output, &fields)
             };
             let reduction = case.run(Mode::Train, &doubled, Some(&mut see));
-            assert_eq!(layers, case.network.held().len());
+            assert_eq!(layers, case.binding().bound().len());
             let task = loss(&reduction, &doubled, &truth).unwrap();
             let (_, expected) = case.golden.tensor(&format!("{}.sample.{r}", case.name));
             close(task.double_value(&[]), expected[0], &case.name);
@@ -275,7 +257,7 @@ fn residual_pathways_have_the_loss_and_the_gradients_of_their_sum() {
     for architecture in NETWORKS {
         let case = Case::new(architecture);
         let trained = Trained::new(Parametrisation::Residual, &case.parameters, Some(case.binding())).unwrap();
-        let held = case.network.held();
+        let held: Vec<String> = case.binding().bound().iter().map(|bound| bound.entry.name.clone()).collect();
         let pathway = |name: &str| name.replace(".weight", ".equivariant");
         let equivariant = case.parameters.entries().iter().map(|entry| match held.contains(&entry.name) {
             true => case.weight(&pathway(&entry.name), entry.len()),

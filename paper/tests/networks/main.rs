@@ -5,4 +5,5 @@
 mod ct_forward;
 mod parametrisation;
 mod smoke_forward;
+mod support;
 mod volume_forward;

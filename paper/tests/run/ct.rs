@@ -2,15 +2,11 @@
 
 use std::path::Path;
 
+use super::support::{assert_resumes, finished, weights};
 use reynolds_paper::ct::{CtExperiment, CtSettings};
 use reynolds_torch::parametrisation::Parametrisation;
-use reynolds_torch::tch::Device;
 use reynolds_train::config::RunConfig;
 use reynolds_train::experiment::Experiment;
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::metrics::Summary;
-use reynolds_train::progress::{Observer, Silent};
-use reynolds_train::run::{Outcome, Place, Session, resume, run};
 
 /// Pairs of 32² in `folder`, of which patches of 24² are seen; two stages of one block; two epochs of two minibatches.
 fn config(folder: &Path) -> RunConfig<CtSettings> {
@@ -24,24 +20,6 @@ fn config(folder: &Path) -> RunConfig<CtSettings> {
     config
 }
 
-fn session<'a>(observer: &'a mut dyn Observer, interrupt: &Interrupt) -> Session<'a> {
-    Session { device: Device::Cpu, interrupt: interrupt.clone(), observer }
-}
-
-fn finished(config: &RunConfig<CtSettings>, folder: &Path) -> Summary {
-    let place = Place::Exactly(folder.into());
-    let outcome = run(&CtExperiment, config, &place, session(&mut Silent, &Interrupt::new())).unwrap();
-    let Outcome::Finished { summary, .. } = outcome else { panic!("{outcome:?}") };
-    summary
-}
-
-/// The tensors of a checkpoint, without the header, which names lengths of files with wall-clock times.
-fn weights(folder: &Path) -> Vec<u8> {
-    let bytes = std::fs::read(folder.join("checkpoints/last.safetensors")).unwrap();
-    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-    bytes[8 + header..].to_vec()
-}
-
 #[test]
 fn each_of_the_five_modes_trains_and_leaves_figures() {
     let root = tempfile::tempdir().unwrap();
@@ -49,7 +27,7 @@ fn each_of_the_five_modes_trains_and_leaves_figures() {
         let mut config = config(root.path());
         change(&mut config);
         let folder = root.path().join(name);
-        let summary = finished(&config, &folder);
+        let summary = finished(&CtExperiment, &config, &folder);
         (summary, weights(&folder), folder)
     };
     let (plain, plain_weights, folder) = mode("plain", |_| {});
@@ -104,17 +82,6 @@ fn each_of_the_five_modes_trains_and_leaves_figures() {
     assert!(std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap().contains("\"penalty\""));
 }
 
-/// Asks for a stop after so many steps.
-struct Stop(usize, Interrupt);
-
-impl Observer for Stop {
-    fn step(&mut self, done: usize, _: Option<f64>) {
-        if done == self.0 {
-            self.1.request();
-        }
-    }
-}
-
 #[test]
 fn a_run_that_was_stopped_at_any_step_goes_on_to_the_same_weights() {
     let root = tempfile::tempdir().unwrap();
@@ -122,34 +89,8 @@ fn a_run_that_was_stopped_at_any_step_goes_on_to_the_same_weights() {
     config.settings.sample.weight = 1e-6;
     config.penalty.lambda_perp = 0.01;
     let whole = root.path().join("whole");
-    finished(&config, &whole);
+    finished(&CtExperiment, &config, &whole);
     for stop in 1..4 {
-        let folder = root.path().join(format!("stopped-{stop}"));
-        let interrupt = Interrupt::new();
-        let mut observer = Stop(stop, interrupt.clone());
-        let place = Place::Exactly(folder.clone());
-        let outcome = run(&CtExperiment, &config, &place, session(&mut observer, &interrupt)).unwrap();
-        assert!(matches!(outcome, Outcome::Interrupted { .. }), "{outcome:?}");
-        let outcome = resume(&CtExperiment, &folder, session(&mut Silent, &Interrupt::new())).unwrap();
-        assert!(matches!(outcome, Outcome::Finished { .. }), "{outcome:?}");
-        assert!(weights(&folder) == weights(&whole), "stopped after {stop}");
-        for file in ["metrics.jsonl", "summary.json"] {
-            assert_eq!(std::fs::read(folder.join(file)).unwrap(), std::fs::read(whole.join(file)).unwrap());
-        }
+        assert_resumes(&CtExperiment, &config, &whole, &root.path().join(format!("stopped-{stop}")), stop);
     }
-}
-
-#[test]
-fn settings_that_contradict_each_other_leave_no_folder() {
-    let root = tempfile::tempdir().unwrap();
-    let mut config = config(root.path());
-    config.settings.projected = true;
-    config.train.parametrisation.kind = Parametrisation::Constrained;
-    let place = Place::Exactly(root.path().join("run"));
-    let error = run(&CtExperiment, &config, &place, session(&mut Silent, &Interrupt::new())).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "config: projected: expected false, for what is projected at the test is free in training, found true"
-    );
-    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
 }

@@ -7,3 +7,4 @@ mod ct_task;
 mod medmnist;
 mod medmnist_task;
 mod smoke;
+mod support;

@@ -1,16 +1,14 @@
 //! Tiny runs of the experiment "medmnist" on generated shapes, from volumes to figures.
 
-use std::path::Path;
-
+use super::support::{assert_resumes, finished, session};
 use reynolds_paper::medmnist::networks::{Architecture, Symmetry};
 use reynolds_paper::medmnist::{MedExperiment, MedSettings, beats_majority};
 use reynolds_torch::tch::Device;
 use reynolds_train::config::{RunConfig, Selection};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
-use reynolds_train::metrics::Summary;
-use reynolds_train::progress::{Observer, Silent};
-use reynolds_train::run::{Outcome, Place, Session, resume, run};
+use reynolds_train::progress::Silent;
+use reynolds_train::run::{Place, run};
 use reynolds_train::task::Split;
 
 /// Five volumes to train on in two minibatches, of which the second takes the one that is left over; ours at its narrowest.
@@ -24,35 +22,6 @@ fn config() -> RunConfig<MedSettings> {
     config
 }
 
-fn session<'a>(observer: &'a mut dyn Observer, interrupt: &Interrupt) -> Session<'a> {
-    Session { device: Device::Cpu, interrupt: interrupt.clone(), observer }
-}
-
-fn finished(config: &RunConfig<MedSettings>, folder: &Path) -> Summary {
-    let place = Place::Exactly(folder.into());
-    let outcome = run(&MedExperiment, config, &place, session(&mut Silent, &Interrupt::new())).unwrap();
-    let Outcome::Finished { summary, .. } = outcome else { panic!("{outcome:?}") };
-    summary
-}
-
-/// The tensors of a checkpoint, without the header, which names lengths of files with wall-clock times.
-fn weights(folder: &Path) -> Vec<u8> {
-    let bytes = std::fs::read(folder.join("checkpoints/last.safetensors")).unwrap();
-    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-    bytes[8 + header..].to_vec()
-}
-
-/// Asks for a stop after so many steps.
-struct Stop(usize, Interrupt);
-
-impl Observer for Stop {
-    fn step(&mut self, done: usize, _: Option<f64>) {
-        if done == self.0 {
-            self.1.request();
-        }
-    }
-}
-
 #[test]
 fn a_run_leaves_metrics_a_figure_and_facts_and_one_that_was_stopped_goes_on_to_the_same_bits() {
     let root = tempfile::tempdir().unwrap();
@@ -60,7 +29,7 @@ fn a_run_leaves_metrics_a_figure_and_facts_and_one_that_was_stopped_goes_on_to_t
     config.settings.data.turned = 1;
     (config.penalty.lambda_g, config.penalty.lambda_perp) = (1e-3, 0.1);
     let whole = root.path().join("whole");
-    let summary = finished(&config, &whole);
+    let summary = finished(&MedExperiment, &config, &whole);
     assert_eq!((summary.steps, summary.weights), (4, Selection::Best));
     let best = summary.best.unwrap();
     assert_eq!(best.tie, summary.best_metrics.get("validation/loss").copied());
@@ -97,17 +66,7 @@ fn a_run_leaves_metrics_a_figure_and_facts_and_one_that_was_stopped_goes_on_to_t
     let page = std::fs::read_to_string(whole.join("report.html")).unwrap();
     assert!(page.contains("<dt>data set</dt><dd>generated shapes</dd>") && !page.contains("test/confusion/"));
 
-    let folder = root.path().join("stopped");
-    let interrupt = Interrupt::new();
-    let place = Place::Exactly(folder.clone());
-    let outcome = run(&MedExperiment, &config, &place, session(&mut Stop(3, interrupt.clone()), &interrupt)).unwrap();
-    assert!(matches!(outcome, Outcome::Interrupted { .. }), "{outcome:?}");
-    let outcome = resume(&MedExperiment, &folder, session(&mut Silent, &Interrupt::new())).unwrap();
-    assert!(matches!(outcome, Outcome::Finished { .. }), "{outcome:?}");
-    assert!(weights(&folder) == weights(&whole));
-    for file in ["metrics.jsonl", "summary.json"] {
-        assert_eq!(std::fs::read(folder.join(file)).unwrap(), std::fs::read(whole.join(file)).unwrap());
-    }
+    assert_resumes(&MedExperiment, &config, &whole, &root.path().join("stopped"), 3);
 }
 
 #[test]
@@ -141,7 +100,7 @@ fn every_other_network_can_be_run() {
         let data = &mut config.settings.data;
         (data.shapes.train, data.shapes.validation, data.shapes.test) = (2, 2, 2);
         config.train.epochs = 1;
-        let summary = finished(&config, &root.path().join("run"));
+        let summary = finished(&MedExperiment, &config, &root.path().join("run"));
         assert_eq!(summary.steps, 1, "{architecture:?}");
         let metrics = &summary.last_metrics;
         assert!(metrics["test/loss"].is_finite() && !metrics.contains_key("test/held/residual"), "{metrics:?}");

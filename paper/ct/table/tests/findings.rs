@@ -27,7 +27,7 @@ fn ours_stands_beside_the_papers_and_trivial_rows_above() {
     // 35.2 is 2 standard errors above LI; the projected weights are 10 dB below the plain ones, and below LI.
     assert!(line(&text, "DICDNet + RPP").contains("35.20 ± 0.00 not trained 39.42"), "{text}");
     assert!(line(&text, "DICDNet + test-time").contains("31.00 ± 0.00 not trained 41.59"), "{text}");
-    let text = efficiency(&settings.own.costs, &cells).unwrap().to_string();
+    let text = efficiency(settings.measured().unwrap(), &cells).unwrap().to_string();
     let ours = "DICDNet + projection penalty (ours) 4300175 4.3M 10.0 5.77 11.0 7.82 20.0 10.11 545 782 12.00 12.05";
     assert_eq!(line(&text, "DICDNet + projection"), ours);
     assert_eq!(text.lines().filter(|line| line.starts_with("DICDNet")).count(), 5, "{text}");
@@ -41,7 +41,7 @@ fn one_seed_shows_the_error_over_cases() {
     let text = quality(&settings.training, &cells).to_string();
     assert!(line(&text, "DICDNet").starts_with("DICDNet 41.00 ± 0.25 41.44 0.9111 0.9468"), "{text}");
     assert!(text.contains("1 seed, ± standard error over cases"));
-    assert!(efficiency(&settings.own.costs, &cells).is_none());
+    assert!(efficiency(settings.measured().unwrap(), &cells).is_none());
 }
 
 #[test]

@@ -9,10 +9,10 @@ use std::path::Path;
 
 use reynolds_torch::tch::Device;
 
-use super::cells::{Cell, cells as all_cells};
+use super::cells::cells;
 use super::cost::RowCost;
 use super::run::{CtRun, SEEN, picture};
-use super::settings::{Modes, Own, TargetSettings};
+use super::settings::TargetSettings;
 use super::{CtTarget, FIGURE, NORMS, TABLE};
 use crate::targets::engine::{Outcome, Place, Request, Session};
 use crate::targets::findings::Reproduction;
@@ -27,17 +27,12 @@ use reynolds_train::progress::Silent;
 const LI: f64 = 35.0;
 
 /// The quick budget of a target with these settings.
-fn settings<O: Own>(target: &CtTarget<O>, assignments: &[(&str, &str)]) -> TargetSettings<O> {
+fn settings(target: &CtTarget, assignments: &[(&str, &str)]) -> TargetSettings {
     given(target.settings(Budget::Quick), assignments)
 }
 
-fn table(assignments: &[(&str, &str)]) -> TargetSettings<Modes> {
+fn table(assignments: &[(&str, &str)]) -> TargetSettings {
     settings(&TABLE, assignments)
-}
-
-/// The cells of `table-ct`.
-fn cells<'a>(settings: &'a TargetSettings<Modes>, frame: &'a Frame) -> Vec<Cell<'a>> {
-    all_cells(settings, frame, false)
 }
 
 /// What came of a run with this PSNR; the projected weights lose 10 dB. SSIM follows PSNR, distances follow the defect.
@@ -101,8 +96,8 @@ fn cost(speed: f64, parameters: f64) -> Trained {
 }
 
 /// Every point that a target needs, and what is said to have come of it.
-fn frame<O: Own>(
-    settings: &TargetSettings<O>,
+fn frame(
+    settings: &TargetSettings,
     result: impl Fn(&CtRun) -> Trained,
     measured: impl Fn(&RowCost) -> Option<Trained>,
 ) -> Frame {
@@ -154,7 +149,7 @@ fn ids(points: &[Box<dyn Point>]) -> BTreeSet<String> {
 
 #[test]
 fn fifteen_rows_are_twelve_runs_and_twelve_measurements_that_come_alone_and_ids_are_their_own() {
-    fn points<O: Own>(target: &CtTarget<O>, given: &[(&str, &str)]) -> Vec<Box<dyn Point>> {
+    fn points(target: &CtTarget, given: &[(&str, &str)]) -> Vec<Box<dyn Point>> {
         target.points(&settings(target, given)).unwrap()
     }
     let wanted = points(&TABLE, &[("seeds", "2")]);
@@ -171,7 +166,7 @@ fn fifteen_rows_are_twelve_runs_and_twelve_measurements_that_come_alone_and_ids_
 
 #[test]
 fn every_network_of_every_budget_can_be_built_and_the_figure_has_models_of_the_table() {
-    fn points<O: Own>(target: &CtTarget<O>, budget: Budget) -> BTreeSet<(String, String)> {
+    fn points(target: &CtTarget, budget: Budget) -> BTreeSet<(String, String)> {
         let points = target.points(&target.settings(budget)).unwrap();
         points.iter().map(|point| (point.id(), point.settings().to_string())).collect()
     }

@@ -1,0 +1,31 @@
+//! Square tiles side by side, as one PNG.
+
+use reynolds_report::png;
+
+/// Where tiles lie: how many pixels a value takes along a side, and how many are between tiles.
+pub(crate) struct Mosaic {
+    pub(crate) side: usize,
+    pub(crate) zoom: usize,
+    pub(crate) gap: usize,
+    pub(crate) columns: usize,
+}
+
+impl Mosaic {
+    /// A PNG of `rows` rows of tiles on white; `pixel` is the colour of a value of a tile by its row and column, from the top.
+    pub(crate) fn png(&self, rows: usize, pixel: impl Fn(usize, usize, usize) -> [u8; 3]) -> Vec<u8> {
+        let Self { side, zoom, gap, columns } = *self;
+        let pitch = side * zoom + gap;
+        let (width, height) = (columns * pitch - gap, rows * pitch - gap);
+        let mut pixels = vec![255; width * height * 3];
+        for tile in 0..rows * columns {
+            let (left, top) = ((tile % columns) * pitch, (tile / columns) * pitch);
+            for y in 0..side * zoom {
+                let start = ((top + y) * width + left) * 3;
+                for (x, shown) in pixels[start..start + side * zoom * 3].chunks_exact_mut(3).enumerate() {
+                    shown.copy_from_slice(&pixel(tile, y / zoom, x / zoom));
+                }
+            }
+        }
+        png(width, height, &pixels)
+    }
+}

@@ -1,6 +1,5 @@
 //! What a network is worth on the cases of a part: PSNR, SSIM, how far it is from turning with its input.
 
-use crate::ct::networks::Corrupted;
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
 
 use super::metrics::{psnr, ssim};
@@ -112,7 +111,7 @@ impl CtTask {
                 let input = self.data().cases(part, first, EVALUATED.min(count - first))?.input;
                 let image = self.evaluated(&assembled, &input)?.image().f_mul(&input.keep)?;
                 for turns in 1..4 {
-                    let turned = turned(&input, turns)?;
+                    let turned = input.map(|images| rotated(images, turns))?;
                     let other = self.evaluated(&assembled, &turned)?.image().f_mul(&turned.keep)?;
                     let difference = rotated(&image, turns)?.f_sub(&other)?;
                     defects.push(length(&difference)?.f_div(&length(&image)?)?);
@@ -153,14 +152,6 @@ fn split(rows: &[Vec<f64>]) -> CaseQuality {
 
 fn rotated(images: &Tensor, turns: i64) -> Result<Tensor> {
     Ok(images.f_rot90(turns, [2, 3])?)
-}
-
-fn turned(input: &Corrupted, turns: i64) -> Result<Corrupted> {
-    Ok(Corrupted {
-        image: rotated(&input.image, turns)?,
-        interpolated: rotated(&input.interpolated, turns)?,
-        keep: rotated(&input.keep, turns)?,
-    })
 }
 
 /// ‖x‖ of each image, `[N]` in double precision.

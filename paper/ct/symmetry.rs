@@ -10,7 +10,6 @@ use reynolds_torch::action::FieldAction;
 use reynolds_torch::sample_penalty::{SamplePenalty, SamplePenaltyConfig, Witness};
 use reynolds_torch::tch::Tensor;
 
-use super::networks::Corrupted;
 use super::patches::CtBatch;
 use reynolds_train::config::under;
 use reynolds_train::error::Result;
@@ -31,10 +30,8 @@ impl SampleBased {
         let mut fields = BTreeMap::new();
         for bound in binding.bound() {
             let channels = bound.entry.shape[0];
-            fields.insert(
-                channels as i64,
-                FieldAction::new(&rep::parse_fields(&c4, &format!("{} regular", channels / 4))?),
-            );
+            let regular = rep::parse_fields(&c4, &format!("{} regular", channels / 4))?;
+            fields.insert(channels as i64, FieldAction::new(&regular));
         }
         let penalty = SamplePenalty::new(&images, config).map_err(|error| under("sample", error))?;
         Ok(Self { penalty, images, fields })
@@ -47,12 +44,7 @@ impl SampleBased {
     /// A minibatch beside its turned copy: inputs and truth.
     pub(super) fn double(&self, witness: &Witness<'_>, batch: &CtBatch) -> Result<CtBatch> {
         let twice = |images: &Tensor| witness.double_by(images, &self.images);
-        let input = Corrupted {
-            image: twice(&batch.input.image)?,
-            interpolated: twice(&batch.input.interpolated)?,
-            keep: twice(&batch.input.keep)?,
-        };
-        Ok(CtBatch { input, truth: twice(&batch.truth)? })
+        Ok(CtBatch { input: batch.input.map(twice)?, truth: twice(&batch.truth)? })
     }
 
     /// Compares the halves of an output.

@@ -82,11 +82,6 @@ impl Series {
         self.z_mm.is_empty()
     }
 
-    /// Where the slices lie along the body, in millimetres.
-    pub fn z_mm(&self) -> &[f32] {
-        &self.z_mm
-    }
-
     /// A slice, brought to `side` pixels.
     ///
     /// # Panics

@@ -101,6 +101,13 @@ pub struct Corrupted {
     pub keep: Tensor,
 }
 
+impl Corrupted {
+    /// The same of all three images.
+    pub fn map<E>(&self, image: impl Fn(&Tensor) -> std::result::Result<Tensor, E>) -> std::result::Result<Self, E> {
+        Ok(Self { image: image(&self.image)?, interpolated: image(&self.interpolated)?, keep: image(&self.keep)? })
+    }
+}
+
 /// What a network makes of it, `[N, 1, H, W]` each, in the type of the parameters.
 #[derive(Debug)]
 pub struct Reduction {

@@ -4,7 +4,7 @@ use super::cells::{Cell, find};
 use super::row::{Mode, NETWORKS, head};
 use super::run::{SEEN, picture};
 use super::tables::DATA;
-use crate::ct::{SOFT_TISSUE, psnr, shade};
+use crate::ct::{CaseImages, SOFT_TISSUE, psnr, shade};
 use crate::targets::findings::Figure;
 use crate::targets::point::Trained;
 use reynolds_report::figure::{Drawing, Frame, Picture, Sheet, Svg};
@@ -20,52 +20,36 @@ const PANEL: f64 = 130.0;
 /// The side of what is enlarged, as a share of that of the slice.
 const SHARE: f64 = 0.34;
 
-/// A square of an image: first row, first column, side.
-type Crop = [usize; 3];
-
-/// What every network sees of a case, and should make of it.
-struct Case<'a> {
-    side: usize,
-    truth: &'a [f32],
-    input: &'a [f32],
-    interpolated: &'a [f32],
-    keep: &'a [f32],
-    crop: Crop,
+/// A case as a plain model keeps it; `None` if it does not.
+fn seen(run: &Trained, case: &str) -> Option<CaseImages> {
+    let [truth, corrupted, interpolated, keep] = SEEN.map(|image| run.array(&picture(case, image)).to_vec());
+    let side = truth.len().isqrt();
+    let whole = side > 0 && [&truth, &corrupted, &interpolated, &keep].iter().all(|image| image.len() == side * side);
+    whole.then_some(CaseImages { side, truth, corrupted, interpolated, keep })
 }
 
-impl<'a> Case<'a> {
-    /// As a plain model keeps it; `None` if it does not.
-    fn of(run: &'a Trained, case: &str) -> Option<Self> {
-        let [truth, input, interpolated, keep] = SEEN.map(|image| run.array(&picture(case, image)));
-        let side = truth.len().isqrt();
-        let whole = side > 0 && [truth, input, interpolated, keep].iter().all(|image| image.len() == side * side);
-        whole.then(|| Self { side, truth, input, interpolated, keep, crop: crop(keep, side) })
-    }
-
-    /// PSNR of an image, as the tables have it.
-    fn psnr(&self, image: &[f32]) -> Result<f64> {
-        let side = self.side as i64;
-        let [image, truth, keep] = [image, self.truth, self.keep]
-            .map(|image| Tensor::f_from_slice(image).and_then(|flat| flat.f_view([1, 1, side, side])));
-        Ok(f64::try_from(psnr(&image?, &truth?, &keep?)?)?)
-    }
-
-    /// The whole image and what is enlarged of it, metal white.
-    fn panels(&self, image: &[f32]) -> (Marked, Picture) {
-        let shown: Vec<f32> =
-            image.iter().zip(self.keep).map(|(&value, &keep)| if keep < 0.5 { f32::INFINITY } else { value }).collect();
-        let [low, high] = SOFT_TISSUE.map(shade);
-        let [row, column, side] = self.crop;
-        let rows = shown.chunks(self.side).skip(row).take(side);
-        let part: Vec<f32> = rows.flat_map(|row| &row[column..column + side]).copied().collect();
-        let of = self.side as f64;
-        let marked = [column, row, side].map(|pixels| pixels as f64 / of);
-        (Marked { picture: Picture::new(self.side, &shown, low, high), marked }, Picture::new(side, &part, low, high))
-    }
+/// PSNR of an image of a case, as the tables have it.
+fn psnr_of(image: &[f32], case: &CaseImages) -> Result<f64> {
+    let side = case.side as i64;
+    let [image, truth, keep] = [image, &case.truth, &case.keep]
+        .map(|image| Tensor::f_from_slice(image).and_then(|flat| flat.f_view([1, 1, side, side])));
+    Ok(f64::try_from(psnr(&image?, &truth?, &keep?)?)?)
 }
 
-/// The square in the middle of all metal: between two implants, where their streaks run.
-fn crop(keep: &[f32], side: usize) -> Crop {
+/// The whole image and what is enlarged of it, metal white.
+fn panels(image: &[f32], case: &CaseImages) -> (Marked, Picture) {
+    let white = |(&value, &keep): (&f32, &f32)| if keep < 0.5 { f32::INFINITY } else { value };
+    let shown: Vec<f32> = image.iter().zip(&case.keep).map(white).collect();
+    let [low, high] = SOFT_TISSUE.map(shade);
+    let [row, column, side] = crop(&case.keep, case.side);
+    let rows = shown.chunks(case.side).skip(row).take(side);
+    let part: Vec<f32> = rows.flat_map(|row| &row[column..column + side]).copied().collect();
+    let marked = [column, row, side].map(|pixels| pixels as f64 / case.side as f64);
+    (Marked { picture: Picture::new(case.side, &shown, low, high), marked }, Picture::new(side, &part, low, high))
+}
+
+/// First row, first column and side of the square in the middle of all metal: between two implants, where their streaks run.
+fn crop(keep: &[f32], side: usize) -> [usize; 3] {
     let metal = keep.iter().enumerate().filter(|(_, keep)| **keep < 0.5).map(|(at, _)| [at / side, at % side]);
     let (mut least, mut most) = ([side; 2], [0; 2]);
     for place in metal {
@@ -119,12 +103,12 @@ pub(super) struct Shown {
 /// The figure of a case and the PSNR of every picture on it; `None` if no plain model kept it.
 pub(super) fn figure(cells: &[Cell<'_>], case: &'static str) -> Result<Option<(Figure, Vec<Shown>)>> {
     let runs = cells.iter().filter_map(|cell| cell.runs.first());
-    let Some(seen) = runs.into_iter().find_map(|run| Case::of(run, case)) else { return Ok(None) };
+    let Some(images) = runs.into_iter().find_map(|run| seen(run, case)) else { return Ok(None) };
     let mut sheet = Sheet::new(2 * COLUMNS.len(), PANEL);
     let mut shown = Vec::new();
     let mut add = |sheet: &mut Sheet, title: &str, label: String, image: &[f32]| -> Result<()> {
-        let psnr = seen.psnr(image)?;
-        let (whole, part) = seen.panels(image);
+        let psnr = psnr_of(image, &images)?;
+        let (whole, part) = panels(image, &images);
         let caption = if psnr.is_finite() { format!("{psnr:.2} dB") } else { String::new() };
         sheet.add(title, whole, vec![caption]).add("", part, Vec::new());
         shown.push(Shown { case, label, psnr });
@@ -133,7 +117,7 @@ pub(super) fn figure(cells: &[Cell<'_>], case: &'static str) -> Result<Option<(F
     let blank = |sheet: &mut Sheet| {
         sheet.add("", Blank, Vec::new()).add("", Blank, Vec::new());
     };
-    for (title, image) in [("input", seen.input), ("LI", seen.interpolated), ("truth", seen.truth)] {
+    for (title, image) in [("input", &images.corrupted), ("LI", &images.interpolated), ("truth", &images.truth)] {
         add(&mut sheet, title, title.into(), image)?;
     }
     (3..COLUMNS.len()).for_each(|_| blank(&mut sheet));
@@ -142,7 +126,7 @@ pub(super) fn figure(cells: &[Cell<'_>], case: &'static str) -> Result<Option<(F
         let pictures = COLUMNS.map(|mode| {
             let (trained, image) = if mode == Mode::Projected { (Mode::Plain, "projected") } else { (mode, "network") };
             let array = find(cells, network, trained)?.runs.first()?.array(&picture(case, image));
-            (array.len() == seen.side * seen.side).then_some((mode, array))
+            (array.len() == images.side * images.side).then_some((mode, array))
         });
         if pictures.iter().all(Option::is_none) {
             continue;

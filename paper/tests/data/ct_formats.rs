@@ -55,7 +55,7 @@ fn metal_shapes_of_scipy_are_read_in_their_order() {
 #[test]
 fn stacks_of_numpy_are_read_slice_by_slice() {
     let series = Series::open(golden("legs_16.npz")).unwrap();
-    assert_eq!((series.name(), series.len(), series.z_mm()[2]), ("legs", 24, 6.0));
+    assert_eq!((series.name(), series.len()), ("legs", 24));
     let slice = series.slice(3, 16);
     assert_eq!((slice.side, slice.pixel_mm, slice.name.as_str()), (16, 20.0, "legs/003"));
     assert_eq!((slice.hu[0], slice.hu[7 * 16 + 7], slice.hu[7 * 16 + 4]), (-1000.0, 900.0, 43.0));

@@ -224,11 +224,7 @@ fn the_sample_based_penalty_is_that_of_the_doubled_batch() {
             let drawn = (0..).map(|seed| penalty.draw(&mut Random::new(seed)).unwrap());
             let mut witness = drawn.into_iter().find(|witness| *witness.element() == Element::Finite(r)).unwrap();
             let double = |image: &Tensor| witness.double(image).unwrap();
-            let doubled = Corrupted {
-                image: double(&input.image),
-                interpolated: double(&input.interpolated),
-                keep: double(&input.keep),
-            };
+            let doubled = input.map(|image| witness.double(image)).unwrap();
             let truth = double(&case.image("truth"));
             case.reset_statistics();
             let mut layers = 0;

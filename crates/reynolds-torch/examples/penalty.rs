@@ -44,7 +44,7 @@ pub(crate) fn train(lambda_perp: f64) -> Result<f64> {
         optimiser.zero_grad();
         let loss = (network.forward_t(&images, true) - &targets).square().mean(Kind::Float);
         loss.backward();
-        variables.add_penalty(&penalty)?; // gradient in closed form, for all layers at once
+        let _ = variables.add_penalty(&penalty)?; // gradient in closed form, for all layers at once
         optimiser.step();
     }
     // README: end

@@ -1,4 +1,4 @@
-//! Which parameters of a network are held against a group, and P on all of them at once.
+//! Which parameters of a network are regularised towards a group, and P on all of them at once.
 //!
 //! ```text
 //! flat: [ unbound | W₁ | b₁ | W₂ | … ]      P acts on every bound parameter, in one go; the others are left alone
@@ -43,7 +43,7 @@ pub use crate::projector::TileProducts;
 use crate::projector::{Assembly, FlatProjector, Host, Shared};
 use crate::segments::Segments;
 
-/// A parameter that is held against a group.
+/// A parameter bound to a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
     /// Where it lies in the flat storage.
@@ -52,7 +52,7 @@ pub struct Bound {
     pub rank: usize,
 }
 
-/// Parameters held against groups, lowered to the device they lie on.
+/// Parameters bound to groups, lowered to the device they lie on.
 #[derive(Debug)]
 pub struct Binding {
     len: usize,

@@ -50,6 +50,13 @@ pub(crate) fn upload<T: Element>(values: &[T], kind: Kind, device: Device) -> Re
     Ok(Tensor::f_from_slice(values)?.f_to_device(device)?.f_to_kind(kind)?)
 }
 
+/// A permutation of the numbers of flat tensors and its inverse, as indices (int32) on a device.
+pub(crate) fn upload_order(from: &[i32], device: Device) -> Result<[Tensor; 2]> {
+    let mut back = vec![0; from.len()];
+    from.iter().zip(0..).for_each(|(&at, to)| back[at as usize] = to);
+    Ok([upload(from, Kind::Int, device)?, upload(&back, Kind::Int, device)?])
+}
+
 /// Opens libtorch_cuda once.
 fn cuda_libraries() -> Result<(), String> {
     static OPENED: OnceLock<Result<(), String>> = OnceLock::new();

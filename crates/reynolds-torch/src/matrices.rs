@@ -1,8 +1,8 @@
 //! Parameters as weight matrices `[rows, columns]`, those of one shape together: norms other than Frobenius see them so.
 
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Tensor};
 
-use crate::device::upload;
+use crate::device::upload_order;
 use crate::error::Result;
 use crate::parameters::Entry;
 
@@ -40,7 +40,13 @@ impl Matrices {
         sorted.sort();
         let shapes = sorted.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.len() as i64)).collect();
         let numbers: Vec<usize> = sorted.iter().map(|(_, number)| *number).collect();
-        let order = if numbers.is_sorted() { None } else { Some(permutation(entries, &numbers, device)?) };
+        let mut starts = vec![0];
+        starts.extend(entries.iter().scan(0, |end, entry| {
+            *end += entry.len() as i32;
+            Some(*end)
+        }));
+        let from: Vec<i32> = numbers.iter().flat_map(|&number| starts[number]..starts[number + 1]).collect();
+        let order = (!numbers.is_sorted()).then(|| upload_order(&from, device)).transpose()?;
         Ok(Self { shapes, order, numbers })
     }
 
@@ -81,18 +87,10 @@ impl Matrices {
     }
 }
 
-/// The numbers of the entries in another order, and the way back.
-fn permutation(entries: &[&Entry], numbers: &[usize], device: Device) -> Result<[Tensor; 2]> {
-    let start = |number: usize| entries[..number].iter().map(|entry| entry.len()).sum::<usize>();
-    let range = |number: usize| start(number)..start(number) + entries[number].len();
-    let from: Vec<i32> = numbers.iter().flat_map(|&number| range(number)).map(|at| at as i32).collect();
-    let mut back = vec![0; from.len()];
-    from.iter().zip(0..).for_each(|(&at, to)| back[at as usize] = to);
-    Ok([upload(&from, Kind::Int, device)?, upload(&back, Kind::Int, device)?])
-}
-
 #[cfg(test)]
 mod tests {
+    use tch::Kind;
+
     use super::*;
 
     #[test]

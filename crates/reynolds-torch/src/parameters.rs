@@ -127,16 +127,8 @@ impl Builder {
         let values: Vec<f64> =
             entries.iter().flat_map(|entry| &values[entry.start..][..entry.len()]).copied().collect();
         lay_out(&mut entries);
-        let flat = upload(&values, kind, device)?;
-        let leaf = |entry: &Entry| -> Result<Tensor> { Ok(entry.part(&flat)?.f_detach()?.f_set_requires_grad(true)?) };
-        Ok(Parameters {
-            leaves: entries.iter().map(leaf).collect::<Result<_>>()?,
-            index: entries.iter().enumerate().map(|(number, entry)| (entry.name.clone(), number)).collect(),
-            flat,
-            entries,
-            statistics: upload(&self.running.values, kind, device)?,
-            statistics_entries: self.running.entries,
-        })
+        let statistics = upload(&self.running.values, kind, device)?;
+        Parameters::over(entries, upload(&values, kind, device)?, self.running.entries, statistics)
     }
 }
 
@@ -179,6 +171,13 @@ impl Parameters {
             statistics: self.statistics.shallow_clone(),
             statistics_entries: self.statistics_entries.clone(),
         }
+    }
+
+    fn over(entries: Vec<Entry>, flat: Tensor, statistics_entries: Vec<Entry>, statistics: Tensor) -> Result<Self> {
+        let leaf = |entry: &Entry| -> Result<Tensor> { Ok(entry.part(&flat)?.f_detach()?.f_set_requires_grad(true)?) };
+        let leaves = entries.iter().map(leaf).collect::<Result<_>>()?;
+        let index = entries.iter().enumerate().map(|(number, entry)| (entry.name.clone(), number)).collect();
+        Ok(Self { flat, entries, leaves, index, statistics, statistics_entries })
     }
 
     /// The flat storage `[len]`: changing it in place changes every parameter. Not on the tape.
@@ -243,19 +242,38 @@ impl Parameters {
     /// # Errors
     /// [`Error::Setting`] if the loss is no number or not on the tape; [`Error::Torch`] if its graph has been freed by another backward pass.
     pub fn gradient(&self, loss: &Tensor) -> Result<Tensor> {
+        let parts = self.gradients(loss)?.into_iter().zip(&self.entries).map(|(gradient, entry)| match gradient {
+            Some(gradient) => Ok(gradient),
+            None => Ok(self.flat.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_zeros_like()?),
+        });
+        Ok(Tensor::f_cat(&parts.collect::<Result<Vec<_>>>()?, 0)?)
+    }
+
+    /// Adds the gradient of a loss to `gradient`, flat `[len]`, in place: nothing where the loss does not depend on a parameter.
+    pub fn add_gradient(&self, loss: &Tensor, gradient: &Tensor) -> Result<()> {
+        for (part, entry) in self.gradients(loss)?.into_iter().zip(&self.entries) {
+            if let Some(part) = part {
+                let _ = gradient.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_add_(&part)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The gradient by each parameter the loss depends on, a vector of real numbers.
+    fn gradients(&self, loss: &Tensor) -> Result<Vec<Option<Tensor>>> {
         // libtorch would follow a null pointer without a graph, and sum up a loss of many numbers.
         if loss.numel() != 1 || !loss.requires_grad() {
             let found = format!("{:?}, {} the tape", loss.size(), if loss.requires_grad() { "on" } else { "not on" });
             return Err(Error::setting("loss", "one number on the tape", found));
         }
         let gradients = Tensor::f_run_backward(&[loss], &self.leaves, false, false)?;
-        let parts = gradients.iter().zip(&self.entries).map(|(gradient, entry)| -> Result<Tensor> {
-            match gradient.defined() {
-                true => real_numbers(gradient),
-                false => Ok(self.flat.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_zeros_like()?),
-            }
-        });
-        Ok(Tensor::f_cat(&parts.collect::<Result<Vec<_>>>()?, 0)?)
+        gradients.iter().map(|gradient| gradient.defined().then(|| real_numbers(gradient)).transpose()).collect()
+    }
+
+    /// A copy in another number type; the same storage if it is that already.
+    pub fn to_kind(&self, kind: Kind) -> Result<Self> {
+        let (flat, statistics) = (self.flat.f_to_kind(kind)?, self.statistics.f_to_kind(kind)?);
+        Self::over(self.entries.clone(), flat, self.statistics_entries.clone(), statistics)
     }
 
     /// Overwrites the storage.

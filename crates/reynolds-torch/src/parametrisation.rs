@@ -213,9 +213,7 @@ fn mask(binding: &Binding, flat: &Tensor) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use reynolds::projection::KernelSpace;
-    use reynolds::rep::Grid;
-    use reynolds::{group, rep};
+    use reynolds::plan::SymmetryPlan;
     use tch::{Device, Kind};
 
     use super::*;
@@ -224,18 +222,15 @@ mod tests {
 
     /// A C4 convolution with a bias that is not bound.
     fn network() -> (Parameters, Rc<Binding>) {
-        let c4 = group::parse("C4").unwrap();
-        let fields = rep::parse_fields(&c4, "2 regular").unwrap();
-        let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&c4, 3, 2).unwrap()).unwrap();
         let ((), parameters) = built(|builder| {
             builder.real("bias", &[8], &[0.0; 8])?;
             builder.real("kernel", &[8, 8, 3, 3], &[0.0; 576])
         });
         parameters.assign(&normal(&[584], 2)).unwrap();
-        let mut binding = Binding::builder(&parameters);
-        binding.real("kernel", &space).unwrap();
-        let binding = Rc::new(binding.build().unwrap());
-        (parameters, binding)
+        let plan = "group = \"C4\"\n[[layer]]\nname = \"kernel\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"";
+        let binding = Binding::of_plan(&parameters, &SymmetryPlan::from_toml(plan).unwrap()).unwrap();
+        assert_eq!(binding.bound().len(), 1);
+        (parameters, Rc::new(binding))
     }
 
     fn loss(parameters: &Parameters) -> Tensor {

@@ -1,4 +1,4 @@
-//! Any set of named tensors, such as the variables of a [`tch::nn::VarStore`], held against a group as they are.
+//! Any set of named tensors, such as the variables of a [`tch::nn::VarStore`], bound to a group as they are.
 //!
 //! Their numbers are gathered into one flat tensor when they are needed; the penalty's gradient is added to `.grad` after
 //! `loss.backward()`, and tch's own optimisers do the rest. Networks made for this crate keep their parameters in [`crate::Parameters`],

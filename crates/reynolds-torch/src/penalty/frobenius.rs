@@ -11,8 +11,8 @@ use crate::error::Result;
 /// libtorch has its fastest kernel.
 #[derive(Debug)]
 pub(super) struct Slopes {
-    equivariant: f64,
-    perp: f64,
+    /// a and b of a P(W) + b (W − P(W)).
+    pub(super) both: [f64; 2],
     /// The larger one, for where the other is 0.
     only: Tensor,
     /// a P(W) + b (W − P(W)) = b W + (a − b) P(W).
@@ -28,18 +28,9 @@ impl Slopes {
         let perp = 2.0 * if whole { lambda_g + lambda_perp } else { lambda_perp };
         let number =
             |value: f64| -> Result<Tensor> { Ok(Tensor::f_full([0_i64; 0], value, (binding.kind(), Device::Cpu))?) };
-        Ok(Self {
-            equivariant,
-            perp,
-            only: number(equivariant.max(perp))?,
-            on_weights: number(perp)?,
-            on_projected: number(equivariant - perp)?,
-        })
-    }
-
-    /// a and b of a P(W) + b (W − P(W)).
-    pub(super) fn both(&self) -> [f64; 2] {
-        [self.equivariant, self.perp]
+        let [only, on_weights, on_projected] =
+            [number(equivariant.max(perp))?, number(perp)?, number(equivariant - perp)?];
+        Ok(Self { both: [equivariant, perp], only, on_weights, on_projected })
     }
 }
 
@@ -47,7 +38,7 @@ impl Penalty {
     /// Adds a P(W) + b (W − P(W)) to `sum` `[bound]`.
     pub(super) fn add_squared(&self, weights: &Tensor, mut sum: Tensor) -> Result<()> {
         let slopes = &self.slopes;
-        let (a, b) = (slopes.equivariant, slopes.perp);
+        let [a, b] = slopes.both;
         if a == b {
             let _ = sum.f_add_(&weights.f_mul_scalar(a)?)?;
             return Ok(());
@@ -88,7 +79,7 @@ impl Penalty {
         if !wanted {
             return Ok((value, None));
         }
-        let (a, b) = (self.slopes.equivariant, self.slopes.perp);
+        let [a, b] = self.slopes.both;
         if a == b {
             return Ok((value, Some(weights.f_mul_scalar(a)?)));
         }

@@ -83,7 +83,7 @@ impl Penalty {
         self.config
     }
 
-    /// What is held against a group.
+    /// The parameters that are regularised.
     pub fn binding(&self) -> &Rc<Binding> {
         &self.binding
     }
@@ -104,7 +104,7 @@ impl Penalty {
     pub fn value(&self, flat: &Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         if self.is_squared()
-            && let Some(value) = self.binding.measured_in_one_pass(None, flat, self.slopes.both())?
+            && let Some(value) = self.binding.measured_in_one_pass(None, flat, self.slopes.both)?
         {
             return Ok(value);
         }
@@ -117,7 +117,7 @@ impl Penalty {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
         if self.is_squared()
-            && let Some(value) = self.binding.measured_in_one_pass(Some(gradient), flat, self.slopes.both())?
+            && let Some(value) = self.binding.measured_in_one_pass(Some(gradient), flat, self.slopes.both)?
         {
             return Ok(value);
         }
@@ -131,7 +131,7 @@ impl Penalty {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
         let squared = self.is_squared();
-        if squared && self.binding.add_in_one_pass(gradient, flat, self.slopes.both())? {
+        if squared && self.binding.add_in_one_pass(gradient, flat, self.slopes.both)? {
             return Ok(());
         }
         let weights = self.binding.gather(flat)?;

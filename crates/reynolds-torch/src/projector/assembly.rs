@@ -12,7 +12,7 @@ use super::gather::{Gather, TileBasis};
 use super::lists::Lists;
 use super::sparse::Sparse;
 use super::{FlatProjector, TileProducts, upload_matrix};
-use crate::device::upload;
+use crate::device::{upload, upload_order};
 use crate::error::{Error, Result};
 
 /// Entries of a basis below this, beside the largest, are rounding.
@@ -137,12 +137,7 @@ impl Assembly {
         let sparse = spread.map(|e| Sparse::new(&e, self.numbers, (kind, device))).transpose()?;
         let parts = parts.iter().map(|(numbers, functions)| Part::new(*numbers, functions.as_ref(), kind, device));
         let parts = parts.collect::<Result<_>>()?;
-        let order = self.order.take().map(|order| -> Result<[Tensor; 2]> {
-            let mut back = vec![0_i32; self.numbers];
-            order.iter().zip(0..).for_each(|(&number, place)| back[number as usize] = place);
-            Ok([upload(&order, Kind::Int, device)?, upload(&back, Kind::Int, device)?])
-        });
-        let order = order.transpose()?;
+        let order = self.order.take().map(|order| upload_order(&order, device)).transpose()?;
         let inner = match couplings {
             Some(couplings) => FlatProjector::Lists(Lists::new(&couplings, self.len, (kind, device))?.0),
             None => self.coordinates(kind, device, products)?,
@@ -205,14 +200,12 @@ impl Assembly {
             }
         }
         let lists = (couplings.len() > 0).then(|| Lists::new(&couplings, self.len, (kind, device))).transpose()?;
-        let lists = lists.map(|(lists, rows)| {
-            layout.values_of(&rows);
-            lists
-        });
+        let lists = lists.inspect(|(_, rows)| layout.values_of(rows)).map(|(lists, _)| lists);
+        let member_signs: Vec<f32> = layout.members.iter().map(|&member| layout.signs[member as usize]).collect();
         let signed = |signs: &[f32]| signs.contains(&-1.0).then(|| upload(signs, kind, device)).transpose();
         Ok(FlatProjector::Gather(Gather {
             members: upload(&layout.members, Kind::Int, device)?,
-            member_signs: signed(&layout.member_signs)?,
+            member_signs: signed(&member_signs)?,
             orbits,
             zero: zero.then(|| upload(&[0.0_f32], kind, device)).transpose()?,
             tiles,
@@ -226,7 +219,6 @@ impl Assembly {
 /// Which numbers are gathered, and which value each number takes.
 struct Layout {
     members: Vec<i32>,
-    member_signs: Vec<f32>,
     source: Vec<i32>,
     signs: Vec<f32>,
     /// Values so far.
@@ -235,7 +227,7 @@ struct Layout {
 
 impl Layout {
     fn new(len: usize) -> Self {
-        Self { members: vec![], member_signs: vec![], source: vec![-1; len], signs: vec![1.0; len], values: 0 }
+        Self { members: vec![], source: vec![-1; len], signs: vec![1.0; len], values: 0 }
     }
 
     /// Orbits of one size, a value each; their size and number. Their first members come first, then the second ones, …: sums then run
@@ -244,11 +236,9 @@ impl Layout {
         let count = list.len() / size;
         for (nth, orbit) in (0..size).flat_map(|nth| (0..count).map(move |orbit| (nth, orbit))) {
             let (member, minus) = list[orbit * size + nth];
-            let sign = if minus { -1.0 } else { 1.0 };
             self.members.push(member);
-            self.member_signs.push(sign);
             self.source[member as usize] = self.values + orbit as i32;
-            self.signs[member as usize] = sign;
+            self.signs[member as usize] = if minus { -1.0 } else { 1.0 };
         }
         self.values += count as i32;
         (size as i64, count as i64)
@@ -256,11 +246,8 @@ impl Layout {
 
     /// The value of the numbers that are in no orbit and, for what is known here, in no tile; whether there are any.
     fn zero(&mut self) -> bool {
-        let zero = self.values;
-        let mut found = false;
-        for source in self.source.iter_mut().filter(|source| **source < 0) {
-            (*source, found) = (zero, true);
-        }
+        let found = self.source.contains(&-1);
+        self.source.iter_mut().filter(|source| **source < 0).for_each(|source| *source = self.values);
         self.values += i32::from(found);
         found
     }
@@ -268,7 +255,6 @@ impl Layout {
     /// Tiles of one kind, a value for each of their numbers.
     fn tiles(&mut self, tiles: &Tiles, kind: Kind, device: Device) -> Result<TileBasis> {
         self.members.extend(&tiles.members);
-        self.member_signs.extend(vec![1.0; tiles.members.len()]);
         self.values_of(&tiles.members);
         let (len, e) = (tiles.basis.nrows(), &tiles.basis);
         // P itself if it has no more numbers than E and Eᵀ.

@@ -218,29 +218,16 @@ impl<T: Number> Buffers<T> {
 mod tests {
     use std::sync::Arc;
 
-    use reynolds::projection::{Basis, KernelSpace, Lowered, derive};
+    use reynolds::projection::derive;
     use reynolds::random::Random;
-    use reynolds::rep::{Grid, parse_fields};
-    use reynolds::steerable::RingsConfig;
-    use reynolds::{group, rep};
+    use reynolds_testkit::space;
 
     use super::*;
 
-    /// P on dense maps of fields to themselves, or on kernels of so many points a side.
-    fn shared(group: &str, fields: &str, side: usize) -> Shared {
-        let group = group::parse(group).unwrap();
-        let fields = parse_fields(&group, fields).unwrap();
-        let grid = || Grid::new(&group, side, if group.name() == "Oh" { 3 } else { 2 }).unwrap();
-        let space = match side {
-            0 => KernelSpace::dense(&fields, &fields),
-            _ => KernelSpace::kernel(&fields, &fields, &grid()),
-        };
-        Shared::new(&Arc::new(derive(&space.unwrap()).unwrap()))
-    }
-
     #[test]
     fn runs_cover_every_part_once_and_no_digit_depends_on_the_number_of_threads() {
-        let [small, large] = [shared("C4", "1 regular", 3), shared("C4", "9 regular", 5)];
+        let [small, large] = [("regular", 3), ("9 regular", 5)]
+            .map(|(fields, side)| Shared::new(&Arc::new(derive(&space("C4", fields, fields, side, 2)).unwrap())));
         // Seven numbers that are not bound lie behind the first.
         let (mut start, mut layers) = (0, vec![]);
         for projector in [&small, &large, &small, &large, &large, &large, &small] {
@@ -269,18 +256,5 @@ mod tests {
         assert!((energies[0].total() - bound).abs() < 1e-6 * bound, "Pythagoras");
         assert_eq!(slope(2), (alone.clone(), energies));
         assert_eq!(slope(3), (alone, energies));
-    }
-
-    #[test]
-    fn chains_and_turned_blocks_are_left_to_tensors() {
-        let so3 = parse_fields(&group::parse("SO3").unwrap(), "1x0 + 1x1").unwrap();
-        let basis = Basis::derive(&so3, &so3, 3, 3, &RingsConfig::default()).unwrap();
-        let turned = rep::regular(&group::parse("C3").unwrap()).unwrap();
-        let turned = rep::subspace(&turned, Random::new(1).matrix::<f64>(3, 3).qr().compute_Q());
-        let turned = derive(&KernelSpace::dense(&turned, &turned).unwrap()).unwrap();
-        let of = |projector: Shared| Host::new(&[(0, projector)], Kind::Float).is_some();
-        assert!(of(shared("C4", "2 regular", 3)) && of(shared("SO3", "2x0 + 1x1", 0)));
-        assert!(of(Shared::new(&Arc::new(Lowered::<f64>::Basis(Box::new(basis))))));
-        assert!(!of(Shared::new(&Arc::new(turned))) && !of(shared("Oh", "1 irrep(4)", 3)));
     }
 }

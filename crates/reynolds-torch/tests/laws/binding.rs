@@ -5,7 +5,8 @@
 use crate::support::*;
 use reynolds::plan::SymmetryPlan;
 use reynolds::projection::KernelSpace;
-use reynolds::{group, irreps::Irreps, rep};
+use reynolds::{group, irreps::Irreps};
+use reynolds_testkit::space;
 use reynolds_torch::tch::{Device, Kind};
 use reynolds_torch::{Binding, Parameters};
 
@@ -15,25 +16,25 @@ fn what_cannot_be_bound_is_an_error_that_names_the_parameter() {
     builder.real("w", &[4, 4], &[0.0; 16]).unwrap();
     builder.complex("z", &[3, 3], &[(0.0, 0.0); 9]).unwrap();
     let parameters = builder.build(Kind::Float, Device::Cpu).unwrap();
-    let c4 = group::parse("C4").unwrap();
-    let space = KernelSpace::dense(&rep::regular(&c4).unwrap(), &rep::regular(&c4).unwrap()).unwrap();
-    let small = KernelSpace::dense(&rep::trivial(&c4), &rep::trivial(&c4)).unwrap();
+    let regular = space("C4", "regular", "regular", 0, 0);
     let harmonics = "1x(-1..1)".parse::<Irreps>().unwrap().complex_rep(&group::parse("SO2").unwrap()).unwrap();
     let mask = KernelSpace::dense(&harmonics, &harmonics).unwrap();
     let mut binding = Binding::builder(&parameters);
     let message = |result: Result<(), reynolds_torch::Error>| result.unwrap_err().to_string();
     assert_eq!(
-        message(binding.real("v", &space)),
+        message(binding.real("v", &regular)),
         "parameter \"v\": expected a parameter of the network, found none of that name"
     );
-    assert_eq!(message(binding.real("w", &small)), "parameter \"w\": expected shape [1, 1], found [4, 4]");
-    assert!(message(binding.real("z", &space)).starts_with("parameter \"z\": expected shape"));
-    binding.real("w", &space).unwrap();
-    assert!(message(binding.real("w", &space)).contains("\"w\": expected a parameter bound once"));
+    assert_eq!(
+        message(binding.real("w", &space("C4", "trivial", "trivial", 0, 0))),
+        "parameter \"w\": expected shape [1, 1], found [4, 4]"
+    );
+    assert!(message(binding.real("z", &regular)).starts_with("parameter \"z\": expected shape"));
+    binding.real("w", &regular).unwrap();
+    assert!(message(binding.real("w", &regular)).contains("\"w\": expected a parameter bound once"));
     binding.complex("z", &mask).unwrap();
     let mut swapped = Binding::builder(&parameters);
-    let trivial = rep::sum(&c4, &[(3, rep::trivial(&c4))]).unwrap();
-    let real = KernelSpace::dense(&trivial, &trivial).unwrap();
+    let real = space("C4", "3 trivial", "3 trivial", 0, 0);
     assert_eq!(message(swapped.real("z", &real)), "parameter \"z\": expected real numbers, found complex numbers");
     assert!(swapped.build().unwrap_err().to_string().contains("at least one"));
     assert_eq!(binding.build().unwrap().bound().len(), 2);

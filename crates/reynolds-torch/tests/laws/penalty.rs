@@ -124,20 +124,6 @@ fn a_weight_that_is_no_number_is_seen_in_the_value_and_in_the_slope_of_its_layer
 }
 
 #[test]
-fn weights_may_be_their_own_gradient() {
-    let mut layers = every_form();
-    layers.retain(|layer| layer.executed);
-    let parameters = parameters(&layers, &random_numbers(&layers, 6), Kind::Double, true);
-    let penalty = Penalty::new(bind(&parameters, &layers), squared([0.3, 0.7])).unwrap();
-    let (expected, slope) = by_the_core(&layers, &parameters, penalty.config());
-    let flat = parameters.flat().copy();
-    let sum: Vec<f64> = numbers(&flat).iter().zip(slope).map(|(w, slope)| w + slope).collect();
-    let value = penalty.add_gradient_with_value(&flat, &mut flat.shallow_clone()).unwrap();
-    assert_close(&numbers(&value), &[expected], 1e-12 * expected, "value");
-    assert_close(&numbers(&flat), &sum, 1e-12, "gradient");
-}
-
-#[test]
 fn the_plain_form_is_flat_at_equivariant_weights() {
     let layers = every_form();
     for kind in [Kind::Double, Kind::Float] {

@@ -10,15 +10,16 @@ use reynolds::norm::Norm;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::projection::{Basis, KernelSpace, Lowered, derive};
 use reynolds::random::Random;
-use reynolds::rep::{Grid, Rep, Representation, parse_fields};
+use reynolds::rep::{Rep, Representation, parse_fields};
 use reynolds::scalar::{Over, Scalar, Weight};
 use reynolds::steerable::RingsConfig;
 use reynolds::{group, irreps::Irreps, rep};
+use reynolds_testkit::space;
 use reynolds_torch::binding::{BindingBuilder, TileProducts};
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_torch::{Binding, Parameters, Penalty};
 
-/// A layer that is held against a group, on real numbers: a complex weight is two.
+/// A layer bound to a group, on real numbers: a complex weight is two.
 #[derive(Clone)]
 pub(crate) struct Layer {
     pub(crate) name: String,
@@ -83,15 +84,9 @@ impl Layer {
     }
 }
 
-/// Fields `domain` → `codomain` on a grid of `side` points in `dims` directions, or a dense map for `dims` = 0.
+/// Fields `domain` → `codomain` on a grid of `side` points in `dims` directions, or a dense map for `side` = 0.
 pub(crate) fn real(name: &str, group: &str, domain: &str, codomain: &str, (side, dims): (usize, usize)) -> Layer {
-    let group = group::parse(group).unwrap();
-    let [domain, codomain] = [domain, codomain].map(|fields| parse_fields(&group, fields).unwrap());
-    let space = match dims {
-        0 => KernelSpace::dense(&domain, &codomain),
-        _ => KernelSpace::kernel(&domain, &codomain, &Grid::new(&group, side, dims).unwrap()),
-    };
-    Layer::of(name, &space.unwrap())
+    Layer::of(name, &space(group, domain, codomain, side, dims))
 }
 
 /// A dense map between complex irreps.

@@ -214,13 +214,4 @@ mod tests {
         }
         assert!(!view(0, &[0, 5], &[0, 0]).repeats());
     }
-
-    #[test]
-    fn columns_of_one_matrix_share_its_storage_but_no_bytes() {
-        let (left, right) = (view(0, &[2, 2], &[4, 1]), view(8, &[2, 2], &[4, 1]));
-        assert!(!left.overlaps(&right));
-        assert!(left.overlaps(&view(4, &[2, 2], &[4, 1])));
-        assert!(left.overlaps(&view(0, &[2, 4], &[4, 1])));
-        assert!(!left.is_contiguous() && view(0, &[2, 1, 2], &[2, 7, 1]).is_contiguous());
-    }
 }

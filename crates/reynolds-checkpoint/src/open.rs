@@ -24,9 +24,6 @@ impl Checkpoint {
     }
 
     /// A checkpoint from bytes in memory; `label` stands for the path in messages and gives the extension.
-    ///
-    /// # Errors
-    /// As for [`Checkpoint::open`].
     pub fn from_bytes(label: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Checkpoint> {
         Checkpoint::build(label.into(), Bytes::Held(bytes), None)
     }

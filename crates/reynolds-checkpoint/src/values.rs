@@ -89,11 +89,6 @@ mod tests {
     use super::*;
     use crate::entry::StorageId;
 
-    fn entry(dtype: Dtype, shape: &[usize], strides: &[usize]) -> Entry {
-        let (shape, strides) = (shape.into(), strides.into());
-        Entry { name: "t".into(), shape, dtype, storage: StorageId(0), start: 0, strides }
-    }
-
     #[test]
     fn numbers_are_rounded_once_and_ties_go_to_even() {
         for (dtype, values, expected) in [
@@ -109,18 +104,10 @@ mod tests {
             ),
         ] {
             let mut storage = vec![0; 2 * values.len()];
-            let entry = entry(dtype, &[values.len()], &[1]);
+            let (name, shape, strides) = ("t".into(), vec![values.len()], vec![1]);
+            let entry = Entry { name, shape, dtype, storage: StorageId(0), start: 0, strides };
             encode(&entry, &values, &mut storage);
             assert_eq!(decode(&entry, &Cow::Owned(storage)), Some(expected.into()));
         }
-    }
-
-    #[test]
-    fn aligned_singles_are_not_copied_and_transposed_ones_are_gathered() {
-        let numbers: Vec<f32> = (0..6).map(|n| n as f32).collect();
-        let storage = Cow::Borrowed(bytemuck::cast_slice(&numbers));
-        assert!(matches!(decode(&entry(Dtype::F32, &[2, 3], &[3, 1]), &storage), Some(Values::F32(Cow::Borrowed(_)))));
-        let transposed = decode(&entry(Dtype::F32, &[3, 2], &[1, 3]), &storage);
-        assert_eq!(transposed, Some(Values::F32(vec![0.0, 3.0, 1.0, 4.0, 2.0, 5.0].into())));
     }
 }

@@ -19,7 +19,6 @@ impl Identity {
         Some(Identity((metadata.dev(), metadata.ino())))
     }
 
-    /// Device and inode where the system has them, else the resolved path.
     #[cfg(not(unix))]
     pub(super) fn of(path: &Path, _: &Metadata) -> Option<Identity> {
         fs::canonicalize(path).ok().map(Identity)
@@ -160,9 +159,6 @@ fn folder(out: &Path) -> &Path {
 }
 
 /// As [`write()`], of several runs of bytes, one after the other.
-///
-/// # Errors
-/// As [`write()`].
 pub fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
     write_whole(out, &Bytes::Held(Vec::new()), None, |sink| parts.iter().try_for_each(|part| sink.write(part)))
 }

@@ -49,9 +49,6 @@ impl Checkpoint {
     }
 
     /// As [`Checkpoint::write`], to any writer.
-    ///
-    /// # Errors
-    /// As for [`Checkpoint::write`].
     pub fn write_to(&self, writer: &mut dyn Write, changed: &BTreeMap<String, Values<'_>>) -> Result<()> {
         let names: Vec<&str> = changed.keys().map(String::as_str).collect();
         let plan = self.changes(&names)?;

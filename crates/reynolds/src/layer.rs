@@ -43,9 +43,6 @@ pub struct Layer {
 
 impl Layer {
     /// The layer of any kernel space.
-    ///
-    /// # Errors
-    /// As [`derive()`].
     pub fn new(space: KernelSpace) -> Result<Self> {
         let projector = derive(&space)?;
         Ok(Self { space, projector })
@@ -77,9 +74,6 @@ impl Layer {
     }
 
     /// A convolution of space with a kernel of `side`³, `[out, in, side, side, side]`.
-    ///
-    /// # Errors
-    /// As [`Layer::conv2d`].
     pub fn conv3d(group: &str, domain: &str, codomain: &str, side: usize) -> Result<Self> {
         Self::convolution(group, domain, codomain, side, 3)
     }
@@ -121,17 +115,11 @@ impl Layer {
     }
 
     /// P(W), the nearest equivariant weights.
-    ///
-    /// # Errors
-    /// As [`Projector::project_into`].
     pub fn project<T: Over<f64>>(&self, weights: &[T]) -> Result<Vec<T>> {
         self.projector.project(weights)
     }
 
     /// ‖P(W)‖² and ‖W − P(W)‖².
-    ///
-    /// # Errors
-    /// As [`Projector::project_into`].
     pub fn energies<T: Over<f64>>(&self, weights: &[T]) -> Result<Energies> {
         self.projector.energies(weights)
     }
@@ -139,18 +127,12 @@ impl Layer {
     /// Bounds of ℰ(W) = sup_g ‖π′(g) W − W π(g)‖, computed in double precision; see [`defect::worst`].
     ///
     /// Paper: `lem:proj-defect`.
-    ///
-    /// # Errors
-    /// As [`defect::worst`].
     pub fn worst_defect<T: Over<f64>>(&self, weights: &[T]) -> Result<Bracket> {
         let weights: Vec<f64> = weights.iter().map(|w| w.lift()).collect();
         defect::worst(&self.space, &self.projector, &weights)
     }
 
     /// The penalty and its gradient by the weights, of their shape.
-    ///
-    /// # Errors
-    /// As [`PenaltyConfig::add_gradient`].
     pub fn penalty<T: Over<f64>>(&self, config: &PenaltyConfig, weights: &[T]) -> Result<(f64, Vec<T>)> {
         let mut gradient = vec![T::default(); weights.len()];
         let value = config.add_gradient(&self.projector, weights, self.space.codomain().dim(), &mut gradient)?;

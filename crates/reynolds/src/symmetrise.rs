@@ -55,10 +55,6 @@ pub struct Distance {
 ///
 /// For a finite group the average is exact and `degree` is ignored. For a continuous one it is the Haar quadrature of that
 /// degree: exact if g ↦ π′(g)* f(π(g) x) has at most that degree, as for polynomial maps; d stays a lower bound of ℰ anyway.
-///
-/// # Errors
-/// [`crate::Error::GroupMismatch`] if the representations belong to different groups; [`crate::Error::TooLarge`] or
-/// [`crate::Error::OutOfRange`] if there is no quadrature.
 pub fn symmetrise<M: Fn(&[f64]) -> Vec<f64>>(
     map: M,
     domain: &Rep,
@@ -71,11 +67,7 @@ pub fn symmetrise<M: Fn(&[f64]) -> Vec<f64>>(
 }
 
 impl<M: Fn(&[f64]) -> Vec<f64>> Symmetrised<M> {
-    /// P(f)(x).
-    ///
-    /// # Errors
-    /// [`crate::Error::Shape`] if x or a value of f has the wrong dimension; [`crate::Error::NotFinite`] if x or a value
-    /// of f is NaN or infinite.
+    /// P(f)(x); an error if x or a value of f has the wrong dimension or is not finite.
     pub fn evaluate(&self, x: &[f64]) -> Result<Vec<f64>> {
         let map = checked(&self.map, &self.domain, &self.codomain, &[x.to_vec()])?;
         let mut sum = vec![0.0; self.codomain.dim()];
@@ -88,9 +80,6 @@ impl<M: Fn(&[f64]) -> Vec<f64>> Symmetrised<M> {
     }
 
     /// All images of the points under a finite group, with multiplicity.
-    ///
-    /// # Errors
-    /// [`crate::Error::TooLarge`] if the group is continuous or too large.
     pub fn orbit_closure(&self, points: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
         let all = elements(self.domain.group().as_ref())?;
         let mut images = Vec::with_capacity(all.len() * points.len());
@@ -101,10 +90,7 @@ impl<M: Fn(&[f64]) -> Vec<f64>> Symmetrised<M> {
         Ok(images)
     }
 
-    /// ‖f − P(f)‖ on a sample and what follows from it.
-    ///
-    /// # Errors
-    /// As [`Symmetrised::evaluate`]; [`crate::Error::Shape`] too for an empty sample, [`crate::Error::OutOfRange`] if d overflows.
+    /// ‖f − P(f)‖ on a sample, which must not be empty, and what follows from it.
     pub fn distance(&self, points: &[Vec<f64>]) -> Result<Distance> {
         let map = checked(&self.map, &self.domain, &self.codomain, points)?;
         let (mut equivariant, mut distances) = (0.0, Vec::with_capacity(points.len()));
@@ -151,17 +137,22 @@ mod tests {
     use super::*;
     use crate::{group, rep};
 
+    /// f = 3x₀ on a plane whose axes C2 swaps; P(f) = 1.5(x₀ + x₁).
+    fn threefold() -> Symmetrised<impl Fn(&[f64]) -> Vec<f64>> {
+        let c2 = group::parse("C2").unwrap();
+        symmetrise(|x: &[f64]| vec![3.0 * x[0]], &rep::regular(&c2).unwrap(), &rep::trivial(&c2), 0).unwrap()
+    }
+
     #[test]
     fn pythagoras_needs_an_orbit_closed_sample() {
-        let c2 = group::parse("C2").unwrap();
-        let (plane, scalar) = (rep::regular(&c2).unwrap(), rep::trivial(&c2));
-        // f = 3x₀, P(f) = 1.5(x₀ + x₁).
-        let f = symmetrise(|x: &[f64]| vec![3.0 * x[0]], &plane, &scalar, 0).unwrap();
+        let f = threefold();
         let open = f.distance(&[vec![2.0, 0.0]]).unwrap();
         assert_eq!((open.distance, open.lower, open.upper, open.energies), (3.0, 3.0, None, None));
         let closed = f.distance(&[vec![2.0, 0.0], vec![0.0, 2.0]]).unwrap();
         assert_eq!(closed.energies, Some((9.0, 9.0))); // mean f² = (36 + 0)/2
         assert!((closed.lower - 6.0).abs() < 1e-14 && closed.upper == Some(2.0 * closed.distance));
+        // A repeated point breaks closure.
+        assert!(f.distance(&[vec![2.0, 0.0], vec![0.0, 2.0], vec![2.0, 0.0]]).unwrap().upper.is_none());
     }
 
     #[test]
@@ -178,31 +169,15 @@ mod tests {
     }
 
     #[test]
-    fn nan_points_are_refused_even_if_the_map_swallows_them() {
-        let plane = rep::regular(&group::parse("C2").unwrap()).unwrap();
-        let f = symmetrise(|x: &[f64]| x.iter().map(|x| x.max(0.0)).collect(), &plane, &plane, 0).unwrap();
-        for bad in [f64::NAN, f64::INFINITY] {
-            assert!(matches!(f.distance(&[vec![1.0, bad]]), Err(crate::Error::NotFinite { index: 1, .. })));
-            assert!(matches!(f.evaluate(&[1.0, bad]), Err(crate::Error::NotFinite { index: 1, .. })));
-        }
-    }
-
-    #[test]
-    fn distances_do_not_underflow() {
-        let c2 = group::parse("C2").unwrap();
-        let (plane, scalar) = (rep::regular(&c2).unwrap(), rep::trivial(&c2));
-        let f = symmetrise(|x: &[f64]| vec![3.0 * x[0]], &plane, &scalar, 0).unwrap();
+    fn points_at_the_ends_of_the_number_range() {
         for scale in [1e-200, 1e200] {
-            let found = f.distance(&[vec![2.0 * scale, 0.0]]).unwrap().distance;
+            let found = threefold().distance(&[vec![2.0 * scale, 0.0]]).unwrap().distance;
             assert!((found / (3.0 * scale) - 1.0).abs() < 1e-14, "{found:e}");
         }
-    }
-
-    #[test]
-    fn a_repeated_point_breaks_closure() {
-        let c2 = group::parse("C2").unwrap();
-        let plane = rep::regular(&c2).unwrap();
-        let f = symmetrise(|x: &[f64]| x.to_vec(), &plane, &plane, 0).unwrap();
-        assert!(f.distance(&[vec![2.0, 0.0], vec![0.0, 2.0], vec![2.0, 0.0]]).unwrap().upper.is_none());
+        // Also where the map would swallow them.
+        for bad in [f64::NAN, f64::INFINITY] {
+            assert!(matches!(threefold().distance(&[vec![1.0, bad]]), Err(crate::Error::NotFinite { index: 1, .. })));
+            assert!(matches!(threefold().evaluate(&[1.0, bad]), Err(crate::Error::NotFinite { index: 1, .. })));
+        }
     }
 }

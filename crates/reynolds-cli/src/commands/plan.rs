@@ -12,7 +12,7 @@ use reynolds_report::terminal;
 pub(crate) fn run(args: &PlanArgs) -> Result<ExitCode> {
     let group = group::parse(&args.group)?;
     let model = Model::open(&args.model)?;
-    let text = plan::suggest(&group, &model.tensors)?;
+    let text = plan::suggest(&group, &model.tensors);
     match &args.out {
         Some(path) => model.write_beside(path, &text)?,
         None => terminal::print(&text)?,

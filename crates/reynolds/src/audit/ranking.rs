@@ -65,9 +65,6 @@ pub fn symmetric_group_for(out: usize, into: usize) -> Option<usize> {
 }
 
 /// Whether two groups have the same projector on kernels of this shape, with all channels typed alike: then no weights tell them apart.
-///
-/// # Errors
-/// As [`SymmetryPlan::resolve`].
 pub fn indistinguishable(a: &str, b: &str, fields: UniformFields, spatial: &[usize]) -> Result<bool> {
     let groups = [group::parse(a)?, group::parse(b)?];
     let order = |group: &GroupRef| group.order().and_then(|n| usize::try_from(n).ok()).unwrap_or(1);

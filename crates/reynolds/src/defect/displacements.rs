@@ -21,7 +21,6 @@ use orbit_shape::Sums;
 use rayon::prelude::*;
 use tile::Tile;
 
-use crate::error::Result;
 use crate::group::{Element, elements};
 use crate::projection::{Energies, Fields, KernelSpace};
 use crate::rep::Rep;
@@ -61,21 +60,18 @@ pub struct Profile {
 impl Displacements {
     /// The moves of a kernel space; `None` if an action is not by signed permutations, or if the group or the layer is too large for a
     /// pass over all elements.
-    ///
-    /// # Errors
-    /// [`crate::Error::TooLarge`] never: such groups give `None`.
-    pub fn derive<F: Scalar>(space: &KernelSpace<F>) -> Result<Option<Self>> {
-        let group = space.group();
-        let Some(order) = group.order().filter(|&n| n <= crate::group::ENUMERATION_LIMIT) else { return Ok(None) };
+    pub fn derive<F: Scalar>(space: &KernelSpace<F>) -> Option<Self> {
+        let elements = elements(space.group().as_ref()).ok()?;
         let (domain, codomain) = (Fields::of(space.domain()), Fields::of(space.codomain()));
         let largest = |fields: &Fields<F>| fields.kinds.iter().map(|kind| kind.dim()).max().unwrap_or(0);
         let tile = largest(&domain) * largest(&codomain) * space.points();
         let extent = largest(&codomain) * space.domain().dim() * space.points();
+        let order = elements.len() as u128;
         let too_large = order * tile as u128 > TILE_LIMIT || order * space.len() as u128 > WORK_LIMIT;
         if too_large || u32::try_from(extent).is_err() {
-            return Ok(None);
+            return None;
         }
-        let (chosen, number) = up_to_inverses(space, elements(group.as_ref())?);
+        let (chosen, number) = up_to_inverses(space, elements);
         let mut counts = vec![0; chosen.len()];
         number.iter().for_each(|&pair| counts[pair] += 1);
         let row = space.domain().dim() * space.points();
@@ -84,12 +80,10 @@ impl Displacements {
         for &(out, channel) in &codomain.placed {
             let layout = layouts
                 .entry(out)
-                .or_insert_with(|| parts(space, &codomain.kinds[out], &domain, (&chosen, &counts)).map(Into::into))
-                .clone();
-            let Some(layout) = layout else { return Ok(None) };
-            rows.push((channel * row, layout));
+                .or_insert_with(|| parts(space, &codomain.kinds[out], &domain, (&chosen, &counts)).map(Into::into));
+            rows.push((channel * row, layout.clone()?));
         }
-        Ok(Some(Self { len: space.len(), rows, number }))
+        Some(Self { len: space.len(), rows, number })
     }
 
     /// The profile of `weights`, `[out, in, k…]` of the space's length. Sums run in the precision of the weights over a few hundred terms

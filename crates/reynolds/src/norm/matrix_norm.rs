@@ -79,17 +79,11 @@ impl Norm {
     ///
     /// Ties, relative to the largest, with ε that of the weight type: entries within 32ε, singular values within
     /// 32ε·√max(rows, columns), the spread that rounding of the entries gives them.
-    ///
-    /// # Errors
-    /// As [`Norm::value`].
     pub fn gradient<T: Weight>(self, matrix: &[T], rows: usize) -> Result<Vec<T>> {
         Ok(self.value_and_gradient(matrix, rows)?.1)
     }
 
     /// Both at once.
-    ///
-    /// # Errors
-    /// As [`Norm::value`].
     pub fn value_and_gradient<T: Weight>(self, matrix: &[T], rows: usize) -> Result<(f64, Vec<T>)> {
         let columns = check(matrix, rows)?;
         if entrywise::largest(matrix) == 0.0 {

@@ -18,9 +18,6 @@ pub enum Part {
 
 impl Part {
     /// QW.
-    ///
-    /// # Errors
-    /// As [`Projector::project_into`].
     pub fn of<T: Weight>(self, projector: &dyn Projector<T>, weights: &[T]) -> Result<Vec<T>> {
         match self {
             Self::Equivariant => projector.project(weights),
@@ -34,9 +31,6 @@ impl Part {
     }
 
     /// N(QW) for W read as `[rows, len / rows]`.
-    ///
-    /// # Errors
-    /// As [`Projector::project_into`] and [`Norm::value`].
     pub fn norm<T: Weight>(self, norm: Norm, projector: &dyn Projector<T>, weights: &[T], rows: usize) -> Result<f64> {
         norm.value(&self.of(projector, weights)?, rows)
     }
@@ -61,9 +55,6 @@ impl Part {
     /// assert!((gradient[1] - 0.25).abs() < 1e-15); // and each moves their mean by a quarter
     /// # Ok::<(), reynolds::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`Projector::project_into`] and [`Norm::value`].
     pub fn norm_and_gradient<T: Weight>(
         self,
         norm: Norm,

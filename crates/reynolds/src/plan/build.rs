@@ -143,7 +143,7 @@ fn weight(
 
 fn exact(space: KernelSpace) -> Result<(Arc<Lowered>, Option<Exact>)> {
     let projector = Arc::new(derive(&space)?);
-    let displacements = Displacements::derive(&space)?.map(Arc::new);
+    let displacements = Displacements::derive(&space).map(Arc::new);
     Ok((projector.clone(), Some(Exact { space, projector, displacements })))
 }
 

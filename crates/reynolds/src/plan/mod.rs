@@ -35,10 +35,6 @@ mod toml_text;
 mod typed_tensor;
 mod uniform;
 
-use std::sync::Arc;
-
-use faer::Mat;
-
 pub use complex::ComplexTensor;
 pub use suggest::suggest;
 pub use toml_text::Rule;
@@ -46,7 +42,7 @@ pub use typed_tensor::{Exact, Role, TypedTensor};
 pub use uniform::UniformFields;
 
 use crate::error::{Error, Result};
-use crate::group::{self, GroupRef, Homomorphism, MatrixGroup, PermutationGroup};
+use crate::group::{self, GroupRef, Homomorphism};
 
 /// How the tensors of a network are typed.
 #[derive(Debug, Clone)]
@@ -113,16 +109,6 @@ impl SymmetryPlan {
 
     /// A plan of rules, as [`SymmetryPlan::from_toml`] reads them: for names and fields that a program computes.
     ///
-    /// ```
-    /// use reynolds::{group, plan::{Rule, SymmetryPlan}};
-    /// let fields = |copies: usize| format!("{copies} regular");
-    /// let rule = Rule { name: "conv.weight".into(), domain: Some(fields(2)), codomain: fields(3), ..Rule::default() };
-    /// let plan = SymmetryPlan::of_rules(&group::parse("C4")?, vec![rule])?;
-    /// let resolved = plan.resolve(&[("conv.weight".into(), vec![12, 8, 3, 3])])?;
-    /// assert_eq!(resolved.layers[0].rank(), 12 * 8 * 9 / 4);
-    /// # Ok::<(), reynolds::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::Plan`] if there is no rule.
     pub fn of_rules(group: &GroupRef, rules: Vec<Rule>) -> Result<Self> {
@@ -133,9 +119,6 @@ impl SymmetryPlan {
     }
 
     /// The same typing, projected onto a smaller group.
-    ///
-    /// # Errors
-    /// As [`group::subgroup`].
     pub fn restricted_to(&self, subgroup: &str) -> Result<Self> {
         let inclusion = group::subgroup(&self.group, subgroup)?;
         Ok(Self { restriction: Some(inclusion), ..self.clone() })
@@ -156,23 +139,6 @@ impl SymmetryPlan {
 
     /// As [`SymmetryPlan::resolve`], with tensors `[out, in]` of complex numbers beside the real ones. Their fields are characters of SO(2)
     /// in the grammar of [`Irreps`](crate::irreps::Irreps): "4x(-4..4)".
-    ///
-    /// ```
-    /// use reynolds::plan::SymmetryPlan;
-    /// let plan = SymmetryPlan::from_toml(r#"
-    ///     group = "SO2"
-    ///     [[layer]]
-    ///     name = "mix"
-    ///     domain = "2x(-1..1)"
-    ///     codomain = "2x(-1..1)"
-    /// "#)?;
-    /// let resolved = plan.resolve_with_complex(&[], &[("mix".into(), vec![6, 6])])?;
-    /// assert_eq!(resolved.complex[0].name, "mix"); // its projector keeps a block of 2 × 2 for each order
-    /// # Ok::<(), reynolds::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`SymmetryPlan::resolve`].
     pub fn resolve_with_complex(
         &self,
         tensors: &[(String, Vec<usize>)],
@@ -191,40 +157,5 @@ impl SymmetryPlan {
                 Ok(ResolvedPlan { group, layers, complex, untyped })
             }
         }
-    }
-}
-
-/// The group that generators give: permutations as lists of images, or orthogonal matrices, as rows or row-major.
-fn group_of(generators: &[Vec<toml_text::Entry>]) -> Result<GroupRef> {
-    use toml_text::Entry;
-    let bad = |got: String| Error::plan("generators", "permutations of 0, 1, …, or square matrices", got);
-    let mut permutations = Vec::new();
-    let mut matrices = Vec::new();
-    for (number, generator) in generators.iter().enumerate() {
-        let mut flat = Vec::new();
-        for entry in generator {
-            match entry {
-                Entry::Number(value) => flat.push(*value),
-                Entry::Row(row) if row.len() == generator.len() => flat.extend(row),
-                Entry::Row(_) => return Err(bad(format!("generator {number} with uneven rows"))),
-            }
-        }
-        let rows = generator.iter().any(|entry| matches!(entry, Entry::Row(_)));
-        let mut sorted = flat.clone();
-        sorted.sort_by(f64::total_cmp);
-        if !rows && sorted.iter().enumerate().all(|(index, value)| *value == index as f64) {
-            permutations.push(flat.iter().map(|&value| value as u32).collect::<Vec<_>>());
-        } else {
-            let side = flat.len().isqrt();
-            if side * side != flat.len() {
-                return Err(bad(format!("generator {number} with {} numbers", flat.len())));
-            }
-            matrices.push(Mat::from_fn(side, side, |i, j| flat[i * side + j]));
-        }
-    }
-    match (permutations.is_empty(), matrices.is_empty()) {
-        (false, true) => Ok(Arc::new(PermutationGroup::new(&permutations)?)),
-        (true, _) => Ok(Arc::new(MatrixGroup::new(&matrices)?)),
-        (false, false) => Err(bad("both kinds".into())),
     }
 }

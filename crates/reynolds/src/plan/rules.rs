@@ -11,7 +11,6 @@ use crate::rep::{Rep, parse_fields};
 struct Ready<'a> {
     rule: &'a Rule,
     glob: Glob,
-    role: Option<Role>,
     domain: Option<Fields>,
     codomain: Fields,
 }
@@ -25,13 +24,6 @@ enum Fields {
 impl<'a> Ready<'a> {
     fn new(plan: &SymmetryPlan, rule: &'a Rule) -> Result<Self> {
         let glob = Glob::new(&rule.name).map_err(|found| rule.error("name", "a glob", found))?;
-        let role = match rule.kind.as_deref() {
-            None => None,
-            Some("weight") => Some(Role::Weight),
-            Some("bias") => Some(Role::Bias),
-            Some("scale") => Some(Role::Scale),
-            Some(other) => return Err(rule.error("kind", "weight, bias or scale", other)),
-        };
         if rule.stride == Some(0) {
             return Err(rule.error("stride", "at least 1", 0));
         }
@@ -43,7 +35,7 @@ impl<'a> Ready<'a> {
             read.map_err(|error| rule.error("fields", "fields", error))
         };
         let domain = rule.domain.as_deref().map(read).transpose()?;
-        Ok(Self { rule, glob, role, domain, codomain: read(&rule.codomain)? })
+        Ok(Self { rule, glob, domain, codomain: read(&rule.codomain)? })
     }
 
     fn real<'f>(&self, fields: &'f Fields) -> Result<&'f Rep> {
@@ -55,7 +47,7 @@ impl<'a> Ready<'a> {
 
     fn layer(&self, builder: &mut Builder<'_>, name: &str, shape: &[usize]) -> Result<TypedTensor> {
         let by_name = if shape.len() == 1 { channel::role(name).unwrap_or(Role::Bias) } else { Role::Weight };
-        match self.role.unwrap_or(by_name) {
+        match self.rule.kind.unwrap_or(by_name) {
             Role::Weight => {
                 let missing = || self.rule.error("domain", "a domain for a weight", "none");
                 let domain = self.domain.as_ref().ok_or_else(missing)?;

@@ -13,10 +13,7 @@ use crate::rep::parse_fields;
 /// scalars, norm parameters follow the layer they stand beside, and linear maps are left as comments, since nothing in a file says what
 /// their channels are. Every other rule has been built once: what does not fit is a comment as well, with the reason. The state of an
 /// optimizer is left out.
-///
-/// # Errors
-/// None at present: a rule that fails becomes a comment.
-pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<String> {
+pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
     let order = group.order().and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
     let points = group.point_permutation(&group.identity()).map(|points| points.len());
     let fields = |channels: usize| match order {
@@ -67,7 +64,7 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> Result<Str
         let _ =
             write!(text, "\n[[layer]]\nname = {}\nkind = \"{}\"\ncodomain = \"{fields}\"\n", quoted(name), role.name());
     }
-    Ok(text)
+    text
 }
 
 /// What the rule would be built into, and whether it can be.

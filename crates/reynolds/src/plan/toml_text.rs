@@ -1,10 +1,13 @@
 //! A plan as TOML.
 
+use std::sync::Arc;
+
+use faer::Mat;
 use serde::{Deserialize, Serialize};
 
-use super::group_of;
+use super::Role;
 use crate::error::{Error, Result};
-use crate::group::{self, GroupRef};
+use crate::group::{self, GroupRef, MatrixGroup, PermutationGroup};
 
 /// One `[[layer]]`: the fields of every tensor whose name matches.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, Default)]
@@ -13,25 +16,18 @@ pub struct Rule {
     /// A glob over tensor names: `*` any characters, `?` one, `[a-c]` or `[!a-c]` one of a set, `{a,b}` either, `\*` a star.
     pub name: String,
     /// Fields of the input channels; not for biases and norm parameters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     /// Fields of the output channels.
     pub codomain: String,
-    /// "weight", "bias" (a vector: biases, running means) or "scale" (a diagonal: norm scales, running variances); read off the name
-    /// and the rank where it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+    /// Read off the name and the rank where it is not given.
+    pub kind: Option<Role>,
     /// Whether the bias of the same module is typed with the weight: `true` where it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bias: Option<bool>,
     /// Stride of the convolution.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<usize>,
     /// Padding on every side of its input.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub padding: Option<usize>,
     /// Side of its input.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<usize>,
 }
 
@@ -46,17 +42,17 @@ impl Rule {
 #[serde(deny_unknown_fields)]
 struct Text {
     group: Option<String>,
-    generators: Option<Vec<Vec<Entry>>>,
+    generators: Option<Vec<Generator>>,
     #[serde(default)]
     layer: Vec<Rule>,
 }
 
-/// A number, or a row of numbers.
-#[derive(Debug, Clone, Deserialize)]
+/// A permutation as its list of images, or an orthogonal matrix, row-major or as rows.
+#[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Entry {
-    Number(f64),
-    Row(Vec<f64>),
+enum Generator {
+    Flat(Vec<f64>),
+    Rows(Vec<Vec<f64>>),
 }
 
 pub(super) fn read(text: &str) -> Result<(GroupRef, Vec<Rule>)> {
@@ -70,7 +66,7 @@ pub(super) fn read(text: &str) -> Result<(GroupRef, Vec<Rule>)> {
     })?;
     let group = match (parsed.group, parsed.generators) {
         (Some(name), None) => group::parse(&name)?,
-        (None, Some(generators)) => group_of(&generators)?,
+        (None, Some(generators)) => group_of(generators)?,
         (Some(_), Some(_)) => return Err(Error::plan("group", "either group or generators", "both")),
         (None, None) => return Err(Error::plan("group", "group = \"C4\" or generators = [[…]]", "neither")),
     };
@@ -78,6 +74,38 @@ pub(super) fn read(text: &str) -> Result<(GroupRef, Vec<Rule>)> {
         return Err(Error::plan("layers", "at least one [[layer]]", "none"));
     }
     Ok((group, parsed.layer))
+}
+
+fn group_of(generators: Vec<Generator>) -> Result<GroupRef> {
+    let bad = |got: String| Error::plan("generators", "permutations of 0, 1, …, or square matrices", got);
+    let (mut permutations, mut matrices) = (Vec::new(), Vec::new());
+    for (number, generator) in generators.into_iter().enumerate() {
+        let flat = match generator {
+            Generator::Flat(images) if is_permutation(&images) => {
+                permutations.push(images.iter().map(|&image| image as u32).collect::<Vec<_>>());
+                continue;
+            }
+            Generator::Flat(entries) => entries,
+            Generator::Rows(rows) if rows.iter().all(|row| row.len() == rows.len()) => rows.concat(),
+            Generator::Rows(_) => return Err(bad(format!("generator {number} with uneven rows"))),
+        };
+        let side = flat.len().isqrt();
+        if side * side != flat.len() {
+            return Err(bad(format!("generator {number} with {} numbers", flat.len())));
+        }
+        matrices.push(Mat::from_fn(side, side, |i, j| flat[i * side + j]));
+    }
+    match (permutations.is_empty(), matrices.is_empty()) {
+        (false, true) => Ok(Arc::new(PermutationGroup::new(&permutations)?)),
+        (true, _) => Ok(Arc::new(MatrixGroup::new(&matrices)?)),
+        (false, false) => Err(bad("both kinds".into())),
+    }
+}
+
+fn is_permutation(images: &[f64]) -> bool {
+    let mut sorted = images.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.iter().enumerate().all(|(index, image)| *image == index as f64)
 }
 
 #[cfg(test)]
@@ -104,6 +132,7 @@ mod tests {
             ("group = \"C4\"\ngenerators = [[1, 0]]\n[[layer]]\nname = \"a\"\ncodomain = \"\"", "both"),
             ("group = \"X9\"\n[[layer]]\nname = \"a\"\ncodomain = \"\"", "unknown group"),
             ("group = \"C4\"\n[[layer]]\nname = \"a\"\ncodomian = \"\"", "line 4"),
+            ("group = \"C4\"\n[[layer]]\nname = \"a\"\nkind = \"x\"\ncodomain = \"\"", "`weight`, `bias`, `scale`"),
             ("generators = [[1, 2, 3]]\n[[layer]]\nname = \"a\"\ncodomain = \"\"", "3 numbers"),
             ("generators = [[[1, 2], [3]]]\n[[layer]]\nname = \"a\"\ncodomain = \"\"", "uneven"),
         ] {

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::defect::Displacements;
 use crate::projection::{Dimensions, KernelSpace, Lowered};
 
 /// What a tensor is to its layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// A linear map or a convolution kernel.
     Weight,

@@ -31,7 +31,7 @@ fn one_pass_gives_the_displacement_of_every_element() {
         let space = space(group, domain, codomain, side, dims);
         let weights: Vec<f64> = random_weights(space.len(), 1);
         let projector = derive(&space).unwrap();
-        let profile = Displacements::derive(&space).unwrap().expect("a permutation action").profile(&weights);
+        let profile = Displacements::derive(&space).expect("a permutation action").profile(&weights);
         let energies = projector.energies(&weights).unwrap();
         let tolerance = 1e-12 * energies.total();
         assert!((profile.energies.equivariant - energies.equivariant).abs() < tolerance, "{layer:?}");
@@ -46,7 +46,7 @@ fn one_pass_gives_the_displacement_of_every_element() {
         let Lowered::Orbits(orbits) = &projector else { panic!("orbits") };
         assert!((profile.random_signs - orbits.random_signs(&weights).unwrap()).abs() < tolerance);
         let single: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
-        let rough = Displacements::derive(&space).unwrap().unwrap().profile(&single);
+        let rough = Displacements::derive(&space).unwrap().profile(&single);
         for (a, b) in rough.squares.iter().zip(&profile.squares) {
             assert!((a - b).abs() < 1e-5 * energies.total(), "{layer:?}");
         }
@@ -163,7 +163,7 @@ fn the_state_of_an_optimizer_is_typed_only_by_a_plan() {
     }
     let text = "group = \"C4\"\n[[layer]]\nname = \"*.exp_avg\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"";
     assert_eq!(SymmetryPlan::from_toml(text).unwrap().resolve(&tensors).unwrap().layers.len(), 1);
-    let suggested = reynolds::plan::suggest(&group::parse("C4").unwrap(), &tensors).unwrap();
+    let suggested = reynolds::plan::suggest(&group::parse("C4").unwrap(), &tensors);
     let resolved = SymmetryPlan::from_toml(&suggested).unwrap().resolve(&tensors).unwrap();
     assert_eq!(resolved.layers.len(), 1, "{suggested}");
 }
@@ -177,7 +177,6 @@ fn rules_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
         ("[[layer]]\nname = \"b.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regula\"", "cannot read fields"),
         ("[[layer]]\nname = \"b.*\"\ncodomain = \"6 trivial\"", "domain"),
         ("[[layer]]\nname = \"[\"\ncodomain = \"6 trivial\"", "glob"),
-        ("[[layer]]\nname = \"b.*\"\nkind = \"x\"\ncodomain = \"6 trivial\"", "weight, bias or scale"),
         (
             "[[layer]]\nname = \"a*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"\n[[layer]]\nname = \"*\"\ncodomain = \"2 regular\"",
             "one rule",
@@ -242,7 +241,7 @@ fn a_suggested_plan_reads_back_and_fits() {
         ("fc.bias", &[10]),
     ]);
     for name in ["C4", "D4", "SO2", "S2"] {
-        let text = reynolds::plan::suggest(&group::parse(name).unwrap(), &tensors).unwrap();
+        let text = reynolds::plan::suggest(&group::parse(name).unwrap(), &tensors);
         let resolved =
             SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let planned = resolved.layers.len();
@@ -266,7 +265,7 @@ fn a_suggested_plan_comments_out_what_cannot_be_built() {
         ("SO2", vec!["flat.weight", "flat.bias", "solid.weight"]),
         ("SO3", vec!["solid.weight"]),
     ] {
-        let text = reynolds::plan::suggest(&group::parse(name).unwrap(), &tensors).unwrap();
+        let text = reynolds::plan::suggest(&group::parse(name).unwrap(), &tensors);
         let resolved =
             SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
         assert_eq!(resolved.layers.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(), fitting, "{name}\n{text}");

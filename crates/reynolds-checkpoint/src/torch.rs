@@ -1,6 +1,6 @@
 //! PyTorch's zip format: `<archive>/data.pkl` names the tensors, `<archive>/data/<key>` are their storages.
 
-use super::pickle::{Fault, Id, Pickle, StorageName, Value, View};
+use super::pickle::{self, Fault, Id, Pickle, StorageName, Value, View};
 use super::{Contents, Entry, Input, Storage, StorageId, zip};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -25,8 +25,8 @@ pub(super) fn pickle_of(archive: &zip::Archive) -> Option<usize> {
 }
 
 /// Reads the pickle, finds its tensors and checks each against its storage.
-pub(super) fn parse(input: Input<'_>, mut archive: zip::Archive, pickle: usize) -> Result<Contents> {
-    let folder = archive.members[pickle].name.strip_suffix("data.pkl").unwrap_or_default().to_owned();
+pub(super) fn parse(input: Input<'_>, mut archive: zip::Archive, member_of_pickle: usize) -> Result<Contents> {
+    let folder = archive.members[member_of_pickle].name.strip_suffix("data.pkl").unwrap_or_default().to_owned();
     let members: HashMap<String, usize> =
         archive.members.iter().enumerate().map(|(number, member)| (member.name.clone(), number)).collect();
     let member = |name: &str| members.get(&format!("{folder}{name}")).copied();
@@ -44,15 +44,17 @@ pub(super) fn parse(input: Input<'_>, mut archive: zip::Archive, pickle: usize) 
             input.malformed("a saved state_dict", "a TorchScript archive (save torch.jit.load(file).state_dict())")
         );
     }
-    let size = archive.members[pickle].size;
+    let size = archive.members[member_of_pickle].size;
     if size > PICKLE_LIMIT {
-        let name = &archive.members[pickle].name;
+        let name = &archive.members[member_of_pickle].name;
         return Err(input.bad_tensor(name, format!("at most {PICKLE_LIMIT} bytes"), format!("{size}")));
     }
-    let bytes = archive.members[pickle].contents(input)?;
-    let parsed = Pickle::parse(&bytes).map_err(|fault| match fault {
+    let bytes = archive.members[member_of_pickle].contents(input)?;
+    let parsed = pickle::read(&bytes).map_err(|fault| match fault {
         Fault::Refused(what) => Error::Refused { file: input.path.into(), what, hint: HINT },
-        Fault::Malformed(found) => input.bad_tensor(&archive.members[pickle].name, "a pickle of tensors", found),
+        Fault::Malformed(found) => {
+            input.bad_tensor(&archive.members[member_of_pickle].name, "a pickle of tensors", found)
+        }
     })?;
 
     let mut walk = Walk { input, pickle: &parsed, path: Vec::new(), visits: 0, named: 0, found: Vec::new() };

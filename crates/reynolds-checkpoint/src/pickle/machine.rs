@@ -8,7 +8,7 @@ use std::collections::HashMap;
 const VALUE_LIMIT: usize = 1 << 24;
 
 /// The machine at work.
-pub(super) struct Machine<'a> {
+struct Machine<'a> {
     bytes: &'a [u8],
     at: usize,
     values: Vec<Value<'a>>,
@@ -22,20 +22,21 @@ fn malformed<T>(what: impl Into<String>) -> Result<T, Fault> {
     Err(Fault::Malformed(what.into()))
 }
 
-impl<'a> Machine<'a> {
-    pub(super) fn run(bytes: &'a [u8]) -> Result<Pickle<'a>, Fault> {
-        let (values, stack, marks, memo) = (Vec::new(), Vec::new(), Vec::new(), HashMap::new());
-        let mut machine = Machine { bytes, at: 0, values, stack, marks, memo };
-        loop {
-            let opcode = machine.take(1)?[0];
-            if opcode == b'.' {
-                let root = machine.pop()?;
-                return Ok(Pickle { values: machine.values, root });
-            }
-            machine.step(opcode)?;
+/// Reads a pickle.
+pub(in super::super) fn read(bytes: &[u8]) -> Result<Pickle<'_>, Fault> {
+    let (values, stack, marks, memo) = (Vec::new(), Vec::new(), Vec::new(), HashMap::new());
+    let mut machine = Machine { bytes, at: 0, values, stack, marks, memo };
+    loop {
+        let opcode = machine.take(1)?[0];
+        if opcode == b'.' {
+            let root = machine.pop()?;
+            return Ok(Pickle { values: machine.values, root });
         }
+        machine.step(opcode)?;
     }
+}
 
+impl<'a> Machine<'a> {
     fn step(&mut self, opcode: u8) -> Result<(), Fault> {
         match opcode {
             0x80 => match self.take(1)?[0] {

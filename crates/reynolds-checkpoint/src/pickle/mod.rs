@@ -11,6 +11,7 @@ mod class;
 mod machine;
 
 pub(super) use class::Class;
+pub(super) use machine::read;
 
 use super::Dtype;
 
@@ -73,11 +74,4 @@ pub(super) struct Pickle<'a> {
     pub(super) values: Vec<Value<'a>>,
     /// What the pickle as a whole stands for.
     pub(super) root: Id,
-}
-
-impl<'a> Pickle<'a> {
-    /// Reads a pickle.
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Pickle<'a>, Fault> {
-        machine::Machine::run(bytes)
-    }
 }

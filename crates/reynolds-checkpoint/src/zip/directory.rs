@@ -25,17 +25,10 @@ impl Archive {
     pub(in super::super) fn parse(input: Input<'_>) -> Result<Archive> {
         let cut = || input.malformed("a whole zip archive", "no end record (truncated?)");
         let (end, end64) = find_end(input.bytes).ok_or_else(cut)?;
+        let bytes = input.bytes;
         let fields = match end64 {
-            None => (
-                number::<2>(input.bytes, end + 10),
-                number::<4>(input.bytes, end + 12),
-                number::<4>(input.bytes, end + 16),
-            ),
-            Some(at) => (
-                number::<8>(input.bytes, at + 32),
-                number::<8>(input.bytes, at + 40),
-                number::<8>(input.bytes, at + 48),
-            ),
+            None => (number::<2>(bytes, end + 10), number::<4>(bytes, end + 12), number::<4>(bytes, end + 16)),
+            Some(at) => (number::<8>(bytes, at + 32), number::<8>(bytes, at + 40), number::<8>(bytes, at + 48)),
         };
         let (Some(count), Some(length), Some(start)) = fields else { return Err(cut()) };
         let after = end64.unwrap_or(end) as u64;

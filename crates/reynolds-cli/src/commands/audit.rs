@@ -37,7 +37,8 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
     let Some((least, audit)) = args.require.zip(report.typed.first()) else {
         return Ok(ExitCode::SUCCESS);
     };
-    let broken: Vec<&str> = audit.layers.iter().filter(|l| l.not_finite.is_some()).map(|l| l.name.as_str()).collect();
+    let broken: Vec<&str> =
+        audit.layers.iter().filter(|l| l.not_finite.is_some()).map(|l| l.tensor.name.as_str()).collect();
     let energy = audit.total.energies.ratio();
     if broken.is_empty() && audit.total.layers > 0 && energy >= least {
         return Ok(ExitCode::SUCCESS);

@@ -38,7 +38,7 @@ fn kernels(model: &Model, fields: UniformFields, what: &str, tensors: &Tensors, 
     }
     // Groups are compared on the kernels on which all of them act.
     let acted = |layers: &[LayerAudit]| -> BTreeSet<String> {
-        layers.iter().filter(|layer| layer.counts()).map(|layer| layer.name.clone()).collect()
+        layers.iter().filter(|layer| layer.counts()).map(|layer| layer.tensor.name.clone()).collect()
     };
     let shared = audits.iter().map(|(_, layers)| acted(layers)).reduce(|a, b| &a & &b).unwrap_or_default();
     let what = format!("{what}, {fields} fields, on {} of {} tensors", shared.len(), tensors.len());
@@ -59,7 +59,7 @@ fn kernels(model: &Model, fields: UniformFields, what: &str, tensors: &Tensors, 
                 same_as.push(other.to_string());
             }
         }
-        let total = Total::of(layers.iter().filter(|layer| shared.contains(&layer.name)));
+        let total = Total::of(layers.iter().filter(|layer| shared.contains(&layer.tensor.name)));
         ranked.push(ranking::Ranked { group: name.to_string(), total, same_as });
     }
     ranking::sort(&mut ranked);

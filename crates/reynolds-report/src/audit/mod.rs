@@ -71,7 +71,7 @@ const DEFECT_NOTE: &str = "worst = largest defect over the group (of a band-limi
 /// Whether it is a bias or norm parameter that breaks nothing: on a terminal only counted, not listed.
 fn is_constant(layer: &LayerAudit) -> bool {
     let within_rounding = layer.not_finite.is_none() && layer.distance() <= 1e-6 * layer.norm();
-    layer.role != Role::Weight && within_rounding
+    layer.tensor.role != Role::Weight && within_rounding
 }
 
 /// Four decimals, or scientific where those would hide it.

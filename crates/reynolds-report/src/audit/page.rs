@@ -44,7 +44,7 @@ fn of_typing(page: &mut Report, typed: &Typed) {
     page.table(tables::layers(typed, typed.layers.iter(), SHARES));
     for layer in &typed.layers {
         for note in &layer.notes {
-            page.note(format!("{}: {note}", layer.name));
+            page.note(format!("{}: {note}", layer.tensor.name));
         }
     }
     for line in by_reason(&typed.untyped) {

@@ -22,10 +22,11 @@ pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAu
     ]);
     table.words(4).sortable();
     for layer in layers {
-        let mut row: Vec<Cell> = vec![layer.name.as_str().into(), shape(&layer.shape).into(), fields(layer).into()];
+        let mut row: Vec<Cell> =
+            vec![layer.tensor.name.as_str().into(), shape(&layer.tensor.shape).into(), fields(layer).into()];
         if let Some((index, value)) = &layer.not_finite {
             row.push(Cell::from(format!("{value} at {index}")).toned(Tone::Bad));
-        } else if layer.acts_trivially {
+        } else if layer.tensor.acts_trivially() {
             row.extend(["fixed by the group".into(), number(layer.norm()).into()]);
         } else {
             row.extend([
@@ -33,7 +34,7 @@ pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAu
                 number(layer.norm()).into(),
                 energy(layer.energy(), layer.excess()).sorted_by(layer.energy()).with_bar(bar(layer)),
                 layer.random_signs.map_or_else(String::new, |chance| format!("{chance:.4}")).into(),
-                format!("{:.4}", layer.chance).into(),
+                format!("{:.4}", layer.chance()).into(),
                 format!("{:.4}", layer.excess()).into(),
                 number(layer.distance()).into(),
                 worst(layer, &typed.group),
@@ -69,22 +70,22 @@ pub(super) fn side_by_side(trivial: &Typed, regular: &Typed) -> Table {
     table.words(2);
     let cells = |layer: Option<&LayerAudit>| -> [Cell; 3] {
         match layer {
-            Some(layer) if !layer.acts_trivially && layer.not_finite.is_none() => [
+            Some(layer) if !layer.tensor.acts_trivially() && layer.not_finite.is_none() => [
                 energy(layer.energy(), layer.excess()),
-                format!("{:.4}", layer.random_signs.unwrap_or(layer.chance)).into(),
+                format!("{:.4}", layer.random_signs.unwrap_or(layer.chance())).into(),
                 format!("{:.4}", layer.excess()).into(),
             ],
-            Some(layer) if layer.acts_trivially => ["fixed".into(), "".into(), "".into()],
+            Some(layer) if layer.tensor.acts_trivially() => ["fixed".into(), "".into(), "".into()],
             Some(_) => [Cell::from("not finite").toned(Tone::Bad), "".into(), "".into()],
             None => ["does not fit".into(), "".into(), "".into()],
         }
     };
     let both = [trivial, regular];
-    let find = |typed: &'_ Typed, name: &str| typed.layers.iter().position(|layer| layer.name == name);
-    let only_regular = regular.layers.iter().filter(|layer| find(trivial, &layer.name).is_none());
+    let find = |typed: &'_ Typed, name: &str| typed.layers.iter().position(|layer| layer.tensor.name == name);
+    let only_regular = regular.layers.iter().filter(|layer| find(trivial, &layer.tensor.name).is_none());
     for layer in trivial.layers.iter().chain(only_regular).filter(|layer| !is_constant(layer)) {
-        let found = both.map(|typed| cells(find(typed, &layer.name).map(|at| &typed.layers[at])));
-        let row: [Cell; 2] = [layer.name.as_str().into(), shape(&layer.shape).into()];
+        let found = both.map(|typed| cells(find(typed, &layer.tensor.name).map(|at| &typed.layers[at])));
+        let row: [Cell; 2] = [layer.tensor.name.as_str().into(), shape(&layer.tensor.shape).into()];
         table.row(row.into_iter().chain(found.into_iter().flatten()));
     }
     let of_total = |total: &Total| -> [Cell; 3] {
@@ -134,7 +135,7 @@ fn total_energy(total: &Total) -> Cell {
 fn bar(layer: &LayerAudit) -> MarkedBar {
     let (class, mark, what) = match layer.random_signs {
         Some(chance) => ("signs", chance, "random signs"),
-        None => ("dim", layer.chance, "dim Hom_G/dim Hom"),
+        None => ("dim", layer.chance(), "dim Hom_G/dim Hom"),
     };
     MarkedBar { share: layer.energy(), mark, class, title: format!("{what}: {mark:.4}") }
 }
@@ -150,9 +151,9 @@ fn worst(layer: &LayerAudit, group: &str) -> Cell {
 }
 
 fn fields(layer: &LayerAudit) -> String {
-    match layer.domain.is_empty() {
-        true => layer.codomain.clone(),
-        false => format!("{} -> {}", layer.domain, layer.codomain),
+    match layer.tensor.domain.is_empty() {
+        true => layer.tensor.codomain.clone(),
+        false => format!("{} -> {}", layer.tensor.domain, layer.tensor.codomain),
     }
 }
 

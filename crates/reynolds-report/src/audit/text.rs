@@ -43,7 +43,8 @@ impl AuditReport {
 }
 
 fn remarks(typed: &Typed, name_fields: bool) -> String {
-    let noted = typed.layers.iter().flat_map(|layer| layer.notes.iter().map(|note| format!("{}: {note}", layer.name)));
+    let noted =
+        typed.layers.iter().flat_map(|layer| layer.notes.iter().map(|note| format!("{}: {note}", layer.tensor.name)));
     let mut lines: Vec<String> = noted.collect();
     let constant = typed.layers.iter().filter(|layer| is_constant(layer)).count();
     if constant > 0 {

@@ -27,28 +27,12 @@ pub struct WorstDefect {
 }
 
 /// What one tensor looks like.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct LayerAudit {
-    /// Its name.
-    pub name: String,
-    /// Its shape.
-    pub shape: Vec<usize>,
-    /// What it is to its layer.
-    pub role: Role,
-    /// Fields of the input channels.
-    pub domain: String,
-    /// Fields of the output channels.
-    pub codomain: String,
-    /// The form its projector was lowered to.
-    pub form: &'static str,
-    /// Number of weights.
-    pub weights: usize,
-    /// Whether every tensor of this shape is equivariant.
-    pub acts_trivially: bool,
+    /// The tensor with its fields and its projector.
+    pub tensor: TypedTensor,
     /// ‖P(W)‖² and ‖W − P(W)‖².
     pub energies: Energies,
-    /// dim Hom_G/dim Hom.
-    pub chance: f64,
     /// Mean energy of the same magnitudes with random signs, where G permutes the weights.
     pub random_signs: Option<f64>,
     /// The worst defect, for weights.
@@ -77,15 +61,20 @@ impl LayerAudit {
         self.energies.perp.sqrt()
     }
 
+    /// dim Hom_G/dim Hom.
+    pub fn chance(&self) -> f64 {
+        self.tensor.rank() as f64 / self.tensor.len() as f64
+    }
+
     /// (energy − chance)/(1 − chance), with the sharper chance where it is known.
     pub fn excess(&self) -> f64 {
-        excess(self.energy(), self.random_signs.unwrap_or(self.chance))
+        excess(self.energy(), self.random_signs.unwrap_or(self.chance()))
     }
 
     /// Whether it belongs in totals: finite weights on which the group acts. Biases and scales do not: a few hundred variances would
     /// outweigh a million weights.
     pub fn counts(&self) -> bool {
-        self.role == Role::Weight && !self.acts_trivially && self.not_finite.is_none()
+        self.tensor.role == Role::Weight && !self.tensor.acts_trivially() && self.not_finite.is_none()
     }
 }
 
@@ -102,16 +91,8 @@ fn measure(layer: &TypedTensor, values: &Values<'_>) -> Result<LayerAudit> {
         return Err(crate::Error::shape("tensor", format!("{:?}", layer.shape), format!("{} weights", values.len())));
     }
     let mut audit = LayerAudit {
-        name: layer.name.clone(),
-        shape: layer.shape.clone(),
-        role: layer.role,
-        domain: layer.domain.clone(),
-        codomain: layer.codomain.clone(),
-        form: layer.projector.form(),
-        weights: layer.len(),
-        acts_trivially: layer.acts_trivially(),
+        tensor: layer.clone(),
         energies: Energies::default(),
-        chance: layer.rank() as f64 / layer.len() as f64,
         random_signs: None,
         worst: None,
         isotypic: vec![],
@@ -159,7 +140,7 @@ fn measure(layer: &TypedTensor, values: &Values<'_>) -> Result<LayerAudit> {
             }
         };
         audit.worst = Some(WorstDefect { group: exact.space.group().name(), bracket });
-        if !(band_limited || audit.acts_trivially || audit.energies.perp == 0.0) {
+        if !(band_limited || layer.acts_trivially() || audit.energies.perp == 0.0) {
             match isotypic_shares(exact, profile, values, audit.energies.perp) {
                 Ok(shares) => audit.isotypic = shares,
                 Err(error) => audit.notes.push(format!("no isotypic shares: {error}")),

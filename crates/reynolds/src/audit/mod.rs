@@ -54,10 +54,10 @@ impl Total {
         let (mut total, mut rank, mut signs) = (Self::default(), 0.0, 0.0);
         for layer in layers.into_iter().filter(|layer| layer.counts()) {
             total.layers += 1;
-            total.weights += layer.weights;
+            total.weights += layer.tensor.len();
             total.energies = total.energies + layer.energies;
-            rank += layer.chance * layer.weights as f64;
-            signs += layer.random_signs.unwrap_or(layer.chance) * layer.energies.total();
+            rank += layer.chance() * layer.tensor.len() as f64;
+            signs += layer.random_signs.unwrap_or(layer.chance()) * layer.energies.total();
         }
         if total.weights > 0 {
             total.chance = rank / total.weights as f64;

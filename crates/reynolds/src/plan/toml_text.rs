@@ -123,21 +123,4 @@ mod tests {
             assert_eq!(group.order(), Some(order), "{generators}");
         }
     }
-
-    #[test]
-    fn bad_plans_say_what_is_wrong() {
-        for (text, needle) in [
-            ("", "neither"),
-            ("group = \"C4\"", "none"),
-            ("group = \"C4\"\ngenerators = [[1, 0]]\n[[layer]]\nname = \"a\"\ncodomain = \"\"", "both"),
-            ("group = \"X9\"\n[[layer]]\nname = \"a\"\ncodomain = \"\"", "unknown group"),
-            ("group = \"C4\"\n[[layer]]\nname = \"a\"\ncodomian = \"\"", "line 4"),
-            ("group = \"C4\"\n[[layer]]\nname = \"a\"\nkind = \"x\"\ncodomain = \"\"", "`weight`, `bias`, `scale`"),
-            ("generators = [[1, 2, 3]]\n[[layer]]\nname = \"a\"\ncodomain = \"\"", "3 numbers"),
-            ("generators = [[[1, 2], [3]]]\n[[layer]]\nname = \"a\"\ncodomain = \"\"", "uneven"),
-        ] {
-            let error = read(text).unwrap_err().to_string();
-            assert!(error.contains(needle), "{text}: {error}");
-        }
-    }
 }

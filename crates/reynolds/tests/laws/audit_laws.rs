@@ -169,22 +169,36 @@ fn the_state_of_an_optimizer_is_typed_only_by_a_plan() {
 }
 
 #[test]
-fn rules_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
-    let tensors = tensors([("a.weight", &[8, 8, 3, 3]), ("b.weight", &[6, 8])]);
-    for (layers, needle) in [
-        ("[[layer]]\nname = \"c.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"", "no match"),
-        ("[[layer]]\nname = \"b.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"", "tensor b.weight"),
-        ("[[layer]]\nname = \"b.*\"\ndomain = \"2 regular\"\ncodomain = \"2 regula\"", "cannot read fields"),
-        ("[[layer]]\nname = \"b.*\"\ncodomain = \"6 trivial\"", "domain"),
-        ("[[layer]]\nname = \"[\"\ncodomain = \"6 trivial\"", "glob"),
-        (
-            "[[layer]]\nname = \"a*\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"\n[[layer]]\nname = \"*\"\ncodomain = \"2 regular\"",
-            "one rule",
-        ),
+fn plans_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
+    let real = tensors([("a.weight", &[8, 8, 3, 3]), ("b.weight", &[6, 8])]);
+    let complex = tensors([("mix.0", &[3, 5])]);
+    let layer = |name: &str, domain: &str, codomain: &str| {
+        format!("[[layer]]\nname = \"{name}\"\ndomain = \"{domain}\"\ncodomain = \"{codomain}\"\n")
+    };
+    let without_domain =
+        |name: &str, kind: &str| format!("[[layer]]\nname = \"{name}\"\n{kind}\ncodomain = \"6 trivial\"\n");
+    for (group, layers, needle) in [
+        ("", String::new(), "neither"),
+        ("group = \"C4\"", String::new(), "none"),
+        ("group = \"C4\"\ngenerators = [[1, 0]]", layer("a", "", ""), "both"),
+        ("group = \"X9\"", layer("a", "", ""), "unknown group"),
+        ("group = \"C4\"", "[[layer]]\nname = \"a\"\ncodomian = \"\"".into(), "line 4"),
+        ("group = \"C4\"", without_domain("a", "kind = \"x\""), "`weight`, `bias`, `scale`"),
+        ("generators = [[1, 2, 3]]", layer("a", "", ""), "3 numbers"),
+        ("generators = [[[1, 2], [3]]]", layer("a", "", ""), "uneven"),
+        ("group = \"C4\"", layer("c.*", "2 regular", "2 regular"), "no match"),
+        ("group = \"C4\"", layer("b.*", "2 regular", "2 regular"), "tensor b.weight"),
+        ("group = \"C4\"", layer("b.*", "2 regular", "2 regula"), "cannot read fields"),
+        ("group = \"C4\"", without_domain("b.*", ""), "domain"),
+        ("group = \"C4\"", without_domain("[", ""), "glob"),
+        ("group = \"C4\"", layer("a*", "2 regular", "2 regular") + &without_domain("*", ""), "one rule"),
+        ("group = \"SO2\"", layer("a*", "1x(-1..1)", "1x(-1..1)"), "fields of real numbers"),
+        ("group = \"SO2\"", layer("mix.*", "1x(-1..1)", "1x(-1..1)"), "tensor mix.0: wrong shape"),
+        ("group = \"C4\"", layer("mix.*", "1x(-1..1)", "1x(-1..1)"), "fields"),
     ] {
-        let plan = SymmetryPlan::from_toml(&format!("group = \"C4\"\n{layers}\n")).unwrap();
-        let error = plan.resolve(&tensors).unwrap_err().to_string();
-        assert!(error.contains(needle), "{layers}: {error}");
+        let plan = SymmetryPlan::from_toml(&format!("{group}\n{layers}"));
+        let error = plan.and_then(|plan| plan.resolve_with_complex(&real, &complex)).unwrap_err().to_string();
+        assert!(error.contains(needle), "{group} {layers}: {error}");
     }
 }
 

@@ -95,10 +95,7 @@ impl CharacterTable {
     /// # Errors
     /// [`Error::GroupMismatch`] if it belongs to another group.
     pub fn character<F: Scalar>(&self, representation: &Rep<F>) -> Result<Vec<c64>> {
-        if !group::same(&self.group, representation.group()) {
-            let got = representation.group().name();
-            return Err(Error::GroupMismatch { expected: self.group.name(), got });
-        }
+        group::check_same(&self.group, representation.group())?;
         Ok(self.classes.representatives().iter().map(|g| to_c64(representation.character(g))).collect())
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Element, GroupRef};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::rep::{self, Rep};
 use crate::scalar::Scalar;
 
@@ -49,11 +49,9 @@ impl Homomorphism {
     /// π∘φ, a representation of H; along an inclusion this is the restriction of π to H.
     ///
     /// # Errors
-    /// [`Error::GroupMismatch`] if π is no representation of the target.
+    /// [`crate::Error::GroupMismatch`] if π is no representation of the target.
     pub fn pull_back<F: Scalar>(&self, representation: &Rep<F>) -> Result<Rep<F>> {
-        if !super::same(representation.group(), &self.target) {
-            return Err(Error::GroupMismatch { expected: self.target.name(), got: representation.group().name() });
-        }
+        super::check_same(&self.target, representation.group())?;
         Ok(rep::restricted(representation, self))
     }
 }

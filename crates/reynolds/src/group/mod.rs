@@ -22,8 +22,6 @@
 //! ```
 
 mod classes;
-mod cyclic;
-mod dihedral;
 mod element;
 mod family;
 mod gauss_legendre;
@@ -31,14 +29,12 @@ mod generated;
 mod homomorphism;
 mod name;
 mod numeric_irreps;
-mod o2;
-mod o3;
+mod orthogonal;
 mod permutation_group;
 mod planar_irrep;
+mod polygon;
 mod polyhedral;
 mod product;
-mod so2;
-mod so3;
 mod subgroup;
 mod symmetric;
 mod transversal;
@@ -49,21 +45,17 @@ use std::sync::Arc;
 use faer::Mat;
 
 pub use classes::{ConjugacyClasses, conjugacy_classes};
-pub use cyclic::{Cyclic, Translations};
-pub use dihedral::Dihedral;
 pub use element::{Element, Planar, Spatial};
 pub use family::Family;
 pub use generated::MatrixGroup;
 pub use homomorphism::Homomorphism;
 pub use name::parse;
 pub use numeric_irreps::numeric_irreps;
-pub use o2::O2;
-pub use o3::O3;
+pub use orthogonal::{O2, O3, Orthogonal, SO2, SO3};
 pub use permutation_group::PermutationGroup;
+pub use polygon::Polygon;
 pub use polyhedral::polyhedral;
 pub use product::Product;
-pub use so2::SO2;
-pub use so3::SO3;
 pub use subgroup::{subgroup, subgroup_generated_by};
 pub use symmetric::Symmetric;
 

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    Cyclic, Dihedral, GroupRef, O2, O3, PermutationGroup, Product, SO2, SO3, Symmetric, Translations, polyhedral,
-};
+use super::{GroupRef, O2, O3, PermutationGroup, Polygon, Product, SO2, SO3, Symmetric, polyhedral};
 use crate::error::{Error, Result};
 
 const EXPECTED: &str = "C<n>, D<n>, S<n>, Z<n>, T, Td, Th, O, Oh, I, Ih, SO2, O2, SO3, O3, a permutation group \
@@ -87,10 +85,10 @@ fn parse_factor(whole: &str, factor: &str, depth: usize) -> Result<GroupRef> {
             // A number of any length is a number, only too large: saturate and let the group refuse it.
             let n = digits.parse().unwrap_or(usize::MAX);
             match family {
-                "C" => Arc::new(Cyclic::new(n)?),
-                "D" => Arc::new(Dihedral::new(n)?),
+                "C" => Arc::new(Polygon::cyclic(n)?),
+                "D" => Arc::new(Polygon::dihedral(n)?),
                 "S" => Arc::new(Symmetric::new(n)?),
-                "Z" => Arc::new(Translations::new(n)?),
+                "Z" => Arc::new(Polygon::translations(n)?),
                 _ => return Err(unknown()),
             }
         }

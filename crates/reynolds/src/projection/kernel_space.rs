@@ -41,11 +41,9 @@ impl<F: Scalar> KernelSpace<F> {
     }
 
     fn build(domain: &Rep<F>, codomain: &Rep<F>, grid: Option<Grid>) -> Result<Self> {
-        let others = [Some(codomain.group()), grid.as_ref().map(Representation::<f64>::group)];
-        for other in others.into_iter().flatten() {
-            if !group::same(domain.group(), other) {
-                return Err(Error::GroupMismatch { expected: domain.group().name(), got: other.name() });
-            }
+        group::check_same(domain.group(), codomain.group())?;
+        if let Some(grid) = &grid {
+            group::check_same(domain.group(), grid.group())?;
         }
         if domain.dim() == 0 || codomain.dim() == 0 {
             return Err(Error::range("dimension of a representation", "at least 1", 0));

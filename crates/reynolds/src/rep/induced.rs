@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use faer::Mat;
 
-use super::{Rep, Representation, SignedPermutation};
-use crate::error::{Error, Result};
-use crate::group::{self, Element, GroupRef, Homomorphism, elements};
+use super::formula::Formula;
+use super::{Rep, SignedPermutation};
+use crate::error::Result;
+use crate::group::{self, Element, Homomorphism, elements};
 use crate::scalar::Scalar;
 
 /// One element of each left coset gH, in the order of first elements, and the coset of each element of G.
@@ -31,80 +32,52 @@ pub(super) fn cosets(inclusion: &Homomorphism) -> Result<(Vec<Element>, Vec<u32>
     Ok((representatives, coset))
 }
 
-#[derive(Debug)]
-struct Induced<F: Scalar> {
-    inner: Rep<F>,
-    inclusion: Homomorphism,
-    representatives: Vec<Element>,
-    coset: Vec<u32>,
-    /// The element of H behind each element of G that lies in H.
-    within: Vec<Option<Element>>,
-}
-
 /// Ind_H^G σ for a representation σ of a subgroup H of a finite group G.
 ///
 /// # Errors
-/// [`Error::GroupMismatch`] if σ is no representation of H; [`Error::TooLarge`] if G cannot be enumerated.
+/// [`Error::GroupMismatch`](crate::Error::GroupMismatch) if σ is no representation of H; [`Error::TooLarge`](crate::Error::TooLarge) if
+/// G cannot be enumerated.
 pub fn induced<F: Scalar>(representation: &Rep<F>, inclusion: &Homomorphism) -> Result<Rep<F>> {
-    let (expected, got) = (inclusion.source(), representation.group());
-    if !group::same(expected, got) {
-        return Err(Error::GroupMismatch { expected: expected.name(), got: got.name() });
-    }
+    let (subgroup, group) = (inclusion.source(), inclusion.target());
+    group::check_same(subgroup, representation.group())?;
     let (representatives, coset) = cosets(inclusion)?;
+    // The element of H behind each element of G that lies in H.
     let mut within = vec![None; coset.len()];
-    for h in elements(expected.as_ref())? {
+    for h in elements(subgroup.as_ref())? {
         let at = inclusion.apply(&h).index() as usize;
         within[at] = Some(h);
     }
-    Ok(Arc::new(Induced {
-        inner: representation.clone(),
-        inclusion: inclusion.clone(),
-        representatives,
-        coset,
-        within,
-    }))
-}
-
-impl<F: Scalar> Induced<F> {
-    /// For each representative t_i: the j and h of g t_i = t_j h.
-    fn moves<'a>(&'a self, g: &'a Element) -> impl Iterator<Item = (usize, &'a Element)> {
-        let group = self.inclusion.target();
-        self.representatives.iter().map(move |t| {
-            let moved = group.multiply(g, t);
-            let j = self.coset[moved.index() as usize] as usize;
-            let rest = group.multiply(&group.inverse(&self.representatives[j]), &moved);
-            let h = self.within[rest.index() as usize].as_ref();
+    let (n, count) = (representation.dim(), representatives.len());
+    let acting = group.clone();
+    // For each representative t_i: the j and h of g t_i = t_j h.
+    let moves = Arc::new(move |g: &Element| -> Vec<(usize, Element)> {
+        let target = |t: &Element| {
+            let moved = acting.multiply(g, t);
+            let j = coset[moved.index() as usize] as usize;
+            let rest = acting.multiply(&acting.inverse(&representatives[j]), &moved);
+            let h = within[rest.index() as usize].clone();
             (j, h.expect("t_j⁻¹ g t_i lies in H, by the definition of a coset"))
-        })
-    }
-}
-
-impl<F: Scalar> Representation<F> for Induced<F> {
-    fn group(&self) -> &GroupRef {
-        self.inclusion.target()
-    }
-    fn dim(&self) -> usize {
-        self.representatives.len() * self.inner.dim()
-    }
-    fn label(&self) -> String {
-        format!("induced({} from {})", self.inner.label(), self.inclusion.source().name())
-    }
-    fn matrix(&self, g: &Element) -> Mat<F> {
-        let n = self.inner.dim();
-        let mut matrix = Mat::zeros(self.dim(), self.dim());
-        for (i, (j, h)) in self.moves(g).enumerate() {
-            matrix.submatrix_mut(j * n, i * n, n, n).copy_from(self.inner.matrix(h));
+        };
+        representatives.iter().map(target).collect()
+    });
+    let label = format!("induced({} from {})", representation.label(), subgroup.name());
+    let (inner, signed) = (representation.clone(), representation.clone());
+    let blocks = moves.clone();
+    let matrix = move |g: &Element| {
+        let mut matrix = Mat::zeros(count * n, count * n);
+        for (i, (j, h)) in blocks(g).into_iter().enumerate() {
+            matrix.submatrix_mut(j * n, i * n, n, n).copy_from(inner.matrix(&h));
         }
         matrix
-    }
-    fn signed_permutation(&self, g: &Element) -> Option<SignedPermutation> {
-        let n = self.inner.dim();
-        let mut whole = SignedPermutation::unsigned(Vec::with_capacity(self.dim()));
-        for (j, h) in self.moves(g) {
-            let part = self.inner.signed_permutation(h)?;
+    };
+    let signed = move |g: &Element| {
+        let mut whole = SignedPermutation::unsigned(Vec::with_capacity(count * n));
+        for (j, h) in moves(g) {
+            let part = signed.signed_permutation(&h)?;
             whole.image.extend(part.image.iter().map(|&v| v + (j * n) as u32));
             whole.negative.extend(part.negative);
         }
         Some(whole)
-    }
+    };
+    Ok(Formula::new(group, label, count * n, matrix).signed(signed).shared())
 }

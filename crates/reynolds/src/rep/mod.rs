@@ -16,47 +16,36 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
-mod complexified;
 mod decompose;
-mod dual;
+mod derived;
 mod field;
+mod formula;
 mod grid;
 mod induced;
+mod matrices;
 mod permutation;
-mod point;
-mod regular;
-mod restricted;
 mod same;
 mod signed_permutation;
-mod subspace;
 mod sum;
-mod tabulated;
-mod tensor;
-mod trivial;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use faer::Mat;
 
-pub use complexified::complexified;
 pub use decompose::{Decomposition, Piece, decompose};
-pub use dual::dual;
+pub(crate) use derived::restricted;
+pub use derived::{complexified, dual, subspace, tensor};
 pub use field::parse_fields;
+pub(crate) use formula::Formula;
 pub use grid::Grid;
 pub use induced::induced;
-pub use permutation::permutation;
-pub use point::point;
-pub use regular::{quotient, regular};
-pub(crate) use restricted::restricted;
+pub use matrices::{point, tabulated};
+pub use permutation::{permutation, quotient, regular, trivial};
 pub(crate) use same::position;
 pub use same::same;
 pub use signed_permutation::SignedPermutation;
-pub use subspace::subspace;
 pub use sum::sum;
-pub use tabulated::tabulated;
-pub use tensor::tensor;
-pub use trivial::trivial;
 
 use crate::group::{Element, GroupRef};
 use crate::irrep::Irrep;
@@ -86,12 +75,7 @@ pub trait Representation<F: Scalar = f64>: Debug + Send + Sync {
 
     /// χ(g) = tr π(g).
     fn character(&self, g: &Element) -> F {
-        let matrix = self.matrix(g);
-        let mut trace = F::ZERO;
-        for i in 0..self.dim() {
-            trace += matrix[(i, i)];
-        }
-        trace
+        trace(&self.matrix(g))
     }
 
     /// π(g) as a signed permutation of the basis, where it is one for **every** g of the group; else `None` for every g.
@@ -109,4 +93,8 @@ pub trait Representation<F: Scalar = f64>: Debug + Send + Sync {
     fn as_irrep(&self) -> Option<&Irrep<F>> {
         None
     }
+}
+
+fn trace<F: Scalar>(matrix: &Mat<F>) -> F {
+    (0..matrix.nrows()).fold(F::ZERO, |sum, i| sum + matrix[(i, i)])
 }

@@ -63,6 +63,12 @@ impl SignedPermutation {
         Some(Self { image, negative })
     }
 
+    /// How many basis vectors it keeps, less those it reverses.
+    pub fn trace<F: Scalar>(&self) -> F {
+        let kept = self.image.iter().zip(&self.negative).enumerate().filter(|&(j, (&i, _))| i as usize == j);
+        F::from_real(kept.map(|(_, (_, &negative))| if negative { -1.0 } else { 1.0 }).sum())
+    }
+
     /// The matrix `[n, n]`.
     pub fn to_matrix<F: Scalar>(&self) -> Mat<F> {
         let mut matrix = Mat::zeros(self.len(), self.len());

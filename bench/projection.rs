@@ -32,7 +32,7 @@ use rayon::prelude::*;
 use reynolds::projection::{Basis, Dimensions, HaarProjector, KernelSpace, Lowered, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid};
-use reynolds::scalar::{Over, Real};
+use reynolds::scalar::Real;
 use reynolds::steerable::RingsConfig;
 use reynolds::{Error as CoreError, group};
 use reynolds_checkpoint::Values;
@@ -168,7 +168,7 @@ impl ProjectionBench {
         })
     }
 
-    fn run<T: Real + Over<f64>>(
+    fn run<T: Real>(
         &self,
         given: Option<&Array>,
         values: impl Fn(&Array) -> Vec<T>,
@@ -267,7 +267,7 @@ impl ProjectionBench {
     }
 
     /// Medians of copying and of projecting, by turns after one round that is not counted.
-    fn timed_rounds<T: Real + Over<f64>>(&self, projector: &Lowered, weights: &[T], projected: &mut [T]) -> [f64; 2] {
+    fn timed_rounds<T: Real>(&self, projector: &Lowered, weights: &[T], projected: &mut [T]) -> [f64; 2] {
         let mut copy = vec![T::default(); weights.len()];
         let (mut copying, mut projecting) = (Vec::with_capacity(self.repeats), Vec::with_capacity(self.repeats));
         for round in 0..=self.repeats {

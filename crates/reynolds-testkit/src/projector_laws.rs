@@ -1,50 +1,53 @@
 //! The laws every projector of an exact action obeys.
 
-use reynolds::projection::{HaarProjector, KernelSpace, Projector};
+use reynolds::projection::{Dimensions, HaarProjector, KernelSpace, Lowered, Projector, Tiling};
 use reynolds::random::Random;
-use reynolds::scalar::{Scalar, Weight};
-
-/// Number fields that are also weights: `f64` and `c64`.
-pub trait Number: Scalar + Weight {}
-impl<F: Scalar + Weight> Number for F {}
+use reynolds::scalar::Scalar;
 
 /// Standard normal weights.
-pub fn random_weights<F: Number>(n: usize, seed: u64) -> Vec<F> {
+pub fn random_weights<F: Scalar>(n: usize, seed: u64) -> Vec<F> {
     let matrix = Random::new(seed).matrix::<F>(n, 1);
     (0..n).map(|i| matrix[(i, 0)]).collect()
 }
 
 /// ‖w‖.
-pub fn norm<F: Number>(weights: &[F]) -> f64 {
+pub fn norm<F: Scalar>(weights: &[F]) -> f64 {
     weights.iter().map(|w| w.abs_sq()).sum::<f64>().sqrt()
 }
 
 /// ‖a − b‖.
-pub fn distance<F: Number>(a: &[F], b: &[F]) -> f64 {
+pub fn distance<F: Scalar>(a: &[F], b: &[F]) -> f64 {
     assert_eq!(a.len(), b.len(), "tensors of different length");
     a.iter().zip(b).map(|(&x, &y)| (x - y).abs_sq()).sum::<f64>().sqrt()
 }
 
+/// The largest |aᵢ − bᵢ|; infinite if one is NaN.
+pub fn largest_difference<F: Scalar>(a: &[F], b: &[F]) -> f64 {
+    assert_eq!(a.len(), b.len(), "tensors of different length");
+    let differences = a.iter().zip(b).map(|(&x, &y)| (x - y).abs_sq().sqrt());
+    differences.fold(0.0, |largest: f64, d| if d.is_nan() { f64::INFINITY } else { largest.max(d) })
+}
+
 /// Re⟨a, b⟩.
-pub fn inner<F: Number>(a: &[F], b: &[F]) -> f64 {
+pub fn inner<F: Scalar>(a: &[F], b: &[F]) -> f64 {
     a.iter().zip(b).map(|(&x, &y)| (x.conjugate() * y).real()).sum()
 }
 
 /// 1e-12·max(1, ‖T‖), the tolerance of every law.
-pub fn tolerance<F: Number>(weights: &[F]) -> f64 {
+pub fn tolerance<F: Scalar>(weights: &[F]) -> f64 {
     1e-12 * norm(weights).max(1.0)
 }
 
 /// `a + s·b`.
-fn combine<F: Number>(a: &[F], s: f64, b: &[F]) -> Vec<F> {
+fn combine<F: Scalar>(a: &[F], s: f64, b: &[F]) -> Vec<F> {
     a.iter().zip(b).map(|(&x, &y)| x + y * F::from_real(s)).collect()
 }
 
 /// Up to this many weights the trace is taken entry by entry.
-const TRACED: usize = 1000;
+const TRACED: usize = 2000;
 
 /// tr P = Σ_i ⟨e_i, P e_i⟩.
-pub fn trace<F: Number>(projector: &dyn Projector<F>) -> f64 {
+pub fn trace<F: Scalar>(projector: &dyn Projector<F>) -> f64 {
     let n = projector.len();
     let entry = |i: usize| {
         let mut unit = vec![F::ZERO; n];
@@ -55,7 +58,7 @@ pub fn trace<F: Number>(projector: &dyn Projector<F>) -> f64 {
 }
 
 /// P(T), each of the projector's parts by itself.
-pub fn part_by_part<F: Number>(projector: &dyn Projector<F>, mut weights: &[F]) -> Vec<F> {
+pub fn part_by_part<F: Scalar>(projector: &dyn Projector<F>, mut weights: &[F]) -> Vec<F> {
     let mut out = vec![F::ZERO; weights.len()];
     let mut rest = out.as_mut_slice();
     for (part, len) in projector.parts().into_iter().enumerate() {
@@ -66,26 +69,20 @@ pub fn part_by_part<F: Number>(projector: &dyn Projector<F>, mut weights: &[F]) 
     out
 }
 
-/// Asserts all laws of one projector on random weights.
+/// The laws of every orthogonal projector: P² = P = P*, linearity, Pythagoras, tr P = rank; and P part by part is P.
 ///
 /// # Panics
-/// Naming the law that fails.
-pub fn assert_projector_laws<F: Number>(space: &KernelSpace<F>, projector: &dyn Projector<F>, seed: u64) {
-    let name = format!("{} {} -> {}", space.group().name(), space.domain().label(), space.codomain().label());
-    let n = space.len();
-    assert_eq!(projector.len(), n, "{name}: length");
+/// Naming the law that fails, for the projector of this `name`.
+pub fn assert_orthogonal_projector<F: Scalar>(name: &str, projector: &dyn Projector<F>, seed: u64) {
+    let n = projector.len();
     let (t, s) = (random_weights::<F>(n, seed), random_weights::<F>(n, seed ^ 0x5eed));
     let project = |w: &[F]| projector.project(w).expect("finite weights of the right length");
     let (pt, ps) = (project(&t), project(&s));
     let tolerance = tolerance(&t);
     let close = |law: &str, error: f64| assert!(error <= tolerance, "{name}: {law}: off by {error:.2e}");
-
-    let haar = HaarProjector::new(space).expect("an enumerable or continuous group");
-    close("agrees with the Haar average", distance(&pt, &haar.project(&t).expect("finite weights")));
     close("idempotent", distance(&project(&pt), &pt));
     close("linear", distance(&project(&combine(&t, -1.75, &s)), &combine(&pt, -1.75, &ps)));
     close("self-adjoint", (inner(&pt, &s) - inner(&t, &ps)).abs() / norm(&s));
-
     assert_eq!(part_by_part(projector, &t), pt, "{name}: part by part");
 
     let perp = projector.perp(&t).expect("finite weights");
@@ -95,17 +92,38 @@ pub fn assert_projector_laws<F: Number>(space: &KernelSpace<F>, projector: &dyn 
     assert!((energies.equivariant - equivariant).abs() <= squared, "{name}: energy of P(T)");
     assert!((energies.perp - rest).abs() <= squared, "{name}: energy of T − P(T)");
     assert!((equivariant + rest - norm(&t).powi(2)).abs() <= squared, "{name}: Pythagoras");
+    // No cancellation: what is left of an equivariant map is rounding squared.
+    let left = projector.energies(&pt).expect("finite weights").perp;
+    assert!(left <= (0.1 * tolerance).powi(2), "{name}: energy of P(T) − P(P(T)) is {left:.1e}");
+    if n <= TRACED {
+        let error = (trace(projector) - projector.rank() as f64).abs();
+        assert!(error <= 1e-10, "{name}: the trace of P is off its rank by {error:.1e}");
+    }
+}
 
+/// The laws of the projector of an exact action, on random weights: those of [`assert_orthogonal_projector`], agreement with the Haar
+/// average, commutation with the action, its rank, and the bounds of the defect.
+///
+/// # Panics
+/// Naming the law that fails.
+pub fn assert_projector_laws<F: Scalar>(space: &KernelSpace<F>, projector: &dyn Projector<F>, seed: u64) {
+    let name = format!("{} {} -> {}", space.group().name(), space.domain().label(), space.codomain().label());
+    assert_eq!(projector.len(), space.len(), "{name}: length");
+    assert_orthogonal_projector(&name, projector, seed);
+    let (t, s) = (random_weights::<F>(space.len(), seed), random_weights::<F>(space.len(), seed ^ 0x5eed));
+    let project = |w: &[F]| projector.project(w).expect("finite weights of the right length");
+    let (pt, ps) = (project(&t), project(&s));
+    let tolerance = tolerance(&t);
+    let close = |law: &str, error: f64| assert!(error <= tolerance, "{name}: {law}: off by {error:.2e}");
+
+    let haar = HaarProjector::new(space).expect("an enumerable or continuous group");
+    close("agrees with the Haar average", distance(&pt, &haar.project(&t).expect("finite weights")));
     for g in space.group().generators() {
         close("P(T) commutes with the action", distance(&space.act(&g, &pt), &pt));
         close("P commutes with the action", distance(&project(&space.act(&g, &t)), &pt));
     }
     close("fixes equivariant maps", distance(&project(&haar.project(&s).expect("finite")), &ps));
-    let dim = space.dim_equivariant().expect("characters");
-    assert_eq!(projector.rank(), dim, "{name}: rank is dim Hom_G");
-    if n <= TRACED {
-        assert!((trace(projector) - dim as f64).abs() <= 1e-9 * n as f64, "{name}: trace of P is dim Hom_G");
-    }
+    assert_eq!(projector.rank(), space.dim_equivariant().expect("characters"), "{name}: rank is dim Hom_G");
 
     let rule = space.group().quadrature(space.degree()).expect("as for the Haar average");
     let mut worst: f64 = 0.0;
@@ -114,7 +132,8 @@ pub fn assert_projector_laws<F: Number>(space: &KernelSpace<F>, projector: &dyn 
         worst = worst.max(defect);
         defect.powi(2)
     });
-    assert!((mean - 2.0 * rest).abs() <= 4.0 * squared, "{name}: mean-square defect is 2‖T − P(T)‖²");
+    let rest = distance(&t, &pt).powi(2);
+    assert!((mean - 2.0 * rest).abs() <= 4.0 * tolerance * norm(&t), "{name}: mean-square defect is 2‖T − P(T)‖²");
     let d = rest.sqrt();
     assert!(worst <= 2.0 * d + tolerance, "{name}: ℰ ≤ 2‖T − P(T)‖");
     if let Some(order) = space.group().order() {
@@ -127,7 +146,7 @@ pub fn assert_projector_laws<F: Number>(space: &KernelSpace<F>, projector: &dyn 
 ///
 /// # Panics
 /// If it does not hold.
-pub fn assert_tower_law<F: Number>(larger: &dyn Projector<F>, smaller: &dyn Projector<F>, seed: u64) {
+pub fn assert_tower_law<F: Scalar>(larger: &dyn Projector<F>, smaller: &dyn Projector<F>, seed: u64) {
     let t = random_weights::<F>(larger.len(), seed);
     let project = |p: &dyn Projector<F>, w: &[F]| p.project(w).expect("finite weights of the right length");
     let direct = project(larger, &t);
@@ -135,4 +154,36 @@ pub fn assert_tower_law<F: Number>(larger: &dyn Projector<F>, smaller: &dyn Proj
     assert!(distance(&project(larger, &project(smaller, &t)), &direct) <= tolerance, "P_G P_H = P_G");
     assert!(distance(&project(smaller, &direct), &direct) <= tolerance, "P_H P_G = P_G");
     assert!(smaller.rank() >= larger.rank(), "a smaller group leaves more");
+}
+
+/// The laws of a lowered projector: those above, and [`assert_tiles`].
+///
+/// # Panics
+/// Naming the law that fails.
+pub fn assert_lowered_laws<F: Scalar>(space: &KernelSpace<F>, projector: &Lowered<F>, seed: u64) {
+    assert_projector_laws(space, projector, seed);
+    assert_tiles(projector, seed);
+}
+
+/// Tile by tile a projector is the projector: every real number, or coordinate, is in one tile, the tiles project as the projector does,
+/// and their ranks add up to its own.
+///
+/// # Panics
+/// Naming what does not hold.
+pub fn assert_tiles<F: Scalar>(projector: &Lowered<F>, seed: u64) -> Tiling {
+    let form = projector.form();
+    let tiling = projector.tiling().expect("a projector that can be tiled");
+    let numbers = tiling.len() / projector.len();
+    let parts = |weights: Vec<F>| -> Vec<f64> {
+        weights.into_iter().flat_map(|w| w.real_parts().into_iter().take(numbers)).collect()
+    };
+    let weights = random_weights::<F>(projector.len(), seed);
+    let expected = parts(projector.project(&weights).expect("finite weights of the right length"));
+    let mut seen = vec![0; tiling.coordinates()];
+    tiling.tiles().iter().for_each(|&tile| tiling.places(tile).for_each(|place| seen[place] += 1));
+    assert!(seen.iter().all(|&times| times == 1), "{form}: a number that is not in exactly one tile");
+    assert_eq!(tiling.rank(), numbers * projector.rank(), "{form}: rank of the tiles");
+    let error = largest_difference(&tiling.project(&parts(weights)), &expected);
+    assert!(error < 1e-12, "{form}: tiles are off by {error:e}");
+    tiling
 }

@@ -34,7 +34,7 @@ use one_pass::OnePass;
 use place::Place;
 use reynolds::plan::{ResolvedPlan, SymmetryPlan};
 use reynolds::projection::{Dimensions, Energies, KernelSpace, Lowered, Tiling, derive};
-use reynolds::scalar::{Over, Scalar};
+use reynolds::scalar::Scalar;
 use tch::{Device, Kind, Tensor};
 
 use crate::error::{Error, Result};
@@ -107,7 +107,7 @@ impl BindingBuilder {
         self.space(name, space)
     }
 
-    fn space<F: Scalar + Over<F>>(&mut self, name: &str, space: &KernelSpace<F>) -> Result<()> {
+    fn space<F: Scalar>(&mut self, name: &str, space: &KernelSpace<F>) -> Result<()> {
         let entry = self.entry(name)?;
         if entry.shape != space.shape() {
             return Err(Error::parameter(name, format!("shape {:?}", space.shape()), format!("{:?}", entry.shape)));

@@ -31,7 +31,7 @@ use crate::group;
 use crate::penalty::PenaltyConfig;
 use crate::projection::{Dimensions, Energies, KernelSpace, Lowered, Projector, derive};
 use crate::rep::{Grid, parse_fields};
-use crate::scalar::Over;
+use crate::scalar::Weight;
 
 /// A linear layer whose group and fields are known: a dense map or a convolution. Deriving the projector is the expensive part, so a
 /// layer is made once and used for many weights.

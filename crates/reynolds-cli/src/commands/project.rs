@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use reynolds::plan::{ResolvedPlan, Role, TypedTensor};
 use reynolds::projection::Projector;
-use reynolds::scalar::{Over, Real, Weight};
+use reynolds::scalar::{Real, Weight};
 use reynolds_checkpoint::{Entry, Values};
 
 use crate::args::ProjectArgs;
@@ -82,7 +82,7 @@ fn project(model: &Model, layer: &TypedTensor, blend: f64) -> Result<Moved> {
 }
 
 /// (1 − t)W + tP(W), in the precision of the weights.
-fn blended<T: Real + Weight<Real = T> + Over<f64>>(
+fn blended<T: Real>(
     layer: &TypedTensor,
     before: &[T],
     blend: T,

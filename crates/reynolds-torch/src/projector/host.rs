@@ -13,7 +13,7 @@ use std::sync::Mutex;
 
 use faer::{c32, c64};
 use reynolds::projection::{Energies, Projector};
-use reynolds::scalar::{Over, Real, Weight};
+use reynolds::scalar::{Real, Weight};
 use tch::kind::Element;
 use tch::{Kind, Tensor};
 
@@ -63,8 +63,8 @@ impl Host {
 }
 
 /// What executors run on: `f32` or `f64`, with the complex numbers of that precision.
-pub(crate) trait Number: Real + Element + Over<f64> + Weight<Real = Self> {
-    type Complex: Over<c64> + Weight<Real = Self>;
+pub(crate) trait Number: Real + Element {
+    type Complex: Weight<Real = Self, Field = c64>;
 }
 
 impl Number for f32 {

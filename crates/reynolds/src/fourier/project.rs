@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::group::elements;
 use crate::projection::KernelSpace;
 use crate::rep::Rep;
-use crate::scalar::{Scalar, Weight};
+use crate::scalar::Scalar;
 
 /// P(T) = (1/|G|) Σ_g π′(g)* T π(g), for a finite group; `t` is `[dim V′, dim V]`.
 ///
@@ -29,7 +29,7 @@ use crate::scalar::{Scalar, Weight};
 /// # Errors
 /// [`Error::TooLarge`] if the group is continuous or too large to enumerate; [`Error::GroupMismatch`] if the two belong to
 /// different groups; [`Error::Shape`] if T has another shape; [`Error::NotFinite`] if an entry is NaN or infinite.
-pub fn project_finite_sum<F: Scalar + Weight>(domain: &Rep<F>, codomain: &Rep<F>, t: &Mat<F>) -> Result<Mat<F>> {
+pub fn project_finite_sum<F: Scalar>(domain: &Rep<F>, codomain: &Rep<F>, t: &Mat<F>) -> Result<Mat<F>> {
     let space = KernelSpace::dense(domain, codomain)?;
     let (rows, columns) = (codomain.dim(), domain.dim());
     if (t.nrows(), t.ncols()) != (rows, columns) {

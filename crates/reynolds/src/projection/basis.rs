@@ -27,13 +27,12 @@
 mod passes;
 mod tiles;
 
-use std::ops::Add;
 use std::sync::Arc;
 
 use faer::Mat;
 use passes::{Passes, Scratch};
-use rayon::prelude::*;
 
+use super::fields::by_rows;
 use super::{Dimensions, Energies, Projector};
 use crate::error::{Error, Result};
 use crate::group;
@@ -163,24 +162,11 @@ impl Dimensions for Basis {
 impl<T: Weight> Projector<T> for Basis {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
         let row = self.domain.dim * self.band.functions().nrows();
-        let mut tasks = Vec::with_capacity(self.codomain.fields.len());
-        let mut rest = out;
-        for field in &self.codomain.fields {
-            let (part, tail) = rest.split_at_mut(field.dim * row);
-            tasks.push((field, &weights[field.offset * row..][..field.dim * row], part));
-            rest = tail;
-        }
-        let work = |scratch: &mut Scratch<T::Real>, (field, from, to): (&Field, &[T], &mut [T])| {
+        let fields = self.codomain.fields.iter().map(|field| (field, field.dim * row));
+        let apply = |scratch: &mut Scratch<T::Real>, field: &Field, from: &[T], to: &mut [T]| {
             self.passes.apply(field, from, to, scratch)
         };
-        let parts: Vec<Energies> = if weights.len() < PARALLEL {
-            let mut scratch = Scratch::default();
-            tasks.into_iter().map(|task| work(&mut scratch, task)).collect()
-        } else {
-            tasks.into_par_iter().map_init(Scratch::default, work).collect()
-        };
-        // Summed in field order, so that the number of threads changes no digit.
-        parts.into_iter().fold(Energies::default(), Add::add)
+        by_rows(fields, weights.len() >= PARALLEL, (weights, out), Scratch::default, apply)
     }
 
     fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
@@ -193,16 +179,15 @@ impl Channels {
         let mut channels =
             Self { dim: rep.dim(), kinds: Vec::new(), changes: Vec::new(), fields: Vec::new(), copies: Vec::new() };
         for piece in decompose(rep)?.pieces {
-            let change = piece.basis.map(|q| {
-                let known = channels.changes.iter().position(|other| *other == q);
+            let change = piece.basis.as_ref().map(|q| {
+                let known = channels.changes.iter().position(|other| other == q);
                 known.unwrap_or_else(|| {
-                    channels.changes.push(q);
+                    channels.changes.push(q.clone());
                     channels.changes.len() - 1
                 })
             });
             let irreps: Vec<_> = piece.irreps.iter().map(|(irrep, at)| (channels.kind(irrep), *at)).collect();
-            for copy in 0..piece.copies {
-                let offset = piece.offset + copy * piece.dim;
+            for offset in piece.offsets() {
                 irreps.iter().for_each(|&(kind, at)| channels.copies[kind].push(offset + at));
                 channels.fields.push(Field { offset, dim: piece.dim, change, irreps: irreps.clone() });
             }

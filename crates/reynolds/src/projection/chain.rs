@@ -22,11 +22,11 @@ mod tiles;
 use faer::Mat;
 use rayon::prelude::*;
 
-use super::fields::{Fields, split_rows};
+use super::fields::{Fields, by_rows};
 use super::{Dimensions, Energies, KernelSpace, Projector};
 use crate::error::Result;
 use crate::group::Element;
-use crate::scalar::{Over, Scalar};
+use crate::scalar::{Scalar, Weight};
 
 /// From this many weights on the work is shared between threads.
 const PARALLEL: usize = 1 << 12;
@@ -169,13 +169,12 @@ impl<F: Scalar> Dimensions for Chain<F> {
     }
 }
 
-impl<F: Scalar, T: Over<F>> Projector<T> for Chain<F> {
+impl<F: Scalar, T: Weight<Field = F>> Projector<T> for Chain<F> {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
         let row = self.columns * self.points;
-        let jobs = split_rows(&self.codomain, row, out);
-        let apply = |(kind, channel, into): (usize, usize, &mut [T])| {
+        let kinds = self.codomain.placed.iter().map(|&(kind, _)| (kind, self.codomain.dim(kind) * row));
+        let apply = |_: &mut (), kind: usize, weights: &[T], into: &mut [T]| {
             let rows = self.codomain.dim(kind);
-            let weights = &weights[channel * row..(channel + rows) * row];
             let mut energies = Energies::default();
             for &(field, start) in &self.domain.placed {
                 let columns = self.domain.dim(field);
@@ -192,11 +191,6 @@ impl<F: Scalar, T: Over<F>> Projector<T> for Chain<F> {
             }
             energies
         };
-        let energies: Vec<Energies> = if self.len >= PARALLEL {
-            jobs.into_par_iter().map(apply).collect()
-        } else {
-            jobs.into_iter().map(apply).collect()
-        };
-        energies.into_iter().fold(Energies::default(), |sum, part| sum + part)
+        by_rows(kinds, self.len >= PARALLEL, (weights, out), || (), apply)
     }
 }

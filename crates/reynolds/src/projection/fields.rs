@@ -1,7 +1,12 @@
-//! How the channels of a layer split into fields, and a kernel into tiles of one field pair each.
+//! How the channels of a layer split into fields, and a projection into the rows of each output field.
 
+use std::ops::Add;
+
+use rayon::prelude::*;
+
+use super::Energies;
 use crate::rep::{self, Rep};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, Weight};
 
 /// The fields of one side of a layer, in channel order.
 #[derive(Debug, Clone)]
@@ -43,19 +48,30 @@ impl<F: Scalar> Fields<F> {
     }
 }
 
-/// Splits a row-major buffer `[out, in, points]` into the rows of each output field, so that fields can be written in parallel.
-pub(super) fn split_rows<'a, T, F: Scalar>(
-    codomain: &Fields<F>,
-    row: usize,
-    mut out: &'a mut [T],
-) -> Vec<(usize, usize, &'a mut [T])> {
-    let mut rows = Vec::with_capacity(codomain.placed.len());
-    for &(kind, channel) in &codomain.placed {
-        let (field, rest) = out.split_at_mut(codomain.dim(kind) * row);
-        rows.push((kind, channel, field));
-        out = rest;
+/// P on the rows of one output field after the other, each said by what it needs and its number of weights, with memory that a thread
+/// keeps from field to field. Energies are added in the order of the fields, so that the number of threads changes no digit.
+pub(super) fn by_rows<T: Weight, R: Send, M: Send>(
+    rows: impl Iterator<Item = (R, usize)>,
+    parallel: bool,
+    (mut weights, mut out): (&[T], &mut [T]),
+    memory: impl Fn() -> M + Send + Sync,
+    apply: impl Fn(&mut M, R, &[T], &mut [T]) -> Energies + Send + Sync,
+) -> Energies {
+    let mut jobs = Vec::with_capacity(rows.size_hint().0);
+    for (row, len) in rows {
+        let (part, rest) = weights.split_at(len);
+        let (into, left) = out.split_at_mut(len);
+        jobs.push((row, part, into));
+        (weights, out) = (rest, left);
     }
-    rows
+    let apply = |memory: &mut M, (row, part, into): (R, &[T], &mut [T])| apply(memory, row, part, into);
+    let energies: Vec<Energies> = if parallel {
+        jobs.into_par_iter().map_init(memory, apply).collect()
+    } else {
+        let mut memory = memory();
+        jobs.into_iter().map(|job| apply(&mut memory, job)).collect()
+    };
+    energies.into_iter().fold(Energies::default(), Energies::add)
 }
 
 #[cfg(test)]

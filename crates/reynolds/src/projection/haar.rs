@@ -3,7 +3,7 @@
 use super::{Dimensions, Energies, KernelSpace, Projector, energies_of};
 use crate::error::Result;
 use crate::haar::Quadrature;
-use crate::scalar::{Scalar, Weight};
+use crate::scalar::Scalar;
 
 /// P(K) = Σ_q w_q A(g_q) K, evaluated as it stands: |G| actions. Every fast form is tested against it.
 ///
@@ -36,7 +36,7 @@ impl<F: Scalar> Dimensions for HaarProjector<F> {
     }
 }
 
-impl<F: Scalar + Weight> Projector<F> for HaarProjector<F> {
+impl<F: Scalar> Projector<F> for HaarProjector<F> {
     fn apply(&self, weights: &[F], out: &mut [F]) -> Energies {
         out.fill(F::ZERO);
         for (g, weight) in self.rule.iter() {

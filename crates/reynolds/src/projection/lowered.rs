@@ -2,7 +2,7 @@
 
 use super::{Basis, Blocks, Chain, Dimensions, Energies, KernelSpace, Orbits, Projector};
 use crate::error::Result;
-use crate::scalar::{Over, Scalar};
+use crate::scalar::{Scalar, Weight};
 
 /// A projector in its lowered form.
 #[derive(Debug, Clone)]
@@ -58,16 +58,7 @@ impl<F: Scalar> Lowered<F> {
         }
     }
 
-    fn dimensions(&self) -> &dyn Dimensions {
-        match self {
-            Self::Orbits(orbits) => orbits,
-            Self::Blocks(blocks) => blocks,
-            Self::Chain(chain) => chain,
-            Self::Basis(basis) => basis.as_ref(),
-        }
-    }
-
-    fn as_projector<T: Over<F>>(&self) -> &dyn Projector<T> {
+    fn as_projector<T: Weight<Field = F>>(&self) -> &dyn Projector<T> {
         match self {
             Self::Orbits(orbits) => orbits,
             Self::Blocks(blocks) => blocks,
@@ -79,19 +70,19 @@ impl<F: Scalar> Lowered<F> {
 
 impl<F: Scalar> Dimensions for Lowered<F> {
     fn len(&self) -> usize {
-        self.dimensions().len()
+        self.as_projector::<F>().len()
     }
 
     fn rank(&self) -> usize {
-        self.dimensions().rank()
+        self.as_projector::<F>().rank()
     }
 
     fn parts(&self) -> Vec<usize> {
-        self.dimensions().parts()
+        self.as_projector::<F>().parts()
     }
 }
 
-impl<F: Scalar, T: Over<F>> Projector<T> for Lowered<F> {
+impl<F: Scalar, T: Weight<Field = F>> Projector<T> for Lowered<F> {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
         self.as_projector::<T>().apply(weights, out)
     }

@@ -48,25 +48,33 @@ pub struct Piece<F: Scalar = f64> {
     pub irreps: Vec<(Arc<Irrep<F>>, usize)>,
 }
 
+impl<F: Scalar> Piece<F> {
+    /// Index of the first basis vector of each copy.
+    pub(crate) fn offsets(&self) -> impl Iterator<Item = usize> {
+        let Self { offset, copies, dim, .. } = *self;
+        (0..copies).map(move |copy| offset + copy * dim)
+    }
+}
+
 impl<F: Scalar> Decomposition<F> {
+    /// Dimension of the representation.
+    pub(crate) fn dim(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.copies * piece.dim).sum()
+    }
+
     /// Every irrep with the offset of its coordinates, copies unrolled.
     pub fn irreps(&self) -> impl Iterator<Item = (&Arc<Irrep<F>>, usize)> {
         self.pieces.iter().flat_map(|piece| {
-            (0..piece.copies).flat_map(move |copy| {
-                let start = piece.offset + copy * piece.dim;
-                piece.irreps.iter().map(move |(irrep, offset)| (irrep, start + offset))
-            })
+            piece.offsets().flat_map(|start| piece.irreps.iter().map(move |(irrep, at)| (irrep, start + at)))
         })
     }
 
     /// Q as one matrix `[n, n]`.
     pub fn basis(&self) -> Mat<F> {
-        let n = self.pieces.iter().map(|piece| piece.copies * piece.dim).sum();
-        let mut whole = Mat::<F>::identity(n, n);
+        let mut whole = Mat::<F>::identity(self.dim(), self.dim());
         for piece in &self.pieces {
             let Some(basis) = &piece.basis else { continue };
-            for copy in 0..piece.copies {
-                let at = piece.offset + copy * piece.dim;
+            for at in piece.offsets() {
                 whole.submatrix_mut(at, at, piece.dim, piece.dim).copy_from(basis);
             }
         }

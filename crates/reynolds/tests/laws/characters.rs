@@ -1,14 +1,13 @@
 //! Character tables: orthogonality, indicators, golden tables, dim Hom_G.
 
-use std::sync::Arc;
-
-use faer::{Mat, c64};
+use faer::c64;
 use reynolds::character::CharacterTable;
-use reynolds::group::{self, Element, GroupRef, MatrixGroup};
+use reynolds::group::{self, Element};
 use reynolds::irrep::{EndomorphismType, hom_dim};
 use reynolds::rep;
 use reynolds::scalar::Scalar;
 use reynolds_testkit::golden::Golden;
+use reynolds_testkit::spaces::{FINITE, QUATERNION, quaternion_group};
 
 const TOLERANCE: f64 = 1e-12;
 
@@ -17,51 +16,12 @@ fn table(name: &str) -> CharacterTable {
     CharacterTable::new(&group).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn quaternion_group() -> GroupRef {
-    let i = [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]];
-    let j = [[0, 0, -1, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, -1, 0, 0]];
-    let generators = [i, j].map(|rows: [[i32; 4]; 4]| Mat::from_fn(4, 4, |a, b| f64::from(rows[a][b])));
-    Arc::new(MatrixGroup::new(&generators).expect("the quaternion units close"))
-}
-
 fn tables() -> Vec<CharacterTable> {
-    let names = [
-        "C1",
-        "C2",
-        "C3",
-        "C4",
-        "C7",
-        "C8",
-        "D1",
-        "D2",
-        "D3",
-        "D4",
-        "D5",
-        "D6",
-        "Z6",
-        "S1",
-        "S2",
-        "S3",
-        "S4",
-        "S5",
-        "S6",
-        "T",
-        "Td",
-        "Th",
-        "O",
-        "Oh",
-        "I",
-        "Ih",
-        "C3 x C3",
-        "S3 x C4",
-        "D4 x C3",
-        "C4 x Z8",
-        "<(0 1 2 3)(4 5 6 7), (0 4 2 6)(1 7 3 5)> x C3",
-        "<(0 1 2 3)(4 5 6 7), (0 4 2 6)(1 7 3 5)> x <(0 1 2 3)(4 5 6 7), (0 4 2 6)(1 7 3 5)>",
-        "<(0 1 2), (2 3 4)>",
-        "<(0 1 2 3 4 5 6), (0 1)(2 5)>",
-    ];
-    let mut tables: Vec<CharacterTable> = names.into_iter().map(table).collect();
+    let others = ["C7", "D6", "S5", "S6", "Ih", "C3 x C3", "S3 x C4", "D4 x C3", "C4 x Z8"].map(String::from);
+    let split = [format!("{QUATERNION} x C3"), format!("{QUATERNION} x {QUATERNION}")];
+    let simple = ["<(0 1 2), (2 3 4)>", "<(0 1 2 3 4 5 6), (0 1)(2 5)>"].map(String::from);
+    let names = FINITE.map(String::from).into_iter().chain(others).chain(split).chain(simple);
+    let mut tables: Vec<CharacterTable> = names.map(|name| table(&name)).collect();
     tables.push(CharacterTable::new(&quaternion_group()).expect("a group of order 8"));
     tables
 }

@@ -10,6 +10,7 @@ use reynolds::group::{self, Element, Group, GroupRef, MatrixGroup, PermutationGr
 use reynolds_testkit::laws::{
     assert_actions, assert_axioms, assert_group_laws, assert_name_round_trip, assert_numbering, assert_transversals,
 };
+use reynolds_testkit::spaces::{FINITE, QUATERNION, quaternion_group};
 
 fn assert_named(names: &[&str]) {
     for name in names {
@@ -20,25 +21,9 @@ fn assert_named(names: &[&str]) {
 }
 
 #[test]
-fn planar_groups_and_translations_obey_the_laws() {
-    assert_named(&[
-        "C1", "C2", "C3", "C4", "C5", "C8", "C12", "D1", "D2", "D3", "D4", "D5", "D6", "Z1", "Z2", "Z7", "Z8",
-    ]);
-}
-
-#[test]
-fn polyhedral_groups_obey_the_laws() {
-    assert_named(&["T", "Td", "Th", "O", "Oh", "I", "Ih"]);
-}
-
-#[test]
-fn symmetric_groups_obey_the_laws() {
-    assert_named(&["S1", "S2", "S3", "S4", "S5", "S6"]);
-}
-
-#[test]
-fn continuous_groups_obey_the_laws() {
-    assert_named(&["SO2", "O2", "SO3", "O3"]);
+fn named_groups_obey_the_laws() {
+    assert_named(&FINITE);
+    assert_named(&["C5", "C12", "D6", "Z2", "Z7", "Z8", "Ih", "S5", "S6", "SO2", "O2", "SO3", "O3"]);
 }
 
 #[test]
@@ -49,8 +34,7 @@ fn products_obey_the_laws() {
 #[test]
 fn products_whose_tensor_products_of_irreps_split_obey_the_laws() {
     // ℂ ⊗ ℂ, ℍ ⊗ ℂ and ℍ ⊗ ℍ are no division algebras.
-    let quaternion = "<(0 1 2 3)(4 5 6 7), (0 4 2 6)(1 7 3 5)>";
-    assert_named(&["C5 x C3", "C3 x T", &format!("{quaternion} x C3"), &format!("{quaternion} x {quaternion}")]);
+    assert_named(&["C5 x C3", "C3 x T", &format!("{QUATERNION} x C3"), &format!("{QUATERNION} x {QUATERNION}")]);
 }
 
 #[test]
@@ -90,8 +74,7 @@ fn products_too_large_are_errors_and_others_are_quick() {
 #[test]
 fn permutation_groups_obey_the_laws() {
     assert_named(&["<(0 1 2 3), (0 2)>", "<(0 1)>[5]", "<()>[3]", "<(0 1 2), (2 3 4)>", "<(0 1 2)(3 4)>"]);
-    // The quaternion group in its regular action.
-    assert_named(&["<(0 1 2 3)(4 5 6 7), (0 4 2 6)(1 7 3 5)>"]);
+    assert_named(&[QUATERNION]);
 }
 
 #[test]
@@ -108,16 +91,9 @@ fn groups_too_large_to_list_obey_the_laws() {
     }
 }
 
-/// i and j of the quaternions, by left multiplication on ℝ⁴.
-fn quaternion_generators() -> [Mat<f64>; 2] {
-    let i = [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]];
-    let j = [[0, 0, -1, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, -1, 0, 0]];
-    [i, j].map(|rows: [[i32; 4]; 4]| Mat::from_fn(4, 4, |a, b| f64::from(rows[a][b])))
-}
-
 #[test]
 fn matrix_groups_obey_the_laws() {
-    let quaternion: GroupRef = Arc::new(MatrixGroup::new(&quaternion_generators()).unwrap());
+    let quaternion = quaternion_group();
     assert_eq!(quaternion.order(), Some(8));
     assert_group_laws(&quaternion);
     let (sin, cos) = (std::f64::consts::TAU / 7.0).sin_cos();

@@ -2,77 +2,61 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use std::sync::Arc;
-
-use faer::{Mat, c64};
+use faer::c64;
 use proptest::prelude::*;
-use reynolds::group::{GroupRef, MatrixGroup};
 use reynolds::irreps::Irreps;
 use reynolds::projection::{
-    Blocks, Chain, Dimensions, Energies, HaarProjector, KernelSpace, Lowered, Orbits, Projector, derive,
+    Blocks, Chain, Dimensions, Energies, HaarProjector, KernelSpace, Lowered, Projector, derive,
 };
 use reynolds::rep::{Grid, Rep};
 use reynolds::{group, irrep, rep};
-use reynolds_testkit::projector_laws::{assert_projector_laws, assert_tower_law, random_weights};
+use reynolds_testkit::projector_laws::{
+    assert_lowered_laws, assert_projector_laws, assert_tower_law, distance, largest_difference, random_weights,
+};
+use reynolds_testkit::spaces::{Layer, quaternion_group, space};
 
-/// Group, fields of the domain, fields of the codomain, side of the grid (0: dense), its dimensions, the form expected.
-type Case = (&'static str, &'static str, &'static str, usize, usize, &'static str);
+/// A layer and the form expected of its projector.
+type Case = (Layer, &'static str);
 
-const CASES: [Case; 34] = [
-    ("C1", "3 trivial", "2 regular", 3, 2, "orbits"),
-    ("C2", "2 regular + trivial", "regular", 3, 2, "orbits"),
-    ("C4", "2 regular", "regular + 2 trivial", 3, 2, "orbits"),
-    ("C4", "regular", "regular", 4, 2, "orbits"),
-    ("C4", "irrep(1) + irrep(2)", "trivial + regular + irrep(1)", 3, 2, "orbits"),
-    ("C4", "3 trivial", "regular", 0, 0, "orbits"),
-    ("D4", "regular + irrep(0,-)", "regular", 3, 2, "orbits"),
-    ("D4", "irrep(1) + irrep(2,-)", "irrep(1) + quotient(C2)", 5, 2, "orbits"),
-    ("D2", "regular", "vector", 3, 2, "orbits"),
-    ("S4", "2 permutation", "permutation + trivial", 0, 0, "orbits"),
-    ("<(0 1 2), (0 1)>", "regular", "permutation", 0, 0, "orbits"),
-    ("Z6 x Z4", "permutation", "permutation", 0, 0, "orbits"),
-    ("C4 x Z3", "regular", "regular", 0, 0, "orbits"),
-    ("O", "vector", "regular", 3, 3, "orbits"),
-    ("Oh", "trivial + vector", "irrep(6)", 3, 3, "orbits"),
-    ("T", "quotient(C2)", "vector", 2, 3, "orbits"),
-    ("C3", "irrep(1) + 2 trivial", "2 irrep(1)", 0, 0, "blocks"),
-    ("C3", "regular + irrep(1)", "2 irrep(1) + regular", 0, 0, "blocks"),
-    ("D3", "regular + 2 irrep(1)", "irrep(1) + irrep(0,-)", 0, 0, "blocks"),
-    ("D5", "irrep(1) + irrep(2)", "2 irrep(2) + regular", 0, 0, "blocks"),
-    ("S4", "irrep([3,1]) + permutation", "irrep([3,1]) + irrep([2,2])", 0, 0, "blocks"),
-    ("I", "irrep(1) + irrep(4)", "vector + irrep(3) + irrep(4)", 0, 0, "blocks"),
-    ("SO2", "2x(0..2)", "1x(0..3)", 0, 0, "blocks"),
-    ("O2", "2x(0..2)", "1x1 + 2x2", 0, 0, "blocks"),
-    ("SO3", "2x0 + 1x1 + 1x2", "1x0 + 2x1 + 1x3", 0, 0, "blocks"),
-    ("O3", "2x0e + 1x1o + 1x1e", "1x0o + 2x1o + 1x2e", 0, 0, "blocks"),
-    ("SO3", "vector", "1x0 + 2x1", 0, 0, "blocks"),
-    ("C3 x C3", "irrep(irrep(1)*irrep(1)#0) + regular", "irrep(irrep(1)*irrep(1)#0)", 0, 0, "blocks"),
-    ("O", "irrep(2) + trivial", "irrep(2) + vector", 3, 3, "chain"),
-    ("Oh", "irrep(4)", "irrep(5)", 3, 3, "chain"),
-    ("T", "irrep(1)", "irrep(1) + vector", 3, 3, "chain"),
-    ("Td", "irrep(2)", "vector", 2, 3, "chain"),
-    ("Th", "irrep(2)", "irrep(3)", 3, 3, "chain"),
-    ("C4", "regular", "irrep(1)", 5, 3, "orbits"),
+const CASES: [Case; 37] = [
+    (("C1", "3 trivial", "2 regular", 3, 2), "orbits"),
+    (("C2", "2 regular + trivial", "regular", 3, 2), "orbits"),
+    (("C4", "2 regular", "regular + 2 trivial", 3, 2), "orbits"),
+    (("C4", "regular", "regular", 4, 2), "orbits"),
+    (("C4", "irrep(1) + irrep(2)", "trivial + regular + irrep(1)", 3, 2), "orbits"),
+    (("C4", "3 trivial", "regular", 0, 0), "orbits"),
+    (("D4", "regular + irrep(0,-)", "regular", 3, 2), "orbits"),
+    (("D4", "irrep(1) + irrep(2,-)", "irrep(1) + quotient(C2)", 5, 2), "orbits"),
+    (("D2", "regular", "vector", 3, 2), "orbits"),
+    (("S4", "2 permutation", "permutation + trivial", 0, 0), "orbits"),
+    (("<(0 1 2), (0 1)>", "regular", "permutation", 0, 0), "orbits"),
+    (("Z6 x Z4", "permutation", "permutation", 0, 0), "orbits"),
+    (("C4 x Z3", "regular", "regular", 0, 0), "orbits"),
+    (("O", "vector", "regular", 3, 3), "orbits"),
+    (("Oh", "trivial + vector", "irrep(6)", 3, 3), "orbits"),
+    (("T", "quotient(C2)", "vector", 2, 3), "orbits"),
+    (("C3", "irrep(1) + 2 trivial", "2 irrep(1)", 0, 0), "blocks"),
+    (("C3", "regular + irrep(1)", "2 irrep(1) + regular", 0, 0), "blocks"),
+    (("D3", "regular + 2 irrep(1)", "irrep(1) + irrep(0,-)", 0, 0), "blocks"),
+    (("D5", "irrep(1) + irrep(2)", "2 irrep(2) + regular", 0, 0), "blocks"),
+    (("S4", "irrep([3,1]) + permutation", "irrep([3,1]) + irrep([2,2])", 0, 0), "blocks"),
+    (("I", "irrep(1) + irrep(4)", "vector + irrep(3) + irrep(4)", 0, 0), "blocks"),
+    (("SO2", "2x(0..2)", "1x(0..3)", 0, 0), "blocks"),
+    (("O2", "2x(0..2)", "1x1 + 2x2", 0, 0), "blocks"),
+    (("SO3", "2x0 + 1x1 + 1x2", "1x0 + 2x1 + 1x3", 0, 0), "blocks"),
+    (("O3", "2x0e + 1x1o + 1x1e", "1x0o + 2x1o + 1x2e", 0, 0), "blocks"),
+    (("SO3", "vector", "1x0 + 2x1", 0, 0), "blocks"),
+    (("C3 x C3", "irrep(irrep(1)*irrep(1)#0) + regular", "irrep(irrep(1)*irrep(1)#0)", 0, 0), "blocks"),
+    (("O", "irrep(2) + trivial", "irrep(2) + vector", 3, 3), "chain"),
+    (("Oh", "irrep(4)", "irrep(5)", 3, 3), "chain"),
+    (("T", "irrep(1)", "irrep(1) + vector", 3, 3), "chain"),
+    (("Td", "irrep(2)", "vector", 2, 3), "chain"),
+    (("Th", "irrep(2)", "irrep(3)", 3, 3), "chain"),
+    (("C4", "regular", "irrep(1)", 5, 3), "orbits"),
+    (("C4", "9 regular", "9 regular + 2 trivial", 5, 2), "orbits"),
+    (("S5", "2 permutation + trivial", "permutation", 0, 0), "orbits"),
+    (("Oh", "irrep(4) + trivial", "2 irrep(5) + irrep(4)", 3, 3), "chain"),
 ];
-
-fn space(case: Case) -> KernelSpace {
-    let (name, domain, codomain, side, dims, _) = case;
-    let group = group::parse(name).unwrap();
-    let (domain, codomain) = (rep::parse_fields(&group, domain).unwrap(), rep::parse_fields(&group, codomain).unwrap());
-    if side == 0 {
-        KernelSpace::dense(&domain, &codomain).unwrap()
-    } else {
-        KernelSpace::kernel(&domain, &codomain, &Grid::new(&group, side, dims).unwrap()).unwrap()
-    }
-}
-
-/// The quaternion group Q₈ by left multiplication on ℝ⁴.
-fn quaternion_group() -> GroupRef {
-    let i = [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 1.0, 0.0]];
-    let j = [[0.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]];
-    let matrix = |rows: [[f64; 4]; 4]| Mat::from_fn(4, 4, |r, c| rows[r][c]);
-    Arc::new(MatrixGroup::new(&[matrix(i), matrix(j)]).unwrap())
-}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4))]
@@ -80,20 +64,22 @@ proptest! {
     #[test]
     fn every_form_obeys_the_laws(seed in any::<u64>()) {
         for case in CASES {
-            let space = space(case);
+            let space = space(case.0);
             let projector = derive(&space).unwrap();
-            assert_eq!(projector.form(), case.5, "{case:?}");
-            assert_projector_laws(&space, &projector, seed);
+            assert_eq!(projector.form(), case.1, "{case:?}");
+            assert_lowered_laws(&space, &projector, seed);
         }
     }
 
     #[test]
     fn chain_and_blocks_agree_with_orbits_where_all_apply(seed in any::<u64>()) {
-        for case in CASES.into_iter().filter(|case| !case.0.starts_with("SO") && case.0 != "O2" && case.0 != "O3") {
-            let space = space(case);
-            assert_projector_laws(&space, &Chain::derive(&space).unwrap(), seed);
-            if case.3 == 0 {
-                assert_projector_laws(&space, &Blocks::derive(&space).unwrap(), seed);
+        for (layer, _) in CASES {
+            let space = space(layer);
+            if space.group().order().is_some() {
+                assert_lowered_laws(&space, &Lowered::Chain(Chain::derive(&space).unwrap()), seed);
+            }
+            if space.points() == 1 {
+                assert_lowered_laws(&space, &Lowered::Blocks(Blocks::derive(&space).unwrap()), seed);
             }
         }
     }
@@ -103,7 +89,7 @@ proptest! {
         let so2 = group::parse("SO2").unwrap();
         let fields = |text: &str| text.parse::<Irreps>().unwrap().complex_rep(&so2).unwrap();
         let space = KernelSpace::dense(&fields("2x(-2..2)"), &fields("1x(-3..3) + 2x1")).unwrap();
-        assert_projector_laws(&space, &derive(&space).unwrap(), seed);
+        assert_lowered_laws(&space, &derive(&space).unwrap(), seed);
         for name in ["C3", "S3", "O"] {
             let group = group::parse(name).unwrap();
             let regular: Rep<c64> = rep::complexified(&rep::regular(&group).unwrap());
@@ -111,7 +97,7 @@ proptest! {
             let last: Rep<c64> = irreps.last().unwrap().clone().into();
             let sum = rep::sum(&group, &[(2, last), (1, regular.clone())]).unwrap();
             let space = KernelSpace::dense(&regular, &sum).unwrap();
-            assert_projector_laws(&space, &derive(&space).unwrap(), seed);
+            assert_lowered_laws(&space, &derive(&space).unwrap(), seed);
         }
     }
 
@@ -125,9 +111,9 @@ proptest! {
         let fields = rep::sum(&q8, &[(2, largest), (1, rep::trivial(&q8)), (1, vectors)]).unwrap();
         let space = KernelSpace::dense(&fields, &fields).unwrap();
         assert_eq!(space.dim_equivariant().unwrap(), 4 * 9 + 1);
-        assert_projector_laws(&space, &Blocks::derive(&space).unwrap(), seed);
-        assert_projector_laws(&space, &Chain::derive(&space).unwrap(), seed);
-        assert_projector_laws(&space, &derive(&space).unwrap(), seed);
+        assert_lowered_laws(&space, &Lowered::Blocks(Blocks::derive(&space).unwrap()), seed);
+        assert_lowered_laws(&space, &Lowered::Chain(Chain::derive(&space).unwrap()), seed);
+        assert_lowered_laws(&space, &derive(&space).unwrap(), seed);
     }
 
     #[test]
@@ -135,14 +121,11 @@ proptest! {
         for (name, below, side, dims) in [
             ("D4", "C4", 3, 2), ("D4", "D2", 5, 2), ("C4", "C2", 3, 2), ("Oh", "O", 3, 3), ("O", "T", 3, 3), ("Oh", "D4", 3, 3),
         ] {
-            let group = group::parse(name).unwrap();
-            let inclusion = group::subgroup(&group, below).unwrap();
-            let fields = rep::parse_fields(&group, "vector + trivial").unwrap();
-            let regular = rep::regular(&group).unwrap();
-            let larger = KernelSpace::kernel(&fields, &regular, &Grid::new(&group, side, dims).unwrap()).unwrap();
+            let larger = space((name, "vector + trivial", "regular", side, dims));
+            let inclusion = group::subgroup(larger.group(), below).unwrap();
             let down = |rep: &Rep| inclusion.pull_back(rep).unwrap();
             let grid = Grid::new(inclusion.source(), side, dims).unwrap();
-            let smaller = KernelSpace::kernel(&down(&fields), &down(&regular), &grid).unwrap();
+            let smaller = KernelSpace::kernel(&down(larger.domain()), &down(larger.codomain()), &grid).unwrap();
             assert_tower_law::<f64>(&derive(&larger).unwrap(), &derive(&smaller).unwrap(), seed);
         }
         for (name, below) in [("SO2", "C5"), ("O2", "D3"), ("SO3", "O"), ("SO3", "C3"), ("O3", "Ih"), ("SO3", "I")] {
@@ -160,16 +143,15 @@ proptest! {
 
 #[test]
 fn single_precision_follows_double_precision() {
-    for case in CASES {
-        let space = space(case);
-        let projector = derive(&space).unwrap();
-        let wide: Vec<f64> = reynolds_testkit::projector_laws::random_weights(space.len(), 5);
+    for (layer, _) in CASES {
+        let projector = derive(&space(layer)).unwrap();
+        let wide: Vec<f64> = random_weights(projector.len(), 5);
         let narrow: Vec<f32> = wide.iter().map(|&w| w as f32).collect();
         let (a, b) = (projector.project(&wide).unwrap(), projector.project(&narrow).unwrap());
         let (e, f) = (projector.energies(&wide).unwrap(), projector.energies(&narrow).unwrap());
         // A mean of n numbers is good to about n·eps of their size; orbits here have at most 48 members.
         let tolerance = 48.0 * f64::from(f32::EPSILON) * 4.0;
-        assert!(a.iter().zip(&b).all(|(x, &y)| (x - f64::from(y)).abs() < tolerance), "{case:?}");
+        assert!(a.iter().zip(&b).all(|(x, &y)| (x - f64::from(y)).abs() < tolerance), "{layer:?}");
         assert!(
             (e.perp - f.perp).abs() <= 1e-5 * e.total() && (e.equivariant - f.equivariant).abs() <= 1e-5 * e.total()
         );
@@ -178,22 +160,16 @@ fn single_precision_follows_double_precision() {
 
 #[test]
 fn centre_tap_of_a_vector_to_scalar_kernel_is_dead() {
-    let c4 = group::parse("C4").unwrap();
-    let fields = |text| rep::parse_fields(&c4, text).unwrap();
-    let space = KernelSpace::kernel(&fields("irrep(1)"), &fields("trivial"), &Grid::new(&c4, 3, 2).unwrap()).unwrap();
-    let Lowered::Orbits(orbits) = derive(&space).unwrap() else { panic!("expected orbits") };
-    let projected = orbits.project(&[1.0_f64; 18]).unwrap();
-    assert_eq!((projected[4], projected[13]), (0.0, 0.0));
-    assert_eq!(orbits.rank(), 4);
+    let projector = derive(&space(("C4", "irrep(1)", "trivial", 3, 2))).unwrap();
+    let projected = projector.project(&[1.0_f64; 18]).unwrap();
+    assert_eq!((projected[4], projected[13], projector.rank()), (0.0, 0.0, 4));
 }
 
 #[test]
 fn the_chain_reversed_is_no_projector_for_some_transversals() {
     // T₁T₂ with T₂ first is right; T₁ first is wrong for D₃ = {1, rs, …}·{1, s}.
-    let d3 = group::parse("D3").unwrap();
-    let regular = rep::regular(&d3).unwrap();
-    let space = KernelSpace::dense(&regular, &regular).unwrap();
-    let t: Vec<f64> = reynolds_testkit::projector_laws::random_weights(36, 1);
+    let space = space(("D3", "regular", "regular", 0, 0));
+    let t: Vec<f64> = random_weights(36, 1);
     let average = |elements: &[u128], w: &[f64]| {
         let mut sum = vec![0.0; w.len()];
         for &g in elements {
@@ -207,28 +183,28 @@ fn the_chain_reversed_is_no_projector_for_some_transversals() {
     let right = average(&transversal, &average(&subgroup, &t));
     let wrong = average(&subgroup, &average(&transversal, &t));
     let truth = derive(&space).unwrap().project(&t).unwrap();
-    assert!(reynolds_testkit::projector_laws::distance(&right, &truth) < 1e-12);
-    assert!(reynolds_testkit::projector_laws::distance(&wrong, &truth) > 1e-2);
+    assert!(distance(&right, &truth) < 1e-12);
+    assert!(distance(&wrong, &truth) > 1e-2);
     let once = average(&transversal, &t);
-    assert!(reynolds_testkit::projector_laws::distance(&average(&transversal, &once), &once) > 1e-2);
+    assert!(distance(&average(&transversal, &once), &once) > 1e-2);
 }
 
 /// Permutation fields of S₃₀: two orbits, one of 30 and one of 870 weights, held as labels.
 fn deep_sets() -> Lowered {
-    let points = rep::permutation(&group::parse("S30").unwrap()).unwrap();
-    derive(&KernelSpace::dense(&points, &points).unwrap()).unwrap()
+    derive(&space(("S30", "permutation", "permutation", 0, 0))).unwrap()
+}
+
+fn regular_maps(group: &'static str) -> Lowered {
+    derive(&space((group, "regular", "regular", 0, 0))).unwrap()
 }
 
 #[test]
 fn projecting_twice_changes_no_bit_on_orbits() {
     let mut projectors = vec![deep_sets()];
-    for case in CASES.into_iter().filter(|case| case.5 == "orbits") {
-        projectors.push(derive(&space(case)).unwrap());
+    for (layer, _) in CASES.into_iter().filter(|(_, form)| *form == "orbits") {
+        projectors.push(derive(&space(layer)).unwrap());
     }
-    for name in ["C3", "C6", "C7", "C48", "C100"] {
-        let regular = rep::regular(&group::parse(name).unwrap()).unwrap();
-        projectors.push(derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap());
-    }
+    projectors.extend(["C3", "C6", "C7", "C48", "C100"].map(regular_maps));
     for projector in projectors {
         let wide: Vec<f64> = random_weights(projector.len(), 3);
         let once = projector.project(&wide).unwrap();
@@ -255,8 +231,7 @@ fn a_large_orbit_does_not_leak_into_its_neighbour() {
 
 #[test]
 fn energies_of_tiny_and_huge_weights_are_right_or_refused() {
-    let regular = rep::regular(&group::parse("C4").unwrap()).unwrap();
-    let projector = derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap();
+    let projector = regular_maps("C4");
     let wide: Vec<f64> = random_weights(16, 9);
     let ratio = projector.energies(&wide).unwrap().ratio();
     for scale in [1e-23, 1e-15, 1e15, 1e25] {
@@ -318,8 +293,7 @@ impl Projector<f64> for Faulty {
 
 #[test]
 fn a_faulty_projector_breaks_a_law() {
-    let case = CASES[2];
-    let space = space(case);
+    let space = space(CASES[2].0);
     let sound = Faulty { inner: derive(&space).unwrap(), fault: "none" };
     assert_projector_laws(&space, &sound, 1);
     for fault in ["rank", "scaled", "identity", "zero", "one entry", "rolled", "energies"] {
@@ -328,19 +302,19 @@ fn a_faulty_projector_breaks_a_law() {
         let result = std::panic::catch_unwind(laws);
         assert!(result.is_err(), "no law noticed the fault \"{fault}\"");
     }
+}
+
+#[test]
+fn blocks_of_complex_type_keep_more_than_their_trace() {
     // Blocks by the trace alone, as the paper prints them, are wrong for C₃ over the reals.
-    let c3 = group::parse("C3").unwrap();
-    let plane = rep::parse_fields(&c3, "irrep(1)").unwrap();
-    let dense = KernelSpace::dense(&plane, &plane).unwrap();
+    let projector = derive(&space(("C3", "irrep(1)", "irrep(1)", 0, 0))).unwrap();
     let turn = [0.0, 1.0, -1.0, 0.0];
-    assert_eq!(derive(&dense).unwrap().project(&turn).unwrap(), turn, "an equivariant map whose trace is zero");
+    assert_eq!(projector.project(&turn).unwrap(), turn, "an equivariant map whose trace is zero");
 }
 
 #[test]
 fn bad_weights_are_errors() {
-    let c4 = group::parse("C4").unwrap();
-    let regular = rep::regular(&c4).unwrap();
-    let projector = derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap();
+    let projector = regular_maps("C4");
     let mut weights = vec![1.0_f32; 16];
     weights[7] = f32::NAN;
     assert!(projector.project(&weights).unwrap_err().to_string().contains("weight 7 is NaN"));
@@ -351,18 +325,17 @@ fn bad_weights_are_errors() {
     // Squares that overflow single precision are still energies.
     let large = projector.energies(&[1e30_f32; 16]).unwrap();
     assert!((large.equivariant / 1.6e61 - 1.0).abs() < 1e-5 && large.perp < 1e50);
-    let _ = Orbits::derive(&KernelSpace::dense(&regular, &regular).unwrap()).unwrap().unwrap();
 }
 
 #[test]
 fn many_large_orbits_are_averaged_as_the_haar_sum_does() {
     // 16 and 130 orbits of as many weights: what has one table of labels, and another.
     for name in ["C16", "C130"] {
-        let space = space((name, "regular", "regular", 0, 0, "orbits"));
+        let space = space((name, "regular", "regular", 0, 0));
         let weights = random_weights::<f64>(space.len(), 7);
         let expected = HaarProjector::new(&space).unwrap().project(&weights).unwrap();
         let found = derive(&space).unwrap().project(&weights).unwrap();
-        let error = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let error = largest_difference(&found, &expected);
         assert!(error < 1e-13, "{name}: off by {error:e}");
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 
-use super::super::tiling::{Builder, Tiling};
+use super::super::tiling::{Builder, Tiling, once};
 use super::{Basis, Channels, Field};
 use crate::error::Result;
 use crate::rep::Representation;
@@ -33,17 +33,14 @@ impl Basis {
             for input in &self.domain.fields {
                 // Fields are equal if their channels are made of equal irreps in the same way.
                 let pair = (output.change, &output.irreps, input.change, &input.irreps);
-                let kind = match kinds.get(&pair) {
-                    Some(&kind) => kind,
-                    None => {
-                        let coupling = self.tile_coupling(&couplings, output, input, count);
-                        match compressed {
-                            true => builder.couple(output.dim, input.dim, &coupling)?,
-                            false => builder.basis(output.dim, input.dim, &coupling)?,
-                        }
+                let make = || {
+                    let coupling = self.tile_coupling(&couplings, output, input, count);
+                    match compressed {
+                        true => builder.couple(output.dim, input.dim, &coupling),
+                        false => builder.basis(output.dim, input.dim, &coupling),
                     }
                 };
-                kinds.insert(pair, kind);
+                let kind = once(&mut kinds, pair, make)?;
                 builder.place(kind, output.offset, input.offset);
             }
         }

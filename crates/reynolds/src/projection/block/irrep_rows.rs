@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use faer::Mat;
-use rayon::prelude::*;
 
+use super::super::fields::by_rows;
 use super::super::{Energies, processor};
 use crate::irrep::Irrep;
 use crate::rep::{Decomposition, Representation};
-use crate::scalar::{Over, Scalar};
+use crate::scalar::{Scalar, Weight};
 
 /// From this many weights on the work is shared between threads.
 const PARALLEL: usize = 1 << 18;
@@ -56,19 +56,10 @@ impl<F: Scalar> IrrepRows<F> {
         Self { columns, copies: codomain.irreps().map(|(irrep, _)| number(irrep)).collect(), kinds }
     }
 
-    pub(super) fn apply<T: Over<F>>(&self, mut weights: &[T], mut out: &mut [T]) -> Energies {
-        let parallel = weights.len() >= PARALLEL;
-        let mut jobs = Vec::with_capacity(self.copies.len());
-        for (&copy, size) in self.copies.iter().zip(self.parts()) {
-            let (part, rest) = weights.split_at(size);
-            let (into, left) = out.split_at_mut(size);
-            jobs.push((&self.kinds[copy], part, into));
-            (weights, out) = (rest, left);
-        }
-        let apply = |(kind, part, into): (&Kind<F>, &[T], &mut [T])| kind.apply(part, into, self.columns);
-        let energies: Vec<Energies> =
-            if parallel { jobs.into_par_iter().map(apply).collect() } else { jobs.into_iter().map(apply).collect() };
-        energies.into_iter().fold(Energies::default(), |sum, part| sum + part)
+    pub(super) fn apply<T: Weight<Field = F>>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        let rows = self.copies.iter().map(|&copy| &self.kinds[copy]).zip(self.parts());
+        let apply = |_: &mut (), kind: &Kind<F>, from: &[T], to: &mut [T]| kind.apply(from, to, self.columns);
+        by_rows(rows, weights.len() >= PARALLEL, (weights, out), || (), apply)
     }
 
     /// Weights of each output copy.
@@ -77,7 +68,7 @@ impl<F: Scalar> IrrepRows<F> {
     }
 
     /// The rows of one output copy.
-    pub(super) fn apply_part<T: Over<F>>(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
+    pub(super) fn apply_part<T: Weight<Field = F>>(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
         self.kinds[self.copies[part]].apply(weights, out, self.columns)
     }
 }
@@ -101,13 +92,13 @@ fn terms<F: Scalar>(irrep: &Irrep<F>) -> Vec<Vec<(usize, usize, F)>> {
 
 impl<F: Scalar> Kind<F> {
     /// The rows of one output copy, `[d, columns]`.
-    fn apply<T: Over<F>>(&self, weights: &[T], out: &mut [T], columns: usize) -> Energies {
+    fn apply<T: Weight<Field = F>>(&self, weights: &[T], out: &mut [T], columns: usize) -> Energies {
         processor::clear_upper_registers(); // of this thread
         if self.irrep.dim() == 1 { self.keep(weights, out) } else { self.couple(weights, out, columns) }
     }
 
     /// Of a one-dimensional irrep, what is not masked stays.
-    fn keep<T: Over<F>>(&self, weights: &[T], out: &mut [T]) -> Energies {
+    fn keep<T: Weight<Field = F>>(&self, weights: &[T], out: &mut [T]) -> Energies {
         out.copy_from_slice(weights);
         let mut perp = 0.0;
         for range in &self.masked {
@@ -118,7 +109,7 @@ impl<F: Scalar> Kind<F> {
     }
 
     /// First W − P(W) is written, whose energy is then summed in whole rows whatever the blocks are; then P(W) over it.
-    fn couple<T: Over<F>>(&self, weights: &[T], out: &mut [T], columns: usize) -> Energies {
+    fn couple<T: Weight<Field = F>>(&self, weights: &[T], out: &mut [T], columns: usize) -> Energies {
         let d = self.irrep.dim();
         let share = F::from_real(1.0 / d as f64);
         let mut coefficients = Vec::with_capacity(self.partners.len() * self.terms.len());
@@ -143,7 +134,7 @@ impl<F: Scalar> Kind<F> {
     }
 
     /// `out ← out + sign · P(W)` from the coefficients of P(W), block by block.
-    fn add<T: Over<F>>(&self, coefficients: &[F], out: &mut [T], columns: usize, sign: F) {
+    fn add<T: Weight<Field = F>>(&self, coefficients: &[F], out: &mut [T], columns: usize, sign: F) {
         for (&start, coefficients) in self.partners.iter().zip(coefficients.chunks_exact(self.terms.len())) {
             for (term, &coefficient) in self.terms.iter().zip(coefficients) {
                 let coefficient = sign * coefficient;
@@ -157,7 +148,7 @@ impl<F: Scalar> Kind<F> {
 }
 
 /// Σ |w|², in lanes: one running sum would wait for itself at every weight.
-fn squares<F: Scalar, T: Over<F>>(weights: &[T]) -> f64 {
+fn squares<F: Scalar, T: Weight<Field = F>>(weights: &[T]) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
     let chunks = weights.chunks_exact(LANES);

@@ -29,16 +29,13 @@ mod turned;
 
 pub use mask::IsotypicMask;
 
-use std::sync::Arc;
-
 use irrep_rows::IrrepRows;
 use turned::Turned;
 
 use super::{Dimensions, Energies, KernelSpace, Projector};
 use crate::error::{Error, Result};
-use crate::irrep::Irrep;
 use crate::rep::{Decomposition, Representation, decompose};
-use crate::scalar::{Over, Scalar};
+use crate::scalar::{Scalar, Weight};
 
 /// A projector held as blocks of irreps.
 #[derive(Debug, Clone)]
@@ -77,7 +74,7 @@ impl<F: Scalar> Blocks<F> {
         let turned = domain.pieces.iter().chain(&codomain.pieces).any(|piece| piece.basis.is_some());
         let rank = rank(&domain, &codomain);
         let form = if turned {
-            Form::Turned(Turned::new(domain, codomain))
+            Form::Turned(Turned { domain, codomain })
         } else {
             Form::Irreps(IrrepRows::new(&domain, &codomain, &labels))
         };
@@ -125,36 +122,6 @@ fn rank<F: Scalar>(domain: &Decomposition<F>, codomain: &Decomposition<F>) -> us
     rank
 }
 
-/// Projects one square block `[d, d]` (row-major, `stride` apart) onto End_G; returns its energies.
-fn project_block<F: Scalar>(irrep: &Arc<Irrep<F>>, block: &mut [F], stride: usize) -> Energies {
-    let d = irrep.dim();
-    let mut projected = vec![F::ZERO; d * d];
-    for basis in irrep.commutant() {
-        let mut overlap = F::ZERO;
-        for r in 0..d {
-            for c in 0..d {
-                overlap += basis[(r, c)].conjugate() * block[r * stride + c];
-            }
-        }
-        let coefficient = overlap * F::from_real(1.0 / d as f64);
-        for r in 0..d {
-            for c in 0..d {
-                projected[r * d + c] += coefficient * basis[(r, c)];
-            }
-        }
-    }
-    let mut energies = Energies::default();
-    for r in 0..d {
-        for c in 0..d {
-            let (from, to) = (block[r * stride + c], projected[r * d + c]);
-            energies.equivariant += to.abs_sq();
-            energies.perp += (from - to).abs_sq();
-            block[r * stride + c] = to;
-        }
-    }
-    energies
-}
-
 impl<F: Scalar> Dimensions for Blocks<F> {
     fn len(&self) -> usize {
         self.len
@@ -172,7 +139,7 @@ impl<F: Scalar> Dimensions for Blocks<F> {
     }
 }
 
-impl<F: Scalar, T: Over<F>> Projector<T> for Blocks<F> {
+impl<F: Scalar, T: Weight<Field = F>> Projector<T> for Blocks<F> {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
         match &self.form {
             Form::Irreps(rows) => rows.apply(weights, out),

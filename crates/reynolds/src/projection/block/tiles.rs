@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use faer::Mat;
 
-use super::super::tiling::{Builder, Tiling};
+use super::super::tiling::{Builder, Tiling, once};
 use super::irrep_rows::IrrepRows;
 use super::turned::Turned;
 use super::{Blocks, Form};
@@ -26,26 +26,18 @@ impl<F: Scalar> Blocks<F> {
 impl<F: Scalar> IrrepRows<F> {
     fn tiling(&self, len: usize) -> Result<Tiling> {
         let mut builder = Builder::over::<F>((len / self.columns, self.columns, 1));
-        let mut coupled: HashMap<usize, usize> = HashMap::new();
-        let mut masked: HashMap<(usize, usize), usize> = HashMap::new();
+        let (mut coupled, mut masked) = (HashMap::new(), HashMap::new());
         let mut row = 0;
         for &number in &self.copies {
             let kind = &self.kinds[number];
             let d = kind.irrep.dim();
             for &column in &kind.partners {
-                let tile = match coupled.get(&number) {
-                    Some(&tile) => tile,
-                    None => builder.basis(d, d, &commutant(&kind.irrep))?,
-                };
-                coupled.insert(number, tile);
+                let tile = once(&mut coupled, number, || builder.basis(d, d, &commutant(&kind.irrep)))?;
                 builder.place(tile, row, column);
             }
             for range in &kind.masked {
-                let tile = match masked.get(&(d, range.len())) {
-                    Some(&tile) => tile,
-                    None => builder.basis(d, range.len(), &Mat::<F>::zeros(d * range.len(), 0))?,
-                };
-                masked.insert((d, range.len()), tile);
+                let zero = || builder.basis(d, range.len(), &Mat::<F>::zeros(d * range.len(), 0));
+                let tile = once(&mut masked, (d, range.len()), zero)?;
                 builder.place(tile, row, range.start);
             }
             row += d;
@@ -63,16 +55,12 @@ fn commutant<F: Scalar>(irrep: &Irrep<F>) -> Mat<F> {
 
 impl<F: Scalar> Turned<F> {
     fn tiling(&self) -> Result<Tiling> {
-        let channels = |pieces: &[Piece<F>]| pieces.iter().map(|piece| piece.copies * piece.dim).sum();
-        let (inputs, outputs) = (&self.domain.pieces, &self.codomain.pieces);
-        let mut builder = Builder::over::<F>((channels(outputs), channels(inputs), 1));
-        for output in outputs {
-            for input in inputs {
+        let mut builder = Builder::over::<F>((self.codomain.dim(), self.domain.dim(), 1));
+        for output in &self.codomain.pieces {
+            for input in &self.domain.pieces {
                 let kind = builder.basis(output.dim, input.dim, &turned_basis(output, input))?;
-                for row in 0..output.copies {
-                    for column in 0..input.copies {
-                        builder.place(kind, output.offset + row * output.dim, input.offset + column * input.dim);
-                    }
+                for row in output.offsets() {
+                    input.offsets().for_each(|column| builder.place(kind, row, column));
                 }
             }
         }

@@ -1,12 +1,11 @@
 //! Blocks behind a change of basis: P(W) = Q′ · blocks(Q′* W Q) · Q*, field pair by field pair.
 
 use faer::Mat;
-use rayon::prelude::*;
 
 use super::super::Energies;
-use super::project_block;
+use super::super::fields::by_rows;
 use crate::rep::{Decomposition, Piece, Representation};
-use crate::scalar::{Over, Scalar};
+use crate::scalar::{Scalar, Weight};
 
 /// From this many weights on the work is shared between threads.
 const PARALLEL: usize = 1 << 14;
@@ -19,34 +18,19 @@ pub(super) struct Turned<F: Scalar> {
 }
 
 impl<F: Scalar> Turned<F> {
-    pub(super) fn new(domain: Decomposition<F>, codomain: Decomposition<F>) -> Self {
-        Self { domain, codomain }
-    }
-
-    pub(super) fn apply<T: Over<F>>(&self, mut weights: &[T], mut out: &mut [T]) -> Energies {
-        let columns: usize = self.domain.pieces.iter().map(|piece| piece.copies * piece.dim).sum();
-        let parallel = weights.len() >= PARALLEL;
-        let mut jobs = Vec::new();
-        for piece in &self.codomain.pieces {
-            for _ in 0..piece.copies {
-                let (part, rest) = weights.split_at(piece.dim * columns);
-                let (into, left) = out.split_at_mut(piece.dim * columns);
-                jobs.push((piece, part, into));
-                (weights, out) = (rest, left);
-            }
-        }
-        let apply = |(piece, part, into): (&Piece<F>, &[T], &mut [T])| self.rows(piece, part, into, columns);
-        let energies: Vec<Energies> =
-            if parallel { jobs.into_par_iter().map(apply).collect() } else { jobs.into_iter().map(apply).collect() };
-        energies.into_iter().fold(Energies::default(), |sum, part| sum + part)
+    pub(super) fn apply<T: Weight<Field = F>>(&self, weights: &[T], out: &mut [T]) -> Energies {
+        let columns = self.domain.dim();
+        let fields = self.codomain.pieces.iter().flat_map(|piece| std::iter::repeat_n(piece, piece.copies));
+        let rows = fields.map(|piece| (piece, piece.dim * columns));
+        let apply = |_: &mut (), piece: &Piece<F>, from: &[T], to: &mut [T]| self.rows(piece, from, to, columns);
+        by_rows(rows, weights.len() >= PARALLEL, (weights, out), || (), apply)
     }
 
     /// The rows of one output field.
-    fn rows<T: Over<F>>(&self, output: &Piece<F>, weights: &[T], out: &mut [T], columns: usize) -> Energies {
+    fn rows<T: Weight<Field = F>>(&self, output: &Piece<F>, weights: &[T], out: &mut [T], columns: usize) -> Energies {
         let mut energies = Energies::default();
         for input in &self.domain.pieces {
-            for copy in 0..input.copies {
-                let start = input.offset + copy * input.dim;
+            for start in input.offsets() {
                 let at = |r: usize, c: usize| r * columns + start + c;
                 let tile = Mat::from_fn(output.dim, input.dim, |r, c| weights[at(r, c)].lift());
                 let (projected, part) = project_tile(output, input, &tile);
@@ -74,19 +58,18 @@ fn project_tile<F: Scalar>(output: &Piece<F>, input: &Piece<F>, tile: &Mat<F>) -
     let mut energies = Energies::default();
     for (a, row) in &output.irreps {
         for (b, column) in &input.irreps {
-            let mut block: Vec<F> = Vec::with_capacity(a.dim() * b.dim());
-            for r in 0..a.dim() {
-                block.extend((0..b.dim()).map(|c| turned[(row + r, column + c)]));
+            let block = turned.submatrix(*row, *column, a.dim(), b.dim());
+            let mut kept = kept.submatrix_mut(*row, *column, a.dim(), b.dim());
+            let places = || (0..a.dim()).flat_map(|r| (0..b.dim()).map(move |c| (r, c)));
+            for basis in a.commutant().iter().filter(|_| a.label() == b.label()) {
+                let mut overlap = F::ZERO;
+                places().for_each(|at| overlap += basis[at].conjugate() * block[at]);
+                let coefficient = overlap * F::from_real(1.0 / a.dim() as f64);
+                places().for_each(|at| kept[at] += coefficient * basis[at]);
             }
-            if a.label() != b.label() {
-                energies.perp += block.iter().map(|w| w.abs_sq()).sum::<f64>();
-                continue;
-            }
-            energies = energies + project_block(a, &mut block, b.dim());
-            for r in 0..a.dim() {
-                for c in 0..b.dim() {
-                    kept[(row + r, column + c)] = block[r * b.dim() + c];
-                }
+            for at in places() {
+                energies.equivariant += kept[at].abs_sq();
+                energies.perp += (block[at] - kept[at]).abs_sq();
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The chain form tile by tile: E from averages of random tiles.
 
+use std::collections::HashMap;
+
 use faer::{Col, Mat};
 
-use super::super::tiling::{Builder, Tiling};
+use super::super::tiling::{Builder, Tiling, numbers_per_weight, once};
 use super::Chain;
 use crate::error::{Error, Result};
 use crate::random::Random;
@@ -16,28 +18,21 @@ impl<F: Scalar> Chain<F> {
     pub(in crate::projection) fn tiling(&self) -> Result<Tiling> {
         let mut builder = Builder::over::<F>((self.len / self.columns / self.points, self.columns, self.points));
         let (inputs, outputs) = (&self.domain, &self.codomain);
-        let mut kinds = Vec::with_capacity(outputs.kinds.len() * inputs.kinds.len());
-        let mut ranks = Vec::new();
-        for out in 0..outputs.kinds.len() {
-            for into in 0..inputs.kinds.len() {
-                let basis = self.tile_basis(out, into);
-                ranks.push(basis.ncols());
-                kinds.push(builder.basis(outputs.dim(out), inputs.dim(into), &basis)?);
-            }
-        }
-        let mut rank = 0;
+        let mut kinds = HashMap::new();
         for &(out, row) in &outputs.placed {
             for &(into, column) in &inputs.placed {
-                let pair = out * inputs.kinds.len() + into;
-                rank += ranks[pair];
-                builder.place(kinds[pair], row, column);
+                let make = || builder.basis(outputs.dim(out), inputs.dim(into), &self.tile_basis(out, into));
+                let kind = once(&mut kinds, (out, into), make)?;
+                builder.place(kind, row, column);
             }
         }
-        if rank != self.rank {
-            let reason = format!("tiles of rank {rank}, expected {}", self.rank);
+        let tiling = builder.build();
+        let (found, expected) = (tiling.rank(), self.rank * numbers_per_weight::<F>());
+        if found != expected {
+            let reason = format!("tiles of rank {found}, expected {expected}");
             return Err(Error::Numerical { procedure: "tiling of a chain", reason });
         }
-        Ok(builder.build())
+        Ok(tiling)
     }
 
     /// An orthonormal basis of the image of P on one kind of tile: averages of random tiles, each made orthogonal to those before it,

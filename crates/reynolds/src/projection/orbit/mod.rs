@@ -30,11 +30,10 @@ use std::sync::Arc;
 
 use labels::OrbitLabels;
 use lists::OrbitLists;
-use rayon::prelude::*;
 use tile_orbits::TileOrbits;
 use union_find::SignedSets;
 
-use super::fields::Fields;
+use super::fields::{Fields, by_rows};
 use super::{Dimensions, Energies, KernelSpace, Projector, processor};
 use crate::error::{Error, Result};
 use crate::rep::SignedPermutation;
@@ -284,23 +283,11 @@ impl Dimensions for Orbits {
 }
 
 impl<T: Weight> Projector<T> for Orbits {
-    fn apply(&self, mut weights: &[T], mut out: &mut [T]) -> Energies {
-        let mut jobs = Vec::with_capacity(self.kinds.len());
-        for &kind in &self.kinds {
-            let layout = &self.layouts[kind];
-            let (part, rest) = weights.split_at(layout.channels * self.row);
-            let (into, left) = out.split_at_mut(layout.channels * self.row);
-            jobs.push((layout, part, into));
-            (weights, out) = (rest, left);
-        }
-        // Summed in order, so that the result does not depend on the number of threads.
-        let apply = |(layout, part, into): (&RowLayout, &[T], &mut [T])| layout.apply(part, into, self.row);
-        let energies: Vec<Energies> = if self.len >= PARALLEL {
-            jobs.into_par_iter().map(apply).collect()
-        } else {
-            jobs.into_iter().map(apply).collect()
-        };
-        energies.into_iter().fold(Energies::default(), |sum, part| sum + part)
+    fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
+        let layouts = self.kinds.iter().map(|&kind| &self.layouts[kind]);
+        let rows = layouts.map(|layout| (layout, layout.channels * self.row));
+        let apply = |_: &mut (), layout: &RowLayout, from: &[T], to: &mut [T]| layout.apply(from, to, self.row);
+        by_rows(rows, self.len >= PARALLEL, (weights, out), || (), apply)
     }
 
     fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {

@@ -1,5 +1,9 @@
 //! Tilings as the lowered forms make them: kinds by their basis over the field of the representation, tiles by their channels.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+
 use faer::Mat;
 
 use super::{SignedOrbits, Tile, TileKind, TileProjector, Tiling, numbers_per_weight};
@@ -81,16 +85,24 @@ impl Builder {
 
     /// A tile by its first output and input channel.
     pub(in crate::projection) fn place(&mut self, kind: usize, row: usize, column: usize) {
-        self.place_at(kind, (row * self.columns + column) * self.points * self.numbers);
-    }
-
-    /// A tile by its first number.
-    pub(in crate::projection) fn place_at(&mut self, kind: usize, start: usize) {
+        let start = (row * self.columns + column) * self.points * self.numbers;
         self.tiling.tiles.push(Tile { kind, start });
     }
 
     pub(in crate::projection) fn build(self) -> Tiling {
         self.tiling
+    }
+}
+
+/// The number of the kind under `key`, made when it is first asked for.
+pub(in crate::projection) fn once<K: Eq + Hash>(
+    known: &mut HashMap<K, usize>,
+    key: K,
+    make: impl FnOnce() -> Result<usize>,
+) -> Result<usize> {
+    match known.entry(key) {
+        Entry::Occupied(found) => Ok(*found.get()),
+        Entry::Vacant(place) => Ok(*place.insert(make()?)),
     }
 }
 

@@ -39,7 +39,7 @@ mod signed_orbits;
 
 use faer::{Mat, MatRef};
 
-pub(super) use builder::Builder;
+pub(super) use builder::{Builder, once};
 pub use signed_orbits::SignedOrbits;
 
 use super::Lowered;
@@ -208,6 +208,6 @@ impl<F: Scalar> Lowered<F> {
 }
 
 /// 1 for real weights, 2 for complex ones.
-fn numbers_per_weight<F: Scalar>() -> usize {
+pub(super) fn numbers_per_weight<F: Scalar>() -> usize {
     if F::from_parts(0.0, 1.0) == F::ZERO { 1 } else { 2 }
 }

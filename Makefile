@@ -54,7 +54,7 @@ check: libtorch ## what must hold before a stop: format, lints, tests, doctests,
 	$(MAKE) test
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
-bench: libtorch ## the project's own measurements, as ratios; beside the peers where peers/.venv exists
+bench: libtorch ## the project's own measurements, as ratios
 	$(CARGO) bench --workspace
 
 fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS=3000000 (per group of files)

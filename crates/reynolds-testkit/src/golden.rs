@@ -33,9 +33,6 @@ pub struct Golden {
 
 impl Golden {
     /// Reads `golden/<name>.safetensors` of this repository.
-    ///
-    /// # Panics
-    /// If the file is missing or unreadable, or holds anything but f64.
     pub fn open(name: &str) -> Self {
         let path = folder().join(format!("{name}.safetensors"));
         let bytes = fs::read(&path).unwrap_or_else(|error| panic!("golden file {}: {error}", path.display()));
@@ -55,9 +52,6 @@ impl Golden {
     }
 
     /// A tensor: its shape, and its entries in row-major order.
-    ///
-    /// # Panics
-    /// If the file has no such tensor; the message lists those it has.
     pub fn tensor(&self, name: &str) -> (Vec<usize>, Vec<f64>) {
         match self.tensors.get(name) {
             Some(found) => found.clone(),
@@ -66,9 +60,6 @@ impl Golden {
     }
 
     /// The entry of a tensor that holds one number.
-    ///
-    /// # Panics
-    /// As [`Golden::tensor`], and if the tensor does not hold exactly one number.
     pub fn number(&self, name: &str) -> f64 {
         let (shape, values) = self.tensor(name);
         assert!(values.len() == 1, "golden file {}: tensor {name} is {shape:?}, expected [1]", self.path.display());

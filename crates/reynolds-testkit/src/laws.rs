@@ -16,6 +16,7 @@ use std::collections::HashSet;
 
 use faer::Mat;
 use reynolds::group::{self, ENUMERATION_LIMIT, Element, GroupRef};
+use reynolds::haar;
 use reynolds::irrep::Irrep;
 use reynolds::random::Random;
 use reynolds::rep::Representation;
@@ -47,29 +48,8 @@ pub fn sample(group: &GroupRef) -> Vec<Element> {
     if let Some(order) = group.order().filter(|&order| order <= SMALL) {
         return (0..order).map(Element::Finite).collect();
     }
-    let mut random = Random::new(17);
-    let mut sample = vec![group.identity()];
-    sample.extend(group.generators());
-    sample.extend((0..SAMPLE).map(|_| random_element(group, &mut random)));
-    sample
-}
-
-/// A random element: uniform in a finite group; in a continuous one a node of a quadrature times a random word.
-///
-/// # Panics
-/// If the group has no quadrature of degree 2.
-pub fn random_element(group: &GroupRef, random: &mut Random) -> Element {
-    if let Some(order) = group.order() {
-        let bits = u128::from(random.bits()) << 64 | u128::from(random.bits());
-        return Element::Finite(bits % order);
-    }
-    let nodes = group.quadrature(2).expect("a compact group has a quadrature").nodes;
-    let mut g = nodes[random.below(nodes.len())].clone();
-    let generators = group.generators();
-    for _ in 0..random.below(6) {
-        g = group.multiply(&g, &generators[random.below(generators.len())]);
-    }
-    g
+    let drawn = haar::sample(group.as_ref(), SAMPLE, &mut Random::new(17)).expect("a group of this crate");
+    [group.identity()].into_iter().chain(group.generators()).chain(drawn).collect()
 }
 
 /// Whether two elements are equal, up to rounding in a continuous group.
@@ -88,9 +68,6 @@ pub fn same_element(g: &Element, h: &Element) -> bool {
 }
 
 /// All laws of a group: axioms, numbering, generation, transversals, actions on points, quadrature, irreps.
-///
-/// # Panics
-/// If a law is broken, with the group and the elements named.
 pub fn assert_group_laws(group: &GroupRef) {
     assert_axioms(group);
     assert_numbering(group);
@@ -103,9 +80,6 @@ pub fn assert_group_laws(group: &GroupRef) {
 }
 
 /// Associativity, identity and inverse.
-///
-/// # Panics
-/// If a law is broken.
 pub fn assert_axioms(group: &GroupRef) {
     let name = group.name();
     let sample = sample(group);
@@ -128,9 +102,6 @@ pub fn assert_axioms(group: &GroupRef) {
 }
 
 /// The identity is number 0, products are numbered below |G|, and generators reach every element.
-///
-/// # Panics
-/// If a law is broken.
 pub fn assert_numbering(group: &GroupRef) {
     let name = group.name();
     let generators = group.generators();
@@ -159,9 +130,6 @@ pub fn assert_numbering(group: &GroupRef) {
 }
 
 /// Every element is t₁t₂⋯t_k with tᵢ in the i-th transversal in exactly one way, and every Tᵢ⋯T_k is a subgroup.
-///
-/// # Panics
-/// If a law is broken.
 pub fn assert_transversals(group: &GroupRef) {
     let name = group.name();
     let Some(order) = group.order() else {
@@ -190,9 +158,6 @@ pub fn assert_transversals(group: &GroupRef) {
 }
 
 /// Point matrices are orthogonal and multiply; point permutations are permutations and compose.
-///
-/// # Panics
-/// If a law is broken.
 pub fn assert_actions(group: &GroupRef) {
     let name = group.name();
     let sample = sample(group);
@@ -230,9 +195,6 @@ pub fn assert_actions(group: &GroupRef) {
 }
 
 /// The weights sum to one, and matrix elements of irreps integrate to 0, of the trivial one to 1, up to the degree asked for.
-///
-/// # Panics
-/// If a law is broken.
 pub fn assert_quadrature(group: &GroupRef) {
     if group.order().is_some_and(|order| order > 1000) {
         return;
@@ -243,10 +205,7 @@ pub fn assert_quadrature(group: &GroupRef) {
         let total: f64 = rule.weights.iter().sum();
         assert!((total - 1.0).abs() < TOLERANCE && rule.weights.iter().all(|&w| w > 0.0), "{name}: weights");
         for (number, irrep) in group.clone().irreps(degree).expect("has irreps").iter().enumerate() {
-            let mut mean = Mat::<f64>::zeros(irrep.dim(), irrep.dim());
-            for (g, weight) in rule.iter() {
-                mean += weight * irrep.matrix(g);
-            }
+            let mut mean = rule.integrate_matrix((irrep.dim(), irrep.dim()), |g| irrep.matrix(g));
             if number == 0 {
                 mean -= Mat::<f64>::identity(1, 1);
             }
@@ -259,9 +218,6 @@ pub fn assert_quadrature(group: &GroupRef) {
 }
 
 /// The irreps are representations, the trivial one first, pairwise inequivalent, with the commutant they claim, and complete.
-///
-/// # Panics
-/// If a law is broken.
 pub fn assert_irreps(group: &GroupRef) {
     let name = group.name();
     let irreps = group.clone().irreps(DEGREE).expect("has irreps");
@@ -290,10 +246,8 @@ fn assert_schur(group: &GroupRef, irreps: &[Irrep]) {
         for (j, sigma) in irreps.iter().enumerate() {
             let x: Mat<f64> = random.matrix(pi.dim(), sigma.dim());
             let rule = group.quadrature(pi.degree() + sigma.degree()).expect("a compact group has a quadrature");
-            let mut mean = Mat::<f64>::zeros(pi.dim(), sigma.dim());
-            for (g, weight) in rule.iter() {
-                mean += weight * (pi.matrix(g) * &x * sigma.matrix(g).transpose());
-            }
+            let term = |g: &Element| pi.matrix(g) * &x * sigma.matrix(g).transpose();
+            let mut mean = rule.integrate_matrix((pi.dim(), sigma.dim()), term);
             if i == j {
                 for unit in pi.commutant() {
                     let overlap: f64 = (0..pi.dim()).map(|k| (unit.transpose() * &x)[(k, k)]).sum();
@@ -307,9 +261,6 @@ fn assert_schur(group: &GroupRef, irreps: &[Irrep]) {
 }
 
 /// Parsing the name gives the same group: name, order, numbering and action.
-///
-/// # Panics
-/// If a law is broken.
 pub fn assert_name_round_trip(group: &GroupRef) {
     let name = group.name();
     let read = group::parse(&name).unwrap_or_else(|error| panic!("{name}: {error}"));

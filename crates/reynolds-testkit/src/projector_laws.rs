@@ -70,9 +70,6 @@ pub fn part_by_part<F: Scalar>(projector: &dyn Projector<F>, mut weights: &[F]) 
 }
 
 /// The laws of every orthogonal projector: P² = P = P*, linearity, Pythagoras, tr P = rank; and P part by part is P.
-///
-/// # Panics
-/// Naming the law that fails, for the projector of this `name`.
 pub fn assert_orthogonal_projector<F: Scalar>(name: &str, projector: &dyn Projector<F>, seed: u64) {
     let n = projector.len();
     let (t, s) = (random_weights::<F>(n, seed), random_weights::<F>(n, seed ^ 0x5eed));
@@ -103,9 +100,6 @@ pub fn assert_orthogonal_projector<F: Scalar>(name: &str, projector: &dyn Projec
 
 /// The laws of the projector of an exact action, on random weights: those of [`assert_orthogonal_projector`], agreement with the Haar
 /// average, commutation with the action, its rank, and the bounds of the defect.
-///
-/// # Panics
-/// Naming the law that fails.
 pub fn assert_projector_laws<F: Scalar>(space: &KernelSpace<F>, projector: &dyn Projector<F>, seed: u64) {
     let name = format!("{} {} -> {}", space.group().name(), space.domain().label(), space.codomain().label());
     assert_eq!(projector.len(), space.len(), "{name}: length");
@@ -143,9 +137,6 @@ pub fn assert_projector_laws<F: Scalar>(space: &KernelSpace<F>, projector: &dyn 
 }
 
 /// P_G P_H = P_G = P_H P_G for H ≤ G, both on the same weights.
-///
-/// # Panics
-/// If it does not hold.
 pub fn assert_tower_law<F: Scalar>(larger: &dyn Projector<F>, smaller: &dyn Projector<F>, seed: u64) {
     let t = random_weights::<F>(larger.len(), seed);
     let project = |p: &dyn Projector<F>, w: &[F]| p.project(w).expect("finite weights of the right length");
@@ -157,9 +148,6 @@ pub fn assert_tower_law<F: Scalar>(larger: &dyn Projector<F>, smaller: &dyn Proj
 }
 
 /// The laws of a lowered projector: those above, and [`assert_tiles`].
-///
-/// # Panics
-/// Naming the law that fails.
 pub fn assert_lowered_laws<F: Scalar>(space: &KernelSpace<F>, projector: &Lowered<F>, seed: u64) {
     assert_projector_laws(space, projector, seed);
     assert_tiles(projector, seed);
@@ -167,9 +155,6 @@ pub fn assert_lowered_laws<F: Scalar>(space: &KernelSpace<F>, projector: &Lowere
 
 /// Tile by tile a projector is the projector: every real number, or coordinate, is in one tile, the tiles project as the projector does,
 /// and their ranks add up to its own.
-///
-/// # Panics
-/// Naming what does not hold.
 pub fn assert_tiles<F: Scalar>(projector: &Lowered<F>, seed: u64) -> Tiling {
     let form = projector.form();
     let tiling = projector.tiling().expect("a projector that can be tiled");

@@ -18,9 +18,6 @@ use reynolds::scalar::Scalar;
 use crate::laws::{TOLERANCE, sample, size};
 
 /// All laws of a representation, on all elements of a small group and a fixed sample of any other.
-///
-/// # Panics
-/// If a law is broken, with the group, the representation and the elements named.
 pub fn assert_representation_laws<F: Scalar>(representation: &Rep<F>) {
     let group = representation.group();
     let n = representation.dim();
@@ -44,10 +41,7 @@ pub fn assert_representation_laws<F: Scalar>(representation: &Rep<F>) {
         let product = representation.matrix(&group.multiply(g, h));
         assert!(close(&product, &(&matrix * representation.matrix(h))), "{what}: product of {g:?} and {h:?}");
 
-        let mut trace = F::ZERO;
-        for i in 0..n {
-            trace += matrix[(i, i)];
-        }
+        let trace = (0..n).fold(F::ZERO, |sum, i| sum + matrix[(i, i)]);
         let error = (trace - representation.character(g)).abs_sq().sqrt();
         assert!(error < tolerance * (n as f64).max(1.0), "{what}: character at {g:?}");
 
@@ -94,12 +88,7 @@ fn assert_degree<F: Scalar>(representation: &Rep<F>, what: &str) {
     let x: Mat<F> = Random::new(41).matrix(n, n);
     let average = |degree: usize| {
         let rule = group.quadrature(degree).expect("a compact group has a quadrature");
-        let mut mean = Mat::<F>::zeros(n, n);
-        for (g, weight) in rule.iter() {
-            let matrix = representation.matrix(g);
-            mean += faer::Scale(F::from_real(weight)) * (&matrix * &x * matrix.adjoint());
-        }
-        mean
+        rule.integrate_matrix((n, n), |g| representation.matrix(g) * &x * representation.matrix(g).adjoint())
     };
     let degree = 2 * representation.degree();
     let error = size(&(average(degree) - average(degree + 3)));

@@ -12,9 +12,6 @@ use reynolds::steerable::RingsConfig;
 pub type Layer = (&'static str, &'static str, &'static str, usize, usize);
 
 /// The fields of the named group.
-///
-/// # Panics
-/// If a name cannot be read, here and below.
 pub fn fields(group: &str, text: &str) -> Rep {
     let read = group::parse(group).and_then(|group| rep::parse_fields(&group, text));
     read.unwrap_or_else(|error| panic!("{text} of {group}: {error}"))

@@ -1,12 +1,10 @@
 //! The project's own measurements of projectors, as ratios within one run.
 //!
-//! `cargo bench -p reynolds` prints every row; where `peers/.venv` exists the peers' rows are run in the same breath.
+//! `cargo bench -p reynolds`. Beside other programs the same rows, and more, are measured by `make compare`.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and stops at the first surprise")]
 
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use reynolds::projection::{Basis, Dimensions, KernelSpace, Lowered, Orbits, Projector, derive};
@@ -24,7 +22,6 @@ fn main() {
         c4_stack();
         symmetric_group();
         kernel_bases();
-        dense_c4();
     });
 }
 
@@ -133,7 +130,7 @@ fn symmetric_group() {
     );
 }
 
-/// Projectors of steerable kernels, from nothing to ready; escnn beside them if it is installed.
+/// Projectors of steerable kernels, from nothing to ready.
 fn kernel_bases() {
     println!("Kernel projectors k = 5, from group name to ready");
     let ready = |what: &str, build: &mut dyn FnMut() -> usize| {
@@ -144,14 +141,13 @@ fn kernel_bases() {
             times[0] * 1e3,
             verdict(times[0], 0.1)
         );
-        times[0]
     };
-    let so3 = ready("SO(3), 4 fields of l <= 2, band-limited basis", &mut || {
+    ready("SO(3), 4 fields of l <= 2, band-limited basis", &mut || {
         let so3 = group::parse("SO3").unwrap();
         let fields = "4x(0..2)".parse::<Irreps>().unwrap().real_rep(&so3).unwrap();
         Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap().rank()
     });
-    let exact = ready("octahedral, 2 -> 2 regular fields, exact orbits", &mut || {
+    ready("octahedral, 2 -> 2 regular fields, exact orbits", &mut || {
         let o = group::parse("O").unwrap();
         let fields = rep::parse_fields(&o, "2 regular").unwrap();
         let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&o, 5, 3).unwrap()).unwrap();
@@ -159,60 +155,10 @@ fn kernel_bases() {
         assert!(matches!(projector, Lowered::Orbits(_)));
         projector.rank()
     });
-    let band = ready("octahedral, 2 -> 2 regular fields, band-limited", &mut || {
+    ready("octahedral, 2 -> 2 regular fields, band-limited", &mut || {
         let o = group::parse("O").unwrap();
         let fields = rep::parse_fields(&o, "2 regular").unwrap();
         Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap().rank()
     });
-    for (row, ours) in [("conv-so3", so3), ("conv-oct-band", band.max(exact))] {
-        if let Some((who, [cold, warm])) = peer("projection_escnn.py", row, ["build_seconds", "warm_build_seconds"]) {
-            let (whole, part) = (cold / ours, warm / ours);
-            println!(
-                "  {who}, {row}: {cold:.2} s   we: {whole:.0} x faster; with its cache on disk {warm:.2} s, {part:.0} x"
-            );
-        }
-    }
     println!();
-}
-
-/// A 256×256 map between C4 regular fields; symm-learning beside it if it is installed.
-fn dense_c4() {
-    let c4 = group::parse("C4").unwrap();
-    let fields = rep::parse_fields(&c4, "64 regular").unwrap();
-    let projector = derive(&KernelSpace::dense(&fields, &fields).unwrap()).unwrap();
-    let weights = random(256 * 256);
-    let mut out = vec![0.0_f32; weights.len()];
-    let times =
-        medians(201, &mut [&mut || drop(black_box(projector.project_into(black_box(&weights), black_box(&mut out))))]);
-    println!("C4, 256x256 dense map between 64 regular fields, f32");
-    println!("  P(W) and both energies     {:8.3} ms", times[0] * 1e3);
-    for script in ["projection_symm_learning.py", "projection_torch.py"] {
-        if let Some((who, [peer])) = peer(script, "dense-c4", ["seconds"]) {
-            println!("  {who:<26} {:8.3} ms   we: {:.0} x faster", peer * 1e3, peer / times[0]);
-        }
-    }
-}
-
-/// Who a peer's script measured, and numbers of its row; or a word on why there are none.
-fn peer<const N: usize>(script: &str, row: &str, keys: [&str; N]) -> Option<(String, [f64; N])> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let python: PathBuf = root.join("peers/.venv/bin/python");
-    if !python.exists() {
-        println!("  (peers/.venv is not there: run peers/setup.sh for the side-by-side)");
-        return None;
-    }
-    let done =
-        Command::new(python).arg(root.join("peers").join(script)).args(["--json", "--row", row]).output().unwrap();
-    let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    let field = |key: &str| {
-        let rest = text.split(&format!("\"{key}\": ")).nth(1)?;
-        Some(rest.trim_start_matches('"').split(['"', ',', '}']).next()?.to_string())
-    };
-    let numbers = keys.map(|key| field(key).and_then(|number| number.parse().ok()).unwrap_or(f64::NAN));
-    if numbers.iter().any(|number| number.is_nan()) {
-        let said = String::from_utf8_lossy(&done.stderr);
-        println!("  ({script} failed: {})", said.lines().last().or(text.lines().last()).unwrap_or("no message"));
-        return None;
-    }
-    Some((field("who")?, numbers))
 }

@@ -50,10 +50,10 @@ impl CharacterTable {
         let classes = conjugacy_classes(&**group)?;
         let dual = unitary_dual(group, 0)?;
         if dual.len() != classes.len() {
-            return Err(Error::Numerical {
-                procedure: "character table",
-                reason: format!("{} irreps for {} classes of {}", dual.len(), classes.len(), group.name()),
-            });
+            return Err(Error::numerical(
+                "character table",
+                format!("{} irreps for {} classes of {}", dual.len(), classes.len(), group.name()),
+            ));
         }
         let labels = dual.iter().map(Representation::label).collect();
         let row = |irrep| classes.representatives().iter().map(|g| Representation::character(irrep, g)).collect();
@@ -91,27 +91,18 @@ impl CharacterTable {
     }
 
     /// The character of a representation, `[classes]`.
-    ///
-    /// # Errors
-    /// [`Error::GroupMismatch`] if it belongs to another group.
     pub fn character<F: Scalar>(&self, representation: &Rep<F>) -> Result<Vec<c64>> {
         group::check_same(&self.group, representation.group())?;
         Ok(self.classes.representatives().iter().map(|g| to_c64(representation.character(g))).collect())
     }
 
     /// How often every irrep of the table occurs in a representation (in its complexification, if it is real).
-    ///
-    /// # Errors
-    /// As [`CharacterTable::character`].
     pub fn multiplicities<F: Scalar>(&self, representation: &Rep<F>) -> Result<Vec<usize>> {
         let character = self.character(representation)?;
         Ok(self.rows.iter().map(|row| self.inner_product(&character, row).re.round() as usize).collect())
     }
 
     /// dim Hom_G(V, W) over the field of the representations.
-    ///
-    /// # Errors
-    /// As [`CharacterTable::character`].
     pub fn hom_dim<F: Scalar>(&self, domain: &Rep<F>, codomain: &Rep<F>) -> Result<usize> {
         let (chi, psi) = (self.character(codomain)?, self.character(domain)?);
         Ok(self.inner_product(&chi, &psi).re.round() as usize)

@@ -5,136 +5,50 @@ use crate::scalar::Weight;
 /// An error of this crate: bad input, with what was expected and what was found.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the message above a variant says what its fields are")]
 pub enum Error {
     /// A group name that cannot be read.
     #[error("unknown group \"{name}\": expected {expected}")]
-    UnknownGroup {
-        /// The text as given.
-        name: String,
-        /// What would have been understood.
-        expected: String,
-    },
+    UnknownGroup { name: String, expected: String },
     /// Generators that are no generators of a finite orthogonal or permutation group.
     #[error("bad generators: expected {expected}, got {got}")]
-    Generators {
-        /// The property that was missing.
-        expected: String,
-        /// What was found, with the number of the generator.
-        got: String,
-    },
+    Generators { expected: String, got: String },
     /// A group that is too large, or infinite, for what was asked.
     #[error("group {group} is too large for {operation}: expected order at most {limit}, got {got}")]
-    TooLarge {
-        /// Name of the group.
-        group: String,
-        /// What was asked.
-        operation: &'static str,
-        /// The largest order served.
-        limit: u128,
-        /// The order found.
-        got: String,
-    },
+    TooLarge { group: String, operation: &'static str, limit: u128, got: String },
     /// A group that does not act on what it was asked to act on.
     #[error("{group} does not act on {target}: {reason}")]
-    NoAction {
-        /// Name of the group.
-        group: String,
-        /// The grid, space or group it should act on.
-        target: String,
-        /// Why there is no action.
-        reason: String,
-    },
+    NoAction { group: String, target: String, reason: String },
     /// A subgroup that is none.
     #[error("{subgroup} is not a subgroup of {group}: {reason}")]
-    NotASubgroup {
-        /// Name of the supposed subgroup.
-        subgroup: String,
-        /// Name of the group.
-        group: String,
-        /// Why.
-        reason: String,
-    },
+    NotASubgroup { subgroup: String, group: String, reason: String },
     /// Two objects that belong to different groups.
     #[error("different groups: expected {expected}, got {got}")]
-    GroupMismatch {
-        /// Name of the group expected.
-        expected: String,
-        /// Name of the group found.
-        got: String,
-    },
+    GroupMismatch { expected: String, got: String },
     /// A size, degree, frequency or index outside its range.
     #[error("{what} out of range: expected {expected}, got {got}")]
-    OutOfRange {
-        /// The quantity.
-        what: String,
-        /// The range.
-        expected: String,
-        /// The value.
-        got: String,
-    },
+    OutOfRange { what: String, expected: String, got: String },
     /// A text that cannot be read (irreps, fields).
     #[error("cannot read {what} \"{text}\": expected {expected}")]
-    Parse {
-        /// What the text should have been.
-        what: &'static str,
-        /// The text as given.
-        text: String,
-        /// The grammar.
-        expected: String,
-    },
+    Parse { what: &'static str, text: String, expected: String },
     /// A tensor of the wrong shape.
     #[error("wrong shape of {what}: expected {expected}, got {got}")]
-    Shape {
-        /// The tensor.
-        what: String,
-        /// The shape expected.
-        expected: String,
-        /// The shape found.
-        got: String,
-    },
+    Shape { what: String, expected: String, got: String },
     /// A weight that is NaN or infinite.
     #[error("weight {index} is {value}: expected finite weights")]
-    NotFinite {
-        /// Flat index of the first such weight.
-        index: usize,
-        /// Its value, as text.
-        value: String,
-    },
+    NotFinite { index: usize, value: String },
     /// A layer whose defect cannot be bounded.
     #[error("no certificate for layer {layer}: {reason}")]
-    NotCertifiable {
-        /// Name of the layer.
-        layer: String,
-        /// Why no bound is known.
-        reason: String,
-    },
+    NotCertifiable { layer: String, reason: String },
     /// A plan that cannot be read, or that does not fit the tensors it is for.
     #[error("plan: {what}: expected {expected}, got {got}")]
-    Plan {
-        /// The rule, key or tensor.
-        what: String,
-        /// What would have been right.
-        expected: String,
-        /// What was found.
-        got: String,
-    },
+    Plan { what: String, expected: String, got: String },
     /// What is wrong with one tensor of many.
     #[error("tensor {name}: {source}")]
-    Tensor {
-        /// Its name.
-        name: String,
-        /// What is wrong.
-        #[source]
-        source: Box<Error>,
-    },
+    Tensor { name: String, source: Box<Error> },
     /// A numerical procedure that did not reach its tolerance.
     #[error("{procedure} did not converge: {reason}")]
-    Numerical {
-        /// The procedure.
-        procedure: &'static str,
-        /// What was seen.
-        reason: String,
-    },
+    Numerical { procedure: &'static str, reason: String },
 }
 
 /// The result of this crate's fallible functions.
@@ -154,6 +68,21 @@ impl Error {
     /// This error, of the named tensor.
     pub(crate) fn of_tensor(self, name: &str) -> Self {
         Self::Tensor { name: name.into(), source: Box::new(self) }
+    }
+
+    /// A group that is too large.
+    pub(crate) fn too_large(group: String, operation: &'static str, limit: u128, got: impl ToString) -> Self {
+        Self::TooLarge { group, operation, limit, got: got.to_string() }
+    }
+
+    /// A group that does not act.
+    pub(crate) fn no_action(group: String, target: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::NoAction { group, target: target.into(), reason: reason.into() }
+    }
+
+    /// A procedure that failed.
+    pub(crate) fn numerical(procedure: &'static str, reason: impl Into<String>) -> Self {
+        Self::Numerical { procedure, reason: reason.into() }
     }
 
     /// A tensor of the wrong shape.

@@ -18,9 +18,12 @@
 
 use std::f64::consts::TAU;
 
+use faer::Mat;
+
 use crate::error::{Error, Result};
 use crate::group::{Element, Family, Group, Planar, Spatial};
 use crate::random::Random;
+use crate::scalar::Scalar;
 
 /// Nodes and weights that integrate over a compact group. The weights sum to one.
 #[derive(Debug, Clone)]
@@ -41,6 +44,15 @@ impl Quadrature {
     /// `Σ_q w_q f(g_q)`.
     pub fn integrate(&self, mut f: impl FnMut(&Element) -> f64) -> f64 {
         self.iter().map(|(g, weight)| weight * f(g)).sum()
+    }
+
+    /// `Σ_q w_q f(g_q)` of matrices `[rows, columns]`.
+    pub fn integrate_matrix<F: Scalar>(
+        &self,
+        (rows, columns): (usize, usize),
+        mut f: impl FnMut(&Element) -> Mat<F>,
+    ) -> Mat<F> {
+        self.iter().fold(Mat::zeros(rows, columns), |sum, (g, weight)| sum + faer::Scale(F::from_real(weight)) * f(g))
     }
 
     /// Pairs of node and weight.
@@ -97,10 +109,12 @@ pub fn sample(group: &dyn Group, count: usize, random: &mut Random) -> Result<Ve
         }
         _ => None,
     };
-    (0..count).map(|_| draw(random)).collect::<Option<Vec<_>>>().ok_or_else(|| Error::NoAction {
-        group: group.name(),
-        target: "a random draw".into(),
-        reason: "only finite groups, SO2, O2, SO3, O3 and their products are sampled".into(),
+    (0..count).map(|_| draw(random)).collect::<Option<Vec<_>>>().ok_or_else(|| {
+        Error::no_action(
+            group.name(),
+            "a random draw",
+            "only finite groups, SO2, O2, SO3, O3 and their products are sampled",
+        )
     })
 }
 

@@ -183,10 +183,10 @@ pub(crate) fn commutant_basis(representation: &Rep, dim: usize) -> Result<Vec<Ma
         basis.push(&basis[1] * &basis[2]);
     }
     if basis.len() != dim || basis.iter().any(|m| !m.norm_l2().is_finite()) {
-        return Err(Error::Numerical {
-            procedure: "commutant of an irreducible representation",
-            reason: format!("dimension {dim} is not 1, 2 or 4"),
-        });
+        return Err(Error::numerical(
+            "commutant of an irreducible representation",
+            format!("dimension {dim} is not 1, 2 or 4"),
+        ));
     }
     Ok(basis)
 }
@@ -205,9 +205,6 @@ fn inner(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
 ///
 /// A real irrep of type ℝ stays irreducible; one of type ℂ splits into a pair π, π̄ on the eigenspaces ±i of its complex structure,
 /// labelled `label` and `label*` (on SO(2), C_N and Z_n simply `k` and `-k`, with r(θ) ↦ e^{±ikθ}); one of type ℍ into two copies of one.
-///
-/// # Errors
-/// As [`crate::group::Group::irreps`].
 pub fn unitary_dual(group: &GroupRef, max_degree: usize) -> Result<Vec<Irrep<c64>>> {
     let mut dual = Vec::new();
     for real in group.clone().irreps(max_degree)? {
@@ -243,9 +240,8 @@ fn eigenspaces(structure: &Mat<f64>) -> Result<(Mat<c64>, Mat<c64>)> {
     let n = structure.nrows();
     // −iJ is Hermitian with eigenvalues ±1: −1 first.
     let hermitian = Mat::from_fn(n, n, |i, j| c64::new(0.0, -structure[(i, j)]));
-    let eigen = hermitian.self_adjoint_eigen(Side::Lower).map_err(|error| Error::Numerical {
-        procedure: "complex structure of an irreducible representation",
-        reason: format!("{error:?}"),
+    let eigen = hermitian.self_adjoint_eigen(Side::Lower).map_err(|error| {
+        Error::numerical("complex structure of an irreducible representation", format!("{error:?}"))
     })?;
     let half = n / 2;
     Ok((eigen.U().subcols(half, n - half).to_owned(), eigen.U().subcols(0, half).to_owned()))

@@ -105,9 +105,6 @@ pub trait Scalar: Weight<Real = f64, Field = Self> + ComplexField<Real = f64> + 
     /// The number one.
     const ONE: Self;
     /// The irreducible representations of a group over this field, as [`crate::group::Group::irreps`] and [`unitary_dual`] give them.
-    ///
-    /// # Errors
-    /// As those.
     fn irreps(group: &GroupRef, max_degree: usize) -> Result<Vec<Irrep<Self>>>;
 
     /// A real number in this field.

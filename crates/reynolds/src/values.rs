@@ -19,13 +19,20 @@ pub enum Values<'a> {
     F64(Cow<'a, [f64]>),
 }
 
+/// The same expression of the values in either precision.
+macro_rules! of_either {
+    ($values:expr, |$slice:ident| $result:expr) => {
+        match $values {
+            Values::F32($slice) => $result,
+            Values::F64($slice) => $result,
+        }
+    };
+}
+
 impl Values<'_> {
     /// Number of elements.
     pub fn len(&self) -> usize {
-        match self {
-            Self::F32(values) => values.len(),
-            Self::F64(values) => values.len(),
-        }
+        of_either!(self, |values| values.len())
     }
 
     /// Whether there are no elements.
@@ -35,18 +42,12 @@ impl Values<'_> {
 
     /// The same values, owned.
     pub fn into_owned(self) -> Values<'static> {
-        match self {
-            Self::F32(values) => Values::F32(Cow::Owned(values.into_owned())),
-            Self::F64(values) => Values::F64(Cow::Owned(values.into_owned())),
-        }
+        of_either!(self, |values| values.into_owned().into())
     }
 
     /// The same values, borrowed from here.
     pub fn borrowed(&self) -> Values<'_> {
-        match self {
-            Self::F32(values) => Values::F32(Cow::Borrowed(values)),
-            Self::F64(values) => Values::F64(Cow::Borrowed(values)),
-        }
+        of_either!(self, |values| (&**values).into())
     }
 
     /// The same values in single precision, rounded; borrowed if they are in it.
@@ -67,44 +68,34 @@ impl Values<'_> {
 
     /// The first value that is NaN or infinite, with its index.
     pub fn first_not_finite(&self) -> Option<(usize, String)> {
-        match self {
-            Self::F32(values) => values.iter().position(|v| !v.is_finite()).map(|at| (at, values[at].to_string())),
-            Self::F64(values) => values.iter().position(|v| !v.is_finite()).map(|at| (at, values[at].to_string())),
-        }
+        of_either!(self, |values| {
+            let at = values.iter().position(|value| !value.is_finite())?;
+            Some((at, values[at].to_string()))
+        })
     }
 
     /// Whether every value is zero.
     pub fn is_zero(&self) -> bool {
-        match self {
-            Self::F32(values) => values.iter().all(|&v| v == 0.0),
-            Self::F64(values) => values.iter().all(|&v| v == 0.0),
+        of_either!(self, |values| values.iter().all(|&value| value == 0.0))
+    }
+}
+
+macro_rules! from_precision {
+    ($($float:ty, $variant:ident);*) => {$(
+        impl<'a> From<&'a [$float]> for Values<'a> {
+            fn from(values: &'a [$float]) -> Self {
+                Self::$variant(Cow::Borrowed(values))
+            }
         }
-    }
-}
 
-impl<'a> From<&'a [f32]> for Values<'a> {
-    fn from(values: &'a [f32]) -> Self {
-        Self::F32(Cow::Borrowed(values))
-    }
+        impl From<Vec<$float>> for Values<'_> {
+            fn from(values: Vec<$float>) -> Self {
+                Self::$variant(Cow::Owned(values))
+            }
+        }
+    )*};
 }
-
-impl<'a> From<&'a [f64]> for Values<'a> {
-    fn from(values: &'a [f64]) -> Self {
-        Self::F64(Cow::Borrowed(values))
-    }
-}
-
-impl From<Vec<f32>> for Values<'_> {
-    fn from(values: Vec<f32>) -> Self {
-        Self::F32(Cow::Owned(values))
-    }
-}
-
-impl From<Vec<f64>> for Values<'_> {
-    fn from(values: Vec<f64>) -> Self {
-        Self::F64(Cow::Owned(values))
-    }
-}
+from_precision!(f32, F32; f64, F64);
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@
 
 use super::Total;
 use crate::error::Result;
-use crate::group::{self, GroupRef, Symmetric};
+use crate::group::{self, GroupRef, PermutationGroup};
 use crate::plan::{SymmetryPlan, UniformFields};
 use crate::projection::Projector;
 use crate::random::Random;
@@ -61,7 +61,7 @@ pub fn verdict(ranked: &[Ranked]) -> String {
 
 /// The largest symmetric group that can permute the channels of a linear map: S_n with n dividing both numbers.
 pub fn symmetric_group_for(out: usize, into: usize) -> Option<usize> {
-    (2..=Symmetric::MAX_POINTS).rev().find(|&n| out > 0 && out.is_multiple_of(n) && into.is_multiple_of(n))
+    (2..=PermutationGroup::MAX_SYMMETRIC).rev().find(|&n| out > 0 && out.is_multiple_of(n) && into.is_multiple_of(n))
 }
 
 /// Whether two groups have the same projector on kernels of this shape, with all channels typed alike: then no weights tell them apart.

@@ -81,9 +81,6 @@ impl OperatorSpace {
     }
 
     /// Operators L²(G) → L²(G) between scalar functions.
-    ///
-    /// # Errors
-    /// As [`OperatorSpace::new`].
     pub fn scalar(group: &GroupRef, max_degree: usize) -> Result<Self> {
         let trivial = rep::complexified(&rep::trivial(group));
         Self::new(&trivial, &trivial, max_degree)
@@ -134,18 +131,12 @@ impl OperatorSpace {
     }
 
     /// The part of T that takes signals in the band to signals in the band; on a finite group T itself.
-    ///
-    /// # Errors
-    /// As [`OperatorSpace::spectrum`].
     pub fn band_limited(&self, t: &Mat<c64>) -> Result<Mat<c64>> {
         self.operator(&self.spectrum(t)?)
     }
 
     /// Step i of the projection: the blocks of U′ T U⁻¹, on which G acts by τ ⊗ 1. They reach to the band limit plus the
     /// degree of the fibres.
-    ///
-    /// # Errors
-    /// As [`OperatorSpace::spectrum`].
     pub fn untwisted_spectrum(&self, t: &Mat<c64>) -> Result<Spectrum> {
         self.check(t)?;
         // On a finite group the band is everything.
@@ -158,9 +149,6 @@ impl OperatorSpace {
     }
 
     /// Step iv of the projection: the operator T with these blocks of U′ T U⁻¹.
-    ///
-    /// # Errors
-    /// As [`OperatorSpace::operator`].
     pub fn twisted_operator(&self, spectrum: &Spectrum) -> Result<Mat<c64>> {
         let t = self.synthesise(&self.untwisted, spectrum)?;
         let (into, out) = self.dims();

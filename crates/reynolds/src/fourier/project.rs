@@ -102,9 +102,6 @@ pub fn project_fourier(space: &OperatorSpace, t: &Mat<c64>) -> Result<Mat<c64>> 
 /// }
 /// # Ok::<(), reynolds::Error>(())
 /// ```
-///
-/// # Errors
-/// As [`FourierTransform::forward`].
 pub fn project_invariant(transform: &FourierTransform, f: &[c64]) -> Result<Vec<c64>> {
     let mut coefficients = transform.forward(f)?;
     // The dual starts with the trivial representation.

@@ -58,21 +58,16 @@ impl FourierTransform {
     /// The same, sampled on the nodes that serve degree `sampled`, which is at least `max_degree`.
     pub(super) fn oversampled(group: &GroupRef, max_degree: usize, sampled: usize) -> Result<Self> {
         if let Some(order) = group.order().filter(|&n| n > MAX_ENTRIES.isqrt() as u128) {
-            return Err(Error::TooLarge {
-                group: group.name(),
-                operation: "a Fourier transform",
-                limit: MAX_ENTRIES.isqrt() as u128,
-                got: order.to_string(),
-            });
+            return Err(Error::too_large(group.name(), "a Fourier transform", MAX_ENTRIES.isqrt() as u128, order));
         }
         let dual = unitary_dual(group, max_degree)?;
         let rule = group.quadrature(sampled.saturating_mul(2))?;
         let count = dual.iter().map(|pi| pi.dim() * pi.dim()).sum::<usize>();
         if group.order().is_some_and(|n| n != count as u128) {
-            return Err(Error::Numerical {
-                procedure: "unitary dual",
-                reason: format!("squared dimensions add up to {count}, not to the order of {}", group.name()),
-            });
+            return Err(Error::numerical(
+                "unitary dual",
+                format!("squared dimensions add up to {count}, not to the order of {}", group.name()),
+            ));
         }
         if count * rule.len() > MAX_ENTRIES {
             return Err(Error::range(
@@ -161,9 +156,6 @@ impl FourierTransform {
     }
 
     /// f(g) = Σ_π d_π tr(f̂(π) π(g)) at any element of the group, a node or not.
-    ///
-    /// # Errors
-    /// As [`FourierTransform::inverse`].
     pub fn evaluate(&self, coefficients: &[Mat<c64>], g: &Element) -> Result<c64> {
         let stacked = self.stack(coefficients)?;
         let values = basis_at(&self.dual, g);
@@ -224,37 +216,5 @@ pub(super) fn check_finite(len: usize, value: impl Fn(usize) -> c64) -> Result<(
     match (0..len).find(|&index| !(value(index).re.is_finite() && value(index).im.is_finite())) {
         Some(index) => Err(Error::NotFinite { index, value: format!("{:?}", value(index)) }),
         None => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::group;
-
-    #[test]
-    fn delta_at_the_identity_has_identity_coefficients() {
-        // f = 6·δ_e on S₃, so that ∫ f π* = π(e)* = 1 for every π.
-        let transform = FourierTransform::new(&group::parse("S3").unwrap(), 0).unwrap();
-        let mut f = vec![c64::ZERO; 6];
-        f[0] = c64::from_real(6.0);
-        let coefficients = transform.forward(&f).unwrap();
-        assert_eq!(coefficients.iter().map(Mat::nrows).sum::<usize>(), 4);
-        for matrix in &coefficients {
-            assert!((matrix - Mat::<c64>::identity(matrix.nrows(), matrix.nrows())).norm_max() < 1e-15);
-        }
-        assert!((transform.energy(&coefficients) - 6.0).abs() < 1e-14);
-    }
-
-    #[test]
-    fn a_function_is_evaluated_between_the_nodes() {
-        let so3 = group::parse("SO3").unwrap();
-        let transform = FourierTransform::new(&so3, 2).unwrap();
-        let entry = |g: &Element| c64::from_real(so3.point_matrix(g).unwrap()[(0, 1)].powi(2));
-        let f: Vec<c64> = transform.nodes().iter().map(entry).collect();
-        let coefficients = transform.forward(&f).unwrap();
-        let between = &so3.multiply(&so3.generators()[0], &so3.generators()[1]);
-        let error = transform.evaluate(&coefficients, between).unwrap() - entry(between);
-        assert!(error.abs_sq().sqrt() < 1e-14);
     }
 }

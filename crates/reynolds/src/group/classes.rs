@@ -95,11 +95,11 @@ impl ConjugacyClasses {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::group::{PermutationGroup, Symmetric};
+    use crate::group::PermutationGroup;
 
     #[test]
     fn classes_of_s4_are_the_cycle_types() {
-        let s4 = Symmetric::new(4).unwrap();
+        let s4 = PermutationGroup::symmetric(4).unwrap();
         let classes = conjugacy_classes(&s4).unwrap();
         assert_eq!(classes.sizes(), [1, 6, 8, 3, 6]);
         let class = |word: [u32; 4]| classes.class_of(&s4.element(&word).unwrap());
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_group_too_large_to_list_is_an_error() {
-        let s12 = Symmetric::new(12).unwrap();
+        let s12 = PermutationGroup::symmetric(12).unwrap();
         assert!(matches!(conjugacy_classes(&s12), Err(Error::TooLarge { .. })));
     }
 }

@@ -139,28 +139,3 @@ impl Element {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quarter_turn_is_numpy_rot90() {
-        // rot90(+1) moves the top right corner (x, y) = (1, −1) to the top left (−1, −1); y grows downwards.
-        let r = Planar::new(TAU / 4.0, false).matrix();
-        let moved = [r[(0, 0)] - r[(0, 1)], r[(1, 0)] - r[(1, 1)]];
-        assert!((moved[0] + 1.0).abs() < 1e-15 && (moved[1] + 1.0).abs() < 1e-15);
-    }
-
-    #[test]
-    fn planar_product_is_matrix_product() {
-        let g = Planar::new(0.7, true);
-        let h = Planar::new(2.1, false);
-        let error = g.multiply(h).matrix() - g.matrix() * h.matrix();
-        assert!(error.norm_max() < 1e-15);
-        let error = h.multiply(g).matrix() - h.matrix() * g.matrix();
-        assert!(error.norm_max() < 1e-15);
-        let unit = g.multiply(g.inverse()).matrix() - Mat::<f64>::identity(2, 2);
-        assert!(unit.norm_max() < 1e-15);
-    }
-}

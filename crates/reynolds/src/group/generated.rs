@@ -59,7 +59,7 @@ impl Index {
     fn nearest(&self, elements: &[Mat<f64>], matrix: &Mat<f64>) -> Option<(usize, f64)> {
         let key = self.key(matrix);
         let near = (key - 1..=key + 1).filter_map(|k| self.buckets.get(&k)).flatten().map(|&e| e as usize);
-        let distances = near.map(|e| (e, distance(&elements[e], matrix)));
+        let distances = near.map(|e| (e, (&elements[e] - matrix).norm_l2()));
         distances.min_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|&(_, distance)| distance < SEPARATION)
     }
 
@@ -70,12 +70,6 @@ impl Index {
     fn insert(&mut self, matrix: &Mat<f64>, element: usize) {
         self.buckets.entry(self.key(matrix)).or_default().push(element as u32);
     }
-}
-
-fn distance(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
-    let columns = a.col_iter().zip(b.col_iter());
-    let sum: f64 = columns.map(|(a, b)| a.iter().zip(b.iter()).map(|(x, y)| (x - y).powi(2)).sum::<f64>()).sum();
-    sum.sqrt()
 }
 
 impl MatrixGroup {
@@ -239,6 +233,7 @@ impl Group for MatrixGroup {
 
 #[cfg(test)]
 mod tests {
+    use super::super::polyhedral::turn_about;
     use super::*;
 
     fn rotation(angle: f64) -> Mat<f64> {
@@ -247,41 +242,19 @@ mod tests {
     }
 
     #[test]
-    fn a_fifth_of_a_turn_generates_five_elements() {
-        let group = MatrixGroup::new(&[rotation(std::f64::consts::TAU / 5.0)]).unwrap();
-        assert_eq!(group.order(), Some(5));
-    }
-
-    #[test]
-    fn generators_that_do_not_close_are_refused() {
-        let error = MatrixGroup::new(&[rotation(1.0)]).unwrap_err().to_string();
-        assert!(error.contains("do not close"), "{error}");
-    }
-
-    /// Rodrigues: the turn about an axis of space.
-    fn turn(axis: [f64; 3], angle: f64) -> Mat<f64> {
-        let norm = axis.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let [x, y, z] = axis.map(|x| x / norm);
-        let (sin, cos) = angle.sin_cos();
-        let cross = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]];
-        let axis = [x, y, z];
-        Mat::from_fn(3, 3, |i, j| {
-            f64::from(u8::from(i == j)) * cos + sin * cross[i][j] + (1.0 - cos) * axis[i] * axis[j]
-        })
-    }
-
-    #[test]
     fn generators_that_nearly_close_are_refused() {
         use std::f64::consts::TAU;
-        let third = turn([1.0, 1.0, 1.0], TAU / 3.0);
+        let third = turn_about([1.0, 1.0, 1.0], TAU / 3.0);
         let golden = 0.5 * (1.0 + 5.0_f64.sqrt());
-        let icosahedral = MatrixGroup::new(&[turn([0.0, 1.0, golden], TAU / 5.0), third.clone()]).unwrap();
+        let icosahedral = MatrixGroup::new(&[turn_about([0.0, 1.0, golden], TAU / 5.0), third.clone()]).unwrap();
         assert_eq!(icosahedral.order(), Some(60));
         // The golden ratio with wrong last digits: this panicked.
         for ratio in [1.618_035_5, 1.618_03, 1.618_033_9, 1.618] {
-            let error = MatrixGroup::new(&[turn([0.0, 1.0, ratio], TAU / 5.0), third.clone()]).unwrap_err();
+            let error = MatrixGroup::new(&[turn_about([0.0, 1.0, ratio], TAU / 5.0), third.clone()]).unwrap_err();
             assert!(error.to_string().contains("do not close"), "{error}");
         }
+        assert!(MatrixGroup::new(&[rotation(1.0)]).unwrap_err().to_string().contains("do not close"));
+        assert_eq!(MatrixGroup::new(&[rotation(TAU / 5.0)]).unwrap().order(), Some(5));
         for off in [1e-8, 1e-7, 1e-6, 1e-5] {
             assert!(MatrixGroup::new(&[rotation(TAU / 5.0 + off)]).is_err(), "{off}");
         }

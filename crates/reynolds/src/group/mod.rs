@@ -26,7 +26,6 @@ mod element;
 mod family;
 mod gauss_legendre;
 mod generated;
-mod homomorphism;
 mod name;
 mod numeric_irreps;
 mod orthogonal;
@@ -36,7 +35,6 @@ mod polygon;
 mod polyhedral;
 mod product;
 mod subgroup;
-mod symmetric;
 mod transversal;
 
 use std::fmt::Debug;
@@ -48,7 +46,6 @@ pub use classes::{ConjugacyClasses, conjugacy_classes};
 pub use element::{Element, Planar, Spatial};
 pub use family::Family;
 pub use generated::MatrixGroup;
-pub use homomorphism::Homomorphism;
 pub use name::parse;
 pub use numeric_irreps::numeric_irreps;
 pub use orthogonal::{O2, O3, Orthogonal, SO2, SO3};
@@ -56,8 +53,7 @@ pub use permutation_group::PermutationGroup;
 pub use polygon::Polygon;
 pub use polyhedral::polyhedral;
 pub use product::Product;
-pub use subgroup::{subgroup, subgroup_generated_by};
-pub use symmetric::Symmetric;
+pub use subgroup::{Homomorphism, subgroup, subgroup_generated_by};
 
 use crate::error::{Error, Result};
 use crate::haar::Quadrature;
@@ -158,12 +154,12 @@ pub trait Group: Debug + Send + Sync {
 pub fn elements<G: Group + ?Sized>(group: &G) -> Result<Vec<Element>> {
     match group.order() {
         Some(order) if order <= ENUMERATION_LIMIT => Ok((0..order).map(Element::Finite).collect()),
-        order => Err(Error::TooLarge {
-            group: group.name(),
-            operation: "enumeration",
-            limit: ENUMERATION_LIMIT,
-            got: order.map_or("infinitely many elements".into(), |n| n.to_string()),
-        }),
+        order => Err(Error::too_large(
+            group.name(),
+            "enumeration",
+            ENUMERATION_LIMIT,
+            order.map_or("infinitely many elements".into(), |n| n.to_string()),
+        )),
     }
 }
 

@@ -25,11 +25,13 @@ const ORDER_LIMIT: u128 = 1024;
 /// # Errors
 /// [`Error::TooLarge`] over order 1024; [`Error::Numerical`] if the dimensions found do not add up to |G|.
 pub fn numeric_irreps(group: &GroupRef) -> Result<Vec<Irrep>> {
-    let order = group.order().filter(|&n| n <= ORDER_LIMIT).ok_or_else(|| Error::TooLarge {
-        group: group.name(),
-        operation: "numerical irreps",
-        limit: ORDER_LIMIT,
-        got: group.order().map_or("infinitely many elements".into(), |n| n.to_string()),
+    let order = group.order().filter(|&n| n <= ORDER_LIMIT).ok_or_else(|| {
+        Error::too_large(
+            group.name(),
+            "numerical irreps",
+            ORDER_LIMIT,
+            group.order().map_or("infinitely many elements".into(), |n| n.to_string()),
+        )
     })? as usize;
     let all = elements(group.as_ref())?;
     let product: Vec<Vec<usize>> =
@@ -53,10 +55,10 @@ pub fn numeric_irreps(group: &GroupRef) -> Result<Vec<Irrep>> {
         irreps.push(Irrep::new(format!("irrep({index})"), rep, commutant)?);
     }
     if total != order {
-        return Err(Error::Numerical {
-            procedure: "decomposition of the regular representation",
-            reason: format!("irreps of total dimension {total} in a group of order {order}"),
-        });
+        return Err(Error::numerical(
+            "decomposition of the regular representation",
+            format!("irreps of total dimension {total} in a group of order {order}"),
+        ));
     }
     Ok(irreps)
 }
@@ -128,10 +130,9 @@ fn eigenspaces(group: &GroupRef, product: &[Vec<usize>], order: usize) -> Result
             algebra[(h, product[h][g])] += coefficient[g];
         }
     }
-    let eigen = algebra.self_adjoint_eigen(Side::Lower).map_err(|error| Error::Numerical {
-        procedure: "eigenvalues of the group algebra",
-        reason: format!("{error:?}"),
-    })?;
+    let eigen = algebra
+        .self_adjoint_eigen(Side::Lower)
+        .map_err(|error| Error::numerical("eigenvalues of the group algebra", format!("{error:?}")))?;
     let values = eigen.S().column_vector();
     let scale = (0..order).map(|i| values[i].abs()).fold(1.0, f64::max);
     let mut spaces = Vec::new();

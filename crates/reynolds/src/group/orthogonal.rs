@@ -42,18 +42,26 @@ impl Orthogonal {
         if self.reflections { &[false, true] } else { &[false] }
     }
 
+    fn letters(self) -> &'static str {
+        if self.reflections { "O" } else { "SO" }
+    }
+
+    fn dims(self) -> usize {
+        if self.space { 3 } else { 2 }
+    }
+
     fn check_degree(self, what: &str, degree: usize, limit: usize) -> Result<()> {
         if degree <= limit {
             return Ok(());
         }
-        let (name, dims) = (if self.reflections { "O" } else { "SO" }, if self.space { 3 } else { 2 });
+        let (name, dims) = (self.letters(), self.dims());
         Err(Error::range(format!("{what} {name}({dims})"), format!("at most {limit}"), degree))
     }
 }
 
 impl Group for Orthogonal {
     fn name(&self) -> String {
-        format!("{}{}", if self.reflections { "O" } else { "SO" }, if self.space { 3 } else { 2 })
+        format!("{}{}", self.letters(), self.dims())
     }
     fn family(&self) -> Family {
         match *self {

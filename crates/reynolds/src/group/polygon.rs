@@ -14,14 +14,7 @@ use crate::irrep::Irrep;
 #[derive(Debug, Clone, Copy)]
 pub struct Polygon {
     n: usize,
-    kind: Kind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    Cyclic,
-    Dihedral,
-    Translations,
+    family: Family,
 }
 
 impl Polygon {
@@ -30,21 +23,29 @@ impl Polygon {
     /// # Errors
     /// [`Error::OutOfRange`] unless 1 ≤ n ≤ 1,000,000; so too for D_n and Z_n.
     pub fn cyclic(n: usize) -> Result<Self> {
-        Self::new(n, Kind::Cyclic, "order of C_N")
+        Self::new(n, Family::Cyclic(n), "order of C_N")
     }
 
     /// D_n.
     pub fn dihedral(n: usize) -> Result<Self> {
-        Self::new(n, Kind::Dihedral, "N of D_N")
+        Self::new(n, Family::Dihedral(n), "N of D_N")
     }
 
     /// Z_n.
     pub fn translations(n: usize) -> Result<Self> {
-        Self::new(n, Kind::Translations, "order of Z_n")
+        Self::new(n, Family::Translations(n), "order of Z_n")
     }
 
-    fn new(n: usize, kind: Kind, what: &str) -> Result<Self> {
-        if (1..=1_000_000).contains(&n) { Ok(Self { n, kind }) } else { Err(Error::range(what, "1 to 1000000", n)) }
+    fn new(n: usize, family: Family, what: &str) -> Result<Self> {
+        if (1..=1_000_000).contains(&n) { Ok(Self { n, family }) } else { Err(Error::range(what, "1 to 1000000", n)) }
+    }
+
+    fn is_dihedral(&self) -> bool {
+        matches!(self.family, Family::Dihedral(_))
+    }
+
+    fn is_translations(&self) -> bool {
+        matches!(self.family, Family::Translations(_))
     }
 
     /// Turn and reflection of an element.
@@ -60,22 +61,17 @@ impl Polygon {
 
 impl Group for Polygon {
     fn name(&self) -> String {
-        let letter = match self.kind {
-            Kind::Cyclic => 'C',
-            Kind::Dihedral => 'D',
-            Kind::Translations => 'Z',
-        };
-        format!("{letter}{}", self.n)
-    }
-    fn family(&self) -> Family {
-        match self.kind {
-            Kind::Cyclic => Family::Cyclic(self.n),
-            Kind::Dihedral => Family::Dihedral(self.n),
-            Kind::Translations => Family::Translations(self.n),
+        match self.family {
+            Family::Dihedral(n) => format!("D{n}"),
+            Family::Translations(n) => format!("Z{n}"),
+            _ => format!("C{}", self.n),
         }
     }
+    fn family(&self) -> Family {
+        self.family
+    }
     fn order(&self) -> Option<u128> {
-        Some(self.n as u128 * if self.kind == Kind::Dihedral { 2 } else { 1 })
+        Some(self.n as u128 * if self.is_dihedral() { 2 } else { 1 })
     }
     fn identity(&self) -> Element {
         Element::Finite(0)
@@ -93,20 +89,20 @@ impl Group for Polygon {
     }
     fn generators(&self) -> Vec<Element> {
         let turn = (self.n > 1).then(|| self.join(1, false));
-        let flip = (self.kind == Kind::Dihedral).then(|| self.join(0, true));
+        let flip = self.is_dihedral().then(|| self.join(0, true));
         turn.into_iter().chain(flip).collect()
     }
     fn point_matrix(&self, g: &Element) -> Option<Mat<f64>> {
         let (k, reflected) = self.split(g);
-        (self.kind != Kind::Translations).then(|| turn(k, self.n, reflected))
+        (!self.is_translations()).then(|| turn(k, self.n, reflected))
     }
     fn point_permutation(&self, g: &Element) -> Option<Vec<u32>> {
         let shift = g.index() as usize;
-        (self.kind == Kind::Translations).then(|| (0..self.n).map(|j| ((j + shift) % self.n) as u32).collect())
+        self.is_translations().then(|| (0..self.n).map(|j| ((j + shift) % self.n) as u32).collect())
     }
     fn irreps(self: Arc<Self>, _max_degree: usize) -> Result<Vec<Irrep>> {
-        let Self { n, kind } = *self;
-        Ok(planar_irreps(self, Some(n), kind == Kind::Dihedral, n / 2))
+        let (n, reflections) = (self.n, self.is_dihedral());
+        Ok(planar_irreps(self, Some(n), reflections, n / 2))
     }
 }
 

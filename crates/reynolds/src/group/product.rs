@@ -46,12 +46,12 @@ impl Product {
         if let (Some(a), Some(b)) = (first.order(), second.order())
             && a.checked_mul(b).is_none()
         {
-            return Err(Error::TooLarge {
-                group: format!("{} x {}", first.name(), second.name()),
-                operation: "numbering",
-                limit: u128::MAX,
-                got: format!("{a} times {b}"),
-            });
+            return Err(Error::too_large(
+                format!("{} x {}", first.name(), second.name()),
+                "numbering",
+                u128::MAX,
+                format!("{a} times {b}"),
+            ));
         }
         Ok(Self { first: first.clone(), second: second.clone() })
     }
@@ -129,12 +129,12 @@ impl Group for Product {
         }
         let (a, b) = (self.first.quadrature(degree)?, self.second.quadrature(degree)?);
         if a.len().saturating_mul(b.len()) > MAX_NODES {
-            return Err(Error::TooLarge {
-                group: self.name(),
-                operation: "quadrature",
-                limit: MAX_NODES as u128,
-                got: format!("{} times {} nodes", a.len(), b.len()),
-            });
+            return Err(Error::too_large(
+                self.name(),
+                "quadrature",
+                MAX_NODES as u128,
+                format!("{} times {} nodes", a.len(), b.len()),
+            ));
         }
         let pairs = || a.iter().flat_map(|g| b.iter().map(move |h| (g, h)));
         let nodes = pairs().map(|((g, _), (h, _))| self.join(g.clone(), h.clone())).collect();
@@ -169,12 +169,7 @@ impl Group for Product {
             let left = to_first.pull_back(v.rep())?;
             for (w, right) in &second {
                 if irreps.len() >= MAX_IRREPS {
-                    return Err(Error::TooLarge {
-                        group: self.name(),
-                        operation: "listing all irreps",
-                        limit: MAX_IRREPS as u128,
-                        got: "more".into(),
-                    });
+                    return Err(Error::too_large(self.name(), "listing all irreps", MAX_IRREPS as u128, "more"));
                 }
                 let label = format!("{}*{}", v.label(), w.label());
                 irreps.extend(split_tensor(&label, &rep::tensor(&left, right)?, v.commutant(), w.commutant())?);
@@ -222,7 +217,7 @@ fn split_tensor(label: &str, tensor: &Rep, a: &[Mat<f64>], b: &[Mat<f64>]) -> Re
 fn fixed_by(projection: &Mat<f64>) -> Result<Mat<f64>> {
     let eigen = projection
         .self_adjoint_eigen(Side::Lower)
-        .map_err(|error| Error::Numerical { procedure: "irreps of a product", reason: format!("{error:?}") })?;
+        .map_err(|error| Error::numerical("irreps of a product", format!("{error:?}")))?;
     let values = eigen.S().column_vector();
     let zeros = (0..projection.nrows()).filter(|&k| values[k] < 0.5).count();
     Ok(eigen.U().subcols(zeros, projection.nrows() - zeros).to_owned())

@@ -1,4 +1,4 @@
-//! Subgroups H ≤ G with their inclusions.
+//! Homomorphisms φ: H → G, along which representations are pulled back, and above all the inclusions of subgroups H ≤ G.
 //!
 //! ```
 //! use reynolds::group;
@@ -10,13 +10,60 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+use std::fmt;
 use std::sync::Arc;
 
 use faer::Mat;
 
-use super::homomorphism::Map;
-use super::{Element, Family, GroupRef, Homomorphism, PermutationGroup, Planar, Spatial, elements, parse};
+use super::{Element, Family, GroupRef, PermutationGroup, Planar, Spatial, check_same, elements, parse};
 use crate::error::{Error, Result};
+use crate::rep::{self, Rep};
+use crate::scalar::Scalar;
+
+/// The map of a homomorphism.
+type Map = Arc<dyn Fn(&Element) -> Element + Send + Sync>;
+
+/// A homomorphism from `source` to `target`.
+#[derive(Clone)]
+pub struct Homomorphism {
+    source: GroupRef,
+    target: GroupRef,
+    map: Map,
+}
+
+impl fmt::Debug for Homomorphism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Homomorphism({} -> {})", self.source.name(), self.target.name())
+    }
+}
+
+impl Homomorphism {
+    /// A map the caller knows to be a homomorphism.
+    pub(crate) fn trusted(source: &GroupRef, target: &GroupRef, map: Map) -> Self {
+        Self { source: source.clone(), target: target.clone(), map }
+    }
+
+    /// H.
+    pub fn source(&self) -> &GroupRef {
+        &self.source
+    }
+
+    /// G.
+    pub fn target(&self) -> &GroupRef {
+        &self.target
+    }
+
+    /// φ(h).
+    pub fn apply(&self, h: &Element) -> Element {
+        (self.map)(h)
+    }
+
+    /// π∘φ, a representation of H; along an inclusion this is the restriction of π to H.
+    pub fn pull_back<F: Scalar>(&self, representation: &Rep<F>) -> Result<Rep<F>> {
+        check_same(&self.target, representation.group())?;
+        Ok(rep::restricted(representation, self))
+    }
+}
 
 /// The inclusion of the standard copy of the named group: point groups by their matrices (planar ones turn about z in space), S_m in
 /// S_n by fixing the last points, Z_m in Z_n as the multiples of n/m, and in a product, a subgroup of the first factor that has it.

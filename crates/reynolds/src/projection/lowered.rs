@@ -34,9 +34,6 @@ pub enum Lowered<F: Scalar = f64> {
 /// assert!(energies.ratio() < 0.3); // chance is 1/4
 /// # Ok::<(), reynolds::Error>(())
 /// ```
-///
-/// # Errors
-/// As the derivation of each form.
 pub fn derive<F: Scalar>(space: &KernelSpace<F>) -> Result<Lowered<F>> {
     if let Some(orbits) = Orbits::derive(space)? {
         return Ok(Lowered::Orbits(orbits));

@@ -128,9 +128,6 @@ pub trait Projector<T: Weight>: Dimensions {
     }
 
     /// Projects equal layers that lie one after the other, in parallel where there are threads for it; the energies are summed over all.
-    ///
-    /// # Errors
-    /// As [`Projector::project_into`], for a length that is no multiple of [`Dimensions::len`] too.
     fn project_stack_into(&self, weights: &[T], out: &mut [T]) -> Result<Energies> {
         let n = self.len();
         if n == 0 || !weights.len().is_multiple_of(n) || weights.is_empty() {
@@ -152,9 +149,6 @@ pub trait Projector<T: Weight>: Dimensions {
     }
 
     /// P(W).
-    ///
-    /// # Errors
-    /// As [`Projector::project_into`].
     fn project(&self, weights: &[T]) -> Result<Vec<T>> {
         let mut out = vec![T::default(); weights.len()];
         self.project_into(weights, &mut out)?;
@@ -162,9 +156,6 @@ pub trait Projector<T: Weight>: Dimensions {
     }
 
     /// W − P(W).
-    ///
-    /// # Errors
-    /// As [`Projector::project_into`].
     fn perp(&self, weights: &[T]) -> Result<Vec<T>> {
         let mut out = self.project(weights)?;
         for (p, &w) in out.iter_mut().zip(weights) {
@@ -174,9 +165,6 @@ pub trait Projector<T: Weight>: Dimensions {
     }
 
     /// ‖P(W)‖² and ‖W − P(W)‖².
-    ///
-    /// # Errors
-    /// As [`Projector::project_into`].
     fn energies(&self, weights: &[T]) -> Result<Energies> {
         let mut out = vec![T::default(); weights.len()];
         self.project_into(weights, &mut out)

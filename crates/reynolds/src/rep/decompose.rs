@@ -133,10 +133,10 @@ fn decompose_one<F: Scalar>(rep: &Rep<F>, irreps: &[Arc<Irrep<F>>]) -> Result<Pi
         }
     }
     if filled != n {
-        return Err(Error::Numerical {
-            procedure: "isotypic decomposition",
-            reason: format!("irreps of total dimension {filled} in a space of dimension {n}"),
-        });
+        return Err(Error::numerical(
+            "isotypic decomposition",
+            format!("irreps of total dimension {filled} in a space of dimension {n}"),
+        ));
     }
     Ok(piece(Some(basis), parts))
 }

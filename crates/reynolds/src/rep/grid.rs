@@ -33,7 +33,7 @@ impl Grid {
         }
         let fail = |reason: String| {
             let target = vec![side.to_string(); dims].join("x") + " grid";
-            Err(Error::NoAction { group: group.name(), target, reason })
+            Err(Error::no_action(group.name(), target, reason))
         };
         let Some(identity) = group.point_matrix(&group.identity()) else {
             return fail("it is not given by matrices".into());

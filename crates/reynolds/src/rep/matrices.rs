@@ -13,11 +13,9 @@ use crate::scalar::Scalar;
 /// # Errors
 /// [`Error::NoAction`] for an abstract group.
 pub fn point(group: &GroupRef) -> Result<Rep> {
-    let identity = group.point_matrix(&group.identity()).ok_or_else(|| Error::NoAction {
-        group: group.name(),
-        target: "space".into(),
-        reason: "it is not given by matrices".into(),
-    })?;
+    let identity = group
+        .point_matrix(&group.identity())
+        .ok_or_else(|| Error::no_action(group.name(), "space", "it is not given by matrices"))?;
     let acting = group.clone();
     let matrix = move |g: &Element| acting.point_matrix(g).expect("all elements have a matrix or none");
     let signed = group.generators().iter().all(|g| SignedPermutation::from_matrix(&matrix(g)).is_some());

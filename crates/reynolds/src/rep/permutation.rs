@@ -21,10 +21,8 @@ pub fn trivial(group: &GroupRef) -> Rep {
 /// # Errors
 /// [`Error::NoAction`] if the group is not given as permutations.
 pub fn permutation(group: &GroupRef) -> Result<Rep> {
-    let points = group.point_permutation(&group.identity()).ok_or_else(|| Error::NoAction {
-        group: group.name(),
-        target: "points".into(),
-        reason: "it is not given as permutations (regular and quotient fields are)".into(),
+    let points = group.point_permutation(&group.identity()).ok_or_else(|| {
+        Error::no_action(group.name(), "points", "it is not given as permutations (regular and quotient fields are)")
     })?;
     let acting = group.clone();
     let image = move |g: &Element| acting.point_permutation(g).expect("all elements permute points or none");

@@ -104,10 +104,8 @@ impl Band {
 
 /// An orthonormal basis U of the span of the columns, `[rows, rank]`, and the columns in it, `[rank, columns]`.
 pub(super) fn orthonormalise(columns: &Mat<f64>) -> Result<(Mat<f64>, Mat<f64>)> {
-    let svd = columns.thin_svd().map_err(|error| Error::Numerical {
-        procedure: "singular value decomposition",
-        reason: format!("{error:?}"),
-    })?;
+    let svd =
+        columns.thin_svd().map_err(|error| Error::numerical("singular value decomposition", format!("{error:?}")))?;
     let values = svd.S().column_vector();
     let strongest = if values.nrows() == 0 { 0.0 } else { values[0] };
     let rank = values.iter().filter(|&&value| value > RANK_THRESHOLD * strongest).count();

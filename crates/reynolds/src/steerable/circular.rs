@@ -76,12 +76,6 @@ mod tests {
     }
 
     #[test]
-    fn frequency_one_is_the_point_itself() {
-        let y = circular_harmonics(1, [0.6, -0.8]);
-        assert!((y[0] - SQRT_2 * 0.6).abs() < 1e-15 && (y[1] + SQRT_2 * 0.8).abs() < 1e-15);
-    }
-
-    #[test]
     fn origin_has_frequency_zero_only() {
         assert_eq!(circular_harmonics(0, [0.0, 0.0]), vec![1.0]);
         assert_eq!(circular_harmonics(3, [0.0, 0.0]), vec![0.0, 0.0]);

@@ -43,9 +43,6 @@ impl KernelBasis {
     }
 
     /// The kernels from each irrep of `domain` to each of `codomain`, `[codomain][domain]`, sharing what can be shared.
-    ///
-    /// # Errors
-    /// As [`KernelBasis::new`].
     pub fn all(codomain: &[&Irrep], domain: &[&Irrep], band: &Band) -> Result<Vec<Vec<Self>>> {
         let degrees: Vec<usize> = band.degrees().iter().map(|part| part.degree).collect();
         let source = Invariants::new(codomain, domain, &degrees, band.shells().dims())?;
@@ -111,63 +108,5 @@ impl KernelBasis {
             sampled.subrows_mut(channel * points, points).copy_from(&part);
         }
         sampled
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::group;
-    use crate::steerable::{RingsConfig, Shells, invariants};
-
-    fn band(dims: usize, side: usize) -> Band {
-        Band::new(Shells::new(dims, side, &RingsConfig::default()).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn kernels_are_orthonormal_on_the_grid() {
-        for (name, dims, side) in
-            [("SO3", 3, 5), ("O3", 3, 3), ("SO2", 2, 5), ("O2", 2, 7), ("C4", 2, 3), ("D8", 2, 5), ("O", 3, 5)]
-        {
-            let band = band(dims, side);
-            let irreps = group::parse(name).unwrap().irreps(2).unwrap();
-            for codomain in &irreps {
-                for domain in &irreps {
-                    let basis = KernelBasis::new(codomain, domain, &band).unwrap();
-                    let e = basis.sampled(&band);
-                    let error = e.transpose() * &e - Mat::<f64>::identity(basis.len(), basis.len());
-                    assert!(error.norm_max() < 1e-13, "{name}: {} -> {}", domain.label(), codomain.label());
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn continuous_groups_need_no_orthonormalisation() {
-        for (name, dims, side) in [("SO3", 3, 5), ("O3", 3, 7), ("SO2", 2, 7), ("O2", 2, 5)] {
-            let band = band(dims, side);
-            let irreps = group::parse(name).unwrap().irreps(2).unwrap();
-            for (codomain, domain) in irreps.iter().flat_map(|a| irreps.iter().map(move |b| (a, b))) {
-                let e = KernelBasis::new(codomain, domain, &band).unwrap().sampled(&band);
-                let mut column = 0;
-                for part in band.degrees() {
-                    let radial = band.shells().radial(part.degree);
-                    let tensors = invariants(codomain, domain, part.degree, dims).unwrap();
-                    for (n, tensor) in (0..part.radial).flat_map(|n| tensors.col_iter().map(move |tensor| (n, tensor)))
-                    {
-                        for (p, &point) in band.shells().points().iter().enumerate() {
-                            let y = band.shells().harmonics(part.degree, point);
-                            for channel in 0..codomain.dim() * domain.dim() {
-                                let sum: f64 = (0..part.dim).map(|m| tensor[channel * part.dim + m] * y[m]).sum();
-                                let difference = e[(channel * radial.nrows() + p, column)] - radial[(p, n)] * sum;
-                                assert!(difference.abs() < 1e-13, "{name}: {} -> {}", domain.label(), codomain.label());
-                            }
-                        }
-                        column += 1;
-                    }
-                }
-                assert_eq!(column, e.ncols());
-            }
-        }
     }
 }

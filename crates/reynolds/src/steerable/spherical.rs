@@ -80,39 +80,6 @@ mod tests {
     }
 
     #[test]
-    fn low_degrees_are_the_printed_polynomials() {
-        for seed in 0..20 {
-            let [x, y, z] = unit(seed);
-            let s = f64::sqrt;
-            let expected = [
-                vec![1.0],
-                vec![s(3.0) * y, s(3.0) * z, s(3.0) * x],
-                vec![
-                    s(15.0) * x * y,
-                    s(15.0) * y * z,
-                    s(5.0) / 2.0 * (3.0 * z * z - 1.0),
-                    s(15.0) * x * z,
-                    s(15.0) / 2.0 * (x * x - y * y),
-                ],
-                vec![
-                    s(35.0 / 8.0) * y * (3.0 * x * x - y * y),
-                    s(105.0) * x * y * z,
-                    s(21.0 / 8.0) * y * (5.0 * z * z - 1.0),
-                    s(7.0) / 2.0 * z * (5.0 * z * z - 3.0),
-                    s(21.0 / 8.0) * x * (5.0 * z * z - 1.0),
-                    s(105.0) / 2.0 * z * (x * x - y * y),
-                    s(35.0 / 8.0) * x * (x * x - 3.0 * y * y),
-                ],
-            ];
-            for (l, expected) in expected.iter().enumerate() {
-                for (got, want) in spherical_harmonics(l, [x, y, z]).iter().zip(expected) {
-                    assert!((got - want).abs() < 1e-14, "l = {l}: {got} {want}");
-                }
-            }
-        }
-    }
-
-    #[test]
     fn squares_sum_to_the_dimension_up_to_degree_32() {
         for seed in 0..40 {
             for (l, y) in spherical_harmonics_all(32, unit(seed)).iter().enumerate() {

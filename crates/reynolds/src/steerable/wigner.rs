@@ -153,15 +153,6 @@ mod tests {
     }
 
     #[test]
-    fn wigner_matrices_multiply() {
-        let (g, h) = (Spatial::from_euler(0.4, 1.1, -0.6), Spatial::from_euler(2.0, 0.3, 0.9));
-        let product = wigner_d_all(8, &g.multiply(h).rotation);
-        for (l, (a, b)) in wigner_d_all(8, &g.rotation).iter().zip(wigner_d_all(8, &h.rotation)).enumerate() {
-            assert!((a * b - &product[l]).norm_max() < 1e-13);
-        }
-    }
-
-    #[test]
     fn point_reflection_has_parity() {
         let minus = [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]];
         for (l, d) in wigner_d_all(7, &minus).iter().enumerate() {

@@ -5,13 +5,10 @@
 use std::collections::HashMap;
 
 use reynolds::group;
-use reynolds::projection::{HaarProjector, KernelSpace, Projector, derive};
-use reynolds::rep::{self, Grid, Rep};
+use reynolds::projection::{HaarProjector, Projector, derive};
 use reynolds_testkit::golden::Golden;
-
-fn fields(text: &str) -> Rep {
-    rep::parse_fields(&group::parse("O").unwrap(), text).unwrap()
-}
+use reynolds_testkit::projector_laws::largest_difference;
+use reynolds_testkit::spaces::{band, space};
 
 /// escnn numbers the 24 rotations in its own order: our number for each of its regular channels.
 fn channel_order(golden: &Golden) -> Vec<usize> {
@@ -50,14 +47,16 @@ fn octahedral_kernels_of_escnn_are_equivariant() {
             let (o, i) = (channel(codomain, block / shape[1]), channel(domain, block % shape[1]));
             kernel[(o * shape[1] + i) * points..][..points].copy_from_slice(values);
         }
-        let (domain, codomain) = (fields(domain), fields(codomain));
-        let grid = Grid::new(domain.group(), side, 3).unwrap();
-        let space = KernelSpace::kernel(&domain, &codomain, &grid).unwrap();
-        let projectors: [Box<dyn Projector<f64>>; 2] =
-            [Box::new(HaarProjector::new(&space).unwrap()), Box::new(derive(&space).unwrap())];
+        let layer = ("O", domain, codomain, side, 3);
+        let space = space(layer);
+        let projectors: [Box<dyn Projector<f64>>; 3] = [
+            Box::new(HaarProjector::new(&space).unwrap()),
+            Box::new(derive(&space).unwrap()),
+            // They are band-limited too.
+            Box::new(band(layer)),
+        ];
         for projector in projectors {
-            let projected = projector.project(&kernel).unwrap();
-            let error = projected.iter().zip(&kernel).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            let error = largest_difference(&projector.project(&kernel).unwrap(), &kernel);
             assert!(error < 1e-9, "{name}: off by {error:e}");
         }
     }

@@ -117,11 +117,9 @@ fn projection_agrees_with_the_haar_projector_in_coefficient_space() {
             let dim = case.shells.harmonic_dim(degree);
             let n = rows * columns * dim;
             let rule = case.domain.group().quadrature(case.domain.degree() + case.codomain.degree() + degree).unwrap();
-            let mut average = Mat::<f64>::zeros(n, n);
-            for (g, weight) in rule.iter() {
-                let action = case.codomain.matrix(g).kron(&case.domain.matrix(g)).kron(&harmonic(&case, g, degree));
-                average += faer::Scale(weight) * action;
-            }
+            let average = rule.integrate_matrix((n, n), |g| {
+                case.codomain.matrix(g).kron(&case.domain.matrix(g)).kron(&harmonic(&case, g, degree))
+            });
             let profiles = case.shells.profiles(degree);
             for tensor in image(&average, 0.5).col_iter() {
                 for profile in profiles.col_iter() {

@@ -65,14 +65,11 @@ fn translation(transform: &FourierTransform, g: &Element) -> Mat<c64> {
 
 /// ∫ (τ⊗ρ′)(g)* T (τ⊗ρ)(g) dλ(g) on coefficients, term by term.
 fn haar_average(space: &OperatorSpace, spectrum: &Spectrum) -> Mat<c64> {
-    let mut sum = Mat::zeros(spectrum.matrix().nrows(), spectrum.matrix().ncols());
-    for (g, weight) in space.transform().rule().iter() {
+    space.transform().rule().integrate_matrix(spectrum.matrix().shape(), |g| {
         let moved = translation(space.transform(), g);
         let right = moved.kron(&space.fibres().domain().matrix(g));
-        let left = moved.kron(&space.fibres().codomain().matrix(g));
-        sum += Scale(c64::new(weight, 0.0)) * (left.adjoint() * spectrum.matrix() * right);
-    }
-    sum
+        moved.kron(&space.fibres().codomain().matrix(g)).adjoint() * spectrum.matrix() * right
+    })
 }
 
 fn assert_close(a: &Mat<c64>, b: &Mat<c64>, what: &str) {
@@ -289,11 +286,10 @@ fn printed_fibre_average_is_not_the_projection() {
     let mut at = 0;
     for (pi, irrep) in space.transform().dual().iter().enumerate() {
         let b = spectrum.intertwiner(pi).unwrap();
-        let mut average = Mat::<c64>::zeros(b.nrows(), b.ncols());
-        for (g, weight) in space.transform().rule().iter() {
+        let average = space.transform().rule().integrate_matrix(b.shape(), |g| {
             let action = irrep.matrix(g).kron(&plane.matrix(g));
-            average += Scale(c64::new(weight, 0.0)) * (&action * &b * action.adjoint());
-        }
+            &action * &b * action.adjoint()
+        });
         let block = Mat::<c64>::identity(irrep.dim(), irrep.dim()).kron(&average);
         matrix.submatrix_mut(at, at, block.nrows(), block.ncols()).copy_from(&block);
         at += block.nrows();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use faer::Mat;
 use proptest::prelude::*;
 use reynolds::Error;
-use reynolds::group::{self, Element, Group, GroupRef, MatrixGroup, PermutationGroup, Product, Symmetric, elements};
+use reynolds::group::{self, Element, Group, GroupRef, MatrixGroup, PermutationGroup, Product, elements};
 use reynolds_testkit::laws::{
     assert_actions, assert_axioms, assert_group_laws, assert_name_round_trip, assert_numbering, assert_transversals,
 };
@@ -156,7 +156,7 @@ proptest! {
 
     #[test]
     fn symmetric_groups_rank_and_unrank(n in 1_usize..=34, seed: u128) {
-        let group = Symmetric::new(n).unwrap();
+        let group = PermutationGroup::symmetric(n).unwrap();
         let g = Element::Finite(seed % group.order().unwrap());
         let word = group.point_permutation(&g).unwrap();
         prop_assert_eq!(group.element(&word).unwrap(), g);

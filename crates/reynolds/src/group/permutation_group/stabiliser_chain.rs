@@ -122,11 +122,6 @@ impl StabiliserChain {
         self.levels.iter().try_fold(1_u128, |order, level| order.checked_mul(level.orbit.len() as u128))
     }
 
-    /// The base points.
-    pub(super) fn base(&self) -> Vec<u32> {
-        self.levels.iter().map(|level| level.point).collect()
-    }
-
     /// The words of the representatives, level by level.
     pub(super) fn transversals(&self) -> Vec<Vec<Vec<u32>>> {
         self.levels.iter().map(|level| level.inverses.iter().map(|word| inverse(word)).collect()).collect()
@@ -202,12 +197,7 @@ impl StabiliserChain {
             }
         }
         if self.order().is_none() {
-            return Err(Error::TooLarge {
-                group: name.into(),
-                operation: "numbering its elements",
-                limit: u128::MAX,
-                got: "more".into(),
-            });
+            return Err(Error::too_large(name.into(), "numbering its elements", u128::MAX, "more"));
         }
         Ok(true)
     }

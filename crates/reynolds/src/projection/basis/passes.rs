@@ -10,6 +10,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::super::{Energies, processor};
+use super::tiles::coupling;
 use super::{Channels, Field};
 use crate::rep::Representation;
 use crate::scalar::{Real, Rounded, Weight};
@@ -76,8 +77,14 @@ impl Passes {
             match known {
                 Some(known) => inputs[known].copies.push(field.offset),
                 None => {
-                    let kernel = |row: &Vec<KernelBasis>| Factor::from(fold(domain, field, row, functions));
-                    let kernels = kernels.iter().map(kernel).collect();
+                    // To one output irrep, in the field's own channels.
+                    let kernel = |kind: usize| {
+                        let dim = codomain.kinds[kind].dim();
+                        let irrep = Field { offset: 0, dim, change: None, irreps: vec![(kind, 0)] };
+                        let columns = |a: usize, b: usize| kernels[a][b].columns();
+                        Factor::from(coupling((codomain, &irrep), (domain, field), functions, columns))
+                    };
+                    let kernels = (0..kernels.len()).map(kernel).collect();
                     inputs.push(Input { dim: field.dim, copies: vec![field.offset], kernels });
                     seen.push(field);
                 }
@@ -201,29 +208,6 @@ impl From<Mat<f64>> for Factor {
     fn from(matrix: Mat<f64>) -> Self {
         Self { transpose: matrix.transpose().to_owned().into(), matrix: matrix.into() }
     }
-}
-
-/// The kernels from all irreps of an input field to one output irrep, in the field's own channels.
-fn fold(domain: &Channels, field: &Field, row: &[KernelBasis], functions: usize) -> Mat<f64> {
-    let height = field
-        .irreps
-        .first()
-        .map_or(0, |&(kind, _)| row[kind].columns().nrows() / (domain.kinds[kind].dim() * functions));
-    let rank = field.irreps.iter().map(|&(kind, _)| row[kind].len()).sum();
-    let mut folded = Mat::zeros(height * field.dim * functions, rank);
-    let mut first = 0;
-    for &(kind, at) in &field.irreps {
-        let (kernel, dim) = (row[kind].columns(), domain.kinds[kind].dim());
-        for (r, i) in (0..height).flat_map(|r| (0..field.dim).map(move |i| (r, i))) {
-            let mut to = folded.submatrix_mut((r * field.dim + i) * functions, first, functions, kernel.ncols());
-            for c in 0..dim {
-                let factor = super::tiles::entry(domain, field, i, at + c);
-                to += kernel.subrows((r * dim + c) * functions, functions) * faer::Scale(factor);
-            }
-        }
-        first += kernel.ncols();
-    }
-    folded
 }
 
 /// Weights after which a sum leaves their precision.

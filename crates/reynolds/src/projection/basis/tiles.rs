@@ -34,7 +34,8 @@ impl Basis {
                 // Fields are equal if their channels are made of equal irreps in the same way.
                 let pair = (output.change, &output.irreps, input.change, &input.irreps);
                 let make = || {
-                    let coupling = self.tile_coupling(&couplings, output, input, count);
+                    let fields = ((&self.codomain, output), (&self.domain, input));
+                    let coupling = coupling(fields.0, fields.1, count, |a, b| &couplings[a][b]);
                     match compressed {
                         true => builder.couple(output.dim, input.dim, &coupling),
                         false => builder.basis(output.dim, input.dim, &coupling),
@@ -69,37 +70,41 @@ impl Basis {
         };
         (h * r, self.kernels.iter().map(|row| row.iter().map(turned).collect()).collect())
     }
+}
 
-    /// X `[d_out·d_in·functions, rank]` of two fields.
-    fn tile_coupling(&self, couplings: &[Vec<Mat<f64>>], output: &Field, input: &Field, functions: usize) -> Mat<f64> {
-        let pairs = output.irreps.iter().flat_map(|a| input.irreps.iter().map(move |b| (a, b)));
-        let rank = pairs.clone().map(|((a, _), (b, _))| couplings[*a][*b].ncols()).sum();
-        let mut basis = Mat::zeros(output.dim * input.dim * functions, rank);
-        let mut first = 0;
-        for (&(a, row), &(b, column)) in pairs {
-            let kernels = &couplings[a][b];
-            let (height, width) = (self.codomain.kinds[a].dim(), self.domain.kinds[b].dim());
-            for (o, r) in (0..output.dim).flat_map(|o| (0..height).map(move |r| (o, r))) {
-                let left = entry(&self.codomain, output, o, row + r);
-                for (i, c) in (0..input.dim).flat_map(|i| (0..width).map(move |c| (i, c))) {
-                    let factor = left * entry(&self.domain, input, i, column + c);
-                    if factor == 0.0 {
-                        continue;
-                    }
-                    let from = kernels.subrows((r * width + c) * functions, functions);
-                    let mut to =
-                        basis.submatrix_mut((o * input.dim + i) * functions, first, functions, kernels.ncols());
-                    to += from * faer::Scale(factor);
+/// The kernels from an input field to an output field, `[d_out·d_in·functions, rank]`, from those of each pair of their irreps.
+pub(super) fn coupling<'a>(
+    (codomain, output): (&Channels, &Field),
+    (domain, input): (&Channels, &Field),
+    functions: usize,
+    kernels: impl Fn(usize, usize) -> &'a Mat<f64>,
+) -> Mat<f64> {
+    let pairs = output.irreps.iter().flat_map(|a| input.irreps.iter().map(move |b| (a, b)));
+    let rank = pairs.clone().map(|((a, _), (b, _))| kernels(*a, *b).ncols()).sum();
+    let mut basis = Mat::zeros(output.dim * input.dim * functions, rank);
+    let mut first = 0;
+    for (&(a, row), &(b, column)) in pairs {
+        let kernels = kernels(a, b);
+        let (height, width) = (codomain.kinds[a].dim(), domain.kinds[b].dim());
+        for (o, r) in (0..output.dim).flat_map(|o| (0..height).map(move |r| (o, r))) {
+            let left = entry(codomain, output, o, row + r);
+            for (i, c) in (0..input.dim).flat_map(|i| (0..width).map(move |c| (i, c))) {
+                let factor = left * entry(domain, input, i, column + c);
+                if factor == 0.0 {
+                    continue;
                 }
+                let from = kernels.subrows((r * width + c) * functions, functions);
+                let mut to = basis.submatrix_mut((o * input.dim + i) * functions, first, functions, kernels.ncols());
+                to += from * faer::Scale(factor);
             }
-            first += kernels.ncols();
         }
-        basis
+        first += kernels.ncols();
     }
+    basis
 }
 
 /// Q[channel, coordinate] of a field's change of basis.
-pub(super) fn entry(channels: &Channels, field: &Field, channel: usize, coordinate: usize) -> f64 {
+fn entry(channels: &Channels, field: &Field, channel: usize, coordinate: usize) -> f64 {
     match field.change {
         Some(index) => channels.changes[index][(channel, coordinate)],
         None => f64::from(u8::from(channel == coordinate)),

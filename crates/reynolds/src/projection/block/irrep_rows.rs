@@ -6,8 +6,9 @@ use faer::Mat;
 
 use super::super::fields::by_rows;
 use super::super::{Energies, processor};
+use super::Isotypic;
 use crate::irrep::Irrep;
-use crate::rep::{Decomposition, Representation};
+use crate::rep::Representation;
 use crate::scalar::{Scalar, Weight};
 
 /// From this many weights on the work is shared between threads.
@@ -34,26 +35,15 @@ pub(super) struct Kind<F: Scalar> {
 }
 
 impl<F: Scalar> IrrepRows<F> {
-    pub(super) fn new(domain: &Decomposition<F>, codomain: &Decomposition<F>, labels: &[String]) -> Self {
-        let columns = domain.irreps().map(|(irrep, _)| irrep.dim()).sum();
-        let number = |irrep: &Irrep<F>| {
-            let label = irrep.label();
-            labels.iter().position(|known| *known == label).expect("every irrep was numbered")
-        };
-        let first = |wanted: usize| {
-            let all = codomain.irreps().chain(domain.irreps());
-            let found = all.map(|(irrep, _)| irrep).find(|irrep| number(irrep) == wanted);
-            found.expect("every number stands for an irrep").clone()
-        };
-        let inputs: Vec<(usize, usize)> = domain.irreps().map(|(irrep, at)| (number(irrep), at)).collect();
-        let kind = |wanted: usize| {
-            let irrep = first(wanted);
-            let partners: Vec<usize> = inputs.iter().filter(|(n, _)| *n == wanted).map(|&(_, at)| at).collect();
+    pub(super) fn new(irreps: Isotypic<F>, columns: usize) -> Self {
+        let kind = |(number, irrep): (usize, &Arc<Irrep<F>>)| {
+            let partners: Vec<usize> =
+                irreps.inputs.iter().filter(|copy| copy.0 == number).map(|&(_, at)| at).collect();
             let masked = gaps(&partners, irrep.dim(), columns);
-            Kind { terms: terms(&irrep), irrep, partners, masked }
+            Kind { terms: terms(irrep), irrep: irrep.clone(), partners, masked }
         };
-        let kinds = (0..labels.len()).map(kind).collect();
-        Self { columns, copies: codomain.irreps().map(|(irrep, _)| number(irrep)).collect(), kinds }
+        let kinds = irreps.kinds.iter().enumerate().map(kind).collect();
+        Self { columns, copies: irreps.outputs.iter().map(|&(number, _)| number).collect(), kinds }
     }
 
     pub(super) fn apply<T: Weight<Field = F>>(&self, weights: &[T], out: &mut [T]) -> Energies {

@@ -23,17 +23,17 @@
 //! ```
 
 mod irrep_rows;
-mod mask;
 mod tiles;
 mod turned;
 
-pub use mask::IsotypicMask;
+use std::sync::Arc;
 
 use irrep_rows::IrrepRows;
 use turned::Turned;
 
 use super::{Dimensions, Energies, KernelSpace, Projector};
 use crate::error::{Error, Result};
+use crate::irrep::Irrep;
 use crate::rep::{Decomposition, Representation, decompose};
 use crate::scalar::{Scalar, Weight};
 
@@ -44,6 +44,30 @@ pub struct Blocks<F: Scalar = f64> {
     rank: usize,
     mask: IsotypicMask,
     form: Form<F>,
+}
+
+/// The isotypic mask M: M\[o, i\] = 1 iff the output channel o and the input channel i belong to equivalent irreps.
+///
+/// Where all irreps are one-dimensional, as for the harmonics of SO(2), P(W) = M ⊙ W.
+/// Paper: section 4.1, and "masking" in `fig:irreps_projection_sketch`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IsotypicMask {
+    /// The number of the irrep of each channel.
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+}
+
+impl IsotypicMask {
+    /// Whether output channel `o` and input channel `i` may be coupled.
+    pub fn allows(&self, o: usize, i: usize) -> bool {
+        self.rows[o] == self.columns[i]
+    }
+
+    /// Row-major `[out, in]`.
+    pub fn to_vec(&self) -> Vec<bool> {
+        let columns = &self.columns;
+        self.rows.iter().flat_map(|row| columns.iter().map(move |column| row == column)).collect()
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -61,24 +85,22 @@ impl<F: Scalar> Blocks<F> {
     /// [`Error::NoAction`] for kernels on a grid of more than one point; whatever [`decompose`] may fail with.
     pub fn derive(space: &KernelSpace<F>) -> Result<Self> {
         if space.points() != 1 {
-            return Err(Error::NoAction {
-                group: space.group().name(),
-                target: "the block form".into(),
-                reason: "blocks are for dense maps; kernels on a grid take orbits, chain or basis".into(),
-            });
+            return Err(Error::no_action(
+                space.group().name(),
+                "the block form",
+                "blocks are for dense maps; kernels on a grid take orbits, chain or basis",
+            ));
         }
         let (domain, codomain) = (decompose(space.domain())?, decompose(space.codomain())?);
-        let mut labels = Vec::new();
-        let columns = numbers(&domain, &mut labels);
-        let rows = numbers(&codomain, &mut labels);
+        let irreps = Isotypic::new(&domain, &codomain);
+        let (rank, mask) = (irreps.rank(), irreps.mask());
         let turned = domain.pieces.iter().chain(&codomain.pieces).any(|piece| piece.basis.is_some());
-        let rank = rank(&domain, &codomain);
         let form = if turned {
             Form::Turned(Turned { domain, codomain })
         } else {
-            Form::Irreps(IrrepRows::new(&domain, &codomain, &labels))
+            Form::Irreps(IrrepRows::new(irreps, domain.dim()))
         };
-        Ok(Self { len: space.len(), rank, mask: IsotypicMask::new(rows, columns), form })
+        Ok(Self { len: space.len(), rank, mask, form })
     }
 
     /// Whether channels are turned into irreps first.
@@ -92,34 +114,44 @@ impl<F: Scalar> Blocks<F> {
     }
 }
 
-/// The number of the irrep behind each channel; new labels are appended.
-fn numbers<F: Scalar>(parts: &Decomposition<F>, labels: &mut Vec<String>) -> Vec<u32> {
-    let mut numbers = Vec::new();
-    for (irrep, _) in parts.irreps() {
-        let label = irrep.label();
-        let number = labels.iter().position(|known| *known == label).unwrap_or_else(|| {
-            labels.push(label);
-            labels.len() - 1
-        });
-        numbers.extend(std::iter::repeat_n(number as u32, irrep.dim()));
-    }
-    numbers
+/// The irreps of both sides, each once, and for every copy which of them it is, with its first channel.
+struct Isotypic<F: Scalar> {
+    kinds: Vec<Arc<Irrep<F>>>,
+    inputs: Vec<(usize, usize)>,
+    outputs: Vec<(usize, usize)>,
 }
 
-/// Σ_σ m′_σ m_σ dim End_G(σ).
-fn rank<F: Scalar>(domain: &Decomposition<F>, codomain: &Decomposition<F>) -> usize {
-    let count =
-        |parts: &Decomposition<F>, label: &str| parts.irreps().filter(|(irrep, _)| irrep.label() == label).count();
-    let mut seen: Vec<String> = Vec::new();
-    let mut rank = 0;
-    for (irrep, _) in domain.irreps() {
-        let label = irrep.label();
-        if !seen.contains(&label) {
-            rank += count(domain, &label) * count(codomain, &label) * irrep.endomorphism_type().dim();
-            seen.push(label);
-        }
+impl<F: Scalar> Isotypic<F> {
+    fn new(domain: &Decomposition<F>, codomain: &Decomposition<F>) -> Self {
+        let mut kinds: Vec<Arc<Irrep<F>>> = Vec::new();
+        let mut numbered = |parts: &Decomposition<F>| -> Vec<(usize, usize)> {
+            let number = |(irrep, at): (&Arc<Irrep<F>>, usize)| {
+                let known = kinds.iter().position(|known| known.label() == irrep.label());
+                let number = known.unwrap_or_else(|| {
+                    kinds.push(irrep.clone());
+                    kinds.len() - 1
+                });
+                (number, at)
+            };
+            parts.irreps().map(number).collect()
+        };
+        let (inputs, outputs) = (numbered(domain), numbered(codomain));
+        Self { kinds, inputs, outputs }
     }
-    rank
+
+    /// Σ_σ m′_σ m_σ dim End_G(σ).
+    fn rank(&self) -> usize {
+        let count = |copies: &[(usize, usize)], kind: usize| copies.iter().filter(|copy| copy.0 == kind).count();
+        let end = |kind: usize| self.kinds[kind].endomorphism_type().dim();
+        (0..self.kinds.len()).map(|k| count(&self.inputs, k) * count(&self.outputs, k) * end(k)).sum()
+    }
+
+    fn mask(&self) -> IsotypicMask {
+        let channels = |copies: &[(usize, usize)]| {
+            copies.iter().flat_map(|&(kind, _)| std::iter::repeat_n(kind as u32, self.kinds[kind].dim())).collect()
+        };
+        IsotypicMask { rows: channels(&self.outputs), columns: channels(&self.inputs) }
+    }
 }
 
 impl<F: Scalar> Dimensions for Blocks<F> {

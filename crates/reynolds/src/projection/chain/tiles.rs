@@ -30,7 +30,7 @@ impl<F: Scalar> Chain<F> {
         let (found, expected) = (tiling.rank(), self.rank * numbers_per_weight::<F>());
         if found != expected {
             let reason = format!("tiles of rank {found}, expected {expected}");
-            return Err(Error::Numerical { procedure: "tiling of a chain", reason });
+            return Err(Error::numerical("tiling of a chain", reason));
         }
         Ok(tiling)
     }

@@ -3,8 +3,8 @@
 use faer::c64;
 
 use super::super::Energies;
+use super::SignedOrbits;
 use super::lists::SMALL;
-use super::tile_orbits::TileOrbits;
 use crate::scalar::{Real, Weight};
 
 /// Labels there may be, a power of two: a table of them stays in the nearest cache. Where fewer will do the table is smaller, for it is
@@ -24,7 +24,7 @@ const BLOCK: usize = 4096;
 #[derive(Debug, Clone)]
 pub(super) struct OrbitLabels {
     pub(super) labels: Vec<u16>,
-    /// Size of each orbit; zero for the dead ones.
+    /// Size of each orbit; zero for that of all numbers that project to zero.
     pub(super) sizes: Vec<usize>,
     /// Where the first weight of each orbit lies.
     firsts: Vec<u32>,
@@ -40,23 +40,30 @@ pub(super) struct OrbitLabels {
 impl OrbitLabels {
     /// Whether this form suits these orbits: lists are faster while no orbit is too large for them, 2.1 × on
     /// octahedral maps (`reynolds bench projection --group O --domain '10 regular' --codomain '10 regular'`, an AMD EPYC).
-    pub(super) fn suits(orbits: &TileOrbits) -> bool {
-        orbits.len() <= MAX_ORBITS && orbits.weights() >= MIN_MEAN_SIZE * orbits.len() && orbits.largest() > SMALL
+    pub(super) fn suits(orbits: &SignedOrbits) -> bool {
+        // All that project to zero share one label.
+        let count = orbits.len() + usize::from(!orbits.dead().is_empty());
+        let large = orbits.iter().any(|(members, _)| members.len() > SMALL);
+        count <= MAX_ORBITS && orbits.numbers() >= MIN_MEAN_SIZE * count && large
     }
 
-    pub(super) fn new(orbits: &TileOrbits, segment: usize, stride: usize) -> Self {
-        let mut labels = vec![0; orbits.weights()];
+    pub(super) fn new(orbits: &SignedOrbits, segment: usize, stride: usize) -> Self {
+        let mut labels = vec![2 * orbits.len() as u16; orbits.numbers()];
         let (mut sizes, mut firsts) = (Vec::new(), Vec::new());
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); 2 * orbits.len()];
         let place = |weight: u32| (weight as usize / segment * stride + weight as usize % segment) as u32;
-        for (orbit, dead) in orbits.iter() {
-            firsts.push(place(orbit[0].0));
-            for &(weight, negative) in orbit {
+        for (orbit, negative) in orbits.iter() {
+            firsts.push(place(orbit[0]));
+            for (&weight, &negative) in orbit.iter().zip(negative) {
                 let label = 2 * sizes.len() + usize::from(negative);
                 labels[weight as usize] = label as u16;
                 members[label].push(place(weight));
             }
-            sizes.push(if dead { 0 } else { orbit.len() });
+            sizes.push(orbit.len());
+        }
+        if let Some(&weight) = orbits.dead().first() {
+            firsts.push(place(weight));
+            sizes.push(0);
         }
         let commonest = (0..members.len()).max_by_key(|&label| members[label].len()).unwrap_or(0);
         let rest = members.into_iter().enumerate().filter(|(label, list)| *label != commonest && !list.is_empty());

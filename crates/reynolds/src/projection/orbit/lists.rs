@@ -1,7 +1,7 @@
 //! Many small orbits in a tile: lists of offsets, averaged orbit by orbit.
 
 use super::super::Energies;
-use super::tile_orbits::TileOrbits;
+use super::SignedOrbits;
 use crate::scalar::{Real, Weight};
 
 /// Orbits up to this size are held as offsets, larger ones as runs of neighbours.
@@ -42,13 +42,15 @@ pub(super) struct OrbitLists {
 
 impl OrbitLists {
     /// The orbits of `copies` equal tiles; `place` says where a weight of a copy lies in the tensor.
-    pub(super) fn new(orbits: &TileOrbits, copies: usize, place: impl Fn(usize, usize) -> u32) -> Self {
+    pub(super) fn new(orbits: &SignedOrbits, copies: usize, place: impl Fn(usize, usize) -> u32) -> Self {
         let mut lists = Self::default();
         for copy in 0..copies {
-            for (members, dead) in orbits.iter() {
-                let placed = members.iter().map(|&(weight, negative)| (place(copy, weight as usize), negative));
-                lists.add(placed.collect(), dead);
+            let place = |&weight: &u32| place(copy, weight as usize);
+            for (members, negative) in orbits.iter() {
+                lists.add(members.iter().map(place).zip(negative.iter().copied()).collect());
             }
+            let dead = orbits.dead().iter().map(place);
+            lists.dead.extend(dead.map(|start| Run { start, len: 1, negative: false }));
         }
         for runs in [&mut lists.dead, &mut lists.fixed] {
             runs.sort_by_key(|run| run.start);
@@ -57,12 +59,8 @@ impl OrbitLists {
         lists
     }
 
-    fn add(&mut self, orbit: Vec<(u32, bool)>, dead: bool) {
+    fn add(&mut self, orbit: Vec<(u32, bool)>) {
         let run = |&(start, negative): &(u32, bool)| Run { start, len: 1, negative };
-        if dead {
-            self.dead.extend(orbit.iter().map(|&(start, _)| Run { start, len: 1, negative: false }));
-            return;
-        }
         match orbit.len() {
             1 => self.fixed.extend(orbit.iter().map(run)),
             size if size <= SMALL => self.add_small(size, &orbit),

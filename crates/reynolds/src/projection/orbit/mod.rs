@@ -21,7 +21,6 @@
 
 mod labels;
 mod lists;
-mod tile_orbits;
 mod tiles;
 mod union_find;
 
@@ -30,10 +29,10 @@ use std::sync::Arc;
 
 use labels::OrbitLabels;
 use lists::OrbitLists;
-use tile_orbits::TileOrbits;
 use union_find::SignedSets;
 
 use super::fields::{Fields, by_rows};
+use super::tiling::SignedOrbits;
 use super::{Dimensions, Energies, KernelSpace, Projector, processor};
 use crate::error::{Error, Result};
 use crate::rep::SignedPermutation;
@@ -124,7 +123,7 @@ impl RowLayout {
         let (mut parts, mut rank) = (Vec::new(), 0);
         for (into, channel, copies) in runs(&domain.placed) {
             let tile = &tiles[into];
-            rank += copies * tile.orbits.alive();
+            rank += copies * tile.orbits.len();
             for (first, count) in batches(copies, tile.together()) {
                 let pattern = patterns.entry((into, count)).or_insert_with(|| Arc::new(tile.pattern(count)));
                 let start = channel * moves.points + first * tile.segment;
@@ -217,7 +216,7 @@ impl Moves {
 
 /// The orbits of one pair of fields and where its weights lie.
 struct Tile {
-    orbits: TileOrbits,
+    orbits: SignedOrbits,
     /// Weights of the tile in one output channel, and of the whole layer in one.
     segment: usize,
     row: usize,
@@ -249,12 +248,12 @@ impl Tile {
                 }
             }
         }
-        Ok(Self { orbits: TileOrbits::new(n, sets), segment: ins * points, row })
+        Ok(Self { orbits: sets.into_orbits(), segment: ins * points, row })
     }
 
     /// How many neighbours to average together.
     fn together(&self) -> usize {
-        if OrbitLabels::suits(&self.orbits) { 1 } else { (TOGETHER / self.orbits.weights()).max(1) }
+        if OrbitLabels::suits(&self.orbits) { 1 } else { (TOGETHER / self.orbits.numbers()).max(1) }
     }
 
     /// The pattern of `count` neighbours.

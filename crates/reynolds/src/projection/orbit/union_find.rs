@@ -1,5 +1,7 @@
 //! Union–find with signs: which weights must be equal, which opposite, which zero.
 
+use super::super::tiling::SignedOrbits;
+
 /// Disjoint sets of weights, each weight ± its root; a set that contains a weight and its own opposite is dead.
 pub(super) struct SignedSets {
     parent: Vec<u32>,
@@ -49,8 +51,41 @@ impl SignedSets {
     }
 
     /// Whether the set of this root projects to zero.
-    pub(super) fn is_dead(&self, root: u32) -> bool {
+    fn is_dead(&self, root: u32) -> bool {
         self.dead[root as usize]
+    }
+
+    /// The sets as orbits, each in ascending order with signs relative to its first member.
+    pub(super) fn into_orbits(mut self) -> SignedOrbits {
+        let n = self.parent.len();
+        let found: Vec<(u32, bool)> = (0..n as u32).map(|weight| self.find(weight)).collect();
+        // Counting sort by root keeps members ascending, so that neighbours stay together.
+        let mut start = vec![0_u32; n + 1];
+        for &(root, _) in &found {
+            start[root as usize + 1] += u32::from(!self.is_dead(root));
+        }
+        for root in 0..n {
+            start[root + 1] += start[root];
+        }
+        let (mut members, mut negative) = (vec![0; start[n] as usize], vec![false; start[n] as usize]);
+        let (mut next, mut dead) = (start.clone(), Vec::new());
+        for (weight, &(root, flipped)) in found.iter().enumerate() {
+            if self.is_dead(root) {
+                dead.push(weight as u32);
+                continue;
+            }
+            let at = &mut next[root as usize];
+            (members[*at as usize], negative[*at as usize]) = (weight as u32, flipped);
+            *at += 1;
+        }
+        let mut ends = Vec::new();
+        for (&from, &to) in start.iter().zip(&start[1..]).filter(|(from, to)| from < to) {
+            let signs = &mut negative[from as usize..to as usize];
+            let reference = signs[0];
+            signs.iter_mut().for_each(|sign| *sign ^= reference);
+            ends.push(to as usize);
+        }
+        SignedOrbits::new(members, negative, ends, dead)
     }
 }
 

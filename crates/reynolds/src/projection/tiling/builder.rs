@@ -112,7 +112,7 @@ fn check_orthonormal(error: &Mat<f64>) -> Result<()> {
         return Ok(());
     }
     let reason = format!("a basis is {:.1e} from orthonormal", error.norm_max());
-    Err(Error::Numerical { procedure: "tiling of a projector", reason })
+    Err(Error::numerical("tiling of a projector", reason))
 }
 
 /// A basis over the field of a representation as one over ℝ: of complex weights, e gives (re e, im e) and i·e = (−im e, re e).

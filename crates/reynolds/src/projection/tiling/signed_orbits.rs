@@ -17,6 +17,11 @@ pub struct SignedOrbits {
 }
 
 impl SignedOrbits {
+    /// Orbits one after the other in `members`, each up to one of the `ends`; and the numbers in none.
+    pub(in crate::projection) fn new(members: Vec<u32>, negative: Vec<bool>, ends: Vec<usize>, dead: Vec<u32>) -> Self {
+        Self { members, negative, ends, dead }
+    }
+
     /// Number of orbits that survive: the rank of P.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -31,6 +36,11 @@ impl SignedOrbits {
     pub fn iter(&self) -> impl Iterator<Item = (&[u32], &[bool])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| (&self.members[start..end], &self.negative[start..end]))
+    }
+
+    /// How many numbers there are.
+    pub(in crate::projection) fn numbers(&self) -> usize {
+        self.members.len() + self.dead.len()
     }
 
     /// The numbers that project to zero.

@@ -7,6 +7,8 @@ pub mod projector_laws;
 pub mod representation_laws;
 pub mod spaces;
 
+pub use spaces::space;
+
 /// Names and shapes as a plan takes them.
 pub fn tensors<const N: usize>(tensors: [(&str, &[usize]); N]) -> Vec<(String, Vec<usize>)> {
     tensors.map(|(name, shape)| (name.to_string(), shape.to_vec())).to_vec()

@@ -17,14 +17,19 @@ pub fn fields(group: &str, text: &str) -> Rep {
     read.unwrap_or_else(|error| panic!("{text} of {group}: {error}"))
 }
 
-/// The kernels of a layer.
-pub fn space((group, domain, codomain, side, dims): Layer) -> KernelSpace {
+/// The kernels between two fields; dense maps where `side` is 0.
+pub fn space(group: &str, domain: &str, codomain: &str, side: usize, dims: usize) -> KernelSpace {
     let (domain, codomain) = (fields(group, domain), fields(group, codomain));
     let space = match side {
         0 => KernelSpace::dense(&domain, &codomain),
         _ => Grid::new(domain.group(), side, dims).and_then(|grid| KernelSpace::kernel(&domain, &codomain, &grid)),
     };
     space.unwrap_or_else(|error| panic!("{group}: {error}"))
+}
+
+/// The kernels of a layer.
+pub fn kernels((group, domain, codomain, side, dims): Layer) -> KernelSpace {
+    space(group, domain, codomain, side, dims)
 }
 
 /// The band-limited kernels of a layer, with the usual rings.

@@ -92,7 +92,7 @@ impl CharacterTable {
 
     /// The character of a representation, `[classes]`.
     pub fn character<F: Scalar>(&self, representation: &Rep<F>) -> Result<Vec<c64>> {
-        group::check_same(&self.group, representation.group())?;
+        group::expect_same(&self.group, representation.group())?;
         Ok(self.classes.representatives().iter().map(|g| to_c64(representation.character(g))).collect())
     }
 

@@ -131,7 +131,7 @@ impl<F: Scalar> Representation<F> for Irrep<F> {
 /// [`Error::GroupMismatch`] for representations of different groups; [`Error::TooLarge`] if the group cannot be enumerated.
 pub fn hom_dim<F: Scalar>(domain: &Rep<F>, codomain: &Rep<F>) -> Result<usize> {
     let group = domain.group();
-    crate::group::check_same(group, codomain.group())?;
+    crate::group::expect_same(group, codomain.group())?;
     let rule = group.quadrature(domain.degree() + codomain.degree())?;
     let dim = rule.integrate(|g| (codomain.character(g) * domain.character(g).conjugate()).real());
     Ok(dim.round() as usize)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use faer::{Mat, MatRef, c64};
 
 use super::spectrum::Spectrum;
-use super::transform::{FourierTransform, MAX_ENTRIES, check_finite};
-use crate::error::{Error, Result};
+use super::transform::{FourierTransform, MAX_ENTRIES};
+use crate::error::{Error, Result, all_finite};
 use crate::group::GroupRef;
 use crate::projection::KernelSpace;
 use crate::rep::{self, Rep, Representation};
@@ -118,7 +118,7 @@ impl OperatorSpace {
     /// # Errors
     /// [`Error::Shape`] if T is not of [`OperatorSpace::shape`]; [`Error::NotFinite`] if an entry is NaN or infinite.
     pub fn spectrum(&self, t: &Mat<c64>) -> Result<Spectrum> {
-        self.check(t)?;
+        check_operator("operator on signals", t, self.shape())?;
         self.analyse(&self.transform, t)
     }
 
@@ -138,7 +138,7 @@ impl OperatorSpace {
     /// Step i of the projection: the blocks of U′ T U⁻¹, on which G acts by τ ⊗ 1. They reach to the band limit plus the
     /// degree of the fibres.
     pub fn untwisted_spectrum(&self, t: &Mat<c64>) -> Result<Spectrum> {
-        self.check(t)?;
+        check_operator("operator on signals", t, self.shape())?;
         // On a finite group the band is everything.
         let limited = if self.fibres.group().order().is_some() { t.clone() } else { self.band_limited(t)? };
         let (into, out) = self.dims();
@@ -160,15 +160,6 @@ impl OperatorSpace {
     /// dim V and dim V′.
     fn dims(&self) -> (usize, usize) {
         (self.fibres.domain().dim(), self.fibres.codomain().dim())
-    }
-
-    fn check(&self, t: &Mat<c64>) -> Result<()> {
-        let (rows, columns) = self.shape();
-        if (t.nrows(), t.ncols()) != (rows, columns) {
-            let got = format!("[{}, {}]", t.nrows(), t.ncols());
-            return Err(Error::shape("operator on signals", format!("[{rows}, {columns}]"), got));
-        }
-        check_finite(rows * columns, |index| t[(index / columns, index % columns)])
     }
 
     /// (A ⊗ 1) T (S ⊗ 1), with synthesis S = basis and analysis A = S* diag(w).
@@ -193,6 +184,15 @@ impl OperatorSpace {
         let both = on_samples(weighted_basis(transform).as_ref(), &rows.adjoint().to_owned(), into);
         Ok(both.adjoint().to_owned())
     }
+}
+
+/// Refuses an operator of another shape, or with an entry that is NaN or infinite.
+pub(super) fn check_operator<F: Scalar>(what: &str, t: &Mat<F>, (rows, columns): (usize, usize)) -> Result<()> {
+    if t.shape() != (rows, columns) {
+        let got = format!("[{}, {}]", t.nrows(), t.ncols());
+        return Err(Error::shape(what, format!("[{rows}, {columns}]"), got));
+    }
+    all_finite(&(0..rows * columns).map(|index| t[(index / columns, index % columns)]).collect::<Vec<F>>())
 }
 
 /// diag(w) · basis, `[nodes, (π, k, j)]`: its adjoint takes samples to coefficients.

@@ -2,9 +2,9 @@
 
 use faer::{Mat, c64};
 
-use super::operator_space::OperatorSpace;
+use super::operator_space::{OperatorSpace, check_operator};
 use super::transform::FourierTransform;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::group::elements;
 use crate::projection::KernelSpace;
 use crate::rep::Rep;
@@ -27,19 +27,12 @@ use crate::scalar::Scalar;
 /// ```
 ///
 /// # Errors
-/// [`Error::TooLarge`] if the group is continuous or too large to enumerate; [`Error::GroupMismatch`] if the two belong to
-/// different groups; [`Error::Shape`] if T has another shape; [`Error::NotFinite`] if an entry is NaN or infinite.
+/// [`crate::Error::TooLarge`] if the group is continuous or too large to enumerate; [`crate::Error::GroupMismatch`] if the two belong to
+/// different groups; [`crate::Error::Shape`] if T has another shape; [`crate::Error::NotFinite`] if an entry is NaN or infinite.
 pub fn project_finite_sum<F: Scalar>(domain: &Rep<F>, codomain: &Rep<F>, t: &Mat<F>) -> Result<Mat<F>> {
     let space = KernelSpace::dense(domain, codomain)?;
     let (rows, columns) = (codomain.dim(), domain.dim());
-    if (t.nrows(), t.ncols()) != (rows, columns) {
-        let got = format!("[{}, {}]", t.nrows(), t.ncols());
-        return Err(Error::shape("operator", format!("[{rows}, {columns}]"), got));
-    }
-    let entry = |index: usize| t[(index / columns, index % columns)];
-    if let Some(index) = (0..rows * columns).find(|&index| !entry(index).is_finite_weight()) {
-        return Err(Error::NotFinite { index, value: format!("{:?}", entry(index)) });
-    }
+    check_operator("operator", t, (rows, columns))?;
     let group = elements(space.group().as_ref())?;
     let mut sum = Mat::<F>::zeros(rows, columns);
     for g in &group {
@@ -81,7 +74,7 @@ pub fn project_finite_sum<F: Scalar>(domain: &Rep<F>, codomain: &Rep<F>, t: &Mat
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] if T has another shape; [`Error::NotFinite`] if an entry is NaN or infinite.
+/// [`crate::Error::Shape`] if T has another shape; [`crate::Error::NotFinite`] if an entry is NaN or infinite.
 pub fn project_fourier(space: &OperatorSpace, t: &Mat<c64>) -> Result<Mat<c64>> {
     let spectrum = space.untwisted_spectrum(t)?;
     space.twisted_operator(&spectrum.project())
@@ -114,7 +107,7 @@ pub fn project_invariant(transform: &FourierTransform, f: &[c64]) -> Result<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{group, rep};
+    use crate::{Error, group, rep};
 
     #[test]
     fn bad_input_is_an_error() {

@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef, c64};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, all_finite};
 use crate::group::{Element, GroupRef};
 use crate::haar::Quadrature;
 use crate::irrep::{Irrep, unitary_dual};
@@ -132,7 +132,7 @@ impl FourierTransform {
                 format!("[{}]", f.len()),
             ));
         }
-        check_finite(f.len(), |q| f[q])?;
+        all_finite(f)?;
         let weighted = Mat::from_fn(f.len(), 1, |q, _| f[q] * c64::from_real(self.rule.weights[q]));
         let coefficients = self.basis.adjoint() * weighted;
         let mut at = 0;
@@ -209,12 +209,4 @@ fn basis_at(dual: &[Irrep<c64>], g: &Element) -> Vec<c64> {
         }
     }
     values
-}
-
-/// An error at the first of `len` values that is NaN or infinite.
-pub(super) fn check_finite(len: usize, value: impl Fn(usize) -> c64) -> Result<()> {
-    match (0..len).find(|&index| !(value(index).re.is_finite() && value(index).im.is_finite())) {
-        Some(index) => Err(Error::NotFinite { index, value: format!("{:?}", value(index)) }),
-        None => Ok(()),
-    }
 }

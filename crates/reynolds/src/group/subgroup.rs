@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 
-use super::{Element, Family, GroupRef, PermutationGroup, Planar, Spatial, check_same, elements, parse};
+use super::{Element, Family, GroupRef, PermutationGroup, Planar, Spatial, elements, expect_same, parse};
 use crate::error::{Error, Result};
 use crate::rep::{self, Rep};
 use crate::scalar::Scalar;
@@ -60,7 +60,7 @@ impl Homomorphism {
 
     /// π∘φ, a representation of H; along an inclusion this is the restriction of π to H.
     pub fn pull_back<F: Scalar>(&self, representation: &Rep<F>) -> Result<Rep<F>> {
-        check_same(&self.target, representation.group())?;
+        expect_same(&self.target, representation.group())?;
         Ok(rep::restricted(representation, self))
     }
 }

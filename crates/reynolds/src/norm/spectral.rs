@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::scalar::{Scalar, Weight};
 
 fn no_convergence<E: std::fmt::Debug>(error: E) -> Error {
-    Error::Numerical { procedure: "singular value decomposition", reason: format!("{error:?}") }
+    Error::numerical("singular value decomposition", format!("{error:?}"))
 }
 
 /// Whether the matrix can be decomposed in real arithmetic.

@@ -99,7 +99,7 @@ impl Basis {
     /// space; [`Error::OutOfRange`] for a grid or rings that [`Shells::new`] refuses, or a dimension of zero; [`Error::TooLarge`] and
     /// [`Error::Numerical`] from the decomposition of fields.
     pub fn derive(domain: &Rep, codomain: &Rep, side: usize, dims: usize, rings: &RingsConfig) -> Result<Self> {
-        group::check_same(domain.group(), codomain.group())?;
+        group::expect_same(domain.group(), codomain.group())?;
         if domain.dim() == 0 || codomain.dim() == 0 {
             return Err(Error::range("dimension of a representation", "at least 1", 0));
         }

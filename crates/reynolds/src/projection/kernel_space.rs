@@ -41,9 +41,9 @@ impl<F: Scalar> KernelSpace<F> {
     }
 
     fn build(domain: &Rep<F>, codomain: &Rep<F>, grid: Option<Grid>) -> Result<Self> {
-        group::check_same(domain.group(), codomain.group())?;
+        group::expect_same(domain.group(), codomain.group())?;
         if let Some(grid) = &grid {
-            group::check_same(domain.group(), grid.group())?;
+            group::expect_same(domain.group(), grid.group())?;
         }
         if domain.dim() == 0 || codomain.dim() == 0 {
             return Err(Error::range("dimension of a representation", "at least 1", 0));

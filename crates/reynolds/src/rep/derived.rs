@@ -71,7 +71,7 @@ pub(crate) fn restricted<F: Scalar>(representation: &Rep<F>, along: &Homomorphis
 /// # Errors
 /// [`Error::GroupMismatch`] if the two belong to different groups; [`Error::OutOfRange`] if the dimension is over 2²⁴.
 pub fn tensor<F: Scalar>(first: &Rep<F>, second: &Rep<F>) -> Result<Rep<F>> {
-    group::check_same(first.group(), second.group())?;
+    group::expect_same(first.group(), second.group())?;
     let dim = first.dim().checked_mul(second.dim()).filter(|&dim| dim <= MAX_DIM);
     let dim = dim.ok_or_else(|| {
         let got = format!("{} times {}", first.dim(), second.dim());

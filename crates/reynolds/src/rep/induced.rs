@@ -39,7 +39,7 @@ pub(super) fn cosets(inclusion: &Homomorphism) -> Result<(Vec<Element>, Vec<u32>
 /// G cannot be enumerated.
 pub fn induced<F: Scalar>(representation: &Rep<F>, inclusion: &Homomorphism) -> Result<Rep<F>> {
     let (subgroup, group) = (inclusion.source(), inclusion.target());
-    group::check_same(subgroup, representation.group())?;
+    group::expect_same(subgroup, representation.group())?;
     let (representatives, coset) = cosets(inclusion)?;
     // The element of H behind each element of G that lies in H.
     let mut within = vec![None; coset.len()];

@@ -29,7 +29,7 @@ pub fn sum<F: Scalar>(group: &GroupRef, summands: &[(usize, Rep<F>)]) -> Result<
     let dim = dim.ok_or_else(|| Error::range("dimension of a direct sum", format!("at most {MAX_DIM}"), "more"))?;
     let mut flat = Vec::new();
     for (copies, rep) in summands {
-        group::check_same(group, rep.group())?;
+        group::expect_same(group, rep.group())?;
         match rep.summands() {
             _ if *copies == 0 => {}
             None => flat.push((*copies, rep.clone())),

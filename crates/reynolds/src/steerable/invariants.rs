@@ -49,7 +49,7 @@ impl Invariants {
             return Ok(Self::Averages { weights: vec![], codomain: vec![], domain: vec![], harmonics: vec![] });
         };
         for other in codomain.iter().chain(domain).map(|irrep| irrep.group()) {
-            group::check_same(group, other)?;
+            group::expect_same(group, other)?;
         }
         let parities = group.family() == Family::O3;
         if dims == 3 && (parities || group.family() == Family::SO3) {

@@ -139,7 +139,7 @@ fn a_band_as_wide_as_the_grid_gives_the_whole_group_average() {
     for (name, side, dims, widest) in
         [("C4", 3, 2, 5), ("D4", 3, 2, 5), ("C2", 3, 2, 6), ("O", 3, 3, 9), ("Oh", 3, 3, 9)]
     {
-        let space = space((name, "vector + trivial", "vector + trivial", side, dims));
+        let space = space(name, "vector + trivial", "vector + trivial", side, dims);
         let config = RingsConfig { max_degrees: Some(vec![0, widest]), ..RingsConfig::default() };
         let basis = Basis::derive(space.domain(), space.codomain(), side, dims, &config).unwrap();
         assert_eq!(basis.rank(), space.dim_equivariant().unwrap(), "{name}");
@@ -152,7 +152,7 @@ fn a_band_as_wide_as_the_grid_gives_the_whole_group_average() {
 
 #[test]
 fn even_grids_take_rings_of_their_own() {
-    let space = space(("D4", "regular", "regular", 4, 2));
+    let space = space("D4", "regular", "regular", 4, 2);
     let config = RingsConfig {
         radii: Some(vec![0.5_f64.sqrt(), 1.5]),
         widths: Some(vec![0.3, 0.6]),

@@ -8,7 +8,7 @@ use reynolds::group;
 use reynolds::projection::{HaarProjector, Projector, derive};
 use reynolds_testkit::golden::Golden;
 use reynolds_testkit::projector_laws::largest_difference;
-use reynolds_testkit::spaces::{band, space};
+use reynolds_testkit::spaces::{band, kernels};
 
 /// escnn numbers the 24 rotations in its own order: our number for each of its regular channels.
 fn channel_order(golden: &Golden) -> Vec<usize> {
@@ -48,7 +48,7 @@ fn octahedral_kernels_of_escnn_are_equivariant() {
             kernel[(o * shape[1] + i) * points..][..points].copy_from_slice(values);
         }
         let layer = ("O", domain, codomain, side, 3);
-        let space = space(layer);
+        let space = kernels(layer);
         let projectors: [Box<dyn Projector<f64>>; 3] = [
             Box::new(HaarProjector::new(&space).unwrap()),
             Box::new(derive(&space).unwrap()),

@@ -8,21 +8,21 @@ use reynolds::steerable::RingsConfig;
 use reynolds::{defect, group};
 use reynolds_testkit::golden::Golden;
 use reynolds_testkit::projector_laws::largest_difference;
-use reynolds_testkit::spaces::{fields, space};
+use reynolds_testkit::spaces::{fields, kernels};
 
 #[test]
 fn exported_escnn_convolutions_are_equivariant_under_our_conventions() {
     let golden = Golden::open("escnn_conv");
     for (name, group) in [("c4", "C4"), ("d4", "D4")] {
         let order = group::parse(group).unwrap().order().unwrap() as usize;
-        let kernels = |kind: &str, shape: &[usize]| {
+        let fields_of = |kind: &str, shape: &[usize]| {
             let into = if kind == "lift" { format!("{} trivial", shape[1]) } else { regular(shape[1] / order) };
             (fields(group, &into), fields(group, &regular(shape[0] / order)))
         };
         for kind in ["regular", "lift"] {
             for side in [3, 5] {
                 let (shape, weight) = golden.tensor(&format!("{name}.{kind}.{side}.weight"));
-                let (into, out) = kernels(kind, &shape);
+                let (into, out) = fields_of(kind, &shape);
                 let space = KernelSpace::kernel(&into, &out, &Grid::new(into.group(), side, 2).unwrap()).unwrap();
                 assert_eq!(space.shape(), shape);
                 let band = Basis::derive(&into, &out, side, 2, &RingsConfig::default()).unwrap();
@@ -38,7 +38,7 @@ fn exported_escnn_convolutions_are_equivariant_under_our_conventions() {
         let (_, expected) = golden.tensor(&format!("{name}.regular.3.energy_other_turn"));
         let transposed = |index: usize| weight[index / 9 * 9 + index % 3 * 3 + index % 9 / 3];
         let turned: Vec<f64> = (0..weight.len()).map(transposed).collect();
-        let (into, out) = kernels("regular", &shape);
+        let (into, out) = fields_of("regular", &shape);
         let space = KernelSpace::kernel(&into, &out, &Grid::new(into.group(), 3, 2).unwrap()).unwrap();
         let ratio = derive(&space).unwrap().energies(&turned).unwrap().ratio();
         assert!(ratio < 0.75 && expected[0] < 0.75, "{name}: {ratio}");
@@ -57,7 +57,7 @@ fn symm_learning_projects_as_we_do() {
         ("D3.regular2", ("D3", "2 regular", "2 regular", 0, 0)),
         ("D3.mixed", ("D3", "regular", "trivial + irrep(0,-) + 2 irrep(1)", 0, 0)),
     ] {
-        let space = space(layer);
+        let space = kernels(layer);
         let tensor = |what: &str| golden.tensor(&format!("{name}.{what}"));
         let (shape, weight) = tensor("weight");
         assert_eq!(space.shape(), shape);

@@ -13,7 +13,7 @@ use reynolds::{group, irrep, rep};
 use reynolds_testkit::projector_laws::{
     assert_lowered_laws, assert_projector_laws, assert_tower_law, distance, largest_difference, random_weights,
 };
-use reynolds_testkit::spaces::{Layer, quaternion_group, space};
+use reynolds_testkit::spaces::{Layer, kernels, quaternion_group, space};
 
 /// A layer and the form expected of its projector.
 type Case = (Layer, &'static str);
@@ -64,7 +64,7 @@ proptest! {
     #[test]
     fn every_form_obeys_the_laws(seed in any::<u64>()) {
         for case in CASES {
-            let space = space(case.0);
+            let space = kernels(case.0);
             let projector = derive(&space).unwrap();
             assert_eq!(projector.form(), case.1, "{case:?}");
             assert_lowered_laws(&space, &projector, seed);
@@ -74,7 +74,7 @@ proptest! {
     #[test]
     fn chain_and_blocks_agree_with_orbits_where_all_apply(seed in any::<u64>()) {
         for (layer, _) in CASES {
-            let space = space(layer);
+            let space = kernels(layer);
             if space.group().order().is_some() {
                 assert_lowered_laws(&space, &Lowered::Chain(Chain::derive(&space).unwrap()), seed);
             }
@@ -121,7 +121,7 @@ proptest! {
         for (name, below, side, dims) in [
             ("D4", "C4", 3, 2), ("D4", "D2", 5, 2), ("C4", "C2", 3, 2), ("Oh", "O", 3, 3), ("O", "T", 3, 3), ("Oh", "D4", 3, 3),
         ] {
-            let larger = space((name, "vector + trivial", "regular", side, dims));
+            let larger = space(name, "vector + trivial", "regular", side, dims);
             let inclusion = group::subgroup(larger.group(), below).unwrap();
             let down = |rep: &Rep| inclusion.pull_back(rep).unwrap();
             let grid = Grid::new(inclusion.source(), side, dims).unwrap();
@@ -144,7 +144,7 @@ proptest! {
 #[test]
 fn single_precision_follows_double_precision() {
     for (layer, _) in CASES {
-        let projector = derive(&space(layer)).unwrap();
+        let projector = derive(&kernels(layer)).unwrap();
         let wide: Vec<f64> = random_weights(projector.len(), 5);
         let narrow: Vec<f32> = wide.iter().map(|&w| w as f32).collect();
         let (a, b) = (projector.project(&wide).unwrap(), projector.project(&narrow).unwrap());
@@ -160,7 +160,7 @@ fn single_precision_follows_double_precision() {
 
 #[test]
 fn centre_tap_of_a_vector_to_scalar_kernel_is_dead() {
-    let projector = derive(&space(("C4", "irrep(1)", "trivial", 3, 2))).unwrap();
+    let projector = derive(&space("C4", "irrep(1)", "trivial", 3, 2)).unwrap();
     let projected = projector.project(&[1.0_f64; 18]).unwrap();
     assert_eq!((projected[4], projected[13], projector.rank()), (0.0, 0.0, 4));
 }
@@ -168,7 +168,7 @@ fn centre_tap_of_a_vector_to_scalar_kernel_is_dead() {
 #[test]
 fn the_chain_reversed_is_no_projector_for_some_transversals() {
     // T₁T₂ with T₂ first is right; T₁ first is wrong for D₃ = {1, rs, …}·{1, s}.
-    let space = space(("D3", "regular", "regular", 0, 0));
+    let space = space("D3", "regular", "regular", 0, 0);
     let t: Vec<f64> = random_weights(36, 1);
     let average = |elements: &[u128], w: &[f64]| {
         let mut sum = vec![0.0; w.len()];
@@ -191,18 +191,18 @@ fn the_chain_reversed_is_no_projector_for_some_transversals() {
 
 /// Permutation fields of S₃₀: two orbits, one of 30 and one of 870 weights, held as labels.
 fn deep_sets() -> Lowered {
-    derive(&space(("S30", "permutation", "permutation", 0, 0))).unwrap()
+    derive(&space("S30", "permutation", "permutation", 0, 0)).unwrap()
 }
 
 fn regular_maps(group: &'static str) -> Lowered {
-    derive(&space((group, "regular", "regular", 0, 0))).unwrap()
+    derive(&space(group, "regular", "regular", 0, 0)).unwrap()
 }
 
 #[test]
 fn projecting_twice_changes_no_bit_on_orbits() {
     let mut projectors = vec![deep_sets()];
     for (layer, _) in CASES.into_iter().filter(|(_, form)| *form == "orbits") {
-        projectors.push(derive(&space(layer)).unwrap());
+        projectors.push(derive(&kernels(layer)).unwrap());
     }
     projectors.extend(["C3", "C6", "C7", "C48", "C100"].map(regular_maps));
     for projector in projectors {
@@ -293,7 +293,7 @@ impl Projector<f64> for Faulty {
 
 #[test]
 fn a_faulty_projector_breaks_a_law() {
-    let space = space(CASES[2].0);
+    let space = kernels(CASES[2].0);
     let sound = Faulty { inner: derive(&space).unwrap(), fault: "none" };
     assert_projector_laws(&space, &sound, 1);
     for fault in ["rank", "scaled", "identity", "zero", "one entry", "rolled", "energies"] {
@@ -307,7 +307,7 @@ fn a_faulty_projector_breaks_a_law() {
 #[test]
 fn blocks_of_complex_type_keep_more_than_their_trace() {
     // Blocks by the trace alone, as the paper prints them, are wrong for C₃ over the reals.
-    let projector = derive(&space(("C3", "irrep(1)", "irrep(1)", 0, 0))).unwrap();
+    let projector = derive(&space("C3", "irrep(1)", "irrep(1)", 0, 0)).unwrap();
     let turn = [0.0, 1.0, -1.0, 0.0];
     assert_eq!(projector.project(&turn).unwrap(), turn, "an equivariant map whose trace is zero");
 }
@@ -331,7 +331,7 @@ fn bad_weights_are_errors() {
 fn many_large_orbits_are_averaged_as_the_haar_sum_does() {
     // 16 and 130 orbits of as many weights: what has one table of labels, and another.
     for name in ["C16", "C130"] {
-        let space = space((name, "regular", "regular", 0, 0));
+        let space = space(name, "regular", "regular", 0, 0);
         let weights = random_weights::<f64>(space.len(), 7);
         let expected = HaarProjector::new(&space).unwrap().project(&weights).unwrap();
         let found = derive(&space).unwrap().project(&weights).unwrap();

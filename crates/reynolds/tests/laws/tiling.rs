@@ -6,7 +6,7 @@ use reynolds::rep::{self, Rep, Representation};
 use reynolds::scalar::Scalar;
 use reynolds::{group, irrep, irreps::Irreps};
 use reynolds_testkit::projector_laws::assert_tiles;
-use reynolds_testkit::spaces::{Layer, band, quaternion_group, space};
+use reynolds_testkit::spaces::{Layer, band, kernels, quaternion_group, space};
 
 const BANDS: [Layer; 4] = [
     ("SO2", "2x(0..2)", "1x(0..3)", 5, 2),
@@ -27,7 +27,7 @@ fn only_orbits(tiling: &Tiling) -> bool {
 fn band_limited_kernels_and_large_permutation_groups_are_tiled() {
     BANDS.into_iter().for_each(|layer| drop(assert_tiles::<f64>(&banded(layer), 1)));
     assert_tiles::<c64>(&banded(BANDS[1]), 1);
-    assert_tiles(&derive(&space(("S16", "permutation", "2 permutation", 0, 0))).unwrap(), 1);
+    assert_tiles(&derive(&space("S16", "permutation", "2 permutation", 0, 0)).unwrap(), 1);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn irreps_in_their_canonical_basis_are_signed_orbits() {
     for layer in
         [("C3", "irrep(1) + 2 trivial", "2 irrep(1)", 0, 0), ("O3", "2x0e + 1x1o + 1x1e", "1x0o + 2x1o + 1x2e", 0, 0)]
     {
-        assert!(only_orbits(&assert_tiles(&derive(&space(layer)).unwrap(), 1)), "{layer:?}");
+        assert!(only_orbits(&assert_tiles(&derive(&kernels(layer)).unwrap(), 1)), "{layer:?}");
     }
 }
 
@@ -69,7 +69,7 @@ fn equal_layers_have_equal_kinds_to_the_bit() {
         ("D5", "irrep(1) + irrep(2)", "2 irrep(2) + regular", 0, 0),
         ("T", "irrep(1)", "irrep(1) + vector", 3, 3),
     ] {
-        let tiling = || derive(&space(layer)).unwrap().tiling().unwrap();
+        let tiling = || derive(&kernels(layer)).unwrap().tiling().unwrap();
         assert_eq!(tiling().kinds(), tiling().kinds(), "{layer:?}");
     }
     for layer in BANDS {

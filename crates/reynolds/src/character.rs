@@ -93,7 +93,7 @@ impl CharacterTable {
     /// The character of a representation, `[classes]`.
     pub fn character<F: Scalar>(&self, representation: &Rep<F>) -> Result<Vec<c64>> {
         group::expect_same(&self.group, representation.group())?;
-        Ok(self.classes.representatives().iter().map(|g| to_c64(representation.character(g))).collect())
+        Ok(self.classes.representatives().iter().map(|g| representation.character(g).to_c64()).collect())
     }
 
     /// How often every irrep of the table occurs in a representation (in its complexification, if it is real).
@@ -155,11 +155,6 @@ fn letters(mut number: usize) -> String {
     }
 }
 
-fn to_c64<F: Scalar>(value: F) -> c64 {
-    // Re(−iz) = Im z; the imaginary unit of a real field reads as zero.
-    c64::new(value.real(), (value * F::from_parts(0.0, -1.0)).real())
-}
-
 /// Whole numbers as such, anything else to three decimals.
 fn print_value(value: c64) -> String {
     let real = |x: f64| {
@@ -183,13 +178,11 @@ fn print_value(value: c64) -> String {
 /// An aligned table: the classes, their sizes, then one line for each irrep.
 impl fmt::Display for CharacterTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = |head: &str, cells: Vec<String>| std::iter::once(head.to_string()).chain(cells).collect::<Vec<_>>();
-        let mut lines = vec![
-            line(&self.group.name(), self.class_names()),
-            line("size", self.classes.sizes().iter().map(usize::to_string).collect()),
-        ];
+        let sizes = self.classes.sizes().iter().map(usize::to_string).collect();
+        let mut lines =
+            vec![[vec![self.group.name()], self.class_names()].concat(), [vec!["size".into()], sizes].concat()];
         for (label, row) in self.labels.iter().zip(&self.rows) {
-            lines.push(line(label, row.iter().map(|&value| print_value(value)).collect()));
+            lines.push(std::iter::once(label.clone()).chain(row.iter().map(|&value| print_value(value))).collect());
         }
         let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..=self.classes.len()).map(width).collect();

@@ -50,11 +50,15 @@ impl Planar {
 
     /// The matrix `[2, 2]` of R(kθ)·diag(−1, 1)ᵉ.
     pub fn frequency_matrix(self, frequency: usize) -> Mat<f64> {
-        let (sin, cos) = (frequency as f64 * self.angle).sin_cos();
-        let sign = if self.reflected { -1.0 } else { 1.0 };
-        let rows = [[cos * sign, sin], [-sin * sign, cos]];
-        Mat::from_fn(2, 2, |i, j| rows[i][j])
+        turn_matrix((frequency as f64 * self.angle).sin_cos(), self.reflected)
     }
+}
+
+/// R(θ)·diag(−1, 1)ᵉ, `[2, 2]`, from sin θ and cos θ.
+pub(super) fn turn_matrix((sin, cos): (f64, f64), reflected: bool) -> Mat<f64> {
+    let sign = if reflected { -1.0 } else { 1.0 };
+    let rows = [[cos * sign, sin], [-sin * sign, cos]];
+    Mat::from_fn(2, 2, |i, j| rows[i][j])
 }
 
 /// The spatial isometry ±R with R a rotation.

@@ -13,26 +13,19 @@ use std::sync::Arc;
 
 use faer::Mat;
 
+use super::element::turn_matrix;
 use super::{Element, Group, GroupRef};
 use crate::irrep::Irrep;
 use crate::rep::{Formula, Rep};
 
-/// cos and sin of 2πk/n, exact at multiples of a quarter turn.
-fn cos_sin(k: usize, n: usize) -> (f64, f64) {
-    let k = k % n;
-    if (4 * k).is_multiple_of(n) {
-        return [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][4 * k / n];
-    }
-    let (sin, cos) = (TAU * k as f64 / n as f64).sin_cos();
-    (cos, sin)
-}
-
-/// R(2πk/n)·diag(−1, 1)ᵉ, `[2, 2]`.
+/// R(2πk/n)·diag(−1, 1)ᵉ, `[2, 2]`, exact at multiples of a quarter turn.
 pub(super) fn turn(k: usize, n: usize, reflected: bool) -> Mat<f64> {
-    let (cos, sin) = cos_sin(k, n);
-    let sign = if reflected { -1.0 } else { 1.0 };
-    let rows = [[cos * sign, sin], [-sin * sign, cos]];
-    Mat::from_fn(2, 2, |i, j| rows[i][j])
+    let k = k % n;
+    let sin_cos = match (4 * k).is_multiple_of(n) {
+        true => [(0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0)][4 * k / n],
+        false => (TAU * k as f64 / n as f64).sin_cos(),
+    };
+    turn_matrix(sin_cos, reflected)
 }
 
 /// One irreducible representation: of C_N or D_N if `turns` is N, else of SO(2) or O(2). `odd` says whether s ↦ −1, in dimension one.

@@ -122,14 +122,8 @@ fn real<F: Scalar>(basis: &Mat<F>, numbers: usize) -> Result<Mat<f64>> {
         let found = format!("{rows} x {columns}");
         return Err(Error::range("basis of one pair of fields", format!("at most {MAX_BASIS} numbers"), found));
     }
-    let imaginary = |z: F| (F::from_parts(0.0, -1.0) * z).real();
     Ok(Mat::from_fn(rows, columns, |i, j| {
-        let z = basis[(i / numbers, j / numbers)];
-        match (i % numbers, j % numbers) {
-            (0, 0) => z.real(),
-            (1, 0) => imaginary(z),
-            (0, _) => -imaginary(z),
-            _ => z.real(),
-        }
+        let [re, im] = basis[(i / numbers, j / numbers)].real_parts();
+        [[re, -im], [im, re]][i % numbers][j % numbers]
     }))
 }

@@ -36,7 +36,7 @@ type Bind = dyn Fn(&mut BindingBuilder, &str) + Send + Sync;
 type HostPenalty = dyn Fn(PenaltyConfig, &[f64]) -> (f64, Vec<f64>) + Send + Sync;
 
 impl Layer {
-    fn new<F: Scalar + Over<F> + Weight>(name: &str, shape: Vec<usize>, projector: Lowered<F>) -> Self {
+    fn new<F: Scalar + Weight>(name: &str, shape: Vec<usize>, projector: Lowered<F>) -> Self {
         let complex = F::from_parts(0.0, 1.0) != F::ZERO;
         let executed = match &projector {
             Lowered::Orbits(_) | Lowered::Basis(_) => true,
@@ -64,7 +64,7 @@ impl Layer {
         }
     }
 
-    fn of<F: Scalar + Over<F> + Weight>(name: &str, space: &KernelSpace<F>) -> Self {
+    fn of<F: Scalar + Weight>(name: &str, space: &KernelSpace<F>) -> Self {
         Self::new(name, space.shape(), derive(space).unwrap())
     }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use reynolds::plan::{ResolvedPlan, Role, TypedTensor};
 use reynolds::projection::Projector;
-use reynolds::scalar::{Real, Weight};
+use reynolds::scalar::Real;
 use reynolds_checkpoint::{Entry, Values};
 
 use crate::args::ProjectArgs;

@@ -11,7 +11,7 @@ use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::projection::{Basis, KernelSpace, Lowered, derive};
 use reynolds::random::Random;
 use reynolds::rep::{Rep, Representation, parse_fields};
-use reynolds::scalar::{Over, Scalar, Weight};
+use reynolds::scalar::{Scalar, Weight};
 use reynolds::steerable::RingsConfig;
 use reynolds::{group, irreps::Irreps, rep};
 use reynolds_testkit::space;

@@ -115,25 +115,25 @@ impl Layer {
     }
 
     /// P(W), the nearest equivariant weights.
-    pub fn project<T: Over<f64>>(&self, weights: &[T]) -> Result<Vec<T>> {
+    pub fn project<T: Weight<Field = f64>>(&self, weights: &[T]) -> Result<Vec<T>> {
         self.projector.project(weights)
     }
 
     /// ‖P(W)‖² and ‖W − P(W)‖².
-    pub fn energies<T: Over<f64>>(&self, weights: &[T]) -> Result<Energies> {
+    pub fn energies<T: Weight<Field = f64>>(&self, weights: &[T]) -> Result<Energies> {
         self.projector.energies(weights)
     }
 
     /// Bounds of ℰ(W) = sup_g ‖π′(g) W − W π(g)‖, computed in double precision; see [`defect::worst`].
     ///
     /// Paper: `lem:proj-defect`.
-    pub fn worst_defect<T: Over<f64>>(&self, weights: &[T]) -> Result<Bracket> {
+    pub fn worst_defect<T: Weight<Field = f64>>(&self, weights: &[T]) -> Result<Bracket> {
         let weights: Vec<f64> = weights.iter().map(|w| w.lift()).collect();
         defect::worst(&self.space, &self.projector, &weights)
     }
 
     /// The penalty and its gradient by the weights, of their shape.
-    pub fn penalty<T: Over<f64>>(&self, config: &PenaltyConfig, weights: &[T]) -> Result<(f64, Vec<T>)> {
+    pub fn penalty<T: Weight<Field = f64>>(&self, config: &PenaltyConfig, weights: &[T]) -> Result<(f64, Vec<T>)> {
         let mut gradient = vec![T::default(); weights.len()];
         let value = config.add_gradient(&self.projector, weights, self.space.codomain().dim(), &mut gradient)?;
         Ok((value, gradient))

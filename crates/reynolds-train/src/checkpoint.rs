@@ -43,6 +43,13 @@ pub(crate) struct Label {
     pub(crate) crc32c: u32,
 }
 
+impl Label {
+    fn new(config: &str, progress: Progress) -> Self {
+        let (version, config) = (env!("CARGO_PKG_VERSION").into(), config.into());
+        Self { version, config, steps: 0, progress, lengths: Lengths::default(), trained: None, crc32c: 0 }
+    }
+}
+
 /// Ends the part of a label's text that its checksum covers. Texts in JSON cannot hold it: their quotes have a backslash before them.
 const CHECKSUM: &str = ",\"crc32c\":";
 
@@ -73,9 +80,8 @@ pub(crate) fn encode_last(
         tensors.extend(weights_named(BEST, best, parameters)?);
     }
     let trained = snapshot.theta.as_ref().map(|theta| theta.size()[0] as usize / parameters.len());
-    let (version, config) = (env!("CARGO_PKG_VERSION").into(), config.into());
-    let (steps, progress) = (snapshot.steps, snapshot.progress.clone());
-    encode(tensors, Label { version, config, steps, progress, lengths, trained, crc32c: 0 })
+    let label = Label::new(config, snapshot.progress.clone());
+    encode(tensors, Label { steps: snapshot.steps, lengths, trained, ..label })
 }
 
 /// The file of the best weights alone; `None` if there are none. It says nothing of the moment at which it is written, which is another
@@ -83,9 +89,7 @@ pub(crate) fn encode_last(
 pub(crate) fn encode_best(snapshot: &Snapshot, parameters: &Parameters, config: &str) -> Result<Option<Vec<u8>>> {
     let Some((weights, best)) = snapshot.best.as_ref().zip(snapshot.progress.best) else { return Ok(None) };
     let progress = Progress { epoch: best.epoch, best: Some(best), ..Progress::default() };
-    let (version, config) = (env!("CARGO_PKG_VERSION").into(), config.into());
-    let label = Label { version, config, steps: 0, progress, lengths: Lengths::default(), trained: None, crc32c: 0 };
-    encode(weights_named("", weights, parameters)?, label).map(Some)
+    encode(weights_named("", weights, parameters)?, Label::new(config, progress)).map(Some)
 }
 
 /// The file of these tensors and this label, whose checksum is filled in.
@@ -103,17 +107,19 @@ pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Resu
     let damaged = |found: String| Error::file(file, "a whole checkpoint", found);
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| damaged(error.to_string()))?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
-    let label = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
-    let label =
-        label.ok_or_else(|| Error::file(file, "a checkpoint of a run", "a safetensors file of something else"))?;
-    let sum = with_label(checksum(&tensors), label);
+    let Some(label) = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY)) else {
+        return Err(Error::file(file, "a checkpoint of a run", "a safetensors file of something else"));
+    };
+    let mut named = tensors.tensors();
+    named.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let sum = with_label(named.iter().fold(0, |sum, (_, view)| crc32c::crc32c_append(sum, view.data())), label);
     let version = serde_json::from_str::<Version>(label).map_err(|error| damaged(error.to_string()))?.version;
     if version != env!("CARGO_PKG_VERSION") {
         let expected = format!("a checkpoint of version {}", env!("CARGO_PKG_VERSION"));
         return Err(Error::file(file, expected, version));
     }
     let label: Label = serde_json::from_str(label).map_err(|error| damaged(error.to_string()))?;
-    let mut reader = Reader { file, left: tensors.tensors().into_iter().collect(), parameters };
+    let mut reader = Reader { file, left: named.into_iter().collect(), parameters };
     let weights = reader.take_weights("")?;
     let theta = label.trained.map(|count| reader.take_pieces(THETA, count)).transpose()?;
     let count = label.trained.unwrap_or(1);
@@ -133,12 +139,6 @@ pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Resu
 #[derive(Deserialize)]
 struct Version {
     version: String,
-}
-
-fn checksum(tensors: &SafeTensors<'_>) -> u32 {
-    let mut tensors = tensors.tensors();
-    tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
-    tensors.iter().fold(0, |sum, (_, view)| crc32c::crc32c_append(sum, view.data()))
 }
 
 /// The checksum of tensors, continued over the text of a label.
@@ -217,12 +217,8 @@ fn piece(prefix: &str, number: usize) -> String {
 fn pieces(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(String, Part)>> {
     let len = parameters.len() as i64;
     let mut parts = Vec::new();
-    for number in 0..flat.size()[0] / len {
-        parts.extend(named(
-            &piece(prefix, number as usize),
-            &flat.f_narrow(0, number * len, len)?,
-            parameters.entries(),
-        )?);
+    for (number, flat) in flat.f_split(len, 0)?.iter().enumerate() {
+        parts.extend(named(&piece(prefix, number), flat, parameters.entries())?);
     }
     Ok(parts)
 }

@@ -8,7 +8,7 @@ use reynolds_torch::tch::{self, Device};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::run_folder::RunFolder;
+use crate::run_folder::{RunFolder, read_if_there};
 use crate::utc;
 
 /// Versions, machine and place of a run. No names of hosts or users.
@@ -61,7 +61,7 @@ impl Environment {
     }
 
     /// Writes it to a run folder, beside those of earlier sessions.
-    pub fn add_to(self, folder: &RunFolder) -> Result<()> {
+    pub(crate) fn add_to(self, folder: &RunFolder) -> Result<()> {
         let all = match Self::of(folder)? {
             Some(mut first) => {
                 first.resumed.push(self);
@@ -74,7 +74,7 @@ impl Environment {
     }
 
     /// Whether this version of reynolds made a folder, or nobody has said so yet.
-    pub fn check_version(folder: &RunFolder) -> Result<()> {
+    pub(crate) fn check_version(folder: &RunFolder) -> Result<()> {
         match Self::of(folder)? {
             Some(found) if found.reynolds != env!("CARGO_PKG_VERSION") => {
                 let expected = format!("a run of version {}", env!("CARGO_PKG_VERSION"));
@@ -86,13 +86,8 @@ impl Environment {
 
     fn of(folder: &RunFolder) -> Result<Option<Self>> {
         let file = folder.file(FILE);
-        match fs::read(&file) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io(&file, "read")(error)),
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map(Some)
-                .map_err(|error| Error::file(&file, "the environment of a run", error)),
-        }
+        let Some(text) = read_if_there(&file)? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|error| Error::file(&file, "the environment of a run", error))
     }
 }
 

@@ -124,12 +124,18 @@ impl From<reynolds_torch::tch::TchError> for Error {
 impl Error {
     /// An [`Error::Config`]; the loader fills in where the key came from.
     pub fn config(key: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
-        Self::Config {
-            origin: "config".into(),
-            key: key.into(),
-            expected: expected.to_string(),
-            found: found.to_string(),
-        }
+        Self::given("config", key, expected, found)
+    }
+
+    /// An [`Error::Config`] of a setting that came from a file or an option.
+    pub(crate) fn given(
+        origin: impl ToString,
+        key: impl Into<String>,
+        expected: impl ToString,
+        found: impl ToString,
+    ) -> Self {
+        let (expected, found) = (expected.to_string(), found.to_string());
+        Self::Config { origin: origin.to_string(), key: key.into(), expected, found }
     }
 
     /// For `map_err` on what the mathematics says of an argument.

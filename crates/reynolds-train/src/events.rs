@@ -6,11 +6,10 @@
 //! Summary:  repeated 1: Value { 1: tag text, 2: simple_value f32 }
 //! ```
 
-/// A number under a name, as TensorBoard shows it.
-pub type Scalar<'a> = (&'a str, f64);
+use crate::task::Metrics;
 
 /// The record that every event file begins with.
-pub fn header(wall_time: f64) -> Vec<u8> {
+pub(crate) fn header(wall_time: f64) -> Vec<u8> {
     let mut event = Message::default();
     event.double(1, wall_time);
     event.bytes(3, b"brain.Event:2");
@@ -18,23 +17,18 @@ pub fn header(wall_time: f64) -> Vec<u8> {
 }
 
 /// The record of some scalars at one step.
-///
-/// ```
-/// let record = reynolds_train::events::scalars(0.0, 1, &[("loss", 0.5)]);
-/// assert_eq!(u64::from_le_bytes(record[..8].try_into()?), record.len() as u64 - 16);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn scalars(wall_time: f64, step: usize, scalars: &[Scalar<'_>]) -> Vec<u8> {
+pub(crate) fn scalars(wall_time: f64, step: usize, scalars: &Metrics) -> Vec<u8> {
     let mut summary = Message::default();
-    for &(tag, value) in scalars {
+    for (tag, value) in scalars {
         let mut scalar = Message::default();
         scalar.bytes(1, tag.as_bytes());
-        scalar.float(2, value as f32);
+        scalar.float(2, *value as f32);
         summary.bytes(1, &scalar.0);
     }
     let mut event = Message::default();
     event.double(1, wall_time);
-    event.integer(2, step as u64);
+    event.tag(2, 0);
+    event.varint(step as u64);
     event.bytes(5, &summary.0);
     frame(&event.0)
 }
@@ -42,8 +36,7 @@ pub fn scalars(wall_time: f64, step: usize, scalars: &[Scalar<'_>]) -> Vec<u8> {
 /// The bytes with length and checksums around them.
 fn frame(bytes: &[u8]) -> Vec<u8> {
     let length = (bytes.len() as u64).to_le_bytes();
-    let parts = [&length[..], &masked(&length), bytes, &masked(bytes)];
-    parts.concat()
+    [&length[..], &masked(&length), bytes, &masked(bytes)].concat()
 }
 
 /// The checksum of bytes that may hold checksums themselves: turned and shifted, so that it is none of them.
@@ -68,11 +61,6 @@ impl Message {
             value >>= 7;
         }
         self.0.push(value as u8);
-    }
-
-    fn integer(&mut self, field: u64, value: u64) {
-        self.tag(field, 0);
-        self.varint(value);
     }
 
     fn double(&mut self, field: u64, value: f64) {
@@ -105,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_scalar_is_the_bytes_worked_out_by_hand() {
-        let record = scalars(1.0, 300, &[("a", 0.5)]);
+        let record = scalars(1.0, 300, &[("a".into(), 0.5)].into());
         #[rustfmt::skip]
         let event = [
             0x09, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f,     // field 1, eight bytes: 1.0

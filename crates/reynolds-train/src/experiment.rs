@@ -42,25 +42,16 @@ pub trait Experiment: Send + Sync {
 
     /// Refuses settings that no task can be built with, and generates missing data; `false` if interrupted. Called before
     /// [`Experiment::task`], and again when a run is resumed.
-    ///
-    /// # Errors
-    /// If a setting is refused or data cannot be made.
     fn prepare(&self, config: &RunConfig<Self::Settings>, interrupt: &Interrupt) -> Result<bool> {
         let _ = (config, interrupt);
         Ok(true)
     }
 
     /// Data and network of a run, on a device; random numbers from `config.seed`.
-    ///
-    /// # Errors
-    /// If data are missing or the device has no room.
     fn task(&self, config: &RunConfig<Self::Settings>, device: Device) -> Result<Self::Task>;
 
     /// Writes figures and other results of a finished run to its folder. The task holds the weights that were selected. Called again if
     /// the run was killed before it was marked as finished.
-    ///
-    /// # Errors
-    /// If something cannot be drawn or written.
     fn finish(
         &self,
         config: &RunConfig<Self::Settings>,
@@ -73,81 +64,45 @@ pub trait Experiment: Send + Sync {
     }
 }
 
-/// An experiment whose settings are known to it alone: `Mine.into()`.
-pub struct AnyExperiment(Box<dyn Erased>);
+/// An experiment of any type: `Mine.into()`.
+pub type AnyExperiment = Box<dyn Erased>;
+
+/// An [`Experiment`] whose settings are known to it alone.
+pub trait Erased: Send + Sync {
+    /// Name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// One sentence for `run list`.
+    fn about(&self) -> &'static str;
+
+    /// A run with complete settings, checked as [`config::load`] does.
+    fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>>;
+
+    /// Resumes the run of a folder: see [`run::resume`].
+    fn resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome>;
+}
 
 impl<E: Experiment + 'static> From<E> for AnyExperiment {
     fn from(experiment: E) -> Self {
-        Self::new(experiment)
+        Box::new(experiment)
     }
-}
-
-impl AnyExperiment {
-    /// Forgets the types.
-    pub fn new(experiment: impl Experiment + 'static) -> Self {
-        Self(Box::new(experiment))
-    }
-
-    /// As on the command line.
-    pub fn name(&self) -> &'static str {
-        self.0.erased_name()
-    }
-
-    /// One sentence.
-    pub fn about(&self) -> &'static str {
-        self.0.erased_about()
-    }
-
-    /// The complete default settings as TOML.
-    pub fn defaults_text(&self) -> String {
-        self.0.erased_defaults()
-    }
-
-    /// A run with complete settings, checked.
-    ///
-    /// # Errors
-    /// As [`config::load`].
-    pub fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>> {
-        self.0.erased_load(file, assignments)
-    }
-
-    /// Goes on with a run.
-    ///
-    /// # Errors
-    /// As [`run::resume`].
-    pub fn resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome> {
-        self.0.erased_resume(folder, session)
-    }
-}
-
-/// [`Experiment`] without its types.
-trait Erased: Send + Sync {
-    fn erased_name(&self) -> &'static str;
-    fn erased_about(&self) -> &'static str;
-    fn erased_defaults(&self) -> String;
-    fn erased_load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>>;
-    fn erased_resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome>;
 }
 
 impl<E: Experiment> Erased for E {
-    fn erased_name(&self) -> &'static str {
-        self.name()
+    fn name(&self) -> &'static str {
+        Experiment::name(self)
     }
 
-    fn erased_about(&self) -> &'static str {
-        self.about()
+    fn about(&self) -> &'static str {
+        Experiment::about(self)
     }
 
-    fn erased_defaults(&self) -> String {
-        config::text(&self.defaults())
-    }
-
-    fn erased_load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>> {
+    fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>> {
         let config = config::load(&self.defaults(), file, assignments)?;
         Ok(Box::new(Run { experiment: self, config }))
     }
 
-    fn erased_resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome> {
+    fn resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome> {
         run::resume(self, folder, session)
     }
 }
@@ -166,10 +121,7 @@ pub trait AnyRun {
     /// Sets the number of processor threads, which is a matter of the machine.
     fn set_threads(&mut self, threads: usize);
 
-    /// Trains it.
-    ///
-    /// # Errors
-    /// As [`run::run`].
+    /// Trains it: see [`run::run`].
     fn run(&self, place: &Place, session: Session<'_>) -> Result<Outcome>;
 }
 
@@ -200,19 +152,19 @@ impl<E: Experiment> AnyRun for Run<'_, E> {
     }
 }
 
-/// Experiments to choose from.
+/// Experiments to choose from, in the order in which they are shown.
 pub struct Experiments(Vec<AnyExperiment>);
 
 /// A line each: name and sentence.
 impl fmt::Display for Experiments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.iter().map(|experiment| experiment.name().len()).max().unwrap_or(0);
-        self.iter().try_for_each(|one| writeln!(f, "{}", format!("{:<width$}  {}", one.name(), one.about()).trim_end()))
+        let width = self.0.iter().map(|experiment| experiment.name().len()).max().unwrap_or(0);
+        self.0.iter().try_for_each(|one| writeln!(f, "{}", format!("{:<width$}  {}", one.name(), one.about()).trim_end()))
     }
 }
 
 impl Experiments {
-    /// A list in the order in which it is shown.
+    /// In this order.
     pub fn new(experiments: Vec<AnyExperiment>) -> Self {
         Self(experiments)
     }
@@ -228,10 +180,9 @@ impl Experiments {
     /// [`Error::UnknownExperiment`] with the nearest name and all of them.
     pub fn find(&self, name: &str) -> Result<&AnyExperiment> {
         self.iter().find(|experiment| experiment.name() == name).ok_or_else(|| {
-            let names: Vec<_> = self.iter().map(AnyExperiment::name).collect();
-            let likeness = |other: &&str| strsim::normalized_damerau_levenshtein(name, other);
-            let nearest = names.iter().copied().filter(|other| likeness(other) >= 0.5);
-            let nearest = nearest.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            let names: Vec<_> = self.iter().map(|experiment| experiment.name()).collect();
+            let nearest =
+                config::nearest(names.iter().copied(), |other| strsim::normalized_damerau_levenshtein(name, other));
             let question = nearest.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
             Error::UnknownExperiment { name: name.into(), hint: format!("{question}there are {}", names.join(", ")) }
         })

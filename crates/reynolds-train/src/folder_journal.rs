@@ -19,7 +19,7 @@ use reynolds_checkpoint::whole_file;
 
 /// Writes records, events and checkpoints of a run; goes on from its last checkpoint.
 #[derive(Debug)]
-pub struct FolderJournal {
+pub(crate) struct FolderJournal {
     config: String,
     last: PathBuf,
     best: PathBuf,
@@ -37,10 +37,7 @@ pub struct FolderJournal {
 
 impl FolderJournal {
     /// The journal of a folder whose complete settings are `config`.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if a file cannot be opened.
-    pub fn open(folder: &RunFolder, config: String) -> Result<Self> {
+    pub(crate) fn open(folder: &RunFolder, config: String) -> Result<Self> {
         Ok(Self {
             config,
             last: folder.file("checkpoints/last.safetensors"),
@@ -55,20 +52,16 @@ impl FolderJournal {
         })
     }
 
-    /// Sees that there is no checkpoint, or one to go on from; changes nothing.
-    ///
-    /// # Errors
-    /// As [`Journal::restore`].
-    pub fn check(&self, parameters: &Parameters) -> Result<()> {
+    /// Refuses a checkpoint that [`Journal::restore`] would refuse; changes nothing.
+    pub(crate) fn check(&self, parameters: &Parameters) -> Result<()> {
         self.read(parameters).map(drop)
     }
 
     /// The last checkpoint, if there is one.
     fn read(&self, parameters: &Parameters) -> Result<Option<(Snapshot, Label)>> {
         let bytes = match fs::read(&self.last) {
-            Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::io(&self.last, "read")(error)),
+            read => read.map_err(Error::io(&self.last, "read"))?,
         };
         let (snapshot, label) = checkpoint::decode(&self.last, &bytes, parameters)?;
         self.check_config(&label.config)?;
@@ -89,19 +82,15 @@ impl FolderJournal {
     fn check_config(&self, theirs: &str) -> Result<()> {
         let table =
             |text: &str| text.parse::<Table>().map_err(|error| Error::file(&self.last, "TOML", error.message()));
-        match config::first_difference(&table(&self.config)?, &table(theirs)?) {
-            None => Ok(()),
-            Some((key, ours, theirs)) => {
-                let expected = format!("a checkpoint made with {key} = {ours}, as in config.toml");
-                Err(Error::file(&self.last, expected, theirs))
-            }
-        }
+        let Some((key, ours, theirs)) = config::first_difference(&table(&self.config)?, &table(theirs)?) else {
+            return Ok(());
+        };
+        let expected = format!("a checkpoint made with {key} = {ours}, as in config.toml");
+        Err(Error::file(&self.last, expected, theirs))
     }
 
-    /// Says where the last checkpoint is.
     fn remember(&mut self, snapshot: &Snapshot) {
-        let epochs = snapshot.progress.epoch;
-        self.saved = Some(format!("{}, after epoch {epochs}", self.last.display()));
+        self.saved = Some(format!("{}, after epoch {}", self.last.display(), snapshot.progress.epoch));
     }
 
     /// The records that the folder holds.
@@ -121,8 +110,7 @@ impl FolderJournal {
     }
 
     fn append_events(&mut self, record: &Record) -> Result<()> {
-        let scalars: Vec<_> = record.values.iter().map(|(name, &value)| (name.as_str(), value)).collect();
-        self.events.append(&events::scalars(utc::since_epoch().as_secs_f64(), record.epoch, &scalars))
+        self.events.append(&events::scalars(utc::since_epoch().as_secs_f64(), record.epoch, &record.values))
     }
 
     /// The event file as it was at the checkpoint; written anew from the metrics if it is shorter.

@@ -43,9 +43,6 @@ impl Weights {
     }
 
     /// The same numbers in a storage of their own.
-    ///
-    /// # Errors
-    /// If the device has no room.
     pub fn copied(&self) -> Result<Self> {
         Ok(Self { flat: copied(&self.flat)?, statistics: copied(&self.statistics)? })
     }
@@ -56,18 +53,12 @@ impl Weights {
     }
 
     /// Overwrites `parameters`.
-    ///
-    /// # Errors
-    /// If a length differs.
     pub fn assign_to(&self, parameters: &Parameters) -> Result<()> {
         parameters.assign(&self.flat)?;
         self.assign_statistics_to(parameters)
     }
 
     /// Overwrites the running statistics of `parameters` alone.
-    ///
-    /// # Errors
-    /// If their number differs.
     pub fn assign_statistics_to(&self, parameters: &Parameters) -> Result<()> {
         let _guard = tch::no_grad_guard();
         let mut statistics = parameters.statistics().shallow_clone();
@@ -110,22 +101,13 @@ pub struct Snapshot {
 
 /// What the loop writes to, and reads back when it goes on.
 pub trait Journal {
-    /// The moment to go on from, if there is one; tensors fit `parameters`.
-    ///
-    /// # Errors
-    /// If there is one that cannot be read or does not fit.
+    /// The moment to go on from, if there is one; refused if it does not fit `parameters`.
     fn restore(&mut self, parameters: &Parameters) -> Result<Option<Snapshot>>;
 
     /// Takes the record of an epoch.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     fn record(&mut self, record: &Record) -> Result<()>;
 
-    /// Takes a moment to go on from, whole or not at all. The loop has seen that every number of it is finite.
-    ///
-    /// # Errors
-    /// If it cannot be written; the one before is still there then.
+    /// Takes a moment to go on from, whole or not at all: if it cannot be written, the one before is still there. Its numbers are finite.
     fn save(&mut self, snapshot: &Snapshot, parameters: &Parameters) -> Result<()>;
 
     /// Where the last moment was saved, for messages.

@@ -87,15 +87,13 @@
 mod checkpoint;
 pub mod command_line;
 pub mod config;
-mod curves;
 pub mod environment;
 pub mod error;
-pub mod events;
+mod events;
 pub mod experiment;
-pub mod folder_journal;
+mod folder_journal;
 pub mod interrupt;
 pub mod journal;
-mod lock;
 pub mod metrics;
 pub mod page;
 pub mod point_folder;

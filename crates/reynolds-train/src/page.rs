@@ -6,46 +6,37 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use reynolds_report::{Report, Table};
+use reynolds_report::{Chart, Report, Series, Table};
 
-use crate::curves::charts;
 use crate::error::{Error, Result};
 use crate::metrics::Summary;
+use crate::run_folder::read_if_there as text;
 use reynolds_checkpoint::whole_file;
 
 /// What an experiment leaves in the folder of a run for its page, beside metrics and figures.
 const FACTS: &str = "facts.json";
 
-/// Leaves facts in the folder of a run, which [`of_run`] puts on its page.
-///
-/// # Errors
-/// [`Error::Io`] if they cannot be written.
+/// Leaves facts in the folder of a run, for its page.
 pub fn write_facts(folder: &Path, facts: &BTreeMap<String, String>) -> Result<()> {
     let text = serde_json::to_string_pretty(facts).expect("facts are plain texts");
     Ok(whole_file::write(&folder.join(FACTS), text.as_bytes())?)
 }
 
 /// What the experiment of the run in `folder` has left to say of it, as names and texts.
-///
-/// # Errors
-/// [`Error::Io`] if the file cannot be read; [`Error::File`] if it is no JSON.
-pub fn facts(folder: &Path) -> Result<Vec<(String, String)>> {
+pub(crate) fn facts(folder: &Path) -> Result<Vec<(String, String)>> {
     let facts = json(&folder.join(FACTS))?;
     let text = |fact: &Value| fact.as_str().unwrap_or_default().to_string();
     Ok(facts.as_object().into_iter().flatten().map(|(name, fact)| (name.clone(), text(fact))).collect())
 }
 
 /// Whether a metric is shown by itself: a cell of a matrix is a number of its figure.
-pub fn shown(metric: &str) -> bool {
+pub(crate) fn shown(metric: &str) -> bool {
     !metric.contains("/confusion/")
 }
 
 /// The page of the run in `folder` that came to `summary`: what made it, its final metrics, its figures, its curves, its settings. Parts
 /// that the folder does not have are left out.
-///
-/// # Errors
-/// [`Error::Io`] if a file cannot be read; [`Error::File`] if one is no JSON.
-pub fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
+fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
     let config = text(&folder.join("config.toml"))?.unwrap_or_default();
     let settings: toml::Table = config.parse().unwrap_or_default();
     let experiment = settings.get("experiment").and_then(toml::Value::as_str).unwrap_or("run");
@@ -72,14 +63,9 @@ pub fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
     Ok(report)
 }
 
-/// Writes the page of [`of_run`] into the folder as report.html, whole or not at all; its path.
-///
-/// # Errors
-/// As [`of_run`]; if the file cannot be written.
-pub fn write(folder: &Path, summary: &Summary) -> Result<PathBuf> {
-    let file = folder.join("report.html");
-    whole_file::write(&file, of_run(folder, summary)?.html().as_bytes())?;
-    Ok(file)
+/// Writes the page of a run into its folder as report.html.
+pub(crate) fn write(folder: &Path, summary: &Summary) -> Result<()> {
+    Ok(whole_file::write(&folder.join("report.html"), of_run(folder, summary)?.html().as_bytes())?)
 }
 
 fn environment(report: &mut Report, environment: &Value) {
@@ -128,11 +114,31 @@ fn figures(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(figures)
 }
 
-fn text(file: &Path) -> Result<Option<String>> {
-    match fs::read_to_string(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        read => read.map(Some).map_err(Error::io(file, "read")),
+/// One chart for each quantity in the lines of a `metrics.jsonl`, over the epoch. A quantity of several splits (`train/loss`,
+/// `validation/loss`) has one chart; what never changes, such as a constant learning rate, has none. Lines that are no object with an
+/// epoch are passed over.
+fn charts(lines: &str) -> Vec<Chart> {
+    let mut series: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for line in lines.lines() {
+        let Ok(Value::Object(line)) = serde_json::from_str(line) else { continue };
+        let Some(epoch) = line.get("epoch").and_then(Value::as_f64) else { continue };
+        let rest = line.into_iter().filter(|(key, _)| !matches!(key.as_str(), "epoch" | "step"));
+        for (name, value) in rest.filter(|(_, value)| value.is_number() || value.is_null()) {
+            // What was not finite is null.
+            series.entry(name).or_default().push((epoch, value.as_f64().unwrap_or(f64::NAN)));
+        }
     }
+    series.retain(|_, points| points.len() == 1 || points.iter().any(|point| point.1 != points[0].1));
+    let mut charts: BTreeMap<String, Chart> = BTreeMap::new();
+    for (name, points) in series {
+        let title = name.rsplit('/').next().unwrap_or(&name).to_string();
+        let empty = || Chart { title: title.clone(), across: "epoch".into(), series: Vec::new() };
+        charts.entry(title.clone()).or_insert_with(empty).series.push(Series { name, points });
+    }
+    // The losses first: they are what one looks at first.
+    let mut charts: Vec<Chart> = charts.into_values().collect();
+    charts.sort_by_key(|chart| !chart.title.contains("loss"));
+    charts
 }
 
 /// The file as JSON, null where it is not there.
@@ -190,5 +196,18 @@ mod tests {
         assert!(!html.contains("confusion"), "a matrix is left to its figure");
         write("environment.json", "{");
         assert!(page().unwrap_err().to_string().contains("environment.json: expected JSON"));
+    }
+
+    #[test]
+    fn splits_share_a_chart_losses_come_first_and_constants_are_left_out() {
+        let lines = "{\"epoch\":1,\"step\":4,\"train/loss\":2.0,\"penalty\":0.5,\"learning_rate\":0.003}\n\
+                     {\"epoch\":2,\"step\":8,\"train/loss\":1.0,\"penalty\":null,\"learning_rate\":0.003,\"validation/loss\":3.0}\n\
+                     not json\n{\"train/loss\":3}\n";
+        let charts = charts(lines);
+        let names = |chart: &Chart| chart.series.iter().map(|series| series.name.clone()).collect::<Vec<_>>().join(" ");
+        let found: Vec<_> = charts.iter().map(|chart| (chart.title.as_str(), names(chart))).collect();
+        assert_eq!(found, [("loss", "train/loss validation/loss".into()), ("penalty", "penalty".into())]);
+        assert_eq!(charts[0].series[0].points, [(1.0, 2.0), (2.0, 1.0)]);
+        assert!(charts[1].series[0].points[1].1.is_nan());
     }
 }

@@ -1,9 +1,11 @@
 //! What a person sees while a run trains.
 
-use std::io::{Write, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use reynolds_report::terminal::printable;
 
 use crate::metrics::Record;
 
@@ -44,23 +46,33 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
-/// A bar with epoch, loss, metric and time left on a terminal; nothing where there is none.
-#[derive(Debug)]
-pub struct Bar {
+/// Lines of progress in a run, or in a phase of a table, where there is no terminal.
+const LINES: usize = 20;
+
+/// Longest time without a line, where there is no terminal and steps are made.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// On a terminal a bar with epoch, loss, "validation/`metric`" and time left; elsewhere a line from time to time.
+pub(crate) fn shown(metric: &str) -> Box<dyn Observer> {
+    let (metric, text) = (metric.to_string(), String::new());
+    if stderr().is_terminal() {
+        let bar = bar("{msg} {wide_bar} {pos}/{len} {per_sec} eta {eta}", None);
+        Box::new(Bar { bar, metric, text })
+    } else {
+        Box::new(Lines { metric, of: text, total: 0, silence: SILENCE, last: Instant::now() })
+    }
+}
+
+fn bar(template: &str, total: Option<u64>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    bar.set_style(ProgressStyle::with_template(template).expect("the template names fields that bars have"));
+    bar
+}
+
+struct Bar {
     bar: ProgressBar,
     metric: String,
     text: String,
-}
-
-impl Bar {
-    /// A bar that shows "validation/`metric`" beside the loss.
-    pub fn new(metric: &str) -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {per_sec} eta {eta}")
-            .expect("the template names fields that bars have");
-        bar.set_style(style);
-        Self { bar, metric: metric.into(), text: String::new() }
-    }
 }
 
 impl Observer for Bar {
@@ -95,6 +107,58 @@ impl Observer for Bar {
     }
 }
 
+/// About [`LINES`] lines, evenly spread over epochs, or over steps where those are counted; the number of steps where epochs take long.
+struct Lines {
+    metric: String,
+    /// What steps are, where they are not those of a run.
+    of: String,
+    total: usize,
+    silence: Duration,
+    last: Instant,
+}
+
+impl Lines {
+    /// The line after `done` steps, if it is time for one.
+    fn due(&mut self, done: usize) -> Option<String> {
+        if !self.of.is_empty() {
+            let due = done.is_multiple_of(self.total.div_ceil(LINES)) || done == self.total;
+            return due.then(|| format!("{done}/{} {}", self.total, self.of));
+        }
+        let due = self.last.elapsed() >= self.silence;
+        due.then(|| {
+            self.last = Instant::now();
+            format!("step {done}/{}", self.total)
+        })
+    }
+}
+
+impl Observer for Lines {
+    fn say(&mut self, text: &str) {
+        say(text);
+    }
+
+    fn counting(&mut self, of: &str) {
+        self.of = of.into();
+    }
+
+    fn begin(&mut self, _: usize, total: usize) {
+        (self.total, self.last) = (total, Instant::now());
+    }
+
+    fn step(&mut self, done: usize, _: Option<f64>) {
+        if let Some(text) = self.due(done) {
+            say(&text);
+        }
+    }
+
+    fn epoch(&mut self, record: &Record, epochs: usize) {
+        if record.epoch.is_multiple_of(epochs.div_ceil(LINES)) || record.epoch == epochs {
+            say(&line(record, epochs, &self.metric));
+            self.last = Instant::now();
+        }
+    }
+}
+
 /// Work of a known size before a run trains: a bar on a terminal, a line for each tenth elsewhere. Several threads may advance it.
 #[derive(Debug)]
 pub struct Work {
@@ -107,10 +171,7 @@ pub struct Work {
 impl Work {
     /// `total` units of `what` lie ahead.
     pub fn begin(what: &str, total: u64) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {percent} % eta {eta}")
-            .expect("the template names fields that bars have");
-        bar.set_style(style);
+        let bar = bar("{msg} {wide_bar} {percent} % eta {eta}", Some(total));
         bar.set_message(what.to_owned());
         if bar.is_hidden() {
             note(what);
@@ -135,16 +196,18 @@ impl Drop for Work {
     }
 }
 
-/// Says something that a user should know and that is no error, on standard error; where that is closed there is nobody to tell.
-pub fn note(text: &str) {
-    // Names and what is said of files may hold what moves a cursor.
-    let text: String =
-        text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect();
+/// Prints a line to standard error; where that is closed there is nobody to tell.
+pub fn say(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 
+/// As [`say`], of text with names and what is said of files, which may hold what moves a cursor.
+pub fn note(text: &str) {
+    say(&printable(text));
+}
+
 /// "epoch 3/200 · loss 0.1234 · accuracy 0.9871".
-pub fn line(record: &Record, epochs: usize, metric: &str) -> String {
+fn line(record: &Record, epochs: usize, metric: &str) -> String {
     let mut text = format!("epoch {}/{epochs}", record.epoch);
     if let Some(loss) = record.values.get("train/loss") {
         text.push_str(&format!(" · loss {loss:.4}"));
@@ -166,5 +229,17 @@ mod tests {
         let record = Record { epoch: 3, step: 9, values };
         assert_eq!(line(&record, 200, "accuracy"), "epoch 3/200 · loss 0.1235 · accuracy 0.5000");
         assert_eq!(line(&record, 200, "defect"), "epoch 3/200 · loss 0.1235");
+    }
+
+    #[test]
+    fn steps_within_an_epoch_are_said_where_epochs_are_long_in_coming_and_counted_ones_evenly() {
+        let after = |silence: Duration, of: &str| {
+            let mut lines = Lines { metric: String::new(), of: of.into(), total: 0, silence, last: Instant::now() };
+            lines.begin(2, 40);
+            [lines.due(3), lines.due(4)].map(Option::unwrap_or_default)
+        };
+        assert_eq!(after(Duration::ZERO, ""), ["step 3/40", "step 4/40"]);
+        assert_eq!(after(Duration::MAX, ""), ["", ""]);
+        assert_eq!(after(Duration::ZERO, "models"), ["", "4/40 models"]);
     }
 }

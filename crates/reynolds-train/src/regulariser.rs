@@ -8,21 +8,12 @@ use crate::error::Result;
 /// A penalty on the flat parameters with a gradient of its own.
 pub trait Regulariser {
     /// Adds the gradient at `flat` to `gradient`, both `[len]`, in place. Never waits for the device.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()>;
 
     /// The penalty at `flat`, a scalar on the device: asked for once an epoch.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     fn value(&self, flat: &Tensor) -> Result<Tensor>;
 
-    /// λ_⊥ from now on.
-    ///
-    /// # Errors
-    /// If it is negative or not finite.
+    /// λ_⊥ from now on; an error if it is negative or not finite.
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()>;
 }
 

@@ -14,7 +14,7 @@ use crate::metrics::Summary;
 use crate::page;
 use crate::progress::Observer;
 use crate::run_folder::{self, RunFolder};
-use crate::task::Task;
+use crate::task::Task as _;
 use crate::threads;
 use crate::train::{self, Ending, Trainer};
 
@@ -95,34 +95,26 @@ pub fn run<E: Experiment + ?Sized>(
     session: Session<'_>,
 ) -> Result<Outcome> {
     config.validate()?;
-    match place {
-        Place::Under(root) => {
-            let Some(task) = build(experiment, config, &session)? else {
-                return stopped(config, RunFolder::create(root, experiment.name())?);
-            };
-            let trainer = checked(&task, config)?;
-            let folder = RunFolder::create(root, experiment.name())?;
-            carry_out(experiment, config, &task, trainer, folder, session)
-        }
-        Place::Exactly(path) => {
-            if path.join("config.toml").is_file() {
-                let (folder, theirs) = open(experiment, path)?;
-                if let Some((key, ours, theirs)) =
-                    config::first_difference(&config::tree(config), &config::tree(&theirs))
-                {
-                    let origin = path.join("config.toml").display().to_string();
-                    let expected = format!("{ours}, as asked for");
-                    return Err(Error::Config { origin, key, expected, found: theirs });
-                }
-                return go_on(experiment, config, folder, session);
+    if let Place::Exactly(path) = place
+        && path.join("config.toml").is_file()
+    {
+        let (folder, theirs) = open(experiment, path)?;
+        return match config::first_difference(&config::tree(config), &config::tree(&theirs)) {
+            None => go_on(experiment, config, folder, session),
+            Some((key, ours, theirs)) => {
+                let origin = path.join("config.toml");
+                Err(Error::given(origin.display(), key, format!("{ours}, as asked for"), theirs))
             }
-            let Some(task) = build(experiment, config, &session)? else {
-                return stopped(config, RunFolder::at(path)?);
-            };
-            let trainer = checked(&task, config)?;
-            carry_out(experiment, config, &task, trainer, RunFolder::at(path)?, session)
-        }
+        };
     }
+    let folder = || match place {
+        Place::Under(root) => RunFolder::create(root, experiment.name()),
+        Place::Exactly(path) => RunFolder::at(path),
+    };
+    let Some(task) = build(experiment, config, &session)? else { return stopped(config, folder()?) };
+    let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
+    trainer.check_metric()?;
+    carry_out(experiment, config, &task, trainer, folder()?, session)
 }
 
 /// Goes on with the run of a folder, from its last checkpoint, or from the beginning if it was stopped before the first.
@@ -152,9 +144,7 @@ fn go_on<E: Experiment + ?Sized>(
     if let Some(summary) = run_folder::summary(folder.path())? {
         return Ok(Outcome::AlreadyFinished { folder: folder.path().into(), summary });
     }
-    let Some(task) = build(experiment, config, &session)? else {
-        return stopped(config, folder);
-    };
+    let Some(task) = build(experiment, config, &session)? else { return stopped(config, folder) };
     let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
     carry_out(experiment, config, &task, trainer, folder, session)
 }
@@ -180,17 +170,15 @@ fn build<E: Experiment + ?Sized>(
 
 /// A run that was stopped before its first step: its folder holds the settings, which is what it goes on with.
 fn stopped<S: Settings>(config: &RunConfig<S>, folder: RunFolder) -> Result<Outcome> {
-    if folder.config_text()?.is_none() {
-        folder.write("config.toml", config::text(config).as_bytes())?;
-    }
+    keep_settings(config, &folder)?;
     Ok(Outcome::Interrupted { folder: folder.path().into(), epoch: 0 })
 }
 
-/// A loop of which nothing is wrong that can be known before the first step.
-fn checked<'a, S>(task: &'a dyn Task, config: &'a RunConfig<S>) -> Result<Trainer<'a>> {
-    let trainer = Trainer::new(task, &config.train, &config.penalty)?;
-    trainer.check_metric()?;
-    Ok(trainer)
+fn keep_settings<S: Settings>(config: &RunConfig<S>, folder: &RunFolder) -> Result<()> {
+    match folder.config_text()? {
+        None => folder.write("config.toml", config::text(config).as_bytes()),
+        Some(_) => Ok(()),
+    }
 }
 
 fn carry_out<E: Experiment + ?Sized>(
@@ -201,9 +189,7 @@ fn carry_out<E: Experiment + ?Sized>(
     folder: RunFolder,
     session: Session<'_>,
 ) -> Result<Outcome> {
-    if folder.config_text()?.is_none() {
-        folder.write("config.toml", config::text(config).as_bytes())?;
-    }
+    keep_settings(config, &folder)?;
     let mut journal = FolderJournal::open(&folder, config::text(config))?;
     // A checkpoint that is refused leaves the folder as it was.
     journal.check(task.parameters())?;

@@ -15,13 +15,12 @@
 //!   lock                          held by the process that writes the folder
 //! ```
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
-use crate::lock::Lock;
 use crate::utc;
 use reynolds_checkpoint::whole_file;
 
@@ -34,9 +33,6 @@ pub struct RunFolder {
 
 impl RunFolder {
     /// A new folder `root/<experiment>/<UTC time>-<id>`.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if it cannot be made.
     pub fn create(root: &Path, experiment: &str) -> Result<Self> {
         let parent = root.join(experiment);
         fs::create_dir_all(&parent).map_err(Error::io(&parent, "create"))?;
@@ -54,7 +50,7 @@ impl RunFolder {
     /// The folder at a path, made if it is not there.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be made or written; [`Error::File`] if another process writes it.
+    /// [`Error::File`] if another process writes it.
     pub fn at(path: &Path) -> Result<Self> {
         let lock = Lock::take(path)?;
         let checkpoints = path.join("checkpoints");
@@ -85,26 +81,45 @@ impl RunFolder {
     }
 
     /// The text of config.toml, if it was written.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if it cannot be read.
     pub fn config_text(&self) -> Result<Option<String>> {
         read_if_there(&self.file("config.toml"))
     }
 
     /// Writes a file of the folder, whole or not at all.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the system refuses.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         Ok(whole_file::write(&self.file(name), bytes)?)
     }
 }
 
+/// The one writer of a folder, until it is dropped: the system lets go of a lock when its process ends, however it ends, so that no dead
+/// process blocks a folder.
+#[derive(Debug)]
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone would not do while a child that is just being started holds a copy of the file.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Lock {
+    /// Takes the folder, which is made if it is not there.
+    pub(crate) fn take(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
+        let file = folder.join("lock");
+        let lock = File::create(&file).map_err(Error::io(&file, "create"))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self(lock)),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::file(folder, "a folder that nobody writes", "another process that is writing it"))
+            }
+            Err(TryLockError::Error(source)) => Err(Error::io(&file, "lock")(source)),
+        }
+    }
+}
+
 /// The summary of a finished run; `None` if it is not finished.
-///
-/// # Errors
-/// [`Error::Io`] if it cannot be read; [`Error::File`] if it is no summary.
 pub fn summary<T: DeserializeOwned>(folder: &Path) -> Result<Option<T>> {
     let file = folder.join("summary.json");
     let Some(text) = read_if_there(&file)? else { return Ok(None) };
@@ -112,9 +127,6 @@ pub fn summary<T: DeserializeOwned>(folder: &Path) -> Result<Option<T>> {
 }
 
 /// The experiment that a run folder is of.
-///
-/// # Errors
-/// [`Error::File`] if it is no run folder.
 pub fn experiment(folder: &Path) -> Result<String> {
     let file = folder.join("config.toml");
     let Some(text) = read_if_there(&file)? else {
@@ -125,11 +137,11 @@ pub fn experiment(folder: &Path) -> Result<String> {
     name.ok_or_else(|| Error::file(&file, "a key \"experiment\"", "none"))
 }
 
-pub(crate) fn read_if_there(file: &Path) -> Result<Option<String>> {
+/// The text of a file, if it is there.
+pub fn read_if_there(file: &Path) -> Result<Option<String>> {
     match fs::read_to_string(file) {
-        Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io(file, "read")(error)),
+        read => read.map(Some).map_err(Error::io(file, "read")),
     }
 }
 

@@ -64,9 +64,6 @@ impl Default for Schedule {
 
 impl Schedule {
     /// Checks ranges.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the key and the value.
     pub fn validate(&self) -> Result<()> {
         if !(self.gamma.is_finite() && self.gamma > 0.0) {
             return Err(Error::config("train.schedule.gamma", "a finite number above 0", self.gamma));

@@ -56,30 +56,18 @@ pub trait Task {
     }
 
     /// The task loss of one minibatch, a 0-d tensor on the tape. The penalty is no part of it.
-    ///
-    /// # Errors
-    /// If libtorch fails.
     fn loss(&self, moment: Moment) -> Result<Tensor>;
 
     /// Metrics on a split, with the parameters as they are. `train.early_stopping` watches "loss" unless it names another.
-    ///
-    /// # Errors
-    /// If libtorch fails.
     fn evaluate(&self, split: Split) -> Result<Metrics>;
 
     /// Which parameters are regularised towards which group; `None` if none is. From it come the penalty of `[penalty]` and the constraint
     /// of `[train.parametrisation]`.
-    ///
-    /// # Errors
-    /// If the plan cannot be read.
     fn plan(&self) -> Result<Option<SymmetryPlan>> {
         Ok(None)
     }
 
     /// The plan bound to the parameters. Called at most twice a run: a task that needs the binding itself keeps it and returns it here.
-    ///
-    /// # Errors
-    /// If the plan does not fit the parameters.
     fn binding(&self) -> Result<Option<Rc<Binding>>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
         Ok(Some(Rc::new(Binding::of_plan(self.parameters(), &plan)?)))
@@ -87,9 +75,6 @@ pub trait Task {
 
     /// The penalty of `[penalty]`; `None` if no parameter is regularised. Called only if λ_G or λ_⊥ is above 0. Overridden where what is
     /// regularised is no parameter itself, but a weight assembled from several.
-    ///
-    /// # Errors
-    /// If the binding has no such penalty.
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
         let Some(binding) = self.binding()? else { return Ok(None) };
         Ok(Some(Box::new(Penalty::new(binding, penalty)?)))

@@ -11,46 +11,13 @@
 //!
 //! Nothing inside a step waits for the device. What a step does is a function of the seed and the moment only, so that a loop which goes
 //! on from a saved moment does what one does that was never stopped.
-//!
-//! ```
-//! use reynolds_train::task::{Metrics, Moment, Split, Task};
-//! use reynolds_train::{config::{PenaltySettings, TrainConfig}, interrupt::Interrupt, journal::Memory, progress::Silent, train::train};
-//! use reynolds_torch::{Parameters, tch::{Device, Kind, Tensor}};
-//!
-//! /// Finds the minimum of (w − 3)².
-//! struct Parabola(Parameters);
-//! impl Task for Parabola {
-//!     fn parameters(&self) -> &Parameters {
-//!         &self.0
-//!     }
-//!     fn steps_per_epoch(&self) -> usize {
-//!         20
-//!     }
-//!     fn loss(&self, _: Moment) -> reynolds_train::Result<Tensor> {
-//!         Ok((self.0.get("w")? - 3.0).square().sum(Kind::Double))
-//!     }
-//!     fn evaluate(&self, _: Split) -> reynolds_train::Result<Metrics> {
-//!         Ok(Metrics::from([("loss".into(), self.loss(Moment { epoch: 0, step: 0 })?.double_value(&[]))]))
-//!     }
-//! }
-//!
-//! let mut builder = Parameters::builder();
-//! builder.real("w", &[1], &[0.0])?;
-//! let task = Parabola(builder.build(Kind::Double, Device::Cpu)?);
-//! let config = TrainConfig { epochs: 20, learning_rate: 0.1, ..TrainConfig::default() };
-//! let mut records = Memory::default();
-//! train(&task, &config, &PenaltySettings::default(), &mut records, &mut Silent, &Interrupt::new())?;
-//! assert_eq!(records.records.len(), 20);
-//! assert!((task.0.flat().double_value(&[0]) - 3.0).abs() < 1e-3);
-//! # Ok::<(), reynolds_train::Error>(())
-//! ```
 
 mod trainer;
 
 use crate::config::{PenaltySettings, TrainConfig};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::journal::Journal;
+use crate::journal::{Journal, Progress};
 use crate::metrics::Summary;
 use crate::progress::Observer;
 use crate::task::Task;
@@ -88,22 +55,20 @@ pub fn train(
 }
 
 /// As [`train`], with a trainer that is ready.
-pub fn go_on(
+pub(crate) fn go_on(
     mut trainer: Trainer<'_>,
     journal: &mut dyn Journal,
     observer: &mut dyn Observer,
     interrupt: &Interrupt,
 ) -> Result<Ending> {
-    if let Some(snapshot) = journal.restore(trainer.task().parameters())? {
+    if let Some(snapshot) = journal.restore(trainer.task.parameters())? {
         trainer.restore(&snapshot)?;
     }
     observer.begin(trainer.steps_done(), trainer.steps_in_all());
     let stopped = all_epochs(&mut trainer, journal, observer, interrupt);
     observer.end();
-    Ok(match stopped? {
-        true => trainer.interrupted(),
-        false => Ending::Finished(trainer.summary()?),
-    })
+    let Progress { epoch, step, .. } = trainer.progress;
+    Ok(if stopped? { Ending::Interrupted { epoch, step } } else { Ending::Finished(trainer.summary()?) })
 }
 
 /// Steps and epochs until all is done, or someone asks for a stop: whether that was so.
@@ -120,15 +85,15 @@ fn all_epochs(
             observer.step(trainer.steps_done(), loss);
             if interrupt.requested() {
                 trainer.look(journal)?;
-                journal.save(&trainer.snapshot(), trainer.task().parameters())?;
+                journal.save(&trainer.snapshot(), trainer.task.parameters())?;
                 return Ok(true);
             }
         }
         let record = trainer.end_epoch(journal)?;
         journal.record(&record)?;
-        observer.epoch(&record, trainer.epochs());
+        observer.epoch(&record, trainer.config.epochs);
         if trainer.save_is_due() {
-            journal.save(&trainer.snapshot(), trainer.task().parameters())?;
+            journal.save(&trainer.snapshot(), trainer.task.parameters())?;
         }
     }
     Ok(false)

@@ -1,15 +1,14 @@
 //! `run`: trains one experiment, once for each seed.
 
-use std::fmt::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use reynolds_report::terminal;
 
 use super::RunArgs;
-use super::session::{consecutive, interrupted, observer, session};
+use super::session::{assignments, consecutive, interrupted, observer, session};
 use crate::config::Assignment;
-use crate::experiment::{AnyExperiment, AnyRun, Experiments};
+use crate::experiment::{AnyRun, Erased, Experiments};
 use crate::run::{Outcome, Place, Session};
 use crate::sweep::end_with_sweep;
 use crate::{page, run_folder};
@@ -22,18 +21,15 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
     end_with_sweep();
     let (device, interrupt) = session(&args.place)?;
     if let Some(folder) = &args.place.resume {
-        let name = match &args.experiment {
-            Some(name) => name.clone(),
-            None => run_folder::experiment(folder)?,
-        };
-        let experiment = experiments.find(&name)?;
+        let name = args.experiment.clone().map_or_else(|| run_folder::experiment(folder), Ok)?;
+        let experiment = experiments.find(&name)?.as_ref();
         // What is wrong with its settings is said when it goes on.
         let settings = experiment.load(Some(&folder.join("config.toml")), &[]).ok();
         let mut observer = observer(settings.as_ref().map(|settings| settings.train()));
         let session = Session { device, interrupt, observer: &mut *observer };
         return done(program, experiment, &experiment.resume(folder, session)?);
     }
-    let experiment = experiments.find(args.experiment.as_deref().context("expected an experiment")?)?;
+    let experiment = experiments.find(args.experiment.as_deref().context("expected an experiment")?)?.as_ref();
     let runs = seeds(experiment, args)?;
     if args.show {
         terminal::print(&runs[0].text())?;
@@ -54,8 +50,8 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
 }
 
 /// A run for each seed: the settings of all are checked before the first begins.
-fn seeds<'a>(experiment: &'a AnyExperiment, args: &RunArgs) -> Result<Vec<Box<dyn AnyRun + 'a>>> {
-    let mut assignments = args.settings.set.iter().map(|text| text.parse()).collect::<Result<Vec<Assignment>, _>>()?;
+fn seeds<'a>(experiment: &'a dyn Erased, args: &RunArgs) -> Result<Vec<Box<dyn AnyRun + 'a>>> {
+    let mut assignments = assignments(&args.settings.set)?;
     let first = experiment.load(args.settings.config.as_deref(), &assignments)?;
     let rest = consecutive(first.seed(), args.seeds)?.skip(1);
     let mut runs = vec![first];
@@ -68,7 +64,7 @@ fn seeds<'a>(experiment: &'a AnyExperiment, args: &RunArgs) -> Result<Vec<Box<dy
 }
 
 /// Prints the result of a run; a report that was lost is written again.
-fn done(program: &str, experiment: &AnyExperiment, outcome: &Outcome) -> Result<ExitCode> {
+fn done(program: &str, experiment: &dyn Erased, outcome: &Outcome) -> Result<ExitCode> {
     let (folder, summary) = match outcome {
         Outcome::Interrupted { folder, .. } => {
             let command = format!("{program} run {} --resume {}", experiment.name(), folder.display());
@@ -81,16 +77,11 @@ fn done(program: &str, experiment: &AnyExperiment, outcome: &Outcome) -> Result<
     if !report.exists() {
         page::write(folder, summary)?;
     }
-    let mut text = String::new();
-    // Writing to a string cannot fail, here and below.
-    let _ = writeln!(text, "{}{}", folder.display(), if again { " was finished already" } else { "" });
-    for (name, fact) in page::facts(folder)? {
-        let _ = writeln!(text, "  {name}: {fact}");
-    }
-    for (name, value) in summary.metrics().iter().filter(|(name, _)| page::shown(name)) {
-        let _ = writeln!(text, "  {name:<28} {value:.6}");
-    }
-    let _ = writeln!(text, "report: {}", report.display());
-    terminal::print(&text)?;
+    let mut lines = vec![format!("{}{}", folder.display(), if again { " was finished already" } else { "" })];
+    lines.extend(page::facts(folder)?.iter().map(|(name, fact)| format!("  {name}: {fact}")));
+    let metrics = summary.metrics().iter().filter(|(name, _)| page::shown(name));
+    lines.extend(metrics.map(|(name, value)| format!("  {name:<28} {value:.6}")));
+    lines.push(format!("report: {}\n", report.display()));
+    terminal::print(&lines.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -8,8 +8,7 @@ use reynolds_report::terminal;
 use serde::{Deserialize, Serialize};
 
 use super::SweepArgs;
-use super::session::{consecutive, interrupted, say, session};
-use crate::config::Assignment;
+use super::session::{assignments, consecutive, interrupted, say, session};
 use crate::experiment::Experiments;
 use crate::interrupt::Interrupt;
 use crate::sweep::{self, Axis, Grid, Launcher, Row, Status, Sweep};
@@ -33,7 +32,7 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &SweepArgs) ->
     let experiment = experiments.find(&definition.experiment)?;
     let kept = args.place.resume.as_ref().map(|folder| folder.join(SETTINGS));
     let file = kept.as_deref().or(args.settings.config.as_deref());
-    let assignments = args.settings.set.iter().map(|text| text.parse()).collect::<Result<Vec<Assignment>, _>>()?;
+    let assignments = assignments(&args.settings.set)?;
     let settings = experiment.load(file, &assignments)?;
     let seeds: Vec<u64> = consecutive(settings.seed(), definition.seeds)?.collect();
     let axes = definition.grid.iter().map(|text| text.parse()).collect::<Result<Vec<Axis>, _>>()?;

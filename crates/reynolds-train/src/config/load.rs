@@ -1,12 +1,13 @@
 //! Defaults, then a file, then assignments, then the checks.
+//!
+//! Files and assignments are laid over a tree of the defaults, which holds every valid key with a value of the right type.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::merge::{join, keys, merge};
-use super::{Assignment, Settings};
+use super::{Assignment, Settings, nearest};
 use crate::error::{Error, Result};
 
 /// The settings of a run: the defaults, over them a file, over that the assignments.
@@ -15,20 +16,12 @@ use crate::error::{Error, Result};
 /// [`Error::Io`] if the file cannot be read; [`Error::UnknownKey`] or [`Error::Config`], with the file or "--set", if a key is unknown, a
 /// value of the wrong type or out of range, or the file is of another experiment.
 pub fn load<S: Settings>(defaults: &S, file: Option<&Path>, assignments: &[Assignment]) -> Result<S> {
-    let given = match file {
-        Some(file) => {
-            let text = std::fs::read_to_string(file).map_err(Error::io(file, "read"))?;
-            Some((file.display().to_string(), text))
-        }
-        None => None,
-    };
-    resolve(defaults, given.as_ref().map(|(origin, text)| (origin.as_str(), text.as_str())), assignments)
+    let Some(file) = file else { return resolve(defaults, None, assignments) };
+    let text = std::fs::read_to_string(file).map_err(Error::io(file, "read"))?;
+    resolve(defaults, Some((&file.display().to_string(), &text)), assignments)
 }
 
 /// As [`load`], from the text of a file; `origin` stands for it in messages.
-///
-/// # Errors
-/// As [`load`].
 pub fn parse<S: Settings>(defaults: &S, text: &str, origin: &str) -> Result<S> {
     resolve(defaults, Some((origin, text)), &[])
 }
@@ -43,48 +36,187 @@ pub(crate) fn tree<S: Settings>(config: &S) -> Table {
     Table::try_from(config).expect("settings are tables of plain values")
 }
 
+/// Every setting: its dotted key, and its value as TOML.
+pub fn lines<S: Settings>(settings: &S) -> Vec<(String, String)> {
+    leaves(&tree(settings))
+}
+
+/// The settings that are not those of `usual`.
+pub fn changed<S: Settings>(settings: &S, usual: &S) -> Vec<(String, String)> {
+    let usual = lines(usual);
+    lines(settings).into_iter().filter(|line| !usual.contains(line)).collect()
+}
+
 /// The first key in which two trees differ, with both values as TOML; "nothing" where there is none.
 pub fn first_difference(ours: &Table, theirs: &Table) -> Option<(String, String, String)> {
-    let (a, b) = (leaves(ours), leaves(theirs));
+    let [a, b] = [ours, theirs].map(|tree| BTreeMap::from_iter(leaves(tree)));
     let show = |value: Option<&String>| value.cloned().unwrap_or_else(|| "nothing".into());
     let key = a.keys().chain(b.keys()).find(|&key| a.get(key) != b.get(key))?;
     Some((key.clone(), show(a.get(key)), show(b.get(key))))
 }
 
-fn leaves(tree: &Table) -> BTreeMap<String, String> {
-    fn visit(tree: &Table, path: &str, found: &mut BTreeMap<String, String>) {
+/// Every dotted key of a tree and its value, a table before what is in it.
+fn entries(tree: &Table) -> Vec<(String, &Value)> {
+    fn below<'a>(tree: &'a Table, path: &str, found: &mut Vec<(String, &'a Value)>) {
         for (name, value) in tree {
             let key = join(path, name);
-            match value {
-                Value::Table(inner) => visit(inner, &key, found),
-                value => drop(found.insert(key, value.to_string())),
+            found.push((key.clone(), value));
+            if let Value::Table(inner) = value {
+                below(inner, &key, found);
             }
         }
     }
-    let mut found = BTreeMap::new();
-    visit(tree, "", &mut found);
+    let mut found = Vec::new();
+    below(tree, "", &mut found);
     found
 }
 
+fn leaves(tree: &Table) -> Vec<(String, String)> {
+    let leaves = entries(tree).into_iter().filter(|(_, value)| !value.is_table());
+    leaves.map(|(key, value)| (key, value.to_string())).collect()
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.into() } else { format!("{path}.{name}") }
+}
+
 fn resolve<S: Settings>(defaults: &S, file: Option<(&str, &str)>, assignments: &[Assignment]) -> Result<S> {
-    let mut tree = tree(defaults);
-    let mut origins = BTreeMap::new();
+    let usual = tree(defaults);
+    let mut laid = Laid { tree: usual.clone().into(), origins: BTreeMap::new() };
     if let Some((origin, text)) = file {
         let given = text.parse::<Table>().map_err(|error| not_toml(origin, text, &error))?;
-        merge(&mut tree, &given, origin).map_err(renamed::<S>)?;
-        origins.extend(keys(&given).into_iter().map(|key| (key, origin.to_string())));
+        laid.lay("", &given.into(), origin).map_err(renamed::<S>)?;
     }
     for assignment in assignments {
-        let set = assignment.apply(&mut tree).map_err(renamed::<S>)?;
-        origins.extend(set.into_iter().map(|key| (key, assignment.origin().to_string())));
+        laid.assign(assignment).map_err(renamed::<S>)?;
     }
-    // The tree holds what the strict walk let pass: still a name that no variant has, or a negative count.
-    let config = S::check_parts(&tree).and_then(|()| deserialised::<S>(tree)).and_then(|config| {
-        config.check_kind(defaults)?;
+    let config = laid.typed::<S>(&usual).and_then(|config| {
+        laid.check_experiment(&usual)?;
         config.validate()?;
         Ok(config)
     });
-    config.map_err(|error| blame(error, &origins))
+    config.map_err(|error| laid.blame(error))
+}
+
+/// The defaults with what is laid over them.
+struct Laid {
+    tree: Value,
+    /// Of each setting that was given: the file or the option.
+    origins: BTreeMap<String, String>,
+}
+
+impl Laid {
+    /// A text stays one whatever it looks like; all else is TOML.
+    fn assign(&mut self, assignment: &Assignment) -> Result<()> {
+        let value = match (self.find(&assignment.key), assignment.parsed()) {
+            (None, _) => return Err(self.unknown(&assignment.key, assignment.origin())),
+            (Some(Value::String(_)), value) if !value.is_str() => Value::String(assignment.value.clone()),
+            (Some(_), value) => value,
+        };
+        self.lay(&assignment.key, &value, assignment.origin())
+    }
+
+    /// Lays a value over that of a key, a table setting by setting.
+    fn lay(&mut self, key: &str, given: &Value, origin: &str) -> Result<()> {
+        let Some(place) = self.find(key) else { return Err(self.unknown(key, origin)) };
+        if let (Value::Table(_), Value::Table(given)) = (&*place, given) {
+            return given.iter().try_for_each(|(name, value)| self.lay(&join(key, name), value, origin));
+        }
+        *place = fit(place, given).ok_or_else(|| mistyped(origin, key, place, given))?;
+        self.origins.insert(key.into(), origin.into());
+        Ok(())
+    }
+
+    /// The value of a key; all of them at "".
+    fn find(&mut self, key: &str) -> Option<&mut Value> {
+        let mut parts = key.split('.').filter(|_| !key.is_empty());
+        parts.try_fold(&mut self.tree, |value, part| value.get_mut(part))
+    }
+
+    fn unknown(&self, key: &str, origin: &str) -> Error {
+        let known: Vec<String> = self.tree.as_table().into_iter().flat_map(entries).map(|(key, _)| key).collect();
+        let hint = match nearest(known.iter().map(String::as_str), |other| likeness(key, other)) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("valid keys are {}", known.join(", ")),
+        };
+        Error::UnknownKey { origin: origin.into(), key: key.into(), hint }
+    }
+
+    /// The settings with their types. The tree holds what has the right kind: still a name that no variant has, or a negative count.
+    fn typed<S: Settings>(&self, usual: &Table) -> Result<S> {
+        let error = match self.tree.clone().try_into() {
+            Ok(config) => return Ok(config),
+            Err(error) => error,
+        };
+        // Where settings are flattened into others serde does not say whose value it was: it is refused among the defaults, too.
+        let mut refused = self.origins.keys().filter_map(|key| {
+            let value = key.split('.').try_fold(&self.tree, |value, part| value.get(part))?;
+            let mut alone = Self { tree: usual.clone().into(), origins: BTreeMap::new() };
+            *alone.find(key)? = value.clone();
+            let error = alone.tree.try_into::<S>().err()?;
+            Some(Error::config(key, expected(error.message()), value))
+        });
+        Err(refused.next().unwrap_or_else(|| Error::config("settings", expected(error.message()), "others together")))
+    }
+
+    /// The settings of one experiment are none of another.
+    fn check_experiment(&self, usual: &Table) -> Result<()> {
+        match (usual.get("experiment"), self.tree.get("experiment")) {
+            (Some(expected), Some(found)) if expected != found => Err(Error::config("experiment", expected, found)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says of a setting where it came from.
+    fn blame(&self, mut error: Error) -> Error {
+        if let Error::Config { origin, key, .. } = &mut error
+            && let Some(given) = self.origins.get(key)
+        {
+            origin.clone_from(given);
+        }
+        error
+    }
+}
+
+/// The value in the type of `place`; whole numbers do for floating ones.
+fn fit(place: &Value, value: &Value) -> Option<Value> {
+    match (place, value) {
+        (Value::Float(_), Value::Integer(number)) => Some(Value::Float(*number as f64)),
+        (Value::Array(places), Value::Array(values)) => match places.first() {
+            Some(first) => values.iter().map(|value| fit(first, value)).collect::<Option<Vec<_>>>().map(Value::Array),
+            None => Some(value.clone()),
+        },
+        _ if place.same_type(value) => Some(value.clone()),
+        _ => None,
+    }
+}
+
+fn mistyped(origin: &str, key: &str, place: &Value, value: &Value) -> Error {
+    let found = match value {
+        Value::Table(_) => "a table".into(),
+        value => format!("{} {value}", describe(value)),
+    };
+    Error::given(origin, key, describe(place), found)
+}
+
+fn describe(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a text",
+        Value::Integer(_) => "a whole number",
+        Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    }
+}
+
+/// How much a key is like another, whole or in its last part: one that is given under the wrong table is as like as one misspelt by a
+/// letter or so.
+fn likeness(key: &str, other: &str) -> f64 {
+    let last = |key: &'_ str| key.rsplit('.').next().unwrap_or_default().to_string();
+    let part = 0.9 * strsim::normalized_damerau_levenshtein(&last(key), &last(other));
+    part.max(strsim::normalized_damerau_levenshtein(key, other))
 }
 
 /// Of a key that had another meaning once: what it is called now. Some are unknown, some are tables now.
@@ -97,22 +229,6 @@ fn renamed<S: Settings>(error: Error) -> Error {
         }
         (error, _) => error,
     }
-}
-
-/// The part of a tree whose top-level keys are `own`, read by itself.
-///
-/// # Errors
-/// [`Error::Config`] with the dotted key.
-pub fn part<T: serde::de::DeserializeOwned>(tree: &Table, own: impl Fn(&str) -> bool) -> Result<T> {
-    deserialised(tree.iter().filter(|(key, _)| own(key)).map(|(key, value)| (key.clone(), value.clone())).collect())
-}
-
-fn deserialised<T: serde::de::DeserializeOwned>(tree: Table) -> Result<T> {
-    serde_path_to_error::deserialize(tree.clone()).map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
-        let key = error.path().to_string();
-        let found = key.split('.').try_fold(&Value::Table(tree), |value, part| value.get(part)).map(Value::to_string);
-        Error::config(key, expected(error.inner().message()), found.unwrap_or_else(|| "nothing".into()))
-    })
 }
 
 /// "`a` or `b`" out of "unknown variant `c`, expected `a` or `b`"; types of Rust in words.
@@ -129,21 +245,5 @@ fn expected(message: &str) -> &str {
 
 fn not_toml(origin: &str, text: &str, error: &toml::de::Error) -> Error {
     let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    Error::Config {
-        origin: origin.into(),
-        key: format!("line {line}"),
-        expected: "TOML".into(),
-        found: error.message().to_string(),
-    }
-}
-
-/// Says of a setting where it came from.
-fn blame(error: Error, origins: &BTreeMap<String, String>) -> Error {
-    match error {
-        Error::Config { origin, key, expected, found } => {
-            let origin = origins.get(&key).cloned().unwrap_or(origin);
-            Error::Config { origin, key, expected, found }
-        }
-        other => other,
-    }
+    Error::given(origin, format!("line {line}"), "TOML", error.message())
 }

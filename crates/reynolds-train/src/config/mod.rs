@@ -27,9 +27,7 @@
 //! # Ok::<(), reynolds_train::Error>(())
 //! ```
 
-mod lines;
 mod load;
-mod merge;
 mod penalty;
 mod set;
 mod train;
@@ -37,47 +35,21 @@ mod train;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use lines::{changed, lines};
 pub(crate) use load::tree;
-pub use load::{first_difference, load, parse, part, text};
+pub use load::{changed, first_difference, lines, load, parse, text};
 pub use penalty::PenaltySettings;
 pub use set::Assignment;
-pub use train::under;
-pub use train::{EarlyStopping, Mode, Rule, Selection, TrainConfig};
+pub use train::{EarlyStopping, Mode, Rule, Selection, TrainConfig, under};
 
 use crate::error::{Error, Result};
-
-/// Settings by key, before they have types.
-pub type Tree = toml::Table;
 
 /// Settings that a file and assignments are laid over: those of an experiment (a struct with the fields `data` and `model`, both structs),
 /// of a run, of a table.
 ///
-/// Fields must not be `Option`s: the defaults are the list of valid keys.
+/// Fields must not be `Option`s: the defaults are the list of valid keys. Settings with a key `experiment` are refused by another experiment.
 pub trait Settings: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt::Debug {
-    /// Checks ranges.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the dotted key ("data.points") and the value.
+    /// Checks ranges; errors name the dotted key ("data.points") and the value.
     fn validate(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Refuses settings that belong elsewhere than these defaults: of another experiment.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the key.
-    fn check_kind(&self, defaults: &Self) -> Result<()> {
-        let _ = defaults;
-        Ok(())
-    }
-
-    /// Reads flattened parts of the tree by themselves: inside the whole serde forgets which of their keys was wrong. See [`part`].
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the key.
-    fn check_parts(tree: &Tree) -> Result<()> {
-        let _ = tree;
         Ok(())
     }
 
@@ -126,25 +98,6 @@ impl<S: Settings> Settings for RunConfig<S> {
         self.settings.validate()
     }
 
-    fn check_kind(&self, defaults: &Self) -> Result<()> {
-        if self.experiment != defaults.experiment {
-            let expected = format!("\"{}\"", defaults.experiment);
-            return Err(Error::config("experiment", expected, format!("\"{}\"", self.experiment)));
-        }
-        Ok(())
-    }
-
-    fn check_parts(tree: &Tree) -> Result<()> {
-        #[derive(Deserialize)]
-        #[allow(dead_code, reason = "only whether it can be read is asked")]
-        struct Loop {
-            penalty: PenaltySettings,
-            train: TrainConfig,
-        }
-        part::<Loop>(tree, |key| matches!(key, "penalty" | "train"))?;
-        part::<S>(tree, |key| !matches!(key, "experiment" | "seed" | "penalty" | "train")).map(drop)
-    }
-
     fn renamed() -> &'static [(&'static str, &'static str)] {
         S::renamed()
     }
@@ -164,4 +117,10 @@ pub fn at_least_one(key: &str, value: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::config(key, "at least 1", value))
+}
+
+/// The name that is most like another, if any is like it at all.
+pub(crate) fn nearest<'a>(names: impl Iterator<Item = &'a str>, likeness: impl Fn(&str) -> f64) -> Option<&'a str> {
+    let best = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(best) >= 0.5).then_some(best)
 }

@@ -18,7 +18,7 @@ pub struct PenaltySettings {
     /// λ_⊥, on the rest.
     pub lambda_perp: f64,
     /// "squared" or "plain".
-    #[serde(with = "form")]
+    #[serde(with = "FormName")]
     pub form: Form,
     /// Put λ_G on the whole W instead of P(W).
     pub whole: bool,
@@ -38,10 +38,7 @@ impl Default for PenaltySettings {
 
 impl PenaltySettings {
     /// Checks ranges.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the key and the value.
-    pub fn validate(&self) -> Result<()> {
+    pub(super) fn validate(&self) -> Result<()> {
         at_least_zero("penalty.lambda_g", self.lambda_g)?;
         at_least_zero("penalty.lambda_perp", self.lambda_perp)?;
         self.anneal.validate().map_err(|error| under("penalty.anneal", error))
@@ -63,41 +60,19 @@ impl PenaltySettings {
         self.lambda_perp * self.anneal.factor(time)
     }
 
-    /// The key of a strength that is not 0, for messages.
-    pub(crate) fn nonzero_key(&self) -> (&'static str, f64) {
-        if self.lambda_perp > 0.0 {
-            ("penalty.lambda_perp", self.lambda_perp)
-        } else {
-            ("penalty.lambda_g", self.lambda_g)
-        }
-    }
-
     /// The error of a task that has nothing to hold against a group.
     pub(crate) fn not_applicable(&self) -> Error {
-        let (key, value) = self.nonzero_key();
+        let key = if self.lambda_perp > 0.0 { "penalty.lambda_perp" } else { "penalty.lambda_g" };
+        let value = if self.lambda_perp > 0.0 { self.lambda_perp } else { self.lambda_g };
         Error::config(key, "0, for this model has no parameter that is held against a group", value)
     }
 }
 
-mod form {
-    //! Serde of [`Form`].
-    use super::Form;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(form: &Form, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match form {
-            Form::Squared => "squared",
-            Form::Plain => "plain",
-        })
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Form, D::Error> {
-        match String::deserialize(deserializer)?.as_str() {
-            "squared" => Ok(Form::Squared),
-            "plain" => Ok(Form::Plain),
-            other => Err(D::Error::custom(format!("expected \"squared\" or \"plain\", found \"{other}\""))),
-        }
-    }
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Form", rename_all = "lowercase")]
+enum FormName {
+    Squared,
+    Plain,
 }
 
 mod norm {

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use toml::{Table, Value};
 
-use super::merge::{Context, fit, join, keys, merge_below, mistyped, unknown};
 use crate::error::{Error, Result};
 
 /// A dotted key and the text of its value.
@@ -38,42 +37,16 @@ impl Assignment {
         Self { key: key.into(), value: value.to_string(), origin: SET }
     }
 
-    /// The same, given with another option.
+    /// The same, given with another option than `--set`.
     pub fn given_with(self, origin: &'static str) -> Self {
         Self { origin, ..self }
     }
 
-    /// The option it was given with.
-    pub fn origin(&self) -> &'static str {
+    pub(super) fn origin(&self) -> &'static str {
         self.origin
     }
 
-    /// Lays the value over a tree of defaults; the keys that it sets.
-    pub fn apply(&self, tree: &mut Table) -> Result<Vec<String>> {
-        let known = keys(tree);
-        let missing = || unknown(self.origin, &self.key, &known);
-        let mut parts = self.key.split('.');
-        let last = parts.next_back().unwrap_or_default();
-        let mut table = tree;
-        for part in parts {
-            let Some(Value::Table(inner)) = table.get_mut(part) else { return Err(missing()) };
-            table = inner;
-        }
-        let Some(place) = table.get_mut(last) else { return Err(missing()) };
-        match (place, self.parsed()) {
-            (Value::Table(inner), Value::Table(given)) => {
-                merge_below(inner, &given, &self.key, &Context { origin: self.origin, known: &known })?;
-                return Ok(keys(&given).iter().map(|key| join(&self.key, key)).collect());
-            }
-            (place @ Value::String(_), value) if !value.is_str() => *place = Value::String(self.value.clone()),
-            (place, value) => {
-                *place = fit(place, &value).ok_or_else(|| mistyped(self.origin, &self.key, place, &value))?;
-            }
-        }
-        Ok(vec![self.key.clone()])
-    }
-
-    fn parsed(&self) -> Value {
+    pub(super) fn parsed(&self) -> Value {
         match format!("value = {}", self.value).parse::<Table>() {
             Ok(mut table) if table.len() == 1 => table.remove("value"),
             _ => None,
@@ -88,12 +61,7 @@ impl FromStr for Assignment {
     fn from_str(text: &str) -> Result<Self> {
         match text.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => Ok(Self::new(key.trim(), value.trim())),
-            _ => Err(Error::Config {
-                origin: SET.into(),
-                key: text.into(),
-                expected: "key=value".into(),
-                found: format!("\"{text}\""),
-            }),
+            _ => Err(Error::given(SET, text, "key=value", format!("\"{text}\""))),
         }
     }
 }

@@ -83,8 +83,25 @@ impl Default for EarlyStopping {
 }
 
 impl EarlyStopping {
+    fn validate(&self, weights: Selection) -> Result<()> {
+        at_least_zero("train.early_stopping.min_delta", self.min_delta)?;
+        if !(1..=10_000).contains(&self.window) {
+            return Err(Error::config("train.early_stopping.window", "from 1 to 10000", self.window));
+        }
+        let wanted = [
+            (self.patience > 0, "a metric, for there is a patience"),
+            (self.rule == Rule::Plateau, "a metric, for rule = \"plateau\""),
+            (!self.ties.is_empty(), "a metric, for there is a second one"),
+            (weights == Selection::Best, "a metric, for weights = \"best\""),
+        ];
+        match wanted.into_iter().find(|(wanted, _)| *wanted && self.metric.is_empty()) {
+            Some((_, expected)) => Err(Error::config("train.early_stopping.metric", expected, "\"\"")),
+            None => Ok(()),
+        }
+    }
+
     /// Whether `value` beats `best`.
-    pub fn improves(&self, value: f64, best: f64) -> bool {
+    fn improves(&self, value: f64, best: f64) -> bool {
         match self.mode {
             Mode::Min => value < best - self.min_delta,
             Mode::Max => value > best + self.min_delta,
@@ -111,11 +128,8 @@ impl EarlyStopping {
             Rule::Patience => self.patience > 0 && stale >= self.patience,
             Rule::Plateau => {
                 let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-                let whole = recent.len() == 2 * self.window;
-                whole && epochs > self.after && {
-                    let (before, last) = recent.split_at(self.window);
-                    !self.improves(mean(last), mean(before))
-                }
+                let due = recent.len() == 2 * self.window && epochs > self.after;
+                due && !self.improves(mean(&recent[self.window..]), mean(&recent[..self.window]))
             }
         }
     }
@@ -178,9 +192,6 @@ impl Default for TrainConfig {
 
 impl TrainConfig {
     /// Checks ranges.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the key and the value.
     pub fn validate(&self) -> Result<()> {
         at_least_one("train.epochs", self.epochs)?;
         at_least_one("train.accumulate", self.accumulate)?;
@@ -196,34 +207,10 @@ impl TrainConfig {
         self.optimiser.validate().map_err(|error| under("train.optimiser", error))?;
         self.parametrisation.validate().map_err(|error| under("train.parametrisation", error))?;
         self.schedule.validate()?;
-        at_least_zero("train.early_stopping.min_delta", self.early_stopping.min_delta)?;
-        if !(1..=10_000).contains(&self.early_stopping.window) {
-            let found = self.early_stopping.window;
-            return Err(Error::config("train.early_stopping.window", "from 1 to 10000", found));
-        }
-        if self.early_stopping.metric.is_empty() {
-            if self.early_stopping.patience > 0 {
-                return Err(Error::config("train.early_stopping.metric", "a metric, for there is a patience", "\"\""));
-            }
-            if self.early_stopping.rule == Rule::Plateau {
-                let expected = "a metric, for rule = \"plateau\"";
-                return Err(Error::config("train.early_stopping.metric", expected, "\"\""));
-            }
-            if !self.early_stopping.ties.is_empty() {
-                let expected = "a metric, for there is a second one";
-                return Err(Error::config("train.early_stopping.metric", expected, "\"\""));
-            }
-            if self.weights == Selection::Best {
-                return Err(Error::config("train.early_stopping.metric", "a metric, for weights = \"best\"", "\"\""));
-            }
-        }
-        Ok(())
+        self.early_stopping.validate(self.weights)
     }
 
-    /// Whether a device can compute in the precision asked for.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for bf16 on anything but CUDA.
+    /// Refuses bf16 on anything but CUDA.
     pub fn check_device(&self, device: Device) -> Result<()> {
         self.precision.check(device).map_err(|error| under("train", error))
     }

@@ -27,24 +27,16 @@ impl FromStr for Axis {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let error = |found: String| Error::Config {
-            origin: "--grid".into(),
-            key: text.into(),
-            expected: "key=value,value,… with different values".into(),
-            found,
-        };
-        let (key, values) = text.split_once('=').ok_or_else(|| error("no \"=\"".into()))?;
+        let refused = |found: &str| Err(Error::given("--grid", text, "key=value,value,… with different values", found));
+        let Some((key, values)) = text.split_once('=') else { return refused("no \"=\"") };
         let (key, values) = (key.trim().to_string(), split(values));
-        if key.is_empty() {
-            return Err(error("no key".into()));
+        let twice = (1..values.len()).find(|&index| values[..index].contains(&values[index]));
+        match twice {
+            _ if key.is_empty() => refused("no key"),
+            _ if values.iter().any(String::is_empty) => refused("an empty value"),
+            Some(twice) => refused(&format!("{} twice", values[twice])),
+            None => Ok(Self { key, values }),
         }
-        if values.iter().any(String::is_empty) {
-            return Err(error("an empty value".into()));
-        }
-        if let Some(twice) = (1..values.len()).find(|&index| values[..index].contains(&values[index])) {
-            return Err(error(format!("{} twice", values[twice])));
-        }
-        Ok(Self { key, values })
     }
 }
 

@@ -14,33 +14,6 @@
 //!
 //! with its complete config.toml in FOLDER already, so that a new run and one that goes on are the same to it. Finished runs are left
 //! alone; a run that fails is reported and the others go on.
-//!
-//! ```
-//! use reynolds_train::sweep::Grid;
-//! # use reynolds_train::prelude::*;
-//! # #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-//! # struct Own {}
-//! # impl Settings for Own {}
-//! # enum Never {}
-//! # impl Task for Never {
-//! #     fn parameters(&self) -> &Parameters { match *self {} }
-//! #     fn loss(&self, _: Moment) -> Result<Tensor> { match *self {} }
-//! #     fn evaluate(&self, _: Split) -> Result<Metrics> { match *self {} }
-//! # }
-//! # struct Mine;
-//! # impl Experiment for Mine {
-//! #     type Settings = Own;
-//! #     type Task = Never;
-//! #     fn name(&self) -> &'static str { "mine" }
-//! #     fn task(&self, _: &RunConfig<Own>, _: Device) -> Result<Never> { unreachable!("nothing is trained") }
-//! # }
-//! let axes = ["penalty.lambda_perp=0,0.1".parse()?, "penalty.lambda_g=0,0.1".parse()?];
-//! let grid = Grid { experiment: &Mine.into(), file: None, assignments: &[], axes: &axes, seeds: &[0, 1, 2] };
-//! let points = grid.points(2)?;
-//! assert_eq!(points.len(), 12);
-//! assert_eq!(points[1].folder("sweep".as_ref()).to_str(), Some("sweep/penalty.lambda_perp=0,penalty.lambda_g=0,seed=1"));
-//! # Ok::<(), reynolds_train::Error>(())
-//! ```
 
 mod axis;
 mod child;
@@ -57,8 +30,8 @@ pub use table::{Row, Status};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::lock::Lock;
 use crate::queue;
+use crate::run_folder::Lock;
 use reynolds_checkpoint::whole_file;
 
 /// A sweep that is ready to run.

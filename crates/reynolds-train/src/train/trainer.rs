@@ -4,26 +4,25 @@ use reynolds_torch::optimiser::Adam;
 use reynolds_torch::parametrisation::{Parametrisation, Trained};
 use reynolds_torch::tch::{self, Kind, Tensor};
 
-use super::{Ending, Task};
 use crate::config::{PenaltySettings, Selection, TrainConfig};
 use crate::error::{Error, Result};
 use crate::journal::{Journal, Progress, Snapshot, Weights};
 use crate::metrics::{Best, Record, Summary, prefixed};
 use crate::regulariser::Regulariser;
-use crate::task::{Metrics, Moment, Split};
+use crate::task::{Metrics, Moment, Split, Task};
 
 /// Added to the norm that clipping divides by, as in PyTorch.
 const CLIP_EPSILON: f64 = 1e-6;
 
 /// The state of the loop.
 pub struct Trainer<'a> {
-    task: &'a dyn Task,
-    config: &'a TrainConfig,
+    pub(super) task: &'a dyn Task,
+    pub(super) config: &'a TrainConfig,
     penalty: &'a PenaltySettings,
     regulariser: Option<Box<dyn Regulariser>>,
     trained: Trained,
     optimiser: Adam,
-    progress: Progress,
+    pub(super) progress: Progress,
     /// Sums of the epoch under way, f64 scalars on the device.
     loss_sum: Tensor,
     best_weights: Option<Weights>,
@@ -53,7 +52,6 @@ impl<'a> Trainer<'a> {
             return Err(Error::config("train.parametrisation.kind", expected, found));
         }
         let trained = Trained::new(parametrisation, parameters, binding)?;
-        let zero = || Tensor::f_zeros([0_i64; 0], (Kind::Double, parameters.device()));
         Ok(Self {
             task,
             config,
@@ -62,14 +60,14 @@ impl<'a> Trainer<'a> {
             optimiser: Adam::new(config.optimiser, trained.theta())?,
             trained,
             progress: Progress::default(),
-            loss_sum: zero()?,
+            loss_sum: Tensor::f_zeros([0_i64; 0], (Kind::Double, parameters.device()))?,
             best_weights: None,
             validated: None,
         })
     }
 
     /// Sees that the task has the metrics that are looked at; evaluates once.
-    pub fn check_metric(&self) -> Result<()> {
+    pub(crate) fn check_metric(&self) -> Result<()> {
         match self.config.early_stopping.metric.is_empty() {
             true => Ok(()),
             false => self.watched(&self.evaluate(Split::Validation)?).map(drop),
@@ -84,8 +82,7 @@ impl<'a> Trainer<'a> {
         Ok((value, tie.transpose()?))
     }
 
-    /// Takes a saved moment over.
-    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+    pub(super) fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
         match &snapshot.theta {
             Some(theta) => self.trained.restore(theta, self.task.parameters())?,
             None => self.task.parameters().assign(&snapshot.weights.flat)?,
@@ -141,7 +138,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Waits for the device, sees that everything is finite, and returns the mean loss of the epoch under way and the penalty now.
-    pub fn look(&mut self, journal: &dyn Journal) -> Result<(f64, Option<f64>)> {
+    pub(super) fn look(&mut self, journal: &dyn Journal) -> Result<(f64, Option<f64>)> {
         let (_, second, _) = self.optimiser.state();
         let weights = zero_if_finite(self.task.parameters().flat())?;
         let statistics = zero_if_finite(self.task.parameters().statistics())?;
@@ -182,7 +179,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Reads the loss, evaluates if it is time, and moves on to the next epoch.
-    pub fn end_epoch(&mut self, journal: &dyn Journal) -> Result<Record> {
+    pub(super) fn end_epoch(&mut self, journal: &dyn Journal) -> Result<Record> {
         let (loss, penalty) = self.look(journal)?;
         let last_step = self.progress.step - 1;
         let mut values =
@@ -235,7 +232,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Evaluates the last and the best weights, and leaves in the task those that the settings select.
-    pub fn summary(&self) -> Result<Summary> {
+    pub(super) fn summary(&self) -> Result<Summary> {
         let parameters = self.task.parameters();
         let validated = self.validated.as_ref().filter(|(epoch, _)| *epoch == self.progress.epoch);
         let last_metrics = self.final_metrics(validated.map(|(_, metrics)| metrics.clone()))?;
@@ -270,7 +267,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// All of this moment, sharing its tensors.
-    pub fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> Snapshot {
         let (first, second, steps) = self.optimiser.state();
         Snapshot {
             progress: self.progress.clone(),
@@ -304,48 +301,29 @@ impl<'a> Trainer<'a> {
         self.config.schedule.rate(self.config.learning_rate, epoch, self.config.epochs, total)
     }
 
-    /// Steps done so far.
-    pub fn steps_done(&self) -> usize {
+    pub(super) fn steps_done(&self) -> usize {
         self.progress.epoch * self.steps_per_epoch() + self.progress.step
     }
 
-    /// Steps of the whole training.
-    pub fn steps_in_all(&self) -> usize {
+    pub(super) fn steps_in_all(&self) -> usize {
         self.config.epochs * self.steps_per_epoch()
     }
 
-    /// What is trained.
-    pub fn task(&self) -> &'a dyn Task {
-        self.task
-    }
-
-    /// Epochs in all.
-    pub fn epochs(&self) -> usize {
-        self.config.epochs
-    }
-
-    /// How far a loop that is asked to stop has come.
-    pub fn interrupted(&self) -> Ending {
-        Ending::Interrupted { epoch: self.progress.epoch, step: self.progress.step }
-    }
-
-    /// Whether training is over.
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.progress.epoch >= self.config.epochs || self.progress.stopped_early
     }
 
-    /// Whether the last step ended an epoch.
-    pub fn epoch_is_over(&self) -> bool {
+    pub(super) fn epoch_is_over(&self) -> bool {
         self.progress.step >= self.steps_per_epoch()
     }
 
     /// Whether the losses are to be looked at now.
-    pub fn look_is_due(&self) -> bool {
+    pub(super) fn look_is_due(&self) -> bool {
         self.config.look_every > 0 && self.progress.step.is_multiple_of(self.config.look_every) && !self.epoch_is_over()
     }
 
     /// Whether a checkpoint is due.
-    pub fn save_is_due(&self) -> bool {
+    pub(super) fn save_is_due(&self) -> bool {
         self.is_over() || self.progress.epoch.is_multiple_of(self.config.checkpoint_every)
     }
 }

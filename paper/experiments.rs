@@ -7,7 +7,7 @@
 //! # Ok::<(), reynolds_train::Error>(())
 //! ```
 
-use reynolds_train::experiment::{AnyExperiment, Experiments};
+use reynolds_train::experiment::Experiments;
 
 use crate::ct::CtExperiment;
 use crate::medmnist::MedExperiment;
@@ -17,11 +17,11 @@ use crate::so2::{DiskAndArc, PlaneExperiment, WaveyRings};
 /// Every experiment that can be run by name.
 pub fn all() -> Experiments {
     Experiments::new(vec![
-        AnyExperiment::new(PlaneExperiment::<DiskAndArc>::new()),
-        AnyExperiment::new(PlaneExperiment::<WaveyRings>::new()),
-        AnyExperiment::new(SmokeExperiment),
-        AnyExperiment::new(CtExperiment),
-        AnyExperiment::new(MedExperiment),
+        Box::new(PlaneExperiment::<DiskAndArc>::new()),
+        Box::new(PlaneExperiment::<WaveyRings>::new()),
+        Box::new(SmokeExperiment),
+        Box::new(CtExperiment),
+        Box::new(MedExperiment),
     ])
 }
 

@@ -24,14 +24,6 @@ impl<D: PlaneData> Settings for FigureSettings<D> {
         self.run.validate()
     }
 
-    fn check_kind(&self, defaults: &Self) -> Result<()> {
-        self.run.check_kind(&defaults.run)
-    }
-
-    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
-        RunConfig::<PlaneSettings<D>>::check_parts(tree)
-    }
-
     fn renamed() -> &'static [(&'static str, &'static str)] {
         &[("epochs", "train.epochs")]
     }

@@ -2,52 +2,36 @@
 
 use super::escape::{escape, printable};
 
-/// What a cell, or a mark on a bar, is coloured for.
+/// What a cell is coloured for: green, yellow, red, bold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    /// Green.
+pub(crate) enum Tone {
     Good,
-    /// Yellow.
     Fair,
-    /// Red.
     Bad,
-    /// Bold.
     Strong,
 }
 
 impl Tone {
-    /// The number that ANSI terminals know it by.
-    fn ansi(self) -> u8 {
+    /// The number that ANSI terminals know it by, and its class in the style sheet.
+    fn codes(self) -> (u8, &'static str) {
         match self {
-            Self::Good => 32,
-            Self::Fair => 33,
-            Self::Bad => 31,
-            Self::Strong => 1,
-        }
-    }
-
-    /// Its class in the style sheet.
-    fn class(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Fair => "fair",
-            Self::Bad => "bad",
-            Self::Strong => "strong",
+            Self::Good => (32, "good"),
+            Self::Fair => (33, "fair"),
+            Self::Bad => (31, "bad"),
+            Self::Strong => (1, "strong"),
         }
     }
 }
 
 /// A bar from 0 to 1 with a mark on it; pages alone show it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MarkedBar {
-    /// The length of the bar.
-    pub share: f64,
-    /// Where the mark stands.
-    pub mark: f64,
-    /// The class of the mark in the style sheet: `signs` or `dim`.
-    pub class: &'static str,
+pub(crate) struct MarkedBar {
+    pub(crate) share: f64,
+    pub(crate) mark: f64,
+    /// Of the mark in the style sheet: `signs` or `dim`.
+    pub(crate) class: &'static str,
     /// What the mark is, shown where the pointer rests on it.
-    pub title: String,
+    pub(crate) title: String,
 }
 
 /// The text of a cell with its colour, the number it is sorted by and a bar.
@@ -66,20 +50,18 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 impl Cell {
-    /// Colours it.
-    pub fn toned(mut self, tone: Tone) -> Self {
+    pub(crate) fn toned(mut self, tone: Tone) -> Self {
         self.tone = Some(tone);
         self
     }
 
     /// Sorts it by this number instead of its text.
-    pub fn sorted_by(mut self, key: f64) -> Self {
+    pub(crate) fn sorted_by(mut self, key: f64) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// Adds a bar, shown on pages.
-    pub fn with_bar(mut self, bar: MarkedBar) -> Self {
+    pub(crate) fn with_bar(mut self, bar: MarkedBar) -> Self {
         self.bar = Some(bar);
         self
     }
@@ -88,7 +70,7 @@ impl Cell {
     pub(super) fn padded(&self, width: usize, to_the_right: bool, colour: bool) -> String {
         let space = " ".repeat(width.saturating_sub(self.text.chars().count()));
         let text = match self.tone.filter(|_| colour) {
-            Some(tone) => format!("\u{1b}[{}m{}\u{1b}[0m", tone.ansi(), self.text),
+            Some(tone) => format!("\u{1b}[{}m{}\u{1b}[0m", tone.codes().0, self.text),
             None => self.text.clone(),
         };
         if to_the_right { space + &text } else { text + &space }
@@ -96,7 +78,7 @@ impl Cell {
 
     /// The cell as an element of a page.
     pub(super) fn html(&self, tag: &str, is_number: bool) -> String {
-        let classes = [is_number.then_some("number"), self.tone.map(Tone::class)];
+        let classes = [is_number.then_some("number"), self.tone.map(|tone| tone.codes().1)];
         let classes: Vec<&str> = classes.into_iter().flatten().collect();
         let class = if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
         let key = self.key.map(|key| format!(" data-key=\"{key}\"")).unwrap_or_default();

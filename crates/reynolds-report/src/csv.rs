@@ -90,23 +90,17 @@ impl From<f64> for Field {
     }
 }
 
-impl From<usize> for Field {
-    fn from(value: usize) -> Self {
-        Self(value.to_string())
-    }
+macro_rules! field_as_displayed {
+    ($($of:ty),*) => {
+        $(impl From<$of> for Field {
+            fn from(value: $of) -> Self {
+                Self(value.to_string())
+            }
+        })*
+    };
 }
 
-impl From<u64> for Field {
-    fn from(value: u64) -> Self {
-        Self(value.to_string())
-    }
-}
-
-impl From<bool> for Field {
-    fn from(value: bool) -> Self {
-        Self(value.to_string())
-    }
-}
+field_as_displayed!(usize, u64, bool);
 
 impl<T: Into<Field>> From<Option<T>> for Field {
     fn from(value: Option<T>) -> Self {

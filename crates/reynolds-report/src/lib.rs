@@ -46,7 +46,7 @@ mod table;
 pub mod terminal;
 
 pub use bar::bar;
-pub use cell::{Cell, MarkedBar, Tone};
+pub use cell::Cell;
 pub use chart::{Chart, Series};
 pub use check::Check;
 pub use csv::Csv;

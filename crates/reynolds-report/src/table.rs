@@ -37,7 +37,7 @@ impl Table {
     }
 
     /// Lets a reader of the page sort it by a click on a head.
-    pub fn sortable(&mut self) -> &mut Self {
+    pub(crate) fn sortable(&mut self) -> &mut Self {
         self.sortable = true;
         self
     }

@@ -159,7 +159,9 @@ pub struct Experiments(Vec<AnyExperiment>);
 impl fmt::Display for Experiments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.0.iter().map(|experiment| experiment.name().len()).max().unwrap_or(0);
-        self.0.iter().try_for_each(|one| writeln!(f, "{}", format!("{:<width$}  {}", one.name(), one.about()).trim_end()))
+        self.0
+            .iter()
+            .try_for_each(|one| writeln!(f, "{}", format!("{:<width$}  {}", one.name(), one.about()).trim_end()))
     }
 }
 

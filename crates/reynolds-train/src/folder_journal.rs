@@ -94,10 +94,7 @@ impl FolderJournal {
     }
 
     /// The records that the folder holds.
-    ///
-    /// # Errors
-    /// [`Error::File`] if a line of metrics.jsonl is no record.
-    pub fn records(&self) -> Result<Vec<Record>> {
+    pub(crate) fn records(&self) -> Result<Vec<Record>> {
         let file = &self.metrics.path;
         let text = fs::read_to_string(file).map_err(Error::io(file, "read"))?;
         let record = |line| serde_json::from_str(line).map_err(|error| Error::file(file, "a record a line", error));

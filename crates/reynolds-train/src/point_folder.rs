@@ -52,9 +52,6 @@ impl PointFolder {
 
     /// The first key by which the config.toml that is there differs: (key, value here, value there). The number of threads is a matter of
     /// the machine.
-    ///
-    /// # Errors
-    /// [`Error::File`] if it is not TOML.
     pub fn difference(&self) -> Result<Option<(String, String, String)>> {
         let file = self.file("config.toml");
         let Some(text) = read_if_there(&file)? else { return Ok(None) };
@@ -66,26 +63,18 @@ impl PointFolder {
         Ok(config::first_difference(&without_threads(&self.config)?, &without_threads(&text)?))
     }
 
-    /// Refuses a folder with other settings.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the key that differs.
+    /// Refuses a folder with other settings, by the first key that differs.
     pub fn check(&self) -> Result<()> {
         match self.difference()? {
             None => Ok(()),
-            Some((key, ours, theirs)) => Err(Error::Config {
-                origin: self.file("config.toml").display().to_string(),
-                key,
-                expected: format!("{ours}, as asked for"),
-                found: theirs,
-            }),
+            Some((key, ours, theirs)) => {
+                let origin = self.file("config.toml");
+                Err(Error::given(origin.display(), key, format!("{ours}, as asked for"), theirs))
+            }
         }
     }
 
     /// Writes config.toml if it is not there.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the system refuses.
     pub fn begin(&self) -> Result<()> {
         if self.is_there() {
             return Ok(());
@@ -95,9 +84,6 @@ impl PointFolder {
     }
 
     /// Makes the folder anew if it has other settings, and then as [`PointFolder::begin`].
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the system refuses.
     pub fn begin_anew(&self) -> Result<()> {
         if self.difference()?.is_some() {
             // In this order: a summary never stands beside settings that are not its own.
@@ -116,17 +102,11 @@ impl PointFolder {
     }
 
     /// What came of the point; `None` if it is not finished.
-    ///
-    /// # Errors
-    /// [`Error::File`] if summary.json is damaged.
     pub fn summary<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         run_folder::summary(&self.path)
     }
 
     /// Keeps what came of the point, and removes what it would have gone on from.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the system refuses.
     pub fn finish<T: Serialize>(&self, summary: &T) -> Result<()> {
         let text = serde_json::to_string(summary).expect("a summary is plain numbers and names");
         whole_file::write(&self.file("summary.json"), text.as_bytes())?;

@@ -10,8 +10,12 @@
 
 use reynolds::norm::Norm;
 use reynolds_torch::Precision;
+<<<<<<< HEAD
 use reynolds_torch::parametrisation::Parametrisation;
-use reynolds_train::config::{self, RunConfig, Settings, Tree, at_least_one, at_least_zero, part};
+use reynolds_train::config::{self, RunConfig, Settings, Tree, at_least_one, at_least_zero};
+=======
+use reynolds_train::config::{Settings, at_least_one};
+>>>>>>> 88faed7 (train, report: one task for the tests of runs, one reporter of progress, one way to start a child)
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::schedule::Shape;
@@ -116,19 +120,6 @@ impl Settings for TargetSettings {
         self.training.check()
     }
 
-    fn check_kind(&self, defaults: &Self) -> Result<()> {
-        self.training.run.check_kind(&defaults.training.run)
-    }
-
-    fn check_parts(tree: &Tree) -> Result<()> {
-        RunConfig::<CtSettings>::check_parts(tree)?;
-        part::<Training>(tree, |_| true)?;
-        if tree.contains_key("efficiency") {
-            part::<Costs>(tree, |_| true)?;
-        }
-        Ok(())
-    }
-
     fn renamed() -> &'static [(&'static str, &'static str)] {
         RENAMED
     }
@@ -207,6 +198,7 @@ impl Training {
         self.run.validate()
     }
 
+<<<<<<< HEAD
     /// Refuses settings of the run that every row would overwrite.
     fn check_what_rows_decide(&self) -> Result<()> {
         let CtSettings { projected, model, .. } = &self.run.settings;
@@ -254,6 +246,10 @@ impl Training {
         }
         row.mode.alone_in(&mut run);
         CtRun { row, run, drawn: seed == self.run.seed, shared: Default::default() }
+=======
+    fn renamed() -> &'static [(&'static str, &'static str)] {
+        RENAMED
+>>>>>>> 88faed7 (train, report: one task for the tests of runs, one reporter of progress, one way to start a child)
     }
 }
 

@@ -104,14 +104,6 @@ impl Settings for TableSettings {
         self.kinds.iter().try_for_each(|kind| self.check_row(kind))
     }
 
-    fn check_kind(&self, defaults: &Self) -> Result<()> {
-        self.run.check_kind(&defaults.run)
-    }
-
-    fn check_parts(tree: &reynolds_train::config::Tree) -> Result<()> {
-        RunConfig::<SmokeSettings>::check_parts(tree)
-    }
-
     fn renamed() -> &'static [(&'static str, &'static str)] {
         &[
             ("data", "data.folder"),

@@ -3,7 +3,8 @@
 use reynolds::audit::{LayerAudit, Share, Total};
 
 use super::{Ranking, Typed, is_constant, number, shape, share};
-use crate::{Cell, MarkedBar, Table, Tone};
+use crate::cell::{Cell, MarkedBar, Tone};
+use crate::table::Table;
 
 /// A row for each layer. `shares`: so many of the irreps in which the defect lies.
 pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAudit>, shares: usize) -> Table {

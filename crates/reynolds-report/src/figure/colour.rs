@@ -17,12 +17,12 @@ impl Colour {
     pub const RED: Self = Self(0xb2, 0x2a, 0x1c);
 
     /// How light it looks, from 0 to 1.
-    pub fn luminance(self) -> f64 {
+    pub(super) fn luminance(self) -> f64 {
         (0.2126 * f64::from(self.0) + 0.7152 * f64::from(self.1) + 0.0722 * f64::from(self.2)) / 255.0
     }
 
     /// Black or white, whichever reads better on it.
-    pub fn contrasting(self) -> &'static str {
+    pub(super) fn contrasting(self) -> &'static str {
         if self.luminance() > 0.55 { "#1c1c1c" } else { "#ffffff" }
     }
 }
@@ -47,18 +47,12 @@ const SEQUENTIAL: [Colour; 4] =
     [Colour(0xfb, 0xfb, 0xf9), Colour(0xb5, 0xd0, 0xe3), Colour(0x4f, 0x8f, 0xbf), Colour(0x0d, 0x3f, 0x75)];
 
 /// Red for −1, near white for 0, blue for 1; beyond is as the end, and what is no number grey.
-///
-/// ```
-/// use reynolds_report::figure::diverging;
-/// assert!(diverging(0.0).luminance() > diverging(1.0).luminance());
-/// assert_eq!(diverging(7.0), diverging(1.0));
-/// ```
-pub fn diverging(value: f64) -> Colour {
+pub(super) fn diverging(value: f64) -> Colour {
     between(&DIVERGING, (value + 1.0) / 2.0)
 }
 
 /// Near white for 0, deep blue for 1; beyond is as the end.
-pub fn sequential(value: f64) -> Colour {
+pub(super) fn sequential(value: f64) -> Colour {
     between(&SEQUENTIAL, value)
 }
 
@@ -86,6 +80,7 @@ mod tests {
             assert!(diverging(-near).luminance() > diverging(-far).luminance());
             assert!(sequential(near).luminance() > sequential(far).luminance());
         }
+        assert_eq!(diverging(7.0), diverging(1.0));
         assert_eq!(diverging(f64::NAN).to_string(), "#808080", "what is no number is grey");
     }
 

@@ -17,7 +17,7 @@ pub struct Field {
 }
 
 /// A line from point to point; closed if it ends where it begins.
-pub type Polyline = Vec<[f64; 2]>;
+pub(super) type Polyline = Vec<[f64; 2]>;
 
 impl Field {
     /// The points `[side², 2]` of the grid over a square of half side `reach`, row by row from the bottom: where to sample.
@@ -51,12 +51,12 @@ impl Field {
     }
 
     /// The outlines of {f ≥ level}, each closed, larger values to the left; their even–odd interior is the set.
-    pub fn outlines(&self, level: f64) -> Vec<Polyline> {
+    pub(super) fn outlines(&self, level: f64) -> Vec<Polyline> {
         Tracer::new(self, level, true).trace()
     }
 
     /// The lines {f = level}; open where they leave the grid.
-    pub fn lines(&self, level: f64) -> Vec<Polyline> {
+    pub(super) fn lines(&self, level: f64) -> Vec<Polyline> {
         Tracer::new(self, level, false).trace()
     }
 

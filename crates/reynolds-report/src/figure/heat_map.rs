@@ -31,7 +31,7 @@ pub enum Shading {
 
 impl Shading {
     /// The colour of a value, one of about thirty where the scale is linear.
-    pub fn coarse(self, value: f64) -> Colour {
+    pub(super) fn coarse(self, value: f64) -> Colour {
         let rounded = |share: f64| (share.clamp(-1.0, 1.0) * COARSE).round() / COARSE;
         match self {
             Self::Diverging { scale } => diverging(rounded(value / scale)),
@@ -41,7 +41,7 @@ impl Shading {
     }
 
     /// The colour of a value.
-    pub fn colour(self, value: f64) -> Colour {
+    pub(super) fn colour(self, value: f64) -> Colour {
         match self {
             Self::Diverging { scale } => diverging(value / scale),
             Self::Linear { high } => sequential(value / high),
@@ -57,11 +57,10 @@ pub struct HeatMap {
     values: Vec<f64>,
     shading: Shading,
     numbers: Vec<String>,
-    row_labels: Vec<String>,
-    column_labels: Vec<String>,
+    /// Of rows and columns.
+    labels: [Vec<String>; 2],
     turned: bool,
-    row_groups: Vec<usize>,
-    column_groups: Vec<usize>,
+    groups: [Vec<usize>; 2],
 }
 
 impl HeatMap {
@@ -76,11 +75,9 @@ impl HeatMap {
             values,
             shading,
             numbers: Vec::new(),
-            row_labels: Vec::new(),
-            column_labels: Vec::new(),
+            labels: Default::default(),
             turned: false,
-            row_groups: Vec::new(),
-            column_groups: Vec::new(),
+            groups: Default::default(),
         }
     }
 
@@ -96,7 +93,7 @@ impl HeatMap {
 
     /// Names rows and columns.
     pub fn labels(mut self, rows: Vec<String>, columns: Vec<String>) -> Self {
-        (self.row_labels, self.column_labels) = (rows, columns);
+        self.labels = [rows, columns];
         self
     }
 
@@ -108,7 +105,7 @@ impl HeatMap {
 
     /// Draws lines after these numbers of rows and columns.
     pub fn groups(mut self, rows: Vec<usize>, columns: Vec<usize>) -> Self {
-        (self.row_groups, self.column_groups) = (rows, columns);
+        self.groups = [rows, columns];
         self
     }
 
@@ -126,36 +123,32 @@ impl Drawing for HeatMap {
             let (row, column) = (index / self.columns, index % self.columns);
             let cell = Frame { x: frame.x + column as f64 * width, y: frame.y + row as f64 * height, width, height };
             let colour = self.shading.colour(value);
-            let edge = if size > 5.0 {
-                " stroke=\"#ffffff\" stroke-width=\"1\""
-            } else {
-                " stroke=\"#ffffff\" stroke-width=\"0.25\""
-            };
-            svg.rectangle(cell, &colour.to_string(), edge);
+            let edge = if size > 5.0 { "1" } else { "0.25" };
+            svg.rectangle(cell, &colour.to_string(), &format!(" stroke=\"#ffffff\" stroke-width=\"{edge}\""));
             if let Some(text) = self.numbers.get(index) {
                 let at = [cell.x + width / 2.0, cell.y + height / 2.0 + 0.35 * size];
                 svg.styled_text(at, text, size, Anchor::Middle, &format!(" fill=\"{}\"", colour.contrasting()));
             }
         }
-        for &row in &self.row_groups {
+        let [row_groups, column_groups] = &self.groups;
+        for &row in row_groups {
             let y = frame.y + row as f64 * height;
             svg.line([frame.x, y], [frame.x + frame.width, y], "#444444", 0.7);
         }
-        for &column in &self.column_groups {
+        for &column in column_groups {
             let x = frame.x + column as f64 * width;
             svg.line([x, frame.y], [x, frame.y + frame.height], "#444444", 0.7);
         }
         svg.rectangle(frame, "none", " stroke=\"#444444\" stroke-width=\"0.8\"");
-        for (row, label) in self.row_labels.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
+        let [row_labels, column_labels] = &self.labels;
+        for (row, label) in row_labels.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
             let y = frame.y + (row as f64 + 0.5) * height + 0.35 * TICK_SIZE;
             svg.text([frame.x - 5.0, y], label, TICK_SIZE, Anchor::End);
         }
-        for (column, label) in self.column_labels.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
+        for (column, label) in column_labels.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
             let (x, base) = (frame.x + (column as f64 + 0.5) * width, frame.y + frame.height);
             if self.turned {
-                let at = [x + 0.35 * TICK_SIZE, base + 4.0];
-                let turn = format!(" transform=\"rotate(-90 {:.2} {:.2})\"", at[0], at[1]);
-                svg.styled_text(at, label, TICK_SIZE, Anchor::End, &turn);
+                svg.turned_text([x + 0.35 * TICK_SIZE, base + 4.0], label, TICK_SIZE, Anchor::End);
             } else {
                 svg.text([x, base + 4.0 + TICK_SIZE], label, TICK_SIZE, Anchor::Middle);
             }

@@ -128,9 +128,7 @@ impl Drawing for LineChart {
             svg.text(at, &self.across, TICK_SIZE + 1.0, Anchor::Middle);
         }
         if left {
-            let at = [edge - 34.0, frame.y + frame.height / 2.0];
-            let turn = format!(" transform=\"rotate(-90 {:.2} {:.2})\"", at[0], at[1]);
-            svg.styled_text(at, &self.up, TICK_SIZE + 1.0, Anchor::Middle, &turn);
+            svg.turned_text([edge - 34.0, frame.y + frame.height / 2.0], &self.up, TICK_SIZE + 1.0, Anchor::Middle);
         }
     }
 }

@@ -109,9 +109,7 @@ impl LogChart {
         svg.rectangle(frame, "none", " stroke=\"#444444\" stroke-width=\"0.8\"");
         let below = [edge + frame.width / 2.0, base + 9.0 + 2.0 * TICK_SIZE];
         svg.text(below, &self.across, TICK_SIZE + 1.0, Anchor::Middle);
-        let beside = [edge - 40.0, frame.y + frame.height / 2.0];
-        let turn = format!(" transform=\"rotate(-90 {:.2} {:.2})\"", beside[0], beside[1]);
-        svg.styled_text(beside, &self.up, TICK_SIZE + 1.0, Anchor::Middle, &turn);
+        svg.turned_text([edge - 40.0, frame.y + frame.height / 2.0], &self.up, TICK_SIZE + 1.0, Anchor::Middle);
     }
 
     fn draw_curve(&self, svg: &mut Svg, number: usize, curve: &Curve, across: &Axis, up: &Axis) {

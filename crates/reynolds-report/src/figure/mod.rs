@@ -25,8 +25,8 @@ mod raster;
 mod sheet;
 mod svg;
 
-pub use colour::{Colour, diverging, sequential};
-pub use field::{Field, Polyline};
+pub use colour::Colour;
+pub use field::Field;
 pub use heat_map::{HeatMap, Shading};
 pub use line_chart::LineChart;
 pub use log_chart::LogChart;

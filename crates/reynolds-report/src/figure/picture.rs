@@ -3,7 +3,7 @@
 use crate::png;
 
 use super::Drawing;
-use super::svg::{Frame, Svg, number};
+use super::svg::{Frame, Svg};
 
 /// Pixels `[rows, columns]` from the top.
 #[derive(Debug, Clone)]
@@ -29,11 +29,9 @@ impl Drawing for Picture {
     fn draw(&self, svg: &mut Svg, frame: Frame, _left: bool, _bottom: bool) {
         let pixels: Vec<u8> = self.grey.iter().flat_map(|&grey| [grey; 3]).collect();
         let data = base64(&png(self.columns, self.grey.len() / self.columns, &pixels));
-        let Frame { x, y, width, height } = frame;
-        let [x, y, width, height] = [x, y, width, height].map(number);
         svg.image(&format!(
-            "x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" preserveAspectRatio=\"none\" \
-             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\""
+            "{} preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"",
+            frame.sides()
         ));
         svg.rectangle(frame, "none", " stroke=\"#444444\" stroke-width=\"0.6\"");
     }

@@ -20,6 +20,14 @@ pub struct Frame {
     pub height: f64,
 }
 
+impl Frame {
+    /// As attributes.
+    pub(super) fn sides(self) -> String {
+        let [x, y, width, height] = [self.x, self.y, self.width, self.height].map(number);
+        format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"")
+    }
+}
+
 /// Where a text stands on its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
@@ -50,11 +58,7 @@ impl Svg {
 
     /// A filled rectangle; `more` are further attributes, such as ` stroke="#000"`.
     pub fn rectangle(&mut self, frame: Frame, fill: &str, more: &str) {
-        let Frame { x, y, width, height } = frame;
-        let [x, y, width, height] = [x, y, width, height].map(number);
-        self.push(format_args!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\"{more}/>"
-        ));
+        self.push(format_args!("<rect {} fill=\"{fill}\"{more}/>", frame.sides()));
     }
 
     /// A straight line.
@@ -73,7 +77,7 @@ impl Svg {
     }
 
     /// A picture from elsewhere.
-    pub fn image(&mut self, attributes: &str) {
+    pub(super) fn image(&mut self, attributes: &str) {
         self.push(format_args!("<image {attributes}/>"));
     }
 
@@ -83,7 +87,7 @@ impl Svg {
     }
 
     /// As [`Svg::text`], with further attributes, such as ` fill="#fff"`.
-    pub fn styled_text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor, more: &str) {
+    pub(super) fn styled_text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor, more: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -96,15 +100,16 @@ impl Svg {
         ));
     }
 
+    /// Text that reads upwards.
+    pub(super) fn turned_text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor) {
+        self.styled_text(at, text, size, anchor, &format!(" transform=\"rotate(-90 {:.2} {:.2})\"", at[0], at[1]));
+    }
+
     /// Draws inside the frame only.
-    pub fn clipped(&mut self, frame: Frame, draw: impl FnOnce(&mut Self)) {
+    pub(super) fn clipped(&mut self, frame: Frame, draw: impl FnOnce(&mut Self)) {
         self.clips += 1;
-        let clip = self.clips;
-        let Frame { x, y, width, height } = frame;
-        let [x, y, width, height] = [x, y, width, height].map(number);
-        self.push(format_args!(
-            "<clipPath id=\"clip{clip}\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/></clipPath>"
-        ));
+        let (clip, sides) = (self.clips, frame.sides());
+        self.push(format_args!("<clipPath id=\"clip{clip}\"><rect {sides}/></clipPath>"));
         self.push(format_args!("<g clip-path=\"url(#clip{clip})\">"));
         draw(self);
         self.push(format_args!("</g>"));

@@ -11,7 +11,7 @@ use super::SweepArgs;
 use super::session::{assignments, consecutive, interrupted, say, session};
 use crate::experiment::Experiments;
 use crate::interrupt::Interrupt;
-use crate::sweep::{self, Axis, Grid, Launcher, Row, Status, Sweep};
+use crate::sweep::{Axis, Grid, Launcher, Row, Status, Sweep};
 
 /// What a sweep is over, kept in its folder beside the settings that its runs share.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &SweepArgs) ->
     let points = grid.points(jobs)?;
     let folder = match &args.place.resume {
         Some(folder) => folder.clone(),
-        None => sweep::folder(&args.place.runs, &grid)?,
+        None => grid.folder(&args.place.runs)?,
     };
     let files = match kept {
         Some(_) => Vec::new(),

@@ -1,12 +1,14 @@
 //! One run in a process of its own.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use super::Status;
+use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metrics::Summary;
 use crate::run_folder;
@@ -43,18 +45,16 @@ pub struct Launcher {
 
 impl Launcher {
     /// This program itself.
-    ///
-    /// # Errors
-    /// [`crate::Error::Io`] if the system does not say where it is.
-    pub fn this_program() -> crate::Result<Self> {
-        let program = std::env::current_exe().map_err(crate::Error::io(Path::new("this program"), "find"))?;
+    pub fn this_program() -> Result<Self> {
+        let program = std::env::current_exe().map_err(Error::io(Path::new("this program"), "find"))?;
         Ok(Self { program, before: Vec::new() })
     }
 
-    /// Starts a child and waits for it. When a stop is asked for the child is asked once to stop, and saves.
+    /// Runs a point and waits for it.
     pub(super) fn run(&self, experiment: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> Status {
         let errors = folder.join("stderr.txt");
-        let status = self.start(experiment, folder, device, &errors).and_then(|child| wait(child, interrupt));
+        let arguments = ["run".as_ref(), experiment.as_ref(), "--resume".as_ref(), folder.as_os_str()];
+        let status = self.wait_for(&arguments, device, &errors, interrupt);
         let finished = matches!(run_folder::summary::<Summary>(folder), Ok(Some(_)));
         let status = match status {
             Ok(status) if status.success() && finished => Status::Finished,
@@ -69,45 +69,43 @@ impl Launcher {
         status
     }
 
-    fn start(&self, experiment: &str, folder: &Path, device: &str, errors: &Path) -> std::io::Result<Child> {
-        let mut command = self.command();
-        command.args(["run", experiment, "--resume"]).arg(folder).args(["--device", device]);
-        command.env(PARENT, std::process::id().to_string());
-        command.stdout(Stdio::null()).stderr(File::create(errors)?);
-        command.spawn()
-    }
-
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.before).stdin(Stdio::null());
-        // Ctrl-C on a terminal goes to a whole process group; a child in one of its own is asked by its parent, once.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command
-    }
-
     /// Runs `PROGRAM COMMAND FOLDER --device DEVICE` and waits for it; `false` if a stop was asked for before it ended.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] if it cannot be started; [`crate::Error::File`] with the reason if it fails.
-    pub fn on_folder(&self, command: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> crate::Result<bool> {
-        let started = |action| crate::Error::io(&self.program, action);
+    /// [`Error::File`] with the reason if it fails.
+    pub fn on_folder(&self, command: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> Result<bool> {
         let errors = folder.join("stderr.txt");
-        let mut child = self.command();
-        child.arg(command).arg(folder).args(["--device", device]).stdout(Stdio::null());
-        child.stderr(File::create(&errors).map_err(crate::Error::io(&errors, "create"))?);
-        match wait(child.spawn().map_err(started("start"))?, interrupt).map_err(started("wait for"))? {
+        let status = self.wait_for(&[command.as_ref(), folder.as_os_str()], device, &errors, interrupt);
+        match status.map_err(Error::io(&self.program, "run"))? {
             status if status.success() => Ok(true),
             _ if interrupt.requested() => Ok(false),
             status => {
                 let expected = format!("\"{command}\" to succeed");
-                Err(crate::Error::file(&self.program, expected, message(&errors, status)))
+                Err(Error::file(&self.program, expected, message(&errors, status)))
             }
         }
     }
+
+    /// Starts a child, its standard error going to a file, and waits for it. When a stop is asked for it is asked once to stop, and saves.
+    fn wait_for(
+        &self,
+        arguments: &[&OsStr],
+        device: &str,
+        errors: &Path,
+        interrupt: &Interrupt,
+    ) -> io::Result<ExitStatus> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.before).args(arguments).args(["--device", device]);
+        command.env(PARENT, std::process::id().to_string());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(errors)?);
+        // Ctrl-C on a terminal goes to a whole process group; a child in one of its own is asked by its parent, once.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        wait(command.spawn()?, interrupt)
+    }
 }
 
-fn wait(mut child: Child, interrupt: &Interrupt) -> std::io::Result<ExitStatus> {
+fn wait(mut child: Child, interrupt: &Interrupt) -> io::Result<ExitStatus> {
     let mut asked = false;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -139,10 +137,7 @@ fn ask_to_stop(child: &mut Child) {
 /// The error that a child wrote to standard error last, or how it ended: what it had to say of its progress is no reason.
 fn message(errors: &Path, status: ExitStatus) -> String {
     let bytes = fs::read(errors).unwrap_or_default();
-    reason(&String::from_utf8_lossy(&bytes), status)
-}
-
-fn reason(text: &str, status: ExitStatus) -> String {
+    let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
     let error = line.and_then(|line| line.strip_prefix("error: "));
     error.map_or_else(|| status.to_string(), str::to_string)

@@ -17,11 +17,10 @@
 
 mod axis;
 mod child;
-mod name;
 mod point;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use axis::Axis;
 pub use child::{Launcher, end_with_sweep};
@@ -63,8 +62,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// # Errors
-    /// [`Error::Sweep`] if a run failed.
+    /// An error if a run failed.
     pub fn check(&self) -> Result<()> {
         let failed = self.rows.iter().filter(|row| matches!(row.status, Status::Failed(_))).count();
         match failed {
@@ -77,12 +75,6 @@ impl Report {
     pub fn interrupted(&self) -> bool {
         self.rows.iter().any(|row| matches!(row.status, Status::Interrupted | Status::Waiting))
     }
-}
-
-/// `<root>/sweeps/<name>`, where the name depends on the experiment, the settings that all points share, the grid with its values, and the
-/// seeds: the same command finds its sweep again, and another one leaves its table alone.
-pub fn folder(root: &Path, grid: &Grid<'_>) -> Result<PathBuf> {
-    Ok(root.join("sweeps").join(name::of_sweep(grid)?))
 }
 
 impl Sweep {

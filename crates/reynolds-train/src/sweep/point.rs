@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Axis, Row, Status, name};
+use super::{Axis, Row, Status};
 use crate::config::Assignment;
 use crate::error::{Error, Result};
 use crate::experiment::AnyExperiment;
@@ -44,23 +44,19 @@ impl Grid<'_> {
         for (index, axis) in self.axes.iter().enumerate() {
             let taken = axis.key == "seed" || axis.key == "experiment";
             if taken || self.axes[..index].iter().any(|other| other.key == axis.key) {
-                return Err(Error::Config {
-                    origin: "--grid".into(),
-                    key: axis.key.clone(),
-                    expected: "a key that is given once, and neither seed nor experiment".into(),
-                    found: format!("\"{}\"", axis.key),
-                });
+                let expected = "a key that is given once, and neither seed nor experiment";
+                return Err(Error::given("--grid", &axis.key, expected, format!("\"{}\"", axis.key)));
             }
         }
-        let mut combinations = vec![Vec::new()];
+        let mut combinations: Vec<Vec<Assignment>> = vec![Vec::new()];
         for axis in self.axes {
+            let of_axis: Vec<_> =
+                axis.values.iter().map(|value| Assignment::new(&axis.key, value).given_with("--grid")).collect();
             let longer = |values: &Vec<Assignment>| {
-                let values = values.clone();
-                axis.values.iter().map(move |value| {
-                    let mut values = values.clone();
-                    values.push(Assignment::new(&axis.key, value).given_with("--grid"));
-                    values
-                })
+                of_axis
+                    .iter()
+                    .map(|value| [values.as_slice(), std::slice::from_ref(value)].concat())
+                    .collect::<Vec<_>>()
             };
             combinations = combinations.iter().flat_map(longer).collect();
         }
@@ -79,18 +75,30 @@ impl Grid<'_> {
         Ok(Point { values, seed, text: run.text() })
     }
 
-    /// The settings with no axis and seed 0.
-    pub(super) fn shared_settings(&self) -> Result<String> {
+    /// `<root>/sweeps/<experiment>-<grid keys>-<checksum of the shared settings, the grid with its values, and the seeds>`: the same command
+    /// finds its sweep again, and another one leaves its table alone.
+    pub fn folder(&self, root: &Path) -> Result<PathBuf> {
         let mut assignments = self.assignments.to_vec();
         assignments.push(Assignment::new("seed", 0));
-        Ok(self.experiment.load(self.file, &assignments)?.text())
+        let shared = self.experiment.load(self.file, &assignments)?.text();
+        // Sorted by key: the name depends on no order of fields.
+        let shared = shared.parse::<toml::Table>().map_or_else(|_| String::new(), |tree| tree.to_string());
+        let keys = self.axes.iter().map(|axis| axis.key.rsplit('.').next().unwrap_or_default());
+        let axes: Vec<_> = self.axes.iter().map(|axis| format!("{}={}", axis.key, axis.values.join(","))).collect();
+        let whole = format!("{}\nseeds {:?}\n{shared}", axes.join("\n"), self.seeds);
+        let words: Vec<&str> = std::iter::once(self.experiment.name()).chain(keys).collect();
+        let name = format!("{}-{:08x}", clean(&words.join("-")), crc32c::crc32c(whole.as_bytes()));
+        Ok(root.join("sweeps").join(name))
     }
 }
 
 impl Point {
-    /// Where its run lies in the folder of the sweep.
+    /// Where its run lies in the folder of the sweep: `key=value,…,seed=n`, with a checksum where letters had to go.
     pub fn folder(&self, sweep: &Path) -> PathBuf {
-        sweep.join(name::of_point(self))
+        let parts = self.values.iter().map(ToString::to_string);
+        let whole = parts.chain([format!("seed={}", self.seed)]).collect::<Vec<_>>().join(",");
+        let name = clean(&whole);
+        sweep.join(if name == whole { name } else { format!("{name}-{:08x}", crc32c::crc32c(whole.as_bytes())) })
     }
 
     /// Its row before anything has run; writes config.toml if it is not there.
@@ -102,4 +110,10 @@ impl Point {
         let status = if summary.is_some() { Status::AlreadyFinished } else { Status::Waiting };
         Ok(Row { values: self.values.clone(), seed: self.seed, folder: folder.path().into(), status, summary })
     }
+}
+
+/// Letters that every file system and shell takes, and not too many of them.
+fn clean(text: &str) -> String {
+    let good = |letter: char| letter.is_ascii_alphanumeric() || "=,._-+".contains(letter);
+    text.chars().map(|letter| if good(letter) { letter } else { '_' }).take(120).collect()
 }

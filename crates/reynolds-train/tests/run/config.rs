@@ -1,16 +1,16 @@
 //! Settings: what is accepted, what is refused, and what the refusal says.
 
 use proptest::prelude::*;
-use reynolds_train::config::{self, Assignment, RunConfig};
-use reynolds_train::experiment::{AnyExperiment, Experiment, Experiments};
+use reynolds_train::config::{self, Assignment};
+use reynolds_train::experiment::{Experiment, Experiments};
 
-use crate::logistic::{Logistic, LogisticSettings};
+use crate::logistic::{Config, Logistic};
 
-fn parse(text: &str) -> Result<RunConfig<LogisticSettings>, String> {
+fn parse(text: &str) -> Result<Config, String> {
     config::parse(&Logistic::default().defaults(), text, "my.toml").map_err(|error| error.to_string())
 }
 
-fn set(assignments: &[&str]) -> Result<RunConfig<LogisticSettings>, String> {
+fn set(assignments: &[&str]) -> Result<Config, String> {
     let assignments: Vec<Assignment> = assignments.iter().map(|text| text.parse().unwrap()).collect();
     config::load(&Logistic::default().defaults(), None, &assignments).map_err(|error| error.to_string())
 }
@@ -111,7 +111,7 @@ fn a_name_or_a_sign_that_no_type_has_is_refused_with_its_key() {
     let cases = [
         ("train.schedule.shape=cosin", "--set: train.schedule.shape: expected", "cosine"),
         ("train.epochs=-3", "--set: train.epochs: expected", "-3"),
-        ("penalty.form=round", "--set: penalty.form: expected \"squared\" or \"plain\", found \"round\"", ""),
+        ("penalty.form=round", "--set: penalty.form: expected `squared` or `plain`, found \"round\"", ""),
         ("penalty.norm=nuclear", "--set: penalty.norm: expected", "nuclear"),
         ("train.precision=f16", "--set: train.precision: expected", "bf16"),
     ];
@@ -164,7 +164,7 @@ fn a_table_in_one_assignment_is_laid_over_the_one_that_is_there() {
 
 #[test]
 fn an_unknown_experiment_is_refused_with_the_nearest_and_all() {
-    let experiments = Experiments::new(vec![AnyExperiment::new(Logistic::default())]);
+    let experiments = Experiments::new(vec![Logistic::default().into()]);
     assert!(experiments.find("logistic").is_ok());
     let message = experiments.find("logistics").err().unwrap().to_string();
     assert_eq!(message, "unknown experiment \"logistics\": did you mean \"logistic\"? there are logistic");

@@ -1,82 +1,69 @@
 //! Folders that are not what they should be: a clear message, and nothing lost.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use reynolds_torch::tch::Device;
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
+use reynolds_train::metrics::Summary;
 use reynolds_train::progress::Silent;
 use reynolds_train::run::{Outcome, Place, resume, run};
 use reynolds_train::run_folder::{self, RunFolder};
 
-use crate::logistic::{Fault, Logistic, session};
+use crate::logistic::{Fault, Logistic, begin, go_on, session};
+
+const LAST: &str = "checkpoints/last.safetensors";
 
 /// A run of five epochs that was killed in the fourth, with a checkpoint after the second; and the root to keep.
 fn killed() -> (tempfile::TempDir, PathBuf) {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("run");
-    let experiment = Logistic { fault: Fault::Killed(13) };
-    let place = Place::Exactly(folder.clone());
-    let ending = run(&experiment, &experiment.defaults(), &place, session(&mut Silent, &Interrupt::new()));
-    assert!(ending.is_err());
+    assert!(begin(Fault::Killed(13), &Logistic::default().defaults(), &folder).is_err());
     (root, folder)
-}
-
-fn go_on(folder: &Path) -> Result<Outcome, String> {
-    let interrupt = Interrupt::new();
-    resume(&Logistic::default(), folder, session(&mut Silent, &interrupt)).map_err(|error| error.to_string())
-}
-
-fn last(folder: &Path) -> PathBuf {
-    folder.join("checkpoints/last.safetensors")
 }
 
 /// Resuming fails with this in its message and leaves checkpoint and metrics as they are.
 fn refused(folder: &Path, part: &str) {
-    let files = [last(folder), folder.join("metrics.jsonl"), folder.join("config.toml")];
-    let before = files.each_ref().map(|file| std::fs::read(file).ok());
-    let message = go_on(folder).unwrap_err();
-    assert!(message.contains(part), "{message}");
-    assert_eq!(files.each_ref().map(|file| std::fs::read(file).ok()), before);
+    let files = || [LAST, "metrics.jsonl", "config.toml"].map(|file| fs::read(folder.join(file)).ok());
+    let before = files();
+    let message = go_on(Fault::None, folder).unwrap_err().to_string();
+    assert!(message.contains(part), "expected {part:?}, found {message:?}");
+    assert_eq!(files(), before);
+}
+
+/// The default experiment in a new folder under a root.
+fn under(root: &Path) -> reynolds_train::Result<Outcome> {
+    let (experiment, place) = (Logistic::default(), Place::Under(root.into()));
+    run(&experiment, &experiment.defaults(), &place, session(&mut Silent, Device::Cpu, &Interrupt::new()))
 }
 
 #[test]
 fn a_new_run_leaves_the_documented_files() {
     let root = tempfile::tempdir().unwrap();
-    let experiment = Logistic::default();
-    let place = Place::Under(root.path().into());
-    let outcome = run(&experiment, &experiment.defaults(), &place, session(&mut Silent, &Interrupt::new())).unwrap();
+    let outcome = under(root.path()).unwrap();
     let folder = outcome.folder();
     assert_eq!(folder.parent().unwrap(), root.path().join("logistic"));
-    let mut names: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = entries.collect();
     names.sort();
-    let expected = [
-        "checkpoints",
-        "config.toml",
-        "environment.json",
-        "events.out.tfevents.reynolds",
-        "figure.txt",
-        "lock",
-        "metrics.jsonl",
-        "report.html",
-        "summary.json",
-        "timing.jsonl",
-    ];
-    assert_eq!(names, expected);
+    let expected = "checkpoints config.toml environment.json events.out.tfevents.reynolds figure.txt lock \
+                    metrics.jsonl report.html summary.json timing.jsonl";
+    assert_eq!(names.join(" "), expected);
     assert_eq!(run_folder::experiment(folder).unwrap(), "logistic");
-    assert_eq!(run_folder::summary(folder).unwrap().as_ref(), outcome.summary());
-    let environment = std::fs::read_to_string(folder.join("environment.json")).unwrap();
+    assert_eq!(run_folder::summary::<Summary>(folder).unwrap().as_ref(), outcome.summary());
+    let environment = fs::read_to_string(folder.join("environment.json")).unwrap();
     for part in
         ["\"reynolds\": \"0.1.0\"", "\"tch\": \"0.24.0\"", "\"libtorch\": \"2.", "\"rustc\": \"rustc 1.", "\"cpu\""]
     {
         assert!(environment.contains(part), "{part} in {environment}");
     }
-    // Parameters stand in the checkpoint under their own names.
-    let best = std::fs::read(folder.join("checkpoints/best.safetensors")).unwrap();
+    // Parameters and statistics stand in the checkpoint under their own names.
+    let best = fs::read(folder.join("checkpoints/best.safetensors")).unwrap();
     let best = safetensors::SafeTensors::deserialize(&best).unwrap();
     let mut tensors = best.names();
     tensors.sort();
-    assert_eq!(tensors, ["bias", "phase", "weight"]);
+    assert_eq!(tensors, ["bias", "phase", "seen", "weight"]);
     assert_eq!(best.tensor("phase").unwrap().dtype(), safetensors::Dtype::C64);
     assert_eq!(best.tensor("weight").unwrap().shape(), [1, 2]);
 }
@@ -87,157 +74,127 @@ fn a_folder_that_another_process_writes_is_refused() {
     let held = RunFolder::at(&folder).unwrap();
     refused(&folder, "found another process that is writing it");
     drop(held);
-    assert!(go_on(&folder).is_ok());
+    assert!(go_on(Fault::None, &folder).is_ok());
 }
 
-#[test]
-fn a_damaged_checkpoint_is_refused() {
-    let (_root, folder) = killed();
-    let good = std::fs::read(last(&folder)).unwrap();
-    let header = u64::from_le_bytes(good[..8].try_into().unwrap()) as usize;
-    for length in [0, 7, 100, 8 + header, good.len() - 1] {
-        std::fs::write(last(&folder), &good[..length]).unwrap();
-        refused(&folder, "last.safetensors: expected a whole checkpoint, found ");
-    }
-    for at in [8 + header, good.len() - 1] {
-        let mut flipped = good.clone();
-        flipped[at] ^= 0x40;
-        std::fs::write(last(&folder), &flipped).unwrap();
-        refused(&folder, "last.safetensors: expected a whole checkpoint, found checksum ");
-    }
-    std::fs::write(last(&folder), &good).unwrap();
-    assert!(go_on(&folder).is_ok());
+/// What happens to a file.
+enum Damage {
+    /// Only so many bytes are left.
+    Cut(usize),
+    /// So many bytes are missing at the end.
+    Short(usize),
+    /// A bit of the byte at this place is another; from the end of a checkpoint's header.
+    Flipped(usize),
+    /// The first text is the second; as long in a checkpoint, whose header holds the JSON of its label as a text.
+    Replaced(&'static str, &'static str),
 }
 
-#[test]
-fn a_checkpoint_that_says_another_moment_is_refused() {
-    let (_root, folder) = killed();
-    let good = std::fs::read(last(&folder)).unwrap();
-    // The header's JSON holds the label's JSON as a text; a digit for a digit keeps the header whole.
-    for (from, to) in [(r#"\"epoch\":2"#, r#"\"epoch\":3"#), (r#"\"steps\":8"#, r#"\"steps\":9"#)] {
-        let at = good.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
-        let mut edited = good.clone();
-        edited[at..at + to.len()].copy_from_slice(to.as_bytes());
-        std::fs::write(last(&folder), &edited).unwrap();
-        refused(&folder, "last.safetensors: expected a whole checkpoint, found checksum ");
-    }
-    std::fs::write(last(&folder), &good).unwrap();
-    assert!(go_on(&folder).is_ok());
-}
-
-#[test]
-fn metrics_that_were_edited_are_refused() {
-    let (_root, folder) = killed();
-    let file = folder.join("metrics.jsonl");
-    let good = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, good.replacen("\"epoch\":1", "\"epoch\":7", 1)).unwrap();
-    refused(&folder, "metrics.jsonl: expected the records that the checkpoint was made after, found checksum ");
-    // What was recorded after the checkpoint is cut and recorded again.
-    std::fs::write(&file, good.replacen("\"epoch\":3", "\"epoch\":7", 1)).unwrap();
-    assert!(go_on(&folder).is_ok());
-}
-
-#[test]
-fn changed_settings_are_refused_by_key() {
-    let (_root, folder) = killed();
-    let file = folder.join("config.toml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("epochs = 5", "epochs = 6")).unwrap();
-    refused(&folder, "last.safetensors: expected a checkpoint made with train.epochs = 6, as in config.toml, found 5");
-    std::fs::write(&file, text.replace("epochs = 5", "epoch = 5")).unwrap();
-    refused(&folder, "config.toml: unknown key \"train.epoch\": did you mean \"train.epochs\"?");
-    std::fs::write(&file, text.replace("\"logistic\"", "\"rings\"")).unwrap();
-    refused(&folder, "config.toml: experiment: expected \"logistic\", found \"rings\"");
-}
-
-#[test]
-fn other_settings_for_the_same_folder_are_refused_by_key() {
-    let (_root, folder) = killed();
-    let experiment = Logistic::default();
-    let mut config = experiment.defaults();
-    config.seed = 5;
-    let place = Place::Exactly(folder.clone());
-    let error = run(&experiment, &config, &place, session(&mut Silent, &Interrupt::new())).unwrap_err();
-    assert!(error.to_string().ends_with("config.toml: seed: expected 5, as asked for, found 0"), "{error}");
-}
-
-#[test]
-fn a_checkpoint_of_another_version_is_refused() {
-    let (_root, folder) = killed();
-    let bytes = std::fs::read(last(&folder)).unwrap();
-    // The header's JSON holds the label's JSON as a text: same length, other version.
-    let (from, to) = (br#"{\"version\":\"0.1.0\""#, br#"{\"version\":\"9.1.0\""#);
-    let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
-    let mut other = bytes.clone();
-    other[at..at + to.len()].copy_from_slice(to);
-    std::fs::write(last(&folder), other).unwrap();
-    refused(&folder, "expected a checkpoint of version 0.1.0, found 9.1.0");
-    std::fs::write(last(&folder), bytes).unwrap();
-    let file = folder.join("environment.json");
-    let text = std::fs::read_to_string(&file).unwrap().replace("\"reynolds\": \"0.1.0\"", "\"reynolds\": \"9.1.0\"");
-    std::fs::write(&file, text).unwrap();
-    refused(&folder, "environment.json: expected a run of version 0.1.0, found 9.1.0");
-}
-
-#[test]
-fn tensors_that_do_not_fit_are_refused_by_name() {
-    let (_root, folder) = killed();
-    let good = std::fs::read(last(&folder)).unwrap();
-    // Names of equal length keep the header whole.
-    let renamed = |from: &str, to: &str| {
-        let text = |text: &str| format!("\"{text}\":{{\"dtype\"").into_bytes();
-        let (from, to) = (text(from), text(to));
-        let at = good.windows(from.len()).position(|window| window == from).unwrap();
-        let mut bytes = good.clone();
-        bytes[at..at + to.len()].copy_from_slice(&to);
+impl Damage {
+    fn to(&self, good: &[u8]) -> Vec<u8> {
+        let mut bytes = good.to_vec();
+        match *self {
+            Self::Cut(length) => bytes.truncate(length),
+            Self::Short(missing) => bytes.truncate(good.len() - missing),
+            Self::Flipped(at) => bytes[8 + u64::from_le_bytes(good[..8].try_into().unwrap()) as usize + at] ^= 0x40,
+            Self::Replaced(from, to) => {
+                let at = good.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+                bytes.splice(at..at + from.len(), to.bytes());
+            }
+        }
         bytes
-    };
-    std::fs::write(last(&folder), renamed("weight", "heavy1")).unwrap();
-    refused(&folder, "expected tensor \"weight\" of F32 [1, 2], found none of that name");
-    let bytes = renamed("weight", "weight");
-    let at = bytes.windows(5).position(|window| window == b"[1,2]").unwrap();
-    let mut turned = bytes.clone();
-    turned[at..at + 5].copy_from_slice(b"[2,1]");
-    std::fs::write(last(&folder), turned).unwrap();
-    refused(&folder, "of F32 [1, 2], found F32 [2, 1]");
+    }
 }
 
 #[test]
-fn metrics_shorter_than_the_checkpoint_knows_are_refused() {
+fn what_is_not_as_it_was_left_is_refused_and_kept() {
+    use Damage::{Cut, Flipped, Replaced, Short};
     let (_root, folder) = killed();
-    std::fs::write(folder.join("metrics.jsonl"), "").unwrap();
-    refused(&folder, "metrics.jsonl: expected at least ");
+    let (whole, sum) =
+        ("last.safetensors: expected a whole checkpoint, found ", "expected a whole checkpoint, found checksum ");
+    let cases = [
+        (LAST, Cut(0), whole),
+        (LAST, Cut(7), whole),
+        (LAST, Cut(100), whole),
+        (LAST, Short(1), whole),
+        (LAST, Flipped(0), sum),
+        (LAST, Flipped(30), sum),
+        (LAST, Replaced(r#"\"epoch\":2"#, r#"\"epoch\":3"#), sum),
+        (LAST, Replaced(r#"\"steps\":8"#, r#"\"steps\":9"#), sum),
+        (
+            LAST,
+            Replaced(r#"{\"version\":\"0.1.0\""#, r#"{\"version\":\"9.1.0\""#),
+            "expected a checkpoint of version 0.1.0, found 9.1.0",
+        ),
+        (
+            LAST,
+            Replaced("\"weight\":{\"dtype\"", "\"heavy1\":{\"dtype\""),
+            "expected tensor \"weight\" of F32 [1, 2], found none of that name",
+        ),
+        (LAST, Replaced("[1,2]", "[2,1]"), "of F32 [1, 2], found F32 [2, 1]"),
+        ("metrics.jsonl", Cut(0), "metrics.jsonl: expected at least "),
+        (
+            "metrics.jsonl",
+            Replaced("\"epoch\":1", "\"epoch\":7"),
+            "metrics.jsonl: expected the records that the checkpoint was made after, found checksum ",
+        ),
+        (
+            "config.toml",
+            Replaced("epochs = 5", "epochs = 6"),
+            "last.safetensors: expected a checkpoint made with train.epochs = 6, as in config.toml, found 5",
+        ),
+        (
+            "config.toml",
+            Replaced("epochs = 5", "epoch = 5"),
+            "config.toml: unknown key \"train.epoch\": did you mean \"train.epochs\"?",
+        ),
+        (
+            "config.toml",
+            Replaced("\"logistic\"", "\"rings\""),
+            "config.toml: experiment: expected \"logistic\", found \"rings\"",
+        ),
+        (
+            "environment.json",
+            Replaced("\"reynolds\": \"0.1.0\"", "\"reynolds\": \"9.1.0\""),
+            "environment.json: expected a run of version 0.1.0, found 9.1.0",
+        ),
+    ];
+    for (name, damage, message) in cases {
+        let file = folder.join(name);
+        let good = fs::read(&file).unwrap();
+        fs::write(&file, damage.to(&good)).unwrap();
+        refused(&folder, message);
+        fs::write(&file, good).unwrap();
+    }
+    // What was recorded after the checkpoint is cut and recorded again.
+    let file = folder.join("metrics.jsonl");
+    fs::write(&file, Replaced("\"epoch\":3", "\"epoch\":7").to(&fs::read(&file).unwrap())).unwrap();
+    assert!(go_on(Fault::None, &folder).is_ok());
 }
 
 #[test]
 fn a_number_that_is_none_keeps_the_last_good_checkpoint() {
-    let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("run");
     for fault in [Fault::NotANumber(13), Fault::Infinite(15)] {
-        let experiment = Logistic { fault };
-        let place = Place::Exactly(folder.clone());
-        let error =
-            run(&experiment, &experiment.defaults(), &place, session(&mut Silent, &Interrupt::new())).unwrap_err();
-        let message = error.to_string();
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("run");
+        let message = begin(fault, &Logistic::default().defaults(), &folder).unwrap_err().to_string();
         assert!(message.starts_with("epoch 4: "), "{message}");
-        assert!(message.ends_with(&format!("the last good checkpoint is {}, after epoch 2", last(&folder).display())));
+        let kept = format!("the last good checkpoint is {}, after epoch 2", folder.join(LAST).display());
+        assert!(message.ends_with(&kept), "{message}");
         // It is good: the run goes on from there, and past the fault.
-        let outcome = go_on(&folder).unwrap();
-        assert_eq!(outcome.summary().unwrap().epochs, 5);
-        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(go_on(Fault::None, &folder).unwrap().summary().unwrap().epochs, 5);
     }
 }
 
 #[test]
 fn an_interrupt_after_a_number_that_is_none_does_not_save_it() {
     let (_root, folder) = killed();
-    let before = std::fs::read(last(&folder)).unwrap();
+    let before = fs::read(folder.join(LAST)).unwrap();
     let interrupt = Interrupt::new();
     interrupt.request();
     let experiment = Logistic { fault: Fault::NotANumber(0) };
-    let error = resume(&experiment, &folder, session(&mut Silent, &interrupt)).unwrap_err();
+    let error = resume(&experiment, &folder, session(&mut Silent, Device::Cpu, &interrupt)).unwrap_err();
     assert!(error.to_string().starts_with("epoch 3: the loss is not finite"), "{error}");
-    assert_eq!(std::fs::read(last(&folder)).unwrap(), before);
+    assert_eq!(fs::read(folder.join(LAST)).unwrap(), before);
 }
 
 #[cfg(unix)]
@@ -245,9 +202,7 @@ fn an_interrupt_after_a_number_that_is_none_does_not_save_it() {
 fn a_place_that_cannot_be_written_is_named() {
     // A file where a folder should be: refused for every user, root included.
     let root = tempfile::tempdir().unwrap();
-    std::fs::write(root.path().join("logistic"), b"").unwrap();
-    let experiment = Logistic::default();
-    let place = Place::Under(root.path().into());
-    let error = run(&experiment, &experiment.defaults(), &place, session(&mut Silent, &Interrupt::new())).unwrap_err();
+    fs::write(root.path().join("logistic"), b"").unwrap();
+    let error = under(root.path()).unwrap_err();
     assert!(error.to_string().contains("logistic: cannot create: "), "{error}");
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
+use reynolds_torch::tch::Device;
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::Silent;
@@ -28,7 +29,7 @@ fn child() {
     let interrupt = Interrupt::on_signal();
     std::fs::write(Path::new(&folder).join("ready"), "").unwrap();
     let place = Place::Exactly(Path::new(&folder).join("run"));
-    let outcome = run(&Logistic { fault }, &config, &place, session(&mut Silent, &interrupt)).unwrap();
+    let outcome = run(&Logistic { fault }, &config, &place, session(&mut Silent, Device::Cpu, &interrupt)).unwrap();
     std::process::exit(if matches!(outcome, Outcome::Interrupted { .. }) { 3 } else { 4 });
 }
 

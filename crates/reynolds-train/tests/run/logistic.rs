@@ -1,7 +1,8 @@
-//! Logistic regression on generated points, with a complex parameter beside it, and faults on demand.
+//! Logistic regression on generated points, with a complex parameter and a running statistic beside it, and faults on demand.
 
 use std::cell::Cell;
 use std::path::Path;
+use std::rc::Rc;
 
 use reynolds::penalty::PenaltyConfig;
 use reynolds::random::Random;
@@ -13,12 +14,11 @@ use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::Summary;
 use reynolds_train::progress::Silent;
 use reynolds_train::regulariser::Regulariser;
-use reynolds_train::run::Session;
+use reynolds_train::run::{Outcome, Place, Session, resume, run};
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 use reynolds_train::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// `[data]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Data {
@@ -28,7 +28,6 @@ pub(crate) struct Data {
     pub(crate) shuffled: bool,
 }
 
-/// `[model]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Model {
@@ -36,7 +35,6 @@ pub(crate) struct Model {
     pub(crate) note: String,
 }
 
-/// `[data]` and `[model]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LogisticSettings {
     pub(crate) data: Data,
@@ -49,6 +47,8 @@ impl Default for LogisticSettings {
         Self { data, model: Model { spread: 0.3, note: "plain".into() } }
     }
 }
+
+pub(crate) type Config = RunConfig<LogisticSettings>;
 
 impl Settings for LogisticSettings {
     fn validate(&self) -> Result<()> {
@@ -93,7 +93,7 @@ impl Experiment for Logistic {
         "logistic regression"
     }
 
-    fn defaults(&self) -> RunConfig<LogisticSettings> {
+    fn defaults(&self) -> Config {
         let mut config = RunConfig::new("logistic", LogisticSettings::default());
         config.train.epochs = 5;
         config.train.learning_rate = 0.05;
@@ -106,17 +106,11 @@ impl Experiment for Logistic {
         &[Precision::F32, Precision::Bf16]
     }
 
-    fn task(&self, config: &RunConfig<LogisticSettings>, device: Device) -> Result<LogisticTask> {
+    fn task(&self, config: &Config, device: Device) -> Result<LogisticTask> {
         LogisticTask::new(config, device, self.fault.clone())
     }
 
-    fn finish(
-        &self,
-        _: &RunConfig<LogisticSettings>,
-        task: &LogisticTask,
-        summary: &Summary,
-        folder: &Path,
-    ) -> Result<()> {
+    fn finish(&self, _: &Config, task: &LogisticTask, summary: &Summary, folder: &Path) -> Result<()> {
         let accuracy = task.evaluate(Split::Test)?["accuracy"];
         assert_eq!(accuracy, summary.metrics()["test/accuracy"], "the task holds the weights that were selected");
         std::fs::write(folder.join("figure.txt"), format!("{accuracy}")).expect("the folder can be written");
@@ -128,20 +122,21 @@ pub(crate) struct LogisticTask {
     parameters: Parameters,
     inputs: Tensor,
     targets: Tensor,
-    config: RunConfig<LogisticSettings>,
+    config: Config,
     fault: Fault,
     calls: Cell<usize>,
-    pub(crate) penalties: std::rc::Rc<Cell<usize>>,
+    pub(crate) penalties: Rc<Cell<usize>>,
 }
 
 impl LogisticTask {
-    pub(crate) fn new(config: &RunConfig<LogisticSettings>, device: Device, fault: Fault) -> Result<Self> {
+    pub(crate) fn new(config: &Config, device: Device, fault: Fault) -> Result<Self> {
         let mut random = Random::at(config.seed, &[0]);
         let mut builder = Parameters::builder();
         let spread = config.settings.model.spread;
         builder.real("weight", &[1, 2], &[spread * random.normal(), spread * random.normal()])?;
         builder.real("bias", &[1], &[0.1])?;
         builder.complex("phase", &[2], &[(random.normal(), 0.0), (0.0, random.normal())])?;
+        builder.statistic("seen", &[2], &[0.0, 0.0])?;
         let (mut inputs, mut targets) = (Vec::new(), Vec::new());
         for point in 0..config.settings.data.points {
             let sign = if point % 2 == 0 { 1.0 } else { -1.0 };
@@ -196,7 +191,12 @@ impl Task for LogisticTask {
     fn loss(&self, moment: Moment) -> Result<Tensor> {
         let call = self.calls.replace(self.calls.get() + 1);
         let index = Tensor::from_slice(&self.points(moment)).to_device(self.inputs.device());
-        let loss = self.loss_on(&self.inputs.index_select(0, &index), &self.targets.index_select(0, &index))?;
+        let inputs = self.inputs.index_select(0, &index);
+        // A statistic follows the inputs, as that of a batch normalisation does.
+        let seen = self.parameters.statistic("seen")?;
+        let newest = inputs.mean_dim(0, false, Kind::Float);
+        seen.shallow_clone().copy_(&(seen * 0.9 + newest * 0.1));
+        let loss = self.loss_on(&inputs, &self.targets.index_select(0, &index))?;
         match &self.fault {
             Fault::Killed(at) if *at == call => return Err(Error::config("test", "to live", "killed")),
             Fault::Stuck(at) if *at == call => loop {
@@ -220,8 +220,9 @@ impl Task for LogisticTask {
         let (inputs, targets) = (self.inputs.narrow(0, start, half), self.targets.narrow(0, start, half));
         let logits = inputs.linear(&self.parameters.get("weight").unwrap(), Some(self.parameters.get("bias").unwrap()));
         let right = logits.gt(0.0).to_kind(Kind::Float).eq_tensor(&targets).to_kind(Kind::Double).mean(Kind::Double);
-        let loss = self.loss_on(&inputs, &targets)?;
-        Ok(Metrics::from([("accuracy".into(), f64::try_from(right)?), ("loss".into(), f64::try_from(loss)?)]))
+        let seen = self.parameters.statistic("seen")?.square().sum(Kind::Double);
+        let metrics = [("accuracy", right), ("loss", self.loss_on(&inputs, &targets)?), ("seen", seen)];
+        Ok(metrics.map(|(name, value)| (name.into(), value.double_value(&[]))).into())
     }
 
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
@@ -232,7 +233,7 @@ impl Task for LogisticTask {
 /// λ‖W‖².
 struct Ridge {
     lambda: f64,
-    calls: std::rc::Rc<Cell<usize>>,
+    calls: Rc<Cell<usize>>,
 }
 
 impl Regulariser for Ridge {
@@ -252,7 +253,33 @@ impl Regulariser for Ridge {
     }
 }
 
-/// A session on the processor that nobody watches.
-pub(crate) fn session<'a>(silent: &'a mut Silent, interrupt: &Interrupt) -> Session<'a> {
-    Session { device: Device::Cpu, interrupt: interrupt.clone(), observer: silent }
+/// A session that nobody watches.
+pub(crate) fn session<'a>(silent: &'a mut Silent, device: Device, interrupt: &Interrupt) -> Session<'a> {
+    Session { device, interrupt: interrupt.clone(), observer: silent }
+}
+
+impl Fault {
+    fn interrupt(&self) -> Interrupt {
+        if let Self::Interrupted(_, interrupt) = self { interrupt.clone() } else { Interrupt::new() }
+    }
+}
+
+/// A run in exactly this folder, with a fault.
+pub(crate) fn begin(fault: Fault, config: &Config, folder: &Path) -> Result<Outcome> {
+    begin_on(Device::Cpu, fault, config, folder)
+}
+
+pub(crate) fn begin_on(device: Device, fault: Fault, config: &Config, folder: &Path) -> Result<Outcome> {
+    let interrupt = fault.interrupt();
+    run(&Logistic { fault }, config, &Place::Exactly(folder.into()), session(&mut Silent, device, &interrupt))
+}
+
+/// The run in this folder resumed, with a fault.
+pub(crate) fn go_on(fault: Fault, folder: &Path) -> Result<Outcome> {
+    go_on_on(Device::Cpu, fault, folder)
+}
+
+pub(crate) fn go_on_on(device: Device, fault: Fault, folder: &Path) -> Result<Outcome> {
+    let interrupt = fault.interrupt();
+    resume(&Logistic { fault }, folder, session(&mut Silent, device, &interrupt))
 }

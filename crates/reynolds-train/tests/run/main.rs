@@ -8,6 +8,5 @@ mod folder;
 mod interrupt;
 mod logistic;
 mod resume;
-mod statistics;
 mod sweep;
 mod train;

@@ -1,85 +1,84 @@
 //! A run that was stopped at any step goes on as if it had not been.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use reynolds_train::config::RunConfig;
+use reynolds_train::config::{Rule, Selection};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
-use reynolds_train::progress::Silent;
-use reynolds_train::run::{Outcome, Place, resume, run};
+use reynolds_train::run::Outcome;
 
-use crate::logistic::{Fault, Logistic, LogisticSettings, session};
+use crate::logistic::{self, Config, Fault, Logistic, go_on};
 
 /// Minibatches of the run below.
-const MINIBATCHES: usize = 6 * 4;
+const MINIBATCHES: usize = 5 * 4;
 
-fn config() -> RunConfig<LogisticSettings> {
+/// Stopped by a plateau after the fifth of eight epochs, for no later epoch is better than the first by so much.
+fn config() -> Config {
     let mut config = Logistic::default().defaults();
     config.seed = 11;
-    config.train.epochs = 6;
+    config.train.epochs = 8;
     config.train.accumulate = 2;
     config.train.checkpoint_every = 2;
     config.train.clip = 0.5;
     config.train.schedule.shape = reynolds_train::schedule::Shape::Cosine;
     config.train.schedule.warmup_steps = 5;
+    config.train.weights = Selection::Best;
+    let stopping = &mut config.train.early_stopping;
+    (stopping.rule, stopping.after, stopping.window, stopping.min_delta) = (Rule::Plateau, 4, 2, 10.0);
     config.penalty.lambda_perp = 0.01;
     config.penalty.anneal.shape = reynolds_torch::anneal::Shape::Cosine;
     config.penalty.anneal.epochs = 3.0;
     config
 }
 
-fn begin(fault: Fault, place: &Path) -> reynolds_train::Result<Outcome> {
-    let interrupt = match &fault {
-        Fault::Interrupted(_, interrupt) => interrupt.clone(),
-        _ => Interrupt::new(),
-    };
-    let place = Place::Exactly(place.into());
-    run(&Logistic { fault }, &config(), &place, session(&mut Silent, &interrupt))
+/// A folder for the run, and the root to keep.
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("run");
+    (root, folder)
 }
 
-fn go_on(fault: Fault, folder: &Path) -> reynolds_train::Result<Outcome> {
-    let interrupt = match &fault {
-        Fault::Interrupted(_, interrupt) => interrupt.clone(),
-        _ => Interrupt::new(),
-    };
-    resume(&Logistic { fault }, folder, session(&mut Silent, &interrupt))
+fn begin(fault: Fault, folder: &Path) -> reynolds_train::Result<Outcome> {
+    logistic::begin(fault, &config(), folder)
+}
+
+fn finish(folder: &Path) {
+    let outcome = go_on(Fault::None, folder).unwrap();
+    assert!(matches!(outcome, Outcome::Finished { .. }), "{outcome:?}");
 }
 
 /// Everything that must not depend on where a run was stopped, byte for byte. Checkpoints name the lengths of files with wall-clock times,
 /// so they are compared without their header.
-fn remains(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for name in ["config.toml", "metrics.jsonl", "summary.json", "figure.txt"] {
-        files.insert(name.to_string(), std::fs::read(folder.join(name)).unwrap());
-    }
-    for name in ["last", "best"] {
-        let bytes = std::fs::read(folder.join(format!("checkpoints/{name}.safetensors"))).unwrap();
+fn remains(folder: &Path) -> BTreeMap<&'static str, Vec<u8>> {
+    let files = ["config.toml", "metrics.jsonl", "summary.json", "figure.txt"];
+    let mut files = BTreeMap::from(files.map(|name| (name, fs::read(folder.join(name)).unwrap())));
+    for name in ["checkpoints/last.safetensors", "checkpoints/best.safetensors"] {
+        let bytes = fs::read(folder.join(name)).unwrap();
         let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-        files.insert(name.into(), bytes[8 + header..].to_vec());
+        files.insert(name, bytes[8 + header..].to_vec());
     }
     files
 }
 
-fn uninterrupted() -> BTreeMap<String, Vec<u8>> {
-    let root = tempfile::tempdir().unwrap();
-    let outcome = begin(Fault::None, &root.path().join("run")).unwrap();
-    assert!(matches!(outcome, Outcome::Finished { .. }));
-    remains(outcome.folder())
+fn uninterrupted() -> BTreeMap<&'static str, Vec<u8>> {
+    let (_root, folder) = place();
+    let outcome = begin(Fault::None, &folder).unwrap();
+    assert!(outcome.summary().is_some_and(|summary| summary.stopped_early && summary.epochs == 5), "{outcome:?}");
+    remains(&folder)
 }
 
 #[test]
 fn killed_at_every_minibatch_a_run_goes_on_to_the_same_bytes() {
     let expected = uninterrupted();
     for at in 0..MINIBATCHES {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("run");
+        let (_root, folder) = place();
         assert!(begin(Fault::Killed(at), &folder).is_err());
         // Killed again while it goes on, a few minibatches later, and again.
         let _ = go_on(Fault::Killed(at % 3), &folder);
         let _ = go_on(Fault::Killed(at % 5), &folder);
-        let outcome = go_on(Fault::None, &folder).unwrap();
-        assert!(matches!(outcome, Outcome::Finished { .. }));
+        finish(&folder);
         assert_eq!(remains(&folder), expected, "killed at minibatch {at}");
     }
 }
@@ -88,8 +87,7 @@ fn killed_at_every_minibatch_a_run_goes_on_to_the_same_bytes() {
 fn interrupted_at_every_minibatch_a_run_saves_and_goes_on_to_the_same_bytes() {
     let expected = uninterrupted();
     for at in 0..MINIBATCHES {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("run");
+        let (_root, folder) = place();
         let outcome = begin(Fault::Interrupted(at, Interrupt::new()), &folder).unwrap();
         assert_eq!(outcome, Outcome::Interrupted { folder: folder.clone(), epoch: at / 4 });
         assert!(folder.join("checkpoints/last.safetensors").is_file() && !folder.join("summary.json").exists());
@@ -102,81 +100,74 @@ fn interrupted_at_every_minibatch_a_run_saves_and_goes_on_to_the_same_bytes() {
 
 #[test]
 fn a_torn_last_line_and_a_torn_temporary_file_are_forgotten() {
-    let expected = uninterrupted();
-    let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("run");
+    let (_root, folder) = place();
     assert!(begin(Fault::Killed(15), &folder).is_err());
     let metrics = folder.join("metrics.jsonl");
-    let mut text = std::fs::read_to_string(&metrics).unwrap();
-    text.push_str("{\"epoch\":4,\"st");
-    std::fs::write(&metrics, text).unwrap();
-    std::fs::write(folder.join("checkpoints/.last.safetensors.tmp"), b"half").unwrap();
-    std::fs::remove_file(folder.join("events.out.tfevents.reynolds")).unwrap();
-    go_on(Fault::None, &folder).unwrap();
-    assert_eq!(remains(&folder), expected);
-    // The event file was written anew: header, then a record for each of six epochs.
-    let events = std::fs::read(folder.join("events.out.tfevents.reynolds")).unwrap();
+    let text = fs::read_to_string(&metrics).unwrap() + "{\"epoch\":4,\"st";
+    fs::write(&metrics, text).unwrap();
+    fs::write(folder.join("checkpoints/.last.safetensors.tmp"), b"half").unwrap();
+    fs::remove_file(folder.join("events.out.tfevents.reynolds")).unwrap();
+    finish(&folder);
+    assert_eq!(remains(&folder), uninterrupted());
+    // The event file was written anew: header, then a record for each of five epochs.
+    let events = fs::read(folder.join("events.out.tfevents.reynolds")).unwrap();
     let (mut at, mut records) = (0, 0);
     while at < events.len() {
         at += 16 + u64::from_le_bytes(events[at..at + 8].try_into().unwrap()) as usize;
         records += 1;
     }
-    assert_eq!((at, records), (events.len(), 7));
+    assert_eq!((at, records), (events.len(), 6));
 }
 
 #[test]
 fn killed_before_the_first_checkpoint_a_run_begins_again() {
-    let expected = uninterrupted();
-    let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("run");
+    let (_root, folder) = place();
     assert!(begin(Fault::Killed(5), &folder).is_err());
     assert!(!folder.join("checkpoints/last.safetensors").exists());
-    assert_eq!(std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap().lines().count(), 1);
-    go_on(Fault::None, &folder).unwrap();
-    assert_eq!(remains(&folder), expected);
+    assert_eq!(fs::read_to_string(folder.join("metrics.jsonl")).unwrap().lines().count(), 1);
+    finish(&folder);
+    assert_eq!(remains(&folder), uninterrupted());
 }
 
 #[test]
-fn a_finished_run_is_left_alone() {
-    let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("run");
+fn a_finished_run_is_left_alone_and_one_without_a_summary_is_finished_without_a_step() {
+    let (_root, folder) = place();
     let first = begin(Fault::None, &folder).unwrap();
-    let everything = |folder: &Path| -> Vec<_> {
+    let everything = || {
         let files = ["environment.json", "timing.jsonl", "events.out.tfevents.reynolds", "summary.json"];
-        files.map(|name| std::fs::read(folder.join(name)).unwrap()).to_vec()
+        (files.map(|name| fs::read(folder.join(name)).unwrap()), remains(&folder))
     };
-    let before = (everything(&folder), remains(&folder));
+    let before = everything();
     let again = go_on(Fault::None, &folder).unwrap();
     assert!(matches!(&again, Outcome::AlreadyFinished { .. }), "{again:?}");
-    assert_eq!(again.summary(), first.summary());
-    assert_eq!((everything(&folder), remains(&folder)), before);
-}
-
-#[test]
-fn killed_between_the_last_step_and_the_summary_a_run_is_finished_by_resume() {
-    let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("run");
-    begin(Fault::None, &folder).unwrap();
-    let expected = remains(&folder);
-    std::fs::remove_file(folder.join("summary.json")).unwrap();
-    std::fs::remove_file(folder.join("figure.txt")).unwrap();
-    // No step is left to take: the fault at the first minibatch is never met.
+    assert_eq!((again.summary(), everything()), (first.summary(), before.clone()));
+    // Killed after the last step. The fault at the first minibatch is never met: a run that was stopped early stays stopped.
+    fs::remove_file(folder.join("summary.json")).unwrap();
+    fs::remove_file(folder.join("figure.txt")).unwrap();
     assert!(matches!(go_on(Fault::Killed(0), &folder).unwrap(), Outcome::Finished { .. }));
-    assert_eq!(remains(&folder), expected);
+    assert_eq!(remains(&folder), before.1);
 }
 
 #[test]
-fn a_run_stopped_early_stays_stopped() {
-    let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("run");
-    let mut config = config();
-    config.train.epochs = 400;
-    config.train.learning_rate = 0.5;
-    config.train.early_stopping.patience = 2;
-    let place = Place::Exactly(folder.clone());
-    let first = run(&Logistic::default(), &config, &place, session(&mut Silent, &Interrupt::new())).unwrap();
-    assert!(first.summary().unwrap().stopped_early);
-    std::fs::remove_file(folder.join("summary.json")).unwrap();
-    let again = go_on(Fault::Killed(0), &folder).unwrap();
-    assert_eq!(again.summary(), first.summary());
+fn the_best_weights_are_tested_and_saved_with_the_statistics_of_their_moment() {
+    let (_root, folder) = place();
+    let outcome = begin(Fault::None, &folder).unwrap();
+    let summary = outcome.summary().unwrap();
+    assert_eq!(summary.best.unwrap().epoch, 1);
+    let text = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(summary.best_metrics["validation/seen"], record["validation/seen"].as_f64().unwrap());
+    assert_ne!(summary.best_metrics["test/seen"], summary.last_metrics["test/seen"]);
+    let bytes = fs::read(folder.join("checkpoints/last.safetensors")).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    assert_ne!(tensors.tensor("seen").unwrap().data(), tensors.tensor("optimizer.best_weights.seen").unwrap().data());
+}
+
+#[test]
+fn a_run_of_other_settings_is_refused_by_key() {
+    let (_root, folder) = place();
+    assert!(begin(Fault::Killed(0), &folder).is_err());
+    let other = Config { seed: 5, ..config() };
+    let error = logistic::begin(Fault::None, &other, &folder).unwrap_err();
+    assert!(error.to_string().ends_with("config.toml: seed: expected 5, as asked for, found 11"), "{error}");
 }

@@ -3,24 +3,25 @@
 
 use std::path::{Path, PathBuf};
 
+use reynolds_torch::tch::Device;
+use reynolds_train::Result;
 use reynolds_train::config::Assignment;
-use reynolds_train::experiment::AnyExperiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::Silent;
 use reynolds_train::run::{Outcome, resume};
-use reynolds_train::sweep::{self, Axis, Grid, Launcher, Point, Status, Sweep};
+use reynolds_train::sweep::{Axis, Grid, Launcher, Point, Status, Sweep};
 
 use crate::logistic::{Fault, Logistic, session};
 
 const ARGUMENTS: &str = "REYNOLDS_TEST_CHILD";
 const FAULT: &str = "fault.txt";
 
-/// What a child does: `run logistic --resume FOLDER --device cpu`. A file in the folder asks for a fault.
 /// The settings of a point.
 fn tree(point: &Point) -> toml::Table {
     point.text.parse().unwrap()
 }
 
+/// What a child does: `run logistic --resume FOLDER --device cpu`. A file in the folder asks for a fault.
 #[test]
 #[ignore = "run by the tests of sweeps as a child"]
 fn child() {
@@ -35,7 +36,7 @@ fn child() {
         _ => Fault::None,
     };
     let interrupt = Interrupt::on_signal();
-    match resume(&Logistic { fault }, folder, session(&mut Silent, &interrupt)) {
+    match resume(&Logistic { fault }, folder, session(&mut Silent, Device::Cpu, &interrupt)) {
         Ok(Outcome::Interrupted { .. }) => std::process::exit(130),
         Ok(_) => std::process::exit(0),
         Err(error) => {
@@ -57,20 +58,22 @@ fn launcher(root: &Path) -> Launcher {
     Launcher { program: "/bin/sh".into(), before: vec![script.into()] }
 }
 
-fn points(assignments: &[Assignment]) -> (PathBuf, Vec<Point>) {
-    let axes: [Axis; 2] = ["penalty.lambda_perp=0,0.1".parse().unwrap(), "model.note=a,\"b c\"".parse().unwrap()];
-    let experiment = AnyExperiment::new(Logistic::default());
-    let grid = Grid { experiment: &experiment, file: None, assignments, axes: &axes, seeds: &[0, 7] };
-    (sweep::folder(Path::new("runs"), &grid).unwrap(), grid.points(2).unwrap())
+/// A grid over these axes: the folder of its sweep, and its points.
+fn grid(axes: &[&str], assignments: &[Assignment], seeds: &[u64], jobs: usize) -> Result<(PathBuf, Vec<Point>)> {
+    let axes: Vec<Axis> = axes.iter().map(|text| text.parse().unwrap()).collect();
+    let grid = Grid { experiment: &Logistic::default().into(), file: None, assignments, axes: &axes, seeds };
+    let points = grid.points(jobs)?;
+    Ok((grid.folder(Path::new("runs"))?, points))
 }
 
-fn sweep(root: &Path) -> Sweep {
-    let (folder, points) = points(&[]);
-    let (experiment, device) = ("logistic".into(), "cpu".into());
+const AXES: [&str; 2] = ["penalty.lambda_perp=0,0.1", "model.note=a,\"b c\""];
+
+fn sweep(root: &Path, assignments: &[Assignment]) -> Sweep {
+    let (folder, points) = grid(&AXES, assignments, &[0, 7], 2).unwrap();
     Sweep {
         folder: root.join(folder),
-        experiment,
-        device,
+        experiment: "logistic".into(),
+        device: "cpu".into(),
         jobs: 2,
         launcher: launcher(root),
         points,
@@ -80,18 +83,12 @@ fn sweep(root: &Path) -> Sweep {
 
 #[test]
 fn a_grid_is_every_combination_with_every_seed_at_a_place_of_its_own() {
-    let (folder, points) = points(&[]);
-    let (again, _) = self::points(&[]);
-    assert_eq!(folder, again);
+    let (folder, points) = grid(&AXES, &[], &[0, 7], 2).unwrap();
+    assert_eq!(folder, grid(&AXES, &[], &[0, 7], 2).unwrap().0);
     assert!(folder.starts_with("runs/sweeps"));
-    let (other, _) = self::points(&[Assignment::new("train.epochs", 6)]);
-    assert_ne!(folder, other, "other settings, another sweep");
-    let experiment = AnyExperiment::new(Logistic::default());
-    let place = |axis: &str, seeds: &[u64]| {
-        let axes: [Axis; 1] = [axis.parse().unwrap()];
-        let grid = Grid { experiment: &experiment, file: None, assignments: &[], axes: &axes, seeds };
-        sweep::folder(Path::new("runs"), &grid).unwrap()
-    };
+    let epochs = [Assignment::new("train.epochs", 6)];
+    assert_ne!(folder, grid(&AXES, &epochs, &[0, 7], 2).unwrap().0, "other settings, another sweep");
+    let place = |axis: &str, seeds: &[u64]| grid(&[axis], &[], seeds, 1).unwrap().0;
     let two = place("penalty.lambda_perp=0,0.1", &[0, 1]);
     assert_ne!(two, place("penalty.lambda_perp=0,0.2", &[0, 1]), "other values, another sweep");
     assert_ne!(two, place("penalty.lambda_perp=0,0.1", &[0, 1, 2]), "more seeds, another sweep");
@@ -108,40 +105,33 @@ fn a_grid_is_every_combination_with_every_seed_at_a_place_of_its_own() {
 
 #[test]
 fn a_bad_axis_is_refused_before_anything_runs() {
-    let experiment = AnyExperiment::new(Logistic::default());
-    let refused = |axes: &[&str]| {
-        let axes: Vec<Axis> = axes.iter().map(|text| text.parse().unwrap()).collect();
-        Grid { experiment: &experiment, file: None, assignments: &[], axes: &axes, seeds: &[0] }
-            .points(1)
-            .unwrap_err()
-            .to_string()
-    };
-    assert!(refused(&["penalty.lambda_prep=1"]).starts_with("--grid: unknown key \"penalty.lambda_prep\""));
-    assert!(refused(&["train.epochs=1,many"]).starts_with("--grid: train.epochs: expected a whole number"));
-    assert!(refused(&["penalty.lambda_perp=1,-1"]).starts_with("--grid: penalty.lambda_perp: "));
-    assert!(refused(&["penalty.lambda_prep=1"]).contains("did you mean \"penalty.lambda_perp\"?"));
-    assert!(refused(&["penalty.lambda_perp=1,-1"]).contains("penalty.lambda_perp: expected a finite number"));
-    assert!(refused(&["seed=1,2"]).starts_with("--grid: seed: expected a key that is given once"));
-    assert!(refused(&["train.epochs=1", "train.epochs=2"]).starts_with("--grid: train.epochs: "));
+    let cases: [(&[&str], &str); 5] = [
+        (&["penalty.lambda_prep=1"], "unknown key \"penalty.lambda_prep\": did you mean \"penalty.lambda_perp\"?"),
+        (&["train.epochs=1,many"], "train.epochs: expected a whole number"),
+        (&["penalty.lambda_perp=1,-1"], "penalty.lambda_perp: expected a finite number"),
+        (&["seed=1,2"], "seed: expected a key that is given once"),
+        (&["train.epochs=1", "train.epochs=2"], "train.epochs: "),
+    ];
+    for (axes, message) in cases {
+        let refused = grid(axes, &[], &[0], 1).unwrap_err().to_string();
+        assert!(refused.starts_with(&format!("--grid: {message}")), "{refused}");
+    }
 }
 
 #[test]
 fn threads_left_open_are_shared_out_and_others_are_kept() {
-    let experiment = AnyExperiment::new(Logistic::default());
-    let threads = |assignments: &[Assignment], jobs| {
-        let grid = Grid { experiment: &experiment, file: None, assignments, axes: &[], seeds: &[0] };
-        tree(&grid.points(jobs).unwrap()[0])["train"]["threads"].as_integer().unwrap()
+    let threads = |given: usize, jobs| {
+        let (_, points) = grid(&[], &[Assignment::new("train.threads", given)], &[0], jobs).unwrap();
+        tree(&points[0])["train"]["threads"].as_integer().unwrap()
     };
     let all = std::thread::available_parallelism().unwrap().get() as i64;
-    assert_eq!(threads(&[Assignment::new("train.threads", 0)], 1), all);
-    assert_eq!(threads(&[Assignment::new("train.threads", 0)], 1000), 1);
-    assert_eq!(threads(&[Assignment::new("train.threads", 3)], 2), 3);
+    assert_eq!([threads(0, 1), threads(0, 1000), threads(3, 2)], [all, 1, 3]);
 }
 
 #[test]
 fn a_failed_run_is_reported_and_stops_no_other_and_a_second_sweep_runs_what_is_left() {
     let root = tempfile::tempdir().unwrap();
-    let sweep = sweep(root.path());
+    let sweep = sweep(root.path(), &[]);
     for (index, fault) in [(1, "nan"), (4, "killed")] {
         let folder = sweep.points[index].folder(&sweep.folder);
         std::fs::create_dir_all(&folder).unwrap();
@@ -162,10 +152,10 @@ fn a_failed_run_is_reported_and_stops_no_other_and_a_second_sweep_runs_what_is_l
     assert_eq!(report.check().unwrap_err().to_string(), "2 of 8 runs failed");
     let csv = std::fs::read_to_string(&report.csv).unwrap();
     let lines: Vec<&str> = csv.lines().collect();
-    let metrics = "test/accuracy,test/loss,validation/accuracy,validation/loss";
+    let metrics = "test/accuracy,test/loss,test/seen,validation/accuracy,validation/loss,validation/seen";
     assert_eq!(lines[0], format!("status,folder,penalty.lambda_perp,model.note,seed,{metrics}"));
     assert!(lines[1].starts_with("finished,\"penalty.lambda_perp=0,model.note=a,seed=0\",0,a,0,0."), "{}", lines[1]);
-    assert!(lines[2].starts_with("failed,") && lines[2].ends_with(",0,a,7,,,,"), "{}", lines[2]);
+    assert!(lines[2].starts_with("failed,") && lines[2].ends_with(",0,a,7,,,,,,"), "{}", lines[2]);
 
     // The faults are gone: only the two that failed run, one from its checkpoint.
     for index in [1, 4] {
@@ -180,23 +170,10 @@ fn a_failed_run_is_reported_and_stops_no_other_and_a_second_sweep_runs_what_is_l
 }
 
 #[test]
-fn a_sweep_that_was_stopped_starts_nothing_more() {
+fn children_that_are_stopped_save_and_nothing_more_is_started() {
     let root = tempfile::tempdir().unwrap();
-    let sweep = sweep(root.path());
-    let interrupt = Interrupt::new();
-    interrupt.request();
-    let report = sweep.run(&interrupt, &mut |_| {}).unwrap();
-    assert!(report.interrupted() && report.check().is_ok());
-    assert!(report.rows.iter().all(|row| row.status == Status::Waiting));
-}
-
-#[test]
-fn children_that_are_stopped_save_and_the_next_sweep_goes_on() {
-    let root = tempfile::tempdir().unwrap();
-    let (_, points) =
-        points(&[Assignment::new("train.epochs", 100_000), Assignment::new("train.checkpoint_every", 100_000)]);
-    let mut sweep = sweep(root.path());
-    sweep.points = points;
+    let long = ["train.epochs", "train.checkpoint_every"].map(|key| Assignment::new(key, 100_000));
+    let sweep = sweep(root.path(), &long);
     let interrupt = Interrupt::new();
     // Stops once two children have begun to record.
     let started = |index: usize| {
@@ -212,6 +189,7 @@ fn children_that_are_stopped_save_and_the_next_sweep_goes_on() {
         });
         sweep.run(&interrupt, &mut |_| {}).unwrap()
     });
+    assert!(report.interrupted() && report.check().is_ok());
     let statuses: Vec<&Status> = report.rows.iter().map(|row| &row.status).collect();
     assert_eq!(statuses[..2], [&Status::Interrupted, &Status::Interrupted]);
     assert!(statuses[2..].iter().all(|status| **status == Status::Waiting));
@@ -224,7 +202,7 @@ fn children_that_are_stopped_save_and_the_next_sweep_goes_on() {
 #[test]
 fn a_folder_with_other_settings_is_refused() {
     let root = tempfile::tempdir().unwrap();
-    let sweep = sweep(root.path());
+    let sweep = sweep(root.path(), &[]);
     let folder = sweep.points[3].folder(&sweep.folder);
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("config.toml"), sweep.points[3].text.replace("epochs = 5", "epochs = 9")).unwrap();
@@ -235,7 +213,7 @@ fn a_folder_with_other_settings_is_refused() {
 #[test]
 fn a_sweep_that_another_process_runs_keeps_its_files() {
     let root = tempfile::tempdir().unwrap();
-    let mut sweep = sweep(root.path());
+    let mut sweep = sweep(root.path(), &[]);
     sweep.files = vec![("sweep.toml", "mine".into())];
     std::fs::create_dir_all(&sweep.folder).unwrap();
     std::fs::write(sweep.folder.join("sweep.toml"), "theirs").unwrap();
@@ -247,6 +225,7 @@ fn a_sweep_that_another_process_runs_keeps_its_files() {
     lock.unlock().unwrap();
     let interrupt = Interrupt::new();
     interrupt.request();
-    sweep.run(&interrupt, &mut |_| {}).unwrap();
+    let stopped = sweep.run(&interrupt, &mut |_| {}).unwrap();
+    assert!(stopped.interrupted() && stopped.rows.iter().all(|row| row.status == Status::Waiting));
     assert_eq!(std::fs::read_to_string(sweep.folder.join("sweep.toml")).unwrap(), "mine");
 }

@@ -3,7 +3,8 @@
 use reynolds_torch::optimiser::{Adam, AdamConfig};
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_torch::{Parameters, anneal};
-use reynolds_train::config::{Mode, RunConfig, Selection};
+use reynolds_train::Result;
+use reynolds_train::config::{Mode, Selection};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::journal::Memory;
@@ -12,11 +13,8 @@ use reynolds_train::progress::Silent;
 use reynolds_train::schedule::{Schedule, Shape};
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 use reynolds_train::train::{Ending, train};
-use reynolds_train::{Error, Result};
 
-use crate::logistic::{Fault, Logistic, LogisticSettings, LogisticTask};
-
-type Config = RunConfig<LogisticSettings>;
+use crate::logistic::{Config, Fault, Logistic, LogisticTask};
 
 fn trained(task: &dyn Task, config: &Config) -> (Result<Ending>, Memory) {
     let mut memory = Memory::default();
@@ -39,6 +37,22 @@ fn defaults() -> Config {
     Logistic::default().defaults()
 }
 
+/// The defaults with an edit.
+fn with(edit: impl FnOnce(&mut Config)) -> Config {
+    let mut config = defaults();
+    edit(&mut config);
+    config
+}
+
+/// The numbers of one name, epoch by epoch.
+fn seen(memory: &Memory, name: &str) -> Vec<f64> {
+    memory.records.iter().map(|record| record.values[name]).collect()
+}
+
+fn near(a: &[f32], b: &[f32], tolerance: f32) {
+    assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < tolerance), "{a:?} {b:?}");
+}
+
 fn build(config: &Config) -> LogisticTask {
     LogisticTask::new(config, Device::Cpu, Fault::None).unwrap()
 }
@@ -57,64 +71,60 @@ fn the_same_seed_gives_the_same_weights_and_another_seed_others() {
 
 #[test]
 fn training_lowers_the_loss() {
-    let mut config = defaults();
-    config.train.epochs = 40;
-    let task = build(&config);
-    let (_, memory) = finished(&task, &config);
-    let loss = |index: usize| memory.records[index].values["train/loss"];
-    assert!(loss(39) < 0.7 * loss(0), "{} {}", loss(0), loss(39));
+    let config = with(|config| config.train.epochs = 40);
+    let losses = seen(&finished(&build(&config), &config).1, "train/loss");
+    assert!(losses[39] < 0.7 * losses[0], "{losses:?}");
 }
 
 #[test]
 fn accumulated_minibatches_are_one_batch() {
-    let mut whole = defaults();
-    whole.settings.data.batch = 32;
-    let mut parts = defaults();
-    parts.train.accumulate = 4;
+    let whole = with(|config| config.settings.data.batch = 32);
+    let parts = with(|config| config.train.accumulate = 4);
     let (one, four) = (build(&whole), build(&parts));
-    let (whole_memory, parts_memory) = (finished(&one, &whole).1, finished(&four, &parts).1);
-    for (a, b) in weights(&one).iter().zip(weights(&four)) {
-        // Five steps of 0.05 from sums of 32 terms in another order; Adam divides by a moment of the same size.
-        assert!((a - b).abs() < 1e-5, "{a} {b}");
-    }
-    assert_eq!(whole_memory.records[4].step, 5);
-    assert_eq!(parts_memory.records[4].step, 5);
-    let losses = [&whole_memory, &parts_memory].map(|memory| memory.records[0].values["train/loss"]);
+    let memories = [finished(&one, &whole).1, finished(&four, &parts).1];
+    // Five steps of 0.05 from sums of 32 terms in another order; Adam divides by a moment of the same size.
+    near(&weights(&one), &weights(&four), 1e-5);
+    assert_eq!(memories.each_ref().map(|memory| memory.records[4].step), [5, 5]);
+    let losses = memories.map(|memory| memory.records[0].values["train/loss"]);
     assert!((losses[0] - losses[1]).abs() < 1e-6);
+}
+
+/// The weights after steps of Adam by hand, each with the mean gradient of these minibatches, changed by `change` (weights, gradient).
+fn by_hand(
+    config: &Config,
+    steps: &[std::ops::Range<usize>],
+    change: impl Fn(&Tensor, Tensor) -> Tensor,
+) -> LogisticTask {
+    let task = build(config);
+    let flat = task.parameters().flat();
+    let mut adam = Adam::new(AdamConfig::default(), flat).unwrap();
+    for steps in steps {
+        let gradient = |step| task.parameters().gradient(&task.loss(Moment { epoch: 0, step }).unwrap()).unwrap();
+        let sum = steps.clone().map(gradient).reduce(|sum, gradient| sum + gradient).unwrap();
+        adam.step(flat, &change(flat, sum / steps.len() as f64), 0.05).unwrap();
+    }
+    task
 }
 
 #[test]
 fn the_penalty_is_added_once_per_step_after_accumulation_and_before_clipping() {
     // By hand: the mean gradient of two minibatches, plus 2λW once, no longer than 0.3, into Adam.
-    let mut config = defaults();
-    config.train.epochs = 1;
-    config.train.accumulate = 2;
-    config.train.clip = 0.3;
-    config.penalty.lambda_perp = 0.3;
+    let config = with(|config| {
+        (config.train.epochs, config.train.accumulate, config.train.clip) = (1, 2, 0.3);
+        config.penalty.lambda_perp = 0.3;
+    });
     let task = build(&config);
     let (_, memory) = finished(&task, &config);
     assert_eq!(task.penalties.get(), 2);
-
-    let by_hand = build(&config);
-    let parameters = by_hand.parameters();
-    let mut adam = Adam::new(AdamConfig::default(), parameters.flat()).unwrap();
-    for pair in [[0, 1], [2, 3]] {
-        let gradients = pair.map(|step| {
-            let loss = by_hand.loss(Moment { epoch: 0, step }).unwrap();
-            parameters.gradient(&loss).unwrap()
-        });
-        let flat = parameters.flat();
-        let gradient = (&gradients[0] + &gradients[1]) / 2.0 + flat * 0.6;
+    let by_hand = by_hand(&config, &[0..2, 2..4], |flat, gradient| {
+        let gradient = gradient + flat * 0.6;
         let length = f64::try_from(gradient.norm()).unwrap();
         assert!(length > 0.3, "there is something to clip");
-        let gradient = gradient * (0.3 / (length + 1e-6));
-        adam.step(flat, &gradient, 0.05).unwrap();
-    }
-    for (a, b) in weights(&task).iter().zip(weights(&by_hand)) {
-        assert!((a - b).abs() < 1e-6, "{a} {b}");
-    }
+        gradient * (0.3 / (length + 1e-6))
+    });
+    near(&weights(&task), &weights(&by_hand), 1e-6);
     // Recorded at the end of the epoch.
-    let penalty = 0.3 * f64::try_from(parameters.flat().square().sum(Kind::Float)).unwrap();
+    let penalty = 0.3 * f64::try_from(by_hand.parameters().flat().square().sum(Kind::Float)).unwrap();
     let values = &memory.records[0].values;
     assert!((values["penalty"] - penalty).abs() < 1e-6 * penalty);
     assert_eq!(values["lambda_perp"], 0.3);
@@ -122,46 +132,23 @@ fn the_penalty_is_added_once_per_step_after_accumulation_and_before_clipping() {
 
 #[test]
 fn a_last_step_with_fewer_minibatches_takes_their_own_mean() {
-    let mut config = defaults();
-    config.train.epochs = 1;
-    config.train.accumulate = 3;
+    let config = with(|config| (config.train.epochs, config.train.accumulate) = (1, 3));
     let task = build(&config);
-    let (summary, _) = finished(&task, &config);
-    assert_eq!(summary.steps, 2);
-    let by_hand = build(&config);
-    let parameters = by_hand.parameters();
-    let mut adam = Adam::new(AdamConfig::default(), parameters.flat()).unwrap();
-    for steps in [0..3, 3..4] {
-        let count = steps.len() as f64;
-        let mut gradient = parameters.flat().zeros_like();
-        for step in steps {
-            gradient += parameters.gradient(&by_hand.loss(Moment { epoch: 0, step }).unwrap()).unwrap();
-        }
-        adam.step(parameters.flat(), &(gradient / count), 0.05).unwrap();
-    }
-    for (a, b) in weights(&task).iter().zip(weights(&by_hand)) {
-        assert!((a - b).abs() < 1e-6, "{a} {b}");
-    }
+    assert_eq!(finished(&task, &config).0.steps, 2);
+    near(&weights(&task), &weights(&by_hand(&config, &[0..3, 3..4], |_, gradient| gradient)), 1e-6);
 }
 
 #[test]
-fn lambda_perp_grows_from_step_to_step() {
-    let mut config = defaults();
-    config.penalty.lambda_perp = 2.0;
-    config.penalty.anneal = anneal::Anneal { shape: anneal::Shape::Linear, start: 0.0, epochs: 2.0 };
+fn lambda_perp_and_the_learning_rate_follow_their_schedules() {
+    let config = with(|config| {
+        config.penalty.lambda_perp = 2.0;
+        config.penalty.anneal = anneal::Anneal { shape: anneal::Shape::Linear, start: 0.0, epochs: 2.0 };
+        config.train.schedule = Schedule { shape: Shape::Exponential, gamma: 0.5, ..Schedule::default() };
+    });
     let (_, memory) = finished(&build(&config), &config);
     // At the last of four steps: t = 3/4, 7/4, then past the end.
-    let seen: Vec<f64> = memory.records.iter().map(|record| record.values["lambda_perp"]).collect();
-    assert_eq!(seen, [0.75, 1.75, 2.0, 2.0, 2.0]);
-}
-
-#[test]
-fn the_learning_rate_follows_its_schedule() {
-    let mut config = defaults();
-    config.train.schedule = Schedule { shape: Shape::Exponential, gamma: 0.5, ..Schedule::default() };
-    let (_, memory) = finished(&build(&config), &config);
-    let seen: Vec<f64> = memory.records.iter().map(|record| record.values["learning_rate"]).collect();
-    assert_eq!(seen, [0.05, 0.025, 0.0125, 0.00625, 0.003125]);
+    assert_eq!(seen(&memory, "lambda_perp"), [0.75, 1.75, 2.0, 2.0, 2.0]);
+    assert_eq!(seen(&memory, "learning_rate"), [0.05, 0.025, 0.0125, 0.00625, 0.003125]);
 }
 
 /// One parameter w with loss 100 w: its gradient is 100 at every step.
@@ -204,18 +191,22 @@ impl Task for Slope {
     }
 }
 
+/// The defaults, watching the score.
+fn watching(edit: impl FnOnce(&mut Config)) -> Config {
+    with(|config| {
+        config.train.early_stopping.metric = "score".into();
+        edit(config);
+    })
+}
+
 #[test]
 fn clipping_bounds_the_gradient_that_the_moments_see() {
     // With β₁ = β₂ = 0 and a large ε, Adam's step is η g/(|g| + ε).
-    let mut config = defaults();
-    config.train.epochs = 1;
-    config.train.clip = 2.0;
-    config.train.learning_rate = 1.0;
-    config.train.optimiser = AdamConfig { beta1: 0.0, beta2: 0.0, epsilon: 8.0, ..AdamConfig::default() };
-    config.train.early_stopping.metric = "score".into();
-    let task = Slope::new(&[]);
-    let (summary, _) = finished(&task, &config);
-    let weight = summary.last_metrics["test/weight"];
+    let config = watching(|config| {
+        (config.train.epochs, config.train.clip, config.train.learning_rate) = (1, 2.0, 1.0);
+        config.train.optimiser = AdamConfig { beta1: 0.0, beta2: 0.0, epsilon: 8.0, ..AdamConfig::default() };
+    });
+    let weight = finished(&Slope::new(&[]), &config).0.last_metrics["test/weight"];
     let clipped = 100.0 * 2.0 / (100.0 + 1e-6);
     assert!((weight - (1.0 - clipped / (clipped + 8.0))).abs() < 1e-12, "{weight}");
 }
@@ -223,36 +214,32 @@ fn clipping_bounds_the_gradient_that_the_moments_see() {
 #[test]
 fn early_stopping_counts_evaluations_without_a_better_one_and_keeps_the_best() {
     let scores = [0.5, 0.7, 0.6, 0.7, 0.69, 0.9];
-    let mut config = defaults();
-    config.train.epochs = 20;
-    config.train.early_stopping.metric = "score".into();
-    config.train.early_stopping.mode = Mode::Max;
-    config.train.early_stopping.patience = 3;
+    let mut config = watching(|config| {
+        config.train.epochs = 20;
+        (config.train.early_stopping.mode, config.train.early_stopping.patience) = (Mode::Max, 3);
+    });
+    // Each step of Adam with one sign of gradient is η = 0.05 up to ε.
+    let after = |weight: f64, steps: f64| assert!((weight - (1.0 - steps * 0.05)).abs() < 1e-9, "{weight} {steps}");
+    let left = |task: &Slope| f64::try_from(task.parameters.flat().get(0)).unwrap();
     let task = Slope::new(&scores);
     let (summary, memory) = finished(&task, &config);
     assert!(summary.stopped_early);
     assert_eq!((summary.epochs, memory.records.len()), (5, 5));
-    let best = summary.best.unwrap();
-    assert_eq!((best.epoch, best.value), (2, 0.7));
-    // Each step of Adam with one sign of gradient is η = 0.05 up to ε.
-    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
-    near(summary.best_metrics["test/weight"], 1.0 - 2.0 * 0.05);
-    near(summary.last_metrics["test/weight"], 1.0 - 5.0 * 0.05);
-    near(f64::try_from(task.parameters.flat().get(0)).unwrap(), 1.0 - 5.0 * 0.05);
+    assert_eq!(summary.best.map(|best| (best.epoch, best.value)), Some((2, 0.7)));
+    after(summary.best_metrics["test/weight"], 2.0);
+    after(summary.last_metrics["test/weight"], 5.0);
+    after(left(&task), 5.0);
 
     config.train.weights = Selection::Best;
     let task = Slope::new(&scores);
     let (summary, _) = finished(&task, &config);
-    near(f64::try_from(task.parameters.flat().get(0)).unwrap(), 1.0 - 2.0 * 0.05);
+    after(left(&task), 2.0);
     assert_eq!(summary.metrics(), &summary.best_metrics);
 }
 
 #[test]
 fn lower_is_better_in_mode_min_and_a_small_gain_is_none() {
-    let mut config = defaults();
-    config.train.epochs = 4;
-    config.train.early_stopping.metric = "score".into();
-    config.train.early_stopping.min_delta = 0.1;
+    let config = watching(|config| (config.train.epochs, config.train.early_stopping.min_delta) = (4, 0.1));
     let (summary, _) = finished(&Slope::new(&[0.5, 0.45, 0.35, 0.6]), &config);
     assert_eq!(summary.best.map(|best| (best.epoch, best.value)), Some((3, 0.35)));
     assert!(!summary.stopped_early);
@@ -260,62 +247,48 @@ fn lower_is_better_in_mode_min_and_a_small_gain_is_none() {
 
 #[test]
 fn the_second_metric_decides_between_equals_alone() {
-    let mut config = defaults();
-    config.train.epochs = 5;
-    config.train.early_stopping.metric = "score".into();
-    config.train.early_stopping.mode = Mode::Max;
-    let best = |scores: &[f64], config: &Config| finished(&Slope::new(scores), config).0.best.unwrap();
+    let config = |ties: &str, patience: usize| {
+        watching(|config| {
+            config.train.epochs = 5;
+            let stopping = &mut config.train.early_stopping;
+            (stopping.mode, stopping.ties, stopping.patience) = (Mode::Max, ties.into(), patience);
+        })
+    };
+    let best = |scores: &[f64], ties: &str| finished(&Slope::new(scores), &config(ties, 0)).0.best.unwrap();
     // The weight falls with every step, so that a later one of equals is the better one; a higher score beats any weight.
     let (equals, higher) = ([0.5, 0.7, 0.7, 0.6, 0.7], [0.5, 0.7, 0.9, 0.7, 0.6]);
-    assert_eq!([best(&equals, &config).epoch, best(&higher, &config).epoch], [2, 3]);
-    assert_eq!(best(&equals, &config).tie, None);
-    config.train.early_stopping.ties = "weight".into();
-    assert_eq!([best(&equals, &config).epoch, best(&higher, &config).epoch], [5, 3]);
-    let tie = best(&equals, &config).tie.unwrap();
+    assert_eq!([best(&equals, "").epoch, best(&higher, "").epoch], [2, 3]);
+    assert_eq!([best(&equals, "weight").epoch, best(&higher, "weight").epoch], [5, 3]);
+    assert_eq!(best(&equals, "").tie, None);
+    let tie = best(&equals, "weight").tie.unwrap();
     assert!((tie - (1.0 - 5.0 * 0.05)).abs() < 1e-9, "{tie}");
     // One that is better among equals ends the wait for a better one.
-    config.train.early_stopping.patience = 2;
-    assert_eq!(finished(&Slope::new(&equals), &config).0.epochs, 5);
-    config.train.early_stopping.ties = String::new();
-    assert_eq!(finished(&Slope::new(&equals), &config).0.epochs, 4);
-    config.train.early_stopping.ties = "f1".into();
-    let message = trained(&Slope::new(&equals), &config).0.unwrap_err().to_string();
-    assert!(
-        message.starts_with("config: train.early_stopping.ties: expected one of \"score\", \"weight\""),
-        "{message}"
-    );
+    assert_eq!(["weight", ""].map(|ties| finished(&Slope::new(&equals), &config(ties, 2)).0.epochs), [5, 4]);
+    let message = trained(&Slope::new(&equals), &config("f1", 0)).0.unwrap_err().to_string();
+    let expected = "config: train.early_stopping.ties: expected one of \"score\", \"weight\"";
+    assert!(message.starts_with(expected), "{message}");
 }
 
 #[test]
 fn evaluation_waits_for_its_turn_and_the_last_epoch_always_has_one() {
-    let mut config = defaults();
-    config.train.evaluate_every = 2;
+    let config = with(|config| config.train.evaluate_every = 2);
     let (_, memory) = finished(&build(&config), &config);
-    let evaluated: Vec<bool> =
-        memory.records.iter().map(|record| record.values.contains_key("validation/loss")).collect();
-    assert_eq!(evaluated, [false, true, false, true, true]);
+    let evaluated = memory.records.iter().map(|record| record.values.contains_key("validation/loss"));
+    assert_eq!(evaluated.collect::<Vec<_>>(), [false, true, false, true, true]);
 }
 
 #[test]
 fn the_last_evaluation_is_not_done_again_at_the_end() {
-    let mut config = defaults();
-    config.train.epochs = 3;
-    config.train.early_stopping.metric = String::new();
+    let config = with(|config| {
+        config.train.epochs = 3;
+        config.train.early_stopping.metric = String::new();
+    });
     let task = Slope::new(&[0.1, 0.2, 0.3, 0.4]);
     let (summary, memory) = finished(&task, &config);
     assert_eq!(task.evaluations.get(), 3);
     assert_eq!(summary.last_metrics["validation/score"], 0.3);
     assert_eq!(memory.records[2].values["validation/score"], 0.3);
     assert!((summary.last_metrics["validation/weight"] - summary.last_metrics["test/weight"]).abs() < 1e-15);
-}
-
-#[test]
-fn a_metric_that_no_evaluation_has_is_refused_with_those_there_are() {
-    let mut config = defaults();
-    config.train.early_stopping.metric = "f1".into();
-    let message = trained(&build(&config), &config).0.unwrap_err().to_string();
-    let expected = r#"train.early_stopping.metric: expected one of "accuracy", "loss" (or "" for none), found "f1""#;
-    assert_eq!(message, format!("config: {expected}"));
 }
 
 #[test]
@@ -328,46 +301,34 @@ fn what_is_not_finite_stops_the_run_and_is_named() {
         assert_eq!(message, format!("epoch 3: {quantity} is not finite: there is no checkpoint yet"));
         assert_eq!(memory.records.len(), 2);
     }
-    let mut config = defaults();
-    config.train.early_stopping.metric = "score".into();
-    let message = trained(&Slope::new(&[f64::NAN]), &config).0.unwrap_err().to_string();
+    let message = trained(&Slope::new(&[f64::NAN]), &watching(|_| ())).0.unwrap_err().to_string();
     assert!(message.starts_with("epoch 1: validation/score is not finite"), "{message}");
 }
 
 #[test]
-fn a_look_inside_an_epoch_finds_it_sooner_and_changes_nothing() {
-    let mut config = defaults();
-    config.train.look_every = 1;
-    let looked = build(&config);
-    let (summary, memory) = finished(&looked, &config);
-    let plain = build(&defaults());
-    assert_eq!((summary, memory.records), {
-        let (summary, memory) = finished(&plain, &defaults());
-        (summary, memory.records)
-    });
-    assert_eq!(weights(&looked), weights(&plain));
+fn a_look_inside_an_epoch_changes_nothing() {
+    let run = |config: Config| {
+        let task = build(&config);
+        let (summary, memory) = finished(&task, &config);
+        (weights(&task), summary, memory.records)
+    };
+    assert_eq!(run(with(|config| config.train.look_every = 1)), run(defaults()));
 }
 
 #[test]
-fn a_penalty_without_anything_to_hold_is_refused() {
-    let mut config = defaults();
-    config.penalty.lambda_g = 0.5;
-    let message = trained(&Slope::new(&[]), &config).0.unwrap_err().to_string();
-    assert!(message.starts_with("config: penalty.lambda_g: expected 0, for this model has no parameter"), "{message}");
-}
-
-#[test]
-fn a_task_without_minibatches_is_refused() {
-    let mut config = defaults();
-    config.settings.data.points = 0;
-    let message = trained(&build(&config), &config).0.unwrap_err().to_string();
-    assert_eq!(message, "config: data: expected at least one minibatch an epoch, found none");
-}
-
-#[test]
-fn bf16_is_refused_on_the_processor() {
-    let mut config = defaults();
-    config.train.precision = reynolds_torch::Precision::Bf16;
-    let error = trained(&build(&config), &config).0.unwrap_err();
-    assert!(matches!(&error, Error::Config { key, .. } if key == "train.precision"), "{error}");
+fn what_a_task_cannot_be_trained_with_is_refused() {
+    let of = |edit: fn(&mut Config)| {
+        let config = with(edit);
+        trained(&build(&config), &config).0.unwrap_err().to_string()
+    };
+    let metric = of(|config| config.train.early_stopping.metric = "f1".into());
+    let expected = r#"expected one of "accuracy", "loss", "seen" (or "" for none), found "f1""#;
+    assert_eq!(metric, format!("config: train.early_stopping.metric: {expected}"));
+    let none = of(|config| config.settings.data.points = 0);
+    assert_eq!(none, "config: data: expected at least one minibatch an epoch, found none");
+    let precision = of(|config| config.train.precision = reynolds_torch::Precision::Bf16);
+    assert!(precision.starts_with("config: train.precision: "), "{precision}");
+    let nothing_held = trained(&Slope::new(&[]), &with(|config| config.penalty.lambda_g = 0.5)).0.unwrap_err();
+    let expected = "config: penalty.lambda_g: expected 0, for this model has no parameter";
+    assert!(nothing_held.to_string().starts_with(expected), "{nothing_held}");
 }

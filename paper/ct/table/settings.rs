@@ -10,16 +10,13 @@
 
 use reynolds::norm::Norm;
 use reynolds_torch::Precision;
-<<<<<<< HEAD
 use reynolds_torch::parametrisation::Parametrisation;
-use reynolds_train::config::{self, RunConfig, Settings, Tree, at_least_one, at_least_zero};
-=======
-use reynolds_train::config::{Settings, at_least_one};
->>>>>>> 88faed7 (train, report: one task for the tests of runs, one reporter of progress, one way to start a child)
+use reynolds_train::config::{self, RunConfig, Settings, at_least_one, at_least_zero};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::schedule::Shape;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::row::{Mode, NETWORKS, Row};
 use super::run::CtRun;
@@ -57,6 +54,13 @@ pub(crate) struct Costs {
     pub(super) measured_precision: Precision,
     /// Whether the sample-based penalty is measured at every batch, and not at the smallest alone.
     pub(super) sample_at_largest: bool,
+}
+
+/// Costs that are there and cannot be read are an error; left to itself serde takes them for none.
+fn costs_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Costs>, D::Error> {
+    let tree = toml::Table::deserialize(deserializer)?;
+    let costs = tree.contains_key("efficiency").then(|| tree.try_into());
+    costs.transpose().map_err(|error: toml::de::Error| D::Error::custom(error.message()))
 }
 
 /// What is trained, whichever rows are asked for.
@@ -103,7 +107,7 @@ pub(crate) struct TargetSettings {
     pub(super) modes: Option<Chosen<Mode>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) norms: Option<Chosen<Norm>>,
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "costs_if_any")]
     pub(super) costs: Option<Costs>,
     #[serde(flatten)]
     pub(super) training: Training,
@@ -198,7 +202,6 @@ impl Training {
         self.run.validate()
     }
 
-<<<<<<< HEAD
     /// Refuses settings of the run that every row would overwrite.
     fn check_what_rows_decide(&self) -> Result<()> {
         let CtSettings { projected, model, .. } = &self.run.settings;
@@ -246,10 +249,6 @@ impl Training {
         }
         row.mode.alone_in(&mut run);
         CtRun { row, run, drawn: seed == self.run.seed, shared: Default::default() }
-=======
-    fn renamed() -> &'static [(&'static str, &'static str)] {
-        RENAMED
->>>>>>> 88faed7 (train, report: one task for the tests of runs, one reporter of progress, one way to start a child)
     }
 }
 

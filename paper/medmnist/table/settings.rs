@@ -141,32 +141,10 @@ impl Own for Table {
     fn check(&self, run: &RunConfig<MedSettings>) -> Result<()> {
         at_least_one("seeds", self.seeds as usize)?;
         self.learning_rates.all("learning_rates", "finite numbers above 0", |rate| rate > 0.0)?;
-<<<<<<< HEAD
         not_negative(&[("lambda_g", &self.lambda_g), ("lambda_perp", &self.lambda_perp)])?;
         let all = self.sets.iter().flat_map(|set| self.rows.iter().map(move |row| (set, row)));
         all.map(|(set, row)| VolumeRun::new(run, set, row, self.first(row)[0]))
             .try_for_each(|run| run.config.validate())
-=======
-        self.lambda_g.all("lambda_g", STRENGTHS, |lambda| lambda >= 0.0)?;
-        self.lambda_perp.all("lambda_perp", STRENGTHS, |lambda| lambda >= 0.0)?;
-        let listed = [("data.set", "sets"), ("model.architecture", "rows"), ("model.group", "rows")];
-        let tuned = [
-            ("train.learning_rate", "learning_rates"),
-            ("penalty.lambda_g", "lambda_g"),
-            ("penalty.lambda_perp", "lambda_perp"),
-        ];
-        set_by_target(&self.run, &[listed, tuned].concat())?;
-        for set in self.sets.iter() {
-            for row in self.rows.iter() {
-                VolumeRun::new(&self.run, set, row, self.first(row)[0]).config.validate()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn renamed() -> &'static [(&'static str, &'static str)] {
-        RENAMED
->>>>>>> 88faed7 (train, report: one task for the tests of runs, one reporter of progress, one way to start a child)
     }
 }
 
@@ -181,22 +159,8 @@ impl Own for Sensitivity {
 
     fn check(&self, run: &RunConfig<MedSettings>) -> Result<()> {
         at_least_one("seeds", self.seeds as usize)?;
-<<<<<<< HEAD
         not_negative(&[("lambda_g", &self.lambda_g), ("lambda_perp", &self.lambda_perp)])?;
         self.models(run).iter().try_for_each(|run| run.config.validate())
-=======
-        self.lambda_g.all("lambda_g", STRENGTHS, |lambda| lambda >= 0.0)?;
-        self.lambda_perp.all("lambda_perp", STRENGTHS, |lambda| lambda >= 0.0)?;
-        let own = [("data.set", "sets"), ("model.architecture", "ours"), ("model.group", "groups")];
-        let lists = [("penalty.lambda_g", "lambda_g"), ("penalty.lambda_perp", "lambda_perp")];
-        set_by_target(&self.run, &[&own[..], &lists].concat())?;
-        let run = |set, group| VolumeRun::new(&self.run, set, Row::ours(group), self.strengths(set, group)[0]);
-        self.maps().into_iter().try_for_each(|(set, group)| run(set, group).config.validate())
-    }
-
-    fn renamed() -> &'static [(&'static str, &'static str)] {
-        RENAMED
->>>>>>> 88faed7 (train, report: one task for the tests of runs, one reporter of progress, one way to start a child)
     }
 }
 
@@ -212,27 +176,8 @@ impl Own for Shapes {
     fn check(&self, run: &RunConfig<MedSettings>) -> Result<()> {
         at_least_one("seeds", self.seeds as usize)?;
         self.breakings.all("breakings", "numbers from 0 to 1", |breaking| (0.0..=1.0).contains(&breaking))?;
-<<<<<<< HEAD
         not_negative(&[("lambda_perp", &self.lambda_perp)])?;
         run.validate()
-=======
-        self.lambda_perp.all("lambda_perp", STRENGTHS, |lambda| lambda >= 0.0)?;
-        set_by_target(
-            &self.run,
-            &[
-                ("data.set", "shapes"),
-                ("data.shapes.breaking", "breakings"),
-                ("model.architecture", "ours and the SCNN"),
-                ("model.group", "groups"),
-                ("penalty.lambda_perp", "lambda_perp"),
-            ],
-        )?;
-        self.run.validate()
-    }
-
-    fn renamed() -> &'static [(&'static str, &'static str)] {
-        RENAMED
->>>>>>> 88faed7 (train, report: one task for the tests of runs, one reporter of progress, one way to start a child)
     }
 }
 
@@ -249,18 +194,7 @@ impl Own for Efficiency {
         if !(2..=4096).contains(&self.inference_batch) {
             return Err(Error::config("inference_batch", "from 2 to 4096", self.inference_batch));
         }
-<<<<<<< HEAD
         self.rows.iter().try_for_each(|row| self.bench(run, row).validate())
-=======
-        let listed = [("model.architecture", "rows"), ("model.group", "rows")];
-        let strengths = ["train.learning_rate", "penalty.lambda_g", "penalty.lambda_perp"];
-        set_by_target(&self.run, &[&listed[..], &strengths.map(|key| (key, "rows"))].concat())?;
-        self.rows.iter().try_for_each(|row| self.bench(row).validate())
-    }
-
-    fn renamed() -> &'static [(&'static str, &'static str)] {
-        RENAMED
->>>>>>> 88faed7 (train, report: one task for the tests of runs, one reporter of progress, one way to start a child)
     }
 }
 

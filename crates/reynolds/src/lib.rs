@@ -35,6 +35,7 @@ pub mod penalty;
 pub mod plan;
 pub mod prelude;
 pub mod projection;
+pub mod proximal;
 pub mod random;
 pub mod rep;
 pub mod scalar;

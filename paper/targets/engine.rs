@@ -14,8 +14,7 @@ use super::{Budget, Target};
 use reynolds_train::config::{self, Assignment, Settings};
 use reynolds_train::environment::Environment;
 use reynolds_train::error::{Error, Result};
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::progress::Observer;
+pub use reynolds_train::run::Session;
 use reynolds_train::run_folder::RunFolder;
 use reynolds_train::threads;
 
@@ -28,39 +27,25 @@ pub enum Place {
     Resume(PathBuf),
 }
 
-/// What is asked for.
+/// What `reynolds reproduce` is asked for.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// How much.
     pub budget: Budget,
     /// Settings of the target, over those of the budget.
     pub assignments: Vec<Assignment>,
-    /// Where it goes.
     pub place: Place,
-    /// Models at a time; 0 = as many as the machine has processors, 1 on any other device.
+    /// Models trained in parallel; 0 = one per processor, and one at a time on a GPU.
     pub workers: usize,
-}
-
-/// What surrounds it.
-pub struct Session<'a> {
-    /// Where tensors live.
-    pub device: Device,
-    /// Who may stop it.
-    pub interrupt: Interrupt,
-    /// Who is told; a step is a model.
-    pub observer: &'a mut dyn Observer,
 }
 
 /// How it ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Everything is in the folder.
     Finished(Box<Reproduction>),
-    /// Someone asked for a stop; finished models are kept.
+    /// Finished models are kept, and the checkpoints of the others.
     Interrupted {
-        /// Where.
         folder: PathBuf,
-        /// The command that goes on.
+        /// The command that resumes it.
         command: String,
     },
 }
@@ -118,7 +103,7 @@ pub(crate) fn reproduce<T: Target>(target: &T, request: &Request, mut session: S
     Ok(Outcome::Finished(Box::new(Reproduction { folder: folder.path().into(), title, speed, findings })))
 }
 
-/// " --device cuda:0", or nothing where that is the default.
+/// `--device cuda:0`, or nothing where that is the default.
 fn device_option(device: &str) -> String {
     if device == "cpu" { String::new() } else { format!(" --device {device}") }
 }
@@ -217,6 +202,7 @@ mod tests {
     use super::super::point::{PointSession, Trained};
     use super::super::{boxed, find};
     use super::*;
+    use reynolds_train::interrupt::Interrupt;
     use reynolds_train::progress::Silent;
 
     fn request(place: Place, assignments: &[(&str, &str)]) -> Request {

@@ -158,7 +158,11 @@ impl Target {
     /// # Errors
     /// [`Error::OutOfRange`] unless 0 ≤ τ < 1; τ = 0 is strict equivariance.
     pub fn new(tau: f64) -> Result<Self> {
-        if (0.0..1.0).contains(&tau) { Ok(Self(tau)) } else { Err(Error::range("target", "at least 0 and below 1", tau)) }
+        if (0.0..1.0).contains(&tau) {
+            Ok(Self(tau))
+        } else {
+            Err(Error::range("target", "at least 0 and below 1", tau))
+        }
     }
 
     /// τ.
@@ -234,7 +238,9 @@ mod tests {
         let lengths = [[3.0, 2.0], [0.5, 4.0], [2.0, 0.1]];
         for form in [Form::Squared, Form::Plain] {
             for whole in [false, true] {
-                for (lambda_g, lambda_perp) in [(0.0, 0.0), (0.0, 1.5), (0.7, 0.0), (0.7, 1.5), (30.0, 2.0), (2.0, 30.0)] {
+                for (lambda_g, lambda_perp) in
+                    [(0.0, 0.0), (0.0, 1.5), (0.7, 0.0), (0.7, 1.5), (30.0, 2.0), (2.0, 30.0)]
+                {
                     let penalty = PenaltyConfig { lambda_g, lambda_perp, form, whole, ..PenaltyConfig::default() };
                     let proximal = Proximal::new(penalty).unwrap().unscaled();
                     for [p, q] in lengths {

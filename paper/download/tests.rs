@@ -145,7 +145,7 @@ fn progress_is_told_from_where_it_went_on_to_the_end() {
     let wanted = Wanted { url: &server.address, target: &place.target, md5: Md5::of(&file()), force: false };
     fetch(&client(60), &wanted, &|have, total| heard.lock().unwrap().push((have, total))).unwrap();
     let heard = heard.into_inner().unwrap();
-    assert_eq!((heard[0], heard[heard.len() - 1]), ((70_000, Some(200_000)), (200_000, Some(200_000))));
+    assert_eq!((heard[0].0, heard[heard.len() - 1]), (70_000, (200_000, Some(200_000))));
     assert!(heard.windows(2).all(|pair| pair[0].0 <= pair[1].0));
 }
 
@@ -174,7 +174,7 @@ fn a_body_that_ends_early_is_kept_and_gone_on_with() {
     });
     let place = Place::new();
     let error = place.fetch(&server.address).unwrap_err();
-    assert!(error.contains("the transfer ended after 50000 of 200000 bytes"), "{error}");
+    assert!(error.contains("cannot fetch") && error.contains("50000 bytes are kept"), "{error}");
     assert_eq!(fs::read(&place.part).unwrap(), file()[..50_000]);
     assert!(!place.target.exists());
     assert_eq!(place.fetch(&server.address), Ok(Outcome::Fetched { bytes: 200_000, received: 150_000 }));
@@ -224,13 +224,13 @@ fn silence_and_answers_without_the_file_keep_what_has_arrived() {
     fs::write(&place.part, &file()[..10]).unwrap();
     let missing = Server::start(|_, _| Reply::Say("404 Not Found\r\nContent-Length: 2".into(), b"no".into()));
     let error = place.fetch(&missing.address).unwrap_err();
-    assert!(error.ends_with("expected the file, found the answer 404 Not Found"), "{error}");
+    assert!(error.contains("error: 404"), "{error}");
     let silent = Server::start(|_, _| Reply::Silence);
     let error = place.fetch_by(&client(1), &silent.address, false).unwrap_err();
     assert!(error.contains("cannot fetch") && error.contains("too slow"), "{error}");
     let large = Server::start(|_, _| Reply::Say("200 OK\r\nContent-Length: 3000000000".into(), b"x".into()));
     let error = place.fetch(&large.address).unwrap_err();
-    assert!(error.contains("at most 2147483648 bytes, found one of 3000000000"), "{error}");
+    assert!(error.contains("aximum file size exceeded"), "{error}");
     assert_eq!(fs::read(&place.part).unwrap(), file()[..10]);
 }
 
@@ -260,16 +260,14 @@ fn what_arrived_whole_is_moved_and_what_is_too_long_is_fetched_again() {
 }
 
 #[test]
-fn a_range_from_elsewhere_is_refused_and_the_next_call_begins_again() {
-    let server = Server::start(|_, first| match first {
-        Some(_) => ranged(&file(), Some(5)),
-        None => whole(&file()),
-    });
-    let place = Place::new();
-    fs::write(&place.part, &file()[..10]).unwrap();
-    let error = place.fetch(&server.address).unwrap_err();
-    assert!(error.contains("expected the bytes from 10 to the end, found the range bytes 5-199999/200000"), "{error}");
-    assert!(place.fetch(&server.address).is_ok() && place.is_whole());
+fn a_range_from_elsewhere_and_a_prefix_of_another_file_are_fetched_again_from_the_start() {
+    let elsewhere = Server::start(|_, first| ranged(&file(), first.map(|_| 5)));
+    for (server, prefix) in [(elsewhere, file()[..10].to_vec()), (Server::of_file(), vec![7; 10])] {
+        let place = Place::new();
+        fs::write(&place.part, prefix).unwrap();
+        assert_eq!(place.fetch(&server.address), Ok(Outcome::Fetched { bytes: 200_000, received: 200_000 }));
+        assert!(place.is_whole() && server.requests().len() == 2);
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use reynolds_train::task::Split;
 const EVALUATED: usize = 48;
 
 /// An axis for each axis, and whether it is reversed.
-type Turn = ([i64; 3], [bool; 3]);
+pub(super) type Turn = ([i64; 3], [bool; 3]);
 
 /// How far probabilities move when a volume is turned, in the mean over volumes and elements of
 /// ‖softmax f(gx) − softmax f(x)‖.
@@ -24,10 +24,6 @@ pub struct TurningDefect {
 }
 
 impl MedTask {
-    /// The logits of all volumes of a part.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn scored(&self, split: Split) -> Result<Scored> {
         let _guard = tch::no_grad_guard();
         let assembled = self.assemble_evaluated()?;
@@ -45,9 +41,6 @@ impl MedTask {
     /// The defect on `count` volumes of a part at most, evenly spread; `None` of no volume.
     ///
     /// Turning the 29³ that a network sees is turning the volume itself: resizing treats all axes and directions alike.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn turning_defect(&self, split: Split, count: usize) -> Result<Option<TurningDefect>> {
         let _guard = tch::no_grad_guard();
         let all = self.data().count(split);
@@ -88,9 +81,6 @@ impl MedTask {
     }
 
     /// What `timed` makes of passes over all volumes of a part at once, in evaluation and without the tape; the kernels are ready.
-    ///
-    /// # Errors
-    /// Whatever libtorch or `timed` may fail with.
     pub fn timed_inference<T>(
         &self,
         split: Split,
@@ -104,7 +94,7 @@ impl MedTask {
 }
 
 /// The rotations of the cube, and its other symmetries: 24 signed permutations of the axes each.
-fn turns() -> [Vec<Turn>; 2] {
+pub(super) fn turns() -> [Vec<Turn>; 2] {
     const EVEN: [[i64; 3]; 3] = [[0, 1, 2], [1, 2, 0], [2, 0, 1]];
     const ODD: [[i64; 3]; 3] = [[0, 2, 1], [2, 1, 0], [1, 0, 2]];
     let mut all = [Vec::new(), Vec::new()];
@@ -119,7 +109,7 @@ fn turns() -> [Vec<Turn>; 2] {
 }
 
 /// Volumes `[n, 1, s, s, s]` turned.
-fn turned(volumes: &Tensor, (axes, reversed): Turn) -> Result<Tensor> {
+pub(super) fn turned(volumes: &Tensor, (axes, reversed): Turn) -> Result<Tensor> {
     let [a, b, c] = axes.map(|axis| axis + 2);
     let reversed: Vec<i64> = (0..3).filter(|&axis| reversed[axis]).map(|axis| axis as i64 + 2).collect();
     Ok(volumes.f_permute([0, 1, a, b, c])?.f_flip(reversed)?.f_contiguous()?)

@@ -17,7 +17,7 @@ use reynolds_torch::tch::{Cuda, Device};
 
 use super::figures;
 use super::metrics::beats_majority;
-use super::settings::{MedSettings, MedSource};
+use super::settings::MedSettings;
 use super::task::MedTask;
 use super::volumes::MedData;
 use reynolds_train::config::{Mode, RunConfig, Selection};
@@ -28,7 +28,6 @@ use reynolds_train::metrics::Summary;
 use reynolds_train::page::write_facts;
 use reynolds_train::task::{Split, Task};
 
-/// "medmnist".
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MedExperiment;
 
@@ -62,7 +61,7 @@ impl Experiment for MedExperiment {
     /// Says how to get a file that is not there.
     fn prepare(&self, config: &RunConfig<MedSettings>, _: &Interrupt) -> Result<bool> {
         let data = &config.settings.data;
-        if let MedSource::File(set, size) = data.source()? {
+        if let Some((set, size)) = data.file()? {
             let folder = data.files();
             if !folder.join(set.file_name(size)).is_file() {
                 let (file, side) = (set.file_name(size), size.side());

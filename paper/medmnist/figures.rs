@@ -17,9 +17,6 @@ const PANEL: f64 = 150.0;
 const LETTER: f64 = 5.2;
 
 /// Draws "confusion.svg" of the test volumes into `folder`.
-///
-/// # Errors
-/// If a file cannot be written; whatever libtorch may fail with.
 pub(super) fn draw(task: &MedTask, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
     let scored = task.scored(Split::Test)?;

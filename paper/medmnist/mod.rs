@@ -36,7 +36,7 @@ pub use self::{
     metrics::{Scored, beats_majority, binomial_error, majority_class},
     rows::{Row, Strengths},
     sets::Set,
-    settings::{MedDataConfig, MedSettings, MedSource, Resize},
+    settings::{MedDataConfig, MedSettings, Resize},
     task::MedTask,
     volumes::{ClassPairs, MedData},
 };

@@ -73,12 +73,10 @@ impl Named for Symmetry {
 impl Row {
     pub const CNN: Self = row(Architecture::Cnn, Symmetry::So3);
 
-    /// The SCNN of a group.
     pub fn scnn(group: Symmetry) -> Self {
         row(Architecture::Scnn, group)
     }
 
-    /// Ours of a group.
     pub fn ours(group: Symmetry) -> Self {
         row(Architecture::Ours, group)
     }

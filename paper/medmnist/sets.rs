@@ -7,13 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use crate::medmnist::data::{MedSet, shapes};
 use crate::targets::Named;
 
-/// Which volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Set {
     /// Generated, and no medical data.
     #[default]
     Shapes,
-    /// A set of MedMNIST.
     File(MedSet),
 }
 
@@ -41,7 +39,6 @@ impl Set {
         }
     }
 
-    /// Names of the classes, by label.
     pub(super) fn class_names(self) -> Vec<String> {
         match self {
             Self::Shapes => shapes::CLASSES.iter().map(|name| name.to_string()).collect(),

@@ -22,7 +22,6 @@ pub enum Resize {
     Nearest,
 }
 
-/// `[data]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MedDataConfig {
@@ -60,29 +59,17 @@ impl Default for MedDataConfig {
     }
 }
 
-/// Where volumes come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MedSource {
-    /// They are generated.
-    Shapes,
-    /// A file of MedMNIST.
-    File(MedSet, Size),
-}
-
 impl MedDataConfig {
-    /// Where the volumes come from.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if there is none of that size.
-    pub fn source(&self) -> Result<MedSource> {
+    /// The file of MedMNIST; `None` of generated shapes.
+    pub fn file(&self) -> Result<Option<(MedSet, Size)>> {
         let size = Size::ALL.into_iter().find(|size| size.side() == self.size);
         let size = size.ok_or_else(|| Error::config("data.size", "28 or 64", self.size))?;
         match (self.set, size) {
-            (Set::Shapes, Size::Small) => Ok(MedSource::Shapes),
+            (Set::Shapes, Size::Small) => Ok(None),
             (Set::Shapes, Size::Large) => {
                 Err(Error::config("data.size", "28, for generated shapes have data.shapes.side", self.size))
             }
-            (Set::File(set), size) => Ok(MedSource::File(set, size)),
+            (Set::File(set), size) => Ok(Some((set, size))),
         }
     }
 
@@ -95,9 +82,7 @@ impl MedDataConfig {
 /// `[data]` and `[model]`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MedSettings {
-    /// `[data]`.
     pub data: MedDataConfig,
-    /// `[model]`.
     pub model: VolumeNetConfig,
 }
 
@@ -105,7 +90,7 @@ impl Settings for MedSettings {
     fn validate(&self) -> Result<()> {
         self.model.validate().map_err(|error| under("model", error))?;
         let data = &self.data;
-        data.source()?;
+        data.file()?;
         if !(2..=4096).contains(&data.batch) {
             let expected = "from 2 to 4096, for a volume alone has no variance to normalise by";
             return Err(Error::config("data.batch", expected, data.batch));

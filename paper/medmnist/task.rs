@@ -15,9 +15,9 @@
 //! Weights move fast in the first hundreds of steps, and networks of many normalisations are then evaluated far from what they were trained
 //! as: at a learning rate of 5e-4 accuracies jump between chance and all from epoch to epoch, at an AUC of 0.96 to 1.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::epoch::{EpochOrder, shuffled};
 use crate::medmnist::networks::{Mode, Network, Pass};
 use reynolds::random::Random;
 use reynolds_torch::binding::Residual;
@@ -48,15 +48,12 @@ pub struct MedTask {
     config: MedDataConfig,
     precision: Precision,
     seed: u64,
-    /// The epoch whose order lies on the device, `[n]`.
-    epoch: RefCell<Option<(usize, Tensor)>>,
+    /// `[n]`, on the device.
+    order: EpochOrder<Tensor>,
 }
 
 impl MedTask {
     /// Initial weights and the order of volumes are those of the seed.
-    ///
-    /// # Errors
-    /// [`reynolds_train::Error::Config`] if a size of the network is out of range; if the device has no room.
     pub fn new(data: MedData, settings: &MedSettings, precision: Precision, seed: u64) -> Result<Self> {
         let mut builder = Parameters::builder();
         let mut random = Random::at(seed, &[Purpose::Weights as u64]);
@@ -67,9 +64,6 @@ impl MedTask {
     }
 
     /// With a network of one's own, whose parameters lie where the volumes do.
-    ///
-    /// # Errors
-    /// If what is held against a group does not fit, or the device has no room.
     pub fn of(
         data: MedData,
         network: Box<dyn Network>,
@@ -78,20 +72,17 @@ impl MedTask {
         precision: Precision,
         seed: u64,
     ) -> Result<Self> {
-        let binding = network.plan()?.map(|plan| Binding::of_plan(&parameters, &plan)).transpose()?.map(Rc::new);
+        let binding =
+            network.plan(&parameters)?.map(|plan| Binding::of_plan(&parameters, &plan)).transpose()?.map(Rc::new);
         let config = config.clone();
-        Ok(Self { parameters, network, binding, data, config, precision, seed, epoch: RefCell::default() })
+        Ok(Self { parameters, network, binding, data, config, precision, seed, order: EpochOrder::default() })
     }
 
-    /// The data.
     pub fn data(&self) -> &MedData {
         &self.data
     }
 
     /// ‖W − P(W)‖ over the regularised parameters; `None` if there are none.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn held_residual(&self) -> Result<Option<Residual>> {
         Ok(self.binding.as_ref().map(|binding| binding.residual(self.parameters.flat())).transpose()?)
     }
@@ -134,24 +125,19 @@ impl MedTask {
 
     /// The volumes and labels of a minibatch.
     fn minibatch(&self, moment: Moment) -> Result<(Tensor, Tensor)> {
-        let mut epoch = self.epoch.borrow_mut();
-        let order = match epoch.take() {
-            Some(known) if known.0 == moment.epoch => known,
-            _ => (moment.epoch, Tensor::f_from_slice(&self.order(moment.epoch))?.f_to_device(self.data.device())?),
-        };
-        let order = &epoch.insert(order).1;
+        let order = self.order.of(moment.epoch, || self.order(moment.epoch))?;
         let (count, batch) = (self.data.count(Split::Train), self.config.batch);
         let first = moment.step * batch;
         let last = if moment.step + 1 == self.steps_per_epoch() { count } else { first + batch };
         self.data.chosen(Split::Train, &order.f_narrow(0, first as i64, (last - first) as i64)?)
     }
 
-    /// The order in which an epoch sees the volumes.
-    fn order(&self, epoch: usize) -> Vec<i64> {
-        let mut order: Vec<i64> = (0..self.data.count(Split::Train) as i64).collect();
+    /// The order in which an epoch sees the volumes, on the device.
+    fn order(&self, epoch: usize) -> Result<Tensor> {
         let mut random = Random::at(self.seed, &[Purpose::Order as u64, epoch as u64]);
-        (1..order.len()).rev().for_each(|last| order.swap(last, random.below(last + 1)));
-        order
+        let order = shuffled(self.data.count(Split::Train), &mut random);
+        let order: Vec<i64> = order.into_iter().map(|number| number as i64).collect();
+        Ok(Tensor::f_from_slice(&order)?.f_to_device(self.data.device())?)
     }
 
     /// What is measured on the test volumes alone.

@@ -14,30 +14,25 @@ use crate::medmnist::networks::SIDE;
 use reynolds_torch::Precision;
 use reynolds_torch::tch::{Device, Kind, Tensor};
 
-use super::settings::{MedDataConfig, MedSource, Resize};
+use super::settings::{MedDataConfig, Resize};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::task::Split;
 
-/// Volumes that are resized together.
 const RESIZED: usize = 64;
 
 /// Labels of classes that differ by one thing alone; only generated sets know theirs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClassPairs {
-    /// By a rotation.
     pub rotation: Vec<(u8, u8)>,
-    /// By a reflection.
     pub reflection: Vec<(u8, u8)>,
 }
 
 impl ClassPairs {
-    /// Those of the generated shapes.
     pub fn of_shapes() -> Self {
         Self { rotation: shapes::rotation_pairs().to_vec(), reflection: shapes::reflection_pairs().to_vec() }
     }
 }
 
-/// One part of a set.
 #[derive(Debug)]
 struct Part {
     /// `[n, 1, 29, 29, 29]`.
@@ -73,17 +68,12 @@ impl Clone for MedData {
 
 impl MedData {
     /// The volumes that settings ask for: generated, or read from their file, which must be the publisher's.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if there is no such set; [`Error::Experiment`] if its file is missing or another; if the device has no room.
     pub fn open(config: &MedDataConfig, precision: Precision, device: Device) -> Result<Self> {
-        match config.source()? {
-            MedSource::Shapes => {
-                let set = shapes::generate(&config.shapes)?;
-                let set = VolumeSet { name: "generated shapes".into(), ..set };
-                Self::new(&set, ClassPairs::of_shapes(), config.resize, precision, device)
+        match config.file()? {
+            None => {
+                Self::new(&shapes::generate(&config.shapes)?, ClassPairs::of_shapes(), config.resize, precision, device)
             }
-            MedSource::File(set, size) => {
+            Some((set, size)) => {
                 let set = data::open(config.files(), set, size, Checked::Yes)?;
                 Self::new(&set, ClassPairs::default(), config.resize, precision, device)
             }
@@ -91,9 +81,6 @@ impl MedData {
     }
 
     /// A set in memory, whose volumes will be seen in the number type of `precision`.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if a part is empty, there is only one volume to train on, or a label is none of a class; if the device has no room.
     pub fn new(
         set: &VolumeSet,
         pairs: ClassPairs,
@@ -124,7 +111,6 @@ impl MedData {
         &self.name
     }
 
-    /// Names of the classes, by label.
     pub fn classes(&self) -> &[String] {
         &self.classes
     }
@@ -134,33 +120,24 @@ impl MedData {
         &self.pairs
     }
 
-    /// The labels of a part.
     pub fn truth(&self, split: Split) -> &[usize] {
         &self.part(split).truth
     }
 
-    /// How many volumes a part has.
     pub fn count(&self, split: Split) -> usize {
         self.truth(split).len()
     }
 
-    /// Where the volumes lie.
     pub fn device(&self) -> Device {
         self.parts[0].volumes.device()
     }
 
     /// Volumes `[count, 1, 29, 29, 29]` of a part from its volume `first` on, sharing the storage.
-    ///
-    /// # Errors
-    /// If there are fewer.
     pub fn volumes(&self, split: Split, first: usize, count: usize) -> Result<Tensor> {
         Ok(self.part(split).volumes.f_narrow(0, first as i64, count as i64)?)
     }
 
     /// The volumes `[n, 1, 29, 29, 29]` of a part with these numbers `[n]`, and their labels `[n]`; nothing waits for the device.
-    ///
-    /// # Errors
-    /// If the device has no room.
     pub fn chosen(&self, split: Split, numbers: &Tensor) -> Result<(Tensor, Tensor)> {
         let Part { volumes, labels, .. } = self.part(split);
         Ok((volumes.f_index_select(0, numbers)?, labels.f_index_select(0, numbers)?))

@@ -10,7 +10,6 @@ use md5::Digest;
 
 use crate::data::error::{Error, Result};
 
-/// Bytes that are read at a time.
 const CHUNK: usize = 1 << 18;
 
 /// The MD5 of some bytes, which tells damage, not malice.
@@ -27,7 +26,6 @@ impl Md5 {
         Md5(md5::Md5::digest(bytes).into())
     }
 
-    /// The MD5 of a whole file.
     pub fn of_file(path: impl AsRef<Path>) -> Result<Md5> {
         let path = path.as_ref();
         let io = |action| move |source| Error::Io { file: path.into(), action, source };

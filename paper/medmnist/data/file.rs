@@ -30,7 +30,6 @@ pub fn folder(given: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Reads a set from its file in `folder`.
 pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked) -> Result<VolumeSet> {
     let path = folder.as_ref().join(set.file_name(size));
     let counts = match checked {
@@ -43,7 +42,6 @@ pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked)
     read(&path, set, size, counts)
 }
 
-/// Compares the MD5 of a file.
 pub fn verify(path: impl AsRef<Path>, expected: Md5) -> Result<()> {
     let path = path.as_ref();
     let found = Md5::of_file(path)?;

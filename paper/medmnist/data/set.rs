@@ -9,7 +9,6 @@ use crate::data::error::{Error, Result};
 /// Where the publisher keeps the files: `PUBLISHER/organmnist3d.npz` and the like.
 pub const PUBLISHER: &str = "https://zenodo.org/records/10519652/files";
 
-/// A set of MedMNIST in three dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MedSet {
     /// Organs in CT.
@@ -45,65 +44,63 @@ struct Facts {
     classes: &'static [&'static str],
 }
 
-const ORGAN: Facts = Facts {
-    name: "organ",
-    title: "OrganMNIST3D",
-    counts: [971, 161, 610],
-    md5: ["a0c5a1ff56af4f155c46d46fbb45a2fe", "58a2205adf14a9d0a189cb06dc78bf10"],
-    classes: &[
-        "liver",
-        "kidney-right",
-        "kidney-left",
-        "femur-right",
-        "femur-left",
-        "bladder",
-        "heart",
-        "lung-right",
-        "lung-left",
-        "spleen",
-        "pancreas",
-    ],
-};
-
-const NODULE: Facts = Facts {
-    name: "nodule",
-    title: "NoduleMNIST3D",
-    counts: [1158, 165, 310],
-    md5: ["8755a7e9e05a4d9ce80a24c3e7a256f3", "c47c5b7d457bf6332200d2ea6d64ecd8"],
-    classes: &["benign", "malignant"],
-};
-
-const ADRENAL: Facts = Facts {
-    name: "adrenal",
-    title: "AdrenalMNIST3D",
-    counts: [1188, 98, 298],
-    md5: ["bbd3c5a5576322bc4cdfea780653b1ce", "17721accfe9fb005146a47d33bc54b2f"],
-    classes: &["normal", "hyperplasia"],
-};
-
-const FRACTURE: Facts = Facts {
-    name: "fracture",
-    title: "FractureMNIST3D",
-    counts: [1027, 103, 240],
-    md5: ["6aa7b0143a6b42da40027a9dda61302f", "f01d7e6316aedf4210da0da5b7437b42"],
-    classes: &["buckle rib fracture", "nondisplaced rib fracture", "displaced rib fracture"],
-};
-
-const VESSEL: Facts = Facts {
-    name: "vessel",
-    title: "VesselMNIST3D",
-    counts: [1335, 191, 382],
-    md5: ["b41fd4f7e7e2feedddb201585ecafa1b", "6bb274a8846e1097066dcd64e2c4520f"],
-    classes: &["vessel", "aneurysm"],
-};
-
-const SYNAPSE: Facts = Facts {
-    name: "synapse",
-    title: "SynapseMNIST3D",
-    counts: [1230, 177, 352],
-    md5: ["1235b78a3cd6280881dd7850a78eadb6", "43bd14ebf3af9d3dd072446fedc14d5e"],
-    classes: &["inhibitory synapse", "excitatory synapse"],
-};
+/// In the order of [`MedSet::ALL`].
+const FACTS: [Facts; 6] = [
+    Facts {
+        name: "organ",
+        title: "OrganMNIST3D",
+        counts: [971, 161, 610],
+        md5: ["a0c5a1ff56af4f155c46d46fbb45a2fe", "58a2205adf14a9d0a189cb06dc78bf10"],
+        classes: &[
+            "liver",
+            "kidney-right",
+            "kidney-left",
+            "femur-right",
+            "femur-left",
+            "bladder",
+            "heart",
+            "lung-right",
+            "lung-left",
+            "spleen",
+            "pancreas",
+        ],
+    },
+    Facts {
+        name: "nodule",
+        title: "NoduleMNIST3D",
+        counts: [1158, 165, 310],
+        md5: ["8755a7e9e05a4d9ce80a24c3e7a256f3", "c47c5b7d457bf6332200d2ea6d64ecd8"],
+        classes: &["benign", "malignant"],
+    },
+    Facts {
+        name: "adrenal",
+        title: "AdrenalMNIST3D",
+        counts: [1188, 98, 298],
+        md5: ["bbd3c5a5576322bc4cdfea780653b1ce", "17721accfe9fb005146a47d33bc54b2f"],
+        classes: &["normal", "hyperplasia"],
+    },
+    Facts {
+        name: "fracture",
+        title: "FractureMNIST3D",
+        counts: [1027, 103, 240],
+        md5: ["6aa7b0143a6b42da40027a9dda61302f", "f01d7e6316aedf4210da0da5b7437b42"],
+        classes: &["buckle rib fracture", "nondisplaced rib fracture", "displaced rib fracture"],
+    },
+    Facts {
+        name: "vessel",
+        title: "VesselMNIST3D",
+        counts: [1335, 191, 382],
+        md5: ["b41fd4f7e7e2feedddb201585ecafa1b", "6bb274a8846e1097066dcd64e2c4520f"],
+        classes: &["vessel", "aneurysm"],
+    },
+    Facts {
+        name: "synapse",
+        title: "SynapseMNIST3D",
+        counts: [1230, 177, 352],
+        md5: ["1235b78a3cd6280881dd7850a78eadb6", "43bd14ebf3af9d3dd072446fedc14d5e"],
+        classes: &["inhibitory synapse", "excitatory synapse"],
+    },
+];
 
 impl MedSet {
     /// All of them, in the publisher's order.
@@ -111,14 +108,7 @@ impl MedSet {
         [MedSet::Organ, MedSet::Nodule, MedSet::Adrenal, MedSet::Fracture, MedSet::Vessel, MedSet::Synapse];
 
     fn facts(self) -> &'static Facts {
-        match self {
-            MedSet::Organ => &ORGAN,
-            MedSet::Nodule => &NODULE,
-            MedSet::Adrenal => &ADRENAL,
-            MedSet::Fracture => &FRACTURE,
-            MedSet::Vessel => &VESSEL,
-            MedSet::Synapse => &SYNAPSE,
-        }
+        &FACTS[self as usize]
     }
 
     /// The publisher's name of the set, such as OrganMNIST3D.
@@ -183,15 +173,6 @@ impl Size {
     }
 }
 
-impl TryFrom<usize> for Size {
-    type Error = Error;
-
-    fn try_from(side: usize) -> Result<Size> {
-        let found = Size::ALL.into_iter().find(|size| size.side() == side);
-        found.ok_or_else(|| Error::setting("size", "28 or 64", side))
-    }
-}
-
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.side())
@@ -221,11 +202,11 @@ mod tests {
             assert_eq!(set.title().to_lowercase() + ".npz", set.file_name(Size::Small));
         }
         for size in Size::ALL {
-            assert_eq!((size.to_string().parse::<Size>().unwrap(), Size::try_from(size.side()).unwrap()), (size, size));
+            assert_eq!(size.to_string().parse::<Size>().unwrap(), size);
         }
         let message = "set: expected organ, nodule, adrenal, fracture, vessel or synapse, found brain";
         assert_eq!("brain".parse::<MedSet>().unwrap_err().to_string(), message);
-        assert!("mnist3d".parse::<MedSet>().is_err() && "028".parse::<Size>().is_err() && Size::try_from(32).is_err());
+        assert!("mnist3d".parse::<MedSet>().is_err() && "028".parse::<Size>().is_err());
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 
-use super::{Fields, Layout, Network, Symmetry, dense, likelihood, ours, pscnn, rpp, scnn};
+use super::network::VolumeNet;
+use super::{Fields, Layout, Network, Symmetry, likelihood};
 use reynolds_torch::error::{Error, Result};
 use reynolds_torch::parameters::Builder;
 
-/// Which network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Architecture {
@@ -85,7 +85,6 @@ impl Default for LikelihoodConfig {
     }
 }
 
-/// Sizes of a network.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VolumeNetConfig {
@@ -99,14 +98,11 @@ pub struct VolumeNetConfig {
     pub nonlinearity: Nonlinearity,
     /// "channels" or "planes": which are innermost in memory (those of steerable kernels on CUDA alone).
     pub layout: Layout,
-    /// Of RPP.
     pub rpp: RppConfig,
-    /// Of the P-SCNN.
     pub likelihood: LikelihoodConfig,
 }
 
 impl VolumeNetConfig {
-    /// c.
     pub fn width(&self) -> usize {
         match (self.width, self.architecture) {
             (0, Architecture::Ours) => 2,
@@ -135,9 +131,6 @@ impl VolumeNetConfig {
     }
 
     /// Sees that sizes and weights are in range, and that nothing is asked for that the network does not have.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if a size or a weight is out of range, or a setting of another network is not what it is by default.
     pub fn validate(&self) -> Result<()> {
         in_range("width", self.width(), 1, 64)?;
         for (own, usual) in self.of_single_networks().into_iter().zip(Self::default().of_single_networks()) {
@@ -173,19 +166,10 @@ impl VolumeNetConfig {
     }
 
     /// Adds the parameters of a network for so many classes to `builder`.
-    ///
-    /// # Errors
-    /// As [`VolumeNetConfig::validate`], or if there are fewer than 2 classes or more than 1000.
     pub fn build(&self, classes: usize, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Network>> {
         self.validate()?;
         in_range("classes", classes, 2, 1000)?;
-        match self.architecture {
-            Architecture::Cnn => Ok(Box::new(dense::network(self, classes, builder, random)?)),
-            Architecture::Rpp => Ok(Box::new(rpp::Rpp::new(self, classes, builder, random)?)),
-            Architecture::Ours => Ok(Box::new(ours::Ours::new(self, classes, builder, random)?)),
-            Architecture::Scnn => Ok(Box::new(scnn::network(self, classes, builder, random)?)),
-            Architecture::Pscnn => Ok(Box::new(pscnn::Pscnn::new(self, classes, builder, random)?)),
-        }
+        Ok(Box::new(VolumeNet::new(self, classes, builder, random)?))
     }
 }
 
@@ -224,12 +208,25 @@ mod tests {
     }
 
     #[test]
-    fn sizes_out_of_range_are_refused_by_name() {
-        let config = VolumeNetConfig { width: 65, ..VolumeNetConfig::default() };
-        assert_eq!(config.validate().unwrap_err().to_string(), "width: expected from 1 to 64, found 65");
-        let likelihood = LikelihoodConfig { degree: 7, ..LikelihoodConfig::default() };
-        let config = VolumeNetConfig { architecture: Architecture::Pscnn, likelihood, ..VolumeNetConfig::default() };
-        assert_eq!(config.validate().unwrap_err().to_string(), "likelihood.degree: expected from 0 to 6, found 7");
+    fn sizes_and_weights_out_of_range_are_refused_by_name() {
+        let refused = |architecture, change: &dyn Fn(&mut VolumeNetConfig)| {
+            let mut config = VolumeNetConfig { architecture, ..VolumeNetConfig::default() };
+            change(&mut config);
+            config.validate().unwrap_err().to_string()
+        };
+        use Architecture::{Cnn, Pscnn, Rpp};
+        assert_eq!(refused(Cnn, &|config| config.width = 65), "width: expected from 1 to 64, found 65");
+        let message = refused(Pscnn, &|config| config.likelihood.degree = 7);
+        assert_eq!(message, "likelihood.degree: expected from 0 to 6, found 7");
+        let message = refused(Pscnn, &|config| config.likelihood.kernel_degree = 40);
+        assert_eq!(message, "likelihood.kernel_degree: expected from 0 to 6, found 40");
+        let message = refused(Pscnn, &|config| config.likelihood.alignment = -1.0);
+        assert_eq!(message, "likelihood.alignment: expected a number from 0, found -1");
+        assert!(refused(Pscnn, &|config| config.likelihood.uniform = f64::NAN).starts_with("likelihood.uniform"));
+        let message = refused(Rpp, &|config| config.rpp.equivariant = -1.0);
+        assert_eq!(message, "rpp.equivariant: expected a number from 0, found -1");
+        let message = refused(Rpp, &|config| config.rpp.dense = f64::INFINITY);
+        assert_eq!(message, "rpp.dense: expected a number from 0, found inf");
         let built =
             VolumeNetConfig::default().build(1, &mut reynolds_torch::Parameters::builder(), &mut Random::new(0));
         assert_eq!(built.err().unwrap().to_string(), "classes: expected from 2 to 1000, found 1");

@@ -12,7 +12,7 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::block::{Block, Blocks};
+use super::network::Block;
 use super::{Mode, Pass, VolumeNetConfig};
 use reynolds_torch::error::Result;
 use reynolds_torch::layers::{BatchNorm, Conv3d, Layout, Pool3d, Window};
@@ -43,19 +43,6 @@ pub(super) fn first_pool() -> Pool3d {
     Pool3d::average(5, 2, 1)
 }
 
-/// Three dense blocks and the head.
-pub(super) fn network(
-    config: &VolumeNetConfig,
-    classes: usize,
-    builder: &mut Builder,
-    random: &mut Random,
-) -> Result<Blocks> {
-    Blocks::new(config, classes, first_pool(), builder, random, |builder, number, random| {
-        let channels = config.fields(number).map(|fields| fields.dim());
-        Ok(Box::new(DenseBlock::new(builder, "", number, channels, config.layout, random)?))
-    })
-}
-
 /// One residual block of dense convolutions.
 pub(super) struct DenseBlock {
     layout: Layout,
@@ -71,15 +58,15 @@ pub(super) struct DenseBlock {
 }
 
 impl DenseBlock {
-    /// Adds the parameters of block `number` (0, 1, 2), `{prefix}r{number + 1}.…`, with so many channels before it, after conv1 and after it.
+    /// Adds the parameters of block `number` (0, 1, 2), `{prefix}r{number + 1}.…`.
     pub(super) fn new(
         builder: &mut Builder,
         prefix: &str,
         number: usize,
-        [inputs, inner, outputs]: [usize; 3],
-        layout: Layout,
+        config: &VolumeNetConfig,
         random: &mut Random,
     ) -> Result<Self> {
+        let [inputs, inner, outputs] = config.fields(number).map(|fields| fields.dim());
         let name = |part: &str| format!("{prefix}r{}.{part}", number + 1);
         let windows = WINDOWS[number];
         let first = Conv3d::new(builder, &name("conv1"), [inputs, inner], windows[0], random)?;
@@ -89,7 +76,7 @@ impl DenseBlock {
         let second_norm = (!last).then(|| BatchNorm::new(builder, &name("norm2"), outputs, 1)).transpose()?;
         let skip = Conv3d::new(builder, &name("skip"), [inputs, outputs], windows[2], random)?;
         let [between, before_skip] = pools(number);
-        Ok(Self { layout, first, first_norm, between, second, second_norm, before_skip, skip })
+        Ok(Self { layout: config.layout, first, first_norm, between, second, second_norm, before_skip, skip })
     }
 
     /// Kernel and bias of a convolution, those of its normalisation in them if `pass` evaluates.

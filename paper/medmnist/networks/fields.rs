@@ -9,21 +9,16 @@
 use std::fmt;
 
 use reynolds::group::{self, GroupRef};
-use reynolds::irreps::Irreps;
-use reynolds::rep::Rep;
 use reynolds::steerable::SphericalIrrep;
 use serde::{Deserialize, Serialize};
 
 use reynolds_torch::error::Result;
 
-/// The group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Symmetry {
-    /// Rotations.
     #[default]
     So3,
-    /// Rotations and reflections.
     O3,
 }
 
@@ -36,10 +31,6 @@ impl Symmetry {
         }
     }
 
-    /// The group itself.
-    ///
-    /// # Errors
-    /// Never in practice: both names are known.
     pub fn group(self) -> Result<GroupRef> {
         Ok(group::parse(self.name())?)
     }
@@ -58,16 +49,13 @@ impl Symmetry {
 /// copies: what acts on one irrep of all fields acts on channels in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fields {
-    /// The group that acts.
     pub symmetry: Symmetry,
-    /// How many fields.
     pub copies: usize,
     /// L. A field of degree 0 is a scalar of even parity, whatever the group.
     pub max_degree: usize,
 }
 
 impl Fields {
-    /// `copies` scalars.
     pub fn trivial(symmetry: Symmetry, copies: usize) -> Self {
         Self { symmetry, copies, max_degree: 0 }
     }
@@ -83,16 +71,6 @@ impl Fields {
         [first, fields(0, 1), fields(1, 2), fields(2, 4), fields(3, 6), fields(4, 6), last]
     }
 
-    /// Labels of the irreps of one field.
-    pub fn labels(&self) -> Vec<String> {
-        match (self.max_degree, self.symmetry) {
-            (0, Symmetry::So3) => vec!["0".into()],
-            (0, Symmetry::O3) => vec!["0e".into()],
-            (degree, symmetry) => symmetry.labels(degree),
-        }
-    }
-
-    /// The irreps of one field, in its order.
     pub fn irreps(&self) -> Vec<SphericalIrrep> {
         let parities: &[Option<bool>] = match (self.symmetry, self.max_degree) {
             (Symmetry::So3, _) => &[None],
@@ -119,35 +97,29 @@ impl Fields {
         self.irreps().into_iter().map(SphericalIrrep::dim).collect()
     }
 
-    /// Channels of one field.
     pub fn field_dim(&self) -> usize {
         self.irrep_dims().iter().sum()
     }
 
-    /// Channels of all fields.
     pub fn dim(&self) -> usize {
         self.copies * self.field_dim()
-    }
-
-    /// The representation on the channels.
-    ///
-    /// # Errors
-    /// If the group has no such irreps.
-    pub fn rep(&self) -> Result<Rep> {
-        Ok(self.to_string().parse::<Irreps>()?.real_rep(&self.symmetry.group()?)?)
     }
 }
 
 /// As plans name them: "6x0 + 6x1 + 6x2".
 impl fmt::Display for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let irreps: Vec<String> = self.labels().iter().map(|label| format!("{}x{label}", self.copies)).collect();
+        let mut labels = self.symmetry.labels(self.max_degree);
+        labels.truncate(self.irreps().len());
+        let irreps: Vec<String> = labels.iter().map(|label| format!("{}x{label}", self.copies)).collect();
         f.write_str(&irreps.join(" + "))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use reynolds::irreps::Irreps;
+
     use super::*;
 
     #[test]
@@ -160,14 +132,15 @@ mod tests {
 
     #[test]
     fn a_field_holds_every_irrep_once() {
-        let dims = |symmetry, max_degree| Fields { symmetry, copies: 2, max_degree }.dim();
-        assert_eq!([dims(Symmetry::So3, 2), dims(Symmetry::So3, 3), dims(Symmetry::O3, 2)], [18, 32, 36]);
-        assert_eq!([dims(Symmetry::So3, 0), dims(Symmetry::O3, 0)], [2, 2]);
         for symmetry in [Symmetry::So3, Symmetry::O3] {
             for max_degree in 0..4 {
                 let fields = Fields { symmetry, copies: 3, max_degree };
-                assert_eq!(fields.rep().unwrap().dim(), fields.dim());
+                let rep = fields.to_string().parse::<Irreps>().unwrap().real_rep(&symmetry.group().unwrap()).unwrap();
+                assert_eq!((rep.dim(), fields.dim()), (fields.dim(), 3 * fields.field_dim()));
             }
         }
+        let text = |symmetry, max_degree| Fields { symmetry, copies: 2, max_degree }.to_string();
+        assert_eq!([text(Symmetry::So3, 1), text(Symmetry::O3, 0)], ["2x0 + 2x1", "2x0e"]);
+        assert_eq!(text(Symmetry::O3, 1), "2x0e + 2x1e + 2x0o + 2x1o");
     }
 }

@@ -10,15 +10,14 @@
 use reynolds::random::Random;
 use tch::Tensor;
 
-use super::block::Block;
 use super::dense::WINDOWS;
+use super::network::Block;
 use super::{Fields, Pass};
 use reynolds_torch::error::Result;
 use reynolds_torch::layers::{Affine, Gate, IidNorm, Pool3d, Window};
 use reynolds_torch::parameters::{Builder, Parameters};
 
-/// A convolution between fields.
-pub(super) trait FieldConvolution: Send {
+pub(super) trait FieldConvolution {
     /// How many tensors [`FieldConvolution::assemble`] makes.
     const TENSORS: usize;
 

@@ -60,9 +60,6 @@ pub(super) struct Density {
 
 impl Likelihood {
     /// The rule for a group and degrees.
-    ///
-    /// # Errors
-    /// As [`check`].
     pub(super) fn new(symmetry: Symmetry, config: &LikelihoodConfig) -> Result<Self> {
         check(config)?;
         let (inner, outer) = (irreps(symmetry, config.degree)?, irreps(symmetry, config.kernel_degree)?);
@@ -106,7 +103,6 @@ impl Likelihood {
         }
     }
 
-    /// L′.
     pub(super) fn kernel_degree(&self) -> usize {
         self.kernel_degree
     }
@@ -197,9 +193,6 @@ fn around_identity() -> Vec<Element> {
 }
 
 /// Sees that degrees and weights are in range.
-///
-/// # Errors
-/// [`Error::Setting`] if a degree is over 6 or a weight of the prior is not a number from 0.
 pub(super) fn check(config: &LikelihoodConfig) -> Result<()> {
     for (what, degree) in [("likelihood.degree", config.degree), ("likelihood.kernel_degree", config.kernel_degree)] {
         if degree > MAX_DEGREE {
@@ -332,17 +325,5 @@ mod tests {
         let gradients = Tensor::run_backward(&[prior], &[first, second], false, false);
         assert_eq!(number(&gradients[0].abs().max()), 0.0);
         assert!(number(&gradients[1].abs().max()) > 0.01);
-    }
-
-    #[test]
-    fn settings_out_of_range_are_refused_by_name() {
-        let refused = |config: LikelihoodConfig| Likelihood::new(Symmetry::So3, &config).err().unwrap().to_string();
-        let usual = LikelihoodConfig::default();
-        let message = refused(LikelihoodConfig { kernel_degree: 7, ..usual });
-        assert_eq!(message, "likelihood.kernel_degree: expected from 0 to 6, found 7");
-        let message = refused(LikelihoodConfig { alignment: -1.0, ..usual });
-        assert_eq!(message, "likelihood.alignment: expected a number from 0, found -1");
-        assert!(refused(LikelihoodConfig { degree: 9, ..usual }).starts_with("likelihood.degree"));
-        assert!(refused(LikelihoodConfig { uniform: f64::NAN, ..usual }).starts_with("likelihood.uniform"));
     }
 }

@@ -19,9 +19,7 @@ pub(super) struct Element {
     pub(super) place: [usize; 2],
     /// j, and the number of its ring among those that carry it.
     pub(super) harmonic: [usize; 2],
-    /// J.
     coupled: usize,
-    /// The degree of ψ.
     degree: usize,
     /// How many weights it has, which are added.
     pub(super) repeats: usize,

@@ -55,7 +55,6 @@ struct Rows {
 pub(super) struct Partial {
     pair: FieldPair,
     likelihood: Likelihood,
-    /// Name of f̂.
     coefficients: String,
     segments: Vec<Segment>,
     /// Weights go by these.

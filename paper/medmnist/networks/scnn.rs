@@ -4,7 +4,6 @@ use reynolds::random::Random;
 use reynolds::steerable::SphericalIrrep;
 use tch::Tensor;
 
-use super::block::Blocks;
 use super::gated::{FieldConvolution, GatedBlock, Place};
 use super::{Fields, Pass, VolumeNetConfig};
 use reynolds_torch::error::Result;
@@ -20,18 +19,6 @@ pub(super) type MakeKernels<'a> = &'a dyn Fn(&FieldPair) -> Result<Box<dyn Kerne
 /// Steerable kernels: those of the SCNN.
 pub(super) fn steerable(pair: &FieldPair) -> Result<Box<dyn Kernels>> {
     Ok(Box::new(Steerable::new(pair)?))
-}
-
-/// Three steerable blocks and the head.
-pub(super) fn network(
-    config: &VolumeNetConfig,
-    classes: usize,
-    builder: &mut Builder,
-    random: &mut Random,
-) -> Result<Blocks> {
-    Blocks::new(config, classes, first_pool(), builder, random, |builder, number, random| {
-        Ok(Box::new(ScnnBlock::scnn(builder, number, config, &steerable, random)?))
-    })
 }
 
 /// The pool after the first block.
@@ -107,7 +94,6 @@ impl Convolution {
 }
 
 impl FieldConvolution for Convolution {
-    /// The kernel.
     const TENSORS: usize = 1;
 
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {

@@ -5,31 +5,14 @@
 use reynolds::random::Random;
 use tch::{Kind, Tensor};
 
-use super::block::Blocks;
-use super::dense::{first_pool, pools};
-use super::gated::{FieldConvolution, GatedBlock, Place, gates};
-use super::{Fields, Pass, VolumeNetConfig};
+use super::gated::{FieldConvolution, Place, gates};
+use super::{Fields, Pass};
 use reynolds_torch::error::Result;
 use reynolds_torch::layers::{Constant, Conv3d, Layout};
 use reynolds_torch::parameters::{Builder, Parameters};
 
-/// Three gated blocks and the head.
-pub(super) fn network(
-    config: &VolumeNetConfig,
-    classes: usize,
-    builder: &mut Builder,
-    random: &mut Random,
-) -> Result<Blocks> {
-    Blocks::new(config, classes, first_pool(), builder, random, |builder, number, random| {
-        let typed = |builder: &mut Builder, place: &Place, random: &mut Random| {
-            TypedConv::new(builder, place, config.layout, random)
-        };
-        Ok(Box::new(GatedBlock::new(builder, number, config.fields(number), pools(number), random, typed)?))
-    })
-}
-
 /// A dense convolution between fields.
-struct TypedConv {
+pub(super) struct TypedConv {
     conv: Conv3d,
     layout: Layout,
     /// Which channel of the parameters comes where, of the output and of the input.
@@ -38,7 +21,7 @@ struct TypedConv {
 }
 
 impl TypedConv {
-    fn new(builder: &mut Builder, place: &Place, layout: Layout, random: &mut Random) -> Result<Self> {
+    pub(super) fn new(builder: &mut Builder, place: &Place, layout: Layout, random: &mut Random) -> Result<Self> {
         let Place { name, domain, codomain, window, .. } = place;
         let channels = [domain.dim(), codomain.dim() + gates(codomain)];
         let conv = Conv3d::new(builder, name, channels, *window, random)?;
@@ -54,7 +37,6 @@ fn order(fields: &Fields, gates: usize) -> Result<Constant> {
 }
 
 impl FieldConvolution for TypedConv {
-    /// Kernel and bias.
     const TENSORS: usize = 2;
 
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::settings::TargetSettings;
 use super::synthetic::{of, run, table};
 use super::target::{TrainingTarget, Trains};
+use super::volume_run::VolumeRun;
 use super::{ACCURACY, CONFUSION, Efficiency, SENSITIVITY, SHAPES};
 use crate::medmnist::rows::Row;
 use crate::targets::point::Frame;
@@ -160,6 +161,10 @@ fn a_target_takes_the_keys_of_a_run() {
     assert!(all.iter().all(|run| run.config.train.precision.name() == "bf16"));
     let table = table(&[("rows", "o3-rpp,cnn"), ("model.rpp.dense", "0.5")]);
     assert_eq!(table.own.rows, Chosen::new(&[Row::CNN, Row::ALL[6]]));
+    let dense = |run: &VolumeRun| run.config.settings.model.rpp.dense;
+    // What is of one network does not reach the others.
+    let wanted = Trains::wanted(&table, &Frame::default());
+    assert!(wanted.iter().all(|run| dense(run) == if run.row() == Row::CNN { 1e-3 } else { 0.5 }));
 }
 
 const TABLE: [(&str, &str); 6] = [

@@ -24,15 +24,6 @@ pub fn reflection_pairs() -> &'static [(u8, u8)] {
     &[(4, 5), (6, 7)]
 }
 
-/// Which of the four solids a label is a pose of: all that remains at `breaking` 0.
-///
-/// # Panics
-/// When there is no such label.
-pub fn solid_of(label: u8) -> usize {
-    assert!(usize::from(label) < CLASSES.len(), "labels are below 8");
-    usize::from(label) / 2
-}
-
 /// The solid of a label, and how it stands.
 pub(super) fn pose(label: u8) -> (SolidKind, Matrix) {
     // A quarter turn about x takes z to −y; one about y takes z to x; the mirror is the plane x = 0.

@@ -47,7 +47,6 @@ impl Default for ShapesConfig {
 }
 
 impl ShapesConfig {
-    /// Whether the settings make sense.
     pub fn validate(&self) -> Result<()> {
         if !(8..=128).contains(&self.side) {
             return Err(Error::setting("side", "8 to 128", self.side));

@@ -15,7 +15,6 @@ pub(super) enum Part {
     Test = 2,
 }
 
-/// A volume before it is rendered.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     /// The class; classes take turns, so that their numbers differ by one at most.

@@ -21,7 +21,6 @@ pub(super) fn product(first: &Matrix, second: &Matrix) -> Matrix {
     std::array::from_fn(|i| std::array::from_fn(|j| dot(first[i], column(j))))
 }
 
-/// The inverse applied to a vector.
 pub(super) fn back(matrix: &Matrix, v: Vector) -> Vector {
     std::array::from_fn(|j| matrix[0][j] * v[0] + matrix[1][j] * v[1] + matrix[2][j] * v[2])
 }

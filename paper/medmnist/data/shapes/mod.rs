@@ -37,7 +37,7 @@ mod matrix;
 mod render;
 mod solid;
 
-pub use class::{CLASSES, reflection_pairs, rotation_pairs, solid_of};
+pub use class::{CLASSES, reflection_pairs, rotation_pairs};
 pub use config::ShapesConfig;
 pub use file::write;
-pub use generate::{NAME, generate};
+pub use generate::generate;

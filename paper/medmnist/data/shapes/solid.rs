@@ -16,7 +16,6 @@ const TURNS: f64 = 1.5;
 /// Straight pieces of the helix.
 const PIECES: usize = 18;
 
-/// What solids are united from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Piece {
     /// With round ends.

@@ -148,18 +148,6 @@ fn elements_are_independent_and_as_long_as_steerable_ones() {
 }
 
 #[test]
-fn weights_of_a_pair_are_counted_with_their_repeats() {
-    // Scalars to scalars on 3³: ψ = j = 0, 1, 2 on the ring, 0 at the centre. Vectors to vectors: the same 90 as above, three times for SO(3).
-    for (symmetry, repeats) in [(Symmetry::So3, 3), (Symmetry::O3, 1)] {
-        let count = |degree| {
-            let irrep = types(symmetry, &[(degree, false)]);
-            partial(symmetry, &FieldPair { codomain: irrep.clone(), domain: irrep, side: 3 }).weights()
-        };
-        assert_eq!([count(0), count(1)], [10, 90 * repeats]);
-    }
-}
-
-#[test]
 fn weights_begin_with_equal_shares_of_all_irreps_of_the_input() {
     // Between scalars 10 weights, between a scalar and a vector 30, between vectors 3 · 90: two irreps reach every output, five copies each.
     let irreps = types(Symmetry::So3, &[(0, false), (1, false)]);

@@ -5,29 +5,26 @@ use std::rc::Rc;
 
 use reynolds::penalty::PenaltyConfig;
 use reynolds::projection::Projector;
-use reynolds::random::Random;
-use tch::{Device, Kind, Tensor};
+use tch::{Kind, Tensor};
 
-use super::super::{Network, Nonlinearity, Symmetry, VolumeNetConfig};
-use super::dense::normal;
+use super::{build, largest, normal};
+use crate::medmnist::networks::{Network, Nonlinearity, Symmetry, VolumeNetConfig};
 use reynolds_torch::binding::TileProducts;
 use reynolds_torch::parameters::Parameters;
 use reynolds_torch::{Binding, Penalty};
 
 fn ours(config: &VolumeNetConfig) -> (Box<dyn Network>, Parameters) {
-    let mut builder = Parameters::builder();
-    let network = config.build(2, &mut builder, &mut Random::new(5)).unwrap();
-    (network, builder.build(Kind::Double, Device::Cpu).unwrap())
+    build(config, 2, Kind::Double)
 }
 
 fn bind((network, parameters): &(Box<dyn Network>, Parameters)) -> Binding {
-    Binding::of_plan(parameters, &network.plan().unwrap().unwrap()).unwrap()
+    Binding::of_plan(parameters, &network.plan(parameters).unwrap().unwrap()).unwrap()
 }
 
 fn bind_for(products: TileProducts, network: &dyn Network, parameters: &Parameters) -> Binding {
     let mut binding = Binding::builder(parameters);
     binding.tile_products(products);
-    binding.plan(&network.plan().unwrap().unwrap()).unwrap();
+    binding.plan(&network.plan(parameters).unwrap().unwrap()).unwrap();
     binding.build().unwrap()
 }
 
@@ -36,10 +33,6 @@ fn ranks(binding: &Binding, part: &str) -> Vec<usize> {
     let mut of: Vec<_> = binding.bound().iter().filter(|bound| bound.entry.name.ends_with(part)).collect();
     of.sort_by_key(|bound| &bound.entry.name);
     of.iter().map(|bound| bound.rank).collect()
-}
-
-fn largest(tensor: &Tensor) -> f64 {
-    tensor.detach().abs().max().double_value(&[])
 }
 
 #[test]
@@ -102,7 +95,7 @@ fn what_the_device_projects_is_what_the_host_projects() {
         let config = VolumeNetConfig { group, nonlinearity, width: 1, ..VolumeNetConfig::default() };
         let ours = ours(&config);
         let (binding, (network, parameters)) = (bind(&ours), ours);
-        let held = network.plan().unwrap().unwrap().resolve(&parameters.shapes()).unwrap().layers;
+        let held = network.plan(&parameters).unwrap().unwrap().resolve(&parameters.shapes()).unwrap().layers;
         let weights = normal(&parameters.flat().size(), 3);
         let projected = binding.project(&weights).unwrap();
         let numbers = |tensor: &Tensor| Vec::<f64>::try_from(tensor).unwrap();

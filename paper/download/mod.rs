@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use reynolds_checkpoint::whole_file;
-use reynolds_paper::medmnist::data::{Md5, verify};
+use reynolds_paper::medmnist::data::{md5_of_file, verify};
 
 /// Maximum file size: no set is nearly as large.
 const LIMIT: u64 = 2 << 30;
@@ -35,7 +35,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) url: &'a str,
     /// Where to; its folder exists.
     pub(crate) target: &'a Path,
-    pub(crate) md5: Md5,
+    pub(crate) md5: &'a str,
     /// Whether a file of another checksum may be replaced.
     pub(crate) force: bool,
 }
@@ -67,14 +67,14 @@ pub(crate) fn fetch(client: &Client, wanted: &Wanted<'_>, progress: Progress<'_>
     let part = Part::open(target)?;
     let mut before = part.length()?;
     // A call that was ended before it could move the file left it whole.
-    if before == 0 || Md5::of_file(&part.path)? != md5 {
+    if before == 0 || md5_of_file(&part.path)? != md5 {
         let resumed = client.receive(url, &part, progress)?;
-        if before > 0 && (!resumed || Md5::of_file(&part.path)? != md5) {
+        if before > 0 && (!resumed || md5_of_file(&part.path)? != md5) {
             before = 0;
             part.clear()?;
             client.receive(url, &part, progress)?;
         }
-        let found = Md5::of_file(&part.path)?;
+        let found = md5_of_file(&part.path)?;
         if found != md5 {
             part.remove()?;
             bail!("{url}: expected a file with the MD5 {md5}, found one with {found}; it was removed");

@@ -57,7 +57,7 @@ impl Named for Row {
             Architecture::Pscnn => "pscnn",
             Architecture::Ours => "ours",
         };
-        format!("{}-{network}", group_name(self.group))
+        format!("{}-{network}", Named::name(self.group))
     }
 }
 
@@ -66,7 +66,7 @@ impl Named for Symmetry {
     const ALL: &'static [Self] = &[Self::So3, Self::O3];
 
     fn name(self) -> String {
-        group_name(self).into()
+        Symmetry::name(self).to_lowercase()
     }
 }
 
@@ -143,14 +143,6 @@ impl Row {
     }
 }
 
-/// "so3", "o3".
-pub(super) fn group_name(group: Symmetry) -> &'static str {
-    match group {
-        Symmetry::So3 => "so3",
-        Symmetry::O3 => "o3",
-    }
-}
-
 /// "SO(3)", "O(3)".
 pub(super) fn group_head(group: Symmetry) -> &'static str {
     match group {
@@ -185,7 +177,7 @@ mod tests {
     fn committed_configurations_are_the_rows_of_the_paper_and_nothing_else() {
         for set in Set::OF_PAPER {
             for &group in Symmetry::ALL {
-                let file = format!("../configs/medmnist-{}-{}.toml", set.name(), group_name(group));
+                let file = format!("../configs/medmnist-{}-{}.toml", set.name(), Named::name(group));
                 let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
                 let row = Row::ours(group);
                 let mut run = row.run(&MedExperiment.defaults(), row.strengths(set).unwrap());

@@ -18,12 +18,10 @@
 //!
 //! Paper: section "MedMNIST", `tab:medmnist`.
 
-mod checksum;
 mod file;
 mod set;
 pub mod shapes;
 pub mod volumes;
 
-pub use checksum::Md5;
-pub use file::{Checked, folder, open, verify};
+pub use file::{Checked, folder, md5_of_file, open, verify};
 pub use set::{MedSet, PUBLISHER, Size};

@@ -4,9 +4,12 @@ use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 
 use super::network::VolumeNet;
-use super::{Fields, Layout, Network, Symmetry, likelihood};
+use super::{Fields, Layout, Network, Symmetry};
 use reynolds_torch::error::{Error, Result};
 use reynolds_torch::parameters::Builder;
+
+/// The largest degree of a likelihood: the Haar rule then has 16,250 nodes on O(3).
+const MAX_DEGREE: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -49,17 +52,6 @@ pub struct RppConfig {
 impl Default for RppConfig {
     fn default() -> Self {
         Self { equivariant: 1e-5, dense: 1e-3 }
-    }
-}
-
-impl RppConfig {
-    fn validate(&self) -> Result<()> {
-        for (what, value) in [("rpp.equivariant", self.equivariant), ("rpp.dense", self.dense)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::setting(what, "a number from 0", value));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -133,6 +125,19 @@ impl VolumeNetConfig {
     /// Sees that sizes and weights are in range, and that nothing is asked for that the network does not have.
     pub fn validate(&self) -> Result<()> {
         in_range("width", self.width(), 1, 64)?;
+        let Self { rpp, likelihood, .. } = self;
+        in_range("likelihood.degree", likelihood.degree, 0, MAX_DEGREE)?;
+        in_range("likelihood.kernel_degree", likelihood.kernel_degree, 0, MAX_DEGREE)?;
+        let weights = [
+            ("rpp.equivariant", rpp.equivariant),
+            ("rpp.dense", rpp.dense),
+            ("likelihood.alignment", likelihood.alignment),
+            ("likelihood.divergence", likelihood.divergence),
+            ("likelihood.uniform", likelihood.uniform),
+        ];
+        if let Some((what, weight)) = weights.into_iter().find(|(_, weight)| !(weight.is_finite() && *weight >= 0.0)) {
+            return Err(Error::setting(what, "a number from 0", weight));
+        }
         for (own, usual) in self.of_single_networks().into_iter().zip(Self::default().of_single_networks()) {
             let (architecture, name, what, value) = own;
             if architecture != self.architecture && value != usual.3 {
@@ -140,11 +145,7 @@ impl VolumeNetConfig {
                 return Err(Error::setting(what, expected, value));
             }
         }
-        match self.architecture {
-            Architecture::Rpp => self.rpp.validate(),
-            Architecture::Pscnn => likelihood::check(&self.likelihood),
-            Architecture::Cnn | Architecture::Scnn | Architecture::Ours => Ok(()),
-        }
+        Ok(())
     }
 
     /// The settings that act on one network alone: which, what it is called, the key, the value.

@@ -18,11 +18,8 @@ use reynolds::rep::Representation;
 use tch::Tensor;
 
 use super::{LikelihoodConfig, Symmetry};
-use reynolds_torch::error::{Error, Result};
+use reynolds_torch::error::Result;
 use reynolds_torch::layers::Constant;
-
-/// The largest L and L′: the rule then has 16,250 nodes on O(3).
-const MAX_DEGREE: usize = 6;
 
 /// The irreps of a group up to a degree, in the order of [`Symmetry::labels`].
 pub(super) fn irreps(symmetry: Symmetry, max_degree: usize) -> Result<Vec<Irrep>> {
@@ -61,7 +58,6 @@ pub(super) struct Density {
 impl Likelihood {
     /// The rule for a group and degrees.
     pub(super) fn new(symmetry: Symmetry, config: &LikelihoodConfig) -> Result<Self> {
-        check(config)?;
         let (inner, outer) = (irreps(symmetry, config.degree)?, irreps(symmetry, config.kernel_degree)?);
         let rule = symmetry.group()?.quadrature(2 * (config.degree + config.kernel_degree))?;
         let (count, coefficients) = (rule.len(), inner.iter().map(|irrep| irrep.dim().pow(2)).sum::<usize>());
@@ -190,22 +186,6 @@ fn around_identity() -> Vec<Element> {
         }
     }
     elements
-}
-
-/// Sees that degrees and weights are in range.
-pub(super) fn check(config: &LikelihoodConfig) -> Result<()> {
-    for (what, degree) in [("likelihood.degree", config.degree), ("likelihood.kernel_degree", config.kernel_degree)] {
-        if degree > MAX_DEGREE {
-            return Err(Error::setting(what, format!("from 0 to {MAX_DEGREE}"), degree));
-        }
-    }
-    let weights = [("alignment", config.alignment), ("divergence", config.divergence), ("uniform", config.uniform)];
-    for (what, weight) in weights {
-        if !(weight.is_finite() && weight >= 0.0) {
-            return Err(Error::setting(format!("likelihood.{what}"), "a number from 0", weight));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::settings::{Table, TargetSettings};
 use super::volume_run::VolumeRun;
-use crate::medmnist::rows::{Row, Strengths, group_name};
+use crate::medmnist::rows::{Row, Strengths};
 use crate::medmnist::sets::Set;
 use crate::targets::Named;
 use crate::targets::columns::{Column, decimals, spread};
@@ -86,7 +86,7 @@ pub(super) fn row<'a>() -> Of<'a> {
 }
 
 pub(super) fn group<'a>() -> Of<'a> {
-    Of::new("group", |cell| group_name(cell.row().group))
+    Of::new("group", |cell| Named::name(cell.row().group))
 }
 
 pub(super) fn seeds<'a>() -> Of<'a> {

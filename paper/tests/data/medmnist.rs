@@ -44,7 +44,7 @@ fn what_is_not_as_published_is_refused_by_file_and_array() {
     refused("side", Checked::No, "\"val_images\": expected [n, 28, 28, 28], found [2, 27, 28, 28]");
     refused("labels", Checked::No, "\"train_labels\": expected [4, 1], found [4]");
     refused("class", Checked::No, "\"test_labels\": expected labels below 3, found 3");
-    let found = reynolds_paper::medmnist::data::Md5::of_file(golden("fracturemnist3d.npz")).unwrap();
+    let found = reynolds_paper::medmnist::data::md5_of_file(golden("fracturemnist3d.npz")).unwrap();
     let needle = format!(
         "expected the MD5 6aa7b0143a6b42da40027a9dda61302f, found {found}: reynolds data medmnist --set fracture --size 28 --force fetches \
          the published file; one that was saved again is another, even if its arrays are equal"

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::support::{distance, numbers, tensor};
 use reynolds::random::Random;
 use reynolds_paper::medmnist::networks::{
     Architecture, Mode, Network, Nonlinearity, Pass, SIDE, Symmetry, VolumeNetConfig,
@@ -47,23 +48,9 @@ fn values(name: &str, shape: &[usize]) -> Tensor {
     } else {
         (0.0, 0.5)
     };
-    let tag: u64 = name.bytes().zip(1..).map(|(byte, place)| place * u64::from(byte)).sum();
-    let number = |i: u64| centre + width * (((37 * i * i + 6185 * i + 611 * tag) % 10007) as f64 / 10007.0 - 0.5);
-    let count = shape.iter().product::<usize>() as u64;
     let shape: Vec<i64> = shape.iter().map(|&side| side as i64).collect();
-    Tensor::from_slice(&(0..count).map(number).collect::<Vec<_>>()).view(shape.as_slice())
-}
-
-fn tensor(golden: &Golden, name: &str) -> Tensor {
-    let (shape, numbers) = golden.tensor(name);
-    let shape: Vec<i64> = shape.iter().map(|&side| side as i64).collect();
-    Tensor::from_slice(&numbers).view(shape.as_slice())
-}
-
-/// max |a − b| / max |b|.
-fn distance(a: &Tensor, b: &Tensor) -> f64 {
-    assert_eq!(a.size(), b.size());
-    f64::try_from((a.detach() - b).abs().max() / b.abs().max()).unwrap()
+    let count = shape.iter().product::<i64>() as usize;
+    Tensor::from_slice(&numbers(name, count, (centre, width))).view(shape.as_slice())
 }
 
 fn build(config: &VolumeNetConfig) -> (Box<dyn Network>, Parameters) {

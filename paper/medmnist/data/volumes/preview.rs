@@ -6,20 +6,17 @@
 
 use super::Volumes;
 use crate::data::error::{Error, Result};
-use reynolds_report::png;
+use crate::data::mosaic::Mosaic;
 
 const VIEWS: usize = 4;
 
 /// The least pixels along a side of a tile: smaller volumes are enlarged by a whole number.
 const TILE: usize = 84;
 
-/// Pixels between the tiles of a volume.
-const GAP: usize = 2;
+/// Pixels between tiles.
+const GAP: usize = 4;
 
-/// Pixels between volumes, and between rows.
-const WIDE: usize = 10;
-
-/// Where a class has too few volumes, and between tiles.
+/// Where a class has too few volumes.
 const EMPTY: u8 = 255;
 
 /// The most pixels along a side of the image.
@@ -36,25 +33,22 @@ pub fn preview(volumes: &Volumes, classes: usize, each: usize) -> Result<Vec<u8>
     if let Some(label) = volumes.labels.iter().find(|&&label| usize::from(label) >= classes) {
         return Err(Error::setting("label", format!("below {classes}"), label));
     }
-    let tile = side * TILE.div_ceil(side);
-    let block = VIEWS * (tile + GAP) - GAP;
-    let span = |count: usize, size: usize| count.checked_mul(size + WIDE).map(|total| total - WIDE);
-    let (width, height) = match (span(each, block), span(classes, tile)) {
-        (Some(width), Some(height)) if width.max(height) <= LIMIT => (width, height),
-        _ => return Err(Error::setting("image", format!("at most {LIMIT} pixels a side"), "more")),
-    };
-    let mut pixels = vec![EMPTY; width * height * 3];
+    let zoom = TILE.div_ceil(side);
+    let most = (LIMIT + GAP) / (side * zoom + GAP);
+    if each > most / VIEWS || classes > most {
+        return Err(Error::setting("image", format!("at most {LIMIT} pixels a side"), "more"));
+    }
+    let mut shown: Vec<Option<[Vec<u8>; VIEWS]>> = Vec::new();
     for class in 0..classes {
         let members: Vec<usize> = (0..volumes.count()).filter(|&n| usize::from(volumes.labels[n]) == class).collect();
-        for place in 0..each.min(members.len()) {
-            let shown = members[place * members.len() / each.min(members.len())];
-            for (view, image) in views(volumes.image(shown), side).iter().enumerate() {
-                let corner = (place * (block + WIDE) + view * (tile + GAP), class * (tile + WIDE));
-                paint(&mut pixels, width, corner, image, side, tile / side);
-            }
-        }
+        let of_place = |place: usize| members.get(place * members.len() / each.min(members.len()).max(1));
+        let place = |place: usize| of_place(place).map(|&number| views(volumes.image(number), side));
+        shown.extend((0..each).map(place));
     }
-    Ok(png(width, height, &pixels))
+    let mosaic = Mosaic { side, zoom, gap: GAP, columns: VIEWS * each };
+    Ok(mosaic.png(classes, |tile, row, column| {
+        [shown[tile / VIEWS].as_ref().map_or(EMPTY, |views| views[tile % VIEWS][row * side + column]); 3]
+    }))
 }
 
 /// The three slices through the middle and the largest values along the first index, `[side, side]` each.
@@ -68,16 +62,6 @@ fn views(voxels: &[u8], side: usize) -> [Vec<u8>; VIEWS] {
         image(&|row, column| at(row, column, middle)),
         image(&|row, column| (0..side).map(|x| at(x, row, column)).max().unwrap_or(0)),
     ]
-}
-
-/// Draws a grey image with its corner at (left, top), each value as a square of `zoom` pixels.
-fn paint(pixels: &mut [u8], width: usize, (left, top): (usize, usize), image: &[u8], side: usize, zoom: usize) {
-    for row in 0..side * zoom {
-        let start = ((top + row) * width + left) * 3;
-        for (column, pixel) in pixels[start..start + side * zoom * 3].chunks_exact_mut(3).enumerate() {
-            pixel.fill(image[row / zoom * side + column / zoom]);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -103,7 +87,7 @@ mod tests {
         let (width, rows) = rows(&preview(&volumes, 3, 1).unwrap());
         let pixel = |x: usize, y: usize| rows[y * (1 + 3 * width) + 1 + 3 * x];
         // The last pixel of a tile is its entry (1, 1), the one at its left (1, 0).
-        let corner = |view: usize, class: usize| (view * (TILE + GAP), class * (TILE + WIDE));
+        let corner = |view: usize, class: usize| (view * (TILE + GAP), class * (TILE + GAP));
         for (class, more) in [(0, 1), (1, 0)] {
             for (view, [first, last]) in [[100, 111], [10, 111], [1, 111], [100, 111]].iter().enumerate() {
                 let (x, y) = corner(view, class);

@@ -50,11 +50,6 @@ impl CircularHarmonics {
         Ok(Self { max_degree, channels })
     }
 
-    /// M.
-    pub fn max_degree(&self) -> usize {
-        self.max_degree
-    }
-
     /// Number of complex features, C·(2M+1).
     pub fn dim(&self) -> usize {
         self.channels * (2 * self.max_degree + 1)

@@ -1,17 +1,16 @@
 //! The project's own measurements of projectors, as ratios within one run.
 //!
-//! `cargo bench -p reynolds`. Beside other programs the same rows, and more, are measured by `make compare`.
+//! `cargo bench -p reynolds`. What it takes to derive projectors, and other programs beside, are measured by `make compare`.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and stops at the first surprise")]
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use reynolds::projection::{Basis, Dimensions, KernelSpace, Lowered, Orbits, Projector, derive};
+use reynolds::group;
+use reynolds::projection::{Dimensions, KernelSpace, Orbits, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Grid};
-use reynolds::steerable::RingsConfig;
-use reynolds::{group, irreps::Irreps};
 
 fn main() {
     println!(
@@ -21,7 +20,6 @@ fn main() {
     pool.install(|| {
         c4_stack();
         symmetric_group();
-        kernel_bases();
     });
 }
 
@@ -128,37 +126,4 @@ fn symmetric_group() {
         ratio,
         verdict(ratio, 2.0)
     );
-}
-
-/// Projectors of steerable kernels, from nothing to ready.
-fn kernel_bases() {
-    println!("Kernel projectors k = 5, from group name to ready");
-    let ready = |what: &str, build: &mut dyn FnMut() -> usize| {
-        let mut rank = 0;
-        let times = medians(5, &mut [&mut || rank = black_box(build())]);
-        println!(
-            "  {what:<46} {:8.3} ms   rank {rank:<6} (at most 100 ms: {})",
-            times[0] * 1e3,
-            verdict(times[0], 0.1)
-        );
-    };
-    ready("SO(3), 4 fields of l <= 2, band-limited basis", &mut || {
-        let so3 = group::parse("SO3").unwrap();
-        let fields = "4x(0..2)".parse::<Irreps>().unwrap().real_rep(&so3).unwrap();
-        Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap().rank()
-    });
-    ready("octahedral, 2 -> 2 regular fields, exact orbits", &mut || {
-        let o = group::parse("O").unwrap();
-        let fields = rep::parse_fields(&o, "2 regular").unwrap();
-        let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&o, 5, 3).unwrap()).unwrap();
-        let projector = derive(&space).unwrap();
-        assert!(matches!(projector, Lowered::Orbits(_)));
-        projector.rank()
-    });
-    ready("octahedral, 2 -> 2 regular fields, band-limited", &mut || {
-        let o = group::parse("O").unwrap();
-        let fields = rep::parse_fields(&o, "2 regular").unwrap();
-        Basis::derive(&fields, &fields, 5, 3, &RingsConfig::default()).unwrap().rank()
-    });
-    println!();
 }

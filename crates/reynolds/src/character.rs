@@ -213,17 +213,6 @@ mod tests {
     }
 
     #[test]
-    fn cyclic_group_of_order_three_has_a_conjugate_pair() {
-        let c3 = group::parse("C3").unwrap();
-        let table = CharacterTable::new(&c3).unwrap();
-        assert_eq!(table.frobenius_schur(), [1, 0, 0]);
-        assert_eq!(table.class_names(), ["1a", "3a", "3b"]);
-        let product = table.rows()[1][1] * table.rows()[2][1];
-        assert!((product - c64::new(1.0, 0.0)).norm() < 1e-14);
-        assert!(table.to_string().contains("-0.500+0.866i"));
-    }
-
-    #[test]
     fn letters_go_on_after_z() {
         assert_eq!([letters(0), letters(25), letters(26), letters(53)], ["a", "z", "aa", "bb"]);
     }

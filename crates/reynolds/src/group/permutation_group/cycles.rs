@@ -12,24 +12,29 @@ pub(super) fn name(generators: &[Vec<u32>], degree: usize) -> String {
     format!("<{}>{degree}", texts.join(", "))
 }
 
-/// The disjoint cycles of one permutation, "()" for the identity.
+/// The cycles of one permutation, each from its least point on, "()" for the identity.
 fn cycles(word: &[u32]) -> String {
+    let moved = disjoint_cycles(word).into_iter().filter(|cycle| cycle.len() > 1);
+    let print = |cycle: Vec<usize>| cycle.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+    let text: String = moved.map(|cycle| format!("({})", print(cycle))).collect();
+    if text.is_empty() { "()".into() } else { text }
+}
+
+/// The cycles of a permutation, fixed points included, in the order of their least points.
+pub(super) fn disjoint_cycles(word: &[u32]) -> Vec<Vec<usize>> {
     let mut seen = vec![false; word.len()];
-    let mut text = String::new();
+    let mut cycles = Vec::new();
     for start in 0..word.len() {
-        if seen[start] || word[start] as usize == start {
-            continue;
-        }
-        let mut points = Vec::new();
-        let mut point = start;
-        while !seen[point] {
-            seen[point] = true;
-            points.push(point.to_string());
+        let (mut cycle, mut point) = (Vec::new(), start);
+        while !std::mem::replace(&mut seen[point], true) {
+            cycle.push(point);
             point = word[point] as usize;
         }
-        text += &format!("({})", points.join(" "));
+        if !cycle.is_empty() {
+            cycles.push(cycle);
+        }
     }
-    if text.is_empty() { "()".into() } else { text }
+    cycles
 }
 
 /// Reads generators in cycle notation, such as `"<(0 1 2)(3 4), (0 1)>"` or `"<(0 1)>[5]"`, as lists of images. The cycles of one generator

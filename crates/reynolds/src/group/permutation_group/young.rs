@@ -18,6 +18,7 @@ use std::collections::HashMap;
 
 use faer::Mat;
 
+use super::cycles::disjoint_cycles;
 use crate::group::{Element, GroupRef};
 use crate::rep::{Representation, SignedPermutation};
 
@@ -175,19 +176,7 @@ impl Representation for YoungOrthogonal {
 
 /// The cycle lengths of a permutation, fixed points included, longest first.
 fn cycle_type(word: &[u32]) -> Vec<usize> {
-    let mut seen = vec![false; word.len()];
-    let mut lengths = Vec::new();
-    for start in 0..word.len() {
-        let (mut point, mut length) = (start, 0);
-        while !seen[point] {
-            seen[point] = true;
-            point = word[point] as usize;
-            length += 1;
-        }
-        if length > 0 {
-            lengths.push(length);
-        }
-    }
+    let mut lengths: Vec<usize> = disjoint_cycles(word).iter().map(Vec::len).collect();
     lengths.sort_unstable_by(|a, b| b.cmp(a));
     lengths
 }

@@ -24,8 +24,7 @@ impl Basis {
         let count = functions.ncols();
         let mut builder = Builder::new((self.codomain.dim, self.domain.dim, count), numbers);
         // A kernel of one point is its own coordinate.
-        let compressed = functions.nrows() > 1;
-        if compressed {
+        if functions.nrows() > 1 {
             builder.compress(&functions);
         }
         let mut kinds = HashMap::new();
@@ -36,10 +35,7 @@ impl Basis {
                 let make = || {
                     let fields = ((&self.codomain, output), (&self.domain, input));
                     let coupling = coupling(fields.0, fields.1, count, |a, b| &couplings[a][b]);
-                    match compressed {
-                        true => builder.couple(output.dim, input.dim, &coupling),
-                        false => builder.basis(output.dim, input.dim, &coupling),
-                    }
+                    builder.basis(output.dim, input.dim, &coupling)
                 };
                 let kind = once(&mut kinds, pair, make)?;
                 builder.place(kind, output.offset, input.offset);

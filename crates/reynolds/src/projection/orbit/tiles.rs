@@ -1,5 +1,6 @@
 //! The orbit form tile by tile: each shared pattern is a kind.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::super::tiling::{Builder, SignedOrbits, TileProjector, Tiling};
@@ -10,16 +11,13 @@ impl Orbits {
     pub(in crate::projection) fn tiling(&self, numbers: usize) -> Tiling {
         let rows = self.len / self.row;
         let mut builder = Builder::new((rows, self.row, 1), numbers);
-        let mut known: Vec<(&Arc<Pattern>, usize)> = Vec::new();
+        let mut kinds = HashMap::new();
         let mut start = 0;
         for layout in self.kinds.iter().map(|&kind| &self.layouts[kind]) {
             for Part { start: column, len, pattern } in &layout.parts {
-                let same = known.iter().find(|(other, _)| Arc::ptr_eq(other, pattern));
-                let kind = same.map(|&(_, kind)| kind).unwrap_or_else(|| {
+                let kind = *kinds.entry(Arc::as_ptr(pattern)).or_insert_with(|| {
                     let orbits = pattern.orbits(self.row, *len).spread(numbers);
-                    let kind = builder.kind(layout.channels, len * numbers, TileProjector::Orbits(orbits));
-                    known.push((pattern, kind));
-                    kind
+                    builder.kind(layout.channels, len * numbers, TileProjector::Orbits(orbits))
                 });
                 builder.place(kind, start, *column);
             }

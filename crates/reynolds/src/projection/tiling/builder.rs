@@ -38,22 +38,6 @@ impl Builder {
         Self::new(shape, numbers_per_weight::<F>())
     }
 
-    /// A kind of tile from fields of `rows` to fields of `columns` channels with the orthonormal `basis` `[rows·columns·points, rank]`.
-    pub(in crate::projection) fn basis<F: Scalar>(
-        &mut self,
-        rows: usize,
-        columns: usize,
-        basis: &Mat<F>,
-    ) -> Result<usize> {
-        let basis = real(basis, self.numbers)?;
-        let error = basis.transpose() * &basis - Mat::<f64>::identity(basis.ncols(), basis.ncols());
-        check_orthonormal(&error)?;
-        let examined =
-            (basis.ncols() == 0 || basis.nrows() <= MAX_EXAMINED).then(|| SignedOrbits::of_basis(&basis)).flatten();
-        let projector = examined.map_or(TileProjector::Basis(basis), TileProjector::Orbits);
-        Ok(self.kind(rows, columns * self.points * self.numbers, projector))
-    }
-
     /// Compresses the points of the layer by `functions` F `[points, functions]`: it was said to have as many points as there are functions.
     pub(in crate::projection) fn compress(&mut self, functions: &Mat<f64>) {
         assert_eq!(functions.ncols(), self.points, "a point for each function");
@@ -63,18 +47,33 @@ impl Builder {
         self.tiling.functions = Some(Mat::from_fn(n * functions.nrows(), n * functions.ncols(), same));
     }
 
-    /// A kind of tile of coordinates, with X `[rows·columns·functions, rank]` that the functions make orthonormal.
-    pub(in crate::projection) fn couple(&mut self, rows: usize, columns: usize, coupling: &Mat<f64>) -> Result<usize> {
-        let coupling = real(coupling, self.numbers)?;
-        let functions = self.tiling.functions.as_ref().expect("functions before couplings");
-        let (run, rank) = (functions.ncols(), coupling.ncols());
-        let gram = functions.transpose() * functions;
-        let mut error = -Mat::<f64>::identity(rank, rank);
-        for part in (0..coupling.nrows() / run).map(|channel| coupling.subrows(channel * run, run)) {
-            error += part.transpose() * &gram * part;
+    /// A kind of tile from fields of `rows` to fields of `columns` channels with the orthonormal `basis` E `[rows·columns·points, rank]`; or,
+    /// of compressed points, with X of as many rows that the functions make orthonormal.
+    pub(in crate::projection) fn basis<F: Scalar>(
+        &mut self,
+        rows: usize,
+        columns: usize,
+        basis: &Mat<F>,
+    ) -> Result<usize> {
+        let (basis, segment) = (real(basis, self.numbers)?, columns * self.points * self.numbers);
+        let mut error = -Mat::<f64>::identity(basis.ncols(), basis.ncols());
+        let projector = if let Some(functions) = &self.tiling.functions {
+            let (run, gram) = (functions.ncols(), functions.transpose() * functions);
+            for part in (0..basis.nrows() / run).map(|channel| basis.subrows(channel * run, run)) {
+                error += part.transpose() * &gram * part;
+            }
+            TileProjector::Basis(basis)
+        } else {
+            error += basis.transpose() * &basis;
+            let examined = basis.ncols() == 0 || basis.nrows() <= MAX_EXAMINED;
+            let orbits = examined.then(|| SignedOrbits::of_basis(&basis)).flatten();
+            orbits.map_or(TileProjector::Basis(basis), TileProjector::Orbits)
+        };
+        if error.norm_max() > TOLERANCE {
+            let reason = format!("a basis is {:.1e} from orthonormal", error.norm_max());
+            return Err(Error::numerical("tiling of a projector", reason));
         }
-        check_orthonormal(&error)?;
-        Ok(self.kind(rows, columns * self.points * self.numbers, TileProjector::Basis(coupling)))
+        Ok(self.kind(rows, segment, projector))
     }
 
     /// A kind of tile by its projector.
@@ -104,15 +103,6 @@ pub(in crate::projection) fn once<K: Eq + Hash>(
         Entry::Occupied(found) => Ok(*found.get()),
         Entry::Vacant(place) => Ok(*place.insert(make()?)),
     }
-}
-
-/// Refuses a basis whose Gram matrix differs from the identity by `error`.
-fn check_orthonormal(error: &Mat<f64>) -> Result<()> {
-    if error.norm_max() <= TOLERANCE {
-        return Ok(());
-    }
-    let reason = format!("a basis is {:.1e} from orthonormal", error.norm_max());
-    Err(Error::numerical("tiling of a projector", reason))
 }
 
 /// A basis over the field of a representation as one over ℝ: of complex weights, e gives (re e, im e) and i·e = (−im e, re e).

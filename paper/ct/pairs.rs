@@ -6,7 +6,7 @@ use crate::ct::data::{self, CtSet, Library, SetConfig};
 use crate::data::generate::with_bar;
 use reynolds_torch::tch::Device;
 
-use super::patches::{CtData, CtPart, Placed};
+use super::patches::{CtData, CtPart};
 use super::settings::CtDataConfig;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
@@ -83,16 +83,18 @@ pub fn open(config: &CtDataConfig, device: Device) -> Result<CtData> {
     if !serves(set.config(), &wanted) {
         return Err(other_set(&folder, set.config(), &wanted));
     }
-    let mut placed = Placed::begin(CtPart::ALL.map(|part| wanted.count(part)), wanted.side, device)?;
-    for part in CtPart::ALL {
+    let pairs = CtPart::ALL.into_iter().flat_map(|part| {
         let (count, all) = (wanted.count(part), set.config().count(part));
-        for number in 0..count {
-            let file = set.file(part, (2 * number + 1) * all / (2 * count));
-            placed.push(&file.pair()?)?;
+        let spread = (0..count).map(move |number| (2 * number + 1) * all / (2 * count));
+        let set = &set;
+        spread.map(move |number| {
+            let file = set.file(part, number);
+            let pair = file.pair()?;
             file.release();
-        }
-    }
-    placed.end()
+            Ok(pair)
+        })
+    });
+    CtData::of_pairs(CtPart::ALL.map(|part| wanted.count(part)), wanted.side, device, pairs)
 }
 
 fn set_config(config: &CtDataConfig) -> SetConfig {

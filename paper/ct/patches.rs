@@ -80,13 +80,27 @@ impl CtData {
         }
     }
 
-    /// Pairs of one side as a scanner shows them.
-    pub fn of_pairs(parts: [&[Pair]; 4], device: Device) -> Result<Self> {
-        let counts = parts.map(<[Pair]>::len);
-        let side = parts.iter().find_map(|part| part.first()).map_or(0, |pair| pair.side);
-        let mut placed = Placed::begin(counts, side, device)?;
-        parts.into_iter().flatten().try_for_each(|pair| placed.push(pair))?;
-        placed.end()
+    /// Pairs of one side as a scanner shows them, part after part, put on the device one by one.
+    pub fn of_pairs(
+        counts: [usize; 4],
+        side: usize,
+        device: Device,
+        pairs: impl IntoIterator<Item = Result<Pair>>,
+    ) -> Result<Self> {
+        let size = side as i64;
+        let all = Tensor::f_empty([4, counts.iter().sum::<usize>() as i64, size, size], (Kind::Float, device))?;
+        for (number, pair) in (0..).zip(pairs) {
+            let Pair { side: found, truth, corrupted, interpolated, metal } = pair?;
+            if found != side {
+                return Err(Error::config("data", format!("pairs of side {side}"), found));
+            }
+            let numbers = [truth, corrupted, interpolated, metal].concat();
+            let images = Tensor::f_from_slice(&numbers)?.f_view([4, size, size])?.f_clamp(0.0, 1.0)?;
+            let place = all.f_narrow(1, number, 1)?.f_squeeze_dim(1)?;
+            place.f_narrow(0, 0, 3)?.f_copy_(&images.f_narrow(0, 0, 3)?.f_mul_scalar(WHITE)?)?;
+            place.f_narrow(0, 3, 1)?.f_copy_(&(1.0 - images.narrow(0, 3, 1)))?;
+        }
+        Self::new(all, counts)
     }
 
     /// Pixels along a side of an image.
@@ -205,39 +219,6 @@ impl Patches {
     }
 }
 
-/// Cases that are put on a device one after the other.
-pub(super) struct Placed {
-    images: Tensor,
-    counts: [usize; 4],
-    done: i64,
-}
-
-impl Placed {
-    pub(super) fn begin(counts: [usize; 4], side: usize, device: Device) -> Result<Self> {
-        let shape = [4, counts.iter().sum::<usize>() as i64, side as i64, side as i64];
-        Ok(Self { images: Tensor::f_empty(shape, (Kind::Float, device))?, counts, done: 0 })
-    }
-
-    pub(super) fn push(&mut self, pair: &Pair) -> Result<()> {
-        let side = self.images.size()[3];
-        if pair.side as i64 != side {
-            return Err(Error::config("data", format!("pairs of side {side}"), pair.side));
-        }
-        let numbers = [&pair.truth, &pair.corrupted, &pair.interpolated, &pair.metal];
-        let numbers: Vec<f32> = numbers.into_iter().flatten().copied().collect();
-        let images = Tensor::f_from_slice(&numbers)?.f_view([4, side, side])?.f_clamp(0.0, 1.0)?;
-        let place = self.images.f_narrow(1, self.done, 1)?.f_squeeze_dim(1)?;
-        place.f_narrow(0, 0, 3)?.f_copy_(&images.f_narrow(0, 0, 3)?.f_mul_scalar(WHITE)?)?;
-        place.f_narrow(0, 3, 1)?.f_copy_(&(1.0 - images.narrow(0, 3, 1)))?;
-        self.done += 1;
-        Ok(())
-    }
-
-    pub(super) fn end(self) -> Result<CtData> {
-        CtData::new(self.images, self.counts)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,9 +231,12 @@ mod tests {
         Pair { side: 4, corrupted: more(0.1), interpolated: more(0.2), truth, metal }
     }
 
+    fn placed(counts: [usize; 4], pairs: impl IntoIterator<Item = Pair>) -> Result<CtData> {
+        CtData::of_pairs(counts, 4, Device::Cpu, pairs.into_iter().map(Ok))
+    }
+
     fn data() -> CtData {
-        let pairs: Vec<Pair> = (0..4).map(pair).collect();
-        CtData::of_pairs([&pairs[..2], &pairs[2..3], &pairs[3..], &[]], Device::Cpu).unwrap()
+        placed([2, 1, 1, 0], (0..4).map(pair)).unwrap()
     }
 
     fn numbers(images: &Tensor) -> Vec<i64> {
@@ -271,8 +255,7 @@ mod tests {
         assert!(keep.iter().enumerate().all(|(at, &keep)| (keep == 0.0) == (at == 6)));
         let mut bright = pair(0);
         (bright.truth[0], bright.truth[1]) = (3.0, -2.0);
-        let parts = [std::slice::from_ref(&bright); 4];
-        let clipped = CtData::of_pairs(parts, Device::Cpu).unwrap().cases(CtPart::Train, 0, 1).unwrap();
+        let clipped = placed([1; 4], vec![bright; 4]).unwrap().cases(CtPart::Train, 0, 1).unwrap();
         assert_eq!(numbers(&clipped.truth)[..3], [1000, 0, 2]);
     }
 
@@ -336,8 +319,8 @@ mod tests {
     fn sides_that_differ_and_empty_parts_are_refused() {
         let mut other = pair(0);
         other.side = 2;
-        let parts: [&[Pair]; 4] = [&[pair(0), other], &[pair(1)], &[pair(2)], &[]];
-        assert!(CtData::of_pairs(parts, Device::Cpu).unwrap_err().to_string().contains("pairs of side 4, found 2"));
-        assert!(CtData::of_pairs([&[pair(0)], &[], &[pair(1)], &[]], Device::Cpu).is_err());
+        let error = placed([2, 1, 1, 0], [pair(0), other, pair(1), pair(2)]).unwrap_err().to_string();
+        assert!(error.contains("pairs of side 4, found 2"), "{error}");
+        assert!(placed([1, 0, 1, 0], [pair(0), pair(1)]).is_err());
     }
 }

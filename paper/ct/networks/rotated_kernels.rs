@@ -1,22 +1,22 @@
-//! Kernels in several orientations from one set of weights: Fourier series on turned grids.
+//! Kernels in four orientations from one set of weights: Fourier series on turned grids.
 //!
 //! ```text
-//! K_{m,o} = Σ_c w_{m,c} ψ_{c,o}      ψ_{c,o}(x, y) = ψ_c(x cos θ − y sin θ, y cos θ + x sin θ),   θ = 2πo/t
+//! K_{m,o} = Σ_c w_{m,c} ψ_{c,o}      ψ_{c,o}(x, y) = ψ_c(x cos θ − y sin θ, y cos θ + x sin θ),   θ = πo/2
 //! functions   cos and sin of v(k̃x + l̃y),  k, l = 0 … q − 1,  k̃ = k − q·[k > q/2],  v = π(q − 1)/q,  times exp(−max(x² + y² − 1, 0)/0.2)
 //! ```
 //!
-//! on p × p points of [−1, 1]², x along rows and y down columns, so that for t = 4 K_{m,o} is K_{m,0} turned o times by the quarter turn of
-//! NumPy's `rot90`. The functions, all cosines and then all sines with l fastest, are made orthonormal over points and orientations one
-//! after the other; those that depend on the ones before are left out. Xie et al. take singular vectors for that: of the same span, but
-//! not unique where singular values coincide, and saved weights would depend on the machine. At last ψ_c is divided by 25 max(v_c, 0.04),
-//! v_c being how much its sum and its energy vary with the orientation: what does not turn well counts less. For t = 4 all turn well.
+//! on p × p points of [−1, 1]², x along rows and y down columns, so that K_{m,o} is K_{m,0} turned o times by the quarter turn of NumPy's
+//! `rot90`. The functions, all cosines and then all sines with l fastest, are made orthonormal over points and orientations one after the
+//! other; those that depend on the ones before are left out. Xie et al. take singular vectors for that: of the same span, but not unique
+//! where singular values coincide, and saved weights would depend on the machine. They also damp functions that do not turn well, of which
+//! there are none in four orientations.
 //!
 //! After Xie et al. (IEEE Transactions on Pattern Analysis and Machine Intelligence 2023).
 //!
 //! ```
 //! use reynolds_paper::ct::networks::RotatedKernels;
 //! use reynolds_torch::tch::{Kind, Tensor};
-//! let turned = RotatedKernels::new(5, 5, 4)?;
+//! let turned = RotatedKernels::new(5, 5)?;
 //! assert_eq!(turned.functions(), 25);
 //! let weights = Tensor::arange(50, (Kind::Double, reynolds_torch::tch::Device::Cpu)).view([2, 25]);
 //! let kernels = turned.kernels(&weights)?;
@@ -37,44 +37,38 @@ use reynolds_torch::layers::{Constant, uniform};
 /// What of a function has to be new, by its square, for it to be kept.
 const NEW: f64 = 1e-4;
 
-/// Weights `[m, functions]` → kernels `[m t, p, p]`, orientation fastest.
+/// Orientations.
+pub(super) const TURNS: usize = 4;
+
+/// Weights `[m, functions]` → kernels `[4m, p, p]`, orientation fastest.
 #[derive(Debug)]
 pub struct RotatedKernels {
     side: usize,
-    /// 1/(25 max(v_c, 0.04)).
-    damping: Vec<f64>,
-    /// `[functions, t p²]`, damped.
+    functions: usize,
+    /// `[functions, 4p²]`.
     basis: Constant,
 }
 
 impl RotatedKernels {
-    /// Functions of `frequencies` along each axis on `side` × `side` points in `turns` orientations.
+    /// Functions of `frequencies` along each axis on `side` × `side` points.
     ///
     /// # Panics
     /// If a number is zero or the side is one: these are constants of an architecture.
-    pub fn new(side: usize, frequencies: usize, turns: usize) -> Result<Self> {
-        assert!(side > 1 && frequencies > 0 && turns > 0, "kernels of {side}, {frequencies} and {turns}");
-        let functions = orthonormal(&series(side, frequencies, turns));
-        let points = side * side;
-        let damping: Vec<f64> =
-            functions.iter().map(|function| 1.0 / (25.0 * variation(function, points).max(0.04))).collect();
-        let damped =
-            functions.iter().zip(&damping).flat_map(|(function, scale)| function.iter().map(move |x| x * scale));
-        let shape = [functions.len() as i64, (turns * points) as i64];
-        let basis = Constant::new(&damped.collect::<Vec<f64>>(), &shape)?;
-        Ok(Self { side, damping, basis })
+    pub fn new(side: usize, frequencies: usize) -> Result<Self> {
+        assert!(side > 1 && frequencies > 0, "kernels of {side} and {frequencies}");
+        let functions = orthonormal(&series(side, frequencies));
+        let shape = [functions.len() as i64, (TURNS * side * side) as i64];
+        Ok(Self { side, functions: functions.len(), basis: Constant::new(&functions.concat(), &shape)? })
     }
 
     /// Functions, the weights of one kernel.
     pub fn functions(&self) -> usize {
-        self.damping.len()
+        self.functions
     }
 
-    /// Weights `[kernels, functions]` to begin with: uniform in ±√(6/(inputs · functions)), damped once more.
+    /// Weights `[kernels, functions]` to begin with: uniform in ±√(6/(inputs · functions)).
     pub fn initial(&self, kernels: usize, inputs: usize, random: &mut Random) -> Vec<f64> {
-        let bound = (6.0 / (inputs * self.functions()) as f64).sqrt();
-        let weights = uniform(kernels * self.functions(), bound, random);
-        weights.iter().zip(self.damping.iter().cycle()).map(|(weight, scale)| weight * scale).collect()
+        uniform(kernels * self.functions, (6.0 / (inputs * self.functions) as f64).sqrt(), random)
     }
 
     /// The kernels of `weights`, in one product of matrices.
@@ -85,16 +79,16 @@ impl RotatedKernels {
 }
 
 /// All functions, each on [orientation, y, x].
-fn series(side: usize, frequencies: usize, turns: usize) -> Vec<Vec<f64>> {
+fn series(side: usize, frequencies: usize) -> Vec<Vec<f64>> {
     let q = frequencies as f64;
     let frequency = |index: usize| {
         let folded = if 2 * index > frequencies { index as f64 - q } else { index as f64 };
         PI * (q - 1.0) / q * folded
     };
     let place = |index: usize| 2.0 * index as f64 / (side - 1) as f64 - 1.0;
-    let mut points = Vec::with_capacity(turns * side * side);
-    for turn in 0..turns {
-        let (sin, cos) = (2.0 * PI * turn as f64 / turns as f64).sin_cos();
+    let mut points = Vec::with_capacity(TURNS * side * side);
+    for turn in 0..TURNS {
+        let (sin, cos) = (2.0 * PI * turn as f64 / TURNS as f64).sin_cos();
         for (y, x) in (0..side).flat_map(|row| (0..side).map(move |column| (place(row), place(column)))) {
             let disk = (-(x * x + y * y - 1.0).max(0.0) / 0.2).exp();
             points.push((x * cos - y * sin, y * cos + x * sin, disk));
@@ -134,19 +128,6 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// (std s² + std e)/mean(s² + e) over orientations, s the sum of a function and e its energy times p².
-fn variation(function: &[f64], points: usize) -> f64 {
-    let turns = function.chunks(points);
-    let squares: Vec<f64> = turns.clone().map(|turn| turn.iter().sum::<f64>().powi(2)).collect();
-    let energies: Vec<f64> = turns.map(|turn| points as f64 * dot(turn, turn)).collect();
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let deviation = |values: &[f64]| {
-        let centre = mean(values);
-        mean(&values.iter().map(|value| (value - centre).powi(2)).collect::<Vec<_>>()).sqrt()
-    };
-    (deviation(&squares) + deviation(&energies)) / (mean(&squares) + mean(&energies))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +135,7 @@ mod tests {
     #[test]
     fn ranks_are_those_of_the_published_sizes() {
         for (side, frequencies, rank) in [(9, 9, 81), (9, 5, 25), (5, 5, 25)] {
-            assert_eq!(RotatedKernels::new(side, frequencies, 4).unwrap().functions(), rank, "{side} {frequencies}");
+            assert_eq!(RotatedKernels::new(side, frequencies).unwrap().functions(), rank, "{side} {frequencies}");
         }
     }
 }

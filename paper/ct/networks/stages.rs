@@ -27,6 +27,7 @@ use tch::Tensor;
 
 use super::k_net::KNet;
 use super::nets::{Nets, Running, auxiliary};
+use super::rotated_kernels::TURNS;
 use super::{Architecture, Corrupted, MarNetConfig, Pass, Reduction, RotatedKernels, bands, dictionary, regular_plan};
 use crate::network::{Network, Seen};
 use reynolds::plan::SymmetryPlan;
@@ -42,8 +43,7 @@ const ATOMS: usize = 32;
 const EARLY: usize = 2;
 /// The side of all kernels.
 const SIDE: usize = 9;
-/// Orientations of a kernel of OSCNet, and frequencies of its functions along an axis.
-const TURNS: usize = 4;
+/// Frequencies of the functions of OSCNet's kernels along an axis.
 const FREQUENCIES: usize = 9;
 /// What kernels of dictionaries and sizes of steps are divided by.
 const DIVISOR: f64 = 10.0;
@@ -85,7 +85,7 @@ impl Stages {
                 dictionary = Dictionary::Free;
             }
             Architecture::Oscnet => {
-                let (turned, atoms) = (RotatedKernels::new(SIDE, FREQUENCIES, TURNS)?, MAPS / TURNS);
+                let (turned, atoms) = (RotatedKernels::new(SIDE, FREQUENCIES)?, MAPS / TURNS);
                 for name in ["dictionary.start", "dictionary"] {
                     builder.real(name, &[atoms, turned.functions()], &turned.initial(atoms, 1, random))?;
                 }

@@ -30,20 +30,20 @@ pub(super) fn draw(task: &CtTask, folder: &Path) -> Result<()> {
         let count = task.data().count(part);
         if count > 0 {
             let images = task.data().images(part, count / 2)?;
-            let sheet = case_sheet(&images, &task.reduce(part, count / 2)?, "network");
+            let sheet = case_sheet(&images, &task.reduce(part, count / 2)?);
             whole_file::write(&folder.join(format!("{name}.svg")), sheet.svg().as_bytes())?;
         }
     }
     Ok(())
 }
 
-/// A case in the soft-tissue window: input, interpolated, `reduced` under its name, truth; below, how far each is off outside the metal.
-pub fn case_sheet(images: &CaseImages, reduced: &[f32], name: &str) -> Sheet {
+/// A case in the soft-tissue window: input, interpolated, what the network makes of it, truth; below, how far each is off outside the metal.
+fn case_sheet(images: &CaseImages, reduced: &[f32]) -> Sheet {
     let mut sheet = Sheet::new(4, PANEL);
     let shown = [
         ("input", &images.corrupted[..]),
         ("interpolated", &images.interpolated),
-        (name, reduced),
+        ("network", reduced),
         ("truth", &images.truth),
     ];
     let [low, high] = SOFT_TISSUE.map(shade);
@@ -77,11 +77,11 @@ mod tests {
         let mut corrupted = truth.clone();
         (corrupted[0], corrupted[3]) = (shade(80.0), shade(3000.0));
         let images = CaseImages { side: 2, interpolated: truth.clone(), corrupted, truth: truth.clone(), keep };
-        let sheet = case_sheet(&images, &truth, "DICDNet");
+        let sheet = case_sheet(&images, &truth);
         let text = sheet.svg();
         assert_eq!(sheet.panels.len(), 7);
         assert!(
-            text.contains("mean |error| 20.0 HU") && text.contains("mean |error| 0.0 HU") && text.contains(">DICDNet<")
+            text.contains("mean |error| 20.0 HU") && text.contains("mean |error| 0.0 HU") && text.contains(">network<")
         );
     }
 }

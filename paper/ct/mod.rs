@@ -37,7 +37,7 @@ pub use self::{
     bench_metrics::{MetricsBench, MetricsRow},
     evaluation::{CaseQuality, Measured},
     experiment::CtExperiment,
-    figures::{SOFT_TISSUE, case_sheet, shade},
+    figures::{SOFT_TISSUE, shade},
     metrics::{psnr, ssim},
     modes::CtMode,
     pairs::{ensure_pairs, open as open_pairs, pairs_folder},

@@ -205,12 +205,8 @@ impl Patches {
         Ok(Self { side, numbers: Tensor::f_from_slice(&numbers.concat())?.f_view([5, -1])?.f_to_device(device)? })
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.numbers.size()[1] as usize
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// `count` of them from `first` on.
@@ -312,7 +308,7 @@ mod tests {
         let whole = Patches::new(&whole, 4, Device::Cpu).unwrap();
         let second = data.patches(&whole.narrow(1, 1).unwrap()).unwrap();
         assert_eq!(numbers(&second.truth), numbers(&data.cases(CtPart::Train, 0, 1).unwrap().truth));
-        assert_eq!((whole.len(), whole.is_empty()), (2, false));
+        assert_eq!(whole.count(), 2);
     }
 
     #[test]

@@ -153,7 +153,7 @@ impl CtTask {
         let make = || Patches::new(&self.patches(moment.epoch), self.config.patch, self.data.device());
         let patches = self.epoch.of(moment.epoch, make)?;
         let first = moment.step * self.config.batch;
-        self.data.patches(&patches.narrow(first, self.config.batch.min(patches.len() - first))?)
+        self.data.patches(&patches.narrow(first, self.config.batch.min(patches.count() - first))?)
     }
 
     /// The patches of an epoch: as many passes over the cases as it takes, each in an order of its own.

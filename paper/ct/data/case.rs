@@ -87,7 +87,7 @@ impl Case {
             Anatomy::Slice { series: name, number, checksum } => {
                 let series = library.series.iter().find(|series| series.name() == name);
                 let series = series.ok_or_else(|| missing(format!("no series {name}")))?;
-                if *number >= series.len() || series.checksum(*number) != *checksum {
+                if *number >= series.count() || series.checksum(*number) != *checksum {
                     return Err(missing(format!("another slice {number} of {name}")));
                 }
                 Ok(series.slice(*number, self.side))

@@ -78,7 +78,7 @@ impl SetConfig {
             return Err(Error::setting("slices", expected, series.len()));
         }
         let mut by_length: Vec<usize> = (0..series.len()).collect();
-        by_length.sort_by_key(|&n| std::cmp::Reverse(series[n].len()));
+        by_length.sort_by_key(|&n| std::cmp::Reverse(series[n].count()));
         let test = match self.test_series.as_str() {
             "" => by_length[series.len() / 2],
             name => series.iter().position(|series| series.name() == name).ok_or_else(|| {
@@ -88,7 +88,7 @@ impl SetConfig {
         };
         let usable = |n: usize| -> Vec<Place> {
             let body = |number: &usize| Body::of(&series[n].slice(*number, COARSE)).is_some();
-            let numbers: Vec<usize> = (0..series[n].len()).into_par_iter().filter(body).collect();
+            let numbers: Vec<usize> = (0..series[n].count()).into_par_iter().filter(body).collect();
             numbers.into_iter().map(|number| (n, number)).collect()
         };
         let longest = by_length.iter().copied().find(|&n| n != test).unwrap_or(0);

@@ -20,52 +20,42 @@ pub(super) enum Exposure {
     Metal = 1,
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct Stream {
-    random: Random,
+/// How many photons arrive at a cell of `mean` expected.
+pub(super) fn arrived(mean: f64, seed: u64, exposure: Exposure, view: usize, cell: usize) -> f64 {
+    let mut random = Random::at(seed, &[PURPOSE, exposure as u64, view as u64, cell as u64]);
+    if mean < 10.0 { few(mean, &mut random) } else { many(mean, &mut random) }
 }
 
-impl Stream {
-    pub(super) fn new(seed: u64, exposure: Exposure, view: usize, cell: usize) -> Self {
-        Self { random: Random::at(seed, &[PURPOSE, exposure as u64, view as u64, cell as u64]) }
+fn few(mean: f64, random: &mut Random) -> f64 {
+    let limit = (-mean).exp();
+    let mut count = 0.0;
+    let mut product = random.uniform();
+    while product > limit {
+        product *= random.uniform();
+        count += 1.0;
     }
+    count
+}
 
-    /// How many arrive of `mean` expected.
-    pub(super) fn poisson(&mut self, mean: f64) -> f64 {
-        if mean < 10.0 { self.few(mean) } else { self.many(mean) }
-    }
-
-    fn few(&mut self, mean: f64) -> f64 {
-        let limit = (-mean).exp();
-        let mut count = 0.0;
-        let mut product = self.random.uniform();
-        while product > limit {
-            product *= self.random.uniform();
-            count += 1.0;
+fn many(mean: f64, random: &mut Random) -> f64 {
+    let b = 0.931 + 2.53 * mean.sqrt();
+    let a = -0.059 + 0.024_83 * b;
+    let squeeze = 0.9277 - 3.6224 / (b - 2.0);
+    loop {
+        let u = random.uniform() - 0.5;
+        let v = random.uniform();
+        let distance = 0.5 - u.abs();
+        let count = ((2.0 * a / distance + b) * u + mean + 0.43).floor();
+        if distance >= 0.07 && v <= squeeze {
+            return count;
         }
-        count
-    }
-
-    fn many(&mut self, mean: f64) -> f64 {
-        let b = 0.931 + 2.53 * mean.sqrt();
-        let a = -0.059 + 0.024_83 * b;
-        let squeeze = 0.9277 - 3.6224 / (b - 2.0);
-        loop {
-            let u = self.random.uniform() - 0.5;
-            let v = self.random.uniform();
-            let distance = 0.5 - u.abs();
-            let count = ((2.0 * a / distance + b) * u + mean + 0.43).floor();
-            if distance >= 0.07 && v <= squeeze {
-                return count;
-            }
-            if count < 0.0 || (distance < 0.013 && v > distance) {
-                continue;
-            }
-            let inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
-            let left = (v * inverse_alpha / (a / (distance * distance) + b)).ln();
-            if left <= count * mean.ln() - mean - ln_factorial(count) {
-                return count;
-            }
+        if count < 0.0 || (distance < 0.013 && v > distance) {
+            continue;
+        }
+        let inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+        let left = (v * inverse_alpha / (a / (distance * distance) + b)).ln();
+        if left <= count * mean.ln() - mean - ln_factorial(count) {
+            return count;
         }
     }
 }
@@ -88,8 +78,7 @@ mod tests {
     fn counts_have_the_mean_and_the_variance_of_poisson() {
         let draws = 40_000;
         for mean in [0.0, 0.3, 4.0, 9.9, 10.0, 25.0, 700.0, 2e7] {
-            let counts: Vec<f64> =
-                (0..draws).map(|cell| Stream::new(5, Exposure::Clean, 3, cell).poisson(mean)).collect();
+            let counts: Vec<f64> = (0..draws).map(|cell| arrived(mean, 5, Exposure::Clean, 3, cell)).collect();
             let found = counts.iter().sum::<f64>() / draws as f64;
             let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / draws as f64;
             // Four standard errors; the fourth moment of the counts is 3λ² + λ.
@@ -106,7 +95,7 @@ mod tests {
             let draws = 50_000;
             let mut found = [0.0; 40];
             for cell in 0..draws {
-                found[(Stream::new(9, Exposure::Metal, 1, cell).poisson(mean) as usize).min(39)] += 1.0;
+                found[(arrived(mean, 9, Exposure::Metal, 1, cell) as usize).min(39)] += 1.0;
             }
             for (count, &found) in found.iter().enumerate().take(25) {
                 let expected = draws as f64 * (count as f64 * mean.ln() - mean - ln_factorial(count as f64)).exp();

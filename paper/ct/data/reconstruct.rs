@@ -19,11 +19,6 @@ use crate::data::error::{Error, Result};
 const ROWS: usize = 16;
 const COLUMNS: usize = 64;
 
-/// Filtered rows of several sinograms, interleaved: `[views, cells]`, cos² γ applied.
-pub(super) struct Filtered<const N: usize> {
-    pub(super) rows: Vec<[f32; N]>,
-}
-
 /// Where the pixels of a row find their samples in a filtered row: the cell before, the part of the way to the next, 1/s².
 struct Places {
     cells: [u32; COLUMNS],
@@ -44,7 +39,7 @@ impl Fan {
             || filter.workspace(),
             |workspace, (filtered, row)| self.filter_row(&filter, workspace, row, filtered, 0),
         );
-        Ok(self.back_project(&Filtered { rows }).into_iter().map(|[value]| value).collect())
+        Ok(self.back_project(&rows).into_iter().map(|[value]| value).collect())
     }
 
     /// Filters a row into one lane of a filtered row.
@@ -62,8 +57,8 @@ impl Fan {
         }
     }
 
-    /// The images of filtered rows, `[side, side]`.
-    pub(super) fn back_project<const N: usize>(&self, filtered: &Filtered<N>) -> Vec<[f32; N]> {
+    /// The images, `[side, side]`, of filtered rows of several sinograms, interleaved: `[views, cells]`, cos² γ applied.
+    pub(super) fn back_project<const N: usize>(&self, filtered: &[[f32; N]]) -> Vec<[f32; N]> {
         let across = self.side.div_ceil(COLUMNS);
         let tiles: Vec<Vec<[f32; N]>> = (0..self.side.div_ceil(ROWS) * across)
             .into_par_iter()
@@ -76,14 +71,14 @@ impl Fan {
     }
 
     /// The tile whose first pixel is at (`top`, `left`), `[ROWS, COLUMNS]`.
-    fn back_project_tile<const N: usize>(&self, filtered: &Filtered<N>, top: usize, left: usize) -> Vec<[f32; N]> {
+    fn back_project_tile<const N: usize>(&self, filtered: &[[f32; N]], top: usize, left: usize) -> Vec<[f32; N]> {
         let columns: Vec<Range<usize>> = (top..(top + ROWS).min(self.side))
             .map(|row| self.visible(row))
             .map(|seen| seen.start.max(left)..seen.end.min(left + COLUMNS))
             .collect();
         let mut sums = vec![[0.0; N]; ROWS * COLUMNS];
         let mut places = Places { cells: [0; COLUMNS], parts: [0.0; COLUMNS], weights: [0.0; COLUMNS] };
-        for (view, samples) in filtered.rows.chunks_exact(self.scanner.cells).enumerate() {
+        for (view, samples) in filtered.chunks_exact(self.scanner.cells).enumerate() {
             for ((row, sums), columns) in (top..).zip(sums.chunks_exact_mut(COLUMNS)).zip(&columns) {
                 if columns.is_empty() {
                     continue;

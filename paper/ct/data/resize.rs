@@ -13,16 +13,16 @@ pub(super) fn resize(values: &[f32], from: usize, to: usize) -> Vec<f32> {
     if from == to {
         return values.to_vec();
     }
-    let kernel = Kernel::new(from, to);
+    let taps = taps(from, to);
     // Along rows; then along columns, row after row.
     let mut wide = vec![0.0_f32; from * to];
     for (row, out) in values.chunks_exact(from).zip(wide.chunks_exact_mut(to)) {
-        for (value, (first, weights)) in out.iter_mut().zip(&kernel.taps) {
+        for (value, (first, weights)) in out.iter_mut().zip(&taps) {
             *value = weights.iter().zip(&row[*first..]).map(|(weight, x)| weight * f64::from(*x)).sum::<f64>() as f32;
         }
     }
     let mut out = Vec::with_capacity(to * to);
-    for (first, weights) in &kernel.taps {
+    for (first, weights) in &taps {
         let mut row = vec![0.0_f64; to];
         for (k, weight) in weights.iter().enumerate() {
             for (sum, x) in row.iter_mut().zip(&wide[(first + k) * to..][..to]) {
@@ -35,25 +35,19 @@ pub(super) fn resize(values: &[f32], from: usize, to: usize) -> Vec<f32> {
 }
 
 /// For every output pixel the first input pixel and the weights from there on.
-struct Kernel {
-    taps: Vec<(usize, Vec<f64>)>,
-}
-
-impl Kernel {
-    fn new(from: usize, to: usize) -> Kernel {
-        let ratio = from as f64 / to as f64;
-        let reach = ratio.max(1.0);
-        let tap = |i: usize| {
-            let centre = (i as f64 + 0.5) * ratio;
-            let first = (centre - reach + 0.5).max(0.0) as usize;
-            let end = ((centre + reach + 0.5) as usize).min(from);
-            let weight = |k: usize| (1.0 - (k as f64 + 0.5 - centre).abs() / reach).max(0.0);
-            let weights: Vec<f64> = (first..end).map(weight).collect();
-            let sum: f64 = weights.iter().sum();
-            (first, weights.into_iter().map(|weight| weight / sum).collect())
-        };
-        Kernel { taps: (0..to).map(tap).collect() }
-    }
+fn taps(from: usize, to: usize) -> Vec<(usize, Vec<f64>)> {
+    let ratio = from as f64 / to as f64;
+    let reach = ratio.max(1.0);
+    let tap = |i: usize| {
+        let centre = (i as f64 + 0.5) * ratio;
+        let first = (centre - reach + 0.5).max(0.0) as usize;
+        let end = ((centre + reach + 0.5) as usize).min(from);
+        let weight = |k: usize| (1.0 - (k as f64 + 0.5 - centre).abs() / reach).max(0.0);
+        let weights: Vec<f64> = (first..end).map(weight).collect();
+        let sum: f64 = weights.iter().sum();
+        (first, weights.into_iter().map(|weight| weight / sum).collect())
+    };
+    (0..to).map(tap).collect()
 }
 
 #[cfg(test)]

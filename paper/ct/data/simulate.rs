@@ -19,8 +19,7 @@ use super::fan::{Fan, Region};
 use super::filter::Filter;
 use super::forward::Layers;
 use super::interpolate::bridge;
-use super::noise::{Exposure, Stream};
-use super::reconstruct::Filtered;
+use super::noise::{Exposure, arrived};
 use super::scanner::Scanner;
 use super::slice::{Metal, Pair, Slice};
 use super::spectrum::Spectrum;
@@ -81,7 +80,7 @@ pub fn simulate(slice: &Slice, metal: &Metal, scanner: &Scanner, seed: u64) -> R
             }
         },
     );
-    let images = fan.back_project(&Filtered { rows });
+    let images = fan.back_project(&rows);
     let lane = |lane: usize| images.iter().map(|values| values[lane]).collect();
     Ok(Pair {
         side: slice.side,
@@ -255,7 +254,7 @@ impl<'a> Scan<'a> {
         let photons = self.fan.scanner.photons;
         let part = match photons > 0.0 {
             true => {
-                let count = Stream::new(self.seed, exposure, view, cell).poisson(photons * f64::from(transmission));
+                let count = arrived(photons * f64::from(transmission), self.seed, exposure, view, cell);
                 (count.max(1.0) / photons) as f32
             }
             false => transmission.max(DARK),

@@ -16,7 +16,6 @@ pub struct Series {
     name: String,
     side: usize,
     pixel_mm: f64,
-    z_mm: Vec<f32>,
     hu: Vec<i16>,
 }
 
@@ -66,20 +65,15 @@ impl Series {
         let name = stem.strip_suffix(&size).unwrap_or(&stem).to_owned();
         // Written in decimals, it was meant in decimals: 2.06, not 2.05999994.
         let pixel_mm = pixel[0].to_string().parse().unwrap_or(f64::from(pixel[0]));
-        Ok(Series { name, side, pixel_mm, z_mm, hu })
+        Ok(Series { name, side, pixel_mm, hu })
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    pub fn len(&self) -> usize {
-        self.z_mm.len()
-    }
-
-    /// Whether there are no slices, which [`Series::open`] refuses.
-    pub fn is_empty(&self) -> bool {
-        self.z_mm.is_empty()
+    pub fn count(&self) -> usize {
+        self.hu.len() / (self.side * self.side)
     }
 
     /// A slice, brought to `side` pixels.

@@ -66,9 +66,9 @@ impl RotatedKernels {
         self.functions
     }
 
-    /// Weights `[kernels, functions]` to begin with: uniform in ±√(6/(inputs · functions)).
-    pub fn initial(&self, kernels: usize, inputs: usize, random: &mut Random) -> Vec<f64> {
-        uniform(kernels * self.functions, (6.0 / (inputs * self.functions) as f64).sqrt(), random)
+    /// Weights `[kernels, functions]` to begin with: uniform in ±√(6/functions).
+    pub fn initial(&self, kernels: usize, random: &mut Random) -> Vec<f64> {
+        uniform(kernels * self.functions, (6.0 / self.functions as f64).sqrt(), random)
     }
 
     /// The kernels of `weights`, in one product of matrices.

@@ -87,7 +87,7 @@ impl Stages {
             Architecture::Oscnet => {
                 let (turned, atoms) = (RotatedKernels::new(SIDE, FREQUENCIES)?, MAPS / TURNS);
                 for name in ["dictionary.start", "dictionary"] {
-                    builder.real(name, &[atoms, turned.functions()], &turned.initial(atoms, 1, random))?;
+                    builder.real(name, &[atoms, turned.functions()], &turned.initial(atoms, random))?;
                 }
                 nets = Nets::new(config, stages, MAPS, builder, random)?;
                 steps(builder, "step.x", stages, 5.0)?;

@@ -55,7 +55,7 @@ fn metal_shapes_of_scipy_are_read_in_their_order() {
 #[test]
 fn stacks_of_numpy_are_read_slice_by_slice() {
     let series = Series::open(golden("legs_16.npz")).unwrap();
-    assert_eq!((series.name(), series.len()), ("legs", 24));
+    assert_eq!((series.name(), series.count()), ("legs", 24));
     let slice = series.slice(3, 16);
     assert_eq!((slice.side, slice.pixel_mm, slice.name.as_str()), (16, 20.0, "legs/003"));
     assert_eq!((slice.hu[0], slice.hu[7 * 16 + 7], slice.hu[7 * 16 + 4]), (-1000.0, 900.0, 43.0));
@@ -145,7 +145,7 @@ fn the_challenge_files_are_read() {
 fn the_published_slices_are_read() {
     let file = published_or_skip!("abdomen_tcga-ov_256.npz");
     let library = Library::open(file.parent().unwrap()).unwrap();
-    let names: Vec<(&str, usize)> = library.series().iter().map(|series| (series.name(), series.len())).collect();
+    let names: Vec<(&str, usize)> = library.series().iter().map(|series| (series.name(), series.count())).collect();
     assert_eq!(names, [("abdomen_tcga-ov", 160), ("chest_cptac-pda", 102), ("head_cptac-lscc", 85)]);
     assert_eq!(library.series()[0].slice(0, 256).pixel_mm, 2.06);
     assert_eq!(library.masks(), 97);

@@ -6,7 +6,7 @@ use clap::{Args as Group, Subcommand, value_parser};
 use reynolds_paper::ct::data::{SetConfig, Source};
 use reynolds_paper::medmnist::data::shapes::ShapesConfig;
 use reynolds_paper::medmnist::data::{MedSet, Size};
-use reynolds_paper::smoke::data::Kind;
+use reynolds_paper::smoke::data::Symmetry;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
@@ -24,7 +24,7 @@ pub(crate) enum DataCommand {
 pub(crate) struct SmokeArgs {
     /// Which symmetry: 35, 36 or 38 simulations
     #[arg(long, value_name = "translation|rotation|scaling")]
-    pub(crate) kind: Kind,
+    pub(crate) kind: Symmetry,
     /// The folder to write to; an interrupted generation goes on where it was
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,

@@ -14,9 +14,9 @@
 use std::time::Instant;
 
 use reynolds::random::Random;
-use reynolds_paper::smoke::networks::{
-    Architecture, Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig, Symmetry,
-};
+use reynolds_paper::network::{Network, TRAIN};
+use reynolds_paper::smoke::networks::{Architecture, Frames, Held, SmokeNetConfig, Symmetry};
+use reynolds_paper::smoke::penalty;
 use reynolds_torch::optimiser::{Adam, AdamConfig};
 use reynolds_torch::tch::{Cuda, Device, Kind, Reduction, Tensor};
 use reynolds_torch::{Parameters, device, tch};
@@ -137,8 +137,7 @@ impl Settings {
 
 /// A network in training on random data.
 struct Training {
-    network: Box<dyn Forecaster>,
-    penalty: Box<dyn NetworkPenalty>,
+    network: Box<dyn Network>,
     parameters: Parameters,
     adam: Adam,
     frames: Tensor,
@@ -161,8 +160,8 @@ impl Training {
         if device.is_cuda() {
             Cuda::cudnn_set_benchmark(true);
         }
-        let config =
-            SmokeNetConfig { architecture, hidden, layers: settings.layers, banks, ..SmokeNetConfig::default() };
+        let Settings { layers, held, .. } = *settings;
+        let config = SmokeNetConfig { architecture, hidden, layers, banks, held, ..SmokeNetConfig::default() };
         let mut random = Random::new(0);
         let mut builder = Parameters::builder();
         let shape = Frames { count: 10, side: settings.side };
@@ -176,7 +175,6 @@ impl Training {
         };
         let adam = Adam::new(AdamConfig { weight_decay: 4e-4, ..AdamConfig::default() }, parameters.flat()).unwrap();
         Self {
-            penalty: network.penalty(&parameters, settings.held).unwrap().expect("these networks are relaxed"),
             frames: images(2 * shape.count),
             targets: images(2 * settings.out_length),
             strength: settings.strength,
@@ -188,13 +186,13 @@ impl Training {
     }
 
     fn rollout(&self) -> Tensor {
-        let assembled = self.network.assemble(&self.parameters).unwrap();
+        let assembled = self.network.assemble(&self.parameters, TRAIN).unwrap();
         let mut frames = self.frames.shallow_clone();
         let seen = frames.size()[1];
         let targets = self.targets.split(2, 1);
         let mut losses = Vec::with_capacity(targets.len());
         for (number, target) in targets.iter().enumerate() {
-            let prediction = self.network.forward(&self.parameters, &assembled, &frames, Mode::Train).unwrap();
+            let prediction = self.network.forward(&self.parameters, &assembled, &frames, TRAIN).unwrap();
             losses.push(prediction.mse_loss(target, Reduction::Mean));
             if number + 1 < targets.len() {
                 frames = Tensor::cat(&[frames.narrow(1, 2, seen - 2), prediction], 1);
@@ -209,13 +207,18 @@ impl Training {
         let loss = self.rollout();
         let gradient = self.parameters.gradient(&loss).unwrap();
         if penalised {
-            let _ = self.penalty.add_gradient(&self.parameters, 0.0, self.strength, &gradient).unwrap();
+            self.penalise(&gradient);
         }
         self.adam.step(self.parameters.flat(), &gradient, LEARNING_RATE).unwrap();
         self.wait();
         let seconds = start.elapsed().as_secs_f64();
         self.loss = loss.detach();
         seconds
+    }
+
+    fn penalise(&self, gradient: &Tensor) {
+        let strengths = [0.0, self.strength];
+        let _ = penalty::add_gradient(self.network.as_ref(), &self.parameters, strengths, gradient).unwrap();
     }
 
     fn wait(&self) {
@@ -229,7 +232,7 @@ impl Training {
         let gradient = self.parameters.flat().zeros_like();
         let seconds = (0..calls).map(|_| {
             let start = Instant::now();
-            let _ = self.penalty.add_gradient(&self.parameters, 0.0, self.strength, &gradient).unwrap();
+            self.penalise(&gradient);
             self.wait();
             start.elapsed().as_secs_f64()
         });

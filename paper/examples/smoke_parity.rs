@@ -3,7 +3,7 @@
 //! FILE holds `velocity` f32 [frames, 2, 64, 64], the first frames of the rotation simulation k = 5.
 
 use reynolds_checkpoint::{Checkpoint, Values};
-use reynolds_paper::smoke::data::{FRAME, Kind, Setting, simulate};
+use reynolds_paper::smoke::data::{FRAME, Setting, Symmetry, simulate};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -30,9 +30,9 @@ fn curve(file: &str) -> Result<String, String> {
     let Values::F32(theirs) = checkpoint.read(entry).map_err(|error| error.to_string())? else {
         return Err(format!("expected velocity in f32, found {}", entry.dtype));
     };
-    let setting = Kind::Rotation.simulations()[4].clone();
+    let setting = Symmetry::Rotation.simulations()[4].clone();
     let setting = Setting { steps: setting.dropped + theirs.len() / FRAME, ..setting };
-    let ours = simulate(&setting, &mut || ()).map_err(|error| error.to_string())?;
+    let ours = simulate(&setting, &|| Ok(())).map_err(|error| error.to_string())?;
     let mut text = format!("{}: ‖ours − theirs‖ / ‖theirs‖\n", setting.name);
     for (n, (ours, theirs)) in ours.chunks_exact(FRAME).zip(theirs.chunks_exact(FRAME)).enumerate() {
         let square = |x: f32| f64::from(x) * f64::from(x);

@@ -32,12 +32,10 @@ impl RolloutErrors {
         Self { steps, simulations, squared }
     }
 
-    /// The mean over windows and steps.
     pub fn mse(&self) -> f64 {
         self.squared.iter().sum::<f64>() / self.squared.len() as f64
     }
 
-    /// Its square root.
     pub fn rmse(&self) -> f64 {
         self.mse().sqrt()
     }

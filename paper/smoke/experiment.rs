@@ -10,14 +10,14 @@
 
 use std::path::Path;
 
-use crate::smoke::data::{Kind, Split};
+use crate::smoke::data::{Part, Symmetry};
 use crate::smoke::networks::{Architecture, SmokeNetConfig};
 use reynolds_torch::tch::{Cuda, Device};
 use serde::{Deserialize, Serialize};
 
 use super::figures;
-use super::frames::{SmokeData, WindowCounts, data_folder, ensure_needed, symmetry};
-use super::task::{RolloutConfig, SmokeTask};
+use super::frames::{SmokeData, ensure_needed};
+use super::task::SmokeTask;
 use reynolds_train::config::{Rule, RunConfig, Settings};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
@@ -33,7 +33,7 @@ const LONGEST: usize = 48;
 #[serde(deny_unknown_fields, default)]
 pub struct SmokeDataConfig {
     /// "translation", "rotation" or "scaling".
-    pub kind: Kind,
+    pub kind: Symmetry,
     /// Where the simulations lie, or will; "" = `$REYNOLDS_DATA/smoke`, or `data/smoke` where that is not set.
     pub folder: String,
     /// Steps of a rollout in training and validation.
@@ -51,7 +51,7 @@ pub struct SmokeDataConfig {
 impl Default for SmokeDataConfig {
     fn default() -> Self {
         Self {
-            kind: Kind::Rotation,
+            kind: Symmetry::Rotation,
             folder: String::new(),
             out_length: 6,
             rollout: 20,
@@ -62,25 +62,9 @@ impl Default for SmokeDataConfig {
     }
 }
 
-impl SmokeDataConfig {
-    /// How many windows are used.
-    pub fn counts(&self) -> WindowCounts {
-        WindowCounts { train: self.train_windows, evaluation: self.evaluation_windows }
-    }
-
-    /// Lengths of rollouts and minibatches.
-    pub fn rollouts(&self) -> RolloutConfig {
-        let Self { out_length, rollout, batch, .. } = *self;
-        RolloutConfig { out_length, rollout, batch }
-    }
-}
-
-/// `[data]` and `[model]`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SmokeSettings {
-    /// `[data]`.
     pub data: SmokeDataConfig,
-    /// `[model]`.
     pub model: SmokeNetConfig,
 }
 
@@ -104,7 +88,7 @@ impl Settings for SmokeSettings {
 pub(super) fn check_smallest_batch(key: &str, data: &SmokeDataConfig) -> Result<()> {
     let batch = data.batch;
     let windows = match data.train_windows {
-        0 => data.kind.windows(Split::Train).len(),
+        0 => data.kind.windows(Part::Train).len(),
         windows => windows,
     };
     if batch > 1 && windows % batch != 1 {
@@ -114,7 +98,6 @@ pub(super) fn check_smallest_batch(key: &str, data: &SmokeDataConfig) -> Result<
     Err(Error::config(key, expected, format!("{batch} of {windows}, so that the last has one")))
 }
 
-/// "smoke".
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SmokeExperiment;
 
@@ -146,8 +129,8 @@ impl Experiment for SmokeExperiment {
     /// Simulates what is missing; a network that cannot be built is refused before that.
     fn prepare(&self, config: &RunConfig<SmokeSettings>, interrupt: &Interrupt) -> Result<bool> {
         let SmokeSettings { data, model } = &config.settings;
-        SmokeTask::check(model, symmetry(data.kind))?;
-        ensure_needed(data.kind, &data_folder(&data.folder), data.counts(), config.train.threads, interrupt)
+        SmokeTask::check(model, data.kind)?;
+        ensure_needed(data, config.train.threads, interrupt)
     }
 
     fn task(&self, config: &RunConfig<SmokeSettings>, device: Device) -> Result<SmokeTask> {
@@ -155,8 +138,7 @@ impl Experiment for SmokeExperiment {
         if device.is_cuda() {
             Cuda::cudnn_set_benchmark(true);
         }
-        let frames = SmokeData::open(data.kind, &data_folder(&data.folder), data.counts(), device)?;
-        SmokeTask::new(frames, model, symmetry(data.kind), data.rollouts(), config.seed)
+        SmokeTask::new(SmokeData::open(data, device)?, model, data, config.seed)
     }
 
     fn finish(&self, config: &RunConfig<SmokeSettings>, task: &SmokeTask, _: &Summary, folder: &Path) -> Result<()> {
@@ -177,7 +159,7 @@ mod tests {
         assert_eq!((stopping.rule, stopping.after, stopping.window), (Rule::Plateau, 100, 5));
         assert_eq!((config.train.optimiser.weight_decay, config.train.schedule.gamma), (4e-4, 0.95));
         assert_eq!(config.train.optimiser.method, reynolds_torch::optimiser::Method::Adam);
-        SmokeTask::check(&config.settings.model, symmetry(config.settings.data.kind)).unwrap();
+        SmokeTask::check(&config.settings.model, config.settings.data.kind).unwrap();
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use crate::smoke::data::speed;
+use crate::smoke::data::{Part, speed};
 
-use super::frames::Part;
 use super::task::{Rollout, SmokeTask};
 use reynolds_checkpoint::whole_file;
 use reynolds_report::figure::{Colour, Key, LineChart, Raster, Scale, Shading, Sheet};
@@ -17,9 +16,6 @@ const SHOWN: [usize; 5] = [1, 5, 10, 15, 20];
 const PANEL: f64 = 104.0;
 
 /// Draws "rollout.svg" (the window of "domain" in the middle, and of "future") and "errors.svg" into `folder`.
-///
-/// # Errors
-/// If a file cannot be written; whatever libtorch may fail with.
 pub(super) fn draw(task: &SmokeTask, length: usize, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
     let mut sheet = Sheet::new(2, 220.0);
@@ -28,103 +24,95 @@ pub(super) fn draw(task: &SmokeTask, length: usize, folder: &Path) -> Result<()>
         let rollout = task.rollout(part, middle, length)?;
         let file = folder.join(format!("rollout-{name}.svg"));
         whole_file::write(&file, rollout_sheet(&rollout, "forecast").svg().as_bytes())?;
-        let [network, persistence] = [task.errors(part, length)?, task.persistence(part, length)?];
-        let lines = [
-            StepErrors { name: "network".into(), colour: Colour::BLUE, dashed: false, rmse: network.by_step() },
-            StepErrors {
-                name: "persistence".into(),
-                colour: Colour::ORANGE,
-                dashed: true,
-                rmse: persistence.by_step(),
-            },
-        ];
-        sheet.add(name, step_chart(&lines), vec![]);
-        sheet.legend = lines.iter().map(StepErrors::key).collect();
+        let mut chart = LineChart::new("step", "RMSE");
+        sheet.legend.clear();
+        for (line, colour, dashed, errors) in [
+            ("network", Colour::BLUE, false, task.errors(part, length)?),
+            ("persistence", Colour::ORANGE, true, task.persistence(part, length)?),
+        ] {
+            let steps = errors.by_step().into_iter().enumerate();
+            let points: Vec<[f64; 2]> = steps.map(|(step, rmse)| [(step + 1) as f64, rmse]).collect();
+            chart.line(&points, colour, dashed);
+            sheet.legend.push(Key::Line(colour, dashed, line.into()));
+        }
+        sheet.add(name, chart, vec![]);
     }
     sheet.chart_room();
     Ok(whole_file::write(&folder.join("errors.svg"), sheet.svg().as_bytes())?)
 }
 
-/// The RMSE at each step of a rollout, under a name.
-#[derive(Debug, Clone)]
-pub struct StepErrors {
-    /// In the legend.
-    pub name: String,
-    /// Of its line.
-    pub colour: Colour,
-    /// Whether the line is.
-    pub dashed: bool,
-    /// From the first step on.
-    pub rmse: Vec<f64>,
+/// A row of pictures: its head, the frames `[2, side, side]` at the steps that are shown, what stands under each, and its scale.
+pub(crate) struct Pictures<'a> {
+    pub(crate) head: String,
+    pub(crate) frames: Vec<&'a [f32]>,
+    pub(crate) captions: Vec<String>,
+    pub(crate) shading: Shading,
 }
 
-impl StepErrors {
-    /// Its line of a legend.
-    pub fn key(&self) -> Key {
-        Key::Line(self.colour, self.dashed, self.name.clone())
-    }
-}
-
-/// Errors over the steps of a rollout, one line each.
-pub fn step_chart(errors: &[StepErrors]) -> LineChart {
-    let mut chart = LineChart::new("step", "RMSE");
-    for one in errors {
-        let points: Vec<[f64; 2]> = one.rmse.iter().enumerate().map(|(n, rmse)| [(n + 1) as f64, *rmse]).collect();
-        chart.line(&points, one.colour, one.dashed);
-    }
-    chart
-}
-
-/// The speed in some frames of a rollout, one row for the truth, one for the forecast, both on one scale, and one for the length of what
-/// lies between them, on its own.
-pub fn rollout_sheet(rollout: &Rollout, forecast: &str) -> Sheet {
-    let length = rollout.truth.len();
-    let shown: Vec<usize> = SHOWN.into_iter().filter(|&step| step <= length).collect();
-    let fields = |frames: &[Vec<f32>]| -> Vec<Vec<f64>> {
-        shown.iter().map(|&step| speed(&frames[step - 1], rollout.side)).collect()
-    };
-    let between: Vec<Vec<f32>> = rollout.prediction.iter().zip(&rollout.truth).map(|(a, b)| difference(a, b)).collect();
-    let (truth, prediction, rest) = (fields(&rollout.truth), fields(&rollout.prediction), fields(&between));
-    let fastest = largest(&truth);
-    let scales = [fastest, fastest, largest(&rest)].map(|high| Shading::Linear { high });
-    let mut sheet = Sheet::new(shown.len().max(1), PANEL);
-    for (row, (fields, shading)) in [&truth, &prediction, &rest].into_iter().zip(scales).enumerate() {
-        for (field, step) in fields.iter().zip(&shown) {
-            let title = if row == 0 { format!("step {step}") } else { String::new() };
-            let caption =
-                if row == 2 { vec![format!("RMSE {:.4}", root_mean_square(&between[step - 1]))] } else { vec![] };
-            sheet.add(title, Raster::new(rollout.side, field.clone(), shading), caption);
+/// The speed in these frames.
+pub(crate) fn pictures(side: usize, steps: &[usize], rows: &[Pictures<'_>]) -> Sheet {
+    let mut sheet = Sheet::new(steps.len().max(1), PANEL);
+    for (number, row) in rows.iter().enumerate() {
+        for (place, (frame, step)) in row.frames.iter().zip(steps).enumerate() {
+            let title = if number == 0 { format!("step {step}") } else { String::new() };
+            let caption = row.captions.get(place).cloned().into_iter().collect();
+            sheet.add(title, Raster::new(side, speed(frame, side), row.shading), caption);
         }
     }
-    sheet.row_heads = vec!["simulation".into(), forecast.into(), "difference".into()];
+    sheet.row_heads = rows.iter().map(|row| row.head.clone()).collect();
     (sheet.label_room, sheet.tick_room) = (4.0, 4.0);
+    sheet
+}
+
+/// The fastest of these frames; above 0.
+pub(crate) fn fastest(side: usize, frames: &[&[f32]]) -> f64 {
+    let speeds = frames.iter().flat_map(|frame| speed(frame, side)).filter(|value| value.is_finite());
+    speeds.fold(f64::MIN_POSITIVE, f64::max)
+}
+
+fn shown<'a>(frames: &'a [Vec<f32>], steps: &[usize]) -> Vec<&'a [f32]> {
+    steps.iter().map(|&step| frames[step - 1].as_slice()).collect()
+}
+
+/// A rollout: the truth and the forecast on one scale, and the length of what lies between them on its own.
+fn rollout_sheet(rollout: &Rollout, forecast: &str) -> Sheet {
+    let Rollout { side, prediction, truth } = rollout;
+    let steps: Vec<usize> = SHOWN.into_iter().filter(|&step| step <= truth.len()).collect();
+    let between: Vec<Vec<f32>> = prediction.iter().zip(truth).map(|(a, b)| difference(a, b)).collect();
+    let [truth, prediction, between] = [truth, prediction, &between].map(|frames| shown(frames, &steps));
+    let highs = [fastest(*side, &truth), fastest(*side, &between)];
+    let [speeds, rest] = highs.map(|high| Shading::Linear { high });
+    let errors = between.iter().map(|frame| format!("RMSE {:.4}", root_mean_square(frame))).collect();
+    let row = |head: &str, frames, captions, shading| Pictures { head: head.into(), frames, captions, shading };
+    let rows = [
+        row("simulation", truth, vec![], speeds),
+        row(forecast, prediction, vec![], speeds),
+        row("difference", between, errors, rest),
+    ];
+    let mut sheet = pictures(*side, &steps, &rows);
     sheet.scales = vec![
-        Scale { shading: scales[0], high: fastest, text: "speed |v|".into() },
-        Scale { shading: scales[2], high: largest(&rest), text: "|v̂ − v|".into() },
+        Scale { shading: speeds, high: highs[0], text: "speed |v|".into() },
+        Scale { shading: rest, high: highs[1], text: "|v̂ − v|".into() },
     ];
     sheet
 }
 
-fn difference(a: &[f32], b: &[f32]) -> Vec<f32> {
+/// a − b.
+pub(crate) fn difference(a: &[f32], b: &[f32]) -> Vec<f32> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-fn root_mean_square(frame: &[f32]) -> f64 {
+pub(crate) fn root_mean_square(frame: &[f32]) -> f64 {
     (frame.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>() / frame.len() as f64).sqrt()
-}
-
-/// The largest finite number; above 0.
-fn largest(fields: &[Vec<f64>]) -> f64 {
-    fields.iter().flatten().copied().filter(|value| value.is_finite()).fold(f64::MIN_POSITIVE, f64::max)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::smoke::networks::{SmokeNetConfig, Symmetry};
+    use crate::smoke::networks::SmokeNetConfig;
     use reynolds_torch::tch::Tensor;
 
+    use super::super::experiment::SmokeDataConfig;
     use super::super::frames::{Rows, SmokeData};
-    use super::super::task::RolloutConfig;
     use super::*;
 
     #[test]
@@ -157,8 +145,8 @@ mod tests {
         let windows = [rows(&[0, 1, 2]), rows(&[3]), rows(&[4, 5]), rows(&[6, 7])];
         let data = SmokeData::new(frames, 10, windows).unwrap();
         let model = SmokeNetConfig { hidden: 2, layers: 2, ..SmokeNetConfig::default() };
-        let lengths = RolloutConfig { out_length: 2, rollout: 6, batch: 2 };
-        let task = SmokeTask::new(data, &model, Symmetry::Rotation, lengths, 1).unwrap();
+        let lengths = SmokeDataConfig { out_length: 2, rollout: 6, batch: 2, ..SmokeDataConfig::default() };
+        let task = SmokeTask::new(data, &model, &lengths, 1).unwrap();
         let folder = tempfile::tempdir().unwrap();
         draw(&task, 6, &folder.path().join("figures")).unwrap();
         for (name, text) in [("errors", ">persistence<"), ("rollout-future", ">step 5<"), ("rollout-domain", "RMSE ")] {

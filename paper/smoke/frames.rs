@@ -9,9 +9,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::experiment::SmokeDataConfig;
 use crate::data::generate::with_bar;
-use crate::smoke::data::{self, INPUT_FRAMES, Kind, Setting, SmokeFile};
-use crate::smoke::networks::{Frames, Symmetry};
+use crate::smoke::data::{self, INPUT_FRAMES, Part, Setting, SmokeFile, Symmetry};
+use crate::smoke::networks::Frames;
 use reynolds_torch::tch::{Device, Kind as Number, Tensor};
 
 use reynolds_train::error::{Error, Result};
@@ -27,42 +28,6 @@ pub struct Rows {
     pub first: usize,
     /// Which simulation, for errors over simulations.
     pub simulation: usize,
-}
-
-/// A part of the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// What a network learns from.
-    Train,
-    /// What selects.
-    Validation,
-    /// The same simulations, later.
-    Future,
-    /// Simulations that were never seen.
-    Domain,
-}
-
-impl Part {
-    fn split(self) -> data::Split {
-        match self {
-            Self::Train => data::Split::Train,
-            Self::Validation => data::Split::Validation,
-            Self::Future => data::Split::Future,
-            Self::Domain => data::Split::Domain,
-        }
-    }
-
-    /// All parts.
-    pub const ALL: [Self; 4] = [Self::Train, Self::Validation, Self::Future, Self::Domain];
-}
-
-/// How many windows of a data set are used; 0 = all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct WindowCounts {
-    /// Of the training part.
-    pub train: usize,
-    /// Of the validation part and of each test part.
-    pub evaluation: usize,
 }
 
 /// Frames on a device with the windows of each part. A clone shares the frames.
@@ -81,9 +46,6 @@ impl Clone for SmokeData {
 
 impl SmokeData {
     /// Frames `[rows, 2, H, H]`, of which a network sees `seen`, with the windows of [`Part::ALL`].
-    ///
-    /// # Errors
-    /// [`Error::Config`] if the shape is another one.
     pub fn new(frames: Tensor, seen: usize, windows: [Vec<Rows>; 4]) -> Result<Self> {
         match frames.size()[..] {
             [_, 2, height, width] if height == width && seen > 0 => Ok(Self { frames, seen, windows }),
@@ -92,20 +54,15 @@ impl SmokeData {
     }
 
     /// Reads the simulations of `folder` that the windows need; [`ensure_needed`] makes those that are missing.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if there are fewer windows than asked for; [`Error::Experiment`] if a file is missing or damaged, or was made with other
-    /// settings.
-    pub fn open(kind: Kind, folder: &Path, counts: WindowCounts, device: Device) -> Result<Self> {
-        let windows = chosen(kind, counts)?;
-        let simulations = kind.simulations();
+    pub fn open(config: &SmokeDataConfig, device: Device) -> Result<Self> {
+        let (windows, simulations, folder) = (chosen(config)?, config.kind.simulations(), folder(config));
         let needed = needed(&windows);
         let rows: usize = needed.iter().map(|&number| simulations[number].frames()).sum();
         let side = data::SIDE as i64;
         let frames = Tensor::f_empty([rows as i64, 2, side, side], (Number::Float, device))?;
         let (mut start, mut starts) = (0_usize, vec![0; simulations.len()]);
         for &number in &needed {
-            let (file, count) = (SmokeFile::open(folder, &simulations[number])?, simulations[number].frames());
+            let (file, count) = (SmokeFile::open(&folder, &simulations[number])?, simulations[number].frames());
             let part = Tensor::f_from_slice(&file.frames()?)?.f_view([count as i64, 2, side, side])?;
             frames.f_narrow(0, start as i64, count as i64)?.f_copy_(&part)?;
             file.release();
@@ -125,26 +82,20 @@ impl SmokeData {
         Frames { count: self.seen, side: self.frames.size()[3] as usize }
     }
 
-    /// The number type of the frames.
     pub fn number_kind(&self) -> Number {
         self.frames.kind()
     }
 
-    /// Where the frames lie.
     pub fn device(&self) -> Device {
         self.frames.device()
     }
 
-    /// The windows of a part.
     pub fn windows(&self, part: Part) -> &[Rows] {
         &self.windows[part as usize]
     }
 
     /// Frames `[N, 2 (seen + length), H, W]` of windows whose first rows are `firsts` `[N]`, on the device: `length` frames follow those
     /// that are seen.
-    ///
-    /// # Errors
-    /// If a row lies beyond the last, or the device has no room.
     pub fn select(&self, firsts: &Tensor, length: usize) -> Result<Tensor> {
         let count = (self.seen + length) as i64;
         let steps = Tensor::f_arange(count, (Number::Int64, self.device()))?;
@@ -154,9 +105,6 @@ impl SmokeData {
     }
 
     /// First rows `[N]` on the device; waits for it.
-    ///
-    /// # Errors
-    /// If the device has no room.
     pub fn firsts(&self, rows: &[Rows]) -> Result<Tensor> {
         let firsts: Vec<i64> = rows.iter().map(|rows| rows.first as i64).collect();
         Ok(Tensor::f_from_slice(&firsts)?.f_to_device(self.device())?)
@@ -164,65 +112,50 @@ impl SmokeData {
 }
 
 /// The folder of a run's settings: as given, else `$REYNOLDS_DATA/smoke`, else `data/smoke`.
-pub fn data_folder(given: &str) -> PathBuf {
-    match (given, std::env::var_os(DATA)) {
+fn folder(config: &SmokeDataConfig) -> PathBuf {
+    match (config.folder.as_str(), std::env::var_os(DATA)) {
         ("", Some(root)) if !root.is_empty() => Path::new(&root).join("smoke"),
         ("", _) => Path::new("data").join("smoke"),
         (given, _) => given.into(),
     }
 }
 
-/// The symmetry that a data set almost has.
-pub fn symmetry(kind: Kind) -> Symmetry {
-    match kind {
-        Kind::Translation => Symmetry::Translation,
-        Kind::Rotation => Symmetry::Rotation,
-        Kind::Scaling => Symmetry::Scaling,
-    }
+/// Simulates what the windows of these settings need and the folder does not hold whole, with a bar on a terminal; `false` if someone
+/// interrupted, after which the same call goes on. A damaged file is named and made again. Several processes may do so at once: each file
+/// appears whole, and their bytes are equal. `threads` = 0 takes all.
+pub fn ensure_needed(config: &SmokeDataConfig, threads: usize, interrupt: &Interrupt) -> Result<bool> {
+    let simulations = config.kind.simulations();
+    let needed: Vec<Setting> = needed(&chosen(config)?).iter().map(|&n| simulations[n].clone()).collect();
+    ensure(config.kind, &folder(config), &needed, threads, interrupt)
 }
 
-/// Simulates what so many windows need and `folder` does not hold whole, with a bar on a terminal; `false` if someone interrupted, after
-/// which the same call goes on. A damaged file is named and made again. Several processes may do so at once: each file appears whole, and
-/// their bytes are equal. `threads` = 0 takes all.
-///
-/// # Errors
-/// [`Error::Experiment`] if the folder cannot be written or a simulation diverges; [`Error::Config`] if there are fewer windows than asked for.
-pub fn ensure_needed(
-    kind: Kind,
+/// Refuses more windows than the parts of a data set have.
+pub fn check_windows(config: &SmokeDataConfig) -> Result<()> {
+    chosen(config).map(drop)
+}
+
+fn ensure(
+    kind: Symmetry,
     folder: &Path,
-    counts: WindowCounts,
+    simulations: &[Setting],
     threads: usize,
     interrupt: &Interrupt,
 ) -> Result<bool> {
-    let simulations = kind.simulations();
-    let needed: Vec<Setting> = needed(&chosen(kind, counts)?).iter().map(|&n| simulations[n].clone()).collect();
-    ensure(kind, folder, &needed, threads, interrupt)
-}
-
-/// Refuses more windows than the parts of a kind have.
-///
-/// # Errors
-/// [`Error::Config`] with the key of a run's settings.
-pub fn check_windows(kind: Kind, counts: WindowCounts) -> Result<()> {
-    chosen(kind, counts).map(drop)
-}
-
-fn ensure(kind: Kind, folder: &Path, simulations: &[Setting], threads: usize, interrupt: &Interrupt) -> Result<bool> {
     let what = format!("simulating {kind} into {}", folder.display());
     with_bar(&what, threads, interrupt, |report| data::generate(folder, simulations, report))
 }
 
 /// The windows of each part that are used.
-fn chosen(kind: Kind, counts: WindowCounts) -> Result<[Vec<data::Window>; 4]> {
+fn chosen(config: &SmokeDataConfig) -> Result<[Vec<data::Window>; 4]> {
     let mut parts: [Vec<data::Window>; 4] = Default::default();
     for part in Part::ALL {
         let (key, count) = match part {
-            Part::Train => ("data.train_windows", counts.train),
-            _ => ("data.evaluation_windows", counts.evaluation),
+            Part::Train => ("data.train_windows", config.train_windows),
+            _ => ("data.evaluation_windows", config.evaluation_windows),
         };
-        let all = kind.windows(part.split());
+        let all = config.kind.windows(part);
         if count > all.len() {
-            let expected = format!("at most {}, the windows of a part ({part:?} of {kind})", all.len());
+            let expected = format!("at most {}, the windows of a part ({part:?} of {})", all.len(), config.kind);
             return Err(Error::config(key, expected.to_lowercase(), count));
         }
         parts[part as usize] = spread(&all, count);
@@ -245,6 +178,10 @@ fn needed(windows: &[Vec<data::Window>; 4]) -> BTreeSet<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn few(train_windows: usize, evaluation_windows: usize) -> SmokeDataConfig {
+        SmokeDataConfig { train_windows, evaluation_windows, ..SmokeDataConfig::default() }
+    }
 
     /// Ten rows of 1 × 1 frames: row r is (r, −r).
     fn data() -> SmokeData {
@@ -274,11 +211,11 @@ mod tests {
 
     #[test]
     fn few_windows_need_few_simulations_and_too_many_are_refused() {
-        let counts = WindowCounts { train: 2, evaluation: 1 };
-        let windows = chosen(Kind::Rotation, counts).unwrap();
+        let windows = chosen(&few(2, 1)).unwrap();
         assert_eq!(windows.each_ref().map(Vec::len), [2, 1, 1, 1]);
         assert!(needed(&windows).len() <= 5);
-        let error = chosen(Kind::Scaling, WindowCounts { train: 0, evaluation: 1001 }).unwrap_err().to_string();
+        let many = SmokeDataConfig { kind: Symmetry::Scaling, ..few(0, 1001) };
+        let error = chosen(&many).unwrap_err().to_string();
         let expected = "at most 1000, the windows of a part (domain of scaling), found 1001";
         assert_eq!(error, format!("config: data.evaluation_windows: expected {expected}"));
     }
@@ -286,17 +223,17 @@ mod tests {
     #[test]
     fn a_folder_without_data_says_which_file_is_missing() {
         let folder = tempfile::tempdir().unwrap();
-        let counts = WindowCounts { train: 1, evaluation: 1 };
-        let error = SmokeData::open(Kind::Rotation, folder.path(), counts, Device::Cpu).unwrap_err().to_string();
+        let config = SmokeDataConfig { folder: folder.path().display().to_string(), ..few(1, 1) };
+        let error = SmokeData::open(&config, Device::Cpu).unwrap_err().to_string();
         assert!(error.contains("rotation_k") && error.contains(".npz"), "{error}");
-        let nowhere = Path::new("/dev/null/smoke");
-        let error = ensure_needed(Kind::Rotation, nowhere, counts, 1, &Interrupt::new()).unwrap_err().to_string();
+        let nowhere = SmokeDataConfig { folder: "/dev/null/smoke".into(), ..few(1, 1) };
+        let error = ensure_needed(&nowhere, 1, &Interrupt::new()).unwrap_err().to_string();
         assert!(error.contains("/dev/null/smoke"), "{error}");
     }
 
     /// Frames of the first simulation, shortened.
     fn short() -> Vec<Setting> {
-        vec![Setting { steps: 4, ..Kind::Rotation.simulations()[0].clone() }]
+        vec![Setting { steps: 4, ..Symmetry::Rotation.simulations()[0].clone() }]
     }
 
     #[test]
@@ -304,31 +241,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::new();
         interrupt.request();
-        assert!(!ensure(Kind::Rotation, folder.path(), &short(), 1, &interrupt).unwrap());
+        assert!(!ensure(Symmetry::Rotation, folder.path(), &short(), 1, &interrupt).unwrap());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert!(ensure(Kind::Rotation, folder.path(), &short(), 1, &Interrupt::new()).unwrap());
-    }
-
-    #[test]
-    fn files_that_are_damaged_in_whatever_way_are_made_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let make = || ensure(Kind::Rotation, folder.path(), &short(), 1, &Interrupt::new()).unwrap();
-        assert!(make());
-        let file = folder.path().join(format!("{}.npz", short()[0].name));
-        let whole = std::fs::read(&file).unwrap();
-        let mut flipped = whole.clone();
-        flipped[whole.len() / 2] ^= 1;
-        for damaged in [&whole[..whole.len() / 3], &flipped, b"", b"no archive"] {
-            std::fs::write(&file, damaged).unwrap();
-            assert!(make());
-            assert!(std::fs::read(&file).unwrap() == whole);
-        }
+        assert!(ensure(Symmetry::Rotation, folder.path(), &short(), 1, &Interrupt::new()).unwrap());
     }
 
     #[test]
     fn a_given_folder_is_taken_as_it_is() {
-        assert_eq!(data_folder("a/b"), Path::new("a/b"));
-        assert!(data_folder("").ends_with("smoke"));
+        assert_eq!(folder(&SmokeDataConfig { folder: "a/b".into(), ..few(1, 1) }), Path::new("a/b"));
+        assert!(folder(&few(1, 1)).ends_with("smoke"));
     }
 
     #[test]

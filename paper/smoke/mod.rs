@@ -3,8 +3,6 @@
 pub mod data;
 
 #[cfg(feature = "torch")]
-pub(crate) mod columns;
-#[cfg(feature = "torch")]
 mod errors;
 #[cfg(feature = "torch")]
 mod experiment;
@@ -15,7 +13,7 @@ mod frames;
 #[cfg(feature = "torch")]
 pub mod networks;
 #[cfg(feature = "torch")]
-mod penalty;
+pub mod penalty;
 #[cfg(feature = "torch")]
 pub(crate) mod table;
 #[cfg(feature = "torch")]
@@ -25,7 +23,6 @@ mod task;
 pub use self::{
     errors::RolloutErrors,
     experiment::{SmokeDataConfig, SmokeExperiment, SmokeSettings},
-    figures::{StepErrors, rollout_sheet, step_chart},
-    frames::{Part, Rows, SmokeData, WindowCounts, check_windows, data_folder, ensure_needed, symmetry},
-    task::{Rollout, RolloutConfig, SmokeTask},
+    frames::{Rows, SmokeData, check_windows, ensure_needed},
+    task::{Rollout, SmokeTask},
 };

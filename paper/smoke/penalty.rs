@@ -1,18 +1,24 @@
-//! The projection penalty of a network that forecasts smoke, as the training loop asks for it.
+//! The projection penalty of layers whose kernels are assembled from filters ψ and mixing weights w: P acts on w, the network assembles.
+//!
+//! ```text
+//! λ_G Σ‖A(ψ, P(w))‖² + λ_⊥ Σ‖A(ψ, w − P(w))‖²        Frobenius, over the relaxed layers; the gradient by the tape, to w and ψ
+//! ```
+//!
+//! Where P on w is the Reynolds projection of the kernels, as for shifts and turns, this is λ_G Σ‖P(W)‖² + λ_⊥ Σ‖W − P(W)‖².
 
 use std::rc::Rc;
 
-use crate::smoke::networks::NetworkPenalty;
 use reynolds::norm::Norm;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds_torch::Parameters;
-use reynolds_torch::tch::Tensor;
+use reynolds_torch::tch::{self, Kind, Tensor};
 
+use crate::network::{Network, Part};
 use reynolds_train::config::at_least_zero;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::regulariser::Regulariser;
 
-/// Refuses what these networks have no gradient for.
+/// Refuses what these networks have no penalty for.
 pub(super) fn check(penalty: &PenaltyConfig) -> Result<()> {
     let refused = |key: &str, expected: &str, found: String| {
         let why = "for the penalty of these networks is the squared Frobenius norm";
@@ -30,34 +36,69 @@ pub(super) fn check(penalty: &PenaltyConfig) -> Result<()> {
     Ok(())
 }
 
-/// λ_G Σ‖P(W)‖² + λ_⊥ Σ‖W − P(W)‖² on the parameters of a task.
-pub(super) struct HeldNetwork {
-    penalty: Rc<dyn NetworkPenalty>,
-    parameters: Rc<Parameters>,
-    lambda_g: f64,
-    lambda_perp: f64,
+/// Adds the gradient by the flat parameters to `gradient`, `[len]`, in place; the penalty, a 0-d tensor off the tape. Does not synchronise,
+/// and may be called under a guard against the tape. Of strengths [λ_G, λ_⊥] a term of strength 0 costs nothing.
+pub fn add_gradient(
+    network: &dyn Network,
+    parameters: &Parameters,
+    strengths: [f64; 2],
+    gradient: &Tensor,
+) -> Result<Tensor> {
+    tch::with_grad(|| {
+        let mut value: Option<Tensor> = None;
+        for (part, strength) in [Part::Equivariant, Part::Perp].into_iter().zip(strengths) {
+            if strength != 0.0
+                && let Some(energy) = network.energy(parameters, part)?
+            {
+                let term = energy.f_mul_scalar(strength)?;
+                value = Some(value.map_or_else(|| Ok(term.shallow_clone()), |sum| sum.f_add(&term))?);
+            }
+        }
+        match value {
+            Some(value) => {
+                parameters.add_gradient(&value, gradient)?;
+                Ok(value.f_detach()?)
+            }
+            None => Ok(Tensor::f_zeros([], (gradient.kind(), gradient.device()))?),
+        }
+    })
 }
 
-impl HeldNetwork {
-    pub(super) fn new(penalty: Rc<dyn NetworkPenalty>, parameters: Rc<Parameters>, config: PenaltyConfig) -> Self {
-        Self { penalty, parameters, lambda_g: config.lambda_g, lambda_perp: config.lambda_perp }
+/// Both energies, in double precision; `None` if no layer is relaxed.
+pub fn energies(network: &dyn Network, parameters: &Parameters) -> Result<Option<(f64, f64)>> {
+    let _guard = tch::no_grad_guard();
+    let parameters = parameters.to_kind(Kind::Double)?;
+    let energy = |part: Part| -> Result<Option<f64>> {
+        Ok(network.energy(&parameters, part)?.map(|energy| energy.f_double_value(&[])).transpose()?)
+    };
+    Ok(energy(Part::Equivariant)?.zip(energy(Part::Perp)?))
+}
+
+/// The penalty of a network as the training loop asks for it.
+pub(super) struct AssembledPenalty {
+    network: Rc<dyn Network>,
+    parameters: Rc<Parameters>,
+    strengths: [f64; 2],
+}
+
+impl AssembledPenalty {
+    pub(super) fn new(network: Rc<dyn Network>, parameters: Rc<Parameters>, config: PenaltyConfig) -> Self {
+        Self { network, parameters, strengths: [config.lambda_g, config.lambda_perp] }
     }
 }
 
-impl Regulariser for HeldNetwork {
-    fn add_gradient(&self, _flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
-        let _value = self.penalty.add_gradient(&self.parameters, self.lambda_g, self.lambda_perp, gradient)?;
-        Ok(())
+impl Regulariser for AssembledPenalty {
+    fn add_gradient(&self, _: &Tensor, gradient: &mut Tensor) -> Result<()> {
+        add_gradient(&*self.network, &self.parameters, self.strengths, gradient).map(drop)
     }
 
     fn value(&self, flat: &Tensor) -> Result<Tensor> {
-        let unused = flat.f_zeros_like()?;
-        Ok(self.penalty.add_gradient(&self.parameters, self.lambda_g, self.lambda_perp, &unused)?)
+        add_gradient(&*self.network, &self.parameters, self.strengths, &flat.f_zeros_like()?)
     }
 
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
         at_least_zero("penalty.lambda_perp", lambda_perp)?;
-        self.lambda_perp = lambda_perp;
+        self.strengths[1] = lambda_perp;
         Ok(())
     }
 }

@@ -7,18 +7,22 @@
 //!
 //! Nothing in a step waits for the device: the order of an epoch is put there once.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::smoke::networks::{Forecaster, Frames, Mode, NetworkPenalty, SmokeNetConfig, Symmetry};
+use crate::epoch::{EpochOrder, shuffled};
+use crate::network::{EVALUATE, Network, Part as Mixed, TRAIN};
+use crate::smoke::data::Part;
+use crate::smoke::networks::{Frames, SmokeNetConfig, Symmetry};
 use reynolds::penalty::PenaltyConfig;
 use reynolds::random::Random;
 use reynolds_torch::Parameters;
+use reynolds_torch::layers::Pass;
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
 
 use super::errors::RolloutErrors;
-use super::frames::{Part, SmokeData};
-use super::penalty::{HeldNetwork, check};
+use super::experiment::SmokeDataConfig;
+use super::frames::SmokeData;
+use super::penalty::{AssembledPenalty, check, energies};
 use reynolds_train::config::under;
 use reynolds_train::error::Result;
 use reynolds_train::regulariser::Regulariser;
@@ -32,17 +36,6 @@ const EVALUATED: usize = 64;
 enum Purpose {
     Weights = 1,
     Order = 2,
-}
-
-/// Lengths of a run's rollouts and its minibatches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RolloutConfig {
-    /// Steps of a rollout in training and validation.
-    pub out_length: usize,
-    /// Steps of a rollout in both tests.
-    pub rollout: usize,
-    /// Windows of a minibatch.
-    pub batch: usize,
 }
 
 /// A rollout of one window: frames `[2, side, side]` from the first step on.
@@ -59,58 +52,51 @@ pub struct Rollout {
 /// Data, network and loss of a run.
 pub struct SmokeTask {
     parameters: Rc<Parameters>,
-    network: Box<dyn Forecaster>,
-    penalty: Option<Rc<dyn NetworkPenalty>>,
+    network: Rc<dyn Network>,
     data: SmokeData,
-    config: RolloutConfig,
+    config: SmokeDataConfig,
     alpha: f64,
     seed: u64,
-    /// The epoch whose first rows `[windows]` lie on the device, in the order in which they are trained on.
-    order: RefCell<Option<(usize, Tensor)>>,
+    /// First rows `[windows]` on the device, in the order in which they are trained on.
+    order: EpochOrder<Tensor>,
 }
 
 impl SmokeTask {
     /// Initial weights and the order of minibatches are those of the seed.
-    ///
-    /// # Errors
-    /// [`Error::Config`](reynolds_train::Error::Config) if a size of the network is out of range; if the device has no room.
-    pub fn new(
-        data: SmokeData,
-        model: &SmokeNetConfig,
-        symmetry: Symmetry,
-        config: RolloutConfig,
-        seed: u64,
-    ) -> Result<Self> {
+    pub fn new(data: SmokeData, model: &SmokeNetConfig, config: &SmokeDataConfig, seed: u64) -> Result<Self> {
         let mut builder = Parameters::builder();
         let mut random = Random::at(seed, &[Purpose::Weights as u64]);
         let network =
-            model.build(symmetry, data.shape(), &mut builder, &mut random).map_err(|error| under("model", error))?;
+            model.build(config.kind, data.shape(), &mut builder, &mut random).map_err(|error| under("model", error))?;
         let parameters = builder.build(data.number_kind(), data.device())?;
-        let penalty = network.penalty(&parameters, model.held)?.map(Rc::from);
-        Ok(Self::of(data, network, parameters, penalty, config, model.alpha, seed))
+        Ok(Self::of(data, network, parameters, config, model.alpha, seed))
     }
 
     /// Refuses a network that cannot be built for frames of the data sets.
-    ///
-    /// # Errors
-    /// [`Error::Config`](reynolds_train::Error::Config) with the key and the value.
     pub fn check(model: &SmokeNetConfig, symmetry: Symmetry) -> Result<()> {
         let built = model.build(symmetry, Frames::default(), &mut Parameters::builder(), &mut Random::new(0));
         built.map(drop).map_err(|error| under("model", error))
     }
 
-    /// With a network of one's own and its penalty; the parameters are of the number type of the frames and lie where they do.
+    /// With a network of one's own; the parameters are of the number type of the frames and lie where they do.
     pub fn of(
         data: SmokeData,
-        network: Box<dyn Forecaster>,
+        network: Box<dyn Network>,
         parameters: Parameters,
-        penalty: Option<Rc<dyn NetworkPenalty>>,
-        config: RolloutConfig,
+        config: &SmokeDataConfig,
         alpha: f64,
         seed: u64,
     ) -> Self {
         let parameters = Rc::new(parameters);
-        Self { parameters, network, penalty, data, config, alpha, seed, order: RefCell::default() }
+        Self {
+            parameters,
+            network: network.into(),
+            data,
+            config: config.clone(),
+            alpha,
+            seed,
+            order: EpochOrder::default(),
+        }
     }
 
     /// The data.
@@ -124,13 +110,13 @@ impl SmokeTask {
         batch: &Tensor,
         assembled: &[Tensor],
         length: usize,
-        mode: Mode,
+        pass: Pass,
         mut each: impl FnMut(&Tensor, &Tensor) -> Result<()>,
     ) -> Result<()> {
         let seen = 2 * self.data.shape().count as i64;
         let mut frames = batch.f_narrow(1, 0, seen)?;
         for step in 0..length as i64 {
-            let prediction = self.network.forward(&self.parameters, assembled, &frames, mode)?;
+            let prediction = self.network.forward(&self.parameters, assembled, &frames, pass)?;
             each(&prediction, &batch.f_narrow(1, seen + 2 * step, 2)?)?;
             if step + 1 < length as i64 {
                 frames = Tensor::f_cat(&[&frames.f_narrow(1, 2, seen - 2)?, &prediction], 1)?;
@@ -141,32 +127,24 @@ impl SmokeTask {
 
     /// First rows `[N]` of a minibatch, on the device.
     fn minibatch(&self, moment: Moment) -> Result<Tensor> {
-        let mut order = self.order.borrow_mut();
-        let of_epoch = match order.take() {
-            Some(order) if order.0 == moment.epoch => order,
-            _ => {
-                let mut windows = self.data.windows(Part::Train).to_vec();
-                let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
-                (1..windows.len()).rev().for_each(|last| windows.swap(last, random.below(last + 1)));
-                (moment.epoch, self.data.firsts(&windows)?)
-            }
-        };
-        let firsts = &order.insert(of_epoch).1;
+        let windows = self.data.windows(Part::Train);
+        let firsts = self.order.of(moment.epoch, || {
+            let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
+            let order = shuffled(windows.len(), &mut random);
+            self.data.firsts(&order.into_iter().map(|window| windows[window]).collect::<Vec<_>>())
+        })?;
         let start = moment.step * self.config.batch;
-        let count = self.config.batch.min(self.data.windows(Part::Train).len() - start);
+        let count = self.config.batch.min(windows.len() - start);
         Ok(firsts.f_narrow(0, start as i64, count as i64)?)
     }
 
     /// Errors of the network over rollouts of `length` steps of a part.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn errors(&self, part: Part, length: usize) -> Result<RolloutErrors> {
         let _guard = tch::no_grad_guard();
-        let assembled = self.network.assemble(&self.parameters)?;
+        let assembled = self.network.assemble(&self.parameters, EVALUATE)?;
         self.errors_of(part, length, |batch| {
             let mut steps = Vec::with_capacity(length);
-            self.roll(batch, &assembled, length, Mode::Evaluate, |prediction, truth| {
+            self.roll(batch, &assembled, length, EVALUATE, |prediction, truth| {
                 steps.push(mean_square(prediction, truth)?);
                 Ok(())
             })?;
@@ -175,9 +153,6 @@ impl SmokeTask {
     }
 
     /// Errors of the last frame seen, repeated: what a forecast must beat.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn persistence(&self, part: Part, length: usize) -> Result<RolloutErrors> {
         let _guard = tch::no_grad_guard();
         let seen = 2 * self.data.shape().count as i64;
@@ -209,21 +184,18 @@ impl SmokeTask {
 
     /// The rollout of one window of a part, by its number there.
     ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
-    ///
     /// # Panics
     /// If there is no such window.
     pub fn rollout(&self, part: Part, window: usize, length: usize) -> Result<Rollout> {
         let _guard = tch::no_grad_guard();
         let rows = self.data.windows(part)[window];
         let batch = self.data.select(&self.data.firsts(&[rows])?, length)?;
-        let assembled = self.network.assemble(&self.parameters)?;
+        let assembled = self.network.assemble(&self.parameters, EVALUATE)?;
         let (mut prediction, mut truth) = (Vec::new(), Vec::new());
         let frame = |tensor: &Tensor| -> Result<Vec<f32>> {
             Ok(Vec::try_from(tensor.f_contiguous()?.f_view([-1])?.f_to_kind(Kind::Float)?.f_to_device(Device::Cpu)?)?)
         };
-        self.roll(&batch, &assembled, length, Mode::Evaluate, |ours, theirs| {
+        self.roll(&batch, &assembled, length, EVALUATE, |ours, theirs| {
             prediction.push(frame(ours)?);
             truth.push(frame(theirs)?);
             Ok(())
@@ -233,12 +205,8 @@ impl SmokeTask {
 
     /// ‖W − P(W)‖/‖W‖ over the relaxed layers; `None` if there are none. It is √(rest/(held + rest)) of the two energies of the penalty,
     /// and for changes of size, where P(W) and W − P(W) are not orthogonal, that and not ‖W − P(W)‖/‖W‖. Not a number if the weights are none.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn relative_defect(&self) -> Result<Option<f64>> {
-        let Some(penalty) = &self.penalty else { return Ok(None) };
-        let (held, rest) = penalty.energies(&self.parameters)?;
+        let Some((held, rest)) = energies(&*self.network, &self.parameters)? else { return Ok(None) };
         Ok(Some(if rest == 0.0 && held.is_finite() { 0.0 } else { (rest / (held + rest)).sqrt() }))
     }
 }
@@ -260,14 +228,14 @@ impl Task for SmokeTask {
 
     fn loss(&self, moment: Moment) -> Result<Tensor> {
         let batch = self.data.select(&self.minibatch(moment)?, self.config.out_length)?;
-        let assembled = self.network.assemble(&self.parameters)?;
+        let assembled = self.network.assemble(&self.parameters, TRAIN)?;
         let mut terms = Vec::with_capacity(self.config.out_length + 1);
-        self.roll(&batch, &assembled, self.config.out_length, Mode::Train, |prediction, truth| {
+        self.roll(&batch, &assembled, self.config.out_length, TRAIN, |prediction, truth| {
             terms.push(prediction.f_mse_loss(truth, tch::Reduction::Mean)?);
             Ok(())
         })?;
         if self.alpha > 0.0
-            && let Some(constraint) = self.network.constraint(&self.parameters, &assembled)?
+            && let Some(constraint) = self.network.prior(&self.parameters)?
         {
             terms.push(constraint.f_mul_scalar(self.alpha)?.f_square()?);
         }
@@ -313,8 +281,10 @@ impl Task for SmokeTask {
     /// weights, and P acts on the assembled kernel.
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
         check(&penalty)?;
-        Ok(self.penalty.as_ref().map(|held| {
-            Box::new(HeldNetwork::new(Rc::clone(held), Rc::clone(&self.parameters), penalty)) as Box<dyn Regulariser>
-        }))
+        if self.network.energy(&self.parameters, Mixed::Perp)?.is_none() {
+            return Ok(None);
+        }
+        let (network, parameters) = (Rc::clone(&self.network), Rc::clone(&self.parameters));
+        Ok(Some(Box::new(AssembledPenalty::new(network, parameters, penalty))))
     }
 }

@@ -42,11 +42,6 @@ pub(crate) fn csv(frame: &Frame, metrics: &[&str]) -> String {
     csv.to_string()
 }
 
-/// A number after a comma; nothing if it is none.
-pub(crate) fn field(value: f64) -> String {
-    format!(",{}", Field::from(value))
-}
-
 /// Two charts in a row, with room for axes and for the whole legend.
 pub(crate) fn sheet() -> Sheet {
     let mut sheet = Sheet::new(2, 0.0);

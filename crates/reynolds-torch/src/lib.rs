@@ -11,7 +11,6 @@
 
 pub mod action;
 pub mod anneal;
-pub mod assembled;
 pub mod binding;
 pub mod device;
 pub mod error;

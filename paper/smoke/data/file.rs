@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::frame::FRAME;
 use super::setting::{SIDE, Setting};
 use crate::data::error::Result;
 use crate::data::stored_npz::{self, StoredNpz};
@@ -41,7 +40,6 @@ impl SmokeFile {
 
 /// Writes a simulation, whole or not at all.
 pub(super) fn write(folder: &Path, setting: &Setting, frames: &[f32]) -> Result<()> {
-    debug_assert_eq!(frames.len(), setting.frames() * FRAME);
     let shape = [setting.frames(), 2, SIDE, SIDE];
     stored_npz::write(&path(folder, setting), setting, &[("velocity", &shape, Numbers::F32(frames))])
 }

@@ -68,7 +68,7 @@ impl Shrink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smoke::data::Kind;
+    use crate::smoke::data::Symmetry;
     use reynolds_checkpoint::{Checkpoint, Values};
     use std::path::Path;
 
@@ -88,7 +88,7 @@ mod tests {
         let rows = golden("rows");
         for number in [0, 1, 3, 7, 18, 26, 37] {
             let mut ours = Vec::new();
-            Shrink::new(&Kind::Scaling.simulations()[number]).component(&field, &mut ours);
+            Shrink::new(&Symmetry::Scaling.simulations()[number]).component(&field, &mut ours);
             assert_eq!(ours.len(), SIDE * SIDE);
             for (row, theirs) in rows.iter().zip(golden(&number.to_string()).chunks_exact(SIDE)) {
                 let ours = &ours[*row as usize * SIDE..][..SIDE];

@@ -1,11 +1,12 @@
 //! Making a data set of simulations. A simulation runs on one thread, and nothing is drawn at random: the bytes do not depend on the number
 //! of threads.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::file::{self, SmokeFile};
 use super::setting::Setting;
-use super::simulate::simulate_while;
+use super::simulate::simulate;
 use crate::data::error::{Error, Result};
 use crate::data::generate::{self, Case, Event, Report, Summary};
 
@@ -39,8 +40,10 @@ impl Case for Setting {
 pub fn generate(folder: impl AsRef<Path>, simulations: &[Setting], report: &Report<'_, Setting>) -> Result<Summary> {
     let folder = folder.as_ref();
     generate::generate(folder, simulations, report, |setting| {
-        let frames = simulate_while(setting, &mut || report(Event::Stepped(setting)))?;
-        let frames = frames.ok_or_else(|| Error::Interrupted { folder: folder.into() })?;
-        file::write(folder, setting, &frames)
+        let stepped = || match report(Event::Stepped(setting)) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Interrupted { folder: folder.into() }),
+        };
+        file::write(folder, setting, &simulate(setting, &stepped)?)
     })
 }

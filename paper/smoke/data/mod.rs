@@ -4,7 +4,7 @@
 //! s(t+1) = advected s(t) + inflow       w(t+1) = w − ∇p,  w = advected w(t) + s(t+1)·b,  div w(t+1) = 0       a frame: w on 64² cells
 //! ```
 //!
-//! Three data sets ([`Kind`]): 35 places of the inflow with a strength that differs between the halves (translation), 36 strengths
+//! Three data sets ([`Symmetry`]): 35 places of the inflow with a strength that differs between the halves (translation), 36 strengths
 //! at the four sides (rotation), 38 resolutions (scaling). They follow from their settings alone: nothing is drawn at random.
 //!
 //! Paper: `tab:hyperparams_smoke`. The text says 40 for the latter two; the public code it builds on makes 36 and 38.
@@ -15,7 +15,6 @@ mod generate;
 mod plane;
 mod pressure;
 mod preview;
-mod set;
 mod setting;
 mod simulate;
 mod solver;
@@ -26,8 +25,7 @@ pub use file::SmokeFile;
 pub use frame::{FRAME, speed};
 pub use generate::generate;
 pub use preview::preview;
-pub use set::SmokeSet;
-pub use setting::{Buoyancy, Kind, SIDE, STEPS, Setting};
+pub use setting::{Buoyancy, SIDE, STEPS, Setting, Symmetry};
 pub use simulate::simulate;
 pub use solver::Solver;
-pub use split::{INPUT_FRAMES, Split, TEST_FRAMES, Window};
+pub use split::{INPUT_FRAMES, Part, TEST_FRAMES, Window};

@@ -18,7 +18,7 @@ const SOLVER: &str = "closed-box MAC, single precision, 1";
 /// The symmetry that a data set almost has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum Symmetry {
     /// 35 places of the inflow; smoke rises twice as fast in the right half. All 310 frames.
     Translation,
     /// 36 strengths, smoke flowing in at the four sides in turn; a strength is never seen at two sides. 309 frames.
@@ -160,47 +160,47 @@ impl Setting {
     }
 }
 
-impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Translation, Kind::Rotation, Kind::Scaling];
+impl Symmetry {
+    pub const ALL: [Symmetry; 3] = [Symmetry::Translation, Symmetry::Rotation, Symmetry::Scaling];
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Translation => "translation",
-            Kind::Rotation => "rotation",
-            Kind::Scaling => "scaling",
+            Symmetry::Translation => "translation",
+            Symmetry::Rotation => "rotation",
+            Symmetry::Scaling => "scaling",
         }
     }
 
     /// The simulations of the data set: by x and then y, by k, by i.
     ///
     /// ```
-    /// use reynolds_paper::smoke::data::Kind;
-    /// let names: Vec<String> = Kind::Rotation.simulations().into_iter().map(|simulation| simulation.name).collect();
+    /// use reynolds_paper::smoke::data::Symmetry;
+    /// let names: Vec<String> = Symmetry::Rotation.simulations().into_iter().map(|simulation| simulation.name).collect();
     /// assert_eq!((names.len(), names[4].as_str()), (36, "rotation_k05_j0"));
     /// ```
     pub fn simulations(self) -> Vec<Setting> {
         match self {
-            Kind::Translation => {
+            Symmetry::Translation => {
                 let places = (1..=7).flat_map(|x| (1..=5).map(move |y| (8 * x, 5 * y)));
                 places.map(|(x, y)| translation(x, y)).collect()
             }
-            Kind::Rotation => (1..=36).map(rotation).collect(),
-            Kind::Scaling => (0..38).map(scaling).collect(),
+            Symmetry::Rotation => (1..=36).map(rotation).collect(),
+            Symmetry::Scaling => (0..38).map(scaling).collect(),
         }
     }
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for Symmetry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl std::str::FromStr for Kind {
+impl std::str::FromStr for Symmetry {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Kind> {
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == text);
+    fn from_str(text: &str) -> Result<Symmetry> {
+        let kind = Symmetry::ALL.into_iter().find(|kind| kind.name() == text);
         kind.ok_or_else(|| Error::setting("kind", "translation, rotation or scaling", text))
     }
 }
@@ -245,7 +245,8 @@ mod tests {
     #[test]
     fn there_are_35_36_and_38_simulations_that_make_sense_under_different_names() {
         let mut names = std::collections::HashSet::new();
-        for (kind, count, frames) in [(Kind::Translation, 35, 310), (Kind::Rotation, 36, 309), (Kind::Scaling, 38, 309)]
+        for (kind, count, frames) in
+            [(Symmetry::Translation, 35, 310), (Symmetry::Rotation, 36, 309), (Symmetry::Scaling, 38, 309)]
         {
             let simulations = kind.simulations();
             assert_eq!(simulations.len(), count);
@@ -254,25 +255,25 @@ mod tests {
                 assert_eq!(simulation.frames(), frames);
                 assert!(names.insert(simulation.name));
             }
-            assert_eq!(kind.name().parse::<Kind>().unwrap(), kind);
+            assert_eq!(kind.name().parse::<Symmetry>().unwrap(), kind);
         }
     }
 
     #[test]
     fn settings_are_those_of_the_data_sets() {
-        let rotation = &Kind::Rotation.simulations()[6];
+        let rotation = &Symmetry::Rotation.simulations()[6];
         assert_eq!((rotation.name.as_str(), rotation.centre), ("rotation_k07_j2", [32.0, 59.0]));
         let Buoyancy::Uniform([0.0, lift]) = rotation.buoyancy else { panic!("{:?}", rotation.buoyancy) };
         assert!((lift + 0.077).abs() < 1e-15);
-        let sides: Vec<usize> = Kind::Scaling.simulations().iter().map(|s| s.width).collect();
+        let sides: Vec<usize> = Symmetry::Scaling.simulations().iter().map(|s| s.width).collect();
         assert_eq!((sides[0], sides[1], sides[5], sides[10], sides[37]), (64, 70, 96, 128, 300));
-        let kept: Vec<usize> = Kind::Scaling.simulations().iter().map(|s| s.shrunk(s.width)).collect();
+        let kept: Vec<usize> = Symmetry::Scaling.simulations().iter().map(|s| s.shrunk(s.width)).collect();
         assert_eq!((kept[0], kept[1..].iter().all(|&points| points == 64)), (65, true));
     }
 
     #[test]
     fn the_lift_of_halves_is_halved_at_floor_and_ceiling() {
-        let setting = &Kind::Translation.simulations()[0];
+        let setting = &Symmetry::Translation.simulations()[0];
         assert_eq!(setting.buoyancy_at(31, 10), [0.0, 0.1]);
         assert_eq!(setting.buoyancy_at(32, 10), [0.0, 0.2]);
         assert_eq!(setting.buoyancy_at(31, 0), [0.0, 0.05]);
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn no_cell_is_so_near_the_rim_of_the_inflow_that_rounding_decides() {
-        for setting in Kind::ALL.iter().flat_map(|kind| kind.simulations()) {
+        for setting in Symmetry::ALL.iter().flat_map(|kind| kind.simulations()) {
             for y in 0..setting.height {
                 for x in 0..setting.width {
                     let margin = setting.inflow_margin(x, y).abs();
@@ -309,6 +310,8 @@ mod tests {
             message(Setting { shrink: 2.0, ..good }),
             "shrink: expected a factor that leaves 64 points, found 2"
         );
-        assert!("spin".parse::<Kind>().unwrap_err().to_string().contains("expected translation, rotation or scaling"));
+        assert!(
+            "spin".parse::<Symmetry>().unwrap_err().to_string().contains("expected translation, rotation or scaling")
+        );
     }
 }

@@ -1,34 +1,21 @@
 //! One simulation from its settings to its frames.
 
-use std::ops::ControlFlow;
-
 use super::frame::{FRAME, Shrink};
 use super::{Setting, Solver};
 use crate::data::error::{Error, Result};
 
-/// Runs a simulation: [frames, 2, 64, 64], row-major, with [`Setting::frames`] of them. `stepped` is called after every step.
+/// Runs a simulation: [frames, 2, 64, 64], row-major, with [`Setting::frames`] of them. `stepped` is called after every step, and stops it
+/// with an error.
 ///
 /// ```
-/// use reynolds_paper::smoke::data::{Kind, Setting, simulate};
-/// let first = Setting { steps: 3, ..Kind::Rotation.simulations()[0].clone() };
-/// let frames = simulate(&first, &mut || ())?;
+/// use reynolds_paper::smoke::data::{Symmetry, Setting, simulate};
+/// let first = Setting { steps: 3, ..Symmetry::Rotation.simulations()[0].clone() };
+/// let frames = simulate(&first, &|| Ok(()))?;
 /// assert_eq!(frames.len(), 2 * (2 * 64 * 64));
 /// assert!(frames.iter().any(|&v| v > 0.0));
 /// # Ok::<(), reynolds_paper::data::Error>(())
 /// ```
-pub fn simulate(setting: &Setting, stepped: &mut dyn FnMut()) -> Result<Vec<f32>> {
-    let frames = simulate_while(setting, &mut || {
-        stepped();
-        ControlFlow::Continue(())
-    })?;
-    Ok(frames.expect("nobody stopped it"))
-}
-
-/// As [`simulate`]; `None` if `stepped` breaks off.
-pub(super) fn simulate_while(
-    setting: &Setting,
-    stepped: &mut dyn FnMut() -> ControlFlow<()>,
-) -> Result<Option<Vec<f32>>> {
+pub fn simulate(setting: &Setting, stepped: &dyn Fn() -> Result<()>) -> Result<Vec<f32>> {
     setting.check()?;
     let (mut solver, shrink) = (Solver::new(setting), Shrink::new(setting));
     let limit = setting.width.max(setting.height) as f64;
@@ -46,11 +33,9 @@ pub(super) fn simulate_while(
         if step >= setting.dropped {
             shrink.append(&solver, setting.width, setting.height, &mut frames);
         }
-        if stepped().is_break() {
-            return Ok(None);
-        }
+        stepped()?;
     }
-    Ok(Some(frames))
+    Ok(frames)
 }
 
 #[cfg(test)]
@@ -61,10 +46,10 @@ mod tests {
     #[test]
     fn a_simulation_that_blows_up_is_named_with_its_step() {
         let setting = Setting::new("wild", [32.0, 5.0], Buoyancy::Uniform([0.0, 500.0]), 1.0);
-        let error = simulate(&setting, &mut || ()).unwrap_err().to_string();
+        let error = simulate(&setting, &|| Ok(())).unwrap_err().to_string();
         assert!(error.starts_with("simulation wild: expected velocities of at most 64 at step 1, found "), "{error}");
         // Infinities meet in the pressure solve and become NaN.
         let setting = Setting::new("wilder", [32.0, 5.0], Buoyancy::Uniform([0.0, 1e308]), 1.0);
-        assert!(matches!(simulate(&setting, &mut || ()), Err(Error::Diverged { .. })));
+        assert!(matches!(simulate(&setting, &|| Ok(())), Err(Error::Diverged { .. })));
     }
 }

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::setting::Kind;
+use super::setting::Symmetry;
 
 /// Frames that a network sees.
 pub const INPUT_FRAMES: usize = 10;
@@ -21,7 +21,7 @@ pub const TEST_FRAMES: usize = 20;
 const LEAD: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Split {
+pub enum Part {
     Train,
     /// What settings are chosen by: the same simulations, later.
     Validation,
@@ -33,7 +33,7 @@ pub enum Split {
 /// One sample: consecutive frames of one simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
-    /// Number of the simulation in [`Kind::simulations`].
+    /// Number of the simulation in [`Symmetry::simulations`].
     pub simulation: usize,
     /// s.
     pub start: usize,
@@ -52,48 +52,23 @@ impl Window {
     }
 }
 
-impl Split {
-    pub const ALL: [Split; 4] = [Split::Train, Split::Validation, Split::Future, Split::Domain];
+impl Part {
+    pub const ALL: [Part; 4] = [Part::Train, Part::Validation, Part::Future, Part::Domain];
 
     fn starts(self) -> Range<usize> {
         match self {
-            Split::Train => 0..160,
-            Split::Validation => 160..200,
-            Split::Future => 200..250,
-            Split::Domain => 0..100,
+            Part::Train => 0..160,
+            Part::Validation => 160..200,
+            Part::Future => 200..250,
+            Part::Domain => 0..100,
         }
     }
 }
 
-const TRANSLATION_SEEN: [(usize, usize); 25] = [
-    (48, 10),
-    (56, 10),
-    (8, 20),
-    (40, 5),
-    (56, 25),
-    (48, 20),
-    (48, 5),
-    (16, 20),
-    (56, 5),
-    (32, 10),
-    (56, 15),
-    (16, 5),
-    (40, 15),
-    (40, 25),
-    (48, 25),
-    (48, 15),
-    (24, 10),
-    (56, 20),
-    (32, 15),
-    (16, 15),
-    (8, 10),
-    (24, 15),
-    (8, 15),
-    (32, 25),
-    (8, 5),
-];
-const TRANSLATION_UNSEEN: [(usize, usize); 10] =
-    [(32, 20), (32, 5), (24, 20), (16, 25), (24, 5), (16, 10), (40, 20), (8, 25), (24, 25), (40, 10)];
+/// Numbers in [`Symmetry::simulations`], by x and then y.
+const TRANSLATION_SEEN: [usize; 25] =
+    [26, 31, 3, 20, 34, 28, 25, 8, 30, 16, 32, 5, 22, 24, 29, 27, 11, 33, 17, 7, 1, 12, 2, 19, 0];
+const TRANSLATION_UNSEEN: [usize; 10] = [18, 15, 13, 9, 10, 6, 23, 4, 14, 21];
 /// k; 32 is in neither.
 const ROTATION_SEEN: [usize; 25] =
     [27, 33, 3, 28, 9, 12, 22, 8, 30, 25, 16, 11, 23, 29, 36, 26, 1, 35, 19, 34, 4, 2, 7, 31, 17];
@@ -102,29 +77,28 @@ const SCALING_SEEN: [usize; 28] =
     [27, 9, 7, 11, 4, 26, 35, 2, 29, 10, 34, 12, 37, 28, 18, 24, 8, 14, 1, 31, 25, 0, 19, 15, 36, 3, 20, 13];
 const SCALING_UNSEEN: [usize; 10] = [5, 30, 16, 23, 33, 6, 17, 22, 21, 32];
 
-impl Kind {
-    /// Numbers in [`Kind::simulations`] of the simulations of a part, in the order of the original.
-    pub fn members(self, split: Split) -> Vec<usize> {
-        let unseen = split == Split::Domain;
-        let places = |places: &[(usize, usize)]| places.iter().map(|(x, y)| (x / 8 - 1) * 5 + y / 5 - 1).collect();
+impl Symmetry {
+    /// Numbers in [`Symmetry::simulations`] of the simulations of a part, in the order of the original.
+    pub fn members(self, split: Part) -> Vec<usize> {
+        let unseen = split == Part::Domain;
         match (self, unseen) {
-            (Kind::Translation, false) => places(&TRANSLATION_SEEN),
-            (Kind::Translation, true) => places(&TRANSLATION_UNSEEN),
-            (Kind::Rotation, false) => ROTATION_SEEN.map(|k| k - 1).to_vec(),
-            (Kind::Rotation, true) => ROTATION_UNSEEN.map(|k| k - 1).to_vec(),
-            (Kind::Scaling, false) => SCALING_SEEN.to_vec(),
-            (Kind::Scaling, true) => SCALING_UNSEEN.to_vec(),
+            (Symmetry::Translation, false) => TRANSLATION_SEEN.to_vec(),
+            (Symmetry::Translation, true) => TRANSLATION_UNSEEN.to_vec(),
+            (Symmetry::Rotation, false) => ROTATION_SEEN.map(|k| k - 1).to_vec(),
+            (Symmetry::Rotation, true) => ROTATION_UNSEEN.map(|k| k - 1).to_vec(),
+            (Symmetry::Scaling, false) => SCALING_SEEN.to_vec(),
+            (Symmetry::Scaling, true) => SCALING_UNSEEN.to_vec(),
         }
     }
 
     /// All windows of a part: simulation by simulation, by start.
     ///
     /// ```
-    /// use reynolds_paper::smoke::data::{Kind, Split};
-    /// let windows = Kind::Rotation.windows(Split::Future);
+    /// use reynolds_paper::smoke::data::{Symmetry, Part};
+    /// let windows = Symmetry::Rotation.windows(Part::Future);
     /// assert_eq!((windows.len(), windows[0].simulation, windows[0].inputs()), (1250, 26, 202..212));
     /// ```
-    pub fn windows(self, split: Split) -> Vec<Window> {
+    pub fn windows(self, split: Part) -> Vec<Window> {
         let starts = split.starts();
         let of = |simulation| starts.clone().map(move |start| Window { simulation, start });
         self.members(split).into_iter().flat_map(of).collect()
@@ -138,32 +112,32 @@ mod tests {
 
     #[test]
     fn there_are_as_many_windows_as_in_the_original() {
-        let counts = |kind: Kind| Split::ALL.map(|split| kind.windows(split).len());
-        assert_eq!(counts(Kind::Translation), [4000, 1000, 1250, 1000]);
-        assert_eq!(counts(Kind::Rotation), [4000, 1000, 1250, 1000]);
-        assert_eq!(counts(Kind::Scaling), [4480, 1120, 1400, 1000]);
+        let counts = |kind: Symmetry| Part::ALL.map(|split| kind.windows(split).len());
+        assert_eq!(counts(Symmetry::Translation), [4000, 1000, 1250, 1000]);
+        assert_eq!(counts(Symmetry::Rotation), [4000, 1000, 1250, 1000]);
+        assert_eq!(counts(Symmetry::Scaling), [4480, 1120, 1400, 1000]);
     }
 
     #[test]
     fn seen_and_unseen_simulations_are_different_and_all_but_k_32() {
-        for (kind, left) in [(Kind::Translation, None), (Kind::Rotation, Some(31)), (Kind::Scaling, None)] {
+        for (kind, left) in [(Symmetry::Translation, None), (Symmetry::Rotation, Some(31)), (Symmetry::Scaling, None)] {
             let used: Vec<usize> =
-                [Split::Train, Split::Domain].into_iter().flat_map(|split| kind.members(split)).collect();
+                [Part::Train, Part::Domain].into_iter().flat_map(|split| kind.members(split)).collect();
             let distinct: HashSet<usize> = used.iter().copied().collect();
             assert_eq!(used.len(), distinct.len());
             let rest: Vec<usize> = (0..kind.simulations().len()).filter(|n| !distinct.contains(n)).collect();
             assert_eq!(rest, left.into_iter().collect::<Vec<_>>(), "{kind}");
         }
-        let simulations = Kind::Translation.simulations();
-        assert_eq!(simulations[Kind::Translation.members(Split::Train)[0]].centre, [48.0, 10.0]);
-        assert_eq!(simulations[Kind::Translation.members(Split::Domain)[9]].centre, [40.0, 10.0]);
+        let simulations = Symmetry::Translation.simulations();
+        assert_eq!(simulations[Symmetry::Translation.members(Part::Train)[0]].centre, [48.0, 10.0]);
+        assert_eq!(simulations[Symmetry::Translation.members(Part::Domain)[9]].centre, [40.0, 10.0]);
     }
 
     #[test]
     fn every_window_lies_within_its_simulation() {
-        for kind in Kind::ALL {
+        for kind in Symmetry::ALL {
             let simulations = kind.simulations();
-            for split in Split::ALL {
+            for split in Part::ALL {
                 for window in kind.windows(split) {
                     assert_eq!(window.inputs().end, window.targets(0).start);
                     assert!(window.targets(TEST_FRAMES).end <= simulations[window.simulation].frames());

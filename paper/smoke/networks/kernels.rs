@@ -6,10 +6,7 @@ use reynolds_torch::error::Result;
 
 /// Kernels `[layers, out, n′, in, n, 3, 3]` of fields, strided as they come, as one tensor `[out n′, in n, 3, 3]` for each layer: one copy
 /// for all, with channels innermost in memory, as convolutions are fastest.
-///
-/// # Errors
-/// [`Error::Torch`](reynolds_torch::Error::Torch) if the device has no room.
-pub(super) fn layers_of(kernels: &Tensor) -> Result<Vec<Tensor>> {
+pub(crate) fn layers_of(kernels: &Tensor) -> Result<Vec<Tensor>> {
     let size = kernels.size();
     let (layers, outputs, inputs) = (size[0], size[1] * size[2], size[3] * size[4]);
     let kernels = kernels.f_permute([0, 1, 2, 5, 6, 3, 4])?.f_contiguous()?;

@@ -8,44 +8,36 @@
 //!
 //! Paper: section "Imperfectly Symmetric Dynamical Systems"; architectures after Wang, Walters and Yu (ICML 2022).
 
+mod body;
+mod clcnn;
 mod conv;
 mod hermite_gauss;
 mod kernels;
-mod local_net;
+mod lift;
 mod locally_connected;
-#[cfg(test)]
-mod precision;
-mod product;
+mod mixing;
 mod rotation;
+mod rpp;
 mod scaling;
-mod span;
+#[cfg(test)]
+mod tests;
 mod translation;
 
 use reynolds::random::Random;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+pub use crate::smoke::data::Symmetry;
 pub use hermite_gauss::HermiteGauss;
 pub use locally_connected::LocallyConnected;
+
+use crate::network::Network;
 use reynolds_torch::error::{Error, Result};
-pub use reynolds_torch::layers::Mode;
-use reynolds_torch::parameters::{Builder, Parameters};
+use reynolds_torch::layers::convolve;
+use reynolds_torch::parameters::Builder;
 
 /// No network of the table has more parameters.
 pub const MOST_PARAMETERS: usize = 10_000_000;
-
-/// The symmetry that the data almost have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Symmetry {
-    /// Shifts.
-    Translation,
-    /// Quarter turns, C4.
-    #[default]
-    Rotation,
-    /// Changes of size.
-    Scaling,
-}
 
 /// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -92,7 +84,7 @@ pub struct SmokeNetConfig {
     pub layers: usize,
     /// Filter banks of a relaxed group convolution.
     pub banks: usize,
-    /// α, the strength of the architecture's own constraint ([`Forecaster::constraint`]); of no effect where it has none, as in "conv".
+    /// α, the strength of the architecture's own constraint ([`Network::prior`]); of no effect where it has none, as in "conv".
     pub alpha: f64,
     /// What the projection penalty is taken on: "operator" or "mixing".
     pub held: Held,
@@ -119,80 +111,48 @@ impl Default for Frames {
     }
 }
 
-/// A network that forecasts the next frame.
-pub trait Forecaster {
-    /// What the forward pass needs of the parameters alone, on the tape; once for all steps of a rollout. May be empty.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
-    fn assemble(&self, parameters: &Parameters) -> Result<Vec<Tensor>>;
+/// What a network is made from: settings, the builder of its parameters, and random numbers for them.
+pub(crate) struct Construction<'a> {
+    config: &'a SmokeNetConfig,
+    symmetry: Symmetry,
+    frames: Frames,
+    builder: &'a mut Builder,
+    random: &'a mut Random,
+}
 
-    /// The next frame `[N, 2, H, W]` of `[N, 2T, H, W]`.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the shape does not fit or the device has no room.
-    fn forward(&self, parameters: &Parameters, assembled: &[Tensor], frames: &Tensor, mode: Mode) -> Result<Tensor>;
-
-    /// The baseline's own constraint on its weights, without its strength α, a scalar on the tape; `None` if it has none. The training
-    /// loss gets (α c)² (Wang's code passes α c through the mean square).
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
-    fn constraint(&self, parameters: &Parameters, assembled: &[Tensor]) -> Result<Option<Tensor>> {
-        let _ = (parameters, assembled);
-        Ok(None)
-    }
-
-    /// The projection penalty of this network; `None` if nothing of it is relaxed.
-    ///
-    /// # Errors
-    /// If a projector cannot be derived.
-    fn penalty(&self, parameters: &Parameters, held: Held) -> Result<Option<Box<dyn NetworkPenalty>>> {
-        let _ = (parameters, held);
-        Ok(None)
+impl Construction<'_> {
+    /// Channels that each layer reads and writes: 2T to `hidden`, `hidden` to `hidden`, …, `hidden` to 2.
+    fn pairs(&self) -> Vec<[usize; 2]> {
+        let mut widths = vec![self.config.hidden; self.config.layers + 1];
+        (widths[0], widths[self.config.layers]) = (2 * self.frames.count, 2);
+        widths.windows(2).map(|pair| [pair[0], pair[1]]).collect()
     }
 }
 
-/// λ_G Σ‖P(W)‖² + λ_⊥ Σ‖W − P(W)‖² over the relaxed layers of a network, Frobenius, W as [`Held`] says.
-pub trait NetworkPenalty {
-    /// Adds the gradient by the flat parameters to `gradient`, `[len]`, in place; the penalty, a scalar on the device and off the tape.
-    /// Never waits for the device. May be called under a guard against the tape.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
-    fn add_gradient(
-        &self,
-        parameters: &Parameters,
-        lambda_g: f64,
-        lambda_perp: f64,
-        gradient: &Tensor,
-    ) -> Result<Tensor>;
-
-    /// (Σ‖P(W)‖², Σ‖W − P(W)‖²).
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
-    fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)>;
-
-    /// W ← P(W) in every relaxed layer, by changing the mixing weights in place.
-    ///
-    /// # Errors
-    /// [`Error::Torch`] if the device has no room.
-    fn project(&self, parameters: &Parameters) -> Result<()>;
+/// Convolutions by assembled kernels, some with biases, and ReLU between them.
+fn convolutions<'a>(
+    frames: &Tensor,
+    layers: impl ExactSizeIterator<Item = (&'a Tensor, Option<&'a Tensor>)>,
+) -> Result<Tensor> {
+    let (mut features, count) = (frames.shallow_clone(), layers.len());
+    for (number, (kernel, bias)) in layers.enumerate() {
+        features = convolve(&features, kernel, bias, 1)?;
+        if number + 1 < count {
+            features = features.f_relu_()?;
+        }
+    }
+    Ok(features)
 }
 
 impl SmokeNetConfig {
     /// Adds the parameters of a network to `builder`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if a size is out of range, there is no such network, or it has more than [`MOST_PARAMETERS`].
     pub fn build(
         &self,
         symmetry: Symmetry,
         frames: Frames,
         builder: &mut Builder,
         random: &mut Random,
-    ) -> Result<Box<dyn Forecaster>> {
+    ) -> Result<Box<dyn Network>> {
         for (what, value, least, most) in
             [("hidden", self.hidden, 1, 4096), ("layers", self.layers, 2, 64), ("banks", self.banks, 1, 64)]
         {
@@ -203,7 +163,7 @@ impl SmokeNetConfig {
         if !(self.alpha.is_finite() && self.alpha >= 0.0) {
             return Err(Error::setting("alpha", "a finite number, at least 0", self.alpha));
         }
-        let network = self.network(symmetry, frames, builder, random)?;
+        let network = network(&mut Construction { config: self, symmetry, frames, builder: &mut *builder, random })?;
         self.at_most(builder.entries().iter().map(|entry| entry.len()).sum())?;
         Ok(network)
     }
@@ -217,20 +177,6 @@ impl SmokeNetConfig {
         Err(Error::setting("hidden", expected, format!("{} with {count}", self.hidden)))
     }
 
-    fn network(
-        &self,
-        symmetry: Symmetry,
-        frames: Frames,
-        builder: &mut Builder,
-        random: &mut Random,
-    ) -> Result<Box<dyn Forecaster>> {
-        match symmetry {
-            Symmetry::Translation => translation::network(self, frames, builder, random),
-            Symmetry::Rotation => rotation::network(self, frames, builder, random),
-            Symmetry::Scaling => scaling::network(self, frames, builder, random),
-        }
-    }
-
     /// The error of an architecture that a symmetry does not have.
     fn not_there(&self, symmetry: Symmetry) -> Error {
         let found = format!("{:?} for {symmetry:?}", self.architecture).to_lowercase();
@@ -240,4 +186,35 @@ impl SmokeNetConfig {
         };
         Error::setting("architecture", expected, found)
     }
+}
+
+fn network(new: &mut Construction<'_>) -> Result<Box<dyn Network>> {
+    use Architecture::{Clcnn, Conv, Equiv, Lift, Rgroup, Rpp, Rsteer};
+    use Symmetry::{Rotation, Scaling, Translation};
+    let pairs = new.pairs();
+    Ok(match (new.config.architecture, new.symmetry) {
+        (Equiv, Translation) | (Conv, Rotation) | (Conv, Scaling) => {
+            let normalised = new.symmetry != Scaling;
+            new.config.at_most(conv::count(&pairs, normalised))?;
+            Box::new(conv::network(new, &pairs, normalised)?)
+        }
+        (Equiv, Rotation) => {
+            let fields = rotation::pairs(new);
+            new.config.at_most(rotation::count(&fields))?;
+            Box::new(rotation::equiv(new, &fields)?)
+        }
+        (Equiv, Scaling) => {
+            new.config.at_most(scaling::count(&pairs, scaling::Mixing::Shared))?;
+            Box::new(scaling::equiv(new, &pairs)?)
+        }
+        (Rpp, _) => Box::new(rpp::network(new)?),
+        (Clcnn, _) => Box::new(clcnn::Clcnn::new(new)?),
+        (Lift, _) => Box::new(lift::network(new)?),
+        (Rgroup, Translation) => Box::new(translation::Rgroup::new(new)?),
+        (Rgroup, Rotation) => Box::new(rotation::Rgroup::new(new)?),
+        (Rgroup, Scaling) => Box::new(scaling::Rgroup::new(new)?),
+        (Rsteer, Rotation) => Box::new(rotation::Rsteer::new(new)?),
+        (Rsteer, Scaling) => Box::new(scaling::Rsteer::new(new)?),
+        (Conv | Rsteer, Translation) => return Err(new.config.not_there(new.symmetry)),
+    })
 }

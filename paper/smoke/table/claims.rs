@@ -4,26 +4,22 @@
 //! unchanged: |difference| ≤ max(2 se, 2 % of the error without +Reg)        improved: lower by more than 2 se
 //! ```
 
-use crate::smoke::columns::{COLUMNS, Column};
-use crate::smoke::data::Kind;
-use crate::smoke::networks::Architecture;
-
 use super::cells::{Cell, Test, cell};
-use super::paper::published;
-use crate::targets::difference::{Difference, ONE_SEED};
+use super::columns::{COLUMNS, Column};
+use crate::smoke::data::Symmetry;
+use crate::smoke::networks::Architecture;
+use crate::targets::judge::{Difference, judged};
 use reynolds_report::Check;
 
 /// The share of an error that is no change whatever the seeds say.
 const SHARE: f64 = 0.02;
 
 /// Every claim for which cells were run.
-pub(super) fn checks(kinds: &[Kind], cells: &[Cell<'_>]) -> Vec<Check> {
+pub(super) fn checks(kinds: &[Symmetry], cells: &[Cell<'_>]) -> Vec<Check> {
     let mut checks = Vec::new();
     for &kind in kinds {
         for test in Test::ALL {
-            for with in COLUMNS.into_iter().filter(|column| column.reg) {
-                checks.extend(effect(cells, kind, with, test));
-            }
+            checks.extend(COLUMNS.into_iter().filter_map(|with| effect(cells, kind, with, test)));
         }
         checks.extend(Test::ALL.into_iter().filter_map(|test| best(cells, kind, test)));
     }
@@ -31,10 +27,10 @@ pub(super) fn checks(kinds: &[Kind], cells: &[Cell<'_>]) -> Vec<Check> {
 }
 
 /// What +Reg does to a network in a row.
-fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Check> {
+fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Test) -> Option<Check> {
     let without = with.without_penalty()?;
     let (reg, plain) = (cell(cells, kind, with)?, cell(cells, kind, without)?);
-    let unchanged = kind == Kind::Translation;
+    let unchanged = kind == Symmetry::Translation;
     let rule = if unchanged { "leaves as it is" } else { "improves" };
     let claim = format!("{kind}, {}: +Reg {rule} {}", test.head(), without.head);
     let (ours, theirs) = (reg.test(test, "rmse"), plain.test(test, "rmse"));
@@ -48,16 +44,14 @@ fn effect(cells: &[Cell<'_>], kind: Kind, with: Column, test: Test) -> Option<Ch
     if spread_known && difference < 0.0 && !held && !unchanged {
         found += ", lower but within two standard errors";
     }
-    if let (Some((before, _)), Some((after, _))) = (published(kind, without, test), published(kind, with, test)) {
+    if let (Some((before, _)), Some((after, _))) = (without.published(kind, test), with.published(kind, test)) {
         found += &format!("; paper {before:.2} → {after:.2}");
         if !unchanged && after >= before {
             found += " (its text claims it, these numbers do not)";
         }
     }
-    if !spread_known {
-        found += ONE_SEED;
-    }
-    Some(judged(claim, held, found, &[reg, plain], test))
+    let rows = [reg, plain].map(|cell| (cell.label(), cell.is_trained(test)));
+    Some(judged(claim, held, found, spread_known, rows))
 }
 
 /// Its error; that it diverged, if no run has one.
@@ -67,53 +61,42 @@ fn shown(cell: &Cell<'_>, test: Test) -> String {
 }
 
 /// That the column which the paper has in bold has the least mean of its row. One that diverged is the last.
-fn best(cells: &[Cell<'_>], kind: Kind, test: Test) -> Option<Check> {
+fn best(cells: &[Cell<'_>], kind: Symmetry, test: Test) -> Option<Check> {
     let bold = |column: Column| match kind {
-        Kind::Translation => column.network == Architecture::Rgroup,
-        Kind::Rotation | Kind::Scaling => column.network == Architecture::Rsteer && column.reg,
+        Symmetry::Translation => column.network == Architecture::Rgroup,
+        Symmetry::Rotation | Symmetry::Scaling => column.network == Architecture::Rsteer && column.reg,
     };
     let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind).collect();
-    let (favourites, others): (Vec<&Cell<'_>>, Vec<&Cell<'_>>) =
-        row.iter().copied().partition(|cell| bold(cell.column));
-    if favourites.is_empty() || others.is_empty() {
-        return None;
-    }
     let mean = |cell: &Cell<'_>| match cell.test(test, "rmse").mean() {
-        mean if mean.is_finite() && cell.diverged() == 0 => mean,
+        mean if mean.is_finite() && cell.runs.diverged() == 0 => mean,
         _ => f64::INFINITY,
     };
-    let least = row.iter().copied().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
-    let names =
-        COLUMNS.into_iter().filter(|column| bold(*column)).map(|column| column.head).collect::<Vec<_>>().join(" or ");
-    let claim = format!("{kind}, {}: {names} is the best of the {} columns that were run", test.head(), row.len());
+    let least_of = |which: &dyn Fn(Column) -> bool| {
+        row.iter().copied().filter(|cell| which(cell.column)).min_by(|a, b| mean(a).total_cmp(&mean(b)))
+    };
+    let (favourite, _, least) = (least_of(&bold)?, least_of(&|column| !bold(column))?, least_of(&|_| true)?);
+    let names: Vec<&str> = COLUMNS.into_iter().filter(|column| bold(*column)).map(|column| column.head).collect();
+    let claim = format!(
+        "{kind}, {}: {} is the best of the {} columns that were run",
+        test.head(),
+        names.join(" or "),
+        row.len()
+    );
     let of = |cell: &Cell<'_>| format!("{} {}", cell.label(), shown(cell, test));
-    let second = favourites.iter().copied().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
     let held = bold(least.column) && mean(least).is_finite();
-    let found = if held { format!("best {}", of(least)) } else { format!("best {}, {}", of(least), of(second)) };
-    Some(judged(claim, held, found, &[second], test))
-}
-
-/// A claim about cells that learned nothing does not hold.
-fn judged(claim: String, held: bool, found: String, on: &[&Cell<'_>], test: Test) -> Check {
-    let untrained: Vec<String> = on
-        .iter()
-        .filter(|cell| !cell.is_trained(test))
-        .map(|cell| format!("{} is not trained", cell.label()))
-        .collect();
-    match untrained.is_empty() {
-        true => Check::new(claim, held, found),
-        false => Check::new(claim, false, format!("{found}; {}", untrained.join(", "))),
-    }
+    let found = if held { format!("best {}", of(least)) } else { format!("best {}, {}", of(least), of(favourite)) };
+    Some(judged(claim, held, found, true, [(favourite.label(), favourite.is_trained(test))]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::cells::cells;
     use super::super::point::SmokePoint;
-    use super::super::synthetic::{diverged, models, run, settings};
+    use super::super::tests::{models, run, settings};
     use super::*;
     use crate::smoke::networks::Architecture::{Conv, Lift, Rsteer};
     use crate::targets::point::Trained;
+    use crate::targets::synthetic::diverged;
 
     /// Verdicts over a row, by what error a model has.
     fn verdicts(kinds: &str, columns: &str, rmse: impl Fn(&SmokePoint) -> f64) -> Vec<(String, bool)> {
@@ -147,16 +130,10 @@ mod tests {
 
     #[test]
     fn one_seed_holds_no_effect_however_large() {
-        let large = |model: &SmokePoint| if model.column.reg { 0.2 } else { 0.7 };
-        for (kind, rmse) in [("rotation", &large as &dyn Fn(&SmokePoint) -> f64), ("translation", &|_| 0.7)] {
-            for (seeds, expected) in [(1, false), (2, true)] {
-                let checks = judged_with(seeds, kind, "rgroup,rgroup+reg", rmse);
-                let effects: Vec<&Check> = checks.iter().filter(|check| check.claim.contains("+Reg")).take(2).collect();
-                for check in effects {
-                    assert_eq!(check.held, expected, "{seeds}: {}", check.claim);
-                    assert_eq!(check.found.contains("fewer than two seeds"), !expected, "{}", check.found);
-                }
-            }
+        for (seeds, expected) in [(1, false), (2, true)] {
+            let large = |model: &SmokePoint| if model.column.reg { 0.2 } else { 0.7 };
+            let checks = judged_with(seeds, "rotation", "rgroup,rgroup+reg", large);
+            assert!(checks[..2].iter().all(|check| check.held == expected), "{checks:?}");
         }
     }
 

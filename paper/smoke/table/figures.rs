@@ -1,11 +1,10 @@
 //! Figures of lines: errors over the steps of a rollout, the sweep of λ_⊥, validation curves.
 
-use crate::smoke::data::Kind;
+use crate::smoke::data::Symmetry;
 
 use super::cells::{Cell, Test};
-use super::rows::strength;
-use super::settings::TableSettings;
-use crate::smoke::columns::{COLUMNS, Column};
+use super::columns::{COLUMNS, Column};
+use super::settings::{TableSettings, strength};
 use crate::targets::curves::{points, sheet};
 use crate::targets::findings::Figure;
 use crate::targets::point::{Frame, Trained};
@@ -26,8 +25,9 @@ fn legend(cells: &[Cell<'_>]) -> Vec<Key> {
 }
 
 /// The mean over runs of an array, entry by entry; runs without it do not count.
-fn mean(runs: &[&Trained], name: &str) -> Vec<f64> {
-    let arrays: Vec<&[f32]> = runs.iter().map(|run| run.array(name)).filter(|array| !array.is_empty()).collect();
+fn mean(cell: &Cell<'_>, name: &str) -> Vec<f64> {
+    let arrays = cell.runs.iter().map(|(_, run)| run.array(name));
+    let arrays: Vec<&[f32]> = arrays.filter(|array| !array.is_empty()).collect();
     let length = arrays.iter().map(|array| array.len()).min().unwrap_or(0);
     let at = |place: usize| arrays.iter().map(|array| f64::from(array[place])).sum::<f64>() / arrays.len() as f64;
     (0..length).map(at).collect()
@@ -44,10 +44,7 @@ pub(super) fn by_step(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure {
     for kind in settings.kinds.iter() {
         let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind).collect();
         for test in Test::ALL.into_iter().filter(|_| !row.is_empty()) {
-            let of = |cell: &Cell<'_>, what: &str| {
-                let runs: Vec<&Trained> = cell.runs.iter().map(|(_, run)| *run).collect();
-                numbered(mean(&runs, &format!("by_step/{}/{what}", test.name())))
-            };
+            let of = |cell: &Cell<'_>, what: &str| numbered(mean(cell, &format!("by_step/{}/{what}", test.name())));
             let mut chart = LineChart::new("step of the rollout", "RMSE");
             row.iter().for_each(|cell| add(&mut chart, cell.column, &of(cell, "rmse")));
             let trivial = row.iter().map(|cell| of(cell, "persistence")).find(|points| !points.is_empty());
@@ -74,7 +71,7 @@ pub(super) fn validation(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure
         }
         let mut chart = LineChart::new("epoch", "validation RMSE");
         for cell in row {
-            let run = cell.runs[0].1;
+            let run = cell.runs.first().expect("a cell has runs");
             add(&mut chart, cell.column, &points(run, "validation/rmse"));
         }
         sheet.add(kind.to_string(), chart, Vec::new());
@@ -115,7 +112,12 @@ pub(super) fn sweep(settings: &TableSettings, models: &Frame, cells: &[Cell<'_>]
 }
 
 /// What came of each λ_⊥ from the weakest on, after the network without +Reg where that was run.
-fn sweep_of<'a>(settings: &TableSettings, models: &'a Frame, kind: Kind, column: Column) -> Vec<(String, &'a Trained)> {
+fn sweep_of<'a>(
+    settings: &TableSettings,
+    models: &'a Frame,
+    kind: Symmetry,
+    column: Column,
+) -> Vec<(String, &'a Trained)> {
     let mut points = Vec::new();
     if let Some(plain) = column.without_penalty() {
         points.extend(
@@ -133,7 +135,7 @@ fn sweep_of<'a>(settings: &TableSettings, models: &'a Frame, kind: Kind, column:
 #[cfg(test)]
 mod tests {
     use super::super::cells::cells;
-    use super::super::synthetic::{models, run, settings};
+    use super::super::tests::{models, run, settings};
     use super::*;
     use crate::smoke::networks::Architecture::Rsteer;
 
@@ -152,7 +154,7 @@ mod tests {
     fn the_sweep_begins_without_the_penalty_and_rises() {
         let settings = settings("rotation", "rsteer,rsteer+reg", 1);
         let models = models(&settings, |_| run(0.75, 0.5));
-        let points = sweep_of(&settings, &models, Kind::Rotation, Column::of(Rsteer, true));
+        let points = sweep_of(&settings, &models, Symmetry::Rotation, Column::of(Rsteer, true));
         let labels: Vec<&str> = points.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!(labels, ["without", "1e-6", "1e-4", "1e-2"]);
         let cells = cells(&settings, &models);

@@ -9,15 +9,12 @@
 
 mod cells;
 mod claims;
+mod columns;
 mod figures;
 mod notes;
-mod paper;
 mod point;
 mod rollouts;
-mod rows;
 mod settings;
-#[cfg(test)]
-mod synthetic;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -25,16 +22,17 @@ mod tests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
-use crate::smoke::{check_windows, data_folder, ensure_needed};
+use crate::smoke::{SmokeDataConfig, check_windows, ensure_needed};
 use crate::targets::curves;
 use crate::targets::engine::Session;
 use crate::targets::findings::Findings;
-use crate::targets::point::{Entry, Frame, Point};
-use crate::targets::{Budget, Named, Target, boxed};
-use cells::{Cell, cells, selected};
-use point::{PREDICTION, SharedData, SmokePoint, TRUTH};
+use crate::targets::point::{Frame, Point};
+use crate::targets::training::Shared;
+use crate::targets::{Budget, Target, boxed};
+use cells::{cells, selected};
+use point::{PREDICTION, SmokePoint, TRUTH};
 use reynolds_train::error::Result;
 use settings::TableSettings;
 
@@ -70,7 +68,7 @@ fn later(settings: &TableSettings, frame: &Frame) -> Vec<SmokePoint> {
 
 /// Points that read the frames of a data set once.
 fn sharing(points: Vec<SmokePoint>) -> Vec<Box<dyn Point>> {
-    let shared = Arc::<SharedData>::default();
+    let shared = Arc::<Shared<_>>::default();
     boxed(points.into_iter().map(|point| SmokePoint { shared: Arc::clone(&shared), ..point }))
 }
 
@@ -95,7 +93,7 @@ impl Target for TableSmoke {
 
     fn points(&self, settings: &TableSettings) -> Result<Vec<Box<dyn Point>>> {
         for kind in settings.kinds.iter() {
-            check_windows(kind, settings.run.settings.data.counts())?;
+            check_windows(&SmokeDataConfig { kind, ..settings.run.settings.data.clone() })?;
         }
         let points = sooner(settings);
         let mut seen = BTreeSet::new();
@@ -108,10 +106,9 @@ impl Target for TableSmoke {
     }
 
     fn prepare(&self, settings: &TableSettings, session: &mut Session<'_>) -> Result<bool> {
-        let data = &settings.run.settings.data;
         for kind in settings.kinds.iter() {
-            let (folder, threads) = (data_folder(&data.folder), settings.run.train.threads);
-            if !ensure_needed(kind, &folder, data.counts(), threads, &session.interrupt)? {
+            let data = SmokeDataConfig { kind, ..settings.run.settings.data.clone() };
+            if !ensure_needed(&data, settings.run.train.threads, &session.interrupt)? {
                 return Ok(false);
             }
         }
@@ -135,52 +132,21 @@ impl Target for TableSmoke {
             tables: vec![
                 tables::errors(settings, &cells),
                 tables::mean_squares(settings, &cells),
-                tables::networks(settings, &cells),
+                tables::networks(&cells),
             ],
-            csv: tables::csv(settings, &cells),
+            csv: tables::csv(&cells),
             files: vec![
                 ("validation_curves.csv", curves::csv(frame, &["train/loss", "validation/rmse"])),
                 ("errors_by_step.csv", tables::errors_by_step(frame)),
             ],
-            more: results(&cells, frame),
+            more: Map::from_iter([
+                ("cells".to_string(), tables::json(&cells)),
+                // Pictures of rollouts are in the figures alone.
+                ("curves".to_string(), curves::json(frame.iter(), |name| name != PREDICTION && name != TRUTH)),
+            ]),
             figures,
             checks: claims::checks(settings.kinds.as_slice(), &cells),
             notes: notes::notes(settings),
         })
     }
-}
-
-/// Cells and curves for results.json; pictures of rollouts are in the figures alone.
-fn results(cells: &[Cell<'_>], models: &Frame) -> Map<String, Value> {
-    let of_cell = |cell: &Cell<'_>| {
-        let mut value = json!({
-            "kind": cell.kind.to_string(),
-            "column": cell.column.name(),
-            "lambda_perp": cell.lambda_perp,
-            "seeds": cell.runs.iter().map(|(seed, _)| seed).collect::<Vec<_>>(),
-            "diverged": cell.diverged(),
-        });
-        for test in cells::Test::ALL {
-            let (gain, error) = cell.gain(test);
-            let paper = paper::published(cell.kind, cell.column, test);
-            value[test.name()] = json!({
-                "rmse": cell.test(test, "rmse").values(),
-                "mse": cell.test(test, "mse").values(),
-                "gain": gain,
-                "gain_se": error,
-                "trained": cell.is_trained(test),
-                "paper": paper.map(|(mean, deviation)| [mean, deviation]),
-            });
-        }
-        value
-    };
-    let of_model = |entry: &Entry| {
-        let arrays = entry.trained.arrays.iter().filter(|(name, _)| *name != PREDICTION && *name != TRUTH);
-        (entry.id.clone(), arrays.map(|(name, values)| (name.clone(), json!(values))).collect::<Map<_, _>>().into())
-    };
-    let curves: Map<String, Value> = models.iter().map(of_model).collect();
-    Map::from_iter([
-        ("cells".to_string(), cells.iter().map(of_cell).collect::<Vec<_>>().into()),
-        ("curves".to_string(), curves.into()),
-    ])
 }

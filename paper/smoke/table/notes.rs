@@ -1,7 +1,7 @@
 //! Every choice that was made where the paper is silent.
 
-use super::point::SEEN;
 use super::settings::TableSettings;
+use crate::smoke::data::INPUT_FRAMES;
 
 /// A paragraph each.
 pub(super) fn notes(settings: &TableSettings) -> Vec<String> {
@@ -9,7 +9,7 @@ pub(super) fn notes(settings: &TableSettings) -> Vec<String> {
     vec![
         format!(
             "Data: 35, 36 and 38 simulations of 310 steps on 64² cells, as the public code makes them (the text says 35, 40 and 40). A \
-             network sees {SEEN} frames and forecasts the next; trained and validated on free-running rollouts of data.out_length steps, \
+             network sees {INPUT_FRAMES} frames and forecasts the next; trained and validated on free-running rollouts of data.out_length steps, \
              tested on rollouts of {length}. Future: later frames of the simulations trained on. Domain: simulations never seen. Windows are \
              spread evenly where not all are used (0 = all)."
         ),

@@ -1,49 +1,31 @@
 //! A point of the table: the run of a model, and what tables and figures need of it.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::smoke::data::{INPUT_FRAMES, Kind};
-use reynolds_torch::tch::{Cuda, Device};
-
-use crate::smoke::columns::Column;
+use super::columns::Column;
+use crate::smoke::data::{Part, Symmetry};
 use crate::smoke::penalty;
-use crate::smoke::{Part, SmokeData, SmokeSettings, SmokeTask, data_folder, symmetry};
+use crate::smoke::{SmokeData, SmokeSettings, SmokeTask};
 use crate::targets::Named;
-use crate::targets::curves::curves;
 use crate::targets::point::{Point, PointSession, Trained};
+use crate::targets::training::{Shared, trained};
+use reynolds_torch::tch::{Cuda, Device};
 use reynolds_train::config::RunConfig;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::metrics::Summary;
-use reynolds_train::progress::Silent;
 use reynolds_train::task::{Metrics, Task};
-use reynolds_train::train::{Ending, train};
 
 /// Steps of a rollout that are drawn, from 1.
-pub(super) const DRAWN: [usize; 4] = [1, 5, 10, 20];
+const DRAWN: [usize; 4] = [1, 5, 10, 20];
 
 /// Arrays of a drawn model: frames `[steps, 2, 64, 64]` at the steps [`DRAWN`].
 pub(super) const PREDICTION: &str = "rollout/prediction";
 /// See [`PREDICTION`].
 pub(super) const TRUTH: &str = "rollout/truth";
 
-/// The frames of a data set on a device, loaded once for all models that want the same.
-#[derive(Debug, Default)]
-pub(super) struct SharedData(Mutex<HashMap<(Kind, String), SmokeData>>);
-
-impl SharedData {
-    fn get(&self, settings: &SmokeSettings, device: Device) -> Result<SmokeData> {
-        let data = &settings.data;
-        let key = (data.kind, format!("{device:?} {:?} {}", data.counts(), data.folder));
-        // What another worker left there is whole: entries are only ever added.
-        let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(frames) = loaded.get(&key) {
-            return Ok(frames.clone());
-        }
-        let frames = SmokeData::open(data.kind, &data_folder(&data.folder), data.counts(), device)?;
-        Ok(loaded.entry(key).or_insert(frames).clone())
-    }
-}
+/// Metrics whose curves are kept.
+const CURVES: [&str; 4] = ["train/loss", "validation/rmse", "penalty", "learning_rate"];
 
 /// One model of the table: the complete settings of its run.
 #[derive(Debug, Clone)]
@@ -52,11 +34,12 @@ pub(super) struct SmokePoint {
     pub(super) run: RunConfig<SmokeSettings>,
     /// Whether a rollout of it is kept for a figure.
     pub(super) drawn: bool,
-    pub(super) shared: Arc<SharedData>,
+    /// The frames of a data set on a device, loaded once for all models that want the same.
+    pub(super) shared: Arc<Shared<SmokeData>>,
 }
 
 impl SmokePoint {
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> Symmetry {
         self.run.settings.data.kind
     }
 
@@ -64,7 +47,7 @@ impl SmokePoint {
     pub(super) fn check(&self) -> Result<()> {
         let kind = self.kind();
         penalty::check(&self.run.penalty.penalty())?;
-        SmokeTask::check(&self.run.settings.model, symmetry(kind)).map_err(|error| match error {
+        SmokeTask::check(&self.run.settings.model, kind).map_err(|error| match error {
             // The size follows from two keys of the table.
             Error::Config { key, expected, found, .. } if key == "model.hidden" => {
                 Error::config(format!("hidden.{kind}.{} times width", self.column.network_name()), expected, found)
@@ -79,8 +62,8 @@ impl SmokePoint {
         if device.is_cuda() {
             Cuda::cudnn_set_benchmark(true);
         }
-        let frames = self.shared.get(&self.run.settings, device)?;
-        SmokeTask::new(frames, model, symmetry(data.kind), data.rollouts(), self.run.seed)
+        let frames = self.shared.get(format!("{device:?} {data:?}"), || SmokeData::open(data, device))?;
+        SmokeTask::new(frames, model, data, self.run.seed)
     }
 
     fn arrays(&self, task: &SmokeTask) -> Result<BTreeMap<String, Vec<f32>>> {
@@ -110,24 +93,16 @@ pub(super) fn drawn_steps(length: usize) -> impl Iterator<Item = usize> {
     DRAWN.into_iter().filter(move |step| *step <= length)
 }
 
-/// Metrics of the selected weights, those of the last and the best under "last/" and "best/", and what the run was.
-fn metrics(summary: &Summary, task: &SmokeTask) -> Metrics {
+/// Metrics of the selected weights, and those of the last and the best under "last/" and "best/".
+fn metrics(summary: &Summary) -> Metrics {
     let mut metrics = summary.metrics().clone();
     for (name, of) in [("last", &summary.last_metrics), ("best", &summary.best_metrics)] {
         metrics.extend(of.iter().map(|(metric, value)| (format!("{name}/{metric}"), *value)));
     }
-    metrics.extend([
-        ("parameters".into(), task.parameters().len() as f64),
-        ("epochs".into(), summary.epochs as f64),
-        ("steps".into(), summary.steps as f64),
-        ("stopped_early".into(), f64::from(u8::from(summary.stopped_early))),
-        ("best/epoch".into(), summary.best.map_or(f64::NAN, |best| best.epoch as f64)),
-    ]);
+    metrics.insert("stopped_early".into(), f64::from(u8::from(summary.stopped_early)));
+    metrics.insert("best/epoch".into(), summary.best.map_or(f64::NAN, |best| best.epoch as f64));
     metrics
 }
-
-/// Metrics whose curves are kept.
-const CURVES: [&str; 4] = ["train/loss", "validation/rmse", "penalty", "learning_rate"];
 
 impl Point for SmokePoint {
     fn id(&self) -> String {
@@ -142,31 +117,15 @@ impl Point for SmokePoint {
         serde_json::to_value(&self.run).expect("settings are tables of plain values")
     }
 
-    /// A run whose loss stops being finite is a finding of the table, not the end of it: "diverged" is 1 then, and the failure says why.
     fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
         let task = self.task(session.device)?;
-        let (mut journal, mut failures) = (session.journal(&self.run), BTreeMap::new());
-        let RunConfig { train: loop_settings, penalty, .. } = &self.run;
-        let (metrics, mut arrays) =
-            match train(&task, loop_settings, penalty, &mut journal, &mut Silent, session.interrupt) {
-                Ok(Ending::Interrupted { .. }) => return Ok(None),
-                Ok(Ending::Finished(summary)) => (metrics(&summary, &task), self.arrays(&task)?),
-                Err(error @ Error::NotFinite { .. }) => {
-                    let parameters = task.parameters().len() as f64;
-                    let metrics = [("diverged".to_string(), 1.0), ("parameters".to_string(), parameters)];
-                    failures.insert("training".to_string(), error.to_string());
-                    (Metrics::from(metrics), BTreeMap::new())
-                }
-                Err(error) => return Err(error),
-            };
-        arrays.extend(curves(&journal.records, &CURVES));
-        Ok(Some(Trained { metrics, arrays, failures }))
+        let parameters = task.parameters().len() as f64;
+        trained(&self.run, &task, parameters, &CURVES, session, |summary| {
+            Ok(Trained { metrics: metrics(summary), arrays: self.arrays(&task)?, ..Trained::default() })
+        })
     }
 
     fn suffices(&self, trained: &Trained) -> bool {
         !self.drawn || trained.metrics.contains_key("diverged") || trained.arrays.contains_key(PREDICTION)
     }
 }
-
-/// How many frames a model sees; for notes.
-pub(super) const SEEN: usize = INPUT_FRAMES;

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use super::columns::{Column, hidden, scaled};
 use super::point::SmokePoint;
-use super::rows::{Rows, Strengths};
-use crate::smoke::columns::{Column, hidden, scaled};
-use crate::smoke::data::Kind;
+use crate::smoke::data::Symmetry;
 use crate::smoke::experiment::check_smallest_batch;
 use crate::smoke::networks::Architecture;
 use crate::smoke::{SmokeExperiment, SmokeSettings};
@@ -20,7 +19,7 @@ use reynolds_train::experiment::Experiment;
 /// Every key of `reynolds run smoke`, and what a row or column has of its own in place of one of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TableSettings {
-    pub(super) kinds: Chosen<Kind>,
+    pub(super) kinds: Chosen<Symmetry>,
     pub(super) columns: Chosen<Column>,
     /// Models of each kind, with consecutive seeds from `seed` on.
     pub(super) seeds: u64,
@@ -73,7 +72,7 @@ impl Default for TableSettings {
             // The published RPP has its 1e-6 inside the constraint and no α; that of translation has no constraint.
             alpha_rpp: Rows::new([0.0, 1.0, 1.0]),
             banks: Rows::new([2, 3, 2]),
-            hidden: Rows::new(Kind::ALL.map(hidden)),
+            hidden: Rows::new(Symmetry::ALL.map(hidden)),
             run,
         }
     }
@@ -155,7 +154,7 @@ impl TableSettings {
         Ok(())
     }
 
-    fn check_row(&self, kind: Kind) -> Result<()> {
+    fn check_row(&self, kind: Symmetry) -> Result<()> {
         for column in self.columns_of(kind) {
             let name = column.network_name();
             let size = self.hidden.of(kind).get(&name).copied().unwrap_or_default();
@@ -188,15 +187,12 @@ impl TableSettings {
     }
 
     /// The columns of a row that are asked for.
-    pub(super) fn columns_of(&self, kind: Kind) -> impl Iterator<Item = Column> {
+    pub(super) fn columns_of(&self, kind: Symmetry) -> impl Iterator<Item = Column> {
         self.columns.iter().filter(move |column| column.exists(kind))
     }
 
     /// A model of a cell; λ_⊥ is that of +Reg and else 0.
-    ///
-    /// # Panics
-    /// If the row does not have the column.
-    pub(super) fn point(&self, kind: Kind, column: Column, lambda_perp: f64, seed: u64) -> SmokePoint {
+    pub(super) fn point(&self, kind: Symmetry, column: Column, lambda_perp: f64, seed: u64) -> SmokePoint {
         let mut run = self.run.clone();
         run.seed = seed;
         (run.settings.data.kind, run.settings.data.batch) = (kind, *self.batch.of(kind));
@@ -219,9 +215,79 @@ impl TableSettings {
     }
 }
 
+/// A number for each row of the table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rows<T> {
+    pub(super) translation: T,
+    pub(super) rotation: T,
+    pub(super) scaling: T,
+}
+
+impl<T> Rows<T> {
+    pub(super) fn new(rows: [T; 3]) -> Self {
+        let [translation, rotation, scaling] = rows;
+        Self { translation, rotation, scaling }
+    }
+
+    pub(super) fn of(&self, kind: Symmetry) -> &T {
+        match kind {
+            Symmetry::Translation => &self.translation,
+            Symmetry::Rotation => &self.rotation,
+            Symmetry::Scaling => &self.scaling,
+        }
+    }
+
+    pub(super) fn check(&self, key: &str, check: impl Fn(&str, &T) -> Result<()>) -> Result<()> {
+        Symmetry::ALL.into_iter().try_for_each(|kind| check(&format!("{key}.{kind}"), self.of(kind)))
+    }
+}
+
+/// Some λ_⊥, strongest first, as a text: "1e-2,1e-4" or "[1e-2, 1e-4]".
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Strengths(Vec<f64>);
+
+impl Strengths {
+    pub(super) fn new(mut strengths: Vec<f64>) -> Self {
+        strengths.sort_by(|a, b| b.total_cmp(a));
+        strengths.dedup();
+        Self(strengths)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Strongest first.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = f64> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl Serialize for Strengths {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.iter().map(strength).collect::<Vec<_>>().join(","))
+    }
+}
+
+impl<'de> Deserialize<'de> for Strengths {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let words = text.split([',', ' ', '[', ']', '"', '\'']).filter(|word| !word.is_empty());
+        let number = |word: &str| word.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+        let all = words.map(number).collect::<Option<Vec<_>>>();
+        all.map(Self::new).ok_or_else(|| de::Error::custom("expected finite numbers, at least 0"))
+    }
+}
+
+/// "1e-4", "0".
+pub(super) fn strength(lambda: f64) -> String {
+    if lambda == 0.0 { "0".into() } else { format!("{lambda:e}") }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::with;
+    use super::super::tests::with;
     use super::*;
     use crate::smoke::networks::Architecture::{Clcnn, Conv, Rpp, Rsteer};
     use crate::targets::point::Point;
@@ -232,9 +298,9 @@ mod tests {
 
     #[test]
     fn lists_are_words_or_toml_and_keep_the_order_of_the_table() {
-        assert_eq!(one("kinds", "rotation").unwrap().kinds.as_slice(), [Kind::Rotation]);
+        assert_eq!(one("kinds", "rotation").unwrap().kinds.as_slice(), [Symmetry::Rotation]);
         let kinds = one("kinds", "[\"scaling\", \"translation\"]").unwrap().kinds;
-        assert_eq!(kinds.as_slice(), [Kind::Translation, Kind::Scaling]);
+        assert_eq!(kinds.as_slice(), [Symmetry::Translation, Symmetry::Scaling]);
         let columns = one("columns", "rsteer+reg,conv").unwrap().columns;
         assert_eq!(columns.as_slice(), [Column::of(Conv, false), Column::of(Rsteer, true)]);
         for (given, strengths) in [("[1e-6, 0.1]", &[0.1, 1e-6][..]), ("0.5", &[0.5]), ("0 1e-4,1e-4", &[1e-4, 0.0])] {
@@ -303,14 +369,14 @@ mod tests {
     fn the_residual_network_has_a_strength_of_its_own() {
         let settings = TableSettings::of_budget(Budget::Full);
         let alpha = |kind, network| settings.point(kind, Column::of(network, false), 0.0, 1).run.settings.model.alpha;
-        assert_eq!(Kind::ALL.map(|kind| alpha(kind, Rpp)), [0.0, 1.0, 1.0]);
-        assert_eq!(Kind::ALL.map(|kind| alpha(kind, Clcnn)), [0.0, 1e-5, 1e-6]);
+        assert_eq!(Symmetry::ALL.map(|kind| alpha(kind, Rpp)), [0.0, 1.0, 1.0]);
+        assert_eq!(Symmetry::ALL.map(|kind| alpha(kind, Clcnn)), [0.0, 1e-5, 1e-6]);
     }
 
     #[test]
     fn a_penalty_takes_the_place_of_the_constraint_and_nothing_else() {
         let settings = TableSettings::of_budget(Budget::Full);
-        let of = |reg, lambda| settings.point(Kind::Rotation, Column::of(Rsteer, reg), lambda, 1).settings();
+        let of = |reg, lambda| settings.point(Symmetry::Rotation, Column::of(Rsteer, reg), lambda, 1).settings();
         let (mut plain, reg) = (of(false, 0.0), of(true, 1e-4));
         assert_eq!((&plain["model"]["alpha"], &plain["model"]["hidden"]), (&1e-5.into(), &92.into()));
         assert_eq!((&reg["model"]["alpha"], &reg["penalty"]["lambda_g"]), (&0.0.into(), &0.0.into()));

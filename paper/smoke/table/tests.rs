@@ -1,18 +1,60 @@
 //! The target as a whole.
 
-use super::synthetic::{diverged, models, run, settings, with};
 use super::*;
 use crate::smoke::SmokeExperiment;
-use crate::smoke::columns::Column;
-use crate::smoke::data::Kind;
-use crate::smoke::networks::Architecture::{Rgroup, Rsteer};
+use crate::smoke::data::Symmetry;
+use crate::smoke::networks::Architecture::{self, Rgroup, Rsteer};
 use crate::targets::engine::{Outcome, Place, Request, reproduce};
 use crate::targets::findings::Reproduction;
+use crate::targets::point::Trained;
+use crate::targets::synthetic::{self, agrees_with_committed, diverged, trained, with_arrays};
+use columns::Column;
 use reynolds_torch::tch::Device;
 use reynolds_train::config::{self, Assignment, Selection};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::Silent;
+
+/// The quick budget with these settings.
+pub(super) fn with(given: &[(&str, &str)]) -> Result<TableSettings> {
+    let assignments: Vec<Assignment> = given.iter().map(|(key, value)| Assignment::new(key, value)).collect();
+    config::load(&TableSettings::of_budget(Budget::Quick), None, &assignments)
+}
+
+/// The quick budget with these rows, columns and seeds.
+pub(super) fn settings(kinds: &str, columns: &str, seeds: u64) -> TableSettings {
+    with(&[("kinds", kinds), ("columns", columns), ("seeds", &seeds.to_string())]).unwrap()
+}
+
+/// What came of a run with these errors on both tests and on the validation part; persistence has 1.
+pub(super) fn run(rmse: f64, validation: f64) -> Trained {
+    let mut metrics: Vec<(String, f64)> =
+        [("validation/rmse", validation), ("parameters", 1234.0), ("epochs", 6.0), ("best/epoch", 5.0)]
+            .map(|(name, value)| (name.into(), value))
+            .to_vec();
+    for test in ["future", "domain"] {
+        for (name, value) in
+            [("rmse", rmse), ("mse", rmse * rmse), ("persistence_rmse", 1.0), ("gain", 1.0 - rmse), ("gain_se", 0.01)]
+        {
+            metrics.push((format!("test/{test}/{name}"), value));
+            metrics.push((format!("last/test/{test}/{name}"), value));
+        }
+    }
+    let arrays = [
+        ("curve/epoch", vec![1.0, 2.0]),
+        ("curve/validation/rmse", vec![1.0, validation as f32]),
+        ("by_step/future/rmse", vec![rmse as f32; 20]),
+        ("by_step/domain/rmse", vec![rmse as f32; 20]),
+        ("by_step/future/persistence", vec![1.0; 20]),
+        ("by_step/domain/persistence", vec![1.0; 20]),
+    ];
+    with_arrays(trained(metrics), arrays)
+}
+
+/// Every point that the settings ask for, sooner and later, and what `result` says came of it.
+pub(super) fn models(settings: &TableSettings, result: impl Fn(&SmokePoint) -> Trained) -> Frame {
+    synthetic::models(|frame| sooner(settings).into_iter().chain(later(settings, frame)).collect(), result)
+}
 
 #[test]
 fn the_first_phase_sweeps_with_one_seed_and_the_second_trains_what_was_selected() {
@@ -144,20 +186,9 @@ fn a_network_beyond_the_cap_is_refused_by_the_keys_of_the_table() {
     );
 }
 
-/// Whether all that `theirs` has is the same in `ours`.
-fn agree(path: &str, ours: &Value, theirs: &Value) {
-    match theirs {
-        Value::Object(theirs) => {
-            theirs.iter().for_each(|(key, value)| agree(&format!("{path}.{key}"), &ours[key], value))
-        }
-        theirs => assert_eq!(ours, theirs, "{path}"),
-    }
-}
-
-/// `results/smoke`: made before RPP had an α of its own.
 #[test]
-fn points_are_those_that_the_committed_results_were_made_of() {
-    let results = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/smoke");
+fn the_committed_results_give_their_tables_byte_for_byte() {
+    // Made before RPP had an α of its own.
     for (kind, budget, given) in [
         ("rotation", Budget::Standard, &[("train.epochs", "12"), ("alpha_rpp.rotation", "1e-5")][..]),
         (
@@ -172,26 +203,8 @@ fn points_are_those_that_the_committed_results_were_made_of() {
         ),
         ("translation", Budget::Quick, &[("seeds", "3")]),
     ] {
-        let text = std::fs::read_to_string(results.join(kind).join("results.json")).unwrap();
-        let theirs: Value = serde_json::from_str(&text).unwrap();
-        let assignments: Vec<Assignment> =
-            given.iter().chain(&[("kinds", kind)]).map(|(key, value)| Assignment::new(key, value)).collect();
-        let settings = config::load(&TableSettings::of_budget(budget), None, &assignments).unwrap();
-        let own = serde_json::to_value(&settings).unwrap();
-        for key in ["alpha", "banks", "batch", "columns", "hidden", "learning_rate", "lambda_perp", "seeds", "width"] {
-            assert_eq!(own[key], theirs["settings"][key], "{key}");
-        }
-        let validation = |id: &str| {
-            let models = theirs["models"].as_array().unwrap();
-            let metrics = &models.iter().find(|model| model["id"] == id).unwrap()["metrics"];
-            run(0.7, metrics["validation/rmse"].as_f64().unwrap())
-        };
-        let ours = models(&settings, |point| validation(&point.id()));
-        assert_eq!(ours.len(), theirs["models"].as_array().unwrap().len());
-        for (entry, theirs) in ours.iter().zip(theirs["models"].as_array().unwrap()) {
-            assert_eq!(entry.id, theirs["id"].as_str().unwrap());
-            agree(&entry.id, &entry.settings, &theirs["config"]);
-        }
+        let given = [given, &[("kinds", kind)]].concat();
+        agrees_with_committed(&TableSmoke, budget, &given, &format!("smoke/{kind}"), &[]);
     }
 }
 
@@ -200,13 +213,63 @@ fn points_are_those_that_the_committed_results_were_made_of() {
 fn the_published_runs_of_configs_are_points_of_the_full_table() {
     let configs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs");
     for (kind, column) in [
-        (Kind::Translation, Column::of(Rgroup, false)),
-        (Kind::Rotation, Column::of(Rsteer, false)),
-        (Kind::Scaling, Column::of(Rsteer, false)),
+        (Symmetry::Translation, Column::of(Rgroup, false)),
+        (Symmetry::Rotation, Column::of(Rsteer, false)),
+        (Symmetry::Scaling, Column::of(Rsteer, false)),
     ] {
         let file = configs.join(format!("smoke-{kind}.toml"));
         let mut run = config::load(&SmokeExperiment.defaults(), Some(&file), &[]).unwrap();
         run.train.weights = Selection::Best;
         assert_eq!(run, TableSettings::of_budget(Budget::Full).point(kind, column, 0.0, 0).run, "{kind}");
     }
+}
+
+#[test]
+fn ours_stands_above_the_papers_and_what_was_not_run_nowhere() {
+    let settings = settings("translation,rotation", "equiv,rsteer", 2);
+    let models = models(&settings, |model| match model.column.network {
+        Rsteer => run(0.75, 0.5),
+        _ => run(0.99, 0.5),
+    });
+    let cells = cells(&settings, &models);
+    let text = tables::errors(&settings, &cells).to_string();
+    let head: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(head, ["data", "test", "Equiv", "RSteer", "persistence"]);
+    let line = |number: usize| text.lines().nth(number).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(line(2), "translation Future ours 0.990 ± 0.000 not trained – 1.00");
+    assert_eq!(line(3), "paper 0.94 ± 0.02 – –");
+    assert_eq!(line(6), "rotation Future ours 0.990 ± 0.000 not trained 0.750 ± 0.000 1.00");
+    assert_eq!(line(7), "paper 1.05 ± 0.06 0.80 ± 0.00 –");
+    assert!(!text.contains("Conv") && !text.contains("scaling"));
+    assert!(tables::mean_squares(&settings, &cells).to_string().contains("0.562 ± 0.000"));
+    assert!(tables::networks(&cells).to_string().contains("1234"));
+    let csv = tables::csv(&cells);
+    let fields = |line: &str| line.split(',').count();
+    assert_eq!(csv.lines().count(), 4);
+    assert!(csv.lines().all(|line| fields(line) == fields(csv.lines().next().unwrap())), "{csv}");
+}
+
+#[test]
+fn what_diverged_has_no_deviation_and_persistence_is_known_from_the_others() {
+    let settings = settings("rotation", "conv,rsteer", 2);
+    let models = models(&settings, |model| {
+        if model.column == Column::of(Architecture::Conv, false) { diverged() } else { run(0.75, 0.5) }
+    });
+    let cells = cells(&settings, &models);
+    let csv = tables::csv(&cells);
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let (head, lost) = (lines.next().unwrap(), lines.next().unwrap());
+    let of = |name: &str| lost[head.iter().position(|other| *other == name).unwrap()];
+    assert_eq!(["future_rmse_mean", "future_rmse_sd", "validation_rmse_sd"].map(of), ["", "", ""]);
+    assert_eq!((of("diverged"), of("domain_persistence_rmse")), ("2", "1"));
+}
+
+#[test]
+fn curves_have_a_line_for_each_model_and_epoch() {
+    let settings = settings("rotation", "rsteer+reg", 2);
+    let models = models(&settings, |_| run(0.75, 0.5));
+    // Three strengths at the first seed, the selected one at the second; two epochs each.
+    let metrics = ["train/loss", "validation/rmse"];
+    assert_eq!(curves::csv(&models, &metrics).lines().count(), 1 + 4 * 2);
+    assert_eq!(tables::errors_by_step(&models).lines().count(), 1 + 4 * 20);
 }

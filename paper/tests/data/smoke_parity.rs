@@ -1,7 +1,7 @@
 //! Our smoke against PhiFlow's: golden/smoke_phiflow.py.
 
 use reynolds_checkpoint::{Checkpoint, Values};
-use reynolds_paper::smoke::data::{FRAME, Kind, Setting, simulate};
+use reynolds_paper::smoke::data::{FRAME, Setting, Symmetry, simulate};
 use std::path::Path;
 
 fn golden(file: &str, name: &str) -> Vec<f32> {
@@ -15,7 +15,7 @@ fn golden(file: &str, name: &str) -> Vec<f32> {
 
 /// The first `frames` frames of a simulation.
 fn ours(setting: &Setting, frames: usize) -> Vec<f32> {
-    simulate(&Setting { steps: setting.dropped + frames, ..setting.clone() }, &mut || ()).unwrap()
+    simulate(&Setting { steps: setting.dropped + frames, ..setting.clone() }, &|| Ok(())).unwrap()
 }
 
 fn frame(frames: &[f32], number: usize) -> &[f32] {
@@ -33,7 +33,7 @@ fn distance(a: &[f32], b: &[f32]) -> f64 {
 #[test]
 fn frames_are_those_of_phiflow_to_the_last_bit() {
     let theirs = golden("smoke_phiflow.npz", "rotation");
-    let ours = ours(&Kind::Rotation.simulations()[4], 100);
+    let ours = ours(&Symmetry::Rotation.simulations()[4], 100);
     for (number, theirs) in [1, 5, 20, 50, 100].into_iter().zip(theirs.chunks_exact(FRAME)) {
         let ours = frame(&ours, number);
         assert!(distance(ours, theirs) <= if number <= 20 { 1e-3 } else { 2e-2 }, "frame {number}");
@@ -43,7 +43,7 @@ fn frames_are_those_of_phiflow_to_the_last_bit() {
 
 #[test]
 fn the_lift_of_the_two_halves_is_that_of_phiflow() {
-    let setting = Kind::Translation.simulations()[15].clone();
+    let setting = Symmetry::Translation.simulations()[15].clone();
     assert_eq!(setting.centre, [32.0, 5.0]);
     assert!(frame(&ours(&setting, 40), 40) == golden("smoke_phiflow_others.npz", "translation"));
 }
@@ -51,5 +51,5 @@ fn the_lift_of_the_two_halves_is_that_of_phiflow() {
 #[test]
 fn a_shrunk_box_is_that_of_phiflow() {
     // 83² cells: no power of two, so that the places of points and the halves of means round as well.
-    assert!(frame(&ours(&Kind::Scaling.simulations()[3], 30), 30) == golden("smoke_phiflow_others.npz", "scaling"));
+    assert!(frame(&ours(&Symmetry::Scaling.simulations()[3], 30), 30) == golden("smoke_phiflow_others.npz", "scaling"));
 }

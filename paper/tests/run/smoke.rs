@@ -1,10 +1,10 @@
 //! Forecasts of tiny plumes: loss, feedback, errors, training.
 
-use std::rc::Rc;
-
 use reynolds::penalty::PenaltyConfig;
-use reynolds_paper::smoke::networks::{Forecaster, Mode, NetworkPenalty};
-use reynolds_paper::smoke::{Part, RolloutConfig, Rows, SmokeData, SmokeTask};
+use reynolds_paper::network::{self, Network};
+use reynolds_paper::smoke::data::Part;
+use reynolds_paper::smoke::{Rows, SmokeData, SmokeDataConfig, SmokeTask};
+use reynolds_torch::layers::Pass;
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_torch::{Error, Parameters};
 use reynolds_train::config::{PenaltySettings, TrainConfig};
@@ -16,42 +16,31 @@ use reynolds_train::train::{Ending, train};
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// v̂ = Σ_k w_k v_k over the frames seen, each component alike, and c = |w₀|.
+/// v̂ = Σ_k w_k v_k over the frames seen, each component alike; c = |w₀|, and w₀ is held against 0.
 struct Mixture;
 
-impl Forecaster for Mixture {
-    fn assemble(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
-        Ok(vec![parameters.get("w").unwrap()])
+impl Network for Mixture {
+    fn assemble(&self, parameters: &Parameters, _: Pass) -> Result<Vec<Tensor>> {
+        Ok(vec![parameters.get("w")?])
     }
 
-    fn forward(&self, _: &Parameters, assembled: &[Tensor], frames: &Tensor, _: Mode) -> Result<Tensor> {
+    fn forward(&self, _: &Parameters, assembled: &[Tensor], frames: &Tensor, _: Pass) -> Result<Tensor> {
         let size = frames.size();
         let frames = frames.view([size[0], -1, 2, size[2], size[3]]);
         Ok((frames * assembled[0].view([1, -1, 1, 1, 1])).sum_dim_intlist([1_i64].as_slice(), false, Kind::Double))
     }
 
-    fn constraint(&self, _: &Parameters, assembled: &[Tensor]) -> Result<Option<Tensor>> {
-        Ok(Some(assembled[0].get(0).abs()))
-    }
-}
-
-/// (Σ_{k>0} w_k², w₀²): holds w₀ against 0.
-struct First;
-
-impl NetworkPenalty for First {
-    fn add_gradient(&self, parameters: &Parameters, _: f64, lambda_perp: f64, gradient: &Tensor) -> Result<Tensor> {
-        let first = parameters.flat().narrow(0, 0, 1);
-        let _ = gradient.narrow(0, 0, 1).f_add_(&(&first * (2.0 * lambda_perp)))?;
-        Ok(first.square().sum(Kind::Double) * lambda_perp)
+    fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
+        Ok(Some(parameters.get("w")?.get(0).abs()))
     }
 
-    fn energies(&self, parameters: &Parameters) -> Result<(f64, f64)> {
-        let squares = Vec::<f64>::try_from(parameters.flat().square())?;
-        Ok((squares[1..].iter().sum(), squares[0]))
-    }
-
-    fn project(&self, _: &Parameters) -> Result<()> {
-        Ok(())
+    fn energy(&self, parameters: &Parameters, part: network::Part) -> Result<Option<Tensor>> {
+        let weights = parameters.get("w")?;
+        let part = match part {
+            network::Part::Equivariant => weights.f_narrow(0, 1, weights.size()[0] - 1)?,
+            network::Part::Perp => weights.f_narrow(0, 0, 1)?,
+        };
+        Ok(Some(part.f_square()?.f_sum(weights.kind())?))
     }
 }
 
@@ -66,12 +55,17 @@ fn rows(firsts: &[usize]) -> Vec<Rows> {
     firsts.iter().map(|&first| Rows { first, simulation: first }).collect()
 }
 
-fn task(frames: Tensor, windows: [Vec<Rows>; 4], weights: &[f64], config: RolloutConfig, alpha: f64) -> SmokeTask {
+/// Steps of a rollout in training and in tests, and windows of a minibatch.
+fn lengths(out_length: usize, rollout: usize, batch: usize) -> SmokeDataConfig {
+    SmokeDataConfig { out_length, rollout, batch, ..SmokeDataConfig::default() }
+}
+
+fn task(frames: Tensor, windows: [Vec<Rows>; 4], weights: &[f64], config: &SmokeDataConfig, alpha: f64) -> SmokeTask {
     let data = SmokeData::new(frames, weights.len(), windows).unwrap();
     let mut builder = Parameters::builder();
     builder.real("w", &[weights.len()], weights).unwrap();
     let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-    SmokeTask::of(data, Box::new(Mixture), parameters, Some(Rc::new(First)), config, alpha, 3)
+    SmokeTask::of(data, Box::new(Mixture), parameters, config, alpha, 3)
 }
 
 const VALUES: [f64; 8] = [1.0, 2.0, 4.0, 3.0, 0.0, 5.0, 1.0, 2.0];
@@ -82,12 +76,12 @@ fn close(a: f64, b: f64) {
 
 #[test]
 fn the_loss_of_one_step_by_hand_with_the_constraint_squared() {
-    let config = RolloutConfig { out_length: 1, rollout: 1, batch: 1 };
+    let config = lengths(1, 1, 1);
     let windows = || [rows(&[1]), vec![], vec![], vec![]];
     // Seen 2, 4; forecast ¼·2 + ½·4 = 2.5 for 3: components are off by ½ and 5.
     let expected = (0.25 + 25.0) / 2.0;
     for (alpha, more) in [(0.0, 0.0), (2.0, (2.0_f64 * 0.25).powi(2))] {
-        let task = task(constants(&VALUES), windows(), &[0.25, 0.5], config, alpha);
+        let task = task(constants(&VALUES), windows(), &[0.25, 0.5], &config, alpha);
         let loss = task.loss(Moment { epoch: 0, step: 0 }).unwrap();
         close(f64::try_from(&loss).unwrap(), expected + more);
         // ∂/∂w₁ of (w₀·2 + w₁·4 − 3)²·(1 + 100)/2, and of (α w₀)² by w₀.
@@ -100,9 +94,9 @@ fn the_loss_of_one_step_by_hand_with_the_constraint_squared() {
 #[test]
 fn feedback_drops_the_oldest_frame_and_appends_the_forecast() {
     // Seen 1, 2, 4 with w = (1, 10, 100): 421; then 2, 4, 421 gives 42142; then 4, 421, 42142.
-    let config = RolloutConfig { out_length: 3, rollout: 3, batch: 1 };
+    let config = lengths(3, 3, 1);
     let windows = [rows(&[0]), rows(&[0]), rows(&[0]), rows(&[0, 1])];
-    let task = task(constants(&VALUES), windows, &[1.0, 10.0, 100.0], config, 0.0);
+    let task = task(constants(&VALUES), windows, &[1.0, 10.0, 100.0], &config, 0.0);
     let rollout = task.rollout(Part::Domain, 0, 3).unwrap();
     let at_corner: Vec<f32> = rollout.prediction.iter().map(|frame| frame[0]).collect();
     assert_eq!((rollout.side, at_corner), (8, vec![421.0, 42142.0, 4218414.0]));
@@ -120,10 +114,10 @@ fn feedback_drops_the_oldest_frame_and_appends_the_forecast() {
 
 #[test]
 fn tests_are_over_all_windows_and_steps_beside_persistence() {
-    let config = RolloutConfig { out_length: 1, rollout: 2, batch: 3 };
+    let config = lengths(1, 2, 3);
     let windows = [rows(&[0]), rows(&[0]), rows(&[0, 1, 3]), rows(&[2, 4])];
     // Always forecasts half of the last frame.
-    let task = task(constants(&VALUES), windows, &[0.0, 0.5], config, 0.0);
+    let task = task(constants(&VALUES), windows, &[0.0, 0.5], &config, 0.0);
     let metrics = task.evaluate(Split::Test).unwrap();
     let factor = 101.0 / 2.0;
     let mean = |offs: &[f64]| factor * offs.iter().map(|off| off * off).sum::<f64>() / offs.len() as f64;
@@ -143,8 +137,8 @@ fn tests_are_over_all_windows_and_steps_beside_persistence() {
 fn an_epoch_sees_every_window_once_in_an_order_of_its_own() {
     // One window's loss tells which it was: forecast 0, off by the next value.
     let values: Vec<f64> = (1..=8).map(f64::from).collect();
-    let config = RolloutConfig { out_length: 1, rollout: 1, batch: 1 };
-    let task = task(constants(&values), [rows(&[0, 1, 2, 3, 4, 5, 6]), vec![], vec![], vec![]], &[0.0], config, 0.0);
+    let config = lengths(1, 1, 1);
+    let task = task(constants(&values), [rows(&[0, 1, 2, 3, 4, 5, 6]), vec![], vec![], vec![]], &[0.0], &config, 0.0);
     assert_eq!(task.steps_per_epoch(), 7);
     let epoch = |epoch: usize| -> Vec<i64> {
         let seen = (0..7).map(|step| f64::try_from(task.loss(Moment { epoch, step }).unwrap()).unwrap());
@@ -162,8 +156,8 @@ fn an_epoch_sees_every_window_once_in_an_order_of_its_own() {
 fn moving() -> SmokeTask {
     let values: Vec<f64> = (0..30).map(|time| 0.1 * f64::from(time)).collect();
     let windows = [rows(&[0, 2, 4, 6, 8]), rows(&[9, 10]), rows(&[11, 12]), rows(&[3, 7])];
-    let config = RolloutConfig { out_length: 3, rollout: 10, batch: 2 };
-    task(constants(&values), windows, &[0.3, 0.3, 0.3], config, 0.0)
+    let config = lengths(3, 10, 2);
+    task(constants(&values), windows, &[0.3, 0.3, 0.3], &config, 0.0)
 }
 
 fn trained(task: &SmokeTask, lambda_perp: f64) -> reynolds_train::metrics::Summary {
@@ -177,9 +171,9 @@ fn trained(task: &SmokeTask, lambda_perp: f64) -> reynolds_train::metrics::Summa
 
 #[test]
 fn the_defect_of_weights_that_are_no_numbers_is_none() {
-    let config = RolloutConfig { out_length: 1, rollout: 1, batch: 1 };
+    let config = lengths(1, 1, 1);
     let defect = |weights: [f64; 2]| {
-        let task = task(constants(&VALUES), [rows(&[1]), vec![], vec![], vec![]], &[0.5, 0.5], config, 0.0);
+        let task = task(constants(&VALUES), [rows(&[1]), vec![], vec![], vec![]], &[0.5, 0.5], &config, 0.0);
         task.parameters().assign(&Tensor::from_slice(&weights)).unwrap();
         task.relative_defect().unwrap().unwrap()
     };

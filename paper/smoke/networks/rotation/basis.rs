@@ -21,10 +21,7 @@ const INDEPENDENT: f64 = 1e-6;
 ///
 /// The columns of the projector onto the span are orthogonalised in order, so that the basis does not hang on the rounding of a
 /// decomposition with equal singular values: trained weights keep their meaning from one machine to another.
-///
-/// # Errors
-/// If the projector cannot be derived.
-pub(super) fn steerable_basis(domain: Field, codomain: Field) -> Result<Vec<Vec<f64>>> {
+pub(crate) fn steerable_basis(domain: Field, codomain: Field) -> Result<Vec<Vec<f64>>> {
     let span = Basis::derive(&domain.rep()?, &codomain.rep()?, SIDE, 2, &RingsConfig::default())?;
     let len = codomain.dim() * domain.dim() * POSITIONS;
     let mut columns = Vec::with_capacity(len);

@@ -10,19 +10,22 @@
 
 use faer::Mat;
 use reynolds::group;
+#[cfg(test)]
 use reynolds::projection::KernelSpace;
-use reynolds::rep::{self, Grid, Rep};
+#[cfg(test)]
+use reynolds::rep::Grid;
+use reynolds::rep::{self, Rep};
 
 use reynolds_torch::error::Result;
 
 /// Side of every kernel.
-pub(super) const SIDE: usize = 3;
+pub(crate) const SIDE: usize = 3;
 /// Positions of a kernel.
-pub(super) const POSITIONS: usize = SIDE * SIDE;
+pub(crate) const POSITIONS: usize = SIDE * SIDE;
 
 /// A kind of field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Field {
+pub(crate) enum Field {
     /// ρ₁: a vector of the plane, two channels.
     Vector,
     /// One channel for each quarter turn.
@@ -31,7 +34,7 @@ pub(super) enum Field {
 
 impl Field {
     /// Channels.
-    pub(super) fn dim(self) -> usize {
+    pub(crate) fn dim(self) -> usize {
         match self {
             Self::Vector => 2,
             Self::Regular => 4,
@@ -39,7 +42,7 @@ impl Field {
     }
 
     /// As a representation of the core's C4.
-    pub(super) fn rep(self) -> Result<Rep> {
+    pub(crate) fn rep(self) -> Result<Rep> {
         let c4 = group::parse("C4")?;
         Ok(match self {
             Self::Vector => rep::point(&c4)?,
@@ -52,17 +55,18 @@ impl Field {
 }
 
 /// Copies of a field.
-pub(super) type Fields = (usize, Field);
+pub(crate) type Fields = (usize, Field);
 
 /// The 3×3 kernels from `inputs` fields of one kind to `outputs` of another.
-pub(super) fn kernel_space(domain: Fields, codomain: Fields) -> Result<KernelSpace> {
+#[cfg(test)]
+pub(crate) fn kernel_space(domain: Fields, codomain: Fields) -> Result<KernelSpace> {
     let c4 = group::parse("C4")?;
     let fields = |(count, field): Fields| -> Result<Rep> { Ok(rep::sum(&c4, &[(count, field.rep()?)])?) };
     Ok(KernelSpace::kernel(&fields(domain)?, &fields(codomain)?, &Grid::new(&c4, SIDE, 2)?)?)
 }
 
 /// Where a turn by +90° takes each position of a kernel, positions in row-major order.
-pub(super) fn turned_position(position: usize) -> usize {
+pub(crate) fn turned_position(position: usize) -> usize {
     let (row, column) = (position / SIDE, position % SIDE);
     column * SIDE + (SIDE - 1 - row)
 }

@@ -1,74 +1,121 @@
-//! RGroup: a network of relaxed group convolutions over C4.
+//! RGroup: a network of relaxed group convolutions over C4, filters that are turned, and mixed by weights that depend on the turn.
 //!
 //! ```text
+//! K[o, n; i, m](x) = Σ_a w[n, a] ψ_a[o, i, (m − n) mod 4](R_n⁻¹ x)      R_n the turn by n · 90°
 //! f(n) = u · e_n ──K₁──► ReLU ──K₂──► … ──K_L──► u = Σ_n f(n) e_n      e_n = (cos πn/2, sin πn/2)
 //! ```
 //!
+//! K is equivariant if w does not depend on n, and averaging w over n is the Reynolds projection of K. Equal layers are held in one
+//! tensor: all of them are mixed by one product and turned by another, with permutation matrices.
+//!
 //! Wang's code for this model has no activation between the layers, so that it is linear, and joins tensors of four and two components
 //! when it feeds a frame back, which fails. Here is a ReLU after every layer but the last, and a frame in, a frame out. Lifting and
-//! reading out are linear and folded into the first and the last kernel. With 130 fields, three banks and five layers it has 5,630,100
-//! parameters.
+//! reading out are linear and folded into the first and the last kernel; what is regularised are the kernels before that. With 130 fields,
+//! three banks and five layers it has 5,630,100 parameters.
 
-use reynolds::random::Random;
 use tch::Tensor;
 
-use super::group_penalty::GroupPenalty;
-use super::relaxed_group::{FILTER, RelaxedGroup, TURNS};
+use super::fields::{POSITIONS, turned_position};
+use crate::network::{Network, Part};
 use crate::smoke::networks::kernels::layers_of;
-use crate::smoke::networks::{Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig};
+use crate::smoke::networks::mixing::{part_of, project, squares, total};
+use crate::smoke::networks::{Construction, Held, SmokeNetConfig, convolutions};
 use reynolds_torch::error::Result;
-use reynolds_torch::layers::convolve;
-use reynolds_torch::parameters::{Builder, Parameters};
+use reynolds_torch::layers::{Constant, Pass, uniform};
+use reynolds_torch::parameters::Parameters;
 
 /// The name of w, `[layers, 4, banks]`.
-pub(super) const MIXING: &str = "mixing";
+const MIXING: &str = "mixing";
+/// |C4|.
+const TURNS: usize = 4;
+/// Channels times positions of the filter of a pair of fields.
+const FILTER: usize = TURNS * POSITIONS;
 
 /// A relaxed group convolutional network.
-#[derive(Debug)]
-pub(super) struct Rgroup {
+pub(crate) struct Rgroup {
     /// First layer, those between, last layer.
-    stacks: Vec<RelaxedGroup>,
+    stacks: Vec<Stack>,
     layers: usize,
+    banks: i64,
+    held: Held,
+    /// Which entry of a filter comes where in the kernel of each turn, `[4, 36, 36]`.
+    turns: Constant,
+}
+
+/// A number of layers that all map `inputs` regular fields to `outputs`.
+struct Stack {
+    /// The name of ψ, `[layers, out, banks, in, 4, 3, 3]`.
+    filters: String,
+    layers: i64,
+    outputs: i64,
+    inputs: i64,
 }
 
 impl Rgroup {
-    /// Adds its parameters to `builder`; the mixing weights are 1/(4 banks).
-    pub(super) fn new(
-        config: &SmokeNetConfig,
-        frames: Frames,
-        builder: &mut Builder,
-        random: &mut Random,
-    ) -> Result<Self> {
-        let SmokeNetConfig { hidden, layers, banks, .. } = *config;
+    /// Adds `mixing`, 1/(4 banks), and the filters, uniform in ±1/√(9 in) as in Wang's code. There is no bias.
+    pub(crate) fn new(new: &mut Construction<'_>) -> Result<Self> {
+        let SmokeNetConfig { hidden, layers, banks, held, .. } = *new.config;
         let count = layers * TURNS * banks;
-        let pairs = hidden * (frames.count + hidden * (layers - 2) + 1);
-        config.at_most(count + banks * pairs * FILTER)?;
-        builder.real(MIXING, &[layers, TURNS, banks], &vec![1.0 / (TURNS * banks) as f64; count])?;
-        let mut stack = |name: &str, layers: usize, inputs, outputs| {
-            RelaxedGroup::new(builder, name, layers, [inputs, outputs], banks, random)
+        let pairs = hidden * (new.frames.count + hidden * (layers - 2) + 1);
+        new.config.at_most(count + banks * pairs * FILTER)?;
+        new.builder.real(MIXING, &[layers, TURNS, banks], &vec![1.0 / (TURNS * banks) as f64; count])?;
+        let stack = |(name, [layers, inputs, outputs]): (&str, [usize; 3])| {
+            let shape = [layers, outputs, banks, inputs, TURNS, 3, 3];
+            let bound = 1.0 / ((POSITIONS * inputs) as f64).sqrt();
+            let filters = format!("{name}.filters");
+            new.builder.real(&filters, &shape, &uniform(shape.iter().product(), bound, new.random))?;
+            let [layers, inputs, outputs] = [layers, inputs, outputs].map(|count| count as i64);
+            Ok(Stack { filters, layers, outputs, inputs })
         };
-        let mut stacks = vec![stack("first", 1, frames.count, hidden)?];
-        if layers > 2 {
-            stacks.push(stack("hidden", layers - 2, hidden, hidden)?);
-        }
-        stacks.push(stack("last", 1, hidden, 1)?);
-        Ok(Self { stacks, layers })
+        let stacks = [
+            ("first", [1, new.frames.count, hidden]),
+            ("hidden", [layers - 2, hidden, hidden]),
+            ("last", [1, hidden, 1]),
+        ];
+        let stacks = stacks.into_iter().filter(|(_, [layers, ..])| *layers > 0).map(stack).collect::<Result<_>>()?;
+        let turns = Constant::new(&turns(), &[TURNS as i64, FILTER as i64, FILTER as i64])?;
+        Ok(Self { stacks, layers, banks: banks as i64, held, turns })
     }
 
-    /// The mixing weights of each stack, `[layers, 4, banks]`.
-    fn mixing(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
-        let counts: Vec<i64> = self.stacks.iter().map(|stack| stack.layers as i64).collect();
-        Ok(parameters.get(MIXING)?.f_split_with_sizes(counts, 0)?)
+    /// Σ_a w[n, a] ψ_a of each stack, `[layers, out, 4, numbers of a bank]`, before they are turned.
+    fn mixed(&self, parameters: &Parameters, mixing: &Tensor) -> Result<Vec<Tensor>> {
+        let layers: Vec<i64> = self.stacks.iter().map(|stack| stack.layers).collect();
+        let mixed = self.stacks.iter().zip(mixing.f_split_with_sizes(layers, 0)?).map(|(stack, mixing)| {
+            let sides = [stack.layers, stack.outputs, self.banks, stack.inputs * FILTER as i64];
+            Ok(mixing.f_unsqueeze(1)?.f_matmul(&parameters.get(&stack.filters)?.f_view(sides)?)?)
+        });
+        mixed.collect()
     }
 
-    /// K of every layer between regular fields, before lifting and reading out are folded in.
+    /// K of each stack, `[layers, out, 4, in, 4, 3, 3]`, before lifting and reading out are folded in.
+    fn stacked(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
+        let mixed = self.mixed(parameters, &parameters.get(MIXING)?)?;
+        let turned = self.stacks.iter().zip(mixed).map(|(&Stack { layers, outputs, inputs, .. }, mixed)| {
+            let mixed = mixed.f_view([layers, outputs, TURNS as i64, inputs, FILTER as i64])?;
+            let turned = mixed.f_matmul(&self.turns.like(&mixed)?)?;
+            Ok(turned.f_view([layers, outputs, 4, inputs, 4, 3, 3].as_slice())?)
+        });
+        turned.collect()
+    }
+
+    /// K of every layer between regular fields.
     #[cfg(test)]
-    pub(super) fn unfolded(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
-        let mixed = self.stacks.iter().zip(self.mixing(parameters)?);
-        let kernels =
-            mixed.map(|(stack, mixing)| layers_of(&stack.stacked(parameters, &mixing)?)).collect::<Result<Vec<_>>>()?;
-        Ok(kernels.into_iter().flatten().collect())
+    pub(crate) fn unfolded(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
+        let stacked = self.stacked(parameters)?;
+        Ok(stacked.iter().map(layers_of).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
+}
+
+/// `[n][(m − n) mod 4, R_n⁻¹x][m, x]` = 1, row-major.
+fn turns() -> Vec<f64> {
+    let mut matrices = vec![0.0; TURNS * FILTER * FILTER];
+    for (n, m, x) in (0..TURNS).flat_map(|n| (0..TURNS).flat_map(move |m| (0..POSITIONS).map(move |x| (n, m, x)))) {
+        // The position that the n-th turn takes to `to`.
+        let to = (0..n).fold(x, |position, _| turned_position(position));
+        let from = ((m + TURNS - n) % TURNS) * POSITIONS + x;
+        matrices[(n * FILTER + from) * FILTER + m * POSITIONS + to] = 1.0;
+    }
+    matrices
 }
 
 /// Σ_n f(n) e_n along one axis of four, for a kernel's output what reads it out and for its input what lifts it.
@@ -76,42 +123,37 @@ fn by_directions(kernels: &Tensor, axis: i64) -> Result<Tensor> {
     Ok(kernels.f_narrow(axis, 0, 2)?.f_sub(&kernels.f_narrow(axis, 2, 2)?)?)
 }
 
-impl Forecaster for Rgroup {
-    fn assemble(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
-        let mut assembled = Vec::with_capacity(self.layers);
-        let last = self.stacks.len() - 1;
-        for (number, (stack, mixing)) in self.stacks.iter().zip(self.mixing(parameters)?).enumerate() {
-            let kernels = stack.stacked(parameters, &mixing)?;
-            let kernels = match number {
-                0 => by_directions(&kernels, 4)?,
-                _ if number == last => by_directions(&kernels, 2)?,
-                _ => kernels,
-            };
-            assembled.extend(layers_of(&kernels)?);
-        }
-        Ok(assembled)
+impl Network for Rgroup {
+    fn assemble(&self, parameters: &Parameters, _: Pass) -> Result<Vec<Tensor>> {
+        let mut stacked = self.stacked(parameters)?;
+        let last = stacked.len() - 1;
+        stacked[0] = by_directions(&stacked[0], 4)?;
+        stacked[last] = by_directions(&stacked[last], 2)?;
+        Ok(stacked.iter().map(layers_of).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
-    fn forward(&self, _parameters: &Parameters, assembled: &[Tensor], frames: &Tensor, _mode: Mode) -> Result<Tensor> {
-        let mut state = frames.shallow_clone();
-        for (number, kernel) in assembled.iter().enumerate() {
-            state = convolve(&state, kernel, None, 1)?;
-            if number + 1 < self.layers {
-                state = state.f_relu_()?;
-            }
-        }
-        Ok(state)
+    fn forward(&self, _: &Parameters, assembled: &[Tensor], frames: &Tensor, _: Pass) -> Result<Tensor> {
+        convolutions(frames, assembled.iter().map(|kernel| (kernel, None)))
     }
 
     /// Σ over layers of the mean of |w(n) − w(n + 1)| around the circle of turns. Wang's code has no constraint for this model; this
     /// one is inferred from that of the same model for translation.
-    fn constraint(&self, parameters: &Parameters, _assembled: &[Tensor]) -> Result<Option<Tensor>> {
+    fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
         let mixing = parameters.get(MIXING)?;
         let difference = mixing.f_sub(&mixing.f_roll([-1], [1])?)?.f_abs()?;
         Ok(Some(difference.f_mean(mixing.kind())?.f_mul_scalar(self.layers as f64)?))
     }
 
-    fn penalty(&self, parameters: &Parameters, held: Held) -> Result<Option<Box<dyn NetworkPenalty>>> {
-        Ok(Some(Box::new(GroupPenalty::new(&self.stacks, parameters, held)?)))
+    /// Turns only move the entries of a mixed filter.
+    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
+        let mixing = part_of(&parameters.get(MIXING)?, &[1], part)?;
+        Ok(Some(match self.held {
+            Held::Operator => total(self.mixed(parameters, &mixing)?.iter().map(squares))?,
+            Held::Mixing => squares(&mixing)?,
+        }))
+    }
+
+    fn project(&self, parameters: &Parameters) -> Result<()> {
+        project(&parameters.get(MIXING)?, &[1])
     }
 }

@@ -1,84 +1,170 @@
-//! RSteer: a network of relaxed steerable convolutions.
+//! RSteer: a network of relaxed steerable convolutions, whose coefficients differ from position to position.
 //!
 //! ```text
-//! T vectors ──K₁──► h regular fields ──ReLU, K₂──► … ──ReLU, K_L──► 1 vector      K_l mixed position by position, a bias a channel
+//! K[o, i](k) = Σ_b w[o, i, k, b] K_b(k)      k = 1…9, K_b a basis of the band-limited C4-steerable kernels
+//! T vectors ──K₁──► h regular fields ──ReLU, K₂──► … ──ReLU, K_L──► 1 vector      a bias a channel
 //! ```
 //!
-//! No normalisation: Wang's code makes one and does not use it. With 92 fields and five layers it has 5,595,442 parameters.
+//! K is equivariant as soon as w is constant on the orbits of positions (centre, edges, corners), and averaging w over them is the
+//! Reynolds projection of K. Equal layers are held in one tensor, so that all of them are mixed by one batched product.
+//!
+//! No normalisation: Wang's code makes one and does not use it. With 92 fields and five layers it has 5,595,442 parameters. Biases are
+//! outside the penalty; projecting averages them too, else the network would not commute.
 
-use reynolds::random::Random;
 use tch::Tensor;
 
-use super::fields::{Field, POSITIONS};
-use super::relaxed_steerable::RelaxedSteerable;
-use super::steerable_penalty::SteerablePenalty;
-use crate::smoke::networks::{Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig};
+use super::basis::steerable_basis;
+use super::fields::{Field, Fields, POSITIONS, turned_position};
+use crate::network::{Network, Part};
+use crate::smoke::networks::kernels::layers_of;
+use crate::smoke::networks::mixing::{linear_part, squares, total};
+use crate::smoke::networks::{Construction, Held, SmokeNetConfig, convolutions};
 use reynolds_torch::error::Result;
-use reynolds_torch::layers::convolve;
-use reynolds_torch::parameters::{Builder, Parameters};
+use reynolds_torch::layers::{Constant, Pass, uniform};
+use reynolds_torch::parameters::Parameters;
 
 /// A relaxed C4-steerable network.
-#[derive(Debug)]
-pub(super) struct Rsteer {
+pub(crate) struct Rsteer {
     /// First layer, those between, last layer.
-    stacks: Vec<RelaxedSteerable>,
+    stacks: Vec<Stack>,
+}
+
+/// A number of layers that all map fields of one kind to fields of another.
+struct Stack {
+    name: String,
     layers: usize,
+    domain: Fields,
+    codomain: Fields,
+    /// K_b by position, `[9, b, codomain · domain]`.
+    by_position: Constant,
+    /// P(w) and w − P(w) or the kernels of them, `[numbers, 9 b]`.
+    parts: [Constant; 2],
 }
 
 impl Rsteer {
-    /// Adds its parameters to `builder`.
-    pub(super) fn new(
-        config: &SmokeNetConfig,
-        frames: Frames,
-        builder: &mut Builder,
-        random: &mut Random,
-    ) -> Result<Self> {
-        let (input, hidden) = ((frames.count, Field::Vector), (config.hidden, Field::Regular));
-        let pairs = frames.count + 2 * config.hidden * (config.layers - 2) + 1;
-        config.at_most(config.hidden * (12 * POSITIONS * pairs + 4 * (config.layers - 1)) + 2)?;
-        let mut stack = |name: &str, layers: usize, domain, codomain| {
-            RelaxedSteerable::new(builder, name, layers, domain, codomain, random)
-        };
-        let mut stacks = vec![stack("first", 1, input, hidden)?];
-        if config.layers > 2 {
-            stacks.push(stack("hidden", config.layers - 2, hidden, hidden)?);
+    /// Adds the weights, uniform in ±1/√(9 in) as in Wang's code, then the biases, zero: one number a channel, as there, where one a regular
+    /// field would commute with the turns.
+    pub(crate) fn new(new: &mut Construction<'_>) -> Result<Self> {
+        let SmokeNetConfig { hidden, layers, .. } = *new.config;
+        let pairs = new.frames.count + 2 * hidden * (layers - 2) + 1;
+        new.config.at_most(hidden * (12 * POSITIONS * pairs + 4 * (layers - 1)) + 2)?;
+        let [input, hidden, output] = [(new.frames.count, Field::Vector), (hidden, Field::Regular), (1, Field::Vector)];
+        let stacks = [("first", 1, input, hidden), ("hidden", layers - 2, hidden, hidden), ("last", 1, hidden, output)];
+        let stacks = stacks.into_iter().filter(|(_, layers, ..)| *layers > 0);
+        let stacks = stacks.map(|(name, layers, domain, codomain)| Stack::new(new, name, layers, [domain, codomain]));
+        let stacks = stacks.collect::<Result<Vec<_>>>()?;
+        for Stack { name, layers, codomain, .. } in &stacks {
+            let channels = codomain.0 * codomain.1.dim();
+            new.builder.real(&format!("{name}.bias"), &[*layers, channels], &vec![0.0; layers * channels])?;
         }
-        stacks.push(stack("last", 1, hidden, (1, Field::Vector))?);
-        // After all weights: the penalty wants those in a row.
-        stacks.iter().try_for_each(|stack| stack.add_bias(builder))?;
-        Ok(Self { stacks, layers: config.layers })
+        Ok(Self { stacks })
     }
 }
 
-impl Forecaster for Rsteer {
-    fn assemble(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
-        let mut assembled = Vec::with_capacity(2 * self.layers);
+impl Stack {
+    fn new(new: &mut Construction<'_>, name: &str, layers: usize, [domain, codomain]: [Fields; 2]) -> Result<Self> {
+        let elements = steerable_basis(domain.1, codomain.1)?;
+        let (pairs, count) = (domain.1.dim() * codomain.1.dim(), elements.len());
+        let at = |k: usize| {
+            elements.iter().flat_map(move |element| (0..pairs).map(move |pair| element[pair * POSITIONS + k]))
+        };
+        let by_position: Vec<f64> = (0..POSITIONS).flat_map(at).collect();
+        let by_position = Constant::new(&by_position, &[POSITIONS as i64, count as i64, pairs as i64])?;
+        let entries: Vec<(usize, Vec<f64>)> = match new.config.held {
+            Held::Operator => (0..elements[0].len())
+                .map(|entry| (entry % POSITIONS, elements.iter().map(|element| element[entry]).collect()))
+                .collect(),
+            Held::Mixing => (0..POSITIONS * count)
+                .map(|number| (number / count, (0..count).map(|b| f64::from(u8::from(b == number % count))).collect()))
+                .collect(),
+        };
+        let part = |part| linear_part(POSITIONS, &entries, orbit_mean, part);
+        let parts = [part(Part::Equivariant)?, part(Part::Perp)?];
+        let shape = [layers, codomain.0, domain.0, POSITIONS, count];
+        let bound = 1.0 / ((POSITIONS * domain.0) as f64).sqrt();
+        new.builder.real(&format!("{name}.weight"), &shape, &uniform(shape.iter().product(), bound, new.random))?;
+        Ok(Self { name: name.into(), layers, domain, codomain, by_position, parts })
+    }
+
+    /// w, `[layers, out, in, 9, b]`.
+    fn weight(&self, parameters: &Parameters) -> Result<Tensor> {
+        parameters.get(&format!("{}.weight", self.name))
+    }
+
+    /// `[layers, channels]`.
+    fn bias(&self, parameters: &Parameters) -> Result<Tensor> {
+        parameters.get(&format!("{}.bias", self.name))
+    }
+
+    /// K of each layer.
+    fn kernels(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
+        let (weight, (layers, (inputs, domain), (outputs, codomain))) =
+            (self.weight(parameters)?, (self.layers, self.domain, self.codomain));
+        let elements = self.by_position.like(&weight)?;
+        let by_position = weight.f_view([-1, POSITIONS as i64, elements.size()[1]])?.f_transpose(0, 1)?;
+        let shape = [3, 3, layers, outputs, inputs, codomain.dim(), domain.dim()].map(|side| side as i64);
+        let mixed = by_position.f_bmm(&elements)?.f_view(shape.as_slice())?;
+        layers_of(&mixed.f_permute([2, 3, 5, 4, 6, 0, 1])?)
+    }
+
+    fn project(&self, parameters: &Parameters) -> Result<()> {
+        let mut weight = self.weight(parameters)?.f_detach()?;
+        let mean: Vec<f64> = (0..POSITIONS * POSITIONS).map(|at| orbit_mean(at / POSITIONS, at % POSITIONS)).collect();
+        let mean = Constant::new(&mean, &[POSITIONS as i64, POSITIONS as i64])?.like(&weight)?;
+        weight.f_copy_(&mean.f_matmul(&weight)?)?;
+        let bias = self.bias(parameters)?.f_detach()?;
+        let mut fields = bias.f_view([-1, self.codomain.1.dim() as i64])?;
+        match self.codomain.1 {
+            // No vector but zero is fixed by the turns.
+            Field::Vector => drop(fields.f_zero_()?),
+            Field::Regular => fields.f_copy_(&fields.f_mean_dim(1, true, fields.kind())?)?,
+        }
+        Ok(())
+    }
+}
+
+/// The entry of the mean over the orbit of each position under quarter turns: the centre, the edges, the corners.
+fn orbit_mean(position: usize, other: usize) -> f64 {
+    let turns = std::iter::successors(Some(position), |&position| Some(turned_position(position)));
+    turns.take(4).filter(|&turned| turned == other).count() as f64 / 4.0
+}
+
+impl Network for Rsteer {
+    /// Kernel and bias of each layer.
+    fn assemble(&self, parameters: &Parameters, _: Pass) -> Result<Vec<Tensor>> {
+        let mut assembled = Vec::new();
         for stack in &self.stacks {
-            let pairs = stack.kernels(parameters)?.into_iter().zip(stack.biases(parameters)?);
+            let pairs = stack.kernels(parameters)?.into_iter().zip(stack.bias(parameters)?.f_unbind(0)?);
             assembled.extend(pairs.flat_map(|(kernel, bias)| [kernel, bias]));
         }
         Ok(assembled)
     }
 
-    fn forward(&self, _parameters: &Parameters, assembled: &[Tensor], frames: &Tensor, _mode: Mode) -> Result<Tensor> {
-        let mut state = frames.shallow_clone();
-        for (number, layer) in assembled.chunks(2).enumerate() {
-            state = convolve(&state, &layer[0], Some(&layer[1]), 1)?;
-            if number + 1 < self.layers {
-                state = state.f_relu_()?;
-            }
-        }
-        Ok(state)
+    fn forward(&self, _: &Parameters, assembled: &[Tensor], frames: &Tensor, _: Pass) -> Result<Tensor> {
+        convolutions(frames, assembled.chunks(2).map(|layer| (&layer[0], Some(&layer[1]))))
     }
 
     /// Σ over layers of the mean of |w(k) − w(k + 1)| over neighbouring positions in row-major order.
-    fn constraint(&self, parameters: &Parameters, _assembled: &[Tensor]) -> Result<Option<Tensor>> {
-        let terms = self.stacks.iter().map(|stack| stack.roughness(parameters)).collect::<Result<Vec<_>>>()?;
-        Ok(Some(Tensor::f_stack(&terms, 0)?.f_sum(parameters.flat().kind())?))
+    fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
+        let roughness = |stack: &Stack| -> Result<Tensor> {
+            let (weight, steps) = (stack.weight(parameters)?, POSITIONS as i64 - 1);
+            let difference = weight.f_narrow(3, 1, steps)?.f_sub(&weight.f_narrow(3, 0, steps)?)?;
+            Ok(difference.f_abs()?.f_mean(weight.kind())?.f_mul_scalar(stack.layers as f64)?)
+        };
+        Ok(Some(total(self.stacks.iter().map(roughness))?))
     }
 
-    fn penalty(&self, parameters: &Parameters, held: Held) -> Result<Option<Box<dyn NetworkPenalty>>> {
-        let stacks: Vec<&RelaxedSteerable> = self.stacks.iter().collect();
-        Ok(Some(Box::new(SteerablePenalty::new(&stacks, parameters, held)?)))
+    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
+        let energy = |stack: &Stack| {
+            let weight = stack.weight(parameters)?;
+            let map = stack.parts[part as usize].like(&weight)?;
+            squares(&weight.f_view([-1, map.size()[1]])?.f_mm(&map.f_transpose(0, 1)?)?)
+        };
+        Ok(Some(total(self.stacks.iter().map(energy))?))
+    }
+
+    fn project(&self, parameters: &Parameters) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        self.stacks.iter().try_for_each(|stack| stack.project(parameters))
     }
 }

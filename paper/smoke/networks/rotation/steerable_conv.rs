@@ -1,24 +1,28 @@
-//! C4-steerable convolutions: one set of coefficients for all positions.
+//! C4-steerable convolutions, one set of coefficients for all positions, and Equiv, the network of them.
 //!
 //! ```text
 //! K[o, i] = Σ_b w[o, i, b] K_b      K_b a basis of the band-limited C4-steerable kernels on 3×3
+//! T vectors ──conv──► h regular fields ──normalise, ReLU, conv──► … ──conv──► 1 vector
 //! ```
 //!
-//! There is no bias: what follows normalises, and no vector but zero is fixed by the turns.
+//! There is no bias: what follows normalises, and no vector but zero is fixed by the turns. Statistics of the normalisation are shared
+//! inside a field and a ReLU acts on each channel of regular fields, so that every step commutes with quarter turns.
 
 use reynolds::random::Random;
 use tch::Tensor;
 
 use super::basis::steerable_basis;
-use super::fields::Fields;
+use super::fields::{Field, Fields};
+use crate::smoke::networks::Construction;
+use crate::smoke::networks::body::{Body, Layer, norms};
 use crate::smoke::networks::kernels::layers_of;
 use reynolds_torch::error::Result;
-use reynolds_torch::layers::Constant;
+use reynolds_torch::layers::{Constant, convolve};
 use reynolds_torch::parameters::{Builder, Parameters};
 
 /// Fields to fields, exactly equivariant.
 #[derive(Debug)]
-pub(super) struct SteerableConv {
+pub(crate) struct SteerableConv {
     weight: String,
     domain: Fields,
     codomain: Fields,
@@ -28,7 +32,7 @@ pub(super) struct SteerableConv {
 
 impl SteerableConv {
     /// Adds `name.weight`, `[out, in, b]`, normal with the variance of He's rule: an output channel has twice the mean square of the input.
-    pub(super) fn new(
+    pub(crate) fn new(
         builder: &mut Builder,
         name: &str,
         domain: Fields,
@@ -48,14 +52,14 @@ impl SteerableConv {
     }
 
     /// How many parameters it would have.
-    pub(super) fn count(domain: Fields, codomain: Fields) -> usize {
+    pub(crate) fn count(domain: Fields, codomain: Fields) -> usize {
         // The six scalar functions on 3×3, a quarter of all maps between the fields.
         let elements = 6 * domain.1.dim() * codomain.1.dim() / 4;
         codomain.0 * domain.0 * elements
     }
 
     /// K, `[out channels, in channels, 3, 3]`.
-    pub(super) fn kernel(&self, parameters: &Parameters) -> Result<Tensor> {
+    pub(crate) fn kernel(&self, parameters: &Parameters) -> Result<Tensor> {
         let weight = parameters.get(&self.weight)?;
         let basis = self.basis.like(&weight)?;
         let mixed = weight.f_view([-1, basis.size()[0]])?.f_mm(&basis)?;
@@ -64,4 +68,38 @@ impl SteerableConv {
         let layers = layers_of(&mixed.f_view(shape.as_slice())?.f_permute([0, 1, 3, 2, 4, 5, 6])?)?;
         Ok(layers.into_iter().next().expect("one layer was asked for"))
     }
+}
+
+impl Layer for SteerableConv {
+    fn kernels(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
+        Ok(vec![self.kernel(parameters)?])
+    }
+
+    fn forward(&self, _: &Parameters, kernels: &[Tensor], input: &Tensor) -> Result<Tensor> {
+        convolve(input, &kernels[0], None, 1)
+    }
+}
+
+/// The fields that each layer reads and writes.
+pub(crate) fn pairs(new: &Construction<'_>) -> Vec<[Fields; 2]> {
+    let mut fields = vec![(new.config.hidden, Field::Regular); new.config.layers + 1];
+    (fields[0], fields[new.config.layers]) = ((new.frames.count, Field::Vector), (1, Field::Vector));
+    fields.windows(2).map(|pair| [pair[0], pair[1]]).collect()
+}
+
+/// Parameters of the network of these layers.
+pub(crate) fn count(pairs: &[[Fields; 2]]) -> usize {
+    let convolutions: usize = pairs.iter().map(|&[domain, codomain]| SteerableConv::count(domain, codomain)).sum();
+    let norms: usize = pairs[..pairs.len() - 1].iter().map(|[_, (fields, _)]| 2 * fields).sum();
+    convolutions + norms
+}
+
+/// The network of these layers, normalised after all but the last: adds `layers.N.weight` and `norms.N`.
+pub(crate) fn equiv(new: &mut Construction<'_>, pairs: &[[Fields; 2]]) -> Result<Body> {
+    let layer = |(number, &[domain, codomain]): (usize, &[Fields; 2])| -> Result<Box<dyn Layer>> {
+        let name = format!("layers.{number}");
+        Ok(Box::new(SteerableConv::new(new.builder, &name, domain, codomain, new.random)?))
+    };
+    let layers = pairs.iter().enumerate().map(layer).collect::<Result<_>>()?;
+    Ok(Body::new(layers, norms(new.builder, pairs.len(), new.config.hidden, Field::Regular.dim())?))
 }

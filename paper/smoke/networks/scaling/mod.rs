@@ -6,47 +6,19 @@
 //! RPP             steerable and dense, added;   Lift   a steerable backbone told a global vector
 //! RGroup          filters mixed anew at each of three sizes;   CLCNN   locally connected, asked to look the same at every size
 //! ```
+//!
+//! Changes of size are no compact group: there is no Haar measure, and no Reynolds average to derive P from. P is *defined* here as the
+//! replacement of mixing weights by their mean over sizes or positions, orthogonal in the weights, whose image are the layers of one
+//! filter at all sizes or of shared weights. The kernels A(ψ, P(w)) and A(ψ, w − P(w)) are not orthogonal.
 
-mod clcnn;
-mod group_conv;
-mod group_net;
-mod group_penalty;
-mod lift;
 mod resample;
-mod rpp;
-mod steerable;
-mod steerable_net;
-mod steerable_penalty;
+mod rgroup;
+mod rsteer;
+mod scale_conv;
+
+pub(super) use resample::{Resampling, TAPS, shifts};
+pub(super) use rgroup::Rgroup;
+pub(super) use rsteer::Rsteer;
+pub(super) use scale_conv::{KERNEL, Mixing, Read, SCALES, ScaleConv, bases, count, equiv};
 #[cfg(test)]
-mod tests;
-
-use reynolds::random::Random;
-
-use self::clcnn::Clcnn;
-use self::group_net::GroupNet;
-use self::lift::LiftNet;
-use self::rpp::RppNet;
-use self::steerable::Mixing;
-use self::steerable_net::SteerableNet;
-use super::conv::ConvNet;
-use super::{Architecture, Forecaster, Frames, SmokeNetConfig};
-use reynolds_torch::error::Result;
-use reynolds_torch::parameters::Builder;
-
-/// The network of this architecture.
-pub(super) fn network(
-    config: &SmokeNetConfig,
-    frames: Frames,
-    builder: &mut Builder,
-    random: &mut Random,
-) -> Result<Box<dyn Forecaster>> {
-    Ok(match config.architecture {
-        Architecture::Conv => Box::new(ConvNet::new(config, frames, false, builder, random)?),
-        Architecture::Equiv => Box::new(SteerableNet::new(config, frames, Mixing::Shared, builder, random)?),
-        Architecture::Rsteer => Box::new(SteerableNet::new(config, frames, Mixing::Relaxed, builder, random)?),
-        Architecture::Rpp => Box::new(RppNet::new(config, frames, builder, random)?),
-        Architecture::Lift => Box::new(LiftNet::new(config, frames, builder, random)?),
-        Architecture::Clcnn => Box::new(Clcnn::new(config, frames, builder, random)?),
-        Architecture::Rgroup => Box::new(GroupNet::new(config, frames, builder, random)?),
-    })
-}
+pub(super) use scale_conv::{LAST_SCALES, ScaleBasis};

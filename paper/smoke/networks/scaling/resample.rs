@@ -10,13 +10,13 @@
 //! the time axis too. This is the plain linear reading of "shrunk or dilated by d".
 
 /// Taps along the side of a kernel before it is resampled.
-pub(super) const KERNEL: usize = 3;
+pub(crate) const KERNEL: usize = 3;
 /// Its taps.
-pub(super) const TAPS: usize = KERNEL * KERNEL;
+pub(crate) const TAPS: usize = KERNEL * KERNEL;
 
 /// R_d as a matrix.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Resampling {
+pub(crate) struct Resampling {
     side: usize,
     /// [point along the side, tap along the side].
     line: Vec<[f64; KERNEL]>,
@@ -24,7 +24,7 @@ pub(super) struct Resampling {
 
 impl Resampling {
     /// R_d with d ≥ −1.
-    pub(super) fn new(shift: f64) -> Self {
+    pub(crate) fn new(shift: f64) -> Self {
         let spacing = 1.0 + shift;
         let reach = spacing.ceil().max(1.0) as i64;
         let weight = |point: i64, tap: i64| (1.0 - (spacing * tap as f64 - point as f64).abs()).max(0.0);
@@ -33,18 +33,18 @@ impl Resampling {
     }
 
     /// Points along the side of the new kernel.
-    pub(super) fn side(&self) -> usize {
+    pub(crate) fn side(&self) -> usize {
         self.side
     }
 
     /// What a tap gives to a point.
-    pub(super) fn entry(&self, [y, x]: [usize; 2], tap: usize) -> f64 {
+    pub(crate) fn entry(&self, [y, x]: [usize; 2], tap: usize) -> f64 {
         self.line[y][tap / KERNEL] * self.line[x][tap % KERNEL]
     }
 }
 
 /// How far each of `count` scales is from the middle one: (s − ⌊S/2⌋)/2.
-pub(super) fn shifts(count: usize) -> impl Iterator<Item = f64> {
+pub(crate) fn shifts(count: usize) -> impl Iterator<Item = f64> {
     (0..count).map(move |scale| (scale as f64 - (count / 2) as f64) / 2.0)
 }
 

@@ -2,7 +2,12 @@
 //!
 //! ```text
 //! y(p) = Σ_r w_r(p) (ψ_r ⋆ x + b_r)(p)        w_r(p) = 1/R to begin with; ReLU between the layers, no normalisation
+//! ‖W‖² = Σ_p w(p)ᵀ G w(p)                     G_rs = ⟨ψ_r, ψ_s⟩ + ⟨b_r, b_s⟩
 //! ```
+//!
+//! W is the affine map of an image on a torus and P(W) its mean over all shifts, which is the same with the mean of w(p) in the place of w.
+//! The border of zeros that the network has instead of a torus is left out of account. Shifts commute with the plain convolution: there is
+//! no network of this symmetry but this one that is relaxed.
 //!
 //! The banks of a layer are one convolution with R · out channels. Σ_r w_r(p) b_r depends on the parameters alone: it is assembled once for
 //! a rollout, and the products with w are added up on it one bank after the other, so that no tensor of R · out channels is written but by
@@ -11,55 +16,49 @@
 //! All filters are rows of one length, hidden · k², bank beside bank: of the first layer one for each input, of all others one for each
 //! output. So they are one matrix in the flat storage, and the biases another, whatever the number of layers.
 
-use reynolds::random::Random;
 use tch::Tensor;
 
-use super::rgroup_penalty::RelaxedPenalty;
-use super::variation::variation;
-use crate::smoke::networks::conv::{KERNEL, count, widths};
-use crate::smoke::networks::kernels::layers_of;
-use crate::smoke::networks::{Forecaster, Frames, Held, Mode, NetworkPenalty, SmokeNetConfig};
+use super::clcnn::variation;
+use super::conv::{KERNEL, count};
+use super::kernels::layers_of;
+use super::mixing::{part_of, project, squares};
+use super::{Construction, Held, SmokeNetConfig};
+use crate::network::{Network, Part};
 use reynolds_torch::error::Result;
-use reynolds_torch::layers::{convolve, kernel_layout, uniform};
-use reynolds_torch::parameters::{Builder, Parameters};
+use reynolds_torch::layers::{Pass, convolve, kernel_layout, uniform};
+use reynolds_torch::parameters::Parameters;
 
 /// The name of w, `[layers, R, H, W]`.
-pub(super) const MIXING: &str = "mixing";
+pub(crate) const MIXING: &str = "mixing";
 /// The names of ψ: `[1, in, R, hidden, k, k]`, `[layers − 2, hidden, R, hidden, k, k]` if there are such, and `[1, 2, R, hidden, k, k]`.
-pub(super) const FILTERS: [&str; 3] = ["first.weight", "hidden.weight", "last.weight"];
+pub(crate) const FILTERS: [&str; 3] = ["first.weight", "hidden.weight", "last.weight"];
 /// The names of b: `[layers − 1, hidden, R]` and `[1, 2, R]`.
-pub(super) const BIASES: [&str; 2] = ["bias", "last.bias"];
+pub(crate) const BIASES: [&str; 2] = ["bias", "last.bias"];
 /// Channels of the frame forecast.
-pub(super) const OUTPUTS: usize = 2;
+pub(crate) const OUTPUTS: usize = 2;
 
 /// The relaxed convolutional network.
 #[derive(Debug)]
-pub(super) struct Rgroup {
+pub(crate) struct Rgroup {
     /// Channels of the frames seen.
-    pub(super) inputs: usize,
-    pub(super) hidden: usize,
-    pub(super) layers: usize,
-    pub(super) banks: usize,
-    pub(super) side: usize,
+    inputs: usize,
+    hidden: usize,
+    layers: usize,
+    banks: usize,
+    side: usize,
+    held: Held,
 }
 
 impl Rgroup {
     /// Adds [`FILTERS`], [`BIASES`] and [`MIXING`]; filters and biases begin as PyTorch's do.
-    ///
-    /// # Errors
-    /// As [`SmokeNetConfig::build`].
-    pub(super) fn new(
-        config: &SmokeNetConfig,
-        frames: Frames,
-        builder: &mut Builder,
-        random: &mut Random,
-    ) -> Result<Self> {
-        let SmokeNetConfig { hidden, layers, banks, .. } = *config;
-        let (inputs, side) = (2 * frames.count, frames.side);
+    pub(crate) fn new(new: &mut Construction<'_>) -> Result<Self> {
+        let SmokeNetConfig { hidden, layers, banks, held, .. } = *new.config;
+        let (inputs, side) = (2 * new.frames.count, new.frames.side);
         let numbers = layers * banks * side * side;
-        config.at_most(banks * count(&widths(config, frames), false) + numbers)?;
+        new.config.at_most(banks * count(&new.pairs(), false) + numbers)?;
         let bounds = [inputs, hidden].map(|inputs| 1.0 / ((inputs * KERNEL * KERNEL) as f64).sqrt());
-        let network = Self { inputs, hidden, layers, banks, side };
+        let network = Self { inputs, hidden, layers, banks, side, held };
+        let (builder, random) = (&mut *new.builder, &mut *new.random);
         for (name, [layers, rows]) in network.filters() {
             let shape = [layers, rows, banks, hidden, KERNEL, KERNEL];
             let bound = bounds[usize::from(name != FILTERS[0])];
@@ -74,7 +73,7 @@ impl Rgroup {
     }
 
     /// The names of ψ, with layers and rows of each.
-    pub(super) fn filters(&self) -> impl Iterator<Item = (&'static str, [usize; 2])> {
+    fn filters(&self) -> impl Iterator<Item = (&'static str, [usize; 2])> {
         let sides = [[1, self.inputs], [self.layers - 2, self.hidden], [1, OUTPUTS]];
         FILTERS.into_iter().zip(sides).filter(|(_, [layers, _])| *layers > 0)
     }
@@ -87,6 +86,21 @@ impl Rgroup {
             kernels.extend(layers_of(&parameters.get(name)?.f_permute(order)?.f_unsqueeze(4)?)?);
         }
         Ok(kernels)
+    }
+
+    /// G of every layer, `[layers, R, R]`, on the tape.
+    fn gram(&self, parameters: &Parameters) -> Result<Tensor> {
+        let rows = |name: &str| -> Result<Tensor> {
+            let filters = parameters.get(name)?.f_flatten(3, -1)?;
+            Ok(filters.f_matmul(&filters.f_transpose(2, 3)?)?.f_sum_dim_intlist(1, false, filters.kind())?)
+        };
+        let columns = |name: &str| -> Result<Tensor> {
+            let biases = parameters.get(name)?;
+            Ok(biases.f_transpose(1, 2)?.f_bmm(&biases)?)
+        };
+        let filters = self.filters().map(|(name, _)| rows(name)).collect::<Result<Vec<_>>>()?;
+        let biases = BIASES.into_iter().map(columns).collect::<Result<Vec<_>>>()?;
+        Ok(Tensor::f_cat(&filters, 0)?.f_add(&Tensor::f_cat(&biases, 0)?)?)
     }
 
     /// Σ_r w_r b_r of every layer, `[1, out, H, W]`.
@@ -102,9 +116,9 @@ impl Rgroup {
     }
 }
 
-impl Forecaster for Rgroup {
+impl Network for Rgroup {
     /// Of each layer: the kernel of all banks, `[R · out, in, k, k]`, Σ_r w_r b_r, `[1, out, H, W]`, and w_r for each bank, `[H, W]`.
-    fn assemble(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
+    fn assemble(&self, parameters: &Parameters, _: Pass) -> Result<Vec<Tensor>> {
         let mut assembled = Vec::with_capacity(self.layers * (2 + self.banks));
         let mut mixing = parameters.get(MIXING)?.f_flatten(0, 1)?.f_unbind(0)?.into_iter();
         for (kernel, bias) in self.kernels(parameters)?.into_iter().zip(self.mixed_biases(parameters)?) {
@@ -114,7 +128,7 @@ impl Forecaster for Rgroup {
         Ok(assembled)
     }
 
-    fn forward(&self, _: &Parameters, assembled: &[Tensor], frames: &Tensor, _: Mode) -> Result<Tensor> {
+    fn forward(&self, _: &Parameters, assembled: &[Tensor], frames: &Tensor, _: Pass) -> Result<Tensor> {
         let mut features = frames.shallow_clone();
         for (number, layer) in assembled.chunks(2 + self.banks).enumerate() {
             let banks = convolve(&features, &layer[0], None, 1)?.f_chunk(self.banks as i64, 1)?;
@@ -130,11 +144,22 @@ impl Forecaster for Rgroup {
     }
 
     /// Over all layers together, mean |w(y + 1, x) − w(y, x)| + mean |w(y, x + 1) − w(y, x)|.
-    fn constraint(&self, parameters: &Parameters, _: &[Tensor]) -> Result<Option<Tensor>> {
+    fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
         Ok(Some(variation(&parameters.get(MIXING)?, [2, 3])?))
     }
 
-    fn penalty(&self, parameters: &Parameters, held: Held) -> Result<Option<Box<dyn NetworkPenalty>>> {
-        Ok(Some(Box::new(RelaxedPenalty::new(self, parameters, held)?)))
+    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
+        let mixing = part_of(&parameters.get(MIXING)?, &[2, 3], part)?;
+        Ok(Some(match self.held {
+            Held::Operator => {
+                let mixing = mixing.f_flatten(2, 3)?;
+                self.gram(parameters)?.f_bmm(&mixing)?.f_mul(&mixing)?.f_sum(mixing.kind())?
+            }
+            Held::Mixing => squares(&mixing)?,
+        }))
+    }
+
+    fn project(&self, parameters: &Parameters) -> Result<()> {
+        project(&parameters.get(MIXING)?, &[2, 3])
     }
 }

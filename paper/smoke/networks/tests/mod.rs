@@ -1,0 +1,79 @@
+//! Truths about whole networks; what they forecast is compared with PyTorch in paper/tests/networks/smoke_forward.rs.
+
+mod all;
+mod penalties;
+mod rotation;
+mod scaling;
+mod translation;
+
+use std::borrow::Borrow;
+
+use reynolds::random::Random;
+use tch::{Device, Kind, Tensor};
+
+use super::{Architecture, Frames, SmokeNetConfig, Symmetry};
+use crate::network::{EVALUATE, Network};
+use reynolds_torch::parameters::Parameters;
+
+type Built = (Box<dyn Network>, Parameters);
+
+fn config(architecture: Architecture, hidden: usize, layers: usize) -> SmokeNetConfig {
+    SmokeNetConfig { architecture, hidden, layers, ..SmokeNetConfig::default() }
+}
+
+fn build(symmetry: Symmetry, config: &SmokeNetConfig, frames: Frames, kind: Kind) -> reynolds_torch::Result<Built> {
+    let mut builder = Parameters::builder();
+    let network = config.build(symmetry, frames, &mut builder, &mut Random::new(5))?;
+    Ok((network, builder.build(kind, Device::Cpu)?))
+}
+
+/// A small network in double precision, every parameter moved from where it began.
+fn moved(symmetry: Symmetry, config: &SmokeNetConfig, frames: Frames) -> Built {
+    let (network, parameters) = build(symmetry, config, frames, Kind::Double).unwrap();
+    shake(&parameters, 0.3);
+    (network, parameters)
+}
+
+fn shake(parameters: &Parameters, size: f64) {
+    let noise = normal(&parameters.flat().size(), 9).to_kind(parameters.flat().kind()) * size;
+    parameters.assign(&(parameters.flat() + noise)).unwrap();
+}
+
+/// Copies the parameters of one network whose names another has, through `change`.
+fn copy(from: &Parameters, to: &Parameters, change: impl Fn(&str, Tensor) -> Tensor) {
+    for entry in to.entries() {
+        let value = change(&entry.name, from.get(&entry.name).unwrap().detach());
+        tch::no_grad(|| to.get(&entry.name).unwrap().copy_(&value));
+    }
+}
+
+fn forecast((network, parameters): &Built, frames: &Tensor) -> Tensor {
+    let assembled = network.assemble(parameters, EVALUATE).unwrap();
+    network.forward(parameters, &assembled, frames, EVALUATE).unwrap().detach()
+}
+
+pub(super) fn normal(shape: &[i64], seed: u64) -> Tensor {
+    let mut random = Random::new(seed);
+    let numbers: Vec<f64> = (0..shape.iter().product::<i64>()).map(|_| random.normal()).collect();
+    Tensor::from_slice(&numbers).view(shape)
+}
+
+/// Frames of vectors `[N, 2T, H, W]` turned by +90°: (v_x, v_y) → (−v_y, v_x) at (x, y) → (−y, x).
+pub(super) fn turned_frames(frames: &Tensor) -> Tensor {
+    let moved = frames.rot90(-1, [2, 3]);
+    let size = moved.size();
+    let vectors = moved.view([size[0], -1, 2, size[2], size[3]]);
+    Tensor::stack(&[-vectors.select(2, 1), vectors.select(2, 0)], 2).view(size.as_slice())
+}
+
+fn number(tensor: impl Borrow<Tensor>) -> f64 {
+    f64::try_from(tensor.borrow().detach().to_kind(Kind::Double)).unwrap()
+}
+
+fn largest(tensor: impl Borrow<Tensor>) -> f64 {
+    number(tensor.borrow().abs().max())
+}
+
+fn squared(tensor: impl Borrow<Tensor>) -> f64 {
+    number(tensor.borrow().square().sum(Kind::Double))
+}

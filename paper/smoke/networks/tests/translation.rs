@@ -1,0 +1,39 @@
+//! What is true of the networks for shifts, away from the border, where the padding is zero.
+
+use tch::Kind;
+
+use super::{Built, build, config, forecast, largest, normal, shake};
+use crate::network::TRAIN;
+use crate::smoke::networks::Symmetry::Translation;
+use crate::smoke::networks::{Architecture, Frames};
+
+/// max |f(g x) − g f(x)| / max |f(x)| for a shift g, where neither the border nor what wraps around is seen; and the same everywhere.
+fn defects(built: &Built, channels: i64) -> [f64; 2] {
+    let frames = normal(&[2, channels, 16, 16], 5).to_kind(Kind::Float);
+    let (here, there) = (forecast(built, &frames).roll([1, 2], [2, 3]), forecast(built, &frames.roll([1, 2], [2, 3])));
+    // Four layers see four pixels far, and rows and columns wrap around by one and two.
+    let inside = there.narrow(2, 5, 7).narrow(3, 6, 6) - here.narrow(2, 5, 7).narrow(3, 6, 6);
+    [largest(inside) / largest(&here), largest(&there - &here) / largest(&here)]
+}
+
+#[test]
+fn the_plain_network_commutes_with_shifts_away_from_the_border() {
+    let frames = Frames { count: 2, side: 16 };
+    let built = build(Translation, &config(Architecture::Equiv, 6, 3), frames, Kind::Float).unwrap();
+    // Running statistics that do something.
+    let kernels = built.0.assemble(&built.1, TRAIN).unwrap();
+    let _ = built.0.forward(&built.1, &kernels, &normal(&[2, 4, 16, 16], 2).to_kind(Kind::Float), TRAIN).unwrap();
+    let [inside, everywhere] = defects(&built, 4);
+    assert!(inside < 1e-5 && everywhere > 1e-2, "{inside:e} {everywhere:e}");
+}
+
+#[test]
+fn a_projected_relaxed_network_commutes_with_shifts_away_from_the_border() {
+    let frames = Frames { count: 1, side: 16 };
+    let built = build(Translation, &config(Architecture::Rgroup, 2, 4), frames, Kind::Float).unwrap();
+    shake(&built.1, 0.3);
+    let [before, _] = defects(&built, 2);
+    built.0.project(&built.1).unwrap();
+    let [after, _] = defects(&built, 2);
+    assert!(before > 1e-2 && after < 1e-5, "{before:e} {after:e}");
+}

@@ -40,11 +40,6 @@ pub(crate) mod store;
 pub(crate) mod synthetic;
 pub(crate) mod training;
 
-/// See [`judge`].
-pub(crate) mod difference {
-    pub(crate) use super::judge::{Difference, ONE_SEED};
-}
-
 use std::str::FromStr;
 
 use crate::ct::table as ct;

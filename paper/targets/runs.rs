@@ -1,7 +1,6 @@
 //! The runs of one cell of a table, a seed each.
 
 use super::judge;
-pub(crate) use super::judge::{gain, is_gain};
 use super::point::{Frame, Point, Trained};
 use super::sample::Sample;
 

@@ -54,6 +54,17 @@ impl Window {
 
 impl Part {
     pub const ALL: [Part; 4] = [Part::Train, Part::Validation, Part::Future, Part::Domain];
+    pub const TESTS: [Part; 2] = [Part::Future, Part::Domain];
+
+    /// As in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Train => "train",
+            Part::Validation => "validation",
+            Part::Future => "future",
+            Part::Domain => "domain",
+        }
+    }
 
     fn starts(self) -> Range<usize> {
         match self {

@@ -4,44 +4,15 @@
 
 use super::columns::Column;
 use super::settings::{TableSettings, strength};
-use crate::smoke::data::Symmetry;
+use crate::smoke::data::{Part, Symmetry};
 use crate::smoke::networks::SmokeNetConfig;
 use crate::targets::point::Frame;
 use crate::targets::runs::{Runs, in_common};
 use crate::targets::sample::Sample;
 
-/// One of the two tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Test {
-    /// The same simulations, later.
-    Future,
-    /// Simulations that were never seen.
-    Domain,
-}
-
-impl Test {
-    pub(super) const ALL: [Self; 2] = [Self::Future, Self::Domain];
-
-    /// As in the table.
-    pub(super) fn head(self) -> &'static str {
-        match self {
-            Self::Future => "Future",
-            Self::Domain => "Domain",
-        }
-    }
-
-    /// As in metrics.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Future => "future",
-            Self::Domain => "domain",
-        }
-    }
-
-    /// A metric of this test.
-    pub(super) fn metric(self, name: &str) -> String {
-        format!("test/{}/{name}", self.name())
-    }
+/// A metric of a test.
+pub(super) fn metric(test: Part, name: &str) -> String {
+    format!("test/{}/{name}", test.name())
 }
 
 /// A cell that was run.
@@ -55,23 +26,26 @@ pub(super) struct Cell<'a> {
     /// By seed.
     pub(super) runs: Runs<'a>,
     /// The error of persistence on both tests, the same for every run of a row.
-    pub(super) persistence: [f64; 2],
+    persistence: [f64; 2],
 }
 
 impl Cell<'_> {
-    /// A metric of one of the tests.
-    pub(super) fn test(&self, test: Test, metric: &str) -> Sample {
-        self.runs.sample(&test.metric(metric))
+    pub(super) fn test(&self, test: Part, name: &str) -> Sample {
+        self.runs.sample(&metric(test, name))
+    }
+
+    pub(super) fn persistence(&self, test: Part) -> f64 {
+        self.persistence[usize::from(test == Part::Domain)]
     }
 
     /// Mean gain over persistence, and its standard error.
-    pub(super) fn gain(&self, test: Test) -> (f64, f64) {
-        self.runs.gain(&test.metric("gain"))
+    pub(super) fn gain(&self, test: Part) -> (f64, f64) {
+        self.runs.gain(&metric(test, "gain"))
     }
 
     /// Whether it beats persistence, with every seed.
-    pub(super) fn is_trained(&self, test: Test) -> bool {
-        self.runs.is_trained(&test.metric("gain"))
+    pub(super) fn is_trained(&self, test: Part) -> bool {
+        self.runs.is_trained(&metric(test, "gain"))
     }
 
     /// Its name in sentences.
@@ -105,11 +79,12 @@ pub(super) fn cells<'a>(settings: &TableSettings, frame: &'a Frame) -> Vec<Cell<
             let point = |seed| settings.point(kind, column, lambda_perp, seed);
             let runs = Runs::find(frame, settings.all_seeds(), point);
             let model = point(settings.run.seed).run.settings.model;
-            (!runs.is_empty()).then(|| Cell { kind, column, lambda_perp, model, runs, persistence: [f64::NAN; 2] })
+            let is_empty = runs.is_empty();
+            (!is_empty).then_some(Cell { kind, column, lambda_perp, model, runs, persistence: [f64::NAN; 2] })
         };
         let mut row: Vec<Cell<'a>> = settings.columns_of(kind).filter_map(cell).collect();
-        let trivial = |test: Test| in_common(row.iter().map(|cell| &cell.runs), &test.metric("persistence_rmse"));
-        let persistence = Test::ALL.map(trivial);
+        let trivial = |test: Part| in_common(row.iter().map(|cell| &cell.runs), &metric(test, "persistence_rmse"));
+        let persistence = Part::TESTS.map(trivial);
         row.iter_mut().for_each(|cell| cell.persistence = persistence);
         row
     };
@@ -153,7 +128,7 @@ mod tests {
         assert_eq!(selected(&settings, &strongest, Symmetry::Rotation, Column::of(Rsteer, true)), Some(1e-4));
         let all = models(&settings, |_| diverged());
         let cells = cells(&settings, &all);
-        assert_eq!((cells[0].runs.diverged(), cells[0].is_trained(Test::Future)), (1, false));
+        assert_eq!((cells[0].runs.diverged(), cells[0].is_trained(Part::Future)), (1, false));
     }
 
     #[test]

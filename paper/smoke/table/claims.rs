@@ -4,9 +4,9 @@
 //! unchanged: |difference| ≤ max(2 se, 2 % of the error without +Reg)        improved: lower by more than 2 se
 //! ```
 
-use super::cells::{Cell, Test, cell};
+use super::cells::{Cell, cell};
 use super::columns::{COLUMNS, Column};
-use crate::smoke::data::Symmetry;
+use crate::smoke::data::{Part, Symmetry};
 use crate::smoke::networks::Architecture;
 use crate::targets::judge::{Difference, judged};
 use reynolds_report::Check;
@@ -18,21 +18,21 @@ const SHARE: f64 = 0.02;
 pub(super) fn checks(kinds: &[Symmetry], cells: &[Cell<'_>]) -> Vec<Check> {
     let mut checks = Vec::new();
     for &kind in kinds {
-        for test in Test::ALL {
+        for test in Part::TESTS {
             checks.extend(COLUMNS.into_iter().filter_map(|with| effect(cells, kind, with, test)));
         }
-        checks.extend(Test::ALL.into_iter().filter_map(|test| best(cells, kind, test)));
+        checks.extend(Part::TESTS.into_iter().filter_map(|test| best(cells, kind, test)));
     }
     checks
 }
 
 /// What +Reg does to a network in a row.
-fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Test) -> Option<Check> {
+fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Part) -> Option<Check> {
     let without = with.without_penalty()?;
     let (reg, plain) = (cell(cells, kind, with)?, cell(cells, kind, without)?);
     let unchanged = kind == Symmetry::Translation;
     let rule = if unchanged { "leaves as it is" } else { "improves" };
-    let claim = format!("{kind}, {}: +Reg {rule} {}", test.head(), without.head);
+    let claim = format!("{kind}, {test:?}: +Reg {rule} {}", without.head);
     let (ours, theirs) = (reg.test(test, "rmse"), plain.test(test, "rmse"));
     let effect = Difference::new(&ours, &theirs);
     let Difference { mean: difference, error: se, spread_known } = effect;
@@ -55,13 +55,13 @@ fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Test) -> Optio
 }
 
 /// Its error; that it diverged, if no run has one.
-fn shown(cell: &Cell<'_>, test: Test) -> String {
+fn shown(cell: &Cell<'_>, test: Part) -> String {
     let sample = cell.test(test, "rmse");
     if sample.mean().is_finite() { sample.to_string() } else { "diverged".into() }
 }
 
 /// That the column which the paper has in bold has the least mean of its row. One that diverged is the last.
-fn best(cells: &[Cell<'_>], kind: Symmetry, test: Test) -> Option<Check> {
+fn best(cells: &[Cell<'_>], kind: Symmetry, test: Part) -> Option<Check> {
     let bold = |column: Column| match kind {
         Symmetry::Translation => column.network == Architecture::Rgroup,
         Symmetry::Rotation | Symmetry::Scaling => column.network == Architecture::Rsteer && column.reg,
@@ -76,12 +76,8 @@ fn best(cells: &[Cell<'_>], kind: Symmetry, test: Test) -> Option<Check> {
     };
     let (favourite, _, least) = (least_of(&bold)?, least_of(&|column| !bold(column))?, least_of(&|_| true)?);
     let names: Vec<&str> = COLUMNS.into_iter().filter(|column| bold(*column)).map(|column| column.head).collect();
-    let claim = format!(
-        "{kind}, {}: {} is the best of the {} columns that were run",
-        test.head(),
-        names.join(" or "),
-        row.len()
-    );
+    let claim =
+        format!("{kind}, {test:?}: {} is the best of the {} columns that were run", names.join(" or "), row.len());
     let of = |cell: &Cell<'_>| format!("{} {}", cell.label(), shown(cell, test));
     let held = bold(least.column) && mean(least).is_finite();
     let found = if held { format!("best {}", of(least)) } else { format!("best {}, {}", of(least), of(favourite)) };

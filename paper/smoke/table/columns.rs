@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cells::Test;
-use crate::smoke::data::Symmetry;
+use crate::smoke::data::{Part, Symmetry};
 use crate::smoke::networks::Architecture::{self, Clcnn, Conv, Equiv, Lift, Rgroup, Rpp, Rsteer};
 use crate::targets::Named;
 use crate::targets::published::Published;
@@ -114,7 +113,7 @@ impl Column {
     }
 
     /// The paper's mean and deviation; `None` where it has none.
-    pub(super) fn published(self, kind: Symmetry, test: Test) -> Option<(f64, f64)> {
+    pub(super) fn published(self, kind: Symmetry, test: Part) -> Option<(f64, f64)> {
         PAPER.mean_and_deviation(&format!("{kind}-{}", self.name()), test.name())
     }
 
@@ -154,11 +153,11 @@ mod tests {
             let there: Vec<Column> = COLUMNS.into_iter().filter(|column| column.exists(kind)).collect();
             assert_eq!(there.len(), count);
             for column in COLUMNS {
-                let published = Test::ALL.map(|test| column.published(kind, test).is_some());
+                let published = Part::TESTS.map(|test| column.published(kind, test).is_some());
                 assert_eq!(published, [there.contains(&column); 2], "{kind} {}", column.head);
             }
         }
-        assert_eq!(Column::of(Rsteer, true).published(Symmetry::Rotation, Test::Domain), Some((0.58, 0.0)));
+        assert_eq!(Column::of(Rsteer, true).published(Symmetry::Rotation, Part::Domain), Some((0.58, 0.0)));
         assert!(!hidden(Symmetry::Translation).contains_key("rsteer"));
         assert_eq!(hidden(Symmetry::Scaling)["conv"], 192);
     }

@@ -1,8 +1,8 @@
 //! Figures of lines: errors over the steps of a rollout, the sweep of λ_⊥, validation curves.
 
-use crate::smoke::data::Symmetry;
+use crate::smoke::data::{Part, Symmetry};
 
-use super::cells::{Cell, Test};
+use super::cells::{Cell, metric};
 use super::columns::{COLUMNS, Column};
 use super::settings::{TableSettings, strength};
 use crate::targets::curves::{points, sheet};
@@ -43,13 +43,13 @@ pub(super) fn by_step(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure {
     let mut sheet = sheet();
     for kind in settings.kinds.iter() {
         let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind).collect();
-        for test in Test::ALL.into_iter().filter(|_| !row.is_empty()) {
+        for test in Part::TESTS.into_iter().filter(|_| !row.is_empty()) {
             let of = |cell: &Cell<'_>, what: &str| numbered(mean(cell, &format!("by_step/{}/{what}", test.name())));
             let mut chart = LineChart::new("step of the rollout", "RMSE");
             row.iter().for_each(|cell| add(&mut chart, cell.column, &of(cell, "rmse")));
             let trivial = row.iter().map(|cell| of(cell, "persistence")).find(|points| !points.is_empty());
             chart.line(&trivial.unwrap_or_default(), GREY, false);
-            sheet.add(format!("{kind}, {}", test.head()), chart, Vec::new());
+            sheet.add(format!("{kind}, {test:?}"), chart, Vec::new());
         }
     }
     sheet.legend = legend(cells);
@@ -87,8 +87,8 @@ pub(super) fn validation(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure
 pub(super) fn sweep(settings: &TableSettings, models: &Frame, cells: &[Cell<'_>]) -> Option<Figure> {
     let shown = [
         ("validation/rmse".to_string(), Colour::NAVY, false, "validation"),
-        (Test::Future.metric("rmse"), Colour::ORANGE, false, "Future"),
-        (Test::Domain.metric("rmse"), Colour::RED, false, "Domain"),
+        (metric(Part::Future, "rmse"), Colour::ORANGE, false, "Future"),
+        (metric(Part::Domain, "rmse"), Colour::RED, false, "Domain"),
         ("validation/equivariance/relative".to_string(), Colour::BLUE, true, "‖W − P(W)‖/‖W‖"),
     ];
     let mut sheet = sheet();

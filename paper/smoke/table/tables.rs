@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::cells::{Cell, Test, cell};
+use super::cells::{Cell, cell, metric};
 use super::columns::{COLUMNS, Column};
 use super::settings::{TableSettings, strength};
-use crate::smoke::data::Symmetry;
+use crate::smoke::data::{Part, Symmetry};
 use crate::targets::Named;
 use crate::targets::columns::{self, DASH, Line, decimals};
 use crate::targets::point::Frame;
@@ -33,11 +33,11 @@ fn of_training<'a>() -> Vec<Of<'a>> {
 }
 
 /// What a cell came to on a test.
-fn of_test<'a>(test: Test) -> Vec<Of<'a>> {
+fn of_test<'a>(test: Part) -> Vec<Of<'a>> {
     let name = |what: &str| format!("{}_{what}", test.name());
     let of_weights = |which: &'static str| {
         Of::new(name(&format!("{which}_rmse_mean")), move |cell: &Cell<'_>| {
-            cell.runs.sample(&format!("{which}/{}", test.metric("rmse"))).mean()
+            cell.runs.sample(&format!("{which}/{}", metric(test, "rmse"))).mean()
         })
     };
     vec![
@@ -45,7 +45,7 @@ fn of_test<'a>(test: Test) -> Vec<Of<'a>> {
         Of::sample(name("mse"), move |cell| cell.test(test, "mse")),
         of_weights("last"),
         of_weights("best"),
-        Of::new(name("persistence_rmse"), move |cell| cell.persistence[test as usize]),
+        Of::new(name("persistence_rmse"), move |cell| cell.persistence(test)),
         Of::pair([&name("gain"), &name("gain_se")], move |cell| cell.gain(test)),
         Of::new(name("trained"), move |cell| cell.is_trained(test)),
         Of::pair([&name("paper_mean"), &name("paper_sd")], move |cell| cell.column.published(cell.kind, test)),
@@ -54,7 +54,7 @@ fn of_test<'a>(test: Test) -> Vec<Of<'a>> {
 
 /// A line for each cell.
 pub(super) fn csv(cells: &[Cell<'_>]) -> String {
-    let all: Vec<Of<'_>> = of_training().into_iter().chain(Test::ALL.into_iter().flat_map(of_test)).collect();
+    let all: Vec<Of<'_>> = of_training().into_iter().chain(Part::TESTS.into_iter().flat_map(of_test)).collect();
     columns::csv(&all, cells)
 }
 
@@ -68,7 +68,7 @@ pub(super) fn json(cells: &[Cell<'_>]) -> Value {
             ("seeds".to_string(), json!(cell.runs.seeds())),
             ("diverged".to_string(), json!(cell.runs.diverged())),
         ]);
-        for test in Test::ALL {
+        for test in Part::TESTS {
             let (gain, error) = cell.gain(test);
             let of_test = json!({
                 "rmse": cell.test(test, "rmse").values(),
@@ -88,7 +88,7 @@ pub(super) fn json(cells: &[Cell<'_>]) -> Value {
 /// A line of the errors: a row of the data on a test, ours or the paper's.
 struct Errors<'a> {
     kind: Symmetry,
-    test: Test,
+    test: Part,
     theirs: bool,
     cells: &'a [Cell<'a>],
 }
@@ -110,7 +110,7 @@ impl Errors<'_> {
 
     fn persistence(&self, power: i32) -> String {
         let of_row = self.cells.iter().find(|cell| cell.kind == self.kind && !self.theirs);
-        of_row.map_or(DASH.into(), |cell| three_digits(cell.persistence[self.test as usize].powi(power)))
+        of_row.map_or(DASH.into(), |cell| three_digits(cell.persistence(self.test).powi(power)))
     }
 }
 
@@ -124,7 +124,7 @@ fn errors_of<'a>(
     type Of<'a> = columns::Column<'a, Errors<'a>>;
     let mut all = vec![
         Of::new("data", |line| if line.theirs { String::new() } else { line.kind.to_string() }),
-        Of::new("test", |line| if line.theirs { "" } else { line.test.head() }),
+        Of::new("test", |line| if line.theirs { String::new() } else { format!("{:?}", line.test) }),
     ];
     if with_theirs {
         all.push(Of::new("", |line| if line.theirs { "paper" } else { "ours" }));
@@ -134,7 +134,7 @@ fn errors_of<'a>(
     all.push(Of::new("persistence", move |line| line.persistence(power)));
     let mut lines = Vec::new();
     for kind in settings.kinds.iter().filter(|kind| cells.iter().any(|cell| cell.kind == *kind)) {
-        for test in Test::ALL {
+        for test in Part::TESTS {
             let line = |theirs| Errors { kind, test, theirs, cells };
             lines.push(line(false));
             lines.extend(with_theirs.then(|| line(true)));
@@ -166,7 +166,7 @@ pub(super) fn mean_squares<'a>(settings: &TableSettings, cells: &'a [Cell<'a>]) 
 pub(super) fn networks(cells: &[Cell<'_>]) -> Table {
     let mean = |name: &'static str, metric: &'static str| Of::new(name, move |cell| cell.runs.sample(metric).mean());
     let gains = |cell: &Cell<'_>| {
-        let [future, domain] = Test::ALL.map(|test| cell.gain(test));
+        let [future, domain] = Part::TESTS.map(|test| cell.gain(test));
         format!("{:.3} / {:.3}, {:.3} / {:.3}", future.0, future.1, domain.0, domain.1)
     };
     let all = [

@@ -13,6 +13,8 @@ use reynolds_torch::layers::Pass;
 use reynolds_torch::parameters::Entry;
 use reynolds_torch::tch::{Device, Kind, Tensor};
 
+use crate::support::{distance, numbers, tensor};
+
 /// Every network, 19 of them.
 fn networks() -> impl Iterator<Item = (Symmetry, Architecture)> {
     use Architecture::{Clcnn, Conv, Equiv, Lift, Rgroup, Rpp, Rsteer};
@@ -36,22 +38,7 @@ fn name(symmetry: Symmetry, architecture: Architecture) -> String {
 
 /// The numbers that the script gives to a weight or a statistic.
 fn values(entry: &Entry) -> Vec<f64> {
-    let tag: u64 = entry.name.bytes().zip(1..).map(|(byte, place)| place * u64::from(byte)).sum();
-    let more = if entry.name.ends_with("running_var") { 1.0 } else { 0.0 };
-    let number = |i: u64| ((37 * i * i + 6185 * i + 611 * tag) % 10007) as f64 / 10007.0 - 0.5 + more;
-    (0..entry.numel() as u64).map(number).collect()
-}
-
-fn tensor(golden: &Golden, name: &str) -> Tensor {
-    let (shape, numbers) = golden.tensor(name);
-    let shape: Vec<i64> = shape.iter().map(|&side| side as i64).collect();
-    Tensor::from_slice(&numbers).view(shape.as_slice())
-}
-
-/// max |a − b| / max |b|.
-fn distance(a: &Tensor, b: &Tensor) -> f64 {
-    assert_eq!(a.size(), b.size());
-    f64::try_from((a.detach() - b).abs().max() / b.abs().max()).unwrap()
+    numbers(&entry.name, entry.numel(), (f64::from(u8::from(entry.name.ends_with("running_var"))), 1.0))
 }
 
 #[test]

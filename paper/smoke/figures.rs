@@ -116,15 +116,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_speed_is_that_at_the_centre_of_a_cell() {
-        // u = 3 on both faces of the cell (0, 0), v = 4 on both.
-        let mut frame = vec![0.0; 8];
-        (frame[0], frame[1], frame[4], frame[6]) = (3.0, 3.0, 4.0, 4.0);
-        assert_eq!(speed(&frame, 2)[0], 5.0);
-        assert_eq!(speed(&frame, 2)[3], 0.0);
-    }
-
-    #[test]
     fn a_rollout_is_three_rows_of_the_steps_it_has() {
         let frame = |value: f32| vec![value; 32];
         let truth: Vec<_> = (0..6).map(|step| frame(step as f32)).collect();

@@ -9,21 +9,11 @@
 //! a change of σ is a change of size and of nothing else. There are more functions than points: they span, they are no basis.
 //!
 //! After Sosnovik, Szmaja and Smeulders (ICLR 2020).
-//!
-//! ```
-//! use reynolds_paper::smoke::networks::HermiteGauss;
-//! let functions = HermiteGauss::new(5, 7, &[1.0, 1.5, 2.0, 2.5]);
-//! assert_eq!((functions.count(), functions.windows()), (49, vec![3, 3, 5, 5]));
-//! // The Gaussian of scale 1 at (1, 0) and at the centre.
-//! let ratio = functions.value(0, 0, 2, 3) / functions.value(0, 0, 2, 2);
-//! assert!((ratio - (-0.5_f64).exp()).abs() < 1e-15);
-//! ```
 
 /// Sampled functions, [function, scale, y, x].
 #[derive(Debug, Clone, PartialEq)]
-pub struct HermiteGauss {
+pub(crate) struct HermiteGauss {
     size: usize,
-    count: usize,
     windows: Vec<usize>,
     values: Vec<f64>,
 }
@@ -33,7 +23,7 @@ impl HermiteGauss {
     ///
     /// # Panics
     /// If the size is even or zero, or there is no order or no positive scale: these are constants of an architecture.
-    pub fn new(size: usize, orders: usize, scales: &[f64]) -> Self {
+    pub(crate) fn new(size: usize, orders: usize, scales: &[f64]) -> Self {
         let largest = scales.iter().copied().fold(0.0, f64::max);
         let valid = size % 2 == 1 && orders > 0 && !scales.is_empty() && scales.iter().all(|&scale| scale > 0.0);
         assert!(valid, "Hermite–Gauss functions of size {size}, {orders} orders, scales {scales:?}");
@@ -52,24 +42,16 @@ impl HermiteGauss {
                 }
             }
         }
-        Self { size, count: orders * orders, windows, values }
-    }
-
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
-    pub fn count(&self) -> usize {
-        self.count
+        Self { size, windows, values }
     }
 
     /// The side of the support of each scale.
-    pub fn windows(&self) -> Vec<usize> {
+    pub(crate) fn windows(&self) -> Vec<usize> {
         self.windows.clone()
     }
 
     /// ψ of a function and a scale, by their numbers, at a point; (0, 0) is a corner.
-    pub fn value(&self, function: usize, scale: usize, y: usize, x: usize) -> f64 {
+    pub(crate) fn value(&self, function: usize, scale: usize, y: usize, x: usize) -> f64 {
         self.values[((function * self.windows.len() + scale) * self.size + y) * self.size + x]
     }
 }

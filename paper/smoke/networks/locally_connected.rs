@@ -15,21 +15,8 @@ use reynolds_torch::layers::uniform;
 use reynolds_torch::parameters::{Builder, Parameters};
 
 /// `[H, W, in, N]` → `[H, W, out, N]`, see [`LocallyConnected::pixels_first`].
-///
-/// ```
-/// use reynolds::random::Random;
-/// use reynolds_paper::smoke::networks::LocallyConnected;
-/// use reynolds_torch::{Parameters, tch::{Device, Kind, Tensor}};
-/// let mut builder = Parameters::builder();
-/// let layer = LocallyConnected::new(&mut builder, "local", [2, 5], 3, 8, &mut Random::new(0))?;
-/// let parameters = builder.build(Kind::Float, Device::Cpu)?;
-/// let images = Tensor::ones([4, 2, 8, 8], (Kind::Float, Device::Cpu));
-/// let features = layer.forward(&parameters, &LocallyConnected::pixels_first(&images)?)?;
-/// assert_eq!(LocallyConnected::images(&features)?.size(), [4, 5, 8, 8]);
-/// # Ok::<(), reynolds_torch::Error>(())
-/// ```
 #[derive(Debug, Clone)]
-pub struct LocallyConnected {
+pub(crate) struct LocallyConnected {
     weight: String,
     inputs: i64,
     outputs: i64,
@@ -39,7 +26,7 @@ pub struct LocallyConnected {
 
 impl LocallyConnected {
     /// Adds `name.weight`, `[H, W, out, k, k, in]` with H = W = `side`, uniform in ±1/√(in k²).
-    pub fn new(
+    pub(crate) fn new(
         builder: &mut Builder,
         name: &str,
         [inputs, outputs]: [usize; 2],
@@ -56,17 +43,17 @@ impl LocallyConnected {
     }
 
     /// Parameters of such a layer.
-    pub fn count([inputs, outputs]: [usize; 2], kernel: usize, side: usize) -> usize {
+    pub(crate) fn count([inputs, outputs]: [usize; 2], kernel: usize, side: usize) -> usize {
         inputs * outputs * kernel * kernel * side * side
     }
 
     /// w, on the tape, `[H, W, out, k, k, in]`.
-    pub fn weight(&self, parameters: &Parameters) -> Result<Tensor> {
+    pub(crate) fn weight(&self, parameters: &Parameters) -> Result<Tensor> {
         parameters.get(&self.weight)
     }
 
     /// w x.
-    pub fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
+    pub(crate) fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
         let Self { inputs, outputs, kernel, side, .. } = *self;
         let (margin, pixels, taps) = ((kernel - 1) / 2, side * side, kernel * kernel * inputs);
         let samples = input.size().last().copied().unwrap_or(1);
@@ -79,12 +66,12 @@ impl LocallyConnected {
     }
 
     /// Images `[N, C, H, W]` as this layer takes them, `[H, W, C, N]`.
-    pub fn pixels_first(images: &Tensor) -> Result<Tensor> {
+    pub(crate) fn pixels_first(images: &Tensor) -> Result<Tensor> {
         Ok(images.f_permute([2, 3, 1, 0])?.f_contiguous()?)
     }
 
     /// Back to images `[N, C, H, W]`.
-    pub fn images(features: &Tensor) -> Result<Tensor> {
+    pub(crate) fn images(features: &Tensor) -> Result<Tensor> {
         Ok(features.f_permute([3, 2, 0, 1])?)
     }
 }

@@ -28,8 +28,8 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 pub use crate::smoke::data::Symmetry;
-pub use hermite_gauss::HermiteGauss;
-pub use locally_connected::LocallyConnected;
+use hermite_gauss::HermiteGauss;
+use locally_connected::LocallyConnected;
 
 use crate::network::Network;
 use reynolds_torch::error::{Error, Result};

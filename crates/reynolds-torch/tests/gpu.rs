@@ -28,7 +28,7 @@ fn check(layers: &[Layer]) {
     for (seed, kind, gaps) in
         [(0, Kind::Float, false), (1, Kind::Float, true), (2, Kind::Double, false), (3, Kind::Double, true)]
     {
-        let parameters = parameters_on(gpu, layers, &random_numbers(layers, seed), kind, gaps);
+        let parameters = parameters_on(gpu, layers, seed, kind, gaps);
         let binding = bind_by(&parameters, layers, TileProducts::on(gpu));
         if layers.iter().all(has_a_kernel) || layers.iter().any(has_no_kernel) {
             assert_eq!(binding.takes_one_pass(), layers.iter().all(has_a_kernel), "{}", layers[0].name);
@@ -60,7 +60,7 @@ fn orbits_of_several_layers_take_one_kernel_and_other_forms_among_them_none() {
 fn a_second_launch_gives_the_same_to_the_bit_and_equivariant_weights_have_no_slope() {
     let layers: Vec<Layer> = every_form().into_iter().filter(has_a_kernel).collect();
     let gpu = device::parse("cuda:0").unwrap();
-    let parameters = parameters_on(gpu, &layers, &random_numbers(&layers, 9), Kind::Float, true);
+    let parameters = parameters_on(gpu, &layers, 9, Kind::Float, true);
     let binding = bind_by(&parameters, &layers, TileProducts::on(gpu));
     let penalty = Penalty::new(binding.clone(), squared([0.0, 0.7])).unwrap();
     let once = || {

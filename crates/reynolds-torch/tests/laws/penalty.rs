@@ -13,7 +13,7 @@ use reynolds_torch::tch::{Kind, Tensor};
 fn the_closed_form_is_the_host_executor_and_the_tape_for_every_form_and_norm() {
     for layer in every_form() {
         let layers = [layer];
-        let parameters = parameters(&layers, &random_numbers(&layers, 11), Kind::Double, false);
+        let parameters = parameters(&layers, 11, Kind::Double, false);
         for products in BOTH_WAYS {
             let binding = bind_by(&parameters, &layers, products);
             assert_eq!(binding.takes_one_pass(), layers[0].executed && products == TileProducts::PerKind);
@@ -44,7 +44,7 @@ proptest! {
             (executed.iter().cloned().chain(again).collect(), squared(strengths)),
             (all, PenaltyConfig { lambda_g: strengths[0], lambda_perp: strengths[1], ..config }),
         ] {
-            let parameters = parameters(&layers, &random_numbers(&layers, seed), kind, gaps);
+            let parameters = parameters(&layers, seed, kind, gaps);
             // As a schedule changes it.
             let other = PenaltyConfig { lambda_perp: 0.9, ..config };
             let mut penalty = Penalty::new(bind_by(&parameters, &layers, products), other).unwrap();
@@ -59,7 +59,7 @@ fn equal_strengths_are_weight_decay_and_none_is_nothing_to_the_bit() {
     let executed: Vec<Layer> = every_form().into_iter().filter(|layer| layer.executed).collect();
     for layers in [executed, every_form()] {
         for kind in [Kind::Double, Kind::Float] {
-            let parameters = parameters(&layers, &random_numbers(&layers, 3), kind, false);
+            let parameters = parameters(&layers, 3, kind, false);
             for strength in [0.3, 0.0] {
                 let penalty = Penalty::new(bind(&parameters, &layers), squared([strength; 2])).unwrap();
                 let (mut gradient, mut with_value) = (parameters.flat().cos(), parameters.flat().cos());
@@ -81,7 +81,7 @@ fn equivariant_weights_have_no_slope_to_the_bit() {
     layers.retain(|layer| exact.iter().any(|name| layer.name.starts_with(name)));
     assert_eq!(layers.len(), 5);
     for kind in [Kind::Double, Kind::Float] {
-        let parameters = parameters(&layers, &random_numbers(&layers, 2), kind, true);
+        let parameters = parameters(&layers, 2, kind, true);
         let binding = bind(&parameters, &layers);
         // What is projected is a mean of equal weights from then on.
         binding.project_in_place(&parameters).unwrap();
@@ -97,14 +97,14 @@ fn equivariant_weights_have_no_slope_to_the_bit() {
 fn a_weight_that_is_no_number_is_seen_in_the_value_and_in_the_slope_of_its_layer_alone() {
     let mut layers = every_form();
     layers.retain(|layer| layer.executed);
-    for (number, layer) in layers.iter().enumerate() {
+    for layer in &layers {
         for (kind, bad, place) in
             [(Kind::Float, f64::NAN, 0.0), (Kind::Double, f64::INFINITY, 0.5), (Kind::Float, f64::NEG_INFINITY, 1.0)]
         {
-            let mut weights = random_numbers(&layers, 3);
+            let parameters = parameters(&layers, 3, kind, true);
             let at = (place * (layer.len() - 1) as f64) as usize;
-            weights[number][at] = bad;
-            let parameters = parameters(&layers, &weights, kind, true);
+            let entry = parameters.entries().iter().find(|entry| entry.name == layer.name).unwrap();
+            let _ = parameters.flat().get((entry.start + at) as i64).fill_(bad);
             let mut gradient = parameters.flat().zeros_like();
             let penalty = Penalty::new(bind(&parameters, &layers), squared([0.3, 0.7])).unwrap();
             let value = penalty.add_gradient_with_value(parameters.flat(), &mut gradient).unwrap();
@@ -127,7 +127,7 @@ fn a_weight_that_is_no_number_is_seen_in_the_value_and_in_the_slope_of_its_layer
 fn the_plain_form_is_flat_at_equivariant_weights() {
     let layers = every_form();
     for kind in [Kind::Double, Kind::Float] {
-        let parameters = parameters(&layers, &random_numbers(&layers, 17), kind, false);
+        let parameters = parameters(&layers, 17, kind, false);
         let binding = bind(&parameters, &layers);
         binding.project_in_place(&parameters).unwrap();
         let config = PenaltyConfig { form: Form::Plain, ..squared([0.0, 1.0]) };
@@ -143,7 +143,7 @@ fn the_plain_form_is_flat_at_equivariant_weights() {
 #[test]
 fn bad_strengths_and_tensors_of_another_size_or_type_are_errors() {
     let layers = [real("w", "C4", "regular", "regular", (0, 0))];
-    let parameters = parameters(&layers, &random_numbers(&layers, 18), Kind::Float, false);
+    let parameters = parameters(&layers, 18, Kind::Float, false);
     let binding = bind(&parameters, &layers);
     let mut penalty = Penalty::new(binding.clone(), PenaltyConfig::default()).unwrap();
     for bad in [-1.0, f64::NAN, f64::INFINITY] {

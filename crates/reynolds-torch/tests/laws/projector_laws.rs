@@ -12,22 +12,22 @@ use reynolds_torch::tch::{Kind, Tensor};
 fn every_form_on_the_device_is_the_host_projector() {
     let alone = every_form().into_iter().map(|layer| (vec![layer], false));
     for (layers, gaps) in alone.chain([(every_form(), true)]) {
-        let weights = random_numbers(&layers, 1);
         for (kind, products) in
             [Kind::Double, Kind::Float].into_iter().flat_map(|kind| BOTH_WAYS.map(|way| (kind, way)))
         {
-            let parameters = parameters(&layers, &weights, kind, gaps);
+            let parameters = parameters(&layers, 1, kind, gaps);
             let binding = bind_by(&parameters, &layers, products);
             let (projected, energies) =
                 (binding.project(parameters.flat()).unwrap(), binding.energies(parameters.flat()).unwrap());
             for entry in parameters.entries() {
                 let within = tolerance(kind, entry.len(), 1.0);
-                let found = numbers(&projected.narrow(0, entry.start as i64, entry.len() as i64));
-                let Some(number) = layers.iter().position(|layer| layer.name == entry.name) else {
+                let part = |flat: &Tensor| numbers(&flat.narrow(0, entry.start as i64, entry.len() as i64));
+                let found = part(&projected);
+                let Some(layer) = layers.iter().find(|layer| layer.name == entry.name) else {
                     assert_eq!(found, [0.5, -1.5, 2.5]);
                     continue;
                 };
-                let expected = layers[number].projected(&weights[number]);
+                let expected = layer.projected(&part(parameters.flat()));
                 assert_close(&found, &expected, within, &entry.name);
                 let energy: f64 = expected.iter().map(|p| p * p).sum();
                 let (_, found) = energies.iter().find(|(name, _)| *name == entry.name).unwrap();
@@ -49,7 +49,7 @@ proptest! {
         products in prop::sample::select(BOTH_WAYS.to_vec()),
     ) {
         let layers = every_form();
-        let parameters = parameters(&layers, &random_numbers(&layers, 0), Kind::Double, false);
+        let parameters = parameters(&layers, 0, Kind::Double, false);
         let binding = bind_by(&parameters, &layers, products);
         let mut random = Random::new(seed);
         let mut vector = || Tensor::from_slice(&(0..parameters.len()).map(|_| random.normal()).collect::<Vec<f64>>());
@@ -75,7 +75,7 @@ proptest! {
 fn the_trace_is_the_sum_of_the_ranks() {
     let layers: Vec<Layer> = every_form().into_iter().filter(|layer| layer.len() < 200).collect();
     assert!(layers.len() > 3);
-    let parameters = parameters(&layers, &random_numbers(&layers, 3), Kind::Double, false);
+    let parameters = parameters(&layers, 3, Kind::Double, false);
     let (binding, len) = (bind(&parameters, &layers), parameters.len());
     let unit = Tensor::eye(len as i64, (Kind::Double, binding.device()));
     let trace: f64 = (0..len as i64).map(|i| binding.project(&unit.get(i)).unwrap().double_value(&[i])).sum();
@@ -84,7 +84,7 @@ fn the_trace_is_the_sum_of_the_ranks() {
 }
 
 fn operations(layers: &[Layer], products: TileProducts) -> usize {
-    bind_by(&parameters(layers, &random_numbers(layers, 1), Kind::Float, false), layers, products).operations()
+    bind_by(&parameters(layers, 1, Kind::Float, false), layers, products).operations()
 }
 
 #[test]

@@ -161,34 +161,22 @@ pub(crate) fn squared([lambda_g, lambda_perp]: [f64; 2]) -> PenaltyConfig {
     PenaltyConfig { lambda_g, lambda_perp, ..PenaltyConfig::default() }
 }
 
-/// Standard normal real numbers for a layer.
-pub(crate) fn random_numbers(layers: &[Layer], seed: u64) -> Vec<Vec<f64>> {
-    let mut random = Random::new(seed);
-    layers.iter().map(|layer| (0..layer.len()).map(|_| random.normal()).collect()).collect()
+/// The layers as parameters with standard normal numbers; between them ones that are not bound, if `gaps`.
+pub(crate) fn parameters(layers: &[Layer], seed: u64, kind: Kind, gaps: bool) -> Parameters {
+    parameters_on(Device::Cpu, layers, seed, kind, gaps)
 }
 
-/// The layers as parameters; between them ones that are not bound, if `gaps`.
-pub(crate) fn parameters(layers: &[Layer], numbers: &[Vec<f64>], kind: Kind, gaps: bool) -> Parameters {
-    parameters_on(Device::Cpu, layers, numbers, kind, gaps)
-}
-
-pub(crate) fn parameters_on(
-    device: Device,
-    layers: &[Layer],
-    numbers: &[Vec<f64>],
-    kind: Kind,
-    gaps: bool,
-) -> Parameters {
-    let mut builder = Parameters::builder();
-    for (layer, numbers) in layers.iter().zip(numbers) {
+pub(crate) fn parameters_on(device: Device, layers: &[Layer], seed: u64, kind: Kind, gaps: bool) -> Parameters {
+    let (mut builder, mut random) = (Parameters::builder(), Random::new(seed));
+    for layer in layers {
         if gaps {
             builder.real(&format!("unbound beside {}", layer.name), &[3], &[0.5, -1.5, 2.5]).unwrap();
         }
-        if layer.complex {
-            let pairs: Vec<(f64, f64)> = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-            builder.complex(&layer.name, &layer.shape, &pairs).unwrap();
-        } else {
-            builder.real(&layer.name, &layer.shape, numbers).unwrap();
+        let numbers: Vec<f64> = (0..layer.len()).map(|_| random.normal()).collect();
+        let pairs: Vec<(f64, f64)> = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        match layer.complex {
+            true => builder.complex(&layer.name, &layer.shape, &pairs).unwrap(),
+            false => builder.real(&layer.name, &layer.shape, &numbers).unwrap(),
         }
     }
     builder.build(kind, device).unwrap()

@@ -1,6 +1,8 @@
 //! The laws every projector of an exact action obeys.
 
+use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::projection::{Dimensions, HaarProjector, KernelSpace, Lowered, Projector, Tiling};
+use reynolds::proximal::Proximal;
 use reynolds::random::Random;
 use reynolds::scalar::Scalar;
 
@@ -95,6 +97,32 @@ pub fn assert_orthogonal_projector<F: Scalar>(name: &str, projector: &dyn Projec
     if n <= TRACED {
         let error = (trace(projector) - projector.rank() as f64).abs();
         assert!(error <= 1e-10, "{name}: the trace of P is off its rank by {error:.1e}");
+    }
+    assert_proximal_laws(name, projector, &t);
+}
+
+/// The laws of the proximal step: nothing at strength 0, the projection at a huge λ_⊥, uniform shrinking at equal strengths, and each part
+/// of W multiplied by its own factor otherwise.
+fn assert_proximal_laws<F: Scalar>(name: &str, projector: &dyn Projector<F>, t: &[F]) {
+    let pt = projector.project(t).expect("finite weights");
+    let stepped = |penalty: PenaltyConfig| {
+        let mut weights = t.to_vec();
+        let factors = Proximal::new(penalty).and_then(|step| step.apply(projector, &mut weights, 0.3));
+        (weights, factors.expect("finite weights"))
+    };
+    let close =
+        |law: &str, error: f64| assert!(error <= tolerance(t), "{name}: proximal step, {law}: off by {error:.2e}");
+    assert_eq!(stepped(PenaltyConfig::default()).0, t, "{name}: a step of strength 0");
+    close("a huge strength projects", distance(&stepped(PenaltyConfig::perp(1e300)).0, &pt));
+    let equal = PenaltyConfig { lambda_g: 0.5, lambda_perp: 0.5, ..PenaltyConfig::default() };
+    let shrunk: Vec<F> = t.iter().map(|&w| w * F::from_real(1.0 / 1.3)).collect();
+    close("equal strengths shrink W", distance(&stepped(equal).0, &shrunk));
+    for (form, whole) in [(Form::Squared, false), (Form::Squared, true), (Form::Plain, false), (Form::Plain, true)] {
+        let (weights, factors) =
+            stepped(PenaltyConfig { lambda_g: 0.02, lambda_perp: 0.7, form, whole, ..PenaltyConfig::default() });
+        let own = |&w: &F, &p: &F| p * F::from_real(factors.equivariant) + (w - p) * F::from_real(factors.perp);
+        let expected: Vec<F> = t.iter().zip(&pt).map(|(w, p)| own(w, p)).collect();
+        close("each part has its factor", distance(&weights, &expected));
     }
 }
 

@@ -150,12 +150,12 @@ impl ProjectionBench {
     /// Measures on the given weights `[out, in, k…]`, or on random ones, and returns P(W) as well.
     ///
     /// # Errors
-    /// [`Error::Argument`] with the option whose text is refused; [`Error::Config`] if the weights have another shape or are too many,
+    /// With the option whose text is refused; [`Error::Config`] if the weights have another shape or are too many,
     /// nothing is to be measured, or the Haar average would have too many terms.
     pub fn measure(&self, weights: Option<&Array>) -> Result<(ProjectionRow, Array)> {
         at_least_one("repeats", self.repeats)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads::resolve(self.threads)).build();
-        let pool = pool.map_err(|error| refused("--threads", "pool", "threads that the system grants", error))?;
+        let pool = pool.map_err(|error| Error::given("--threads", "pool", "threads that the system grants", error))?;
         pool.install(|| match self.precision {
             Float::F32 => {
                 let (row, shape, projected) = self.run::<f32>(weights, |array| array.to_f32().into_owned())?;
@@ -178,7 +178,7 @@ impl ProjectionBench {
         let weights = match given {
             Some(array) if array.shape != derived.shape => {
                 let [expected, found] = [&derived.shape, &array.shape].map(|shape| format!("{shape:?}"));
-                return Err(refused("--weights", "shape", expected, found));
+                return Err(Error::given("--weights", "shape", expected, found));
             }
             Some(array) => values(array),
             None => random(projector.len()),
@@ -221,7 +221,7 @@ impl ProjectionBench {
         let name = group.name();
         let space = match (self.kernel, &self.band) {
             (None, None) => KernelSpace::dense(&domain, &codomain).map_err(Error::argument("--codomain"))?,
-            (None, Some(_)) => return Err(refused("--band", "what is limited", "a kernel", "a dense map")),
+            (None, Some(_)) => return Err(Error::given("--band", "what is limited", "a kernel", "a dense map")),
             (Some(GridSize { side, dimensions }), None) => {
                 let grid = Grid::new(&group, side, dimensions).map_err(Error::argument("--kernel"))?;
                 KernelSpace::kernel(&domain, &codomain, &grid).map_err(Error::argument("--kernel"))?
@@ -247,7 +247,7 @@ impl ProjectionBench {
         };
         let weights = sides.into_iter().fold(inputs.saturating_mul(outputs), usize::saturating_mul);
         if weights > MAX_WEIGHTS {
-            return Err(refused(option, "weights", format!("at most {MAX_WEIGHTS}"), weights));
+            return Err(Error::given(option, "weights", format!("at most {MAX_WEIGHTS}"), weights));
         }
         Ok(())
     }
@@ -287,11 +287,6 @@ impl ProjectionBench {
     }
 }
 
-fn refused(option: &str, key: &str, expected: impl ToString, found: impl ToString) -> Error {
-    let (expected, found) = (expected.to_string(), found.to_string());
-    Error::Config { origin: option.into(), key: key.into(), expected, found }
-}
-
 fn copy_all<T: Real>(from: &[T], to: &mut [T]) {
     if rayon::current_num_threads() == 1 {
         to.copy_from_slice(from);
@@ -316,7 +311,7 @@ fn difference<A: Real, B: Real>(a: &[A], b: &[B]) -> f64 {
 fn haar_difference<T: Real>(derived: &Derived, weights: &[T], projected: &[T]) -> Result<f64> {
     let refuse = |found: String| {
         let expected = format!("an exact action of at most {MAX_NODES} terms on at most {MAX_CHECKED} weights");
-        Err(refused("--check", "Haar average", expected, found))
+        Err(Error::given("--check", "Haar average", expected, found))
     };
     let Some(space) = &derived.space else { return refuse("band-limited kernels".into()) };
     if let Some(order) = space.group().order().filter(|&order| order > MAX_NODES as u128) {

@@ -17,18 +17,16 @@ pub(super) fn tolerance(terms: usize) -> f64 {
 /// Compares two results.
 ///
 /// # Errors
-/// [`Error::Disagreement`] if they differ by more than `tolerance` times the largest of `expected` or of 1.
+/// If they differ by more than `tolerance` times the largest of `expected` or of 1.
 pub(super) fn agree(what: &str, found: &[f32], expected: &[f32], tolerance: f64) -> Result<()> {
     let pairs = found.iter().zip(expected).map(|(&a, &b)| (f64::from(a) - f64::from(b)).abs());
     // Not `max`, which passes over what is no number.
     let worst = pairs.fold(0.0, |worst: f64, next| if worst.is_nan() || next <= worst { worst } else { next });
     let scale = expected.iter().fold(1.0, |scale: f64, &value| scale.max(f64::from(value).abs()));
     if found.len() != expected.len() || worst.is_nan() || worst > tolerance * scale {
-        return Err(Error::Disagreement {
-            what: what.into(),
-            expected: format!("{} numbers within {:.1e}", expected.len(), tolerance * scale),
-            found: format!("{} of them, off by {worst:.1e}", found.len()),
-        });
+        let expected = format!("{} numbers within {:.1e}", expected.len(), tolerance * scale);
+        let found = format!("{} of them, off by {worst:.1e}", found.len());
+        return Err(Error::Experiment(format!("{what}: expected {expected}, found {found}").into()));
     }
     Ok(())
 }

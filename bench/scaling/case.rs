@@ -37,7 +37,7 @@ impl Case {
     /// The projector of a space, compared with the Haar average on single pairs of fields.
     ///
     /// # Errors
-    /// [`crate::Error::Disagreement`] if they differ.
+    /// If they differ.
     pub(super) fn checked(what: &str, space: &KernelSpace) -> Result<Self> {
         let case = Self::new(derive(space)?)?;
         with_haar(what, space, &case.weights, &case.projected)?;
@@ -47,7 +47,7 @@ impl Case {
     /// Band-limited kernels, which no group acts on: P is compared with E Eᵀ, tile by tile, and has to be idempotent.
     ///
     /// # Errors
-    /// [`crate::Error::Disagreement`] if they differ.
+    /// If they differ.
     pub(super) fn band_limited(what: &str, basis: Basis) -> Result<Self> {
         let case = Self::new(Lowered::Basis(Box::new(basis)))?;
         let wide: Vec<f64> = case.weights.iter().map(|&w| f64::from(w)).collect();

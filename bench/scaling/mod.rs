@@ -53,7 +53,7 @@ impl Scaling {
     /// Measures all of it.
     ///
     /// # Errors
-    /// [`Error::Disagreement`] if a result is not that of the Haar average; [`Error::Config`] if there are no such threads; if the device
+    /// If a result is not that of the Haar average; [`Error::Config`] if there are no such threads; if the device
     /// has no room.
     pub fn measure(&self) -> Result<ScalingReport> {
         let count = threads::resolve(self.threads);

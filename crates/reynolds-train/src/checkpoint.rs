@@ -5,14 +5,14 @@
 //! double precision F64 with a last axis of two). The metadata, JSON under the one key "reynolds" (several would stand in any order), say
 //! which version and settings made it and how far it had come, and end in a checksum of all tensors and of what the metadata say before it.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
 use reynolds_torch::Parameters;
 use reynolds_torch::parameters::Entry;
 use reynolds_torch::tch::{Device, Kind, Tensor};
-use safetensors::{Dtype, SafeTensors, View};
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -99,7 +99,10 @@ fn encode(mut tensors: Vec<(String, Part)>, mut label: Label) -> Result<Vec<u8>>
     let text = |label: &Label| serde_json::to_string(label).expect("a label is plain numbers and texts");
     label.crc32c = with_label(sum, &text(&label));
     let metadata = HashMap::from([(KEY.to_string(), text(&label))]);
-    Ok(safetensors::serialize(tensors, Some(metadata)).expect("every part has as many bytes as its shape says"))
+    let views = tensors.iter().map(|(name, Part { dtype, shape, bytes })| {
+        (name, TensorView::new(*dtype, shape.clone(), bytes).expect("a part has as many bytes as its shape says"))
+    });
+    Ok(safetensors::serialize(views, Some(metadata)).expect("the views are of parts"))
 }
 
 /// Reads a file of [`encode_last`] back; `parameters` say what it must hold.
@@ -152,24 +155,6 @@ struct Part {
     dtype: Dtype,
     shape: Vec<usize>,
     bytes: Vec<u8>,
-}
-
-impl View for Part {
-    fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&self.bytes)
-    }
-
-    fn data_len(&self) -> usize {
-        self.bytes.len()
-    }
 }
 
 /// How a parameter of real numbers of `kind` stands in a file.
@@ -226,7 +211,7 @@ fn pieces(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(S
 /// Takes tensors out of a file, one flat tensor at a time.
 struct Reader<'a> {
     file: &'a Path,
-    left: HashMap<String, safetensors::tensor::TensorView<'a>>,
+    left: HashMap<String, TensorView<'a>>,
     parameters: &'a Parameters,
 }
 

@@ -21,7 +21,7 @@ pub enum Error {
     /// A file refused.
     #[error(transparent)]
     Checkpoint(#[from] reynolds_checkpoint::Error),
-    /// An experiment refused: its data, say.
+    /// An experiment or a measurement refused: its data, say.
     #[error(transparent)]
     Experiment(Box<dyn std::error::Error + Send + Sync>),
     /// The operating system refused.
@@ -46,15 +46,6 @@ pub enum Error {
         expected: String,
         /// What was given.
         found: String,
-    },
-    /// An argument of a measurement that the mathematics refused.
-    #[error("{name}: {source}")]
-    Argument {
-        /// As it is typed: "--group".
-        name: &'static str,
-        /// What is wrong with it.
-        #[source]
-        source: reynolds::Error,
     },
     /// A key that no setting has.
     #[error("{origin}: unknown key \"{key}\": {hint}")]
@@ -94,16 +85,6 @@ pub enum Error {
         /// Where the last good checkpoint is.
         checkpoint: String,
     },
-    /// A result that was to be timed is wrong.
-    #[error("{what}: expected {expected}, found {found}")]
-    Disagreement {
-        /// What was to be timed.
-        what: String,
-        /// What it should be.
-        expected: String,
-        /// What it is.
-        found: String,
-    },
     /// Some runs of a sweep failed.
     #[error("{failed} of {total} runs failed")]
     Sweep {
@@ -128,19 +109,14 @@ impl Error {
     }
 
     /// An [`Error::Config`] of a setting that came from a file or an option.
-    pub(crate) fn given(
-        origin: impl ToString,
-        key: impl Into<String>,
-        expected: impl ToString,
-        found: impl ToString,
-    ) -> Self {
+    pub fn given(origin: impl ToString, key: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
         let (expected, found) = (expected.to_string(), found.to_string());
         Self::Config { origin: origin.to_string(), key: key.into(), expected, found }
     }
 
-    /// For `map_err` on what the mathematics says of an argument.
+    /// For `map_err` on what the mathematics says of an argument, named as it is typed: "--group".
     pub fn argument(name: &'static str) -> impl FnOnce(reynolds::Error) -> Self {
-        move |source| Self::Argument { name, source }
+        move |source| Self::Experiment(format!("{name}: {source}").into())
     }
 
     /// An [`Error::File`].

@@ -42,8 +42,7 @@ pub trait Experiment: Send + Sync {
 
     /// Refuses settings that no task can be built with, and generates missing data; `false` if interrupted. Called before
     /// [`Experiment::task`], and again when a run is resumed.
-    fn prepare(&self, config: &RunConfig<Self::Settings>, interrupt: &Interrupt) -> Result<bool> {
-        let _ = (config, interrupt);
+    fn prepare(&self, _config: &RunConfig<Self::Settings>, _interrupt: &Interrupt) -> Result<bool> {
         Ok(true)
     }
 
@@ -54,12 +53,11 @@ pub trait Experiment: Send + Sync {
     /// the run was killed before it was marked as finished.
     fn finish(
         &self,
-        config: &RunConfig<Self::Settings>,
-        task: &Self::Task,
-        summary: &Summary,
-        folder: &Path,
+        _config: &RunConfig<Self::Settings>,
+        _task: &Self::Task,
+        _summary: &Summary,
+        _folder: &Path,
     ) -> Result<()> {
-        let _ = (config, task, summary, folder);
         Ok(())
     }
 }

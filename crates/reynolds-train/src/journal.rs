@@ -47,8 +47,7 @@ impl Weights {
         Ok(Self { flat: copied(&self.flat)?, statistics: copied(&self.statistics)? })
     }
 
-    /// The same tensors.
-    pub fn shallow_clone(&self) -> Self {
+    pub(crate) fn shallow_clone(&self) -> Self {
         Self { flat: self.flat.shallow_clone(), statistics: self.statistics.shallow_clone() }
     }
 
@@ -59,13 +58,12 @@ impl Weights {
     }
 
     /// Overwrites the running statistics of `parameters` alone.
-    pub fn assign_statistics_to(&self, parameters: &Parameters) -> Result<()> {
+    pub(crate) fn assign_statistics_to(&self, parameters: &Parameters) -> Result<()> {
         let _guard = tch::no_grad_guard();
         let mut statistics = parameters.statistics().shallow_clone();
         if statistics.size() != self.statistics.size() {
-            let (what, sizes) = ("running statistics", [&statistics, &self.statistics].map(Tensor::size));
-            let [expected, found] = sizes.map(|size| format!("{size:?}"));
-            return Err(reynolds_torch::Error::Setting { what: what.into(), expected, found }.into());
+            let [expected, found] = [&statistics, &self.statistics].map(|tensor| format!("{:?}", tensor.size()));
+            return Err(reynolds_torch::Error::Setting { what: "running statistics".into(), expected, found }.into());
         }
         statistics.f_copy_(&self.statistics)?;
         Ok(())

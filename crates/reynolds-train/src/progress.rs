@@ -12,29 +12,19 @@ use crate::metrics::Record;
 /// Someone who is told how a run goes on.
 pub trait Observer {
     /// Something to be known before work begins.
-    fn say(&mut self, text: &str) {
-        let _ = text;
-    }
+    fn say(&mut self, _text: &str) {}
 
     /// What steps are from now on, in the plural, where they are not those of a run: "simulations".
-    fn counting(&mut self, of: &str) {
-        let _ = of;
-    }
+    fn counting(&mut self, _of: &str) {}
 
     /// Training begins, with `done` of `total` steps done.
-    fn begin(&mut self, done: usize, total: usize) {
-        let _ = (done, total);
-    }
+    fn begin(&mut self, _done: usize, _total: usize) {}
 
     /// `done` steps are done; `loss` is the mean of this epoch where it is known.
-    fn step(&mut self, done: usize, loss: Option<f64>) {
-        let _ = (done, loss);
-    }
+    fn step(&mut self, _done: usize, _loss: Option<f64>) {}
 
     /// An epoch of `epochs` is done.
-    fn epoch(&mut self, record: &Record, epochs: usize) {
-        let _ = (record, epochs);
-    }
+    fn epoch(&mut self, _record: &Record, _epochs: usize) {}
 
     /// Training is over, or was stopped.
     fn end(&mut self) {}

@@ -34,11 +34,7 @@ impl Field {
         Self::new(side, side, [-reach, reach], [-reach, reach], values)
     }
 
-    /// Samples on a grid.
-    ///
-    /// # Panics
-    /// If there are not rows·columns values, or fewer than two rows or columns.
-    pub fn new(columns: usize, rows: usize, x: [f64; 2], y: [f64; 2], values: Vec<f64>) -> Self {
+    fn new(columns: usize, rows: usize, x: [f64; 2], y: [f64; 2], values: Vec<f64>) -> Self {
         assert!(columns >= 2 && rows >= 2 && values.len() == columns * rows, "{} values", values.len());
         Self { columns, rows, x, y, values }
     }

@@ -39,7 +39,7 @@ impl Grid<'_> {
     /// shared out among `jobs`.
     ///
     /// # Errors
-    /// [`Error::Config`] if an axis is given twice or is the seed; as [`AnyExperiment::load`], for the first point that is refused.
+    /// [`Error::Config`] if an axis is given twice or is the seed; as [`config::load`](crate::config::load), for the first point that is refused.
     pub fn points(&self, jobs: usize) -> Result<Vec<Point>> {
         for (index, axis) in self.axes.iter().enumerate() {
             let taken = axis.key == "seed" || axis.key == "experiment";

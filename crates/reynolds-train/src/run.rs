@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use reynolds_torch::tch::Device;
 
-use crate::config::{self, RunConfig, Settings};
+use crate::config::{self, RunConfig, Settings as _};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
@@ -95,12 +95,13 @@ pub fn run<E: Experiment + ?Sized>(
     session: Session<'_>,
 ) -> Result<Outcome> {
     config.validate()?;
+    let work = Work { experiment, config, session };
     if let Place::Exactly(path) = place
         && path.join("config.toml").is_file()
     {
         let (folder, theirs) = open(experiment, path)?;
         return match config::first_difference(&config::tree(config), &config::tree(&theirs)) {
-            None => go_on(experiment, config, folder, session),
+            None => work.go_on(folder),
             Some((key, ours, theirs)) => {
                 let origin = path.join("config.toml");
                 Err(Error::given(origin.display(), key, format!("{ours}, as asked for"), theirs))
@@ -111,10 +112,10 @@ pub fn run<E: Experiment + ?Sized>(
         Place::Under(root) => RunFolder::create(root, experiment.name()),
         Place::Exactly(path) => RunFolder::at(path),
     };
-    let Some(task) = build(experiment, config, &session)? else { return stopped(config, folder()?) };
+    let Some(task) = work.task()? else { return work.stopped(&folder()?) };
     let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
     trainer.check_metric()?;
-    carry_out(experiment, config, &task, trainer, folder()?, session)
+    work.carry_out(&task, trainer, &folder()?)
 }
 
 /// Goes on with the run of a folder, from its last checkpoint, or from the beginning if it was stopped before the first.
@@ -124,7 +125,7 @@ pub fn run<E: Experiment + ?Sized>(
 /// [`Error::Config`] if it is of another experiment; as [`run()`].
 pub fn resume<E: Experiment + ?Sized>(experiment: &E, path: &Path, session: Session<'_>) -> Result<Outcome> {
     let (folder, config) = open(experiment, path)?;
-    go_on(experiment, &config, folder, session)
+    Work { experiment, config: &config, session }.go_on(folder)
 }
 
 fn open<E: Experiment + ?Sized>(experiment: &E, path: &Path) -> Result<(RunFolder, RunConfig<E::Settings>)> {
@@ -135,75 +136,67 @@ fn open<E: Experiment + ?Sized>(experiment: &E, path: &Path) -> Result<(RunFolde
     Ok((folder, config))
 }
 
-fn go_on<E: Experiment + ?Sized>(
-    experiment: &E,
-    config: &RunConfig<E::Settings>,
-    folder: RunFolder,
-    session: Session<'_>,
-) -> Result<Outcome> {
-    if let Some(summary) = run_folder::summary(folder.path())? {
-        return Ok(Outcome::AlreadyFinished { folder: folder.path().into(), summary });
-    }
-    let Some(task) = build(experiment, config, &session)? else { return stopped(config, folder) };
-    let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
-    carry_out(experiment, config, &task, trainer, folder, session)
+/// What is to be done, wherever it is left.
+struct Work<'a, 's, E: Experiment + ?Sized> {
+    experiment: &'a E,
+    config: &'a RunConfig<E::Settings>,
+    session: Session<'s>,
 }
 
-/// The task of a run; `None` if someone interrupted while its data were made.
-fn build<E: Experiment + ?Sized>(
-    experiment: &E,
-    config: &RunConfig<E::Settings>,
-    session: &Session<'_>,
-) -> Result<Option<E::Task>> {
-    let precision = config.train.precision;
-    if !experiment.precisions().contains(&precision) {
-        let names: Vec<_> = experiment.precisions().iter().map(|precision| precision.name()).collect();
-        return Err(Error::config("train.precision", names.join(" or "), precision.name()));
+impl<E: Experiment + ?Sized> Work<'_, '_, E> {
+    fn go_on(self, folder: RunFolder) -> Result<Outcome> {
+        if let Some(summary) = run_folder::summary(folder.path())? {
+            return Ok(Outcome::AlreadyFinished { folder: folder.path().into(), summary });
+        }
+        let Some(task) = self.task()? else { return self.stopped(&folder) };
+        let trainer = Trainer::new(&task, &self.config.train, &self.config.penalty)?;
+        self.carry_out(&task, trainer, &folder)
     }
-    config.train.check_device(session.device)?;
-    threads::set(config.train.threads);
-    if !experiment.prepare(config, &session.interrupt)? {
-        return Ok(None);
+
+    /// The task; `None` if someone interrupted while its data were made.
+    fn task(&self) -> Result<Option<E::Task>> {
+        let (precision, precisions) = (self.config.train.precision, self.experiment.precisions());
+        if !precisions.contains(&precision) {
+            let names: Vec<_> = precisions.iter().map(|precision| precision.name()).collect();
+            return Err(Error::config("train.precision", names.join(" or "), precision.name()));
+        }
+        self.config.train.check_device(self.session.device)?;
+        threads::set(self.config.train.threads);
+        if !self.experiment.prepare(self.config, &self.session.interrupt)? {
+            return Ok(None);
+        }
+        self.experiment.task(self.config, self.session.device).map(Some)
     }
-    experiment.task(config, session.device).map(Some)
-}
 
-/// A run that was stopped before its first step: its folder holds the settings, which is what it goes on with.
-fn stopped<S: Settings>(config: &RunConfig<S>, folder: RunFolder) -> Result<Outcome> {
-    keep_settings(config, &folder)?;
-    Ok(Outcome::Interrupted { folder: folder.path().into(), epoch: 0 })
-}
-
-fn keep_settings<S: Settings>(config: &RunConfig<S>, folder: &RunFolder) -> Result<()> {
-    match folder.config_text()? {
-        None => folder.write("config.toml", config::text(config).as_bytes()),
-        Some(_) => Ok(()),
+    /// Before the first step: the folder holds the settings, which is what it goes on with.
+    fn stopped(&self, folder: &RunFolder) -> Result<Outcome> {
+        self.keep_settings(folder)?;
+        Ok(Outcome::Interrupted { folder: folder.path().into(), epoch: 0 })
     }
-}
 
-fn carry_out<E: Experiment + ?Sized>(
-    experiment: &E,
-    config: &RunConfig<E::Settings>,
-    task: &E::Task,
-    trainer: Trainer<'_>,
-    folder: RunFolder,
-    session: Session<'_>,
-) -> Result<Outcome> {
-    keep_settings(config, &folder)?;
-    let mut journal = FolderJournal::open(&folder, config::text(config))?;
-    // A checkpoint that is refused leaves the folder as it was.
-    journal.check(task.parameters())?;
-    Environment::now(session.device).add_to(&folder)?;
-    let ending = train::go_on(trainer, &mut journal, session.observer, &session.interrupt)?;
-    let path = folder.path().to_path_buf();
-    match ending {
-        Ending::Interrupted { epoch, .. } => Ok(Outcome::Interrupted { folder: path, epoch }),
-        Ending::Finished(summary) => {
-            experiment.finish(config, task, &summary, &path)?;
-            page::write(&path, &summary)?;
-            let text = serde_json::to_string_pretty(&summary).expect("a summary is plain numbers and names");
-            folder.write("summary.json", text.as_bytes())?;
-            Ok(Outcome::Finished { folder: path, summary })
+    fn keep_settings(&self, folder: &RunFolder) -> Result<()> {
+        match folder.config_text()? {
+            None => folder.write("config.toml", config::text(self.config).as_bytes()),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn carry_out(self, task: &E::Task, trainer: Trainer<'_>, folder: &RunFolder) -> Result<Outcome> {
+        self.keep_settings(folder)?;
+        let mut journal = FolderJournal::open(folder, config::text(self.config))?;
+        // A checkpoint that is refused leaves the folder as it was.
+        journal.check(task.parameters())?;
+        Environment::now(self.session.device).add_to(folder)?;
+        let path = folder.path().to_path_buf();
+        match train::go_on(trainer, &mut journal, self.session.observer, &self.session.interrupt)? {
+            Ending::Interrupted { epoch, .. } => Ok(Outcome::Interrupted { folder: path, epoch }),
+            Ending::Finished(summary) => {
+                self.experiment.finish(self.config, task, &summary, &path)?;
+                page::write(&path, &summary)?;
+                let text = serde_json::to_string_pretty(&summary).expect("a summary is plain numbers and names");
+                folder.write("summary.json", text.as_bytes())?;
+                Ok(Outcome::Finished { folder: path, summary })
+            }
         }
     }
 }

@@ -5,18 +5,13 @@ use std::path::Path;
 use std::rc::Rc;
 
 use reynolds::penalty::PenaltyConfig;
-use reynolds::random::Random;
-use reynolds_torch::tch::{Device, Kind, Reduction, Tensor};
-use reynolds_torch::{Parameters, Precision};
-use reynolds_train::config::{RunConfig, Settings};
-use reynolds_train::experiment::Experiment;
+use reynolds_torch::Precision;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::Summary;
+use reynolds_train::prelude::*;
 use reynolds_train::progress::Silent;
 use reynolds_train::regulariser::Regulariser;
 use reynolds_train::run::{Outcome, Place, Session, resume, run};
-use reynolds_train::task::{Metrics, Moment, Split, Task};
-use reynolds_train::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

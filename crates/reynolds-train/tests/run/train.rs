@@ -1,17 +1,14 @@
 //! The loop: accumulation, penalty, clipping, schedules, early stopping, numbers that are none.
 
+use reynolds_torch::anneal;
 use reynolds_torch::optimiser::{Adam, AdamConfig};
-use reynolds_torch::tch::{Device, Kind, Tensor};
-use reynolds_torch::{Parameters, anneal};
-use reynolds_train::Result;
 use reynolds_train::config::{Mode, Selection};
-use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::journal::Memory;
 use reynolds_train::metrics::Summary;
+use reynolds_train::prelude::*;
 use reynolds_train::progress::Silent;
 use reynolds_train::schedule::{Schedule, Shape};
-use reynolds_train::task::{Metrics, Moment, Split, Task};
 use reynolds_train::train::{Ending, train};
 
 use crate::logistic::{Config, Fault, Logistic, LogisticTask};

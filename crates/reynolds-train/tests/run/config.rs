@@ -38,9 +38,18 @@ fn a_file_overrides_the_defaults_and_an_assignment_the_file() {
     assert_eq!(config.settings, Logistic::default().defaults().settings);
 }
 
+/// What is said of the text of a file, or of assignments that each follow a "--set ".
+fn refusal(given: &str) -> String {
+    match given.strip_prefix("--set ") {
+        Some(assignments) => set(&assignments.split(" --set ").collect::<Vec<_>>()).unwrap_err(),
+        None => parse(given).unwrap_err(),
+    }
+}
+
 #[test]
-fn an_unknown_key_is_refused_with_the_nearest() {
+fn what_is_refused_is_named_with_its_origin_and_its_key() {
     let cases = [
+        // Unknown keys, with the nearest.
         (
             "[penalty]\nlambda_prep = 1.0",
             r#"my.toml: unknown key "penalty.lambda_prep": did you mean "penalty.lambda_perp"?"#,
@@ -52,21 +61,10 @@ fn an_unknown_key_is_refused_with_the_nearest() {
             r#"my.toml: unknown key "train.optimizer": did you mean "train.optimiser"?"#,
         ),
         ("[data]\npoint = 4", r#"my.toml: unknown key "data.point": did you mean "data.points"?"#),
-    ];
-    for (text, message) in cases {
-        assert_eq!(parse(text).unwrap_err(), message);
-    }
-    let message = set(&["train.epoch=3"]).unwrap_err();
-    assert_eq!(message, r#"--set: unknown key "train.epoch": did you mean "train.epochs"?"#);
-    let message = set(&["seed.x=3"]).unwrap_err();
-    assert!(message.starts_with(r#"--set: unknown key "seed.x": "#), "{message}");
-    let message = parse("zzzzzzzzzzzz = 1").unwrap_err();
-    assert!(message.contains("valid keys are data, data.batch, "), "{message}");
-}
-
-#[test]
-fn a_wrong_type_is_refused_with_what_was_expected_and_found() {
-    let cases = [
+        ("--set train.epoch=3", r#"--set: unknown key "train.epoch": did you mean "train.epochs"?"#),
+        ("--set seed.x=3", r#"--set: unknown key "seed.x": …"#),
+        ("zzzzzzzzzzzz = 1", r#"my.toml: unknown key "zzzzzzzzzzzz": valid keys are data, data.batch, …"#),
+        // Values of another type.
         ("[train]\nepochs = \"ten\"", "my.toml: train.epochs: expected a whole number, found a text \"ten\""),
         ("[train]\nepochs = -1", "my.toml: train.epochs: expected a whole number from 0, found -1"),
         ("[train]\nepochs = 1.5", "my.toml: train.epochs: expected a whole number, found a number 1.5"),
@@ -74,57 +72,45 @@ fn a_wrong_type_is_refused_with_what_was_expected_and_found() {
         ("[seed]\nx = 1", "my.toml: seed: expected a whole number, found a table"),
         ("[data]\ncentre = [1, \"b\"]", "my.toml: data.centre: expected a list, found a list [1, \"b\"]"),
         ("[data]\nshuffled = 1", "my.toml: data.shuffled: expected true or false, found a whole number 1"),
+        ("--set train.clip=a", "--set: train.clip: expected a number, found a text \"a\""),
+        // Names and signs that no value has.
+        ("--set train.schedule.shape=cosin", "--set: train.schedule.shape: expected one of `constant`, …"),
+        ("--set train.epochs=-3", "--set: train.epochs: expected a whole number from 0, found -3"),
+        ("--set penalty.form=round", "--set: penalty.form: expected `squared` or `plain`, found \"round\""),
+        ("--set penalty.norm=nuclear", "--set: penalty.norm: expected …"),
+        ("--set train.precision=f16", "--set: train.precision: expected …"),
+        // Values out of range.
+        ("[train]\nclip = -1", "my.toml: train.clip: …"),
+        ("--set penalty.lambda_perp=-1", "--set: penalty.lambda_perp: expected a finite number, at least 0, found -1"),
+        ("--set penalty.lambda_g=nan", "--set: penalty.lambda_g: expected a finite number, at least 0, found NaN"),
+        ("--set penalty.lambda_g=inf", "--set: penalty.lambda_g: expected a finite number, at least 0, found inf"),
+        ("--set train.epochs=0", "--set: train.epochs: expected at least 1, found 0"),
+        ("--set train.learning_rate=0", "--set: train.learning_rate: expected a finite number above 0, found 0"),
+        (
+            "--set train.optimiser.beta2=1.0",
+            "--set: train.optimiser.beta2: expected a number from 0 up to, but not, 1, found 1",
+        ),
+        ("--set penalty.anneal.shape=linear", "config: penalty.anneal.epochs: expected a number above 0…"),
+        ("--set data.batch=5", "--set: data.batch: expected a divisor of 32, found 5"),
+        ("--set experiment=so2", "--set: experiment: expected \"logistic\", found \"so2\""),
+        (
+            "--set train.early_stopping.metric=\"\" --set train.early_stopping.patience=3",
+            "--set: train.early_stopping.metric: expected a metric, for there is a patience, found \"\"",
+        ),
+        (
+            "--set train.early_stopping.metric=\"\" --set train.early_stopping.ties=loss",
+            "--set: train.early_stopping.metric: expected a metric, for there is a second one, found \"\"",
+        ),
+        // What is no TOML.
+        ("seed = 1\n[train\n", "my.toml: line 2: expected TOML, found …"),
     ];
-    for (text, message) in cases {
-        assert_eq!(parse(text).unwrap_err(), message);
+    for (given, message) in cases {
+        let refusal = refusal(given);
+        match message.strip_suffix('…') {
+            Some(start) => assert!(refusal.starts_with(start), "{given}: {refusal}"),
+            None => assert_eq!(refusal, message, "{given}"),
+        }
     }
-    assert_eq!(set(&["train.clip=a"]).unwrap_err(), "--set: train.clip: expected a number, found a text \"a\"");
-}
-
-#[test]
-fn a_value_out_of_range_is_refused_with_its_key_and_where_it_came_from() {
-    let cases = [
-        ("penalty.lambda_perp=-1", "penalty.lambda_perp: expected a finite number, at least 0, found -1"),
-        ("penalty.lambda_g=nan", "penalty.lambda_g: expected a finite number, at least 0, found NaN"),
-        ("penalty.lambda_g=inf", "penalty.lambda_g: expected a finite number, at least 0, found inf"),
-        ("train.epochs=0", "train.epochs: expected at least 1, found 0"),
-        ("train.learning_rate=0", "train.learning_rate: expected a finite number above 0, found 0"),
-        ("train.optimiser.beta2=1.0", "train.optimiser.beta2: expected a number from 0 up to, but not, 1, found 1"),
-        ("penalty.anneal.shape=linear", "penalty.anneal.epochs: expected a number above 0"),
-        ("data.batch=5", "data.batch: expected a divisor of 32, found 5"),
-        ("experiment=so2", "experiment: expected \"logistic\", found \"so2\""),
-    ];
-    for (assignment, message) in cases {
-        let found = set(&[assignment]).unwrap_err();
-        let origin = if found.contains("anneal.epochs") { "config" } else { "--set" };
-        assert!(found.starts_with(&format!("{origin}: {message}")), "{found}");
-    }
-    assert!(parse("[train]\nclip = -1").unwrap_err().starts_with("my.toml: train.clip: "));
-    let message = set(&["train.early_stopping.metric=\"\"", "train.early_stopping.patience=3"]).unwrap_err();
-    assert_eq!(message, "--set: train.early_stopping.metric: expected a metric, for there is a patience, found \"\"");
-    let message = set(&["train.early_stopping.metric=\"\"", "train.early_stopping.ties=loss"]).unwrap_err();
-    assert_eq!(message, "--set: train.early_stopping.metric: expected a metric, for there is a second one, found \"\"");
-}
-
-#[test]
-fn a_name_or_a_sign_that_no_type_has_is_refused_with_its_key() {
-    let cases = [
-        ("train.schedule.shape=cosin", "--set: train.schedule.shape: expected", "cosine"),
-        ("train.epochs=-3", "--set: train.epochs: expected", "-3"),
-        ("penalty.form=round", "--set: penalty.form: expected `squared` or `plain`, found \"round\"", ""),
-        ("penalty.norm=nuclear", "--set: penalty.norm: expected", "nuclear"),
-        ("train.precision=f16", "--set: train.precision: expected", "bf16"),
-    ];
-    for (assignment, start, part) in cases {
-        let message = set(&[assignment]).unwrap_err();
-        assert!(message.starts_with(start) && message.contains(part), "{message}");
-    }
-}
-
-#[test]
-fn text_that_is_no_toml_is_refused_with_its_line() {
-    let message = parse("seed = 1\n[train\n").unwrap_err();
-    assert!(message.starts_with("my.toml: line 2: expected TOML, found "), "{message}");
     let missing = std::path::Path::new("no/such.toml");
     let error = config::load(&Logistic::default().defaults(), Some(missing), &[]).unwrap_err();
     assert!(error.to_string().starts_with("no/such.toml: cannot read: "));

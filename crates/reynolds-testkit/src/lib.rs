@@ -1,4 +1,4 @@
-//! Laws, strategies and golden tensors for testing reynolds. A dev-dependency only: failures are panics.
+//! Laws, strategies, golden tensors and checkpoint files for testing reynolds. A dev-dependency only: failures are panics.
 
 pub mod files;
 pub mod golden;

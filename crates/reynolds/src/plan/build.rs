@@ -13,11 +13,14 @@ use crate::steerable::RingsConfig;
 /// Groups that turn a grid into itself, the largest first.
 const GRID_GROUPS: [&str; 9] = ["Oh", "O", "Th", "Td", "T", "D4", "C4", "D2", "C2"];
 
+/// A projector, and the action behind it.
+type Made = (Arc<Lowered>, Option<Exact>);
+
 /// Makes the layers of a plan. Those that are equal but for their names share a projector: it is derived once.
 #[derive(Debug)]
 pub(super) struct Builder<'a> {
     plan: &'a SymmetryPlan,
-    made: Vec<(Kind, TypedTensor)>,
+    made: Vec<(Kind, Made)>,
 }
 
 /// All that a projector depends on, with representations compared by value.
@@ -49,34 +52,41 @@ impl<'a> Builder<'a> {
         &mut self,
         name: &str,
         shape: &[usize],
-        fields: (&Rep, &Rep),
+        (domain, codomain): (&Rep, &Rep),
         band_limited: bool,
     ) -> Result<TypedTensor> {
-        let (domain, codomain) = (fields.0.clone(), fields.1.clone());
-        let kind = Kind { role: Role::Weight, shape: shape.to_vec(), domain, codomain, band_limited };
-        self.once(name, kind, |plan| weight(plan, name, shape, fields, band_limited))
+        let (domain, codomain) = (domain.clone(), codomain.clone());
+        self.typed(name, Kind { role: Role::Weight, shape: shape.to_vec(), domain, codomain, band_limited })
     }
 
     /// A tensor of one number per channel.
     pub(super) fn channels(&mut self, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<TypedTensor> {
         let (domain, codomain) = (fields.clone(), fields.clone());
-        let kind = Kind { role, shape: shape.to_vec(), domain, codomain, band_limited: false };
-        self.once(name, kind, |plan| channels(plan, name, shape, fields, role))
+        self.typed(name, Kind { role, shape: shape.to_vec(), domain, codomain, band_limited: false })
     }
 
-    fn once(
-        &mut self,
-        name: &str,
-        kind: Kind,
-        make: impl Fn(&SymmetryPlan) -> Result<TypedTensor>,
-    ) -> Result<TypedTensor> {
-        if let Some((_, known)) = self.made.iter().find(|(known, _)| *known == kind) {
-            let domain = if kind.role == Role::Weight { kind.domain.label() } else { String::new() };
-            return Ok(TypedTensor { name: name.into(), domain, codomain: kind.codomain.label(), ..known.clone() });
+    fn typed(&mut self, name: &str, kind: Kind) -> Result<TypedTensor> {
+        let known = self.made.iter().find(|(known, _)| *known == kind).map(|(_, made)| made.clone());
+        let is_new = known.is_none();
+        let (projector, exact) = match (known, kind.role) {
+            (Some(made), _) => made,
+            (None, Role::Weight) => weight(self.plan, &kind)?,
+            (None, role) => (channels(self.plan, &kind.shape, &kind.codomain, role)?, None),
+        };
+        let tensor = TypedTensor {
+            name: name.into(),
+            shape: kind.shape.clone(),
+            role: kind.role,
+            domain: if kind.role == Role::Weight { kind.domain.label() } else { String::new() },
+            codomain: kind.codomain.label(),
+            projector: projector.clone(),
+            exact: exact.clone(),
+            warnings: vec![],
+        };
+        if is_new {
+            self.made.push((kind, (projector, exact)));
         }
-        let layer = make(self.plan)?;
-        self.made.push((kind, layer.clone()));
-        Ok(layer)
+        Ok(tensor)
     }
 }
 
@@ -93,13 +103,7 @@ fn pull_back(inclusion: &Homomorphism, fields: &Rep) -> Result<Rep> {
     rep::sum(inclusion.source(), &parts)
 }
 
-fn weight(
-    plan: &SymmetryPlan,
-    name: &str,
-    shape: &[usize],
-    (domain, codomain): (&Rep, &Rep),
-    band_limited: bool,
-) -> Result<TypedTensor> {
+fn weight(plan: &SymmetryPlan, Kind { shape, domain, codomain, band_limited, .. }: &Kind) -> Result<Made> {
     if !matches!(shape.len(), 2 | 4 | 5) {
         return Err(Error::shape("a weight", "[out, in], [out, in, k, k] or [out, in, k, k, k]", format!("{shape:?}")));
     }
@@ -109,39 +113,26 @@ fn weight(
             return Err(Error::shape(what, format!("{} {side} channels", fields.dim()), format!("{channels}")));
         }
     }
-    let labels = (domain.label(), codomain.label());
     let (domain, codomain) = (restrict(plan, domain)?, restrict(plan, codomain)?);
-    let (projector, exact) = if shape.len() == 2 {
-        exact(KernelSpace::dense(&domain, &codomain)?)?
-    } else {
-        let (side, dims) = (shape[2], shape.len() - 2);
-        if shape[2..].iter().any(|&other| other != side) {
-            return Err(Error::shape("a kernel", "equal sides", format!("{:?}", &shape[2..])));
-        }
-        match Grid::new(domain.group(), side, dims) {
-            Ok(grid) => exact(KernelSpace::kernel(&domain, &codomain, &grid)?)?,
-            Err(error) if !band_limited || domain.group().point_matrix(&domain.group().identity()).is_none() => {
-                return Err(error);
-            }
-            Err(_) => {
-                let basis = Basis::derive(&domain, &codomain, side, dims, &RingsConfig::default())?;
-                (Arc::new(Lowered::Basis(Box::new(basis))), grid_action(&domain, &codomain, side, dims)?)
-            }
-        }
+    let [_, _, side, others @ ..] = &shape[..] else {
+        return exact(KernelSpace::dense(&domain, &codomain)?);
     };
-    Ok(TypedTensor {
-        name: name.into(),
-        shape: shape.to_vec(),
-        role: Role::Weight,
-        domain: labels.0,
-        codomain: labels.1,
-        projector,
-        exact,
-        warnings: vec![],
-    })
+    let side = *side;
+    if others.iter().any(|&other| other != side) {
+        return Err(Error::shape("a kernel", "equal sides", format!("{:?}", &shape[2..])));
+    }
+    let dims = shape.len() - 2;
+    match Grid::new(domain.group(), side, dims) {
+        Ok(grid) => exact(KernelSpace::kernel(&domain, &codomain, &grid)?),
+        Err(_) if *band_limited && domain.group().point_matrix(&domain.group().identity()).is_some() => {
+            let basis = Basis::derive(&domain, &codomain, side, dims, &RingsConfig::default())?;
+            Ok((Arc::new(Lowered::Basis(Box::new(basis))), grid_action(&domain, &codomain, side, dims)?))
+        }
+        Err(error) => Err(error),
+    }
 }
 
-fn exact(space: KernelSpace) -> Result<(Arc<Lowered>, Option<Exact>)> {
+fn exact(space: KernelSpace) -> Result<Made> {
     let projector = Arc::new(derive(&space)?);
     let displacements = Displacements::derive(&space).map(Arc::new);
     Ok((projector.clone(), Some(Exact { space, projector, displacements })))
@@ -158,28 +149,17 @@ fn grid_action(domain: &Rep, codomain: &Rep, side: usize, dims: usize) -> Result
     Ok(None)
 }
 
-fn channels(plan: &SymmetryPlan, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<TypedTensor> {
+fn channels(plan: &SymmetryPlan, shape: &[usize], fields: &Rep, role: Role) -> Result<Arc<Lowered>> {
     if shape != [fields.dim()] {
         let what = format!("fields \"{}\" of a {}", fields.label(), role.name());
         return Err(Error::shape(what, format!("[{}]", fields.dim()), format!("{shape:?}")));
     }
-    let label = fields.label();
     let fields = restrict(plan, fields)?;
     let space = match role {
         Role::Scale => constant_inside(&fields)?,
         _ => KernelSpace::dense(&rep::trivial(fields.group()), &fields)?,
     };
-    let projector = Arc::new(derive(&space)?);
-    Ok(TypedTensor {
-        name: name.into(),
-        shape: shape.to_vec(),
-        role,
-        domain: String::new(),
-        codomain: label,
-        projector,
-        exact: None,
-        warnings: vec![],
-    })
+    Ok(Arc::new(derive(&space)?))
 }
 
 /// Diagonals that commute with the fields: equal entries wherever some π(g) mixes two channels. Written as the fixed vectors of a group
@@ -240,20 +220,21 @@ mod tests {
         let fields = rep::parse_fields(&so3, "1x0 + 1x1").unwrap();
         let plan = SymmetryPlan::from_toml("group = \"SO3\"\n[[layer]]\nname = \"*\"\ncodomain = \"1x0\"").unwrap();
         let values = [5.0, 1.0, 2.0, 6.0];
-        let scale = channels(&plan, "norm.weight", &[4], &fields, Role::Scale).unwrap();
-        assert_eq!(scale.projector.project(&values).unwrap(), [5.0, 3.0, 3.0, 3.0]);
-        let bias = channels(&plan, "norm.bias", &[4], &fields, Role::Bias).unwrap();
-        assert_eq!(bias.projector.project(&values).unwrap(), [5.0, 0.0, 0.0, 0.0]);
+        let scale = channels(&plan, &[4], &fields, Role::Scale).unwrap();
+        assert_eq!(scale.project(&values).unwrap(), [5.0, 3.0, 3.0, 3.0]);
+        let bias = channels(&plan, &[4], &fields, Role::Bias).unwrap();
+        assert_eq!(bias.project(&values).unwrap(), [5.0, 0.0, 0.0, 0.0]);
     }
 
     #[test]
     fn a_band_limited_layer_knows_the_rotations_of_its_grid() {
         let plan = SymmetryPlan::from_toml("group = \"SO2\"\n[[layer]]\nname = \"*\"\ncodomain = \"1x0\"").unwrap();
         let fields = rep::parse_fields(&group::parse("SO2").unwrap(), "1x(0..1)").unwrap();
-        let layer = weight(&plan, "w", &[3, 3, 5, 5], (&fields, &fields), true).unwrap();
+        let mut builder = Builder::new(&plan);
+        let layer = builder.weight("w", &[3, 3, 5, 5], (&fields, &fields), true).unwrap();
         assert!(layer.is_band_limited());
         assert_eq!(layer.exact.unwrap().space.group().name(), "C4");
-        assert!(weight(&plan, "w", &[3, 3, 5, 5], (&fields, &fields), false).is_err());
+        assert!(builder.weight("w", &[3, 3, 5, 5], (&fields, &fields), false).is_err());
     }
 
     #[test]
@@ -287,7 +268,9 @@ mod tests {
         let d4 = group::parse("D4").unwrap();
         let plan = SymmetryPlan::uniform(&d4, UniformFields::Regular).unwrap();
         let fields = rep::parse_fields(&d4, "1 regular").unwrap();
-        let rank = |plan: &SymmetryPlan| weight(plan, "w", &[8, 8, 3, 3], (&fields, &fields), false).unwrap().rank();
+        let rank = |plan: &SymmetryPlan| {
+            Builder::new(plan).weight("w", &[8, 8, 3, 3], (&fields, &fields), false).unwrap().rank()
+        };
         assert_eq!(rank(&plan), 8 * 8 * 9 / 8);
         assert_eq!(rank(&plan.restricted_to("C4").unwrap()), 8 * 8 * 9 / 4);
         assert_eq!(rank(&plan.restricted_to("C1").unwrap()), 8 * 8 * 9);

@@ -35,7 +35,7 @@ impl MedTask {
         }
         let logits = Tensor::f_cat(&logits, 0)?.f_to_kind(Kind::Double)?.f_to_device(Device::Cpu)?;
         let numbers = Vec::<f64>::try_from(logits.f_contiguous()?.f_view([-1])?)?;
-        Ok(Scored::new(self.data().classes().len(), numbers, self.data().truth(split).to_vec()))
+        Ok(Scored::new(self.data().classes.len(), numbers, self.data().truth(split).to_vec()))
     }
 
     /// The defect on `count` volumes of a part at most, evenly spread; `None` of no volume.

@@ -96,7 +96,7 @@ fn facts(config: &RunConfig<MedSettings>, task: &MedTask, summary: &Summary) -> 
     let network = format!("{:?}, {}", model.architecture, model.group.name()).to_lowercase();
     let metric = |name: &str| summary.metrics().get(name).copied().unwrap_or(f64::NAN);
     BTreeMap::from([
-        ("data set".into(), data.name().to_string()),
+        ("data set".into(), data.name.clone()),
         ("volumes".into(), format!("{train} to train on, {validation} to validate on, {test} to test on")),
         ("network".into(), format!("{network}, {} parameters", task.parameters().len())),
         ("trained".into(), trained(metric("test/gain/accuracy"), metric("test/gain/accuracy_se"))),

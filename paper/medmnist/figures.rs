@@ -20,8 +20,8 @@ const LETTER: f64 = 5.2;
 pub(super) fn draw(task: &MedTask, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
     let scored = task.scored(Split::Test)?;
-    let title = format!("{}, {} test volumes", task.data().name(), scored.count());
-    let sheet = confusion_sheet(&title, task.data().classes(), &scored);
+    let title = format!("{}, {} test volumes", task.data().name, scored.count());
+    let sheet = confusion_sheet(&title, &task.data().classes, &scored);
     Ok(whole_file::write(&folder.join("confusion.svg"), sheet.svg().as_bytes())?)
 }
 

@@ -157,17 +157,10 @@ mod tests {
     use reynolds_train::config;
 
     #[test]
-    fn there_are_nine_rows_with_names_of_their_own() {
+    fn rows_have_names_of_their_own_and_the_papers_strengths_on_its_sets() {
         let names: std::collections::BTreeSet<String> = Row::ALL.iter().map(|row| row.name()).collect();
         assert_eq!((names.len(), Row::ALL[0].name(), Row::ALL[8].label()), (9, "cnn".into(), "O(3) ours".into()));
         assert_eq!(Row::ours(Symmetry::O3).beside(Architecture::Cnn), Row::CNN);
-        assert_eq!(Row::ours(Symmetry::O3).beside(Architecture::Scnn), Row::scnn(Symmetry::O3));
-    }
-
-    #[test]
-    fn strengths_are_found_by_network_group_and_set() {
-        assert_eq!(Row::ours(Symmetry::O3).strengths(Set::NODULE).unwrap().lambda_perp, 0.1);
-        assert_eq!(Row::CNN.strengths(Set::Shapes), None);
         for row in Row::ALL {
             assert!(Set::ALL.iter().all(|&set| row.strengths(set).is_some() == set.is_of_paper()));
         }

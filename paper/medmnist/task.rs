@@ -57,7 +57,7 @@ impl MedTask {
     pub fn new(data: MedData, settings: &MedSettings, precision: Precision, seed: u64) -> Result<Self> {
         let mut builder = Parameters::builder();
         let mut random = Random::at(seed, &[Purpose::Weights as u64]);
-        let network = settings.model.build(data.classes().len(), &mut builder, &mut random);
+        let network = settings.model.build(data.classes.len(), &mut builder, &mut random);
         let network = network.map_err(|error| under("model", error))?;
         let parameters = builder.build(Kind::Float, data.device())?;
         Self::of(data, network, parameters, &settings.data, precision, seed)
@@ -142,7 +142,7 @@ impl MedTask {
 
     /// What is measured on the test volumes alone.
     fn tested(&self, scored: &Scored, metrics: &mut Metrics) -> Result<()> {
-        let classes = self.data.classes().len();
+        let classes = self.data.classes.len();
         let (accuracy, count) = (scored.accuracy(), scored.count());
         let common = majority_class(self.data.truth(Split::Train), classes);
         let (gain, gain_error) = scored.gain_over(common);
@@ -201,7 +201,7 @@ impl Task for MedTask {
             ("auc".into(), scored.auc()),
             ("loss".into(), scored.loss()),
         ]);
-        let pairs = self.data.pairs();
+        let pairs = &self.data.pairs;
         for (name, pairs) in [("rotation", &pairs.rotation), ("reflection", &pairs.reflection)] {
             let (accuracy, count) = scored.pairs(pairs);
             if count > 0 {

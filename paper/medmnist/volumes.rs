@@ -46,10 +46,12 @@ struct Part {
 /// A set of volumes on a device. A clone shares them.
 #[derive(Debug)]
 pub struct MedData {
-    name: String,
-    classes: Vec<String>,
-    pairs: ClassPairs,
-    /// Train, validation, test.
+    /// "OrganMNIST3D", "generated shapes".
+    pub name: String,
+    /// By label.
+    pub classes: Vec<String>,
+    pub pairs: ClassPairs,
+    /// By [`Split`].
     parts: [Part; 3],
 }
 
@@ -106,20 +108,6 @@ impl MedData {
         Ok(Self { name: set.name.clone(), classes: set.classes.clone(), pairs, parts })
     }
 
-    /// What it is called: "OrganMNIST3D", "generated shapes".
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub fn classes(&self) -> &[String] {
-        &self.classes
-    }
-
-    /// Classes that differ by one thing alone.
-    pub fn pairs(&self) -> &ClassPairs {
-        &self.pairs
-    }
-
     pub fn truth(&self, split: Split) -> &[usize] {
         &self.part(split).truth
     }
@@ -144,11 +132,7 @@ impl MedData {
     }
 
     fn part(&self, split: Split) -> &Part {
-        match split {
-            Split::Train => &self.parts[0],
-            Split::Validation => &self.parts[1],
-            Split::Test => &self.parts[2],
-        }
+        &self.parts[split as usize]
     }
 }
 

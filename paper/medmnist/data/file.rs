@@ -38,7 +38,15 @@ pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked)
     let path = folder.as_ref().join(set.file_name(size));
     let counts = match checked {
         Checked::Yes => {
-            verify(&path, set.md5(size)).map_err(|error| told_what_to_do(error, set, size))?;
+            let (expected, found) = (set.md5(size), md5_of_file(&path)?);
+            if found != expected {
+                // A file may hold the publisher's arrays and yet not be the publisher's file.
+                let found = format!(
+                    "{found}: reynolds data medmnist --set {set} --size {size} --force fetches the published file; one that was saved again \
+                     is another, even if its arrays are equal"
+                );
+                return Err(Error::malformed(&path, format!("the MD5 {expected}"), found));
+            }
             Some(set.counts())
         }
         Checked::No => None,
@@ -46,36 +54,20 @@ pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked)
     read(&path, set, size, counts)
 }
 
+/// Refuses a file of another MD5.
 pub fn verify(path: impl AsRef<Path>, expected: &str) -> Result<()> {
-    let path = path.as_ref();
-    let found = md5_of_file(path)?;
-    if found != expected {
-        return Err(Error::Malformed { file: path.into(), expected: format!("the MD5 {expected}"), found });
+    match md5_of_file(&path)? {
+        found if found == expected => Ok(()),
+        found => Err(Error::malformed(path.as_ref(), format!("the MD5 {expected}"), found)),
     }
-    Ok(())
 }
 
 /// In hexadecimal; it tells damage, not malice.
 pub fn md5_of_file(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
-    let io = |action| move |source| Error::Io { file: path.into(), action, source };
-    let (mut file, mut hasher) = (File::open(path).map_err(io("open"))?, Md5::new());
-    io::copy(&mut file, &mut hasher).map_err(io("read"))?;
+    let (mut file, mut hasher) = (File::open(path).map_err(Error::io(path, "open"))?, Md5::new());
+    io::copy(&mut file, &mut hasher).map_err(Error::io(path, "read"))?;
     Ok(format!("{:x}", hasher.finalize()))
-}
-
-/// A file may hold the publisher's arrays and yet not be the publisher's file.
-fn told_what_to_do(error: Error, set: MedSet, size: Size) -> Error {
-    match error {
-        Error::Malformed { file, expected, found } => {
-            let found = format!(
-                "{found}: reynolds data medmnist --set {set} --size {size} --force fetches the published file; one that was saved again is \
-                 another, even if its arrays are equal"
-            );
-            Error::Malformed { file, expected, found }
-        }
-        other => other,
-    }
 }
 
 /// Reads the three parts; `counts` says how many volumes each must have.
@@ -95,14 +87,10 @@ fn read(path: &Path, set: MedSet, size: Size, counts: Option<[usize; 3]>) -> Res
 
 fn volumes(checkpoint: &Checkpoint, part: &str, side: usize, classes: usize, count: Option<usize>) -> Result<Volumes> {
     let (images, labels) = (format!("{part}_images"), format!("{part}_labels"));
-    let wrong = |tensor: &str, expected: String, found: String| Error::Tensor {
-        file: checkpoint.path().into(),
-        tensor: tensor.into(),
-        expected,
-        found,
+    let wrong = |tensor: &str, expected: &str, found: &dyn ToString| {
+        Error::tensor(checkpoint.path(), tensor, expected, found.to_string())
     };
-    let member =
-        |name: &str| checkpoint.entry(name).ok_or_else(|| wrong(name, "an array of this name".into(), "none".into()));
+    let member = |name: &str| checkpoint.entry(name).ok_or_else(|| wrong(name, "an array of this name", &"none"));
     let (image_entry, label_entry) = (member(&images)?, member(&labels)?);
     let expected = count.map_or_else(|| "n".into(), |count| count.to_string());
     let number = match image_entry.shape[..] {
@@ -111,16 +99,16 @@ fn volumes(checkpoint: &Checkpoint, part: &str, side: usize, classes: usize, cou
         }
         _ => {
             let expected = format!("[{expected}, {side}, {side}, {side}]");
-            return Err(wrong(&images, expected, format!("{:?}", image_entry.shape)));
+            return Err(wrong(&images, &expected, &format!("{:?}", image_entry.shape)));
         }
     };
     if label_entry.shape != [number, 1] {
-        return Err(wrong(&labels, format!("[{number}, 1]"), format!("{:?}", label_entry.shape)));
+        return Err(wrong(&labels, &format!("[{number}, 1]"), &format!("{:?}", label_entry.shape)));
     }
     let bytes = |entry| checkpoint.read_plain(entry, "|u1", 1).map(|bytes| bytes.into_owned());
     let values = bytes(label_entry)?;
     if let Some(label) = values.iter().find(|&&label| usize::from(label) >= classes) {
-        return Err(wrong(&labels, format!("labels below {classes}"), label.to_string()));
+        return Err(wrong(&labels, &format!("labels below {classes}"), label));
     }
     Ok(Volumes { side, images: bytes(image_entry)?, labels: values })
 }

@@ -40,8 +40,10 @@ const PAPER: Published<4> = Published {
     ],
 };
 
+type OfCost = fn(&Cost<'_>) -> f64;
+
 /// A number of a row: name for programs, name for people, how it is written, and what it is.
-type Number = (&'static str, &'static str, fn(f64) -> String, fn(&Cost<'_>) -> f64);
+type Number = (&'static str, &'static str, fn(f64) -> String, OfCost);
 
 const NUMBERS: [Number; 6] = [
     ("parameters", "parameters", decimals::<0>, |cost| cost.measured.metric("parameters")),
@@ -242,8 +244,7 @@ fn checks(costs: &[Cost<'_>]) -> Vec<Check> {
         if others.is_empty() {
             continue;
         }
-        let speeds: [(&str, fn(&Cost<'_>) -> f64); 2] =
-            [("trains", |cost| cost.train()), ("infers", |cost| cost.inference())];
+        let speeds: [(&str, OfCost); 2] = [("trains", |cost| cost.train()), ("infers", |cost| cost.inference())];
         for (what, speed) in speeds {
             let claim = format!("{} {what} faster than every other row of its group and the CNN", ours.row.label());
             let rows = std::iter::once(&ours).chain(&others);

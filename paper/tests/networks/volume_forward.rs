@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::support::{distance, numbers, tensor};
 use reynolds::random::Random;
-use reynolds_paper::medmnist::networks::{
-    Architecture, Mode, Network, Nonlinearity, Pass, SIDE, Symmetry, VolumeNetConfig,
-};
+use reynolds_paper::medmnist::networks::{Architecture, Network, Nonlinearity, Pass, SIDE, Symmetry, VolumeNetConfig};
+use reynolds_paper::network::{EVALUATE, TRAIN};
 use reynolds_testkit::golden::Golden;
+use reynolds_torch::Parameters;
 use reynolds_torch::tch::{Device, Kind, Tensor, no_grad};
-use reynolds_torch::{Parameters, Precision};
 
 const TOLERANCE: f64 = 1e-10;
 /// Of steerable kernels.
@@ -64,10 +63,6 @@ fn small(architecture: Architecture, group: Symmetry) -> VolumeNetConfig {
     VolumeNetConfig { architecture, group, width: 1, ..VolumeNetConfig::default() }
 }
 
-fn pass(mode: Mode) -> Pass {
-    Pass { mode, precision: Precision::F32 }
-}
-
 /// The kernels that one steerable layer combines, between two fields.
 struct Span {
     /// B, `[n, components out · components in · k³]`.
@@ -90,7 +85,7 @@ impl Span {
                     let _ = weight.get(number).get(0).get(0).fill_(1.0);
                 }
             }
-            let assembled = network.assemble(&parameters, pass(Mode::Train)).unwrap();
+            let assembled = network.assemble(&parameters, TRAIN).unwrap();
             for ((kernel, weight), (list, (_, into, out, _))) in
                 assembled.iter().zip(&weights).zip(found.iter_mut().zip(STEERABLE))
             {
@@ -99,7 +94,7 @@ impl Span {
                 }
             }
         }
-        let spans = STEERABLE.iter().zip(found).zip(network.assemble(&parameters, pass(Mode::Train)).unwrap());
+        let spans = STEERABLE.iter().zip(found).zip(network.assemble(&parameters, TRAIN).unwrap());
         spans
             .map(|((&(name, into, out, side), list), kernel)| {
                 let sizes = [kernel.size()[0] / out, out, kernel.size()[1] / into, into, side.pow(3)];
@@ -194,17 +189,17 @@ impl Case {
 
     fn expect(&self) {
         let (volumes, labels) = (values("volumes", &[SAMPLES, 1, SIDE, SIDE, SIDE]), Tensor::from_slice(&LABELS));
-        let forward = |volumes: &Tensor, mode: Mode| {
-            let assembled = self.network.assemble(&self.parameters, pass(mode)).unwrap();
-            self.network.forward(&self.parameters, &assembled, volumes, pass(mode)).unwrap()
+        let forward = |volumes: &Tensor, pass: Pass| {
+            let assembled = self.network.assemble(&self.parameters, pass).unwrap();
+            self.network.forward(&self.parameters, &assembled, volumes, pass).unwrap()
         };
         let before = self.parameters.statistics().copy();
-        let logits = no_grad(|| forward(&volumes.narrow(0, 0, 1), Mode::Evaluate));
+        let logits = no_grad(|| forward(&volumes.narrow(0, 0, 1), EVALUATE));
         let off = distance(&logits, &self.part("evaluate.logits"));
         assert!(off < TOLERANCE, "{}: logits in evaluation off by {off:e}", self.name);
         assert_eq!(&before, self.parameters.statistics(), "{}: evaluation is seen", self.name);
 
-        let logits = forward(&volumes, Mode::Train);
+        let logits = forward(&volumes, TRAIN);
         let off = distance(&logits, &self.part("train.logits"));
         assert!(off < TOLERANCE, "{}: logits in training off by {off:e}", self.name);
         let loss = logits.log_softmax(-1, Kind::Double).nll_loss(&labels);

@@ -60,7 +60,9 @@ fn a_reproduction_that_was_killed_keeps_its_models() {
     let mut child = started(folder.path(), &[&run[..], &["--runs", "killed"]].concat());
     let parent = folder.path().join("killed/reproduce/fig-so2");
     let made = || fs::read_dir(&parent).into_iter().flatten().flatten().map(|entry| entry.path()).next();
-    let models = |made: &Path| fs::read_dir(made.join("points")).into_iter().flatten().count();
+    let is_finished = |point: &fs::DirEntry| point.path().join("summary.json").exists();
+    let models =
+        |made: &Path| fs::read_dir(made.join("points")).into_iter().flatten().flatten().filter(is_finished).count();
     while made().is_none_or(|made| models(&made) < 2) {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
         sleep(Duration::from_millis(2));

@@ -32,7 +32,6 @@
 
 pub mod audit;
 mod axis;
-mod bar;
 mod cell;
 mod chart;
 mod check;
@@ -45,7 +44,6 @@ mod png;
 mod table;
 pub mod terminal;
 
-pub use bar::bar;
 pub use cell::Cell;
 pub use chart::{Chart, Series};
 pub use check::Check;
@@ -54,3 +52,4 @@ pub use last_resort::catch;
 pub use page::Report;
 pub use png::png;
 pub use table::Table;
+pub use terminal::bar;

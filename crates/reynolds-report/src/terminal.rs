@@ -1,11 +1,13 @@
 //! Standard output and standard error of a program.
 //!
-//! Results go to standard output by [`print()`], errors with their causes to standard error by [`error()`]. Text that comes from a file, such
-//! as the name of a tensor, is made [`printable`] first, so that nobody can steer the terminal by it; [`crate::Table`] does so itself.
+//! Results go to standard output by [`print()`], errors with their causes to standard error by [`error()`], progress as a [`bar`]. Text that
+//! comes from a file, such as the name of a tensor, is made [`printable`] first, so that nobody can steer the terminal by it;
+//! [`crate::Table`] does so itself.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use super::escape::printable;
 
@@ -35,4 +37,14 @@ pub fn error(error: &anyhow::Error) {
     // Plans are quoted over several lines.
     let lines: Vec<String> = message.split('\n').map(printable).collect();
     let _ = writeln!(io::stderr(), "error: {}", lines.join("\n"));
+}
+
+/// A progress bar over `total` weights, bytes or other units of work, with this name before it: drawn ten times a second, and only where
+/// standard error is a terminal. Training has bars of its own, with losses in them.
+pub fn bar(total: u64, what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("{msg} [{bar:32}] {percent:>3} %  {eta}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    bar.set_message(what);
+    bar
 }

@@ -156,7 +156,9 @@ impl Laid {
             let error = alone.tree.try_into::<S>().err()?;
             Some(Error::config(key, expected(error.message()), value))
         });
-        Err(refused.next().unwrap_or_else(|| Error::config("settings", expected(error.message()), "others together")))
+        Err(refused
+            .next()
+            .unwrap_or_else(|| Error::config("settings", expected(error.message()), "these values together")))
     }
 
     /// The settings of one experiment are none of another.

@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_single_value_has_room_and_nothing_finite_no_axis() {
-        for value in [0.0, 3.0, -1e-9] {
+        for value in [0.0, 3.0, -1e-9, 1e12] {
             let axis = Axis::linear([value, value], 0.0, 1.0).unwrap();
             assert_eq!(axis.place(value), 0.5);
         }

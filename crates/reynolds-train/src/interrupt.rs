@@ -48,17 +48,3 @@ impl Interrupt {
         self.requested.load(Ordering::SeqCst)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Interrupt;
-
-    #[test]
-    fn a_request_is_seen_by_every_clone() {
-        let interrupt = Interrupt::new();
-        let seen = interrupt.clone();
-        assert!(!seen.requested());
-        interrupt.request();
-        assert!(seen.requested());
-    }
-}

@@ -97,10 +97,7 @@ mod tests {
         let line = serde_json::to_string(&record).unwrap();
         assert_eq!(line, r#"{"epoch":3,"step":12,"penalty":1e-300,"train/loss":0.30000000000000004}"#);
         assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), record);
-    }
-
-    #[test]
-    fn a_metric_that_is_not_finite_is_null_and_reads_back_as_nan() {
+        // What is not finite is null, and reads back as NaN.
         let record = Record { epoch: 1, step: 1, values: Metrics::from([("a".into(), f64::INFINITY)]) };
         let line = serde_json::to_string(&record).unwrap();
         assert_eq!(line, r#"{"epoch":1,"step":1,"a":null}"#);

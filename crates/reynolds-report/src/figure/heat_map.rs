@@ -174,11 +174,4 @@ mod tests {
             assert!(text.contains(&format!(">{letter}</text>")));
         }
     }
-
-    #[test]
-    fn zero_is_white_and_signs_differ() {
-        let shading = Shading::Diverging { scale: 2.0 };
-        assert_eq!(shading.colour(0.0), diverging(0.0));
-        assert_ne!(shading.colour(2.0), shading.colour(-2.0));
-    }
 }

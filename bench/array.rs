@@ -8,20 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use reynolds_train::error::{Error, Result};
 
-/// The number type that is computed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Float {
-    /// Single precision.
     F32,
-    /// Double precision.
     F64,
 }
 
 /// Numbers of a shape, row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Array {
-    /// Its sides.
     pub shape: Vec<usize>,
     /// As many as the shape says.
     pub values: Values<'static>,
@@ -29,17 +25,11 @@ pub struct Array {
 
 impl Array {
     /// The array `name` of a .npz, or of any other file of tensors.
-    ///
-    /// # Errors
-    /// [`Error::File`] if there is none; if the file cannot be read.
     pub fn read(file: &Path, name: &str) -> Result<Self> {
         Self::read_if_there(file, name)?.ok_or_else(|| Error::file(file, format!("an array \"{name}\""), "none"))
     }
 
     /// As [`Array::read`]; `None` if the file has no array of this name.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn read_if_there(file: &Path, name: &str) -> Result<Option<Self>> {
         let archive = Checkpoint::open(file)?;
         let Some(entry) = archive.entry(name) else { return Ok(None) };
@@ -47,9 +37,6 @@ impl Array {
     }
 
     /// Writes it alone to a .npz, under `name`, whole or not at all.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn write(&self, file: &Path, name: &str) -> Result<()> {
         let numbers = match &self.values {
             Values::F32(values) => Numbers::F32(values),
@@ -58,7 +45,6 @@ impl Array {
         Ok(write_npz(file, &[(name, &self.shape, numbers)])?)
     }
 
-    /// Its numbers in single precision.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         match &self.values {
             Values::F32(values) => Cow::Borrowed(values),
@@ -66,7 +52,6 @@ impl Array {
         }
     }
 
-    /// Its numbers in double precision.
     pub fn to_f64(&self) -> Cow<'_, [f64]> {
         match &self.values {
             Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),

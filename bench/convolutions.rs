@@ -11,7 +11,7 @@ use reynolds_torch::{Binding, Parameters, Penalty};
 use serde::Serialize;
 
 use super::PenaltyBench;
-use super::steps::{Paired, Stopwatch};
+use super::{Clock, Paired};
 use reynolds_train::error::Result;
 
 /// Pairs before those that are measured.
@@ -21,11 +21,8 @@ const LEARNING_RATE: f64 = 1e-6;
 /// How the network is trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Convolutions {
-    /// Images of a minibatch.
     pub batch: usize,
-    /// Pixels along a side of an image.
     pub side: usize,
-    /// Pairs of steps with and without.
     pub pairs: usize,
 }
 
@@ -34,23 +31,18 @@ pub struct Convolutions {
 pub struct AddedToStep {
     /// "nothing" (the noise), "squared", "plain", or "tape": squared, layer by layer on the tape, as one would write it for C4.
     pub added: &'static str,
-    /// Images of a minibatch.
     pub batch: usize,
-    /// Pixels along a side of an image.
     pub side: usize,
-    /// How much.
     #[serde(flatten)]
     pub paired: Paired,
 }
 
-/// What is added to a step.
 enum Added {
     Nothing,
     Flat(Box<Penalty>),
     Tape(PenaltyConfig),
 }
 
-/// The network and its images.
 struct Network {
     parameters: Parameters,
     images: Tensor,
@@ -73,11 +65,11 @@ impl Convolutions {
         if bench.group == "C4" {
             rows.push(("tape", Added::Tape(bench.config(Form::Squared))));
         }
-        let watch = Stopwatch { device, steps: self.pairs, warmup: WARMUP };
+        let clock = Clock { device };
         let adam = RefCell::new(Adam::new(AdamConfig::default(), network.parameters.flat())?);
         let step = |added: &Added| network.step(&mut adam.borrow_mut(), added);
         let measured = rows.iter().map(|(name, added)| {
-            let paired = watch.paired(self.pairs, || step(&Added::Nothing), || step(added))?;
+            let paired = clock.paired(WARMUP, self.pairs, || step(&Added::Nothing), || step(added))?;
             Ok(AddedToStep { added: name, batch: self.batch, side: self.side, paired })
         });
         measured.collect()
@@ -121,7 +113,6 @@ impl Network {
         Ok(features.f_square()?.f_mean(Kind::Float)?)
     }
 
-    /// One training step.
     fn step(&self, adam: &mut Adam, added: &Added) -> Result<()> {
         let parameters = &self.parameters;
         let mut loss = self.loss()?;

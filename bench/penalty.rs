@@ -22,9 +22,8 @@ use reynolds_torch::tch::{self, Device, Kind, Tensor};
 use reynolds_torch::{Binding, Penalty, device};
 use serde::Serialize;
 
-use super::Array;
 use super::convolutions::{AddedToStep, Convolutions};
-use super::steps::{Paired, Stopwatch};
+use super::{Array, Clock, Paired};
 use reynolds_train::config::at_least_one;
 use reynolds_train::error::{Error, Result};
 
@@ -35,7 +34,6 @@ const WARMUP: usize = 3;
 /// So small that weights stay what they are.
 const LEARNING_RATE: f64 = 1e-9;
 
-/// What is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PenaltyBench {
     /// The group, by name: of the plane.
@@ -54,24 +52,16 @@ pub struct PenaltyBench {
     pub network: Option<Convolutions>,
 }
 
-/// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PenaltyBenchRow {
-    /// "penalty".
     pub row: &'static str,
-    /// "reynolds".
     pub who: &'static str,
-    /// The group, by name.
     pub group: String,
-    /// Convolutions.
     pub layers: usize,
-    /// Of each.
     pub channels: usize,
     /// Points along a side of a kernel.
     pub kernel: usize,
-    /// All together.
     pub weights: usize,
-    /// "cpu" or "cuda:N".
     pub device: String,
     /// Processor threads inside an operation.
     pub threads: i32,
@@ -106,9 +96,6 @@ pub struct PenaltyBenchRow {
 
 impl PenaltyBench {
     /// Layers, channels, kernel and weights of the array `weights` `[layers, c, c, k, k]` of an .npz file.
-    ///
-    /// # Errors
-    /// If the file cannot be read; [`Error::File`] if it has no such array.
     pub fn with_weights(mut self, path: &Path) -> Result<Self> {
         let array = Array::read(path, "weights")?;
         match array.shape[..] {
@@ -126,15 +113,11 @@ impl PenaltyBench {
         Ok(self)
     }
 
-    /// Numbers of a layer.
     pub fn layer_weights(&self) -> usize {
         self.channels * self.channels * self.kernel * self.kernel
     }
 
     /// Measures on `device`; `out` takes the gradient of the squared form as the array `gradient` `[layers, c, c, k, k]` of an .npz file.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if a setting is out of range; if the device has no room or the file cannot be written.
     pub fn measure(&self, device: Device, out: Option<&Path>) -> Result<PenaltyBenchRow> {
         at_least_one("repeats", self.repeats)?;
         let weights = self.flat(device)?;
@@ -147,21 +130,22 @@ impl PenaltyBench {
         if let Some(out) = out {
             self.write(&gradient, out)?;
         }
-        let watch = Stopwatch { device, steps: self.repeats, warmup: WARMUP };
+        let (clock, steps) = (Clock { device }, self.repeats);
         // Every clone has the same storage.
         let add =
             |penalty: &Penalty| -> Result<()> { Ok(penalty.add_gradient(&weights, &mut gradient.shallow_clone())?) };
-        let seconds = watch.median(|| add(&squared))?;
-        let with_value = watch
-            .median(|| Ok(squared.add_gradient_with_value(&weights, &mut gradient.shallow_clone()).map(drop)?))?;
-        let plain_seconds = watch.median(|| add(&plain))?;
+        let seconds = clock.median(WARMUP, steps, || add(&squared))?;
+        let with_value = clock.median(WARMUP, steps, || {
+            Ok(squared.add_gradient_with_value(&weights, &mut gradient.shallow_clone()).map(drop)?)
+        })?;
+        let plain_seconds = clock.median(WARMUP, steps, || add(&plain))?;
         let mut copy = weights.f_zeros_like()?;
-        let copy_seconds = watch.median(|| Ok(copy.f_copy_(&weights)?))?;
+        let copy_seconds = clock.median(WARMUP, steps, || Ok(copy.f_copy_(&weights)?))?;
         drop(copy);
         let adam = std::cell::RefCell::new(Adam::new(AdamConfig::default(), &weights)?);
         let step = || -> Result<()> { Ok(adam.borrow_mut().step(&weights, &gradient, LEARNING_RATE)?) };
-        let adam_seconds = watch.median(step)?;
-        let beside_adam = watch.paired(self.repeats, step, || {
+        let adam_seconds = clock.median(WARMUP, steps, step)?;
+        let beside_adam = clock.paired(WARMUP, steps, step, || {
             add(&squared)?;
             step()
         })?;
@@ -192,7 +176,6 @@ impl PenaltyBench {
         })
     }
 
-    /// Strength and shape of the penalty.
     pub(super) fn config(&self, form: Form) -> PenaltyConfig {
         let [lambda_g, lambda_perp] = STRENGTHS;
         PenaltyConfig { lambda_g, lambda_perp, form, ..PenaltyConfig::default() }
@@ -291,11 +274,5 @@ mod tests {
         assert_eq!((one.floor_seconds, one.indexed_floor_seconds), (1.5 * one.copy_seconds, 2.0 * one.copy_seconds));
         let names: Vec<&str> = one.network.iter().flatten().map(|added| added.added).collect();
         assert_eq!(names, ["nothing", "squared", "plain", "tape"]);
-    }
-
-    #[test]
-    fn channels_that_are_no_regular_fields_are_refused() {
-        let error = PenaltyBench { channels: 6, ..bench(1) }.measure(Device::Cpu, None).unwrap_err();
-        assert!(matches!(&error, Error::Config { key, .. } if key == "channels"), "{error}");
     }
 }

@@ -38,7 +38,7 @@ use reynolds::{Error as CoreError, group};
 use reynolds_checkpoint::Values;
 use serde::Serialize;
 
-use super::{Array, Float, Median};
+use super::{Array, Clock, Float, Times, Work};
 use reynolds_train::config::at_least_one;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::threads;
@@ -61,23 +61,18 @@ const MAX_WEIGHTS: usize = 100_000_000;
 /// Numbers that a thread copies at a time.
 const COPIED: usize = 1 << 16;
 
-/// The grid of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GridSize {
-    /// Points along a side.
     pub side: usize,
-    /// 2 or 3.
     pub dimensions: usize,
 }
 
-/// What is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectionBench {
     /// As [`group::parse`] reads it.
     pub group: String,
     /// Fields of the input, as [`rep::parse_fields`] reads them.
     pub domain: String,
-    /// Fields of the output.
     pub codomain: String,
     /// The grid of convolution kernels; `None` for dense maps.
     pub kernel: Option<GridSize>,
@@ -85,9 +80,7 @@ pub struct ProjectionBench {
     pub band: Option<RingsConfig>,
     /// Of weights and results; P is always derived in double precision.
     pub precision: Float,
-    /// Passes that are measured.
     pub repeats: usize,
-    /// Threads of the processor; 0 = all.
     pub threads: usize,
     /// Whether P(W) is compared with the Haar average, term by term.
     pub check: bool,
@@ -96,23 +89,16 @@ pub struct ProjectionBench {
 /// One measurement. Times are medians in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProjectionRow {
-    /// "projection".
     pub row: &'static str,
-    /// "reynolds".
     pub who: &'static str,
-    /// The group's own name.
     pub group: String,
-    /// Fields of the input, as they were typed.
     pub domain: String,
-    /// Fields of the output.
     pub codomain: String,
     /// `[out, in, k…]`.
     pub shape: Vec<usize>,
     /// "orbits", "blocks", "chain" or "basis".
     pub form: &'static str,
-    /// Of weights and results.
     pub precision: Float,
-    /// Number of weights.
     pub weights: usize,
     /// dim Hom_G.
     pub rank: usize,
@@ -124,9 +110,7 @@ pub struct ProjectionRow {
     pub builds: usize,
     /// P(W) with both energies.
     pub seconds: f64,
-    /// Copying W.
     pub copy_seconds: f64,
-    /// Threads of the processor.
     pub threads: usize,
     /// ‖P(W)‖²/‖W‖².
     pub equivariant: f64,
@@ -148,10 +132,6 @@ struct Derived {
 
 impl ProjectionBench {
     /// Measures on the given weights `[out, in, k…]`, or on random ones, and returns P(W) as well.
-    ///
-    /// # Errors
-    /// With the option whose text is refused; [`Error::Config`] if the weights have another shape or are too many,
-    /// nothing is to be measured, or the Haar average would have too many terms.
     pub fn measure(&self, weights: Option<&Array>) -> Result<(ProjectionRow, Array)> {
         at_least_one("repeats", self.repeats)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads::resolve(self.threads)).build();
@@ -185,7 +165,7 @@ impl ProjectionBench {
         };
         let mut projected = vec![T::default(); weights.len()];
         let energies = projector.project_into(&weights, &mut projected).map_err(Error::argument("--weights"))?;
-        let [copy_seconds, seconds] = self.timed_rounds(projector, &weights, &mut projected);
+        let [copy_seconds, seconds] = self.timed_rounds(projector, &weights, &mut projected)?;
         let again = projector.project(&projected).map_err(Error::argument("--weights"))?;
         let haar_difference = if self.check { Some(haar_difference(&derived, &weights, &projected)?) } else { None };
         let row = ProjectionRow {
@@ -199,7 +179,7 @@ impl ProjectionBench {
             precision: self.precision,
             weights: weights.len(),
             rank: projector.rank(),
-            build_seconds: Median::of(build_seconds.clone()).middle,
+            build_seconds: Times::new(build_seconds.clone()).median(),
             first_build_seconds,
             builds: build_seconds.len(),
             seconds,
@@ -266,24 +246,19 @@ impl ProjectionBench {
         Ok((derived, first, more))
     }
 
-    /// Medians of copying and of projecting, by turns after one round that is not counted.
-    fn timed_rounds<T: Real>(&self, projector: &Lowered, weights: &[T], projected: &mut [T]) -> [f64; 2] {
+    /// Medians of copying and of projecting, by turns.
+    fn timed_rounds<T: Real>(&self, projector: &Lowered, weights: &[T], projected: &mut [T]) -> Result<[f64; 2]> {
         let mut copy = vec![T::default(); weights.len()];
-        let (mut copying, mut projecting) = (Vec::with_capacity(self.repeats), Vec::with_capacity(self.repeats));
-        for round in 0..=self.repeats {
-            let start = Instant::now();
+        let copying: Work<'_> = Box::new(|| {
             copy_all(black_box(weights), black_box(&mut copy));
-            let copied = start.elapsed().as_secs_f64();
-            let start = Instant::now();
-            // The same weights were projected before, without an error.
-            let _ = black_box(projector.project_into(black_box(weights), black_box(&mut *projected)));
-            let done = start.elapsed().as_secs_f64();
-            if round > 0 {
-                copying.push(copied);
-                projecting.push(done);
-            }
-        }
-        [copying, projecting].map(|seconds| Median::of(seconds).middle)
+            Ok(())
+        });
+        let projecting: Work<'_> = Box::new(|| {
+            black_box(projector.project_into(black_box(weights), black_box(&mut *projected))?);
+            Ok(())
+        });
+        let times = Clock::HOST.turns(self.repeats, &mut [copying, projecting])?;
+        Ok([times[0].median(), times[1].median()])
     }
 }
 

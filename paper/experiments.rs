@@ -7,12 +7,14 @@
 //! # Ok::<(), reynolds_train::Error>(())
 //! ```
 
+use reynolds_train::error::Result;
 use reynolds_train::experiment::Experiments;
 
 use crate::ct::CtExperiment;
 use crate::medmnist::MedExperiment;
 use crate::smoke::SmokeExperiment;
 use crate::so2::{DiskAndArc, PlaneExperiment, WaveyRings};
+use crate::step::{self, AnyStep, Source};
 
 /// Every experiment that can be run by name.
 pub fn all() -> Experiments {
@@ -23,6 +25,20 @@ pub fn all() -> Experiments {
         Box::new(CtExperiment),
         Box::new(MedExperiment),
     ])
+}
+
+/// Steps of an experiment, to be measured.
+///
+/// # Errors
+/// [`Error::UnknownExperiment`](reynolds_train::Error::UnknownExperiment) with the nearest name; if settings are refused.
+pub fn step(name: &str, source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
+    match all().find(name)?.name() {
+        "so2" => step::step::<PlaneExperiment<DiskAndArc>>(source),
+        "rings" => step::step::<PlaneExperiment<WaveyRings>>(source),
+        "smoke" => step::step::<SmokeExperiment>(source),
+        "ct" => step::step::<CtExperiment>(source),
+        _ => step::step::<MedExperiment>(source),
+    }
 }
 
 #[cfg(test)]

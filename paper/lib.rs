@@ -11,6 +11,8 @@ pub mod experiments;
 #[cfg(feature = "torch")]
 pub mod network;
 #[cfg(feature = "torch")]
+pub mod step;
+#[cfg(feature = "torch")]
 pub mod targets;
 
 pub mod ct;

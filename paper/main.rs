@@ -1,6 +1,5 @@
 //! The program `reynolds-paper`: the commands run, sweep, reproduce, data and bench. `reynolds` hands over to it. Glue only.
 
-mod args;
 mod commands;
 mod download;
 
@@ -9,8 +8,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let args = args::Args::parse();
-    match reynolds_report::catch(|| commands::run(args.command)) {
+    let args = commands::Args::parse();
+    match reynolds_report::catch(move || args.carry_out()) {
         Ok(code) => code,
         Err(error) => {
             reynolds_report::terminal::error(&error);

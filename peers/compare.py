@@ -29,7 +29,7 @@ from compare_row import entry
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-BENCHES = {"bench-so2": ("reynolds-paper", "so2"), "bench-smoke": ("reynolds-paper", "smoke_step")}
+BENCHES = {"bench-so2": ("reynolds-paper", "so2")}
 
 
 class Places(dict):

@@ -59,7 +59,7 @@ def smoke_batch(model, quick, device, threads):
     name = {"rsteer-rotation": "RSteer", "rgroup-rotation": "RGroup"}[model]
     sizes = "16 fields, batch 4" if cpu else "published size"
     for reg in (0, 1):
-        commands = smoke.commands("{bench-smoke}", model, reg, device, 2 if quick else 4 if cpu else 10, threads, cpu)
+        commands = smoke.commands("{reynolds}", model, reg, device, 2 if quick else 4 if cpu else 10, threads, cpu)
         ours, default, tuned = (tuple(commands[kind]) for kind in ("ours", "default", "tuned"))
         checked = f"{GOLDEN} of the forecast"
         once = "PyTorch, kernels assembled once a step" + ("" if cpu else ", channels last")
@@ -67,7 +67,7 @@ def smoke_batch(model, quick, device, threads):
         if cpu:
             peers.append(Side(f"{once}, channels last", (*tuned, "--channels-last", "1"), checked=checked))
         title = f"smoke {name} (rotation, {sizes}, 64², 6 frames), {'with' if reg else 'without'} the penalty"
-        rows.append(Row(f"smoke-{name.lower()}{'-penalty' if reg else ''}", TRAINING, title, Side("reynolds", ours), tuple(peers)))
+        rows.append(Row(f"smoke-{name.lower()}{'-penalty' if reg else ''}", TRAINING, title, Side("reynolds", ours, {}, "train_ms", 1e-3), tuple(peers)))
     return Batch(tuple(rows))
 
 
@@ -75,17 +75,16 @@ def medmnist_batch(quick, device, threads, compiled):
     cpu = device == "cpu"
     batch = 2 if cpu else 32
     options = types.SimpleNamespace(
-        reynolds="{reynolds}", device=device, steps=1 if quick else 2 if cpu else 10, warmup=1 if cpu else 5, width=1 if cpu else 0, classes=2,
+        reynolds="{reynolds}", device=device, steps=1 if quick else 2 if cpu else 10, warmup=1 if cpu else 5, width=1 if cpu else 0,
         threads=threads, groups=["so3"], batches=[batch], precisions=["f32"], kinds=list(kinds(cpu)),
     )
-    here = tuple(medmnist.our_command(options, ["ours", "scnn"]))
-    plain = (*medmnist.our_command(options, ["ours"]), "--without-penalty")
     there = tuple(medmnist.their_command(options, ["ours-penalty", "ours", "escnn", "plain"]))
     fused = (*medmnist.their_command(types.SimpleNamespace(**vars(options) | {"kinds": ["default"]}), ["ours-penalty"]), "--compile", "--no-inference")
     sizes = f"{'width 1' if cpu else 'published width'}, batch {batch} of 29³{'' if cpu else ', TF32'}"
 
-    def ours(model, command=here):
-        return Side("reynolds", command, {"model": model}, "train_ms", 1e-3, ("peak_memory_mib",))
+    def ours(model, penalty=True):
+        command = tuple(medmnist.our_command(options, model, "so3", "f32", penalty))
+        return Side("reynolds", command, {}, "train_ms", 1e-3, ("peak_memory_mib",))
 
     def peers(who, model, more="", reference=False, checked=GOLDEN):
         for kind, name in kinds(cpu).items():
@@ -103,7 +102,7 @@ def medmnist_batch(quick, device, threads, compiled):
             ),
         ),
         Row(
-            "medmnist-ours-plain", TRAINING, f"MedMNIST ours (SO(3), {sizes}), without the penalty", ours("ours", plain),
+            "medmnist-ours-plain", TRAINING, f"MedMNIST ours (SO(3), {sizes}), without the penalty", ours("ours", False),
             tuple(peers("PyTorch", "ours")),
         ),
         Row(
@@ -124,7 +123,7 @@ def ct_batches(quick, device, threads, compiled):
     commands = {}
     for mode in ("plain", "sample", "penalty"):
         measured = [(mode, batch, "f32")]
-        here = tuple(ct.our_command(options, "dicdnet", measured))
+        here = tuple(ct.our_command(options, "dicdnet", mode, "f32", [batch]))
         commands[mode] = {"reynolds": here}
         for kind, name in kinds(cpu).items():
             commands[mode]["PyTorch" + name] = tuple(ct.their_command(options, "dicdnet", measured, [kind], ["--no-inference"]))
@@ -135,10 +134,11 @@ def ct_batches(quick, device, threads, compiled):
 
     def step(who, mode, label="", reference=False):
         """Held against the same golden tensors as ours in the same mode."""
-        return Side(label or who, commands[mode][who], {"mode": mode}, "train_ms", 1e-3, (), reference, checked=GOLDEN)
+        where = {} if who == "reynolds" else {"mode": mode}
+        return Side(label or who, commands[mode][who], where, "train_ms", 1e-3, (), reference, checked=GOLDEN)
 
     def memory(who, mode, label="", reference=False):
-        found = {"mode": mode}, "peak_memory_mib"
+        found = {} if who == "reynolds" else {"mode": mode}, "peak_memory_mib"
         return Side(label or who, commands[mode][who], *(({"row": PROCESS}, "memory_mib") if cpu else found), 1.0, (), reference)
 
     def versus(number):

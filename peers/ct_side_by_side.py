@@ -3,7 +3,7 @@
     python ct_side_by_side.py --reynolds PATH --device cuda:0 [--networks dicdnet] [--modes plain,sample,rpp,penalty] [--compile]
     python ct_side_by_side.py --reynolds PATH --device cpu --side 32 --batches 2 --rounds 1 --steps 1 --precisions f32
 
-A round runs `reynolds bench ct` and ct.py once for each network, each with all rows. A number is the median over rounds of the medians of
+A round runs `reynolds bench step ct` for each mode and precision of each network, and ct.py once for each network, each with all batches. A number is the median over rounds of the medians of
 steps. "default" is PyTorch as it comes, "tuned" has channels last and cudnn.benchmark; the precision is the same on both
 sides (TF32 in convolutions for "f32", which is PyTorch's default and ours; bf16 by autocast there). The column "bf16 gain" is PyTorch's
 default in TF32 over ours in bf16. ACDNet as published makes 256 responses; "tuned sums" is tuned, with their sums alone, as ours. Ratios of time are theirs / ours, more is better; ratios of memory ours / theirs, less is better.
@@ -15,24 +15,34 @@ import pathlib
 import statistics
 import sys
 
-from sides import lines
+from sides import lines, step_command
 
 THEIRS = {"f32": "tf32", "bf16": "bf16"}
 LAYOUTS = {"default": "default", "tuned": "channels-last"}
-MODES = {"plain": "plain", "sample": "sample", "rpp": "rpp", "penalty": "penalty"}
+# What the settings of a run have beside the defaults in each mode, as configs/ct-*.toml.
+MODES = {
+    "plain": (),
+    "sample": ("sample.weight=1e-8",),
+    "projected": ("projected=true",),
+    "rpp": ("train.parametrisation.kind=residual", "train.parametrisation.lambda_equivariant=0", "train.parametrisation.lambda_residual=1e-4"),
+    "penalty": ("penalty.lambda_perp=1",),
+}
 
 
-def our_command(options, network, rows):
-    command = [options.reynolds, "bench", "ct", "--architecture", network, "--side", str(options.side), "--device", options.device]
-    command += ["--steps", str(options.steps), "--warmup", str(options.warmup), "--json"]
-    for option, values in zip(("--mode", "--batch", "--precision"), zip(*rows)):
-        for value in dict.fromkeys(values):
-            command += [option, str(value)]
-    return command
+def our_command(options, network, mode, precision, batches):
+    settings = (f"model.architecture={network}", f"data.side={options.side}", f"data.patch={options.side}", f"train.precision={precision}")
+    counts = ("--device", options.device, "--steps", options.steps, "--warmup", options.warmup)
+    batches = (word for batch in batches for word in ("--batch", batch))
+    return step_command(options.reynolds, "ct", settings + MODES[mode], *counts, *batches)
 
 
 def ours(options, network, rows):
-    return [found | {"program": "reynolds", "kind": "ours"} for found in lines(our_command(options, network, rows))]
+    found = []
+    for mode, precision in dict.fromkeys((mode, precision) for mode, _, precision in rows):
+        batches = [batch for row, batch, other in rows if (row, other) == (mode, precision)]
+        names = {"program": "reynolds", "kind": "ours", "architecture": network, "mode": mode}
+        found += [line | names for line in lines(our_command(options, network, mode, precision, batches))]
+    return found
 
 
 def their_command(options, network, rows, kinds, more=()):
@@ -41,7 +51,7 @@ def their_command(options, network, rows, kinds, more=()):
     command += ["--steps", str(options.steps), "--warmup", str(options.warmup), "--threads", str(options.threads), "--json", *more]
     for mode, batch, precision in rows:
         for kind in kinds:
-            command += ["--row", f"{MODES[mode]}:{batch}:{THEIRS[precision]}:{LAYOUTS[kind]}"]
+            command += ["--row", f"{mode}:{batch}:{THEIRS[precision]}:{LAYOUTS[kind]}"]
     return command
 
 

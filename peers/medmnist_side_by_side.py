@@ -3,7 +3,7 @@
     python medmnist_side_by_side.py --reynolds PATH --device cuda:0 [--groups so3,o3] [--precisions f32,bf16] [--rounds 3] [--json FILE]
     python medmnist_side_by_side.py --reynolds PATH --device cpu --width 1 --batches 2 --rounds 1 --steps 1 --warmup 0 --precisions f32
 
-A round runs `reynolds bench medmnist` and medmnist.py once, each with all rows. A number is the median over rounds of the medians of steps.
+A round runs `reynolds bench step medmnist` for each model, group and precision, and medmnist.py once, each with all batches. A number is the median over rounds of the medians of steps.
 "default" is PyTorch as it comes, "tuned" has channels last and cudnn.benchmark; the precision is the same on both sides (TF32 in convolutions
 for "f32", which is PyTorch's default and ours; bf16 by autocast there; the kind "fp16" is tuned with fp16 autocast and scaled gradients, as
 published, beside our bf16). What is compared:
@@ -17,12 +17,13 @@ the kernels, once; theirs is as one would write it. Neither side uses a fused Ad
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import statistics
 import sys
 
-from sides import lines
+from sides import lines, step_command
 
 THEIRS = {"f32": "tf32", "bf16": "bf16"}
 LAYOUTS = {"default": "default", "tuned": "channels-last", "fp16": "channels-last"}
@@ -38,20 +39,28 @@ COMPARISONS = (
 
 
 def shared(options):
-    sizes = {"--device": options.device, "--steps": options.steps, "--warmup": options.warmup, "--width": options.width, "--classes": options.classes}
+    sizes = {"--device": options.device, "--steps": options.steps, "--warmup": options.warmup, "--width": options.width, "--classes": 2}
     return [str(text) for pair in sizes.items() for text in pair] + ["--json"]
 
 
-def our_command(options, models):
-    command = [options.reynolds, "bench", "medmnist", *shared(options)]
-    for option, found in (("--model", models), ("--group", options.groups), ("--batch", options.batches), ("--precision", options.precisions)):
-        for value in found:
-            command += [option, str(value)]
-    return command
+# Nodule, which has two classes; the strengths of the penalty do not change what a step costs.
+SETTINGS = ("data.set=nodule",)
+PENALTY = ("penalty.lambda_g=1e-4", "penalty.lambda_perp=1e-1")
+
+
+def our_command(options, model, group, precision, penalty=True):
+    settings = (f"model.architecture={model}", f"model.group={group}", f"model.width={options.width}", f"train.precision={precision}")
+    counts = ("--device", options.device, "--steps", options.steps, "--warmup", options.warmup)
+    batches = (word for batch in options.batches for word in ("--batch", batch))
+    return step_command(options.reynolds, "medmnist", SETTINGS + settings + PENALTY * (penalty and model == "ours"), *counts, *batches)
 
 
 def ours(options, models):
-    return [found | {"program": "reynolds", "kind": "ours"} for found in lines(our_command(options, models))]
+    found = []
+    for model, group, precision in itertools.product(models, options.groups, options.precisions):
+        names = {"program": "reynolds", "kind": "ours", "model": model, "group": group}
+        found += [line | names for line in lines(our_command(options, model, group, precision))]
+    return found
 
 
 def their_command(options, models):
@@ -126,7 +135,6 @@ def main():
     parser.add_argument("--precisions", type=words, default=["f32", "bf16"])
     parser.add_argument("--kinds", type=words, default=["default", "tuned"])
     parser.add_argument("--width", type=int, default=0, help="c; 0: 2 for ours, 6 for the others")
-    parser.add_argument("--classes", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)

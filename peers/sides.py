@@ -93,6 +93,11 @@ def lines(command):
     return objects(done.stdout)
 
 
+def step_command(reynolds, experiment, settings, *more):
+    """`reynolds bench step` of an experiment with these settings, in JSON."""
+    return [reynolds, "bench", "step", experiment, *(word for setting in settings for word in ("--set", setting)), *map(str, more), "--json"]
+
+
 def bench_program(package, name):
     """The program of `cargo bench -p PACKAGE --bench NAME`, built if it is not."""
     command = ["cargo", "bench", "--no-run", "-p", package, "--bench", name, "--message-format=json"]

@@ -328,7 +328,7 @@ class Runs(unittest.TestCase):
 
 class Rows(unittest.TestCase):
     def test_names_are_unique_and_every_command_can_be_filled_in(self):
-        places = dict.fromkeys(("reynolds", "python", "peers", "work", "fresh", "threads", "device", "bench-so2", "bench-smoke"), "x")
+        places = dict.fromkeys(("reynolds", "python", "peers", "work", "fresh", "threads", "device", "bench-so2"), "x")
         for quick in (False, True):
             for device, compiled in itertools.product(("cpu", "cuda:0"), (False, True)):
                 batches = compare_rows.batches(quick, device, 2, compiled)

@@ -52,7 +52,6 @@ pack() {
     cargo build --release -p reynolds-cli -p reynolds-paper
     cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-paper} carry/
     built bench reynolds-torch tiles bench-tiles
-    built bench reynolds-paper smoke_step bench-smoke
     built test reynolds-torch gpu test-gpu --release
     strip carry/* || true
     git rev-parse HEAD > carry/commit
@@ -115,11 +114,8 @@ compare() {
 
 # Both programs in turn as ratios, then what the penalty adds to our steps.
 smoke_speed() {
-    python3 peers/smoke_side_by_side.py --bench carry/bench-smoke --device cuda:0 --rounds "${ROUNDS:-2}" \
-        --json "$out/smoke-speed.jsonl" | tee "$out/smoke-speed.txt"
-    for model in rsteer-rotation rgroup-rotation rgroup-translation rsteer-scale rgroup-scale; do
-        carry/bench-smoke --model "$model" --device cuda:0 --steps 10 --pairs "${PAIRS:-200}"
-    done | tee "$out/smoke-penalty.txt"
+    python3 peers/smoke_side_by_side.py --reynolds carry/reynolds --device cuda:0 --rounds "${ROUNDS:-2}" \
+        --pairs "${PAIRS:-200}" --json "$out/smoke-speed.jsonl" | tee "$out/smoke-speed.txt"
 }
 
 smoke_data() {
@@ -138,7 +134,7 @@ ct_speed() {
 ct_penalty() {
     # shellcheck disable=SC2086
     for batch in ${BATCHES:-4 12}; do
-        carry/reynolds bench ct --device cuda:0 --batch "$batch" --pairs "${PAIRS:-200}" ${PENALTY_ARGS:-} --json
+        carry/reynolds bench step ct --device cuda:0 --batch "$batch" --pairs "${PAIRS:-200}" ${PENALTY_ARGS:-} --json
     done | tee "$out/ct-penalty.jsonl"
 }
 
@@ -152,8 +148,9 @@ medmnist_speed() {
 medmnist_penalty() {
     # shellcheck disable=SC2086
     for group in so3 o3; do
-        carry/reynolds bench medmnist --device cuda:0 --model ours --group "$group" --batch "${BATCHES:-32}" --pairs "${PAIRS:-200}" \
-            ${PENALTY_ARGS:-} --json
+        carry/reynolds bench step medmnist --device cuda:0 --set model.architecture=ours --set model.group="$group" \
+            --set data.set=nodule --set penalty.lambda_g=1e-4 --set penalty.lambda_perp=1e-1 --batch "${BATCHES:-32}" \
+            --pairs "${PAIRS:-200}" ${PENALTY_ARGS:-} --json
     done | tee "$out/medmnist-penalty.jsonl"
 }
 

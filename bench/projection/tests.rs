@@ -62,24 +62,3 @@ fn a_band_is_limited_as_its_rings_say() {
     let (row, _) = band(None).measure(None).unwrap();
     assert!(row.form == "basis" && row.idempotent < 1e-12 && row.shape == [5, 5, 5, 5], "{row:?}");
 }
-
-#[test]
-fn what_is_refused_is_named() {
-    let weights = Array { shape: vec![8, 4], values: Values::F32(vec![1.0; 32].into()) };
-    let band = Some(RingsConfig::default());
-    for (bench, needle) in [
-        (bench("C4x", "regular", "regular"), "--group"),
-        (bench("C4", "irregular", "regular"), "--domain"),
-        (bench("C4", "regular", "2x1e"), "--codomain"),
-        (with_kernel(5, 2, bench("SO2", "1x1", "1x1")), "--kernel"),
-        (ProjectionBench { band: band.clone(), ..with_kernel(4, 2, bench("C4", "regular", "regular")) }, "--band"),
-        (ProjectionBench { band: band.clone(), ..bench("C4", "regular", "regular") }, "--band: what is limited"),
-        (ProjectionBench { band, ..with_kernel(3, 2, bench("C4", "2 regular", "regular")) }, "--check"),
-        (bench("S6", "permutation", "permutation"), "720 elements"),
-        (bench("C4", "regular", "regular"), "--weights: shape: expected [4, 4], found [8, 4]"),
-    ] {
-        let given = needle.starts_with("--weights").then_some(&weights);
-        let message = bench.measure(given).unwrap_err().to_string();
-        assert!(message.contains(needle), "{needle}: {message}");
-    }
-}

@@ -15,9 +15,6 @@ pub(super) fn tolerance(terms: usize) -> f64 {
 }
 
 /// Compares two results.
-///
-/// # Errors
-/// If they differ by more than `tolerance` times the largest of `expected` or of 1.
 pub(super) fn agree(what: &str, found: &[f32], expected: &[f32], tolerance: f64) -> Result<()> {
     let pairs = found.iter().zip(expected).map(|(&a, &b)| (f64::from(a) - f64::from(b)).abs());
     // Not `max`, which passes over what is no number.
@@ -32,9 +29,6 @@ pub(super) fn agree(what: &str, found: &[f32], expected: &[f32], tolerance: f64)
 }
 
 /// Compares P(W) with the Haar average of single pairs of fields, on which P acts apart: the first, the last and some others.
-///
-/// # Errors
-/// As [`agree`]; if the group has no Haar rule within reach.
 pub(super) fn with_haar(what: &str, space: &KernelSpace, weights: &[f32], projected: &[f32]) -> Result<()> {
     let (rows, columns) = (fields(space.codomain()), fields(space.domain()));
     let mut random = Random::new(11);

@@ -3,7 +3,6 @@
 use super::series::{Panel, Plot, Series};
 use reynolds_report::figure::{LogChart, Sheet};
 
-/// Width of a panel, in points.
 const WIDTH: f64 = 350.0;
 
 /// What a reader cannot know of the marks.
@@ -60,10 +59,10 @@ fn label(series: &Series) -> String {
 mod tests {
     use super::super::series::Point;
     use super::*;
-    use crate::Quartiles;
+    use crate::Times;
 
     fn point(weights: usize, seconds: f64) -> Point {
-        Point::new(weights as f64, weights, Quartiles::of(vec![seconds]))
+        Point::new(weights as f64, weights, &Times::new(vec![seconds]))
     }
 
     #[test]

@@ -3,15 +3,12 @@
 use reynolds_torch::tch::Device;
 use serde::Serialize;
 
-use super::clock::Clock;
+use super::ways::Effort;
 
-/// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Extent {
-    /// Minutes.
     Whole,
-    /// Seconds: smaller sizes, fewer turns.
     Quick,
     /// So little that a test can wait for it; its numbers mean nothing.
     Tiny,
@@ -43,7 +40,6 @@ pub(super) struct Sizes {
 }
 
 impl Extent {
-    /// The sizes; a GPU takes larger networks.
     pub(super) fn sizes(self, device: Option<Device>) -> Sizes {
         let odd = |from: usize, to: usize| (from..=to).step_by(2).collect();
         let doubled = |from: u32, to: u32| (from..=to).map(|power| 1 << power).collect();
@@ -98,33 +94,12 @@ impl Extent {
         }
     }
 
-    /// How works are timed on the host.
-    pub(super) fn clock(self) -> Clock {
+    pub(super) fn effort(self) -> Effort {
         let (turns, least, longest) = match self {
             Self::Whole => (15, 0.06, 2.0),
             Self::Quick => (5, 0.02, 0.1),
             Self::Tiny => (1, 0.0, 0.1),
         };
-        Clock { turns, least, longest, device: Device::Cpu }
-    }
-}
-
-impl Sizes {
-    /// Points that lie ahead, with a penalty or without.
-    pub(super) fn points(&self, penalty: bool) -> usize {
-        let host = [
-            &self.dense_copies,
-            &self.kernel_copies,
-            &self.irrep_copies,
-            &self.orders,
-            &self.orders,
-            &self.letters,
-            &self.planar_sides,
-            &self.cubic_sides,
-            &self.band_sides,
-            &self.dense_limits,
-            &self.kernel_limits,
-        ];
-        host.iter().map(|sizes| sizes.len()).sum::<usize>() + if penalty { self.layers.len() } else { 0 }
+        Effort { turns, least, longest }
     }
 }

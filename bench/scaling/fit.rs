@@ -5,19 +5,15 @@ use serde::Serialize;
 /// y = factor · x^exponent, by least squares on logarithms.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PowerLaw {
-    /// How it grows.
     pub exponent: f64,
     /// Standard error of the exponent; null where two points leave nothing to judge by.
     pub standard_error: Option<f64>,
     /// y at x = 1.
     pub factor: f64,
-    /// The smallest x that was fitted.
     pub from: f64,
-    /// The largest.
     pub to: f64,
 }
 
-/// Points that a fit takes at least, where there are so many.
 const FEWEST: usize = 3;
 
 impl PowerLaw {
@@ -53,7 +49,6 @@ impl PowerLaw {
         Some(Self { exponent, standard_error, factor: (y - exponent * x).exp(), from: first, to: last })
     }
 
-    /// y at x.
     pub fn at(&self, x: f64) -> f64 {
         self.factor * x.powf(self.exponent)
     }

@@ -8,7 +8,6 @@
 //!
 //! Paper: `sec:asymp_cost`, `eqn:projection_operator`.
 
-use std::hint::black_box;
 use std::sync::Arc;
 
 use faer::linalg::matmul::matmul;
@@ -17,7 +16,6 @@ use reynolds::group::Element;
 use reynolds::projection::KernelSpace;
 use reynolds::rep::{self, Rep};
 
-use super::clock::Work;
 use reynolds_train::error::Result;
 
 /// The sum, in single precision, ready to run.
@@ -30,7 +28,6 @@ pub(super) struct HaarSum {
     half: Mat<f32>,
 }
 
-/// One element.
 struct Term {
     left: Arc<Mat<f32>>,
     /// π(g)*.
@@ -90,14 +87,6 @@ impl HaarSum {
             }
         }
     }
-}
-
-/// The sum, to be timed.
-pub(super) fn summing<'a>(mut sum: HaarSum, from: &'a [f32], to: &'a mut [f32]) -> Work<'a> {
-    Box::new(move || {
-        sum.apply(black_box(from), black_box(&mut *to));
-        Ok(())
-    })
 }
 
 #[cfg(test)]

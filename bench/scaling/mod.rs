@@ -10,23 +10,18 @@
 //! Paper: `sec:asymp_cost`.
 
 mod agreement;
-mod band_limit;
-mod case;
-mod clock;
 mod draw;
 mod extent;
 mod fit;
-mod group_order;
 mod haar_sum;
-mod kernel_side;
+mod host;
 mod penalty;
 mod series;
-mod weights;
+mod ways;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use case::Bench;
 pub use extent::Extent;
 pub use fit::PowerLaw;
 use reynolds_torch::tch::Device;
@@ -38,10 +33,8 @@ use reynolds_train::error::{Error, Result};
 use reynolds_train::progress;
 use reynolds_train::threads;
 
-/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaling {
-    /// How much.
     pub extent: Extent,
     /// Where the penalty is; none is measured without one.
     pub device: Option<Device>,
@@ -50,30 +43,21 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// Measures all of it.
-    ///
-    /// # Errors
-    /// If a result is not that of the Haar average; [`Error::Config`] if there are no such threads; if the device
-    /// has no room.
     pub fn measure(&self) -> Result<ScalingReport> {
         let count = threads::resolve(self.threads);
         threads::set(count);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
         let pool = pool.map_err(|cause| Error::config("threads", "threads that the system gives", cause))?;
         let sizes = self.extent.sizes(self.device);
-        let progress = progress::Work::begin("scaling", sizes.points(self.device.is_some()) as u64);
-        let bench = Bench { clock: self.extent.clock(), sizes: &sizes, progress: &progress };
+        let (figures, effort) = (host::figures(&sizes)?, self.extent.effort());
+        let layers = if self.device.is_some() { sizes.layers.len() } else { 0 };
+        let progress = progress::Work::begin("scaling", (host::sizes_in(&figures) + layers) as u64);
         let host = || -> Result<Vec<Plot>> {
-            Ok(vec![
-                weights::plot(&bench)?,
-                group_order::plot(&bench)?,
-                kernel_side::plot(&bench)?,
-                band_limit::plot(&bench)?,
-            ])
+            figures.into_iter().map(|(name, plans)| host::plot(name, plans, effort, &progress)).collect()
         };
         let mut plots = pool.install(host)?;
         if let Some(device) = self.device {
-            plots.push(penalty::plot(&bench, device)?);
+            plots.push(penalty::plot(&sizes.layers, device, effort, &progress)?);
         }
         Ok(ScalingReport {
             environment: Environment::now(self.device.unwrap_or(Device::Cpu)),
@@ -87,9 +71,6 @@ impl Scaling {
 impl ScalingReport {
     /// Writes `scaling.json` and a figure `scaling-NAME.svg` for each plot into `folder`, which is made where there is none; returns the
     /// files.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the system refuses.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
         let mut files = Vec::new();

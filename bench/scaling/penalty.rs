@@ -11,10 +11,11 @@ use reynolds_torch::tch::{self, Device, Kind, Tensor};
 use reynolds_torch::{Binding, Parameters, Penalty, device};
 
 use super::agreement::{agree, tolerance};
-use super::case::{Bench, making};
-use super::clock::{Clock, Work};
 use super::series::{Panel, Plot, Point};
+use super::ways::{Effort, making};
+use crate::Clock;
 use reynolds_train::error::Result;
+use reynolds_train::progress;
 
 const PENALTY: &str = "value and gradient (ours)";
 const SLOPE: &str = "gradient, as a step adds it (ours)";
@@ -24,7 +25,7 @@ const FLOOR: &str = "floor: read W, read and write ∇";
 const STRENGTHS: [f64; 2] = [0.25, 1.0];
 
 /// Convolutions 36 → 36, 5×5, held by C4: what a step of training pays for the penalty.
-pub(super) fn plot(bench: &Bench<'_>, device: Device) -> Result<Plot> {
+pub(super) fn plot(layers: &[usize], device: Device, effort: Effort, progress: &progress::Work) -> Result<Plot> {
     let title = format!("penalty of 5×5 convolutions, C4, f32, {}", device::name(device));
     let mut panel = Panel::new(&title, "weights N")
         .series(SLOPE, Some(1.0), "paper: linear in the parameters")
@@ -34,22 +35,31 @@ pub(super) fn plot(bench: &Bench<'_>, device: Device) -> Result<Plot> {
     let fields = rep::parse_fields(&c4, "9 regular")?;
     let space = KernelSpace::kernel(&fields, &fields, &Grid::new(&c4, 5, 2)?)?;
     let projector = Arc::new(derive(&space)?);
-    let clock = Clock { device, ..bench.clock };
-    for &layers in &bench.sizes.layers {
-        point(&clock, &mut panel, &space, &projector, layers)?;
-        bench.progress.advance(1);
+    for &layers in layers {
+        let found = times(device, effort, &space, &projector, layers)?;
+        for (name, point) in [FLOOR, SLOPE, PENALTY].into_iter().zip(found) {
+            panel.add(name, point);
+        }
+        progress.advance(1);
     }
     Ok(Plot { name: "penalty".into(), panels: vec![panel.fitted()] })
 }
 
-fn point(clock: &Clock, panel: &mut Panel, space: &KernelSpace, projector: &Arc<Lowered>, layers: usize) -> Result<()> {
+/// Of the floor, the gradient alone, and value and gradient of so many layers.
+fn times(
+    device: Device,
+    effort: Effort,
+    space: &KernelSpace,
+    projector: &Arc<Lowered>,
+    layers: usize,
+) -> Result<[Point; 3]> {
     let mut random = Random::new(layers as u64);
     let mut builder = Parameters::builder();
     for layer in 0..layers {
         let values: Vec<f64> = (0..space.len()).map(|_| 2.0 * random.uniform() - 1.0).collect();
         builder.real(&name(layer), &space.shape(), &values)?;
     }
-    let parameters = builder.build(Kind::Float, clock.device)?;
+    let parameters = builder.build(Kind::Float, device)?;
     let mut binding = Binding::builder(&parameters);
     (0..layers).try_for_each(|layer| binding.projector(&name(layer), projector))?;
     let [lambda_g, lambda_perp] = STRENGTHS;
@@ -64,19 +74,13 @@ fn point(clock: &Clock, panel: &mut Panel, space: &KernelSpace, projector: &Arc<
     check(PENALTY, projector, flat, &gradient)?;
     let _guard = tch::no_grad_guard();
     let mut copy = flat.f_zeros_like()?;
-    let copying: Work<'_> = Box::new(|| {
-        copy.f_copy_(flat)?;
-        Ok(())
-    });
-    let adding = making(|| Ok(penalty.add_gradient_with_value(flat, &mut gradient.shallow_clone())?));
+    let copying = making(|| Ok(copy.f_copy_(flat)?));
     let sloping = making(|| Ok(penalty.add_gradient(flat, &mut gradient.shallow_clone())?));
-    let found = clock.quartiles(&mut [copying, sloping, adding])?;
+    let adding = making(|| Ok(penalty.add_gradient_with_value(flat, &mut gradient.shallow_clone())?));
+    let found = effort.times(Clock { device }, &mut [copying, sloping, adding])?;
+    let point = |number: usize| Point::new(parameters.len() as f64, parameters.len(), &found[number]);
     // A copy moves two numbers a weight, the penalty three at least.
-    let (x, weights) = (parameters.len() as f64, parameters.len());
-    panel.add(FLOOR, Point::new(x, weights, found[0].times(1.5)));
-    panel.add(SLOPE, Point::new(x, weights, found[1]));
-    panel.add(PENALTY, Point::new(x, weights, found[2]));
-    Ok(())
+    Ok([point(0).times(1.5), point(1), point(2)])
 }
 
 fn name(layer: usize) -> String {

@@ -1,58 +1,64 @@
-//! The subcommands, one a file.
+//! What can be asked for on the command line: each command's arguments beside what it does.
 
 #[cfg(feature = "torch")]
 mod bench;
-#[cfg(feature = "torch")]
-mod bench_medmnist;
-#[cfg(feature = "torch")]
-mod bench_metrics;
-#[cfg(feature = "torch")]
-mod bench_options;
-#[cfg(feature = "torch")]
-mod bench_penalty;
-#[cfg(feature = "torch")]
-mod bench_projection;
-#[cfg(feature = "torch")]
-mod bench_scaling;
 mod data;
-mod data_ct;
-mod data_medmnist;
-mod data_shapes;
 #[cfg(feature = "torch")]
 mod reproduce;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::{Parser, Subcommand};
 
-use crate::args::Command;
-
-pub(crate) fn run(command: Command) -> Result<ExitCode> {
-    match command {
-        #[cfg(feature = "torch")]
-        Command::Train(command) => command.carry_out("reynolds", &reynolds_paper::experiments::all()),
-        #[cfg(feature = "torch")]
-        Command::Reproduce(args) => reproduce::run(&args),
-        #[cfg(feature = "torch")]
-        Command::Bench(command) => measure(&command).map_err(bench_options::by_option),
-        #[cfg(feature = "torch")]
-        Command::Cost { folder, device } => {
-            reynolds_paper::targets::cost::carry_out(&folder, reynolds_torch::device::parse(&device)?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Data(command) => data::run(&command),
-    }
+/// Experiments of reynolds: training, the paper's tables and figures, their data, and measurements.
+#[derive(Debug, Parser)]
+#[command(name = "reynolds", version, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
 }
 
-#[cfg(feature = "torch")]
-fn measure(command: &crate::args::BenchCommand) -> Result<ExitCode> {
-    use crate::args::BenchCommand;
-    match command {
-        BenchCommand::Ct(args) => bench::run(args),
-        BenchCommand::Medmnist(args) => bench_medmnist::run(args),
-        BenchCommand::Projection(args) => bench_projection::run(args),
-        BenchCommand::Metrics(args) => bench_metrics::run(args),
-        BenchCommand::Penalty(args) => bench_penalty::run(args),
-        BenchCommand::Scaling(args) => bench_scaling::run(args),
+#[derive(Debug, Subcommand)]
+enum Command {
+    #[cfg(feature = "torch")]
+    #[command(flatten)]
+    Train(reynolds_train::command_line::Command),
+    /// One table or figure of the paper, with its claims checked
+    #[cfg(feature = "torch")]
+    Reproduce(reproduce::ReproduceArgs),
+    /// Measure what a folder asks for: a child of `reproduce`
+    #[cfg(feature = "torch")]
+    #[command(hide = true)]
+    Cost {
+        folder: std::path::PathBuf,
+        #[arg(long, default_value = "cpu", value_parser = reynolds_torch::device::parse)]
+        device: reynolds_torch::tch::Device,
+    },
+    /// Make or fetch the data sets of the experiments
+    #[command(subcommand, arg_required_else_help = true)]
+    Data(data::DataCommand),
+    /// Measurements of networks and of projections
+    #[cfg(feature = "torch")]
+    #[command(subcommand, arg_required_else_help = true)]
+    Bench(bench::BenchCommand),
+}
+
+impl Args {
+    pub(crate) fn carry_out(&self) -> Result<ExitCode> {
+        match &self.command {
+            #[cfg(feature = "torch")]
+            Command::Train(command) => command.carry_out("reynolds", &reynolds_paper::experiments::all()),
+            #[cfg(feature = "torch")]
+            Command::Reproduce(args) => reproduce::run(args),
+            #[cfg(feature = "torch")]
+            Command::Bench(command) => command.carry_out(),
+            #[cfg(feature = "torch")]
+            Command::Cost { folder, device } => {
+                reynolds_paper::step::carry_out(folder, *device)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Data(command) => command.carry_out(),
+        }
     }
 }

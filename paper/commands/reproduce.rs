@@ -3,14 +3,42 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use reynolds_paper::targets::{Outcome, Place, Request, Session, find, targets};
-use reynolds_train::command_line::{interrupted, models, session};
+use clap::Args;
+use reynolds_paper::targets::{Budget, Outcome, Place, Request, Session, find, targets};
+use reynolds_report::terminal;
+use reynolds_train::command_line::{PlaceArgs, interrupted, models, session};
 use reynolds_train::config::Assignment;
 
-use crate::args::ReproduceArgs;
-use reynolds_report::terminal;
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// A table or figure of the paper, or `list` for all of them
+    target: String,
+    /// How much is computed
+    #[arg(long, value_enum, default_value_t = Budget::Standard, conflicts_with = "resume")]
+    budget: Budget,
+    /// Exit with 1 unless every claim held
+    #[arg(long)]
+    strict: bool,
+    /// One setting of the target, over the budget's: seeds=3
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "resume")]
+    set: Vec<String>,
+    /// Number of models in parallel; 0 = one for each processor, and one on any other device
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=4096))]
+    jobs: u64,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// The group: C4 D4 SO2 SO3 …
+    #[arg(long, value_name = "G", help_heading = "fig-projection", conflicts_with = "resume")]
+    group: Option<String>,
+    /// Fields of the input
+    #[arg(long, value_name = "FIELDS", help_heading = "fig-projection", conflicts_with = "resume")]
+    domain: Option<String>,
+    /// Fields of the output
+    #[arg(long, value_name = "FIELDS", help_heading = "fig-projection", conflicts_with = "resume")]
+    codomain: Option<String>,
+}
 
-pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode> {
+pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode> {
     if args.target == "list" {
         let width = targets().iter().map(|target| target.name().len()).max().unwrap_or(0);
         let lines = targets().map(|target| format!("{:<width$}  {}\n", target.name(), target.about()));
@@ -24,8 +52,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode> {
         None => Place::Under(args.place.runs.clone()),
     };
     let assignments = assignments(args)?;
-    let budget = args.budget.name().parse()?;
-    let request = Request { budget, assignments, place, workers: args.jobs as usize };
+    let request = Request { budget: args.budget, assignments, place, workers: args.jobs as usize };
     match target.reproduce(&request, Session { device, interrupt, observer: &mut *models() })? {
         Outcome::Interrupted { folder, command } => Ok(interrupted(&folder, &command)),
         Outcome::Finished(reproduction) => {

@@ -14,14 +14,12 @@
 //! # Ok::<(), reynolds_train::Error>(())
 //! ```
 
-use std::time::Instant;
-
 use reynolds_checkpoint::Values;
 use reynolds_torch::tch::Tensor;
 use serde::Serialize;
 
 use crate::ct::{psnr, ssim};
-use reynolds_bench::{Array, Median};
+use reynolds_bench::{Array, Clock, Times};
 use reynolds_train::config::at_least_one;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::threads;
@@ -32,44 +30,29 @@ const TOGETHER: i64 = 8;
 /// Pixels along a side of SSIM's window, hence of an image at least.
 const WINDOW: usize = 11;
 
-/// How it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetricsBench {
-    /// Passes over all images that are measured.
     pub repeats: usize,
-    /// Threads of the processor; 0 = all.
     pub threads: usize,
 }
 
 /// One measurement. Times are medians in seconds, for all images.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricsRow {
-    /// "metrics".
     pub row: &'static str,
-    /// "reynolds".
     pub who: &'static str,
     /// `[n, height, width]`.
     pub shape: Vec<usize>,
-    /// In dB, image by image; infinite, in JSON null, where both are equal.
     pub psnr: Vec<f64>,
-    /// Image by image.
     pub ssim: Vec<f64>,
-    /// Both.
     pub seconds: f64,
-    /// PSNR alone.
     pub psnr_seconds: f64,
-    /// SSIM alone.
     pub ssim_seconds: f64,
-    /// Threads of the processor.
     pub threads: usize,
 }
 
 impl MetricsBench {
     /// Judges `image` by `truth`, both `[n, height, width]`, where `keep` is not 0; everywhere without it.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the name of an array: if shapes differ, are none of images, or images are smaller than the window; if a
-    /// number is not finite, or no pixel of an image counts.
     pub fn measure(&self, truth: &Array, image: &Array, keep: Option<&Array>) -> Result<MetricsRow> {
         at_least_one("repeats", self.repeats)?;
         for (name, array) in [("truth", Some(truth)), ("image", Some(image)), ("keep", keep)] {
@@ -93,13 +76,11 @@ impl MetricsBench {
         let (mut by_psnr, mut by_ssim) = (Vec::new(), Vec::new());
         for _ in 0..self.repeats {
             for (seconds, metric) in [(&mut by_psnr, psnr as Metric), (&mut by_ssim, ssim as Metric)] {
-                let start = Instant::now();
-                all(metric)?;
-                seconds.push(start.elapsed().as_secs_f64());
+                seconds.push(Clock::HOST.seconds(1, || all(metric).map(drop))?);
             }
         }
         let both: Vec<f64> = by_psnr.iter().zip(&by_ssim).map(|(one, other)| one + other).collect();
-        let [seconds, psnr_seconds, ssim_seconds] = [both, by_psnr, by_ssim].map(|times| Median::of(times).middle);
+        let [seconds, psnr_seconds, ssim_seconds] = [both, by_psnr, by_ssim].map(|times| Times::new(times).median());
         Ok(MetricsRow {
             row: "metrics",
             who: "reynolds",

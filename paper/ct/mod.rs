@@ -33,7 +33,6 @@ mod task;
 
 #[cfg(feature = "torch")]
 pub use self::{
-    bench::{CtBench, CtBenchRow},
     bench_metrics::{MetricsBench, MetricsRow},
     evaluation::{CaseQuality, Measured},
     experiment::CtExperiment,

@@ -29,7 +29,6 @@ mod volumes;
 
 #[cfg(feature = "torch")]
 pub use self::{
-    bench::{MedBench, MedBenchRow},
     evaluation::TurningDefect,
     experiment::MedExperiment,
     figures::confusion_sheet,

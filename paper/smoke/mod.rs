@@ -3,6 +3,8 @@
 pub mod data;
 
 #[cfg(feature = "torch")]
+mod bench;
+#[cfg(feature = "torch")]
 mod errors;
 #[cfg(feature = "torch")]
 mod experiment;

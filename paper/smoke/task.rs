@@ -138,6 +138,19 @@ impl SmokeTask {
         Ok(firsts.f_narrow(0, start as i64, count as i64)?)
     }
 
+    /// What `timed` makes of rollouts of all windows of a part at once, as long as those of training, without the tape; the kernels are ready.
+    pub(super) fn timed_inference<T>(
+        &self,
+        part: Part,
+        timed: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<T>,
+    ) -> Result<T> {
+        let _guard = tch::no_grad_guard();
+        let length = self.config.out_length;
+        let batch = self.data.select(&self.data.firsts(self.data.windows(part))?, length)?;
+        let assembled = self.network.assemble(&self.parameters, EVALUATE)?;
+        timed(&mut || self.roll(&batch, &assembled, length, EVALUATE, |_, _| Ok(())))
+    }
+
     /// Errors of the network over rollouts of `length` steps of a part.
     pub fn errors(&self, part: Part, length: usize) -> Result<RolloutErrors> {
         let _guard = tch::no_grad_guard();

@@ -29,7 +29,6 @@ use crate::data::error::{Error, Result};
 /// Waves around a ring: f of the paper.
 const WAVES: f64 = 5.0;
 
-/// Which two classes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rings {
     /// A disk inside, an arc of a quarter turn outside.
@@ -43,9 +42,6 @@ pub enum Rings {
 
 impl Rings {
     /// Draws `points` of each class, the class +1 first.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if there are to be no points, or the amplitude is negative, NaN or infinite.
     pub fn sample(self, points: usize, uniform: &mut dyn FnMut() -> f64) -> Result<PointCloud> {
         if points == 0 {
             return Err(Error::setting("points per class", "at least 1", points));
@@ -88,17 +84,14 @@ pub struct PointCloud {
 }
 
 impl PointCloud {
-    /// How many points.
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// Whether there is no point.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
 
-    /// (x, y) of every point.
     pub fn points(&self) -> &[[f64; 2]] {
         &self.points
     }
@@ -109,9 +102,6 @@ impl PointCloud {
     }
 
     /// The first `fraction` of each class, rounded, and the rest. Points are independent, so no order is better than that of drawing.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if a class would have no point in one of the two.
     pub fn split(&self, fraction: f64) -> Result<(Self, Self)> {
         let (mut first, mut rest) = (Self::default(), Self::default());
         for class in [true, false] {

@@ -33,7 +33,6 @@ pub(crate) const REACH: f64 = 4.0;
 /// Samples along a side of it.
 pub(crate) const SIDE: usize = 121;
 
-/// Which network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
@@ -44,19 +43,14 @@ pub enum Network {
     Mlp,
 }
 
-/// `[model]`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelConfig {
-    /// "so2" or "mlp".
     pub network: Network,
-    /// Sizes of the one.
     pub so2: So2NetConfig,
-    /// Sizes of the other.
     pub mlp: MlpConfig,
 }
 
-/// `[model.mlp]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MlpConfig {
@@ -74,12 +68,9 @@ impl Default for MlpConfig {
 pub trait PlaneData:
     Serialize + DeserializeOwned + Clone + PartialEq + std::fmt::Debug + Default + Send + Sync + 'static
 {
-    /// The experiment's name.
     const NAME: &'static str;
-    /// What it is, in one sentence.
     const ABOUT: &'static str;
 
-    /// The points.
     fn data(&self) -> DataConfig;
 
     /// σ_⊥, where there are waves.
@@ -88,11 +79,9 @@ pub trait PlaneData:
     }
 }
 
-/// `[data]` of "so2".
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiskAndArc {
-    /// Points of each class.
     pub points: usize,
     /// The part of them that is trained on.
     pub train_fraction: f64,
@@ -117,11 +106,9 @@ impl PlaneData for DiskAndArc {
     }
 }
 
-/// `[data]` of "rings".
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WaveyRings {
-    /// Points of each class.
     pub points: usize,
     /// The part of them that is trained on.
     pub train_fraction: f64,
@@ -152,13 +139,10 @@ impl PlaneData for WaveyRings {
     }
 }
 
-/// `[data]` and `[model]`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(bound = "D: PlaneData")]
 pub struct PlaneSettings<D> {
-    /// `[data]`.
     pub data: D,
-    /// `[model]`.
     pub model: ModelConfig,
 }
 
@@ -195,12 +179,10 @@ impl<D: PlaneData> Settings for PlaneSettings<D> {
     }
 }
 
-/// "so2" or "rings".
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlaneExperiment<D>(PhantomData<D>);
 
 impl<D> PlaneExperiment<D> {
-    /// The experiment with these data.
     pub fn new() -> Self {
         Self(PhantomData)
     }

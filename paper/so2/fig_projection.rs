@@ -21,8 +21,9 @@ use crate::targets::findings::{Figure, Findings};
 use crate::targets::point::{Frame, Point};
 use crate::targets::sample::three_digits;
 use crate::targets::{Budget, Target};
+use reynolds_report::csv::Field;
 use reynolds_report::figure::{HeatMap, Shading, Sheet};
-use reynolds_report::{Check, Table};
+use reynolds_report::{Check, Csv, Table};
 use reynolds_train::config::Settings;
 use reynolds_train::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -49,20 +50,18 @@ pub(crate) struct ProjectionSettings {
 impl Settings for ProjectionSettings {}
 
 impl ProjectionSettings {
-    /// Fields as given; where none are, some that show the group well.
-    fn fields(&self, key: &str) -> Result<String> {
-        let given = if key == "domain" { &self.domain } else { &self.codomain };
-        if !given.is_empty() {
-            return Ok(given.clone());
-        }
-        let group = group::parse(&self.group)?;
-        let fits = |text: &&&str| rep::parse_fields(&group, text).is_ok_and(|fields| fields.dim() <= MAX_CHANNELS);
-        let found = FIELDS.iter().find(fits);
-        let expected = || {
-            let expected = format!("fields of {} with at most {MAX_CHANNELS} channels", self.group);
-            Error::config(key, expected, "none given")
+    /// Fields of input and output as given; where none are, some that show the group well.
+    fn fields(&self, group: &GroupRef) -> Result<[String; 2]> {
+        let fits = |text: &&&str| rep::parse_fields(group, text).is_ok_and(|fields| fields.dim() <= MAX_CHANNELS);
+        let of = |key: &str, given: &String| match FIELDS.iter().find(fits) {
+            _ if !given.is_empty() => Ok(given.clone()),
+            Some(usual) => Ok(usual.to_string()),
+            None => {
+                let expected = format!("fields of {} with at most {MAX_CHANNELS} channels", self.group);
+                Err(Error::config(key, expected, "none given"))
+            }
         };
-        found.map(ToString::to_string).ok_or_else(expected)
+        Ok([of("domain", &self.domain)?, of("codomain", &self.codomain)?])
     }
 }
 
@@ -85,19 +84,18 @@ impl Target for Projection {
     }
 
     fn points(&self, settings: &ProjectionSettings) -> Result<Vec<Box<dyn Point>>> {
-        self.sketch(settings)?;
+        sketch(settings)?;
         Ok(Vec::new())
     }
 
     fn findings(&self, settings: &ProjectionSettings, _: &Frame) -> Result<Findings> {
-        let (domain, codomain) = (settings.fields("domain")?, settings.fields("codomain")?);
-        let sketch = self.sketch(settings)?;
-        let matrix = format!("matrix, {domain} → {codomain}");
-        let mut table = Table::new([matrix.as_str(), "free numbers", "share of ‖W‖²"]);
-        let mut csv = "matrix,free_numbers,energy_share\n".to_string();
-        for step in &sketch.steps {
-            table.row([step.name.to_string(), step.free.to_string(), format!("{:.4}", step.share)]);
-            csv += &format!("{},{},{}\n", step.file, step.free, step.share);
+        let (sketch, [domain, codomain]) = sketch(settings)?;
+        let mut table =
+            Table::new([format!("matrix, {domain} → {codomain}").as_str(), "free numbers", "share of ‖W‖²"]);
+        let mut csv = Csv::new(["matrix", "free_numbers", "energy_share"]);
+        for Step { name, file, free, share, .. } in &sketch.steps {
+            table.row([name.to_string(), free.to_string(), format!("{share:.4}")]);
+            csv.row([Field::from(*file), Field::from(*free), Field::from(*share)]);
         }
         let caption = format!(
             "A dense map W of {} from \"{domain}\" to \"{codomain}\", in the basis of irreps; what the mask leaves; what averaging makes of that. Blue is \
@@ -106,7 +104,7 @@ impl Target for Projection {
         );
         Ok(Findings {
             tables: vec![table],
-            csv,
+            csv: csv.to_string(),
             figures: vec![Figure { name: "fig-projection", svg: sketch.svg(), caption }],
             checks: sketch.checks,
             notes: vec![
@@ -120,31 +118,20 @@ impl Target for Projection {
     }
 }
 
-impl Projection {
-    fn sketch(&self, settings: &ProjectionSettings) -> Result<Sketch> {
-        let group = group::parse(&settings.group)?;
-        let (domain_text, codomain_text) = (settings.fields("domain")?, settings.fields("codomain")?);
-        let word = |key: &str| if key == "domain" { domain_text.as_str() } else { codomain_text.as_str() };
-        let seed = settings.seed;
-        let complex =
-            ["domain", "codomain"].iter().any(|key| word(key).parse::<Irreps>().is_ok_and(|i| i.is_complex()));
-        let fits = |key: &str, dim: usize| match dim {
-            1..=MAX_CHANNELS => Ok(()),
-            _ => Err(Error::config(key, format!("1 to {MAX_CHANNELS} channels, as many as can be told apart"), dim)),
-        };
-        if complex {
-            let read = |key: &str| -> Result<Rep<c64>> { Ok(word(key).parse::<Irreps>()?.complex_rep(&group)?) };
-            let (domain, codomain) = (read("domain")?, read("codomain")?);
-            fits("domain", domain.dim())?;
-            fits("codomain", codomain.dim())?;
-            return Sketch::new(&group, &domain, &codomain, seed, |value: c64| value.re.hypot(value.im));
-        }
-        let read = |key: &str| rep::parse_fields(&group, word(key));
-        let (domain, codomain) = (read("domain")?, read("codomain")?);
-        fits("domain", domain.dim())?;
-        fits("codomain", codomain.dim())?;
-        Sketch::new(&group, &domain, &codomain, seed, |value: f64| value)
-    }
+/// The three matrices, and the fields that they map between.
+fn sketch(settings: &ProjectionSettings) -> Result<(Sketch, [String; 2])> {
+    let group = group::parse(&settings.group)?;
+    let texts = settings.fields(&group)?;
+    let complex = texts.iter().any(|text| text.parse::<Irreps>().is_ok_and(|irreps| irreps.is_complex()));
+    let sketch = if complex {
+        let read = |text: &String| -> Result<Rep<c64>> { Ok(text.parse::<Irreps>()?.complex_rep(&group)?) };
+        let fields = [read(&texts[0])?, read(&texts[1])?];
+        Sketch::new(&group, fields, settings.seed, |value: c64| value.re.hypot(value.im))
+    } else {
+        let fields = [rep::parse_fields(&group, &texts[0])?, rep::parse_fields(&group, &texts[1])?];
+        Sketch::new(&group, fields, settings.seed, |value: f64| value)
+    };
+    Ok((sketch?, texts))
 }
 
 /// Fields to show a group by, the first that it has.
@@ -214,17 +201,22 @@ fn sorted<F: Scalar>(group: &GroupRef, rep: &Rep<F>, order: &mut Vec<Arc<Irrep<F
 impl Sketch {
     fn new<F: Scalar + Weight>(
         group: &GroupRef,
-        domain: &Rep<F>,
-        codomain: &Rep<F>,
+        [domain, codomain]: [Rep<F>; 2],
         seed: u64,
         show: impl Fn(F) -> f64,
     ) -> Result<Self>
     where
         Blocks<F>: Projector<F>,
     {
+        for (key, fields) in [("domain", &domain), ("codomain", &codomain)] {
+            if !(1..=MAX_CHANNELS).contains(&fields.dim()) {
+                let expected = format!("1 to {MAX_CHANNELS} channels, as many as can be told apart");
+                return Err(Error::config(key, expected, fields.dim()));
+            }
+        }
         let mut order = Vec::new();
-        let (domain, columns) = sorted(group, domain, &mut order)?;
-        let (codomain, rows) = sorted(group, codomain, &mut order)?;
+        let (domain, columns) = sorted(group, &domain, &mut order)?;
+        let (codomain, rows) = sorted(group, &codomain, &mut order)?;
         let space = KernelSpace::dense(&domain, &codomain)?;
         let matrix = Random::at(seed, &[]).matrix::<F>(codomain.dim(), domain.dim());
         let dense: Vec<F> =
@@ -293,7 +285,7 @@ impl Sketch {
 mod tests {
     use super::*;
 
-    fn sketch(group: &str, domain: &str, codomain: &str) -> Result<Findings> {
+    fn found(group: &str, domain: &str, codomain: &str) -> Result<Findings> {
         let (group, domain, codomain) = (group.into(), domain.into(), codomain.into());
         let settings = ProjectionSettings { group, domain, codomain, seed: 0 };
         Projection.points(&settings)?;
@@ -304,7 +296,7 @@ mod tests {
     fn every_group_has_fields_to_be_shown_by() {
         for name in ["C1", "C4", "D4", "S5", "Oh", "Z4", "C2 x C2", "SO2", "O2", "SO3", "O3"] {
             let settings = ProjectionSettings { group: name.into(), ..Projection.settings(Budget::Quick) };
-            assert!(Projection.sketch(&settings).is_ok(), "{name}: {:?}", Projection.sketch(&settings).err());
+            assert!(sketch(&settings).is_ok(), "{name}: {:?}", sketch(&settings).err());
         }
     }
 
@@ -316,17 +308,29 @@ mod tests {
             ("D4", "2 regular", "1 regular + 2 trivial", 8 * 2 + 2 * 2),
             ("C3", "irrep(1)", "irrep(1)", 2),
         ] {
-            let findings = sketch(group, domain, codomain).unwrap();
+            let findings = found(group, domain, codomain).unwrap();
             assert!(findings.checks.iter().all(|check| check.held), "{group}: {:?}", findings.checks);
             assert!(findings.csv.contains(&format!("averaged,{free},")), "{group}: {}", findings.csv);
         }
     }
 
     #[test]
+    fn the_committed_table_is_what_comes_of_the_default_settings() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/so2/fig-projection/table.csv");
+        let findings = Projection.findings(&Projection.settings(Budget::Full), &Frame::default()).unwrap();
+        let numbers = |text: &str| -> Vec<Vec<String>> {
+            // Shares are sums of squares, whose last digits are the processor's.
+            let rounded = |field: &str| field.parse().map_or(field.into(), |number: f64| format!("{number:.12}"));
+            text.lines().map(|line| line.split(',').map(rounded).collect()).collect()
+        };
+        assert_eq!(numbers(&findings.csv), numbers(&std::fs::read_to_string(file).unwrap()));
+    }
+
+    #[test]
     fn fields_that_do_not_fit_are_errors() {
-        assert!(sketch("SO3", "99x0", "1x0").unwrap_err().to_string().contains("domain: expected 1 to 64 channels"));
-        assert!(sketch("K4", "1 regular", "1 regular").is_err());
-        assert!(sketch("C4", "1 irregular", "1 regular").is_err());
+        assert!(found("SO3", "99x0", "1x0").unwrap_err().to_string().contains("domain: expected 1 to 64 channels"));
+        assert!(found("K4", "1 regular", "1 regular").is_err());
+        assert!(found("C4", "1 irregular", "1 regular").is_err());
     }
 
     #[test]

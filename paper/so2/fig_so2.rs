@@ -1,144 +1,191 @@
-//! `fig-so2`: the penalty tunes how invariant a network becomes.
+//! `fig-so2` and `fig-so2-grid`: the penalty tunes how invariant a network becomes, along a path and over a grid of λ_G and λ_⊥.
 //!
 //! The paper's figure follows a path on which λ_G falls first and λ_⊥ rises then. With λ_⊥ = 0 the defect does not fall as λ_G does, so
 //! the path here keeps λ_⊥ = 0.01 while λ_G falls.
 
 use reynolds::penalty::Form;
-
-use super::picture::{FORMS, caption, falls, listed, notes, numbers, plane};
-use super::spec::form_name;
-use crate::so2::{COLOUR_BAR, DiskAndArc, FigureSettings, legend};
-use crate::targets::findings::{Figure, Findings};
-use crate::targets::point::{Frame, Point};
-use crate::targets::{Budget, Target, boxed};
 use reynolds_report::Check;
-use reynolds_report::figure::Sheet;
-use reynolds_train::error::Result;
+use reynolds_report::figure::{HeatMap, Shading, Sheet};
+
+use super::figure::{FORMS, Measured, PlaneFigure, falls, listed};
+use super::spec::form_name;
+use crate::so2::{DiskAndArc, FigureSettings};
+use crate::targets::findings::Figure;
+use crate::targets::point::Frame;
+use crate::targets::sample::three_digits;
+
+type Settings = FigureSettings<DiskAndArc>;
+type Spec = super::Spec<DiskAndArc>;
 
 /// (λ_G, λ_⊥) from left to right.
 const PATH: [(f64, f64); 5] = [(0.1, 0.01), (0.01, 0.01), (0.001, 0.01), (0.0, 0.01), (0.0, 0.1)];
 
-/// The relative defect of a network that is essentially invariant.
-pub(crate) const ESSENTIALLY: f64 = 0.01;
+/// λ_G of the columns and λ_⊥ of the rows.
+const STRENGTHS: [f64; 4] = [0.0, 0.001, 0.01, 0.1];
 
-type Path = FigureSettings<DiskAndArc>;
-type Spec = super::Spec<DiskAndArc>;
+/// The relative defect of a network that is essentially invariant.
+const ESSENTIALLY: f64 = 0.01;
+
+/// A cosine to the weights from which on a gradient is weight decay: single precision rounds more than 1 − this away.
+const PARALLEL: f64 = 1.0 - 1e-6;
 
 /// Paper: `fig:so2_vary_inv_levels`.
-pub(crate) struct LambdaPath;
+pub(crate) const LAMBDA_PATH: PlaneFigure<DiskAndArc> = PlaneFigure {
+    name: "fig-so2",
+    squared: "fig-so2-squared",
+    about: "learned SO(2) invariance along a path of λ_G and λ_⊥ (fig:so2_vary_inv_levels)",
+    rows: &[],
+    titles: || PATH.map(|(g, perp)| format!("λ_G = {g}, λ_⊥ = {perp}")).to_vec(),
+    models: |_, settings, form, seed| PATH.map(|(g, perp)| Spec::penalised(settings, form, g, perp, seed)).to_vec(),
+    besides: |_, _| Vec::new(),
+    caption: "The {form} penalty tunes how invariant the network becomes: first λ_G falls, then λ_⊥ rises.",
+    note: "",
+    checks: |measured| {
+        let name = form_name(measured.form);
+        let (relative, sum) = (measured.means("test/defect_relative"), measured.means("test/defect_sum"));
+        let last = relative.last().copied().unwrap_or(f64::NAN);
+        let path = |what: &str, values: Vec<f64>| {
+            Check::new(format!("{name}: {what} falls along the path"), falls(&values), listed(values))
+        };
+        vec![
+            path("the relative defect", relative),
+            path("ℰ_emp", sum),
+            Check::new(
+                format!("{name}: λ_G = 0, λ_⊥ = 0.1 is essentially invariant (relative defect at most {ESSENTIALLY})"),
+                last <= ESSENTIALLY,
+                listed([last]),
+            ),
+        ]
+    },
+    more: |_, _, _| None,
+};
 
-fn along(settings: &Path, form: Form, seed: u64) -> Vec<Spec> {
-    PATH.map(|(g, perp)| Spec::penalised(settings, form, g, perp, seed)).to_vec()
+/// Paper: `fig:2d_grid_vary_equiv`, `app:sensitivity_lambdas_so2`.
+pub(crate) const LAMBDA_GRID: PlaneFigure<DiskAndArc> = PlaneFigure {
+    name: "fig-so2-grid",
+    squared: "fig-so2-grid-squared",
+    about: "learned SO(2) invariance over a grid of λ_G and λ_⊥ (fig:2d_grid_vary_equiv)",
+    rows: &STRENGTHS,
+    titles: || STRENGTHS.map(|g| format!("λ_G = {g}")).to_vec(),
+    models: |_, settings, form, seed| {
+        let row = |&perp: &f64| STRENGTHS.map(|g| Spec::penalised(settings, form, g, perp, seed));
+        STRENGTHS.iter().flat_map(row).collect()
+    },
+    besides: |settings, seed| {
+        let first = seed == settings.run.seed;
+        FORMS.iter().filter(|_| first).flat_map(|&form| decayed(settings, form)).collect()
+    },
+    caption: "The {form} penalty over a grid: λ_G grows to the right, λ_⊥ downwards.",
+    note: "",
+    checks: |measured| vec![invariant(measured), angular(measured), weight_decay(measured)],
+    more: |figure, settings, frame| Some(defects(figure, settings, frame)),
+};
+
+/// The models with λ_G = λ_⊥ > 0, compared with weight decay.
+fn decayed(settings: &Settings, form: Form) -> Vec<Spec> {
+    let spec = |lambda: f64| Spec::penalised(settings, form, lambda, lambda, settings.run.seed);
+    STRENGTHS[1..].iter().map(|&lambda| Spec { decay: true, drawn: false, ..spec(lambda) }).collect()
 }
 
-impl Target for LambdaPath {
-    type Settings = Path;
-
-    fn name(&self) -> &'static str {
-        "fig-so2"
+/// The relative defect of every pair, in both forms.
+fn defects(figure: &PlaneFigure<DiskAndArc>, settings: &Settings, frame: &Frame) -> Figure {
+    let mut sheet = Sheet::new(FORMS.len(), 190.0);
+    (sheet.shared_axes, sheet.label_room) = (false, 34.0);
+    for form in FORMS {
+        let models = (figure.models)(figure, settings, form, settings.run.seed);
+        let values = Measured { frame, settings, form, models }.means("test/defect_relative");
+        let texts = values.iter().map(|&value| three_digits(value)).collect();
+        let labels = STRENGTHS.map(|strength| strength.to_string()).to_vec();
+        let shading = Shading::Logarithmic { low: 0.001, high: 1.0 };
+        let map = HeatMap::new(STRENGTHS.len(), values, shading).numbers(texts).labels(labels.clone(), labels);
+        sheet.add(format!("{} penalty", form_name(form)), map, vec!["λ_G to the right, λ_⊥ downwards".into()]);
     }
-
-    fn about(&self) -> &'static str {
-        "learned SO(2) invariance along a path of λ_G and λ_⊥ (fig:so2_vary_inv_levels)"
-    }
-
-    fn settings(&self, budget: Budget) -> Path {
-        FigureSettings::of_budget(budget)
-    }
-
-    fn shown(&self, settings: &Path) -> Vec<(String, String)> {
-        settings.shown()
-    }
-
-    fn points(&self, settings: &Path) -> Result<Vec<Box<dyn Point>>> {
-        let of = |&form: &Form| settings.all_seeds().flat_map(move |seed| along(settings, form, seed));
-        Ok(boxed(FORMS.iter().flat_map(of)))
-    }
-
-    fn findings(&self, settings: &Path, frame: &Frame) -> Result<Findings> {
-        let seeds = settings.seeds;
-        let mut findings = Findings { notes: notes(settings.run.train.epochs), ..Findings::default() };
-        let rows: Vec<Spec> = FORMS.iter().flat_map(|&form| along(settings, form, settings.run.seed)).collect();
-        let (table, csv) = numbers(frame, &rows, seeds);
-        (findings.tables, findings.csv) = (vec![table], csv);
-        for form in FORMS {
-            let path = along(settings, form, settings.run.seed);
-            findings.figures.push(figure(frame, form, &path, seeds)?);
-            findings.checks.extend(checks(frame, form, &path, seeds));
-        }
-        Ok(findings)
-    }
+    let seeds = settings.seeds;
+    let caption =
+        format!("Relative defect, mean over {seeds} seeds; the darker, the less invariant, on a logarithmic scale.");
+    Figure { name: "fig-so2-grid-defect", svg: sheet.svg(), caption }
 }
 
-fn figure(frame: &Frame, form: Form, path: &[Spec], seeds: u64) -> Result<Figure> {
-    let mut sheet = Sheet::new(path.len(), 150.0);
-    for spec in path {
-        let title = format!("λ_G = {}, λ_⊥ = {}", spec.strengths().0, spec.strengths().1);
-        sheet.add(title, plane(frame, spec, None)?, caption(frame, spec, seeds));
-    }
-    sheet.legend = legend(false);
-    sheet.colour_bar = COLOUR_BAR.into();
-    let name = match form {
-        Form::Plain => "fig-so2",
-        Form::Squared => "fig-so2-squared",
+/// The mean relative defect of the models that `choose` picks by λ_G and λ_⊥.
+fn relative(measured: &Measured<'_, DiskAndArc>, choose: impl Fn(f64, f64) -> bool) -> Vec<f64> {
+    let models = measured.models.iter().zip(measured.means("test/defect_relative"));
+    let chosen = |spec: &Spec| {
+        let (g, perp) = spec.strengths();
+        choose(g, perp)
     };
-    let caption = format!(
-        "The {} penalty tunes how invariant the network becomes: first λ_G falls, then λ_⊥ rises. Seed 0; below each panel mean ± \
-         standard deviation over {seeds} seeds.",
-        form_name(form)
-    );
-    Ok(Figure { name, svg: sheet.svg(), caption })
+    models.filter(|(spec, _)| chosen(spec)).map(|(_, mean)| mean).collect()
 }
 
-fn checks(frame: &Frame, form: Form, path: &[Spec], seeds: u64) -> Vec<Check> {
-    let means =
-        |metric: &str| -> Vec<f64> { path.iter().map(|spec| spec.over_seeds(frame, seeds, metric).mean()).collect() };
-    let (relative, sum) = (means("test/defect_relative"), means("test/defect_sum"));
-    let name = form_name(form);
-    let last = relative.last().copied().unwrap_or(f64::NAN);
-    vec![
-        Check::new(
-            format!("{name}: the relative defect falls along the path"),
-            falls(&relative),
-            listed(relative.clone()),
-        ),
-        Check::new(format!("{name}: ℰ_emp falls along the path"), falls(&sum), listed(sum.clone())),
-        Check::new(
-            format!("{name}: λ_G = 0, λ_⊥ = 0.1 is essentially invariant (relative defect at most {ESSENTIALLY})"),
-            last <= ESSENTIALLY,
-            listed([last]),
-        ),
-    ]
+fn invariant(measured: &Measured<'_, DiskAndArc>) -> Check {
+    let found = relative(measured, |g, perp| perp == 0.1 && g <= 0.01);
+    let name = form_name(measured.form);
+    let claim =
+        format!("{name}: λ_⊥ = 0.1 with λ_G ≤ 0.01 is essentially invariant (relative defect at most {ESSENTIALLY})");
+    Check::new(claim, found.iter().all(|&value| value <= ESSENTIALLY), listed(found))
+}
+
+fn angular(measured: &Measured<'_, DiskAndArc>) -> Check {
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let (less, more) = (mean(relative(measured, |g, perp| perp < g)), mean(relative(measured, |g, perp| perp > g)));
+    let claim = format!("{}: λ_⊥ < λ_G depends on the angle more than λ_⊥ > λ_G does", form_name(measured.form));
+    Check::new(claim, less > more, format!("mean relative defect {}", listed([less, more])))
+}
+
+fn weight_decay(measured: &Measured<'_, DiskAndArc>) -> Check {
+    let models = decayed(measured.settings, measured.form);
+    let metric = |name: &str| -> Vec<f64> { models.iter().map(|spec| measured.frame.get(spec).metric(name)).collect() };
+    let (difference, cosine) = (metric("decay/difference"), metric("decay/cosine"));
+    let claim = format!("{}: λ_G = λ_⊥ is weight decay", form_name(measured.form));
+    let parallel = cosine.iter().all(|&cosine| cosine >= PARALLEL);
+    let angles = cosine.iter().map(|cosine| format!("{cosine:.6}")).collect::<Vec<_>>().join(" ");
+    match measured.form {
+        Form::Squared => {
+            let same = difference.iter().all(|&difference| difference <= 1e-6);
+            let found =
+                format!("largest difference from an L2 trajectory {}, cosine to W {angles}", listed(difference));
+            Check::new(claim, parallel && same, found)
+        }
+        Form::Plain => Check::new(claim, parallel, format!("cosine between its gradient and W {angles}")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::figure::tests::verdicts;
     use super::*;
-    use crate::targets::point::Trained;
-    use reynolds_train::task::Metrics;
+    use crate::targets::{Budget, Target};
 
-    /// Models that have nothing but the relative defect and ℰ_emp, as a function of the spec.
-    fn models(specs: Vec<Spec>, defect: impl Fn(&Spec) -> f64) -> Frame {
-        Frame::new(specs.into_iter().map(|spec| {
-            let defect = defect(&spec);
-            let metrics =
-                Metrics::from([("test/defect_relative".into(), defect), ("test/defect_sum".into(), 100.0 * defect)]);
-            (spec, Trained { metrics, ..Trained::default() })
-        }))
-    }
-
-    fn verdicts(defect: impl Fn(&Spec) -> f64) -> Vec<bool> {
-        let path = along(&Path::of_budget(Budget::Quick), Form::Plain, 0);
-        checks(&models(path.clone(), defect), Form::Plain, &path, 1).iter().map(|check| check.held).collect()
+    #[test]
+    fn claims_of_the_path_hold_or_not_by_the_numbers() {
+        let of = |defect: fn(f64, f64) -> f64| {
+            verdicts(&LAMBDA_PATH, Form::Plain, |spec| {
+                let (g, perp) = spec.strengths();
+                [("test/defect_relative", defect(g, perp)), ("test/defect_sum", 100.0 * defect(g, perp))]
+            })
+        };
+        assert_eq!(of(|g, perp| g + 0.001 / (1.0 + perp)), [true, true, true]);
+        assert_eq!(of(|g, _| 1.0 - g), [false, false, false]);
+        assert_eq!(of(|g, perp| 0.02 + g + 0.001 / (1.0 + perp)), [true, true, false]);
     }
 
     #[test]
-    fn claims_hold_or_not_by_the_numbers() {
-        assert_eq!(verdicts(|spec| spec.strengths().0 + 0.001 / (1.0 + spec.strengths().1)), [true, true, true]);
-        assert_eq!(verdicts(|spec| 1.0 - spec.strengths().0), [false, false, false]);
-        assert_eq!(
-            verdicts(|spec| 0.02 + spec.strengths().0 + 0.001 / (1.0 + spec.strengths().1)),
-            [true, true, false]
-        );
+    fn claims_of_the_grid_hold_or_not_by_the_numbers() {
+        let of = |form: Form, defect: fn(f64, f64) -> f64, cosine: f64, difference: f64| {
+            verdicts(&LAMBDA_GRID, form, |spec| {
+                let (g, perp) = spec.strengths();
+                [("test/defect_relative", defect(g, perp)), ("decay/cosine", cosine), ("decay/difference", difference)]
+            })
+        };
+        let as_claimed = |g: f64, perp: f64| if perp == 0.1 { 0.001 } else { g + 0.1 };
+        assert_eq!(of(Form::Plain, as_claimed, 0.95, 0.3), [true, true, false]);
+        assert_eq!(of(Form::Plain, as_claimed, 1.0, 0.3), [true, true, true]);
+        assert_eq!(of(Form::Squared, |_, perp| perp, 1.0, 1e-3), [false, false, false]);
+        assert_eq!(of(Form::Squared, as_claimed, 1.0, 0.0), [true, true, true]);
+    }
+
+    #[test]
+    fn the_grid_has_sixteen_models_a_seed_and_form() {
+        let points = |figure: &PlaneFigure<_>| figure.points(&Settings::of_budget(Budget::Quick)).unwrap().len();
+        assert_eq!([points(&LAMBDA_PATH), points(&LAMBDA_GRID)], [5 * 2 * 5, 2 * (5 * 16 + 3)]);
     }
 }

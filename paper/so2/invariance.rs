@@ -31,7 +31,6 @@ impl Turns {
         Self(self.0.iter().copied().take(count).collect())
     }
 
-    /// The angles.
     pub fn angles(&self) -> &[f64] {
         &self.0
     }
@@ -49,9 +48,6 @@ impl Turns {
 /// assert!(invariance(&points, &turns, radius)?.relative < 1e-14);
 /// # Ok::<(), reynolds_train::Error>(())
 /// ```
-///
-/// # Errors
-/// Whatever the map fails with.
 pub fn invariance(points: &Tensor, turns: &Turns, map: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Empirical> {
     let evaluate = |points: &Tensor| -> Result<Tensor> { Ok(map(points)?.f_to_kind(Kind::Double)?) };
     let values = evaluate(points)?;

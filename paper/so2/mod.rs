@@ -3,6 +3,8 @@
 pub mod data;
 
 #[cfg(feature = "torch")]
+mod bench;
+#[cfg(feature = "torch")]
 mod experiment;
 #[cfg(feature = "torch")]
 pub(crate) mod fig_projection;
@@ -11,13 +13,11 @@ pub(crate) mod fig_rings;
 #[cfg(feature = "torch")]
 pub(crate) mod fig_so2;
 #[cfg(feature = "torch")]
-pub(crate) mod fig_so2_grid;
+mod figure;
 #[cfg(feature = "torch")]
 mod invariance;
 #[cfg(feature = "torch")]
 pub mod networks;
-#[cfg(feature = "torch")]
-mod picture;
 #[cfg(feature = "torch")]
 mod settings;
 #[cfg(feature = "torch")]
@@ -36,4 +36,4 @@ pub use self::{
     task::{DataConfig, PlaneTask},
 };
 #[cfg(feature = "torch")]
-pub(crate) use experiment::{COLOUR_BAR, REACH, SIDE, legend, sample_logits};
+pub(crate) use experiment::{REACH, SIDE, sample_logits};

@@ -1,6 +1,6 @@
 //! The settings of the SO(2) figures: how many seeds, and those of the run that each model is.
 
-use reynolds_train::config::{self, RunConfig, Settings, at_least_one};
+use reynolds_train::config::{RunConfig, Settings, at_least_one};
 use reynolds_train::error::Result;
 use reynolds_train::experiment::Experiment;
 use serde::{Deserialize, Serialize};
@@ -33,14 +33,6 @@ impl<D: PlaneData> FigureSettings<D> {
     /// Seeds by the budget, all else as a run has it.
     pub fn of_budget(budget: Budget) -> Self {
         Self { seeds: budget.seeds(), run: PlaneExperiment::new().defaults() }
-    }
-
-    /// The seeds, and what differs from the experiment's defaults.
-    pub fn shown(&self) -> Vec<(String, String)> {
-        let seeds = ("seeds".to_string(), self.seeds.to_string());
-        let epochs = ("train.epochs".to_string(), self.run.train.epochs.to_string());
-        let changed = config::changed(&self.run, &PlaneExperiment::<D>::new().defaults());
-        [seeds, epochs].into_iter().chain(changed.into_iter().filter(|(key, _)| key != "train.epochs")).collect()
     }
 
     /// From `seed` on.

@@ -19,7 +19,6 @@ use reynolds_train::train::{Ending, train};
 /// One model: the settings of its run, and what is wanted of it besides metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec<D: PlaneData> {
-    /// Complete.
     pub run: RunConfig<PlaneSettings<D>>,
     /// Whether its logits are sampled for a figure.
     pub drawn: bool,

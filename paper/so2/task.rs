@@ -31,9 +31,7 @@ fn stream(seed: u64, purpose: Purpose) -> Random {
 /// What points there are, whichever experiment they belong to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DataConfig {
-    /// Which two classes.
     pub rings: Rings,
-    /// Of each class.
     pub points: usize,
     /// The part of them that is trained on.
     pub train_fraction: f64,
@@ -68,9 +66,6 @@ pub struct PlaneTask {
 
 impl PlaneTask {
     /// Points and initial weights are those of the seed: they do not depend on the penalty, and points not on the network.
-    ///
-    /// # Errors
-    /// If a setting is out of range or the device has no room.
     pub fn new(data: &DataConfig, model: &ModelConfig, seed: u64, device: Device) -> Result<Self> {
         let (train, test) = Self::points(data, seed)?;
         let mut weights = stream(seed, Purpose::Weights);
@@ -100,23 +95,15 @@ impl PlaneTask {
     }
 
     /// The training and the test points of a seed.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
     pub fn points(data: &DataConfig, seed: u64) -> Result<(PointCloud, PointCloud)> {
         let mut random = stream(seed, Purpose::Points);
         Ok(data.rings.sample(data.points, &mut || random.uniform())?.split(data.train_fraction)?)
     }
 
-    /// The training points with their labels.
     pub fn training_points(&self) -> &PointCloud {
         &self.train.cloud
     }
 
-    /// The logit of the class +1 at each point.
-    ///
-    /// # Errors
-    /// Whatever libtorch may fail with.
     pub fn logits_at(&self, points: &[[f64; 2]]) -> Result<Vec<f64>> {
         let _guard = tch::no_grad_guard();
         let logits = self.logits(&tensor(points, self.parameters.device())?)?;
@@ -129,6 +116,15 @@ impl PlaneTask {
 
     fn logits_of(&self, features: &Tensor) -> Result<Tensor> {
         Ok(self.network.forward(&self.parameters, &[], features, TRAIN)?)
+    }
+
+    /// What `timed` makes of passes over the training points, without the tape.
+    pub(super) fn timed_inference<T>(
+        &self,
+        timed: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<T>,
+    ) -> Result<T> {
+        let _guard = tch::no_grad_guard();
+        timed(&mut || self.logits_of(&self.train.features).map(drop))
     }
 
     fn part(&self, split: Split) -> &Part {

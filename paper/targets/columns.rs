@@ -115,6 +115,16 @@ impl<'a, R: ?Sized> Column<'a, R> {
         Self { fields: fields.map(String::from).to_vec(), ..Self::new(fields[0], value) }
     }
 
+    /// Is called so for people.
+    pub(crate) fn headed(mut self, head: &str) -> Self {
+        self.head = head.into();
+        self
+    }
+
+    pub(crate) fn head(&self) -> &str {
+        &self.head
+    }
+
     /// Writes numbers so for people; without it in three digits.
     pub(crate) fn format(mut self, format: impl Fn(f64) -> String + 'a) -> Self {
         self.format = Some(Box::new(format));

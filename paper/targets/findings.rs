@@ -18,9 +18,7 @@ use reynolds_train::error::{Error, Result};
 pub struct Figure {
     /// Of the file, without ".svg".
     pub name: &'static str,
-    /// The document.
     pub svg: String,
-    /// What it shows.
     pub caption: String,
 }
 
@@ -35,9 +33,7 @@ pub struct Findings {
     pub files: Vec<(&'static str, String)>,
     /// Further keys of results.json.
     pub more: serde_json::Map<String, serde_json::Value>,
-    /// To look at.
     pub figures: Vec<Figure>,
-    /// The paper's claims.
     pub checks: Vec<Check>,
     /// How to read it, a paragraph each.
     pub notes: Vec<String>,
@@ -46,13 +42,11 @@ pub struct Findings {
 /// A finished reproduction.
 #[derive(Debug, Clone)]
 pub struct Reproduction {
-    /// Where everything lies.
     pub folder: PathBuf,
     /// Target and budget.
     pub title: String,
     /// "50 models in 9.1 s on 2 workers, 5.5 models/s", or that nothing was trained.
     pub speed: String,
-    /// What was found.
     pub findings: Findings,
 }
 

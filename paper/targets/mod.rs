@@ -22,14 +22,12 @@
 //! # Ok::<(), reynolds_train::Error>(())
 //! ```
 
-pub mod chosen;
 pub(crate) mod columns;
-pub mod cost;
 pub(crate) mod curves;
 pub(crate) mod engine;
 pub(crate) mod findings;
 pub(crate) mod judge;
-pub mod numbers;
+pub mod lists;
 pub(crate) mod point;
 pub(crate) mod provenance;
 pub(crate) mod published;
@@ -45,30 +43,28 @@ use std::str::FromStr;
 use crate::ct::table as ct;
 use crate::medmnist::table as medmnist;
 use crate::smoke::table as smoke;
-use crate::so2::{fig_projection, fig_rings, fig_so2, fig_so2_grid};
+use crate::so2::{fig_projection, fig_rings, fig_so2};
 use reynolds_train::config::{self, Settings};
 use reynolds_train::error::{Error, Result};
 
-pub use chosen::{Chosen, Named};
 pub use engine::{Outcome, Place, Request, Session};
 pub use findings::{Figure, Findings, Reproduction};
-pub use numbers::Numbers;
+pub use lists::{Chosen, Named, Numbers};
 pub use point::{Entry, Frame, Point, PointSession, Trained};
 pub use sample::Sample;
 
 /// How much is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Budget {
-    /// 5 seeds where models are small, and little of what is large.
+    /// Minutes: figures of SO(2) with 5 seeds, the rest small and with 2 or fewer
     Quick,
-    /// 10 seeds where models are small, and what an accelerator does in an hour of what is large.
+    /// Figures of SO(2) with 10 seeds; the rest with 3 or fewer, for an accelerator
     Standard,
-    /// 20 seeds where models are small, and all of the paper's of what is large.
+    /// Figures of SO(2) with 20 seeds; the rest as in the paper
     Full,
 }
 
 impl Budget {
-    /// "quick", "standard" or "full".
     pub fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -102,7 +98,6 @@ pub trait Target: Sync {
     /// Its own keys beside those of the experiment that it trains.
     type Settings: Settings;
 
-    /// As on the command line.
     fn name(&self) -> &'static str;
 
     /// One sentence, with the paper's label.
@@ -117,62 +112,41 @@ pub trait Target: Sync {
     }
 
     /// How much there is to do, in a line, told before it is begun; `None` if there is nothing to be said.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if a setting is out of range.
     fn plan(&self, settings: &Self::Settings) -> Result<Option<String>> {
         let _ = settings;
         Ok(None)
     }
 
     /// The points it needs from the start.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if a setting is out of range.
     fn points(&self, settings: &Self::Settings) -> Result<Vec<Box<dyn Point>>>;
 
     /// Makes what the models are trained on, before any is; `false` if someone interrupted. Called again when a reproduction goes on, unless
     /// all its points are finished.
-    ///
-    /// # Errors
-    /// If it cannot be made.
     fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
         let _ = (settings, session);
         Ok(true)
     }
 
     /// The points it needs beside these, now that it is known what came of them; asked until there is none that is not among them.
-    ///
-    /// # Errors
-    /// If they cannot be chosen.
     fn more(&self, settings: &Self::Settings, frame: &Frame) -> Result<Vec<Box<dyn Point>>> {
         let _ = (settings, frame);
         Ok(Vec::new())
     }
 
     /// What comes of the trained points.
-    ///
-    /// # Errors
-    /// If something cannot be computed.
     fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings>;
 }
 
 /// A target whose settings are known only as text.
 pub trait AnyTarget: Sync {
-    /// [`Target::name`].
     fn name(&self) -> &'static str;
 
-    /// [`Target::about`].
     fn about(&self) -> &'static str;
 
     /// The settings of a budget as TOML.
     fn settings_text(&self, budget: Budget) -> String;
 
     /// Trains what it needs, draws it, and writes its folder.
-    ///
-    /// # Errors
-    /// [`Error::Config`] or [`Error::UnknownKey`] if there is no such setting; [`Error::File`] if the folder to go on in is of another target
-    /// or version, or damaged; what training and the system fail with.
     fn reproduce(&self, request: &Request, session: Session<'_>) -> Result<Outcome>;
 }
 
@@ -194,12 +168,11 @@ impl<T: Target> AnyTarget for T {
     }
 }
 
-/// Every target, in the order of the paper.
 pub fn targets() -> [&'static dyn AnyTarget; 14] {
     [
         &fig_projection::Projection,
-        &fig_so2::LambdaPath,
-        &fig_so2_grid::LambdaGrid,
+        &fig_so2::LAMBDA_PATH,
+        &fig_so2::LAMBDA_GRID,
         &fig_rings::ROW,
         &fig_rings::GRID,
         &smoke::TableSmoke,
@@ -214,10 +187,6 @@ pub fn targets() -> [&'static dyn AnyTarget; 14] {
     ]
 }
 
-/// The target of that name.
-///
-/// # Errors
-/// [`Error::Config`] with all names.
 pub fn find(name: &str) -> Result<&'static dyn AnyTarget> {
     targets().into_iter().find(|target| target.name() == name).ok_or_else(|| {
         let names: Vec<_> = targets().iter().map(|target| target.name()).collect();

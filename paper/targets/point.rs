@@ -42,9 +42,6 @@ pub trait Point: Send + Sync {
     fn settings(&self) -> Value;
 
     /// Trains or measures it, on this thread. `None` if it was interrupted.
-    ///
-    /// # Errors
-    /// As [`train`](reynolds_train::train::train), and if data are missing.
     fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>>;
 
     /// Whether it wants the machine to itself, as a measurement does: such points come one at a time, after the others.
@@ -88,11 +85,8 @@ impl Trained {
 /// A point with its settings and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// [`Point::id`].
     pub id: String,
-    /// [`Point::settings`].
     pub settings: Value,
-    /// What came of it.
     pub trained: Trained,
 }
 
@@ -110,28 +104,23 @@ impl Frame {
         all
     }
 
-    /// Adds what came of a point.
     pub fn insert(&mut self, point: &dyn Point, trained: Trained) {
         let (id, settings) = (point.id(), point.settings());
         self.0.insert(id.clone(), Entry { id, settings, trained });
     }
 
-    /// In the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.0.values()
     }
 
-    /// Number of points.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no point.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What came of a point, if it is among them.
     pub fn find(&self, point: &dyn Point) -> Option<&Trained> {
         self.0.get(&point.id()).map(|entry| &entry.trained)
     }

@@ -7,17 +7,14 @@ use std::fmt;
 pub struct Sample(Vec<f64>);
 
 impl Sample {
-    /// These.
     pub fn new(values: Vec<f64>) -> Self {
         Self(values)
     }
 
-    /// The values.
     pub fn values(&self) -> &[f64] {
         &self.0
     }
 
-    /// Their mean.
     pub fn mean(&self) -> f64 {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }

@@ -12,7 +12,6 @@ use reynolds_train::progress::Silent;
 use reynolds_train::task::Task;
 use reynolds_train::train::{Ending, train};
 
-/// Data on a device, loaded once for all points that want the same.
 #[derive(Debug)]
 pub(crate) struct Shared<T>(Mutex<HashMap<String, T>>);
 

@@ -5,15 +5,16 @@
 
 use reynolds_torch::tch::Device;
 use reynolds_train::error::{Error, Result};
+use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::sweep::Launcher;
 use serde_json::json;
 
 use super::row::{Mode, Row};
 use super::settings::{Costs, Training};
-use crate::ct::CtBench;
 use crate::ct::networks::MarNetConfig;
-use crate::targets::cost::in_a_child;
+use crate::ct::{CtExperiment, CtSettings};
+use crate::step::Step;
 use crate::targets::point::{Point, PointSession, Trained};
 
 /// The cost of a row.
@@ -21,7 +22,7 @@ use crate::targets::point::{Point, PointSession, Trained};
 pub(super) struct RowCost {
     pub(super) row: Row,
     /// What is measured, at the smallest batch.
-    bench: CtBench,
+    bench: Step<CtSettings>,
     /// Images of a minibatch, increasing.
     pub(super) batches: Vec<usize>,
 }
@@ -31,12 +32,13 @@ const NUMBERS: [&str; 5] =
     ["train_ms", "train_images_per_s", "inference_ms", "inference_images_per_s", "peak_memory_mib"];
 
 impl RowCost {
-    /// As `reynolds bench ct` measures it: the penalty in its default form and the published strengths.
+    /// As `reynolds bench step ct` measures it: the penalty in its default form and the published strengths.
     pub(super) fn new(costs: &Costs, training: &Training, row: Row) -> Self {
-        let model = MarNetConfig { architecture: row.network, ..training.run.settings.model.clone() };
-        let mut bench = CtBench::new(model, row.mode);
-        bench.steps = costs.measured_steps;
-        bench.run.settings.data.side = costs.measured_side;
+        let mut run = CtExperiment.defaults();
+        run.settings.model = MarNetConfig { architecture: row.network, ..training.run.settings.model.clone() };
+        row.mode.add_to(&mut run);
+        let mut bench = Step { steps: costs.measured_steps, ..Step::new(run) };
+        (bench.run.settings.data.side, bench.run.settings.data.patch) = (costs.measured_side, costs.measured_side);
         bench.run.train.precision = costs.measured_precision;
         bench.run.penalty.norm = row.norm;
         let mut batches = costs.measured_batches.clone();
@@ -52,10 +54,11 @@ impl RowCost {
         for (number, &batch) in self.batches.iter().enumerate() {
             let mut bench = self.bench.clone();
             bench.run.settings.data.batch = batch;
-            match in_a_child(&bench, launcher, device, interrupt) {
+            match bench.in_a_child(launcher, device, interrupt) {
                 Ok(None) => return Ok(None),
                 Ok(Some(measured)) => {
-                    let numbers = NUMBERS.map(|name| (format!("batch{batch}/{name}"), measured.metric(name)));
+                    let measured_as = |name: &str| measured.metric(&name.replace("images", "samples"));
+                    let numbers = NUMBERS.map(|name| (format!("batch{batch}/{name}"), measured_as(name)));
                     all.metrics.extend(numbers);
                     all.metrics.insert("parameters".into(), measured.metric("parameters"));
                 }
@@ -106,8 +109,8 @@ mod tests {
     #[test]
     fn a_cost_is_the_bench_of_its_row_and_named_by_its_norm_where_there_is_a_penalty() {
         let cost = self::cost(Mode::Penalty);
-        let CtBench { mode, steps, warmup, pairs, run } = &cost.bench;
-        assert_eq!((*mode, *steps, *warmup, *pairs, &cost.batches[..]), (Mode::Penalty, 2, 5, 0, &[4, 12][..]));
+        let Step { steps, warmup, pairs, run } = &cost.bench;
+        assert_eq!((*steps, *warmup, *pairs, &cost.batches[..]), (2, 5, 0, &[4, 12][..]));
         let expected = MarNetConfig { architecture: Architecture::Oscnet, stages: 3, ..MarNetConfig::default() };
         assert_eq!((&run.settings.model, run.settings.data.side), (&expected, 64));
         assert_eq!((run.train.precision, run.penalty.norm.to_string().as_str()), (Precision::Bf16, "(1,2)"));
@@ -125,8 +128,8 @@ mod tests {
             cost(Mode::Penalty).measured_by(&launcher, Device::Cpu, &Interrupt::new())
         };
         // "$1" is the folder; the child is asked for the command cost.
-        let write = "test \"$0\" = cost && grep -q 'kind = \"ct\"' \"$1/cost.toml\" && batch=$(sed -n 's/^batch = //p' \"$1/cost.toml\") && \
-                     echo \"{\\\"metrics\\\":{\\\"train_images_per_s\\\":$((2 * batch)),\\\"parameters\\\":7}}\" > \"$1/cost.json\"";
+        let write = "test \"$0\" = cost && grep -q 'experiment = \"ct\"' \"$1/cost.toml\" && batch=$(sed -n 's/^batch = //p' \"$1/cost.toml\") && \
+                     echo \"{\\\"metrics\\\":{\\\"train_samples_per_s\\\":$((2 * batch)),\\\"parameters\\\":7}}\" > \"$1/cost.json\"";
         let trained = of(write).unwrap().unwrap();
         let numbers = ["batch4/train_images_per_s", "batch12/train_images_per_s", "parameters"];
         assert_eq!(numbers.map(|name| trained.metric(name)), [8.0, 24.0, 7.0]);

@@ -123,7 +123,9 @@ pub(super) fn efficiency(budget: Budget) -> TargetSettings<Efficiency> {
     };
     let mut run = MedExperiment.defaults();
     run.settings.model.width = self::run(budget).settings.model.width;
-    TargetSettings { own: Efficiency { rows: Chosen::all(), inference_batch: 48, classes: 2, steps, warmup: 5 }, run }
+    // As many classes as Nodule has, of which the paper's costs are.
+    run.settings.data.set = Set::NODULE;
+    TargetSettings { own: Efficiency { rows: Chosen::all(), inference_batch: 48, steps, warmup: 5 }, run }
 }
 
 #[cfg(test)]
@@ -168,8 +170,8 @@ mod tests {
             assert_eq!((&confusion(budget).run, &confusion(budget).own.sets), (&table.run, &sensitivity.own.sets));
             assert_eq!(edits(&shapes.run), shapes_edits);
             assert_eq!(shapes.own.breakings.as_slice(), [0.0, 0.5, 1.0]);
-            let Efficiency { inference_batch, classes, warmup, rows, .. } = efficiency(budget).own;
-            assert_eq!(([inference_batch, classes, warmup], rows), ([48, 2, 5], Chosen::all()));
+            let Efficiency { inference_batch, warmup, rows, .. } = efficiency(budget).own;
+            assert_eq!(([inference_batch, warmup], rows), ([48, 5], Chosen::all()));
         }
         let full = table(Budget::Full).own;
         assert_eq!((full.tuning, full.learning_rates.as_slice()), (Tuning::Grid, &[5e-6, 1e-5, 5e-5, 1e-4, 5e-4][..]));

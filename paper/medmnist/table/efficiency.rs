@@ -6,12 +6,11 @@ use serde_json::json;
 use super::budget;
 use super::notes;
 use super::settings::{Efficiency as Keys, TargetSettings};
-use crate::medmnist::bench::PEAK;
+use crate::medmnist::MedSettings;
 use crate::medmnist::networks::{Architecture, Symmetry};
 use crate::medmnist::rows::Row;
-use crate::medmnist::{MedBench, MedSettings};
+use crate::step::{PEAK, Step};
 use crate::targets::columns::{self, Column, decimals};
-use crate::targets::cost::in_a_child;
 use crate::targets::findings::Findings;
 use crate::targets::point::{Frame, Point, PointSession, Trained};
 use crate::targets::published::Published;
@@ -107,10 +106,9 @@ impl Target for Efficiency {
 
 impl Keys {
     /// What is measured of a row, at the minibatch of training.
-    pub(super) fn bench(&self, run: &RunConfig<MedSettings>, row: Row) -> MedBench {
-        let Self { classes, steps, warmup, .. } = *self;
+    pub(super) fn bench(&self, run: &RunConfig<MedSettings>, row: Row) -> Step<MedSettings> {
         let run = row.run(run, row.measured_strengths());
-        MedBench { classes, steps, warmup, pairs: 0, without_penalty: false, run }
+        Step { steps: self.steps, warmup: self.warmup, pairs: 0, run }
     }
 }
 
@@ -120,7 +118,7 @@ struct Measured {
     row: Row,
     inference_batch: usize,
     /// At the minibatch of training.
-    bench: MedBench,
+    bench: Step<MedSettings>,
     launcher: Launcher,
 }
 
@@ -135,7 +133,7 @@ impl Measured {
     }
 
     /// The same at the minibatch of inference; the same measurement if that is no other.
-    fn at_inference(&self) -> MedBench {
+    fn at_inference(&self) -> Step<MedSettings> {
         let mut bench = self.bench.clone();
         bench.run.settings.data.batch = self.inference_batch;
         bench
@@ -152,7 +150,7 @@ impl Point for Measured {
     }
 
     fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
-        let measure = |bench: &MedBench| in_a_child(bench, &self.launcher, session.device, session.interrupt);
+        let measure = |bench: &Step<_>| bench.in_a_child(&self.launcher, session.device, session.interrupt);
         let Some(mut kept) = measure(&self.bench)? else { return Ok(None) };
         let at_inference = self.at_inference();
         let other = if at_inference == self.bench { Some(kept.clone()) } else { measure(&at_inference)? };
@@ -363,7 +361,7 @@ mod tests {
         // Ours alone is gated when that is asked for, and has a penalty.
         assert_eq!((model.group, model.width, model.nonlinearity), (Symmetry::O3, 1, Nonlinearity::Gated));
         assert_eq!((ours.bench.steps, ours.bench.run.train.precision.name()), (3, "bf16"));
-        assert!(!ours.bench.run.penalty.is_zero() && !ours.bench.without_penalty);
+        assert!(!ours.bench.run.penalty.is_zero());
         let scnn = of(Row::scnn(Symmetry::O3));
         assert_eq!(scnn.bench.run.settings.model.nonlinearity, Nonlinearity::Pointwise);
         assert!(scnn.bench.run.penalty.is_zero());

@@ -50,6 +50,7 @@ impl<O: Own> Settings for TargetSettings<O> {
             ("batch", "data.batch"),
             ("train_batch", "data.batch"),
             ("width", "model.width"),
+            ("classes", "data.set"),
             ("nonlinearity", "model.nonlinearity"),
             ("form", "penalty.form"),
             ("lambda_g", "penalty.lambda_g"),
@@ -122,7 +123,6 @@ pub(crate) struct Efficiency {
     pub(super) rows: Chosen<Row>,
     /// Minibatch of an evaluation.
     pub(super) inference_batch: usize,
-    pub(super) classes: usize,
     /// Steps that are measured, and those before.
     pub(super) steps: usize,
     pub(super) warmup: usize,
@@ -194,7 +194,7 @@ impl Own for Efficiency {
         if !(2..=4096).contains(&self.inference_batch) {
             return Err(Error::config("inference_batch", "from 2 to 4096", self.inference_batch));
         }
-        self.rows.iter().try_for_each(|row| self.bench(run, row).validate())
+        self.rows.iter().try_for_each(|row| self.bench(run, row).validate::<MedExperiment>())
     }
 }
 

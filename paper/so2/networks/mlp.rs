@@ -33,9 +33,6 @@ pub struct Mlp {
 
 impl Mlp {
     /// Adds `layers.0.weight`, `layers.0.bias`, … for layers of these widths, from input to output.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if there are fewer than two widths, one is zero, or the last is not 1; as [`Builder::real`].
     pub fn new(builder: &mut Builder, widths: &[usize], random: &mut Random) -> Result<Self> {
         if widths.len() < 2 || widths.contains(&0) || widths.last() != Some(&1) {
             return Err(Error::setting("widths", "two or more, none 0 and the last 1", format!("{widths:?}")));

@@ -83,9 +83,6 @@ pub struct So2Net {
 
 impl So2Net {
     /// Adds `first.weight`, `second.weight` (complex), `head.weight` and `head.bias` (real).
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if a size is zero or the degree too large; as [`Builder::complex`].
     pub fn new(builder: &mut Builder, config: So2NetConfig, random: &mut Random) -> Result<Self> {
         let So2NetConfig { max_degree, radial_channels, hidden_channels, .. } = config;
         let harmonics = CircularHarmonics::new(max_degree, radial_channels)?;

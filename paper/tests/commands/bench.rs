@@ -1,104 +1,104 @@
-//! `reynolds bench ct` and `reynolds bench medmnist`: rows in JSON and for people, on networks so small that they take moments.
+//! `reynolds bench step`: rows in JSON and for people, on networks so small that they take moments.
+
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::support::{done, refused};
 
-#[rustfmt::skip]
-const TINY: &[&str] = &["bench", "ct", "--side", "16", "--stages", "2", "--blocks", "1", "--batch", "1", "--steps", "2", "--warmup", "1"];
+/// An experiment and the settings that make its step small.
+const SMALL: [(&str, &str); 5] = [
+    ("so2", "data.points=20 model.so2.hidden_channels=2"),
+    ("rings", "data.points=20 model.network=mlp"),
+    ("smoke", "model.architecture=rsteer model.hidden=4 model.layers=2 data.batch=2 data.out_length=2"),
+    ("ct", "data.side=16 data.patch=16 model.stages=2 model.blocks=1 data.batch=1"),
+    ("medmnist", "model.width=1 model.architecture=ours data.set=nodule data.batch=2"),
+];
+
+const COUNTS: [&str; 4] = ["--steps", "2", "--warmup", "1"];
+
+fn step<'a>(experiment: &'a str, settings: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let set = settings.split_whitespace().flat_map(|setting| ["--set", setting]);
+    ["bench", "step", experiment].into_iter().chain(set).chain(COUNTS).chain(more.iter().copied()).collect()
+}
+
+fn small(experiment: &str) -> &'static str {
+    SMALL.iter().find(|(name, _)| *name == experiment).unwrap().1
+}
+
+fn rows(folder: &Path, arguments: &[&str]) -> Vec<Value> {
+    done(folder, arguments).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
 
 #[test]
-fn every_combination_is_one_row_with_the_keys_of_the_contract() {
+fn every_experiment_is_a_row_with_the_keys_of_the_contract() {
     let folder = tempfile::tempdir().unwrap();
-    let modes = ["plain", "sample", "projected", "rpp", "penalty"];
-    let more: Vec<&str> = modes.iter().flat_map(|mode| ["--mode", *mode]).chain(["--json"]).collect();
-    let text = done(folder.path(), &[TINY, &more].concat());
-    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(rows.len(), 5);
-    for (number, row) in rows.iter().enumerate() {
-        assert_eq!(row["architecture"], "dicdnet");
-        assert_eq!(row["mode"], modes[number]);
-        assert_eq!(row["batch"], 1);
-        assert_eq!(
-            (row["side"].as_u64(), row["precision"].as_str(), row["device"].as_str()),
-            (Some(16), Some("f32"), Some("cpu"))
-        );
-        for key in ["train_ms", "train_images_per_s", "inference_ms", "inference_images_per_s"] {
+    for (experiment, settings) in SMALL {
+        let row = rows(folder.path(), &step(experiment, settings, &["--json"])).remove(0);
+        assert_eq!([&row["row"], &row["experiment"], &row["precision"]], ["step", experiment, "f32"]);
+        assert_eq!((row["device"].as_str(), row["penalty"].as_bool()), (Some("cpu"), Some(false)));
+        let shown = settings.split_whitespace().map(|setting| setting.split('=').next().unwrap());
+        assert!(shown.clone().any(|key| row["settings"][key].is_string()) && row["commit"].is_string(), "{row}");
+        for key in ["train_ms", "train_samples_per_s", "inference_ms", "inference_samples_per_s", "build_ms", "bind_ms"]
+        {
             assert!(row[key].as_f64().unwrap() > 0.0, "{key}: {row}");
         }
-        assert!(row["peak_memory_mib"].is_null() && row.get("pairs").is_none());
+        assert!(row["batch"].as_u64().unwrap() > 0 && row["parameters"].as_u64().unwrap() > 10, "{row}");
+        assert!(row["peak_memory_mib"].is_null() && row.get("pairs").is_none(), "{row}");
     }
-    let parameters = |mode: usize| rows[mode]["parameters"].as_u64().unwrap();
-    assert!(parameters(3) > parameters(0) && parameters(4) == parameters(0));
 }
 
 #[test]
-fn pairs_say_what_the_penalty_adds_in_a_norm() {
+fn modes_are_settings_and_minibatches_are_rows() {
     let folder = tempfile::tempdir().unwrap();
-    let pairs = ["--pairs", "3", "--norm", "spectral"];
-    let text = done(folder.path(), &[TINY, &pairs, &["--batch", "2", "--json"]].concat());
-    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!([&rows[0]["batch"], &rows[1]["batch"]], [1, 2]);
-    let row = &rows[1];
-    assert_eq!((row["norm"].as_str(), row["pairs"]["pairs"].as_u64()), (Some("spectral"), Some(3)));
-    let limit = |key: &str| row["pairs"][key].as_f64().unwrap();
-    assert!(limit("low_us") <= limit("added_us") && limit("added_us") <= limit("high_us") && limit("without_us") > 0.0);
-    let text = done(folder.path(), &[TINY, &pairs].concat());
+    let of = |mode: &str| rows(folder.path(), &step("ct", &format!("{} {mode}", small("ct")), &["--json"])).remove(0);
+    let parameters = |mode: &str| of(mode)["parameters"].as_u64().unwrap();
+    let plain = parameters("projected=true");
+    assert_eq!(parameters("sample.weight=1e-8"), plain);
+    assert!(parameters("train.parametrisation.kind=residual") > plain);
+    let penalised = of("penalty.lambda_perp=1 penalty.norm=spectral");
+    assert_eq!((penalised["penalty"].as_bool(), penalised["norm"].as_str()), (Some(true), Some("spectral")));
+    let arguments = step("ct", small("ct"), &["--batch", "1", "--batch", "2", "--json"]);
+    let batches: Vec<u64> = rows(folder.path(), &arguments).iter().map(|row| row["batch"].as_u64().unwrap()).collect();
+    assert_eq!(batches, [1, 2]);
+}
+
+#[test]
+fn pairs_say_what_the_penalty_adds() {
+    let folder = tempfile::tempdir().unwrap();
+    for experiment in ["so2", "smoke", "ct", "medmnist"] {
+        let row = rows(folder.path(), &step(experiment, small(experiment), &["--pairs", "2", "--json"])).remove(0);
+        assert_eq!(row["pairs"]["pairs"], 2, "{row}");
+        let limit = |key: &str| row["pairs"][key].as_f64().unwrap();
+        assert!(limit("low_us") <= limit("added_us") && limit("added_us") <= limit("high_us"), "{row}");
+        assert!(limit("without_us") > 0.0 && row["alone_us"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    let text = done(folder.path(), &step("ct", small("ct"), &["--pairs", "2"]));
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 3, "{text}");
-    assert!(
-        lines[0].starts_with("network") && lines[1].starts_with("dicdnet") && lines[2].contains("penalty (spectral):")
-    );
+    assert!(lines[0].contains("train ms") && lines[1].split_whitespace().take(3).eq(["ct", "1", "f32"]), "{text}");
+    assert!(lines[2].contains("model.stages=2") && lines[3].contains("penalty (frobenius): "), "{text}");
+    assert!(lines[3].contains("2 pairs") && lines.len() == 4, "{text}");
 }
 
 #[test]
-fn what_is_unknown_is_named() {
+fn what_cannot_be_measured_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    for (arguments, needle) in [
-        (["--architecture", "unet"], "--architecture"),
-        (["--mode", "best"], "--mode"),
-        (["--precision", "bf16"], "bf16"),
-        (["--norm", "largest"], "--norm"),
-        (["--device", "tpu"], "tpu"),
-    ] {
-        refused(folder.path(), &[TINY, &arguments].concat(), &[needle]);
-    }
-}
-
-#[rustfmt::skip]
-const VOLUMES: &[&str] = &["bench", "medmnist", "--width", "1", "--batch", "2", "--steps", "1", "--warmup", "1"];
-
-#[test]
-fn networks_of_volumes_are_built_trained_and_evaluated() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = done(folder.path(), &[VOLUMES, &["--model", "cnn", "--model", "ours", "--json"]].concat());
-    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!([&rows[0]["model"], &rows[1]["model"]], ["cnn", "ours"]);
-    assert_eq!([&rows[0]["penalty"], &rows[1]["penalty"]], [false, true]);
-    for row in &rows {
-        assert_eq!((row["group"].as_str(), row["batch"].as_u64()), (Some("so3"), Some(2)));
-        assert_eq!((row["precision"].as_str(), row["device"].as_str()), (Some("f32"), Some("cpu")));
-        let keys =
-            ["train_ms", "train_samples_per_s", "inference_ms", "inference_samples_per_s", "build_ms", "bind_ms"];
-        assert!(keys.iter().all(|key| row[key].as_f64().unwrap() > 0.0), "{row}");
-        assert!(row["peak_memory_mib"].is_null() && row["parameters"].as_u64().unwrap() > 10_000, "{row}");
-        assert!(row["commit"].is_string(), "{row}");
-        assert!(row.get("pairs").is_none());
-    }
-    let text = done(folder.path(), &[VOLUMES, &["--without-penalty", "--json"]].concat());
-    let row: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((row["model"].as_str(), row["penalty"].as_bool()), (Some("ours"), Some(false)));
-}
-
-#[test]
-fn pairs_say_what_the_penalty_adds_to_ours() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = done(folder.path(), &[VOLUMES, &["--pairs", "2", "--group", "o3"]].concat());
-    let lines: Vec<&str> = text.lines().collect();
-    assert!(lines.len() == 3 && lines[1].starts_with("ours   o3") && lines[2].contains("2 pairs"), "{text}");
-    refused(folder.path(), &[VOLUMES, &["--pairs", "2", "--model", "cnn"]].concat(), &["pairs", "0"]);
-    for (option, value) in [("--model", "unet"), ("--group", "c4"), ("--nonlinearity", "relu"), ("--precision", "bf16")]
+    let refuse = |arguments: &[&str], needles: &[&str]| refused(folder.path(), arguments, needles);
+    let ct = |more: &[&'static str]| step("ct", small("ct"), more);
+    refuse(&["bench", "step", "mnist"], &["unknown experiment \"mnist\"", "medmnist"]);
+    refuse(&ct(&["--set", "model.architecture=unet"]), &["--set", "model.architecture", "unet"]);
+    refuse(&ct(&["--set", "train.precision=bf16"]), &["bf16"]);
+    refuse(&step("so2", small("so2"), &["--set", "train.precision=bf16"]), &["train.precision: expected f32"]);
+    refuse(&ct(&["--set", "penalty.norm=largest"]), &["penalty.norm", "largest"]);
+    refuse(&ct(&["--device", "tpu"]), &["tpu"]);
+    refuse(&ct(&["--batch", "0"]), &["--batch", "found 0"]);
+    refuse(&step("so2", small("so2"), &["--batch", "8"]), &["--batch: unknown key \"data.batch\""]);
+    for (experiment, settings) in
+        [("rings", small("rings")), ("medmnist", "model.architecture=cnn model.width=1 data.batch=2")]
     {
-        refused(folder.path(), &[VOLUMES, &[option, value]].concat(), &[value]);
+        let none = "--pairs: expected 0: this model has no regularised parameters, found 2";
+        refuse(&step(experiment, settings, &["--pairs", "2"]), &[none]);
     }
+    refuse(&["bench", "ct", "--mode", "plain", "--json"], &["bench ct: now called bench step ct"]);
+    refuse(&["bench", "medmnist", "--help"], &["bench medmnist: now called bench step medmnist"]);
 }

@@ -87,6 +87,10 @@ fn what_is_refused_names_its_option() {
     refused(folder.path(), &[C4, &over].concat(), &["--out: expected another file than that of --weights"]);
     let many = "--kernel: weights: expected at most 100000000, found 34359738368";
     refused(folder.path(), &[C4, &["--kernel", "1024", "--dimensions", "3"]].concat(), &[many]);
+    let s6 = ["--group", "S6", "--domain", "permutation", "--codomain", "permutation", "--check"];
+    refused(folder.path(), &[&["bench", "projection"], &s6[..]].concat(), &["--check", "720 elements"]);
+    let so2 = ["--group", "SO2", "--domain", "1x1", "--codomain", "1x1", "--kernel", "5"];
+    refused(folder.path(), &[&["bench", "projection"], &so2[..]].concat(), &["--kernel"]);
     refused(folder.path(), &[C4, &["--band"]].concat(), &["--kernel"]);
     refused(folder.path(), &[C4, &["--kernel", "4", "--band"]].concat(), &["--band"]);
     refused(folder.path(), &[C4, &["--kernel", "3", "--band", "--max-degrees", "0"]].concat(), &["--band"]);

@@ -10,7 +10,6 @@ mod bench_projection;
 mod bench_scaling;
 mod data;
 mod data_medmnist;
-mod data_shapes;
 mod help;
 mod reproduce;
 mod resume;

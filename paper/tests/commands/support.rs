@@ -18,7 +18,11 @@ pub(crate) const SMALL: &[&str] = &[
 /// A run of the program in `folder`, with nothing of the environment that would colour or lengthen what it says.
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("reynolds-paper"));
-    command.args(arguments).current_dir(folder).env_remove("RUST_BACKTRACE").stdin(Stdio::null());
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    let proxies = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+    for name in proxies.into_iter().chain(["RUST_BACKTRACE", "REYNOLDS_DATA"]) {
+        command.env_remove(name);
+    }
     command
 }
 

@@ -6,7 +6,7 @@
 //!
 //! On a CPU libtorch goes through channels that lie innermost a vector register at a time and is slow at those that are left over. Copies to
 //! planes and back, with the normalisation between them, are faster: a training step of DICDNet, of 36 channels, takes 0.85 of its time so
-//! (`reynolds bench ct --side 32 --batch 2`, two cores of an Intel Xeon). Where no channel is left over they would take longer.
+//! (`reynolds bench step ct`, images of 32², batch 2, two cores of an Intel Xeon). Where no channel is left over they would take longer.
 
 use tch::{Device, Tensor};
 

@@ -1,27 +1,50 @@
 //! `reynolds bench scaling`: how cost grows with weights, group, kernel, band limit and network; figures and exponents.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use reynolds_bench::{ExponentRow, Extent, Scaling};
+use reynolds_report::terminal;
 use reynolds_torch::device;
 use reynolds_train::command_line::say;
 
-use crate::args::ScalingArgs;
-use reynolds_report::terminal;
+use super::whole;
 
-pub(crate) fn run(args: &ScalingArgs) -> Result<ExitCode> {
+#[derive(Debug, Args)]
+pub(crate) struct ScalingArgs {
+    /// The folder that scaling.json and the figures scaling-*.svg are written to
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Smaller sizes and fewer turns: seconds
+    #[arg(long)]
+    quick: bool,
+    /// So little that its numbers mean nothing
+    #[arg(long, hide = true)]
+    tiny: bool,
+    /// Where the penalty is measured: cpu, cuda:N or none; all else is measured on the processor
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    device: String,
+    /// Processor threads; 0 = all
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=4096))]
+    threads: usize,
+    /// One JSON object an exponent
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &ScalingArgs) -> Result<ExitCode> {
     let extent = match (args.tiny, args.quick) {
         (true, _) => Extent::Tiny,
         (false, true) => Extent::Quick,
         (false, false) => Extent::Whole,
     };
     let device = if args.device == "none" { None } else { Some(device::parse(&args.device)?) };
-    let threads = usize::try_from(args.threads).context("a size that does not fit")?;
     // Before minutes of measuring, not after.
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("--out: {}: cannot make the folder", args.out.display()))?;
-    let report = Scaling { extent, device, threads }.measure()?;
+    let report = Scaling { extent, device, threads: args.threads }.measure()?;
     for file in report.write(&args.out)? {
         say(&file.display().to_string());
     }

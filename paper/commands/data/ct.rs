@@ -1,23 +1,63 @@
 //! `reynolds data ct`: pairs of CT slices with and without metal.
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use reynolds_paper::ct::data::{
-    Case, CtSet, Library, Pair, Part, SetConfig, Source, aapm, generate, hounsfield, syndeeplesion,
-};
-use reynolds_paper::ct::data::{preview, preview_image};
-use reynolds_paper::data::generate::Event;
-
-use super::data::note;
-use crate::args::CtArgs;
+use clap::{Args, value_parser};
 use reynolds_checkpoint::whole_file;
+use reynolds_paper::ct::data::{
+    Case, CtSet, Library, Pair, Part, SetConfig, Source, aapm, generate, hounsfield, preview, preview_image,
+    syndeeplesion,
+};
+use reynolds_paper::data::generate::Event;
 use reynolds_report::terminal;
+
+use super::{note, pool};
 
 /// Pairs of a preview, by part; a part may have fewer.
 const SHOWN: [(Part, usize); 4] = [(Part::Train, 4), (Part::Validation, 1), (Part::Test, 2), (Part::Figure, 1)];
+
+#[derive(Debug, Args)]
+pub(crate) struct CtArgs {
+    /// The folder to write to; an interrupted generation goes on where it was
+    #[arg(long, value_name = "DIR", required_unless_present = "show")]
+    out: Option<PathBuf>,
+    /// Bodies: built-in phantoms, or real slices in files
+    #[arg(long, value_name = "phantom|slices", default_value_t = Source::Phantom, conflicts_with = "show")]
+    source: Source,
+    /// Where the slices are (.npz with hu, z_mm, pixel_mm; aapm/metal_masks.mat, aapm/phantom.vf); $REYNOLDS_DATA/ct by default
+    #[arg(long, value_name = "DIR", conflicts_with = "show")]
+    slices: Option<PathBuf>,
+    /// The series to test on, and nothing else; the one of median length by default
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, conflicts_with = "show")]
+    test_series: String,
+    /// Pairs to learn from
+    #[arg(long, value_name = "n", default_value_t = SetConfig::default().train, conflicts_with = "show")]
+    train: usize,
+    /// Pairs to choose settings by
+    #[arg(long, value_name = "n", default_value_t = SetConfig::default().validation, conflicts_with = "show")]
+    validation: usize,
+    /// Pairs to test on
+    #[arg(long, value_name = "n", default_value_t = SetConfig::default().test, conflicts_with = "show")]
+    test: usize,
+    /// Pixels along a side
+    #[arg(long, value_name = "n", default_value_t = SetConfig::default().side, conflicts_with = "show")]
+    side: usize,
+    /// Random seed
+    #[arg(long, value_name = "n", default_value_t = 0, conflicts_with = "show")]
+    seed: u64,
+    /// Write a PNG of some pairs: truth, with metal, interpolated, and where the metal is
+    #[arg(long, value_name = "FILE")]
+    preview: Option<PathBuf>,
+    /// Make nothing: show an image of a file (AAPM .raw or .vf, SynDeepLesion .h5) in the preview
+    #[arg(long, value_name = "FILE", requires = "preview", conflicts_with = "out")]
+    show: Option<PathBuf>,
+    /// Pairs at a time; all cores by default. The files do not depend on it
+    #[arg(long, value_name = "n", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=1024))]
+    threads: u16,
+}
 
 pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
     if let Some(path) = &args.preview {
@@ -52,9 +92,7 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
         // Ctrl-C ends this program at once: files appear whole or not at all.
         ControlFlow::Continue(())
     };
-    let pool =
-        rayon::ThreadPoolBuilder::new().num_threads(args.threads.into()).build().context("cannot start threads")?;
-    let summary = pool.install(|| generate(out, &config, &library, &report));
+    let summary = pool(args.threads)?.install(|| generate(out, &config, &library, &report));
     bar.finish_and_clear();
     let summary = summary?;
     let set = CtSet::open(out)?;

@@ -1,18 +1,34 @@
 //! `reynolds bench metrics`: PSNR and SSIM of slices in a file.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use clap::Args;
 use reynolds_bench::Array;
 use reynolds_paper::ct::{MetricsBench, MetricsRow};
 use reynolds_train::Error;
 
-use crate::args::MetricsBenchArgs;
-use reynolds_report::terminal;
+use super::{print, whole};
 
-pub(crate) fn run(args: &MetricsBenchArgs) -> Result<ExitCode> {
-    let size = |value: u64| usize::try_from(value).context("a size that does not fit");
-    let bench = MetricsBench { repeats: size(args.repeats)?, threads: size(args.threads)? };
+#[derive(Debug, Args)]
+pub(crate) struct MetricsArgs {
+    /// A .npz of slices from 0 to 255: `truth` and `image` [n, height, width], and, where pixels do not count, `keep`
+    #[arg(long, value_name = "FILE")]
+    images: PathBuf,
+    /// Passes over all of them that are measured
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = whole(1..=1_000_000))]
+    repeats: usize,
+    /// Threads of the processor; 0 = all
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = whole(0..=4096))]
+    threads: usize,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &MetricsArgs) -> Result<ExitCode> {
+    let bench = MetricsBench { repeats: args.repeats, threads: args.threads };
     let file = &args.images;
     let [truth, image] = ["truth", "image"].map(|name| Array::read(file, name).context("--images"));
     let keep = Array::read_if_there(file, "keep").context("--images")?;
@@ -24,7 +40,7 @@ pub(crate) fn run(args: &MetricsBenchArgs) -> Result<ExitCode> {
         other => other.into(),
     };
     let row = bench.measure(&truth?, &image?, keep.as_ref()).map_err(named)?;
-    terminal::print(&if args.json { serde_json::to_string(&row)? + "\n" } else { text(&row) })?;
+    print(args.json, &row, text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,17 +5,45 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
+use reynolds_checkpoint::whole_file;
 use reynolds_paper::medmnist::data::volumes::{VolumeSet, Volumes, preview};
 use reynolds_paper::medmnist::data::{Checked, MedSet, PUBLISHER, Size, folder, open};
-
-use super::data::note;
-use crate::args::MedmnistArgs;
-use crate::download::{Client, Outcome, Wanted, fetch};
-use reynolds_checkpoint::whole_file;
 use reynolds_report::terminal;
+
+use super::note;
+use crate::download::{Client, Outcome, Wanted, fetch};
 
 /// Volumes of each class in a preview.
 const SHOWN: usize = 4;
+
+#[derive(Debug, Args)]
+pub(crate) struct MedmnistArgs {
+    /// Which set; with --verify all whose files are there
+    #[arg(long, value_name = "organ|nodule|adrenal|fracture|vessel|synapse", required_unless_present = "verify")]
+    set: Option<MedSet>,
+    /// Voxels along an edge: 28 by default, with --verify both
+    #[arg(long, value_name = "28|64")]
+    size: Option<Size>,
+    /// The folder of the files; $REYNOLDS_DATA/medmnist, or data/medmnist, by default. An interrupted transfer goes on where it was
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Fetch BASE/organmnist3d.npz and the like instead of the publisher's
+    #[arg(long, value_name = "BASE")]
+    url: Option<String>,
+    /// Replace a file whose MD5 is not the publisher's
+    #[arg(long)]
+    force: bool,
+    /// Fetch nothing: compare the files that are there with the publisher's sizes and MD5
+    #[arg(long, conflicts_with_all = ["url", "force", "show", "preview"])]
+    verify: bool,
+    /// Fetch nothing: print the classes and how many volumes there are of each
+    #[arg(long, conflicts_with_all = ["url", "force"])]
+    show: bool,
+    /// Write a PNG with a row for each class: middle slices and brightest values of some volumes
+    #[arg(long, value_name = "FILE")]
+    preview: Option<PathBuf>,
+}
 
 pub(super) fn run(args: &MedmnistArgs) -> Result<ExitCode> {
     let folder = folder(args.out.as_deref());

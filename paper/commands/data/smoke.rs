@@ -1,30 +1,40 @@
-//! `reynolds data`: data sets that are made here, or fetched.
+//! `reynolds data smoke`: simulations of rising smoke.
 
-use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use reynolds_paper::data::generate::Event;
-use reynolds_paper::smoke::data::{Setting, SmokeFile, generate, preview};
-
-use super::{data_ct, data_medmnist, data_shapes};
-use crate::args::{DataCommand, SmokeArgs};
+use anyhow::{Result, bail};
+use clap::{Args, value_parser};
 use reynolds_checkpoint::whole_file;
+use reynolds_paper::data::generate::Event;
+use reynolds_paper::smoke::data::{Setting, SmokeFile, Symmetry, generate, preview};
 use reynolds_report::terminal;
+
+use super::{note, pool};
 
 const TILES: (usize, usize) = (8, 4);
 
-pub(crate) fn run(command: &DataCommand) -> Result<ExitCode> {
-    match command {
-        DataCommand::Smoke(args) => smoke(args),
-        DataCommand::Ct(args) => data_ct::run(args),
-        DataCommand::Medmnist(args) => data_medmnist::run(args),
-        DataCommand::Shapes(args) => data_shapes::run(args),
-    }
+#[derive(Debug, Args)]
+pub(crate) struct SmokeArgs {
+    /// Which symmetry: 35, 36 or 38 simulations
+    #[arg(long, value_name = "translation|rotation|scaling")]
+    kind: Symmetry,
+    /// The folder to write to; an interrupted generation goes on where it was
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Only this simulation, such as rotation_k05_j0; may be repeated
+    #[arg(long, value_name = "NAME")]
+    simulation: Vec<String>,
+    /// Write 32 frames of the first simulation, by speed, as a PNG
+    #[arg(long, value_name = "FILE")]
+    preview: Option<PathBuf>,
+    /// Simulations at a time; all cores by default. The files do not depend on it
+    #[arg(long, value_name = "n", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=1024))]
+    threads: u16,
 }
 
-fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
+pub(super) fn run(args: &SmokeArgs) -> Result<ExitCode> {
     let simulations = chosen(args)?;
     if let Some(path) = &args.preview {
         whole_file::check(path)?;
@@ -40,9 +50,7 @@ fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
         // Ctrl-C ends this program at once: files appear whole or not at all.
         ControlFlow::Continue(())
     };
-    let pool =
-        rayon::ThreadPoolBuilder::new().num_threads(args.threads.into()).build().context("cannot start threads")?;
-    let summary = pool.install(|| generate(&args.out, &simulations, &report));
+    let summary = pool(args.threads)?.install(|| generate(&args.out, &simulations, &report));
     bar.finish_and_clear();
     let summary = summary?;
     let first = &simulations[0];
@@ -61,11 +69,6 @@ fn smoke(args: &SmokeArgs) -> Result<ExitCode> {
         simulations.iter().map(|setting| setting.bytes() as f64).sum::<f64>() / 1e6,
     ))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints a line to standard error; where that is closed there is nobody to tell.
-pub(super) fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", terminal::printable(text));
 }
 
 /// The simulations that were named, in the order of the data set; all where none was.

@@ -1,0 +1,121 @@
+//! `reynolds bench`: measurements.
+
+mod metrics;
+mod penalty;
+mod projection;
+mod scaling;
+mod step;
+
+use std::ffi::OsString;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Error, Result, anyhow, bail};
+use clap::builder::RangedU64ValueParser;
+use clap::{CommandFactory, Subcommand};
+use reynolds_report::terminal;
+use reynolds_train::Error as LabError;
+use serde::Serialize;
+use serde::de::value::{Error as NameError, StrDeserializer};
+use serde::de::{Deserialize, IntoDeserializer};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Training steps of an experiment on random data: time, memory, and what the projection penalty adds
+    Step(step::StepArgs),
+    /// Projection of a dense map or a kernel for any group and fields: deriving P, one pass, copying the same bytes
+    Projection(projection::ProjectionArgs),
+    /// PSNR and SSIM of slices in a file, as the CT experiment judges them: values and time
+    Metrics(metrics::MetricsArgs),
+    /// The penalty by itself on a stack of convolutions: time beside a step of Adam and a copy, and what it adds to steps of a network
+    Penalty(penalty::PenaltyArgs),
+    /// How cost grows with weights, group, kernel, band limit and network: figures, and exponents beside the claimed ones
+    Scaling(scaling::ScalingArgs),
+    #[command(hide = true)]
+    Ct(Renamed),
+    #[command(hide = true)]
+    Medmnist(Renamed),
+}
+
+/// The arguments of a command that has another name today.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Renamed {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<OsString>,
+}
+
+impl BenchCommand {
+    pub(super) fn carry_out(&self) -> Result<ExitCode> {
+        let (name, done) = match self {
+            Self::Step(args) => ("step", step::run(args)),
+            Self::Projection(args) => ("projection", projection::run(args)),
+            Self::Metrics(args) => ("metrics", metrics::run(args)),
+            Self::Penalty(args) => ("penalty", penalty::run(args)),
+            Self::Scaling(args) => ("scaling", scaling::run(args)),
+            Self::Ct(_) => bail!("bench ct: now called bench step ct"),
+            Self::Medmnist(_) => bail!("bench medmnist: now called bench step medmnist"),
+        };
+        done.map_err(|error| by_option(name, error))
+    }
+}
+
+/// A whole number in a range.
+fn whole(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(range)
+}
+
+/// A name as in settings.
+fn named<T: for<'a> Deserialize<'a>>(name: &str) -> Result<T, NameError> {
+    let text: StrDeserializer<'_, NameError> = name.into_deserializer();
+    T::deserialize(text)
+}
+
+/// One JSON object, or text for people.
+fn print<R: Serialize>(json: bool, row: &R, text: impl FnOnce(&R) -> String) -> Result<()> {
+    terminal::print(&if json { serde_json::to_string(row)? + "\n" } else { text(row) })
+}
+
+/// Refuses to write over the file that was read; both by the names of their options.
+fn not_over_input((option, input): (&str, Option<&Path>), out: Option<&Path>) -> Result<()> {
+    match (input.map(Path::canonicalize), out.map(Path::canonicalize)) {
+        (Some(Ok(given)), Some(Ok(out))) if given == out => {
+            let file = input.unwrap_or(&given).display();
+            bail!("--out: expected another file than that of {option}, found {file}")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A setting that was refused, as the option of the benchmark that gave it, if there is one: there is no file of settings here.
+fn by_option(bench: &str, error: Error) -> Error {
+    let Some(LabError::Config { origin, key, expected, found }) = error.downcast_ref() else { return error };
+    let option = key.rsplit('.').next().unwrap_or(key).replace('_', "-");
+    let command = super::Args::command();
+    let command = command.find_subcommand("bench").and_then(|command| command.find_subcommand(bench));
+    let takes = |command: &clap::Command| command.get_arguments().any(|other| other.get_long() == Some(&option));
+    if origin == "config" && command.is_some_and(takes) {
+        anyhow!("--{option}: expected {expected}, found {found}")
+    } else {
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_is_an_option_is_called_so() {
+        for (bench, key, expected) in [
+            ("metrics", "repeats", "--repeats: expected red, found blue"),
+            ("projection", "model.max_degrees", "--max-degrees: expected red, found blue"),
+            ("projection", "model.colour", "config: model.colour: expected red, found blue"),
+            ("step", "data.batch", "--batch: expected red, found blue"),
+            ("step", "data.side", "config: data.side: expected red, found blue"),
+        ] {
+            assert_eq!(by_option(bench, LabError::config(key, "red", "blue").into()).to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! What a step of an experiment costs: building, training, inference, memory, and what the projection penalty adds.
+//!
+//! ```text
+//! settings of a run ──► a task on random data, so that none are read ──► steps of the training loop, by the one clock
+//! ```
+//!
+//! libtorch gives no memory back, and what was built once is built faster. So where that counts a measurement has a process of its own:
+//!
+//! ```text
+//! <folder>/cost.toml   what is measured   ──reynolds-paper cost FOLDER──►   <folder>/cost.json   what came of it
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Instant;
+
+use reynolds::penalty::PenaltyConfig;
+use reynolds_bench::{Clock, DeviceMemory, Paired};
+use reynolds_checkpoint::whole_file;
+use reynolds_torch::tch::{Cuda, Device, Tensor};
+use reynolds_torch::{Binding, Parameters, device};
+use reynolds_train::config::{self, Assignment, PenaltySettings, RunConfig, Settings, at_least_one};
+use reynolds_train::environment::current_commit;
+use reynolds_train::error::{Error, Result};
+use reynolds_train::experiment::Experiment;
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::regulariser::Regulariser;
+use reynolds_train::sweep::Launcher;
+use reynolds_train::task::{Metrics, Moment, Split, Task};
+use reynolds_train::threads;
+use reynolds_train::train::Trainer;
+use serde::{Deserialize, Serialize};
+
+use crate::targets::Trained;
+
+/// The metric of the memory that training needs.
+pub(crate) const PEAK: &str = "peak_memory_mib";
+
+/// What makes times of passes: [`Clock::median`].
+pub type Timer<'a> = &'a mut dyn FnMut(&mut dyn FnMut() -> Result<()>) -> Result<f64>;
+
+/// An experiment whose steps can be timed.
+pub trait Timed: Experiment + Default + 'static {
+    /// Samples of a minibatch.
+    fn samples(settings: &Self::Settings) -> usize;
+
+    /// A task of one minibatch, or of as many as `steps`, on random data of these sizes. Tells `laps` of its progress.
+    fn on_random_data(
+        run: &RunConfig<Self::Settings>,
+        steps: usize,
+        device: Device,
+        laps: &mut Laps,
+    ) -> Result<Self::Task>;
+
+    /// What `timer` makes of passes over one minibatch, in evaluation and without the tape; the kernels are ready.
+    fn timed_inference(task: &Self::Task, timer: Timer<'_>) -> Result<f64>;
+
+    /// Numbers that are trained.
+    fn parameters(task: &Self::Task, run: &RunConfig<Self::Settings>) -> usize {
+        let _ = run;
+        task.parameters().len()
+    }
+}
+
+/// When a network was built, and since when it is made ready to train.
+#[derive(Debug)]
+pub struct Laps {
+    build_ms: f64,
+    binding: Instant,
+}
+
+impl Laps {
+    /// Builds a network with its initial weights, on the processor.
+    pub fn build<T>(&mut self, build: impl FnOnce() -> Result<T>) -> Result<T> {
+        let start = Instant::now();
+        let network = build()?;
+        self.build_ms = milliseconds(start);
+        self.binding = Instant::now();
+        Ok(network)
+    }
+
+    /// Data are there; what follows is counted as binding: parameters go to the device, projectors are derived.
+    pub fn bind(&mut self) {
+        self.binding = Instant::now();
+    }
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    1e3 * since.elapsed().as_secs_f64()
+}
+
+/// What is measured: steps of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "S: Settings")]
+pub struct Step<S> {
+    pub steps: usize,
+    pub warmup: usize,
+    /// Interleaved pairs of steps with and without the projection penalty; 0 = none.
+    pub pairs: usize,
+    /// Network, sizes, precision and penalty.
+    #[serde(flatten)]
+    pub run: RunConfig<S>,
+}
+
+/// A measurement as a line of JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepRow {
+    pub row: &'static str,
+    pub experiment: String,
+    /// Those that differ from the experiment's defaults.
+    pub settings: BTreeMap<String, String>,
+    /// Samples of a minibatch.
+    pub batch: usize,
+    pub precision: &'static str,
+    pub device: String,
+    /// Of this program, as in environment.json.
+    pub commit: String,
+    /// Whether steps have the projection penalty.
+    pub penalty: bool,
+    pub norm: String,
+    /// Medians of a training step, and of a pass that only evaluates.
+    pub train_ms: f64,
+    pub train_samples_per_s: f64,
+    pub inference_ms: f64,
+    pub inference_samples_per_s: f64,
+    /// Of training, by the driver's count; null where there is no driver to ask.
+    pub peak_memory_mib: Option<f64>,
+    /// From nothing to a network with its parameters on the processor: bases, likelihoods, initial weights.
+    pub build_ms: f64,
+    /// From there to what is ready to train: parameters on the device, projectors of what is regularised.
+    pub bind_ms: f64,
+    /// Numbers that are trained.
+    pub parameters: usize,
+    /// What the penalty adds to a step, and the median of its gradient by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Paired>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alone_us: Option<f64>,
+}
+
+impl<S: Settings> Step<S> {
+    /// Fifty steps of a run, after five.
+    pub fn new(run: RunConfig<S>) -> Self {
+        Self { steps: 50, warmup: 5, pairs: 0, run }
+    }
+
+    /// Measures it in this process.
+    pub fn measure<E: Timed<Settings = S>>(&self, device: Device) -> Result<Trained> {
+        // Counted from before the device is touched.
+        let memory = if let Device::Cuda(number) = device { DeviceMemory::begin(number) } else { None };
+        let run = &self.run;
+        self.validate::<E>()?;
+        run.train.check_device(device)?;
+        if run.train.threads > 0 {
+            threads::set(run.train.threads);
+        }
+        if device.is_cuda() {
+            Cuda::cudnn_set_benchmark(true);
+        }
+        let mut laps = Laps { build_ms: 0.0, binding: Instant::now() };
+        // No step beyond the end of an epoch is needed.
+        let needed = self.warmup + self.steps + 2 * (self.pairs + self.warmup) + 1;
+        let task = Endless(E::on_random_data(run, needed, device, &mut laps)?);
+        let mut trainer = Trainer::new(&task, &run.train, &run.penalty)?;
+        let bind_ms = milliseconds(laps.binding);
+        let clock = Clock { device };
+        let train = clock.median(self.warmup, self.steps, || trainer.step())?;
+        let peak = memory.as_ref().and_then(DeviceMemory::added_mib);
+        let inference = E::timed_inference(&task.0, &mut |pass| clock.median(self.warmup, self.steps, pass))?;
+        let samples = E::samples(&run.settings) as f64;
+        let mut trained = Trained::default();
+        trained.metrics.extend(named([
+            ("train_ms", 1e3 * train),
+            ("train_samples_per_s", samples / train),
+            ("inference_ms", 1e3 * inference),
+            ("inference_samples_per_s", samples / inference),
+            ("build_ms", laps.build_ms),
+            ("bind_ms", bind_ms),
+            ("parameters", E::parameters(&task.0, run) as f64),
+        ]));
+        match peak {
+            Some(peak) => trained.metrics.extend(named([(PEAK, peak)])),
+            None => drop(trained.failures.insert(PEAK.into(), "no driver counts the memory of this device".into())),
+        }
+        if self.pairs > 0 {
+            trained.metrics.extend(self.paired(&task, clock)?);
+        }
+        Ok(trained)
+    }
+
+    /// What the projection penalty adds to a step: that of the settings, λ_⊥ = 1 where they have none.
+    fn paired(&self, task: &dyn Task, clock: Clock) -> Result<Metrics> {
+        let (train, none) = (&self.run.train, PenaltySettings::default());
+        let mut penalty = self.run.penalty.clone();
+        if penalty.is_zero() {
+            penalty.lambda_perp = 1.0;
+        }
+        let Some(regulariser) = task.regulariser(penalty.penalty())? else {
+            return Err(Error::config("pairs", "0: this model has no regularised parameters", self.pairs));
+        };
+        let (mut without, mut with) = (Trainer::new(task, train, &none)?, Trainer::new(task, train, &penalty)?);
+        let pairs = clock.paired(self.warmup, self.pairs, || without.step(), || with.step())?;
+        let flat = task.parameters().flat();
+        let mut gradient = flat.f_zeros_like()?;
+        let _guard = reynolds_torch::tch::no_grad_guard();
+        let alone = clock.median(self.warmup, self.pairs, || regulariser.add_gradient(flat, &mut gradient))?;
+        Ok(named([
+            ("pairs/count", pairs.pairs as f64),
+            ("pairs/without_us", pairs.without_us),
+            ("pairs/added_us", pairs.added_us),
+            ("pairs/low_us", pairs.low_us),
+            ("pairs/high_us", pairs.high_us),
+            ("pairs/alone_us", 1e6 * alone),
+        ]))
+    }
+
+    /// Refuses what cannot be measured.
+    pub fn validate<E: Timed<Settings = S>>(&self) -> Result<()> {
+        at_least_one("steps", self.steps)?;
+        let (precision, known) = (self.run.train.precision, E::default().precisions().to_vec());
+        if !known.contains(&precision) {
+            let known: Vec<_> = known.iter().map(|precision| precision.name()).collect();
+            return Err(Error::config("train.precision", known.join(" or "), precision.name()));
+        }
+        self.run.validate()
+    }
+
+    /// What was measured on a device.
+    pub fn row<E: Timed<Settings = S>>(&self, device: Device, measured: &Trained) -> StepRow {
+        let RunConfig { experiment, settings, penalty, train, .. } = &self.run;
+        let (number, of_pairs) = (|name: &str| measured.metric(name), self.pairs > 0);
+        StepRow {
+            row: "step",
+            experiment: experiment.clone(),
+            settings: config::changed(&self.run, &E::default().defaults()).into_iter().collect(),
+            batch: E::samples(settings),
+            precision: train.precision.name(),
+            device: device::name(device),
+            commit: current_commit(),
+            penalty: !penalty.is_zero(),
+            norm: penalty.norm.to_string(),
+            train_ms: number("train_ms"),
+            train_samples_per_s: number("train_samples_per_s"),
+            inference_ms: number("inference_ms"),
+            inference_samples_per_s: number("inference_samples_per_s"),
+            peak_memory_mib: measured.metrics.get(PEAK).copied(),
+            build_ms: number("build_ms"),
+            bind_ms: number("bind_ms"),
+            parameters: number("parameters") as usize,
+            pairs: of_pairs.then(|| Paired {
+                pairs: self.pairs,
+                without_us: number("pairs/without_us"),
+                added_us: number("pairs/added_us"),
+                low_us: number("pairs/low_us"),
+                high_us: number("pairs/high_us"),
+            }),
+            alone_us: of_pairs.then(|| number("pairs/alone_us")),
+        }
+    }
+
+    /// Measures it in a child of this process; `None` if a stop was asked for.
+    pub fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
+        let folder = tempfile::tempdir().map_err(Error::io(Path::new("a temporary folder"), "create"))?;
+        let text = toml::to_string(self).expect("sizes and names");
+        whole_file::write(&folder.path().join("cost.toml"), text.as_bytes())?;
+        if !launcher.on_folder("cost", folder.path(), &device::name(device), interrupt)? {
+            return Ok(None);
+        }
+        let file = folder.path().join("cost.json");
+        let text = fs::read_to_string(&file).map_err(Error::io(&file, "read"))?;
+        serde_json::from_str(&text).map(Some).map_err(|error| Error::file(&file, "a measurement", error))
+    }
+}
+
+fn named<const N: usize>(numbers: [(&str, f64); N]) -> Metrics {
+    numbers.map(|(name, value)| (name.to_string(), value)).into()
+}
+
+/// A [`Step`] of whatever experiment.
+pub trait AnyStep {
+    /// [`Step::measure`].
+    fn measure(&self, device: Device) -> Result<Trained>;
+
+    /// [`Step::in_a_child`].
+    fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>>;
+
+    /// [`Step::row`].
+    fn row(&self, device: Device, measured: &Trained) -> StepRow;
+}
+
+struct Of<E: Timed>(Step<E::Settings>);
+
+impl<E: Timed> AnyStep for Of<E> {
+    fn measure(&self, device: Device) -> Result<Trained> {
+        self.0.measure::<E>(device)
+    }
+
+    fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
+        self.0.in_a_child(launcher, device, interrupt)
+    }
+
+    fn row(&self, device: Device, measured: &Trained) -> StepRow {
+        self.0.row::<E>(device, measured)
+    }
+}
+
+/// Where the settings of a measurement come from.
+pub enum Source<'a> {
+    /// A configuration file of a run and assignments over it; steps, steps before them, and pairs.
+    Given { file: Option<&'a Path>, assignments: &'a [Assignment], counts: [usize; 3] },
+    /// The cost.toml of a child.
+    Text { file: &'a Path, text: &'a str },
+}
+
+/// The measurement of an experiment: its settings are known to it alone.
+pub(crate) fn step<E: Timed>(source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
+    let step = match source {
+        Source::Given { file, assignments, counts: [steps, warmup, pairs] } => {
+            let run = config::load(&E::default().defaults(), *file, assignments)?;
+            Step { steps: *steps, warmup: *warmup, pairs: *pairs, run }
+        }
+        Source::Text { file, text } => {
+            toml::from_str(text).map_err(|error| Error::file(file, "what is to be measured", error.message()))?
+        }
+    };
+    step.validate::<E>()?;
+    Ok(Box::new(Of::<E>(step)))
+}
+
+/// Measures what the folder asks for: the command of the child.
+pub fn carry_out(folder: &Path, device: Device) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Named {
+        experiment: String,
+    }
+    let file = folder.join("cost.toml");
+    let text = fs::read_to_string(&file).map_err(Error::io(&file, "read"))?;
+    let named: Named =
+        toml::from_str(&text).map_err(|error| Error::file(&file, "what is to be measured", error.message()))?;
+    let step = crate::experiments::step(&named.experiment, &Source::Text { file: &file, text: &text })?;
+    let measured = serde_json::to_string(&step.measure(device)?).expect("plain numbers and names");
+    Ok(whole_file::write(&folder.join("cost.json"), measured.as_bytes())?)
+}
+
+/// A task whose epoch never ends: its minibatches come again and again.
+struct Endless<T>(T);
+
+impl<T: Task> Task for Endless<T> {
+    fn parameters(&self) -> &Parameters {
+        self.0.parameters()
+    }
+
+    fn steps_per_epoch(&self) -> usize {
+        1_000_000
+    }
+
+    fn loss(&self, moment: Moment) -> Result<Tensor> {
+        self.0.loss(Moment { epoch: 0, step: moment.step % self.0.steps_per_epoch() })
+    }
+
+    fn evaluate(&self, split: Split) -> Result<Metrics> {
+        self.0.evaluate(split)
+    }
+
+    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
+        self.0.regulariser(penalty)
+    }
+
+    fn binding(&self) -> Result<Option<Rc<Binding>>> {
+        self.0.binding()
+    }
+}

@@ -6,9 +6,9 @@ use reynolds_torch::tch::{Device, Tensor};
 use reynolds_train::config::{RunConfig, under};
 use reynolds_train::error::Result;
 
-use super::frames::{Part, Rows, SmokeData};
+use super::frames::{Rows, SmokeData};
 use super::{SmokeDataConfig, SmokeExperiment, SmokeSettings, SmokeTask};
-use crate::smoke::data::{INPUT_FRAMES, SIDE};
+use crate::smoke::data::{INPUT_FRAMES, Part, SIDE};
 use crate::step::{Laps, Timed, Timer};
 
 impl Timed for SmokeExperiment {

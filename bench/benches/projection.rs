@@ -31,10 +31,10 @@ fn medians<const N: usize>(rounds: usize, works: [(&Lowered, &[f32]); N]) -> (f6
         let mut out = vec![0.0_f32; weights.len()];
         all.push(Box::new(move || {
             let whole = weights.len() == projector.len();
-            drop(black_box(match whole {
+            black_box(match whole {
                 true => projector.project_into(black_box(weights), black_box(&mut out))?,
                 false => projector.project_stack_into(black_box(weights), black_box(&mut out))?,
-            }));
+            });
             Ok(())
         }));
     }

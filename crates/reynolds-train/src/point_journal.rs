@@ -1,6 +1,6 @@
 //! The journal of a model that a table trains among many: records in memory, and a checkpoint only where one is worth its time.
 //!
-//! A model of a few seconds leaves nothing behind. One that has trained for [`WORTH_SAVING`], or is asked to stop, becomes a run folder
+//! A model of a few seconds leaves nothing behind. One that has trained for 20 s, or is asked to stop, becomes a run folder
 //! (metrics.jsonl, checkpoints/), from which it goes on to the same bytes.
 
 use std::path::PathBuf;

@@ -48,3 +48,9 @@ def minibatches(data, job, generator):
     order = torch.rand(epochs, len(rows), generator=generator, device=device).argsort(1).flatten()[:total]
     rows = (rows[order] + count * broken_turns(total, job.augmentation, generator)) % (TURNS * count)
     return rows.int().view(job.steps, job.batch)
+
+
+def other_turns(rows, count, generator):
+    """The same images after one, two or three further quarter turns, drawn anew for each place of a minibatch."""
+    turns = torch.randint(1, TURNS, rows.shape, generator=generator, device=generator.device, dtype=rows.dtype)
+    return (rows + count * turns) % (TURNS * count)

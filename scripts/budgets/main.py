@@ -29,9 +29,9 @@ PRECISIONS = {"tf32": torch.float32, "bf16": torch.bfloat16}
 class Output:
     """JSON lines in a file, each with where it comes from."""
 
-    def __init__(self, folder, device):
+    def __init__(self, folder, device, name="budgets.jsonl"):
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "budgets.jsonl"
+        path = folder / name
         earlier = map(json.loads, path.read_text(encoding="utf-8").splitlines()) if path.exists() else ()
         self.begun = {record["cohort"] for record in earlier if record["kind"] == "begun"}
         self.file = open(path, "a", encoding="utf-8")

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
-from data import minibatches
-from fields import TURNS, orbit_table, project, residual
+from data import minibatches, other_turns
+from fields import TURNS, orbit_table, residual
+from methods import Spaces, method
 
 EVALUATION_BATCH = 1000
 
@@ -27,7 +28,7 @@ class Job:
     data: str  # "mnist" or "modelnet10"
     train: int  # number of training images
     channels: int
-    row: str  # "none", "weight decay", "augmentation" or "strict"
+    row: str  # a name in methods.METHODS
     upright: float  # b: probability that an image is upright, else turned by a random quarter
     rate: float  # peak learning rate
     steps: int
@@ -37,6 +38,7 @@ class Job:
     schedule: str = "cosine"  # or "constant"; both start with a linear warm-up
     batch: int = 128
     norm: str = "none"
+    strength: float = 0.0  # of the method: a λ, or the target
 
 
 def rate_table(job):
@@ -49,18 +51,14 @@ def rate_table(job):
 class Model:
     """The state of one training, on the device."""
 
-    def __init__(self, job, network, data, table, dtype, device, evaluated):
-        self.job, self.network, self.data, self.table, self.dtype = job, network, data, table, dtype
-        self.strict = job.row == "strict"
+    def __init__(self, job, network, data, spaces, dtype, device, evaluated):
+        self.job, self.network, self.data, self.dtype = job, network, data, dtype
+        self.method = method(job.row, job.strength, spaces)
         self.stream = torch.cuda.Stream() if device.type == "cuda" else None
-        weights = network.initial(torch.Generator().manual_seed(job.seed))
-        if self.strict:
-            # The mean of four independent weights has a quarter of their variance: twice the projection keeps it.
-            weights = 2 * project(weights, table.cpu())
-        self.initial = weights.to(device)
-        self.weights = self.initial.clone()
+        self.initial = self.method.initial(network.initial(torch.Generator().manual_seed(job.seed)).to(device))
+        self.trained = self.initial.clone()
         split = sum(part.size for part in network.weights())
-        kernels, biases = self.weights[:split], self.weights[split:]
+        kernels, biases = self.trained[:split], self.trained[split:]
         self.rates = rate_table(job).to(device)
         self.rate = torch.zeros((), device=device)
         on_gpu = device.type == "cuda"
@@ -69,15 +67,21 @@ class Model:
             lr=self.rate, fused=on_gpu, foreach=False if not on_gpu else None, capturable=on_gpu)
         self.slices = kernels, biases
         self.plan = minibatches(data, job, torch.Generator(device).manual_seed(1000 + job.seed))
+        if self.method.turns:
+            self.turned = other_turns(self.plan, data.count["train"], torch.Generator(device).manual_seed(2000 + job.seed))
         drawn = torch.Generator(device).manual_seed(1)  # the same validation and test images for every model
         self.validation = data.drawn("validation", job.upright, drawn)[:evaluated].int()
         self.test = data.drawn("test", job.upright, drawn)
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
         self.sums = torch.zeros(3, device=device)  # training loss, validation loss, validation hits
 
+    def weights(self):
+        """The network's weights, made of what is trained."""
+        return self.method.weights(self.trained)
+
     def reset(self):
         """Back to the first step, in place: captured graphs stay valid."""
-        self.weights.copy_(self.initial)
+        self.trained.copy_(self.initial)
         self.position.zero_()
         self.sums.zero_()
         for state in self.optimiser.state.values():
@@ -88,25 +92,28 @@ class Model:
         rows = self.plan.index_select(0, self.position).view(-1)
         images, labels = self.data.batch("train", rows)
         self.rate.copy_(self.rates.index_select(0, self.position).view(()))
-        parameters = self.network.split(self.weights.to(self.dtype))
-        loss = F.cross_entropy(self.network.logits(parameters, images), labels)
-        gradients = torch.autograd.grad(loss, parameters)
-        gradient = torch.cat([part.reshape(-1) for part in gradients]).float()
-        if self.strict:
-            gradient = project(gradient, self.table)
+        parameters = self.network.split(self.weights().to(self.dtype))
+        logits = self.network.logits(parameters, images)
+        loss = F.cross_entropy(logits, labels)
+        if self.method.turns:
+            turned, _ = self.data.batch("train", self.turned.index_select(0, self.position).view(-1))
+            extra = self.method.on_outputs(logits, self.network.logits(parameters, turned))
+        else:
+            extra = 0.0
+        gradients = torch.autograd.grad(loss + extra, parameters)
+        gradient = self.method.gradient(self.trained, torch.cat([part.reshape(-1) for part in gradients]).float())
         start = 0
         for piece in self.slices:
             piece.grad = gradient[start : start + len(piece)]
             start += len(piece)
         self.optimiser.step()
-        if self.strict:
-            self.weights.copy_(project(self.weights, self.table))
+        self.method.after(self.trained, self.rate)
         self.sums[0] += loss.detach()
         self.position += 1
 
     @torch.no_grad()
     def validate(self):
-        parameters = self.network.split(self.weights.to(self.dtype))
+        parameters = self.network.split(self.weights().to(self.dtype))
         self.sums[1:].zero_()
         for rows in self.validation.split(EVALUATION_BATCH):
             images, labels = self.data.batch("validation", rows)
@@ -118,7 +125,7 @@ class Model:
     def tested(self):
         """What the trained network does on the test images, in float32, and how far it is from equivariance."""
         torch.backends.cudnn.benchmark = False  # a few large batches: trying algorithms would cost more than it saves
-        parameters = self.network.split(self.weights)
+        parameters = self.network.split(self.weights())
         images, count = self.data.images["test"], self.data.count["test"]
         predictions = torch.cat([self.network.logits(parameters, chunk.float()).argmax(1) for chunk in images.split(EVALUATION_BATCH)])
         labels = self.data.labels["test"]
@@ -129,7 +136,7 @@ class Model:
             "test_accuracy": 1 - wrong.float().mean().item(),
             "test_accuracy_by_turn": (by_turn == labels[:count]).float().mean(1).tolist(),
             "agreement_by_turn": (by_turn == by_turn[0]).float().mean(1).tolist()[1:],
-            "residual": residual(self.weights, self.table),
+            "residual": residual(self.weights(), self.method.spaces.table),
         }
         if self.job.data == "mnist":
             sixes = wrong & (((drawn == 6) & (truth == 9)) | ((drawn == 9) & (truth == 6)))
@@ -222,5 +229,5 @@ class Trainer:
             self.sets[job.data, self.dtype] = Turned(self.folder / file, self.dtype, self.device)
         network = build(job.channels, job.norm)
         if network not in self.tables:
-            self.tables[network] = orbit_table(network).to(self.device)
+            self.tables[network] = Spaces(network, orbit_table(network).to(self.device))
         return Model(job, network, self.sets[job.data, self.dtype], self.tables[network], self.dtype, self.device, self.evaluated)

@@ -3,6 +3,7 @@
 //! ```text
 //! trained     mean gain > 3 se     se² = (mean of the runs' own se, over cases)² + (deviation over seeds)²/seeds
 //! different   beyond 2 se          se² = d₁²/n₁ + d₂²/n₂, d: deviation over the n seeds of a cell
+//! the same    mean ± 2 se within ± margin; matches: mean − 2 se above −margin; the margin is stated beforehand
 //! ```
 //!
 //! A gain is over a trivial answer to the same cases, so that it is judged case by case; the cases are the same for all seeds, so that
@@ -64,10 +65,26 @@ impl Difference {
         self.spread_known && self.mean < -ERRORS * self.error
     }
 
-    /// Whether there is none, or one of at most `share`, whatever the seeds say.
-    pub(crate) fn is_none(&self, share: f64) -> bool {
-        self.spread_known && self.mean.abs() <= (ERRORS * self.error).max(share)
+    /// Whether there is none but for `margin`, by the whole interval.
+    pub(crate) fn is_within(&self, margin: f64) -> bool {
+        self.spread_known && self.mean.abs() + ERRORS * self.error <= margin
     }
+
+    /// Whether the first matches or beats the second: is at most `margin` smaller, by the whole interval.
+    pub(crate) fn is_not_below(&self, margin: f64) -> bool {
+        self.spread_known && self.mean - ERRORS * self.error >= -margin
+    }
+
+    /// Whether the interval reaches over either end of ± `margin`, so that neither verdict is shown.
+    pub(crate) fn straddles(&self, margin: f64) -> bool {
+        let reach = ERRORS * self.error;
+        self.spread_known && (self.mean.abs() - reach..self.mean.abs() + reach).contains(&margin)
+    }
+}
+
+/// What is written of a claim of no difference that the spread leaves open.
+pub(crate) fn undecided(margin: f64) -> String {
+    format!("; undecided: two standard errors reach over the margin of {margin:.3}")
 }
 
 /// A claim with its verdict: not held unless the spread over seeds is known and each of `rows`, (label, trained), is trained.
@@ -113,10 +130,12 @@ mod tests {
         // Deviations √2/10 and 0 over two seeds: a standard error of 0.1.
         assert!(between(&[1.3, 1.5], &[1.0, 1.0]).rises() && between(&[1.0, 1.0], &[1.3, 1.5]).falls());
         let small = between(&[1.0, 1.2], &[1.0, 1.0]);
-        assert!(!small.rises() && !small.falls() && small.is_none(0.0));
-        assert!(between(&[1.1, 1.1], &[1.0, 1.0]).is_none(0.2) && !between(&[1.3, 1.3], &[1.0, 1.0]).is_none(0.2));
+        assert!(!small.rises() && !small.falls() && !small.is_within(0.2));
+        assert!(small.is_within(0.31) && small.straddles(0.2) && !small.straddles(0.31));
+        assert!(small.is_not_below(0.11) && !small.is_not_below(0.09));
+        assert!(between(&[1.1, 1.1], &[1.0, 1.0]).is_within(0.2) && !between(&[1.3, 1.3], &[1.0, 1.0]).is_within(0.2));
         let large = between(&[9.0], &[1.0, 1.0]);
-        assert!(!large.rises() && !large.falls() && !large.is_none(100.0));
+        assert!(!large.rises() && !large.falls() && !large.is_within(100.0) && !large.is_not_below(100.0));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 import argparse
 import pathlib
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "peers"))
@@ -20,12 +21,26 @@ import verdicts  # noqa: E402
 from compare_results import Results  # noqa: E402
 
 
+def wrapped(text, most=120):
+    """Prose in lines of at most so many characters; tables, headings, code and pictures as they are."""
+    lines, code = [], False
+    for line in text.split("\n"):
+        code ^= line.startswith("```")
+        if code or len(line) <= most or line.startswith(("|", "#", "!")):
+            lines.append(line)
+        else:
+            indent = "  " if line.startswith("- ") else ""
+            lines += textwrap.wrap(line, most, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
 def texts(root):
     """The text of every file that is made of results/, by its path."""
     found = {f"docs/results/{name}.md": text for name, text in pages.pages(root).items()}
     found["docs/results/performance.md"] = performance.page(root)
     found["RESULTS.md"] = verdicts.page(root)
     compared = {name: Results.open(root / f"results/compare-{name}.json") for name in ("cpu", "gpu")}
+    found = {path: wrapped(text) for path, text in found.items()}
     readme = (root / "README.md").read_text()
     for name, lines in (("measured", compare_measured.lines(compared)), ("verdicts", verdicts.readme(root))):
         before, after = compare_table.split(readme, name)

@@ -10,7 +10,7 @@ from table import markdown
 HELD, FELL, OPEN = "held", "fell", "undecided"
 ROOMS = {"so2": "SO(2), section 4.1", "smoke": "Smoke, section 4.2", "ct": "CT, section 4.3", "medmnist": "MedMNIST, section 4.4"}
 # Of a claim that cannot be decided: networks that do not beat the trivial answer, or one seed.
-REASONS = {"not trained": "networks not trained", "fewer than two seeds": "one seed", "at least two seeds": "one seed"}
+REASONS = {"; undecided:": "spread wider than the margin", "not trained": "networks not trained", "fewer than two seeds": "one seed", "at least two seeds": "one seed"}
 
 
 # Of a difference between two means, which decides nothing within two standard errors of none.
@@ -71,8 +71,9 @@ def compared(root, device):
 
 def page(root):
     found = ["# Results", "",
-             "Made from `results/` by `make results`; every number has its command, commit and machine on the page behind the link. "
-             "A claim is *undecided* where its networks do not beat a trivial answer or only one seed was run.", "",
+             "Made from `results/` by `make results`; every number has its command, commit and machine on the page behind the",
+             "link. A claim is *undecided* where its networks do not beat a trivial answer, only one seed was run, or the spread",
+             "reaches over the margin of a claim of no difference.", "",
              "| claim | verdict | number | more |", "|---|---|---|---|",
              *(f"| {name} beside its peers | – | {compared(root, device)} | [performance](docs/results/performance.md) |"
                for name, device in (("processor", "cpu"), ("GPU", "gpu"))), ""]

@@ -103,7 +103,7 @@ fn projected(cells: &[Cell<'_>], network: Architecture) -> Option<Check> {
     let (difference, found) = change(plain, projected, Quality::Psnr);
     let (collapses, held) = match network {
         Architecture::Acdnet => ("collapses", difference.falls() && difference.mean <= -COLLAPSE),
-        _ => ("does not collapse", difference.spread_known && difference.mean >= -STAYS),
+        _ => ("does not collapse", difference.is_not_below(STAYS)),
     };
     let claim = format!("{}: projected after training it {collapses}", head(network));
     Some(judged(claim, held, found, difference.spread_known, trained(&[plain])))

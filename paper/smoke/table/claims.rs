@@ -1,17 +1,17 @@
 //! What the paper says of its table, held against ours.
 //!
 //! ```text
-//! unchanged: |difference| ≤ max(2 se, 2 % of the error without +Reg)        improved: lower by more than 2 se
+//! unchanged: |difference| + 2 se ≤ 2 % of the error without +Reg        improved: lower by more than 2 se
 //! ```
 
 use super::cells::{Cell, cell};
 use super::columns::{COLUMNS, Column};
 use crate::smoke::data::{Part, Symmetry};
 use crate::smoke::networks::Architecture;
-use crate::targets::judge::{Difference, judged};
+use crate::targets::judge::{Difference, judged, undecided};
 use reynolds_report::Check;
 
-/// The share of an error that is no change whatever the seeds say.
+/// The share of an error that counts as no change.
 const SHARE: f64 = 0.02;
 
 /// Every claim for which cells were run.
@@ -36,13 +36,17 @@ fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Part) -> Optio
     let (ours, theirs) = (reg.test(test, "rmse"), plain.test(test, "rmse"));
     let effect = Difference::new(&ours, &theirs);
     let Difference { mean: difference, error: se, spread_known } = effect;
-    let held = if unchanged { effect.is_none(SHARE * theirs.mean()) } else { effect.falls() };
+    let margin = SHARE * theirs.mean();
+    let held = if unchanged { effect.is_within(margin) } else { effect.falls() };
     let mut found = match difference.is_finite() {
         true => format!("{theirs} → {ours}, difference {difference:+.4} with standard error {se:.4}"),
         false => format!("{} → {}", shown(plain, test), shown(reg, test)),
     };
     if spread_known && difference < 0.0 && !held && !unchanged {
         found += ", lower but within two standard errors";
+    }
+    if unchanged && effect.straddles(margin) {
+        found += &undecided(margin);
     }
     if let (Some((before, _)), Some((after, _))) = (without.published(kind, test), with.published(kind, test)) {
         found += &format!("; paper {before:.2} → {after:.2}");

@@ -21,7 +21,8 @@ class Spaces:
 
     def __init__(self, network, table):
         self.table = table
-        sizes = torch.tensor([part.size for part in network.parts()])
+        self.sizes = [part.size for part in network.parts()]
+        sizes = torch.tensor(self.sizes)
         self.layer = torch.repeat_interleave(torch.arange(len(sizes)), sizes).to(table.device)
         first = table.min(0).values.cpu() == torch.arange(table.shape[1])  # one weight of each orbit
         rank = torch.zeros(len(sizes)).index_add_(0, self.layer.cpu(), first.float())
@@ -32,7 +33,7 @@ class Spaces:
 
     def norms(self, weights):
         """Norm of each layer `[layers]`."""
-        return torch.zeros_like(self.outside).index_add_(0, self.layer, weights * weights).sqrt()
+        return torch.stack(torch._foreach_norm(weights.split(self.sizes)))
 
 
 class Method:

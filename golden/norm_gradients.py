@@ -3,7 +3,7 @@
 The kernel [8, 4, 3, 3] maps one regular field to two. Norms see the matrix A = [out, in*k*k]:
 
     fro = sqrt(sum a^2),  spectral = largest singular value,  nuclear = their sum,  max = max |a|
-    (p,q) = (sum_j (sum_i |a_ij|^p)^(q/p))^(1/q),  i over rows, j over columns
+    (p,q) = (sum_i (sum_j |a_ij|^p)^(q/p))^(1/q),  i over rows, j over columns
 
 P is written as one would in PyTorch (rot90 and roll), so autograd goes through it. P(W) has repeated entries and singular
 values: there a norm has many subgradients, and the tape returns one of them after the adjoint of P, which is P itself. For
@@ -29,7 +29,7 @@ def project(w):
 
 def norms():
     def pq(p, q):
-        return lambda a: (a.abs() ** p).sum(0).pow(q / p).sum() ** (1 / q)
+        return lambda a: (a.abs() ** p).sum(1).pow(q / p).sum() ** (1 / q)
 
     table = {
         "fro": lambda a: (a**2).sum().sqrt(),
@@ -79,7 +79,7 @@ def main():
     close(tensors["value.p1q1"][0], numpy.abs(a).sum(), 1e-10, "(1,1) is the sum")
     write("norm_gradients", tensors, """
         weight [8, 4, 3, 3] = 1 -> 2 regular fields of C4; value.N [3] of (W, P(W), W - P(W)) and gradient.N.whole|project|perp
-        [8, 4, 3, 3] with respect to W; the matrix is [out, in*k*k]; p<p>q<q> = (sum over columns j of (sum over rows i of
+        [8, 4, 3, 3] with respect to W; the matrix is [out, in*k*k]; p<p>q<q> = (sum over rows i of (sum over columns j of
         |a_ij|^p)^(q/p))^(1/q); singular_values.* [8] by SciPy, descending
         """, SEED, ["torch", "scipy", "numpy"])
 

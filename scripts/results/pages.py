@@ -11,6 +11,8 @@ def section(root, folder, title, columns, note):
         return []
     lines = [f"## {title}", "", targets.provenance(results)]
     lines += ["", note] if note else []
+    if folder in targets.MISSING:
+        lines += ["", "Missing rows: {}; {}.".format(*targets.MISSING[folder])]
     figures = sorted((root / "results" / folder).glob("**/*.svg"))
     if figures:
         links = [f"[{path.stem}](../../{path.relative_to(root).as_posix()})" for path in figures]

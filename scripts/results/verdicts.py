@@ -58,6 +58,10 @@ def rows(root, room):
             yield [check["claim"], f"**{verdict(check)}**", short(check["found"]), f"[{name}](docs/results/{room}.md)"]
     for (name, why), found in undecided.items():
         yield [f"{name}: {len(found)} claims", f"**{OPEN}**", why, f"[{name}](docs/results/{room}.md)"]
+    for folder, (missing, why) in targets.MISSING.items():
+        if folder.startswith(f"{room}/"):
+            name = folder.split("/")[1]
+            yield [f"{name}: rows {missing}", "**missing**", why, f"[{name}](docs/results/{room}.md)"]
 
 
 def compared(root, device):

@@ -1,7 +1,7 @@
 //! The norms of [`reynolds::norm`] on stacks of matrices, and their symmetric subgradients.
 //!
 //! ```text
-//! ‖A‖_max = max |a_ij|      ‖A‖_(p,q) = (Σ_j (Σ_i |a_ij|^p)^{q/p})^{1/q}      ‖A‖_spectral = σ₁(A)
+//! ‖A‖_max = max |a_ij|      ‖A‖_(p,q) = (Σ_i (Σ_j |a_ij|^p)^{q/p})^{1/q}      ‖A‖_spectral = σ₁(A)
 //! ```
 //!
 //! Ties of the largest entry, or of the leading singular value, are averaged within the tolerance of the host; at A = 0 the subgradient
@@ -20,7 +20,7 @@ use crate::error::Result;
 pub(crate) fn value(norm: Norm, a: &Tensor) -> Result<Tensor> {
     match exponents(norm) {
         Some((p, q)) => {
-            let (scale, sums) = column_sums(a, p)?;
+            let (scale, sums) = row_sums(a, p)?;
             Ok(outer(&sums, p, q)?.f_mul(&scale.f_view([-1])?)?)
         }
         None if norm == Norm::Spectral && a.requires_grad() => Ok(a.f_svd(true, true)?.1.f_amax(1, false)?),
@@ -81,11 +81,11 @@ fn scale(modulus: &Tensor) -> Result<Tensor> {
     Ok(scale.f_add(&indicator(&scale.f_eq(0.0)?, &scale)?)?)
 }
 
-/// The scale and Σ_i |a_ij / scale|^p, `[count, columns]`.
-fn column_sums(a: &Tensor, p: i32) -> Result<(Tensor, Tensor)> {
+/// The scale and Σ_j |a_ij / scale|^p, `[count, rows]`.
+fn row_sums(a: &Tensor, p: i32) -> Result<(Tensor, Tensor)> {
     let modulus = a.f_abs()?;
     let scale = scale(&modulus)?;
-    let sums = modulus.f_div(&scale)?.f_pow_tensor_scalar(i64::from(p))?.f_sum_dim_intlist(1, false, None)?;
+    let sums = modulus.f_div(&scale)?.f_pow_tensor_scalar(i64::from(p))?.f_sum_dim_intlist(2, false, None)?;
     Ok((scale, sums))
 }
 
@@ -101,22 +101,21 @@ fn root(x: &Tensor, p: i32) -> Result<Tensor> {
     Ok(root.f_mul(&positive)?)
 }
 
-/// (Σ_j s_j^{q/p})^{1/q} of sums `[count, columns]`.
+/// (Σ_i s_i^{q/p})^{1/q} of sums `[count, rows]`.
 fn outer(sums: &Tensor, p: i32, q: i32) -> Result<Tensor> {
     let powers = if p == q { sums.shallow_clone() } else { root(sums, p)?.f_pow_tensor_scalar(i64::from(q))? };
     root(&powers.f_sum_dim_intlist(1, false, None)?, q)
 }
 
-/// ∂‖A‖/∂a_ij = ‖A‖^{1−q} c_j^{q−p} |a_ij|^{p−1} a_ij/|a_ij| with c_j the p-norm of column j.
+/// ∂‖A‖/∂a_ij = ‖A‖^{1−q} r_i^{q−p} |a_ij|^{p−1} a_ij/|a_ij| with r_i the p-norm of row i.
 fn entrywise(a: &Tensor, p: i32, q: i32) -> Result<(Tensor, Tensor)> {
-    let (scale, sums) = column_sums(a, p)?;
+    let (scale, sums) = row_sums(a, p)?;
     let norm = outer(&sums, p, q)?;
     let alive = sums.f_gt(0.0)?;
-    let columns = root(&sums, p)?.f_where_self(&alive, &sums.f_ones_like()?)?;
+    let rows = root(&sums, p)?.f_where_self(&alive, &sums.f_ones_like()?)?;
     let total = norm.f_where_self(&norm.f_gt(0.0)?, &norm.f_ones_like()?)?.f_unsqueeze(1)?;
-    let factors =
-        columns.f_pow_tensor_scalar(i64::from(q - p))?.f_div(&total.f_pow_tensor_scalar(i64::from(q - 1))?)?;
-    let factors = factors.f_mul(&indicator(&alive, &sums)?)?.f_unsqueeze(1)?;
+    let factors = rows.f_pow_tensor_scalar(i64::from(q - p))?.f_div(&total.f_pow_tensor_scalar(i64::from(q - 1))?)?;
+    let factors = factors.f_mul(&indicator(&alive, &sums)?)?.f_unsqueeze(2)?;
     let inner = a.f_abs()?.f_div(&scale)?.f_pow_tensor_scalar(i64::from(p - 1))?;
     Ok((norm.f_mul(&scale.f_view([-1])?)?, a.f_sgn()?.f_mul(&inner.f_mul(&factors)?)?))
 }

@@ -77,7 +77,7 @@ pub(super) fn left_out(cells: &[Cell<'_>]) -> Option<String> {
 
 /// What is to be said of the table of norms beside that.
 pub(super) fn norm_notes() -> String {
-    "Norms: of the matrix [out, in · s · s] of each kernel. Frobenius and (2,2) are one number: the paper's two rows differ by 0.24 dB and \
+    "Norms: of the matrix [out, in · s · s] of each kernel; (p,q) is the q-norm of the p-norms of its rows. Frobenius and (2,2) are one number: the paper's two rows differ by 0.24 dB and \
      0.0027, which is how far its rows differ by chance. Its infinity norm is the largest entry, here \"max\". By default the \
      norms are not squared (`penalty.form` = \"plain\"), as in the paper's ablation; the committed results/ct/table-norms-phantoms was made with \"squared\"."
         .into()

@@ -22,7 +22,7 @@ pub struct PenaltySettings {
     pub form: Form,
     /// Put λ_G on the whole W instead of P(W).
     pub whole: bool,
-    /// "frobenius", "spectral", "max" or "(p,q)".
+    /// "frobenius", "spectral", "max" or "(p,q)", the q-norm of the p-norms of the output channels, with p and q among 1, 2, 3.
     #[serde(with = "norm")]
     pub norm: Norm,
     /// The factor on λ_⊥ over time.

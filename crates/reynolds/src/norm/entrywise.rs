@@ -34,27 +34,23 @@ pub(super) fn largest_and_gradient<T: Weight>(matrix: &[T], tolerance: f64) -> (
 }
 
 /// Everything is divided by the largest entry, so that cubes neither overflow nor vanish.
-struct Columns {
+struct Rows {
     scale: f64,
-    /// Σ_i |a_ij/scale|^p per column.
+    /// Σ_j |a_ij/scale|^p per row.
     sums: Vec<f64>,
     /// ‖A‖ / scale.
     norm: f64,
 }
 
-fn columns_of<T: Weight>(matrix: &[T], columns: usize, p: i32, q: i32) -> Columns {
+fn rows_of<T: Weight>(matrix: &[T], columns: usize, p: i32, q: i32) -> Rows {
     let scale = largest(matrix);
-    let mut sums = vec![0.0; columns];
     if scale == 0.0 {
-        return Columns { scale, sums, norm: 0.0 };
+        return Rows { scale, sums: vec![0.0; matrix.len() / columns], norm: 0.0 };
     }
-    for row in matrix.chunks_exact(columns) {
-        for (sum, &w) in sums.iter_mut().zip(row) {
-            *sum += (modulus(w) / scale).powi(p);
-        }
-    }
+    let sum = |row: &[T]| -> f64 { row.iter().map(|&w| (modulus(w) / scale).powi(p)).sum() };
+    let sums: Vec<f64> = matrix.chunks_exact(columns).map(sum).collect();
     let outer: f64 = sums.iter().map(|&sum| if p == q { sum } else { root(sum, p).powi(q) }).sum();
-    Columns { scale, sums, norm: root(outer, q) }
+    Rows { scale, sums, norm: root(outer, q) }
 }
 
 fn root(value: f64, p: i32) -> f64 {
@@ -67,23 +63,17 @@ fn root(value: f64, p: i32) -> f64 {
 
 /// ‖A‖_(p,q).
 pub(super) fn value<T: Weight>(matrix: &[T], columns: usize, p: i32, q: i32) -> f64 {
-    let parts = columns_of(matrix, columns, p, q);
+    let parts = rows_of(matrix, columns, p, q);
     parts.norm * parts.scale
 }
 
-/// ‖A‖ > 0 and ∂‖A‖/∂a_ij = ‖A‖^{1−q} c_j^{q−p} |a_ij|^{p−1} a_ij/|a_ij| with c_j the p-norm of column j.
+/// ‖A‖ > 0 and ∂‖A‖/∂a_ij = ‖A‖^{1−q} r_i^{q−p} |a_ij|^{p−1} a_ij/|a_ij| with r_i the p-norm of row i.
 pub(super) fn value_and_gradient<T: Weight>(matrix: &[T], columns: usize, p: i32, q: i32) -> (f64, Vec<T>) {
-    let parts = columns_of(matrix, columns, p, q);
-    let factors: Vec<f64> = parts
-        .sums
-        .iter()
-        .map(|&sum| if sum == 0.0 { 0.0 } else { root(sum, p).powi(q - p) / parts.norm.powi(q - 1) })
-        .collect();
+    let parts = rows_of(matrix, columns, p, q);
     let mut gradient = Vec::with_capacity(matrix.len());
-    for row in matrix.chunks_exact(columns) {
-        gradient.extend(
-            row.iter().zip(&factors).map(|(&w, &factor)| along(w, factor * (modulus(w) / parts.scale).powi(p - 1))),
-        );
+    for (row, &sum) in matrix.chunks_exact(columns).zip(&parts.sums) {
+        let factor = if sum == 0.0 { 0.0 } else { root(sum, p).powi(q - p) / parts.norm.powi(q - 1) };
+        gradient.extend(row.iter().map(|&w| along(w, factor * (modulus(w) / parts.scale).powi(p - 1))));
     }
     (parts.norm * parts.scale, gradient)
 }
@@ -92,22 +82,29 @@ pub(super) fn value_and_gradient<T: Weight>(matrix: &[T], columns: usize, p: i32
 mod tests {
     use super::*;
 
-    // Rows (1, −2, 0) and (2, 2, 0).
-    const A: [f64; 6] = [1.0, -2.0, 0.0, 2.0, 2.0, 0.0];
-
     #[test]
     fn values_by_hand() {
-        assert!((value(&A, 3, 2, 2) - 13.0_f64.sqrt()).abs() < 1e-15);
-        assert_eq!(value(&A, 3, 1, 1), 7.0);
-        assert_eq!(value(&A, 3, 1, 2), 5.0);
-        assert!((value(&A, 3, 2, 1) - (5.0_f64.sqrt() + 8.0_f64.sqrt())).abs() < 1e-14);
-        assert!((value(&A, 3, 3, 3) - 25.0_f64.cbrt()).abs() < 1e-14);
-        assert_eq!(largest(&A), 2.0);
+        // Rows with sums 5 and 7, lengths 3 and 5.
+        let a = [1.0, -2.0, 2.0, 0.0, 3.0, 4.0];
+        let by_hand = [
+            ((1, 1), 12.0),
+            ((1, 2), 74.0_f64.sqrt()),
+            ((1, 3), 468.0_f64.cbrt()),
+            ((2, 1), 8.0),
+            ((2, 2), 34.0_f64.sqrt()),
+            ((2, 3), 152.0_f64.cbrt()),
+            ((3, 1), 17.0_f64.cbrt() + 91.0_f64.cbrt()),
+            ((3, 3), 108.0_f64.cbrt()),
+        ];
+        for ((p, q), expected) in by_hand {
+            assert!((value(&a, 3, p, q) / expected - 1.0).abs() < 1e-14, "({p},{q})");
+        }
+        assert_eq!(largest(&a), 4.0);
     }
 
     #[test]
     fn ties_of_the_largest_entry_are_averaged() {
-        let (value, gradient) = largest_and_gradient(&A, 1e-14);
+        let (value, gradient) = largest_and_gradient(&[1.0, -2.0, 0.0, 2.0, 2.0, 0.0], 1e-14);
         assert_eq!(value, 2.0);
         let third = 1.0 / 3.0;
         assert_eq!(gradient, [0.0, -third, 0.0, third, third, 0.0]);

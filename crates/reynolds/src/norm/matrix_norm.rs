@@ -42,11 +42,11 @@ pub enum Norm {
     Spectral,
     /// The largest |a|.
     Max,
-    /// The q-norm of the p-norms of the columns.
+    /// The q-norm of the p-norms of the rows. Paper: `tab:norm_comparison`.
     Entrywise {
-        /// The exponent inside a column.
+        /// The exponent inside a row.
         p: Exponent,
-        /// The exponent across columns.
+        /// The exponent across rows.
         q: Exponent,
     },
 }

@@ -129,9 +129,12 @@ fn the_committed_numbers_give_the_committed_tables() {
     let old = ["whole", "blocks", "mode", "network", "norm", "precision", "side", "stages", "steps"];
     let modes = [&of_run[..], &[("epochs.dicdnet", "7"), ("efficiency", "false")]].concat();
     agrees_with_committed(&TABLE, Budget::Standard, &modes, "ct/table-ct", &old[..1]);
-    let norms = [&of_run[..], &[("epochs.dicdnet", "0"), ("data.steps", "60"), ("measured_steps", "6")]].concat();
+    let trained = ("norms", "spectral frobenius max (1,1) (2,2) (3,3)");
+    let norms =
+        [&of_run[..], &[trained, ("epochs.dicdnet", "0"), ("data.steps", "60"), ("measured_steps", "6")]].concat();
     agrees_with_committed(&NORMS, Budget::Standard, &norms, "ct/table-norms", &old);
     let phantoms = [
+        trained,
         ("model.stages", "3"),
         ("model.blocks", "1"),
         ("penalty.form", "squared"),

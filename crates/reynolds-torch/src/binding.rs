@@ -26,6 +26,7 @@
 
 mod one_pass;
 mod place;
+mod rescale;
 
 use std::sync::Arc;
 

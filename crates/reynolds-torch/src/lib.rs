@@ -23,6 +23,7 @@ pub mod parametrisation;
 pub mod penalty;
 pub mod precision;
 mod projector;
+pub mod proximal;
 pub mod sample_penalty;
 mod segments;
 #[cfg(test)]
@@ -34,5 +35,6 @@ pub use error::{Error, Result};
 pub use parameters::Parameters;
 pub use penalty::Penalty;
 pub use precision::Precision;
+pub use proximal::{ProximalStep, TargetStep};
 pub use tch;
 pub use variables::Variables;

@@ -91,6 +91,26 @@ impl Proximal {
         Self { scale: false, ..self }
     }
 
+    /// The penalty as it was given.
+    pub fn penalty(&self) -> PenaltyConfig {
+        self.penalty
+    }
+
+    /// The same with another λ_⊥, as a schedule changes it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if it is negative or not finite.
+    pub fn with_lambda_perp(self, lambda_perp: f64) -> Result<Self> {
+        let penalty = PenaltyConfig { lambda_perp, ..self.penalty };
+        penalty.validate()?;
+        Ok(Self { penalty, ..self })
+    }
+
+    /// Whether strengths of the plain form grow with the size of a layer.
+    pub fn is_scaled(&self) -> bool {
+        self.scale
+    }
+
     /// λ_G and λ_⊥ for a layer with so many real numbers, of which P keeps `rank`.
     pub fn strengths(&self, len: usize, rank: usize) -> (f64, f64) {
         let PenaltyConfig { lambda_g, lambda_perp, form, whole, .. } = self.penalty;

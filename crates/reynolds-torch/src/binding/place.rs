@@ -63,6 +63,15 @@ impl Place {
         Ok(Tensor::f_cat(&[&flat.f_narrow(0, 0, start)?, &numbers, &flat.f_narrow(0, end, all - end)?], 0)?)
     }
 
+    /// Puts these numbers into a flat tensor, in place.
+    pub(crate) fn put(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
+        match self {
+            Self::Range { start, len } => flat.f_narrow(0, *start, *len)?.f_copy_(numbers)?,
+            Self::Index(index) => drop(flat.shallow_clone().f_index_copy_(0, index, numbers)?),
+        }
+        Ok(())
+    }
+
     /// `flat ← flat + numbers`.
     pub(crate) fn add_to(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
         match self {

@@ -90,6 +90,17 @@ impl FlatProjector {
         }
     }
 
+    /// `w ← base · w + more · P(w)` in place, if that can be done without making P(w); whether it was.
+    pub(crate) fn rescale(&self, weights: &mut Tensor, base: f64, more: f64) -> Result<bool> {
+        match self {
+            Self::Band(band) => match &band.sparse {
+                Some(sparse) => sparse.rescale(weights, base, more).map(|()| true),
+                None => Ok(false),
+            },
+            _ => Ok(false),
+        }
+    }
+
     /// Operations on the device that one application takes.
     pub(crate) fn operations(&self) -> usize {
         match self {

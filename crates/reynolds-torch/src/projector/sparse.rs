@@ -36,6 +36,13 @@ impl Sparse {
         let _ = sum.f_addmv_(&self.columns, &coefficients)?;
         Ok(())
     }
+
+    /// `w ← base · w + more · E Eᵀ w`.
+    pub(super) fn rescale(&self, weights: &mut Tensor, base: f64, more: f64) -> Result<()> {
+        let coefficients = self.transposed.f_mv(weights)?.f_mul_scalar_(more)?;
+        let _ = weights.f_mul_scalar_(base)?.f_addmv_(&self.columns, &coefficients)?;
+        Ok(())
+    }
 }
 
 /// The matrix whose rows are these columns, each `width` numbers wide.
@@ -64,7 +71,11 @@ mod tests {
         let (weights, factor) = (Tensor::from_slice(&[1.0, 9.0, 2.0, 4.0]), Tensor::from_slice(&[10.0]));
         let mut sum = Tensor::from_slice(&[1.0, 1.0, 1.0, 1.0]);
         sparse.add_to(&mut sum, &weights, &factor).unwrap();
-        let found = Vec::<f64>::try_from(sum).unwrap();
+        let found = Vec::<f64>::try_from(&sum).unwrap();
         assert!(found.iter().zip([14.2, 1.0, 18.6, 11.0]).all(|(a, b)| (a - b).abs() < 1e-14), "{found:?}");
+        let mut rescaled = weights.copy();
+        sparse.rescale(&mut rescaled, 0.5, 2.0).unwrap();
+        let expected: Tensor = 0.5 * weights + 0.2 * (sum - 1.0);
+        assert!((rescaled - expected).abs().max().double_value(&[]) < 1e-14);
     }
 }

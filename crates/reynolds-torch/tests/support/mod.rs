@@ -9,6 +9,7 @@ use reynolds::group::{GroupRef, MatrixGroup};
 use reynolds::norm::Norm;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::projection::{Basis, KernelSpace, Lowered, derive};
+use reynolds::proximal::{Factors, Proximal, Target};
 use reynolds::random::Random;
 use reynolds::rep::{Rep, Representation, parse_fields};
 use reynolds::scalar::{Scalar, Weight};
@@ -29,11 +30,21 @@ pub(crate) struct Layer {
     pub(crate) executed: bool,
     bind: Arc<Bind>,
     penalty: Arc<HostPenalty>,
+    step: Arc<HostStep>,
+}
+
+/// A step of its own after the optimiser's, for one layer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Decoupled {
+    Penalty(Proximal),
+    Target(Target),
 }
 
 type Bind = dyn Fn(&mut BindingBuilder, &str) + Send + Sync;
 /// The penalty and its gradient.
 type HostPenalty = dyn Fn(PenaltyConfig, &[f64]) -> (f64, Vec<f64>) + Send + Sync;
+/// What a step with the step size makes of the numbers.
+type HostStep = dyn Fn(Decoupled, &[f64], f64) -> (Factors, Vec<f64>) + Send + Sync;
 
 impl Layer {
     fn new<F: Scalar + Weight>(name: &str, shape: Vec<usize>, projector: Lowered<F>) -> Self {
@@ -45,14 +56,28 @@ impl Layer {
         };
         let (projector, rows) = (Arc::new(projector), shape[0]);
         let bound = projector.clone();
+        let weights_of = move |numbers: &[f64]| -> Vec<F> {
+            numbers.chunks(if complex { 2 } else { 1 }).map(|z| F::from_parts(z[0], z[z.len() - 1])).collect()
+        };
+        // Im z = Re(−i z).
+        let imaginary = move |z: F| complex.then(|| (F::from_parts(0.0, -1.0) * z).real());
+        let numbers_of = move |weights: Vec<F>| -> Vec<f64> {
+            weights.into_iter().flat_map(|z| [Some(z.real()), imaginary(z)]).flatten().collect()
+        };
+        let of_step = projector.clone();
+        let step = move |step: Decoupled, numbers: &[f64], size: f64| {
+            let mut weights = weights_of(numbers);
+            let factors = match step {
+                Decoupled::Penalty(proximal) => proximal.apply(&*of_step, &mut weights, size),
+                Decoupled::Target(target) => target.apply(&*of_step, &mut weights),
+            };
+            (factors.unwrap(), numbers_of(weights))
+        };
         let penalty = move |config: PenaltyConfig, numbers: &[f64]| {
-            let parts = numbers.chunks(if complex { 2 } else { 1 });
-            let weights: Vec<F> = parts.map(|z| F::from_parts(z[0], z[z.len() - 1])).collect();
+            let weights = weights_of(numbers);
             let mut gradient = vec![F::ZERO; weights.len()];
             let value = config.add_gradient(&*projector, &weights, rows, &mut gradient).unwrap();
-            // Im z = Re(−i z).
-            let imaginary = |z: F| complex.then(|| (F::from_parts(0.0, -1.0) * z).real());
-            (value, gradient.into_iter().flat_map(|z| [Some(z.real()), imaginary(z)]).flatten().collect())
+            (value, numbers_of(gradient))
         };
         Self {
             name: name.into(),
@@ -61,6 +86,7 @@ impl Layer {
             executed,
             bind: Arc::new(move |builder, name| builder.projector(name, &bound).unwrap()),
             penalty: Arc::new(penalty),
+            step: Arc::new(step),
         }
     }
 
@@ -76,6 +102,11 @@ impl Layer {
     /// Real numbers.
     pub(crate) fn len(&self) -> usize {
         self.shape.iter().product::<usize>() * if self.complex { 2 } else { 1 }
+    }
+
+    /// A step by the core.
+    pub(crate) fn stepped(&self, step: Decoupled, numbers: &[f64], size: f64) -> (Factors, Vec<f64>) {
+        (self.step)(step, numbers, size)
     }
 
     /// P(W) by the core: the gradient of ‖P(W)‖²/2.

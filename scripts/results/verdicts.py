@@ -1,19 +1,19 @@
 """RESULTS.md: every claim with its verdict and number; and the five rows of README.md."""
 
 import re
+from collections import Counter
 
-import compare_table
 import targets
 from compare_results import Results
 from table import markdown
 
 HELD, FELL, OPEN = "held", "fell", "undecided"
 ROOMS = {"so2": "SO(2), section 4.1", "smoke": "Smoke, section 4.2", "ct": "CT, section 4.3", "medmnist": "MedMNIST, section 4.4"}
-# Of a claim that cannot be decided: networks that do not beat the trivial answer, or one seed.
+# Why a claim cannot be decided, by words of what was found.
 REASONS = {"; undecided:": "spread wider than the margin", "not trained": "networks not trained", "fewer than two seeds": "one seed", "at least two seeds": "one seed"}
 
 
-# Of a difference between two means, which decides nothing within two standard errors of none.
+# A difference between two means within two standard errors of zero decides nothing.
 DIFFERENCE = re.compile(r"difference ([+-][\d.]+) with standard error ([\d.]+)")
 ERRORS = 2
 
@@ -65,21 +65,21 @@ def rows(root, room):
 
 
 def compared(root, device):
-    """"151 comparisons, 151 won" of peers that do the same thing."""
+    """"faster in 151 of 151 comparisons" with programs that do the same thing."""
     results = Results.open(root / f"results/compare-{device}.json")
     peers = [peer for row in results.rows.values() for peer in row["peers"] if "ratio" in peer]
     counted = [peer for peer in peers if not peer.get("reference")]
     won = sum(peer["ratio"] >= 1 for peer in counted)
-    return f"{won} of {len(counted)} comparisons won; {len(peers) - len(counted)} rows that do less or other work are shown for scale only"
+    return f"faster in {won} of {len(counted)} comparisons; {len(peers) - len(counted)} rows do less or other work and are shown for scale only"
 
 
 def page(root):
     found = ["# Results", "",
              "Made from `results/` by `make results`; every number has its command, commit and machine on the page behind the",
-             "link. A claim is *undecided* where its networks do not beat a trivial answer, only one seed was run, or the spread",
-             "reaches over the margin of a claim of no difference.", "",
+             "link. *held*: our runs show what the paper claims; *fell*: our runs show otherwise; *undecided*: the networks are no",
+             "better than a trivial answer (not trained), only one seed was run, or a difference is within its standard error.", "",
              "| claim | verdict | number | more |", "|---|---|---|---|",
-             *(f"| {name} beside its peers | – | {compared(root, device)} | [performance](docs/results/performance.md) |"
+             *(f"| speed on a {name}, compared with other programs | – | {compared(root, device)} | [performance](docs/results/performance.md) |"
                for name, device in (("processor", "cpu"), ("GPU", "gpu"))), ""]
     for room, title in ROOMS.items():
         lines = list(rows(root, room))
@@ -90,15 +90,16 @@ def page(root):
 
 
 def readme(root):
-    """A row for each section of the paper."""
+    """A row for each section of the paper, and what the penalty adds to a training step."""
     lines = []
     for room, title in ROOMS.items():
-        found = [verdict(check) for other, _, check in checks(root) if other == room]
-        counts = [f"{found.count(kind)} {kind}" for kind in (HELD, FELL, OPEN) if kind in found]
-        lines.append([title, ", ".join(counts) or "not run", f"[{room}](docs/results/{room}.md)"])
+        found = [check for other, _, check in checks(root) if other == room]
+        verdicts = [verdict(check) for check in found]
+        why = Counter(reason(check) for check in found if verdict(check) == OPEN)
+        lines.append([title, *(verdicts.count(kind) for kind in (HELD, FELL, OPEN)),
+                      "; ".join(f"{name} ({number})" for name, number in why.most_common()) or "–", f"[{room}](docs/results/{room}.md)"])
+    table = markdown(["section", HELD, FELL, OPEN, "why undecided", "more"], lines)
     cost = [peer["ratio"] for name, row in Results.open(root / "results/compare-gpu.json").rows.items()
             for peer in row["peers"] if name == "ct-dicdnet-penalty" and peer["who"] == "reynolds without a penalty"]
-    if cost:
-        lines.append(["the penalty is free, section 4.3", f"a step of DICDNet with it takes {1 / cost[0]:.3f} × the step without it (H200)",
-                      "[performance](docs/results/performance.md)"])
-    return markdown(["section", "claims", "more"], lines)
+    return [*table, *(line for ratio in cost for line in (
+        "", f"With the penalty a training step of DICDNet takes {1 / ratio:.3f} times as long (section 4.3, on an H200)."))]

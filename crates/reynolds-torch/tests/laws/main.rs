@@ -7,6 +7,7 @@ mod equivariance;
 mod optimiser;
 mod penalty;
 mod projector_laws;
+mod proximal;
 #[path = "../support/mod.rs"]
 mod support;
 mod variables;

@@ -36,7 +36,7 @@ impl Experiment for CtExperiment {
     }
 
     fn about(&self) -> &'static str {
-        "metal artefacts taken out of CT slices by unrolled networks, held against C4 in five ways (paper, section 4.3)"
+        "remove metal artefacts from CT slices with unrolled networks, C4-equivariant in five ways (paper, section 4.3)"
     }
 
     fn defaults(&self) -> RunConfig<CtSettings> {

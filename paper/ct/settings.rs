@@ -92,7 +92,7 @@ impl Settings for CtSettings {
         }
         at_least_zero("sample.weight", self.sample.weight)?;
         if self.sample.squared && self.sample.weight == 0.0 {
-            return Err(Error::config("sample.squared", "false, for there is no sample-based penalty", true));
+            return Err(Error::config("sample.squared", "false (sample.weight is 0)", true));
         }
         Ok(())
     }

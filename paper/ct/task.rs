@@ -87,7 +87,7 @@ impl CtTask {
         let plan = network.plan(&parameters)?;
         let binding = plan.map(|plan| Binding::of_plan(&parameters, &plan)).transpose()?.map(Rc::new);
         let nothing = |key: &str, expected: &str, found: &dyn ToString| {
-            let expected = format!("{expected}, for this model has no kernel that is held against C4");
+            let expected = format!("{expected} (this network has no kernels regularised towards C4)");
             Error::config(key, expected, found.to_string())
         };
         let sample = match (sample.weight, &binding) {

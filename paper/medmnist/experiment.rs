@@ -40,7 +40,7 @@ impl Experiment for MedExperiment {
     }
 
     fn about(&self) -> &'static str {
-        "volumes of MedMNIST or generated shapes, told apart by networks held against SO(3) or O(3) (paper, section 4.4)"
+        "classify volumes of MedMNIST or generated shapes, with networks regularised towards SO(3) or O(3) (paper, section 4.4)"
     }
 
     fn defaults(&self) -> RunConfig<MedSettings> {

@@ -110,7 +110,7 @@ impl Experiment for SmokeExperiment {
     }
 
     fn about(&self) -> &'static str {
-        "plumes of smoke whose symmetry is broken a little, forecast by relaxed equivariant networks (paper, section 4.2)"
+        "forecast rising smoke with slightly broken symmetry, by relaxed equivariant networks (paper, section 4.2)"
     }
 
     fn defaults(&self) -> RunConfig<SmokeSettings> {

@@ -21,8 +21,8 @@ use reynolds_train::regulariser::Regulariser;
 /// Refuses what these networks have no penalty for.
 pub(super) fn check(penalty: &PenaltyConfig) -> Result<()> {
     let refused = |key: &str, expected: &str, found: String| {
-        let why = "for the penalty of these networks is the squared Frobenius norm";
-        Err(Error::config(key, format!("{expected}, {why}"), found))
+        let why = "these networks have the squared Frobenius norm alone";
+        Err(Error::config(key, format!("{expected} ({why})"), found))
     };
     if penalty.norm != Norm::Frobenius {
         return refused("penalty.norm", "\"frobenius\"", format!("\"{}\"", penalty.norm));
@@ -115,7 +115,7 @@ mod tests {
             check(&config).map_err(|error| error.to_string())
         };
         assert!(with(|_| {}).is_ok());
-        let why = ", for the penalty of these networks is the squared Frobenius norm, found";
+        let why = " (these networks have the squared Frobenius norm alone), found";
         let message = |text: &str, found: &str| Err(format!("config: penalty.{text}{why} {found}"));
         assert_eq!(with(|c| c.norm = Norm::Spectral), message("norm: expected \"frobenius\"", "\"spectral\""));
         assert_eq!(with(|c| c.form = Form::Plain), message("form: expected \"squared\"", "\"plain\""));

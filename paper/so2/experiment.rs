@@ -98,7 +98,7 @@ impl Default for DiskAndArc {
 impl PlaneData for DiskAndArc {
     const NAME: &'static str = "so2";
     const ABOUT: &'static str =
-        "a disk and an arc, told apart by an approximately SO(2)-invariant network (paper, section 4.1)";
+        "classify points of a disk and an arc with an approximately SO(2)-invariant network (paper, section 4.1)";
 
     fn data(&self) -> DataConfig {
         let Self { points, train_fraction, turns } = *self;
@@ -127,7 +127,7 @@ impl Default for WaveyRings {
 impl PlaneData for WaveyRings {
     const NAME: &'static str = "rings";
     const ABOUT: &'static str =
-        "two rings with a wave of amplitude sigma in the radius (paper, section 4.1 and appendix)";
+        "classify points of two rings; sigma makes the radius depend on the angle (paper, section 4.1 and appendix)";
 
     fn data(&self) -> DataConfig {
         let Self { points, train_fraction, turns, sigma } = *self;

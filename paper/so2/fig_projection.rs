@@ -210,7 +210,7 @@ impl Sketch {
     {
         for (key, fields) in [("domain", &domain), ("codomain", &codomain)] {
             if !(1..=MAX_CHANNELS).contains(&fields.dim()) {
-                let expected = format!("1 to {MAX_CHANNELS} channels, as many as can be told apart");
+                let expected = format!("1 to {MAX_CHANNELS} channels");
                 return Err(Error::config(key, expected, fields.dim()));
             }
         }

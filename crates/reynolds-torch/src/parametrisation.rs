@@ -72,7 +72,7 @@ impl ParametrisationConfig {
                 return Err(Error::setting(what, "a finite number, at least 0", lambda));
             }
             if self.kind != Parametrisation::Residual && lambda != 0.0 {
-                return Err(Error::setting(what, "0, for it is the prior of residual weights", lambda));
+                return Err(Error::setting(what, "0 (it is the prior of residual weights)", lambda));
             }
         }
         Ok(())

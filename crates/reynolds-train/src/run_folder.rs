@@ -112,7 +112,7 @@ impl Lock {
         match lock.try_lock() {
             Ok(()) => Ok(Self(lock)),
             Err(TryLockError::WouldBlock) => {
-                Err(Error::file(folder, "a folder that nobody writes", "another process that is writing it"))
+                Err(Error::file(folder, "an unlocked run folder", "one locked by another process"))
             }
             Err(TryLockError::Error(source)) => Err(Error::io(&file, "lock")(source)),
         }
@@ -162,7 +162,7 @@ mod tests {
         let folder = RunFolder::create(root.path(), "so2").unwrap();
         let path = folder.path().to_path_buf();
         let message = RunFolder::at(&path).unwrap_err().to_string();
-        assert!(message.ends_with("expected a folder that nobody writes, found another process that is writing it"));
+        assert!(message.ends_with("expected an unlocked run folder, found one locked by another process"));
         drop(folder);
         // The lock file is still there, as after a kill; nobody holds it.
         assert!(path.join("lock").is_file());

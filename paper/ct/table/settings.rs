@@ -212,7 +212,7 @@ impl Training {
             return Err(Error::config("model.architecture", expected, format!("\"{}\"", model.architecture.name())));
         }
         if *projected {
-            return Err(Error::config("projected", "false, for the mode \"projected\" is a row of its own", true));
+            return Err(Error::config("projected", "false (the mode \"projected\" is a row of its own)", true));
         }
         if kind != Parametrisation::Residual {
             let expected = "\"residual\", which only the rows of RPP have";

@@ -141,13 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_own_table_holds_its_claims_where_its_spread_allows() {
+    fn the_papers_own_table_holds_its_claims_within_the_margin() {
         let found = judged("organ,synapse,nodule", "3", |set, row| PAPER.number(&row.name(), &set.name()));
         let claims = |start: &str| held(found.iter().filter(|check| check.claim.starts_with(start)));
         assert_eq!(claims("Synapse: "), [true; 6], "{found:?}");
-        // Strict rows are below, ours and RPP are best, in both groups; ours of SO(3) is below RPP once the spread is small.
-        assert_eq!(claims("Organ: "), [true, true, true, true, false, true], "{found:?}");
-        assert_eq!(claims("Nodule: "), [true, true, false, false], "{found:?}");
+        // Strict rows are below, ours and RPP are best, in both groups; ours of SO(3) is 0.003 below RPP.
+        assert_eq!(claims("Organ: "), [true; 6], "{found:?}");
+        // Ours is 0.011 and 0.013 below the best row.
+        assert_eq!(claims("Nodule: "), [true; 4], "{found:?}");
     }
 
     #[test]
@@ -157,6 +158,10 @@ mod tests {
         let lost = judged("vessel", "2", |_, row| if row.is_ours() { 0.8 } else { 0.9 });
         assert_eq!(held(&lost), [false; 2]);
         assert!(lost[0].found.contains("below CNN, SO(3) SCNN, SO(3) RPP, SO(3) P-SCNN by more than 0.02"), "{lost:?}");
+        // 0.0195 below with a standard error of 0.0007: on neither side of the margin.
+        let open = judged("vessel", "2", |_, row| if row.is_ours() { 0.8805 } else { 0.9 });
+        assert_eq!(held(&open), [false; 2]);
+        assert!(open[0].found.contains("undecided: two standard errors reach over the margin of 0.020"), "{open:?}");
     }
 
     #[test]

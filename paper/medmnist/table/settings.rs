@@ -35,7 +35,7 @@ impl<O: Own> Settings for TargetSettings<O> {
     fn validate(&self) -> Result<()> {
         for (key, value) in config::changed(&self.run, &MedExperiment.defaults()) {
             if let Some((_, by)) = O::SETS.iter().find(|(other, _)| *other == key) {
-                return Err(Error::config(key, format!("its default, for the target sets it ({by})"), value));
+                return Err(Error::config(key, format!("its default (set by the target's key {by})"), value));
             }
         }
         self.own.check(&self.run)

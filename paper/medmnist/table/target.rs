@@ -55,7 +55,7 @@ pub(crate) struct TrainingTarget<O> {
 /// Paper: `tab:medmnist`.
 pub(crate) const ACCURACY: TrainingTarget<Table> = TrainingTarget {
     name: "table-medmnist",
-    about: "classes of MedMNIST volumes told apart by nine networks, SO(3) and O(3) (tab:medmnist)",
+    about: "nine networks classify MedMNIST volumes, under SO(3) and O(3) (tab:medmnist)",
     budget: budget::table,
     findings: accuracy::findings,
 };

@@ -128,11 +128,11 @@ fn what_cannot_be_run_is_refused_by_its_key() {
         // What other keys decide.
         (
             of_table("data.set", "organ"),
-            "data.set: expected its default, for the target sets it (sets), found \"organ\"",
+            "data.set: expected its default (set by the target's key sets), found \"organ\"",
         ),
         (
             of_table("penalty.lambda_perp", "1"),
-            "penalty.lambda_perp: expected its default, for the target sets it (lambda_perp)",
+            "penalty.lambda_perp: expected its default (set by the target's key lambda_perp)",
         ),
         (refused(&SENSITIVITY, "groups", "u1"), "groups: expected some of so3, o3, or all"),
         (refused(&SHAPES, "breakings", "2"), "breakings: expected numbers from 0 to 1, found 2"),

@@ -84,7 +84,7 @@ impl Settings for TableSettings {
         let usual = SmokeExperiment.defaults();
         for (key, found) in config::changed(&self.run, &usual) {
             if let Some((_, own)) = OF_POINTS.iter().find(|(of_points, _)| *of_points == key) {
-                return Err(Error::config(key, format!("no value, for the table has \"{own}\" in its place"), found));
+                return Err(Error::config(key, format!("no value (the table's key \"{own}\" sets it)"), found));
             }
         }
         self.run.validate()?;
@@ -144,7 +144,7 @@ impl TableSettings {
 
     fn check_columns(&self) -> Result<()> {
         if self.lambda_perp.is_empty() && self.columns.iter().any(|column| column.reg) {
-            return Err(Error::config("lambda_perp", "at least one number, for there are columns with +Reg", "none"));
+            return Err(Error::config("lambda_perp", "at least one number (some columns have the penalty)", "none"));
         }
         if !self.kinds.iter().any(|kind| self.columns_of(kind).next().is_some()) {
             let rows = self.kinds.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or ");
@@ -349,7 +349,7 @@ mod tests {
             assert!(known.iter().any(|(key, _)| key == new), "{new}");
         }
         let message = one("data.batch", "8").unwrap_err().to_string();
-        assert_eq!(message, "--set: data.batch: expected no value, for the table has \"batch\" in its place, found 8");
+        assert_eq!(message, "--set: data.batch: expected no value (the table's key \"batch\" sets it), found 8");
     }
 
     #[test]

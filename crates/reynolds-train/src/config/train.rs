@@ -89,9 +89,9 @@ impl EarlyStopping {
             return Err(Error::config("train.early_stopping.window", "from 1 to 10000", self.window));
         }
         let wanted = [
-            (self.patience > 0, "a metric, for there is a patience"),
+            (self.patience > 0, "a metric (patience is set)"),
             (self.rule == Rule::Plateau, "a metric, for rule = \"plateau\""),
-            (!self.ties.is_empty(), "a metric, for there is a second one"),
+            (!self.ties.is_empty(), "a metric (ties is set)"),
             (weights == Selection::Best, "a metric, for weights = \"best\""),
         ];
         match wanted.into_iter().find(|(wanted, _)| *wanted && self.metric.is_empty()) {

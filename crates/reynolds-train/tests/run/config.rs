@@ -95,11 +95,11 @@ fn what_is_refused_is_named_with_its_origin_and_its_key() {
         ("--set experiment=so2", "--set: experiment: expected \"logistic\", found \"so2\""),
         (
             "--set train.early_stopping.metric=\"\" --set train.early_stopping.patience=3",
-            "--set: train.early_stopping.metric: expected a metric, for there is a patience, found \"\"",
+            "--set: train.early_stopping.metric: expected a metric (patience is set), found \"\"",
         ),
         (
             "--set train.early_stopping.metric=\"\" --set train.early_stopping.ties=loss",
-            "--set: train.early_stopping.metric: expected a metric, for there is a second one, found \"\"",
+            "--set: train.early_stopping.metric: expected a metric (ties is set), found \"\"",
         ),
         // What is no TOML.
         ("seed = 1\n[train\n", "my.toml: line 2: expected TOML, found …"),

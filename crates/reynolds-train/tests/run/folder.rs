@@ -72,7 +72,7 @@ fn a_new_run_leaves_the_documented_files() {
 fn a_folder_that_another_process_writes_is_refused() {
     let (_root, folder) = killed();
     let held = RunFolder::at(&folder).unwrap();
-    refused(&folder, "found another process that is writing it");
+    refused(&folder, "found one locked by another process");
     drop(held);
     assert!(go_on(Fault::None, &folder).is_ok());
 }

@@ -220,7 +220,7 @@ fn a_sweep_that_another_process_runs_keeps_its_files() {
     let lock = std::fs::File::create(sweep.folder.join("lock")).unwrap();
     lock.try_lock().unwrap();
     let message = sweep.run(&Interrupt::new(), &mut |_| {}).unwrap_err().to_string();
-    assert!(message.ends_with("found another process that is writing it"), "{message}");
+    assert!(message.ends_with("found one locked by another process"), "{message}");
     assert_eq!(std::fs::read_to_string(sweep.folder.join("sweep.toml")).unwrap(), "theirs");
     lock.unlock().unwrap();
     let interrupt = Interrupt::new();

@@ -1,4 +1,4 @@
-//! The five modes of the CT experiment, with their hyper-parameters: what each changes in the settings of a run.
+//! The five modes of the CT experiment: what each changes in the settings of a run.
 //!
 //! | mode of the paper | settings | strength |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | projection penalty | `penalty.lambda_perp` above 0 | λ_⊥ = 1 |
 //!
 //! Paper: section "CT-Scan Metal Artifact Reduction". It prints the weight 10^6 of the sample-based penalty; the code of its authors has
-//! 1e-6 and 1e-8. It gives no priors of RPP: those here are ours. Only the residual B is held, as in the public code of RPP for smoke
-//! (Wang et al.); the equivariant part is free.
+//! 1e-6 and 1e-8. The paper gives no priors of RPP: those here are ours, on the residual B alone, as in the public code of RPP for smoke
+//! (Wang et al.).
 
 use reynolds_torch::parametrisation::{Parametrisation, ParametrisationConfig};
 use reynolds_torch::sample_penalty::SamplePenaltyConfig;
@@ -20,9 +20,6 @@ use serde::{Deserialize, Serialize};
 use super::networks::Architecture;
 use super::settings::CtSettings;
 use crate::targets::Named;
-
-/// λ_⊥ of the projection penalty: what the paper chose.
-const LAMBDA_PERP: f64 = 1.0;
 
 /// The priors of RPP.
 const RPP: ParametrisationConfig =
@@ -53,30 +50,23 @@ impl Named for CtMode {
     const ALL: &'static [Self] = &[Self::Plain, Self::Sample, Self::Projected, Self::Rpp, Self::Penalty];
 
     fn name(self) -> String {
-        CtMode::name(self).into()
+        NAMES[self as usize].0.into()
     }
 }
 
-impl CtMode {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Sample => "sample",
-            Self::Projected => "projected",
-            Self::Rpp => "rpp",
-            Self::Penalty => "penalty",
-        }
-    }
+/// As in settings, and as in the paper's table.
+const NAMES: [(&str, &str); 5] = [
+    ("plain", "plain"),
+    ("sample", "+ sample-based"),
+    ("projected", "+ test-time projection"),
+    ("rpp", "+ RPP"),
+    ("penalty", "+ projection penalty (ours)"),
+];
 
+impl CtMode {
     /// As in the paper's table.
     pub fn head(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Sample => "+ sample-based",
-            Self::Projected => "+ test-time projection",
-            Self::Rpp => "+ RPP",
-            Self::Penalty => "+ projection penalty (ours)",
-        }
+        NAMES[self as usize].1
     }
 
     /// Adds the mode with its published strength to the settings of a run.
@@ -86,11 +76,11 @@ impl CtMode {
             Self::Sample => run.settings.sample.weight = sample_weight(run.settings.model.architecture),
             Self::Projected => run.settings.projected = true,
             Self::Rpp => run.train.parametrisation = RPP,
-            Self::Penalty => run.penalty.lambda_perp = LAMBDA_PERP,
+            Self::Penalty => run.penalty.lambda_perp = 1.0,
         }
     }
 
-    /// Leaves of a run that has the settings of several modes this one alone.
+    /// Removes the settings of all other modes from a run.
     pub fn alone_in(self, run: &mut RunConfig<CtSettings>) {
         run.settings.projected = self == Self::Projected;
         if self != Self::Sample {

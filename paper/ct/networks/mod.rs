@@ -59,7 +59,12 @@ pub enum Architecture {
     Oscnet,
 }
 
-/// Which kernels are held against C4.
+impl Architecture {
+    /// In the order of the paper.
+    pub const ALL: [Self; 3] = [Self::Acdnet, Self::Dicdnet, Self::Oscnet];
+}
+
+/// Which kernels are regularised towards C4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Held {

@@ -9,8 +9,6 @@ use super::{Architecture, Corrupted, Held, MarNetConfig, Pass, Precision, Reduct
 use crate::network::{EVALUATE, Network, TRAIN};
 use reynolds_torch::parameters::Parameters;
 
-const ARCHITECTURES: [Architecture; 3] = [Architecture::Acdnet, Architecture::Dicdnet, Architecture::Oscnet];
-
 fn network(config: &MarNetConfig, kind: Kind) -> (Stages, Parameters) {
     let mut builder = Parameters::builder();
     let network = Stages::new(config, &mut builder, &mut Random::new(5)).unwrap();
@@ -65,7 +63,7 @@ fn held_are_the_kernels_of_x_nets_and_with_xm_of_m_nets() {
 
 #[test]
 fn everything_held_is_seen_in_its_order_with_its_bias() {
-    for (architecture, held) in ARCHITECTURES.into_iter().flat_map(|one| [(one, Held::X), (one, Held::Xm)]) {
+    for (architecture, held) in Architecture::ALL.into_iter().flat_map(|one| [(one, Held::X), (one, Held::Xm)]) {
         let (network, parameters) = network(&MarNetConfig { held, ..small(architecture) }, Kind::Double);
         let names = network.held();
         let (input, _) = input(Kind::Double, 2, 12);
@@ -95,7 +93,7 @@ fn everything_held_is_seen_in_its_order_with_its_bias() {
 
 #[test]
 fn samples_of_a_batch_do_not_see_each_other_in_evaluation() {
-    for architecture in ARCHITECTURES {
+    for architecture in Architecture::ALL {
         let (network, parameters) = network(&small(architecture), Kind::Double);
         let (input, _) = input(Kind::Double, 2, 12);
         let both = run(&network, &parameters, &input, EVALUATE);
@@ -113,7 +111,7 @@ fn samples_of_a_batch_do_not_see_each_other_in_evaluation() {
 /// 8 bits of mantissa in the convolutions alone: images keep theirs, and what is shown has no padding.
 #[test]
 fn evaluation_in_bf16_loses_little_of_forty_decibels() {
-    for architecture in ARCHITECTURES {
+    for architecture in Architecture::ALL {
         let (network, parameters) = network(&MarNetConfig { stages: 4, ..small(architecture) }, Kind::Float);
         let (input, _) = input(Kind::Float, 2, 16);
         let _guard = tch::no_grad_guard();

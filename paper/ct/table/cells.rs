@@ -1,6 +1,6 @@
-//! The cells of the tables: what was trained, what it cost, and whether it learned anything, beside the paper's numbers on other data.
+//! The cells of the tables: quality and cost of a row beside the paper's numbers, which are of other data.
 //!
-//! Trivial is the linearly interpolated image (LI), which every network starts from.
+//! The trivial answer is the linearly interpolated image (LI), which every network starts from.
 
 use super::cost::RowCost;
 use super::row::{Mode, Row};
@@ -53,35 +53,22 @@ pub(super) const PAPER: Published<8> = Published {
     ],
 };
 
-/// How good an image is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quality {
-    Psnr,
-    Ssim,
+/// A measure of image quality.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Quality {
+    pub(super) metric: &'static str,
+    pub(super) head: &'static str,
+    decimals: usize,
 }
 
+pub(super) const PSNR: Quality = Quality { metric: "psnr", head: "PSNR", decimals: 2 };
+pub(super) const SSIM: Quality = Quality { metric: "ssim", head: "SSIM", decimals: 4 };
+pub(super) const QUALITIES: [Quality; 2] = [PSNR, SSIM];
+
 impl Quality {
-    pub(super) const ALL: [Self; 2] = [Self::Psnr, Self::Ssim];
-
-    /// As in metrics.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Psnr => "psnr",
-            Self::Ssim => "ssim",
-        }
-    }
-
-    /// As in tables.
-    pub(super) fn head(self) -> &'static str {
-        match self {
-            Self::Psnr => "PSNR",
-            Self::Ssim => "SSIM",
-        }
-    }
-
     /// "41.44", "0.9468".
     pub(super) fn text(self, value: f64) -> String {
-        shown(value, if self == Self::Psnr { decimals::<2> } else { decimals::<4> })
+        shown(value, |value| format!("{value:.*}", self.decimals))
     }
 }
 
@@ -93,44 +80,37 @@ pub(super) struct Cell<'a> {
     pub(super) label: String,
     /// Its row among the paper's numbers.
     paper: String,
-    /// None where only the cost was measured.
+    /// Empty where only the cost was measured.
     pub(super) runs: Runs<'a>,
-    /// What its processes measured.
     pub(super) cost: Option<&'a Trained>,
     /// Minibatches that were measured, increasing.
     pub(super) batches: Vec<usize>,
 }
 
 impl<'a> Cell<'a> {
-    /// Called by its norm in the table of norms; `None` if nothing was run of it.
+    /// `None` if nothing was run of it. In the table of norms it is named by its norm.
     fn new(settings: &TargetSettings, frame: &'a Frame, row: Row) -> Option<Self> {
-        let training = &settings.training;
-        let runs = Runs::find(frame, settings.seeds(), |seed| training.model(row.trained(), seed));
-        let cost = settings.measured().map(|costs| RowCost::new(costs, training, row.trained()));
+        let runs = Runs::find(frame, settings.seeds(), |seed| settings.model(row.trained(), seed));
         let (label, paper) = match (settings.norms.is_some(), row.mode) {
             (false, _) => (row.label(), row.name()),
             (true, Mode::Plain) => ("no penalty".into(), String::new()),
             (true, _) => (row.norm.to_string(), row.norm.to_string()),
         };
+        let cost = settings.measured().map(|costs| RowCost::new(costs, &settings.run, row.trained()));
         let measured = cost.as_ref().and_then(|cost| frame.find(cost));
         let mut cell = Self { row, label, paper, runs, cost: measured, batches: Vec::new() };
-        let batches = cost.map_or(Vec::new(), |cost| cost.batches);
-        cell.batches = batches.into_iter().filter(|&batch| cell.train(batch).is_finite()).collect();
+        cell.batches = cost.map_or(Vec::new(), |cost| cost.batches);
+        cell.batches = cell.batches.iter().copied().filter(|&batch| cell.train(batch).is_finite()).collect();
         (!cell.runs.is_empty() || cell.cost.is_some()).then_some(cell)
     }
 
-    /// A metric of the test, of the weights that this row tests and the runs that did not diverge.
+    /// A metric of the test with the weights that this row tests, of the runs that did not diverge.
     pub(super) fn test(&self, metric: &str) -> Sample {
         self.runs.sample(&self.metric(metric))
     }
 
     fn metric(&self, metric: &str) -> String {
-        let prefix = if self.row.mode == Mode::Projected { "projected/" } else { "" };
-        format!("{prefix}test/{metric}")
-    }
-
-    pub(super) fn quality(&self, quality: Quality) -> Sample {
-        self.test(quality.name())
+        format!("{}test/{metric}", if self.row.mode == Mode::Projected { "projected/" } else { "" })
     }
 
     /// Mean gain of PSNR over LI, case by case, and its standard error.
@@ -148,9 +128,9 @@ impl<'a> Cell<'a> {
         if self.runs.is_empty() {
             return DASH.into();
         }
-        let sample = self.quality(quality);
+        let sample = self.test(quality.metric);
         let spread = match sample.values().len() {
-            1 => self.test(&format!("{}_se", quality.name())).mean(),
+            1 => self.test(&format!("{}_se", quality.metric)).mean(),
             _ => sample.deviation(),
         };
         let mut text = quality.text(sample.mean());
@@ -158,10 +138,9 @@ impl<'a> Cell<'a> {
             text += &format!(" ± {}", quality.text(spread));
         }
         // Said once a row.
-        self.runs.labelled(text, self.is_trained() || quality != Quality::Psnr)
+        self.runs.labelled(text, self.is_trained() || quality != PSNR)
     }
 
-    /// Parameters that are trained.
     pub(super) fn parameters(&self) -> f64 {
         let kept = self.runs.metric("parameters");
         if kept.is_finite() { kept } else { self.measured_parameters() }
@@ -171,7 +150,6 @@ impl<'a> Cell<'a> {
         self.cost.map_or(NONE, |cost| cost.metric("parameters"))
     }
 
-    /// A number of its cost; not a number if it was not measured.
     fn at(&self, batch: usize, metric: &str) -> f64 {
         self.cost.map_or(NONE, |cost| cost.metric(&format!("batch{batch}/{metric}")))
     }
@@ -191,7 +169,7 @@ impl<'a> Cell<'a> {
         self.at(self.largest(), "inference_images_per_s")
     }
 
-    /// Milliseconds of a training step, at the largest batch.
+    /// Milliseconds of a training step at the largest batch.
     pub(super) fn step(&self) -> f64 {
         self.at(self.largest(), "train_ms")
     }
@@ -224,8 +202,7 @@ pub(super) fn find<'a, 'b>(cells: &'a [Cell<'b>], network: Architecture, mode: M
 
 pub(super) type Of<'a> = Column<'a, Cell<'a>>;
 
-/// Rows of a table after two of trivial images, which are the same for every run: their names under `head`, PSNR and SSIM under those of
-/// their columns.
+/// Rows of a table after those of the two trivial images: their `names` under `head`, PSNR and SSIM under the heads of these columns.
 pub(super) fn lines<'r, 'a>(
     cells: &'r [Cell<'a>],
     names: [&'static str; 2],
@@ -238,12 +215,14 @@ pub(super) fn lines<'r, 'a>(
     trivial.chain(cells.iter().map(Line::Row))
 }
 
-/// How good the images of a row are, for programs.
+/// The quality of a row, for programs.
 pub(super) fn of_images<'a>() -> Vec<Of<'a>> {
+    let norm = |cell: &Cell<'_>| (cell.row.mode == Mode::Penalty).then(|| Value::Quoted(cell.row.norm.to_string()));
+    let sample = |[name, metric]: [&'static str; 2]| Of::sample(name, move |cell: &Cell<'_>| cell.test(metric));
     let mut columns = vec![
         Of::new("network", |cell| cell.row.network.name()),
         Of::new("mode", |cell| cell.row.mode.name()),
-        Of::new("norm", |cell| (cell.row.mode == Mode::Penalty).then(|| Value::Quoted(cell.row.norm.to_string()))),
+        Of::new("norm", norm),
         Of::new("parameters", Cell::parameters),
         Of::new("seeds", |cell| cell.runs.seeds()),
         Of::new("diverged", |cell| cell.runs.diverged()),
@@ -251,14 +230,12 @@ pub(super) fn of_images<'a>() -> Vec<Of<'a>> {
         Of::new("gain", |cell| cell.gain().0),
         Of::new("gain_se", |cell| cell.gain().1),
     ];
-    columns.extend(["psnr", "ssim"].map(|name| Of::sample(name, move |cell| cell.test(name))));
-    columns
-        .extend(["residual", "relative"].map(|name| Of::sample(name, move |cell| cell.test(&format!("held/{name}")))));
-    columns.extend(["defect", "psnr_se"].map(|name| Of::sample(name, move |cell| cell.test(name))));
+    let held = [["residual", "held/residual"], ["relative", "held/relative"]];
+    columns.extend([["psnr"; 2], ["ssim"; 2], held[0], held[1], ["defect"; 2], ["psnr_se"; 2]].map(sample));
     columns
 }
 
-/// All of a row for programs: its images, its cost at these batches, and the paper's numbers.
+/// All of a row for programs: its quality, its cost at these batches, and the paper's numbers.
 pub(super) fn of_rows<'a>(batches: &[usize]) -> Vec<Of<'a>> {
     let mut columns = of_images();
     for &batch in batches {
@@ -273,8 +250,7 @@ pub(super) fn of_rows<'a>(batches: &[usize]) -> Vec<Of<'a>> {
 }
 
 /// "41.44 ± 0.03 not trained" and the like.
-pub(super) fn quality_text<'a>(quality: Quality) -> Of<'a> {
-    let head = if quality == Quality::Psnr { "PSNR (dB)" } else { "SSIM" };
+pub(super) fn quality_text<'a>(head: &'static str, quality: Quality) -> Of<'a> {
     Of::new(head, move |cell: &Cell<'_>| cell.text(quality)).format(move |value| quality.text(value))
 }
 

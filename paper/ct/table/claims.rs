@@ -4,8 +4,8 @@
 //! better: higher by more than 2 se over seeds        collapses: at least 5 dB below the plain network        stays: within 1.5 dB
 //! ```
 
-use super::cells::{Cell, Quality, find};
-use super::row::{Mode, NETWORKS, head};
+use super::cells::{Cell, PSNR, QUALITIES, Quality, find};
+use super::row::{Mode, head};
 use crate::ct::networks::Architecture;
 use crate::targets::columns::shown;
 use crate::targets::judge::{Difference, judged};
@@ -23,13 +23,12 @@ const STAYS: f64 = 1.5;
 /// Every claim about images of networks in their modes for which rows were run.
 pub(super) fn of_modes(cells: &[Cell<'_>]) -> Vec<Check> {
     let each = |from| {
-        let of =
-            move |network| Quality::ALL.into_iter().filter_map(move |quality| better(cells, network, from, quality));
-        NETWORKS.into_iter().flat_map(of)
+        let pairs = Architecture::ALL.into_iter().flat_map(|network| QUALITIES.map(|quality| (network, quality)));
+        pairs.filter_map(move |(network, quality)| better(cells, network, from, quality))
     };
     let mut checks: Vec<Check> = each(Mode::Plain).chain(beats_sampling(cells)).chain(each(Mode::Rpp)).collect();
-    checks.extend(NETWORKS.into_iter().filter_map(|network| projected(cells, network)));
-    for network in NETWORKS {
+    checks.extend(Architecture::ALL.into_iter().filter_map(|network| projected(cells, network)));
+    for network in Architecture::ALL {
         checks.extend([Mode::Plain, Mode::Sample].into_iter().filter_map(|against| nearer(cells, network, against)));
     }
     checks
@@ -46,71 +45,72 @@ fn trained<'a>(cells: &[&'a Cell<'_>]) -> Vec<(&'a str, bool)> {
 }
 
 /// "41.44 → 41.52, difference +0.08 with standard error 0.02; paper 41.44 → 41.52".
-fn change(from: &Cell<'_>, to: &Cell<'_>, quality: Quality) -> (Difference, String) {
-    let difference = Difference::new(&to.quality(quality), &from.quality(quality));
-    let Difference { mean, error, spread_known } = difference;
-    let [before, after] = [from, to].map(|cell| match cell.quality(quality).mean() {
-        mean if mean.is_finite() => quality.text(mean),
-        _ => "diverged".into(),
+fn change([from, to]: [&Cell<'_>; 2], quality: Quality) -> (Difference, String) {
+    let [before, after] = [from, to].map(|cell| cell.test(quality.metric));
+    let difference = Difference::new(&after, &before);
+    let [before, after] = [before.mean(), after.mean()].map(|mean| match mean.is_finite() {
+        true => quality.text(mean),
+        false => "diverged".into(),
     });
     let mut found = format!("{before} → {after}");
+    let Difference { mean, error, spread_known } = difference;
     if mean.is_finite() && spread_known {
         found += &format!(", difference {mean:+.4} with standard error {error:.4}");
     }
-    let [before, after] = [from, to].map(|cell| quality.text(cell.published(quality.name())));
+    let [before, after] = [from, to].map(|cell| quality.text(cell.published(quality.metric)));
     (difference, found + &format!("; paper {before} → {after}"))
 }
 
 /// Ours improves over the plain network; RPP falls short of ours.
 fn better(cells: &[Cell<'_>], network: Architecture, from: Mode, quality: Quality) -> Option<Check> {
     let [other, ours] = pair(cells, network, [from, Mode::Penalty])?;
-    let (difference, mut found) = change(other, ours, quality);
+    let (difference, mut found) = change([other, ours], quality);
     // A network of RPP that learned nothing does fall short.
     let (claim, on) = match from {
         Mode::Plain => ("the projection penalty improves", trained(&[other, ours])),
         _ => ("RPP falls short of ours in", trained(&[ours])),
     };
-    if (from, quality) == (Mode::Plain, Quality::Psnr) && ours.published("psnr") < other.published("psnr") {
+    if (from, quality) == (Mode::Plain, PSNR) && ours.published("psnr") < other.published("psnr") {
         found += " (its text says \"in most cases\", and this is none)";
     }
-    let claim = format!("{}: {claim} {}", head(network), quality.head());
+    let claim = format!("{}: {claim} {}", head(network), quality.head);
     Some(judged(claim, difference.rises(), found, difference.spread_known, on))
 }
 
 /// Ours surpasses the sample-based penalty in all metrics and networks but one: one of all six, and none of fewer.
 fn beats_sampling(cells: &[Cell<'_>]) -> Option<Check> {
-    let (mut won, mut all, mut known, mut rows, mut found) = (0, 0, true, Vec::new(), Vec::new());
-    for network in NETWORKS {
-        let Some([sample, ours]) = pair(cells, network, [Mode::Sample, Mode::Penalty]) else { continue };
-        rows.extend([sample, ours]);
-        for quality in Quality::ALL {
-            let (difference, text) = change(sample, ours, quality);
+    let (mut won, mut known, mut rows, mut found) = (0, true, Vec::new(), Vec::new());
+    for network in Architecture::ALL {
+        let Some(pair) = pair(cells, network, [Mode::Sample, Mode::Penalty]) else { continue };
+        rows.extend(pair);
+        for quality in QUALITIES {
+            let (difference, text) = change(pair, quality);
             known &= difference.spread_known;
             won += usize::from(difference.rises());
-            all += 1;
-            found.push(format!("{} {} {text}", head(network), quality.head()));
+            found.push(format!("{} {} {text}", head(network), quality.head));
         }
     }
+    let all = found.len();
     let claim = "ours surpasses the sample-based penalty in all metrics and networks but one";
     let found = format!("in {won} of the {all} that were run: {}", found.join("; "));
-    let excepted = usize::from(all == NETWORKS.len() * Quality::ALL.len());
+    let excepted = usize::from(all == Architecture::ALL.len() * QUALITIES.len());
     (all > 0).then(|| judged(claim, won + excepted >= all, found, known, trained(&rows)))
 }
 
 /// Projection after training ruins ACDNet, and no other.
 fn projected(cells: &[Cell<'_>], network: Architecture) -> Option<Check> {
-    let [plain, projected] = pair(cells, network, [Mode::Plain, Mode::Projected])?;
-    let (difference, found) = change(plain, projected, Quality::Psnr);
+    let pair = pair(cells, network, [Mode::Plain, Mode::Projected])?;
+    let (difference, found) = change(pair, PSNR);
     let (collapses, held) = match network {
         Architecture::Acdnet => ("collapses", difference.falls() && difference.mean <= -COLLAPSE),
         _ => ("does not collapse", difference.is_not_below(STAYS)),
     };
     let claim = format!("{}: projected after training it {collapses}", head(network));
-    Some(judged(claim, held, found, difference.spread_known, trained(&[plain])))
+    Some(judged(claim, held, found, difference.spread_known, trained(&pair[..1])))
 }
 
 /// Our weights and our network are nearer to C4, with every seed. No claim about images, so that one seed decides it; but a network that
-/// hands LI on has no defect, so that both rows must be trained.
+/// returns LI has no defect, so that both rows must be trained.
 fn nearer(cells: &[Cell<'_>], network: Architecture, against: Mode) -> Option<Check> {
     let [other, ours] = pair(cells, network, [against, Mode::Penalty])?;
     let metrics = [("‖W − P(W)‖/‖W‖", "held/relative"), ("C4 defect", "defect")];
@@ -146,7 +146,7 @@ pub(super) fn of_norms(cells: &[Cell<'_>]) -> Vec<Check> {
         let checks: Vec<Check> = alike(&cells).into_iter().chain(stiff).chain(spectral(&cells)).collect();
         checks.into_iter().map(move |check| Check { claim: format!("{}: {}", head(network), check.claim), ..check })
     };
-    NETWORKS.into_iter().flat_map(of_network).collect()
+    Architecture::ALL.into_iter().flat_map(of_network).collect()
 }
 
 /// The row of a norm, if it has images.
@@ -158,18 +158,19 @@ fn under<'a, 'b>(cells: &[&'a Cell<'b>], norm: &str) -> Option<&'a Cell<'b>> {
 fn alike(cells: &[&Cell<'_>]) -> Option<Check> {
     let names = ["frobenius", "(2,2)", "(1,3)", "(3,3)"];
     let four: Vec<&Cell<'_>> = names.iter().map(|norm| under(cells, norm)).collect::<Option<_>>()?;
-    let apart = Quality::ALL.map(|quality| {
-        let means = || four.iter().map(|cell| cell.quality(quality).mean());
-        let [least, most] = [means().fold(f64::INFINITY, f64::min), means().fold(f64::NEG_INFINITY, f64::max)];
+    let means = QUALITIES.map(|quality| four.iter().map(move |cell| cell.test(quality.metric).mean()));
+    let apart = means.map(|means| {
+        let [least, most] =
+            [means.clone().fold(f64::INFINITY, f64::min), means.clone().fold(f64::NEG_INFINITY, f64::max)];
         // What diverged is within nothing.
-        if means().any(f64::is_nan) { f64::NAN } else { most - least }
+        if means.into_iter().any(f64::is_nan) { f64::NAN } else { most - least }
     });
     let numbers = four.iter().map(|cell| {
-        let [psnr, ssim] = Quality::ALL.map(|quality| quality.text(cell.quality(quality).mean()));
+        let [psnr, ssim] = QUALITIES.map(|quality| quality.text(cell.test(quality.metric).mean()));
         format!("{} {psnr} {ssim}", cell.label)
     });
     let found = format!("apart by {:.2} dB and {:.4}: {}", apart[0], apart[1], numbers.collect::<Vec<_>>().join(", "));
-    let known = four.iter().all(|cell| cell.quality(Quality::Psnr).values().len() >= 2);
+    let known = four.iter().all(|cell| cell.test("psnr").values().len() >= 2);
     let claim = "Frobenius, (2,2), (1,3) and (3,3) lie within 1 dB and 0.01 of each other";
     Some(judged(claim, apart[0] <= 1.0 && apart[1] <= 0.01, found, known, trained(&four)))
 }
@@ -177,14 +178,15 @@ fn alike(cells: &[&Cell<'_>]) -> Option<Check> {
 /// A norm that the paper calls too stiff is worse than Frobenius in both.
 fn degrades(cells: &[&Cell<'_>], norm: &str) -> Option<Check> {
     let (stiff, usual) = (under(cells, norm)?, under(cells, "frobenius")?);
-    let differences = Quality::ALL.map(|quality| Difference::new(&stiff.quality(quality), &usual.quality(quality)));
-    let found = Quality::ALL.map(|quality| {
-        let [usual, stiff] = [usual, stiff].map(|cell| quality.text(cell.quality(quality).mean()));
-        format!("{} {usual} → {stiff}", quality.head())
+    let samples = QUALITIES.map(|quality| [usual, stiff].map(|cell| cell.test(quality.metric)));
+    let differences = samples.each_ref().map(|[usual, stiff]| Difference::new(stiff, usual));
+    let found = QUALITIES.iter().zip(&samples).map(|(quality, [usual, stiff])| {
+        format!("{} {} → {}", quality.head, quality.text(usual.mean()), quality.text(stiff.mean()))
     });
     let claim = format!("{norm} degrades both PSNR and SSIM against Frobenius");
     let known = differences.iter().all(|difference| difference.spread_known);
-    Some(judged(claim, differences.iter().all(Difference::falls), found.join(", "), known, trained(&[usual])))
+    let found = found.collect::<Vec<_>>().join(", ");
+    Some(judged(claim, differences.iter().all(Difference::falls), found, known, trained(&[usual])))
 }
 
 /// Only the spectral norm costs: 10 to 15 % an epoch.
@@ -192,9 +194,8 @@ fn spectral(cells: &[&Cell<'_>]) -> Option<Check> {
     let epochs = cells.iter().map(|cell| (cell.row.norm, cell.epoch())).filter(|(_, epoch)| epoch.is_finite());
     let (spectral, others): (Vec<_>, Vec<_>) = epochs.partition(|(norm, _)| *norm == Norm::Spectral);
     let (_, slow) = *spectral.first()?;
-    let others: Vec<f64> = others.into_iter().map(|(_, epoch)| epoch).collect();
-    let mean = others.iter().sum::<f64>() / others.len() as f64;
-    let (least, most) = others.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), &x| (a.min(x), b.max(x)));
+    let mean = others.iter().map(|(_, epoch)| epoch).sum::<f64>() / others.len() as f64;
+    let (least, most) = others.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), &(_, x)| (a.min(x), b.max(x)));
     let (more, apart) = (slow / mean - 1.0, most / least - 1.0);
     let claim = "the spectral norm makes an epoch 10 to 15 % slower than the others, which are alike within 5 %";
     let found = format!(

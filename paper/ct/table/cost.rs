@@ -1,9 +1,8 @@
-//! What a row costs: measured in a process of its own for each batch, while nothing else runs.
-//!
-//! A child's peak memory is that of one network in one mode at one batch. A batch that fails, as one for which there is no room, is left
-//! out with its reason; only where the smallest fails is that an error.
+//! What a row costs: measured in a process of its own for each batch, while nothing else runs, so that its peak memory is that of one
+//! network in one mode at one batch.
 
 use reynolds_torch::tch::Device;
+use reynolds_train::config::RunConfig;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
@@ -11,7 +10,7 @@ use reynolds_train::sweep::Launcher;
 use serde_json::json;
 
 use super::row::{Mode, Row};
-use super::settings::{Costs, Training};
+use super::settings::Costs;
 use crate::ct::networks::MarNetConfig;
 use crate::ct::{CtExperiment, CtSettings};
 use crate::step::Step;
@@ -21,7 +20,7 @@ use crate::targets::point::{Point, PointSession, Trained};
 #[derive(Debug, Clone)]
 pub(super) struct RowCost {
     pub(super) row: Row,
-    /// What is measured, at the smallest batch.
+    /// At the smallest batch.
     bench: Step<CtSettings>,
     /// Images of a minibatch, increasing.
     pub(super) batches: Vec<usize>,
@@ -33,9 +32,9 @@ const NUMBERS: [&str; 5] =
 
 impl RowCost {
     /// As `reynolds bench step ct` measures it: the penalty in its default form and the published strengths.
-    pub(super) fn new(costs: &Costs, training: &Training, row: Row) -> Self {
+    pub(super) fn new(costs: &Costs, of: &RunConfig<CtSettings>, row: Row) -> Self {
         let mut run = CtExperiment.defaults();
-        run.settings.model = MarNetConfig { architecture: row.network, ..training.run.settings.model.clone() };
+        run.settings.model = MarNetConfig { architecture: row.network, ..of.settings.model.clone() };
         row.mode.add_to(&mut run);
         let mut bench = Step { steps: costs.measured_steps, ..Step::new(run) };
         (bench.run.settings.data.side, bench.run.settings.data.patch) = (costs.measured_side, costs.measured_side);
@@ -49,6 +48,7 @@ impl RowCost {
         Self { row, bench, batches }
     }
 
+    /// A batch that fails, as for want of memory, is left out with its reason; that is an error only of the smallest.
     fn measured_by(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
         let mut all = Trained::default();
         for (number, &batch) in self.batches.iter().enumerate() {
@@ -91,19 +91,18 @@ impl Point for RowCost {
 
 #[cfg(test)]
 mod tests {
-    use super::super::budget;
+    use super::super::settings::table;
     use super::*;
     use crate::ct::networks::Architecture;
     use crate::targets::Budget;
     use reynolds_torch::Precision;
 
     fn cost(mode: Mode) -> RowCost {
-        let mut settings = budget::table(Budget::Quick);
-        let costs = settings.costs.as_mut().unwrap();
+        let mut settings = table(Budget::Quick);
+        let costs = &mut settings.costs;
         (costs.measured_side, costs.measured_precision, costs.sample_at_largest) = (64, Precision::Bf16, false);
-        settings.training.run.settings.model.stages = 3;
-        let row = Row { network: Architecture::Oscnet, mode, norm: "(1,2)".parse().unwrap() };
-        RowCost::new(settings.measured().unwrap(), &settings.training, row)
+        settings.run.settings.model.stages = 3;
+        RowCost::new(costs, &settings.run, Row { network: Architecture::Oscnet, mode, norm: "(1,2)".parse().unwrap() })
     }
 
     #[test]
@@ -136,8 +135,7 @@ mod tests {
         assert!(trained.metric("batch4/peak_memory_mib").is_nan() && trained.failures.is_empty());
         let full = "if grep -q '^batch = 12' \"$1/cost.toml\"; then echo 'error: no room' >&2; exit 2; fi";
         let fitting = of(&format!("{full}; {write}")).unwrap().unwrap();
-        let numbers = ["batch4/train_images_per_s", "batch12/train_images_per_s"].map(|name| fitting.metric(name));
-        assert!(numbers[0] == 8.0 && numbers[1].is_nan(), "{numbers:?}");
+        assert!(fitting.metric(numbers[0]) == 8.0 && fitting.metric(numbers[1]).is_nan(), "{fitting:?}");
         assert_eq!(fitting.failures.into_iter().collect::<Vec<_>>(), [("batch12".to_string(), "no room".to_string())]);
         let failed = of("echo 'error: no room' >&2; exit 2").unwrap_err().to_string();
         assert!(failed.contains("no room"), "{failed}");

@@ -5,7 +5,7 @@
 //! loses 13–34 % at batch 4.
 
 use super::cells::{Cell, find};
-use super::row::{Mode, NETWORKS, head};
+use super::row::{Mode, head};
 use crate::ct::networks::Architecture;
 use crate::targets::sample::three_digits;
 use reynolds_report::Check;
@@ -20,7 +20,7 @@ pub(super) fn of_modes(cells: &[Cell<'_>]) -> Vec<Check> {
     let mut checks: Vec<Check> =
         [slower(cells, 0.42, fixed, [4, 4]), slower(cells, 0.54, largest, [4, 12])].into_iter().flatten().collect();
     for claim in [unchanged, inference, residual] {
-        checks.extend(NETWORKS.into_iter().filter_map(|network| claim(cells, network)));
+        checks.extend(Architecture::ALL.into_iter().filter_map(|network| claim(cells, network)));
     }
     checks
 }
@@ -37,15 +37,14 @@ fn percent(share: f64) -> String {
 
 /// What a row loses in training throughput against another by the paper's table, as a share; not a number where it has none.
 fn lost(row: &Cell<'_>, against: &Cell<'_>, batches: [usize; 2]) -> f64 {
-    let [row, against] =
-        [(row, batches[0]), (against, batches[1])].map(|(cell, batch)| cell.published(&format!("train_{batch}")));
-    1.0 - row / against
+    let number = |cell: &Cell<'_>, batch: usize| cell.published(&format!("train_{batch}"));
+    1.0 - number(row, batches[0]) / number(against, batches[1])
 }
 
 /// Sampling against ours, at these batches.
 fn slower(cells: &[Cell<'_>], least: f64, claim: &str, batches: [usize; 2]) -> Option<Check> {
     let mut shares = Vec::new();
-    for network in NETWORKS {
+    for network in Architecture::ALL {
         let Some([sample, ours]) = beside_ours(cells, network, Mode::Sample) else { continue };
         let share = 1.0 - sample.train(batches[0]) / ours.train(batches[1]);
         if share.is_finite() {
@@ -87,13 +86,8 @@ fn inference(cells: &[Cell<'_>], network: Architecture) -> Option<Check> {
     let [before, after] = pair.map(Cell::inference);
     let paper = pair.map(|cell| cell.published("inference"));
     let claim = format!("{}: inference is as fast with the penalty as without, within 5 %", head(network));
-    let found = format!(
-        "{} → {} images/s; the paper's table {} → {}",
-        three_digits(before),
-        three_digits(after),
-        paper[0],
-        paper[1]
-    );
+    let [slow, fast] = [before, after].map(three_digits);
+    let found = format!("{slow} → {fast} images/s; the paper's table {} → {}", paper[0], paper[1]);
     before.is_finite().then(|| Check::new(claim, after >= (1.0 - UNCHANGED) * before, found))
 }
 
@@ -104,16 +98,9 @@ fn residual(cells: &[Cell<'_>], network: Architecture) -> Option<Check> {
     let [training, inference, parameters] =
         [pair.map(|cell| cell.train(batch)), pair.map(Cell::inference), pair.map(Cell::measured_parameters)];
     let held = training[0] < training[1] && inference[0] < inference[1] && parameters[0] > parameters[1];
-    let speed = |name: &str, [theirs, ours]: [f64; 2]| {
-        format!("{name} {} against {} images/s", three_digits(theirs), three_digits(ours))
-    };
-    let found = format!(
-        "{}, {}, parameters {:.0} against {:.0}",
-        speed("training", training),
-        speed("inference", inference),
-        parameters[0],
-        parameters[1]
-    );
+    let speed = |[theirs, ours]: [f64; 2]| format!("{} against {} images/s", three_digits(theirs), three_digits(ours));
+    let (train, infer, [theirs, ours]) = (speed(training), speed(inference), parameters);
+    let found = format!("training {train}, inference {infer}, parameters {theirs:.0} against {ours:.0}");
     let claim = format!("{}: RPP trains and infers more slowly than ours and has more parameters", head(network));
     Some(Check::new(claim, held, found))
 }

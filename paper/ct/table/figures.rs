@@ -1,8 +1,9 @@
 //! How training went: validation PSNR and training loss over the epochs.
 
 use super::cells::Cell;
-use super::row::{Mode, NETWORKS, head};
+use super::row::{Mode, head};
 use super::tables::DATA;
+use crate::ct::networks::Architecture;
 use crate::targets::Named;
 use crate::targets::curves::{points, sheet};
 use crate::targets::findings::Figure;
@@ -10,28 +11,12 @@ use reynolds::norm::Norm;
 use reynolds_report::figure::{Colour, Key, LineChart};
 
 /// Of modes, in their order.
-const MODES: [Colour; 5] = [
-    Colour(0x33, 0x33, 0x33),
-    Colour(0xd5, 0x5e, 0x00),
-    Colour(0x77, 0x77, 0x77),
-    Colour(0xcc, 0x79, 0xa7),
-    Colour(0x00, 0x5a, 0xa0),
-];
+const MODES: [u32; 5] = [0x333333, 0xd55e00, 0x777777, 0xcc79a7, 0x005aa0];
 
-/// Of norms, in the order of the paper; those of one p are of one colour.
-const NORMS: [Colour; 12] = [
-    Colour(0xd5, 0x5e, 0x00),
-    Colour(0x00, 0x5a, 0xa0),
-    Colour(0xcc, 0x79, 0xa7),
-    Colour(0x00, 0x9e, 0x73),
-    Colour(0x5f, 0xc4, 0xa4),
-    Colour(0xa8, 0xe0, 0xcf),
-    Colour(0xc8, 0xaa, 0x00),
-    Colour(0xdd, 0xc8, 0x55),
-    Colour(0xee, 0xe0, 0x9a),
-    Colour(0x56, 0xb4, 0xe9),
-    Colour(0x8c, 0xcd, 0xf1),
-    Colour(0xc0, 0xe4, 0xf8),
+/// Of norms, in the order of the paper; those of one p are of one hue.
+const NORMS: [u32; 12] = [
+    0xd55e00, 0x005aa0, 0xcc79a7, 0x009e73, 0x5fc4a4, 0xa8e0cf, 0xc8aa00, 0xddc855, 0xeee09a, 0x56b4e9, 0x8ccdf1,
+    0xc0e4f8,
 ];
 
 /// The key of a row in a figure of modes.
@@ -41,12 +26,14 @@ pub(super) fn by_mode(cell: &Cell<'_>) -> (Colour, String) {
 
 /// The key of a row in a figure of norms.
 pub(super) fn by_norm(cell: &Cell<'_>) -> (Colour, String) {
-    let colour = if cell.row.mode == Mode::Plain { MODES[0] } else { of(Norm::ALL, &NORMS, cell.row.norm) };
+    let plain = of(Mode::ALL, &MODES, Mode::Plain);
+    let colour = if cell.row.mode == Mode::Plain { plain } else { of(Norm::ALL, &NORMS, cell.row.norm) };
     (colour, cell.label.clone())
 }
 
-fn of<T: PartialEq>(all: &[T], colours: &[Colour], one: T) -> Colour {
-    colours[all.iter().position(|other| *other == one).unwrap_or_default()]
+fn of<T: PartialEq>(all: &[T], colours: &[u32], one: T) -> Colour {
+    let [_, red, green, blue] = colours[all.iter().position(|other| *other == one).unwrap_or_default()].to_be_bytes();
+    Colour(red, green, blue)
 }
 
 /// A row of panels for each network that was trained; each row has its colour and its name in the legend.
@@ -54,7 +41,7 @@ pub(super) fn convergence(cells: &[Cell<'_>], key: impl Fn(&Cell<'_>) -> (Colour
     let mut sheet = sheet();
     let mut legend: Vec<(Colour, String)> = Vec::new();
     let trained = || cells.iter().filter(|cell| cell.row.mode != Mode::Projected);
-    for network in NETWORKS {
+    for network in Architecture::ALL {
         let of_network = trained().filter(|cell| cell.row.network == network);
         let lines: Vec<_> = of_network.filter_map(|cell| Some((key(cell), cell.runs.first()?))).collect();
         for (metric, up) in [("validation/psnr", "validation PSNR (dB)"), ("train/loss", "training loss")] {

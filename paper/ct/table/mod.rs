@@ -1,14 +1,8 @@
-//! `table-ct`, `table-norms` and `fig-ct`: taking metal artefacts out of CT slices with three networks in five modes, the same under
-//! twelve norms, and what the slices look like.
-//!
-//! ```text
-//! models      networks × modes × seeds; test-time projection is a test of the plain models
-//! measured    a process for each network and mode, alone, after all training
-//! ```
+//! `table-ct`, `table-norms` and `fig-ct`: metal artefact reduction by three networks in five modes, the same under twelve norms, and what
+//! the slices look like. Test-time projection is a test of the plain models.
 //!
 //! Paper: section "CT-Scan Metal Artifact Reduction", `tab:ct_mar`, `fig:ct_mar`, `tab:norm_comparison`.
 
-mod budget;
 mod cells;
 mod claims;
 mod cost;
@@ -37,7 +31,7 @@ use self::run::{CURVES, CtRun};
 use self::settings::TargetSettings;
 use crate::ct::{CtTask, ensure_pairs};
 use crate::targets::engine::Session;
-use crate::targets::findings::{Figure, Findings};
+use crate::targets::findings::Findings;
 use crate::targets::point::{Frame, Point};
 use crate::targets::training::Shared;
 use crate::targets::{Budget, Target, boxed, columns, curves};
@@ -55,12 +49,12 @@ pub(crate) struct CtTarget {
 pub(crate) const TABLE: CtTarget = CtTarget {
     name: "table-ct",
     about: "metal artefact reduction of three networks in five modes, quality and cost (tab:ct_mar)",
-    budget: budget::table,
+    budget: settings::table,
     add: |findings, settings, cells| {
-        findings.tables.push(tables::quality(&settings.training, cells));
+        findings.tables.push(tables::quality(settings, cells));
         findings.tables.extend(tables::precisions(cells));
         findings.tables.extend(settings.measured().and_then(|costs| tables::efficiency(costs, cells)));
-        findings.figures = drawn(cells)?.0;
+        findings.figures = pictures::figures(cells)?.0;
         findings.figures.push(figures::convergence(cells, figures::by_mode));
         findings.checks = claims::of_modes(cells);
         findings.checks.extend(cost_claims::of_modes(cells));
@@ -72,9 +66,9 @@ pub(crate) const TABLE: CtTarget = CtTarget {
 pub(crate) const NORMS: CtTarget = CtTarget {
     name: "table-norms",
     about: "the projection penalty of metal artefact reduction under twelve norms, quality and cost (tab:norm_comparison)",
-    budget: budget::norms,
+    budget: settings::norms,
     add: |findings, settings, cells| {
-        findings.tables.push(tables::norms(&settings.training, cells));
+        findings.tables.push(tables::norms(settings, cells));
         findings.figures.push(figures::convergence(cells, figures::by_norm));
         findings.checks = claims::of_norms(cells);
         findings.notes.push(notes::norm_notes());
@@ -86,27 +80,15 @@ pub(crate) const NORMS: CtTarget = CtTarget {
 pub(crate) const FIGURE: CtTarget = CtTarget {
     name: "fig-ct",
     about: "a pelvic slice with two implants as three networks leave it in three modes (fig:ct_mar)",
-    budget: budget::figure,
+    budget: settings::figure,
     add: |findings, settings, cells| {
-        let (figures, shown) = drawn(cells)?;
-        findings.tables = vec![tables::pictures(&shown), tables::quality(&settings.training, cells)];
+        let (figures, shown) = pictures::figures(cells)?;
+        findings.tables = vec![tables::pictures(&shown), tables::quality(settings, cells)];
         findings.figures = figures;
         findings.figures.push(figures::convergence(cells, figures::by_mode));
         Ok(())
     },
 };
-
-/// The slices as they are left, and the PSNR of each picture.
-fn drawn(cells: &[Cell<'_>]) -> Result<(Vec<Figure>, Vec<pictures::Shown>)> {
-    let (mut drawn, mut shown) = (Vec::new(), Vec::new());
-    for case in ["figure", "test"] {
-        if let Some((figure, numbers)) = pictures::figure(cells, case)? {
-            drawn.push(figure);
-            shown.extend(numbers);
-        }
-    }
-    Ok((drawn, shown))
-}
 
 impl TargetSettings {
     /// The rows whose models are trained, each once however many rows are tested on it.
@@ -122,13 +104,13 @@ impl TargetSettings {
 
     fn runs(&self) -> Vec<CtRun> {
         let shared = Arc::new(Shared::default());
-        let of_row = |row| self.seeds().map(move |seed| self.training.model(row, seed));
+        let of_row = |row| self.seeds().map(move |seed| self.model(row, seed));
         let runs = self.trained().into_iter().flat_map(of_row);
         runs.map(|run| CtRun { shared: Arc::clone(&shared), ..run }).collect()
     }
 
-    fn costs(&self) -> Vec<RowCost> {
-        let of_row = |costs| self.trained().into_iter().map(move |row| RowCost::new(costs, &self.training, row));
+    fn measurements(&self) -> Vec<RowCost> {
+        let of_row = |costs| self.trained().into_iter().map(move |row| RowCost::new(costs, &self.run, row));
         self.measured().into_iter().flat_map(of_row).collect()
     }
 }
@@ -162,26 +144,25 @@ impl Target for CtTarget {
             }
         }
         let mut points = boxed(runs);
-        points.extend(boxed(settings.costs()));
+        points.extend(boxed(settings.measurements()));
         Ok(points)
     }
 
     fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
-        let run = &settings.training.run;
+        let run = &settings.run;
         let made = ensure_pairs(&run.settings.data, run.train.threads, &session.interrupt)?;
         Ok(made && !session.interrupt.requested())
     }
 
     fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings> {
         let cells = cells(settings, frame);
-        let batches = settings.costs.as_ref().map_or(&[][..], |costs| &costs.measured_batches);
         let trivial = lines(&cells, ["input", "li"], ["network", "psnr_mean", "ssim_mean"]);
         let mut notes = notes::notes(settings);
         notes.extend(notes::left_out(&cells));
         let with_curves = frame.iter().filter(|entry| !entry.trained.arrays.is_empty());
         let columns = of_images();
         let mut findings = Findings {
-            csv: columns::csv(&of_rows(batches), trivial),
+            csv: columns::csv(&of_rows(&settings.costs.measured_batches), trivial),
             files: vec![("validation_curves.csv", curves::csv(frame, &CURVES))],
             more: Map::from_iter([
                 ("data".to_string(), tables::DATA.into()),

@@ -1,4 +1,4 @@
-//! Every choice that was made where the paper is silent, and what stands in for what it had.
+//! The choices that were made where the paper is silent, and the data that stand in for the challenge's.
 
 use super::cells::{Cell, EPOCH};
 use super::row::Mode;
@@ -8,7 +8,7 @@ use crate::ct::CtSource;
 
 /// A paragraph each.
 pub(super) fn notes(settings: &TargetSettings) -> Vec<String> {
-    let data = &settings.training.run.settings.data;
+    let data = &settings.run.settings.data;
     let source = match data.source {
         CtSource::Phantom => "random bodies of ellipses",
         CtSource::Slices => "scanned slices, split by series,",

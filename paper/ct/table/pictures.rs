@@ -1,9 +1,10 @@
 //! A slice with two implants as each network leaves it, in the soft-tissue window, each with a part of it enlarged.
 
 use super::cells::{Cell, find};
-use super::row::{Mode, NETWORKS, head};
+use super::row::{Mode, head};
 use super::run::{SEEN, picture};
 use super::tables::DATA;
+use crate::ct::networks::Architecture;
 use crate::ct::{CaseImages, SOFT_TISSUE, psnr, shade};
 use crate::targets::findings::Figure;
 use crate::targets::point::Trained;
@@ -100,8 +101,16 @@ pub(super) struct Shown {
     pub(super) psnr: f64,
 }
 
+/// The figure of each case, and the PSNR of every picture.
+pub(super) fn figures(cells: &[Cell<'_>]) -> Result<(Vec<Figure>, Vec<Shown>)> {
+    let of_case = |case| figure(cells, case).transpose();
+    let (figures, shown): (Vec<_>, Vec<_>) =
+        ["figure", "test"].into_iter().filter_map(of_case).collect::<Result<_>>()?;
+    Ok((figures, shown.concat()))
+}
+
 /// The figure of a case and the PSNR of every picture on it; `None` if no plain model kept it.
-pub(super) fn figure(cells: &[Cell<'_>], case: &'static str) -> Result<Option<(Figure, Vec<Shown>)>> {
+fn figure(cells: &[Cell<'_>], case: &'static str) -> Result<Option<(Figure, Vec<Shown>)>> {
     let runs = cells.iter().filter_map(|cell| cell.runs.first());
     let Some(images) = runs.into_iter().find_map(|run| seen(run, case)) else { return Ok(None) };
     let mut sheet = Sheet::new(2 * COLUMNS.len(), PANEL);
@@ -122,7 +131,7 @@ pub(super) fn figure(cells: &[Cell<'_>], case: &'static str) -> Result<Option<(F
     }
     (3..COLUMNS.len()).for_each(|_| blank(&mut sheet));
     sheet.row_heads = vec![String::new()];
-    for network in NETWORKS {
+    for network in Architecture::ALL {
         let pictures = COLUMNS.map(|mode| {
             let (trained, image) = if mode == Mode::Projected { (Mode::Plain, "projected") } else { (mode, "network") };
             let array = find(cells, network, trained)?.runs.first()?.array(&picture(case, image));

@@ -7,20 +7,13 @@ pub(super) use crate::ct::CtMode as Mode;
 use crate::ct::networks::Architecture;
 use crate::targets::Named;
 
-/// Networks in the order of the paper.
-pub(super) const NETWORKS: [Architecture; 3] = [Architecture::Acdnet, Architecture::Dicdnet, Architecture::Oscnet];
-
 /// As in the paper.
 pub(super) fn head(network: Architecture) -> &'static str {
-    match network {
-        Architecture::Acdnet => "ACDNet",
-        Architecture::Dicdnet => "DICDNet",
-        Architecture::Oscnet => "OSCNet",
-    }
+    ["ACDNet", "DICDNet", "OSCNet"][network as usize]
 }
 
 impl Named for Architecture {
-    const ALL: &'static [Self] = &NETWORKS;
+    const ALL: &'static [Self] = &Architecture::ALL;
 
     fn name(self) -> String {
         head(self).to_lowercase()
@@ -77,17 +70,14 @@ impl Row {
 
     /// As a file can be named: "dicdnet-penalty-1-2" of the norm (1,2).
     pub(super) fn id(self) -> String {
-        match self.norm {
-            norm if self.mode == Mode::Penalty && norm != Norm::Frobenius => {
-                format!("{}-{}", self.name(), norm.to_string().trim_matches(['(', ')']).replace(',', "-"))
-            }
-            _ => self.name(),
+        if self.mode != Mode::Penalty || self.norm == Norm::Frobenius {
+            return self.name();
         }
+        format!("{}-{}", self.name(), self.norm.to_string().trim_matches(['(', ')']).replace(',', "-"))
     }
 
-    /// The row that it is tested on: test-time projection trains nothing of its own.
+    /// The row whose models it tests: test-time projection trains none of its own.
     pub(super) fn trained(self) -> Self {
-        let mode = if self.mode == Mode::Projected { Mode::Plain } else { self.mode };
-        Self { mode, ..self }
+        Self { mode: if self.mode == Mode::Projected { Mode::Plain } else { self.mode }, ..self }
     }
 }

@@ -1,9 +1,9 @@
 //! The tables beside the paper's: how good the images are, and what they cost.
 
-use super::cells::{Cell, EPOCH, Of, Quality, gain, lines, quality_text};
+use super::cells::{Cell, EPOCH, Of, PSNR, SSIM, gain, lines, quality_text};
 use super::pictures::Shown;
 use super::row::{Mode, head};
-use super::settings::{Costs, Training};
+use super::settings::{Costs, TargetSettings};
 use crate::targets::columns::{self, Column, decimals};
 use crate::targets::runs::seeds;
 use reynolds_report::Table;
@@ -12,8 +12,8 @@ use reynolds_report::Table;
 pub(super) const DATA: &str = "simulated CT-MAR";
 
 /// "mean ± standard deviation over 3 seeds", or what one seed has.
-fn over(training: &Training) -> String {
-    match training.seeds {
+fn over(settings: &TargetSettings) -> String {
+    match settings.seeds {
         1 => "1 seed, ± standard error over cases".into(),
         count => format!("mean ± standard deviation over {}", seeds(count)),
     }
@@ -27,9 +27,9 @@ fn paper<'a>(head: &str, metric: &'static str, format: fn(f64) -> String) -> Of<
 /// PSNR and SSIM, each beside the paper's, and the gain.
 fn images<'a>() -> [Of<'a>; 5] {
     [
-        quality_text(Quality::Psnr),
+        quality_text("PSNR (dB)", PSNR),
         paper("paper", "psnr", decimals::<2>),
-        quality_text(Quality::Ssim),
+        quality_text("SSIM", SSIM),
         paper("paper", "ssim", decimals::<4>),
         gain(),
     ]
@@ -42,7 +42,7 @@ fn distances<'a>() -> [Of<'a>; 3] {
 }
 
 /// Images and distances of networks in their modes.
-pub(super) fn quality(training: &Training, cells: &[Cell<'_>]) -> Table {
+pub(super) fn quality(settings: &TargetSettings, cells: &[Cell<'_>]) -> Table {
     let mut columns = vec![Of::new("row", |cell| cell.label.clone())];
     columns.extend(images());
     columns.extend(distances());
@@ -53,7 +53,7 @@ pub(super) fn quality(training: &Training, cells: &[Cell<'_>]) -> Table {
         "{DATA}, {}, beside the paper's on other data; the defect is ‖f(r x) − r f(x)‖/‖f(x)‖ of the whole network over quarter turns, \
          outside the metal, of at most 12 test cases; \
          \"not trained\": does not beat LI by 3 standard errors",
-        over(training)
+        over(settings)
     ));
     table
 }
@@ -119,7 +119,7 @@ pub(super) fn efficiency(costs: &Costs, cells: &[Cell<'_>]) -> Option<Table> {
 }
 
 /// Quality and cost of every norm.
-pub(super) fn norms(training: &Training, cells: &[Cell<'_>]) -> Table {
+pub(super) fn norms(settings: &TargetSettings, cells: &[Cell<'_>]) -> Table {
     let plain = |cell: &Cell<'_>| {
         let of_plain = |other: &&Cell<'_>| other.row.network == cell.row.network && other.row.mode == Mode::Plain;
         cells.iter().find(of_plain).map_or(f64::NAN, Cell::step)
@@ -140,7 +140,7 @@ pub(super) fn norms(training: &Training, cells: &[Cell<'_>]) -> Table {
     table.caption(format!(
         "{DATA}, {}, beside the paper's on other data; times of a training step at the largest batch, measured alone, the overhead over the \
          network without a penalty; an epoch is {EPOCH} images; \"not trained\": does not beat LI by 3 standard errors",
-        over(training)
+        over(settings)
     ));
     table
 }

@@ -20,7 +20,6 @@ use reynolds_torch::sample_penalty::{SamplePenalty, SamplePenaltyConfig};
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_torch::{Binding, Parameters, Penalty, Precision};
 
-const NETWORKS: [Architecture; 3] = [Architecture::Acdnet, Architecture::Dicdnet, Architecture::Oscnet];
 const TOLERANCE: f64 = 1e-11;
 
 /// Where the numbers of a weight lie, and how wide.
@@ -164,7 +163,7 @@ impl Case {
 
 #[test]
 fn images_loss_gradients_and_statistics_are_those_of_the_equations() {
-    for architecture in NETWORKS {
+    for architecture in Architecture::ALL {
         let case = Case::new(architecture);
         assert_eq!(case.parameters.len() as f64, case.golden.number(&format!("{}.numbers", case.name)));
         let (input, truth) = (case.input(), case.image("truth"));
@@ -213,7 +212,7 @@ fn the_sample_based_penalty_is_that_of_the_doubled_batch() {
     let scalars = FieldAction::new(&rep::trivial(&c4));
     let fields = FieldAction::new(&rep::parse_fields(&c4, "9 regular").unwrap());
     let penalty = SamplePenalty::new(&scalars, SamplePenaltyConfig { weight: 0.02, squared: false }).unwrap();
-    for architecture in NETWORKS {
+    for architecture in Architecture::ALL {
         let case = Case::new(architecture);
         let input = case.input();
         for r in 0..4_u128 {
@@ -246,7 +245,7 @@ fn the_sample_based_penalty_is_that_of_the_doubled_batch() {
 
 #[test]
 fn residual_pathways_have_the_loss_and_the_gradients_of_their_sum() {
-    for architecture in NETWORKS {
+    for architecture in Architecture::ALL {
         let case = Case::new(architecture);
         let trained = Trained::new(Parametrisation::Residual, &case.parameters, Some(case.binding())).unwrap();
         let held: Vec<String> = case.binding().bound().iter().map(|bound| bound.entry.name.clone()).collect();
@@ -277,7 +276,7 @@ fn residual_pathways_have_the_loss_and_the_gradients_of_their_sum() {
 
 #[test]
 fn the_projection_penalty_is_what_lies_off_the_average() {
-    for architecture in NETWORKS {
+    for architecture in Architecture::ALL {
         let case = Case::new(architecture);
         let config = PenaltyConfig { lambda_perp: 1.0, ..PenaltyConfig::default() };
         let penalty = Penalty::new(case.binding(), config).unwrap();

@@ -17,7 +17,7 @@ fn ours_stands_beside_the_papers_and_trivial_rows_above() {
     let psnr = |mode| if mode == Mode::Rpp { 35.2 } else { 41.0 };
     let all = frame(&settings, |model| run(psnr(model.row.mode), 0.2), |_| Some(cost(10.0, 4e6)));
     let cells = cells(&settings, &all);
-    let text = quality(&settings.training, &cells).to_string();
+    let text = quality(&settings, &cells).to_string();
     assert_eq!(line(&text, "corrupted input"), "corrupted input 30.00 – 0.8000 – – – – –");
     assert!(text.contains("outside the metal, of at most 12 test cases"), "{text}");
     assert_eq!(line(&text, "LI"), "LI 35.00 – 0.9000 – – – – –");
@@ -38,7 +38,7 @@ fn one_seed_shows_the_error_over_cases() {
     let settings = table(&[("networks", "dicdnet"), ("modes", "plain")]);
     let all = frame(&settings, |_| run(41.0, 0.2), |_| None);
     let cells = cells(&settings, &all);
-    let text = quality(&settings.training, &cells).to_string();
+    let text = quality(&settings, &cells).to_string();
     assert!(line(&text, "DICDNet").starts_with("DICDNet 41.00 ± 0.25 41.44 0.9111 0.9468"), "{text}");
     assert!(text.contains("1 seed, ± standard error over cases"));
     assert!(efficiency(settings.measured().unwrap(), &cells).is_none());

@@ -102,7 +102,7 @@ fn frame(
     measured: impl Fn(&RowCost) -> Option<Trained>,
 ) -> Frame {
     let mut frame = Frame::new(settings.runs().into_iter().map(|run| (run.clone(), result(&run))));
-    for cost in settings.costs() {
+    for cost in settings.measurements() {
         if let Some(trained) = measured(&cost) {
             frame.insert(&cost, trained);
         }

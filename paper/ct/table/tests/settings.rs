@@ -1,8 +1,7 @@
 //! What settings come to: runs of rows, what a reader is shown, what is refused.
 
-use super::super::budget;
-use super::super::row::{Mode, NETWORKS, Row};
-use super::super::settings::{RENAMED, Training, milestones};
+use super::super::row::{Mode, Row};
+use super::super::settings::{self, RENAMED, milestones};
 use super::*;
 use crate::ct::networks::Architecture;
 use crate::ct::{CtExperiment, CtSettings};
@@ -14,14 +13,14 @@ use reynolds_train::config::RunConfig;
 use reynolds_train::experiment::Experiment;
 use reynolds_train::schedule::Shape;
 
-fn run(training: &Training, network: Architecture, mode: Mode) -> RunConfig<CtSettings> {
-    training.model(Row { network, mode, norm: Norm::Frobenius }, 1).run
+fn run(settings: &TargetSettings, network: Architecture, mode: Mode) -> RunConfig<CtSettings> {
+    settings.model(Row { network, mode, norm: Norm::Frobenius }, 1).run
 }
 
 #[test]
 fn modes_differ_in_what_they_are_and_in_nothing_else() {
-    let training = table(&[]).training;
-    let of = |mode| run(&training, Architecture::Acdnet, mode);
+    let all = table(&[]);
+    let of = |mode| run(&all, Architecture::Acdnet, mode);
     let with = |change: fn(&mut RunConfig<CtSettings>)| {
         let mut run = of(Mode::Plain);
         change(&mut run);
@@ -35,14 +34,14 @@ fn modes_differ_in_what_they_are_and_in_nothing_else() {
     };
     assert_eq!(of(Mode::Rpp), with(priors));
     assert_eq!(with(|_| ()).penalty, CtExperiment.defaults().penalty);
-    let forms = [settings(&NORMS, &[]).training, training, settings(&FIGURE, &[]).training];
-    assert_eq!(forms.map(|training| training.run.penalty.form), [Form::Plain, Form::Squared, Form::Squared]);
+    let forms = [&NORMS, &TABLE, &FIGURE].map(|target| super::settings(target, &[]).run.penalty.form);
+    assert_eq!(forms, [Form::Plain, Form::Squared, Form::Squared]);
 }
 
 #[test]
 fn the_full_budget_is_the_published_protocol() {
-    let training = budget::table(Budget::Full).training;
-    let [plain, sample] = [Mode::Plain, Mode::Sample].map(|mode| run(&training, Architecture::Oscnet, mode));
+    let full = settings::table(Budget::Full);
+    let [plain, sample] = [Mode::Plain, Mode::Sample].map(|mode| run(&full, Architecture::Oscnet, mode));
     assert_eq!((plain.train.epochs, plain.settings.data.batch, sample.settings.data.batch), (80, 12, 4));
     assert_eq!(plain.train.schedule.milestones, [50]);
     assert_eq!((plain.settings.data.patch, plain.settings.data.steps, sample.settings.data.steps), (256, 500, 1500));
@@ -51,15 +50,12 @@ fn the_full_budget_is_the_published_protocol() {
 
 #[test]
 fn a_network_may_have_epochs_and_a_weight_of_its_own_and_sampling_sees_as_many_images_an_epoch() {
-    let training = table(&[("train.epochs", "3"), ("epochs.oscnet", "7"), ("sample.weight", "1e-3")]).training;
-    let of = |network| {
-        let run = run(&training, network, Mode::Sample);
-        (run.train.epochs, run.settings.sample.weight)
-    };
-    assert_eq!(NETWORKS.map(of), [(3, 1e-6), (3, 1e-3), (7, 1e-3)]);
+    let own = table(&[("train.epochs", "3"), ("epochs.oscnet", "7"), ("sample.weight", "1e-3")]);
+    let runs = Architecture::ALL.map(|network| run(&own, network, Mode::Sample));
+    assert_eq!(runs.map(|run| (run.train.epochs, run.settings.sample.weight)), [(3, 1e-6), (3, 1e-3), (7, 1e-3)]);
     let steps = |steps, batch, own| {
-        let training = table(&[("data.steps", steps), ("data.batch", batch), ("sample_batch", own)]).training;
-        run(&training, Architecture::Dicdnet, Mode::Sample).settings.data.steps
+        let settings = table(&[("data.steps", steps), ("data.batch", batch), ("sample_batch", own)]);
+        run(&settings, Architecture::Dicdnet, Mode::Sample).settings.data.steps
     };
     // 0 goes once through the pairs whatever the batch.
     assert_eq!([steps("25", "4", "4"), steps("5", "4", "3"), steps("0", "4", "2")], [25, 7, 0]);
@@ -67,7 +63,7 @@ fn a_network_may_have_epochs_and_a_weight_of_its_own_and_sampling_sees_as_many_i
 
 #[test]
 fn norms_are_apart_by_commas_or_spaces_and_decays_are_shares_of_the_epochs() {
-    let norms = |list| settings(&NORMS, &[("norms", list)]).norms.unwrap();
+    let norms = |list| super::settings(&NORMS, &[("norms", list)]).norms.unwrap();
     for list in ["(1,2),spectral", "spectral (1,2)", "[\"(1,2)\", \"spectral\"]"] {
         assert_eq!(norms(list).iter().map(Named::name).collect::<Vec<_>>(), ["spectral", "(1,2)"]);
     }
@@ -77,7 +73,7 @@ fn norms_are_apart_by_commas_or_spaces_and_decays_are_shares_of_the_epochs() {
     assert_eq!(milestones(&[0.6, 0.8, 0.9], 4), [2, 3]);
     assert!(milestones(&[0.75], 1).is_empty());
     let own = [("decay_at", "[]"), ("train.schedule.shape", "multi_step"), ("train.schedule.milestones", "[1]")];
-    let schedule = run(&table(&own).training, Architecture::Acdnet, Mode::Plain).train.schedule;
+    let schedule = run(&table(&own), Architecture::Acdnet, Mode::Plain).train.schedule;
     assert_eq!((schedule.shape, schedule.milestones), (Shape::MultiStep, vec![1]));
 }
 
@@ -111,9 +107,14 @@ fn what_cannot_be_run_is_refused_by_its_key_and_leaves_nothing() {
         ("table-norms", "norms", "", "norms: expected "),
         ("fig-ct", "efficiency", "true", "unknown key \"efficiency\""),
         // What rows decide.
-        ("table-ct", "model.architecture", "oscnet", "model.architecture: expected \"dicdnet\", for `networks`"),
-        ("table-ct", "projected", "true", "projected: expected false"),
-        ("table-norms", "penalty.norm", "max", "penalty.norm: expected \"frobenius\", for `norms`"),
+        (
+            "table-ct",
+            "model.architecture",
+            "oscnet",
+            "model.architecture: expected its default (set by the target's key networks)",
+        ),
+        ("table-ct", "projected", "true", "projected: expected its default"),
+        ("table-norms", "penalty.norm", "max", "penalty.norm: expected its default (set by the target's key norms)"),
     ] {
         let message = refused(root.path(), target, key, value);
         assert!(message.starts_with(&format!("--set: {expected}")), "{message}");

@@ -10,7 +10,8 @@ use reynolds_checkpoint::{Checkpoint, Values, whole_file};
 use crate::args::Typing;
 
 /// An open checkpoint.
-pub(crate) struct Model {
+#[derive(Debug)]
+pub struct Model {
     pub(crate) checkpoint: Checkpoint,
     /// Name and shape of every tensor that can be read.
     pub(crate) tensors: Vec<(String, Vec<usize>)>,
@@ -20,7 +21,11 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let checkpoint = Checkpoint::open(path)?;
+        Ok(Self::new(Checkpoint::open(path)?))
+    }
+
+    /// The tensors of a checkpoint.
+    pub fn new(checkpoint: Checkpoint) -> Self {
         let (mut tensors, mut unread) = (Vec::new(), Vec::new());
         for entry in checkpoint.entries() {
             let reason = if !entry.is_float() {
@@ -33,7 +38,7 @@ impl Model {
             };
             unread.push(Untyped { name: entry.name.clone(), reason });
         }
-        Ok(Self { checkpoint, tensors, unread })
+        Self { checkpoint, tensors, unread }
     }
 
     /// The values of a tensor of this checkpoint.
@@ -59,9 +64,12 @@ impl Model {
 }
 
 /// One way to type the tensors, and its name.
-pub(crate) struct Named {
-    pub(crate) fields: String,
-    pub(crate) plan: SymmetryPlan,
+#[derive(Debug)]
+pub struct Named {
+    /// What the channels are taken for.
+    pub fields: String,
+    /// The plan that types them.
+    pub plan: SymmetryPlan,
 }
 
 impl Typing {

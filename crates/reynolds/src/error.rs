@@ -66,7 +66,7 @@ impl Error {
     }
 
     /// This error, of the named tensor.
-    pub(crate) fn of_tensor(self, name: &str) -> Self {
+    pub fn of_tensor(self, name: &str) -> Self {
         Self::Tensor { name: name.into(), source: Box::new(self) }
     }
 

@@ -51,7 +51,7 @@ impl Factors {
 
     /// weights ← a P(W) + b (W − P(W)). The smaller factor multiplies W and the difference one part, so that equal factors scale W to
     /// the last bit and b = 0 leaves exactly a P(W).
-    fn apply<T: Weight>(self, weights: &mut [T], projected: &[T]) {
+    pub fn apply<T: Weight>(self, weights: &mut [T], projected: &[T]) {
         let (a, b) = (self.equivariant, self.perp);
         if self == Self::NONE {
             return;

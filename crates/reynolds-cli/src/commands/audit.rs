@@ -1,18 +1,16 @@
 //! `reynolds audit`: how equivariant each layer is.
 
-use std::process::ExitCode;
-
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use reynolds::audit::{self, LayerAudit, Total};
-use reynolds::plan::{SymmetryPlan, TypedTensor, Untyped};
+use reynolds::audit::{LayerAudit, Total, layer as measure};
+use reynolds::plan::{SymmetryPlan, TypedTensor, UniformFields, Untyped};
 
 use crate::args::AuditArgs;
 use crate::model::{Model, Named};
 use reynolds_report::audit::{AuditReport, Typed, by_reason};
 use reynolds_report::terminal;
 
-pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
     let typed = args.typing.group.is_some() || args.typing.plan.is_some();
     if args.rank && args.typing.plan.is_some() {
         bail!("--rank: expected --fields regular or trivial, got a plan, which has its one group");
@@ -22,26 +20,19 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
         bail!("--require: expected one typing (--fields or --plan), got {}", plans.len());
     }
     let model = Model::open(&args.model)?;
-    let typed = plans.iter().map(|named| of_plan(&model, named)).collect::<Result<Vec<_>>>()?;
-    let nothing = |typed: &Typed| typed.layers.is_empty();
-    if !typed.is_empty() && typed.iter().all(nothing) {
-        let why = by_reason(&typed.last().context("one audit at least")?.untyped).join("; ");
-        bail!("{}: expected tensors that the fields fit, found none: {why}", model.file());
-    }
-    let rankings = if args.rank { super::rank::rankings(&model, args.typing.fields)? } else { vec![] };
-    let report = AuditReport { file: model.file(), typed, rankings };
+    let report = audit(&model, &plans, args.rank.then_some(args.typing.fields.unwrap_or(UniformFields::Trivial)))?;
     if let Some(path) = &args.html {
         model.write_beside(path, &report.page().html())?;
     }
     terminal::print(&if args.json { report.json()? } else { report.text(terminal::colour()) })?;
     let Some((least, audit)) = args.require.zip(report.typed.first()) else {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(0);
     };
     let broken: Vec<&str> =
         audit.layers.iter().filter(|l| l.not_finite.is_some()).map(|l| l.tensor.name.as_str()).collect();
     let energy = audit.total.energies.ratio();
     if broken.is_empty() && audit.total.layers > 0 && energy >= least {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(0);
     }
     let found = match (broken.is_empty(), audit.total.layers) {
         (false, _) => format!("weights that are not finite in {}", broken.join(", ")),
@@ -49,7 +40,22 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
         (true, _) => format!("energy {energy:.6}"),
     };
     eprintln!("{}: --require fell short: expected energy at least {least}, found {found}", model.file());
-    Ok(ExitCode::from(1))
+    Ok(1)
+}
+
+/// Audits a model through each typing of its channels; with `rank` it compares groups, too, all channels typed so.
+///
+/// # Errors
+/// If no tensor fits any of the typings; whatever reading the tensors may fail with.
+pub fn audit(model: &Model, plans: &[Named], rank: Option<UniformFields>) -> Result<AuditReport> {
+    let typed = plans.iter().map(|named| of_plan(model, named)).collect::<Result<Vec<_>>>()?;
+    let nothing = |typed: &Typed| typed.layers.is_empty();
+    if !typed.is_empty() && typed.iter().all(nothing) {
+        let why = by_reason(&typed.last().context("one audit at least")?.untyped).join("; ");
+        bail!("{}: expected tensors that the fields fit, found none: {why}", model.file());
+    }
+    let rankings = rank.map_or(Ok(vec![]), |fields| super::rank::rankings(model, fields))?;
+    Ok(AuditReport { file: model.file(), typed, rankings })
 }
 
 fn of_plan(model: &Model, named: &Named) -> Result<Typed> {
@@ -69,7 +75,7 @@ pub(super) fn audit_plan(
     let weights = resolved.layers.iter().map(|layer| layer.len() as u64).sum();
     let bar = reynolds_report::bar(weights, "auditing");
     let one = |layer: &TypedTensor| -> Result<LayerAudit> {
-        let audit = audit::layer(layer, model.read(&layer.name)?).with_context(|| model.file())?;
+        let audit = measure(layer, model.read(&layer.name)?).with_context(|| model.file())?;
         bar.inc(layer.len() as u64);
         Ok(audit)
     };

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -18,7 +18,7 @@ const ENVIRONMENT: [(&str, &str); 2] = [
 ];
 
 /// Runs a command of the other program with the arguments that follow it.
-pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<ExitCode> {
+pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<u8> {
     let Some(program) = find()? else {
         bail!(
             "{name}: this command needs the program {PROGRAM}, which is not beside this one nor on PATH: `make demo` builds it"
@@ -32,7 +32,7 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<ExitCode> {
     let started = std::os::unix::process::CommandExt::exec(&mut command);
     #[cfg(not(unix))]
     let started = match command.status() {
-        Ok(status) => return Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2))),
+        Ok(status) => return Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2)),
         Err(error) => error,
     };
     Err(started).with_context(|| format!("{}: cannot start", program.display()))

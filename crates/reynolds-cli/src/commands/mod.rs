@@ -6,14 +6,14 @@ mod plan;
 mod project;
 mod rank;
 
-use std::process::ExitCode;
+pub use audit::audit;
 
 use anyhow::Result;
 
 use crate::args::{Args, Command};
 
-/// Runs what was asked for.
-pub(crate) fn run(args: Args) -> Result<ExitCode> {
+/// Runs what was asked for; the exit code.
+pub(crate) fn run(args: Args) -> Result<u8> {
     match args.command {
         Command::Audit(args) => audit::run(&args),
         Command::Project(args) => project::run(&args),

@@ -1,7 +1,5 @@
 //! `reynolds plan`: a plan to start from.
 
-use std::process::ExitCode;
-
 use anyhow::Result;
 use reynolds::{group, plan};
 
@@ -9,7 +7,7 @@ use crate::args::PlanArgs;
 use crate::model::Model;
 use reynolds_report::terminal;
 
-pub(crate) fn run(args: &PlanArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &PlanArgs) -> Result<u8> {
     let group = group::parse(&args.group)?;
     let model = Model::open(&args.model)?;
     let text = plan::suggest(&group, &model.tensors);
@@ -17,5 +15,5 @@ pub(crate) fn run(args: &PlanArgs) -> Result<ExitCode> {
         Some(path) => model.write_beside(path, &text)?,
         None => terminal::print(&text)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }

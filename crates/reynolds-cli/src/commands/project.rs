@@ -1,7 +1,5 @@
 //! `reynolds project`: W ← P(W).
 
-use std::process::ExitCode;
-
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use reynolds::plan::{ResolvedPlan, Role, TypedTensor};
@@ -14,7 +12,7 @@ use crate::model::Model;
 use reynolds_report::audit::{ProjectedTensor, ProjectionReport, by_reason};
 use reynolds_report::terminal;
 
-pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     if args.typing.plan.is_none() && (args.typing.fields.is_none() || args.typing.group.is_none()) {
         bail!(
             "project: expected --plan FILE, or --group G with --fields regular or trivial: what the channels are is an assumption"
@@ -54,7 +52,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<ExitCode> {
     let [from, to] = [&args.model, &args.out].map(|path| path.display().to_string());
     let report = ProjectionReport { from, to, group: resolved.group.name(), tensors, broken };
     terminal::print(&report.text(terminal::colour()))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 fn of_tensor(model: &Model, entry: &Entry, error: &anyhow::Error) -> reynolds_checkpoint::Error {

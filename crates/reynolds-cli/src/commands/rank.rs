@@ -14,8 +14,7 @@ use reynolds_report::audit::Ranking;
 type Tensors = Vec<(String, Vec<usize>)>;
 
 /// Ranks the groups for planar kernels, spatial kernels and linear maps, where the model has such.
-pub(super) fn rankings(model: &Model, fields: Option<UniformFields>) -> Result<Vec<Ranking>> {
-    let fields = fields.unwrap_or(UniformFields::Trivial);
+pub(super) fn rankings(model: &Model, fields: UniformFields) -> Result<Vec<Ranking>> {
     let of_rank = |rank: usize| -> Tensors { model.tensors.iter().filter(|t| t.1.len() == rank).cloned().collect() };
     let mut rankings = Vec::new();
     for (what, rank, groups) in [("2-D kernels", 4, &ranking::PLANAR[..]), ("3-D kernels", 5, &ranking::SPATIAL[..])] {

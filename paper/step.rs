@@ -26,7 +26,7 @@ use reynolds_train::environment::current_commit;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
-use reynolds_train::regulariser::Regulariser;
+use reynolds_train::regulariser::{Regularisation, Regulariser};
 use reynolds_train::sweep::Launcher;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 use reynolds_train::threads;
@@ -133,7 +133,7 @@ pub struct StepRow {
     pub bind_ms: f64,
     /// Numbers that are trained.
     pub parameters: usize,
-    /// What the penalty adds to a step, and the median of its gradient by itself.
+    /// What the penalty adds to a step, and the median of its own part of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<Paired>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,15 +197,17 @@ impl<S: Settings> Step<S> {
         if penalty.is_zero() {
             penalty.lambda_perp = 1.0;
         }
-        let Some(regulariser) = task.regulariser(penalty.penalty())? else {
+        let Some(mut regularisation) = Regularisation::new(task, &penalty)? else {
             return Err(Error::config("pairs", "0: this model has no regularised parameters", self.pairs));
         };
         let (mut without, mut with) = (Trainer::new(task, train, &none)?, Trainer::new(task, train, &penalty)?);
         let pairs = clock.paired(self.warmup, self.pairs, || without.step(), || with.step())?;
         let flat = task.parameters().flat();
         let mut gradient = flat.f_zeros_like()?;
-        let _guard = reynolds_torch::tch::no_grad_guard();
-        let alone = clock.median(self.warmup, self.pairs, || regulariser.add_gradient(flat, &mut gradient))?;
+        let alone = clock.median(self.warmup, self.pairs, || {
+            regularisation.add_gradient(flat, &mut gradient)?;
+            regularisation.after_step(flat, train.learning_rate)
+        })?;
         Ok(named([
             ("pairs/count", pairs.pairs as f64),
             ("pairs/without_us", pairs.without_us),

@@ -14,11 +14,17 @@ use reynolds_torch::Parameters;
 use reynolds_torch::tch::{self, Kind, Tensor};
 
 use crate::network::{Network, Part};
-use reynolds_train::config::at_least_zero;
+use reynolds_train::config::{PenaltySettings, at_least_zero};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::regulariser::Regulariser;
 
-/// Refuses what these networks have no penalty for.
+/// Refuses settings that these networks have no penalty for.
+pub(super) fn check_settings(penalty: &PenaltySettings) -> Result<()> {
+    penalty.check_assembled()?;
+    check(&penalty.penalty())
+}
+
+/// Refuses what these networks have no gradient for.
 pub(super) fn check(penalty: &PenaltyConfig) -> Result<()> {
     let refused = |key: &str, expected: &str, found: String| {
         let why = "these networks have the squared Frobenius norm alone";
@@ -105,6 +111,8 @@ impl Regulariser for AssembledPenalty {
 
 #[cfg(test)]
 mod tests {
+    use reynolds_train::config::PenaltyStep;
+
     use super::*;
 
     #[test]
@@ -120,5 +128,14 @@ mod tests {
         assert_eq!(with(|c| c.norm = Norm::Spectral), message("norm: expected \"frobenius\"", "\"spectral\""));
         assert_eq!(with(|c| c.form = Form::Plain), message("form: expected \"squared\"", "\"plain\""));
         assert_eq!(with(|c| c.whole = true), message("whole: expected false", "true"));
+        let settings = PenaltySettings { step: PenaltyStep::Decoupled, lambda_perp: 1.0, ..PenaltySettings::default() };
+        let decoupled = check_settings(&settings).unwrap_err().to_string();
+        assert!(
+            decoupled.starts_with("config: penalty.step: expected \"gradient\": the regularised weights"),
+            "{decoupled}"
+        );
+        let target =
+            check_settings(&PenaltySettings { target: 0.1, ..PenaltySettings::default() }).unwrap_err().to_string();
+        assert!(target.starts_with("config: penalty.target: expected 1: the regularised weights"), "{target}");
     }
 }

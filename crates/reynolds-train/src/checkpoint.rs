@@ -1,11 +1,12 @@
 //! A moment of a run as a safetensors file.
 //!
 //! Parameters and running statistics stand under their own names, in their own shape, so that `reynolds audit` reads the file; what only
-//! the run needs stands under `optimizer.`: the moments of Adam, and the best weights with their statistics. Complex parameters are C64 (in
+//! the run needs stands under `optimizer.`: the moments of Adam, the best weights with their statistics, and the state of a decoupled
+//! penalty. Complex parameters are C64 (in
 //! double precision F64 with a last axis of two). The metadata, JSON under the one key "reynolds" (several would stand in any order), say
 //! which version and settings made it and how far it had come, and end in a checksum of all tensors and of what the metadata say before it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use reynolds_torch::Parameters;
@@ -23,6 +24,7 @@ const THETA: &str = "optimizer.trained.";
 const FIRST: &str = "optimizer.exp_avg.";
 const SECOND: &str = "optimizer.exp_avg_sq.";
 const BEST: &str = "optimizer.best_weights.";
+const PENALTY: &str = "optimizer.penalty.";
 
 /// What a checkpoint says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,6 +81,9 @@ pub(crate) fn encode_last(
     if let Some(best) = &snapshot.best {
         tensors.extend(weights_named(BEST, best, parameters)?);
     }
+    for (name, tensor) in &snapshot.penalty {
+        tensors.push((format!("{PENALTY}{name}"), plain(tensor)?));
+    }
     let trained = snapshot.theta.as_ref().map(|theta| theta.size()[0] as usize / parameters.len());
     let label = Label::new(config, snapshot.progress.clone());
     encode(tensors, Label { steps: snapshot.steps, lengths, trained, ..label })
@@ -129,13 +134,15 @@ pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Resu
     let first = reader.take_pieces(FIRST, count)?;
     let second = reader.take_pieces(SECOND, count)?;
     let best = if label.progress.best.is_some() { Some(reader.take_weights(BEST)?) } else { None };
+    let penalty = reader.take_penalty()?;
     if let Some(name) = reader.left.keys().min() {
         return Err(Error::file(file, "no more tensors than the model has", format!("\"{name}\"")));
     }
     if sum != label.crc32c {
         return Err(damaged(format!("checksum {sum:08x} instead of {:08x}", label.crc32c)));
     }
-    Ok((Snapshot { progress: label.progress.clone(), weights, theta, first, second, steps: label.steps, best }, label))
+    let (progress, steps) = (label.progress.clone(), label.steps);
+    Ok((Snapshot { progress, weights, theta, first, second, steps, best, penalty }, label))
 }
 
 /// As much of a [`Label`] as every version has.
@@ -178,13 +185,24 @@ fn weights_named(prefix: &str, weights: &Weights, parameters: &Parameters) -> Re
     Ok(parts)
 }
 
+/// The bytes of a tensor, wherever it lies.
+fn bytes(tensor: &Tensor) -> Result<Vec<u8>> {
+    let len = tensor.numel();
+    let mut bytes = vec![0; len * tensor.kind().elt_size_in_bytes()];
+    tensor.f_to_device(Device::Cpu)?.f_contiguous()?.f_copy_data_u8(&mut bytes, len)?;
+    Ok(bytes)
+}
+
+/// A list of whole numbers, or of numbers in double precision.
+fn plain(tensor: &Tensor) -> Result<Part> {
+    let dtype = if tensor.kind() == Kind::Int64 { Dtype::I64 } else { Dtype::F64 };
+    Ok(Part { dtype, shape: vec![tensor.numel()], bytes: bytes(tensor)? })
+}
+
 /// A flat tensor cut into its entries, under their names with a prefix.
 fn named(prefix: &str, flat: &Tensor, entries: &[Entry]) -> Result<Vec<(String, Part)>> {
     let kind = flat.kind();
-    let (width, len) = (kind.elt_size_in_bytes(), flat.numel());
-    let flat = flat.f_to_device(Device::Cpu)?.f_contiguous()?;
-    let mut bytes = vec![0; len * width];
-    flat.f_copy_data_u8(&mut bytes, len)?;
+    let (width, bytes) = (kind.elt_size_in_bytes(), bytes(flat)?);
     let part = |entry: &Entry| {
         let (dtype, shape) = layout(entry, kind);
         let bytes = bytes[entry.start * width..(entry.start + entry.len()) * width].to_vec();
@@ -220,6 +238,25 @@ impl Reader<'_> {
         let entries = self.parameters.entries();
         let parts = (0..count).map(|number| self.take(&piece(prefix, number), entries)).collect::<Result<Vec<_>>>()?;
         Ok(Tensor::f_cat(&parts, 0)?)
+    }
+
+    /// Whatever state of a penalty there is.
+    fn take_penalty(&mut self) -> Result<BTreeMap<String, Tensor>> {
+        let state = |name: &String| Some((name.clone(), name.strip_prefix(PENALTY)?.to_string()));
+        let names: Vec<_> = self.left.keys().filter_map(state).collect();
+        let mut found = BTreeMap::new();
+        for (name, state) in names {
+            let view = self.left.remove(&name).expect("a name that was listed");
+            let kind = match view.dtype() {
+                Dtype::I64 => Kind::Int64,
+                Dtype::F64 => Kind::Double,
+                other => return Err(Error::file(self.file, format!("tensor \"{name}\" of I64 or F64"), other)),
+            };
+            let size: Vec<i64> = view.shape().iter().map(|&size| size as i64).collect();
+            let tensor = Tensor::f_from_data_size(view.data(), &size, kind)?;
+            found.insert(state, tensor.f_to_device(self.parameters.device())?);
+        }
+        Ok(found)
     }
 
     fn take_weights(&mut self, prefix: &str) -> Result<Weights> {

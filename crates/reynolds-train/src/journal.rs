@@ -1,5 +1,7 @@
 //! Where the training loop leaves what it learns: a run folder, or only memory.
 
+use std::collections::BTreeMap;
+
 use reynolds_torch::Parameters;
 use reynolds_torch::tch::{self, Tensor};
 use serde::{Deserialize, Serialize};
@@ -95,6 +97,8 @@ pub struct Snapshot {
     pub steps: i64,
     /// Parameters and running statistics of the best evaluation, if there is one.
     pub best: Option<Weights>,
+    /// State of a decoupled penalty or a target, by name.
+    pub penalty: BTreeMap<String, Tensor>,
 }
 
 /// What the loop writes to, and reads back when it goes on.

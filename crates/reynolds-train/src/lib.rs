@@ -87,6 +87,7 @@
 mod checkpoint;
 pub mod command_line;
 pub mod config;
+mod decoupled;
 pub mod environment;
 pub mod error;
 mod events;

@@ -1,5 +1,7 @@
 //! What a run says about itself: a record an epoch, and a summary at the end.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::task::{Metrics, Split};
@@ -13,8 +15,8 @@ pub struct Record {
     pub epoch: usize,
     /// Steps of the optimiser done.
     pub step: usize,
-    /// "train/loss" (mean over the epoch), "penalty" (at its end), "learning_rate", "lambda_perp", and where there was an evaluation
-    /// "validation/…". A number that is not finite is written as null.
+    /// "train/loss" (mean over the epoch), "penalty" (at its end), "learning_rate", "lambda_perp", with a decoupled step or a target
+    /// "residual", and where there was an evaluation "validation/…". A number that is not finite is written as null.
     #[serde(flatten, with = "nullable")]
     pub values: Metrics,
 }
@@ -50,6 +52,10 @@ pub struct Summary {
     /// The same of the best weights; empty if there are none.
     #[serde(with = "nullable")]
     pub best_metrics: Metrics,
+    /// Parameters that are exactly equivariant after the last step, and since which step: the plain form of the decoupled penalty made their
+    /// W − P(W) zero at every step since.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub exact_since: BTreeMap<String, usize>,
 }
 
 impl Summary {

@@ -99,6 +99,14 @@ fn metrics(report: &mut Report, summary: &Summary) {
         table.caption(format!("the best weights are those after epoch {}", best.epoch));
     }
     report.section("Metrics").table(table);
+    if !summary.exact_since.is_empty() {
+        let mut table = Table::new(["layer", "since step"]);
+        table.caption("W = P(W) exactly, at every step since; found by training with the plain decoupled penalty");
+        for (layer, step) in &summary.exact_since {
+            table.row([layer.clone(), step.to_string()]);
+        }
+        report.section("Exactly equivariant layers").table(table);
+    }
 }
 
 /// The SVG files of a run, by name.
@@ -163,6 +171,7 @@ mod tests {
             best: Some(crate::metrics::Best { epoch: 1, value: 0.1, tie: None }),
             last_metrics: [("test/accuracy".to_string(), 0.75), ("test/confusion/0/1".to_string(), 3.0)].into(),
             best_metrics: [("test/loss".to_string(), 0.5)].into(),
+            exact_since: [("first.weight".to_string(), 31)].into(),
         };
         let page = || of_run(folder.path(), &summary).map(|report| report.html());
         assert!(page().unwrap().contains("<h1>run</h1>"), "an empty folder has a page too");
@@ -186,6 +195,8 @@ mod tests {
             "<dt>data set</dt><dd>rings &amp; more</dd>",
             "<caption>the best weights are those after epoch 1</caption>",
             "<td>test/accuracy</td><td class=\"number\">0.750000</td><td class=\"number\">–</td>",
+            "Exactly equivariant layers",
+            "<td>first.weight</td><td class=\"number\">31</td>",
             "<figcaption>boundary</figcaption>",
             "<h3>loss</h3>",
             "experiment = &quot;so2&quot;",

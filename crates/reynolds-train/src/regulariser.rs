@@ -1,9 +1,14 @@
-//! What the loop adds to the gradient of the task loss, once per step of the optimiser.
+//! What `[penalty]` does in a step of the loop: a gradient beside that of the task loss, or a change of the weights afterwards.
+
+use std::collections::BTreeMap;
 
 use reynolds_torch::Penalty;
-use reynolds_torch::tch::Tensor;
+use reynolds_torch::tch::{self, Kind, Tensor};
 
+use crate::config::{PenaltySettings, PenaltyStep};
+use crate::decoupled::Decoupled;
 use crate::error::Result;
+use crate::task::{Metrics, Task};
 
 /// A penalty on the flat parameters with a gradient of its own.
 pub trait Regulariser {
@@ -28,5 +33,90 @@ impl Regulariser for Penalty {
 
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
         Ok(Penalty::set_lambda_perp(self, lambda_perp)?)
+    }
+}
+
+/// All that `[penalty]` does in a step of the optimiser.
+pub struct Regularisation {
+    gradient: Option<Box<dyn Regulariser>>,
+    after: Option<Decoupled>,
+}
+
+impl Regularisation {
+    /// What the settings ask for; `None` if the task has no regularised parameters.
+    ///
+    /// # Errors
+    /// [`crate::Error::Config`] for a decoupled step or a target where the regularised weights are no parameters themselves.
+    pub fn new(task: &dyn Task, settings: &PenaltySettings) -> Result<Option<Self>> {
+        let decoupled = settings.step == PenaltyStep::Decoupled;
+        let (mut gradient, mut after) = (None, None);
+        if settings.has_strength() && !decoupled {
+            gradient = task.regulariser(settings.penalty())?;
+            if gradient.is_none() {
+                return Ok(None);
+            }
+        }
+        if decoupled || settings.has_target() {
+            let Some(binding) = task.binding()? else {
+                if task.regulariser(settings.penalty())?.is_some() {
+                    settings.check_assembled()?;
+                }
+                return Ok(None);
+            };
+            after = Some(Decoupled::new(binding, settings)?);
+        }
+        Ok(Some(Self { gradient, after }))
+    }
+
+    /// λ_⊥ from now on.
+    pub fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
+        if let Some(gradient) = &mut self.gradient {
+            gradient.set_lambda_perp(lambda_perp)?;
+        }
+        self.after.as_mut().map_or(Ok(()), |after| after.set_lambda_perp(lambda_perp))
+    }
+
+    /// Before the optimiser's step: adds the gradient at `flat` to `gradient`, both `[len]`, in place. Does not synchronise.
+    pub fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        self.gradient.as_ref().map_or(Ok(()), |regulariser| regulariser.add_gradient(flat, gradient))
+    }
+
+    /// After the optimiser's step with this learning rate: changes `flat` `[len]` in place. Does not synchronise.
+    pub fn after_step(&mut self, flat: &Tensor, rate: f64) -> Result<()> {
+        self.after.as_mut().map_or(Ok(()), |after| after.apply(flat, rate))
+    }
+
+    /// The penalty at `flat`, a 0-d tensor in double precision; `None` if there is a target alone.
+    pub(crate) fn value(&self, flat: &Tensor) -> Result<Option<Tensor>> {
+        let _guard = tch::no_grad_guard();
+        match (&self.gradient, &self.after) {
+            (Some(gradient), _) => Ok(Some(gradient.value(flat)?.f_to_kind(Kind::Double)?)),
+            (None, Some(after)) => {
+                let on_device = |value| Tensor::f_full([0_i64; 0], value, (Kind::Double, flat.device()));
+                Ok(after.value(flat)?.map(on_device).transpose()?)
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// What a record has beside the penalty, after a step with this learning rate.
+    pub(crate) fn metrics(&self, flat: &Tensor, rate: f64) -> Result<Metrics> {
+        self.after.as_ref().map_or(Ok(Metrics::new()), |after| after.metrics(flat, rate))
+    }
+
+    /// Parameters that are exactly equivariant since this step.
+    pub(crate) fn exact_since(&self) -> Result<BTreeMap<String, usize>> {
+        self.after.as_ref().map_or(Ok(BTreeMap::new()), Decoupled::exact_since)
+    }
+
+    /// What a checkpoint keeps.
+    pub(crate) fn state(&self) -> BTreeMap<String, Tensor> {
+        self.after.as_ref().map(Decoupled::state).unwrap_or_default()
+    }
+
+    /// Takes the state of a checkpoint over, after this many steps.
+    pub(crate) fn restore(&mut self, state: &BTreeMap<String, Tensor>, steps: i64) -> Result<()> {
+        self.after.as_mut().map_or(Ok(()), |after| after.restore(state, steps))
     }
 }

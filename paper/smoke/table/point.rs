@@ -46,7 +46,7 @@ impl SmokePoint {
     /// Refuses a network that cannot be built, and a penalty that it does not have.
     pub(super) fn check(&self) -> Result<()> {
         let kind = self.kind();
-        penalty::check(&self.run.penalty.penalty())?;
+        penalty::check_settings(&self.run.penalty)?;
         SmokeTask::check(&self.run.settings.model, kind).map_err(|error| match error {
             // The size follows from two keys of the table.
             Error::Config { key, expected, found, .. } if key == "model.hidden" => {

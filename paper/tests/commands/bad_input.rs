@@ -38,7 +38,7 @@ fn settings_that_are_not_there_or_do_not_fit_are_named() {
 #[test]
 fn what_a_model_cannot_be_trained_with_is_refused_before_there_is_a_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let held = "this model has no parameter that is held against a group";
+    let held = "this model has no regularised parameters";
     let run = |set: &[&str], needles: &[&str]| {
         for place in [&["--runs", "runs"], &["--folder", "mine"]] {
             refused(folder.path(), &[&["run", "so2"][..], SMALL, place, set].concat(), needles);

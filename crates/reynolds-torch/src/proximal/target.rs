@@ -57,6 +57,14 @@ impl TargetStep {
     pub fn strengths(&self) -> &Tensor {
         &self.strengths
     }
+
+    /// Takes the strengths of a checkpoint over.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if they are not those of as many parameters.
+    pub fn restore(&mut self, strengths: &Tensor) -> Result<()> {
+        restore(&self.strengths, strengths)
+    }
 }
 
 /// Reaches the same residual by a strength that grows while the residual is above τ and falls while it is below.
@@ -114,13 +122,16 @@ impl DualStep {
     /// # Errors
     /// [`Error::Setting`] if it is not that of as many parameters.
     pub fn restore(&mut self, strengths: &Tensor) -> Result<()> {
-        if strengths.size() != self.strengths.size() {
-            let (expected, found) = (format!("{:?}", self.strengths.size()), format!("{:?}", strengths.size()));
-            return Err(Error::setting("strengths", expected, found));
-        }
-        self.strengths.f_copy_(strengths)?;
-        Ok(())
+        restore(&self.strengths, strengths)
     }
+}
+
+fn restore(ours: &Tensor, strengths: &Tensor) -> Result<()> {
+    if strengths.size() != ours.size() {
+        return Err(Error::setting("strengths", format!("{:?}", ours.size()), format!("{:?}", strengths.size())));
+    }
+    ours.shallow_clone().f_copy_(strengths)?;
+    Ok(())
 }
 
 /// A strength of 0 for every parameter, if each can be brought to a residual below 1.

@@ -81,6 +81,8 @@ fn done(program: &str, experiment: &dyn Erased, outcome: &Outcome) -> Result<Exi
     lines.extend(page::facts(folder)?.iter().map(|(name, fact)| format!("  {name}: {fact}")));
     let metrics = summary.metrics().iter().filter(|(name, _)| page::shown(name));
     lines.extend(metrics.map(|(name, value)| format!("  {name:<28} {value:.6}")));
+    let exact = summary.exact_since.iter();
+    lines.extend(exact.map(|(layer, step)| format!("  {layer} is exactly equivariant since step {step}")));
     lines.push(format!("report: {}\n", report.display()));
     terminal::print(&lines.join("\n"))?;
     Ok(ExitCode::SUCCESS)

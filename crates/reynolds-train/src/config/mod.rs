@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use load::tree;
 pub use load::{changed, first_difference, lines, load, parse, text};
-pub use penalty::PenaltySettings;
+pub use penalty::{PenaltySettings, PenaltyStep, TargetBy};
 pub use set::Assignment;
 pub use train::{EarlyStopping, Mode, Rule, Selection, TrainConfig, under};
 
@@ -95,6 +95,7 @@ impl<S: Settings> Settings for RunConfig<S> {
         }
         self.train.validate()?;
         self.penalty.validate()?;
+        self.penalty.check_parametrisation(self.train.parametrisation.kind)?;
         self.settings.validate()
     }
 

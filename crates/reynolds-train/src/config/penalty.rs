@@ -1,15 +1,39 @@
-//! `[penalty]`: strength and shape of the penalty, and λ_⊥ over time.
+//! `[penalty]`: strength and shape of the penalty, when it acts, and λ_⊥ over time.
 
 use reynolds::norm::Norm;
 use reynolds::penalty::{Form, PenaltyConfig};
-use reynolds_torch::anneal::Anneal;
+use reynolds_torch::anneal::{Anneal, Shape};
+use reynolds_torch::parametrisation::Parametrisation;
+use reynolds_torch::proximal::Scope;
 use serde::{Deserialize, Serialize};
 
 use super::at_least_zero;
 use super::train::under;
 use crate::error::{Error, Result};
 
-/// `[penalty]`: [`PenaltyConfig`] as a user writes it, and how λ_⊥ is reached.
+/// When the penalty acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PenaltyStep {
+    /// Its gradient is added to that of the loss.
+    #[default]
+    Gradient,
+    /// Its proximal map is applied to the weights after the optimiser's step: [`reynolds::proximal`].
+    Decoupled,
+}
+
+/// How a target is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetBy {
+    /// W − P(W) is scaled down where it is too long, after every step.
+    #[default]
+    Scaling,
+    /// λ_⊥ rises while W − P(W) is too long and falls while it is too short.
+    Dual,
+}
+
+/// `[penalty]`: [`PenaltyConfig`] as a user writes it, when it acts, and how λ_⊥ is reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PenaltySettings {
@@ -25,6 +49,21 @@ pub struct PenaltySettings {
     /// "frobenius", "spectral", "max" or "(p,q)", the q-norm of the p-norms of the output channels, with p and q among 1, 2, 3.
     #[serde(with = "norm")]
     pub norm: Norm,
+    /// "gradient" or "decoupled".
+    pub step: PenaltyStep,
+    /// Multiply the strengths of the decoupled plain form by the root of each layer's dimension; the other forms have no such factor.
+    pub scale: bool,
+    /// "NAME=FACTOR": multiplies both strengths of that parameter, with the decoupled step.
+    pub per_layer: Vec<String>,
+    /// τ: keeps ‖W − P(W)‖ ≤ τ‖W‖ in place of a λ_⊥; 1, which always holds, is none.
+    pub target: f64,
+    /// "layer" or "network": of what the residual is at most τ.
+    #[serde(with = "ScopeName")]
+    pub target_scope: Scope,
+    /// "scaling" or "dual".
+    pub target_by: TargetBy,
+    /// How fast the dual update moves λ_⊥.
+    pub target_rate: f64,
     /// The factor on λ_⊥ over time.
     pub anneal: Anneal,
 }
@@ -32,16 +71,93 @@ pub struct PenaltySettings {
 impl Default for PenaltySettings {
     fn default() -> Self {
         let PenaltyConfig { lambda_g, lambda_perp, norm, form, whole } = PenaltyConfig::default();
-        Self { lambda_g, lambda_perp, form, whole, norm, anneal: Anneal::default() }
+        Self {
+            lambda_g,
+            lambda_perp,
+            form,
+            whole,
+            norm,
+            step: PenaltyStep::Gradient,
+            scale: true,
+            per_layer: Vec::new(),
+            target: NO_TARGET,
+            target_scope: Scope::Layer,
+            target_by: TargetBy::Scaling,
+            target_rate: 1.0,
+            anneal: Anneal::default(),
+        }
     }
 }
 
+/// ‖W − P(W)‖ ≤ ‖W‖ holds for every W.
+const NO_TARGET: f64 = 1.0;
+
 impl PenaltySettings {
-    /// Checks ranges.
+    /// Checks ranges, and which keys go together.
     pub(super) fn validate(&self) -> Result<()> {
         at_least_zero("penalty.lambda_g", self.lambda_g)?;
         at_least_zero("penalty.lambda_perp", self.lambda_perp)?;
-        self.anneal.validate().map_err(|error| under("penalty.anneal", error))
+        self.anneal.validate().map_err(|error| under("penalty.anneal", error))?;
+        if !(0.0..=NO_TARGET).contains(&self.target) {
+            return Err(Error::config("penalty.target", "at least 0 and below 1 (1 = no target)", self.target));
+        }
+        if !(self.target_rate.is_finite() && self.target_rate > 0.0) {
+            return Err(Error::config("penalty.target_rate", "a finite number above 0", self.target_rate));
+        }
+        self.layer_factors()?;
+        let (decoupled, target) = (self.step == PenaltyStep::Decoupled, self.has_target());
+        let dual = self.target_by == TargetBy::Dual;
+        let (norm, shape) = (format!("\"{}\"", self.norm), format!("\"{:?}\"", self.anneal.shape).to_lowercase());
+        let refused = [
+            (
+                (decoupled || target) && self.norm != Norm::Frobenius,
+                "norm",
+                "\"frobenius\" with a decoupled step or a target",
+                norm,
+            ),
+            (
+                !decoupled && !self.per_layer.is_empty(),
+                "per_layer",
+                "[] unless step = \"decoupled\"",
+                format!("{:?}", self.per_layer),
+            ),
+            (target && self.lambda_perp != 0.0, "lambda_perp", "0 with a target", self.lambda_perp.to_string()),
+            (target && self.anneal.shape != Shape::Constant, "anneal.shape", "\"constant\" with a target", shape),
+            (
+                !target && self.target_scope != Scope::Layer,
+                "target_scope",
+                "\"layer\" without a target",
+                "\"network\"".into(),
+            ),
+            (!target && dual, "target_by", "\"scaling\" without a target", "\"dual\"".into()),
+            (
+                !dual && self.target_rate != Self::default().target_rate,
+                "target_rate",
+                "1 unless target_by = \"dual\"",
+                self.target_rate.to_string(),
+            ),
+        ];
+        first(refused)
+    }
+
+    /// Refuses to change weights after a step that are made of other trained numbers.
+    pub(super) fn check_parametrisation(&self, kind: Parametrisation) -> Result<()> {
+        let made = kind != Parametrisation::Free;
+        let decoupled = self.step == PenaltyStep::Decoupled && self.has_strength();
+        first([
+            (
+                made && decoupled,
+                "step",
+                "\"gradient\" unless train.parametrisation.kind = \"free\"",
+                "\"decoupled\"".into(),
+            ),
+            (
+                made && self.has_target(),
+                "target",
+                "1 unless train.parametrisation.kind = \"free\"",
+                self.target.to_string(),
+            ),
+        ])
     }
 
     /// The penalty with λ_⊥ at its full strength.
@@ -50,9 +166,19 @@ impl PenaltySettings {
         PenaltyConfig { lambda_g, lambda_perp, norm, form, whole }
     }
 
-    /// Whether there is no penalty at all.
+    /// Whether there is neither a penalty nor a target.
     pub fn is_zero(&self) -> bool {
-        self.lambda_g == 0.0 && self.lambda_perp == 0.0
+        !self.has_strength() && !self.has_target()
+    }
+
+    /// Whether λ_G or λ_⊥ is above 0.
+    pub(crate) fn has_strength(&self) -> bool {
+        self.lambda_g != 0.0 || self.lambda_perp != 0.0
+    }
+
+    /// Whether the residual is bounded.
+    pub fn has_target(&self) -> bool {
+        self.target != NO_TARGET
     }
 
     /// λ_⊥ at a time in epochs.
@@ -60,11 +186,46 @@ impl PenaltySettings {
         self.lambda_perp * self.anneal.factor(time)
     }
 
-    /// The error of a task that has nothing to hold against a group.
+    /// Name and factor of each parameter of `per_layer`.
+    pub(crate) fn layer_factors(&self) -> Result<Vec<(String, f64)>> {
+        let read = |text: &String| {
+            let (name, factor) = text.rsplit_once('=')?;
+            let factor: f64 = factor.trim().parse().ok()?;
+            (factor.is_finite() && factor >= 0.0).then_some((name.trim().to_string(), factor))
+        };
+        let expected = "\"NAME=FACTOR\" with a finite factor, at least 0";
+        let refused = |text: &String| Error::config("penalty.per_layer", expected, format!("\"{text}\""));
+        self.per_layer.iter().map(|text| read(text).ok_or_else(|| refused(text))).collect()
+    }
+
+    /// Refuses what changes the regularised weights after a step, for models that assemble them from other parameters.
+    pub fn check_assembled(&self) -> Result<()> {
+        let why = "the regularised weights of this model are assembled from factors, which have no proximal step";
+        if self.has_target() {
+            return Err(Error::config("penalty.target", format!("1: {why}"), self.target));
+        }
+        if self.step == PenaltyStep::Decoupled && self.has_strength() {
+            return Err(Error::config("penalty.step", format!("\"gradient\": {why}"), "\"decoupled\""));
+        }
+        Ok(())
+    }
+
+    /// The error of a task that has no regularised parameters.
     pub(crate) fn not_applicable(&self) -> Error {
-        let key = if self.lambda_perp > 0.0 { "penalty.lambda_perp" } else { "penalty.lambda_g" };
-        let value = if self.lambda_perp > 0.0 { self.lambda_perp } else { self.lambda_g };
-        Error::config(key, "0, for this model has no parameter that is held against a group", value)
+        let (key, off, value) = match self {
+            _ if self.has_target() => ("penalty.target", 1, self.target),
+            _ if self.lambda_perp > 0.0 => ("penalty.lambda_perp", 0, self.lambda_perp),
+            _ => ("penalty.lambda_g", 0, self.lambda_g),
+        };
+        Error::config(key, format!("{off}: this model has no regularised parameters"), value)
+    }
+}
+
+/// The first that is refused: whether it is, the key, what was expected there and what was found.
+fn first<const N: usize>(refused: [(bool, &str, &str, String); N]) -> Result<()> {
+    match refused.into_iter().find(|(refused, ..)| *refused) {
+        Some((_, key, expected, found)) => Err(Error::config(format!("penalty.{key}"), expected, found)),
+        None => Ok(()),
     }
 }
 
@@ -73,6 +234,13 @@ impl PenaltySettings {
 enum FormName {
     Squared,
     Plain,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Scope", rename_all = "lowercase")]
+enum ScopeName {
+    Layer,
+    Network,
 }
 
 mod norm {

@@ -97,6 +97,7 @@ mod tests {
             best: None,
             last_metrics: Metrics::from([("test/accuracy".into(), 0.1 + 0.2)]),
             best_metrics: Metrics::new(),
+            exact_since: Default::default(),
         };
         let row = |seed, status, summary| Row {
             values: vec![Assignment::new("penalty.norm", "(2,1)")],

@@ -8,7 +8,7 @@ use crate::config::{PenaltySettings, Selection, TrainConfig};
 use crate::error::{Error, Result};
 use crate::journal::{Journal, Progress, Snapshot, Weights};
 use crate::metrics::{Best, Record, Summary, prefixed};
-use crate::regulariser::Regulariser;
+use crate::regulariser::Regularisation;
 use crate::task::{Metrics, Moment, Split, Task};
 
 /// Added to the norm that clipping divides by, as in PyTorch.
@@ -19,7 +19,7 @@ pub struct Trainer<'a> {
     pub(super) task: &'a dyn Task,
     pub(super) config: &'a TrainConfig,
     penalty: &'a PenaltySettings,
-    regulariser: Option<Box<dyn Regulariser>>,
+    regularisation: Option<Regularisation>,
     trained: Trained,
     optimiser: Adam,
     pub(super) progress: Progress,
@@ -38,9 +38,9 @@ impl<'a> Trainer<'a> {
         if task.steps_per_epoch() == 0 {
             return Err(Error::config("data", "at least one minibatch an epoch", "none"));
         }
-        let regulariser = match penalty.is_zero() {
+        let regularisation = match penalty.is_zero() {
             true => None,
-            false => Some(task.regulariser(penalty.penalty())?.ok_or_else(|| penalty.not_applicable())?),
+            false => Some(Regularisation::new(task, penalty)?.ok_or_else(|| penalty.not_applicable())?),
         };
         let parametrisation = config.parametrisation;
         let free = parametrisation.kind == Parametrisation::Free;
@@ -48,7 +48,7 @@ impl<'a> Trainer<'a> {
         let binding = if free { None } else { task.binding()? };
         if binding.is_none() && !free {
             let found = format!("\"{:?}\"", parametrisation.kind).to_lowercase();
-            let expected = "\"free\", for this model has no parameter that is held against a group";
+            let expected = "\"free\": this model has no regularised parameters";
             return Err(Error::config("train.parametrisation.kind", expected, found));
         }
         let trained = Trained::new(parametrisation, parameters, binding)?;
@@ -56,7 +56,7 @@ impl<'a> Trainer<'a> {
             task,
             config,
             penalty,
-            regulariser,
+            regularisation,
             optimiser: Adam::new(config.optimiser, trained.theta())?,
             trained,
             progress: Progress::default(),
@@ -89,6 +89,9 @@ impl<'a> Trainer<'a> {
         }
         snapshot.weights.assign_statistics_to(self.task.parameters())?;
         self.optimiser.restore(&snapshot.first, &snapshot.second, snapshot.steps)?;
+        if let Some(regularisation) = &mut self.regularisation {
+            regularisation.restore(&snapshot.penalty, snapshot.steps)?;
+        }
         self.progress = snapshot.progress.clone();
         let _ = self.loss_sum.f_fill_(snapshot.progress.loss_sum)?;
         self.best_weights = snapshot.best.as_ref().map(Weights::shallow_clone);
@@ -102,10 +105,9 @@ impl<'a> Trainer<'a> {
         let flat = parameters.flat();
         let mut gradient = self.accumulated_gradient()?;
         let lambda_perp = self.lambda_perp_at(self.progress.step);
-        if let Some(regulariser) = &mut self.regulariser {
-            regulariser.set_lambda_perp(lambda_perp)?;
-            let _guard = tch::no_grad_guard();
-            regulariser.add_gradient(flat, &mut gradient)?;
+        if let Some(regularisation) = &mut self.regularisation {
+            regularisation.set_lambda_perp(lambda_perp)?;
+            regularisation.add_gradient(flat, &mut gradient)?;
         }
         let gradient = self.trained.pull_back(gradient)?;
         if self.config.clip > 0.0 {
@@ -114,6 +116,9 @@ impl<'a> Trainer<'a> {
         let rate = self.rate_at(self.progress.step);
         self.optimiser.step(self.trained.theta(), &gradient, rate)?;
         self.trained.refresh(parameters)?;
+        if let Some(regularisation) = &mut self.regularisation {
+            regularisation.after_step(flat, rate)?;
+        }
         self.progress.step += 1;
         Ok(())
     }
@@ -144,14 +149,13 @@ impl<'a> Trainer<'a> {
         let statistics = zero_if_finite(self.task.parameters().statistics())?;
         // At the strength of the step before, which a run that goes on here has not taken.
         let lambda_perp = self.lambda_perp_at(self.progress.step.saturating_sub(1));
-        let penalty = match &mut self.regulariser {
-            Some(regulariser) => {
-                let _guard = tch::no_grad_guard();
-                regulariser.set_lambda_perp(lambda_perp)?;
-                regulariser.value(self.task.parameters().flat())?.f_to_kind(Kind::Double)?
-            }
-            None => self.loss_sum.f_zeros_like()?,
-        };
+        let mut penalty = None;
+        if let Some(regularisation) = &mut self.regularisation {
+            regularisation.set_lambda_perp(lambda_perp)?;
+            penalty = regularisation.value(self.task.parameters().flat())?;
+        }
+        let (zero, penalised) = (self.loss_sum.f_zeros_like()?, penalty.is_some());
+        let penalty = penalty.unwrap_or(zero);
         let numbers = [&self.loss_sum, &weights, &penalty, &zero_if_finite(second)?, &statistics];
         let numbers = Tensor::f_stack(&numbers, 0)?;
         let numbers = Vec::<f64>::try_from(&numbers)?;
@@ -164,7 +168,7 @@ impl<'a> Trainer<'a> {
             [.., statistics] if statistics != 0.0 => "a running statistic",
             _ => {
                 let loss = self.progress.loss_sum / self.minibatches_done().max(1) as f64;
-                return Ok((loss, self.regulariser.is_some().then_some(numbers[2])));
+                return Ok((loss, penalised.then_some(numbers[2])));
             }
         };
         Err(self.not_finite(quantity, journal))
@@ -182,11 +186,14 @@ impl<'a> Trainer<'a> {
     pub(super) fn end_epoch(&mut self, journal: &dyn Journal) -> Result<Record> {
         let (loss, penalty) = self.look(journal)?;
         let last_step = self.progress.step - 1;
-        let mut values =
-            Metrics::from([("train/loss".into(), loss), ("learning_rate".into(), self.rate_at(last_step))]);
+        let rate = self.rate_at(last_step);
+        let mut values = Metrics::from([("train/loss".into(), loss), ("learning_rate".into(), rate)]);
         if let Some(penalty) = penalty {
             values.insert("penalty".into(), penalty);
             values.insert("lambda_perp".into(), self.lambda_perp_at(last_step));
+        }
+        if let Some(regularisation) = &self.regularisation {
+            values.extend(regularisation.metrics(self.task.parameters().flat(), rate)?);
         }
         let epoch = self.progress.epoch + 1;
         if epoch.is_multiple_of(self.config.evaluate_every) || epoch == self.config.epochs {
@@ -255,6 +262,7 @@ impl<'a> Trainer<'a> {
             best: self.progress.best,
             last_metrics,
             best_metrics,
+            exact_since: self.regularisation.as_ref().map_or(Ok(Default::default()), Regularisation::exact_since)?,
         })
     }
 
@@ -277,6 +285,7 @@ impl<'a> Trainer<'a> {
             second: second.shallow_clone(),
             steps,
             best: self.best_weights.as_ref().map(Weights::shallow_clone),
+            penalty: self.regularisation.as_ref().map(Regularisation::state).unwrap_or_default(),
         }
     }
 

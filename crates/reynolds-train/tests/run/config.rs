@@ -90,6 +90,57 @@ fn what_is_refused_is_named_with_its_origin_and_its_key() {
             "--set train.optimiser.beta2=1.0",
             "--set: train.optimiser.beta2: expected a number from 0 up to, but not, 1, found 1",
         ),
+        ("--set penalty.step=proximal", "--set: penalty.step: expected `gradient` or `decoupled`, found \"proximal\""),
+        (
+            "--set penalty.target=-0.1",
+            "--set: penalty.target: expected at least 0 and below 1 (1 = no target), found -0.1",
+        ),
+        (
+            "--set penalty.target=1.5",
+            "--set: penalty.target: expected at least 0 and below 1 (1 = no target), found 1.5",
+        ),
+        (
+            "--set penalty.target=0.1 --set penalty.lambda_perp=1",
+            "--set: penalty.lambda_perp: expected 0 with a target, found 1",
+        ),
+        (
+            "--set penalty.target=0.1 --set penalty.anneal.shape=linear --set penalty.anneal.epochs=3",
+            "--set: penalty.anneal.shape: expected \"constant\" with a target, found \"linear\"",
+        ),
+        (
+            "--set penalty.step=decoupled --set penalty.norm=spectral",
+            "--set: penalty.norm: expected \"frobenius\" with a decoupled step or a target, found \"spectral\"",
+        ),
+        ("--set penalty.target=0.1 --set penalty.norm=max", "--set: penalty.norm: expected \"frobenius\" with …"),
+        (
+            "--set penalty.target_by=dual",
+            "--set: penalty.target_by: expected \"scaling\" without a target, found \"dual\"",
+        ),
+        (
+            "--set penalty.target_scope=network",
+            "--set: penalty.target_scope: expected \"layer\" without a target, found \"network\"",
+        ),
+        (
+            "--set penalty.target=0.1 --set penalty.target_rate=2",
+            "--set: penalty.target_rate: expected 1 unless target_by = \"dual\", found 2",
+        ),
+        ("--set penalty.target_rate=0", "--set: penalty.target_rate: expected a finite number above 0, found 0"),
+        (
+            "--set penalty.per_layer=[\"weight=2\"]",
+            "--set: penalty.per_layer: expected [] unless step = \"decoupled\", found [\"weight=2\"]",
+        ),
+        (
+            "--set penalty.per_layer=[\"weight=-2\"]",
+            "--set: penalty.per_layer: expected \"NAME=FACTOR\" with a finite factor, at least 0, found \"weight=-2\"",
+        ),
+        (
+            "--set penalty.target=0.1 --set train.parametrisation.kind=constrained",
+            "--set: penalty.target: expected 1 unless train.parametrisation.kind = \"free\", found 0.1",
+        ),
+        (
+            "--set penalty.step=decoupled --set penalty.lambda_perp=1 --set train.parametrisation.kind=residual",
+            "--set: penalty.step: expected \"gradient\" unless train.parametrisation.kind = \"free\", found \"decoupled\"",
+        ),
         ("--set penalty.anneal.shape=linear", "config: penalty.anneal.epochs: expected a number above 0…"),
         ("--set data.batch=5", "--set: data.batch: expected a divisor of 32, found 5"),
         ("--set experiment=so2", "--set: experiment: expected \"logistic\", found \"so2\""),

@@ -220,6 +220,12 @@ impl Task for LogisticTask {
         Ok(metrics.map(|(name, value)| (name.into(), value.double_value(&[]))).into())
     }
 
+    /// For what changes weights after a step: the two inputs change places.
+    fn plan(&self) -> Result<Option<SymmetryPlan>> {
+        let rule = "[[layer]]\nname = \"weight\"\ndomain = \"regular\"\ncodomain = \"trivial\"";
+        Ok(Some(SymmetryPlan::from_toml(&format!("group = \"C2\"\n{rule}"))?))
+    }
+
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
         Ok(Some(Box::new(Ridge { lambda: penalty.lambda_perp, calls: self.penalties.clone() })))
     }

@@ -4,6 +4,7 @@
 
 mod config;
 mod cuda;
+mod decoupled;
 mod folder;
 mod interrupt;
 mod logistic;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use reynolds_train::config::{Rule, Selection};
+use reynolds::penalty::Form;
+use reynolds_torch::anneal::{Anneal, Shape};
+use reynolds_train::config::{PenaltySettings, PenaltyStep, Rule, Selection, TargetBy};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::run::Outcome;
@@ -28,7 +30,7 @@ fn config() -> Config {
     let stopping = &mut config.train.early_stopping;
     (stopping.rule, stopping.after, stopping.window, stopping.min_delta) = (Rule::Plateau, 4, 2, 10.0);
     config.penalty.lambda_perp = 0.01;
-    config.penalty.anneal.shape = reynolds_torch::anneal::Shape::Cosine;
+    config.penalty.anneal.shape = Shape::Cosine;
     config.penalty.anneal.epochs = 3.0;
     config
 }
@@ -95,6 +97,45 @@ fn interrupted_at_every_minibatch_a_run_saves_and_goes_on_to_the_same_bytes() {
         let again = if at % 2 == 0 { begin(Fault::None, &folder) } else { go_on(Fault::None, &folder) };
         assert!(matches!(again.unwrap(), Outcome::Finished { .. }));
         assert_eq!(remains(&folder), expected, "interrupted at minibatch {at}");
+    }
+}
+
+#[test]
+fn weights_that_change_after_the_optimisers_step_go_on_to_the_same_bytes() {
+    type Edit = fn(&mut PenaltySettings);
+    let cases: [(Edit, &str); 4] = [
+        (|_| (), "\"residual\":"),
+        (
+            |penalty| (penalty.form, penalty.lambda_perp) = (Form::Plain, 50.0),
+            "\"exact_since\": {\n    \"weight\": 2\n",
+        ),
+        (|penalty| (penalty.target, penalty.lambda_perp) = (0.2, 0.0), "\"weight/lambda_perp\":"),
+        (
+            |penalty| (penalty.target, penalty.lambda_perp, penalty.target_by) = (0.2, 0.0, TargetBy::Dual),
+            "\"weight/lambda_perp\":",
+        ),
+    ];
+    for (edit, recorded) in cases {
+        let mut config = config();
+        (config.train.epochs, config.penalty.step) = (3, PenaltyStep::Decoupled);
+        edit(&mut config.penalty);
+        if config.penalty.has_target() {
+            config.penalty.anneal = Anneal::default();
+        }
+        let (_root, folder) = place();
+        logistic::begin(Fault::None, &config, &folder).unwrap();
+        let expected = remains(&folder);
+        let text = ["metrics.jsonl", "summary.json"].map(|file| String::from_utf8_lossy(&expected[file]).into_owned());
+        assert!(text.concat().contains(recorded), "{recorded} in {text:?}");
+        for at in 0..12 {
+            let (_root, folder) = place();
+            match at % 2 {
+                0 => drop(logistic::begin(Fault::Killed(at), &config, &folder)),
+                _ => drop(logistic::begin(Fault::Interrupted(at, Interrupt::new()), &config, &folder)),
+            }
+            finish(&folder);
+            assert_eq!(remains(&folder), expected, "{recorded}: stopped at minibatch {at}");
+        }
     }
 }
 

@@ -326,6 +326,6 @@ fn what_a_task_cannot_be_trained_with_is_refused() {
     let precision = of(|config| config.train.precision = reynolds_torch::Precision::Bf16);
     assert!(precision.starts_with("config: train.precision: "), "{precision}");
     let nothing_held = trained(&Slope::new(&[]), &with(|config| config.penalty.lambda_g = 0.5)).0.unwrap_err();
-    let expected = "config: penalty.lambda_g: expected 0, for this model has no parameter";
+    let expected = "config: penalty.lambda_g: expected 0: this model has no regularised parameters";
     assert!(nothing_held.to_string().starts_with(expected), "{nothing_held}");
 }

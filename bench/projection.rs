@@ -292,7 +292,7 @@ fn haar_difference<T: Real>(derived: &Derived, weights: &[T], projected: &[T]) -
     if let Some(order) = space.group().order().filter(|&order| order > MAX_NODES as u128) {
         return refuse(format!("{order} elements"));
     }
-    let terms = space.group().quadrature(space.degree()).map(|rule| rule.len());
+    let terms = space.group().quadrature(space.degree()).map(|rule| rule.nodes.len());
     match terms.map_err(Error::argument("--check"))? {
         terms if terms > MAX_NODES => return refuse(format!("{terms} terms")),
         _ if weights.len() > MAX_CHECKED => return refuse(format!("{} weights", weights.len())),

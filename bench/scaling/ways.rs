@@ -247,7 +247,7 @@ fn single(numbers: &[f64]) -> Vec<f32> {
 fn nodes(space: &KernelSpace) -> Result<Option<usize>> {
     match space.group().order() {
         Some(order) => Ok((order <= LARGEST_SUM).then_some(order as usize)),
-        None => Ok(Some(space.group().quadrature(space.degree())?.len())),
+        None => Ok(Some(space.group().quadrature(space.degree())?.nodes.len())),
     }
 }
 

@@ -26,7 +26,7 @@ use std::fmt;
 use faer::c64;
 
 use crate::error::{Error, Result};
-use crate::group::{self, ConjugacyClasses, GroupRef, conjugacy_classes};
+use crate::group::{self, ConjugacyClasses, Element, GroupRef, conjugacy_classes};
 use crate::irrep::unitary_dual;
 use crate::rep::{Rep, Representation};
 use crate::scalar::Scalar;
@@ -34,57 +34,35 @@ use crate::scalar::Scalar;
 /// The irreducible complex characters of a finite group, one row each, one column for each conjugacy class.
 #[derive(Debug, Clone)]
 pub struct CharacterTable {
-    group: GroupRef,
-    classes: ConjugacyClasses,
-    labels: Vec<String>,
-    rows: Vec<Vec<c64>>,
+    /// The group.
+    pub group: GroupRef,
+    /// The columns.
+    pub classes: ConjugacyClasses,
+    /// The names of the irreps, row by row.
+    pub labels: Vec<String>,
+    /// The irreducible characters, `[irreps, classes]`.
+    pub rows: Vec<Vec<c64>>,
 }
 
 impl CharacterTable {
-    /// The table of a group; rows as in [`unitary_dual`], columns as in [`conjugacy_classes`].
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] if the group is continuous or too large to list or to decompose; [`Error::Numerical`] if its irreps came out
-    /// incomplete.
+    /// The table of a group that can be enumerated; rows as in [`unitary_dual`], columns as in [`conjugacy_classes`].
     pub fn new(group: &GroupRef) -> Result<Self> {
         let classes = conjugacy_classes(&**group)?;
         let dual = unitary_dual(group, 0)?;
-        if dual.len() != classes.len() {
-            return Err(Error::numerical(
-                "character table",
-                format!("{} irreps for {} classes of {}", dual.len(), classes.len(), group.name()),
-            ));
+        if dual.len() != classes.sizes.len() {
+            let reason = format!("{} irreps for {} classes of {}", dual.len(), classes.sizes.len(), group.name());
+            return Err(Error::numerical("character table", reason));
         }
         let labels = dual.iter().map(Representation::label).collect();
-        let row = |irrep| classes.representatives().iter().map(|g| Representation::character(irrep, g)).collect();
+        let row = |irrep| classes.representatives.iter().map(|g| Representation::character(irrep, g)).collect();
         let rows = dual.iter().map(row).collect();
         Ok(Self { group: group.clone(), classes, labels, rows })
-    }
-
-    /// The group.
-    pub fn group(&self) -> &GroupRef {
-        &self.group
-    }
-
-    /// The columns.
-    pub fn classes(&self) -> &ConjugacyClasses {
-        &self.classes
-    }
-
-    /// The names of the irreps, row by row.
-    pub fn labels(&self) -> &[String] {
-        &self.labels
-    }
-
-    /// The irreducible characters, `[irreps, classes]`.
-    pub fn rows(&self) -> &[Vec<c64>] {
-        &self.rows
     }
 
     /// ⟨χ, ψ⟩ of two class functions, `[classes]` each.
     pub fn inner_product(&self, chi: &[c64], psi: &[c64]) -> c64 {
         let mut sum = c64::new(0.0, 0.0);
-        for ((&a, &b), &size) in chi.iter().zip(psi).zip(self.classes.sizes()) {
+        for ((&a, &b), &size) in chi.iter().zip(psi).zip(&self.classes.sizes) {
             sum += a * b.conjugate() * c64::new(size as f64, 0.0);
         }
         sum * c64::new(1.0 / self.order(), 0.0)
@@ -93,7 +71,7 @@ impl CharacterTable {
     /// The character of a representation, `[classes]`.
     pub fn character<F: Scalar>(&self, representation: &Rep<F>) -> Result<Vec<c64>> {
         group::expect_same(&self.group, representation.group())?;
-        Ok(self.classes.representatives().iter().map(|g| representation.character(g).to_c64()).collect())
+        Ok(self.classes.representatives.iter().map(|g| representation.character(g).to_c64()).collect())
     }
 
     /// How often every irrep of the table occurs in a representation (in its complexification, if it is real).
@@ -112,9 +90,9 @@ impl CharacterTable {
     /// −1 where it is quaternionic.
     pub fn frobenius_schur(&self) -> Vec<i32> {
         let square = |g| self.classes.class_of(&self.group.multiply(g, g));
-        let squares: Vec<usize> = self.classes.representatives().iter().map(square).collect();
+        let squares: Vec<usize> = self.classes.representatives.iter().map(square).collect();
         let indicator = |row: &Vec<c64>| {
-            let terms = squares.iter().zip(self.classes.sizes()).map(|(&class, &size)| row[class].re * size as f64);
+            let terms = squares.iter().zip(&self.classes.sizes).map(|(&class, &size)| row[class].re * size as f64);
             (terms.sum::<f64>() / self.order()).round() as i32
         };
         self.rows.iter().map(indicator).collect()
@@ -122,24 +100,19 @@ impl CharacterTable {
 
     /// The names of the classes: the order of the elements, then a letter, as in "1a 2a 2b".
     pub fn class_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::with_capacity(self.classes.len());
         let mut seen = std::collections::BTreeMap::<usize, usize>::new();
-        for g in self.classes.representatives() {
-            let mut order = 1;
-            let mut power = g.clone();
-            while power != self.group.identity() {
-                power = self.group.multiply(&power, g);
-                order += 1;
-            }
+        let name = |g: &Element| {
+            let powers = std::iter::successors(Some(g.clone()), |power| Some(self.group.multiply(power, g)));
+            let order = 1 + powers.take_while(|power| *power != self.group.identity()).count();
             let count = seen.entry(order).or_default();
-            names.push(format!("{order}{}", letters(*count)));
             *count += 1;
-        }
-        names
+            format!("{order}{}", letters(*count - 1))
+        };
+        self.classes.representatives.iter().map(name).collect()
     }
 
     fn order(&self) -> f64 {
-        self.classes.sizes().iter().sum::<usize>() as f64
+        self.classes.sizes.iter().sum::<usize>() as f64
     }
 }
 
@@ -163,29 +136,23 @@ fn print_value(value: c64) -> String {
     if value.im.abs() < 1e-9 {
         return real(value.re);
     }
-    let sign = if value.im < 0.0 {
-        "-"
-    } else if value.re.abs() < 1e-9 {
-        ""
-    } else {
-        "+"
-    };
-    let size = if (value.im.abs() - 1.0).abs() < 1e-9 { String::new() } else { real(value.im.abs()) };
     let start = if value.re.abs() < 1e-9 { String::new() } else { real(value.re) };
+    let sign = if value.im < 0.0 { "-" } else { ["+", ""][usize::from(start.is_empty())] };
+    let size = if (value.im.abs() - 1.0).abs() < 1e-9 { String::new() } else { real(value.im.abs()) };
     format!("{start}{sign}{size}i")
 }
 
 /// An aligned table: the classes, their sizes, then one line for each irrep.
 impl fmt::Display for CharacterTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes = self.classes.sizes().iter().map(usize::to_string).collect();
+        let sizes = self.classes.sizes.iter().map(usize::to_string).collect();
         let mut lines =
             vec![[vec![self.group.name()], self.class_names()].concat(), [vec!["size".into()], sizes].concat()];
         for (label, row) in self.labels.iter().zip(&self.rows) {
             lines.push(std::iter::once(label.clone()).chain(row.iter().map(|&value| print_value(value))).collect());
         }
         let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..=self.classes.len()).map(width).collect();
+        let widths: Vec<usize> = (0..=self.classes.sizes.len()).map(width).collect();
         for line in &lines {
             write!(f, "{:<width$}", line[0], width = widths[0])?;
             for (cell, &width) in line.iter().zip(&widths).skip(1) {

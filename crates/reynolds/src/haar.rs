@@ -59,16 +59,6 @@ impl Quadrature {
     pub fn iter(&self) -> impl Iterator<Item = (&Element, f64)> {
         self.nodes.iter().zip(self.weights.iter().copied())
     }
-
-    /// Number of nodes.
-    pub fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// Whether there is no node; never so for a rule of a group.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
-    }
 }
 
 /// `count` independent elements drawn from the Haar measure of a finite group, SO(2), O(2), SO(3), O(3) or a product of these.
@@ -80,9 +70,6 @@ impl Quadrature {
 /// assert_eq!(turns.len(), 64);
 /// # Ok::<(), reynolds::Error>(())
 /// ```
-///
-/// # Errors
-/// [`Error::NoAction`] for any other continuous group.
 pub fn sample(group: &dyn Group, count: usize, random: &mut Random) -> Result<Vec<Element>> {
     if let Some(order) = group.order() {
         let mut draw = || u128::from(random.bits()) << 64 | u128::from(random.bits());
@@ -110,11 +97,8 @@ pub fn sample(group: &dyn Group, count: usize, random: &mut Random) -> Result<Ve
         _ => None,
     };
     (0..count).map(|_| draw(random)).collect::<Option<Vec<_>>>().ok_or_else(|| {
-        Error::no_action(
-            group.name(),
-            "a random draw",
-            "only finite groups, SO2, O2, SO3, O3 and their products are sampled",
-        )
+        let reason = "only finite groups, SO2, O2, SO3, O3 and their products are sampled";
+        Error::no_action(group.name(), "a random draw", reason)
     })
 }
 

@@ -54,20 +54,13 @@ impl<F: Scalar> Irrep<F> {
     /// and each of squared norm dim V.
     ///
     /// Whether `rep` is irreducible is not checked here; the laws in the tests do.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if the commutant is not of dimension 1, 2 or 4, or not made of `[dim, dim]` matrices.
     pub fn new(label: impl Into<String>, rep: Rep<F>, commutant: Vec<Mat<F>>) -> Result<Self> {
         if !matches!(commutant.len(), 1 | 2 | 4) {
             return Err(Error::shape("commutant", "1, 2 or 4 matrices", commutant.len()));
         }
         let n = rep.dim();
-        if let Some(bad) = commutant.iter().find(|m| (m.nrows(), m.ncols()) != (n, n)) {
-            return Err(Error::shape(
-                "commutant",
-                format!("[{n}, {n}]"),
-                format!("[{}, {}]", bad.nrows(), bad.ncols()),
-            ));
+        if let Some((rows, columns)) = commutant.iter().map(|m| m.shape()).find(|&shape| shape != (n, n)) {
+            return Err(Error::shape("commutant", format!("[{n}, {n}]"), format!("[{rows}, {columns}]")));
         }
         Ok(Self { label: label.into(), rep, commutant })
     }
@@ -126,9 +119,6 @@ impl<F: Scalar> Representation<F> for Irrep<F> {
 }
 
 /// dim Hom_G(V, W) over the field, from characters.
-///
-/// # Errors
-/// [`Error::GroupMismatch`] for representations of different groups; [`Error::TooLarge`] if the group cannot be enumerated.
 pub fn hom_dim<F: Scalar>(domain: &Rep<F>, codomain: &Rep<F>) -> Result<usize> {
     let group = domain.group();
     crate::group::expect_same(group, codomain.group())?;
@@ -183,22 +173,15 @@ pub(crate) fn commutant_basis(representation: &Rep, dim: usize) -> Result<Vec<Ma
         basis.push(&basis[1] * &basis[2]);
     }
     if basis.len() != dim || basis.iter().any(|m| !m.norm_l2().is_finite()) {
-        return Err(Error::numerical(
-            "commutant of an irreducible representation",
-            format!("dimension {dim} is not 1, 2 or 4"),
-        ));
+        let reason = format!("dimension {dim} is not 1, 2 or 4");
+        return Err(Error::numerical("commutant of an irreducible representation", reason));
     }
     Ok(basis)
 }
 
 fn inner(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
-    let mut sum = 0.0;
-    for j in 0..a.ncols() {
-        for i in 0..a.nrows() {
-            sum += a[(i, j)] * b[(i, j)];
-        }
-    }
-    sum
+    let columns = a.col_iter().zip(b.col_iter());
+    columns.map(|(a, b)| a.iter().zip(b.iter()).map(|(x, y)| x * y).sum::<f64>()).sum()
 }
 
 /// Ĝ: representatives of the complex irreducible representations, up to `max_degree` if G is continuous.

@@ -64,20 +64,17 @@ impl FromStr for Irreps {
 
     fn from_str(text: &str) -> Result<Self> {
         let terms: Option<Vec<Term>> = text.split('+').map(|term| parse_term(term.trim())).collect();
+        let terms = terms.ok_or_else(|| Error::Parse {
+            what: "irreps",
+            text: text.into(),
+            expected: "terms such as 8x0e, 4x1o, 4x2, 4x(0..4) or 4x(-4..4), joined by +".into(),
+        })?;
         let ends = |term: &Term| [*term.orders().start(), *term.orders().end()];
-        let too_large = |m: &i32| m.unsigned_abs() as usize > MAX_DEGREE;
-        match terms {
-            Some(terms) => match terms.iter().flat_map(ends).find(too_large) {
-                Some(degree) => {
-                    Err(Error::range(format!("degree in irreps \"{text}\""), format!("at most {MAX_DEGREE}"), degree))
-                }
-                None => Ok(Self { terms }),
-            },
-            None => Err(Error::Parse {
-                what: "irreps",
-                text: text.into(),
-                expected: "terms such as 8x0e, 4x1o, 4x2, 4x(0..4) or 4x(-4..4), joined by +".into(),
-            }),
+        match terms.iter().flat_map(ends).find(|m| m.unsigned_abs() as usize > MAX_DEGREE) {
+            Some(degree) => {
+                Err(Error::range(format!("degree in irreps \"{text}\""), format!("at most {MAX_DEGREE}"), degree))
+            }
+            None => Ok(Self { terms }),
         }
     }
 }
@@ -110,9 +107,6 @@ impl Irreps {
     ///
     /// O(3) needs parities. SO(3) reads past them, so that one text serves a layer of either group. On O(2), "0o" is irrep(0,-), the
     /// sign of reflections, and "0e" irrep(0); nothing else in the plane has a parity.
-    ///
-    /// # Errors
-    /// [`Error::Parse`] if an order is negative, a parity is missing or has no meaning, or the group has no such irreps.
     pub fn real_rep(&self, group: &GroupRef) -> Result<Rep> {
         self.build(group, |order, parity| {
             let name = match group.family() {
@@ -129,9 +123,6 @@ impl Irreps {
     }
 
     /// The complex representation of SO(2) by characters e^{imθ}.
-    ///
-    /// # Errors
-    /// [`Error::Parse`] for any other group, or if a parity is given.
     pub fn complex_rep(&self, group: &GroupRef) -> Result<Rep<c64>> {
         let named = group.family() == Family::SO2;
         self.build(group, |order, parity| (named && parity.is_none()).then(|| order.to_string()))

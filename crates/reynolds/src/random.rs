@@ -54,10 +54,7 @@ impl Random {
         low + (high - low) * self.uniform()
     }
 
-    /// Uniform in 0..n.
-    ///
-    /// # Panics
-    /// If n is zero.
+    /// Uniform in 0..n, for n > 0.
     pub fn below(&mut self, n: usize) -> usize {
         assert!(n > 0, "no number lies below zero");
         (self.bits() % n as u64) as usize

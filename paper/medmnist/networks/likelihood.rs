@@ -60,7 +60,7 @@ impl Likelihood {
     pub(super) fn new(symmetry: Symmetry, config: &LikelihoodConfig) -> Result<Self> {
         let (inner, outer) = (irreps(symmetry, config.degree)?, irreps(symmetry, config.kernel_degree)?);
         let rule = symmetry.group()?.quadrature(2 * (config.degree + config.kernel_degree))?;
-        let (count, coefficients) = (rule.len(), inner.iter().map(|irrep| irrep.dim().pow(2)).sum::<usize>());
+        let (count, coefficients) = (rule.nodes.len(), inner.iter().map(|irrep| irrep.dim().pow(2)).sum::<usize>());
         let functions: Vec<f64> = rule.nodes.iter().flat_map(|g| matrix_elements(&inner, g)).collect();
         let near: Vec<f64> = around_identity().iter().flat_map(|g| matrix_elements(&inner, g)).collect();
         let log_weights: Vec<f64> = rule.weights.iter().map(|weight| weight.ln()).collect();

@@ -58,5 +58,5 @@ fn nodes(group: &GroupRef, degree: usize) -> Result<Quadrature> {
         return Err(too_large(order.to_string()));
     }
     let rule = group.quadrature(2 * degree)?;
-    if rule.len() > NODE_LIMIT { Err(too_large(format!("{} nodes", rule.len()))) } else { Ok(rule) }
+    if rule.nodes.len() > NODE_LIMIT { Err(too_large(format!("{} nodes", rule.nodes.len()))) } else { Ok(rule) }
 }

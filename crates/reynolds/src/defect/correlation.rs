@@ -66,7 +66,7 @@ impl<'a, F: Scalar> Correlation<'a, F> {
         let points = self.space.points();
         let moved: Vec<u32> =
             self.space.grid().map_or_else(|| (0..points as u32).collect(), |grid| grid.permutation(g));
-        let n = columns.len();
+        let n = columns.image.len();
         let mut sum = 0.0;
         for (o, (&to_row, &minus_row)) in rows.image.iter().zip(&rows.negative).enumerate() {
             for (i, (&to_column, &minus_column)) in columns.image.iter().zip(&columns.negative).enumerate() {

@@ -69,14 +69,14 @@ impl FourierTransform {
                 format!("squared dimensions add up to {count}, not to the order of {}", group.name()),
             ));
         }
-        if count * rule.len() > MAX_ENTRIES {
+        if count * rule.nodes.len() > MAX_ENTRIES {
             return Err(Error::range(
                 format!("band limit {max_degree} on {}", group.name()),
                 format!("at most {MAX_ENTRIES} values of basis functions"),
-                count * rule.len(),
+                count * rule.nodes.len(),
             ));
         }
-        let mut basis = Mat::zeros(rule.len(), count);
+        let mut basis = Mat::zeros(rule.nodes.len(), count);
         for (q, g) in rule.nodes.iter().enumerate() {
             for (c, value) in basis_at(&dual, g).into_iter().enumerate() {
                 basis[(q, c)] = value;
@@ -125,10 +125,10 @@ impl FourierTransform {
     /// # Errors
     /// [`Error::Shape`] if f has not one value a node; [`Error::NotFinite`] if a value is NaN or infinite.
     pub fn forward(&self, f: &[c64]) -> Result<Vec<Mat<c64>>> {
-        if f.len() != self.rule.len() {
+        if f.len() != self.rule.nodes.len() {
             return Err(Error::shape(
                 "function on the group",
-                format!("[{}]", self.rule.len()),
+                format!("[{}]", self.rule.nodes.len()),
                 format!("[{}]", f.len()),
             ));
         }

@@ -9,7 +9,7 @@
 //! ```
 //! use reynolds::group::{self, conjugacy_classes};
 //! let classes = conjugacy_classes(&*group::parse("S4")?)?;
-//! assert_eq!(classes.sizes(), [1, 6, 8, 3, 6]);
+//! assert_eq!(classes.sizes, [1, 6, 8, 3, 6]);
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
@@ -21,15 +21,14 @@ const UNSEEN: u32 = u32::MAX;
 /// The conjugacy classes of a finite group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConjugacyClasses {
-    representatives: Vec<Element>,
-    sizes: Vec<usize>,
+    /// The least element of every class.
+    pub representatives: Vec<Element>,
+    /// The number of elements of every class.
+    pub sizes: Vec<usize>,
     class_of: Vec<u32>,
 }
 
-/// Finds the conjugacy classes by conjugating with generators.
-///
-/// # Errors
-/// [`Error::TooLarge`](crate::Error::TooLarge) if the group is continuous or over [`super::ENUMERATION_LIMIT`].
+/// Finds the conjugacy classes of a group that can be enumerated, by conjugating with generators.
 pub fn conjugacy_classes<G: Group + ?Sized>(group: &G) -> Result<ConjugacyClasses> {
     let elements = elements(group)?;
     let generators: Vec<(Element, Element)> =
@@ -62,30 +61,7 @@ pub fn conjugacy_classes<G: Group + ?Sized>(group: &G) -> Result<ConjugacyClasse
 }
 
 impl ConjugacyClasses {
-    /// The number of classes.
-    pub fn len(&self) -> usize {
-        self.sizes.len()
-    }
-
-    /// Whether there is no class; never so for a group.
-    pub fn is_empty(&self) -> bool {
-        self.sizes.is_empty()
-    }
-
-    /// The least element of every class.
-    pub fn representatives(&self) -> &[Element] {
-        &self.representatives
-    }
-
-    /// The number of elements of every class.
-    pub fn sizes(&self) -> &[usize] {
-        &self.sizes
-    }
-
-    /// The number of the class that holds g.
-    ///
-    /// # Panics
-    /// If g is no element of the group.
+    /// The number of the class that holds g, an element of the group.
     pub fn class_of(&self, g: &Element) -> usize {
         self.class_of[g.index() as usize] as usize
     }
@@ -100,11 +76,11 @@ mod tests {
     fn classes_of_s4_are_the_cycle_types() {
         let s4 = PermutationGroup::symmetric(4).unwrap();
         let classes = conjugacy_classes(&s4).unwrap();
-        assert_eq!(classes.sizes(), [1, 6, 8, 3, 6]);
+        assert_eq!(classes.sizes, [1, 6, 8, 3, 6]);
         let class = |word: [u32; 4]| classes.class_of(&s4.element(&word).unwrap());
         assert_eq!(class([1, 2, 3, 0]), class([1, 3, 0, 2])); // both are 4-cycles
         assert_ne!(class([1, 0, 3, 2]), class([1, 0, 2, 3]));
-        for (number, g) in classes.representatives().iter().enumerate() {
+        for (number, g) in classes.representatives.iter().enumerate() {
             assert_eq!(classes.class_of(g), number);
         }
     }

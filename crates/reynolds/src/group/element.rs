@@ -110,10 +110,7 @@ fn product(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
 }
 
 impl Element {
-    /// The number of an element of a finite group.
-    ///
-    /// # Panics
-    /// If the element belongs to a continuous group: a bug of the caller.
+    /// The number of an element of a finite group; panics on any other.
     pub fn index(&self) -> u128 {
         match self {
             Self::Finite(index) => *index,
@@ -121,10 +118,7 @@ impl Element {
         }
     }
 
-    /// The planar isometry.
-    ///
-    /// # Panics
-    /// If the element is of another kind: a bug of the caller.
+    /// An element of SO(2) or O(2); panics on any other.
     pub fn planar(&self) -> Planar {
         match self {
             Self::Planar(planar) => *planar,
@@ -132,10 +126,7 @@ impl Element {
         }
     }
 
-    /// The spatial isometry.
-    ///
-    /// # Panics
-    /// If the element is of another kind: a bug of the caller.
+    /// An element of SO(3) or O(3); panics on any other.
     pub fn spatial(&self) -> Spatial {
         match self {
             Self::Spatial(spatial) => *spatial,

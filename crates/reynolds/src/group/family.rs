@@ -36,29 +36,3 @@ pub enum Family {
     /// A group that is implemented outside this crate.
     Other,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::parse;
-    use super::*;
-
-    #[test]
-    fn every_name_that_parses_has_its_family() {
-        for (name, family) in [
-            ("C6", Family::Cyclic(6)),
-            ("Z8", Family::Translations(8)),
-            ("D4", Family::Dihedral(4)),
-            ("S5", Family::Symmetric(5)),
-            ("Oh", Family::Matrices),
-            ("I", Family::Matrices),
-            ("<(0 1 2)>", Family::Permutations),
-            ("C4 x Z8", Family::Product),
-            ("SO2", Family::SO2),
-            ("O2", Family::O2),
-            ("SO3", Family::SO3),
-            ("O3", Family::O3),
-        ] {
-            assert_eq!(parse(name).unwrap().family(), family, "{name}");
-        }
-    }
-}

@@ -53,7 +53,7 @@ pub use permutation_group::PermutationGroup;
 pub use polygon::Polygon;
 pub use polyhedral::polyhedral;
 pub use product::Product;
-pub use subgroup::{Homomorphism, subgroup, subgroup_generated_by};
+pub use subgroup::{Homomorphism, subgroup};
 
 use crate::error::{Error, Result};
 use crate::haar::Quadrature;
@@ -96,71 +96,56 @@ pub trait Group: Debug + Send + Sync {
     /// Elements that generate G; for a continuous group, a dense subgroup of it.
     fn generators(&self) -> Vec<Element>;
 
-    /// Nodes and weights that integrate matrix elements of degree up to `degree` exactly (any function, if G is finite).
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] for a finite group over [`ENUMERATION_LIMIT`]; [`Error::OutOfRange`] for a degree over four
-    /// times [`MAX_DEGREE`].
-    fn quadrature(&self, degree: usize) -> Result<Quadrature> {
-        let _ = degree;
+    /// Nodes and weights that integrate matrix elements of the given degree exactly (any function, if G is finite). An error for
+    /// a finite group over [`ENUMERATION_LIMIT`], or a degree over four times [`MAX_DEGREE`].
+    fn quadrature(&self, _degree: usize) -> Result<Quadrature> {
         Ok(Quadrature::uniform(elements(self)?))
     }
 
     /// The orthogonal matrix `[d, d]` by which a point group moves (x, y) or (x, y, z); `None` for an abstract group.
-    fn point_matrix(&self, g: &Element) -> Option<Mat<f64>> {
-        let _ = g;
+    fn point_matrix(&self, _g: &Element) -> Option<Mat<f64>> {
         None
     }
 
     /// The permutation `j ↦ g·j` of a group that is given as permutations; `None` for any other.
-    fn point_permutation(&self, g: &Element) -> Option<Vec<u32>> {
-        let _ = g;
+    fn point_permutation(&self, _g: &Element) -> Option<Vec<u32>> {
         None
     }
 
-    /// The element that permutes points so; `None` if there is none or the group is not given as permutations. Unless a group
-    /// knows better, this enumerates it, and is `None` over [`ENUMERATION_LIMIT`].
+    /// The element that maps point j to `image[j]`; `None` if there is none or the group is not given as permutations. By default
+    /// this searches all elements, and is `None` over [`ENUMERATION_LIMIT`].
     fn permuting(&self, image: &[u32]) -> Option<Element> {
         let order = self.order().filter(|&n| n <= ENUMERATION_LIMIT)?;
         (0..order).map(Element::Finite).find(|g| self.point_permutation(g).as_deref() == Some(image))
     }
 
-    /// The product this is, if it is one.
+    /// This group as a direct product, if it is one.
     fn as_product(&self) -> Option<&Product> {
         None
     }
 
     /// Transversals T₁, …, T_k, the identity first in each: every element is t₁t₂⋯t_k in exactly one way, and each T_i⋯T_k is a
     /// subgroup. Averaging over one after the other, T_k first, averages over G at a cost of Σ|T_i| instead of |G|.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] if the group is continuous or cannot be enumerated.
     fn transversals(&self) -> Result<Vec<Vec<Element>>> {
         transversal::tower(self)
     }
 
     /// Representatives of the real irreducible representations, the trivial one first; for a continuous group those of
-    /// degree at most `max_degree`, for a finite group all, whatever `max_degree` is.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] where they would have to be found numerically in too large a group.
+    /// degree at most `max_degree`, for a finite group all. An error where the group is too large to find them numerically.
     fn irreps(self: Arc<Self>, max_degree: usize) -> Result<Vec<Irrep>>;
 }
 
-/// All elements of a finite group, in its order.
-///
-/// # Errors
-/// [`Error::TooLarge`] if it is continuous or over [`ENUMERATION_LIMIT`].
+/// All elements of a finite group of order at most [`ENUMERATION_LIMIT`], in its order.
 pub fn elements<G: Group + ?Sized>(group: &G) -> Result<Vec<Element>> {
-    match group.order() {
-        Some(order) if order <= ENUMERATION_LIMIT => Ok((0..order).map(Element::Finite).collect()),
-        order => Err(Error::too_large(
-            group.name(),
-            "enumeration",
-            ENUMERATION_LIMIT,
-            order.map_or("infinitely many elements".into(), |n| n.to_string()),
-        )),
-    }
+    Ok((0..order_up_to(group, ENUMERATION_LIMIT, "enumeration")?).map(Element::Finite).collect())
+}
+
+/// |G|; [`Error::TooLarge`] if it is over `limit` or infinite.
+pub(crate) fn order_up_to<G: Group + ?Sized>(group: &G, limit: u128, operation: &'static str) -> Result<u128> {
+    group.order().filter(|&order| order <= limit).ok_or_else(|| {
+        let got = group.order().map_or("infinitely many elements".into(), |order| order.to_string());
+        Error::too_large(group.name(), operation, limit, got)
+    })
 }
 
 /// Whether two groups are the same, numbering included.

@@ -13,9 +13,6 @@ const MAX_DEPTH: usize = 16;
 
 /// Reads a group name. Spaces, underscores, brackets round a number and brackets round a product do not matter: "SO(3)", "O_h", "C_4"
 /// and "C2 x (S3 x SO2)" are understood.
-///
-/// # Errors
-/// [`Error::UnknownGroup`] if it is none; [`Error::OutOfRange`] if its number is too large or it has too many factors.
 pub fn parse(name: &str) -> Result<GroupRef> {
     parse_product(name, name, 0)
 }
@@ -98,13 +95,27 @@ fn parse_factor(whole: &str, factor: &str, depth: usize) -> Result<GroupRef> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::group::Family;
 
     #[test]
     fn spellings_of_the_literature_are_understood() {
-        for (text, name) in
-            [("SO(3)", "SO3"), ("O_h", "Oh"), ("C_4", "C4"), ("C4×Z8", "C4 x Z8"), (" D4 ", "D4"), ("(C4)", "C4")]
-        {
-            assert_eq!(parse(text).unwrap().name(), name);
+        for (text, name, family) in [
+            ("(C6)", "C6", Family::Cyclic(6)),
+            ("C_4", "C4", Family::Cyclic(4)),
+            ("Z8", "Z8", Family::Translations(8)),
+            (" D4 ", "D4", Family::Dihedral(4)),
+            ("S5", "S5", Family::Symmetric(5)),
+            ("O_h", "Oh", Family::Matrices),
+            ("I", "I", Family::Matrices),
+            ("<(0 1 2)>", "<(0 1 2)>", Family::Permutations),
+            ("C4×Z8", "C4 x Z8", Family::Product),
+            ("SO2", "SO2", Family::SO2),
+            ("O2", "O2", Family::O2),
+            ("SO(3)", "SO3", Family::SO3),
+            ("O3", "O3", Family::O3),
+        ] {
+            let group = parse(text).unwrap();
+            assert_eq!((group.name().as_str(), group.family()), (name, family));
         }
     }
 

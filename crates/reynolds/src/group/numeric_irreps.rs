@@ -10,7 +10,7 @@
 
 use faer::{Mat, Side};
 
-use super::{Element, GroupRef, elements};
+use super::{Element, GroupRef, elements, order_up_to};
 use crate::error::{Error, Result};
 use crate::irrep::{Irrep, commutant_basis};
 use crate::random::Random;
@@ -20,19 +20,9 @@ use crate::rep::{self, Rep, tabulated};
 const ORDER_LIMIT: u128 = 1024;
 
 /// All real irreps of a finite group, by dimension and then by character, the trivial one first, labelled `irrep(0)`,
-/// `irrep(1)`, …
-///
-/// # Errors
-/// [`Error::TooLarge`] over order 1024; [`Error::Numerical`] if the dimensions found do not add up to |G|.
+/// `irrep(1)`, …; [`Error::TooLarge`] over order 1024.
 pub fn numeric_irreps(group: &GroupRef) -> Result<Vec<Irrep>> {
-    let order = group.order().filter(|&n| n <= ORDER_LIMIT).ok_or_else(|| {
-        Error::too_large(
-            group.name(),
-            "numerical irreps",
-            ORDER_LIMIT,
-            group.order().map_or("infinitely many elements".into(), |n| n.to_string()),
-        )
-    })? as usize;
+    let order = order_up_to(group.as_ref(), ORDER_LIMIT, "numerical irreps")? as usize;
     let all = elements(group.as_ref())?;
     let product: Vec<Vec<usize>> =
         all.iter().map(|g| all.iter().map(|h| group.multiply(g, h).index() as usize).collect()).collect();

@@ -18,10 +18,7 @@ pub struct Polygon {
 }
 
 impl Polygon {
-    /// C_n.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] unless 1 ≤ n ≤ 1,000,000; so too for D_n and Z_n.
+    /// C_n, for 1 ≤ n ≤ 1,000,000; the same bound holds for D_n and Z_n.
     pub fn cyclic(n: usize) -> Result<Self> {
         Self::new(n, Family::Cyclic(n), "order of C_N")
     }

@@ -10,17 +10,13 @@ use super::MatrixGroup;
 use crate::error::{Error, Result};
 
 /// T, Td, Th, O, Oh, I or Ih as 3×3 matrices on (x, y, z).
-///
-/// # Errors
-/// [`Error::UnknownGroup`] for any other name.
 pub fn polyhedral(name: &str) -> Result<MatrixGroup> {
     let (rotations, generators) = match name {
         "T" | "Td" | "Th" => (tetrahedral(), vec![cycle(), signs([-1.0, -1.0, 1.0])]),
         "O" | "Oh" => (octahedral(), vec![cycle(), quarter_turn()]),
         "I" | "Ih" => (icosahedral()?, vec![cycle(), fifth_turn()]),
         _ => {
-            let expected = "T, Td, Th, O, Oh, I or Ih".into();
-            return Err(Error::UnknownGroup { name: name.into(), expected });
+            return Err(Error::UnknownGroup { name: name.into(), expected: "T, Td, Th, O, Oh, I or Ih".into() });
         }
     };
     Ok(match name {
@@ -66,7 +62,7 @@ fn signed_permutations(permutations: &[[usize; 3]]) -> Vec<Mat<f64>> {
 }
 
 fn icosahedral() -> Result<Vec<Mat<f64>>> {
-    Ok(MatrixGroup::new(&[cycle(), fifth_turn()])?.matrices().to_vec())
+    Ok(MatrixGroup::new(&[cycle(), fifth_turn()])?.elements)
 }
 
 /// x → y → z → x.

@@ -30,10 +30,8 @@ pub struct Product {
 }
 
 impl Product {
-    /// G × H. A product of products associates to the left: G × (H × K) becomes (G × H) × K, so that its name tells its elements.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] if the order overflows 128 bits; [`Error::OutOfRange`] over 16 factors.
+    /// G × H, of at most 16 factors and an order below 2¹²⁸. A product of products associates to the left, G × (H × K) = (G × H) × K,
+    /// so that equal names mean equal groups.
     pub fn new(first: &GroupRef, second: &GroupRef) -> Result<Self> {
         if let Some(nested) = second.as_product() {
             let left: GroupRef = Arc::new(Self::new(first, &nested.first)?);
@@ -46,12 +44,8 @@ impl Product {
         if let (Some(a), Some(b)) = (first.order(), second.order())
             && a.checked_mul(b).is_none()
         {
-            return Err(Error::too_large(
-                format!("{} x {}", first.name(), second.name()),
-                "numbering",
-                u128::MAX,
-                format!("{a} times {b}"),
-            ));
+            let name = format!("{} x {}", first.name(), second.name());
+            return Err(Error::too_large(name, "numbering", u128::MAX, format!("{a} times {b}")));
         }
         Ok(Self { first: first.clone(), second: second.clone() })
     }
@@ -128,13 +122,9 @@ impl Group for Product {
             return Ok(Quadrature::uniform(super::elements(self)?));
         }
         let (a, b) = (self.first.quadrature(degree)?, self.second.quadrature(degree)?);
-        if a.len().saturating_mul(b.len()) > MAX_NODES {
-            return Err(Error::too_large(
-                self.name(),
-                "quadrature",
-                MAX_NODES as u128,
-                format!("{} times {} nodes", a.len(), b.len()),
-            ));
+        let (m, n) = (a.nodes.len(), b.nodes.len());
+        if m.saturating_mul(n) > MAX_NODES {
+            return Err(Error::too_large(self.name(), "quadrature", MAX_NODES as u128, format!("{m} times {n} nodes")));
         }
         let pairs = || a.iter().flat_map(|g| b.iter().map(move |h| (g, h)));
         let nodes = pairs().map(|((g, _), (h, _))| self.join(g.clone(), h.clone())).collect();

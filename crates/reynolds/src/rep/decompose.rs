@@ -83,10 +83,6 @@ impl<F: Scalar> Decomposition<F> {
 }
 
 /// Decomposes a representation into the canonical irreps of its group.
-///
-/// # Errors
-/// [`Error::TooLarge`] if the group cannot be enumerated or its irreps are out of reach; [`Error::Numerical`] if the parts found do
-/// not fill the space.
 pub fn decompose<F: Scalar>(representation: &Rep<F>) -> Result<Decomposition<F>> {
     let irreps: Vec<Arc<Irrep<F>>> =
         F::irreps(representation.group(), representation.degree())?.into_iter().map(Arc::new).collect();
@@ -96,14 +92,10 @@ pub fn decompose<F: Scalar>(representation: &Rep<F>) -> Result<Decomposition<F>>
     let mut pieces = Vec::new();
     let mut offset = 0;
     for (copies, rep) in summands {
-        let place = super::position(known.iter().map(|(other, _)| *other), rep);
-        let place = match place {
-            Some(place) => place,
-            None => {
-                known.push((rep, decompose_one(rep, &irreps)?));
-                known.len() - 1
-            }
-        };
+        let place = super::position(known.iter().map(|(other, _)| *other), rep).unwrap_or(known.len());
+        if place == known.len() {
+            known.push((rep, decompose_one(rep, &irreps)?));
+        }
         pieces.push(Piece { offset, copies: *copies, ..known[place].1.clone() });
         offset += copies * rep.dim();
     }
@@ -133,10 +125,8 @@ fn decompose_one<F: Scalar>(rep: &Rep<F>, irreps: &[Arc<Irrep<F>>]) -> Result<Pi
         }
     }
     if filled != n {
-        return Err(Error::numerical(
-            "isotypic decomposition",
-            format!("irreps of total dimension {filled} in a space of dimension {n}"),
-        ));
+        let reason = format!("irreps of total dimension {filled} in a space of dimension {n}");
+        return Err(Error::numerical("isotypic decomposition", reason));
     }
     Ok(piece(Some(basis), parts))
 }

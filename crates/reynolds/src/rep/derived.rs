@@ -11,29 +11,26 @@ use crate::scalar::Scalar;
 
 /// π on V ⊗ ℂ.
 pub fn complexified(representation: &Rep) -> Rep<c64> {
-    let [inner, traced, moved] = std::array::from_fn(|_| representation.clone());
-    let matrix = move |g: &Element| entries(&inner.matrix(g), c64::from_real);
-    Formula::new(representation.group(), representation.label(), representation.dim(), matrix)
-        .degree(representation.degree())
-        .character(move |g| c64::from_real(traced.character(g)))
-        .signed(move |g| moved.signed_permutation(g))
-        .shared()
+    entrywise(representation, representation.label(), c64::from_real)
 }
 
 /// The dual π*(g) = π(g⁻¹)ᵀ, the complex conjugate of a unitary π; over the reals it equals π.
 pub fn dual<F: Scalar>(representation: &Rep<F>) -> Rep<F> {
-    let [inner, traced, moved] = std::array::from_fn(|_| representation.clone());
-    let label = format!("dual({})", representation.label());
-    let matrix = move |g: &Element| entries(&inner.matrix(g), F::conjugate);
-    Formula::new(representation.group(), label, representation.dim(), matrix)
-        .degree(representation.degree())
-        .character(move |g| traced.character(g).conjugate())
-        .signed(move |g| moved.signed_permutation(g))
-        .shared()
+    entrywise(representation, format!("dual({})", representation.label()), F::conjugate)
 }
 
-fn entries<F: Scalar, G: Scalar>(matrix: &Mat<F>, of: impl Fn(F) -> G) -> Mat<G> {
-    Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| of(matrix[(i, j)]))
+/// The matrices of π with each entry mapped by a homomorphism of fields.
+fn entrywise<F: Scalar, G: Scalar>(representation: &Rep<F>, label: String, of: fn(F) -> G) -> Rep<G> {
+    let [inner, traced, moved] = std::array::from_fn(|_| representation.clone());
+    let matrix = move |g: &Element| {
+        let matrix = inner.matrix(g);
+        Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| of(matrix[(i, j)]))
+    };
+    Formula::new(representation.group(), label, representation.dim(), matrix)
+        .degree(representation.degree())
+        .character(move |g| of(traced.character(g)))
+        .signed(move |g| moved.signed_permutation(g))
+        .shared()
 }
 
 /// B* π(g) B for an orthonormal basis B `[n, d]` of an invariant subspace. That it is one is the caller's promise.
@@ -66,10 +63,7 @@ pub(crate) fn restricted<F: Scalar>(representation: &Rep<F>, along: &Homomorphis
         .shared()
 }
 
-/// π ⊗ σ on V ⊗ W, in row-major order (W fastest).
-///
-/// # Errors
-/// [`Error::GroupMismatch`] if the two belong to different groups; [`Error::OutOfRange`] if the dimension is over 2²⁴.
+/// π ⊗ σ on V ⊗ W, in row-major order (W fastest), of dimension at most 2²⁴.
 pub fn tensor<F: Scalar>(first: &Rep<F>, second: &Rep<F>) -> Result<Rep<F>> {
     group::expect_same(first.group(), second.group())?;
     let dim = first.dim().checked_mul(second.dim()).filter(|&dim| dim <= MAX_DIM);
@@ -86,10 +80,10 @@ pub fn tensor<F: Scalar>(first: &Rep<F>, second: &Rep<F>) -> Result<Rep<F>> {
     };
     let signed = move |g: &Element| {
         let (a, b) = (moved.0.signed_permutation(g)?, moved.1.signed_permutation(g)?);
-        let n = b.len() as u32;
-        let pairs = || (0..a.len()).flat_map(|i| (0..b.len()).map(move |j| (i, j)));
+        let n = b.image.len();
+        let pairs = || (0..a.image.len()).flat_map(|i| (0..n).map(move |j| (i, j)));
         Some(SignedPermutation {
-            image: pairs().map(|(i, j)| a.image[i] * n + b.image[j]).collect(),
+            image: pairs().map(|(i, j)| a.image[i] * n as u32 + b.image[j]).collect(),
             negative: pairs().map(|(i, j)| a.negative[i] != b.negative[j]).collect(),
         })
     };

@@ -27,9 +27,6 @@ const MAX_SHOWN: usize = 24;
 /// # use reynolds::rep::Representation;
 /// # Ok::<(), reynolds::Error>(())
 /// ```
-///
-/// # Errors
-/// [`Error::Parse`] if the text is not in the grammar; whatever the named representation may fail with.
 pub fn parse_fields(group: &GroupRef, text: &str) -> Result<Rep> {
     let bad = || Error::Parse { what: "fields", text: text.into(), expected: EXPECTED.into() };
     if let Ok(irreps) = text.parse::<Irreps>() {

@@ -5,33 +5,20 @@ use std::sync::Arc;
 
 use faer::Mat;
 
-use super::{Rep, Representation, SignedPermutation};
+use super::{Rep, Representation, SignedPermutation, character};
 use crate::group::{Element, GroupRef};
 use crate::scalar::Scalar;
 
-type At<T> = Box<dyn Fn(&Element) -> T + Send + Sync>;
+type At<T> = Arc<dyn Fn(&Element) -> T + Send + Sync>;
 
 pub(crate) struct Formula<F: Scalar> {
     group: GroupRef,
     label: String,
     dim: usize,
     degree: usize,
-    matrix: Matrix<F>,
+    matrix: At<Mat<F>>,
     character: Option<At<F>>,
-    signed: Signed,
-}
-
-enum Matrix<F: Scalar> {
-    Dense(At<Mat<F>>),
-    /// That of the signed permutation.
-    Permuting,
-}
-
-enum Signed {
-    Never,
-    /// Read off the matrix.
-    Read,
-    By(At<Option<SignedPermutation>>),
+    signed: Option<At<Option<SignedPermutation>>>,
 }
 
 impl<F: Scalar> Formula<F> {
@@ -42,7 +29,8 @@ impl<F: Scalar> Formula<F> {
         dim: usize,
         matrix: impl Fn(&Element) -> Mat<F> + Send + Sync + 'static,
     ) -> Self {
-        Self::with(group, label, dim, Matrix::Dense(Box::new(matrix)))
+        let (group, label, matrix) = (group.clone(), label.into(), Arc::new(matrix));
+        Self { group, label, dim, degree: 0, matrix, character: None, signed: None }
     }
 
     /// e_j ↦ e_i with i = `image(g)[j]`.
@@ -52,30 +40,29 @@ impl<F: Scalar> Formula<F> {
         dim: usize,
         image: impl Fn(&Element) -> Vec<u32> + Send + Sync + 'static,
     ) -> Self {
-        Self::with(group, label, dim, Matrix::Permuting).signed(move |g| Some(SignedPermutation::unsigned(image(g))))
-    }
-
-    fn with(group: &GroupRef, label: impl Into<String>, dim: usize, matrix: Matrix<F>) -> Self {
-        let label = label.into();
-        Self { group: group.clone(), label, dim, degree: 0, matrix, character: None, signed: Signed::Never }
+        let image = Arc::new(image);
+        let moved = image.clone();
+        Self::new(group, label, dim, move |g| SignedPermutation::unsigned(image(g)).to_matrix())
+            .signed(move |g| Some(SignedPermutation::unsigned(moved(g))))
     }
 
     pub(crate) fn degree(self, degree: usize) -> Self {
         Self { degree, ..self }
     }
 
-    /// The character, where there is a shorter way to it than the trace.
+    /// The character, where it can be computed faster than as a trace.
     pub(crate) fn character(self, character: impl Fn(&Element) -> F + Send + Sync + 'static) -> Self {
-        Self { character: Some(Box::new(character)), ..self }
+        Self { character: Some(Arc::new(character)), ..self }
     }
 
     pub(crate) fn signed(self, signed: impl Fn(&Element) -> Option<SignedPermutation> + Send + Sync + 'static) -> Self {
-        Self { signed: Signed::By(Box::new(signed)), ..self }
+        Self { signed: Some(Arc::new(signed)), ..self }
     }
 
     /// If `always`, every matrix is a signed permutation and is read as one.
     pub(crate) fn signed_if(self, always: bool) -> Self {
-        Self { signed: if always { Signed::Read } else { Signed::Never }, ..self }
+        let matrix = self.matrix.clone();
+        if always { self.signed(move |g| SignedPermutation::from_matrix(&matrix(g))) } else { self }
     }
 
     pub(crate) fn shared(self) -> Rep<F> {
@@ -103,23 +90,12 @@ impl<F: Scalar> Representation<F> for Formula<F> {
         self.degree
     }
     fn matrix(&self, g: &Element) -> Mat<F> {
-        match &self.matrix {
-            Matrix::Dense(matrix) => matrix(g),
-            Matrix::Permuting => self.signed_permutation(g).expect("it permutes for every element").to_matrix(),
-        }
+        (self.matrix)(g)
     }
     fn character(&self, g: &Element) -> F {
-        match (&self.character, &self.matrix) {
-            (Some(character), _) => character(g),
-            (None, Matrix::Dense(matrix)) => super::trace(&matrix(g)),
-            (None, Matrix::Permuting) => self.signed_permutation(g).expect("it permutes for every element").trace(),
-        }
+        self.character.as_ref().map_or_else(|| character(self, g), |character| character(g))
     }
     fn signed_permutation(&self, g: &Element) -> Option<SignedPermutation> {
-        match &self.signed {
-            Signed::Never => None,
-            Signed::Read => SignedPermutation::from_matrix(&self.matrix(g)),
-            Signed::By(signed) => signed(g),
-        }
+        self.signed.as_ref().and_then(|signed| signed(g))
     }
 }

@@ -19,11 +19,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The grid of `side` points in each of `dims` (2 or 3) directions.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] for a side of 0 or over 1024 or other dimensions; [`Error::NoAction`] if an element does not map the
-    /// grid to itself.
+    /// The grid of `side` points (1 to 1024) in each of `dims` (2 or 3) directions. [`Error::NoAction`] if an element does not map
+    /// the grid to itself.
     pub fn new(group: &GroupRef, side: usize, dims: usize) -> Result<Self> {
         if !matches!(dims, 2 | 3) {
             return Err(Error::range("dimensions of a grid", "2 or 3", dims));
@@ -117,9 +114,6 @@ impl Representation for Grid {
     }
     fn matrix(&self, g: &Element) -> Mat<f64> {
         SignedPermutation::unsigned(self.permutation(g)).to_matrix()
-    }
-    fn character(&self, g: &Element) -> f64 {
-        self.permutation(g).iter().enumerate().filter(|&(from, &to)| from == to as usize).count() as f64
     }
     fn signed_permutation(&self, g: &Element) -> Option<SignedPermutation> {
         Some(SignedPermutation::unsigned(self.permutation(g)))

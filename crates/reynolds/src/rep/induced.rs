@@ -33,10 +33,6 @@ pub(super) fn cosets(inclusion: &Homomorphism) -> Result<(Vec<Element>, Vec<u32>
 }
 
 /// Ind_H^G σ for a representation σ of a subgroup H of a finite group G.
-///
-/// # Errors
-/// [`Error::GroupMismatch`](crate::Error::GroupMismatch) if σ is no representation of H; [`Error::TooLarge`](crate::Error::TooLarge) if
-/// G cannot be enumerated.
 pub fn induced<F: Scalar>(representation: &Rep<F>, inclusion: &Homomorphism) -> Result<Rep<F>> {
     let (subgroup, group) = (inclusion.source(), inclusion.target());
     group::expect_same(subgroup, representation.group())?;

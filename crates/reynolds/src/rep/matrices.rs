@@ -9,9 +9,6 @@ use crate::group::{Element, GroupRef};
 use crate::scalar::Scalar;
 
 /// The matrices of a point group on (x, y) or (x, y, z): vectors, ρ₁.
-///
-/// # Errors
-/// [`Error::NoAction`] for an abstract group.
 pub fn point(group: &GroupRef) -> Result<Rep> {
     let identity = group
         .point_matrix(&group.identity())
@@ -23,10 +20,7 @@ pub fn point(group: &GroupRef) -> Result<Rep> {
     Ok(Formula::new(group, "vector", identity.nrows(), matrix).degree(degree).signed_if(signed).shared())
 }
 
-/// π(g) = `matrices[number of g]`, `[n, n]` each. That this is a representation is the caller's promise.
-///
-/// # Errors
-/// [`Error::Shape`] unless the group is finite and there is one square matrix for each element, all of one size.
+/// π(g) = `matrices[number of g]` of a finite group, `[n, n]` each. That this is a representation is not checked.
 pub fn tabulated<F: Scalar>(group: &GroupRef, label: &str, matrices: Vec<Mat<F>>) -> Result<Rep<F>> {
     let bad =
         |expected: String, got: String| Error::shape(format!("table of {label} of {}", group.name()), expected, got);

@@ -75,12 +75,11 @@ pub trait Representation<F: Scalar = f64>: Debug + Send + Sync {
 
     /// χ(g) = tr π(g).
     fn character(&self, g: &Element) -> F {
-        trace(&self.matrix(g))
+        character(self, g)
     }
 
     /// π(g) as a signed permutation of the basis, where it is one for **every** g of the group; else `None` for every g.
-    fn signed_permutation(&self, g: &Element) -> Option<SignedPermutation> {
-        let _ = g;
+    fn signed_permutation(&self, _g: &Element) -> Option<SignedPermutation> {
         None
     }
 
@@ -95,6 +94,11 @@ pub trait Representation<F: Scalar = f64>: Debug + Send + Sync {
     }
 }
 
-fn trace<F: Scalar>(matrix: &Mat<F>) -> F {
+/// tr π(g), from the signed permutation where there is one.
+fn character<F: Scalar>(representation: &(impl Representation<F> + ?Sized), g: &Element) -> F {
+    if let Some(moves) = representation.signed_permutation(g) {
+        return moves.trace();
+    }
+    let matrix = representation.matrix(g);
     (0..matrix.nrows()).fold(F::ZERO, |sum, i| sum + matrix[(i, i)])
 }

@@ -17,9 +17,6 @@ pub fn trivial(group: &GroupRef) -> Rep {
 }
 
 /// e_j ↦ e_{g·j} on the points of S_n, Z_n, a permutation group or a product of such.
-///
-/// # Errors
-/// [`Error::NoAction`] if the group is not given as permutations.
 pub fn permutation(group: &GroupRef) -> Result<Rep> {
     let points = group.point_permutation(&group.identity()).ok_or_else(|| {
         Error::no_action(group.name(), "points", "it is not given as permutations (regular and quotient fields are)")
@@ -30,9 +27,6 @@ pub fn permutation(group: &GroupRef) -> Result<Rep> {
 }
 
 /// The functions on a finite group, in the order of its elements.
-///
-/// # Errors
-/// [`crate::Error::TooLarge`] if the group cannot be enumerated.
 pub fn regular(group: &GroupRef) -> Result<Rep> {
     let order = elements(group.as_ref())?.len();
     let (acting, identity) = (group.clone(), group.identity());
@@ -42,10 +36,7 @@ pub fn regular(group: &GroupRef) -> Result<Rep> {
     Ok(Formula::permuting(group, "regular", order, image).character(character).shared())
 }
 
-/// The functions on the cosets gH of a subgroup, in the order of their first elements.
-///
-/// # Errors
-/// [`crate::Error::TooLarge`] if the group cannot be enumerated.
+/// The functions on the cosets gH of a subgroup of a finite group, in the order of their first elements.
 pub fn quotient(inclusion: &Homomorphism) -> Result<Rep> {
     let (representatives, coset) = cosets(inclusion)?;
     let (group, count) = (inclusion.target().clone(), representatives.len());

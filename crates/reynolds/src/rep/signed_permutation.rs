@@ -20,21 +20,6 @@ impl SignedPermutation {
         Self { image, negative }
     }
 
-    /// The identity on n basis vectors.
-    pub fn identity(n: usize) -> Self {
-        Self::unsigned((0..n as u32).collect())
-    }
-
-    /// Number of basis vectors.
-    pub fn len(&self) -> usize {
-        self.image.len()
-    }
-
-    /// Whether there is no basis vector.
-    pub fn is_empty(&self) -> bool {
-        self.image.is_empty()
-    }
-
     /// Reads a matrix; `None` unless every row and column holds exactly one ±1 (within 1e-9).
     pub fn from_matrix<F: Scalar>(matrix: &Mat<F>) -> Option<Self> {
         let n = matrix.ncols();
@@ -63,7 +48,7 @@ impl SignedPermutation {
         Some(Self { image, negative })
     }
 
-    /// How many basis vectors it keeps, less those it reverses.
+    /// The number of basis vectors that it keeps, less the number that it negates.
     pub fn trace<F: Scalar>(&self) -> F {
         let kept = self.image.iter().zip(&self.negative).enumerate().filter(|&(j, (&i, _))| i as usize == j);
         F::from_real(kept.map(|(_, (_, &negative))| if negative { -1.0 } else { 1.0 }).sum())
@@ -71,7 +56,7 @@ impl SignedPermutation {
 
     /// The matrix `[n, n]`.
     pub fn to_matrix<F: Scalar>(&self) -> Mat<F> {
-        let mut matrix = Mat::zeros(self.len(), self.len());
+        let mut matrix = Mat::zeros(self.image.len(), self.image.len());
         for (j, (&i, &negative)) in self.image.iter().zip(&self.negative).enumerate() {
             matrix[(i as usize, j)] = F::from_real(if negative { -1.0 } else { 1.0 });
         }

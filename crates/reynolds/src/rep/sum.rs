@@ -19,10 +19,8 @@ struct Sum<F: Scalar> {
     dim: usize,
 }
 
-/// ⊕ mᵢ Vᵢ: m₁ copies of V₁, one after the other, then m₂ of V₂, … Nested sums are flattened; empty multiplicities dropped.
-///
-/// # Errors
-/// [`Error::GroupMismatch`] if a summand belongs to another group; [`Error::OutOfRange`] if the dimension is over 2²⁴.
+/// ⊕ mᵢ Vᵢ: m₁ copies of V₁, one after the other, then m₂ of V₂, … Nested sums are flattened, summands
+/// without copies dropped; the dimension is at most 2²⁴.
 pub fn sum<F: Scalar>(group: &GroupRef, summands: &[(usize, Rep<F>)]) -> Result<Rep<F>> {
     let mut sizes = summands.iter().map(|(copies, rep)| copies.checked_mul(rep.dim()));
     let dim = sizes.try_fold(0_usize, |total, size| total.checked_add(size?)).filter(|&dim| dim <= MAX_DIM);

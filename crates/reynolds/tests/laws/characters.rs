@@ -33,10 +33,10 @@ fn close(a: c64, b: f64) -> bool {
 #[test]
 fn rows_and_columns_are_orthogonal() {
     for table in tables() {
-        let (name, sizes) = (table.group().name(), table.classes().sizes());
+        let (name, sizes) = (table.group.name(), &table.classes.sizes);
         let order: usize = sizes.iter().sum();
-        for (i, chi) in table.rows().iter().enumerate() {
-            for (j, psi) in table.rows().iter().enumerate() {
+        for (i, chi) in table.rows.iter().enumerate() {
+            for (j, psi) in table.rows.iter().enumerate() {
                 let product = table.inner_product(chi, psi);
                 assert!(close(product, if i == j { 1.0 } else { 0.0 }), "{name}: rows {i}, {j}: {product}");
             }
@@ -44,7 +44,7 @@ fn rows_and_columns_are_orthogonal() {
         for i in 0..sizes.len() {
             for j in 0..sizes.len() {
                 let mut sum = c64::new(0.0, 0.0);
-                for row in table.rows() {
+                for row in &table.rows {
                     sum += row[i] * row[j].conjugate();
                 }
                 let centraliser = order as f64 / sizes[i] as f64;
@@ -58,14 +58,14 @@ fn rows_and_columns_are_orthogonal() {
 fn indicators_tell_the_endomorphism_types() {
     for table in tables() {
         let mut expected = Vec::new();
-        for irrep in table.group().clone().irreps(0).unwrap() {
+        for irrep in table.group.clone().irreps(0).unwrap() {
             expected.extend_from_slice(match irrep.endomorphism_type() {
                 EndomorphismType::Real => &[1][..],
                 EndomorphismType::Complex => &[0, 0],
                 EndomorphismType::Quaternionic => &[-1],
             });
         }
-        assert_eq!(table.frobenius_schur(), expected, "{}", table.group().name());
+        assert_eq!(table.frobenius_schur(), expected, "{}", table.group.name());
     }
     let quaternion = CharacterTable::new(&quaternion_group()).unwrap();
     let mut indicators = quaternion.frobenius_schur();
@@ -87,7 +87,7 @@ fn golden_table(golden: &Golden, name: &str) -> Vec<Vec<c64>> {
 /// Whether every golden row is one of ours when golden column j is our column `columns[j]`.
 fn rows_agree(ours: &CharacterTable, golden: &[Vec<c64>], columns: &[usize]) -> bool {
     golden.iter().all(|row| {
-        ours.rows().iter().any(|our| {
+        ours.rows.iter().any(|our| {
             columns.iter().zip(row).all(|(&column, &value)| (our[column] - value).abs_sq().sqrt() < TOLERANCE)
         })
     })
@@ -116,11 +116,11 @@ fn symmetric_groups_have_the_golden_tables() {
         let ours = table(&name);
         let (_, types) = golden.tensor(&format!("{name}.cycle_types"));
         let (_, sizes) = golden.tensor(&format!("{name}.sizes"));
-        let type_of = |g: &Element| cycle_type(&ours.group().point_permutation(g).unwrap());
-        let column = |wanted: &[f64]| ours.classes().representatives().iter().position(|g| type_of(g) == wanted);
+        let type_of = |g: &Element| cycle_type(&ours.group.point_permutation(g).unwrap());
+        let column = |wanted: &[f64]| ours.classes.representatives.iter().position(|g| type_of(g) == wanted);
         let columns: Vec<usize> = types.chunks(n).map(|wanted| column(wanted).expect("a class of each type")).collect();
         for (&column, size) in columns.iter().zip(sizes) {
-            assert_eq!(ours.classes().sizes()[column] as f64, size, "{name}");
+            assert_eq!(ours.classes.sizes[column] as f64, size, "{name}");
         }
         assert!(rows_agree(&ours, &golden_table(&golden, &name), &columns), "{name}");
     }
@@ -135,10 +135,10 @@ fn polyhedral_groups_have_the_golden_tables() {
             ["sizes", "orders", "traces"].map(|what| golden.tensor(&format!("{name}.{what}")).1);
         let class_names = ours.class_names();
         let fits = |golden: usize, our: usize| {
-            let g = &ours.classes().representatives()[our];
-            let matrix = ours.group().point_matrix(g).unwrap();
+            let g = &ours.classes.representatives[our];
+            let matrix = ours.group.point_matrix(g).unwrap();
             let trace: f64 = (0..3).map(|i| matrix[(i, i)]).sum();
-            ours.classes().sizes()[our] as f64 == sizes[golden]
+            ours.classes.sizes[our] as f64 == sizes[golden]
                 && class_names[our].trim_end_matches(char::is_alphabetic).parse() == Ok(orders[golden])
                 && (trace - traces[golden]).abs() < 1e-9
         };
@@ -156,7 +156,7 @@ fn polyhedral_groups_have_the_golden_tables() {
 fn hom_dimensions_from_classes_equal_those_from_the_haar_sum() {
     for name in ["C5", "D4", "S4", "O", "Oh", "S3 x C4"] {
         let table = table(name);
-        let group = table.group();
+        let group = &table.group;
         let regular = rep::regular(group).unwrap();
         let irreps: Vec<rep::Rep> = group.clone().irreps(0).unwrap().into_iter().map(Into::into).collect();
         let fields = rep::sum(group, &[(2, irreps[0].clone()), (1, irreps[irreps.len() - 1].clone())]).unwrap();
@@ -175,8 +175,8 @@ fn hom_dimensions_from_classes_equal_those_from_the_haar_sum() {
 #[test]
 fn regular_representation_holds_every_irrep_as_often_as_its_dimension() {
     for table in tables() {
-        let regular = rep::regular(table.group()).unwrap();
-        let dims: Vec<usize> = table.rows().iter().map(|row| row[0].re.round() as usize).collect();
-        assert_eq!(table.multiplicities(&regular).unwrap(), dims, "{}", table.group().name());
+        let regular = rep::regular(&table.group).unwrap();
+        let dims: Vec<usize> = table.rows.iter().map(|row| row[0].re.round() as usize).collect();
+        assert_eq!(table.multiplicities(&regular).unwrap(), dims, "{}", table.group.name());
     }
 }

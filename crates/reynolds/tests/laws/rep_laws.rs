@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 use reynolds::Error;
-use reynolds::group::{self, Element, GroupRef, Product, subgroup_generated_by};
+use reynolds::group::{self, GroupRef, Product};
 use reynolds::irrep::unitary_dual;
 use reynolds::irreps::Irreps;
 use reynolds::rep::{self, Grid, Rep, Representation};
@@ -119,16 +119,6 @@ fn restrictions_of_continuous_groups() {
             assert_representation_laws(&inclusion.pull_back(&irrep).unwrap());
         }
     }
-}
-
-#[test]
-fn restriction_to_a_generated_subgroup() {
-    let group = parse("Oh");
-    let inclusion = subgroup_generated_by(&group, &[Element::Finite(5), Element::Finite(30)]).unwrap();
-    for irrep in real_irreps(&group, 0) {
-        assert_representation_laws(&inclusion.pull_back(&irrep).unwrap());
-    }
-    assert_representation_laws(&rep::quotient(&inclusion).unwrap());
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use reynolds_report::Check;
 
 use super::figure::{Measured, PlaneFigure, falls, listed};
-use super::spec::form_name;
 use crate::so2::{FigureSettings, WaveyRings};
 
 /// σ_⊥ of the columns.
@@ -60,7 +59,7 @@ fn waves(settings: &Waves) -> [Waves; 4] {
 }
 
 fn checks(measured: &Measured<'_, WaveyRings>) -> Vec<Check> {
-    let name = form_name(measured.form);
+    let name = measured.name();
     let (relative, sum) = (measured.means("test/defect_relative"), measured.means("test/defect_sum"));
     let grows = |values: &[f64]| falls(&values.iter().map(|value| -value).collect::<Vec<_>>());
     let strengths = measured.models.iter().step_by(SIGMAS.len()).map(|spec| spec.strengths().1);

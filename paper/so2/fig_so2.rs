@@ -8,11 +8,11 @@ use reynolds_report::Check;
 use reynolds_report::figure::{HeatMap, Shading, Sheet};
 
 use super::figure::{FORMS, Measured, PlaneFigure, falls, listed};
-use super::spec::form_name;
 use crate::so2::{DiskAndArc, FigureSettings};
 use crate::targets::findings::Figure;
 use crate::targets::point::Frame;
 use crate::targets::sample::three_digits;
+use reynolds_train::config::PenaltyStep;
 
 type Settings = FigureSettings<DiskAndArc>;
 type Spec = super::Spec<DiskAndArc>;
@@ -41,7 +41,7 @@ pub(crate) const LAMBDA_PATH: PlaneFigure<DiskAndArc> = PlaneFigure {
     caption: "The {form} penalty tunes how invariant the network becomes: first λ_G falls, then λ_⊥ rises.",
     note: "",
     checks: |measured| {
-        let name = form_name(measured.form);
+        let name = measured.name();
         let (relative, sum) = (measured.means("test/defect_relative"), measured.means("test/defect_sum"));
         let last = relative.last().copied().unwrap_or(f64::NAN);
         let path = |what: &str, values: Vec<f64>| {
@@ -72,14 +72,22 @@ pub(crate) const LAMBDA_GRID: PlaneFigure<DiskAndArc> = PlaneFigure {
         STRENGTHS.iter().flat_map(row).collect()
     },
     besides: |settings, seed| {
-        let first = seed == settings.run.seed;
-        FORMS.iter().filter(|_| first).flat_map(|&form| decayed(settings, form)).collect()
+        let compared = seed == settings.run.seed && by_gradient(settings);
+        FORMS.iter().filter(|_| compared).flat_map(|&form| decayed(settings, form)).collect()
     },
     caption: "The {form} penalty over a grid: λ_G grows to the right, λ_⊥ downwards.",
     note: "",
-    checks: |measured| vec![invariant(measured), angular(measured), weight_decay(measured)],
+    checks: |measured| {
+        let decay = by_gradient(measured.settings).then(|| weight_decay(measured));
+        [invariant(measured), angular(measured)].into_iter().chain(decay).collect()
+    },
     more: |figure, settings, frame| Some(defects(figure, settings, frame)),
 };
+
+/// Whether the penalty has a gradient to compare with that of weight decay.
+fn by_gradient(settings: &Settings) -> bool {
+    settings.run.penalty.step == PenaltyStep::Gradient
+}
 
 /// The models with λ_G = λ_⊥ > 0, compared with weight decay.
 fn decayed(settings: &Settings, form: Form) -> Vec<Spec> {
@@ -93,12 +101,13 @@ fn defects(figure: &PlaneFigure<DiskAndArc>, settings: &Settings, frame: &Frame)
     (sheet.shared_axes, sheet.label_room) = (false, 34.0);
     for form in FORMS {
         let models = (figure.models)(figure, settings, form, settings.run.seed);
-        let values = Measured { frame, settings, form, models }.means("test/defect_relative");
+        let measured = Measured { frame, settings, form, models };
+        let (name, values) = (measured.name(), measured.means("test/defect_relative"));
         let texts = values.iter().map(|&value| three_digits(value)).collect();
         let labels = STRENGTHS.map(|strength| strength.to_string()).to_vec();
         let shading = Shading::Logarithmic { low: 0.001, high: 1.0 };
         let map = HeatMap::new(STRENGTHS.len(), values, shading).numbers(texts).labels(labels.clone(), labels);
-        sheet.add(format!("{} penalty", form_name(form)), map, vec!["λ_G to the right, λ_⊥ downwards".into()]);
+        sheet.add(format!("{name} penalty"), map, vec!["λ_G to the right, λ_⊥ downwards".into()]);
     }
     let seeds = settings.seeds;
     let caption =
@@ -118,7 +127,7 @@ fn relative(measured: &Measured<'_, DiskAndArc>, choose: impl Fn(f64, f64) -> bo
 
 fn invariant(measured: &Measured<'_, DiskAndArc>) -> Check {
     let found = relative(measured, |g, perp| perp == 0.1 && g <= 0.01);
-    let name = form_name(measured.form);
+    let name = measured.name();
     let claim =
         format!("{name}: λ_⊥ = 0.1 with λ_G ≤ 0.01 is essentially invariant (relative defect at most {ESSENTIALLY})");
     Check::new(claim, found.iter().all(|&value| value <= ESSENTIALLY), listed(found))
@@ -127,7 +136,7 @@ fn invariant(measured: &Measured<'_, DiskAndArc>) -> Check {
 fn angular(measured: &Measured<'_, DiskAndArc>) -> Check {
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let (less, more) = (mean(relative(measured, |g, perp| perp < g)), mean(relative(measured, |g, perp| perp > g)));
-    let claim = format!("{}: λ_⊥ < λ_G depends on the angle more than λ_⊥ > λ_G does", form_name(measured.form));
+    let claim = format!("{}: λ_⊥ < λ_G depends on the angle more than λ_⊥ > λ_G does", measured.name());
     Check::new(claim, less > more, format!("mean relative defect {}", listed([less, more])))
 }
 
@@ -135,7 +144,7 @@ fn weight_decay(measured: &Measured<'_, DiskAndArc>) -> Check {
     let models = decayed(measured.settings, measured.form);
     let metric = |name: &str| -> Vec<f64> { models.iter().map(|spec| measured.frame.get(spec).metric(name)).collect() };
     let (difference, cosine) = (metric("decay/difference"), metric("decay/cosine"));
-    let claim = format!("{}: λ_G = λ_⊥ is weight decay", form_name(measured.form));
+    let claim = format!("{}: λ_G = λ_⊥ is weight decay", measured.name());
     let parallel = cosine.iter().all(|&cosine| cosine >= PARALLEL);
     let angles = cosine.iter().map(|cosine| format!("{cosine:.6}")).collect::<Vec<_>>().join(" ");
     match measured.form {
@@ -187,5 +196,10 @@ mod tests {
     fn the_grid_has_sixteen_models_a_seed_and_form() {
         let points = |figure: &PlaneFigure<_>| figure.points(&Settings::of_budget(Budget::Quick)).unwrap().len();
         assert_eq!([points(&LAMBDA_PATH), points(&LAMBDA_GRID)], [5 * 2 * 5, 2 * (5 * 16 + 3)]);
+        let mut decoupled = Settings::of_budget(Budget::Quick);
+        decoupled.run.penalty.step = PenaltyStep::Decoupled;
+        let points = LAMBDA_GRID.points(&decoupled).unwrap();
+        assert_eq!(points.len(), 2 * 5 * 16, "no gradient to compare with weight decay");
+        assert!(points[0].id().starts_with("disk-decoupled-plain-g0-p0-"), "{}", points[0].id());
     }
 }

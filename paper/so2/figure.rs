@@ -3,13 +3,13 @@
 use reynolds::penalty::Form;
 use reynolds_report::Check;
 use reynolds_report::figure::{Colour, Field, Plane, Sheet};
-use reynolds_train::config;
+use reynolds_train::config::{self, PenaltyStep, RunConfig};
 use reynolds_train::error::Result;
 use reynolds_train::experiment::Experiment;
 
 use super::experiment::{COLOUR_BAR, legend};
 use super::spec::{Spec, form_name};
-use super::{FigureSettings, Network, PlaneData, PlaneExperiment, PlaneTask, REACH, SIDE};
+use super::{FigureSettings, Network, PlaneData, PlaneExperiment, PlaneSettings, PlaneTask, REACH, SIDE};
 use crate::targets::columns::{Column, csv, table};
 use crate::targets::findings::{Figure, Findings};
 use crate::targets::point::{Frame, Point};
@@ -56,6 +56,11 @@ impl<D: PlaneData> Measured<'_, D> {
     pub(super) fn means(&self, metric: &str) -> Vec<f64> {
         self.models.iter().map(|spec| spec.over_seeds(self.frame, self.settings.seeds, metric).mean()).collect()
     }
+
+    /// The form of the penalty, and whether it is decoupled, as claims name it.
+    pub(super) fn name(&self) -> &'static str {
+        form_name(self.form, self.settings.run.penalty.step)
+    }
 }
 
 impl<D: PlaneData> Target for PlaneFigure<D> {
@@ -92,7 +97,7 @@ impl<D: PlaneData> Target for PlaneFigure<D> {
 
     fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings> {
         let first = settings.run.seed;
-        let mut findings = Findings { notes: notes(settings.run.train.epochs), ..Findings::default() };
+        let mut findings = Findings { notes: notes(&settings.run), ..Findings::default() };
         findings.notes.extend((!self.note.is_empty()).then(|| self.note.to_string()));
         let baselines: Vec<Spec<D>> = (self.besides)(settings, first).into_iter().filter(|spec| !spec.decay).collect();
         let mut rows = Vec::new();
@@ -137,7 +142,7 @@ impl<D: PlaneData> PlaneFigure<D> {
         sheet.colour_bar = COLOUR_BAR.into();
         let caption = format!(
             "{} Seed 0; below each panel the network's numbers, mean ± standard deviation over {} seeds.",
-            self.caption.replace("{form}", form_name(form)),
+            self.caption.replace("{form}", form_name(form, settings.run.penalty.step)),
             settings.seeds
         );
         let name = if form == Form::Squared { self.squared } else { self.name };
@@ -160,7 +165,7 @@ fn columns<D: PlaneData>(frame: &Frame, seeds: u64) -> Vec<Column<'_, Spec<D>>> 
             .format(|sigma| sigma.to_string())
             .headed("σ_⊥"),
         Of::new("network", network),
-        Of::new("form", move |spec: &Spec<D>| held(spec).then(|| form_name(spec.run.penalty.form))).headed("penalty"),
+        Of::new("form", move |spec: &Spec<D>| held(spec).then(|| spec.form_name())).headed("penalty"),
         Of::new("lambda_g", strength(|(g, _)| g)).format(|g| g.to_string()).headed("λ_G"),
         Of::new("lambda_perp", strength(|(_, perp)| perp)).format(|perp| perp.to_string()).headed("λ_⊥"),
         Of::new("seeds", move |_: &Spec<D>| seeds as usize),
@@ -173,8 +178,9 @@ fn columns<D: PlaneData>(frame: &Frame, seeds: u64) -> Vec<Column<'_, Spec<D>>> 
 }
 
 /// How the numbers were taken, and what was chosen where the paper is silent.
-fn notes(epochs: usize) -> Vec<String> {
-    vec![
+fn notes<D: PlaneData>(run: &RunConfig<PlaneSettings<D>>) -> Vec<String> {
+    let epochs = run.train.epochs;
+    let mut notes = vec![
         format!(
             "Each model: 350 points of each class, 80 % of them trained on in one minibatch, binary cross-entropy, Adam at 0.003 for \
              {epochs} epochs; harmonics up to degree 4, 4 radial and 16 hidden channels, complex weights from N(0, 1/(2·inputs)) in each \
@@ -188,7 +194,16 @@ fn notes(epochs: usize) -> Vec<String> {
         "plain: λ_G Σ‖W‖ + λ_⊥ Σ‖W − P(W)‖ as in section 4.1 of the paper. squared: λ_G Σ‖P(W)‖² + λ_⊥ Σ‖W − P(W)‖² as in section 3. \
          Panels show seed 0; captions give mean ± standard deviation over all seeds."
             .into(),
-    ]
+    ];
+    if run.penalty.step == PenaltyStep::Decoupled {
+        let scaled = "; in the plain form λ_G is multiplied by √(real dimension of W) and λ_⊥ by √(real dimension of the complement)";
+        let scaled = if run.penalty.scale { scaled } else { "" };
+        notes.push(format!(
+            "decoupled: in place of its gradient, the proximal map of the penalty is applied to the weights after every step of Adam, with the \
+             learning rate of that step{scaled}. Strengths are not comparable with those of the gradient."
+        ));
+    }
+    notes
 }
 
 /// Level sets, boundary and training points of a drawn model; the boundary of a second one in orange.

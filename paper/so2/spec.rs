@@ -8,7 +8,7 @@ use super::weight_decay;
 use crate::so2::{FigureSettings, Network, PlaneData, PlaneExperiment, PlaneSettings, PlaneTask, sample_logits};
 use crate::targets::point::{Frame, Point, PointSession, Trained};
 use crate::targets::sample::Sample;
-use reynolds_train::config::{RunConfig, Settings};
+use reynolds_train::config::{PenaltyStep, RunConfig, Settings};
 use reynolds_train::error::Result;
 use reynolds_train::experiment::Experiment;
 use reynolds_train::journal::{Journal, Memory};
@@ -29,11 +29,13 @@ pub struct Spec<D: PlaneData> {
 /// The array of logits on the square of the figures, of a model that is drawn.
 const LOGITS: &str = "logits";
 
-/// "plain" or "squared".
-pub(super) fn form_name(form: Form) -> &'static str {
-    match form {
-        Form::Plain => "plain",
-        Form::Squared => "squared",
+/// "plain" or "squared"; "decoupled plain" or "decoupled squared" where the penalty is a step of its own.
+pub(super) fn form_name(form: Form, step: PenaltyStep) -> &'static str {
+    match (form, step) {
+        (Form::Plain, PenaltyStep::Gradient) => "plain",
+        (Form::Squared, PenaltyStep::Gradient) => "squared",
+        (Form::Plain, PenaltyStep::Decoupled) => "decoupled plain",
+        (Form::Squared, PenaltyStep::Decoupled) => "decoupled squared",
     }
 }
 
@@ -45,7 +47,8 @@ impl<D: PlaneData> Point for Spec<D> {
         match self.run.settings.model.network {
             Network::Mlp => format!("{problem}-mlp-seed{seed}"),
             Network::So2 => {
-                let (form, g, perp) = (form_name(penalty.form), penalty.lambda_g, penalty.lambda_perp);
+                let (form, g, perp) = (self.form_name(), penalty.lambda_g, penalty.lambda_perp);
+                let form = form.replace(' ', "-");
                 format!("{problem}-{form}-g{g}-p{perp}-seed{seed}{decay}")
             }
         }
@@ -106,6 +109,10 @@ impl<D: PlaneData> Spec<D> {
         let mut spec = Self::penalised(base, Form::Plain, 0.0, 0.0, seed);
         spec.run.settings.model.network = Network::Mlp;
         spec
+    }
+
+    pub(super) fn form_name(&self) -> &'static str {
+        form_name(self.run.penalty.form, self.run.penalty.step)
     }
 
     /// λ_G and λ_⊥.

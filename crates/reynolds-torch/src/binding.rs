@@ -63,7 +63,7 @@ pub struct Binding {
     pub(crate) place: Place,
     /// P on the bound numbers, one parameter after the other.
     pub(crate) projector: FlatProjector,
-    /// The same for the squared penalty and its slope, if there is a way.
+    /// Executors or kernels for the squared penalty and the decoupled steps, where there are some for these parameters.
     one_pass: Option<OnePass>,
     pub(crate) segments: Segments,
 }
@@ -168,18 +168,15 @@ impl BindingBuilder {
         let assembly = Assembly::of(&tilings)?;
         let mut one_pass = None;
         if self.device == Device::Cpu && self.products == TileProducts::PerKind {
-            let layers =
-                self.bound.iter().map(|(bound, number)| (bound.entry.start, self.projectors[*number].0.clone()));
+            let start = |bound: &Bound| bound.entry.start;
+            let layers = self.bound.iter().map(|(bound, number)| (start(bound), self.projectors[*number].0.clone()));
             one_pass = Host::new(&layers.collect::<Vec<_>>(), self.kind).map(OnePass::Host);
         }
         let bound: Vec<Bound> = self.bound.into_iter().map(|(bound, _)| bound).collect();
         let lengths: Vec<i64> = bound.iter().map(|bound| bound.entry.len() as i64).collect();
         let place = Place::of(&bound, self.device)?;
         let projector = assembly.build(self.kind, self.device, self.products)?;
-        if self.device.is_cuda() {
-            one_pass = OnePass::on_gpu(&projector, &place, (self.kind, self.device), self.len)?;
-        }
-        Ok(Binding {
+        let mut binding = Binding {
             len: self.len,
             kind: self.kind,
             device: self.device,
@@ -188,7 +185,11 @@ impl BindingBuilder {
             projector,
             one_pass,
             bound,
-        })
+        };
+        if binding.device.is_cuda() {
+            binding.one_pass = OnePass::on_gpu(&binding)?;
+        }
+        Ok(binding)
     }
 }
 
@@ -249,7 +250,8 @@ impl Binding {
         self.projector.operations()
     }
 
-    /// Whether the squared Frobenius penalty and its gradient take one pass over the parameters, by executors of the core or by a kernel.
+    /// Whether the squared Frobenius penalty, its gradient and its decoupled step take one pass over the parameters, and other decoupled
+    /// steps two, by executors of the core or by kernels.
     pub fn takes_one_pass(&self) -> bool {
         self.one_pass.is_some()
     }

@@ -45,6 +45,11 @@ pub fn name(device: Device) -> String {
     }
 }
 
+/// How many kernels of this crate the calling thread has launched so far; operations of libtorch are not counted.
+pub fn launches() -> u64 {
+    crate::projector::launches()
+}
+
 /// Values of the host on a device, as numbers of `kind`.
 pub(crate) fn upload<T: Element>(values: &[T], kind: Kind, device: Device) -> Result<Tensor> {
     Ok(Tensor::f_from_slice(values)?.f_to_device(device)?.f_to_kind(kind)?)

@@ -1,4 +1,5 @@
-//! The squared penalty and its gradient on a GPU, by a kernel or by operations of libtorch: what the core makes of them in double precision.
+//! The squared penalty, its gradient and the decoupled steps on a GPU, by kernels or by operations of libtorch, beside the core in double
+//! precision.
 //!
 //! ```text
 //! scripts/gpu.sh run tests
@@ -8,8 +9,11 @@
 
 mod support;
 
+use reynolds::penalty::Form;
+use reynolds::proximal::Target;
 use reynolds_torch::binding::TileProducts;
-use reynolds_torch::tch::Kind;
+use reynolds_torch::proximal::{DualStep, ProximalStep, Scope, TargetStep};
+use reynolds_torch::tch::{Kind, Tensor};
 use reynolds_torch::{Penalty, device};
 use support::*;
 
@@ -36,12 +40,15 @@ fn check(layers: &[Layer]) {
         for strengths in [[0.3, 0.7], [0.7, 0.3], [0.0, 0.7], [0.7, 0.0], [0.4, 0.4]] {
             assert_agrees(&Penalty::new(binding.clone(), squared(strengths)).unwrap(), layers, &parameters);
         }
+        for strengths in [[0.3, 0.7], [0.0, 9.0]] {
+            assert_all_steps(layers, &parameters, &binding, strengths);
+        }
     }
 }
 
 #[test]
 #[ignore = "needs a GPU"]
-fn every_form_by_itself_has_the_slope_and_value_of_the_core() {
+fn every_form_by_itself_has_the_gradient_value_and_steps_of_the_core() {
     for layer in every_form() {
         check(&[layer]);
     }
@@ -72,4 +79,55 @@ fn a_second_launch_gives_the_same_to_the_bit_and_equivariant_weights_have_no_slo
     let mut sum = parameters.flat().zeros_like();
     assert_eq!(penalty.add_gradient_with_value(parameters.flat(), &mut sum).unwrap().double_value(&[]), 0.0);
     assert_eq!(sum.abs().max().double_value(&[]), 0.0);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn launches_do_not_grow_with_layers_and_steps_are_the_same_to_the_bit() {
+    let gpu = device::parse("cuda:0").unwrap();
+    let kinds: Vec<Layer> = every_form().into_iter().filter(has_a_kernel).collect();
+    let several = |times: usize| -> Vec<Layer> {
+        (0..times).flat_map(|nth| kinds.iter().map(move |layer| layer.again(format!("{nth} {}", layer.name)))).collect()
+    };
+    let mut found = vec![];
+    for layers in [several(1), several(2), several(40)] {
+        let parameters = parameters_on(gpu, &layers, 7, Kind::Float, true);
+        let binding = bind_by(&parameters, &layers, TileProducts::on(gpu));
+        let launches = |apply: &dyn Fn(&Tensor)| {
+            let [once, again] = [(); 2].map(|()| {
+                let (flat, before) = (parameters.flat().copy(), device::launches());
+                apply(&flat);
+                (numbers(&flat), device::launches() - before)
+            });
+            assert!(once == again);
+            once.1
+        };
+        let step = |form, each: f64| {
+            launches(&|flat| {
+                let step = ProximalStep::new(binding.clone(), proximal(form, false, [0.3, 0.7])).unwrap();
+                step.per_layer(&vec![[each; 2]; layers.len()]).unwrap().apply(flat, STEP).unwrap();
+            })
+        };
+        let target = Target::new(0.3).unwrap();
+        let rules = [Scope::Layer, Scope::Network].map(|scope| {
+            let target_step =
+                |flat: &Tensor| TargetStep::new(binding.clone(), target, scope).unwrap().apply(flat, STEP).unwrap();
+            let dual =
+                |flat: &Tensor| DualStep::new(binding.clone(), target, scope, 1.0).unwrap().apply(flat, STEP).unwrap();
+            [launches(&target_step), launches(&dual)]
+        });
+        let penalty = Penalty::new(binding.clone(), squared([0.3, 0.7])).unwrap();
+        let gradient = launches(&|flat| penalty.add_gradient(parameters.flat(), &mut flat.shallow_clone()).unwrap());
+        let squared = [step(Form::Squared, 1.0), step(Form::Squared, 0.5)];
+        assert_eq!(squared, [gradient; 2], "one pass");
+        let two_passes = [step(Form::Plain, 1.0), rules[0][0], rules[0][1], rules[1][0], rules[1][1]];
+        assert_eq!(two_passes, [2 * gradient + 1; 5], "two passes and the factors");
+        found.push(gradient);
+        // Factors 1 leave every bit alone.
+        let still = Target::new(0.999_999_9).unwrap();
+        let flat = parameters.flat().copy();
+        TargetStep::new(binding.clone(), still, Scope::Network).unwrap().apply(&flat, STEP).unwrap();
+        assert_eq!(flat, *parameters.flat());
+    }
+    assert!(found[0] > 0 && found.iter().all(|launches| *launches == found[0]), "{found:?}");
 }

@@ -1,14 +1,16 @@
-//! The squared penalty and its slope in one pass over the parameters: on a processor by executors of the core, on a GPU by a kernel.
+//! The squared penalty, its gradient and the decoupled steps without operations of libtorch: on a CPU by executors of the core, on a GPU by
+//! kernels.
 
 use reynolds::projection::Energies;
 use tch::{Device, Kind, Tensor};
 
-use super::place::Place;
+use super::Binding;
 use crate::error::Result;
 use crate::norm;
-use crate::projector::{FlatProjector, Fused, Host};
+use crate::projector::{Fused, Host};
+use crate::proximal::{Rescaling, Rule};
 
-/// Leaves tensors alone that are no plain vectors.
+/// Does nothing with tensors that are no plain vectors.
 #[derive(Debug)]
 pub(super) enum OnePass {
     Host(Host),
@@ -16,29 +18,18 @@ pub(super) enum OnePass {
 }
 
 impl OnePass {
-    /// On a GPU, if there is a way, for flat tensors `[len]`, and if it agrees with `projector` there.
-    pub(super) fn on_gpu(
-        projector: &FlatProjector,
-        place: &Place,
-        (kind, device): (Kind, Device),
-        len: usize,
-    ) -> Result<Option<Self>> {
-        let in_flat = |numbers: &Tensor| place.in_flat(numbers);
-        let Some(fused) = Fused::new(projector, (kind, device), len, in_flat)? else { return Ok(None) };
-        let slopes = [0.25, 0.75];
-        let flat = Tensor::f_arange(len as i64, (kind, device))?.f_sin()?;
-        let sum = flat.f_zeros_like()?;
-        let value = fused.measured(Some(&sum), &flat, slopes).ok().flatten();
-        let weights = place.gather(&flat)?;
-        let projected = projector.apply(&weights)?;
-        let perp = weights.f_sub(&projected)?;
-        let energy = |part: &Tensor| -> Result<f64> { Ok(f64::try_from(part.f_square()?.f_sum(Kind::Double)?)?) };
-        let expected = penalty(slopes, Energies { equivariant: energy(&projected)?, perp: energy(&perp)? });
-        place.add_to(&sum, &projected.f_mul_scalar(-slopes[0])?.f_sub(&perp.f_mul_scalar(slopes[1])?)?)?;
-        let value = value.map_or(Ok(f64::NAN), f64::try_from)?;
-        let off = f64::try_from(sum.f_abs()?.f_max()?)?;
-        let within = ROUNDING * norm::epsilon(kind);
-        Ok(((value - expected).abs() <= within * expected && off <= within).then_some(Self::Fused(fused)))
+    /// Kernels for the parameters of `binding`, if there are some and they agree with operations of libtorch there.
+    pub(super) fn on_gpu(binding: &Binding) -> Result<Option<Self>> {
+        let ends: Vec<usize> = binding.bound.iter().map(|bound| bound.entry.start + bound.entry.len()).collect();
+        let in_flat = |numbers: &Tensor| binding.place.in_flat(numbers);
+        let fused = Fused::new(&binding.projector, (binding.kind, binding.device), (binding.len, &ends), in_flat)?;
+        fused.map_or(Ok(None), |fused| Self::checked(fused, binding))
+    }
+
+    /// Kernels, unless they differ from operations of libtorch by more than rounding, or fail.
+    fn checked(fused: Fused, binding: &Binding) -> Result<Option<Self>> {
+        let agrees = gradient_agrees(&fused, binding)? && steps_agree(&fused, binding)?;
+        Ok(agrees.then_some(Self::Fused(fused)))
     }
 
     /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors; whether it was done.
@@ -60,9 +51,70 @@ impl OnePass {
             Self::Fused(fused) => fused.measured(sum, flat, slopes),
         }
     }
+
+    /// `W ← a P(W) + b (W − P(W))` of a flat tensor in place; whether it was done.
+    pub(super) fn rescale(&self, flat: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool> {
+        match self {
+            Self::Host(host) => host.rescale(flat, rescaling),
+            Self::Fused(fused) => fused.rescale(flat, rescaling),
+        }
+    }
 }
 
-/// What a kernel and operations of libtorch may differ by, in units of rounding, for numbers up to 1 in orbits of up to 128.
+fn gradient_agrees(fused: &Fused, binding: &Binding) -> Result<bool> {
+    let slopes = [0.25, 0.75];
+    let flat = numbers(binding)?;
+    let sum = flat.f_zeros_like()?;
+    let value = fused.measured(Some(&sum), &flat, slopes).ok().flatten();
+    let weights = binding.place.gather(&flat)?;
+    let projected = binding.projector.apply(&weights)?;
+    let perp = weights.f_sub(&projected)?;
+    let energy = |part: &Tensor| -> Result<f64> { Ok(f64::try_from(part.f_square()?.f_sum(Kind::Double)?)?) };
+    let expected = penalty(slopes, Energies { equivariant: energy(&projected)?, perp: energy(&perp)? });
+    binding.place.add_to(&sum, &projected.f_mul_scalar(-slopes[0])?.f_sub(&perp.f_mul_scalar(slopes[1])?)?)?;
+    let value = value.map_or(Ok(f64::NAN), f64::try_from)?;
+    let off = f64::try_from(sum.f_abs()?.f_max()?)?;
+    let within = ROUNDING * norm::epsilon(binding.kind);
+    Ok((value - expected).abs() <= within * expected && off <= within)
+}
+
+fn steps_agree(fused: &Fused, binding: &Binding) -> Result<bool> {
+    let flat = numbers(binding)?;
+    let count = binding.bound.len() as i64;
+    let scales = Tensor::f_ones([2, count], (Kind::Double, binding.device))?;
+    let after = |nth: usize, by_kernels: bool| -> Result<Option<Tensor>> {
+        let (strengths, exact_since) = (scales.f_get(0)?.f_detach_copy()?, scales.f_get(0)?.f_to_kind(Kind::Int64)?);
+        let (strengths, exact_since, step, network) = (&strengths, &exact_since, 0.1, nth.is_multiple_of(2));
+        let rule = match nth {
+            0 => None,
+            1 | 2 => Some(Rule::Plain { by: [0.25, 0.5], scales: &scales, whole: network, exact_since, call: 2 }),
+            3 | 4 => Some(Rule::Target { slope: 0.25, step, network, strengths }),
+            _ => Some(Rule::Dual { tau: 0.25, rate: 1.0, step, network, strengths }),
+        };
+        let rescaling = rule.as_ref().map_or(Rescaling::Even([0.25, 0.75]), Rescaling::ByRule);
+        let flat = flat.f_detach_copy()?;
+        if by_kernels {
+            return Ok(fused.rescale(&flat, &rescaling).ok().filter(|&done| done).map(|_| flat));
+        }
+        binding.rescale_by_operations(&flat, &rescaling)?;
+        Ok(Some(flat))
+    };
+    for nth in 0..7 {
+        let (Some(found), Some(expected)) = (after(nth, true)?, after(nth, false)?) else { return Ok(false) };
+        let off = f64::try_from(found.f_sub(&expected)?.f_abs()?.f_max()?)?;
+        if off.is_nan() || off > ROUNDING * norm::epsilon(binding.kind) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Numbers that every parameter can be checked on.
+fn numbers(binding: &Binding) -> Result<Tensor> {
+    Ok(Tensor::f_arange(binding.len as i64, (binding.kind, binding.device))?.f_sin()?)
+}
+
+/// What kernels and operations of libtorch may differ by, in units of rounding, for numbers up to 1 in orbits of up to 128.
 const ROUNDING: f64 = 512.0;
 
 /// Half the weighted sum of energies; a part that is not asked for may be no number.
@@ -70,3 +122,6 @@ fn penalty([a, b]: [f64; 2], energies: Energies) -> f64 {
     let term = |slope: f64, energy: f64| if slope > 0.0 { slope / 2.0 * energy } else { 0.0 };
     term(a, energies.equivariant) + term(b, energies.perp)
 }
+
+#[cfg(test)]
+mod tests;

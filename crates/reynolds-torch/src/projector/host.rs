@@ -1,8 +1,11 @@
-//! The gradient of the squared penalty on a CPU and both energies, output field by output field, by the core's own executors.
+//! The squared penalty, its gradient and the decoupled steps on a CPU, output field by output field, by the core's own executors.
 //!
 //! ```text
-//! sum ← sum + a P(W) + b (W − P(W))      P(W) of one output field in a buffer that stays in the cache, then one pass over the three
-//! floor:  W read, sum read and written: 12 bytes a weight in single precision, the time of 1.5 copies; with an index of each, 16
+//! gradient       sum ← sum + a P(W) + b (W − P(W))     P(W) of one output field in a buffer that stays in the cache, then one pass over all
+//! squared step   W ← a P(W) + b (W − P(W))             the same in place
+//! plain, target  energies of each layer, then the step: two passes
+//!
+//! floor:  the gradient moves 12 bytes a weight in single precision, the time of 1.5 copies, and 16 with an index of each; a step moves 8
 //! ```
 //!
 //! Equal layers share one projector, so that its indices stay in the cache too. A field is done by one thread and energies are added in
@@ -18,8 +21,10 @@ use tch::kind::Element;
 use tch::{Kind, Tensor};
 
 use super::shared::Shared;
-use super::slices::{with_numbers, with_numbers_of};
+use super::slices::{with_numbers, with_numbers_mut, with_numbers_of};
 use super::team::on_threads;
+use crate::error::Result;
+use crate::proximal::Rescaling;
 
 /// About how many numbers a thread takes at a time, and for how many another thread is called.
 const RUN: usize = 1 << 13;
@@ -60,6 +65,14 @@ impl Host {
             Self::Double(executor) => executor.on_tensors(sum, weights, slopes, measured),
         }
     }
+
+    /// `W ← a P(W) + b (W − P(W))` on the layers of a flat tensor, in place; false, and nothing is done, if it is no plain slice of memory.
+    pub(crate) fn rescale(&self, weights: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool> {
+        match self {
+            Self::Single(executor) => executor.rescale_tensor(weights, rescaling),
+            Self::Double(executor) => executor.rescale_tensor(weights, rescaling),
+        }
+    }
 }
 
 /// What executors run on: `f32` or `f64`, with the complex numbers of that precision.
@@ -79,6 +92,7 @@ impl Number for f64 {
 #[derive(Debug)]
 pub(crate) struct Executor<T: Number> {
     parts: Vec<Part>,
+    layers: usize,
     numbers: usize,
     runs: Vec<Range<usize>>,
     /// One for each thread, kept from call to call.
@@ -89,6 +103,7 @@ pub(crate) struct Executor<T: Number> {
 #[derive(Debug)]
 struct Part {
     projector: Shared,
+    layer: usize,
     number: usize,
     place: Range<usize>,
 }
@@ -104,63 +119,128 @@ struct Buffers<T: Number> {
 impl<T: Number> Executor<T> {
     fn new(layers: &[(usize, Shared)]) -> Self {
         let (mut parts, mut runs): (Vec<Part>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
-        for (start, projector) in layers {
+        for (layer, (start, projector)) in layers.iter().enumerate() {
             let mut at = *start;
             for (number, len) in projector.parts().into_iter().enumerate() {
                 match runs.last_mut() {
                     Some(run) if at + len - parts[run.start].place.start <= RUN => run.end += 1,
                     _ => runs.push(parts.len()..parts.len() + 1),
                 }
-                parts.push(Part { projector: projector.clone(), number, place: at..at + len });
+                parts.push(Part { projector: projector.clone(), layer, number, place: at..at + len });
                 at += len;
             }
         }
         let numbers = parts.iter().map(|part| part.place.len()).sum();
-        Self { parts, numbers, runs, buffers: Mutex::default() }
+        Self { parts, layers: layers.len(), numbers, runs, buffers: Mutex::default() }
     }
 
     fn on_tensors(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [T; 2], measured: bool) -> Option<Energies> {
-        let threads = usize::try_from(tch::get_num_threads()).unwrap_or(1);
         match sum {
-            Some(sum) => with_numbers(weights, sum, |w, sum| self.execute(w, Some(sum), slopes, measured, threads)),
-            None => with_numbers_of(weights, |w| self.execute(w, None, slopes, measured, threads)),
+            Some(sum) => with_numbers(weights, sum, |w, sum| self.execute(w, Some(sum), slopes, measured, threads())),
+            None => with_numbers_of(weights, |w| self.execute(w, None, slopes, measured, threads())),
         }
     }
 
-    /// Every part, those of a run one after the other; energies are added in an order that is always the same.
+    fn rescale_tensor(&self, weights: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool> {
+        if weights.requires_grad() {
+            return Ok(false);
+        }
+        let factors = match rescaling {
+            Rescaling::Even(factors) => vec![*factors; self.layers],
+            Rescaling::Each { factors, .. } => by_layer(factors)?,
+            Rescaling::ByRule(rule) => {
+                let Some(energies) = with_numbers_of(weights, |w| self.energies(w, threads())) else {
+                    return Ok(false);
+                };
+                let row = |of: fn(&Energies) -> f64| energies.iter().map(of).collect::<Vec<f64>>();
+                let energies = [row(|layer| layer.equivariant), row(|layer| layer.perp)].concat();
+                by_layer(&rule.factors(&Tensor::f_from_slice(&energies)?.f_view([2, -1])?)?)?
+            }
+        };
+        Ok(with_numbers_mut(weights, |weights| self.rescale(weights, &factors, threads())).is_some())
+    }
+
+    /// The gradient, if there is a `sum`, and the energies of all parts together.
     fn execute(
         &self,
         weights: &[T],
-        mut sum: Option<&mut [T]>,
+        sum: Option<&mut [T]>,
         slopes: [T; 2],
         measured: bool,
         threads: usize,
     ) -> Energies {
-        let mut at = 0;
-        let sums = self.runs.iter().map(|run| {
+        let work = |part: &Part, sum: Option<&mut [T]>, buffers: &mut Buffers<T>| {
+            part.execute(sum, &weights[part.place.clone()], slopes, measured, buffers)
+        };
+        total(self.each(sum, threads, work))
+    }
+
+    /// The energies of each layer.
+    fn energies(&self, weights: &[T], threads: usize) -> Vec<Energies> {
+        let work = |part: &Part, _: Option<&mut [T]>, buffers: &mut Buffers<T>| {
+            buffers.project(part, &weights[part.place.clone()]).1
+        };
+        let mut energies = vec![Energies::default(); self.layers];
+        for (part, more) in self.parts.iter().zip(self.each(None, threads, work)) {
+            energies[part.layer] = energies[part.layer] + more;
+        }
+        energies
+    }
+
+    /// Each layer in place, by its factors on P(W) and W − P(W).
+    fn rescale(&self, weights: &mut [T], factors: &[[f64; 2]], threads: usize) {
+        let work = |part: &Part, weights: Option<&mut [T]>, buffers: &mut Buffers<T>| {
+            part.rescale(weights.expect("numbers of the part"), factors[part.layer], buffers);
+            Energies::default()
+        };
+        self.each(Some(weights), threads, work);
+    }
+
+    /// Calls `work` with every part, its numbers in `numbers`, if these are given, and buffers. Parts of a run are done one after the other;
+    /// energies are in the order of the parts.
+    fn each(
+        &self,
+        mut numbers: Option<&mut [T]>,
+        threads: usize,
+        work: impl Fn(&Part, Option<&mut [T]>, &mut Buffers<T>) -> Energies + Sync,
+    ) -> Vec<Energies> {
+        let mut energies = vec![Energies::default(); self.parts.len()];
+        let (mut at, mut rest) = (0, &mut energies[..]);
+        let of_runs = self.runs.iter().map(|run| {
             let (start, end) = (self.parts[run.start].place.start, self.parts[run.end - 1].place.end);
-            let split = sum.take().map(|sum| sum.split_at_mut(start - at).1.split_at_mut(end - start));
+            let split = numbers.take().map(|numbers| numbers.split_at_mut(start - at).1.split_at_mut(end - start));
             let (of_run, behind) = split.unzip();
-            (sum, at) = (behind, end);
-            (start, of_run)
+            (numbers, at) = (behind, end);
+            (run, start, of_run, rest.split_off_mut(..run.len()).expect("energies of every run"))
         });
-        let mut energies = vec![Energies::default(); self.runs.len()];
-        let jobs = Mutex::new(self.runs.iter().zip(sums).zip(&mut energies));
+        let jobs = Mutex::new(of_runs);
         let next = || jobs.lock().expect("nobody panics who takes a run").next();
         let kept = || self.buffers.lock().expect("nobody panics who takes buffers");
         let on_thread = || {
             let mut buffers = kept().pop().unwrap_or_default();
-            while let Some(((run, (start, mut sum)), energies)) = next() {
-                *energies = total(self.parts[run.clone()].iter().map(|part| {
-                    let sum = sum.as_deref_mut().map(|sum| &mut sum[part.place.start - start..part.place.end - start]);
-                    part.execute(sum, &weights[part.place.clone()], slopes, measured, &mut buffers)
-                }));
+            while let Some((run, start, mut numbers, energies)) = next() {
+                for (part, energies) in self.parts[run.clone()].iter().zip(energies) {
+                    let place = part.place.start - start..part.place.end - start;
+                    *energies = work(part, numbers.as_deref_mut().map(|numbers| &mut numbers[place]), &mut buffers);
+                }
             }
             kept().push(buffers);
         };
         on_threads(threads.min(self.numbers / GRAIN), &on_thread);
-        total(energies)
+        energies
     }
+}
+
+/// Threads that libtorch may use.
+fn threads() -> usize {
+    usize::try_from(tch::get_num_threads()).unwrap_or(1)
+}
+
+/// Factors `[2, layers]` as those of each layer.
+fn by_layer(factors: &Tensor) -> Result<Vec<[f64; 2]>> {
+    let factors = Vec::<f64>::try_from(factors.f_reshape([-1])?)?;
+    let (on_projected, on_perp) = factors.split_at(factors.len() / 2);
+    Ok(on_projected.iter().zip(on_perp).map(|(&a, &b)| [a, b]).collect())
 }
 
 fn total(energies: impl IntoIterator<Item = Energies>) -> Energies {
@@ -190,6 +270,23 @@ impl Part {
             }
         }
         energies
+    }
+
+    /// In place; the smaller factor on W and the difference on one part, as [`reynolds::proximal`] has it.
+    fn rescale<T: Number>(&self, weights: &mut [T], [a, b]: [f64; 2], buffers: &mut Buffers<T>) {
+        let (base, more) = (T::from_f64(a.min(b)), T::from_f64((a - b).abs()));
+        if a == b {
+            if a != 1.0 {
+                weights.iter_mut().for_each(|w| *w = *w * base);
+            }
+            return;
+        }
+        let (projected, _) = buffers.project(self, weights);
+        if a > b {
+            weights.iter_mut().zip(projected).for_each(|(w, &p)| *w = *w * base + p * more);
+        } else {
+            weights.iter_mut().zip(projected).for_each(|(w, &p)| *w = *w * base + (*w - p) * more);
+        }
     }
 }
 
@@ -256,5 +353,21 @@ mod tests {
         assert!((energies[0].total() - bound).abs() < 1e-6 * bound, "Pythagoras");
         assert_eq!(slope(2), (alone.clone(), energies));
         assert_eq!(slope(3), (alone, energies));
+        // Steps in place: a layer with factors 1 keeps every bit.
+        let factors = [[0.5, 0.25], [1.0, 1.0], [0.25, 0.5], [1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.75, 0.5]];
+        let step = |threads: usize| {
+            let mut rescaled = weights.clone();
+            executor.rescale(&mut rescaled, &factors, threads);
+            (rescaled, executor.energies(&weights, threads))
+        };
+        let (rescaled, energies) = step(1);
+        assert_eq!(step(3), (rescaled.clone(), energies.clone()));
+        let of_layer = |number: usize| layers[number].0..layers[number + 1].0;
+        assert_eq!(rescaled[144..layers[2].0], weights[144..layers[2].0]);
+        assert!(of_layer(4).all(|at| rescaled[at] == 0.5 * weights[at]));
+        for (([a, b], before), after) in factors.iter().zip(energies).zip(executor.energies(&rescaled, 1)) {
+            let off = (after.equivariant - a * a * before.equivariant).abs() + (after.perp - b * b * before.perp).abs();
+            assert!(off < 1e-6 * before.total(), "{before:?} times {a} and {b}: {after:?}");
+        }
     }
 }

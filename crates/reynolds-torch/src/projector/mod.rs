@@ -8,8 +8,8 @@
 //!
 //! Orbits take two gathers and a mean for each size; tiles two products a kind or, on a GPU and if E is sparse, lists of its entries for all
 //! kinds at once ([`lists`]). Band-limited kernels are compressed first, all of one side by one product ([`band`]); their coordinates, each in
-//! one column of E at most, are such lists. Where P(W) is only added to a gradient on a GPU, orbits take one kernel ([`fused`]) and
-//! band-limited kernels two sparse products ([`sparse`]). On a CPU the squared penalty and its gradient are left to the core ([`host`]).
+//! one column of E at most, are such lists. Where P(W) is only added to a gradient or W rescaled on a GPU, orbits take one kernel
+//! ([`fused`]) and band-limited kernels two sparse products ([`sparse`]). On a CPU this is left to the core ([`host`]).
 //!
 //! Nothing is added twice to one place, so the result does not depend on the order of threads (but for the last bits of sparse products on a
 //! GPU). Everything is real: a complex weight is the pair (re, im).
@@ -29,7 +29,7 @@ mod team;
 pub(crate) use assembly::Assembly;
 use band::Band;
 use faer::Mat;
-pub(crate) use fused::Fused;
+pub(crate) use fused::{Fused, launches};
 use gather::Gather;
 pub(crate) use host::Host;
 use lists::Lists;

@@ -36,6 +36,17 @@ pub(super) fn with_numbers<T: Element, R>(
     Some(work(numbers, sum))
 }
 
+/// What `work` makes of the numbers of `write` `[len]`, which it changes in place; `None`, and nothing is done, if they are not to be had.
+/// Safe as [`with_numbers`] is, under its condition.
+pub(super) fn with_numbers_mut<T: Element, R>(write: &Tensor, work: impl FnOnce(&mut [T]) -> R) -> Option<R> {
+    let (len, to) = (plain(write, T::KIND, Device::Cpu)?, address::<T>(write)?);
+    if write.requires_grad() {
+        return None;
+    }
+    // SAFETY: see above.
+    Some(work(unsafe { std::slice::from_raw_parts_mut(to, len) }))
+}
+
 /// What `work` makes of the numbers of `read` `[len]`; `None` if they are not to be had. Safe as [`with_numbers`] is, under its condition.
 pub(super) fn with_numbers_of<T: Element, R>(read: &Tensor, work: impl FnOnce(&[T]) -> R) -> Option<R> {
     let (len, from) = (plain(read, T::KIND, Device::Cpu)?, address::<T>(read)?);

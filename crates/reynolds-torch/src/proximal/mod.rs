@@ -46,7 +46,7 @@ pub use target::{DualStep, Scope, TargetStep};
 use crate::binding::{Binding, Bound};
 use crate::device::upload;
 use crate::error::{Error, Result};
-pub(crate) use rule::Rule;
+pub(crate) use rule::{Rescaling, Rule};
 
 /// The proximal step of a penalty on the parameters of a [`Binding`].
 #[derive(Debug)]
@@ -129,24 +129,21 @@ impl ProximalStep {
                 let both = [2.0 * by_g, 2.0 * by_perp];
                 if self.uniform {
                     let perp = both[1] + if penalty.whole { both[0] } else { 0.0 };
-                    return self.binding.rescale(flat, [1.0 / (1.0 + both[0]), 1.0 / (1.0 + perp)]);
+                    let even = [1.0 / (1.0 + both[0]), 1.0 / (1.0 + perp)];
+                    return self.binding.rescale(flat, &Rescaling::Even(even));
                 }
-                self.binding.rescale_each(flat, &self.squared(both, penalty.whole)?, by_g == 0.0)
+                let factors = &self.squared(both, penalty.whole)?;
+                self.binding.rescale(flat, &Rescaling::Each { factors, perp_alone: by_g == 0.0 })
             }
             Form::Plain if (by_g, by_perp) == (0.0, 0.0) => {
                 let _ = self.exact_since.f_fill_(-1)?;
                 Ok(())
             }
-            Form::Plain => self.binding.rescale_by_rule(
-                flat,
-                &Rule::Plain {
-                    by: [by_g, by_perp],
-                    scales: &self.scales,
-                    whole: penalty.whole,
-                    exact_since: &self.exact_since,
-                    call,
-                },
-            ),
+            Form::Plain => {
+                let (by, scales, exact_since) = ([by_g, by_perp], &self.scales, &self.exact_since);
+                let rule = Rule::Plain { by, scales, whole: penalty.whole, exact_since, call };
+                self.binding.rescale(flat, &Rescaling::ByRule(&rule))
+            }
         }
     }
 

@@ -4,7 +4,19 @@ use tch::{Kind, Tensor};
 
 use crate::error::Result;
 
-/// How the factors of P(W) and W − P(W) follow from ‖P(W)‖² and ‖W − P(W)‖²; `[count]` numbers are in double precision.
+/// W ← a P(W) + b (W − P(W)): where a and b come from.
+#[derive(Debug)]
+pub(crate) enum Rescaling<'a> {
+    /// The same for all parameters.
+    Even([f64; 2]),
+    /// Those of each parameter, `[2, count]` in double precision; a is 1, and no smaller than b, if `perp_alone`.
+    Each { factors: &'a Tensor, perp_alone: bool },
+    /// From ‖P(W)‖² and ‖W − P(W)‖² of each parameter.
+    ByRule(&'a Rule<'a>),
+}
+
+/// How the factors of P(W) and W − P(W) follow from ‖P(W)‖² and ‖W − P(W)‖²; `[count]` numbers are in double precision. kernel.cu has the
+/// same rules.
 #[derive(Debug)]
 pub(crate) enum Rule<'a> {
     /// Each part · max(0, 1 − ηλ/‖part‖).

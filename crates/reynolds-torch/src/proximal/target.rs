@@ -5,7 +5,7 @@ use std::rc::Rc;
 use reynolds::proximal::Target;
 use tch::{Kind, Tensor};
 
-use super::{Rule, check_step};
+use super::{Rescaling, Rule, check_step};
 use crate::binding::Binding;
 use crate::error::{Error, Result};
 
@@ -49,7 +49,8 @@ impl TargetStep {
     pub fn apply(&mut self, flat: &Tensor, step: f64) -> Result<()> {
         check_step(step)?;
         let (slope, network) = (self.target.slope(), self.scope == Scope::Network);
-        self.binding.rescale_by_rule(flat, &Rule::Target { slope, step, network, strengths: &self.strengths })
+        let rule = Rule::Target { slope, step, network, strengths: &self.strengths };
+        self.binding.rescale(flat, &Rescaling::ByRule(&rule))
     }
 
     /// The λ_⊥ of the squared form that the last step amounts to for each bound parameter, (1/s − 1)/2η: `[count]` in double precision, on
@@ -109,7 +110,8 @@ impl DualStep {
     pub fn apply(&mut self, flat: &Tensor, step: f64) -> Result<()> {
         check_step(step)?;
         let (tau, rate, network) = (self.target.tau(), self.rate, self.scope == Scope::Network);
-        self.binding.rescale_by_rule(flat, &Rule::Dual { tau, rate, step, network, strengths: &self.strengths })
+        let rule = Rule::Dual { tau, rate, step, network, strengths: &self.strengths };
+        self.binding.rescale(flat, &Rescaling::ByRule(&rule))
     }
 
     /// λ_⊥ of each bound parameter: `[count]` in double precision, on the device.

@@ -1,6 +1,9 @@
 //! Layers of every lowered form, bound to tensors, beside what the core computes for them in double precision.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
+mod steps;
+
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
@@ -19,6 +22,9 @@ use reynolds_testkit::space;
 use reynolds_torch::binding::{BindingBuilder, TileProducts};
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_torch::{Binding, Parameters, Penalty};
+
+#[allow(unused_imports, reason = "each test file takes what it needs")]
+pub(crate) use steps::*;
 
 /// A layer bound to a group, on real numbers: a complex weight is two.
 #[derive(Clone)]

@@ -1,11 +1,14 @@
-// The kernel on a processor, for tests: a thread of the system for each of a block, one block after the other.
+// The kernels on a processor, for tests: a thread of the system for each thread of a block, one block after the other.
 
 #include <atomic>
 #include <barrier>
+#include <cmath>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #define BLOCK 8
+#define LANES 4
 #define __global__
 #define __device__
 #define __shared__ static
@@ -24,11 +27,12 @@ static unsigned atomicAdd(unsigned* number, unsigned more) { return __atomic_fet
 
 #include "kernel.cu"
 
-// One launch; energies are measured if there is a value.
-extern "C" void emulated(
-    unsigned blocks, const number* w, number* sum, const int* members, int count, double a, double b, number* value, double* partial,
-    unsigned* done, unsigned first, unsigned all
-) {
+template <class... A, size_t... I> static void call(void (*kernel)(A...), void** arguments, std::index_sequence<I...>) {
+    kernel(*static_cast<A*>(arguments[I])...);
+}
+
+// As cuLaunchKernel does it: the address of each argument.
+template <class... A> static void launch(void (*kernel)(A...), unsigned blocks, void** arguments) {
     gridDim.x = blocks;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
         std::barrier<> barrier(BLOCK);
@@ -37,13 +41,22 @@ extern "C" void emulated(
         for (unsigned thread = 0; thread < BLOCK; thread++) {
             threads.emplace_back([=] {
                 threadIdx.x = thread;
-                if (value) {
-                    measured(w, sum, members, count, a, b, value, partial, done, first, all);
-                } else {
-                    added(w, sum, members, count, a, b);
-                }
+                call(kernel, arguments, std::index_sequence_for<A...>());
             });
         }
         for (auto& thread : threads) thread.join();
+    }
+}
+
+// The kernels in the order of program.rs.
+extern "C" void emulated(int kernel, unsigned blocks, void** arguments) {
+    switch (kernel) {
+        case 0: return launch(added, blocks, arguments);
+        case 1: return launch(measured, blocks, arguments);
+        case 2: return launch(rescaled, blocks, arguments);
+        case 3: return launch(summed, blocks, arguments);
+        case 4: return launch(plain_factors, blocks, arguments);
+        case 5: return launch(target_factors, blocks, arguments);
+        case 6: return launch(dual_factors, blocks, arguments);
     }
 }

@@ -1,16 +1,33 @@
-// sum ← sum + a P(w) + b (w − P(w))   and   (a ‖P(w)‖² + b ‖w − P(w)‖²) / 2   of orbits of one size, a thread an orbit.
+// What the penalty does to orbits of one size, a thread an orbit:
 //
-// Every number is in one orbit at most and so in the hands of one thread. Energies are added in double precision, in an order that the
-// launches alone decide: thread, block, blocks.
+//   added, measured   sum ← sum + a P(w) + b (w − P(w)),   and (a ‖P(w)‖² + b ‖w − P(w)‖²) / 2
+//   rescaled          w ← a P(w) + b (w − P(w)), with the same a and b for all numbers or some for each layer
+//   summed, …_factors ‖P(w)‖² and ‖w − P(w)‖² of each layer, and a and b from them
 //
-// Defined from outside: NUMBER, float or double; BLOCK, threads of a block, a power of two; SIZE, of the orbits, 0 for single numbers that
-// P makes 0 of. A program a size: what is not known beforehand costs registers, and those cost threads.
+// Every number is in at most one orbit and so belongs to one thread. Energies are summed in double precision, in an order that follows
+// from the launches alone.
+//
+// Macros: NUMBER, float or double; BLOCK, threads of a block, a power of two; SIZE, of the orbits, 0 for single numbers that P sets to 0.
+// Each size is a program of its own: a size that is known only at run time costs registers, and those cost threads.
 
 typedef NUMBER number;
 
 constexpr int LEN = SIZE > 0 ? SIZE : 1;
-// Members of an orbit that are on their way at a time; those of longer ones are loaded twice.
+// Members of an orbit that are loaded at a time; those of longer orbits are loaded twice.
 constexpr int CHUNK = LEN < 8 ? LEN : 8;
+// Threads that sum the energies of one layer.
+#ifndef LANES
+#define LANES 32
+#endif
+
+// a P(w) + b (w − P(w)): the smaller factor times w, the difference times one part, so that nothing cancels, a = b scales w to the last
+// bit and b = 0 leaves exactly a P(w). A factor that is no number makes all of it none.
+struct Factors {
+    number on_w, on_mean, on_rest;
+
+    __device__ Factors(double a, double b) : on_w(a < b ? a : b), on_mean(a <= b ? 0 : a - b), on_rest(b <= a ? 0 : b - a) {}
+    __device__ number of(number value, number mean) const { return on_w * value + on_mean * mean + on_rest * (value - mean); }
+};
 
 // Some members of an orbit, i or ~i for −w_i, and their values.
 struct Members {
@@ -52,21 +69,24 @@ struct Members {
         return sum;
     }
 
-    // Adds on_w w + on_mean P(w) + on_rest (w − P(w)). All that is added to is loaded before the first of it is written.
-    __device__ void add(number* sum, number mean, number on_w, number on_mean, number on_rest, int len) const {
+    // Adds a P(w) + b (w − P(w)) to `to`, or overwrites it. What is added to is loaded before the first number is written.
+    template <bool ADDED> __device__ void write(number* to, const Factors& factors, number mean, int len) const {
         number old[CHUNK];
 #pragma unroll
         for (int j = 0; j < CHUNK; j++) {
-            if (j < len) old[j] = sum[place(j)];
+            if (j < len) old[j] = ADDED ? to[place(j)] : 0;
         }
 #pragma unroll
         for (int j = 0; j < CHUNK; j++) {
-            if (j < len) sum[place(j)] = old[j] + with_sign(j, on_w * value[j] + on_mean * mean + on_rest * (value[j] - mean));
+            if (j < len) {
+                const number part = with_sign(j, factors.of(value[j], mean));
+                to[place(j)] = ADDED ? old[j] + part : part;
+            }
         }
     }
 };
 
-// The mean of an orbit, beside its first number: that of equal numbers is that number to the last bit.
+// The mean of an orbit, as a difference from its first number: that of equal numbers is that number to the last bit.
 static __device__ number mean_of(const number* w, const int* members, int count, const Members& first) {
     if (SIZE == 0) return 0;
     const number one = first.value[0];
@@ -78,89 +98,191 @@ static __device__ number mean_of(const number* w, const int* members, int count,
     return one + more / LEN;
 }
 
-// The sum of `both` over a block.
-static __device__ void block_sum(double both[2]) {
+// One orbit, whose member j is members[j * count]: written if there is a `to`, which may be `w`; its energies are added if MEASURED.
+template <bool ADDED, bool MEASURED>
+static __device__ void orbit(const number* w, number* to, const int* members, int count, const Factors& factors, double energies[2]) {
+    const Members first(w, members, count, LEN);
+    const number mean = mean_of(w, members, count, first);
+    number rest = MEASURED ? first.rest(mean, LEN) : 0;
+    if (to) first.write<ADDED>(to, factors, mean, LEN);
+#pragma unroll 1
+    for (int j = CHUNK; j < LEN; j += CHUNK) {
+        const Members more(w, members + (long long)j * count, count, LEN - j);
+        if (MEASURED) rest += more.rest(mean, LEN - j);
+        if (to) more.write<ADDED>(to, factors, mean, LEN - j);
+    }
+    if (MEASURED) {
+        energies[0] += SIZE * mean * mean;
+        energies[1] += rest;
+    }
+}
+
+// The sum of `both` over each group of so many threads in a row.
+template <unsigned GROUP> static __device__ void sum_over(double both[2]) {
     __shared__ double shared[2][BLOCK];
+    const unsigned lane = threadIdx.x % GROUP;
     for (int i = 0; i < 2; i++) shared[i][threadIdx.x] = both[i];
     __syncthreads();
-    for (unsigned half = BLOCK / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) {
+    for (unsigned half = GROUP / 2; half > 0; half /= 2) {
+        if (lane < half) {
             for (int i = 0; i < 2; i++) shared[i][threadIdx.x] += shared[i][threadIdx.x + half];
         }
         __syncthreads();
     }
-    for (int i = 0; i < 2; i++) both[i] = shared[i][0];
+    for (int i = 0; i < 2; i++) both[i] = shared[i][threadIdx.x - lane];
     __syncthreads();
-}
-
-// Where energies are added up: two for each of `blocks` of all launches, of which those of this one begin at `first`; `done` counts those
-// that are done, 0 before and after.
-struct Total {
-    number* value;
-    volatile double* partial;
-    unsigned* done;
-    unsigned first, blocks;
-};
-
-// Adds up what all blocks have, in the one that is the last to be done.
-static __device__ void finish(double energies[2], Total total, double a, double b) {
-    __shared__ bool last;
-    block_sum(energies);
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < 2; i++) total.partial[2 * (total.first + blockIdx.x) + i] = energies[i];
-        __threadfence();
-        last = atomicAdd(total.done, 1u) == total.blocks - 1;
-    }
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
-    energies[0] = energies[1] = 0;
-    for (unsigned block = threadIdx.x; block < total.blocks; block += BLOCK) {
-        for (int i = 0; i < 2; i++) energies[i] += total.partial[2 * block + i];
-    }
-    block_sum(energies);
-    if (threadIdx.x == 0) {
-        // A part that is not asked for may be no number.
-        *total.value = (number)(((a > 0 ? a * energies[0] : 0) + (b > 0 ? b * energies[1] : 0)) / 2);
-        *total.done = 0;
-    }
-}
-
-// Member j of orbit i of `count` is members[j * count + i]. Without `sum` nothing is added to; energies only if they are measured.
-template <bool MEASURED>
-static __device__ void orbits(const number* w, number* sum, const int* members, int count, double a, double b, Total total) {
-    // The smaller factor on w, the difference on one part: nothing cancels, and a = b is weight decay to the last bit.
-    const number on_w = a < b ? a : b, on_mean = a > b ? a - b : 0, on_rest = b > a ? b - a : 0;
-    double energies[2] = {0, 0};
-#pragma unroll 1
-    for (long long i = (long long)blockIdx.x * BLOCK + threadIdx.x; i < count; i += (long long)gridDim.x * BLOCK) {
-        const Members first(w, members + i, count, LEN);
-        const number mean = mean_of(w, members + i, count, first);
-        number rest = MEASURED ? first.rest(mean, LEN) : 0;
-        if (sum) first.add(sum, mean, on_w, on_mean, on_rest, LEN);
-#pragma unroll 1
-        for (int j = CHUNK; j < LEN; j += CHUNK) {
-            const Members more(w, members + i + (long long)j * count, count, LEN - j);
-            if (MEASURED) rest += more.rest(mean, LEN - j);
-            if (sum) more.add(sum, mean, on_w, on_mean, on_rest, LEN - j);
-        }
-        if (MEASURED) {
-            energies[0] += SIZE * mean * mean;
-            energies[1] += rest;
-        }
-    }
-    if (MEASURED) finish(energies, total, a, b);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) added(
     const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, double a, double b
 ) {
-    orbits<false>(w, sum, members, count, a, b, Total());
+    const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
+    if (i < count) orbit<true, false>(w, sum, members + i, count, Factors(a, b), nullptr);
 }
 
+// `sum` may be null. `partial` takes two energies from each of `blocks` blocks of all launches, the first of this launch at `first`; `done`
+// counts blocks and is 0 before and after. The last block to finish adds up and writes `value`.
 extern "C" __global__ void __launch_bounds__(BLOCK) measured(
-    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, double a, double b, number* value, double* partial,
-    unsigned* done, unsigned first, unsigned blocks
+    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, double a, double b, number* value,
+    volatile double* partial, unsigned* done, unsigned first, unsigned blocks
 ) {
-    orbits<true>(w, sum, members, count, a, b, {value, partial, done, first, blocks});
+    const Factors factors(a, b);
+    double energies[2] = {0, 0};
+#pragma unroll 1
+    for (long long i = (long long)blockIdx.x * BLOCK + threadIdx.x; i < count; i += (long long)gridDim.x * BLOCK) {
+        orbit<true, true>(w, sum, members + i, count, factors, energies);
+    }
+    __shared__ bool last;
+    sum_over<BLOCK>(energies);
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 2; i++) partial[2 * (first + blockIdx.x) + i] = energies[i];
+        __threadfence();
+        last = atomicAdd(done, 1u) == blocks - 1;
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    energies[0] = energies[1] = 0;
+    for (unsigned block = threadIdx.x; block < blocks; block += BLOCK) {
+        for (int i = 0; i < 2; i++) energies[i] += partial[2 * block + i];
+    }
+    sum_over<BLOCK>(energies);
+    if (threadIdx.x == 0) {
+        // A part that is not asked for may be no number.
+        *value = (number)(((a > 0 ? a * energies[0] : 0) + (b > 0 ? b * energies[1] : 0)) / 2);
+        *done = 0;
+    }
+}
+
+// Orbits first..end of one layer, for one block; `slot` is where their energies go.
+struct Share {
+    int first, end, layer, slot;
+};
+
+// In place: with a and b, or with those of each layer, `factors` [2, layers], block after block of `shares`.
+extern "C" __global__ void __launch_bounds__(BLOCK) rescaled(
+    number* w, const int* __restrict__ members, int count, double a, double b, const double* __restrict__ factors, int layers,
+    const Share* __restrict__ shares
+) {
+    long long i = (long long)blockIdx.x * BLOCK, end = i + BLOCK < count ? i + BLOCK : count;
+    if (shares) {
+        const Share share = shares[blockIdx.x];
+        a = factors[share.layer], b = factors[layers + share.layer];
+        i = share.first, end = share.end;
+    }
+    if (a == 1 && b == 1) return;
+    const Factors by(a, b);
+#pragma unroll 1
+    for (i += threadIdx.x; i < end; i += BLOCK) orbit<false, false>(w, w, members + i, count, by, nullptr);
+}
+
+// Energies of each share, [slots, 2].
+extern "C" __global__ void __launch_bounds__(BLOCK) summed(
+    const number* __restrict__ w, const int* __restrict__ members, int count, double* partial, const Share* __restrict__ shares
+) {
+    const Share share = shares[blockIdx.x];
+    const Factors none(1, 1);
+    double energies[2] = {0, 0};
+#pragma unroll 1
+    for (long long i = (long long)share.first + threadIdx.x; i < share.end; i += BLOCK) {
+        orbit<false, true>(w, nullptr, members + i, count, none, energies);
+    }
+    sum_over<BLOCK>(energies);
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 2; i++) partial[2 * share.slot + i] = energies[i];
+    }
+}
+
+// Energies of each layer, [2, layers], from those of its slots, which end at ends[layer]; by one block, LANES threads a layer. With
+// `network` every layer gets the sum over all.
+static __device__ void energies_of(const double* partial, const int* ends, int layers, int network, double* energies) {
+    for (int base = 0; base < layers; base += BLOCK / LANES) {
+        const int layer = base + threadIdx.x / LANES;
+        double both[2] = {0, 0};
+        if (layer < layers) {
+            for (int slot = (layer ? ends[layer - 1] : 0) + threadIdx.x % LANES; slot < ends[layer]; slot += LANES) {
+                for (int i = 0; i < 2; i++) both[i] += partial[2 * slot + i];
+            }
+        }
+        sum_over<LANES>(both);
+        if (layer < layers && threadIdx.x % LANES == 0) {
+            for (int i = 0; i < 2; i++) energies[i * layers + layer] = both[i];
+        }
+    }
+    __syncthreads();
+    if (!network) return;
+    double both[2] = {0, 0};
+    for (int layer = threadIdx.x; layer < layers; layer += BLOCK) {
+        for (int i = 0; i < 2; i++) both[i] += energies[i * layers + layer];
+    }
+    sum_over<BLOCK>(both);
+    for (int layer = threadIdx.x; layer < layers; layer += BLOCK) {
+        for (int i = 0; i < 2; i++) energies[i * layers + layer] = both[i];
+    }
+}
+
+// max(0, x); what is no number stays none.
+static __device__ double at_least_zero(double x) { return x < 0 ? 0 : x; }
+
+// max(0, 1 − t/n) at n² = `energy`; 1 at t = 0.
+static __device__ double threshold(double energy, double by) { return by == 0 ? 1 : at_least_zero(1 - by / sqrt(energy)); }
+
+// proximal/rule.rs has the same rules as operations of libtorch. `factors` [2, layers] is written by one block.
+extern "C" __global__ void __launch_bounds__(BLOCK) plain_factors(
+    const double* partial, const int* ends, int layers, double on_g, double on_perp, const double* scales, int whole, long long* exact_since,
+    long long call, double* factors
+) {
+    energies_of(partial, ends, layers, 0, factors);
+    for (int layer = threadIdx.x; layer < layers; layer += BLOCK) {
+        const double equivariant = factors[layer], perp = factors[layers + layer];
+        double b = threshold(perp, on_perp * scales[layers + layer]);
+        const double a = threshold(whole ? equivariant + perp * b * b : equivariant, on_g * scales[layer]);
+        if (whole) b *= a;
+        exact_since[layer] = b != 0 ? -1 : exact_since[layer] < 0 ? call : exact_since[layer];
+        factors[layer] = a, factors[layers + layer] = b;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) target_factors(
+    const double* partial, const int* ends, int layers, double slope, double step, int network, double* strengths, double* factors
+) {
+    energies_of(partial, ends, layers, network, factors);
+    for (int layer = threadIdx.x; layer < layers; layer += BLOCK) {
+        const double most = slope * sqrt(factors[layer]), perp = sqrt(factors[layers + layer]);
+        const double s = perp <= most ? 1 : most / perp;
+        strengths[layer] = (1 / s - 1) / (2 * step);
+        factors[layer] = 1, factors[layers + layer] = s;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) dual_factors(
+    const double* partial, const int* ends, int layers, double tau, double rate, double step, int network, double* strengths, double* factors
+) {
+    energies_of(partial, ends, layers, network, factors);
+    for (int layer = threadIdx.x; layer < layers; layer += BLOCK) {
+        const double perp = factors[layers + layer], total = factors[layer] + perp;
+        const double residual = sqrt(perp / (total == 0 ? 1 : total));
+        strengths[layer] = at_least_zero(strengths[layer] + rate * (residual - tau));
+        factors[layer] = 1, factors[layers + layer] = 1 / (1 + 2 * step * strengths[layer]);
+    }
 }

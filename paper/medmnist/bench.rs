@@ -1,4 +1,4 @@
-//! Steps of the networks that tell volumes apart, on random volumes.
+//! Timed steps on random volumes.
 
 use reynolds::random::Random;
 use reynolds_torch::Parameters;
@@ -21,7 +21,7 @@ impl Timed for MedExperiment {
         let MedSettings { data, model } = &run.settings;
         let (classes, precision) = (data.set.class_names(), run.train.precision);
         let mut builder = Parameters::builder();
-        // Before anything else of its kind in this process, so that nothing is remembered from before.
+        // First, so that nothing is cached.
         let network = laps.build(|| {
             model.build(classes.len(), &mut builder, &mut Random::new(0)).map_err(|error| under("model", error))
         })?;
@@ -37,7 +37,7 @@ impl Timed for MedExperiment {
     }
 }
 
-/// Grey values at random, of the side that networks see: a minibatch to train on, and one to test on.
+/// Random volumes: a minibatch to train on, and one to test on.
 fn random_volumes(batch: usize, classes: Vec<String>) -> VolumeSet {
     let mut random = Random::new(0);
     let mut part = |count: usize| Volumes {

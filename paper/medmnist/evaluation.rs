@@ -1,4 +1,4 @@
-//! What a network says of volumes, and how much that depends on how they are turned.
+//! Logits of volumes, and how much they change when volumes are turned.
 
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
 
@@ -7,14 +7,13 @@ use super::task::MedTask;
 use reynolds_train::error::Result;
 use reynolds_train::task::Split;
 
-/// Volumes of a minibatch that is only evaluated.
+/// Volumes of a minibatch of evaluation.
 const EVALUATED: usize = 48;
 
-/// An axis for each axis, and whether it is reversed.
+/// A permutation of the axes, and whether each is reversed.
 pub(super) type Turn = ([i64; 3], [bool; 3]);
 
-/// How far probabilities move when a volume is turned, in the mean over volumes and elements of
-/// ‖softmax f(gx) − softmax f(x)‖.
+/// Mean over volumes x and elements g of ‖softmax f(gx) − softmax f(x)‖.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TurningDefect {
     /// Over the 24 rotations of the cube.
@@ -38,9 +37,8 @@ impl MedTask {
         Ok(Scored::new(self.data().classes.len(), numbers, self.data().truth(split).to_vec()))
     }
 
-    /// The defect on `count` volumes of a part at most, evenly spread; `None` of no volume.
-    ///
-    /// Turning the 29³ that a network sees is turning the volume itself: resizing treats all axes and directions alike.
+    /// The defect on at most `count` volumes of a part, evenly spread; `None` if there are none. The resized volumes are turned: resizing treats
+    /// all axes and directions alike.
     pub fn turning_defect(&self, split: Split, count: usize) -> Result<Option<TurningDefect>> {
         let _guard = tch::no_grad_guard();
         let all = self.data().count(split);
@@ -80,7 +78,7 @@ impl MedTask {
         Ok(Some(TurningDefect { rotation, reflection }))
     }
 
-    /// What `timed` makes of passes over all volumes of a part at once, in evaluation and without the tape; the kernels are ready.
+    /// Times passes over all volumes of a part at once, in evaluation, without the tape and with assembled kernels.
     pub fn timed_inference<T>(
         &self,
         split: Split,
@@ -120,24 +118,15 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// What a turn makes of the voxels of a cube of side 3.
-    fn image(turn: Turn) -> Vec<i64> {
-        let cube = Tensor::arange(27, (Kind::Int64, Device::Cpu)).view([1, 1, 3, 3, 3]);
-        Vec::try_from(turned(&cube, turn).unwrap().view([-1])).unwrap()
-    }
-
     #[test]
-    fn the_rotations_are_a_group_of_24_and_the_others_their_coset() {
+    fn turns_are_24_rotations_and_24_reflections() {
+        let cube = Tensor::arange(27, (Kind::Int64, Device::Cpu)).view([3, 3, 3]);
+        let numbers = |cube: Tensor| Vec::<i64>::try_from(cube.contiguous().view([-1])).unwrap();
+        let image = |turn: Turn| numbers(turned(&cube.view([1, 1, 3, 3, 3]), turn).unwrap());
         let [rotations, reflections] = turns().map(|turns| turns.into_iter().map(image).collect::<BTreeSet<_>>());
         assert_eq!((rotations.len(), reflections.len(), rotations.intersection(&reflections).count()), (24, 24, 0));
         let after = |a: &[i64], b: &[i64]| -> Vec<i64> { b.iter().map(|&at| a[at as usize]).collect() };
-        for a in &rotations {
-            assert!(rotations.iter().all(|b| rotations.contains(&after(a, b))));
-            assert!(reflections.iter().all(|b| reflections.contains(&after(a, b))));
-        }
-        // A quarter turn about the first axis, as rot90 has it, is among the first; a mirror image is among the second.
-        let cube = Tensor::arange(27, (Kind::Int64, Device::Cpu)).view([3, 3, 3]);
-        let numbers = |cube: Tensor| Vec::<i64>::try_from(cube.contiguous().view([-1])).unwrap();
+        assert!(rotations.iter().all(|a| rotations.iter().all(|b| rotations.contains(&after(a, b)))));
         assert!(rotations.contains(&numbers(cube.rot90(1, [1, 2]))) && reflections.contains(&numbers(cube.flip([0]))));
     }
 }

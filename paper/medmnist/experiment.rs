@@ -1,13 +1,13 @@
-//! The experiment "medmnist": volumes of MedMNIST, or generated shapes, told apart by networks that know how space turns.
+//! The experiment "medmnist": classification of volumes of MedMNIST or of generated shapes.
 //!
 //! ```text
-//! volume 29³ ──► CNN | steerable CNN | RPP | P-SCNN | ours, held against SO(3) or O(3) ──► class
+//! volume 29³ ──► CNN | steerable CNN | RPP | P-SCNN | ours, regularised towards SO(3) or O(3) ──► class
 //! ```
 //!
 //! Paper: section "MedMNIST", `tab:medmnist`, `tab:hyperparams_medmnist`. Protocol after Veefkind and Cesa: Adam at a constant learning rate,
 //! cross entropy, minibatches of 32, no augmentation, the weights of the best validation accuracy, of equal ones those of the least
-//! validation loss. The penalty is the squared one of the paper's method section. They say neither learning rate nor epochs of their runs:
-//! 1e-4 and 100 epochs here. For Organ their code tests the last weights; a summary has both, and "best" is handed on.
+//! validation loss. They publish neither learning rate nor epochs: 1e-4 and 100 here. For Organ their code tests the last weights; a summary
+//! has both.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -58,7 +58,7 @@ impl Experiment for MedExperiment {
         &[Precision::F32, Precision::Bf16]
     }
 
-    /// Says how to get a file that is not there.
+    /// Says how to get a missing file.
     fn prepare(&self, config: &RunConfig<MedSettings>, _: &Interrupt) -> Result<bool> {
         let data = &config.settings.data;
         if let Some((set, size)) = data.file()? {
@@ -88,7 +88,7 @@ impl Experiment for MedExperiment {
     }
 }
 
-/// What the page of a run says of it beside its metrics.
+/// For the page of a run.
 fn facts(config: &RunConfig<MedSettings>, task: &MedTask, summary: &Summary) -> BTreeMap<String, String> {
     let data = task.data();
     let [train, validation, test] = [Split::Train, Split::Validation, Split::Test].map(|split| data.count(split));
@@ -103,7 +103,6 @@ fn facts(config: &RunConfig<MedSettings>, task: &MedTask, summary: &Summary) -> 
     ])
 }
 
-/// Whether a run beats the most common class.
 fn trained(gain: f64, error: f64) -> String {
     let by = format!("{:.1} points above the most common class, standard error {:.1}", 100.0 * gain, 100.0 * error);
     if beats_majority(gain, error) { format!("yes: {by}") } else { format!("not trained: {by}") }
@@ -114,8 +113,7 @@ mod tests {
     use super::*;
     use reynolds::penalty::Form;
     use reynolds_torch::optimiser::Method;
-    use reynolds_train::config;
-    use reynolds_train::config::Settings;
+    use reynolds_train::config::{self, Settings};
 
     #[test]
     fn the_defaults_are_the_published_protocol() {
@@ -125,10 +123,8 @@ mod tests {
         assert_eq!((train.optimiser.method, train.optimiser.weight_decay), (Method::Adam, 0.0));
         let rate = |epoch| train.schedule.rate(train.learning_rate, epoch, train.epochs, 0);
         assert_eq!([0, 50, 99].map(rate), [1e-4; 3]);
-        assert_eq!(
-            (train.weights, train.early_stopping.patience, config.settings.data.batch),
-            (Selection::Best, 0, 32)
-        );
+        let protocol = (train.weights, train.early_stopping.patience, config.settings.data.batch);
+        assert_eq!(protocol, (Selection::Best, 0, 32));
         assert_eq!((config.penalty.form, config.penalty.whole), (Form::Squared, false));
     }
 
@@ -146,8 +142,6 @@ mod tests {
             ("[model]\narchitecture = \"unet\"", "model.architecture"),
             ("[model]\ngroup = \"c4\"", "model.group"),
             ("[model]\nwidth = -1", "model.width"),
-            ("[model]\nwidth = 65", "model.width"),
-            ("[model.likelihood]\ndegree = 3", "model.likelihood.degree"),
             ("[model]\narchitecture = \"scnn\"\nrpp.dense = 1.0", "model.rpp.dense"),
             ("[train.early_stopping]\nmetric = \"\"", "train.early_stopping.metric"),
         ] {
@@ -157,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_named_with_what_fetches_it() {
+    fn a_missing_file_is_named_with_the_command_that_fetches_it() {
         let text = "[data]\nset = \"organ\"\nsize = 64\nfolder = \"nowhere\"";
         let config = config::parse(&MedExperiment.defaults(), text, "f.toml").unwrap();
         let message = MedExperiment.prepare(&config, &Interrupt::new()).unwrap_err().to_string();

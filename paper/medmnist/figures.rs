@@ -1,4 +1,4 @@
-//! What a run on volumes shows at its end: which classes are taken for which.
+//! The confusion matrix of a run.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use reynolds_train::task::Split;
 const CELL: f64 = 30.0;
 const PANEL: f64 = 150.0;
 
-/// Points that a letter of a label takes.
+/// Width of a letter of a label.
 const LETTER: f64 = 5.2;
 
 /// Draws "confusion.svg" of the test volumes into `folder`.
@@ -25,29 +25,25 @@ pub(super) fn draw(task: &MedTask, folder: &Path) -> Result<()> {
     Ok(whole_file::write(&folder.join("confusion.svg"), sheet.svg().as_bytes())?)
 }
 
-/// One panel: a row for each class, shaded by the share of it that is taken for each, with the counts.
+/// One panel: a row for each true class, shaded by its share, with the counts.
 pub fn confusion_sheet(title: &str, classes: &[String], scored: &Scored) -> Sheet {
     let side = (CELL * classes.len() as f64).max(PANEL);
     let mut sheet = Sheet::new(1, side);
     let longest = classes.iter().map(|class| class.chars().count()).max().unwrap_or(0) as f64;
     (sheet.label_room, sheet.tick_room) = (10.0 + LETTER * longest, 10.0 + LETTER * longest);
     let caption = format!("rows: truth; columns: answer; right: {:.1} %", 100.0 * scored.accuracy());
-    sheet.add(
-        title,
-        confusion_map(classes, &scored.confusion().into_iter().map(|count| count as f64).collect::<Vec<_>>()),
-        vec![caption],
-    );
+    let counts: Vec<f64> = scored.confusion().into_iter().map(|count| count as f64).collect();
+    sheet.add(title, confusion_map(classes, &counts), vec![caption]);
     sheet
 }
 
 /// Counts `[classes, classes]`, rows the truth, shaded by their share of the row.
 pub(super) fn confusion_map(classes: &[String], counts: &[f64]) -> HeatMap {
-    let rows = counts.chunks(classes.len());
-    let share = |row: &[f64]| -> Vec<f64> {
+    let share = |row: &[f64]| {
         let all = row.iter().sum::<f64>().max(1.0);
-        row.iter().map(|&count| count / all).collect()
+        row.iter().map(|count| count / all).collect::<Vec<_>>()
     };
-    let shares = rows.flat_map(share).collect();
+    let shares = counts.chunks(classes.len()).flat_map(share).collect();
     HeatMap::new(classes.len(), shares, Shading::Linear { high: 1.0 })
         .numbers(counts.iter().map(|count| format!("{count:.0}")).collect())
         .labels(classes.to_vec(), classes.to_vec())

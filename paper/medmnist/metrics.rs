@@ -1,12 +1,11 @@
-//! What logits are worth: accuracy, AUC, cross entropy, confusion.
+//! Metrics of logits: accuracy, AUC, cross entropy, confusion.
 //!
 //! ```text
 //! AUC of a class = P(score of a volume of it > score of one that is not of it) + ½ P(equal)
 //! ```
 //!
-//! Scores are probabilities (softmax). With two classes the AUC is that of class 1, with more the mean over the classes, each against the rest,
-//! as MedMNIST's own evaluator has it. Accuracy is a mean over volumes; Veefkind and Cesa's is one over minibatches, in which the volumes of
-//! a short last one weigh more.
+//! Scores are probabilities (softmax). With two classes the AUC is that of class 1, with more the mean over classes, each against the rest, as
+//! in MedMNIST's evaluator. Accuracy is a mean over volumes, that of Veefkind and Cesa one over minibatches.
 
 /// Logits of volumes whose classes are known.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +17,6 @@ pub struct Scored {
 }
 
 impl Scored {
-    /// Row-major logits `[n, classes]` and labels `[n]`.
     pub fn new(classes: usize, logits: Vec<f64>, truth: Vec<usize>) -> Self {
         assert_eq!(logits.len(), classes * truth.len(), "a row of logits for each label");
         assert!(truth.iter().all(|&label| label < classes), "labels are below {classes}");
@@ -33,7 +31,7 @@ impl Scored {
         self.logits.chunks(self.classes).zip(self.truth.iter().copied())
     }
 
-    /// How many of each class are taken for each, `[classes, classes]`: rows are the truth. Of equal logits the first wins.
+    /// Counts `[classes, classes]`, rows the truth, columns the answer; of equal logits the first wins.
     pub fn confusion(&self) -> Vec<usize> {
         let mut counts = vec![0; self.classes * self.classes];
         for (logits, label) in self.rows() {
@@ -47,21 +45,18 @@ impl Scored {
         right as f64 / self.count() as f64
     }
 
-    /// How much more is right than if `answer` were always given: the mean over volumes of the difference, which is 1, 0 or −1, and its standard
-    /// error.
+    /// Gain of accuracy over always giving `answer`, and its standard error, paired volume by volume:
     ///
     /// ```text
     /// d = [the network is right] − [the label is `answer`]      gain = mean d,      error = √((mean d² − gain²)/n)
     /// ```
-    ///
-    /// Both are right about the same volumes, so that their errors do not add up as those of independent answers would.
     pub fn gain_over(&self, answer: usize) -> (f64, f64) {
         let right = |(logits, label): (&[f64], usize)| f64::from(largest(logits) == label);
         let differences = self.rows().map(|row| right(row) - f64::from(row.1 == answer));
         let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), d| (sum + d, squares + d * d));
         let count = self.count() as f64;
         let gain = sum / count;
-        // Rounding may leave less than nothing of a variance of 0.
+        // Rounding may make a variance of 0 negative.
         (gain, ((squares / count - gain * gain).max(0.0) / count).sqrt())
     }
 
@@ -70,8 +65,7 @@ impl Scored {
         losses.sum::<f64>() / self.count() as f64
     }
 
-    /// The area under the receiver operating characteristic. Classes of which there is no volume, or nothing else, are left out; not a number
-    /// if none is left.
+    /// Area under the receiver operating characteristic, without classes of no volume or of all; NaN if none is left.
     pub fn auc(&self) -> f64 {
         let of_class = |class: usize| {
             let scores = self.rows().map(|(logits, _)| (logits[class] - log_sum(logits)).exp()).collect();
@@ -84,7 +78,7 @@ impl Scored {
         areas.iter().sum::<f64>() / areas.len() as f64
     }
 
-    /// The accuracy on volumes of either class of a pair when only these two classes can be answered, and how many volumes there are.
+    /// Accuracy on the volumes of these pairs by the two logits of the pair alone, and the number of volumes.
     pub fn pairs(&self, pairs: &[(u8, u8)]) -> (f64, usize) {
         let (mut right, mut count) = (0, 0);
         for &(first, second) in pairs {
@@ -98,7 +92,7 @@ impl Scored {
         (right as f64 / count as f64, count)
     }
 
-    /// The share of volumes in any of the pairs that are taken for either class of their pair; `None` if there are no such volumes.
+    /// Share of the volumes of these pairs that are taken for either class of their pair; `None` if there are none.
     pub fn solids<'a>(&self, pairs: impl Iterator<Item = &'a (u8, u8)>) -> Option<f64> {
         let (mut right, mut count) = (0, 0);
         for pair in pairs {
@@ -117,14 +111,14 @@ pub fn binomial_error(share: f64, count: usize) -> f64 {
     (share * (1.0 - share) / count as f64).sqrt()
 }
 
-/// The class that most of these labels are, the first of several.
+/// The most common label, of equal ones the first.
 pub fn majority_class(labels: &[usize], classes: usize) -> usize {
     let mut counts = vec![0.0; classes];
     labels.iter().for_each(|&label| counts[label] += 1.0);
     largest(&counts)
 }
 
-/// Whether an accuracy is so far above that of the most common class that it was learned: by more than three standard errors.
+/// Whether a gain over the most common class exceeds three standard errors.
 pub fn beats_majority(gain: f64, error: f64) -> bool {
     gain > 3.0 * error
 }
@@ -139,7 +133,7 @@ fn log_sum(logits: &[f64]) -> f64 {
     most + logits.iter().map(|logit| (logit - most).exp()).sum::<f64>().ln()
 }
 
-/// The area of scores of members and others, from the ranks of the members; equals share the mean of their ranks.
+/// The area from the ranks of the members; equal scores share the mean of their ranks.
 fn area(scores: Vec<f64>, member: Vec<bool>) -> Option<f64> {
     let members = member.iter().filter(|&&member| member).count();
     let others = member.len() - members;
@@ -169,14 +163,6 @@ mod tests {
     }
 
     #[test]
-    fn solids_are_right_where_either_class_of_a_pair_is_answered() {
-        // Answers 0, 1, 1, 0 of the labels 0, 1, 1, 2: the last is right in the pair (0, 2) alone.
-        assert_eq!(scored().solids([(0, 2)].iter()), Some(1.0));
-        assert_eq!(scored().solids([(1, 2)].iter()), Some(2.0 / 3.0));
-        assert_eq!(scored().solids([].iter()), None);
-    }
-
-    #[test]
     fn large_logits_overflow_nothing_and_one_class_has_no_area() {
         assert_eq!(Scored::new(2, vec![1000.0, -1000.0], vec![0]).loss(), 0.0);
         assert_eq!(Scored::new(2, vec![0.0; 8], vec![0, 1, 1, 0]).auc(), 0.5);
@@ -184,8 +170,12 @@ mod tests {
     }
 
     #[test]
-    fn within_a_pair_only_its_two_classes_can_be_answered() {
+    fn pairs_are_judged_by_two_logits_and_solids_by_all() {
         let scored = scored();
+        // Answers 0, 1, 1, 0 of the labels 0, 1, 1, 2: the last is right in the pair (0, 2) alone.
+        assert_eq!(scored.solids([(0, 2)].iter()), Some(1.0));
+        assert_eq!(scored.solids([(1, 2)].iter()), Some(2.0 / 3.0));
+        assert_eq!(scored.solids([].iter()), None);
         // Of classes 0 and 2: both volumes are taken for 0. Of 1 and 2: the third has equal logits, and the first of them wins.
         assert_eq!(scored.pairs(&[(0, 2)]), (0.5, 2));
         assert_eq!(scored.pairs(&[(1, 2)]), (1.0, 3));
@@ -194,17 +184,15 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_is_paired_with_the_answer_it_is_over() {
+    fn gains_are_paired_volume_by_volume() {
         // Always 0 is right about the first volume alone, of which the network is right too; it is right about two more.
         let (gain, error) = scored().gain_over(0);
         assert_eq!((gain, error), (0.5, (0.25_f64 / 4.0).sqrt()));
         // Always 2 is right about the last, where the network is wrong: differences 1, 1, 1, −1.
         let (gain, error) = scored().gain_over(2);
         assert_eq!((gain, error), (0.5, (0.75_f64 / 4.0).sqrt()));
-        // Who always answers 0 gains nothing over it, without error.
         let constant = Scored::new(2, [1.0, 0.0].repeat(7), vec![0, 1, 1, 0, 0, 1, 0]);
         assert_eq!(constant.gain_over(0), (0.0, 0.0));
-        // Who is right about everything is a share better, with the error of that share.
         let right = Scored::new(2, vec![1.0, 0.0, 0.0, 1.0, 0.0, 1.0], vec![0, 1, 1]);
         let (gain, error) = right.gain_over(0);
         assert!((gain - 2.0 / 3.0).abs() < 1e-15 && (error - binomial_error(gain, 3)).abs() < 1e-15);

@@ -1,10 +1,8 @@
-//! The rows of the table: a plain CNN, then for each group what is equivariant, and how it is relaxed; and what each is trained with.
-//!
-//! Here alone networks and their strengths are listed: tables and measurements are made of them, and configs/medmnist-*.toml repeat them.
+//! The rows of the table and their strengths, of which tables and measurements are made; configs/medmnist-*.toml repeat them.
 //!
 //! Paper: `tab:medmnist`, `tab:chosen_hyperparams_medmnist`.
 
-use reynolds_train::config::{PenaltySettings, RunConfig};
+use reynolds_train::config::RunConfig;
 use reynolds_train::experiment::Experiment;
 
 use super::experiment::MedExperiment;
@@ -13,21 +11,18 @@ use super::settings::MedSettings;
 use crate::medmnist::networks::{Architecture, Symmetry};
 use crate::targets::Named;
 
-/// A network and the group that it is held against.
+/// A network and its group, of the CNN the group of its channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row {
     pub architecture: Architecture,
-    /// Of the CNN the group whose channels it has.
     pub group: Symmetry,
 }
 
-/// What is tuned.
+/// What is tuned; λ is 0 but for ours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Strengths {
     pub learning_rate: f64,
-    /// λ_G of ours, else 0.
     pub lambda_g: f64,
-    /// λ_⊥ of ours, else 0.
     pub lambda_perp: f64,
 }
 
@@ -35,7 +30,7 @@ const fn row(architecture: Architecture, group: Symmetry) -> Row {
     Row { architecture, group }
 }
 
-/// In the order of the paper: "cnn", "so3-ours".
+/// "cnn", "so3-ours", in the order of the paper.
 impl Named for Row {
     const ALL: &'static [Self] = &[
         Self::CNN,
@@ -50,18 +45,11 @@ impl Named for Row {
     ];
 
     fn name(self) -> String {
-        let network = match self.architecture {
-            Architecture::Cnn => return "cnn".into(),
-            Architecture::Scnn => "scnn",
-            Architecture::Rpp => "rpp",
-            Architecture::Pscnn => "pscnn",
-            Architecture::Ours => "ours",
-        };
-        format!("{}-{network}", Named::name(self.group))
+        let network = self.label_of_network().to_lowercase().replace('-', "");
+        if self == Self::CNN { network } else { format!("{}-{network}", Named::name(self.group)) }
     }
 }
 
-/// "so3", "o3".
 impl Named for Symmetry {
     const ALL: &'static [Self] = &[Self::So3, Self::O3];
 
@@ -81,30 +69,32 @@ impl Row {
         row(Architecture::Ours, group)
     }
 
-    /// Another network of the same group.
     pub(super) fn beside(self, architecture: Architecture) -> Self {
         if architecture == Architecture::Cnn { Self::CNN } else { row(architecture, self.group) }
     }
 
-    /// Whether a projection penalty holds it.
     pub fn is_ours(self) -> bool {
         self.architecture == Architecture::Ours
     }
 
     /// "CNN", "SO(3) ours".
     pub(super) fn label(self) -> String {
-        let head = match self.architecture {
-            Architecture::Cnn => return "CNN".into(),
+        let network = self.label_of_network();
+        if self == Self::CNN { network.into() } else { format!("{} {network}", group_head(self.group)) }
+    }
+
+    fn label_of_network(self) -> &'static str {
+        match self.architecture {
+            Architecture::Cnn => "CNN",
             Architecture::Scnn => "SCNN",
             Architecture::Rpp => "RPP",
             Architecture::Pscnn => "P-SCNN",
             Architecture::Ours => "ours",
-        };
-        format!("{} {head}", group_head(self.group))
+        }
     }
 
-    /// What it is trained with on a set of the paper: ours as its table says, the others, whose settings are published elsewhere, with the
-    /// learning rates that a work with the same protocol has; `None` on other sets, where strengths are tuned.
+    /// On a set of the paper: of ours as published, of others the learning rates of a work with the same protocol; `None` on other sets, where
+    /// strengths are tuned.
     pub fn strengths(self, set: Set) -> Option<Strengths> {
         let [learning_rate, lambda_g, lambda_perp] = match (self.is_ours(), self.group, set) {
             (true, Symmetry::So3, Set::NODULE) => [5e-5, 1e-3, 1.0],
@@ -120,25 +110,22 @@ impl Row {
         Some(Strengths { learning_rate, lambda_g, lambda_perp })
     }
 
-    /// What it is measured with: as on Nodule, of which the paper's costs are.
+    /// For costs: those of Nodule, as in the paper.
     pub fn measured_strengths(self) -> Strengths {
         self.strengths(Set::NODULE).expect("a set of the paper")
     }
 
-    /// The settings of a run with this network and these strengths; rows that hold nothing have the learning rate alone, and settings of
-    /// other networks are as by default.
+    /// The settings of a run with this network and these strengths, without a penalty but for ours; settings of other networks are as by
+    /// default.
     pub fn run(self, base: &RunConfig<MedSettings>, strengths: Strengths) -> RunConfig<MedSettings> {
         let mut run = base.clone();
         run.settings.model = base.settings.model.of(self.architecture, self.group);
         run.train.learning_rate = strengths.learning_rate;
-        run.penalty = match self.is_ours() {
-            true => PenaltySettings {
-                lambda_g: strengths.lambda_g,
-                lambda_perp: strengths.lambda_perp,
-                ..base.penalty.clone()
-            },
-            false => MedExperiment.defaults().penalty,
-        };
+        if self.is_ours() {
+            (run.penalty.lambda_g, run.penalty.lambda_perp) = (strengths.lambda_g, strengths.lambda_perp);
+        } else {
+            run.penalty = MedExperiment.defaults().penalty;
+        }
         run
     }
 }
@@ -167,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn committed_configurations_are_the_rows_of_the_paper_and_nothing_else() {
+    fn committed_configurations_are_the_rows_of_the_paper() {
         for set in Set::OF_PAPER {
             for &group in Symmetry::ALL {
                 let file = format!("../configs/medmnist-{}-{}.toml", set.name(), Named::name(group));
@@ -175,12 +162,8 @@ mod tests {
                 let row = Row::ours(group);
                 let mut run = row.run(&MedExperiment.defaults(), row.strengths(set).unwrap());
                 run.settings.data.set = set;
-                assert_eq!(
-                    config::load(&MedExperiment.defaults(), Some(&file), &[]).unwrap(),
-                    run,
-                    "{}",
-                    file.display()
-                );
+                let committed = config::load(&MedExperiment.defaults(), Some(&file), &[]).unwrap();
+                assert_eq!(committed, run, "{}", file.display());
             }
         }
     }

@@ -1,15 +1,14 @@
-//! The sets of volumes by name: those of MedMNIST, and generated shapes.
+//! The sets of volumes by name: MedMNIST's and generated shapes.
 
 use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-use crate::medmnist::data::{MedSet, shapes};
+use crate::medmnist::data::{MedSet, Size, shapes};
 use crate::targets::Named;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Set {
-    /// Generated, and no medical data.
     #[default]
     Shapes,
     File(MedSet),
@@ -20,44 +19,38 @@ impl Set {
     pub const SYNAPSE: Self = Self::File(MedSet::Synapse);
     pub const ORGAN: Self = Self::File(MedSet::Organ);
 
-    /// The sets that the paper has numbers of, in its order.
     pub const OF_PAPER: [Self; 3] = [Self::NODULE, Self::SYNAPSE, Self::ORGAN];
 
     pub fn is_of_paper(self) -> bool {
         Self::OF_PAPER.contains(&self)
     }
 
-    /// As in tables: generated data are called so.
     pub(super) fn head(self) -> String {
         match self {
             Self::Shapes => "generated shapes".into(),
-            Self::File(set) => {
-                let name = set.to_string();
-                let (first, rest) = name.split_at(1);
-                first.to_uppercase() + rest
-            }
+            Self::File(set) => set.head().into(),
         }
     }
 
     pub(super) fn class_names(self) -> Vec<String> {
-        match self {
-            Self::Shapes => shapes::CLASSES.iter().map(|name| name.to_string()).collect(),
-            Self::File(set) => set.classes().iter().map(|name| name.to_string()).collect(),
-        }
+        let names = match self {
+            Self::Shapes => &shapes::CLASSES[..],
+            Self::File(set) => set.classes(),
+        };
+        names.iter().map(|name| name.to_string()).collect()
     }
 
-    /// The sets whose files lie in a folder, and the one that needs none. Fracture is left to those who ask for it.
+    /// The generated set and those whose files lie in a folder, but for Fracture.
     pub(super) fn present(folder: &Path) -> Vec<Self> {
         let there = |set: &Self| match set {
             Self::Shapes => true,
             Self::File(MedSet::Fracture) => false,
-            Self::File(set) => folder.join(format!("{set}mnist3d.npz")).is_file(),
+            Self::File(set) => folder.join(set.file_name(Size::Small)).is_file(),
         };
         Self::ALL.iter().copied().filter(there).collect()
     }
 }
 
-/// Those of the paper, the others of MedMNIST, and generated shapes: "nodule", …, "shapes".
 impl Named for Set {
     const ALL: &'static [Self] = &[
         Self::NODULE,
@@ -93,10 +86,10 @@ impl<'de> Deserialize<'de> for Set {
     }
 }
 
-/// Classes of Organ that differ by a reflection alone: right and left, by label.
+/// Labels of right and left organs, which differ by a reflection alone.
 pub(super) const SIDES: [(&str, [usize; 2]); 3] = [("kidneys", [1, 2]), ("femurs", [3, 4]), ("lungs", [7, 8])];
 
-/// Labels of the shapes that differ by a turn alone.
+/// Labels of shapes that differ by a turn alone.
 pub(super) fn rotation_pairs() -> Vec<[usize; 2]> {
     shapes::rotation_pairs().iter().map(|&(first, second)| [first.into(), second.into()]).collect()
 }

@@ -1,4 +1,4 @@
-//! The settings of the experiment "medmnist": which volumes, how they are seen, and the network.
+//! The settings of the experiment "medmnist".
 
 use std::path::{Path, PathBuf};
 
@@ -11,36 +11,33 @@ use serde::{Deserialize, Serialize};
 use reynolds_train::config::{Settings, at_least_one, under};
 use reynolds_train::error::{Error, Result};
 
-/// How volumes get the side that networks see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resize {
     /// Linear between voxels along each axis, corners not aligned.
     #[default]
     Trilinear,
-    /// The nearest voxel.
     Nearest,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MedDataConfig {
-    /// "shapes", which are generated, or a set of MedMNIST: "organ", "nodule", "adrenal", "fracture", "vessel" or "synapse".
+    /// "shapes" (generated), or a set of MedMNIST: "organ", "nodule", "adrenal", "fracture", "vessel" or "synapse".
     pub set: Set,
     /// Voxels along a side of MedMNIST's files: 28 or 64.
     pub size: usize,
-    /// Where the files of MedMNIST lie; "" = `$REYNOLDS_DATA/medmnist`, or `data/medmnist` where that is not set.
+    /// Folder of MedMNIST's files; "" = `$REYNOLDS_DATA/medmnist`, or `data/medmnist` where that is not set.
     pub folder: String,
     /// Volumes of a minibatch, at least two.
     pub batch: usize,
-    /// "trilinear" or "nearest": how 28³ or 64³ become the 29³ that networks see.
+    /// Interpolation from 28³ or 64³ to the 29³ that networks see: "trilinear" or "nearest".
     pub resize: Resize,
-    /// Test volumes that the defect is measured on, evenly spread over all; 0 = it is not measured.
+    /// Number of test volumes that the equivariance defect is measured on; 0 = off.
     pub turned: usize,
-    /// Minibatches of training volumes that the statistics of normalisations are measured on before an evaluation, at most an epoch; 0 = those
-    /// that ran along in training, which lag behind weights that move fast.
+    /// Minibatches of training volumes, at most an epoch, that the statistics of normalisations are measured on before an evaluation; 0 = running
+    /// statistics, which lag behind fast weights.
     pub settled: usize,
-    /// Of the generated set.
     pub shapes: ShapesConfig,
 }
 
@@ -63,23 +60,21 @@ impl MedDataConfig {
     /// The file of MedMNIST; `None` of generated shapes.
     pub fn file(&self) -> Result<Option<(MedSet, Size)>> {
         let size = Size::ALL.into_iter().find(|size| size.side() == self.size);
-        let size = size.ok_or_else(|| Error::config("data.size", "28 or 64", self.size))?;
         match (self.set, size) {
-            (Set::Shapes, Size::Small) => Ok(None),
-            (Set::Shapes, Size::Large) => {
-                Err(Error::config("data.size", "28, for generated shapes have data.shapes.side", self.size))
+            (_, None) => Err(Error::config("data.size", "28 or 64", self.size)),
+            (Set::Shapes, Some(Size::Small)) => Ok(None),
+            (Set::Shapes, _) => {
+                Err(Error::config("data.size", "28 (the side of generated shapes is data.shapes.side)", self.size))
             }
-            (Set::File(set), size) => Ok(Some((set, size))),
+            (Set::File(set), Some(size)) => Ok(Some((set, size))),
         }
     }
 
-    /// The folder of MedMNIST's files.
     pub fn files(&self) -> PathBuf {
         data::folder((!self.folder.is_empty()).then_some(Path::new(&self.folder)))
     }
 }
 
-/// `[data]` and `[model]`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MedSettings {
     pub data: MedDataConfig,
@@ -92,7 +87,7 @@ impl Settings for MedSettings {
         let data = &self.data;
         data.file()?;
         if !(2..=4096).contains(&data.batch) {
-            let expected = "from 2 to 4096, for a volume alone has no variance to normalise by";
+            let expected = "from 2 to 4096 (one volume has no variance to normalise by)";
             return Err(Error::config("data.batch", expected, data.batch));
         }
         if data.turned > 1_000_000 {
@@ -109,9 +104,8 @@ impl Settings for MedSettings {
         }
         at_least_one("data.shapes.validation", data.shapes.validation)?;
         at_least_one("data.shapes.test", data.shapes.test)?;
-        match i64::try_from(data.shapes.seed) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Error::config("data.shapes.seed", "at most 2⁶³ − 1, which TOML can hold", data.shapes.seed)),
-        }
+        let too_large =
+            |_| Error::config("data.shapes.seed", "at most 2⁶³ − 1 (the largest of TOML)", data.shapes.seed);
+        i64::try_from(data.shapes.seed).map(drop).map_err(too_large)
     }
 }

@@ -1,19 +1,14 @@
-//! Telling classes of volumes apart: the minibatches, the loss and the metrics.
+//! Classification of volumes: minibatches, loss and metrics.
 //!
 //! ```text
-//! loss = mean cross entropy of a minibatch + what the network itself adds (the prior of RPP, alignment and divergences of the P-SCNN)
-//! ```
-//!
-//! The order of an epoch is decided before it, and put on the device once. Its last minibatch may be short; a single volume that is left over
-//! joins the minibatch before it, for the head normalises over volumes and one alone has no variance.
-//!
-//! ```text
+//! loss = mean cross entropy of a minibatch + the prior of the network (RPP: of the branches; P-SCNN: alignment and divergences)
 //! running statistics:  s ← (1 − m) s + m b     b of a minibatch, m = 0.1: those of some ten steps ago
 //! settled:             s = mean of b           over minibatches of training volumes, weights as they are
 //! ```
 //!
-//! Weights move fast in the first hundreds of steps, and networks of many normalisations are then evaluated far from what they were trained
-//! as: at a learning rate of 5e-4 accuracies jump between chance and all from epoch to epoch, at an AUC of 0.96 to 1.
+//! The last minibatch of an epoch may be short; a single volume left over joins the one before it, for the head normalises over volumes and
+//! one alone has no variance. Weights move fast in the first hundreds of steps, and with running statistics networks of many normalisations
+//! are then evaluated far from what they were trained as: at a learning rate of 5e-4 accuracies jump from epoch to epoch.
 
 use std::rc::Rc;
 
@@ -32,14 +27,12 @@ use reynolds_train::config::under;
 use reynolds_train::error::Result;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 
-/// What random numbers are drawn for; with the seed, the name of their stream.
-#[derive(Debug, Clone, Copy)]
+/// Streams of random numbers.
 enum Purpose {
     Weights = 1,
     Order = 2,
 }
 
-/// Data, network and loss of a run.
 pub struct MedTask {
     parameters: Parameters,
     network: Box<dyn Network>,
@@ -53,7 +46,6 @@ pub struct MedTask {
 }
 
 impl MedTask {
-    /// Initial weights and the order of volumes are those of the seed.
     pub fn new(data: MedData, settings: &MedSettings, precision: Precision, seed: u64) -> Result<Self> {
         let mut builder = Parameters::builder();
         let mut random = Random::at(seed, &[Purpose::Weights as u64]);
@@ -63,7 +55,7 @@ impl MedTask {
         Self::of(data, network, parameters, &settings.data, precision, seed)
     }
 
-    /// With a network of one's own, whose parameters lie where the volumes do.
+    /// With another network, whose parameters are on the device of the volumes.
     pub fn of(
         data: MedData,
         network: Box<dyn Network>,
@@ -82,17 +74,12 @@ impl MedTask {
         &self.data
     }
 
-    /// ‖W − P(W)‖ over the regularised parameters; `None` if there are none.
-    pub fn held_residual(&self) -> Result<Option<Residual>> {
-        Ok(self.binding.as_ref().map(|binding| binding.residual(self.parameters.flat())).transpose()?)
-    }
-
-    /// Kernels of passes that only evaluate.
+    /// Kernels of evaluation.
     pub(super) fn assemble_evaluated(&self) -> Result<Vec<Tensor>> {
         Ok(self.network.assemble(&self.parameters, self.pass(Mode::Evaluate))?)
     }
 
-    /// Logits `[n, classes]` of a pass that only evaluates.
+    /// Logits `[n, classes]` in evaluation.
     pub(super) fn evaluated(&self, assembled: &[Tensor], volumes: &Tensor) -> Result<Tensor> {
         Ok(self.network.forward(&self.parameters, assembled, volumes, self.pass(Mode::Evaluate))?)
     }
@@ -101,8 +88,7 @@ impl MedTask {
         Pass { mode, precision: self.precision }
     }
 
-    /// Gives the normalisations the statistics of the weights of now, if the settings want that. The same minibatches every time, each from
-    /// nothing, so that nothing of before is left. Training never reads what is changed here.
+    /// Settles the statistics of the normalisations, always on the same minibatches; training never reads them.
     fn settle(&self) -> Result<()> {
         let minibatches = self.config.settled.min(self.steps_per_epoch());
         let mut statistics = self.parameters.statistics().shallow_clone();
@@ -123,7 +109,6 @@ impl MedTask {
         Ok(())
     }
 
-    /// The volumes and labels of a minibatch.
     fn minibatch(&self, moment: Moment) -> Result<(Tensor, Tensor)> {
         let order = self.order.of(moment.epoch, || self.order(moment.epoch))?;
         let (count, batch) = (self.data.count(Split::Train), self.config.batch);
@@ -132,7 +117,6 @@ impl MedTask {
         self.data.chosen(Split::Train, &order.f_narrow(0, first as i64, (last - first) as i64)?)
     }
 
-    /// The order in which an epoch sees the volumes, on the device.
     fn order(&self, epoch: usize) -> Result<Tensor> {
         let mut random = Random::at(self.seed, &[Purpose::Order as u64, epoch as u64]);
         let order = shuffled(self.data.count(Split::Train), &mut random);
@@ -140,7 +124,7 @@ impl MedTask {
         Ok(Tensor::f_from_slice(&order)?.f_to_device(self.data.device())?)
     }
 
-    /// What is measured on the test volumes alone.
+    /// Metrics of the test volumes alone.
     fn tested(&self, scored: &Scored, metrics: &mut Metrics) -> Result<()> {
         let classes = self.data.classes.len();
         let (accuracy, count) = (scored.accuracy(), scored.count());
@@ -189,10 +173,12 @@ impl Task for MedTask {
         }
     }
 
-    /// "accuracy", "auc" and "loss", the cross entropy alone; "pairs/rotation" and "pairs/reflection" of generated sets, each with its "…_count"
-    /// of volumes and "…_se", and "pairs/solid", the share of volumes that are taken for one of the pair they belong to; "held/residual" = √Σ‖W − P(W)‖² and "held/relative", that by √Σ‖W‖². On test volumes "accuracy_se"; "majority",
-    /// the accuracy of always answering the class that is most common in training; "gain/accuracy" over that with "gain/accuracy_se",
-    /// paired volume by volume ([`Scored::gain_over`]); the other errors are binomial; "confusion/i/j", volumes of class i that are taken for j; "defect" and "defect/reflection", a [`super::TurningDefect`].
+    /// accuracy, auc, loss                the cross entropy alone
+    /// pairs/rotation, pairs/reflection   of generated sets, each with …_count of volumes and …_se
+    /// pairs/solid                        the share of volumes taken for either class of their pair
+    /// held/residual, held/relative       √Σ‖W − P(W)‖², and that by √Σ‖W‖²
+    /// of the test: accuracy_se, majority (the class that is most common in training), gain/accuracy and gain/accuracy_se
+    /// ([`Scored::gain_over`]), confusion/i/j (volumes of class i taken for j), defect and defect/reflection ([`super::TurningDefect`])
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         self.settle()?;
         let scored = self.scored(split)?;
@@ -213,7 +199,8 @@ impl Task for MedTask {
         if let Some(share) = scored.solids(pairs.rotation.iter().chain(&pairs.reflection)) {
             metrics.insert("pairs/solid".into(), share);
         }
-        if let Some(Residual { absolute, relative }) = self.held_residual()? {
+        if let Some(binding) = &self.binding {
+            let Residual { absolute, relative } = binding.residual(self.parameters.flat())?;
             metrics.extend([("held/residual".into(), absolute), ("held/relative".into(), relative)]);
         }
         if split == Split::Test {

@@ -4,8 +4,7 @@
 //! u8 [n, s, s, s]  ─ (x/255 − ½)/½ ─►  [−1, 1]  ─ resized, once ─►  [n, 1, 29, 29, 29], in the number type of the convolutions
 //! ```
 //!
-//! Volumes are not augmented, so that resizing them once, before the first step, gives what resizing them in every step would. A minibatch is
-//! one gather; nothing of it passes through the host.
+//! A minibatch is one gather on the device.
 
 use crate::medmnist::data::shapes;
 use crate::medmnist::data::volumes::{VolumeSet, Volumes};
@@ -20,7 +19,7 @@ use reynolds_train::task::Split;
 
 const RESIZED: usize = 64;
 
-/// Labels of classes that differ by one thing alone; only generated sets know theirs.
+/// Labels of classes that differ by a turn or a reflection alone, of generated sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClassPairs {
     pub rotation: Vec<(u8, u8)>,
@@ -37,7 +36,7 @@ impl ClassPairs {
 struct Part {
     /// `[n, 1, 29, 29, 29]`.
     volumes: Tensor,
-    /// `[n]`, whole numbers, beside the volumes.
+    /// `[n]`, whole numbers.
     labels: Tensor,
     /// The same on the host.
     truth: Vec<usize>,
@@ -46,9 +45,7 @@ struct Part {
 /// A set of volumes on a device. A clone shares them.
 #[derive(Debug)]
 pub struct MedData {
-    /// "OrganMNIST3D", "generated shapes".
     pub name: String,
-    /// By label.
     pub classes: Vec<String>,
     pub pairs: ClassPairs,
     /// By [`Split`].
@@ -69,20 +66,15 @@ impl Clone for MedData {
 }
 
 impl MedData {
-    /// The volumes that settings ask for: generated, or read from their file, which must be the publisher's.
+    /// Generates the volumes, or reads them from the publisher's file.
     pub fn open(config: &MedDataConfig, precision: Precision, device: Device) -> Result<Self> {
-        match config.file()? {
-            None => {
-                Self::new(&shapes::generate(&config.shapes)?, ClassPairs::of_shapes(), config.resize, precision, device)
-            }
-            Some((set, size)) => {
-                let set = data::open(config.files(), set, size, Checked::Yes)?;
-                Self::new(&set, ClassPairs::default(), config.resize, precision, device)
-            }
-        }
+        let (set, pairs) = match config.file()? {
+            None => (shapes::generate(&config.shapes)?, ClassPairs::of_shapes()),
+            Some((set, size)) => (data::open(config.files(), set, size, Checked::Yes)?, ClassPairs::default()),
+        };
+        Self::new(&set, pairs, config.resize, precision, device)
     }
 
-    /// A set in memory, whose volumes will be seen in the number type of `precision`.
     pub fn new(
         set: &VolumeSet,
         pairs: ClassPairs,
@@ -120,12 +112,12 @@ impl MedData {
         self.parts[0].volumes.device()
     }
 
-    /// Volumes `[count, 1, 29, 29, 29]` of a part from its volume `first` on, sharing the storage.
+    /// `[count, 1, 29, 29, 29]` from the volume `first` on, sharing the storage.
     pub fn volumes(&self, split: Split, first: usize, count: usize) -> Result<Tensor> {
         Ok(self.part(split).volumes.f_narrow(0, first as i64, count as i64)?)
     }
 
-    /// The volumes `[n, 1, 29, 29, 29]` of a part with these numbers `[n]`, and their labels `[n]`; nothing waits for the device.
+    /// Volumes `[n, 1, 29, 29, 29]` and labels `[n]` with these numbers `[n]`; does not synchronise.
     pub fn chosen(&self, split: Split, numbers: &Tensor) -> Result<(Tensor, Tensor)> {
         let Part { volumes, labels, .. } = self.part(split);
         Ok((volumes.f_index_select(0, numbers)?, labels.f_index_select(0, numbers)?))
@@ -136,7 +128,6 @@ impl MedData {
     }
 }
 
-/// Volumes as networks see them.
 fn resized(volumes: &Volumes, resize: Resize, precision: Precision, device: Device) -> Result<Tensor> {
     let (side, to) = (volumes.side as i64, [SIDE as i64; 3]);
     let voxels = volumes.side.pow(3);
@@ -157,7 +148,7 @@ fn resized(volumes: &Volumes, resize: Resize, precision: Precision, device: Devi
 mod tests {
     use super::*;
 
-    /// Two volumes of side 28 to train on, one elsewhere: each grey level the same all over, but for one bright corner in the last.
+    /// Two training volumes of side 28, one of each other part: constant grey levels, but for a bright corner in the last.
     fn set() -> VolumeSet {
         let part = |levels: &[u8]| Volumes {
             side: 28,
@@ -175,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn black_is_minus_one_and_white_is_one_and_resizing_keeps_what_is_the_same_all_over() {
+    fn black_is_minus_one_white_is_one_and_resizing_keeps_constants() {
         for resize in [Resize::Trilinear, Resize::Nearest] {
             let data = data(resize);
             for (split, number, level) in
@@ -206,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn chosen_volumes_bring_their_labels() {
+    fn chosen_volumes_have_their_labels() {
         let (volumes, labels) = data(Resize::Nearest).chosen(Split::Train, &Tensor::from_slice(&[1_i64, 0])).unwrap();
         assert_eq!(Vec::<i64>::try_from(&labels).unwrap(), [1, 0]);
         assert_eq!([0, 1].map(|n| volumes.double_value(&[n, 0, 3, 3, 3])), [1.0, -1.0]);

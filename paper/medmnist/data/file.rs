@@ -1,4 +1,4 @@
-//! Opening a file: everything that can be compared with what the publisher says is compared.
+//! Reads a file of MedMNIST and checks it against what its publisher says.
 
 use std::fs::File;
 use std::io;
@@ -11,21 +11,17 @@ use crate::data::error::{Error, Result};
 use crate::medmnist::data::volumes::{VolumeSet, Volumes};
 use reynolds_checkpoint::Checkpoint;
 
-/// Names of the parts in the files.
 const PARTS: [&str; 3] = ["train", "val", "test"];
 
 /// Whether a file must be the publisher's own, to the bit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
-    /// Its MD5 and the sizes of its parts are compared.
-    #[default]
     Yes,
-    /// Any file of the same layout will do: the types, shapes and labels are checked, not how many volumes there are.
+    /// Types, shapes and labels are checked; the MD5 and the number of volumes are not.
     No,
 }
 
-/// The folder where files are looked for: as given; else `medmnist` in the folder that the environment variable `REYNOLDS_DATA` names;
-/// else `data/medmnist`.
+/// The folder of the files: as given, else `$REYNOLDS_DATA/medmnist`, else `data/medmnist`.
 pub fn folder(given: Option<&Path>) -> PathBuf {
     match (given, std::env::var_os("REYNOLDS_DATA")) {
         (Some(given), _) => given.into(),
@@ -38,15 +34,12 @@ pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked)
     let path = folder.as_ref().join(set.file_name(size));
     let counts = match checked {
         Checked::Yes => {
-            let (expected, found) = (set.md5(size), md5_of_file(&path)?);
-            if found != expected {
-                // A file may hold the publisher's arrays and yet not be the publisher's file.
-                let found = format!(
-                    "{found}: reynolds data medmnist --set {set} --size {size} --force fetches the published file; one that was saved again \
-                     is another, even if its arrays are equal"
-                );
-                return Err(Error::malformed(&path, format!("the MD5 {expected}"), found));
-            }
+            // A file may hold the publisher's arrays and yet not be the publisher's file.
+            let hint = format!(
+                ": reynolds data medmnist --set {set} --size {size} --force fetches the published file; one that was saved again is \
+                 another, even if its arrays are equal"
+            );
+            has_md5(&path, set.md5(size), &hint)?;
             Some(set.counts())
         }
         Checked::No => None,
@@ -56,13 +49,17 @@ pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked)
 
 /// Refuses a file of another MD5.
 pub fn verify(path: impl AsRef<Path>, expected: &str) -> Result<()> {
-    match md5_of_file(&path)? {
+    has_md5(path.as_ref(), expected, "")
+}
+
+fn has_md5(path: &Path, expected: &str, hint: &str) -> Result<()> {
+    match md5_of_file(path)? {
         found if found == expected => Ok(()),
-        found => Err(Error::malformed(path.as_ref(), format!("the MD5 {expected}"), found)),
+        found => Err(Error::malformed(path, format!("the MD5 {expected}"), found + hint)),
     }
 }
 
-/// In hexadecimal; it tells damage, not malice.
+/// In hexadecimal; detects damage, not malice.
 pub fn md5_of_file(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
     let (mut file, mut hasher) = (File::open(path).map_err(Error::io(path, "open"))?, Md5::new());
@@ -70,14 +67,13 @@ pub fn md5_of_file(path: impl AsRef<Path>) -> Result<String> {
     Ok(format!("{:x}", hasher.finalize()))
 }
 
-/// Reads the three parts; `counts` says how many volumes each must have.
+/// `counts`: how many volumes each part must have.
 fn read(path: &Path, set: MedSet, size: Size, counts: Option<[usize; 3]>) -> Result<VolumeSet> {
     let checkpoint = Checkpoint::open(path)?;
     let part =
         |n: usize| volumes(&checkpoint, PARTS[n], size.side(), set.classes().len(), counts.map(|counts| counts[n]));
-    let title = set.title();
     Ok(VolumeSet {
-        name: if size == Size::Small { title.into() } else { format!("{title} {size}³") },
+        name: if size == Size::Small { set.title() } else { format!("{} {size}³", set.title()) },
         classes: set.classes().iter().map(|&class| class.into()).collect(),
         train: part(0)?,
         validation: part(1)?,

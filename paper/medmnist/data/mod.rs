@@ -1,11 +1,10 @@
-//! MedMNIST in three dimensions: six sets of labelled volumes as their publisher stores them.
+//! MedMNIST in three dimensions: six sets of labelled volumes.
 //!
 //! ```text
 //! organmnist3d.npz, organmnist3d_64.npz:   {train,val,test}_images u8 [n, side, side, side],   {train,val,test}_labels u8 [n, 1]
 //! ```
 //!
-//! The files are CC BY 4.0; what is expected of each (classes, sizes of the parts, MD5) is what the package `medmnist` 3.0 says of it
-//! (MedMNIST/MedMNIST, medmnist/info.py).
+//! The files are CC BY 4.0; classes, numbers of volumes and MD5 are those of the package `medmnist` 3.0 (medmnist/info.py).
 //!
 //! ```
 //! use reynolds_paper::medmnist::data::{MedSet, Size};

@@ -1,4 +1,4 @@
-//! The six sets: names, classes, sizes of their parts, and the MD5 of each file.
+//! The six sets: classes, numbers of volumes, and the MD5 of each file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,33 +10,25 @@ pub const PUBLISHER: &str = "https://zenodo.org/records/10519652/files";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MedSet {
-    /// Organs in CT.
     Organ,
-    /// Lung nodules in CT.
     Nodule,
-    /// Shapes of adrenal glands.
     Adrenal,
-    /// Fractures of ribs in CT.
     Fracture,
-    /// Shapes of vessels of the brain.
     Vessel,
-    /// Synapses under the electron microscope.
     Synapse,
 }
 
+/// Voxels along an edge: 28 or 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Size {
-    /// 28 voxels along an edge.
     #[default]
     Small,
-    /// 64 voxels along an edge.
     Large,
 }
 
 struct Facts {
     name: &'static str,
-    title: &'static str,
-    /// Of train, val and test.
+    /// Volumes of train, val and test.
     counts: [usize; 3],
     /// At 28 and at 64.
     md5: [&'static str; 2],
@@ -46,55 +38,41 @@ struct Facts {
 /// In the order of [`MedSet::ALL`].
 const FACTS: [Facts; 6] = [
     Facts {
-        name: "organ",
-        title: "OrganMNIST3D",
+        name: "Organ",
         counts: [971, 161, 610],
         md5: ["a0c5a1ff56af4f155c46d46fbb45a2fe", "58a2205adf14a9d0a189cb06dc78bf10"],
+        #[rustfmt::skip]
         classes: &[
-            "liver",
-            "kidney-right",
-            "kidney-left",
-            "femur-right",
-            "femur-left",
-            "bladder",
-            "heart",
-            "lung-right",
-            "lung-left",
-            "spleen",
-            "pancreas",
+            "liver", "kidney-right", "kidney-left", "femur-right", "femur-left", "bladder", "heart", "lung-right", "lung-left",
+            "spleen", "pancreas",
         ],
     },
     Facts {
-        name: "nodule",
-        title: "NoduleMNIST3D",
+        name: "Nodule",
         counts: [1158, 165, 310],
         md5: ["8755a7e9e05a4d9ce80a24c3e7a256f3", "c47c5b7d457bf6332200d2ea6d64ecd8"],
         classes: &["benign", "malignant"],
     },
     Facts {
-        name: "adrenal",
-        title: "AdrenalMNIST3D",
+        name: "Adrenal",
         counts: [1188, 98, 298],
         md5: ["bbd3c5a5576322bc4cdfea780653b1ce", "17721accfe9fb005146a47d33bc54b2f"],
         classes: &["normal", "hyperplasia"],
     },
     Facts {
-        name: "fracture",
-        title: "FractureMNIST3D",
+        name: "Fracture",
         counts: [1027, 103, 240],
         md5: ["6aa7b0143a6b42da40027a9dda61302f", "f01d7e6316aedf4210da0da5b7437b42"],
         classes: &["buckle rib fracture", "nondisplaced rib fracture", "displaced rib fracture"],
     },
     Facts {
-        name: "vessel",
-        title: "VesselMNIST3D",
+        name: "Vessel",
         counts: [1335, 191, 382],
         md5: ["b41fd4f7e7e2feedddb201585ecafa1b", "6bb274a8846e1097066dcd64e2c4520f"],
         classes: &["vessel", "aneurysm"],
     },
     Facts {
-        name: "synapse",
-        title: "SynapseMNIST3D",
+        name: "Synapse",
         counts: [1230, 177, 352],
         md5: ["1235b78a3cd6280881dd7850a78eadb6", "43bd14ebf3af9d3dd072446fedc14d5e"],
         classes: &["inhibitory synapse", "excitatory synapse"],
@@ -102,24 +80,28 @@ const FACTS: [Facts; 6] = [
 ];
 
 impl MedSet {
-    /// All of them, in the publisher's order.
-    pub const ALL: [MedSet; 6] =
-        [MedSet::Organ, MedSet::Nodule, MedSet::Adrenal, MedSet::Fracture, MedSet::Vessel, MedSet::Synapse];
+    /// In the publisher's order.
+    pub const ALL: [Self; 6] = [Self::Organ, Self::Nodule, Self::Adrenal, Self::Fracture, Self::Vessel, Self::Synapse];
 
     fn facts(self) -> &'static Facts {
         &FACTS[self as usize]
     }
 
-    /// The publisher's name of the set, such as OrganMNIST3D.
-    pub fn title(self) -> &'static str {
-        self.facts().title
+    /// "Organ".
+    pub fn head(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// "OrganMNIST3D", as the publisher writes it.
+    pub fn title(self) -> String {
+        format!("{}MNIST3D", self.head())
     }
 
     pub fn classes(self) -> &'static [&'static str] {
         self.facts().classes
     }
 
-    /// Volumes to learn from, to choose settings by, and to test on.
+    /// Volumes of train, validation and test.
     pub fn counts(self) -> [usize; 3] {
         self.facts().counts
     }
@@ -139,7 +121,7 @@ impl MedSet {
 
 impl fmt::Display for MedSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.facts().name)
+        f.write_str(&self.head().to_lowercase())
     }
 }
 
@@ -147,24 +129,20 @@ impl FromStr for MedSet {
     type Err = Error;
 
     /// Reads `organ`, `organmnist3d` or `OrganMNIST3D`.
-    fn from_str(text: &str) -> Result<MedSet> {
+    fn from_str(text: &str) -> Result<Self> {
         let lower = text.to_lowercase();
         let short = lower.strip_suffix("mnist3d").unwrap_or(&lower);
-        let found = MedSet::ALL.into_iter().find(|set| set.facts().name == short);
+        let found = MedSet::ALL.into_iter().find(|set| set.to_string() == short);
         let expected = "organ, nodule, adrenal, fracture, vessel or synapse";
         found.ok_or_else(|| Error::setting("set", expected, text))
     }
 }
 
 impl Size {
-    /// Both, the smaller first.
-    pub const ALL: [Size; 2] = [Size::Small, Size::Large];
+    pub const ALL: [Self; 2] = [Self::Small, Self::Large];
 
     pub fn side(self) -> usize {
-        match self {
-            Size::Small => 28,
-            Size::Large => 64,
-        }
+        [28, 64][self as usize]
     }
 }
 
@@ -177,7 +155,7 @@ impl fmt::Display for Size {
 impl FromStr for Size {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Size> {
+    fn from_str(text: &str) -> Result<Self> {
         let found = Size::ALL.into_iter().find(|size| size.to_string() == text);
         found.ok_or_else(|| Error::setting("size", "28 or 64", text))
     }
@@ -196,9 +174,7 @@ mod tests {
             }
             assert_eq!(set.title().to_lowercase() + ".npz", set.file_name(Size::Small));
         }
-        for size in Size::ALL {
-            assert_eq!(size.to_string().parse::<Size>().unwrap(), size);
-        }
+        assert_eq!(["28", "64"].map(|side| side.parse::<Size>().unwrap()), Size::ALL);
         let message = "set: expected organ, nodule, adrenal, fracture, vessel or synapse, found brain";
         assert_eq!("brain".parse::<MedSet>().unwrap_err().to_string(), message);
         assert!("mnist3d".parse::<MedSet>().is_err() && "028".parse::<Size>().is_err());

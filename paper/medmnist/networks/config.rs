@@ -1,12 +1,9 @@
 //! Which network, and its sizes.
 
-use reynolds::random::Random;
-use serde::{Deserialize, Serialize};
-
 use super::network::VolumeNet;
-use super::{Fields, Layout, Network, Symmetry};
-use reynolds_torch::error::{Error, Result};
-use reynolds_torch::parameters::Builder;
+use super::*;
+use reynolds_torch::error::Error;
+use serde::{Deserialize, Serialize};
 
 /// The largest degree of a likelihood: the Haar rule then has 16,250 nodes on O(3).
 const MAX_DEGREE: usize = 6;
@@ -22,7 +19,7 @@ pub enum Architecture {
     Rpp,
     /// Steerable convolutions with a learned likelihood over the group.
     Pscnn,
-    /// Dense convolutions on a third of the channels, held against the group by the projection penalty.
+    /// Dense convolutions on a third of the channels, regularised towards the group by the projection penalty.
     #[default]
     Ours,
 }
@@ -34,7 +31,7 @@ pub enum Nonlinearity {
     /// ELU of every channel: equivariant on scalars alone.
     #[default]
     Pointwise,
-    /// Every irrep times the sigmoid of a scalar of its own, which more channels are made for: equivariant.
+    /// Every irrep times the sigmoid of a scalar of its own, an additional channel: equivariant.
     Gated,
 }
 
@@ -43,9 +40,7 @@ pub enum Nonlinearity {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RppConfig {
-    /// Of the steerable branches, from 0.
     pub equivariant: f64,
-    /// Of the dense ones, from 0.
     pub dense: f64,
 }
 
@@ -55,11 +50,11 @@ impl Default for RppConfig {
     }
 }
 
-/// The likelihoods of [`Architecture::Pscnn`] and what is asked of them.
+/// The likelihoods of [`Architecture::Pscnn`] and the weights of their prior.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LikelihoodConfig {
-    /// Degree of the function whose exponential a likelihood is.
+    /// Degree of the logarithm of a likelihood.
     pub degree: usize,
     /// Degree up to which a likelihood enters kernels.
     pub kernel_degree: usize,
@@ -88,7 +83,7 @@ pub struct VolumeNetConfig {
     pub width: usize,
     /// Of ours: "pointwise" or "gated".
     pub nonlinearity: Nonlinearity,
-    /// "channels" or "planes": which are innermost in memory (those of steerable kernels on CUDA alone).
+    /// "channels" or "planes": innermost in memory (for steerable kernels on CUDA alone).
     pub layout: Layout,
     pub rpp: RppConfig,
     pub likelihood: LikelihoodConfig,
@@ -103,17 +98,16 @@ impl VolumeNetConfig {
         }
     }
 
-    /// The same sizes for this network and group; what acts on other networks alone is as by default.
+    /// The same sizes for this network and group; settings of other networks are as by default.
     pub fn of(&self, architecture: Architecture, group: Symmetry) -> Self {
-        let usual = Self::default();
-        let (mut nonlinearity, mut rpp, mut likelihood) = (usual.nonlinearity, usual.rpp, usual.likelihood);
+        let mut config = Self { architecture, group, width: self.width, layout: self.layout, ..Self::default() };
         match architecture {
-            Architecture::Ours => nonlinearity = self.nonlinearity,
-            Architecture::Rpp => rpp = self.rpp,
-            Architecture::Pscnn => likelihood = self.likelihood,
+            Architecture::Ours => config.nonlinearity = self.nonlinearity,
+            Architecture::Rpp => config.rpp = self.rpp,
+            Architecture::Pscnn => config.likelihood = self.likelihood,
             Architecture::Cnn | Architecture::Scnn => {}
         }
-        Self { architecture, group, nonlinearity, rpp, likelihood, width: self.width, layout: self.layout }
+        config
     }
 
     /// The channels before block `number` (0, 1, 2), after its first convolution and after it.
@@ -122,7 +116,7 @@ impl VolumeNetConfig {
         std::array::from_fn(|at| all[2 * number + at])
     }
 
-    /// Sees that sizes and weights are in range, and that nothing is asked for that the network does not have.
+    /// Checks that sizes and weights are in range, and that settings of other networks are as by default.
     pub fn validate(&self) -> Result<()> {
         in_range("width", self.width(), 1, 64)?;
         let Self { rpp, likelihood, .. } = self;
@@ -138,24 +132,23 @@ impl VolumeNetConfig {
         if let Some((what, weight)) = weights.into_iter().find(|(_, weight)| !(weight.is_finite() && *weight >= 0.0)) {
             return Err(Error::setting(what, "a number from 0", weight));
         }
-        for (own, usual) in self.of_single_networks().into_iter().zip(Self::default().of_single_networks()) {
-            let (architecture, name, what, value) = own;
-            if architecture != self.architecture && value != usual.3 {
-                let expected = format!("{} for networks other than {name}", usual.3);
-                return Err(Error::setting(what, expected, value));
+        let settings = self.of_single_networks().into_iter().zip(Self::default().of_single_networks());
+        for ((architecture, name, key, value), (.., usual)) in settings {
+            if architecture != self.architecture && value != usual {
+                return Err(Error::setting(key, format!("{usual} for networks other than {name}"), value));
             }
         }
         Ok(())
     }
 
-    /// The settings that act on one network alone: which, what it is called, the key, the value.
+    /// The settings of a single network: its name, the key, the value.
     fn of_single_networks(&self) -> [(Architecture, &'static str, &'static str, String); 8] {
-        let ours = |what, value| (Architecture::Ours, "ours", what, value);
-        let rpp = |what, value: f64| (Architecture::Rpp, "RPP", what, value.to_string());
-        let pscnn = |what, value| (Architecture::Pscnn, "the P-SCNN", what, value);
+        let rpp = |key, value: f64| (Architecture::Rpp, "RPP", key, value.to_string());
+        let pscnn = |key, value| (Architecture::Pscnn, "the P-SCNN", key, value);
         let Self { rpp: branches, likelihood, .. } = self;
+        let nonlinearity = format!("\"{:?}\"", self.nonlinearity).to_lowercase();
         [
-            ours("nonlinearity", format!("\"{:?}\"", self.nonlinearity).to_lowercase()),
+            (Architecture::Ours, "ours", "nonlinearity", nonlinearity),
             rpp("rpp.equivariant", branches.equivariant),
             rpp("rpp.dense", branches.dense),
             pscnn("likelihood.degree", likelihood.degree.to_string()),
@@ -166,7 +159,6 @@ impl VolumeNetConfig {
         ]
     }
 
-    /// Adds the parameters of a network for so many classes to `builder`.
     pub fn build(&self, classes: usize, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Network>> {
         self.validate()?;
         in_range("classes", classes, 2, 1000)?;
@@ -185,51 +177,54 @@ fn in_range(what: &str, value: usize, least: usize, most: usize) -> Result<()> {
 mod tests {
     use super::*;
 
+    /// The error of settings in TOML, empty if there is none.
+    fn error(text: &str) -> String {
+        let config: VolumeNetConfig = toml::from_str(text).unwrap();
+        config.validate().err().map_or(String::new(), |error| error.to_string())
+    }
+
     #[test]
-    fn settings_of_networks_that_are_not_in_use_are_refused_by_name() {
-        use Architecture::{Cnn, Ours, Pscnn, Rpp, Scnn};
-        let refused = |change: &dyn Fn(&mut VolumeNetConfig), having: Architecture, expected: &str| {
-            for architecture in [Cnn, Scnn, Rpp, Pscnn, Ours] {
-                let mut config = VolumeNetConfig { architecture, ..VolumeNetConfig::default() };
-                assert!(config.validate().is_ok(), "{architecture:?}");
-                change(&mut config);
-                let found = config.validate().map_err(|error| error.to_string());
-                let expected = if architecture == having { Ok(()) } else { Err(expected.to_string()) };
-                assert_eq!(found, expected, "{architecture:?}");
+    fn settings_of_other_networks_are_refused_by_name() {
+        for (own, setting, expected) in [
+            (
+                "ours",
+                "nonlinearity = 'gated'",
+                "nonlinearity: expected \"pointwise\" for networks other than ours, found \"gated\"",
+            ),
+            ("rpp", "rpp.dense = 0.5", "rpp.dense: expected 0.001 for networks other than RPP, found 0.5"),
+            (
+                "pscnn",
+                "likelihood.degree = 3",
+                "likelihood.degree: expected 2 for networks other than the P-SCNN, found 3",
+            ),
+            (
+                "pscnn",
+                "likelihood.uniform = 0.0",
+                "likelihood.uniform: expected 1 for networks other than the P-SCNN, found 0",
+            ),
+        ] {
+            for architecture in ["cnn", "scnn", "rpp", "pscnn", "ours"] {
+                let expected = if architecture == own { "" } else { expected };
+                assert_eq!(error(&format!("architecture = '{architecture}'\n{setting}")), expected);
             }
-        };
-        let gated = "nonlinearity: expected \"pointwise\" for networks other than ours, found \"gated\"";
-        refused(&|config| config.nonlinearity = Nonlinearity::Gated, Ours, gated);
-        let dense = "rpp.dense: expected 0.001 for networks other than RPP, found 0.5";
-        refused(&|config| config.rpp.dense = 0.5, Rpp, dense);
-        let degree = "likelihood.degree: expected 2 for networks other than the P-SCNN, found 3";
-        refused(&|config| config.likelihood.degree = 3, Pscnn, degree);
-        let uniform = "likelihood.uniform: expected 1 for networks other than the P-SCNN, found 0";
-        refused(&|config| config.likelihood.uniform = 0.0, Pscnn, uniform);
+        }
     }
 
     #[test]
     fn sizes_and_weights_out_of_range_are_refused_by_name() {
-        let refused = |architecture, change: &dyn Fn(&mut VolumeNetConfig)| {
-            let mut config = VolumeNetConfig { architecture, ..VolumeNetConfig::default() };
-            change(&mut config);
-            config.validate().unwrap_err().to_string()
-        };
-        use Architecture::{Cnn, Pscnn, Rpp};
-        assert_eq!(refused(Cnn, &|config| config.width = 65), "width: expected from 1 to 64, found 65");
-        let message = refused(Pscnn, &|config| config.likelihood.degree = 7);
-        assert_eq!(message, "likelihood.degree: expected from 0 to 6, found 7");
-        let message = refused(Pscnn, &|config| config.likelihood.kernel_degree = 40);
-        assert_eq!(message, "likelihood.kernel_degree: expected from 0 to 6, found 40");
-        let message = refused(Pscnn, &|config| config.likelihood.alignment = -1.0);
-        assert_eq!(message, "likelihood.alignment: expected a number from 0, found -1");
-        assert!(refused(Pscnn, &|config| config.likelihood.uniform = f64::NAN).starts_with("likelihood.uniform"));
-        let message = refused(Rpp, &|config| config.rpp.equivariant = -1.0);
-        assert_eq!(message, "rpp.equivariant: expected a number from 0, found -1");
-        let message = refused(Rpp, &|config| config.rpp.dense = f64::INFINITY);
-        assert_eq!(message, "rpp.dense: expected a number from 0, found inf");
-        let built =
-            VolumeNetConfig::default().build(1, &mut reynolds_torch::Parameters::builder(), &mut Random::new(0));
+        for (text, expected) in [
+            ("width = 65", "width: expected from 1 to 64, found 65"),
+            ("likelihood.degree = 7", "likelihood.degree: expected from 0 to 6, found 7"),
+            ("likelihood.kernel_degree = 40", "likelihood.kernel_degree: expected from 0 to 6, found 40"),
+            ("likelihood.alignment = -1.0", "likelihood.alignment: expected a number from 0, found -1"),
+            ("likelihood.uniform = nan", "likelihood.uniform: expected a number from 0, found NaN"),
+            ("rpp.equivariant = -1.0", "rpp.equivariant: expected a number from 0, found -1"),
+            ("rpp.dense = inf", "rpp.dense: expected a number from 0, found inf"),
+        ] {
+            assert_eq!(error(text), expected);
+        }
+        let mut builder = reynolds_torch::Parameters::builder();
+        let built = VolumeNetConfig::default().build(1, &mut builder, &mut Random::new(0));
         assert_eq!(built.err().unwrap().to_string(), "classes: expected from 2 to 1000, found 1");
     }
 }

@@ -6,17 +6,11 @@
 //! R3   conv3 ─ norm ─ ELU ─ mean 3/1/0 ─ conv1        + conv3
 //! ```
 //!
-//! A bias before a normalisation that trains is not added, for the normalisation takes it off: [`BatchNorm::train_shifted`]. In evaluation
-//! normalisations are folded into the convolutions before them, once for many passes: [`BatchNorm::fold`].
-
-use reynolds::random::Random;
-use tch::Tensor;
+//! In training a bias before a normalisation is not added, for the normalisation takes it off ([`BatchNorm::train_shifted`]); in evaluation
+//! normalisations are folded into the convolutions before them, once for many passes ([`BatchNorm::fold`]).
 
 use super::network::Block;
-use super::{Mode, Pass, VolumeNetConfig};
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{BatchNorm, Conv3d, Layout, Pool3d, Window};
-use reynolds_torch::parameters::{Builder, Parameters};
+use super::*;
 
 /// The windows of conv1, conv2 and skip of each block.
 pub(super) const WINDOWS: [[Window; 3]; 3] = [
@@ -38,27 +32,24 @@ pub(super) fn pools(number: usize) -> [Option<Pool3d>; 2] {
     }
 }
 
-/// The pool after the first block.
 pub(super) fn first_pool() -> Pool3d {
     Pool3d::average(5, 2, 1)
 }
 
-/// One residual block of dense convolutions.
 pub(super) struct DenseBlock {
     layout: Layout,
     first: Conv3d,
     first_norm: BatchNorm,
-    /// Between conv1 and conv2.
     between: Option<Pool3d>,
     second: Conv3d,
-    /// With a nonlinearity after it, as the skip then has.
+    /// Followed by a nonlinearity, as the skip then is.
     second_norm: Option<BatchNorm>,
     before_skip: Option<Pool3d>,
     skip: Conv3d,
 }
 
 impl DenseBlock {
-    /// Adds the parameters of block `number` (0, 1, 2), `{prefix}r{number + 1}.…`.
+    /// Adds the parameters `{prefix}r{number + 1}.…`.
     pub(super) fn new(
         builder: &mut Builder,
         prefix: &str,
@@ -68,18 +59,16 @@ impl DenseBlock {
     ) -> Result<Self> {
         let [inputs, inner, outputs] = config.fields(number).map(|fields| fields.dim());
         let name = |part: &str| format!("{prefix}r{}.{part}", number + 1);
-        let windows = WINDOWS[number];
-        let first = Conv3d::new(builder, &name("conv1"), [inputs, inner], windows[0], random)?;
+        let first = Conv3d::new(builder, &name("conv1"), [inputs, inner], WINDOWS[number][0], random)?;
         let first_norm = BatchNorm::new(builder, &name("norm1"), inner, 1)?;
-        let second = Conv3d::new(builder, &name("conv2"), [inner, outputs], windows[1], random)?;
-        let last = number == 2;
-        let second_norm = (!last).then(|| BatchNorm::new(builder, &name("norm2"), outputs, 1)).transpose()?;
-        let skip = Conv3d::new(builder, &name("skip"), [inputs, outputs], windows[2], random)?;
+        let second = Conv3d::new(builder, &name("conv2"), [inner, outputs], WINDOWS[number][1], random)?;
+        let second_norm = (number < 2).then(|| BatchNorm::new(builder, &name("norm2"), outputs, 1)).transpose()?;
+        let skip = Conv3d::new(builder, &name("skip"), [inputs, outputs], WINDOWS[number][2], random)?;
         let [between, before_skip] = pools(number);
         Ok(Self { layout: config.layout, first, first_norm, between, second, second_norm, before_skip, skip })
     }
 
-    /// Kernel and bias of a convolution, those of its normalisation in them if `pass` evaluates.
+    /// Kernel and bias of a convolution, its normalisation folded into them if `pass` evaluates.
     fn convolution(
         &self,
         parameters: &Parameters,

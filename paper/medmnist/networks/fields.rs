@@ -1,18 +1,14 @@
-//! How the channels of a layer are typed: copies of one field, which holds every irrep up to a degree.
+//! The types of channels: copies of one field, which holds every irrep up to a degree.
 //!
 //! ```text
-//! channel = (irrep, copy, component)      the copies of one irrep side by side: 6x0 + 6x1 + 6x2
+//! channel = (irrep, copy, component)      the copies of one irrep side by side: 6x0 + 6x1 + 6x2;      gates follow as (irrep, copy)
 //! ```
-//!
-//! The gates of a gated layer, scalars too, come after all irreps as (irrep, copy).
 
 use std::fmt;
 
+use super::*;
 use reynolds::group::{self, GroupRef};
-use reynolds::steerable::SphericalIrrep;
 use serde::{Deserialize, Serialize};
-
-use reynolds_torch::error::Result;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -45,8 +41,7 @@ impl Symmetry {
     }
 }
 
-/// `copies` fields, in each every irrep up to `max_degree` once. Channels go by irreps, in the order of [`Symmetry::labels`], then by
-/// copies: what acts on one irrep of all fields acts on channels in a row.
+/// `copies` fields, each with every irrep up to `max_degree` once, in the order of [`Symmetry::labels`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fields {
     pub symmetry: Symmetry,
@@ -60,7 +55,7 @@ impl Fields {
         Self { symmetry, copies, max_degree: 0 }
     }
 
-    /// The channels of a network of width c: those of the volumes, then of what conv1 and conv2 of each block make.
+    /// The channels of a network of width c: of the volumes, then after conv1 and conv2 of each block.
     pub fn of_network(symmetry: Symmetry, width: usize) -> [Self; 7] {
         let degrees = match symmetry {
             Symmetry::So3 => [2, 3, 3, 3, 2],
@@ -81,8 +76,7 @@ impl Fields {
         parities.iter().flat_map(|&odd| degrees().map(move |degree| SphericalIrrep { degree, odd })).collect()
     }
 
-    /// Where each channel (irrep, copy, component) goes if they are ordered (irrep, component, copy) instead, as in the layers of the
-    /// SCNN: channel i of the second order is channel `order[i]` of the first.
+    /// The order (irrep, component, copy) of the layers of the SCNN: channel i of it is channel `order[i]` of this one.
     pub fn by_components(&self) -> Vec<usize> {
         let (mut order, mut start) = (Vec::with_capacity(self.dim()), 0);
         for dim in self.irrep_dims() {
@@ -92,7 +86,6 @@ impl Fields {
         order
     }
 
-    /// Channels of each irrep of one field, in its order.
     pub fn irrep_dims(&self) -> Vec<usize> {
         self.irreps().into_iter().map(SphericalIrrep::dim).collect()
     }

@@ -1,53 +1,45 @@
-//! Residual blocks with gates, of convolutions between fields: steerable ones in the SCNN, dense ones in ours.
+//! Gated residual blocks of convolutions between fields: steerable ones in the SCNN, dense ones in ours.
 //!
 //! ```text
 //! block:  x ─ conv ─ norm ─ gate ─ (pool) ─ conv ─ norm ─ gate ─ + ─
 //!         └─ (pool) ─ conv ─ gate (that of the last) ────────────┘      R3: no norm, no gate after conv2 and skip
 //! ```
 //!
-//! Convolutions make a scalar more for each irrep, its gate. Channels go by components, then by copies; see [`Fields::by_components`].
-
-use reynolds::random::Random;
-use tch::Tensor;
+//! Convolutions make one more scalar for each irrep, its gate. Channels are in the order of [`Fields::by_components`].
 
 use super::dense::WINDOWS;
 use super::network::Block;
-use super::{Fields, Pass};
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{Affine, Gate, IidNorm, Pool3d, Window};
-use reynolds_torch::parameters::{Builder, Parameters};
+use super::*;
+use reynolds_torch::layers::{Affine, Gate, IidNorm};
 
 pub(super) trait FieldConvolution {
-    /// How many tensors [`FieldConvolution::assemble`] makes.
     const TENSORS: usize;
 
     /// Kernel, in layout and precision, and what else a pass needs, on the tape.
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>>;
 
-    /// `[N, C, D, H, W]` → `[N, C′ + gates, D′, H′, W′]`, with what [`FieldConvolution::assemble`] made.
+    /// `[N, C, D, H, W]` → `[N, C′ + gates, D′, H′, W′]`.
     fn forward(&self, assembled: &[Tensor], input: &Tensor) -> Result<Tensor>;
 
-    /// Biases of scalars, `[1 + gates, fields]`, that are left to be added to what [`FieldConvolution::forward`] makes.
+    /// Biases of scalars, `[1 + gates, fields]`, that [`FieldConvolution::forward`] does not add.
     fn bias(&self, parameters: &Parameters) -> Result<Option<Tensor>>;
 }
 
-/// Where in a block a convolution stands.
 pub(super) struct Place {
     /// "r1.conv1".
     pub(super) name: String,
-    /// Of conv1, conv2, skip: 0, 1, 2.
+    /// 0, 1, 2: conv1, conv2, skip.
     pub(super) part: usize,
     pub(super) domain: Fields,
     pub(super) codomain: Fields,
     pub(super) window: Window,
 }
 
-/// How many gates fields have: one an irrep, of each copy; scalars alone have none.
+/// Number of gates: one an irrep and copy; scalars alone have none.
 pub(super) fn gates(fields: &Fields) -> usize {
     if fields.max_degree == 0 { 0 } else { fields.irrep_dims().len() * fields.copies }
 }
 
-/// Normalisation and gates after a convolution.
 struct Gated {
     norm: IidNorm,
     gate: Gate,
@@ -63,22 +55,13 @@ impl Gated {
         Ok(Self { norm, gate, scalars: [1 + irreps.len() as i64, fields.copies as i64] })
     }
 
-    /// What normalising does to the volumes that a convolution made, its bias included.
-    fn affine(&self, parameters: &Parameters, volumes: &Tensor, bias: Option<Tensor>, pass: Pass) -> Result<Affine> {
-        self.norm.affine(parameters, volumes, bias.as_ref(), pass.mode)
-    }
-
-    /// Nothing but the bias, before the gates of a skip.
+    /// The bias alone, before the gates of a skip.
     fn bare(&self, parameters: &Parameters, bias: Option<Tensor>) -> Result<Affine> {
-        let shift = match bias {
-            Some(bias) => bias,
-            None => Tensor::f_zeros(self.scalars, (parameters.flat().kind(), parameters.device()))?,
-        };
-        Ok(Affine { scale: None, shift })
+        let zeros = || Tensor::f_zeros(self.scalars, (parameters.flat().kind(), parameters.device()));
+        Ok(Affine { scale: None, shift: bias.map_or_else(zeros, Ok)? })
     }
 }
 
-/// A residual block, `rB.…`.
 pub(super) struct GatedBlock<C> {
     convolutions: [C; 3],
     first: Gated,
@@ -88,9 +71,8 @@ pub(super) struct GatedBlock<C> {
 }
 
 impl<C: FieldConvolution> GatedBlock<C> {
-    /// Adds the parameters of block `number` (0, 1, 2) with the fields before it, after its first convolution and after it: those of the
-    /// convolutions as `convolution` adds them, then those of normalisations and gates. The pools are between conv1 and conv2, and before
-    /// the skip.
+    /// Adds the parameters of block `number` with the fields before it, after its first convolution and after it: those that `convolution`
+    /// adds, then those of normalisations and gates. The pools are between conv1 and conv2, and before the skip.
     pub(super) fn new(
         builder: &mut Builder,
         number: usize,
@@ -133,13 +115,13 @@ impl<C: FieldConvolution> Block for GatedBlock<C> {
         };
         let bias = |part: usize| self.convolutions[part].bias(parameters);
         let features = convolve(0, &None, input)?;
-        let affine = self.first.affine(parameters, &features, bias(0)?, pass)?;
+        let affine = self.first.norm.affine(parameters, &features, bias(0)?.as_ref(), pass.mode)?;
         let features = self.first.gate.forward(parameters, &features, &affine)?;
         let features = convolve(1, &self.between, &features)?;
         let skipped = convolve(2, &self.before_skip, input)?;
         if let Some(last) = &self.last {
-            let (affine, bare) =
-                (last.affine(parameters, &features, bias(1)?, pass)?, last.bare(parameters, bias(2)?)?);
+            let affine = last.norm.affine(parameters, &features, bias(1)?.as_ref(), pass.mode)?;
+            let bare = last.bare(parameters, bias(2)?)?;
             return last.gate.sum(parameters, &[(&features, &affine), (&skipped, &bare)]);
         }
         let sum = features.f_add(&skipped)?;

@@ -1,4 +1,4 @@
-//! Networks that tell classes of volumes apart, of the same blocks with different kernels.
+//! Networks that classify volumes, of the same blocks with different kernels.
 //!
 //! ```text
 //! 29³ ─ R1: conv7 → conv5, skip conv7 ─ pool ─ R2: conv3 → pool → conv3, skip pool → conv3 ─ R3: conv3 → pool → conv1, skip conv3 ─ head
@@ -26,8 +26,8 @@
 //! | RPP | in every block both, added | Gaussians | prior α Σ‖steerable‖² + β Σ‖dense‖² |
 //! | P-SCNN | conv1 steerable, conv2 and skip averaged over the group with a learned `likelihood`: `partial_kernels` | Gaussians | alignment and divergences of the likelihoods |
 //!
-//! The published 2.0 million parameters of ours are those of SO(3) at c = 2. Fields of O(3) have other channels: c = 1 has 0.8 and c = 2 has
-//! 3.3 million parameters, and the latter, nearer in ratio and with as many fields, is what is taken.
+//! The published 2.0 million parameters of ours are those of SO(3) at c = 2. With O(3) c = 1 has 0.8 and c = 2 has 3.3 million; c = 2, nearer
+//! in ratio and with as many fields, is used.
 //!
 //! Paper: section "MedMNIST"; architectures of Veefkind and Cesa (P-SCNN) and of Finzi et al. (RPP).
 
@@ -48,6 +48,14 @@ pub use crate::network::Network;
 pub use config::{Architecture, LikelihoodConfig, Nonlinearity, RppConfig, VolumeNetConfig};
 pub use fields::{Fields, Symmetry};
 pub use reynolds_torch::layers::{Layout, Mode, Pass};
+
+// What most files here need.
+use reynolds::random::Random;
+use reynolds::steerable::{Shells, SphericalIrrep};
+use reynolds_torch::error::Result;
+use reynolds_torch::layers::{BatchNorm, Constant, Conv3d, FieldPair, Kernels, Pool3d, Window};
+use reynolds_torch::parameters::{Builder, Parameters};
+use tch::{Kind, Tensor};
 
 /// The side of the volumes that networks see: odd, so that there is a voxel at the centre.
 pub const SIDE: usize = 29;

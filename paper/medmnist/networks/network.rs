@@ -1,19 +1,14 @@
 //! What all networks share: three residual blocks, a pool after the first, and the head; and what each is made of.
 
-use reynolds::plan::{Rule, SymmetryPlan};
-use reynolds::random::Random;
-use tch::Tensor;
-
-use super::dense::{self, DenseBlock};
+use super::dense::DenseBlock;
 use super::gated::{GatedBlock, gates};
 use super::likelihood::Likelihood;
 use super::partial_kernels::Partial;
-use super::scnn::{self, ScnnBlock, steerable};
+use super::scnn::{ScnnBlock, steerable};
 use super::typed::TypedConv;
-use super::{Architecture, Fields, Mode, Network, Nonlinearity, Pass, RppConfig, VolumeNetConfig};
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{BatchNorm, FieldPair, Kernels, Linear, Pool3d};
-use reynolds_torch::parameters::{Builder, Parameters};
+use super::*;
+use reynolds::plan::{Rule, SymmetryPlan};
+use reynolds_torch::layers::Linear;
 
 /// Names of the dense branch of RPP begin so, and those of the head.
 const DENSE: &str = "dense.";
@@ -23,7 +18,6 @@ const HEAD: &str = "head";
 const LIKELIHOODS: [&str; 3] = ["likelihood.1", "likelihood.2", "likelihood.3"];
 
 pub(super) trait Block {
-    /// How many tensors [`Block::assemble`] makes.
     fn kernels(&self) -> usize;
 
     /// Kernels in layout and precision, on the tape.
@@ -33,10 +27,10 @@ pub(super) trait Block {
     fn forward(&self, parameters: &Parameters, assembled: &[Tensor], input: &Tensor, pass: Pass) -> Result<Tensor>;
 }
 
-/// Three blocks and a head.
 pub(super) struct VolumeNet {
     config: VolumeNetConfig,
-    blocks: Vec<Box<dyn Block>>,
+    /// Blocks of each branch; outputs of the branches of a block are added.
+    branches: Vec<Vec<Box<dyn Block>>>,
     /// Between the first block and the second: 27³ → 13³.
     pool: Pool3d,
     head: Head,
@@ -44,7 +38,6 @@ pub(super) struct VolumeNet {
 }
 
 impl VolumeNet {
-    /// Adds the parameters of a network for so many classes: those of its blocks, then those of the head.
     pub(super) fn new(
         config: &VolumeNetConfig,
         classes: usize,
@@ -53,24 +46,23 @@ impl VolumeNet {
     ) -> Result<Self> {
         let is_partial = config.architecture == Architecture::Pscnn;
         let likelihood = is_partial.then(|| Likelihood::new(config.group, &config.likelihood)).transpose()?;
-        let blocks = match config.architecture {
-            Architecture::Scnn | Architecture::Pscnn => each(|number| match &likelihood {
+        let branches = match config.architecture {
+            Architecture::Scnn | Architecture::Pscnn => vec![each(|number| match &likelihood {
                 Some(likelihood) => partial(config, number, likelihood, builder, random),
                 None => ScnnBlock::scnn(builder, number, config, &steerable, random),
-            })?,
-            Architecture::Rpp => {
-                let steerable = each(|number| ScnnBlock::scnn(builder, number, config, &steerable, random))?;
-                let dense = each(|number| DenseBlock::new(builder, DENSE, number, config, random))?;
-                steerable.into_iter().zip(dense).map(|branches| Box::new(Branches(branches)) as _).collect()
-            }
-            Architecture::Ours if config.nonlinearity == Nonlinearity::Gated => each(|number| {
+            })?],
+            Architecture::Rpp => vec![
+                each(|number| ScnnBlock::scnn(builder, number, config, &steerable, random))?,
+                each(|number| DenseBlock::new(builder, DENSE, number, config, random))?,
+            ],
+            Architecture::Ours if config.nonlinearity == Nonlinearity::Gated => vec![each(|number| {
                 let (fields, pools) = (config.fields(number), dense::pools(number));
                 GatedBlock::new(builder, number, fields, pools, random, |builder, place, random| {
                     TypedConv::new(builder, place, config.layout, random)
                 })
-            })?,
+            })?],
             Architecture::Cnn | Architecture::Ours => {
-                each(|number| DenseBlock::new(builder, "", number, config, random))?
+                vec![each(|number| DenseBlock::new(builder, "", number, config, random))?]
             }
         };
         let [.., last] = config.fields(2);
@@ -80,7 +72,7 @@ impl VolumeNet {
             Architecture::Scnn | Architecture::Rpp | Architecture::Pscnn => scnn::first_pool(),
         };
         if config.architecture == Architecture::Ours {
-            // Kernels of one side lie together, then biases, then what is not held: P takes each of these at once and where they are.
+            // Kernels of one side lie together, then biases, then what is not regularised: P takes each of these at once, in place.
             builder.arrange(|entry| match entry.shape.as_slice() {
                 [.., 1, 1, 1] => (1, 0),
                 [.., side, _, _] => (0, *side),
@@ -88,11 +80,14 @@ impl VolumeNet {
                 _ => (3, 0),
             });
         }
-        Ok(Self { config: config.clone(), blocks, pool, head, likelihood })
+        Ok(Self { config: config.clone(), branches, pool, head, likelihood })
+    }
+
+    fn block(&self, number: usize) -> impl Iterator<Item = &dyn Block> {
+        self.branches.iter().map(move |branch| &*branch[number])
     }
 }
 
-/// Blocks 0, 1, 2.
 fn each<B: Block + 'static>(mut block: impl FnMut(usize) -> Result<B>) -> Result<Vec<Box<dyn Block>>> {
     (0..3).map(|number| Ok(Box::new(block(number)?) as _)).collect()
 }
@@ -114,20 +109,26 @@ fn partial(
 
 impl Network for VolumeNet {
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
-        let blocks: Result<Vec<_>> = self.blocks.iter().map(|block| block.assemble(parameters, pass)).collect();
-        Ok(blocks?.into_iter().flatten().collect())
+        let blocks = (0..3).flat_map(|number| self.block(number));
+        let kernels: Result<Vec<_>> = blocks.map(|block| block.assemble(parameters, pass)).collect();
+        Ok(kernels?.into_iter().flatten().collect())
     }
 
     fn forward(&self, parameters: &Parameters, assembled: &[Tensor], volumes: &Tensor, pass: Pass) -> Result<Tensor> {
         let mut features = pass.precision.cast(volumes)?;
         let mut rest = assembled;
-        for (number, block) in self.blocks.iter().enumerate() {
-            let (own, others) = rest.split_at(block.kernels());
-            features = block.forward(parameters, own, &features, pass)?;
+        for number in 0..3 {
+            let mut sum: Option<Tensor> = None;
+            for block in self.block(number) {
+                let (own, others) = rest.split_at(block.kernels());
+                let output = block.forward(parameters, own, &features, pass)?;
+                sum = Some(sum.map_or(Ok(output.shallow_clone()), |sum| sum.f_add(&output))?);
+                rest = others;
+            }
+            features = sum.expect("a block has a branch");
             if number == 0 {
                 features = self.pool.forward(&features)?;
             }
-            rest = others;
         }
         self.head.forward(parameters, &features, pass.mode)
     }
@@ -141,15 +142,15 @@ impl Network for VolumeNet {
         likelihood.prior(&likelihoods?, &self.config.likelihood).map(Some)
     }
 
-    /// Kernels and biases of ours, a third of the published channels typed by irreps:
+    /// Kernels and biases of ours:
     ///
     /// ```text
     /// kernel:  P = E Eᵀ onto band-limited steerable kernels from the fields before a convolution to those after it
     /// bias:    P keeps scalars of even parity
     /// ```
     ///
-    /// With the pointwise nonlinearity the linear maps alone are regularised: ELU of a channel is equivariant on scalars only. With the
-    /// gated one the network is invariant under the rotations of the grid as soon as W = P(W).
+    /// With the pointwise nonlinearity only the linear maps are equivariant: ELU of a channel is so on scalars alone. With the gated one the
+    /// network is invariant under the rotations of the grid as soon as W = P(W).
     fn plan(&self, _: &Parameters) -> Result<Option<SymmetryPlan>> {
         if self.config.architecture != Architecture::Ours {
             return Ok(None);
@@ -159,7 +160,7 @@ impl Network for VolumeNet {
             true => format!("{fields} + {}", Fields::trivial(fields.symmetry, gates(fields))),
             false => fields.to_string(),
         };
-        let rules = (0..self.blocks.len()).flat_map(|number| {
+        let rules = (0..3).flat_map(|number| {
             let fields = self.config.fields(number);
             [("conv1", 0, 1), ("conv2", 1, 2), ("skip", 0, 2)].map(|(name, from, to)| Rule {
                 name: format!("r{}.{name}.weight", number + 1),
@@ -188,27 +189,6 @@ fn rpp_prior(parameters: &Parameters, weights: RppConfig) -> Result<Tensor> {
     Ok(square(0, steerable, weights.equivariant)?.f_add(&square(steerable, dense, weights.dense)?)?)
 }
 
-/// The two branches of a block of RPP, added: block(x) = steerable(x) + dense(x).
-struct Branches((Box<dyn Block>, Box<dyn Block>));
-
-impl Block for Branches {
-    fn kernels(&self) -> usize {
-        self.0.0.kernels() + self.0.1.kernels()
-    }
-
-    fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
-        let mut kernels = self.0.0.assemble(parameters, pass)?;
-        kernels.extend(self.0.1.assemble(parameters, pass)?);
-        Ok(kernels)
-    }
-
-    fn forward(&self, parameters: &Parameters, assembled: &[Tensor], input: &Tensor, pass: Pass) -> Result<Tensor> {
-        let (steerable, dense) = assembled.split_at(self.0.0.kernels());
-        let steerable = self.0.0.forward(parameters, steerable, input, pass)?;
-        Ok(steerable.f_add(&self.0.1.forward(parameters, dense, input, pass)?)?)
-    }
-}
-
 /// Features `[N, 8c, 1, 1, 1]` → logits `[N, classes]`: flatten, batch normalisation, ELU, linear; in the type of the parameters.
 struct Head {
     norm: BatchNorm,
@@ -216,7 +196,6 @@ struct Head {
 }
 
 impl Head {
-    /// Adds `head.norm.…`, `head.weight` and `head.bias`.
     fn new(builder: &mut Builder, features: usize, classes: usize, random: &mut Random) -> Result<Self> {
         let norm = BatchNorm::new(builder, &format!("{HEAD}.norm"), features, 1)?;
         Ok(Self { norm, linear: Linear::new(builder, HEAD, features, classes, random)? })

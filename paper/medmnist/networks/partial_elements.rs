@@ -1,4 +1,5 @@
-//! The kernels that span all band-limited ones between two fields, by the irrep ψ under which they turn.
+//! Kernels that span all band-limited ones between two fields, by the irrep ψ under which they turn: for irreps of the output and the input, a
+//! degree j, a ring r that carries it, a degree J of their product, and ψ in j ⊗ J of degree at most L′
 //!
 //! ```text
 //! K_κ(x) = √(d_out (2J+1) d_ψ) φ_r(|x|)/‖φ_r‖ Σ_{m,s} C^{jJψ}[m, s, κ] C^J[·, ·, s] Y_jm(x/|x|),      κ = 1 … d_ψ
@@ -7,21 +8,18 @@
 
 use std::collections::BTreeMap;
 
-use reynolds::steerable::{Shells, SphericalIrrep, clebsch_gordan};
-
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{Constant, FieldPair};
+use super::*;
+use reynolds::steerable::clebsch_gordan;
 
 /// All K_κ of one ψ between two irreps of the output and the input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Element {
-    /// Which irrep of the output, of the input.
+    /// Of the irreps of the output and of the input.
     pub(super) place: [usize; 2],
-    /// j, and the number of its ring among those that carry it.
+    /// j, and its ring.
     pub(super) harmonic: [usize; 2],
     coupled: usize,
     degree: usize,
-    /// How many weights it has, which are added.
     pub(super) repeats: usize,
 }
 
@@ -30,7 +28,6 @@ pub(super) struct Element {
 pub(super) struct Segment {
     /// The place of ψ among all irreps up to L′, in the order of [`Symmetry::labels`](super::Symmetry::labels).
     pub(super) psi: usize,
-    /// d_ψ.
     pub(super) dim: usize,
     pub(super) elements: Vec<Element>,
 }
@@ -58,13 +55,12 @@ pub(super) fn segments(pair: &FieldPair, functions: &Functions, kernel_degree: u
     segments.into_iter().map(segment).collect()
 }
 
-/// How many weights, which are added, an element between two irreps has: the published network of SO(3) lists its elements once for each J
-/// of the pair, which makes 11,091,468 weights out of 3,734,508; that of O(3) does not.
+/// Weights of an element between two irreps: the published network of SO(3) lists its elements once for each J of the pair, which makes
+/// 11,091,468 weights out of 3,734,508; that of O(3) does not.
 fn repeats(codomain: SphericalIrrep, domain: SphericalIrrep) -> usize {
     if codomain.odd.is_some() { 1 } else { 2 * codomain.degree.min(domain.degree) + 1 }
 }
 
-/// One K_κ: its element, κ, and its number among all.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
     pub(super) element: Element,

@@ -1,67 +1,52 @@
-//! Kernels that are averaged over a group with a likelihood: equivariant if it is uniform, free if it is one element.
+//! Kernels averaged over a group with a likelihood: equivariant if it is uniform, free if it is one element.
 //!
 //! ```text
 //! K(x) = ∫ λ(g) ρ_out(g)⁻¹ K₀(gx) ρ_in(g) dg,      K₀ any band-limited kernel
+//! K₀ = Σ_κ w_κ K_κ      ⟹      K = Σ_c (λ̂(ψ) w)_c K_c,      the K_κ of [`partial_elements`](super::partial_elements)
 //! ```
 //!
-//! This is the Reynolds operator with a weight. K₀ is written in elements where the integral is a product of small matrices: for irreps
-//! l_in and l_out, a degree j and a ring r that carries it, a degree J of l_out ⊗ l_in and an irrep ψ of j ⊗ J of degree at most L′ there are
-//! the K_κ of [`partial_elements`](super::partial_elements), κ = 1 … d_ψ, and
-//!
-//! ```text
-//! K₀ = Σ_κ w_κ K_κ      ⟹      K = Σ_c (λ̂(ψ) w)_c K_c
-//! ```
-//!
-//! so that a likelihood multiplies weights and the basis is fixed. With a uniform likelihood only the trivial ψ survives, for which j = J and
-//! K_κ is a kernel of the steerable convolution; with all mass on the identity K is K₀.
+//! This is the Reynolds operator with a weight: a likelihood multiplies weights, the basis is fixed. With a uniform likelihood only the
+//! trivial ψ survives, whose K_κ are kernels of the steerable convolution; with all mass on the identity K is K₀.
 //!
 //! Kernels are made in three steps: weights times λ̂(ψ), one product for each ψ; the elements in coordinates of φ_r Y_jm, one product for each
 //! irrep of the output; φ_r Y_jm on the grid. For R2's second convolution of SO(3), c = 6, these are 0.01, 1.4 and 0.07 billion multiply-adds,
 //! for the network 2.4 in all, where the convolutions of one volume take 35.
 //!
-//! Departures from Veefkind and Cesa: elements are normalised as those of the steerable convolution, theirs are not. As in their code every
-//! element of SO(3) has as many weights, which are added, as there are J for its irreps.
+//! Departures from Veefkind and Cesa: elements are normalised as those of the steerable convolution, theirs are not. As in their code an
+//! element of SO(3) has one weight for each J of its irreps, and these are added.
 
 use std::collections::BTreeMap;
 
-use reynolds::steerable::{RingsConfig, Shells};
-use tch::{Kind, Tensor};
-
 use super::likelihood::Likelihood;
 use super::partial_elements::{Column, Functions, Segment, basis, columns, equal_irreps, segments};
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{Constant, FieldPair, Kernels};
-use reynolds_torch::parameters::Parameters;
+use super::*;
+use reynolds::steerable::RingsConfig;
 
-/// The elements that have equally many weights: all of the first repeat, then all of the second, …
+/// The elements with equally many weights: all of the first repeat, then all of the second, …
 #[derive(Debug)]
 struct Tier {
     repeats: usize,
-    /// Which K_κ, in the order of [`columns`].
     columns: Vec<Column>,
 }
 
 /// The kernels of equal irreps of the output: `[d_out·F·d_in, n]`, F functions φ_r Y_jm, d_in channels of a field.
 #[derive(Debug)]
 struct Rows {
-    /// Places of these irreps in the output.
     places: Vec<usize>,
     dim: i64,
     columns: i64,
     basis: Constant,
 }
 
-/// Kernels under a likelihood.
 pub(super) struct Partial {
     pair: FieldPair,
     likelihood: Likelihood,
     coefficients: String,
     segments: Vec<Segment>,
-    /// Weights go by these.
     tiers: Vec<Tier>,
-    /// Where each K_κ, by segments, is among the tiers. Whole numbers.
+    /// Place among the tiers of each K_κ by segments. Whole numbers.
     by_segments: Constant,
-    /// Where what the bases take is among the segments: `rows` after `rows`, K_κ outer, equal irreps inner. Whole numbers.
+    /// Place among the segments of each K_κ by `rows`, equal irreps innermost. Whole numbers.
     by_rows: Constant,
     rows: Vec<Rows>,
     /// φ_r Y_jm, `[k³, F]`.
@@ -72,7 +57,7 @@ impl Partial {
     /// Kernels between two fields whose likelihood is the parameter `coefficients`.
     pub(super) fn new(pair: &FieldPair, likelihood: Likelihood, coefficients: &str) -> Result<Self> {
         let functions = Functions::new(&Shells::new(3, pair.side, &RingsConfig::default())?);
-        let segments = segments(pair, &functions, likelihood.kernel_degree());
+        let segments = segments(pair, &functions, likelihood.kernel_degree);
         let all = columns(&segments);
         let (mut rows, mut by_rows) = (Vec::new(), Vec::new());
         for places in equal_irreps(&pair.codomain) {
@@ -108,19 +93,16 @@ impl Partial {
         let sizes: Vec<i64> = self.tiers.iter().map(Tier::weights).collect();
         let parts = weights.f_split_with_sizes(sizes.as_slice(), 0)?;
         let once = self.tiers.iter().zip(&parts).map(|(tier, part)| -> Result<Tensor> {
-            match tier.repeats {
-                1 => Ok(part.shallow_clone()),
-                repeats => Ok(part.f_view([repeats as i64, -1, copies])?.f_sum_dim_intlist(
-                    [0].as_slice(),
-                    false,
-                    part.kind(),
-                )?),
+            if tier.repeats == 1 {
+                return Ok(part.shallow_clone());
             }
+            let repeats = part.f_view([tier.repeats as i64, -1, copies])?;
+            Ok(repeats.f_sum_dim_intlist([0_i64].as_slice(), false, part.kind())?)
         });
         let once = Tensor::f_cat(&once.collect::<Result<Vec<_>>>()?, 0)?;
         let by_segments = once.f_index_select(0, &self.by_segments.like(weights)?.f_to_kind(Kind::Int64)?)?;
-        let sizes: Vec<i64> =
-            self.segments.iter().map(|segment| (segment.dim * segment.elements.len()) as i64).collect();
+        let size = |segment: &Segment| (segment.dim * segment.elements.len()) as i64;
+        let sizes: Vec<i64> = self.segments.iter().map(size).collect();
         let parts = by_segments.f_split_with_sizes(sizes.as_slice(), 0)?;
         let averaged = self.segments.iter().zip(&parts).map(|(segment, part)| -> Result<Tensor> {
             let product = transforms[segment.psi].f_matmul(&part.f_view([segment.dim as i64, -1])?)?;

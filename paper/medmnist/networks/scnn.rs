@@ -1,27 +1,17 @@
 //! The steerable CNN: equivariant by construction. Its blocks are those of [`gated`](super::gated), its pools Gaussians of σ = 0.66.
 
-use reynolds::random::Random;
-use reynolds::steerable::SphericalIrrep;
-use tch::Tensor;
-
 use super::gated::{FieldConvolution, GatedBlock, Place};
-use super::{Fields, Pass, VolumeNetConfig};
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{FieldPair, Kernels, Layout, Pool3d, Steerable, SteerableConv3d};
-use reynolds_torch::parameters::{Builder, Parameters};
+use super::*;
+use reynolds_torch::layers::{Steerable, SteerableConv3d};
 
-/// σ of the pools, in voxels.
 const BLUR: f64 = 0.66;
 
-/// What makes the kernels of a convolution.
 pub(super) type MakeKernels<'a> = &'a dyn Fn(&FieldPair) -> Result<Box<dyn Kernels>>;
 
-/// Steerable kernels: those of the SCNN.
 pub(super) fn steerable(pair: &FieldPair) -> Result<Box<dyn Kernels>> {
     Ok(Box::new(Steerable::new(pair)?))
 }
 
-/// The pool after the first block.
 pub(super) fn first_pool() -> Pool3d {
     Pool3d::gaussian(BLUR, 2, 1)
 }
@@ -36,12 +26,10 @@ fn pools(number: usize) -> [Option<Pool3d>; 2] {
     }
 }
 
-/// A residual block of steerable convolutions.
 pub(super) type ScnnBlock = GatedBlock<Convolution>;
 
 impl ScnnBlock {
-    /// Adds the parameters of block `number` (0, 1, 2), `r{number + 1}.…`. `partial` makes the kernels of its second convolution and of its
-    /// skip: [`steerable`] for the SCNN.
+    /// Adds the parameters `r{number + 1}.…`. `partial` makes the kernels of conv2 and skip: [`steerable`] for the SCNN.
     pub(super) fn scnn(
         builder: &mut Builder,
         number: usize,
@@ -56,7 +44,6 @@ impl ScnnBlock {
     }
 }
 
-/// Irreps of a field, and of its gates where it has any.
 fn with_gates(fields: &Fields) -> Vec<SphericalIrrep> {
     let mut irreps = fields.irreps();
     if fields.max_degree > 0 {

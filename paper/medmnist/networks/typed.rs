@@ -1,21 +1,14 @@
-//! Dense convolutions between fields, with the gates and the normalisation of the SCNN: ours, equivariant wherever its kernels are.
+//! Dense convolutions between fields, with the gates and the normalisation of the SCNN: equivariant as far as their kernels are.
 //!
-//! Parameters have channels by irrep, copy and component, as [`Fields::rep`], then gates; layers want them by irrep, component and copy.
-
-use reynolds::random::Random;
-use tch::{Kind, Tensor};
+//! Channels of parameters are ordered by irrep, copy and component, then gates; those of layers by irrep, component and copy.
 
 use super::gated::{FieldConvolution, Place, gates};
-use super::{Fields, Pass};
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{Constant, Conv3d, Layout};
-use reynolds_torch::parameters::{Builder, Parameters};
+use super::*;
 
-/// A dense convolution between fields.
 pub(super) struct TypedConv {
     conv: Conv3d,
     layout: Layout,
-    /// Which channel of the parameters comes where, of the output and of the input.
+    /// The channels of the parameters in the order of layers, of the output and of the input.
     rows: Constant,
     columns: Constant,
 }
@@ -29,7 +22,6 @@ impl TypedConv {
     }
 }
 
-/// Channels of the parameters in the order of layers.
 fn order(fields: &Fields, gates: usize) -> Result<Constant> {
     let gates = fields.dim()..fields.dim() + gates;
     let channels: Vec<f64> = fields.by_components().into_iter().chain(gates).map(|at| at as f64).collect();

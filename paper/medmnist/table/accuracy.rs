@@ -1,20 +1,10 @@
-//! `table-medmnist`: accuracies beside the paper's, and all that is known of each set.
+//! `table-medmnist`: accuracies beside the paper's, and a table for each set.
 
+use super::cells::{cells, majority};
+use super::settings::Table as Keys;
+use super::*;
+use crate::targets::columns::DASH;
 use serde_json::{Map, Value};
-
-use super::cells::{self, Cell, Of, cells, find, majority, over, strength};
-use super::settings::{Table as Keys, TargetSettings};
-use super::volume_run::VolumeRun;
-use super::{claims, figures, notes};
-use crate::medmnist::rows::Row;
-use crate::medmnist::sets::Set;
-use crate::targets::columns::{self, Column, DASH, decimals, shown};
-use crate::targets::findings::Findings;
-use crate::targets::point::{Frame, Trained};
-use crate::targets::published::Published;
-use crate::targets::sample::three_digits;
-use crate::targets::{Named, curves};
-use reynolds_report::Table;
 
 /// Test accuracy and its deviation over seeds.
 pub(super) const PAPER: Published<6> = Published {
@@ -32,7 +22,7 @@ pub(super) const PAPER: Published<6> = Published {
     ],
 };
 
-/// Metrics of the test that are written as mean and deviation: column, metric.
+/// Column and metric, as mean and deviation.
 const METRICS: [(&str, &str); 8] = [
     ("accuracy", "test/accuracy"),
     ("auc", "test/auc"),
@@ -60,7 +50,6 @@ pub(super) fn findings(settings: &TargetSettings<Keys>, frame: &Frame) -> Findin
     }
 }
 
-/// Everything about a row on a set.
 fn for_programs<'a>(all: &'a [Cell<'a>]) -> Vec<Of<'a>> {
     let mut columns = vec![cells::set(), cells::row()];
     columns.extend(cells::strengths());
@@ -72,13 +61,12 @@ fn for_programs<'a>(all: &'a [Cell<'a>]) -> Vec<Of<'a>> {
         Of::new("majority", |cell| majority(all, cell.run.set())),
         Of::pair(["gain", "gain_se"], Cell::gain),
     ]);
-    columns.extend(METRICS.map(|(name, metric)| Of::sample(name, |cell| cell.runs.sample(metric))));
+    columns.extend(METRICS.map(|(name, metric)| cells::metric(name, metric)));
     let paper = |cell: &Cell<'_>| PAPER.mean_and_deviation(&cell.row().name(), &cell.run.set().name());
     columns.push(Of::pair(["paper_accuracy", "paper_accuracy_sd"], paper));
     columns
 }
 
-/// Rows and curves for results.json.
 pub(super) fn results(cells: &[Cell<'_>], frame: &Frame) -> Map<String, Value> {
     let columns = for_programs(cells);
     Map::from_iter([
@@ -87,7 +75,7 @@ pub(super) fn results(cells: &[Cell<'_>], frame: &Frame) -> Map<String, Value> {
     ])
 }
 
-/// Rows by sets, the paper's number beside ours where it has one; above all the most frequent class, which is no row.
+/// Rows by sets, with the paper's numbers; first the most frequent class.
 pub(super) fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Table {
     let label = |row: &Option<Row>| row.map_or("most frequent class".into(), Row::label);
     let mut columns = vec![Column::new("row", label)];
@@ -114,20 +102,18 @@ pub(super) fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Tabl
     table
 }
 
-/// Everything about one set.
 fn of_set(settings: &TargetSettings<Keys>, cells: &[Cell<'_>], set: Set) -> Table {
-    let of_ours = |cell: &Cell<'_>, value: f64| cell.row().is_ours().then(|| strength(value));
     let columns = [
         Of::new("row", Cell::label),
         Of::new("accuracy", Cell::text),
-        Of::sample("AUC", |cell| cell.runs.sample("test/auc")).format(decimals::<3>),
+        cells::metric("AUC", "test/auc").format(decimals::<3>),
         Of::pair(["gain / se", ""], Cell::gain).format(decimals::<3>),
-        Of::sample("defect", |cell| cell.runs.sample("test/defect")).format(decimals::<3>),
-        Of::new("‖W − P(W)‖", |cell| cell.runs.sample("test/held/residual").mean()),
+        cells::metric("defect", "test/defect").format(decimals::<3>),
+        cells::mean("‖W − P(W)‖", "test/held/residual"),
         Of::new("parameters", |cell| cell.runs.metric("parameters")).format(decimals::<0>),
         Of::new("learning rate", |cell| strength(cell.run.strengths().learning_rate)),
-        Of::new("λ_G", |cell| of_ours(cell, cell.run.strengths().lambda_g)),
-        Of::new("λ_⊥", |cell| of_ours(cell, cell.run.strengths().lambda_perp)),
+        cells::lambda("λ_G", |strengths| strengths.lambda_g),
+        cells::lambda("λ_⊥", |strengths| strengths.lambda_perp),
     ];
     let chosen = if set.is_of_paper() { "as published" } else { "tuned on validation at seed 0" };
     let mut table = columns::table(&columns, cells.iter().filter(|cell| cell.run.set() == set));
@@ -140,7 +126,7 @@ fn of_set(settings: &TargetSettings<Keys>, cells: &[Cell<'_>], set: Set) -> Tabl
     table
 }
 
-/// What was tried at seed 0 for sets that the paper has no strengths of; `None` if nothing was.
+/// What was tried at seed 0 on sets without published strengths; `None` if nothing was.
 fn tried(tried: &[(VolumeRun, &Trained)]) -> Option<Table> {
     type Tried<'a> = Column<'a, (VolumeRun, &'a Trained)>;
     let columns = [
@@ -162,7 +148,6 @@ mod tests {
     use super::super::synthetic::{of, run};
     use super::*;
     use crate::medmnist::data::MedSet;
-    use crate::medmnist::networks::{Architecture, Symmetry};
     use crate::targets::synthetic::diverged;
 
     fn line(text: &str, start: &str) -> String {

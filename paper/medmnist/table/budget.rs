@@ -1,15 +1,10 @@
-//! The settings of the MedMNIST targets as the budgets have them: edits of what `reynolds run medmnist` has by default.
+//! The budgets of the MedMNIST targets: edits of the defaults of `reynolds run medmnist`.
 
-use super::settings::{Efficiency, Sensitivity, Shapes, Table, TargetSettings, Tuning};
-use crate::medmnist::networks::Symmetry;
-use crate::medmnist::rows::Row;
-use crate::medmnist::sets::Set;
-use crate::medmnist::{MedExperiment, MedSettings, data};
-use crate::targets::{Budget, Chosen, Numbers};
-use reynolds_train::config::RunConfig;
-use reynolds_train::experiment::Experiment;
+use super::settings::{Efficiency, Sensitivity, Shapes, Table, Tuning};
+use super::*;
+use crate::medmnist::data;
 
-/// To learn from in `fig-shapes`: with 480 every λ_⊥ up to 0.1 has all there is to have where no symmetry is broken.
+/// Training volumes of `fig-shapes`: with 480 every λ_⊥ up to 0.1 reaches the best accuracy where no symmetry is broken.
 const FEW: usize = 160;
 
 /// λ of `fig-sensitivity`, λ_⊥ of `fig-shapes`.
@@ -24,12 +19,10 @@ fn seeds(budget: Budget) -> u64 {
     if budget == Budget::Quick { 2 } else { 3 }
 }
 
-/// The sets whose files are there.
 fn present() -> Chosen<Set> {
     Chosen::new(&Set::present(&data::folder(None)))
 }
 
-/// What all models of a budget are.
 fn run(budget: Budget) -> RunConfig<MedSettings> {
     let mut run = MedExperiment.defaults();
     let MedSettings { data, model } = &mut run.settings;
@@ -54,7 +47,6 @@ fn run(budget: Budget) -> RunConfig<MedSettings> {
     run
 }
 
-/// `table-medmnist`: every row on every set that is there.
 pub(super) fn table(budget: Budget) -> TargetSettings<Table> {
     let (tuning, learning_rates): (_, &[f64]) = match budget {
         Budget::Quick => (Tuning::Staged, &[1e-3]),
@@ -78,14 +70,12 @@ pub(super) fn table(budget: Budget) -> TargetSettings<Table> {
     TargetSettings { own, run: run(budget) }
 }
 
-/// `fig-confusion`: some models of the table.
 pub(super) fn confusion(budget: Budget) -> TargetSettings<Table> {
     let TargetSettings { own, run } = table(budget);
     let rows = Chosen::new(&[Row::CNN, Row::scnn(Symmetry::So3), Row::ours(Symmetry::So3)]);
     TargetSettings { own: Table { rows, ..own }, run }
 }
 
-/// `fig-sensitivity`.
 pub(super) fn sensitivity(budget: Budget) -> TargetSettings<Sensitivity> {
     let seeds = if budget == Budget::Full { seeds(budget) } else { 1 };
     let (lambda_g, lambda_perp) = (sweep(budget), sweep(budget));
@@ -93,8 +83,7 @@ pub(super) fn sensitivity(budget: Budget) -> TargetSettings<Sensitivity> {
     TargetSettings { own, run: run(budget) }
 }
 
-/// `fig-shapes`. Generated volumes are free, and few of them cannot tell which λ_⊥ is best; but few to learn from show what a symmetry
-/// saves.
+/// Many generated volumes to tell which λ_⊥ is best; few to learn from, to show what a symmetry saves.
 pub(super) fn shapes(budget: Budget) -> TargetSettings<Shapes> {
     let mut run = run(budget);
     let data = &mut run.settings.data;
@@ -114,7 +103,6 @@ pub(super) fn shapes(budget: Budget) -> TargetSettings<Shapes> {
     TargetSettings { own, run }
 }
 
-/// `table-medmnist-efficiency`.
 pub(super) fn efficiency(budget: Budget) -> TargetSettings<Efficiency> {
     let steps = match budget {
         Budget::Quick => 2,
@@ -133,7 +121,7 @@ mod tests {
     use super::*;
     use reynolds_train::config;
 
-    /// What differs from a run by default, as a text: so that no budget changes unseen.
+    /// What differs from the defaults of a run.
     fn edits(run: &RunConfig<MedSettings>) -> String {
         let edits = config::changed(run, &MedExperiment.defaults());
         edits.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
@@ -167,14 +155,11 @@ mod tests {
             let (table, sensitivity, shapes) = (table(budget), sensitivity(budget), shapes(budget));
             assert_eq!([table.own.seeds, sensitivity.own.seeds, shapes.own.seeds], seeds);
             assert_eq!([edits(&table.run), edits(&sensitivity.run)], [table_edits; 2]);
-            assert_eq!((&confusion(budget).run, &confusion(budget).own.sets), (&table.run, &sensitivity.own.sets));
+            assert_eq!(confusion(budget).run, table.run);
             assert_eq!(edits(&shapes.run), shapes_edits);
-            assert_eq!(shapes.own.breakings.as_slice(), [0.0, 0.5, 1.0]);
-            let Efficiency { inference_batch, warmup, rows, .. } = efficiency(budget).own;
-            assert_eq!(([inference_batch, warmup], rows), ([48, 5], Chosen::all()));
         }
         let full = table(Budget::Full).own;
-        assert_eq!((full.tuning, full.learning_rates.as_slice()), (Tuning::Grid, &[5e-6, 1e-5, 5e-5, 1e-4, 5e-4][..]));
+        assert_eq!((full.tuning, full.learning_rates), (Tuning::Grid, Numbers::new(&[5e-6, 1e-5, 5e-5, 1e-4, 5e-4])));
         assert_eq!(full.lambda_g.as_slice().len() * full.lambda_perp.as_slice().len(), 8);
     }
 }

@@ -1,20 +1,8 @@
-//! The cells of the tables: a model with all its seeds, and whether it learned anything.
-//!
-//! Trivial is the most frequent class, which needs no volume.
+//! The cells of the tables: a model with all its seeds. It is trained if it beats the most frequent class.
 
-use std::ops::Range;
+use super::settings::Table;
+use super::*;
 
-use super::settings::{Table, TargetSettings};
-use super::volume_run::VolumeRun;
-use crate::medmnist::rows::{Row, Strengths};
-use crate::medmnist::sets::Set;
-use crate::targets::Named;
-use crate::targets::columns::{Column, decimals, spread};
-use crate::targets::point::Frame;
-use crate::targets::runs::{self, Runs};
-use crate::targets::sample::Sample;
-
-/// A model that was run.
 #[derive(Debug, Clone)]
 pub(super) struct Cell<'a> {
     /// At the first seed.
@@ -22,11 +10,10 @@ pub(super) struct Cell<'a> {
     pub(super) runs: Runs<'a>,
 }
 
-/// The gain of accuracy over the most frequent class.
 const GAIN: &str = "test/gain/accuracy";
 
 impl<'a> Cell<'a> {
-    /// As many seeds of it as were run; `None` if there is none.
+    /// With the seeds that were run; `None` if there is none.
     pub(super) fn find(run: VolumeRun, seeds: Range<u64>, frame: &'a Frame) -> Option<Self> {
         let runs = Runs::find(frame, seeds, |seed| run.seeded(seed));
         (!runs.is_empty()).then_some(Self { run, runs })
@@ -67,13 +54,11 @@ impl<'a> Cell<'a> {
 
 pub(super) type Of<'a> = Column<'a, Cell<'a>>;
 
-/// learning_rate, lambda_g and lambda_perp, for programs.
 pub(super) fn strengths<'a>() -> [Of<'a>; 3] {
-    let of = |name, value: fn(Strengths) -> f64| Of::new(name, move |cell| value(cell.run.strengths()));
     [
-        of("learning_rate", |strengths| strengths.learning_rate),
-        of("lambda_g", |strengths| strengths.lambda_g),
-        of("lambda_perp", |strengths| strengths.lambda_perp),
+        Of::new("learning_rate", |cell| cell.run.strengths().learning_rate),
+        Of::new("lambda_g", |cell| cell.run.strengths().lambda_g),
+        Of::new("lambda_perp", |cell| cell.run.strengths().lambda_perp),
     ]
 }
 
@@ -97,6 +82,21 @@ pub(super) fn trained<'a>() -> Of<'a> {
     Of::new("trained", Cell::is_trained)
 }
 
+/// A metric: name_mean and name_sd.
+pub(super) fn metric<'a>(name: &str, metric: &'static str) -> Of<'a> {
+    Of::sample(name, move |cell| cell.runs.sample(metric))
+}
+
+/// The mean of a metric.
+pub(super) fn mean<'a>(name: &str, metric: &'static str) -> Of<'a> {
+    Of::new(name, move |cell| cell.runs.sample(metric).mean())
+}
+
+/// λ of ours, for people; other rows have none.
+pub(super) fn lambda<'a>(head: &str, value: fn(Strengths) -> f64) -> Of<'a> {
+    Of::new(head, move |cell| cell.row().is_ours().then(|| strength(value(cell.run.strengths()))))
+}
+
 /// "1e-4", "1", "0".
 pub(super) fn strength(value: f64) -> String {
     let text = format!("{value:e}");
@@ -108,7 +108,7 @@ pub(super) fn over(count: u64) -> String {
     if count == 1 { "1 seed".into() } else { format!("mean ± standard deviation over {}", runs::seeds(count)) }
 }
 
-/// All cells of a table that were run, set by set.
+/// The cells of a table that were run, set by set.
 pub(super) fn cells<'a>(settings: &TargetSettings<Table>, frame: &'a Frame) -> Vec<Cell<'a>> {
     let own = &settings.own;
     let all = own.sets.iter().flat_map(|set| own.rows.iter().map(move |row| (set, row)));
@@ -116,12 +116,11 @@ pub(super) fn cells<'a>(settings: &TargetSettings<Table>, frame: &'a Frame) -> V
     selected.filter_map(|run| Cell::find(run, settings.seeds(), frame)).collect()
 }
 
-/// The cell of a row on a set, if it was run.
 pub(super) fn find<'a, 'b>(cells: &'a [Cell<'b>], set: Set, row: Row) -> Option<&'a Cell<'b>> {
     cells.iter().find(|cell| cell.run.set() == set && cell.row() == row)
 }
 
-/// Share of the most frequent class of a set's test; not a number if there is no run.
+/// Share of the most frequent class in the test part of a set; NaN if there is no run.
 pub(super) fn majority(cells: &[Cell<'_>], set: Set) -> f64 {
     let of_set = cells.iter().filter(|cell| cell.run.set() == set);
     runs::in_common(of_set.map(|cell| &cell.runs), "test/majority")

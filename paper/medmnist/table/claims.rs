@@ -1,4 +1,4 @@
-//! What the paper says of its table, held against ours, and what it says of its method in general on whatever set was run.
+//! The paper's claims about its table, and about its method on any set.
 //!
 //! ```text
 //! higher: by more than 2 se over seeds        matches or beats: lower by at most 0.02, with 2 se
@@ -6,20 +6,14 @@
 //!
 //! No claim is held by rows that are not trained or have fewer than two seeds.
 
+use super::*;
+use crate::targets::judge::undecided;
 use Architecture::{Cnn, Ours, Pscnn, Rpp, Scnn};
-
-use super::cells::{Cell, find};
-use crate::medmnist::networks::{Architecture, Symmetry};
-use crate::medmnist::rows::{Row, group_head};
-use crate::medmnist::sets::Set;
-use crate::targets::Named;
-use crate::targets::judge::{Difference, judged, undecided};
-use reynolds_report::Check;
 
 /// Accuracy by which ours may be lower and match.
 const MARGIN: f64 = 0.02;
 
-/// That each of some networks is above each of others, on a set.
+/// On a set each of `high` is above each of `low`.
 struct Order {
     set: Set,
     claim: &'static str,
@@ -55,7 +49,6 @@ const CLAIMS: [Order; 5] = [
     Order { set: Set::ORGAN, claim: "Organ: ours and RPP are the best", high: &[Rpp, Ours], low: &[Cnn, Scnn, Pscnn] },
 ];
 
-/// Every claim for which rows were run.
 pub(super) fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
     let groups = || Symmetry::ALL.iter().copied();
     let orders = CLAIMS.iter().flat_map(|order| groups().filter_map(|group| order.check(cells, group)));
@@ -92,28 +85,32 @@ impl Order {
     }
 }
 
-/// Whatever the symmetry of a set, ours matches or beats every other row of its group and the CNN.
+/// On any set ours matches or beats every other row of its group and the CNN.
 fn robust(cells: &[Cell<'_>], set: Set, group: Symmetry) -> Option<Check> {
     let ours = find(cells, set, Row::ours(group))?;
     let others = [Cnn, Scnn, Rpp, Pscnn].into_iter().filter_map(|other| find(cells, set, ours.row().beside(other)));
-    let others: Vec<(&Cell<'_>, Difference)> =
-        others.map(|other| (other, Difference::new(&ours.accuracy(), &other.accuracy()))).collect();
-    let labels = |all: &mut dyn Iterator<Item = &(&Cell<'_>, Difference)>| {
-        all.map(|(cell, _)| cell.label()).collect::<Vec<_>>().join(", ")
-    };
-    let short = |(_, difference): &&(&Cell<'_>, Difference)| !difference.is_not_below(MARGIN);
-    let lost = labels(&mut others.iter().filter(|other| short(other) && !other.1.straddles(MARGIN)));
-    let open = others.iter().any(|other| short(&other) && other.1.straddles(MARGIN));
+    let others: Vec<&Cell<'_>> = others.collect();
+    let differences = others.iter().map(|other| Difference::new(&ours.accuracy(), &other.accuracy()));
+    let differences: Vec<Difference> = differences.collect();
+    let labels = |cells: &[&Cell<'_>]| cells.iter().map(|cell| cell.label()).collect::<Vec<_>>().join(", ");
+    let (mut lost, mut open) = (Vec::new(), false);
+    for (other, difference) in others.iter().zip(&differences).filter(|(_, of)| !of.is_not_below(MARGIN)) {
+        match difference.straddles(MARGIN) {
+            true => open = true,
+            false => lost.push(*other),
+        }
+    }
     // A row that learned nothing is no rival, but ours must have learned.
     let mut check = judged(
-        format!("{}: ours ({}) matches or beats {}", set.head(), group_head(group), labels(&mut others.iter())),
+        format!("{}: ours ({}) matches or beats {}", set.head(), group_head(group), labels(&others)),
         lost.is_empty() && !open,
         ours.found(),
-        others.iter().all(|(_, difference)| difference.spread_known),
+        differences.iter().all(|difference| difference.spread_known),
         trained(&[ours]),
     );
-    check.found += &format!("; {}", found(&others.iter().map(|(cell, _)| *cell).collect::<Vec<_>>()));
+    check.found += &format!("; {}", found(&others));
     if !lost.is_empty() {
+        let lost = labels(&lost);
         check.found += &format!("; below {lost} by more than {MARGIN} and 2 standard errors");
     } else if open {
         check.found += &undecided(MARGIN);
@@ -125,7 +122,7 @@ fn robust(cells: &[Cell<'_>], set: Set, group: Symmetry) -> Option<Check> {
 mod tests {
     use super::super::accuracy::PAPER;
     use super::super::cells::cells;
-    use super::super::synthetic::{of, run, table};
+    use super::super::synthetic::{held, of, run, table};
     use super::*;
 
     /// Verdicts where every row has the accuracy that `of` says, with a deviation of 0.001 over seeds.
@@ -134,10 +131,6 @@ mod tests {
         let spread = |seed: u64| 0.001 * (seed as f64 - 1.0);
         let all = of(&settings, |one| run(accuracy(one.set(), one.row()) + spread(one.config.seed), 0.1));
         checks(&cells(&settings, &all))
-    }
-
-    fn held<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Vec<bool> {
-        checks.into_iter().map(|check| check.held).collect()
     }
 
     #[test]
@@ -152,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_the_paper_has_not_is_judged_by_what_it_says_of_every_set() {
+    fn other_sets_are_judged_by_the_claim_about_every_set() {
         let even = judged("vessel,shapes", "2", |_, _| 0.9);
         assert_eq!(held(&even), [true; 4], "{even:?}");
         let lost = judged("vessel", "2", |_, row| if row.is_ours() { 0.8 } else { 0.9 });
@@ -165,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_and_rows_that_learned_nothing_show_nothing() {
+    fn one_seed_and_untrained_rows_hold_no_claim() {
         let once = judged("vessel", "1", |_, _| 0.9);
         assert!(once.iter().all(|check| !check.held && check.found.contains("fewer than two seeds")), "{once:?}");
         let idle = judged("vessel,organ", "2", |_, _| 0.51);

@@ -1,21 +1,12 @@
-//! `fig-confusion`: which classes are taken for which, by the CNN, the SCNN and ours side by side.
+//! `fig-confusion`: confusion matrices of the CNN, the SCNN and ours side by side.
 
-use super::cells::{Cell, cells, find, over};
-use super::settings::{Table as Keys, TargetSettings};
-use super::{accuracy, notes};
+use super::cells::cells;
+use super::settings::Table as Keys;
+use super::*;
 use crate::medmnist::figures::confusion_map;
-use crate::medmnist::networks::Symmetry;
-use crate::medmnist::rows::Row;
-use crate::medmnist::sets::{SIDES, Set, rotation_pairs};
-use crate::targets::Named;
-use crate::targets::columns::decimals;
-use crate::targets::findings::{Figure, Findings};
-use crate::targets::judge::{Difference, judged};
-use crate::targets::point::Frame;
-use crate::targets::runs::{self, Runs, is_diverged};
-use crate::targets::sample::Sample;
-use reynolds_report::figure::Sheet;
-use reynolds_report::{Check, Csv, Table, csv::Field};
+use crate::medmnist::sets::{SIDES, rotation_pairs};
+use reynolds_report::Csv;
+use reynolds_report::csv::Field;
 
 pub(super) fn findings(settings: &TargetSettings<Keys>, frame: &Frame) -> Findings {
     let cells = cells(settings, frame);
@@ -32,30 +23,30 @@ pub(super) fn findings(settings: &TargetSettings<Keys>, frame: &Frame) -> Findin
 
 /// Counts `[true][predicted]` of the runs that did not diverge, summed.
 fn matrix(runs: &Runs<'_>) -> Vec<Vec<f64>> {
-    let metric = |truth: usize, predicted: usize| format!("test/confusion/{truth}/{predicted}");
-    let finished = || runs.iter().map(|(_, run)| run).filter(|run| !is_diverged(run));
-    let classes =
-        (0..).take_while(|&class| finished().any(|run| run.metric(&metric(class, class)).is_finite())).count();
-    let count = |name: &str| finished().map(|run| run.metric(name)).filter(|count| count.is_finite()).sum();
-    (0..classes).map(|truth| (0..classes).map(|other| count(&metric(truth, other))).collect()).collect()
+    let counts = |truth: usize, predicted: usize| -> Vec<f64> {
+        let name = format!("test/confusion/{truth}/{predicted}");
+        let finished = runs.iter().map(|(_, run)| run).filter(|run| !is_diverged(run));
+        finished.map(|run| run.metric(&name)).filter(|count| count.is_finite()).collect()
+    };
+    let classes = (0..).take_while(|&class| !counts(class, class).is_empty()).count();
+    let row = |truth: usize| (0..classes).map(|predicted| counts(truth, predicted).iter().sum()).collect();
+    (0..classes).map(row).collect()
 }
 
-/// Classes of a set that an equivariant network takes for each other, with what they are called.
+/// Pairs of classes of a set that an equivariant network confuses, with their names.
 fn pairs(set: Set) -> Vec<(String, [usize; 2])> {
     match set {
         Set::ORGAN => SIDES.into_iter().map(|(name, pair)| (name.to_string(), pair)).collect(),
         Set::Shapes => {
             let names = set.class_names();
-            rotation_pairs()
-                .into_iter()
-                .map(|pair| (pair.map(|class| names[class].as_str()).join(" / "), pair))
-                .collect()
+            let named = |pair: [usize; 2]| (pair.map(|class| names[class].as_str()).join(" / "), pair);
+            rotation_pairs().into_iter().map(named).collect()
         }
         _ => Vec::new(),
     }
 }
 
-/// The share of the volumes of these pairs that are taken for the other of their pair, and the number of volumes of one seed.
+/// The share of the volumes of these pairs that are taken for the other class of their pair, and the number of volumes of one seed.
 fn confused(runs: &Runs<'_>, pairs: &[[usize; 2]]) -> (f64, f64) {
     let matrix = matrix(runs);
     let row = |class: usize| matrix.get(class).map_or(&[][..], Vec::as_slice);
@@ -65,7 +56,6 @@ fn confused(runs: &Runs<'_>, pairs: &[[usize; 2]]) -> (f64, f64) {
     (wrong / all, all / (runs.len() - runs.diverged()).max(1) as f64)
 }
 
-/// A row of panels for each set.
 fn figure(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Figure {
     let drawn: Vec<(&Cell<'_>, Vec<Vec<f64>>)> = cells.iter().map(|cell| (cell, matrix(&cell.runs))).collect();
     let mut sheet = Sheet::new(settings.own.rows.as_slice().len(), 0.0);
@@ -90,7 +80,7 @@ fn figure(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Figure {
     Figure { name: "fig-confusion", svg: sheet.svg(), caption }
 }
 
-/// How often the two of each pair are taken for each other.
+/// How often the classes of each pair are taken for each other.
 fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Option<Table> {
     let mut table = Table::new(["set", "classes", "row", "taken for the other", "volumes"]);
     let mut found = false;
@@ -111,7 +101,7 @@ fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Option<Table> {
     found.then_some(table)
 }
 
-/// A line for every cell of every matrix.
+/// A line for every entry of every matrix.
 fn csv(cells: &[Cell<'_>]) -> String {
     let mut csv = Csv::new(["set", "row", "seeds", "true", "predicted", "count"]);
     for cell in cells {
@@ -126,10 +116,10 @@ fn csv(cells: &[Cell<'_>]) -> String {
     csv.to_string()
 }
 
-/// What the paper says of Organ, and of shapes what follows from their making.
+/// The paper's claims about Organ, and one about shapes that follows from how they are made.
 fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
     let [cnn, scnn, ours] = [Row::CNN, Row::scnn(Symmetry::So3), Row::ours(Symmetry::So3)];
-    // Set, what is claimed, which confuses less than which, and of which pairs; of none: of all.
+    // Set, claim, which row confuses less than which, and the pairs; none = all.
     let claims: [(Set, &str, Row, Row, &[&str]); 4] = [
         (
             Set::ORGAN,
@@ -152,7 +142,7 @@ fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
     claims.into_iter().filter_map(check).collect()
 }
 
-/// One confuses these pairs less than another, by more than 2 standard errors, of volumes and of seeds.
+/// `low` confuses these pairs less than `high`, by more than 2 standard errors over volumes and over seeds.
 fn fewer(claim: String, low: &Cell<'_>, high: &Cell<'_>, pairs: &[[usize; 2]]) -> Check {
     let [(few, n), (many, m)] = [low, high].map(|cell| confused(&cell.runs, pairs));
     let over_volumes = (few * (1.0 - few) / n + many * (1.0 - many) / m).sqrt();
@@ -173,22 +163,19 @@ fn fewer(claim: String, low: &Cell<'_>, high: &Cell<'_>, pairs: &[[usize; 2]]) -
 
 #[cfg(test)]
 mod tests {
-    use super::super::budget;
     use super::super::synthetic::{of, run};
     use super::*;
     use crate::medmnist::data::MedSet;
-    use crate::medmnist::networks::Architecture;
-    use crate::targets::Budget;
     use crate::targets::judge::ONE_SEED;
     use crate::targets::synthetic::given;
 
-    fn quick(assignments: &[(&str, &str)]) -> TargetSettings<Keys> {
-        given(budget::confusion(Budget::Quick), assignments)
+    fn quick(sets: &str, seeds: &str) -> TargetSettings<Keys> {
+        given(budget::confusion(Budget::Quick), &[("sets", sets), ("seeds", seeds)])
     }
 
     #[test]
     fn rows_stand_side_by_side_with_their_counts() {
-        let settings = quick(&[("sets", "shapes"), ("seeds", "2")]);
+        let settings = quick("shapes", "2");
         let all = of(&settings, |one| run(if one.row().architecture == Architecture::Scnn { 0.6 } else { 0.9 }, 0.1));
         let cells = cells(&settings, &all);
         assert_eq!(cells.iter().map(Cell::label).collect::<Vec<_>>(), ["CNN", "SO(3) SCNN", "SO(3) ours"]);
@@ -207,7 +194,7 @@ mod tests {
 
     /// Whether ours takes 0 and 1 for each other less than the CNN, where rows have the accuracy that `accuracy` says at a seed.
     fn judged(seeds: &str, accuracy: impl Fn(Row, f64) -> f64) -> Check {
-        let settings = quick(&[("sets", "vessel"), ("seeds", seeds)]);
+        let settings = quick("vessel", seeds);
         let all = of(&settings, |one| run(accuracy(one.row(), one.config.seed as f64), 0.1));
         let cells = cells(&settings, &all);
         let [ours, cnn] =
@@ -216,7 +203,10 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_and_seeds_that_disagree_show_nothing() {
+    fn fewer_is_by_more_than_two_standard_errors_over_volumes_and_over_seeds() {
+        let of = |cnn: f64, ours: f64| judged("2", |row, _| if row == Row::CNN { cnn } else { ours }).held;
+        // Shares 0.10 and 0.05 of 200: a standard error of 0.026. 0.20 and 0.05: 0.032.
+        assert!(!of(0.8, 0.9) && of(0.6, 0.9) && !of(0.9, 0.6) && !of(0.4, 0.9));
         let once = judged("1", |row, _| if row == Row::CNN { 0.6 } else { 0.9 });
         assert!(!once.held && once.found.ends_with(ONE_SEED), "{once}");
         // Shares 0.10 and 0.03 in the mean: enough where seeds agree, and not where one has 0.06 and the other 0.14.
@@ -225,12 +215,5 @@ mod tests {
         let (agreed, torn) = (of(0.0), of(0.16));
         assert!(agreed.held && agreed.found.ends_with("0.000 over seeds"), "{agreed}");
         assert!(!torn.held && torn.found.ends_with("0.040 over seeds"), "{torn}");
-    }
-
-    #[test]
-    fn fewer_is_by_more_than_two_standard_errors() {
-        let of = |cnn: f64, ours: f64| judged("2", |row, _| if row == Row::CNN { cnn } else { ours }).held;
-        // Shares 0.10 and 0.05 of 200: a standard error of 0.026. 0.20 and 0.05: 0.032.
-        assert!(!of(0.8, 0.9) && of(0.6, 0.9) && !of(0.9, 0.6) && !of(0.4, 0.9));
     }
 }

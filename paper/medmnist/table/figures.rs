@@ -1,14 +1,8 @@
-//! How training went: validation accuracy and training loss over the epochs, and accuracies as bars of points.
+//! Test accuracies with error bars; validation accuracy and training loss over the epochs.
 
-use super::cells::Cell;
 use super::settings::Table;
-use crate::medmnist::networks::{Architecture, Symmetry};
-use crate::medmnist::rows::Row;
-use crate::medmnist::sets::Set;
-use crate::targets::Named;
-use crate::targets::curves::{points, sheet};
-use crate::targets::findings::Figure;
-use reynolds_report::figure::{Colour, Key, LineChart, Sheet};
+use super::*;
+use crate::targets::curves::points;
 
 const PANELS: [(&str, &str); 2] = [("validation/accuracy", "validation accuracy"), ("train/loss", "training loss")];
 
@@ -57,7 +51,6 @@ pub(super) fn convergence(own: &Table, cells: &[Cell<'_>]) -> Vec<Figure> {
     ]
 }
 
-/// Rows along x, mean test accuracy ± deviation along y.
 fn add_accuracies(sheet: &mut Sheet, own: &Table, set: Set, cells: &[&Cell<'_>]) {
     let mut chart = LineChart::new("row", "test accuracy");
     chart.from_anywhere();

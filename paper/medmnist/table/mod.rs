@@ -1,11 +1,5 @@
-//! `table-medmnist`, `table-medmnist-efficiency`, `fig-sensitivity`, `fig-confusion` and `fig-shapes`: volumes told apart by a plain CNN,
-//! by networks that are equivariant under SO(3) or O(3), and by what lies between.
-//!
-//! ```text
-//! first       every row on every set at the first seed, with the paper's strengths or with all that are tried
-//! then        the other seeds of what was best on validation
-//! measured    a process for each row and minibatch, alone
-//! ```
+//! `table-medmnist`, `table-medmnist-efficiency`, `fig-sensitivity`, `fig-confusion` and `fig-shapes`: volumes classified by a plain CNN, by
+//! equivariant networks and by relaxed ones.
 //!
 //! Paper: section "MedMNIST", `tab:medmnist`, `tab:model_efficiency`, `fig:sweep_lambdas_medmnist`, `fig:confusion_medmnist`.
 
@@ -27,6 +21,31 @@ mod target;
 mod tests;
 mod tuning;
 mod volume_run;
+
+// What most files here need.
+use self::cells::{Cell, Of, find, over, strength};
+use self::settings::TargetSettings;
+use self::target::Trains;
+use self::volume_run::VolumeRun;
+use crate::medmnist::networks::{Architecture, Symmetry};
+use crate::medmnist::rows::{Row, Strengths, group_head};
+use crate::medmnist::sets::Set;
+use crate::medmnist::{MedExperiment, MedSettings};
+use crate::targets::columns::{Column, decimals, shown, spread};
+use crate::targets::curves::sheet;
+use crate::targets::findings::{Figure, Findings};
+use crate::targets::judge::{Difference, judged};
+use crate::targets::point::{Frame, Point, PointSession, Trained};
+use crate::targets::published::Published;
+use crate::targets::runs::{Runs, is_diverged};
+use crate::targets::sample::{Sample, three_digits};
+use crate::targets::{Budget, Chosen, Named, Numbers, Target, boxed, columns, curves, runs};
+use reynolds_report::figure::{Colour, Key, LineChart, Sheet};
+use reynolds_report::{Check, Table};
+use reynolds_train::config::RunConfig;
+use reynolds_train::error::Result;
+use reynolds_train::experiment::Experiment;
+use std::ops::Range;
 
 pub(crate) use efficiency::Efficiency;
 pub(crate) use target::{ACCURACY, CONFUSION, SENSITIVITY, SHAPES};

@@ -1,12 +1,7 @@
-//! Every choice that was made where the paper is silent, and what stands in for what it had; a paragraph each.
+//! Notes on choices where the paper says nothing, a paragraph each.
 
-use super::settings::{Shapes, Table, TargetSettings, Tuning};
-use super::target::Trains;
-use crate::medmnist::MedSettings;
-use crate::medmnist::networks::Symmetry;
-use crate::medmnist::rows::Row;
-use crate::medmnist::sets::Set;
-use reynolds_train::config::RunConfig;
+use super::settings::{Shapes, Table, Tuning};
+use super::*;
 
 pub(super) fn of_table(settings: &TargetSettings<Table>) -> Vec<String> {
     let rounds = match settings.own.tuning {
@@ -44,12 +39,10 @@ pub(super) fn of_efficiency() -> Vec<String> {
     ]
 }
 
-/// What is said of all models that are trained.
 pub(super) fn of_training<O: Trains>(settings: &TargetSettings<O>) -> Vec<String> {
     with_note(settings, None)
 }
 
-/// The same with a note of one target.
 fn with_note<O: Trains>(settings: &TargetSettings<O>, between: Option<String>) -> Vec<String> {
     let mut notes = vec![data(settings), training(&settings.run), networks(&settings.run)];
     notes.extend(between);
@@ -113,9 +106,7 @@ fn data<O: Trains>(settings: &TargetSettings<O>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::budget;
     use super::*;
-    use crate::targets::Budget;
 
     #[test]
     fn what_ours_tries_more_than_others_is_counted_and_widths_are_those_that_were_run() {

@@ -1,22 +1,9 @@
 //! `fig-sensitivity`: test accuracy over a grid of λ_G and λ_⊥, a map for each set and group.
 
-use super::cells::{self, Cell, Of, majority, over, strength};
-use super::notes;
-use super::settings::{Sensitivity, TargetSettings, grid};
-use super::target::Trains;
-use super::volume_run::VolumeRun;
-use crate::medmnist::MedSettings;
-use crate::medmnist::rows::{Row, group_head};
-use crate::medmnist::sets::Set;
-use crate::targets::columns::{self, Column, decimals, shown};
-use crate::targets::findings::{Figure, Findings};
-use crate::targets::judge::{Difference, judged};
-use crate::targets::point::Frame;
-use crate::targets::runs::is_diverged;
-use crate::targets::sample::Sample;
-use reynolds_report::figure::{HeatMap, Shading, Sheet};
-use reynolds_report::{Check, Table};
-use reynolds_train::config::RunConfig;
+use super::cells::majority;
+use super::settings::{Sensitivity, grid};
+use super::*;
+use reynolds_report::figure::{HeatMap, Shading};
 
 /// λ_⊥ from which on it is large, and up to which it is small.
 const LARGE: f64 = 0.1;
@@ -64,7 +51,7 @@ pub(super) fn findings(settings: &TargetSettings<Sensitivity>, frame: &Frame) ->
     }
 }
 
-/// The cells of a set and group, by λ_G, then λ_⊥; at least one.
+/// The cells of a set and group, by λ_G, then λ_⊥.
 struct Map<'a>(Vec<Cell<'a>>);
 
 /// All maps of which every cell was run.
@@ -83,19 +70,19 @@ impl<'a> Map<'a> {
         group_head(self.0[0].row().group)
     }
 
-    /// Mean accuracies of the cells.
-    fn accuracies(&self) -> impl Iterator<Item = f64> {
-        self.0.iter().map(|cell| cell.accuracy().mean()).filter(|mean| mean.is_finite())
+    /// The lowest and the highest mean accuracy.
+    fn range(&self) -> [f64; 2] {
+        let means = self.0.iter().map(|cell| cell.accuracy().mean()).filter(|mean| mean.is_finite());
+        means.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], mean| [low.min(mean), high.max(mean)])
     }
 
     /// Mean accuracy over the cells with these λ_⊥, a number for each seed that all of them finished; `None` if there are no such cells.
-    ///
-    /// Cells differ by more than chance, so that they are no replicates.
+    /// Seeds are the replicates: cells differ by more than chance.
     fn by_seed(&self, fits: impl Fn(f64) -> bool) -> Option<Sample> {
         let fitting: Vec<&Cell<'_>> = self.0.iter().filter(|cell| fits(cell.run.strengths().lambda_perp)).collect();
         let at = |cell: &Cell<'_>, seed: u64| {
-            let run = cell.runs.iter().find(|(other, run)| *other == seed && !is_diverged(run));
-            run.map(|(_, run)| run.metric("test/accuracy")).filter(|accuracy| accuracy.is_finite())
+            let (_, run) = cell.runs.iter().find(|(other, run)| *other == seed && !is_diverged(run))?;
+            Some(run.metric("test/accuracy")).filter(|accuracy| accuracy.is_finite())
         };
         let mean = |seed: u64| {
             let all: Option<Vec<f64>> = fitting.iter().map(|cell| at(cell, seed)).collect();
@@ -113,7 +100,6 @@ impl<'a> Map<'a> {
     }
 }
 
-/// A map for each set and group, sets downwards.
 fn figure(own: &Sensitivity, maps: &[Map<'_>]) -> Figure {
     let (across, down) = (own.lambda_g.as_slice(), own.lambda_perp.increasing());
     let (columns, rows) = (across.len(), down.len());
@@ -124,8 +110,7 @@ fn figure(own: &Sensitivity, maps: &[Map<'_>]) -> Figure {
         // Rows of the picture are λ_⊥, the largest above.
         let at = |place: usize| map.0[place % columns * rows + rows - 1 - place / columns].accuracy().mean();
         let values: Vec<f64> = (0..rows * columns).map(at).collect();
-        let (low, high) =
-            (map.accuracies().fold(f64::INFINITY, f64::min), map.accuracies().fold(f64::NEG_INFINITY, f64::max));
+        let [low, high] = map.range();
         let width = if high > low { high - low } else { 1.0 };
         let shares = values.iter().map(|value| if value.is_finite() { (value - low) / width } else { 0.0 }).collect();
         let numbers = values.iter().map(|&value| shown(value, decimals::<3>)).collect();
@@ -143,7 +128,7 @@ fn figure(own: &Sensitivity, maps: &[Map<'_>]) -> Figure {
     Figure { name: "fig-sensitivity", svg: sheet.svg(), caption }
 }
 
-/// The best cell of each map, and how far apart its cells are.
+/// The best cell of each map, and the range of its cells.
 fn table(settings: &TargetSettings<Sensitivity>, maps: &[Map<'_>]) -> Table {
     let best = |map: &Map<'_>, text: fn(&Cell<'_>) -> String| map.best().map(text);
     let columns = [
@@ -152,8 +137,8 @@ fn table(settings: &TargetSettings<Sensitivity>, maps: &[Map<'_>]) -> Table {
         Column::new("best λ_G", |map: &Map<'_>| best(map, |cell| strength(cell.run.strengths().lambda_g))),
         Column::new("best λ_⊥", |map: &Map<'_>| best(map, |cell| strength(cell.run.strengths().lambda_perp))),
         Column::new("accuracy there", |map: &Map<'_>| best(map, |cell| cell.text())),
-        Column::new("lowest", |map: &Map<'_>| map.accuracies().fold(f64::INFINITY, f64::min)).format(decimals::<3>),
-        Column::new("highest", |map: &Map<'_>| map.accuracies().fold(0.0, f64::max)).format(decimals::<3>),
+        Column::new("lowest", |map: &Map<'_>| map.range()[0]).format(decimals::<3>),
+        Column::new("highest", |map: &Map<'_>| map.range()[1]).format(decimals::<3>),
         Column::new("most frequent class", |map: &Map<'_>| majority(&map.0, map.set())).format(decimals::<3>),
     ];
     let mut table = columns::table(&columns, maps.iter().filter(|map| map.best().is_some()));
@@ -164,7 +149,6 @@ fn table(settings: &TargetSettings<Sensitivity>, maps: &[Map<'_>]) -> Table {
     table
 }
 
-/// A line for every cell.
 fn csv(maps: &[Map<'_>]) -> String {
     let mut columns = vec![cells::set(), cells::group()];
     columns.extend(cells::strengths());
@@ -172,14 +156,14 @@ fn csv(maps: &[Map<'_>]) -> String {
         cells::seeds(),
         cells::trained(),
         Of::sample("accuracy", Cell::accuracy),
-        Of::new("auc_mean", |cell| cell.runs.sample("test/auc").mean()),
-        Of::new("validation_accuracy_mean", |cell| cell.runs.sample("validation/accuracy").mean()),
-        Of::new("defect_mean", |cell| cell.runs.sample("test/defect").mean()),
+        cells::mean("auc_mean", "test/auc"),
+        cells::mean("validation_accuracy_mean", "validation/accuracy"),
+        cells::mean("defect_mean", "test/defect"),
     ]);
     columns::csv(&columns, maps.iter().flat_map(|map| &map.0))
 }
 
-/// Nodule and Synapse benefit from a large λ_⊥, Organ from a small one; shapes, whose labels are orientations, too.
+/// Nodule and Synapse benefit from a large λ_⊥, Organ from a small one, and so do shapes, whose labels are orientations.
 fn direction(map: &Map<'_>) -> Option<Check> {
     let large = match map.set() {
         Set::NODULE | Set::SYNAPSE => true,
@@ -203,14 +187,10 @@ fn direction(map: &Map<'_>) -> Option<Check> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::budget;
-    use super::super::synthetic::{of, run, validated};
+    use super::super::synthetic::{held, of, run, validated};
     use super::*;
     use crate::medmnist::data::MedSet;
-    use crate::medmnist::rows::Strengths;
-    use crate::targets::Budget;
     use crate::targets::judge::ONE_SEED;
-    use crate::targets::point::Trained;
     use crate::targets::synthetic::given;
 
     const LIST: &str = "1e-4,1e-3,1e-2,1e-1,1";
@@ -234,7 +214,7 @@ mod tests {
         assert!(svg.contains("Organ, SO(3)") && svg.contains("Vessel, O(3)") && !svg.contains("NaN"));
         // Smaller is better everywhere: so for Organ, not for Nodule; nothing is said of Vessel.
         let checks: Vec<Check> = maps.iter().filter_map(direction).collect();
-        assert_eq!(checks.iter().map(|check| check.held).collect::<Vec<_>>(), [false, false, true, true], "{checks:?}");
+        assert_eq!(held(&checks), [false, false, true, true], "{checks:?}");
         let text = table(&settings, &maps).to_string();
         let organ = text.lines().find(|line| line.starts_with("Organ")).unwrap();
         assert_eq!(organ.split_whitespace().take(5).collect::<Vec<_>>(), ["Organ", "SO(3)", "1e-4", "1e-4", "0.900"]);

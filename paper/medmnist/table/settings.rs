@@ -1,17 +1,10 @@
-//! The settings of the MedMNIST targets: what a table lists, and every key of `reynolds run medmnist`.
+//! The settings of the MedMNIST targets: their own keys, and every key of `reynolds run medmnist`.
 
-use reynolds_train::config::{self, RunConfig, Settings, at_least_one};
-use reynolds_train::error::{Error, Result};
-use reynolds_train::experiment::Experiment;
+use super::*;
+use reynolds_train::config::{self, Settings, at_least_one};
+use reynolds_train::error::Error;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-
-use super::volume_run::VolumeRun;
-use crate::medmnist::networks::Symmetry;
-use crate::medmnist::rows::{Row, Strengths};
-use crate::medmnist::sets::Set;
-use crate::medmnist::{MedExperiment, MedSettings};
-use crate::targets::{Chosen, Numbers};
 
 /// A target's own keys beside those of the runs that it trains or measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,7 +15,6 @@ pub(crate) struct TargetSettings<O> {
     pub(super) run: RunConfig<MedSettings>,
 }
 
-/// The keys of one target.
 pub(crate) trait Own: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt::Debug + Sync {
     /// Keys of a run that the target sets, and which of its own decide them.
     const SETS: &'static [(&'static str, &'static str)];
@@ -41,7 +33,7 @@ impl<O: Own> Settings for TargetSettings<O> {
         self.own.check(&self.run)
     }
 
-    /// Those that a target has still are not looked up here.
+    /// Not looked up for keys that the target has.
     fn renamed() -> &'static [(&'static str, &'static str)] {
         &[
             ("epochs", "train.epochs"),
@@ -65,7 +57,7 @@ impl<O: Own> Settings for TargetSettings<O> {
 }
 
 impl<O: Own> TargetSettings<O> {
-    /// What a reader is shown: the target's own keys, the epochs, and what differs from a run's defaults.
+    /// The target's own keys, the epochs, and what differs from the defaults of a run.
     pub(super) fn shown(&self) -> Vec<(String, String)> {
         let usual = config::lines(&MedExperiment.defaults());
         let lines = config::lines(self).into_iter();
@@ -73,7 +65,6 @@ impl<O: Own> TargetSettings<O> {
     }
 }
 
-/// In which order strengths are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Tuning {
@@ -90,14 +81,14 @@ pub(crate) struct Table {
     pub(super) rows: Chosen<Row>,
     /// Models of each kind, with consecutive seeds from `seed` on.
     pub(super) seeds: u64,
-    /// What is tried on sets that the paper has no strengths for.
+    /// On sets without published strengths, as are the lists below.
     pub(super) tuning: Tuning,
     pub(super) learning_rates: Numbers,
     pub(super) lambda_g: Numbers,
     pub(super) lambda_perp: Numbers,
 }
 
-/// Of `fig-sensitivity`; `train.learning_rate` is that of sets that the paper has none for.
+/// Of `fig-sensitivity`; `train.learning_rate` is that of sets without a published one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sensitivity {
     pub(super) sets: Chosen<Set>,
@@ -107,12 +98,10 @@ pub(crate) struct Sensitivity {
     pub(super) lambda_perp: Numbers,
 }
 
-/// Of `fig-shapes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Shapes {
     pub(super) groups: Chosen<Symmetry>,
     pub(super) seeds: u64,
-    /// Symmetry breaking, from 0 to 1.
     pub(super) breakings: Numbers,
     pub(super) lambda_perp: Numbers,
 }
@@ -123,7 +112,7 @@ pub(crate) struct Efficiency {
     pub(super) rows: Chosen<Row>,
     /// Minibatch of an evaluation.
     pub(super) inference_batch: usize,
-    /// Steps that are measured, and those before.
+    /// Steps measured, and steps before them.
     pub(super) steps: usize,
     pub(super) warmup: usize,
 }

@@ -1,43 +1,27 @@
-//! `fig-shapes`: what the method does on generated shapes, whose symmetry is broken by as much as one likes.
+//! `fig-shapes`: the method on generated shapes whose symmetry is broken by a known amount.
 //!
 //! ```text
 //! chance        |accuracy on pairs − ½| ≤ 3 se,  se = ½/√n of the n test volumes of the pairs, whatever the number of seeds
 //! best λ_⊥      by validation accuracy, the highest mean over seeds, of equal ones the smaller loss; and by validation loss, the lowest
 //! tied          within the standard error of the difference
-//! it falls      that at the smallest breaking is above that at the largest, nowhere rises, and neither end has the other's as tied
+//! it falls      larger at the smallest breaking than at the largest, rises nowhere, and the ends are not tied
 //! ```
 
-use super::cells::{self, Cell, Of, over, strength};
-use super::notes;
-use super::settings::{Shapes, TargetSettings};
-use super::target::Trains;
-use super::volume_run::VolumeRun;
-use crate::medmnist::MedSettings;
-use crate::medmnist::networks::Symmetry;
-use crate::medmnist::rows::{Row, Strengths, group_head};
-use crate::medmnist::sets::Set;
-use crate::targets::columns::{self, decimals, spread};
-use crate::targets::curves::sheet;
-use crate::targets::findings::{Figure, Findings};
-use crate::targets::judge::judged;
-use crate::targets::point::Frame;
-use crate::targets::sample::Sample;
-use reynolds_report::figure::{Colour, Key, LineChart};
-use reynolds_report::{Check, Table};
-use reynolds_train::config::RunConfig;
+use super::settings::Shapes;
+use super::*;
 
-/// Standard errors within which nobody tells two classes apart.
+/// Standard errors about one half that count as chance.
 const ERRORS: f64 = 3.0;
 
 /// Pairs of classes that differ by one thing alone.
 const ROTATION: &str = "rotation";
 const REFLECTION: &str = "reflection";
 
-/// What a λ_⊥ is the best by, and whether smaller is better, as a factor. Accuracy is what weights are chosen by; but where nothing is
-/// broken it tosses a coin for every volume, which of its pair it is, and the loss does not.
+/// The validation metric that decides on λ_⊥, with its sign so that smaller is better. Accuracy is what weights are chosen by; but where nothing
+/// is broken it is a coin toss within each pair, and the loss is not.
 const BY: [(&str, f64); 2] = [("accuracy", -1.0), ("loss", 1.0)];
 
-/// What is written of a cell: name for programs, name for people, metric.
+/// Name for programs, name for people, metric.
 const NUMBERS: [(&str, &str, &str); 7] = [
     ("accuracy", "accuracy", "test/accuracy"),
     ("rotation", "rotation pairs", "test/pairs/rotation"),
@@ -48,7 +32,7 @@ const NUMBERS: [(&str, &str, &str); 7] = [
     ("defect", "defect", "test/defect"),
 ];
 
-/// Colours of lines, the less broken the lighter.
+/// Of lines, from unbroken to broken.
 const COLOURS: [Colour; 5] = [
     Colour(0x8c, 0xcd, 0xf1),
     Colour(0x00, 0x9e, 0x73),
@@ -107,7 +91,6 @@ pub(super) fn findings(settings: &TargetSettings<Shapes>, frame: &Frame) -> Find
     }
 }
 
-/// All that was run.
 fn found<'a>(settings: &TargetSettings<Shapes>, frame: &'a Frame) -> Vec<Cell<'a>> {
     let models = settings.own.models(&settings.run).into_iter();
     models.filter_map(|run| Cell::find(run, settings.seeds(), frame)).collect()
@@ -121,11 +104,10 @@ fn table(own: &Shapes, all: &[Cell<'_>]) -> Table {
     let mut columns = vec![
         Of::new("row", Cell::label),
         Of::new("breaking", |cell| cell.run.breaking().to_string()),
-        Of::new("λ_⊥", |cell| cell.row().is_ours().then(|| strength(perp(cell)))),
+        cells::lambda("λ_⊥", |strengths| strengths.lambda_perp),
         Of::new("accuracy", Cell::text),
     ];
-    let number = |(_, head, metric)| Of::sample(head, move |cell| cell.runs.sample(metric)).format(decimals::<3>);
-    columns.extend(NUMBERS.into_iter().skip(1).map(number));
+    columns.extend(NUMBERS[1..].iter().map(|&(_, head, metric)| cells::metric(head, metric).format(decimals::<3>)));
     let mut table = columns::table(&columns, all);
     table.caption(format!(
         "generated shapes, {}; accuracy on pairs is that of the larger of the two logits of the pair; guessing has one half",
@@ -134,34 +116,30 @@ fn table(own: &Shapes, all: &[Cell<'_>]) -> Table {
     table
 }
 
-/// The same for programs.
 fn csv(all: &[Cell<'_>]) -> String {
     let mut columns = vec![cells::row(), cells::group(), Of::new("breaking", |cell| cell.run.breaking())];
     columns.extend(cells::strengths());
     columns.extend([cells::seeds(), cells::trained()]);
-    columns.extend(NUMBERS.map(|(name, _, metric)| Of::sample(name, move |cell| cell.runs.sample(metric))));
+    columns.extend(NUMBERS.map(|(name, _, metric)| cells::metric(name, metric)));
     columns::csv(&columns, all)
 }
 
-/// Each breaking with its colour.
 fn lines(own: &Shapes) -> impl Iterator<Item = (f64, Colour)> {
     own.breakings.increasing().into_iter().zip(COLOURS.into_iter().cycle())
 }
 
-/// Over λ_⊥, a line for each breaking.
 fn panel(own: &Shapes, all: &[Cell<'_>], group: Symmetry, axis: &str, metric: &str) -> LineChart {
     let places = own.lambda_perp.increasing();
     let mut chart = LineChart::new("λ_⊥", axis);
     chart.from_anywhere();
     for (breaking, colour) in lines(own) {
-        let line: Vec<(f64, Sample)> = sweep(all, group, breaking)
-            .map(|cell| {
-                let place = places.iter().position(|&other| other == perp(cell)).unwrap_or_default();
-                (place as f64, cell.runs.sample(metric))
-            })
-            .collect();
-        let points: Vec<[f64; 2]> = line.iter().map(|(place, sample)| [*place, sample.mean()]).collect();
-        let bars: Vec<f64> = line.iter().map(|(_, sample)| sample.deviation()).collect();
+        let (mut points, mut bars) = (Vec::new(), Vec::new());
+        for cell in sweep(all, group, breaking) {
+            let place = places.iter().position(|&other| other == perp(cell)).unwrap_or_default();
+            let sample = cell.runs.sample(metric);
+            points.push([place as f64, sample.mean()]);
+            bars.push(sample.deviation());
+        }
         chart.line_with_bars(&points, &bars, colour, false);
     }
     chart.ticks(places.iter().enumerate().map(|(place, &perp)| (place as f64, strength(perp))).collect());
@@ -193,7 +171,7 @@ fn sweep<'a, 'b>(
     all.iter().filter(move |cell| cell.row() == Row::ours(group) && cell.run.breaking() == breaking)
 }
 
-/// The best of a sweep by validation, and the λ_⊥ of those that are tied with it.
+/// The best of a sweep by validation, and the λ_⊥ tied with it.
 fn best<'a, 'b>(sweep: &[&'a Cell<'b>], (by, sign): (&str, f64)) -> Option<(&'a Cell<'b>, Vec<f64>)> {
     let by = format!("validation/{by}");
     let badness = |cell: &Cell<'_>| sign * cell.runs.sample(&by).mean();
@@ -209,7 +187,6 @@ fn best<'a, 'b>(sweep: &[&'a Cell<'b>], (by, sign): (&str, f64)) -> Option<(&'a 
     Some((best, tied))
 }
 
-/// Every check for which models were run.
 fn checks(own: &Shapes, all: &[Cell<'_>]) -> Vec<Check> {
     let both = [ROTATION, REFLECTION];
     let mut checks = Vec::new();
@@ -232,11 +209,10 @@ fn checks(own: &Shapes, all: &[Cell<'_>]) -> Vec<Check> {
     checks
 }
 
-/// That a row is at chance, or above it, on each of these pairs.
+/// A row is at chance, or above it, on each of these pairs.
 fn chance(cell: &Cell<'_>, with: &str, is_at: bool, pairs: &[&str]) -> Check {
     let (mut held, mut found) = (true, Vec::new());
     for name in pairs {
-        // Told apart by their two logits alone.
         let accuracy = cell.runs.sample(&format!("test/pairs/{name}"));
         let error = 0.5 / cell.runs.sample(&format!("test/pairs/{name}_count")).mean().sqrt();
         let above = accuracy.mean() - 0.5;
@@ -251,7 +227,7 @@ fn chance(cell: &Cell<'_>, with: &str, is_at: bool, pairs: &[&str]) -> Check {
     judged(claim, held, found.join("; "), true, [(row, cell.is_trained())])
 }
 
-/// The best λ_⊥ falls as the symmetry is broken, from one end to the other by more than noise makes it fall.
+/// The best λ_⊥ falls as the symmetry is broken, by more than noise.
 fn falls(own: &Shapes, all: &[Cell<'_>], group: Symmetry, by: (&str, f64)) -> Option<Check> {
     let mut bests = Vec::new();
     for breaking in own.breakings.increasing() {
@@ -282,12 +258,9 @@ fn falls(own: &Shapes, all: &[Cell<'_>], group: Symmetry, by: (&str, f64)) -> Op
 
 #[cfg(test)]
 mod tests {
-    use super::super::budget;
-    use super::super::synthetic::{of, run};
+    use super::super::synthetic::{held, of, run};
     use super::*;
-    use crate::targets::Budget;
     use crate::targets::judge::ONE_SEED;
-    use crate::targets::point::Trained;
     use crate::targets::synthetic::given;
 
     fn quick(seeds: &str) -> TargetSettings<Shapes> {
@@ -299,7 +272,7 @@ mod tests {
         one.strengths().lambda_perp == if one.breaking() == 0.0 { 1.0 } else { 1e-4 }
     }
 
-    /// What theory has: the SCNNs guess what they cannot see, and ours is best where λ_⊥ fits the breaking.
+    /// The SCNNs guess what they cannot see, and ours is best where λ_⊥ fits the breaking.
     fn ideal(one: &VolumeRun) -> Trained {
         let mut trained = run(0.8, 0.1);
         let mut put = |name: &str, value: f64| trained.metrics.insert(name.to_string(), value);
@@ -323,12 +296,8 @@ mod tests {
         checks(&settings.own, &found(&settings, &of(&settings, result)))
     }
 
-    fn held(checks: &[Check]) -> Vec<bool> {
-        checks.iter().map(|check| check.held).collect()
-    }
-
     #[test]
-    fn what_theory_says_is_held_where_it_is_so() {
+    fn claims_of_theory_hold_on_ideal_results() {
         let checks = judged_of("2", ideal);
         assert_eq!(held(&checks), [true; 9], "{checks:?}");
         for (check, by) in [(&checks[6], "accuracy"), (&checks[8], "loss")] {
@@ -340,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_theory_says_is_not_held_where_it_is_not_so() {
+    fn claims_of_theory_do_not_hold_on_others() {
         // Everyone tells everything, and no λ_⊥ is better than another.
         let all = judged_of("2", |_| run(0.8, 0.1));
         assert_eq!(held(&all), [false, true, false, true, true, false, false, false, false]);
@@ -351,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_best_that_is_tied_with_that_of_the_other_end_does_not_fall() {
+    fn a_best_tied_with_that_of_the_other_end_does_not_fall() {
         // As theory has it, but by less than the standard error of a difference of two means over seeds 0.1 apart, which is 0.071.
         let noisy = |apart: f64| {
             move |one: &VolumeRun| {

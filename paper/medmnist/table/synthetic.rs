@@ -1,28 +1,22 @@
-//! Models of the tables that nobody trained, for tests of what is made of them.
+//! Untrained models of the tables, for tests of what is made of them.
 
-use super::budget;
-use super::settings::{Table, TargetSettings};
-use super::target::Trains;
-use super::volume_run::VolumeRun;
-use crate::targets::Budget;
-use crate::targets::point::{Frame, Trained};
+use super::settings::Table;
+use super::*;
 use crate::targets::synthetic::{given, models, trained, with_arrays};
 
-/// Classes of every synthetic set.
 pub(super) const CLASSES: usize = 8;
 
-/// The quick budget of the table with these values.
 pub(super) fn table(assignments: &[(&str, &str)]) -> TargetSettings<Table> {
     given(budget::table(Budget::Quick), assignments)
 }
 
-/// Every model that a target asks for in all its rounds, and what is said to have come of it.
+/// Every model that a target asks for in all its rounds, each with a result.
 pub(super) fn of<O: Trains>(settings: &TargetSettings<O>, result: impl Fn(&VolumeRun) -> Trained) -> Frame {
     models(|frame| O::wanted(settings, frame), result)
 }
 
-/// What came of a run with this accuracy and defect on eight classes of 100 volumes each: of those that are wrong, half go to the class
-/// beside it (0 and 1, 2 and 3, …).
+/// A run with this accuracy and defect on eight classes of 100 volumes each: half of the wrong answers are the other class of the pair (0, 1),
+/// (2, 3), ….
 pub(super) fn run(accuracy: f64, defect: f64) -> Trained {
     let numbers = [
         ("parameters", 2_035_066.0),
@@ -59,11 +53,15 @@ pub(super) fn run(accuracy: f64, defect: f64) -> Trained {
     with_arrays(trained(numbers.chain(confusion)), curves)
 }
 
-/// What came of a run that is as good as this on validation and as good as that on the test.
+/// A run with these accuracies.
 pub(super) fn validated(validation: f64, test: f64) -> Trained {
     let mut trained = run(test, 0.1);
     for (name, value) in [("accuracy", validation), ("loss", 1.0 - validation)] {
         trained.metrics.insert(format!("validation/{name}"), value);
     }
     trained
+}
+
+pub(super) fn held<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Vec<bool> {
+    checks.into_iter().map(|check| check.held).collect()
 }

@@ -1,50 +1,42 @@
-//! The targets whose models are trained: which each wants, and what comes of them.
+//! The targets whose models are trained.
 
-use std::ops::Range;
-
-use super::settings::{Own, Sensitivity, Shapes, Table, TargetSettings};
-use super::volume_run::{CURVES, VolumeRun, together};
-use super::{accuracy, budget, confusion, sensitivity, shapes};
-use crate::medmnist::MedExperiment;
-use crate::medmnist::sets::Set;
+use super::settings::{Own, Sensitivity, Shapes, Table};
+use super::volume_run::{CURVES, together};
+use super::*;
 use crate::targets::engine::Session;
-use crate::targets::findings::Findings;
-use crate::targets::point::{Frame, Point};
-use crate::targets::{Budget, Target, curves};
-use reynolds_train::error::Result;
-use reynolds_train::experiment::Experiment;
 
-/// Keys that say which models are wanted.
 pub(crate) trait Trains: Own {
-    /// Whose volumes are needed.
     fn sets(&self) -> Vec<Set>;
 
-    /// Models of each cell.
     fn seeds(&self) -> u64;
 
-    /// What is trained, as far as is known.
     fn wanted(settings: &TargetSettings<Self>, frame: &Frame) -> Vec<VolumeRun>;
 
-    /// Models in all rounds, and their steps.
+    /// Models in all rounds, whichever is the best of a round, and their steps.
     fn amount(settings: &TargetSettings<Self>) -> (usize, usize) {
-        let runs = Self::wanted(settings, &Frame::default());
-        (runs.len(), runs.iter().map(VolumeRun::steps).sum())
+        let (mut frame, mut steps) = (Frame::default(), 0);
+        loop {
+            let mut missing = Self::wanted(settings, &frame);
+            missing.retain(|run| frame.find(run).is_none());
+            if missing.is_empty() {
+                return (frame.len(), steps);
+            }
+            steps += missing.iter().map(VolumeRun::steps).sum::<usize>();
+            missing.iter().for_each(|run| frame.insert(run, Trained::default()));
+        }
     }
 }
 
 impl<O: Trains> TargetSettings<O> {
-    /// From the run's on.
     pub(super) fn seeds(&self) -> Range<u64> {
         self.run.seed..self.run.seed.saturating_add(self.own.seeds())
     }
 
-    /// These models with every seed.
     pub(super) fn over_seeds(&self, models: &[VolumeRun]) -> Vec<VolumeRun> {
         models.iter().flat_map(|run| self.seeds().map(|seed| run.seeded(seed))).collect()
     }
 }
 
-/// A table or figure of MedMNIST whose models are trained.
 pub(crate) struct TrainingTarget<O> {
     name: &'static str,
     about: &'static str,
@@ -112,7 +104,7 @@ impl<O: Trains> Target for TrainingTarget<O> {
         self.more(settings, &Frame::default())
     }
 
-    /// A file that is missing is told before anything is trained.
+    /// Reports a missing file before anything is trained.
     fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
         for set in settings.own.sets() {
             let mut run = settings.run.clone();

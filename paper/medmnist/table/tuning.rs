@@ -1,4 +1,4 @@
-//! Which strengths a row is trained with: the paper's on its sets, and on others what is best on validation.
+//! The strengths of a row: the paper's on its sets, the best on validation on others.
 //!
 //! ```text
 //! grid      learning rates × λ_G × λ_⊥ at seed 0, then the other seeds of the best
@@ -6,16 +6,11 @@
 //! best      validation accuracy, then the smaller validation loss, then what comes first
 //! ```
 
-use super::settings::{Table, TargetSettings, Tuning, grid};
-use super::target::Trains;
-use super::volume_run::VolumeRun;
-use crate::medmnist::rows::{Row, Strengths};
-use crate::medmnist::sets::Set;
-use crate::targets::point::{Frame, Trained};
-use crate::targets::runs::is_diverged;
+use super::settings::{Table, Tuning, grid};
+use super::*;
 
 impl Table {
-    /// Tried first on a set that the paper has no strengths for.
+    /// Tried first on a set without published strengths.
     pub(super) fn first(&self, row: Row) -> Vec<Strengths> {
         let rates = self.learning_rates.as_slice().iter();
         let (first, perps) = (self.lambda_g.as_slice()[0], self.lambda_perp.increasing());
@@ -29,7 +24,7 @@ impl Table {
         }
     }
 
-    /// Tried once the best of the first is known, which is among them.
+    /// Tried once the best of the first, which is among them, is known.
     fn second(&self, row: Row, best: Strengths) -> Vec<Strengths> {
         match row.is_ours() && self.tuning == Tuning::Staged {
             true => grid(best.learning_rate, &self.lambda_g, &self.lambda_perp),
@@ -37,20 +32,14 @@ impl Table {
         }
     }
 
-    /// Settings of a row that are tried on a set that the paper has no strengths for.
+    /// Number of settings of a row that are tried on a set without published strengths.
     pub(super) fn tried(&self, row: Row) -> usize {
         let first = self.first(row);
         first.len() + self.second(row, first[0]).len() - 1
     }
-
-    /// Models of a row on a set, in all rounds.
-    fn count(&self, row: Row, set: Set) -> usize {
-        let tried = if set.is_of_paper() { 1 } else { self.tried(row) };
-        tried + self.seeds as usize - 1
-    }
 }
 
-/// Best first: accuracy, then loss; what has no number comes last.
+/// Validation accuracy, negated, then loss; runs without them come last.
 fn order(run: &Trained) -> (f64, f64) {
     let number = |metric: &str, none: f64| {
         let value = if is_diverged(run) { none } else { run.metric(metric) };
@@ -59,7 +48,6 @@ fn order(run: &Trained) -> (f64, f64) {
     (-number("validation/accuracy", f64::NEG_INFINITY), number("validation/loss", f64::INFINITY))
 }
 
-/// The best of these; `None` unless all were run.
 fn best(frame: &Frame, tried: &[VolumeRun]) -> Option<VolumeRun> {
     let mut best: Option<(&VolumeRun, (f64, f64))> = None;
     for run in tried {
@@ -72,7 +60,7 @@ fn best(frame: &Frame, tried: &[VolumeRun]) -> Option<VolumeRun> {
 }
 
 impl TargetSettings<Table> {
-    /// What is tried of a row on a set at the first seed as far as is known, and what is selected once all of it was run.
+    /// What is tried of a row on a set at the first seed, as far as known, and what is selected once all of it was run.
     fn rounds(&self, frame: &Frame, set: Set, row: Row) -> (Vec<VolumeRun>, Option<VolumeRun>) {
         let of = |strengths| VolumeRun::new(&self.run, set, row, strengths);
         if let Some(strengths) = row.strengths(set) {
@@ -86,12 +74,12 @@ impl TargetSettings<Table> {
         (tried, selected)
     }
 
-    /// What a row is trained with on a set, at the first seed; `None` until that is known.
+    /// The model of a row on a set at the first seed; `None` until it is known.
     pub(super) fn selected(&self, frame: &Frame, set: Set, row: Row) -> Option<VolumeRun> {
         self.rounds(frame, set, row).1
     }
 
-    /// Everything that was tried for sets that the paper has no strengths of.
+    /// Everything that was tried on sets without published strengths.
     pub(super) fn tried<'a>(&self, frame: &'a Frame) -> Vec<(VolumeRun, &'a Trained)> {
         let sets = self.own.sets.iter().filter(|set| !set.is_of_paper());
         let all = sets.flat_map(|set| self.own.rows.iter().map(move |row| (set, row)));
@@ -120,17 +108,6 @@ impl Trains for Table {
         }
         wanted
     }
-
-    fn amount(settings: &TargetSettings<Self>) -> (usize, usize) {
-        let own = &settings.own;
-        let (mut models, mut steps) = (0, 0);
-        for set in own.sets.iter() {
-            let count: usize = own.rows.iter().map(|row| own.count(row, set)).sum();
-            let one = VolumeRun::new(&settings.run, set, Row::CNN, own.first(Row::CNN)[0]);
-            (models, steps) = (models + count, steps + count * one.steps());
-        }
-        (models, steps)
-    }
 }
 
 #[cfg(test)]
@@ -138,14 +115,13 @@ mod tests {
     use super::super::synthetic::{run, table, validated};
     use super::*;
     use crate::medmnist::data::MedSet;
-    use crate::medmnist::networks::Symmetry;
     use crate::targets::synthetic::{diverged, models};
 
     const VESSEL: Set = Set::File(MedSet::Vessel);
     const LISTS: [(&str, &str); 4] =
         [("learning_rates", "1e-4,5e-4"), ("lambda_g", "1e-3,1e-4"), ("lambda_perp", "1e-3,1e-2,1"), ("seeds", "3")];
 
-    /// What is selected of a row on a set, how many models were trained, and how many were not asked for in the first round.
+    /// What is selected of a row on a set, the number of models, and how many of them followed the first round.
     fn selected(
         keys: &[(&str, &str)],
         set: Set,
@@ -182,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_has_no_say_in_what_is_selected() {
+    fn test_metrics_do_not_decide_what_is_selected() {
         // What is better on validation is worse on the test.
         let opposed = |one: &VolumeRun| {
             let Strengths { learning_rate, lambda_g, lambda_perp } = one.strengths();
@@ -195,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_to_the_smaller_loss_and_what_diverged_is_last() {
+    fn ties_go_to_the_smaller_loss_and_diverged_runs_come_last() {
         let keys = [("sets", "vessel"), ("rows", "cnn"), ("learning_rates", "1e-2,1e-3,1e-4")];
         let rate = |result: &dyn Fn(&VolumeRun) -> Trained| selected(&keys, VESSEL, Row::CNN, result).0.learning_rate;
         let tied = |one: &VolumeRun| {

@@ -1,24 +1,16 @@
-//! A model of the tables: the settings of its run, trained, and what tables and figures need of it.
+//! A model of the tables: the settings of its run, and its training.
 
 use std::sync::Arc;
 
-use reynolds_torch::tch::{Cuda, Device};
-
-use crate::medmnist::rows::{Row, Strengths};
-use crate::medmnist::sets::Set;
-use crate::medmnist::{MedData, MedSettings, MedTask};
-use crate::targets::point::{Point, PointSession, Trained};
+use super::*;
+use crate::medmnist::{MedData, MedTask};
 use crate::targets::training::{Shared, trained};
-use crate::targets::{Named, boxed};
-use reynolds_train::config::RunConfig;
-use reynolds_train::error::Result;
+use reynolds_torch::tch::{Cuda, Device};
 use reynolds_train::task::Task;
 
-/// Metrics whose curves are kept.
 pub(super) const CURVES: [&str; 5] =
     ["train/loss", "validation/loss", "validation/accuracy", "validation/auc", "penalty"];
 
-/// One model of the tables.
 #[derive(Debug, Clone)]
 pub(crate) struct VolumeRun {
     pub(super) config: RunConfig<MedSettings>,
@@ -26,21 +18,18 @@ pub(crate) struct VolumeRun {
 }
 
 impl VolumeRun {
-    /// The run of a row on a set with these strengths, all else as in `base`.
     pub(super) fn new(base: &RunConfig<MedSettings>, set: Set, row: Row, strengths: Strengths) -> Self {
         let mut config = row.run(base, strengths);
         config.settings.data.set = set;
         Self { config, volumes: Arc::default() }
     }
 
-    /// The same with another seed.
     pub(super) fn seeded(&self, seed: u64) -> Self {
         let mut other = self.clone();
         other.config.seed = seed;
         other
     }
 
-    /// The same with generated shapes whose symmetry is broken by this much.
     pub(super) fn broken(mut self, breaking: f64) -> Self {
         self.config.settings.data.shapes.breaking = breaking;
         self
@@ -61,12 +50,11 @@ impl VolumeRun {
         Strengths { learning_rate: train.learning_rate, lambda_g, lambda_perp }
     }
 
-    /// Symmetry breaking of the generated set.
     pub(super) fn breaking(&self) -> f64 {
         self.config.settings.data.shapes.breaking
     }
 
-    /// Steps of its training, as far as the number of volumes says.
+    /// Steps of its training, but for a volume that is left over.
     pub(super) fn steps(&self) -> usize {
         let data = &self.config.settings.data;
         let volumes = match data.set {
@@ -88,7 +76,7 @@ impl VolumeRun {
     }
 }
 
-/// Runs as points that load the volumes they have in common once.
+/// Runs as points that share their volumes.
 pub(super) fn together(runs: Vec<VolumeRun>) -> Vec<Box<dyn Point>> {
     let volumes = Arc::default();
     boxed(runs.into_iter().map(|run| VolumeRun { volumes: Arc::clone(&volumes), ..run }))
@@ -112,10 +100,10 @@ impl Point for VolumeRun {
         let task = self.task(session.device)?;
         let parameters = task.parameters().len() as f64;
         trained(&self.config, &task, parameters, &CURVES, session, |summary| {
-            let last = summary.last_metrics.get("test/accuracy").copied().unwrap_or(f64::NAN);
             let mut metrics = summary.metrics().clone();
+            let last = summary.last_metrics.get("test/accuracy").copied();
+            metrics.insert("last/test/accuracy".into(), last.unwrap_or(f64::NAN));
             metrics.insert("best/epoch".into(), summary.best.map_or(f64::NAN, |best| best.epoch as f64));
-            metrics.insert("last/test/accuracy".into(), last);
             Ok(Trained { metrics, ..Trained::default() })
         })
     }

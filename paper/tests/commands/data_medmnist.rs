@@ -1,4 +1,4 @@
-//! `reynolds data medmnist` as a user meets it; nothing here asks anyone but a server in this process.
+//! `reynolds data medmnist`, against a server in this process.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -91,6 +91,8 @@ fn published_files_are_found_whole_and_shown() {
     let found = text.contains("is there, and as published") && text.contains("row 2: aneurysm");
     assert!(code == 0 && found, "{text}{error}");
     assert!(fs::read(folder.path().join("vessel.png")).unwrap().starts_with(b"\x89PNG"));
+    let text = done(folder.path(), &["data", "medmnist", "--verify", "--out", data.to_str().unwrap()]);
+    assert!(text.contains("vesselmnist3d.npz: as published (1335 train, 191 validation, 382 test)"), "{text}");
     let text = done(folder.path(), &[&vessel[..], &["--show"]].concat());
     assert!(text.lines().last().unwrap().split_whitespace().eq(["all", "1335", "191", "382"]), "{text}");
 }

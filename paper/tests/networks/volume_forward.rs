@@ -1,10 +1,10 @@
-//! Logits, loss, gradients and running statistics of the networks that tell volumes apart.
+//! Logits, loss, gradients and running statistics of the networks that classify volumes.
 //!
 //! `golden/medmnist_forward.py` computes them from the equations in plain PyTorch; weights and volumes come from one formula on both sides.
-//! A steerable kernel there is 12 P(W), P the projection on escnn's span: here the coefficients that make it are solved for, and a gradient
-//! by coefficients is brought back to kernels, so that the basis that our layers expand does not matter, only its span.
+//! A steerable kernel there is 12 P(W), P the projection on escnn's span: here its coefficients are solved for, and gradients by coefficients
+//! are brought back to kernels, so that only the span of our basis matters.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::support::{distance, numbers, tensor};
 use reynolds::random::Random;
@@ -20,7 +20,7 @@ const GAIN: f64 = 12.0;
 const SAMPLES: usize = 3;
 const CLASSES: usize = 3;
 const LABELS: [i64; SAMPLES] = [0, 2, 1];
-/// Copies of the fields before and after each convolution at c = 1, and the side of its kernels, in the order of assembly.
+/// Copies of the fields before and after each convolution at c = 1, and the side of its kernels.
 const STEERABLE: [(&str, i64, i64, i64); 9] = [
     ("r1.conv1", 1, 1, 7),
     ("r1.conv2", 1, 2, 5),
@@ -33,7 +33,6 @@ const STEERABLE: [(&str, i64, i64, i64); 9] = [
     ("r3.skip", 6, 8, 3),
 ];
 
-/// The numbers that the script gives to a name.
 fn values(name: &str, shape: &[usize]) -> Tensor {
     let last = name.rsplit('.').next().unwrap();
     let probe = name.starts_with("probe.");
@@ -63,7 +62,7 @@ fn small(architecture: Architecture, group: Symmetry) -> VolumeNetConfig {
     VolumeNetConfig { architecture, group, width: 1, ..VolumeNetConfig::default() }
 }
 
-/// The kernels that one steerable layer combines, between two fields.
+/// The kernels of a steerable layer between two fields.
 struct Span {
     /// B, `[n, components out · components in · k³]`.
     kernels: Tensor,
@@ -94,13 +93,11 @@ impl Span {
                 }
             }
         }
-        let spans = STEERABLE.iter().zip(found).zip(network.assemble(&parameters, TRAIN).unwrap());
-        spans
-            .map(|((&(name, into, out, side), list), kernel)| {
-                let sizes = [kernel.size()[0] / out, out, kernel.size()[1] / into, into, side.pow(3)];
-                (format!("{name}.weight"), Self { kernels: Tensor::stack(&list, 0), sizes })
-            })
-            .collect()
+        let span = |(((name, into, out, side), list), kernel): (((&str, i64, i64, i64), Vec<Tensor>), Tensor)| {
+            let sizes = [kernel.size()[0] / out, out, kernel.size()[1] / into, into, side.pow(3)];
+            (format!("{name}.weight"), Self { kernels: Tensor::stack(&list, 0), sizes })
+        };
+        STEERABLE.into_iter().zip(found).zip(network.assemble(&parameters, TRAIN).unwrap()).map(span).collect()
     }
 
     fn shape(&self) -> Vec<usize> {
@@ -139,13 +136,8 @@ struct Case {
 }
 
 impl Case {
-    fn new(architecture: Architecture, group: Symmetry) -> Self {
-        let kind = if architecture == Architecture::Cnn { "dense".into() } else { format!("{architecture:?}") };
-        Self::of(&kind.to_lowercase(), small(architecture, group))
-    }
-
     /// Of this kind in the script.
-    fn of(kind: &str, config: VolumeNetConfig) -> Self {
+    fn new(kind: &str, config: VolumeNetConfig) -> Self {
         let (network, parameters) = build(&config);
         let spans = match config.architecture {
             Architecture::Scnn | Architecture::Rpp => Span::all(config.group),
@@ -188,54 +180,41 @@ impl Case {
     }
 
     fn expect(&self) {
+        let near = |found: &Tensor, part: &str| {
+            let off = distance(found, &self.part(part));
+            assert!(off < TOLERANCE, "{}: {part} off by {off:e}", self.name);
+        };
         let (volumes, labels) = (values("volumes", &[SAMPLES, 1, SIDE, SIDE, SIDE]), Tensor::from_slice(&LABELS));
         let forward = |volumes: &Tensor, pass: Pass| {
             let assembled = self.network.assemble(&self.parameters, pass).unwrap();
             self.network.forward(&self.parameters, &assembled, volumes, pass).unwrap()
         };
         let before = self.parameters.statistics().copy();
-        let logits = no_grad(|| forward(&volumes.narrow(0, 0, 1), EVALUATE));
-        let off = distance(&logits, &self.part("evaluate.logits"));
-        assert!(off < TOLERANCE, "{}: logits in evaluation off by {off:e}", self.name);
-        assert_eq!(&before, self.parameters.statistics(), "{}: evaluation is seen", self.name);
+        near(&no_grad(|| forward(&volumes.narrow(0, 0, 1), EVALUATE)), "evaluate.logits");
+        assert_eq!(&before, self.parameters.statistics(), "{}: evaluation changes statistics", self.name);
 
         let logits = forward(&volumes, TRAIN);
-        let off = distance(&logits, &self.part("train.logits"));
-        assert!(off < TOLERANCE, "{}: logits in training off by {off:e}", self.name);
+        near(&logits, "train.logits");
         let loss = logits.log_softmax(-1, Kind::Double).nll_loss(&labels);
-        let off = distance(&loss.view([1]), &self.part("train.loss"));
-        assert!(off < TOLERANCE, "{}: loss off by {off:e}", self.name);
+        near(&loss.view([1]), "train.loss");
         self.expect_gradients(&self.parameters.gradient(&loss).unwrap(), "train.gradients");
-        let names: BTreeSet<&String> = self.parameters.statistics_entries().iter().map(|entry| &entry.name).collect();
-        for name in names {
-            let off = distance(&self.parameters.statistic(name).unwrap().view([-1]), &self.part(name));
-            assert!(off < TOLERANCE, "{}: {name} off by {off:e} after a step", self.name);
+        for entry in self.parameters.statistics_entries() {
+            near(&self.parameters.statistic(&entry.name).unwrap().view([-1]), &entry.name);
         }
     }
 }
 
 #[test]
-fn the_dense_network_is_that_of_its_equations() {
-    Case::new(Architecture::Cnn, Symmetry::So3).expect();
-}
-
-#[test]
-fn the_steerable_network_of_rotations_is_that_of_its_equations() {
-    Case::new(Architecture::Scnn, Symmetry::So3).expect();
-}
-
-#[test]
-fn the_steerable_network_of_rotations_and_reflections_is_that_of_its_equations() {
-    Case::new(Architecture::Scnn, Symmetry::O3).expect();
-}
-
-#[test]
-fn residual_pathways_are_those_of_their_equations() {
-    Case::new(Architecture::Rpp, Symmetry::So3).expect();
-}
-
-#[test]
-fn ours_with_gates_is_that_of_its_equations() {
-    Case::of("gated", VolumeNetConfig { nonlinearity: Nonlinearity::Gated, width: 1, ..VolumeNetConfig::default() })
-        .expect();
+fn networks_are_those_of_their_equations() {
+    use Architecture::{Cnn, Ours, Rpp, Scnn};
+    let gated = VolumeNetConfig { nonlinearity: Nonlinearity::Gated, ..small(Ours, Symmetry::So3) };
+    for (kind, config) in [
+        ("dense", small(Cnn, Symmetry::So3)),
+        ("scnn", small(Scnn, Symmetry::So3)),
+        ("scnn", small(Scnn, Symmetry::O3)),
+        ("rpp", small(Rpp, Symmetry::So3)),
+        ("gated", gated),
+    ] {
+        Case::new(kind, config).expect();
+    }
 }

@@ -9,7 +9,7 @@ use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::Silent;
 use reynolds_train::run::{Place, run};
 
-/// Five volumes to train on in two minibatches, of which the second takes the one that is left over; ours at its narrowest.
+/// Five training volumes in minibatches of two and three; ours at its narrowest.
 fn config() -> RunConfig<MedSettings> {
     let mut config = MedExperiment.defaults();
     let MedSettings { data, model } = &mut config.settings;
@@ -21,7 +21,7 @@ fn config() -> RunConfig<MedSettings> {
 }
 
 #[test]
-fn a_run_leaves_metrics_a_figure_and_facts_and_one_that_was_stopped_goes_on_to_the_same_bits() {
+fn a_run_leaves_metrics_a_figure_and_facts_and_resumes_to_the_same_bits() {
     let root = tempfile::tempdir().unwrap();
     let mut config = config();
     config.settings.data.turned = 1;
@@ -32,27 +32,16 @@ fn a_run_leaves_metrics_a_figure_and_facts_and_one_that_was_stopped_goes_on_to_t
     let best = summary.best.unwrap();
     assert_eq!(best.tie, summary.best_metrics.get("validation/loss").copied());
     let metrics = &summary.last_metrics;
-    for name in [
-        "validation/accuracy",
-        "validation/loss",
-        "validation/held/residual",
-        "test/accuracy",
-        "test/accuracy_se",
-        "test/loss",
-        "test/majority",
-        "test/gain/accuracy",
-        "test/gain/accuracy_se",
-        "test/held/relative",
-        "test/pairs/rotation",
-        "test/pairs/reflection",
-        "test/pairs/rotation_count",
-    ] {
+    let names = "validation/accuracy validation/loss validation/held/residual test/accuracy test/accuracy_se test/loss test/majority \
+                 test/gain/accuracy test/gain/accuracy_se test/held/relative test/pairs/rotation test/pairs/reflection \
+                 test/pairs/rotation_count";
+    for name in names.split(' ') {
         assert!(metrics.get(name).is_some_and(|value| value.is_finite()), "{name}: {metrics:?}");
     }
     let confusion: f64 =
         metrics.iter().filter(|(name, _)| name.starts_with("test/confusion/")).map(|(_, count)| count).sum();
     assert_eq!(confusion, 6.0);
-    // Free weights are far from equivariant, and so is what they make of turned volumes.
+    // Random weights are far from equivariant, and so are their logits of turned volumes.
     assert!(metrics["test/held/relative"] > 0.5 && metrics["test/defect"] > 1e-6, "{metrics:?}");
     assert!(metrics["test/defect/reflection"] > 1e-6, "{metrics:?}");
     let svg = std::fs::read_to_string(whole.join("figures/confusion.svg")).unwrap();
@@ -68,7 +57,7 @@ fn a_run_leaves_metrics_a_figure_and_facts_and_one_that_was_stopped_goes_on_to_t
 }
 
 #[test]
-fn a_penalty_on_a_network_that_holds_nothing_and_a_network_out_of_range_leave_no_folder() {
+fn refused_settings_leave_no_folder() {
     let root = tempfile::tempdir().unwrap();
     let refused = |change: fn(&mut RunConfig<MedSettings>)| {
         let mut config = config();

@@ -1,4 +1,4 @@
-//! What the task of "medmnist" sees, adds and measures, with networks and volumes made here.
+//! The task of "medmnist" with small networks and volumes: minibatches, loss, metrics.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,18 +13,16 @@ use reynolds_torch::{Parameters, Precision, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::task::{Moment, Split, Task};
 
-/// What a network looks at.
+/// The voxels that a network averages.
 #[derive(Clone, Copy)]
 enum Sight {
-    /// All voxels alike.
-    Mean,
+    All,
     /// Those at one end of the first axis.
     Half,
-    /// Nothing.
-    Blind,
+    None,
 }
 
-/// Logits (0, scale · (what it sees − ½)), and what it saw.
+/// Logits (0, scale · mean voxel); records the brightness of its volumes.
 struct Looker {
     sight: Sight,
     prior: f64,
@@ -41,9 +39,9 @@ impl Network for Looker {
         let brightness = (volumes.mean_dim(all, false, Kind::Float) + 1.0) * 127.5;
         self.seen.borrow_mut().push(Vec::try_from(brightness.round().to_kind(Kind::Int64)).unwrap());
         let value = match self.sight {
-            Sight::Mean => volumes.mean_dim(all, false, Kind::Float),
+            Sight::All => volumes.mean_dim(all, false, Kind::Float),
             Sight::Half => volumes.narrow(2, 0, 14).mean_dim(all, false, Kind::Float),
-            Sight::Blind => Tensor::zeros([volumes.size()[0]], (Kind::Float, Device::Cpu)) - 1.0,
+            Sight::None => Tensor::zeros([volumes.size()[0]], (Kind::Float, Device::Cpu)) - 1.0,
         };
         Ok(Tensor::stack(&[value.zeros_like(), value * &assembled[0]], 1))
     }
@@ -54,14 +52,13 @@ impl Network for Looker {
     }
 }
 
-/// Volumes of side 8: number n is black but for its lower half along the first axis, which has the level 10 (n + 1); labels as given.
+/// Volumes of side 8: number n is black but for the second half of its first axis, which has the level 10 (n + 1).
 fn part(labels: &[u8]) -> Volumes {
     let volume = |level: u8| (0..512).map(move |at| if at < 256 { 0 } else { level });
     let images = (0..labels.len()).flat_map(|n| volume(10 * (n as u8 + 1))).collect();
     Volumes { side: 8, images, labels: labels.to_vec() }
 }
 
-/// What networks saw.
 type Seen = Rc<RefCell<Vec<Vec<i64>>>>;
 
 fn data(train: &[u8], test: &[u8]) -> MedData {
@@ -86,9 +83,9 @@ fn of_seed(sight: Sight, prior: f64, data: MedData, batch: usize, seed: u64) -> 
     (MedTask::of(data, network, parameters, &config, Precision::F32, seed).unwrap(), seen)
 }
 
-/// What the minibatches of an epoch saw.
+/// The volumes of each minibatch of an epoch.
 fn epoch(count: usize, batch: usize, epoch: usize, seed: u64) -> Vec<Vec<i64>> {
-    let (task, seen) = of_seed(Sight::Mean, 0.0, data(&vec![0; count], &[0]), batch, seed);
+    let (task, seen) = of_seed(Sight::All, 0.0, data(&vec![0; count], &[0]), batch, seed);
     for step in 0..task.steps_per_epoch() {
         let _ = task.loss(Moment { epoch, step }).unwrap();
     }
@@ -125,7 +122,7 @@ fn initial_weights_and_the_order_of_minibatches_are_those_of_the_seed() {
 }
 
 #[test]
-fn settled_statistics_are_those_of_the_weights_and_of_nothing_before() {
+fn settled_statistics_follow_from_the_weights_alone() {
     let mut settings = MedExperiment.defaults().settings;
     settings.model.width = 1;
     settings.data.batch = 2;
@@ -136,12 +133,12 @@ fn settled_statistics_are_those_of_the_weights_and_of_nothing_before() {
             MedTask::new(data(&[0, 1, 1, 0], &[0, 1]), &settings, Precision::F32, 3).unwrap()
         };
         let statistics = |task: &MedTask| Vec::<f32>::try_from(task.parameters().statistics()).unwrap();
-        // As they ran: an evaluation leaves them alone.
+        // Running statistics: an evaluation does not change them.
         let running = task(0);
         let before = statistics(&running);
         let _ = running.evaluate(Split::Validation).unwrap();
         assert_eq!(statistics(&running), before);
-        // By hand: what each of two minibatches leaves of nothing is a tenth of its own.
+        // By hand: after a minibatch zeroed statistics are a tenth of those of the minibatch.
         let mut expected = vec![0.0; before.len()];
         for step in 0..2 {
             let _ = running.parameters().statistics().shallow_clone().zero_();
@@ -154,7 +151,7 @@ fn settled_statistics_are_those_of_the_weights_and_of_nothing_before() {
         let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
         assert!(found.iter().zip(&expected).all(near), "{architecture:?}");
         assert_ne!(first, running.evaluate(Split::Validation).unwrap());
-        // Whatever ran before, and however often: the same to the last bit. More minibatches than an epoch has are an epoch.
+        // The same to the last bit whatever ran before, and with more minibatches than an epoch has.
         let _ = settled.parameters().statistics().shallow_clone().fill_(7.0);
         assert_eq!(settled.evaluate(Split::Validation).unwrap(), first);
         assert_eq!(statistics(&settled), found);
@@ -166,7 +163,7 @@ fn settled_statistics_are_those_of_the_weights_and_of_nothing_before() {
 #[test]
 fn the_loss_is_the_mean_cross_entropy_and_what_the_network_adds() {
     let loss = |prior: f64| {
-        let task = task(Sight::Mean, prior, &[0, 1, 1], &[0], 4);
+        let task = task(Sight::All, prior, &[0, 1, 1], &[0], 4);
         let loss = task.loss(Moment { epoch: 0, step: 0 }).unwrap().double_value(&[]);
         (loss, task.evaluate(Split::Train).unwrap()["loss"])
     };
@@ -180,9 +177,9 @@ fn the_loss_is_the_mean_cross_entropy_and_what_the_network_adds() {
 }
 
 #[test]
-fn the_test_is_compared_with_the_class_that_is_most_common_in_training() {
-    // A blind network answers class 0; class 1 is the commoner in training; two of five test volumes are of it.
-    let task = task(Sight::Blind, 0.0, &[1, 0, 1], &[0, 1, 0, 1, 0], 4);
+fn test_metrics_are_compared_with_the_class_most_common_in_training() {
+    // The network always answers class 0; class 1 is more common in training; two of five test volumes are of it.
+    let task = task(Sight::None, 0.0, &[1, 0, 1], &[0, 1, 0, 1, 0], 4);
     let metrics = task.evaluate(Split::Test).unwrap();
     let near = |name: &str, value: f64| assert!((metrics[name] - value).abs() < 1e-12, "{name}: {metrics:?}");
     near("accuracy", 0.6);
@@ -202,9 +199,9 @@ fn the_test_is_compared_with_the_class_that_is_most_common_in_training() {
 }
 
 #[test]
-fn a_network_that_turning_does_not_move_has_no_defect_and_another_has() {
+fn an_invariant_network_has_no_turning_defect_and_another_has() {
     let defect = |sight, count| task(sight, 0.0, &[0, 1], &[0, 1, 1], 2).turning_defect(Split::Test, count).unwrap();
-    let still = defect(Sight::Mean, 3).unwrap();
+    let still = defect(Sight::All, 3).unwrap();
     assert!(still.rotation < 1e-6 && still.reflection < 1e-6, "{still:?}");
     let moved = defect(Sight::Half, 3).unwrap();
     assert!(moved.rotation > 0.01 && moved.reflection > 0.01, "{moved:?}");
@@ -216,10 +213,7 @@ fn a_network_that_turning_does_not_move_has_no_defect_and_another_has() {
     let [r, s, m] = [mean(2, 0), mean(2, 15), mean(3, 0)].map(probability);
     let by_hand = 2.0_f64.sqrt() * (4.0 * (s - r).abs() + 16.0 * (m - r).abs()) / 24.0;
     let found = task.turning_defect(Split::Test, 1).unwrap().unwrap();
-    assert!(
-        (found.rotation - by_hand).abs() < 1e-6 && (found.reflection - by_hand).abs() < 1e-6,
-        "{found:?} {by_hand}"
-    );
+    assert!([found.rotation, found.reflection].iter().all(|of| (of - by_hand).abs() < 1e-6), "{found:?} {by_hand}");
     assert_eq!(defect(Sight::Half, 0), None);
 }
 

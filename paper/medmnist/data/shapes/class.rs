@@ -3,28 +3,22 @@
 use super::matrix::{IDENTITY, Matrix};
 use super::solid::SolidKind;
 
+#[rustfmt::skip]
 pub const CLASSES: [&str; 8] = [
-    "flag upright",
-    "flag lying",
-    "teapot upright",
-    "teapot tipped",
-    "screw left",
-    "screw right",
-    "helix left",
-    "helix right",
+    "flag upright", "flag lying", "teapot upright", "teapot tipped", "screw left", "screw right", "helix left", "helix right",
 ];
 
-/// Pairs of labels of one solid that stands otherwise: they differ by a quarter turn and by no reflection.
+/// Pairs of labels that differ by a quarter turn and by no reflection.
 pub fn rotation_pairs() -> &'static [(u8, u8)] {
     &[(0, 1), (2, 3)]
 }
 
-/// Pairs of labels of one solid and its mirror image: they differ by a reflection and by no rotation.
+/// Pairs of labels that differ by a reflection and by no rotation.
 pub fn reflection_pairs() -> &'static [(u8, u8)] {
     &[(4, 5), (6, 7)]
 }
 
-/// The solid of a label, and how it stands.
+/// The solid of a label, and its pose.
 pub(super) fn pose(label: u8) -> (SolidKind, Matrix) {
     // A quarter turn about x takes z to −y; one about y takes z to x; the mirror is the plane x = 0.
     let lying = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]];

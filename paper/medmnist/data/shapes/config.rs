@@ -1,13 +1,12 @@
-//! What a set of shapes follows from.
+//! The settings of a set of shapes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::error::{Error, Result};
 
-/// Bytes of voxels that a part may have: its array stays within what a .npz without extensions can hold.
+/// Most bytes of voxels of a part: what a .npz without extensions can hold.
 const MOST: u64 = 1 << 31;
 
-/// Settings of a set of shapes: it follows from them alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShapesConfig {
@@ -15,23 +14,23 @@ pub struct ShapesConfig {
     pub validation: usize,
     pub test: usize,
     pub side: usize,
-    /// How much orientation and hand say about the label, 0 to 1: the probability that a volume stands as its class does.
+    /// Symmetry breaking b in [0, 1]: the probability that a volume has the pose of its class.
     pub breaking: f64,
-    /// Degrees: a volume that stands as its class does is turned by at most this about a random axis.
+    /// Largest random turn, in degrees, of a volume in the pose of its class.
     pub jitter: f64,
-    /// Voxels that a solid is shifted by, along each axis, at most.
+    /// Largest shift along each axis, in voxels.
     pub shift: f64,
-    /// By which share of it the size varies, at most.
+    /// Largest relative change of size.
     pub size: f64,
-    /// Standard deviation of the noise of a voxel, where black is 0 and white is 1; a solid is 0.8, the space about it 0.2.
+    /// Standard deviation of the noise of a voxel; a solid has the grey value 0.8, the space about it 0.2.
     pub noise: f64,
-    /// Of everything drawn at random.
+    /// Random seed.
     pub seed: u64,
 }
 
 impl Default for ShapesConfig {
-    fn default() -> ShapesConfig {
-        ShapesConfig {
+    fn default() -> Self {
+        Self {
             train: 960,
             validation: 160,
             test: 320,
@@ -76,29 +75,21 @@ impl ShapesConfig {
 mod tests {
     use super::*;
 
-    fn refused(config: ShapesConfig) -> String {
-        config.validate().unwrap_err().to_string()
-    }
-
     #[test]
-    fn what_is_out_of_range_is_named() {
-        let one = ShapesConfig::default();
-        assert!(one.validate().is_ok());
-        assert_eq!(refused(ShapesConfig { side: 7, ..one.clone() }), "side: expected 8 to 128, found 7");
-        assert_eq!(refused(ShapesConfig { breaking: 1.5, ..one.clone() }), "breaking: expected 0 to 1, found 1.5");
-        assert_eq!(refused(ShapesConfig { breaking: f64::NAN, ..one.clone() }), "breaking: expected 0 to 1, found NaN");
-        assert_eq!(refused(ShapesConfig { jitter: -1.0, ..one.clone() }), "jitter: expected 0 to 180, found -1");
-        assert_eq!(refused(ShapesConfig { shift: 8.0, ..one.clone() }), "shift: expected 0 to 7, found 8");
-        assert_eq!(refused(ShapesConfig { size: 0.6, ..one.clone() }), "size: expected 0 to 0.5, found 0.6");
-        assert_eq!(refused(ShapesConfig { noise: f64::INFINITY, ..one.clone() }), "noise: expected 0 to 10, found inf");
-        let found = refused(ShapesConfig { test: usize::MAX, ..one });
-        assert_eq!(found, format!("test: expected at most 97826 at side 28, found {}", usize::MAX));
-    }
-
-    #[test]
-    fn settings_that_are_not_given_are_the_default_ones_and_unknown_ones_are_refused() {
-        let config: ShapesConfig = serde_json::from_str(r#"{"breaking": 0.5}"#).unwrap();
-        assert_eq!(config, ShapesConfig { breaking: 0.5, ..ShapesConfig::default() });
-        assert!(serde_json::from_str::<ShapesConfig>(r#"{"braking": 0.5}"#).is_err());
+    fn settings_out_of_range_are_named() {
+        let usual = ShapesConfig::default;
+        assert!(usual().validate().is_ok());
+        for (config, expected) in [
+            (ShapesConfig { side: 7, ..usual() }, "side: expected 8 to 128, found 7"),
+            (ShapesConfig { breaking: 1.5, ..usual() }, "breaking: expected 0 to 1, found 1.5"),
+            (ShapesConfig { breaking: f64::NAN, ..usual() }, "breaking: expected 0 to 1, found NaN"),
+            (ShapesConfig { jitter: -1.0, ..usual() }, "jitter: expected 0 to 180, found -1"),
+            (ShapesConfig { shift: 8.0, ..usual() }, "shift: expected 0 to 7, found 8"),
+            (ShapesConfig { size: 0.6, ..usual() }, "size: expected 0 to 0.5, found 0.6"),
+            (ShapesConfig { noise: f64::INFINITY, ..usual() }, "noise: expected 0 to 10, found inf"),
+            (ShapesConfig { test: 97_827, ..usual() }, "test: expected at most 97826 at side 28, found 97827"),
+        ] {
+            assert_eq!(config.validate().unwrap_err().to_string(), expected);
+        }
     }
 }

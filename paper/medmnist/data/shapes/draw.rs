@@ -1,11 +1,11 @@
-//! What is drawn for a volume: its label, how it stands, where, and how large.
+//! The random numbers of a volume: label, pose, place and size.
 
 use super::class::{CLASSES, pose};
 use super::config::ShapesConfig;
 use super::matrix::{Matrix, Vector, direction, haar, product, turn};
 use reynolds::random::Random;
 
-/// What the numbers are for, among all that are drawn from a seed.
+/// Tells these numbers from others of the same seed.
 const PURPOSE: u64 = 0x7368;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,6 @@ pub(super) enum Part {
 
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
-    /// The class; classes take turns, so that their numbers differ by one at most.
     pub(super) label: u8,
     /// From the solid's own frame to that of the volume.
     pub(super) matrix: Matrix,
@@ -25,12 +24,12 @@ pub(super) struct Drawn {
     pub(super) shift: Vector,
     /// Relative to the solid's own size.
     pub(super) size: f64,
-    /// Where the noise goes on.
+    /// Goes on with the noise.
     pub(super) random: Random,
 }
 
-/// Draws the volume of that number: a function of seed, part and number. The same numbers are drawn whatever `breaking` is, so that what
-/// stands at some `breaking` stands, all else equal, at every greater one.
+/// Draws a volume, a function of seed, part and number. The same numbers are drawn whatever `breaking` is, so that a volume in the pose of its
+/// class stays so, all else equal, at every greater `breaking`.
 pub(super) fn draw(config: &ShapesConfig, part: Part, number: usize) -> Drawn {
     let mut random = Random::at(config.seed, &[PURPOSE, part as u64, number as u64]);
     let label = (number % CLASSES.len()) as u8;

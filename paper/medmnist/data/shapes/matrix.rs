@@ -1,10 +1,10 @@
-//! Turns and mirror images of space as orthogonal matrices.
+//! Turns and mirror images as orthogonal 3 × 3 matrices.
 
 use std::f64::consts::TAU;
 
 use reynolds::random::Random;
 
-/// Rows of an orthogonal 3 × 3 matrix.
+/// By rows.
 pub(super) type Matrix = [[f64; 3]; 3];
 
 pub(super) type Vector = [f64; 3];
@@ -25,7 +25,7 @@ pub(super) fn back(matrix: &Matrix, v: Vector) -> Vector {
     std::array::from_fn(|j| matrix[0][j] * v[0] + matrix[1][j] * v[1] + matrix[2][j] * v[2])
 }
 
-/// The turn by so many radians about an axis of length one.
+/// The turn about a unit axis by an angle α in radians.
 ///
 /// ```text
 /// R = cos α · 1 + sin α · [n]ₓ + (1 − cos α) · n nᵀ

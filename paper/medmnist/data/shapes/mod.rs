@@ -1,23 +1,16 @@
-//! Generated solids whose labels break the symmetry of space as much as one likes.
+//! Generated solids whose labels break the symmetry of space by an adjustable amount.
 //!
 //! ```text
 //! volume = s · g · π_y K_y + t + noise         g = a small turn           with probability b  (`breaking`)
 //!                                                  Haar-random in O(3)    with probability 1 − b
-//! rotation pairs    y, y′: one solid K, poses π_y and π_y′ a quarter turn apart: no reflection makes them equal, for K is chiral
+//! rotation pairs    y, y′: one chiral solid K, poses π_y and π_y′ a quarter turn apart: no reflection makes them equal
 //! reflection pairs  y, y′: one chiral solid K and its mirror image: no rotation makes them equal
 //! ```
 //!
-//! The two classes of a pair differ by that and by nothing else, and every other number is drawn from one law for all classes, one that turns
-//! and mirror images leave as it is. So whoever is blind to rotations guesses between the two of a rotation pair, and whoever is blind to
-//! reflections too guesses between the two of a reflection pair. With the orientation known, the best anyone can do within a pair is
-//!
-//! ```text
-//! b + (1 − b)/2 = ½ + b/2
-//! ```
-//!
-//! (up to the chance, below 10⁻³ at the default jitter, that a random turn is a small one). At b = 1 the label of a pair is all orientation or
-//! hand; at b = 0 both classes of a pair have one law, which O(3) leaves as it is, and only the four solids can be told apart: then full
-//! equivariance loses nothing.
+//! All else is drawn from one O(3)-invariant law for all classes. So a model blind to rotations guesses within a rotation pair, and one blind
+//! to reflections too guesses within a reflection pair. The best possible accuracy within a pair is b + (1 − b)/2 = ½ + b/2, up to the chance,
+//! below 10⁻³ at the default jitter, that a random turn is a small one. At b = 0 both classes of a pair have one law, and full equivariance
+//! loses nothing.
 //!
 //! ```
 //! use reynolds_paper::medmnist::data::shapes::{self, ShapesConfig};
@@ -31,13 +24,11 @@
 mod class;
 mod config;
 mod draw;
-mod file;
-mod generate;
 mod matrix;
 mod render;
+mod set;
 mod solid;
 
 pub use class::{CLASSES, reflection_pairs, rotation_pairs};
 pub use config::ShapesConfig;
-pub use file::write;
-pub use generate::generate;
+pub use set::{generate, write};

@@ -4,8 +4,8 @@
 //! share of a voxel within ≈ clamp(½ − distance of its centre / its edge, 0, 1)          grey = 0.2 + 0.6 · share + noise
 //! ```
 //!
-//! Voxel (i, j, k) lies at (x, y, z) = ((i, j, k) − (side − 1)/2) voxels from the centre of the volume, whose half edge is the unit of the
-//! solid's own frame. Distances do not care for the frame: a quarter turn of the solid is one of the voxels, to the bit.
+//! Voxel (i, j, k) lies ((i, j, k) − (side − 1)/2) voxels from the centre of the volume, whose half edge is the unit of the solid's own frame.
+//! A quarter turn of the solid is one of the voxels, to the bit.
 
 use std::f64::consts::TAU;
 
@@ -14,15 +14,15 @@ use super::matrix::back;
 use super::solid::Solid;
 use reynolds::random::Random;
 
-/// Grey of the space about a solid, and how much more a solid is.
+/// Grey of the space about a solid, and what a solid adds to it.
 const GREY: [f64; 2] = [0.2, 0.6];
 
 /// Fills `voxels`, `[side, side, side]`.
 pub(super) fn render(drawn: &Drawn, solid: &Solid, noise: f64, side: usize, voxels: &mut [u8]) {
     let half = side as f64 / 2.0;
     let (middle, scale) = ((side as f64 - 1.0) / 2.0, 1.0 / (half * drawn.size));
-    // Half a voxel further out nothing of the solid is seen.
-    let reach = (solid.reach() + scale).powi(2);
+    // Voxels further out are empty.
+    let reach = (solid.reach + scale).powi(2);
     let mut noises = Normal { random: drawn.random.clone(), second: None };
     for (number, voxel) in voxels.iter_mut().enumerate() {
         let place = [number / (side * side), number / side % side, number % side];
@@ -37,7 +37,7 @@ pub(super) fn render(drawn: &Drawn, solid: &Solid, noise: f64, side: usize, voxe
     }
 }
 
-/// Normal numbers, two of each pair of uniform ones.
+/// Box–Muller with both numbers of each pair, unlike [`Random::normal`].
 struct Normal {
     random: Random,
     second: Option<f64>,
@@ -65,7 +65,7 @@ mod tests {
 
     const SIDE: usize = 28;
 
-    /// A class as it stands, without noise, in the middle.
+    /// A class in its pose, without noise, in the middle.
     fn still(label: u8, matrix: &Matrix) -> Vec<u8> {
         let (kind, own) = pose(label);
         let drawn =
@@ -100,7 +100,7 @@ mod tests {
         out
     }
 
-    /// The share of the solid's grey that differs, at the closest of those elements that `takes` selects.
+    /// The share of the solid's grey that differs at the closest of the elements that `takes` selects.
     fn closest(one: &[u8], other: &[u8], takes: impl Fn(&Matrix) -> bool) -> f64 {
         let empty = u64::from((255.0 * GREY[0]).round() as u8);
         let mass: u64 = one.iter().map(|&voxel| u64::from(voxel) - empty).sum();
@@ -118,22 +118,15 @@ mod tests {
     }
 
     #[test]
-    fn rotation_pairs_are_turned_copies_and_no_mirror_images() {
-        for &(one, other) in rotation_pairs() {
-            let (one, other) = (still(one, &IDENTITY), still(other, &IDENTITY));
-            assert_eq!(closest(&one, &other, |g| determinant(g) > 0.0), 0.0);
-            assert!(closest(&one, &other, |g| determinant(g) < 0.0) > 0.15);
-            assert!(closest(&one, &other, |g| *g == IDENTITY) > 0.5);
-        }
-    }
-
-    #[test]
-    fn reflection_pairs_are_mirror_images_and_no_turned_copies() {
-        for &(one, other) in reflection_pairs() {
-            let (one, other) = (still(one, &IDENTITY), still(other, &IDENTITY));
-            assert_eq!(closest(&one, &other, |g| determinant(g) < 0.0), 0.0);
-            let nearest = closest(&one, &other, |g| determinant(g) > 0.0);
-            assert!(nearest > 0.25, "{nearest}");
+    fn rotation_pairs_are_turned_copies_and_reflection_pairs_mirror_images_alone() {
+        let proper = |g: &Matrix| determinant(g) > 0.0;
+        for (pairs, is_turned, apart) in [(rotation_pairs(), true, 0.15), (reflection_pairs(), false, 0.25)] {
+            for &(one, other) in pairs {
+                let (one, other) = (still(one, &IDENTITY), still(other, &IDENTITY));
+                assert_eq!(closest(&one, &other, |g| proper(g) == is_turned), 0.0);
+                assert!(closest(&one, &other, |g| proper(g) != is_turned) > apart);
+                assert!(!is_turned || closest(&one, &other, |g| *g == IDENTITY) > 0.5);
+            }
         }
     }
 
@@ -162,12 +155,9 @@ mod tests {
     fn noise_has_its_mean_and_deviation() {
         let mut noises = Normal { random: Random::at(5, &[]), second: None };
         let values: Vec<f64> = (0..20_000).map(|_| noises.next()).collect();
-        let mean = values.iter().sum::<f64>() / 20_000.0;
-        let square = values.iter().map(|value| value * value).sum::<f64>() / 20_000.0;
-        let fourth = values.iter().map(|value| value.powi(4)).sum::<f64>() / 20_000.0;
-        assert!(
-            mean.abs() < 0.03 && (square - 1.0).abs() < 0.04 && (fourth - 3.0).abs() < 0.3,
-            "{mean} {square} {fourth}"
-        );
+        let [mean, square, fourth] =
+            [1, 2, 4].map(|power| values.iter().map(|value| value.powi(power)).sum::<f64>() / 20_000.0);
+        let near = mean.abs() < 0.03 && (square - 1.0).abs() < 0.04 && (fourth - 3.0).abs() < 0.3;
+        assert!(near, "{mean} {square} {fourth}");
     }
 }

@@ -7,7 +7,7 @@
 //! helix   a tube of one and a half turns
 //! ```
 //!
-//! Their volumes are alike, so that the sum of a volume's voxels does not tell them apart.
+//! Their volumes are alike, so that the sum of the voxels does not tell them apart.
 
 use super::matrix::{Vector, dot};
 
@@ -35,6 +35,10 @@ enum Piece {
     },
 }
 
+fn rod(from: Vector, to: Vector, radius: f64) -> Piece {
+    Piece::Rod { from, to, radius }
+}
+
 fn minus(a: Vector, b: Vector) -> Vector {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
@@ -44,7 +48,7 @@ fn length(v: Vector) -> f64 {
 }
 
 impl Piece {
-    /// How far a point is outside; negative within.
+    /// Distance of a point outside; negative within.
     fn distance(&self, p: Vector) -> f64 {
         match *self {
             Piece::Rod { from, to, radius } => {
@@ -61,7 +65,6 @@ impl Piece {
         }
     }
 
-    /// The greatest distance of its points from the origin, at most.
     fn reach(&self) -> f64 {
         match *self {
             Piece::Rod { from, to, radius } => length(from).max(length(to)) + radius,
@@ -71,7 +74,6 @@ impl Piece {
     }
 }
 
-/// A solid of which classes are poses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SolidKind {
     Flag,
@@ -83,12 +85,13 @@ pub(super) enum SolidKind {
 #[derive(Debug, Clone)]
 pub(super) struct Solid {
     pieces: Vec<Piece>,
-    reach: f64,
+    /// A bound on the distance of its points from the origin.
+    pub(super) reach: f64,
 }
 
 impl Solid {
     /// The solid upright; of the chiral pairs, the right-handed one.
-    pub(super) fn new(kind: SolidKind) -> Solid {
+    pub(super) fn new(kind: SolidKind) -> Self {
         let pieces = match kind {
             SolidKind::Flag => flag(),
             SolidKind::Teapot => teapot(),
@@ -96,22 +99,13 @@ impl Solid {
             SolidKind::Helix => helix(),
         };
         let reach = pieces.iter().map(Piece::reach).fold(0.0, f64::max);
-        Solid { pieces, reach }
+        Self { pieces, reach }
     }
 
-    /// How far a point is outside, exactly; negative within, where it is at most as deep as said.
+    /// Distance of a point outside; negative within, a bound on the depth.
     pub(super) fn distance(&self, p: Vector) -> f64 {
         self.pieces.iter().map(|piece| piece.distance(p)).fold(f64::INFINITY, f64::min)
     }
-
-    /// Everything of it lies within this distance from the origin.
-    pub(super) fn reach(&self) -> f64 {
-        self.reach
-    }
-}
-
-fn rod(from: Vector, to: Vector, radius: f64) -> Piece {
-    Piece::Rod { from, to, radius }
 }
 
 fn flag() -> Vec<Piece> {
@@ -155,8 +149,6 @@ fn helix() -> Vec<Piece> {
 mod tests {
     use super::*;
 
-    const KINDS: [SolidKind; 4] = [SolidKind::Flag, SolidKind::Teapot, SolidKind::Screw, SolidKind::Helix];
-
     #[test]
     fn distances_are_those_of_solid_geometry() {
         let bar = rod([0.0, 0.0, 0.0], [0.0, 0.0, 2.0], 0.5);
@@ -172,19 +164,19 @@ mod tests {
     fn solids_have_like_volumes_and_stay_in_the_cube_when_turned_enlarged_and_shifted() {
         let cells = 60;
         let place = |n: usize| 2.0 * (n as f64 + 0.5) / f64::from(cells) - 1.0;
-        for kind in KINDS {
+        for kind in [SolidKind::Flag, SolidKind::Teapot, SolidKind::Screw, SolidKind::Helix] {
             let solid = Solid::new(kind);
             let mut within = 0;
             for n in 0..(cells as usize).pow(3) {
                 let p = [place(n / 3600), place(n / 60 % 60), place(n % 60)];
                 if solid.distance(p) < 0.0 {
                     within += 1;
-                    assert!(length(p) <= solid.reach(), "{kind:?}");
+                    assert!(length(p) <= solid.reach, "{kind:?}");
                 }
             }
             let volume = f64::from(within) * (2.0 / f64::from(cells)).powi(3);
             assert!((0.19..0.23).contains(&volume), "{kind:?} {volume}");
-            assert!(1.1 * solid.reach() + 2.0 / 28.0 < 1.0, "{kind:?} {}", solid.reach());
+            assert!(1.1 * solid.reach + 2.0 / 28.0 < 1.0, "{kind:?} {}", solid.reach);
         }
     }
 }

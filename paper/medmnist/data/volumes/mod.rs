@@ -1,4 +1,4 @@
-//! Labelled volumes in memory: what MedMNIST's files and the generated shapes have in common.
+//! Labelled volumes in memory, of MedMNIST or generated.
 //!
 //! ```text
 //! images u8 [count, side, side, side], row-major;   labels u8 [count], each below the number of classes

@@ -1,4 +1,4 @@
-//! Volumes at a glance, as one PNG: a row for each class, and in it for some volumes four tiles each.
+//! A PNG of some volumes: a row for each class, four tiles for each volume.
 //!
 //! ```text
 //! v[side/2, ·, ·]   v[·, side/2, ·]   v[·, ·, side/2]   max over the first index        earlier index downwards
@@ -10,20 +10,19 @@ use crate::data::mosaic::Mosaic;
 
 const VIEWS: usize = 4;
 
-/// The least pixels along a side of a tile: smaller volumes are enlarged by a whole number.
+/// Fewest pixels along a side of a tile: smaller volumes are enlarged by a whole number.
 const TILE: usize = 84;
 
 /// Pixels between tiles.
 const GAP: usize = 4;
 
-/// Where a class has too few volumes.
+/// Grey of a missing volume.
 const EMPTY: u8 = 255;
 
 /// The most pixels along a side of the image.
 const LIMIT: usize = 16_384;
 
-/// A PNG of `each` volumes of every class, evenly spaced among those of the class; row n is class n. A class of fewer volumes leaves
-/// places empty.
+/// A PNG of `each` volumes of every class, evenly spaced among those of the class; missing ones are white.
 pub fn preview(volumes: &Volumes, classes: usize, each: usize) -> Result<Vec<u8>> {
     let side = volumes.side;
     if side == 0 || classes == 0 || each == 0 {

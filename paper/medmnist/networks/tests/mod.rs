@@ -3,15 +3,14 @@
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
-use super::{Architecture, Network, Nonlinearity, Pass, SIDE, Symmetry, VolumeNetConfig};
+use super::{Architecture, Network, Nonlinearity, Pass, RppConfig, SIDE, Symmetry, VolumeNetConfig};
 use crate::network::EVALUATE;
-use reynolds_torch::Precision;
 use reynolds_torch::parameters::{Entry, Parameters};
+use reynolds_torch::{Binding, Precision};
 
 mod invariance;
 mod ours;
 mod pscnn;
-mod rpp;
 
 fn config(architecture: Architecture, group: Symmetry, width: usize) -> VolumeNetConfig {
     VolumeNetConfig { architecture, group, width, ..VolumeNetConfig::default() }
@@ -21,6 +20,10 @@ fn build(config: &VolumeNetConfig, classes: usize, kind: Kind) -> (Box<dyn Netwo
     let mut builder = Parameters::builder();
     let network = config.build(classes, &mut builder, &mut Random::new(5)).unwrap();
     (network, builder.build(kind, Device::Cpu).unwrap())
+}
+
+fn bind(network: &dyn Network, parameters: &Parameters) -> Binding {
+    Binding::of_plan(parameters, &network.plan(parameters).unwrap().unwrap()).unwrap()
 }
 
 fn normal(shape: &[i64], seed: u64) -> Tensor {
@@ -63,9 +66,9 @@ fn parameters_are_counted_as_published() {
         config.build(classes, &mut builder, &mut Random::new(0)).unwrap();
         let is_kernel =
             |name: &str| ["conv1.weight", "conv2.weight", "skip.weight"].iter().any(|end| name.ends_with(end));
-        let entries = builder.entries();
-        let found = entries.iter().map(Entry::len).sum::<usize>();
-        let found_kernels = entries.iter().filter(|entry| is_kernel(&entry.name)).map(Entry::len).sum::<usize>();
+        let found: usize = builder.entries().iter().map(Entry::len).sum();
+        let found_kernels: usize =
+            builder.entries().iter().filter(|entry| is_kernel(&entry.name)).map(Entry::len).sum();
         assert!(all.is_none_or(|all| all == found), "{config:?}: {found}");
         assert!(kernels.is_none_or(|kernels| kernels == found_kernels), "{config:?}: {found_kernels}");
     }
@@ -80,4 +83,25 @@ fn bf16_is_near_full_precision_and_leaves_logits_and_statistics_in_it() {
     assert_eq!((half.size(), half.kind()), (vec![2, 3], Kind::Float));
     let (scale, error) = (largest(&full), largest(&(full - half)));
     assert!(error > 0.0 && error < 0.05 * scale, "{error} of {scale}");
+}
+
+#[test]
+fn the_prior_of_rpp_is_the_weighted_sum_of_squares_of_its_branches() {
+    let rpp = RppConfig { equivariant: 0.25, dense: 0.5 };
+    let config = VolumeNetConfig { rpp, ..config(Architecture::Rpp, Symmetry::So3, 1) };
+    let (rpp, parameters) = build(&config, 3, Kind::Double);
+    let prior = rpp.prior(&parameters).unwrap().unwrap();
+    let (mut expected, mut slope) = (0.0, parameters.flat() * 2.0);
+    for entry in parameters.entries() {
+        let weight = match &entry.name {
+            name if name.starts_with("dense.") => 0.5,
+            name if name.starts_with("head.") => 0.0,
+            _ => 0.25,
+        };
+        expected += weight * parameters.get(&entry.name).unwrap().square().sum(Kind::Double).double_value(&[]);
+        let _ = slope.narrow(0, entry.start as i64, entry.len() as i64).g_mul_scalar_(weight);
+    }
+    assert!((prior.double_value(&[]) - expected).abs() < 1e-12 * expected);
+    slope -= parameters.gradient(&prior).unwrap();
+    assert!(slope.abs().max().double_value(&[]) < 1e-14);
 }

@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TORCH := 2.11.0
 
-.PHONY: help demo demo-project demo-audit test test-core check bench fuzz package peers compare results libtorch libtorch-cuda
+.PHONY: help demo demo-project demo-audit test test-core test-python check bench fuzz package peers compare results libtorch libtorch-cuda
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ test: libtorch ## all tests and doctests
 test-core: ## the tests of what builds without libtorch
 	$(CARGO) test
 	$(PEERS_TEST)
+
+test-python: ## the tests of the Python package, with torch in a virtual environment of their own (4.7 GB)
+	scripts/test_python.sh $(TORCH)
 
 PEERS_TEST := python3 -m unittest discover --quiet -s peers -p 'test_*.py' && python3 -m unittest discover --quiet -s scripts/results -p 'test_*.py'
 

@@ -1,0 +1,175 @@
+//! The tensors of one network that a plan types, with their projectors.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::prelude::*;
+use reynolds::defect;
+use reynolds::plan::{ResolvedPlan, TypedTensor};
+use reynolds::projection::{Energies, Projector, TileProjector};
+use reynolds::scalar::Weight;
+
+use crate::error::{ReynoldsError, of_core};
+use crate::memory::{Memory, Numbers};
+
+/// A resolved plan. Tensors are given by their number in `names` and the address of their memory on the CPU.
+#[pyclass(frozen, module = "reynolds._reynolds")]
+pub(crate) struct Layers {
+    pub(crate) resolved: ResolvedPlan,
+}
+
+/// Where a tensor's numbers lie: number of the layer, address, whether they are f64.
+type Place = (usize, usize, bool);
+
+/// P on the numbers of one layer: for each kind of tiles the places of every tile's numbers, and E `[numbers, rank]`, or the orbits with
+/// signs: (places, numbers in a tile, members, signs, ends, basis).
+type TileLists = (Vec<i64>, usize, Vec<i64>, Vec<f64>, Vec<i64>, Vec<f64>);
+
+/// Band-limited kernels: F, row-major, and its rows.
+type Functions = Option<(Vec<f64>, usize)>;
+
+impl Layers {
+    pub(crate) fn layer(&self, number: usize) -> PyResult<&TypedTensor> {
+        let count = self.resolved.layers.len();
+        let message = || format!("layer: expected a number below {count}, got {number}");
+        self.resolved.layers.get(number).ok_or_else(|| ReynoldsError::new_err(message()))
+    }
+}
+
+/// Runs `$body` with the numbers of one or two memories of the same type, as slices of that type.
+macro_rules! with_numbers {
+    ($len:expr, $first:expr, |$a:ident| $body:expr) => {{
+        // SAFETY: see `Memory`: Python has checked the tensor and keeps it alive.
+        #[allow(unsafe_code, reason = "the slices of Memory")]
+        match unsafe { $first.numbers($len) } {
+            Numbers::Single($a) => $body,
+            Numbers::Double($a) => $body,
+        }
+    }};
+}
+pub(crate) use with_numbers;
+
+#[pymethods]
+impl Layers {
+    /// The group that is projected onto.
+    #[getter]
+    fn group(&self) -> String {
+        self.resolved.group.name()
+    }
+
+    /// One dictionary a layer.
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let one = |layer: &TypedTensor| {
+            let row = PyDict::new(py);
+            row.set_item("name", &layer.name)?;
+            row.set_item("shape", &layer.shape)?;
+            row.set_item("role", layer.role.name())?;
+            row.set_item("domain", &layer.domain)?;
+            row.set_item("codomain", &layer.codomain)?;
+            row.set_item("form", layer.projector.form())?;
+            row.set_item("weights", layer.len())?;
+            row.set_item("rank", layer.rank())?;
+            row.set_item("warnings", &layer.warnings)?;
+            Ok(row)
+        };
+        self.resolved.layers.iter().map(one).collect()
+    }
+
+    /// Names of the other tensors, each with the reason.
+    fn untyped(&self) -> Vec<(String, String)> {
+        self.resolved.untyped.iter().map(|tensor| (tensor.name.clone(), tensor.reason.clone())).collect()
+    }
+
+    /// weights ← P(weights), or (1 − t)·weights + t·P(weights), in place; the energies before.
+    #[pyo3(signature = (places, blend = 1.0))]
+    fn project_(&self, py: Python<'_>, places: Vec<Place>, blend: f64) -> PyResult<Vec<(f64, f64)>> {
+        self.each(py, &places, |layer, memory| {
+            with_numbers!(layer.len(), memory, |weights| blended(layer, weights, blend))
+        })
+    }
+
+    /// ‖P(W)‖² and ‖W − P(W)‖² of each.
+    fn energies(&self, py: Python<'_>, places: Vec<Place>) -> PyResult<Vec<(f64, f64)>> {
+        self.each(py, &places, |layer, memory| {
+            with_numbers!(layer.len(), memory, |weights| layer.projector.energies(&*weights))
+        })
+    }
+
+    /// Bounds of the worst defect of one layer; an error where no exact action stands behind it.
+    fn worst_defect(&self, py: Python<'_>, place: Place) -> PyResult<(f64, f64)> {
+        let (layer, memory) = (self.layer(place.0)?, Memory::new(place.1, place.2)?);
+        let Some(exact) = &layer.exact else {
+            let message =
+                format!("{}: expected a weight with an exact action, found a {}", layer.name, layer.role.name());
+            return Err(ReynoldsError::new_err(message));
+        };
+        let bracket = py.detach(|| {
+            with_numbers!(layer.len(), memory, |weights| {
+                let weights: Vec<f64> = weights.iter().map(|&w| f64::from(w)).collect();
+                defect::worst(&exact.space, exact.projector.as_ref(), &weights)
+            })
+        });
+        bracket.map(|bracket| (bracket.lower, bracket.upper)).map_err(of_core)
+    }
+
+    /// P as index lists, for tensors on other devices.
+    fn tiles(&self, py: Python<'_>, number: usize) -> PyResult<(Vec<TileLists>, Functions)> {
+        let layer = self.layer(number)?;
+        let tiling = py.detach(|| layer.projector.tiling()).map_err(of_core)?;
+        let mut lists = Vec::new();
+        for (kind_number, kind) in tiling.kinds().iter().enumerate() {
+            let of_kind = tiling.tiles().iter().filter(|tile| tile.kind == kind_number);
+            let places = of_kind.flat_map(|&tile| tiling.places(tile)).map(|place| place as i64).collect();
+            let (mut members, mut signs, mut ends, mut basis) = (vec![], vec![], vec![], vec![]);
+            match &kind.projector {
+                TileProjector::Orbits(orbits) => {
+                    for (orbit, negative) in orbits.iter() {
+                        members.extend(orbit.iter().map(|&member| i64::from(member)));
+                        signs.extend(negative.iter().map(|&negative| if negative { -1.0 } else { 1.0 }));
+                        ends.push(members.len() as i64);
+                    }
+                }
+                TileProjector::Basis(e) => {
+                    basis.extend((0..e.nrows()).flat_map(|row| (0..e.ncols()).map(move |column| e[(row, column)])));
+                }
+            }
+            lists.push((places, kind.len(), members, signs, ends, basis));
+        }
+        let functions = tiling.functions().map(|f| {
+            let row_major = (0..f.nrows()).flat_map(|row| (0..f.ncols()).map(move |column| f[(row, column)]));
+            (row_major.collect(), f.nrows())
+        });
+        Ok((lists, functions))
+    }
+}
+
+impl Layers {
+    /// Energies from every tensor, several at a time, without the interpreter.
+    fn each(
+        &self,
+        py: Python<'_>,
+        places: &[Place],
+        run: impl Fn(&TypedTensor, Memory) -> reynolds::Result<Energies> + Sync,
+    ) -> PyResult<Vec<(f64, f64)>> {
+        let jobs = places
+            .iter()
+            .map(|&(number, address, double)| Ok((self.layer(number)?, Memory::new(address, double)?)))
+            .collect::<PyResult<Vec<_>>>()?;
+        let one = |&(layer, memory): &(&TypedTensor, Memory)| {
+            let energies = run(layer, memory).map_err(|error| error.of_tensor(&layer.name))?;
+            Ok((energies.equivariant, energies.perp))
+        };
+        py.detach(|| jobs.par_iter().map(one).collect::<reynolds::Result<Vec<_>>>()).map_err(of_core)
+    }
+}
+
+fn blended<T: Weight<Field = f64>>(layer: &TypedTensor, weights: &mut [T], blend: f64) -> reynolds::Result<Energies> {
+    let mut projected = vec![T::default(); weights.len()];
+    let energies = layer.projector.project_into(weights, &mut projected)?;
+    if blend == 1.0 {
+        weights.copy_from_slice(&projected);
+    } else {
+        let [keep, take] = [1.0 - blend, blend].map(<T::Real as reynolds::scalar::Real>::from_f64);
+        weights.iter_mut().zip(projected).for_each(|(w, p)| *w = w.scale(keep) + p.scale(take));
+    }
+    Ok(energies)
+}

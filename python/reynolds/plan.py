@@ -1,0 +1,80 @@
+"""Plans: which fields the channels of each layer hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from . import _reynolds, models
+
+
+class Plan:
+    """A group, and for every layer the fields of its input and output channels.
+
+    >>> plan = Plan.from_toml('''
+    ... group = "C4"
+    ... [[layer]]
+    ... name = "body.*.weight"
+    ... domain = "2 regular"
+    ... codomain = "2 regular"
+    ... ''')
+    >>> plan.group
+    'C4'
+    """
+
+    def __init__(self, plan: _reynolds.Plan, name: str, text: str | None = None):
+        self._plan = plan
+        self._text = text
+        #: What the plan takes the channels for, as audits name it.
+        self.name = name
+
+    @classmethod
+    def from_toml(cls, text: str) -> Plan:
+        """A plan in TOML, as the command line reads it: docs/plans.md has every key."""
+        return cls(_reynolds.Plan.from_toml(text), "plan", text)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Plan:
+        """A plan in a TOML file."""
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        return cls(_reynolds.Plan.from_toml(text), f"plan {os.fspath(path)}", text)
+
+    @classmethod
+    def uniform(cls, group: str, fields: str) -> Plan:
+        """All convolutions alike: ``fields="trivial"`` takes every channel for a scalar, ``"regular"`` for a part of a regular field.
+
+        >>> Plan.uniform("C4", "regular").group
+        'C4'
+        """
+        return cls(_reynolds.Plan.uniform(group, fields), fields)
+
+    @classmethod
+    def suggest(cls, model: Any, group: str) -> Plan:
+        """A plan to start from: regular fields where the channels of a layer split into them, scalars elsewhere. Fields are a guess; print
+        ``plan.to_toml()`` and edit it."""
+        text = _reynolds.Plan.suggest(group, models.shapes(models.tensors(model)))
+        return cls.from_toml(text)
+
+    def restricted_to(self, subgroup: str) -> Plan:
+        """The same fields, projected onto a subgroup."""
+        return Plan(self._plan.restricted_to(subgroup), self.name)
+
+    @property
+    def group(self) -> str:
+        """The group of the fields."""
+        return self._plan.group
+
+    def to_toml(self) -> str:
+        """The text of the plan; a uniform plan has none, since it names no layer."""
+        if self._text is None:
+            raise _reynolds.Error(f"plan: expected one of rules, found one with {self.name} fields for all layers; Plan.suggest writes rules")
+        return self._text
+
+    def resolve(self, named: Mapping[str, Any]) -> _reynolds.Layers:
+        """The plan applied to these tensors."""
+        return self._plan.resolve(models.shapes(named))
+
+    def __repr__(self) -> str:
+        return f"Plan({self.group}, {self.name})"

@@ -1,0 +1,88 @@
+"""Projection of whole models, for good or for a while, and what normalisation needs after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from . import models
+from ._reynolds import Error
+from .memory import is_direct, place
+from .plan import Plan
+from .tiles import Tiles
+
+
+@torch.no_grad()
+def project_(model: nn.Module, plan: Plan, blend: float = 1.0) -> list[str]:
+    """W ← P(W) in place, or (1 − t)W + tP(W) with ``blend`` t; biases, norm scales and running statistics that the plan types, too.
+
+    Returns the names of the tensors that were projected. The network is equivariant then if its strides, paddings and untyped layers allow
+    it: `equivariance_error` measures that. Normalisation statistics may be stale: see `settle_`.
+    """
+    if not 0.0 <= blend <= 1.0:
+        raise Error(f"blend: expected a number from 0 to 1, got {blend}")
+    named = models.tensors(model)
+    layers = plan.resolve(named)
+    projected = []
+    for number, description in enumerate(layers.describe()):
+        if description["rank"] == description["weights"]:
+            continue
+        name, weights = description["name"], named[description["name"]]
+        if is_direct(weights):
+            layers.project_([(number, *place(name, weights, description["weights"]))], blend)
+        else:
+            weights.copy_(torch.lerp(weights, Tiles(layers, number).project(weights), blend))
+        projected.append(name)
+    if not projected:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in layers.untyped()[:3])
+        raise Error(f"plan: expected tensors on which {layers.group} acts, found none ({reasons})")
+    return projected
+
+
+@contextmanager
+def projected(model: nn.Module, plan: Plan) -> Iterator[nn.Module]:
+    """The model with projected weights inside a ``with`` block; its own come back after it."""
+    named = models.tensors(model)
+    kept = {name: value.detach().clone() for name, value in named.items()}
+    try:
+        project_(model, plan)
+        yield model
+    finally:
+        with torch.no_grad():
+            for name, value in kept.items():
+                named[name].copy_(value)
+
+
+@torch.no_grad()
+def settle_(model: nn.Module, batches: Iterable[Any]) -> int:
+    """Measures the running statistics of normalisation layers anew, over these batches: after a projection the old ones are stale.
+
+    A batch is what the model is called with, or a tuple whose first entry is. Returns the number of normalisation layers.
+    """
+    norms = [module for module in model.modules() if isinstance(module, nn.modules.batchnorm._NormBase) and module.track_running_stats]
+    momenta = [module.momentum for module in norms]
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    count = 0
+    try:
+        for module in norms:
+            module.reset_running_stats()
+            module.momentum = None  # the plain average of all batches
+            module.train()
+        for batch in batches:
+            model(batch[0] if isinstance(batch, (tuple, list)) else batch)
+            count += 1
+    finally:
+        for module, momentum in zip(norms, momenta):
+            module.momentum = momentum
+        for module, mode in modes:
+            module.training = mode
+    if norms and count == 0:
+        raise Error("batches: expected at least one, found none; the running statistics are reset")
+    return len(norms)
+
+

@@ -1,0 +1,71 @@
+"""P in torch operations: for tensors that are not plain f32 or f64 memory of the CPU, and as the test of the compiled part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import _reynolds
+
+
+class Tiles:
+    """The projector of one layer as index lists; it works on tensors of any device and floating-point type, without synchronising."""
+
+    def __init__(self, layers: _reynolds.Layers, number: int):
+        self._lists, self._functions = layers.tiles(number)
+        self._ready: dict[tuple[torch.device, torch.dtype], Any] = {}
+
+    def project(self, weights: Tensor) -> Tensor:
+        """P(W). Half-precision weights are projected in f32 and rounded once."""
+        dtype = weights.dtype if weights.dtype == torch.float64 else torch.float32
+        flat = weights.detach().reshape(-1).to(dtype)
+        return self.project_flat(flat).reshape(weights.shape).to(weights.dtype)
+
+    def project_flat(self, flat: Tensor) -> Tensor:
+        """P(W) of a contiguous vector in f32 or f64."""
+        key = (flat.device, flat.dtype)
+        if key not in self._ready:
+            self._ready[key] = self._prepare(flat)
+        kinds, functions = self._ready[key]
+        if functions is not None:
+            coordinates = (flat.view(-1, functions.shape[0]) @ functions).reshape(-1)
+            return (_of_kinds(kinds, coordinates).view(-1, functions.shape[1]) @ functions.T).reshape(-1)
+        return _of_kinds(kinds, flat)
+
+    def _prepare(self, like: Tensor) -> Any:
+        def numbers(values: list[float]) -> Tensor:
+            return torch.tensor(values, dtype=torch.float64).to(like)
+
+        kinds = []
+        for places, count, members, signs, ends, basis in self._lists:
+            index = torch.tensor(places, device=like.device).view(-1, count)
+            if basis:
+                kinds.append((index, numbers(basis).view(count, -1)))
+                continue
+            # Orbits of one length at a time: a gather, a mean, a scatter, always in the same order.
+            by_length: dict[int, list[int]] = {}
+            start = 0
+            for end in ends:
+                by_length.setdefault(end - start, []).append(start)
+                start = end
+            for length, starts in by_length.items():
+                at = torch.tensor([list(range(s, s + length)) for s in starts])
+                chosen = index[:, torch.tensor(members)[at].to(like.device)]
+                kinds.append((chosen, numbers(signs)[at.to(like.device)]))
+        functions = None
+        if self._functions is not None:
+            values, rows = self._functions
+            functions = numbers(values).view(rows, -1)
+        return kinds, functions
+
+
+def _of_kinds(kinds: Any, flat: Tensor) -> Tensor:
+    out = torch.zeros_like(flat)
+    for index, matrix in kinds:
+        if index.dim() == 2:
+            out[index] = flat[index] @ matrix @ matrix.T
+        else:
+            out[index] = (flat[index] * matrix).mean(-1, keepdim=True) * matrix
+    return out

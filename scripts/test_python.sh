@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Builds the Python package into a virtual environment with torch (`make test-python`) and runs its tests.
+#   REYNOLDS_TORCH=skip   without torch: only what works without it
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version="$1" python="${PYTHON:-python3}"
+wanted=(numpy pytest)
+venv=.venv-python
+if [ "${REYNOLDS_TORCH:-}" = skip ]; then
+    venv=.venv-python-without-torch
+else
+    wanted+=("torch==$version")
+fi
+quiet=()
+[ -t 2 ] || quiet=(--quiet)
+[ -e "$venv/ready" ] || {
+    rm -rf "$venv"
+    "$python" -m venv "$venv"
+    "$venv/bin/pip" install "${quiet[@]}" "${wanted[@]}"
+    touch "$venv/ready"
+}
+# Built to be there soon, not to be fast.
+MATURIN_PEP517_ARGS="--profile quick" "$venv/bin/pip" install "${quiet[@]}" --force-reinstall --no-deps ./python
+cd python
+exec "../$venv/bin/python" -m pytest -q -p no:cacheprovider tests

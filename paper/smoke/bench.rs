@@ -1,4 +1,4 @@
-//! Steps of the networks that forecast smoke, on random frames.
+//! Steps on random frames, to be timed.
 
 use reynolds::random::Random;
 use reynolds_torch::Parameters;
@@ -30,11 +30,11 @@ impl Timed for SmokeExperiment {
     }
 
     fn timed_inference(task: &SmokeTask, timer: Timer<'_>) -> Result<f64> {
-        task.timed_inference(Part::Validation, |pass| timer(pass))
+        task.timed_inference(timer)
     }
 }
 
-/// A minibatch of windows to train on, the same to evaluate, all of frames of their own.
+/// One minibatch of windows without common frames, to train and to evaluate.
 fn random_frames(data: &SmokeDataConfig, device: Device) -> Result<SmokeData> {
     let length = INPUT_FRAMES + data.out_length;
     let shape = [data.batch * length, 2, SIDE, SIDE].map(|size| size as i64);

@@ -1,13 +1,11 @@
-//! Errors of rollouts: by window and step, and what they come to.
+//! Errors of rollouts by window and step, their means and standard errors.
 //!
 //! ```text
 //! e(w, t) = mean over components and pixels of (prediction − truth)²      MSE = mean of e      RMSE = √MSE
 //! ```
 //!
-//! Every window counts alike. Wang's code averages over minibatches, so that the windows of a short last one count more.
-//!
-//! Windows of one simulation overlap and are anything but independent, so standard errors are over simulations: with S_c the sum of what
-//! the windows of simulation c contribute, n_c their number and m the mean over all n,
+//! Every window has the same weight; in Wang's code the windows of a short last minibatch weigh more. Windows of one simulation overlap, so
+//! standard errors are over simulations: with S_c the sum over the n_c windows of simulation c and m the mean over all n,
 //!
 //! ```text
 //! se(m)² = C/(C − 1) Σ_c (S_c − n_c m)² / n²            se(√m) = se(m) / (2√m)
@@ -24,9 +22,6 @@ pub struct RolloutErrors {
 
 impl RolloutErrors {
     /// Mean squares `[windows, steps]`, and the simulation of each window.
-    ///
-    /// # Panics
-    /// If there is not one for each window and step.
     pub fn new(simulations: Vec<usize>, steps: usize, squared: Vec<f64>) -> Self {
         assert_eq!(squared.len(), steps * simulations.len(), "a number for each window and step");
         Self { steps, simulations, squared }
@@ -40,7 +35,6 @@ impl RolloutErrors {
         self.mse().sqrt()
     }
 
-    /// The RMSE at each step, over all windows.
     pub fn by_step(&self) -> Vec<f64> {
         let windows = self.simulations.len() as f64;
         let at = |step: usize| self.squared.iter().skip(step).step_by(self.steps).sum::<f64>() / windows;
@@ -53,10 +47,7 @@ impl RolloutErrors {
         self.standard_error(&self.by_window().map(|mse| slope * mse).collect::<Vec<_>>())
     }
 
-    /// By how much lower the RMSE is than that of `other` on the same windows, and the standard error of that over simulations.
-    ///
-    /// # Panics
-    /// If the windows are not the same.
+    /// How much lower the RMSE is than that of `other` on the same windows, with its standard error over simulations.
     pub fn gain_over(&self, other: &Self) -> (f64, f64) {
         assert_eq!(self.simulations, other.simulations, "errors on the same windows");
         let slopes = (0.5 / self.rmse(), 0.5 / other.rmse());
@@ -65,12 +56,11 @@ impl RolloutErrors {
         (other.rmse() - self.rmse(), self.standard_error(&gains))
     }
 
-    /// The MSE of each window.
     fn by_window(&self) -> impl Iterator<Item = f64> {
         self.squared.chunks(self.steps).map(|window| window.iter().sum::<f64>() / self.steps as f64)
     }
 
-    /// The standard error of the mean of a number a window.
+    /// The standard error of the mean of one number a window.
     fn standard_error(&self, numbers: &[f64]) -> f64 {
         let count = numbers.len() as f64;
         let mean = numbers.iter().sum::<f64>() / count;

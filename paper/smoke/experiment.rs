@@ -1,4 +1,4 @@
-//! The experiment "smoke": forecasting plumes whose symmetry is broken a little.
+//! The experiment "smoke": forecasts of plumes with slightly broken symmetry.
 //!
 //! ```text
 //! ten frames seen ─► 6 steps in the loss (out_length) ─► tested over 20 steps: "future" (later) and "domain" (elsewhere)
@@ -6,7 +6,7 @@
 //!
 //! Paper: section "Imperfectly Symmetric Dynamical Systems", `tab:hyperparams_smoke`. Protocol after Wang, Walters and Yu (ICML 2022):
 //! Adam with coupled weight decay 4e-4, the learning rate times 0.95 an epoch, at most 1000 epochs, stopped on a plateau of the validation
-//! RMSE after 100. Their code means to keep the best weights and tests the last; here both are tested, and "last" is handed on.
+//! RMSE after 100. Their code tests the last weights; here both the last and the best are tested.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::Summary;
 use reynolds_train::schedule::Shape;
 
-/// The longest rollout that the last window of every part has frames for.
+/// The longest rollout for which the last window of every part has frames.
 const LONGEST: usize = 48;
 
 /// `[data]`.
@@ -34,7 +34,7 @@ const LONGEST: usize = 48;
 pub struct SmokeDataConfig {
     /// "translation", "rotation" or "scaling".
     pub kind: Symmetry,
-    /// Where the simulations lie, or will; "" = `$REYNOLDS_DATA/smoke`, or `data/smoke` where that is not set.
+    /// Folder of the simulations; "" = `$REYNOLDS_DATA/smoke`, or `data/smoke` if that is not set.
     pub folder: String,
     /// Steps of a rollout in training and validation.
     pub out_length: usize,
@@ -70,10 +70,6 @@ pub struct SmokeSettings {
 
 impl Settings for SmokeSettings {
     fn validate(&self) -> Result<()> {
-        let within = |key: &str, value: usize, most: usize| match value {
-            value if (1..=most).contains(&value) => Ok(()),
-            _ => Err(Error::config(key, format!("from 1 to {most}"), value)),
-        };
         within("data.out_length", self.data.out_length, LONGEST)?;
         within("data.rollout", self.data.rollout, LONGEST)?;
         within("data.batch", self.data.batch, 4096)?;
@@ -84,7 +80,15 @@ impl Settings for SmokeSettings {
     }
 }
 
-/// Lift normalises a vector a window over the windows of a minibatch, of which the last of an epoch may have one. `key` is that of the batch.
+/// Refuses values outside 1 … `most`.
+pub(super) fn within(key: &str, value: usize, most: usize) -> Result<()> {
+    match (1..=most).contains(&value) {
+        true => Ok(()),
+        false => Err(Error::config(key, format!("from 1 to {most}"), value)),
+    }
+}
+
+/// Refuses minibatches of one window, over which Lift cannot normalise; `key` is that of the batch.
 pub(super) fn check_smallest_batch(key: &str, data: &SmokeDataConfig) -> Result<()> {
     let batch = data.batch;
     let windows = match data.train_windows {

@@ -1,4 +1,4 @@
-//! What a run on smoke shows at its end: a rollout beside the truth, and the error over its steps.
+//! Figures of a finished run: a rollout beside the truth, and the error over its steps.
 
 use std::path::Path;
 
@@ -9,10 +9,9 @@ use reynolds_checkpoint::whole_file;
 use reynolds_report::figure::{Colour, Key, LineChart, Raster, Scale, Shading, Sheet};
 use reynolds_train::error::{Error, Result};
 
-/// Steps of a rollout that are shown, where it is as long.
+/// Steps of a rollout that are shown.
 const SHOWN: [usize; 5] = [1, 5, 10, 15, 20];
 
-/// Side of a panel.
 const PANEL: f64 = 104.0;
 
 /// Draws "rollout.svg" (the window of "domain" in the middle, and of "future") and "errors.svg" into `folder`.
@@ -41,7 +40,7 @@ pub(super) fn draw(task: &SmokeTask, length: usize, folder: &Path) -> Result<()>
     Ok(whole_file::write(&folder.join("errors.svg"), sheet.svg().as_bytes())?)
 }
 
-/// A row of pictures: its head, the frames `[2, side, side]` at the steps that are shown, what stands under each, and its scale.
+/// A row of pictures of frames `[2, side, side]`.
 pub(crate) struct Pictures<'a> {
     pub(crate) head: String,
     pub(crate) frames: Vec<&'a [f32]>,
@@ -64,22 +63,19 @@ pub(crate) fn pictures(side: usize, steps: &[usize], rows: &[Pictures<'_>]) -> S
     sheet
 }
 
-/// The fastest of these frames; above 0.
+/// The greatest speed in these frames; above 0.
 pub(crate) fn fastest(side: usize, frames: &[&[f32]]) -> f64 {
     let speeds = frames.iter().flat_map(|frame| speed(frame, side)).filter(|value| value.is_finite());
     speeds.fold(f64::MIN_POSITIVE, f64::max)
 }
 
-fn shown<'a>(frames: &'a [Vec<f32>], steps: &[usize]) -> Vec<&'a [f32]> {
-    steps.iter().map(|&step| frames[step - 1].as_slice()).collect()
-}
-
-/// A rollout: the truth and the forecast on one scale, and the length of what lies between them on its own.
+/// Truth and forecast on one scale, and their difference on its own.
 fn rollout_sheet(rollout: &Rollout, forecast: &str) -> Sheet {
     let Rollout { side, prediction, truth } = rollout;
     let steps: Vec<usize> = SHOWN.into_iter().filter(|&step| step <= truth.len()).collect();
     let between: Vec<Vec<f32>> = prediction.iter().zip(truth).map(|(a, b)| difference(a, b)).collect();
-    let [truth, prediction, between] = [truth, prediction, &between].map(|frames| shown(frames, &steps));
+    let [truth, prediction, between] = [truth, prediction, &between]
+        .map(|frames| steps.iter().map(|&step| frames[step - 1].as_slice()).collect::<Vec<_>>());
     let highs = [fastest(*side, &truth), fastest(*side, &between)];
     let [speeds, rest] = highs.map(|high| Shading::Linear { high });
     let errors = between.iter().map(|frame| format!("RMSE {:.4}", root_mean_square(frame))).collect();
@@ -97,7 +93,6 @@ fn rollout_sheet(rollout: &Rollout, forecast: &str) -> Sheet {
     sheet
 }
 
-/// a − b.
 pub(crate) fn difference(a: &[f32], b: &[f32]) -> Vec<f32> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }

@@ -1,10 +1,10 @@
-//! The frames of a smoke data set on a device, and which windows of them train, validate and test.
+//! The frames of a data set on a device, and the windows of each part.
 //!
 //! ```text
-//! frames [rows, 2, H, W]: simulation by simulation        window: rows first … first+9 seen │ first+10 … first+9+n to predict
+//! frames [rows, 2, H, W]: simulation by simulation        window: rows first … first+9 input │ first+10 … first+9+n targets
 //! ```
 //!
-//! A minibatch is one selection of rows; nothing of it passes through the host.
+//! A minibatch is one selection of rows on the device.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ use reynolds_torch::tch::{Device, Kind as Number, Tensor};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
 
-/// Where the environment says that data lie.
+/// Environment variable: the root folder of data.
 const DATA: &str = "REYNOLDS_DATA";
 
 /// Consecutive frames of one simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rows {
-    /// Row of the first frame that is seen.
+    /// Row of the first input frame.
     pub first: usize,
-    /// Which simulation, for errors over simulations.
+    /// For errors over simulations.
     pub simulation: usize,
 }
 
@@ -45,7 +45,7 @@ impl Clone for SmokeData {
 }
 
 impl SmokeData {
-    /// Frames `[rows, 2, H, H]`, of which a network sees `seen`, with the windows of [`Part::ALL`].
+    /// Frames `[rows, 2, H, H]` with the windows of [`Part::ALL`]; inputs are `seen` frames.
     pub fn new(frames: Tensor, seen: usize, windows: [Vec<Rows>; 4]) -> Result<Self> {
         match frames.size()[..] {
             [_, 2, height, width] if height == width && seen > 0 => Ok(Self { frames, seen, windows }),
@@ -53,7 +53,7 @@ impl SmokeData {
         }
     }
 
-    /// Reads the simulations of `folder` that the windows need; [`ensure_needed`] makes those that are missing.
+    /// Reads the simulations that the windows need; [`ensure_needed`] makes missing ones.
     pub fn open(config: &SmokeDataConfig, device: Device) -> Result<Self> {
         let (windows, simulations, folder) = (chosen(config)?, config.kind.simulations(), folder(config));
         let needed = needed(&windows);
@@ -77,7 +77,6 @@ impl SmokeData {
         Self::new(frames, INPUT_FRAMES, windows)
     }
 
-    /// What a network must know of the data.
     pub fn shape(&self) -> Frames {
         Frames { count: self.seen, side: self.frames.size()[3] as usize }
     }
@@ -94,8 +93,7 @@ impl SmokeData {
         &self.windows[part as usize]
     }
 
-    /// Frames `[N, 2 (seen + length), H, W]` of windows whose first rows are `firsts` `[N]`, on the device: `length` frames follow those
-    /// that are seen.
+    /// Frames `[N, 2 (seen + length), H, W]` of windows with first rows `firsts` `[N]`: inputs, then `length` targets.
     pub fn select(&self, firsts: &Tensor, length: usize) -> Result<Tensor> {
         let count = (self.seen + length) as i64;
         let steps = Tensor::f_arange(count, (Number::Int64, self.device()))?;
@@ -104,14 +102,13 @@ impl SmokeData {
         Ok(self.frames.f_index_select(0, &rows)?.f_view([-1, 2 * count, side, side])?)
     }
 
-    /// First rows `[N]` on the device; waits for it.
+    /// First rows `[N]` on the device; synchronises.
     pub fn firsts(&self, rows: &[Rows]) -> Result<Tensor> {
         let firsts: Vec<i64> = rows.iter().map(|rows| rows.first as i64).collect();
         Ok(Tensor::f_from_slice(&firsts)?.f_to_device(self.device())?)
     }
 }
 
-/// The folder of a run's settings: as given, else `$REYNOLDS_DATA/smoke`, else `data/smoke`.
 fn folder(config: &SmokeDataConfig) -> PathBuf {
     match (config.folder.as_str(), std::env::var_os(DATA)) {
         ("", Some(root)) if !root.is_empty() => Path::new(&root).join("smoke"),
@@ -120,9 +117,8 @@ fn folder(config: &SmokeDataConfig) -> PathBuf {
     }
 }
 
-/// Simulates what the windows of these settings need and the folder does not hold whole, with a bar on a terminal; `false` if someone
-/// interrupted, after which the same call goes on. A damaged file is named and made again. Several processes may do so at once: each file
-/// appears whole, and their bytes are equal. `threads` = 0 takes all.
+/// Simulates missing or damaged files that the windows of these settings need, with a bar on a terminal; `false` if interrupted, after which
+/// the same call goes on. Several processes may do so at once. `threads` = 0 takes all.
 pub fn ensure_needed(config: &SmokeDataConfig, threads: usize, interrupt: &Interrupt) -> Result<bool> {
     let simulations = config.kind.simulations();
     let needed: Vec<Setting> = needed(&chosen(config)?).iter().map(|&n| simulations[n].clone()).collect();
@@ -145,7 +141,6 @@ fn ensure(
     with_bar(&what, threads, interrupt, |report| data::generate(folder, simulations, report))
 }
 
-/// The windows of each part that are used.
 fn chosen(config: &SmokeDataConfig) -> Result<[Vec<data::Window>; 4]> {
     let mut parts: [Vec<data::Window>; 4] = Default::default();
     for part in Part::ALL {
@@ -163,7 +158,7 @@ fn chosen(config: &SmokeDataConfig) -> Result<[Vec<data::Window>; 4]> {
     Ok(parts)
 }
 
-/// `count` of these, each from the middle of one of as many equal stretches; all if 0.
+/// `count` of these, spread evenly; all if 0.
 fn spread<T: Copy>(all: &[T], count: usize) -> Vec<T> {
     match count {
         0 => all.to_vec(),
@@ -201,12 +196,11 @@ mod tests {
     }
 
     #[test]
-    fn so_many_windows_are_spread_evenly_and_all_are_all() {
+    fn windows_are_spread_evenly() {
         let all: Vec<usize> = (0..12).collect();
-        assert_eq!(spread(&all, 3), [2, 6, 10]);
-        assert_eq!(spread(&all, 12), all);
-        assert_eq!(spread(&all, 0), all);
-        assert_eq!(spread(&all, 1), [6]);
+        for (count, expected) in [(3, &[2, 6, 10][..]), (12, &all), (0, &all), (1, &[6])] {
+            assert_eq!(spread(&all, count), expected);
+        }
     }
 
     #[test]
@@ -231,30 +225,21 @@ mod tests {
         assert!(error.contains("/dev/null/smoke"), "{error}");
     }
 
-    /// Frames of the first simulation, shortened.
-    fn short() -> Vec<Setting> {
-        vec![Setting { steps: 4, ..Symmetry::Rotation.simulations()[0].clone() }]
-    }
-
     #[test]
     fn an_interrupt_stops_a_simulation_and_the_same_call_goes_on() {
-        let folder = tempfile::tempdir().unwrap();
-        let interrupt = Interrupt::new();
+        let (folder, interrupt) = (tempfile::tempdir().unwrap(), Interrupt::new());
         interrupt.request();
-        assert!(!ensure(Symmetry::Rotation, folder.path(), &short(), 1, &interrupt).unwrap());
+        let short = [Setting { steps: 4, ..Symmetry::Rotation.simulations()[0].clone() }];
+        let ensure = |interrupt| ensure(Symmetry::Rotation, folder.path(), &short, 1, interrupt).unwrap();
+        assert!(!ensure(&interrupt));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert!(ensure(Symmetry::Rotation, folder.path(), &short(), 1, &Interrupt::new()).unwrap());
-    }
-
-    #[test]
-    fn a_given_folder_is_taken_as_it_is() {
-        assert_eq!(folder(&SmokeDataConfig { folder: "a/b".into(), ..few(1, 1) }), Path::new("a/b"));
-        assert!(folder(&few(1, 1)).ends_with("smoke"));
+        assert!(ensure(&Interrupt::new()));
     }
 
     #[test]
     fn frames_of_another_shape_are_refused() {
         let frames = Tensor::zeros([4, 3, 2, 2], (Number::Float, Device::Cpu));
         assert!(SmokeData::new(frames, 1, Default::default()).is_err());
+        assert!(folder(&few(1, 1)).ends_with("smoke"));
     }
 }

@@ -24,7 +24,6 @@ pub(super) fn check_settings(penalty: &PenaltySettings) -> Result<()> {
     check(&penalty.penalty())
 }
 
-/// Refuses what these networks have no gradient for.
 pub(super) fn check(penalty: &PenaltyConfig) -> Result<()> {
     let refused = |key: &str, expected: &str, found: String| {
         let why = "these networks have the squared Frobenius norm alone";
@@ -42,8 +41,8 @@ pub(super) fn check(penalty: &PenaltyConfig) -> Result<()> {
     Ok(())
 }
 
-/// Adds the gradient by the flat parameters to `gradient`, `[len]`, in place; the penalty, a 0-d tensor off the tape. Does not synchronise,
-/// and may be called under a guard against the tape. Of strengths [λ_G, λ_⊥] a term of strength 0 costs nothing.
+/// Adds the gradient by the flat parameters to `gradient`, `[len]`, in place; returns the penalty, a 0-d tensor off the tape. Does not
+/// synchronise; a term of strength 0 in [λ_G, λ_⊥] costs nothing. May be called under `no_grad`.
 pub fn add_gradient(
     network: &dyn Network,
     parameters: &Parameters,
@@ -51,22 +50,21 @@ pub fn add_gradient(
     gradient: &Tensor,
 ) -> Result<Tensor> {
     tch::with_grad(|| {
-        let mut value: Option<Tensor> = None;
+        let mut terms = Vec::new();
         for (part, strength) in [Part::Equivariant, Part::Perp].into_iter().zip(strengths) {
             if strength != 0.0
                 && let Some(energy) = network.energy(parameters, part)?
             {
-                let term = energy.f_mul_scalar(strength)?;
-                value = Some(value.map_or_else(|| Ok(term.shallow_clone()), |sum| sum.f_add(&term))?);
+                terms.push(energy.f_mul_scalar(strength)?);
             }
         }
-        match value {
-            Some(value) => {
-                parameters.add_gradient(&value, gradient)?;
-                Ok(value.f_detach()?)
-            }
-            None => Ok(Tensor::f_zeros([], (gradient.kind(), gradient.device()))?),
-        }
+        let value = match &terms[..] {
+            [] => return Ok(Tensor::f_zeros([], (gradient.kind(), gradient.device()))?),
+            [term] => term.shallow_clone(),
+            [first, rest @ ..] => first.f_add(&rest[0])?,
+        };
+        parameters.add_gradient(&value, gradient)?;
+        Ok(value.f_detach()?)
     })
 }
 
@@ -80,17 +78,12 @@ pub fn energies(network: &dyn Network, parameters: &Parameters) -> Result<Option
     Ok(energy(Part::Equivariant)?.zip(energy(Part::Perp)?))
 }
 
-/// The penalty of a network as the training loop asks for it.
+/// The penalty of a network for the training loop.
 pub(super) struct AssembledPenalty {
-    network: Rc<dyn Network>,
-    parameters: Rc<Parameters>,
-    strengths: [f64; 2],
-}
-
-impl AssembledPenalty {
-    pub(super) fn new(network: Rc<dyn Network>, parameters: Rc<Parameters>, config: PenaltyConfig) -> Self {
-        Self { network, parameters, strengths: [config.lambda_g, config.lambda_perp] }
-    }
+    pub(super) network: Rc<dyn Network>,
+    pub(super) parameters: Rc<Parameters>,
+    /// [λ_G, λ_⊥].
+    pub(super) strengths: [f64; 2],
 }
 
 impl Regulariser for AssembledPenalty {

@@ -1,11 +1,9 @@
-//! Forecasting smoke: loss over a rollout, errors of rollouts, the penalty of the network.
+//! The loss of a rollout, errors of rollouts, and the penalty of the network.
 //!
 //! ```text
-//! x₀ = the frames seen       v̂_t = network(x_{t−1})       x_t = (x_{t−1} without its oldest frame, v̂_t)
+//! x₀ = the input frames      v̂_t = network(x_{t−1})       x_t = (x_{t−1} without its oldest frame, v̂_t)
 //! loss = Σ_{t=1..n} mean (v̂_t − v_t)²  + (α c)²           c: the constraint of the architecture, if it has one
 //! ```
-//!
-//! Nothing in a step waits for the device: the order of an epoch is put there once.
 
 use std::rc::Rc;
 
@@ -13,6 +11,7 @@ use crate::epoch::{EpochOrder, shuffled};
 use crate::network::{EVALUATE, Network, Part as Mixed, TRAIN};
 use crate::smoke::data::Part;
 use crate::smoke::networks::{Frames, SmokeNetConfig, Symmetry};
+use crate::step::Timer;
 use reynolds::penalty::PenaltyConfig;
 use reynolds::random::Random;
 use reynolds_torch::Parameters;
@@ -28,10 +27,10 @@ use reynolds_train::error::Result;
 use reynolds_train::regulariser::Regulariser;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 
-/// Windows of a minibatch that is only evaluated.
+/// Windows of a minibatch in evaluation.
 const EVALUATED: usize = 64;
 
-/// What random numbers are drawn for; with the seed, the name of their stream.
+/// Streams of random numbers.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     Weights = 1,
@@ -41,11 +40,8 @@ enum Purpose {
 /// A rollout of one window: frames `[2, side, side]` from the first step on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rollout {
-    /// Along a side of a frame.
     pub side: usize,
-    /// What the network forecasts.
     pub prediction: Vec<Vec<f32>>,
-    /// What the simulation shows.
     pub truth: Vec<Vec<f32>>,
 }
 
@@ -57,12 +53,12 @@ pub struct SmokeTask {
     config: SmokeDataConfig,
     alpha: f64,
     seed: u64,
-    /// First rows `[windows]` on the device, in the order in which they are trained on.
+    /// First rows `[windows]` on the device, in the order of the epoch.
     order: EpochOrder<Tensor>,
 }
 
 impl SmokeTask {
-    /// Initial weights and the order of minibatches are those of the seed.
+    /// The seed decides initial weights and the order of minibatches.
     pub fn new(data: SmokeData, model: &SmokeNetConfig, config: &SmokeDataConfig, seed: u64) -> Result<Self> {
         let mut builder = Parameters::builder();
         let mut random = Random::at(seed, &[Purpose::Weights as u64]);
@@ -78,7 +74,7 @@ impl SmokeTask {
         built.map(drop).map_err(|error| under("model", error))
     }
 
-    /// With a network of one's own; the parameters are of the number type of the frames and lie where they do.
+    /// With any network; number type and device of the parameters are those of the frames.
     pub fn of(
         data: SmokeData,
         network: Box<dyn Network>,
@@ -87,24 +83,15 @@ impl SmokeTask {
         alpha: f64,
         seed: u64,
     ) -> Self {
-        let parameters = Rc::new(parameters);
-        Self {
-            parameters,
-            network: network.into(),
-            data,
-            config: config.clone(),
-            alpha,
-            seed,
-            order: EpochOrder::default(),
-        }
+        let (parameters, network, config) = (Rc::new(parameters), network.into(), config.clone());
+        Self { parameters, network, data, config, alpha, seed, order: EpochOrder::default() }
     }
 
-    /// The data.
     pub fn data(&self) -> &SmokeData {
         &self.data
     }
 
-    /// Calls `each` with step, prediction and truth `[N, 2, H, W]` of a free-running rollout of `batch` `[N, 2 (seen + length), H, W]`.
+    /// Calls `each` with prediction and truth `[N, 2, H, W]` at each step of a free-running rollout of `batch` `[N, 2 (seen + length), H, W]`.
     fn roll(
         &self,
         batch: &Tensor,
@@ -138,15 +125,11 @@ impl SmokeTask {
         Ok(firsts.f_narrow(0, start as i64, count as i64)?)
     }
 
-    /// What `timed` makes of rollouts of all windows of a part at once, as long as those of training, without the tape; the kernels are ready.
-    pub(super) fn timed_inference<T>(
-        &self,
-        part: Part,
-        timed: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<T>,
-    ) -> Result<T> {
+    /// Times rollouts of all validation windows at once, as long as those of training, without the tape and with kernels ready.
+    pub(super) fn timed_inference(&self, timed: Timer<'_>) -> Result<f64> {
         let _guard = tch::no_grad_guard();
         let length = self.config.out_length;
-        let batch = self.data.select(&self.data.firsts(self.data.windows(part))?, length)?;
+        let batch = self.data.select(&self.data.firsts(self.data.windows(Part::Validation))?, length)?;
         let assembled = self.network.assemble(&self.parameters, EVALUATE)?;
         timed(&mut || self.roll(&batch, &assembled, length, EVALUATE, |_, _| Ok(())))
     }
@@ -165,7 +148,7 @@ impl SmokeTask {
         })
     }
 
-    /// Errors of the last frame seen, repeated: what a forecast must beat.
+    /// Errors of the last input frame, repeated: the trivial forecast.
     pub fn persistence(&self, part: Part, length: usize) -> Result<RolloutErrors> {
         let _guard = tch::no_grad_guard();
         let seen = 2 * self.data.shape().count as i64;
@@ -175,7 +158,7 @@ impl SmokeTask {
         })
     }
 
-    /// Of each minibatch `errors` gives mean squares `[N]`, one for each step.
+    /// `errors` gives mean squares `[N]` of a minibatch, one tensor for each step.
     fn errors_of(
         &self,
         part: Part,
@@ -195,10 +178,7 @@ impl SmokeTask {
         Ok(RolloutErrors::new(simulations, length, Vec::<f64>::try_from(squared)?))
     }
 
-    /// The rollout of one window of a part, by its number there.
-    ///
-    /// # Panics
-    /// If there is no such window.
+    /// The rollout of one window of a part.
     pub fn rollout(&self, part: Part, window: usize, length: usize) -> Result<Rollout> {
         let _guard = tch::no_grad_guard();
         let rows = self.data.windows(part)[window];
@@ -216,8 +196,8 @@ impl SmokeTask {
         Ok(Rollout { side: self.data.shape().side, prediction, truth })
     }
 
-    /// ‖W − P(W)‖/‖W‖ over the relaxed layers; `None` if there are none. It is √(rest/(held + rest)) of the two energies of the penalty,
-    /// and for changes of size, where P(W) and W − P(W) are not orthogonal, that and not ‖W − P(W)‖/‖W‖. Not a number if the weights are none.
+    /// ‖W − P(W)‖/‖W‖ over the relaxed layers as √(e_⊥/(e_G + e_⊥)) of the two energies of the penalty; `None` if there are none. For changes
+    /// of size P(W) and W − P(W) are not orthogonal, and the two differ. NaN if weights are NaN.
     pub fn relative_defect(&self) -> Result<Option<f64>> {
         let Some((held, rest)) = energies(&*self.network, &self.parameters)? else { return Ok(None) };
         Ok(Some(if rest == 0.0 && held.is_finite() { 0.0 } else { (rest / (held + rest)).sqrt() }))
@@ -255,9 +235,9 @@ impl Task for SmokeTask {
         Ok(Tensor::f_stack(&terms, 0)?.f_sum(terms[0].kind())?)
     }
 
-    /// On training and validation windows "rmse" and "mse" over the steps of the loss. On test windows, for "future/" and "domain/": "rmse"
-    /// with its standard error "rmse_se", "mse", "persistence_rmse", and "gain" (how much lower the RMSE is than that of persistence) with
-    /// "gain_se"; standard errors as in [`RolloutErrors`]. Everywhere "equivariance/relative", [`SmokeTask::relative_defect`], where layers are relaxed.
+    /// Training and validation: "rmse" and "mse" over the steps of the loss. Test, under "future/" and "domain/": "rmse", "mse",
+    /// "persistence_rmse" and "gain" (RMSE of persistence minus "rmse"), with standard errors "rmse_se" and "gain_se". All, where layers are
+    /// relaxed: "equivariance/relative", [`SmokeTask::relative_defect`].
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         let mut metrics = Metrics::new();
         if let Some(defect) = self.relative_defect()? {
@@ -290,14 +270,14 @@ impl Task for SmokeTask {
         Ok(metrics)
     }
 
-    /// Not by a plan: the weights that are regularised are no parameters. A relaxed layer assembles its kernel from filters and mixing
-    /// weights, and P acts on the assembled kernel.
+    /// Not by a plan: a relaxed layer assembles its kernel from filters and mixing weights, and P acts on the assembled kernel.
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
         check(&penalty)?;
         if self.network.energy(&self.parameters, Mixed::Perp)?.is_none() {
             return Ok(None);
         }
         let (network, parameters) = (Rc::clone(&self.network), Rc::clone(&self.parameters));
-        Ok(Some(Box::new(AssembledPenalty::new(network, parameters, penalty))))
+        let strengths = [penalty.lambda_g, penalty.lambda_perp];
+        Ok(Some(Box::new(AssembledPenalty { network, parameters, strengths })))
     }
 }

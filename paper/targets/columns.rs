@@ -12,23 +12,24 @@
 //! csv(&columns, &cells)        table(&columns, &cells)        json(&columns, cell)
 //! ```
 //!
-//! A line that is no row, such as that of a trivial answer, says what it knows by the names of columns: [`Line::Given`].
+//! A line that is no row, such as that of a trivial answer, gives values by the names of columns: [`Line::Given`].
 
 use reynolds_report::csv::Field;
 use reynolds_report::{Csv, Table};
 use serde_json::{Map, json};
 
-use super::sample::{Sample, three_digits};
+use super::Sample;
+use super::sample::three_digits;
 
-/// What stands for a number that is not known, in a table for people.
+/// Stands for a missing number in a table for people.
 pub(crate) const DASH: &str = "–";
 
-/// What a column says of a row.
+/// A cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Missing,
     Text(String),
-    /// In quotes in CSV, whatever it holds.
+    /// Always in quotes in CSV.
     Quoted(String),
     Flag(bool),
     Count(usize),
@@ -69,7 +70,6 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// A number with as many decimals.
 pub(crate) fn decimals<const N: usize>(value: f64) -> String {
     format!("{value:.N$}")
 }
@@ -87,7 +87,7 @@ pub(crate) fn spread(sample: &Sample, format: impl Fn(f64) -> String) -> String 
     }
 }
 
-/// A column: its names, what it says of a row, and how numbers are written for people.
+/// A column: its names, its value in a row, and how numbers are written for people.
 pub(crate) struct Column<'a, R: ?Sized> {
     head: String,
     /// In CSV.
@@ -97,7 +97,6 @@ pub(crate) struct Column<'a, R: ?Sized> {
 }
 
 impl<'a, R: ?Sized> Column<'a, R> {
-    /// A column of one field.
     pub(crate) fn new<V: Into<Value>>(name: impl Into<String>, value: impl Fn(&R) -> V + 'a) -> Self {
         let head: String = name.into();
         Self { fields: vec![head.clone()], head, value: Box::new(move |row| value(row).into()), format: None }
@@ -115,7 +114,7 @@ impl<'a, R: ?Sized> Column<'a, R> {
         Self { fields: fields.map(String::from).to_vec(), ..Self::new(fields[0], value) }
     }
 
-    /// Is called so for people.
+    /// With this head in a table for people.
     pub(crate) fn headed(mut self, head: &str) -> Self {
         self.head = head.into();
         self
@@ -125,7 +124,7 @@ impl<'a, R: ?Sized> Column<'a, R> {
         &self.head
     }
 
-    /// Writes numbers so for people; without it in three digits.
+    /// Writes numbers so for people; without it with three digits.
     pub(crate) fn format(mut self, format: impl Fn(f64) -> String + 'a) -> Self {
         self.format = Some(Box::new(format));
         self
@@ -174,7 +173,7 @@ impl<'a, R: ?Sized> Column<'a, R> {
 /// A line of a table.
 pub(crate) enum Line<'a, R: ?Sized> {
     Row(&'a R),
-    /// Values by the names of columns or, in CSV, of fields; all else is missing.
+    /// Values by the names of columns or, in CSV, of fields; all others are missing.
     Given(Vec<(&'static str, Value)>),
 }
 
@@ -188,7 +187,6 @@ fn given(values: &[(&'static str, Value)], name: &str) -> Value {
     values.iter().find(|(other, _)| *other == name).map_or(Value::Missing, |(_, value)| value.clone())
 }
 
-/// The table for programs: a head, and a line for each row.
 pub(crate) fn csv<'r, R, L>(columns: &[Column<'_, R>], lines: impl IntoIterator<Item = L>) -> String
 where
     R: ?Sized + 'r,
@@ -209,7 +207,6 @@ where
     csv.to_string()
 }
 
-/// The table for people.
 pub(crate) fn table<'r, R, L>(columns: &[Column<'_, R>], lines: impl IntoIterator<Item = L>) -> Table
 where
     R: ?Sized + 'r,

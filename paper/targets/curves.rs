@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::point::{Entry, Frame, Trained};
+use super::{Entry, Frame, Trained};
 use reynolds_report::figure::Sheet;
 use reynolds_report::{Csv, csv::Field};
 use reynolds_train::metrics::Record;
@@ -27,22 +27,24 @@ pub(crate) fn points(run: &Trained, metric: &str) -> Vec<[f64; 2]> {
     pairs.map(|(&epoch, &value)| [epoch, value].map(f64::from)).collect()
 }
 
-/// A line for each model that has curves and each epoch that was looked at; a column for each of these metrics, '/' as '_'.
-pub(crate) fn csv(frame: &Frame, metrics: &[&str]) -> String {
-    let heads = ["model", "epoch"].map(String::from).into_iter();
-    let mut csv = Csv::new(heads.chain(metrics.iter().map(|metric| metric.replace('/', "_"))));
+/// The arrays "`kind`/…" of these names, '/' as '_' in the head: a line for each model and entry, numbered by the array "`kind`/`place`", or
+/// from 1 where there is none.
+pub(crate) fn csv(frame: &Frame, kind: &str, place: &str, names: &[&str]) -> String {
+    let heads = ["model", place].map(String::from).into_iter();
+    let mut csv = Csv::new(heads.chain(names.iter().map(|name| name.replace('/', "_"))));
     for entry in frame.iter() {
-        let curve = |name: &str| entry.trained.array(&format!("curve/{name}"));
-        for (at, &epoch) in curve("epoch").iter().enumerate() {
-            let number = |name: &&str| Field::from(curve(name).get(at).map(|&value| f64::from(value)));
-            let fields = [entry.id.as_str().into(), Field::from(f64::from(epoch))];
-            csv.row(fields.into_iter().chain(metrics.iter().map(number)));
+        let array = |name: &str| entry.trained.array(&format!("{kind}/{name}"));
+        let number = |name: &str, at: usize| array(name).get(at).map(|&value| f64::from(value));
+        for at in 0..array(place).len().max(array(names[0]).len()) {
+            let numbered = number(place, at).unwrap_or((at + 1) as f64);
+            let fields = [entry.id.as_str().into(), Field::from(numbered)];
+            csv.row(fields.into_iter().chain(names.iter().map(|name| Field::from(number(name, at)))));
         }
     }
     csv.to_string()
 }
 
-/// Two charts in a row, with room for axes and for the whole legend.
+/// Two charts in a row, with room for axes and legend.
 pub(crate) fn sheet() -> Sheet {
     let mut sheet = Sheet::new(2, 0.0);
     sheet.panel = [430.0, 230.0];
@@ -50,7 +52,7 @@ pub(crate) fn sheet() -> Sheet {
     sheet
 }
 
-/// The arrays of these points by their ids, for results.json; pictures, which `is_kept` leaves out, are in the figures alone.
+/// The arrays of these points by their ids, for results.json, without those that only figures need.
 pub(crate) fn json<'a>(points: impl IntoIterator<Item = &'a Entry>, is_kept: impl Fn(&str) -> bool) -> Value {
     let of_point = |entry: &Entry| {
         let arrays = entry.trained.arrays.iter().filter(|(name, _)| is_kept(name));

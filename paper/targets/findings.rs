@@ -1,19 +1,17 @@
-//! What a reproduction found, on a terminal and in its folder.
+//! The findings of a reproduction, on a terminal and in its folder.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::point::{Entry, Frame};
 use super::provenance::Provenance;
-use super::{Budget, Target};
+use super::{Budget, Entry, Frame, Target};
 use reynolds_checkpoint::whole_file;
 use reynolds_report::{Check, Report, Table};
 use reynolds_train::config;
 use reynolds_train::error::{Error, Result};
 
-/// An SVG with its name and what it shows.
 #[derive(Debug, Clone)]
 pub struct Figure {
     /// Of the file, without ".svg".
@@ -22,12 +20,12 @@ pub struct Figure {
     pub caption: String,
 }
 
-/// What comes of the models of a target.
+/// What a target makes of its points.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
-    /// For people, mean ± deviation over seeds.
+    /// For people.
     pub tables: Vec<Table>,
-    /// For programs: comma-separated, with a head; table.csv.
+    /// table.csv.
     pub csv: String,
     /// Further files of the folder: name and text.
     pub files: Vec<(&'static str, String)>,
@@ -45,20 +43,18 @@ pub struct Reproduction {
     pub folder: PathBuf,
     /// Target and budget.
     pub title: String,
-    /// "50 models in 9.1 s on 2 workers, 5.5 models/s", or that nothing was trained.
+    /// "50 models in 9.1 s on 2 threads: 5.5 models/s".
     pub speed: String,
     pub findings: Findings,
 }
 
 impl Reproduction {
-    /// Whether every claim held.
     pub fn all_held(&self) -> bool {
         self.findings.checks.iter().all(|check| check.held)
     }
 }
 
 impl fmt::Display for Reproduction {
-    /// Tables, claims, and where the rest is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n{}\n", self.title, self.speed)?;
         for table in &self.findings.tables {
@@ -82,7 +78,7 @@ pub(crate) fn differing<T: Target>(target: &T, budget: Budget, settings: &T::Set
     if but.is_empty() { budget.name().into() } else { format!("{}, but {but}", budget.name()) }
 }
 
-/// The command that makes it again: what differs from the budget's settings is spelt out.
+/// The command that makes it again, with the settings that differ from the budget's.
 pub(crate) fn command<T: Target>(target: &T, budget: Budget, settings: &T::Settings) -> String {
     let mut command = format!("reynolds reproduce {} --budget {}", target.name(), budget.name());
     for (key, value) in config::changed(settings, &target.settings(budget)) {
@@ -102,7 +98,7 @@ pub(crate) struct Made<'a, T: Target> {
 }
 
 impl<T: Target> Made<'_, T> {
-    /// Writes figures, table.csv, results.json and report.html into the folder, each whole or not at all.
+    /// Writes figures, table.csv, results.json and report.html.
     pub(crate) fn write(&self, folder: &Path, frame: &Frame, findings: &Findings) -> Result<()> {
         let figures = folder.join("figures");
         std::fs::create_dir_all(&figures).map_err(Error::io(&figures, "create"))?;

@@ -6,11 +6,10 @@
 //! the same    mean ± 2 se within ± margin; matches: mean − 2 se above −margin; the margin is stated beforehand
 //! ```
 //!
-//! A gain is over a trivial answer to the same cases, so that it is judged case by case; the cases are the same for all seeds, so that
-//! their share of the error does not fall with the number of seeds. One seed has no spread to tell a difference by: no claim about
-//! differences is held by fewer than two.
+//! A gain is over a trivial answer to the same cases. These are the same for all seeds, so that their share of the error does not fall with
+//! the number of seeds. A claim about differences needs two seeds, whose spread is known.
 
-use super::sample::Sample;
+use super::Sample;
 use reynolds_report::Check;
 
 /// Standard errors that a gain over the trivial answer must exceed.
@@ -19,10 +18,9 @@ const MARGIN: f64 = 3.0;
 /// Standard errors that a difference must exceed.
 const ERRORS: f64 = 2.0;
 
-/// What is written of a difference that nobody can judge.
-pub(crate) const ONE_SEED: &str = "; not held by fewer than two seeds, whose spread is not known";
+pub(crate) const ONE_SEED: &str = "; undecided: needs at least two seeds";
 
-/// Mean gain and its standard error; the part of a run's own error that is not known counts as 0 if the seeds have one.
+/// Mean gain and its standard error; a run's own error counts as 0 if it is not known and the seeds differ.
 pub(crate) fn gain(gain: &Sample, own: &Sample) -> (f64, f64) {
     let (own, seeds) = (own.mean(), gain.values().len() as f64);
     let between = gain.deviation().powi(2) / seeds;
@@ -30,7 +28,6 @@ pub(crate) fn gain(gain: &Sample, own: &Sample) -> (f64, f64) {
     (gain.mean(), (own.powi(2) + between).sqrt())
 }
 
-/// Whether a gain with this standard error is one.
 pub(crate) fn is_gain((gain, error): (f64, f64)) -> bool {
     gain > MARGIN * error
 }
@@ -55,39 +52,37 @@ impl Difference {
         }
     }
 
-    /// Whether the first is larger.
     pub(crate) fn rises(&self) -> bool {
         self.spread_known && self.mean > ERRORS * self.error
     }
 
-    /// Whether the first is smaller.
     pub(crate) fn falls(&self) -> bool {
         self.spread_known && self.mean < -ERRORS * self.error
     }
 
-    /// Whether there is none but for `margin`, by the whole interval.
+    /// Whether the whole interval lies within ± `margin`.
     pub(crate) fn is_within(&self, margin: f64) -> bool {
         self.spread_known && self.mean.abs() + ERRORS * self.error <= margin
     }
 
-    /// Whether the first matches or beats the second: is at most `margin` smaller, by the whole interval.
+    /// Whether the first is at most `margin` smaller, over the whole interval.
     pub(crate) fn is_not_below(&self, margin: f64) -> bool {
         self.spread_known && self.mean - ERRORS * self.error >= -margin
     }
 
-    /// Whether the interval reaches over either end of ± `margin`, so that neither verdict is shown.
+    /// Whether the interval reaches over an end of ± `margin`, so that neither verdict is shown.
     pub(crate) fn straddles(&self, margin: f64) -> bool {
         let reach = ERRORS * self.error;
         self.spread_known && (self.mean.abs() - reach..self.mean.abs() + reach).contains(&margin)
     }
 }
 
-/// What is written of a claim of no difference that the spread leaves open.
+/// Said of a claim of no difference that the spread leaves open.
 pub(crate) fn undecided(margin: f64) -> String {
     format!("; undecided: two standard errors reach over the margin of {margin:.3}")
 }
 
-/// A claim with its verdict: not held unless the spread over seeds is known and each of `rows`, (label, trained), is trained.
+/// A claim with its verdict, not held unless the spread over seeds is known and each of `rows`, (label, trained), is trained.
 pub(crate) fn judged<L: AsRef<str>>(
     claim: impl Into<String>,
     held: bool,

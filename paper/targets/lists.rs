@@ -5,7 +5,7 @@ use reynolds_train::error::{Error, Result};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A type with few values, each with a name.
+/// A type of few named values.
 pub trait Named: Copy + PartialEq + 'static {
     const ALL: &'static [Self];
 
@@ -62,7 +62,7 @@ impl<'de, T: Named> Deserialize<'de> for Chosen<T> {
     }
 }
 
-/// Finite numbers in the order given, each once, at least one: "1e-3,0.1,1".
+/// At least one finite number, in the order given, each once: "1e-3,0.1,1".
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers(Vec<f64>);
 
@@ -71,27 +71,20 @@ impl Numbers {
     /// If there is none.
     pub fn new(numbers: &[f64]) -> Self {
         assert!(!numbers.is_empty(), "at least one number");
-        let mut each: Vec<f64> = Vec::new();
-        for &number in numbers {
-            if !each.contains(&number) {
-                each.push(number);
-            }
-        }
-        Self(each)
+        let once = numbers.iter().enumerate().filter(|(at, number)| !numbers[..*at].contains(number));
+        Self(once.map(|(_, number)| *number).collect())
     }
 
     pub fn as_slice(&self) -> &[f64] {
         &self.0
     }
 
-    /// From the smallest to the largest.
     pub fn increasing(&self) -> Vec<f64> {
         let mut numbers = self.0.clone();
         numbers.sort_by(f64::total_cmp);
         numbers
     }
 
-    /// Refuses the first that does not fit.
     pub fn all(&self, key: &str, expected: &str, fits: impl Fn(f64) -> bool) -> Result<()> {
         let wrong = self.0.iter().find(|&&number| !fits(number));
         wrong.map_or(Ok(()), |wrong| Err(Error::config(key, expected, wrong)))
@@ -99,7 +92,7 @@ impl Numbers {
 }
 
 impl Serialize for Numbers {
-    /// Each as it is shortest: "0.1", "1e-3".
+    /// Each in its shortest form: "0.1", "1e-3".
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = |number: &f64| {
             let (plain, scientific) = (number.to_string(), format!("{number:e}"));

@@ -11,8 +11,8 @@
 //!   figures/*.svg  *.csv  results.json  report.html
 //! ```
 //!
-//! Points are independent of each other and each is trained by one thread, so that the result does not depend on how many are trained
-//! at a time. A target may ask for more points once it knows what came of the first, such as the other seeds of a selected λ_⊥.
+//! Points are independent and each is trained by one thread, so that results do not depend on how many are trained at a time. A target may
+//! ask for more points once it knows the first results, such as the other seeds of a selected λ_⊥.
 //!
 //! ```
 //! use reynolds_paper::targets::{self, Budget};
@@ -24,6 +24,7 @@
 
 pub(crate) mod columns;
 pub(crate) mod curves;
+mod document;
 pub(crate) mod engine;
 pub(crate) mod findings;
 pub(crate) mod judge;
@@ -38,7 +39,7 @@ pub(crate) mod store;
 pub(crate) mod synthetic;
 pub(crate) mod training;
 
-use std::str::FromStr;
+use serde::{Deserialize, Serialize};
 
 use crate::ct::table as ct;
 use crate::medmnist::table as medmnist;
@@ -54,7 +55,8 @@ pub use point::{Entry, Frame, Point, PointSession, Trained};
 pub use sample::Sample;
 
 /// How much is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Budget {
     /// Minutes: figures of SO(2) with 5 seeds, the rest small and with 2 or fewer
     Quick,
@@ -73,23 +75,13 @@ impl Budget {
         }
     }
 
-    /// Models of each kind where they are small. The epochs are the paper's in every budget.
+    /// Models of each kind where they are small.
     pub(crate) fn seeds(self) -> u64 {
         match self {
             Self::Quick => 5,
             Self::Standard => 10,
             Self::Full => 20,
         }
-    }
-}
-
-impl FromStr for Budget {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let all = [Self::Quick, Self::Standard, Self::Full];
-        let found = all.into_iter().find(|budget| budget.name() == text);
-        found.ok_or_else(|| Error::config("budget", "quick, standard or full", format!("\"{text}\"")))
     }
 }
 
@@ -103,7 +95,6 @@ pub trait Target: Sync {
     /// One sentence, with the paper's label.
     fn about(&self) -> &'static str;
 
-    /// All settings, as a budget has them.
     fn settings(&self, budget: Budget) -> Self::Settings;
 
     /// The settings that a reader is shown, as keys and values.
@@ -111,7 +102,7 @@ pub trait Target: Sync {
         config::lines(settings)
     }
 
-    /// How much there is to do, in a line, told before it is begun; `None` if there is nothing to be said.
+    /// One line on how much there is to do, printed before it begins.
     fn plan(&self, settings: &Self::Settings) -> Result<Option<String>> {
         let _ = settings;
         Ok(None)
@@ -120,20 +111,18 @@ pub trait Target: Sync {
     /// The points it needs from the start.
     fn points(&self, settings: &Self::Settings) -> Result<Vec<Box<dyn Point>>>;
 
-    /// Makes what the models are trained on, before any is; `false` if someone interrupted. Called again when a reproduction goes on, unless
-    /// all its points are finished.
+    /// Makes the data that the models are trained on; `false` if interrupted. Not called where all points are finished.
     fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
         let _ = (settings, session);
         Ok(true)
     }
 
-    /// The points it needs beside these, now that it is known what came of them; asked until there is none that is not among them.
+    /// The points it needs beside these, given their results; asked until it names none that is new.
     fn more(&self, settings: &Self::Settings, frame: &Frame) -> Result<Vec<Box<dyn Point>>> {
         let _ = (settings, frame);
         Ok(Vec::new())
     }
 
-    /// What comes of the trained points.
     fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings>;
 }
 
@@ -143,10 +132,9 @@ pub trait AnyTarget: Sync {
 
     fn about(&self) -> &'static str;
 
-    /// The settings of a budget as TOML.
+    /// TOML.
     fn settings_text(&self, budget: Budget) -> String;
 
-    /// Trains what it needs, draws it, and writes its folder.
     fn reproduce(&self, request: &Request, session: Session<'_>) -> Result<Outcome>;
 }
 
@@ -210,14 +198,5 @@ mod tests {
         }
         let message = find("fig-so3").err().unwrap().to_string();
         assert!(message.contains("fig-so2-grid") && message.contains("\"fig-so3\""), "{message}");
-    }
-
-    #[test]
-    fn every_budget_has_at_least_five_seeds_and_a_name() {
-        for budget in [Budget::Quick, Budget::Standard, Budget::Full] {
-            assert!(budget.seeds() >= 5);
-            assert_eq!(budget.name().parse::<Budget>().unwrap(), budget);
-        }
-        assert!("huge".parse::<Budget>().is_err());
     }
 }

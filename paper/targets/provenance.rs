@@ -1,4 +1,4 @@
-//! Where the models of a reproduction were trained: each keeps the session that trained it, whoever goes on later.
+//! Where the models of a reproduction were trained: each keeps the session that trained it.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use reynolds_train::environment::Environment;
 #[derive(Debug, Clone)]
 pub(crate) struct Provenance {
     sessions: Vec<(Environment, usize)>,
-    /// Models of which nobody wrote down where they were trained.
+    /// Models without a record of where they were trained.
     unknown: usize,
 }
 
 impl Provenance {
-    /// Of these models; where there is none, that of the session that draws.
+    /// Of these models, or `now` where there are none.
     pub(crate) fn new(models: impl IntoIterator<Item = Option<Environment>>, now: Environment) -> Self {
         let mut all = Self { sessions: Vec::new(), unknown: 0 };
         for environment in models {
@@ -37,7 +37,7 @@ impl Provenance {
         self.sessions.first().map_or("cpu", |(session, _)| session.device.as_str())
     }
 
-    /// For results.json: the first session, with the later ones under "resumed".
+    /// The first session, with the later ones under "resumed".
     pub(crate) fn json(&self) -> Value {
         let of = |(session, models): &(Environment, usize)| {
             let mut value = json!(session);
@@ -56,7 +56,7 @@ impl Provenance {
         value
     }
 
-    /// What a page says, where it is known; "cuda:0 (40 models), cpu (2 models)" where sessions differ.
+    /// Known facts for a page; "cuda:0 (40 models), cpu (2 models)" where sessions differ.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         type Part = fn(&Environment) -> &str;
         let parts: [(&'static str, Part); 6] = [
@@ -70,7 +70,7 @@ impl Provenance {
         parts.into_iter().map(|(name, part)| (name, self.spelt(part))).filter(|(_, text)| !text.is_empty()).collect()
     }
 
-    /// A sentence on where models come from, if not all come from the same device, commit and library, or not all are known.
+    /// A sentence on the origins of models, if they differ in device, commit or library, or are not all known.
     pub(crate) fn mixed(&self) -> Option<String> {
         let same = |a: &Environment, b: &Environment| {
             (&a.device, &a.commit, &a.libtorch, &a.processor) == (&b.device, &b.commit, &b.libtorch, &b.processor)
@@ -97,7 +97,6 @@ impl Provenance {
         }
     }
 
-    /// Each value once, with the number of its models.
     fn grouped(&self, part: impl Fn(&Environment) -> String) -> String {
         let mut groups: Vec<(String, usize)> = Vec::new();
         let sessions = self.sessions.iter().map(|(session, models)| (part(session), *models));

@@ -2,7 +2,6 @@
 
 /// NaN stands where the paper has nothing.
 pub(crate) struct Published<const N: usize> {
-    /// The names of the columns.
     pub(crate) metrics: [&'static str; N],
     /// (name of the row, its numbers).
     pub(crate) rows: &'static [(&'static str, [f64; N])],

@@ -1,8 +1,7 @@
 //! The runs of one cell of a table, a seed each.
 
 use super::judge;
-use super::point::{Frame, Point, Trained};
-use super::sample::Sample;
+use super::{Frame, Point, Sample, Trained};
 
 /// A seed and what came of it.
 pub(crate) type Run<'a> = (u64, &'a Trained);
@@ -45,19 +44,18 @@ impl<'a> Runs<'a> {
         self.iter().map(|(seed, _)| seed).collect()
     }
 
-    /// A metric of the first run, for what all have in common; not a number if there is none.
+    /// A metric of the first run, for what all have in common; NaN if there is none.
     pub(crate) fn metric(&self, name: &str) -> f64 {
         self.first().map_or(f64::NAN, |run| run.metric(name))
     }
 
     /// A metric of the runs that did not diverge.
     pub(crate) fn sample(&self, metric: &str) -> Sample {
-        sample(&self.0, metric)
+        Sample::new(self.iter().filter(|(_, run)| !is_diverged(run)).map(|(_, run)| run.metric(metric)).collect())
     }
 
-    /// Runs whose loss stopped being finite.
     pub(crate) fn diverged(&self) -> usize {
-        diverged(&self.0)
+        self.iter().filter(|(_, run)| is_diverged(run)).count()
     }
 
     /// Mean of a gain and its standard error, from the metrics `gain` and "`gain`_se".
@@ -95,17 +93,6 @@ pub(crate) fn is_diverged(run: &Trained) -> bool {
     run.metric("diverged") == 1.0
 }
 
-/// Runs whose loss stopped being finite.
-pub(crate) fn diverged(runs: &[Run<'_>]) -> usize {
-    runs.iter().filter(|(_, run)| is_diverged(run)).count()
-}
-
-/// A metric of the runs that did not diverge.
-pub(crate) fn sample(runs: &[Run<'_>], metric: &str) -> Sample {
-    let finished = runs.iter().filter(|(_, run)| !is_diverged(run));
-    Sample::new(finished.map(|(_, run)| run.metric(metric)).collect())
-}
-
 /// "3 seeds".
 pub(crate) fn seeds(count: u64) -> String {
     if count == 1 { "1 seed".into() } else { format!("{count} seeds") }
@@ -117,7 +104,7 @@ mod tests {
     use crate::targets::synthetic::{diverged, trained};
 
     #[test]
-    fn what_diverged_counts_for_nothing_and_is_told() {
+    fn diverged_runs_count_for_nothing_and_are_labelled() {
         let (lost, good) = (diverged(), trained([("a", 2.0), ("gain", 1.0), ("gain_se", 0.1)]));
         let runs = Runs::new(vec![(0, &lost), (1, &good)]);
         assert_eq!((runs.diverged(), runs.sample("a").mean(), runs.gain("gain")), (1, 2.0, (1.0, 0.1)));

@@ -1,8 +1,8 @@
-//! One number a seed: mean and spread.
+//! Mean and spread over seeds.
 
 use std::fmt;
 
-/// The values of one quantity, one for each seed.
+/// A quantity, one value for each seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample(Vec<f64>);
 
@@ -19,16 +19,15 @@ impl Sample {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
-    /// Their standard deviation, with n − 1; 0 for one value, not a number for none.
+    /// Standard deviation, with n − 1; 0 for one value, NaN for none.
     pub fn deviation(&self) -> f64 {
-        match self.0.len() {
-            0 => return f64::NAN,
-            1 => return 0.0,
-            _ => {}
-        }
-        let mean = self.mean();
+        let (mean, count) = (self.mean(), self.0.len());
         let squares: f64 = self.0.iter().map(|value| (value - mean).powi(2)).sum();
-        (squares / (self.0.len() - 1) as f64).sqrt()
+        match count {
+            0 => f64::NAN,
+            1 => 0.0,
+            _ => (squares / (count - 1) as f64).sqrt(),
+        }
     }
 }
 
@@ -41,7 +40,7 @@ impl fmt::Display for Sample {
     }
 }
 
-/// A number in three digits; a small one as "2.86e-4".
+/// A number with three digits; a small one as "2.86e-4".
 pub(crate) fn three_digits(value: f64) -> String {
     let decimals = decimals(value.abs());
     if value != 0.0 && value.abs() < 1e-3 { format!("{value:.2e}") } else { format!("{value:.decimals$}") }

@@ -4,17 +4,45 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::point::{Frame, Point, PointSession, Trained};
-use super::{Budget, Target};
+use super::{
+    Budget, Frame, Outcome, Place, Point, PointSession, Reproduction, Request, Session, Target, Trained, find,
+};
 use reynolds_torch::tch::Device;
 use reynolds_train::config::{self, Assignment, Settings};
 use reynolds_train::error::Result;
 use reynolds_train::interrupt::Interrupt;
+use reynolds_train::progress::Silent;
+
+fn assignments(given: &[(&str, &str)]) -> Vec<Assignment> {
+    given.iter().map(|(key, value)| Assignment::new(key, value)).collect()
+}
 
 /// Settings with these values in place of theirs.
 pub(crate) fn given<S: Settings>(settings: S, given: &[(&str, &str)]) -> S {
-    let assignments: Vec<Assignment> = given.iter().map(|(key, value)| Assignment::new(key, value)).collect();
-    config::load(&settings, None, &assignments).unwrap()
+    loaded(settings, given).unwrap()
+}
+
+/// As [`given()`]; the error if they are refused.
+pub(crate) fn loaded<S: Settings>(settings: S, given: &[(&str, &str)]) -> Result<S> {
+    config::load(&settings, None, &assignments(given))
+}
+
+/// A quick reproduction with these settings.
+pub(crate) fn request(place: Place, given: &[(&str, &str)]) -> Request {
+    Request { budget: Budget::Quick, assignments: assignments(given), place, workers: 2 }
+}
+
+/// Reproduces a target on the processor.
+pub(crate) fn reproduced(target: &str, request: &Request) -> Result<Outcome> {
+    let session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
+    find(target)?.reproduce(request, session)
+}
+
+pub(crate) fn finished(target: &str, request: &Request) -> Reproduction {
+    match reproduced(target, request).unwrap() {
+        Outcome::Finished(reproduction) => *reproduction,
+        Outcome::Interrupted { .. } => panic!("nobody interrupts a test"),
+    }
 }
 
 /// A run that came to these numbers.
@@ -29,13 +57,11 @@ pub(crate) fn train_point(point: &dyn Point) -> Result<Option<Trained>> {
     point.train(&PointSession { device: Device::Cpu, interrupt: &Interrupt::new(), folder: folder.path() })
 }
 
-/// The same with these arrays.
 pub(crate) fn with_arrays<const N: usize>(mut trained: Trained, arrays: [(&str, Vec<f32>); N]) -> Trained {
     trained.arrays.extend(arrays.map(|(name, values)| (name.to_string(), values)));
     trained
 }
 
-/// What comes of a run whose loss stopped being finite.
 pub(crate) fn diverged() -> Trained {
     trained([("diverged", 1.0)])
 }
@@ -55,7 +81,7 @@ pub(crate) fn models<P: Point>(wanted: impl Fn(&Frame) -> Vec<P>, result: impl F
     }
 }
 
-/// Whether everything that is said there is so here, but for keys that are not said here any more.
+/// Whether `here` has every key and value of `there`, but for keys that are `forgotten` here.
 fn has(here: &Value, there: &Value, forgotten: &[&str]) -> bool {
     match (here, there) {
         (Value::Object(here), Value::Object(there)) => there.iter().all(|(key, value)| {
@@ -65,8 +91,8 @@ fn has(here: &Value, there: &Value, forgotten: &[&str]) -> bool {
     }
 }
 
-/// Asks a target for points until there are no more, each of which must be among those of the committed results with the same settings,
-/// but for keys that are `forgotten` today; then the committed numbers must give the committed table, byte for byte.
+/// Asks a target for points until there are no more. Each must be among those of the committed results with the same settings, but for keys
+/// that are `forgotten` today; the committed numbers must give the committed table byte for byte.
 pub(crate) fn agrees_with_committed<T: Target>(
     target: &T,
     budget: Budget,

@@ -1,10 +1,10 @@
-//! The training of a point whose table wants to know what diverged.
+//! The training of a point of a table, in which a diverged run is a result.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::curves::curves;
-use super::point::{PointSession, Trained};
+use super::{PointSession, Trained};
 use reynolds_train::config::{RunConfig, Settings};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::metrics::Summary;
@@ -12,6 +12,7 @@ use reynolds_train::progress::Silent;
 use reynolds_train::task::Task;
 use reynolds_train::train::{Ending, train};
 
+/// What several points load once.
 #[derive(Debug)]
 pub(crate) struct Shared<T>(Mutex<HashMap<String, T>>);
 
@@ -22,22 +23,19 @@ impl<T> Default for Shared<T> {
 }
 
 impl<T: Clone> Shared<T> {
-    /// What is there under `key`, which must say everything that `load` depends on.
+    /// What `load` gives, loaded once for each `key`, which must name everything it depends on.
     pub(crate) fn get(&self, key: String, load: impl FnOnce() -> Result<T>) -> Result<T> {
-        // What another worker left there is whole: entries are only ever added.
+        // A poisoned map is whole: entries are only added.
         let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(data) = loaded.get(&key) {
-            return Ok(data.clone());
+        if !loaded.contains_key(&key) {
+            loaded.insert(key.clone(), load()?);
         }
-        let data = load()?;
-        Ok(loaded.entry(key).or_insert(data).clone())
+        Ok(loaded[&key].clone())
     }
 }
 
-/// Trains a model and adds the curves of these metrics to what `tested` makes of the end of training; `None` if it was interrupted.
-///
-/// A run whose loss stops being finite is a finding of the table, not the end of it: its metric "diverged" is 1, and the failure
-/// "training" says why.
+/// Trains a model and adds the curves of these metrics to what `tested` makes of the summary; `None` if interrupted. A run whose loss
+/// becomes non-finite has the metric "diverged" = 1, and the failure "training" says why.
 pub(crate) fn trained<S: Settings>(
     run: &RunConfig<S>,
     task: &dyn Task,

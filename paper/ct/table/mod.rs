@@ -163,7 +163,7 @@ impl Target for CtTarget {
         let columns = of_images();
         let mut findings = Findings {
             csv: columns::csv(&of_rows(&settings.costs.measured_batches), trivial),
-            files: vec![("validation_curves.csv", curves::csv(frame, &CURVES))],
+            files: vec![("validation_curves.csv", curves::csv(frame, "curve", "epoch", &CURVES))],
             more: Map::from_iter([
                 ("data".to_string(), tables::DATA.into()),
                 ("cells".to_string(), cells.iter().map(|cell| columns::json(&columns, cell)).collect()),

@@ -121,7 +121,7 @@ impl<O: Trains> Target for TrainingTarget<O> {
     }
 
     fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings> {
-        let files = vec![("validation_curves.csv", curves::csv(frame, &CURVES))];
+        let files = vec![("validation_curves.csv", curves::csv(frame, "curve", "epoch", &CURVES))];
         Ok(Findings { files, ..(self.findings)(settings, frame) })
     }
 }

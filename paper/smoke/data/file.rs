@@ -12,7 +12,7 @@ pub(super) fn path(folder: &Path, setting: &Setting) -> PathBuf {
     folder.join(format!("{}.npz", setting.name))
 }
 
-/// A simulation whose file was opened and whose settings were found to be the expected ones.
+/// The open file of a simulation with the expected settings.
 #[derive(Debug)]
 pub struct SmokeFile {
     stored: StoredNpz,
@@ -20,7 +20,7 @@ pub struct SmokeFile {
 }
 
 impl SmokeFile {
-    /// Opens the file of a simulation in `folder` and checks everything but the velocities themselves.
+    /// Opens the file of a simulation in `folder` and checks everything but the velocities.
     pub fn open(folder: impl AsRef<Path>, setting: &Setting) -> Result<SmokeFile> {
         let stored = StoredNpz::open(&path(folder.as_ref(), setting), setting)?;
         let velocity = stored.array("velocity", &[setting.frames(), 2, SIDE, SIDE])?;
@@ -32,13 +32,12 @@ impl SmokeFile {
         self.stored.values(&self.velocity)
     }
 
-    /// Says that the frames are not needed for now: their pages of the map can go.
+    /// Lets the system drop the frames' pages of the memory map.
     pub fn release(&self) {
         self.stored.release(&self.velocity);
     }
 }
 
-/// Writes a simulation, whole or not at all.
 pub(super) fn write(folder: &Path, setting: &Setting, frames: &[f32]) -> Result<()> {
     let shape = [setting.frames(), 2, SIDE, SIDE];
     stored_npz::write(&path(folder, setting), setting, &[("velocity", &shape, Numbers::F32(frames))])

@@ -4,8 +4,8 @@
 //! (0, y, x) = u on the face left of cell (x, y)       (1, y, x) = v on the face below it
 //! ```
 //!
-//! The faces of a box of n cells a side are n + 1; the walls, and the row (column) that u (v) does not have, are 0. Frames keep the first 64.
-//! A larger box is shrunk first: bilinear, corners on corners, and velocities divided by the same factor.
+//! A box of n cells a side has n + 1 faces a side, of which frames keep the first 64; walls, and the row (column) that u (v) does not have,
+//! are 0. A larger box is shrunk first: bilinear, corners on corners, velocities divided by the same factor.
 
 use super::Solver;
 use super::setting::{SIDE, Setting};
@@ -25,7 +25,7 @@ pub fn speed(frame: &[f32], side: usize) -> Vec<f64> {
     (0..side * side).map(cell).collect()
 }
 
-/// Two faces and the share of the second, for every stored point of a row or column.
+/// The first of two faces and the share of the second, for every stored point of a row or column.
 pub(super) struct Shrink {
     x: Vec<(usize, f64)>,
     y: Vec<(usize, f64)>,
@@ -69,28 +69,18 @@ impl Shrink {
 mod tests {
     use super::*;
     use crate::smoke::data::Symmetry;
-    use reynolds_checkpoint::{Checkpoint, Values};
-    use std::path::Path;
-
-    /// An array of golden/smoke_shrink.py.
-    fn golden(name: &str) -> Vec<f64> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/smoke_shrink.safetensors");
-        let checkpoint = Checkpoint::open(path).unwrap();
-        match checkpoint.read(checkpoint.entry(name).unwrap()).unwrap() {
-            Values::F64(values) => values.into_owned(),
-            Values::F32(_) => panic!("{name} is f32"),
-        }
-    }
+    use reynolds_testkit::golden::Golden;
 
     #[test]
     fn frames_are_shrunk_as_pytorch_interpolates_them() {
         let field = |y: usize, x: usize| ((7 * x * x + 13 * x * y + 5 * y * y + 3 * x) % 17) as f64;
-        let rows = golden("rows");
+        let golden = Golden::open("smoke_shrink");
+        let (_, rows) = golden.tensor("rows");
         for number in [0, 1, 3, 7, 18, 26, 37] {
             let mut ours = Vec::new();
             Shrink::new(&Symmetry::Scaling.simulations()[number]).component(&field, &mut ours);
             assert_eq!(ours.len(), SIDE * SIDE);
-            for (row, theirs) in rows.iter().zip(golden(&number.to_string()).chunks_exact(SIDE)) {
+            for (row, theirs) in rows.iter().zip(golden.tensor(&number.to_string()).1.chunks_exact(SIDE)) {
                 let ours = &ours[*row as usize * SIDE..][..SIDE];
                 for (x, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
                     // Ours is rounded to f32 at the end, values are at most 16.

@@ -1,5 +1,4 @@
-//! Making a data set of simulations. A simulation runs on one thread, and nothing is drawn at random: the bytes do not depend on the number
-//! of threads.
+//! Makes a data set. A simulation runs on one thread and without random numbers: its bytes do not depend on the number of threads.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -31,12 +30,8 @@ impl Case for Setting {
     }
 }
 
-/// Makes the files of these simulations in `folder`; `report` can stop it after a step. Each running simulation holds its frames: 10 MB for
-/// 310 steps.
-///
-/// # Errors
-/// [`Error::Interrupted`], [`Error::Io`], and [`Error::Setting`], [`Error::Diverged`] and [`Error::Unsolved`] as for
-/// [`simulate`](super::simulate()).
+/// Makes the files of these simulations in `folder`; `report` can stop it after a step. A running simulation holds its frames, 10 MB for 310
+/// steps.
 pub fn generate(folder: impl AsRef<Path>, simulations: &[Setting], report: &Report<'_, Setting>) -> Result<Summary> {
     let folder = folder.as_ref();
     generate::generate(folder, simulations, report, |setting| {

@@ -1,8 +1,7 @@
-//! A rectangle of numbers, looked up between its points as PhiFlow does.
+//! A rectangle of numbers with PhiFlow's lookup between points.
 
-/// `height` rows of `width` numbers, row-major. Between its points it is bilinear; outside it goes on as its edge.
-///
-/// Zero outside is an edge of zeros: the velocity planes of the [solver](super::Solver) carry one.
+/// `height` rows of `width` numbers, row-major: bilinear between points, continued as the edge outside. The velocity planes of the
+/// [solver](super::Solver) have an edge of zeros.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plane {
     pub(super) width: usize,
@@ -19,8 +18,8 @@ pub(super) struct Between {
 }
 
 impl Between {
-    /// Around `place`, in units of the grid, among `count` points of which the first lies at −`before`; the share is that of the
-    /// place before it is moved by `before`, which rounds. Neighbours outside are the nearest point, each for itself.
+    /// Around `place`, in units of the grid, among `count` points of which the first lies at −`before`. The share is taken before the place is
+    /// moved by `before`, which rounds; a neighbour outside is the nearest point.
     #[inline]
     pub(super) fn new(place: f32, before: f32, count: usize) -> Between {
         // NaN becomes 0 and infinity the edge: the divergence check sees them where they came from.
@@ -36,7 +35,6 @@ impl Between {
 }
 
 impl Plane {
-    /// All zero.
     pub(super) fn zero(width: usize, height: usize) -> Plane {
         Plane { width, height, values: vec![0.0; width * height] }
     }
@@ -61,7 +59,6 @@ impl Plane {
         ]
     }
 
-    /// The value between them.
     #[inline]
     pub(super) fn at(&self, x: Between, y: Between) -> f32 {
         let [a, b, c, d] = self.around(x, y);

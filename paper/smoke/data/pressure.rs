@@ -1,4 +1,4 @@
-//! The pressure of a closed box by conjugate gradients, in the steps and the rounding of PhiFlow.
+//! The pressure in a closed box by conjugate gradients, with PhiFlow's steps and rounding.
 //!
 //! ```text
 //! (Δp)(x, y) = Σ over neighbours inside the box of p(neighbour) − p(x, y) = d(x, y) − mean d
@@ -6,18 +6,17 @@
 //!   α = ⟨q, r⟩/⟨q, Δq⟩,   p += α q,   r −= α Δq,   q = r − (⟨r, Δq⟩ q)/⟨q, Δq⟩
 //! ```
 //!
-//! The variant of Hestenes and Stiefel that PhiFlow calls adaptive. The sums are NumPy's ([`sum`](super::sum)), over x and
-//! then y; the Laplacian adds its five terms by ascending place, as a product with a sparse matrix does.
+//! The variant of Hestenes and Stiefel that PhiFlow calls adaptive. Sums are NumPy's ([`sum`](super::sum)), over x and then y; the Laplacian
+//! adds its five terms by ascending index, as a product with a sparse matrix does.
 
 use super::sum::products;
 
-/// The residual at which to stop, relative to the right-hand side.
+/// Relative to the right-hand side.
 const TOLERANCE: f64 = 1e-5;
 
-/// Steps after which the solve is given up.
 const MOST: usize = 1000;
 
-/// The solve of a box, with room for what it needs.
+/// The solver of a box with its buffers.
 #[derive(Debug, Clone)]
 pub(super) struct Pressure {
     height: usize,
@@ -31,7 +30,6 @@ pub(super) struct Pressure {
 }
 
 impl Pressure {
-    /// A box of this many cells.
     pub(super) fn new(width: usize, height: usize) -> Pressure {
         let inside = |at: usize, count: usize| usize::from(at > 0) + usize::from(at + 1 < count);
         let cells = (0..width).flat_map(|x| (0..height).map(move |y| (x, y)));
@@ -44,11 +42,11 @@ impl Pressure {
         }
     }
 
-    /// Replaces a divergence [width, height] by the pressure that has it as its Laplacian; whether the tolerance was reached.
+    /// Replaces a divergence [width, height] by the pressure of which it is the Laplacian; `true` if the tolerance was reached.
     pub(super) fn solve(&mut self, field: &mut [f32]) -> bool {
         let n = field.len();
         let inside = self.height..self.height + n;
-        // The image is not needed yet: as ones it makes a sum of a product.
+        // The image is not needed yet: filled with ones it turns a product into a sum.
         self.image.fill(1.0);
         let mean = products(field, &self.image, &self.image)[0] / n as f32;
         for (residual, d) in self.residual.iter_mut().zip(field.iter_mut()) {

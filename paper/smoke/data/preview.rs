@@ -1,4 +1,4 @@
-//! A simulation at a glance: the speed in evenly spaced frames, as one PNG.
+//! The speed in evenly spaced frames of a simulation, as one PNG.
 //!
 //! ```text
 //! |w| at the centre of a cell: the means of its two u-faces and of its two v-faces        dark 0 … light: the fastest that is shown
@@ -11,12 +11,12 @@ use super::setting::SIDE;
 use crate::data::error::{Error, Result};
 use crate::data::mosaic::Mosaic;
 
-/// Pixels along a side of a cell.
+/// Pixels a cell.
 const ZOOM: usize = 2;
 
 const GAP: usize = 4;
 
-/// Colours from 0 to the fastest: from near black through violet and orange to pale yellow, ever lighter.
+/// From speed 0 to the fastest, ever lighter.
 const COLOURS: [[f64; 3]; 6] = [
     [8.0, 8.0, 24.0],
     [66.0, 20.0, 92.0],
@@ -41,7 +41,6 @@ pub fn preview(frames: &[f32], columns: usize, rows: usize) -> Result<Vec<u8>> {
     Ok(mosaic.png(rows, |tile, row, column| colour(speeds[tile][(SIDE - 1 - row) * SIDE + column] / fastest)))
 }
 
-/// The colour of a number from 0 to 1.
 fn colour(share: f64) -> [u8; 3] {
     let place = share.clamp(0.0, 1.0) * (COLOURS.len() - 1) as f64;
     let first = (place as usize).min(COLOURS.len() - 2);

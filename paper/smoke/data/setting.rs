@@ -1,4 +1,4 @@
-//! What distinguishes one simulation from another.
+//! The settings of a simulation.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,12 @@ use crate::data::error::{Error, Result};
 
 pub const SIDE: usize = 64;
 
-/// Steps of a simulation of the data sets.
 pub const STEPS: usize = 310;
 
-/// Radius of the inflow on the grid of 64².
+/// Of the inflow on the grid of 64².
 const RADIUS: f64 = 5.0;
 
-/// Changes whenever the solver's numbers do, so that files of an older one are made again.
+/// Changes whenever the solver's numbers do, so that files of an older solver are made again.
 const SOLVER: &str = "closed-box MAC, single precision, 1";
 
 /// The symmetry that a data set almost has.
@@ -21,7 +20,7 @@ const SOLVER: &str = "closed-box MAC, single precision, 1";
 pub enum Symmetry {
     /// 35 places of the inflow; smoke rises twice as fast in the right half. All 310 frames.
     Translation,
-    /// 36 strengths, smoke flowing in at the four sides in turn; a strength is never seen at two sides. 309 frames.
+    /// 36 strengths, each at one of the four sides. 309 frames.
     Rotation,
     /// 38 resolutions, brought back to 64²; the time step does not grow with the box. 309 frames.
     Scaling,
@@ -31,26 +30,25 @@ pub enum Symmetry {
 #[serde(rename_all = "lowercase")]
 pub enum Buoyancy {
     Uniform([f64; 2]),
-    /// Upwards, with two strengths for the left and the right half. In the first and the last row it is half of that: the original
-    /// keeps the two halves on faces, whose mean with the wall that has none is taken at the centres.
+    /// Upwards, with two strengths for the left and the right half. Halved in the first and the last row: the original has it on faces and
+    /// takes means at the centres, with 0 on the walls.
     Halves {
-        /// For cells left of the middle.
         left: f64,
         right: f64,
     },
 }
 
-/// A simulation: everything that its frames follow from.
+/// Everything that the frames of a simulation follow from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// Which solver: see [`Setting::new`].
+    /// Version of the solver.
     pub solver: String,
-    /// Name of the simulation: its file is `name.npz`.
+    /// Its file is `name.npz`.
     pub name: String,
     pub width: usize,
     pub height: usize,
-    /// Centre (x, y) of the disk where smoke flows in, in cells.
+    /// Centre (x, y) of the disk of inflow, in cells.
     pub centre: [f64; 2],
     pub radius: f64,
     pub buoyancy: Buoyancy,
@@ -58,14 +56,14 @@ pub struct Setting {
     pub velocity_step: f64,
     /// Steps, one frame each.
     pub steps: usize,
-    /// Frames at the beginning that are not kept.
+    /// First frames that are not kept.
     pub dropped: usize,
-    /// Frames are shrunk in space by this factor, and velocities with them; 1 leaves them as they are.
+    /// Factor by which frames are shrunk in space, and velocities divided.
     pub shrink: f64,
 }
 
 impl Setting {
-    /// A simulation on a grid of 64² with an inflow of radius 5: 310 steps, of which all frames are kept.
+    /// A simulation of 310 steps on a grid of 64² with an inflow of radius 5.
     pub fn new(name: impl Into<String>, centre: [f64; 2], buoyancy: Buoyancy, velocity_step: f64) -> Setting {
         Setting {
             solver: SOLVER.into(),
@@ -82,15 +80,13 @@ impl Setting {
         }
     }
 
-    /// Whether the settings make sense.
     pub fn check(&self) -> Result<()> {
         let Setting { width, height, steps, dropped, shrink, .. } = *self;
         for (what, side) in [("width", width), ("height", height)] {
             if !(SIDE..=1 << 14).contains(&side) {
                 return Err(Error::setting(what, format!("{SIDE} to {} cells", 1 << 14), side));
             }
-            let shrunk = self.shrunk(side);
-            if shrunk < SIDE {
+            if self.shrunk(side) < SIDE {
                 return Err(Error::setting("shrink", format!("a factor that leaves {SIDE} points"), shrink));
             }
         }
@@ -98,13 +94,8 @@ impl Setting {
             Buoyancy::Uniform(lift) => lift,
             Buoyancy::Halves { left, right } => [left, right],
         };
-        for (what, number) in [
-            ("inflow centre", self.centre[0]),
-            ("inflow centre", self.centre[1]),
-            ("buoyancy", lift[0]),
-            ("buoyancy", lift[1]),
-        ] {
-            if !number.is_finite() {
+        for (what, numbers) in [("inflow centre", self.centre), ("buoyancy", lift)] {
+            if let Some(number) = numbers.iter().find(|number| !number.is_finite()) {
                 return Err(Error::setting(what, "a finite number", number));
             }
         }
@@ -127,28 +118,23 @@ impl Setting {
         self.frames() * 2 * SIDE * SIDE * size_of::<f32>()
     }
 
-    /// Cells times steps: what the time of a simulation is roughly proportional to.
+    /// Cells times steps, roughly proportional to the time of a simulation.
     pub fn work(&self) -> u64 {
         (self.width * self.height * self.steps) as u64
     }
 
-    /// Points that are left of the `side` + 1 faces of a row; corners stay in place.
+    /// How many of the `side` + 1 faces of a row are left; corners stay in place.
     pub(super) fn shrunk(&self, side: usize) -> usize {
         ((side + 1) as f64 * (1.0 / self.shrink)).floor() as usize
     }
 
-    /// Whether smoke flows in at the centre of this cell.
-    pub(super) fn is_inflow(&self, x: usize, y: usize) -> bool {
-        self.inflow_margin(x, y) >= 0.0
-    }
-
-    /// r² − distance² of the centre of a cell.
-    fn inflow_margin(&self, x: usize, y: usize) -> f64 {
+    /// r² − distance² of the centre of a cell; smoke flows in where it is ≥ 0.
+    pub(super) fn inflow_margin(&self, x: usize, y: usize) -> f64 {
         let (dx, dy) = (x as f64 + 0.5 - self.centre[0], y as f64 + 0.5 - self.centre[1]);
         self.radius * self.radius - (dx * dx + dy * dy)
     }
 
-    /// What one unit of density adds to the velocity at the centre of this cell.
+    /// What one unit of density adds to the velocity at the centre of a cell.
     pub(super) fn buoyancy_at(&self, x: usize, y: usize) -> [f64; 2] {
         match self.buoyancy {
             Buoyancy::Uniform(lift) => lift,
@@ -205,13 +191,12 @@ impl std::str::FromStr for Symmetry {
     }
 }
 
-/// Smoke that flows in at (x, y).
 fn translation(x: u32, y: u32) -> Setting {
     let centre = [f64::from(x), f64::from(y)];
     Setting::new(format!("translation_x{x:02}_y{y:02}"), centre, Buoyancy::Halves { left: 0.1, right: 0.2 }, 0.5)
 }
 
-/// The k-th strength, at side (k − 1) mod 4: below, right, above, left. At the side above, k counts for a tenth more.
+/// The k-th strength, at side (k − 1) mod 4: below, right, above (where it is a tenth more), left.
 fn rotation(k: u32) -> Setting {
     let side = (k - 1) % 4;
     let (centre, lift) = match side {
@@ -298,20 +283,17 @@ mod tests {
         let good = rotation(1);
         let message = |setting: Setting| setting.check().unwrap_err().to_string();
         assert_eq!(message(Setting { width: 2, ..good.clone() }), "width: expected 64 to 16384 cells, found 2");
-        assert_eq!(
-            message(Setting { velocity_step: f64::NAN, ..good.clone() }),
-            "velocity step: expected a positive number, found NaN"
-        );
-        assert_eq!(
-            message(Setting { steps: 1, ..good.clone() }),
-            "dropped frames: expected fewer than the 1 steps, found 1"
-        );
-        assert_eq!(
-            message(Setting { shrink: 2.0, ..good }),
-            "shrink: expected a factor that leaves 64 points, found 2"
-        );
-        assert!(
-            "spin".parse::<Symmetry>().unwrap_err().to_string().contains("expected translation, rotation or scaling")
-        );
+        for (setting, expected) in [
+            (
+                Setting { velocity_step: f64::NAN, ..good.clone() },
+                "velocity step: expected a positive number, found NaN",
+            ),
+            (Setting { steps: 1, ..good.clone() }, "dropped frames: expected fewer than the 1 steps, found 1"),
+            (Setting { shrink: 2.0, ..good }, "shrink: expected a factor that leaves 64 points, found 2"),
+        ] {
+            assert_eq!(message(setting), expected);
+        }
+        let error = "spin".parse::<Symmetry>().unwrap_err().to_string();
+        assert!(error.contains("expected translation, rotation or scaling"));
     }
 }

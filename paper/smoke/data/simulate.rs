@@ -1,11 +1,10 @@
-//! One simulation from its settings to its frames.
+//! A simulation from settings to frames.
 
 use super::frame::{FRAME, Shrink};
 use super::{Setting, Solver};
 use crate::data::error::{Error, Result};
 
-/// Runs a simulation: [frames, 2, 64, 64], row-major, with [`Setting::frames`] of them. `stepped` is called after every step, and stops it
-/// with an error.
+/// The frames of a simulation, [frames, 2, 64, 64]. `stepped` is called after every step; an error of it stops the simulation.
 ///
 /// ```
 /// use reynolds_paper::smoke::data::{Symmetry, Setting, simulate};

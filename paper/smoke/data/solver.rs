@@ -6,19 +6,18 @@
 //! w ← w − ∇p,   Δp = div w
 //! ```
 //!
-//! Cells are unit squares. The velocity is zero on the walls and beyond them; the density goes on as its edge. There is no
-//! viscosity, no noise, and nothing but the resolution sets a length.
+//! Cells are unit squares. The velocity is zero on the walls and outside; the density continues as its edge. There is no viscosity and no
+//! noise.
 //!
-//! **Rounding.** A plume in the middle is unstable against whatever is not symmetric: the rounding of single precision has bent it by frame
-//! 150 of the rotation simulation k = 5, that of double precision only by frame 250. The data of the paper are PhiFlow's in single
-//! precision, and so are these: every operation is rounded, and in the order of PhiFlow 2.1.4 on NumPy, so that the frames are equal to the
-//! last bit.
+//! **Rounding.** A plume in the middle is unstable: in the rotation simulation k = 5 the rounding of single precision has bent it by frame
+//! 150, that of double precision by frame 250. The paper's data are PhiFlow's in single precision. So are these, with every operation in the
+//! order of PhiFlow 2.1.4 on NumPy: the frames are equal to the last bit.
 
 use super::plane::{Between, Plane};
 use super::pressure::Pressure;
 use super::setting::Setting;
 
-/// The state of one simulation and what one step needs.
+/// The state of a simulation and the buffers of a step.
 #[derive(Debug, Clone)]
 pub struct Solver {
     width: usize,
@@ -26,19 +25,19 @@ pub struct Solver {
     velocity_step: f32,
     smoke: Plane,
     inflow: Plane,
-    /// What one unit of density adds to the velocity, at the centres: x, then y.
+    /// Velocity gained by one unit of density, at the centres: x, then y.
     buoyancy: [Plane; 2],
     /// x-velocity on the faces x = 0..=width, with a row of zeros below and above the box.
     u: Plane,
     /// y-velocity on the faces y = 0..=height, with a column of zeros left and right of the box.
     v: Plane,
-    /// From centres to faces, along x and y.
+    /// Means from centres to faces, along x and y.
     to_faces: [Midway; 2],
-    /// From faces, walls included, to centres, along x and y.
+    /// Means from faces, walls included, to centres, along x and y.
     to_centres: [Midway; 2],
-    /// Where the centres of the cells lie, along x and y.
+    /// Places of the centres, along x and y.
     centres: [Vec<f32>; 2],
-    /// Where the inner faces lie, along x and y; the first is a wall.
+    /// Places of the inner faces after a wall, along x and y.
     faces: [Vec<f32>; 2],
     pressure: Pressure,
     solved: bool,
@@ -70,8 +69,7 @@ fn centres(cells: usize, lower: f32) -> Vec<f32> {
     (0..cells).map(|at| unit(at) as f32 * cells as f32 + lower).collect()
 }
 
-/// How a value midway between two points comes from them: a half of each, or almost, for the half is taken of a whole of `cells` cells and
-/// rounded there.
+/// The mean of two neighbours: almost half of each, because the half is computed as a share of `cells` cells and rounded there.
 #[derive(Debug, Clone, Copy)]
 struct Midway {
     lower: f32,
@@ -91,7 +89,6 @@ impl Midway {
 }
 
 impl Solver {
-    /// Still air without smoke.
     pub fn new(setting: &Setting) -> Solver {
         let (width, height) = (setting.width, setting.height);
         let centred = |value: &dyn Fn(usize, usize) -> f32| {
@@ -109,7 +106,7 @@ impl Solver {
             width,
             height,
             velocity_step: setting.velocity_step as f32,
-            inflow: centred(&|x, y| if setting.is_inflow(x, y) { 1.0 } else { 0.0 }),
+            inflow: centred(&|x, y| if setting.inflow_margin(x, y) >= 0.0 { 1.0 } else { 0.0 }),
             buoyancy: [0, 1].map(|axis| centred(&|x, y| setting.buoyancy_at(x, y)[axis] as f32)),
             scratch: Scratch {
                 smoke: zero.clone(),
@@ -141,8 +138,8 @@ impl Solver {
         self.project();
     }
 
-    /// MacCormack with unit time: trace back, trace the result forward, add half the error, and stay between the four values that
-    /// the backward lookup saw.
+    /// MacCormack with unit time: trace back, trace the result forward, add half the error, and clamp to the four values of the backward
+    /// lookup.
     fn advect_smoke(&mut self) {
         let (width, height) = (self.width, self.height);
         let (u, v, smoke, [columns, rows]) = (&self.u, &self.v, &self.smoke, &self.centres);
@@ -184,7 +181,7 @@ impl Solver {
         }
     }
 
-    /// Every inner face takes the velocity from where it came, and the mean lift of the two cells it parts.
+    /// Every inner face takes the velocity from where it came, and the mean lift of its two cells.
     fn advect_velocity(&mut self) {
         let (width, height, back) = (self.width, self.height, -self.velocity_step);
         let (u, v, [columns, rows], [faces_x, faces_y]) = (&self.u, &self.v, &self.centres, &self.faces);
@@ -265,7 +262,7 @@ impl Solver {
         &self.v.row(row)[1..=self.width]
     }
 
-    /// Whether the last step's pressure was found.
+    /// Whether the last pressure solve reached its tolerance.
     pub fn is_solved(&self) -> bool {
         self.solved
     }

@@ -5,16 +5,15 @@
 //! train s = 0..159 · validation 160..199 · future 200..249 of the same simulations     domain s = 0..99 of others
 //! ```
 //!
-//! n is 6, or whatever a run says, for training and validation, and 20 for both tests.
+//! n is 6 by default in training and validation, and 20 in both tests.
 
 use std::ops::Range;
 
 use super::setting::Symmetry;
 
-/// Frames that a network sees.
+/// Input frames of a network.
 pub const INPUT_FRAMES: usize = 10;
 
-/// Frames that both tests predict.
 pub const TEST_FRAMES: usize = 20;
 
 /// Frames of a simulation before the first window's input.
@@ -23,17 +22,17 @@ const LEAD: usize = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     Train,
-    /// What settings are chosen by: the same simulations, later.
+    /// The same simulations, later.
     Validation,
     /// The same simulations, later still.
     Future,
     Domain,
 }
 
-/// One sample: consecutive frames of one simulation.
+/// A sample: consecutive frames of one simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
-    /// Number of the simulation in [`Symmetry::simulations`].
+    /// Index in [`Symmetry::simulations`].
     pub simulation: usize,
     /// s.
     pub start: usize,
@@ -45,7 +44,6 @@ impl Window {
         first..first + INPUT_FRAMES
     }
 
-    /// The `count` frames to predict.
     pub fn targets(self, count: usize) -> Range<usize> {
         let first = self.inputs().end;
         first..first + count
@@ -56,7 +54,6 @@ impl Part {
     pub const ALL: [Part; 4] = [Part::Train, Part::Validation, Part::Future, Part::Domain];
     pub const TESTS: [Part; 2] = [Part::Future, Part::Domain];
 
-    /// As in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Part::Train => "train",
@@ -76,7 +73,7 @@ impl Part {
     }
 }
 
-/// Numbers in [`Symmetry::simulations`], by x and then y.
+/// Indices in [`Symmetry::simulations`].
 const TRANSLATION_SEEN: [usize; 25] =
     [26, 31, 3, 20, 34, 28, 25, 8, 30, 16, 32, 5, 22, 24, 29, 27, 11, 33, 17, 7, 1, 12, 2, 19, 0];
 const TRANSLATION_UNSEEN: [usize; 10] = [18, 15, 13, 9, 10, 6, 23, 4, 14, 21];
@@ -89,7 +86,7 @@ const SCALING_SEEN: [usize; 28] =
 const SCALING_UNSEEN: [usize; 10] = [5, 30, 16, 23, 33, 6, 17, 22, 21, 32];
 
 impl Symmetry {
-    /// Numbers in [`Symmetry::simulations`] of the simulations of a part, in the order of the original.
+    /// Indices in [`Symmetry::simulations`], in the order of the original.
     pub fn members(self, split: Part) -> Vec<usize> {
         let unseen = split == Part::Domain;
         match (self, unseen) {
@@ -130,30 +127,22 @@ mod tests {
     }
 
     #[test]
-    fn seen_and_unseen_simulations_are_different_and_all_but_k_32() {
-        for (kind, left) in [(Symmetry::Translation, None), (Symmetry::Rotation, Some(31)), (Symmetry::Scaling, None)] {
+    fn parts_have_different_simulations_all_but_k_32_and_windows_lie_within_them() {
+        for (kind, left) in Symmetry::ALL.into_iter().zip([None, Some(31), None]) {
+            let simulations = kind.simulations();
+            for window in Part::ALL.into_iter().flat_map(|part| kind.windows(part)) {
+                assert_eq!(window.inputs().end, window.targets(0).start);
+                assert!(window.targets(TEST_FRAMES).end <= simulations[window.simulation].frames());
+            }
             let used: Vec<usize> =
                 [Part::Train, Part::Domain].into_iter().flat_map(|split| kind.members(split)).collect();
             let distinct: HashSet<usize> = used.iter().copied().collect();
             assert_eq!(used.len(), distinct.len());
-            let rest: Vec<usize> = (0..kind.simulations().len()).filter(|n| !distinct.contains(n)).collect();
+            let rest: Vec<usize> = (0..simulations.len()).filter(|n| !distinct.contains(n)).collect();
             assert_eq!(rest, left.into_iter().collect::<Vec<_>>(), "{kind}");
         }
         let simulations = Symmetry::Translation.simulations();
         assert_eq!(simulations[Symmetry::Translation.members(Part::Train)[0]].centre, [48.0, 10.0]);
         assert_eq!(simulations[Symmetry::Translation.members(Part::Domain)[9]].centre, [40.0, 10.0]);
-    }
-
-    #[test]
-    fn every_window_lies_within_its_simulation() {
-        for kind in Symmetry::ALL {
-            let simulations = kind.simulations();
-            for split in Part::ALL {
-                for window in kind.windows(split) {
-                    assert_eq!(window.inputs().end, window.targets(0).start);
-                    assert!(window.targets(TEST_FRAMES).end <= simulations[window.simulation].frames());
-                }
-            }
-        }
     }
 }

@@ -15,21 +15,19 @@ use reynolds_torch::parameters::{Builder, Parameters};
 /// The weight of the dense path in the constraint of RPP, as in Wang's code.
 const DENSE: f64 = 1e-6;
 
-/// A layer that keeps the side of its input.
+/// A layer whose output has the side of its input.
 pub(crate) trait Layer {
-    /// Its kernels, on the tape; every layer of a network has the same number of them.
+    /// Its kernels, on the tape, as many as every layer of the network has.
     fn kernels(&self, parameters: &Parameters) -> Result<Vec<Tensor>>;
 
     /// `[N, in, H, W]` → `[N, out, H, W]` with what [`Layer::kernels`] made.
     fn forward(&self, parameters: &Parameters, kernels: &[Tensor], input: &Tensor) -> Result<Tensor>;
 }
 
-/// Layers with ReLU between them.
 pub(crate) struct Body {
     pub(crate) layers: Vec<Box<dyn Layer>>,
     /// One fewer than layers, or none.
     pub(crate) norms: Vec<BatchNorm>,
-    /// Of Lift.
     pub(crate) encoder: Option<Encoder>,
     /// Names of the dense paths of RPP, whose squares are its constraint.
     pub(crate) dense: Vec<String>,

@@ -1,4 +1,4 @@
-//! CLCNN: locally connected layers with a constraint c that ties kernels of neighbouring pixels, turned copies or sizes.
+//! CLCNN: locally connected layers with a constraint c that ties the kernels of neighbouring pixels, turned copies or sizes.
 //!
 //! ```text
 //! [ local3 → activation ] × (L − 1) → local3            ELU for shifts, else ReLU; c is a sum over layers
@@ -7,15 +7,15 @@
 //! scaling       mean |R_d w − R_{d′} w|                 d = −1, −½, 0, ½, 1 and d′ the d before it
 //! ```
 //!
-//! Rotation: channels are read in pairs, as vectors; `hidden` is even. A turn keeps lengths, so c is 8 Σ‖w − P(w)‖² / numbers, with P the
-//! mean over the quarter turns at each pixel by itself: kernels of different pixels are not compared, as in Wang's code. There kernels turn
-//! the other way round than vectors; here they turn together.
+//! Rotation: pairs of channels are vectors; `hidden` is even. Turns keep lengths, so c is 8 Σ‖w − P(w)‖² / numbers, with P the mean over the
+//! quarter turns at each pixel: kernels of different pixels are not compared, as in Wang's code. There kernels turn the other way round than
+//! vectors; here they turn together.
 //!
-//! Scaling: R_d w is w shrunk or dilated by d, cut to the (k − 1)² points at offsets −1 and 0 along each axis; the largest counts as the
-//! neighbour of the smallest, both as in Wang's code. Differences of R_d are linear, so all are one product with a fixed matrix.
+//! Scaling: R_d w is w shrunk or dilated by d, cut to the (k − 1)² points at offsets −1 and 0 along each axis; the largest is the neighbour
+//! of the smallest, both as in Wang's code. All differences of R_d are one product with a fixed matrix.
 //!
-//! Wang's code makes biases and normalisations and uses neither; there are none here. All weights begin uniform in ±1/√(9 in), as those for
-//! shifts do there.
+//! Wang's code does not use its biases and normalisations; there are none here. All weights begin uniform in ±1/√(9 in), as those for shifts
+//! do there.
 
 use tch::{Reduction, Tensor};
 
@@ -27,21 +27,18 @@ use reynolds_torch::error::{Error, Result};
 use reynolds_torch::layers::{Constant, Pass};
 use reynolds_torch::parameters::Parameters;
 
-/// Sizes that are compared.
 const SIZES: usize = 5;
 
-/// The constrained locally connected network.
 pub(crate) struct Clcnn {
     layers: Vec<LocallyConnected>,
     tied: Tied,
 }
 
-/// What the constraint ties.
 pub(crate) enum Tied {
     Neighbours,
     /// (−1)^{a+b} for components a and b, `[2, 1, 1, 1, 2]`.
     Turns(Constant),
-    /// R_d − R_{d′} at the points in the middle, [(d, point), tap].
+    /// R_d − R_{d′} at the middle points, [(d, point), tap].
     Sizes(Constant),
 }
 

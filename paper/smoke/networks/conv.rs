@@ -4,8 +4,7 @@
 //! [ conv3 → batch normalisation → ReLU ] × (L − 1) → conv3
 //! ```
 //!
-//! It commutes with shifts away from the border, where the padding is zero. For data that change their size Wang's is without the
-//! normalisation.
+//! It commutes with shifts away from the border, where the padding is zero. Wang's network for changes of size has no normalisation.
 
 use tch::Tensor;
 
@@ -15,7 +14,6 @@ use reynolds_torch::error::Result;
 use reynolds_torch::layers::Conv2d;
 use reynolds_torch::parameters::Parameters;
 
-/// The side of every kernel.
 pub(crate) const KERNEL: usize = 3;
 
 impl Layer for Conv2d {
@@ -28,8 +26,7 @@ impl Layer for Conv2d {
     }
 }
 
-/// The network whose layers read and write as many channels as `pairs` say: adds `layers.N.weight`, `layers.N.bias` and, if `normalised`,
-/// `norms.N`.
+/// Layers from and to these numbers of channels: adds `layers.N.weight`, `layers.N.bias` and, if `normalised`, `norms.N`.
 pub(crate) fn network(new: &mut Construction<'_>, pairs: &[[usize; 2]], normalised: bool) -> Result<Body> {
     let layer = |(number, pair): (usize, &[usize; 2])| -> Result<Box<dyn Layer>> {
         Ok(Box::new(Conv2d::new(new.builder, &format!("layers.{number}"), *pair, KERNEL, new.random)?))
@@ -39,7 +36,6 @@ pub(crate) fn network(new: &mut Construction<'_>, pairs: &[[usize; 2]], normalis
     Ok(Body::new(layers, norms))
 }
 
-/// Parameters of that network.
 pub(crate) fn count(pairs: &[[usize; 2]], normalised: bool) -> usize {
     let convolutions: usize = pairs.iter().map(|[inputs, outputs]| outputs * (inputs * KERNEL * KERNEL + 1)).sum();
     let norms: usize = pairs[..pairs.len() - 1].iter().map(|[_, outputs]| 2 * outputs).sum();

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! He_m are the probabilists' Hermite polynomials, m = 0 … orders − 1, and n = orders · n_x + n_y. On k × k points the support of scale σ is a
-//! centred window of side 2⌊⌊kσ/σ_max⌋/2⌋ + 1, and zero outside. All scales of a function are divided by its norm at the first scale, so that
-//! a change of σ is a change of size and of nothing else. There are more functions than points: they span, they are no basis.
+//! centred window of side 2⌊⌊kσ/σ_max⌋/2⌋ + 1. All scales of a function are divided by its norm at the first scale, so that σ changes the size
+//! alone. There are more functions than points: they span the kernels but are no basis.
 //!
 //! After Sosnovik, Szmaja and Smeulders (ICLR 2020).
 
@@ -14,19 +14,15 @@
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HermiteGauss {
     size: usize,
-    windows: Vec<usize>,
+    /// The side of the support of each scale.
+    pub(crate) windows: Vec<usize>,
     values: Vec<f64>,
 }
 
 impl HermiteGauss {
-    /// `orders`² functions at each of `scales` on `size` × `size` points.
-    ///
-    /// # Panics
-    /// If the size is even or zero, or there is no order or no positive scale: these are constants of an architecture.
+    /// `orders`² functions at each of `scales` on `size` × `size` points; the size is odd.
     pub(crate) fn new(size: usize, orders: usize, scales: &[f64]) -> Self {
         let largest = scales.iter().copied().fold(0.0, f64::max);
-        let valid = size % 2 == 1 && orders > 0 && !scales.is_empty() && scales.iter().all(|&scale| scale > 0.0);
-        assert!(valid, "Hermite–Gauss functions of size {size}, {orders} orders, scales {scales:?}");
         let windows: Vec<usize> =
             scales.iter().map(|scale| (size as f64 * scale / largest).floor() as usize / 2 * 2 + 1).collect();
         let lines: Vec<Vec<Vec<f64>>> =
@@ -45,12 +41,7 @@ impl HermiteGauss {
         Self { size, windows, values }
     }
 
-    /// The side of the support of each scale.
-    pub(crate) fn windows(&self) -> Vec<usize> {
-        self.windows.clone()
-    }
-
-    /// ψ of a function and a scale, by their numbers, at a point; (0, 0) is a corner.
+    /// ψ of a function and a scale, by their indices, at a point; (0, 0) is a corner.
     pub(crate) fn value(&self, function: usize, scale: usize, y: usize, x: usize) -> f64 {
         self.values[((function * self.windows.len() + scale) * self.size + y) * self.size + x]
     }
@@ -92,7 +83,7 @@ mod tests {
         }
         assert_eq!(functions.values.len(), golden.len());
         // A single scale is the largest one: its window is everything.
-        assert_eq!(HermiteGauss::new(5, 7, &[1.0]).windows(), [5]);
+        assert_eq!(HermiteGauss::new(5, 7, &[1.0]).windows, [5]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Kernels of all equal layers of a network at once, cut into layers.
+//! Kernels of all equal layers of a network, cut into layers.
 
 use tch::Tensor;
 
 use reynolds_torch::error::Result;
 
-/// Kernels `[layers, out, n′, in, n, 3, 3]` of fields, strided as they come, as one tensor `[out n′, in n, 3, 3]` for each layer: one copy
-/// for all, with channels innermost in memory, as convolutions are fastest.
+/// Kernels `[layers, out, n′, in, n, 3, 3]` of fields, with any strides, as one tensor `[out n′, in n, 3, 3]` for each layer: one copy for
+/// all, with channels innermost in memory, at which convolutions are fastest.
 pub(crate) fn layers_of(kernels: &Tensor) -> Result<Vec<Tensor>> {
     let size = kernels.size();
     let (layers, outputs, inputs) = (size[0], size[1] * size[2], size[3] * size[4]);

@@ -1,14 +1,13 @@
-//! Lift: a network that is told a global vector by an encoder without symmetry.
+//! Lift: a network that gets a global vector from an encoder without symmetry.
 //!
 //! ```text
 //! frames ──layer, layer──► features ─┬─layer, layer, …──► next frame
 //!    └──encoder──► z, the same at every pixel ─┘       encoder: linear, ReLU, linear, ReLU, linear, of the flattened frames
 //! ```
 //!
-//! The layers are those of Equiv. For shifts and turns the encoder normalises before its ReLU, and z has `hidden` numbers, for turns read
-//! as hidden/4 regular fields; for changes of size it does not, and z has hidden/2. The encoder is what may break the symmetry: without it
-//! the network commutes with the group, with it it need not. Wang's code has the side of another data set written into the encoder; here it
-//! is that of the frames.
+//! The layers are those of Equiv. For shifts and turns the encoder normalises before its ReLU, and z has `hidden` numbers (for turns hidden/4
+//! regular fields); for changes of size it does not, and z has hidden/2. Only the encoder can break the symmetry. Wang's encoder has the
+//! fixed side of another data set; here it is that of the frames.
 
 use tch::Tensor;
 
@@ -18,10 +17,10 @@ use reynolds_torch::error::{Error, Result};
 use reynolds_torch::layers::{BatchNorm, Linear, Mode, kernel_layout};
 use reynolds_torch::parameters::Parameters;
 
-/// Layers before the vector is told.
+/// Layers before the vector is appended.
 pub(crate) const BEFORE: usize = 2;
 
-/// The network of Equiv with an encoder: adds `encoder.N`, the norms of the encoder, and the layers.
+/// Equiv with an encoder: adds `encoder.N`, its norms, and the layers.
 pub(crate) fn network(new: &mut Construction<'_>) -> Result<Body> {
     let SmokeNetConfig { hidden, layers, .. } = *new.config;
     let symmetry = new.symmetry;
@@ -31,11 +30,8 @@ pub(crate) fn network(new: &mut Construction<'_>) -> Result<Body> {
     // The last layer of the scale-steerable network has a basis of its own.
     let (before, least) = if symmetry == Symmetry::Scaling { (BEFORE + 1, 2) } else { (BEFORE, 1) };
     if layers <= before {
-        return Err(Error::setting(
-            "layers",
-            format!("more than {before}, after which the vector is appended"),
-            layers,
-        ));
+        let expected = format!("more than {before}, after which the vector is appended");
+        return Err(Error::setting("layers", expected, layers));
     }
     if hidden < least {
         return Err(Error::setting("hidden", format!("at least {least} for lift"), hidden));
@@ -64,7 +60,6 @@ pub(crate) fn network(new: &mut Construction<'_>) -> Result<Body> {
     }
 }
 
-/// z of frames.
 pub(crate) struct Encoder {
     linear: Vec<Linear>,
     /// Two, or none.
@@ -87,11 +82,10 @@ impl Encoder {
 
     fn new(new: &mut Construction<'_>, norms: Option<&str>) -> Result<Self> {
         let sizes = Self::sizes(new);
-        let linear = sizes
-            .windows(2)
-            .enumerate()
-            .map(|(number, pair)| Linear::new(new.builder, &format!("encoder.{number}"), pair[0], pair[1], new.random));
-        let linear = linear.collect::<Result<_>>()?;
+        let mut linear = Vec::new();
+        for (number, pair) in sizes.windows(2).enumerate() {
+            linear.push(Linear::new(new.builder, &format!("encoder.{number}"), pair[0], pair[1], new.random)?);
+        }
         let names = norms.into_iter().flat_map(|name| (0..2).map(move |number| format!("{name}.{number}")));
         let norms = names.map(|name| BatchNorm::new(new.builder, &name, new.config.hidden, 1));
         Ok(Self { linear, norms: norms.collect::<Result<_>>()?, leads: new.symmetry == Symmetry::Scaling })

@@ -1,11 +1,11 @@
-//! A convolution whose kernel is another one at every pixel.
+//! A convolution with a kernel of its own at every pixel.
 //!
 //! ```text
 //! y_o(p) = Σ_{d,i} w[p, o, d, i] x_i(p + d)      d over k × k offsets, k odd, zeros around the image, no bias
 //! ```
 //!
-//! One product of matrices a pixel, all in one batch: kernels `[out, k²·in]` on patches `[k²·in, N]`. Kernels and features have the pixel
-//! outermost in memory, so that nothing but the patches is ever copied; their copy is k² times the input.
+//! One product of matrices a pixel, in one batch: kernels `[out, k²·in]` on patches `[k²·in, N]`. Kernels and features have the pixel
+//! outermost in memory, so that only the patches are copied, k² times the input.
 
 use reynolds::random::Random;
 use tch::Tensor;
@@ -42,7 +42,6 @@ impl LocallyConnected {
         Ok(Self { weight, inputs, outputs, kernel, side })
     }
 
-    /// Parameters of such a layer.
     pub(crate) fn count([inputs, outputs]: [usize; 2], kernel: usize, side: usize) -> usize {
         inputs * outputs * kernel * kernel * side * side
     }
@@ -52,7 +51,6 @@ impl LocallyConnected {
         parameters.get(&self.weight)
     }
 
-    /// w x.
     pub(crate) fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor> {
         let Self { inputs, outputs, kernel, side, .. } = *self;
         let (margin, pixels, taps) = ((kernel - 1) / 2, side * side, kernel * kernel * inputs);

@@ -1,4 +1,4 @@
-//! Mixing weights and the part of them that the penalty looks at.
+//! Mixing weights and their equivariant part.
 //!
 //! ```text
 //! w = P(w) + (w − P(w))      P averages over places: the turns, pixels or sizes of a relaxed group convolution, the positions of a kernel
@@ -10,7 +10,7 @@ use crate::network::Part;
 use reynolds_torch::error::Result;
 use reynolds_torch::layers::Constant;
 
-/// A part of w, of its shape, with P the mean over the places along some axes.
+/// A part of w, with P the mean along `axes`.
 pub(crate) fn part_of(weights: &Tensor, axes: &[i64], part: Part) -> Result<Tensor> {
     let mean = weights.f_mean_dim(axes, true, weights.kind())?;
     Ok(match part {
@@ -27,7 +27,7 @@ pub(crate) fn project(weights: &Tensor, axes: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// Σ of the squares of all numbers, 0-d.
+/// The sum of squares, 0-d.
 pub(crate) fn squares(tensor: &Tensor) -> Result<Tensor> {
     Ok(tensor.f_square()?.f_sum(tensor.kind())?)
 }
@@ -38,8 +38,8 @@ pub(crate) fn total(terms: impl IntoIterator<Item = Result<Tensor>>) -> Result<T
     Ok(Tensor::f_stack(&terms, 0)?.f_sum(terms[0].kind())?)
 }
 
-/// A and a part of w in one matrix, `[entries, (place, b)]`, of a layer whose entry e is Σ_b w[place of e, b] K_b[e]: `entries` has the place
-/// and the K_b of each, and `mean` the entries of P.
+/// A layer with entries Σ_b w[place of e, b] K_b[e] after taking a part of w, as a matrix `[entries, (place, b)]`. `entries` has the place and
+/// the K_b of each entry, `mean` is P[place, place].
 pub(crate) fn linear_part(
     places: usize,
     entries: &[(usize, Vec<f64>)],

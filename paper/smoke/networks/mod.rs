@@ -4,7 +4,7 @@
 //! frames [N, 2T, H, W]  ──network──►  next frame [N, 2, H, W]        channels t₀x, t₀y, t₁x, t₁y, …
 //! ```
 //!
-//! What a network computes from its parameters alone (mixed kernels, sampled bases) is assembled once for all steps of a rollout.
+//! Kernels depend on the parameters alone and are assembled once for all steps of a rollout.
 //!
 //! Paper: section "Imperfectly Symmetric Dynamical Systems"; architectures after Wang, Walters and Yu (ICML 2022).
 
@@ -36,23 +36,23 @@ use reynolds_torch::error::{Error, Result};
 use reynolds_torch::layers::convolve;
 use reynolds_torch::parameters::Builder;
 
-/// No network of the table has more parameters.
+/// The paper's cap.
 pub const MOST_PARAMETERS: usize = 10_000_000;
 
 /// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Architecture {
-    /// A plain convolutional network; under translation it is `Equiv`.
+    /// A plain convolutional network; for translation this is `Equiv`.
     Conv,
-    /// Exactly equivariant: convolutional or C4-steerable. For changes of size the scale-steerable network, of which one scale is read: a
-    /// plain network of 3 × 3 convolutions, the last 5 × 5, that nothing ties to any symmetry.
+    /// Exactly equivariant: convolutional or C4-steerable. For changes of size scale-steerable, of which one scale is read: a plain network of
+    /// 3 × 3 convolutions, the last 5 × 5, without any symmetry.
     Equiv,
-    /// Residual pathway prior: an equivariant layer and an unconstrained one, added.
+    /// Residual pathway prior: the sum of an equivariant and an unconstrained layer.
     Rpp,
     /// Locally connected, with a constraint that ties neighbours or turned copies.
     Clcnn,
-    /// An equivariant backbone that is told a global vector by an unconstrained encoder.
+    /// An equivariant backbone that gets a global vector from an unconstrained encoder.
     Lift,
     /// Relaxed group convolution.
     Rgroup,
@@ -78,13 +78,13 @@ pub enum Held {
 pub struct SmokeNetConfig {
     /// "conv", "equiv", "rpp", "clcnn", "lift", "rgroup" or "rsteer".
     pub architecture: Architecture,
-    /// Channels or fields between the layers, as each architecture counts them.
+    /// Channels or fields between the layers.
     pub hidden: usize,
     /// Convolutions.
     pub layers: usize,
     /// Filter banks of a relaxed group convolution.
     pub banks: usize,
-    /// α, the strength of the architecture's own constraint ([`Network::prior`]); of no effect where it has none, as in "conv".
+    /// α, the strength of the architecture's own constraint ([`Network::prior`]), if it has one.
     pub alpha: f64,
     /// What the projection penalty is taken on: "operator" or "mixing".
     pub held: Held,
@@ -96,10 +96,10 @@ impl Default for SmokeNetConfig {
     }
 }
 
-/// What the data fix: frames that a network sees and their side.
+/// The input of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frames {
-    /// T, frames seen.
+    /// T.
     pub count: usize,
     /// H = W.
     pub side: usize,
@@ -111,7 +111,7 @@ impl Default for Frames {
     }
 }
 
-/// What a network is made from: settings, the builder of its parameters, and random numbers for them.
+/// What a network is made from.
 pub(crate) struct Construction<'a> {
     config: &'a SmokeNetConfig,
     symmetry: Symmetry,
@@ -121,7 +121,7 @@ pub(crate) struct Construction<'a> {
 }
 
 impl Construction<'_> {
-    /// Channels that each layer reads and writes: 2T to `hidden`, `hidden` to `hidden`, …, `hidden` to 2.
+    /// Channels from and to which each layer maps: 2T to `hidden`, `hidden` to `hidden`, …, `hidden` to 2.
     fn pairs(&self) -> Vec<[usize; 2]> {
         let mut widths = vec![self.config.hidden; self.config.layers + 1];
         (widths[0], widths[self.config.layers]) = (2 * self.frames.count, 2);
@@ -168,23 +168,13 @@ impl SmokeNetConfig {
         Ok(network)
     }
 
-    /// Refuses a network of `count` parameters if these are too many. Networks ask before they draw, for memory may not hold them.
+    /// Refuses a network of too many parameters. Networks ask before they draw them, because memory may not hold them.
     fn at_most(&self, count: usize) -> Result<()> {
         if count <= MOST_PARAMETERS {
             return Ok(());
         }
         let expected = format!("a network of at most {MOST_PARAMETERS} parameters");
         Err(Error::setting("hidden", expected, format!("{} with {count}", self.hidden)))
-    }
-
-    /// The error of an architecture that a symmetry does not have.
-    fn not_there(&self, symmetry: Symmetry) -> Error {
-        let found = format!("{:?} for {symmetry:?}", self.architecture).to_lowercase();
-        let expected = match symmetry {
-            Symmetry::Translation => "equiv, rpp, clcnn, lift or rgroup",
-            Symmetry::Rotation | Symmetry::Scaling => "conv, equiv, rpp, clcnn, lift, rgroup or rsteer",
-        };
-        Error::setting("architecture", expected, found)
     }
 }
 
@@ -215,6 +205,9 @@ fn network(new: &mut Construction<'_>) -> Result<Box<dyn Network>> {
         (Rgroup, Scaling) => Box::new(scaling::Rgroup::new(new)?),
         (Rsteer, Rotation) => Box::new(rotation::Rsteer::new(new)?),
         (Rsteer, Scaling) => Box::new(scaling::Rsteer::new(new)?),
-        (Conv | Rsteer, Translation) => return Err(new.config.not_there(new.symmetry)),
+        (Conv | Rsteer, Translation) => {
+            let found = format!("{:?} for translation", new.config.architecture).to_lowercase();
+            return Err(Error::setting("architecture", "equiv, rpp, clcnn, lift or rgroup", found));
+        }
     })
 }

@@ -1,4 +1,4 @@
-//! RPP: a residual pathway prior, an equivariant path and an unconstrained one, added in every layer.
+//! RPP: a residual pathway prior, the sum of an equivariant and an unconstrained path in every layer.
 //!
 //! ```text
 //! translation   y = K ⋆ x + b + B (A x + a) + c        A ∈ ℝ^{32 × in·HW}, B ∈ ℝ^{out·HW × 32}
@@ -6,10 +6,10 @@
 //! scaling       y = K ⋆ x + ReLU( κ ⋆ x + b )          κ inside each of 4 scales, K dense between all channels of all scales
 //! ```
 //!
-//! Then batch normalisation of every channel, but for scaling, and ReLU, not after the last layer; there the inner ReLU of scaling is
-//! missing too, and its κ reads the first scale. Normalising every channel for itself, as Wang's code does, breaks the symmetry of fields
-//! whose channels have different statistics. The dense maps for shifts are nearly all of the parameters: at 64 × 64 five layers of six
-//! channels fit under the cap, seven do not. There is no constraint for shifts.
+//! Then batch normalisation of every channel (not for scaling) and ReLU, except after the last layer, where the inner ReLU of scaling is
+//! missing too and κ reads the first scale. Normalising each channel alone, as Wang's code does, breaks the symmetry of fields whose channels
+//! have different statistics. The dense maps for shifts have nearly all parameters: at 64 × 64 five layers of six channels fit under the cap,
+//! of seven they do not. There is no constraint for shifts.
 
 use tch::Tensor;
 
@@ -25,7 +25,6 @@ use reynolds_torch::parameters::Parameters;
 /// The rank of the dense maps for shifts.
 const RANK: usize = 32;
 
-/// The residual pathway network.
 pub(crate) fn network(new: &mut Construction<'_>) -> Result<Body> {
     match new.symmetry {
         Symmetry::Translation => for_shifts(new),
@@ -108,7 +107,7 @@ fn for_turns(new: &mut Construction<'_>) -> Result<Body> {
 struct Scales {
     dense: Conv2d,
     steerable: ScaleConv,
-    /// Of the last layer: how many channels are of the first scale.
+    /// Channels of the first scale, in the last layer.
     first: Option<i64>,
 }
 

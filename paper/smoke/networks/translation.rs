@@ -1,20 +1,19 @@
-//! RGroup for shifts: convolutions that are mixed by weights which depend on the pixel.
+//! RGroup for shifts: convolutions mixed by weights that depend on the pixel.
 //!
 //! ```text
 //! y(p) = Σ_r w_r(p) (ψ_r ⋆ x + b_r)(p)        w_r(p) = 1/R to begin with; ReLU between the layers, no normalisation
 //! ‖W‖² = Σ_p w(p)ᵀ G w(p)                     G_rs = ⟨ψ_r, ψ_s⟩ + ⟨b_r, b_s⟩
 //! ```
 //!
-//! W is the affine map of an image on a torus and P(W) its mean over all shifts, which is the same with the mean of w(p) in the place of w.
-//! The border of zeros that the network has instead of a torus is left out of account. Shifts commute with the plain convolution: there is
-//! no network of this symmetry but this one that is relaxed.
+//! W is the affine map of an image on a torus, P(W) its mean over all shifts: the same map with the mean of w(p) in place of w. The network's
+//! border of zeros, in place of a torus, is ignored. This is the only relaxed network for shifts, with which the plain convolution commutes.
 //!
-//! The banks of a layer are one convolution with R · out channels. Σ_r w_r(p) b_r depends on the parameters alone: it is assembled once for
-//! a rollout, and the products with w are added up on it one bank after the other, so that no tensor of R · out channels is written but by
-//! the convolution. With 128 channels, five layers and two banks there are 977,412 parameters.
+//! The banks of a layer are one convolution with R · out channels. Σ_r w_r(p) b_r is assembled once for a rollout, and the products with w are
+//! added to it bank by bank, so that only the convolution writes a tensor of R · out channels. With 128 channels, five layers and two banks
+//! there are 977,412 parameters.
 //!
-//! All filters are rows of one length, hidden · k², bank beside bank: of the first layer one for each input, of all others one for each
-//! output. So they are one matrix in the flat storage, and the biases another, whatever the number of layers.
+//! All filters are rows of one length, hidden · k², bank beside bank: in the first layer one for each input, in all others one for each
+//! output. So they are one matrix in the flat storage, and the biases another.
 
 use tch::Tensor;
 
@@ -34,13 +33,11 @@ pub(crate) const MIXING: &str = "mixing";
 pub(crate) const FILTERS: [&str; 3] = ["first.weight", "hidden.weight", "last.weight"];
 /// The names of b: `[layers − 1, hidden, R]` and `[1, 2, R]`.
 pub(crate) const BIASES: [&str; 2] = ["bias", "last.bias"];
-/// Channels of the frame forecast.
+/// Channels of a forecast.
 pub(crate) const OUTPUTS: usize = 2;
 
-/// The relaxed convolutional network.
 #[derive(Debug)]
 pub(crate) struct Rgroup {
-    /// Channels of the frames seen.
     inputs: usize,
     hidden: usize,
     layers: usize,
@@ -78,7 +75,7 @@ impl Rgroup {
         FILTERS.into_iter().zip(sides).filter(|(_, [layers, _])| *layers > 0)
     }
 
-    /// ψ of every layer, `[R · out, in, k, k]`, laid out by one copy for the first, one for the last and one for all between.
+    /// ψ of every layer, `[R · out, in, k, k]`.
     fn kernels(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
         let mut kernels = Vec::with_capacity(self.layers);
         for (name, _) in self.filters() {

@@ -1,16 +1,12 @@
-//! The cells of the table: which models make one up, and whether they learned anything.
-//!
-//! Trivial is persistence, which repeats the last frame that is seen.
+//! The cells of the table: their models, and whether they beat persistence, which repeats the last frame seen.
 
 use super::columns::Column;
 use super::settings::{TableSettings, strength};
 use crate::smoke::data::{Part, Symmetry};
 use crate::smoke::networks::SmokeNetConfig;
-use crate::targets::point::Frame;
 use crate::targets::runs::{Runs, in_common};
-use crate::targets::sample::Sample;
+use crate::targets::{Frame, Sample};
 
-/// A metric of a test.
 pub(super) fn metric(test: Part, name: &str) -> String {
     format!("test/{}/{name}", test.name())
 }
@@ -23,9 +19,8 @@ pub(super) struct Cell<'a> {
     /// The selected λ_⊥ of +Reg, else 0.
     pub(super) lambda_perp: f64,
     pub(super) model: SmokeNetConfig,
-    /// By seed.
     pub(super) runs: Runs<'a>,
-    /// The error of persistence on both tests, the same for every run of a row.
+    /// The error of persistence on both tests, the same for all runs of a row.
     persistence: [f64; 2],
 }
 
@@ -43,12 +38,11 @@ impl Cell<'_> {
         self.runs.gain(&metric(test, "gain"))
     }
 
-    /// Whether it beats persistence, with every seed.
+    /// Whether it beats persistence and no seed diverged.
     pub(super) fn is_trained(&self, test: Part) -> bool {
         self.runs.is_trained(&metric(test, "gain"))
     }
 
-    /// Its name in sentences.
     pub(super) fn label(&self) -> String {
         match self.column.reg {
             true => format!("{} (λ_⊥ = {})", self.column.head, strength(self.lambda_perp)),
@@ -57,14 +51,14 @@ impl Cell<'_> {
     }
 }
 
-/// λ_⊥ of the sweep with the least validation error at the first seed, the stronger of equal ones, and what diverged last; `None` if the
-/// sweep was not run.
+/// λ_⊥ of the sweep with the least validation error at the first seed, the stronger of equal ones, diverged ones last; `None` if the sweep
+/// was not run.
 pub(super) fn selected(settings: &TableSettings, frame: &Frame, kind: Symmetry, column: Column) -> Option<f64> {
     let mut best: Option<(f64, f64)> = None;
-    for lambda in settings.lambda_perp.iter() {
+    for lambda in settings.lambda_perp.increasing() {
         let Some(run) = frame.find(&settings.point(kind, column, lambda, settings.run.seed)) else { continue };
         let error = Some(run.metric("validation/rmse")).filter(|error| error.is_finite()).unwrap_or(f64::INFINITY);
-        if best.is_none_or(|(_, least)| error < least) {
+        if best.is_none_or(|(_, least)| error <= least) {
             best = Some((lambda, error));
         }
     }
@@ -91,7 +85,6 @@ pub(super) fn cells<'a>(settings: &TableSettings, frame: &'a Frame) -> Vec<Cell<
     settings.kinds.iter().flat_map(row).collect()
 }
 
-/// The cell of a row and column, if it was run.
 pub(super) fn cell<'a, 'b>(cells: &'a [Cell<'b>], kind: Symmetry, column: Column) -> Option<&'a Cell<'b>> {
     cells.iter().find(|cell| cell.kind == kind && cell.column == column)
 }

@@ -1,8 +1,8 @@
 //! The columns of the smoke table as data: networks, the sizes that they have at full width, and the published errors.
 //!
-//! Sizes are published for RGroup of translation and RSteer of rotation. RSteer of scaling is published with 64, which has 16.8 million
-//! parameters, and has 48 here, below the cap of ten million; RGroup of rotation is as a later study chose it to match RSteer. The others
-//! are ours: as many fields as RSteer in Equiv and RPP, as many channels as it has in all in Conv, and else what stays below the cap.
+//! Sizes are published for RGroup of translation and RSteer of rotation. RSteer of scaling is published with 64 (16.8 million parameters)
+//! and has 48 here, below the cap of ten million; RGroup of rotation is that of a later study. The others are ours: Equiv and RPP have the
+//! fields of RSteer, Conv as many channels as RSteer has in all, the rest what stays below the cap.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,13 @@ use reynolds_report::figure::Colour;
 /// A network, with or without the penalty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Column {
-    /// As in the head of the table.
     pub(super) head: &'static str,
     pub(super) network: Architecture,
     /// Whether the projection penalty stands in place of the constraint that the network comes with.
     pub(super) reg: bool,
     /// Hidden size at width 1 under translation, rotation and scaling; 0 where the row does not have the column.
     hidden: [usize; 3],
-    /// In figures; that of +Reg is that of its network, dashed.
+    /// In figures, where +Reg is dashed.
     pub(super) colour: Colour,
 }
 
@@ -31,7 +30,6 @@ const fn column(head: &'static str, network: Architecture, hidden: [usize; 3], c
 }
 
 const RGROUP: Column = column("RGroup", Rgroup, [128, 130, 128], Colour(0x00, 0x5a, 0xa0));
-/// There is none under translation.
 const RSTEER: Column = column("RSteer", Rsteer, [0, 92, 48], Colour(0xd5, 0x5e, 0x00));
 
 /// In the order of the paper.
@@ -97,7 +95,6 @@ impl Named for Symmetry {
 }
 
 impl Column {
-    /// Whether the table has it in a row.
     pub(super) fn exists(self, kind: Symmetry) -> bool {
         self.hidden[kind as usize] > 0
     }
@@ -117,7 +114,6 @@ impl Column {
         PAPER.mean_and_deviation(&format!("{kind}-{}", self.name()), test.name())
     }
 
-    /// The column of a network, with or without +Reg.
     #[cfg(test)]
     pub(super) fn of(network: Architecture, reg: bool) -> Self {
         let found = COLUMNS.into_iter().find(|column| column.network == network && column.reg == reg);

@@ -6,17 +6,11 @@ use super::cells::{Cell, metric};
 use super::columns::{COLUMNS, Column};
 use super::settings::{TableSettings, strength};
 use crate::targets::curves::{points, sheet};
-use crate::targets::findings::Figure;
-use crate::targets::point::{Frame, Trained};
 use crate::targets::runs::seeds;
+use crate::targets::{Figure, Frame, Trained};
 use reynolds_report::figure::{Colour, Key, LineChart};
 
 const GREY: Colour = Colour(0x77, 0x77, 0x77);
-
-/// Adds the line of a column.
-fn add(chart: &mut LineChart, column: Column, points: &[[f64; 2]]) {
-    chart.line(points, column.colour, column.reg);
-}
 
 /// The columns of these cells, once each.
 fn legend(cells: &[Cell<'_>]) -> Vec<Key> {
@@ -46,7 +40,9 @@ pub(super) fn by_step(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure {
         for test in Part::TESTS.into_iter().filter(|_| !row.is_empty()) {
             let of = |cell: &Cell<'_>, what: &str| numbered(mean(cell, &format!("by_step/{}/{what}", test.name())));
             let mut chart = LineChart::new("step of the rollout", "RMSE");
-            row.iter().for_each(|cell| add(&mut chart, cell.column, &of(cell, "rmse")));
+            for cell in &row {
+                chart.line(&of(cell, "rmse"), cell.column.colour, cell.column.reg);
+            }
             let trivial = row.iter().map(|cell| of(cell, "persistence")).find(|points| !points.is_empty());
             chart.line(&trivial.unwrap_or_default(), GREY, false);
             sheet.add(format!("{kind}, {test:?}"), chart, Vec::new());
@@ -72,7 +68,7 @@ pub(super) fn validation(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure
         let mut chart = LineChart::new("epoch", "validation RMSE");
         for cell in row {
             let run = cell.runs.first().expect("a cell has runs");
-            add(&mut chart, cell.column, &points(run, "validation/rmse"));
+            chart.line(&points(run, "validation/rmse"), cell.column.colour, cell.column.reg);
         }
         sheet.add(kind.to_string(), chart, Vec::new());
     }
@@ -118,18 +114,10 @@ fn sweep_of<'a>(
     kind: Symmetry,
     column: Column,
 ) -> Vec<(String, &'a Trained)> {
-    let mut points = Vec::new();
-    if let Some(plain) = column.without_penalty() {
-        points.extend(
-            models.find(&settings.point(kind, plain, 0.0, settings.run.seed)).map(|run| ("without".to_string(), run)),
-        );
-    }
-    for lambda in settings.lambda_perp.iter().rev() {
-        points.extend(
-            models.find(&settings.point(kind, column, lambda, settings.run.seed)).map(|run| (strength(lambda), run)),
-        );
-    }
-    points
+    let find = |column, lambda| models.find(&settings.point(kind, column, lambda, settings.run.seed));
+    let without = column.without_penalty().and_then(|plain| Some(("without".to_string(), find(plain, 0.0)?)));
+    let lambdas = settings.lambda_perp.increasing().into_iter();
+    without.into_iter().chain(lambdas.filter_map(|lambda| Some((strength(lambda), find(column, lambda)?)))).collect()
 }
 
 #[cfg(test)]

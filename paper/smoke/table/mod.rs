@@ -25,18 +25,16 @@ use std::sync::Arc;
 use serde_json::Map;
 
 use crate::smoke::{SmokeDataConfig, check_windows, ensure_needed};
-use crate::targets::curves;
-use crate::targets::engine::Session;
-use crate::targets::findings::Findings;
-use crate::targets::point::{Frame, Point};
 use crate::targets::training::Shared;
-use crate::targets::{Budget, Target, boxed};
+use crate::targets::{Budget, Findings, Frame, Point, Session, Target, boxed, curves};
 use cells::{cells, selected};
 use point::{PREDICTION, SmokePoint, TRUTH};
 use reynolds_train::error::Result;
 use settings::TableSettings;
 
-/// Paper: the table of section "Imperfectly Symmetric Dynamical Systems".
+/// Columns of errors_by_step.csv.
+const BY_STEP: [&str; 4] = ["future/rmse", "future/persistence", "domain/rmse", "domain/persistence"];
+
 pub(crate) struct TableSmoke;
 
 /// The points of the first phase, row by row.
@@ -46,7 +44,9 @@ fn sooner(settings: &TableSettings) -> Vec<SmokePoint> {
         for column in settings.columns_of(kind) {
             let point = |lambda, seed| settings.point(kind, column, lambda, seed);
             match column.reg {
-                true => points.extend(settings.lambda_perp.iter().map(|lambda| point(lambda, settings.run.seed))),
+                true => points.extend(
+                    settings.lambda_perp.increasing().into_iter().map(|lambda| point(lambda, settings.run.seed)),
+                ),
                 false => points.extend(settings.all_seeds().map(|seed| point(0.0, seed))),
             }
         }
@@ -66,7 +66,7 @@ fn later(settings: &TableSettings, frame: &Frame) -> Vec<SmokePoint> {
     points
 }
 
-/// Points that read the frames of a data set once.
+/// Points that load the frames of a data set once.
 fn sharing(points: Vec<SmokePoint>) -> Vec<Box<dyn Point>> {
     let shared = Arc::<Shared<_>>::default();
     boxed(points.into_iter().map(|point| SmokePoint { shared: Arc::clone(&shared), ..point }))
@@ -136,8 +136,8 @@ impl Target for TableSmoke {
             ],
             csv: tables::csv(&cells),
             files: vec![
-                ("validation_curves.csv", curves::csv(frame, &["train/loss", "validation/rmse"])),
-                ("errors_by_step.csv", tables::errors_by_step(frame)),
+                ("validation_curves.csv", curves::csv(frame, "curve", "epoch", &["train/loss", "validation/rmse"])),
+                ("errors_by_step.csv", curves::csv(frame, "by_step", "step", &BY_STEP)),
             ],
             more: Map::from_iter([
                 ("cells".to_string(), tables::json(&cells)),

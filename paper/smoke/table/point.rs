@@ -1,4 +1,4 @@
-//! A point of the table: the run of a model, and what tables and figures need of it.
+//! A point of the table: the run of a model, with what tables and figures need.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,16 +7,15 @@ use super::columns::Column;
 use crate::smoke::data::{Part, Symmetry};
 use crate::smoke::penalty;
 use crate::smoke::{SmokeData, SmokeSettings, SmokeTask};
-use crate::targets::Named;
-use crate::targets::point::{Point, PointSession, Trained};
 use crate::targets::training::{Shared, trained};
+use crate::targets::{Named, Point, PointSession, Trained};
 use reynolds_torch::tch::{Cuda, Device};
 use reynolds_train::config::RunConfig;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::metrics::Summary;
 use reynolds_train::task::{Metrics, Task};
 
-/// Steps of a rollout that are drawn, from 1.
+/// Steps of a rollout that are drawn.
 const DRAWN: [usize; 4] = [1, 5, 10, 20];
 
 /// Arrays of a drawn model: frames `[steps, 2, 64, 64]` at the steps [`DRAWN`].
@@ -24,17 +23,15 @@ pub(super) const PREDICTION: &str = "rollout/prediction";
 /// See [`PREDICTION`].
 pub(super) const TRUTH: &str = "rollout/truth";
 
-/// Metrics whose curves are kept.
 const CURVES: [&str; 4] = ["train/loss", "validation/rmse", "penalty", "learning_rate"];
 
-/// One model of the table: the complete settings of its run.
 #[derive(Debug, Clone)]
 pub(super) struct SmokePoint {
     pub(super) column: Column,
     pub(super) run: RunConfig<SmokeSettings>,
-    /// Whether a rollout of it is kept for a figure.
+    /// Whether a rollout is kept for a figure.
     pub(super) drawn: bool,
-    /// The frames of a data set on a device, loaded once for all models that want the same.
+    /// Frames by data set and device.
     pub(super) shared: Arc<Shared<SmokeData>>,
 }
 
@@ -56,7 +53,6 @@ impl SmokePoint {
         })
     }
 
-    /// The task on frames that are there.
     fn task(&self, device: Device) -> Result<SmokeTask> {
         let SmokeSettings { data, model } = &self.run.settings;
         if device.is_cuda() {

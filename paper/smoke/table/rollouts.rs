@@ -1,4 +1,4 @@
-//! A rollout of some networks beside what the simulation shows: the speed, on one scale.
+//! The speed in a rollout of some networks beside the simulation, on one scale.
 
 use crate::smoke::data::{FRAME, SIDE, Symmetry};
 use crate::smoke::figures::{Pictures, difference, fastest, pictures, root_mean_square};
@@ -6,7 +6,7 @@ use crate::smoke::networks::Architecture;
 
 use super::cells::Cell;
 use super::point::{PREDICTION, TRUTH, drawn_steps};
-use crate::targets::findings::Figure;
+use crate::targets::Figure;
 use reynolds_report::figure::{Scale, Shading};
 
 /// Networks that are shown where they were run.
@@ -36,11 +36,7 @@ pub(super) fn figure(kind: Symmetry, cells: &[Cell<'_>], length: usize) -> Optio
     }
     let mut sheet = pictures(SIDE, &steps, &rows);
     sheet.scales = vec![Scale { shading, high, text: "speed |v|".into() }];
-    let name = match kind {
-        Symmetry::Translation => "rollout-translation",
-        Symmetry::Rotation => "rollout-rotation",
-        Symmetry::Scaling => "rollout-scaling",
-    };
+    let name = ["rollout-translation", "rollout-rotation", "rollout-scaling"][kind as usize];
     let caption = format!(
         "Speed in a free-running rollout of {kind}, one window of the Future test, first seed: the simulation above, forecasts below with \
          their error over both components and all cells. The scale ends at the fastest of the simulation."

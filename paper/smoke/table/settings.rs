@@ -1,22 +1,22 @@
-//! The settings of `table-smoke`: those of a run, and what the rows and columns of the table have of their own.
+//! The settings of `table-smoke`: those of a run, and those of its rows and columns.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 
 use super::columns::{Column, hidden, scaled};
 use super::point::SmokePoint;
 use crate::smoke::data::Symmetry;
-use crate::smoke::experiment::check_smallest_batch;
+use crate::smoke::experiment::{check_smallest_batch, within};
 use crate::smoke::networks::Architecture;
 use crate::smoke::{SmokeExperiment, SmokeSettings};
-use crate::targets::{Budget, Chosen, Named};
+use crate::targets::{Budget, Chosen, Named, Numbers};
 use reynolds_train::config::{self, RunConfig, Selection, Settings, at_least_one, at_least_zero};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 
-/// Every key of `reynolds run smoke`, and what a row or column has of its own in place of one of them.
+/// Every key of `reynolds run smoke`, and keys of rows and columns in place of some of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TableSettings {
     pub(super) kinds: Chosen<Symmetry>,
@@ -24,22 +24,22 @@ pub(crate) struct TableSettings {
     /// Models of each kind, with consecutive seeds from `seed` on.
     pub(super) seeds: u64,
     /// λ_⊥ of +Reg, one of which is selected.
-    pub(super) lambda_perp: Strengths,
+    pub(super) lambda_perp: Numbers,
     /// Factor on all of `hidden`.
     width: f64,
     batch: Rows<usize>,
     learning_rate: Rows<f64>,
-    /// Of the constraints that networks come with, but for RPP.
+    /// Strength of the networks' own constraints, except RPP's.
     alpha: Rows<f64>,
     alpha_rpp: Rows<f64>,
     banks: Rows<usize>,
-    /// At width 1, by network.
+    /// Hidden sizes at width 1, by network.
     hidden: Rows<BTreeMap<String, usize>>,
     #[serde(flatten)]
     pub(super) run: RunConfig<SmokeSettings>,
 }
 
-/// Keys of a run that each point sets itself, and the keys of the table that they follow from.
+/// Keys of a run that the table sets, with the keys of the table that they follow from.
 const OF_POINTS: [(&str, &str); 8] = [
     ("data.kind", "kinds"),
     ("data.batch", "batch"),
@@ -51,7 +51,7 @@ const OF_POINTS: [(&str, &str); 8] = [
     ("train.learning_rate", "learning_rate"),
 ];
 
-/// What is shown of a run whether it was changed or not.
+/// Keys of a run that are shown even if unchanged.
 const SHOWN: [&str; 5] =
     ["data.evaluation_windows", "data.out_length", "data.rollout", "data.train_windows", "train.epochs"];
 
@@ -64,12 +64,12 @@ impl Default for TableSettings {
             kinds: Chosen::all(),
             columns: Chosen::all(),
             seeds: 5,
-            lambda_perp: Strengths::new(vec![1e-2, 1e-4, 1e-6]),
+            lambda_perp: Numbers::new(&[1e-2, 1e-4, 1e-6]),
             width: 1.0,
             batch: Rows::new([8, 16, 8]),
             learning_rate: Rows::new([1e-3, 1e-3, 1e-4]),
             alpha: Rows::new([0.0, 1e-5, 1e-6]),
-            // The published RPP has its 1e-6 inside the constraint and no α; that of translation has no constraint.
+            // The published RPP has a factor 1e-6 inside the constraint and no α; that of translation has no constraint.
             alpha_rpp: Rows::new([0.0, 1.0, 1.0]),
             banks: Rows::new([2, 3, 2]),
             hidden: Rows::new(Symmetry::ALL.map(hidden)),
@@ -88,6 +88,7 @@ impl Settings for TableSettings {
             }
         }
         self.run.validate()?;
+        self.lambda_perp.all("lambda_perp", "finite numbers, at least 0", |lambda| lambda >= 0.0)?;
         if !(self.width > 0.0 && self.width <= 16.0) {
             return Err(Error::config("width", "a number above 0, at most 16", self.width));
         }
@@ -118,13 +119,6 @@ impl Settings for TableSettings {
     }
 }
 
-fn within(key: &str, value: usize, most: usize) -> Result<()> {
-    match (1..=most).contains(&value) {
-        true => Ok(()),
-        false => Err(Error::config(key, format!("from 1 to {most}"), value)),
-    }
-}
-
 impl TableSettings {
     pub(super) fn of_budget(budget: Budget) -> Self {
         let mut table = Self::default();
@@ -143,9 +137,6 @@ impl TableSettings {
     }
 
     fn check_columns(&self) -> Result<()> {
-        if self.lambda_perp.is_empty() && self.columns.iter().any(|column| column.reg) {
-            return Err(Error::config("lambda_perp", "at least one number (some columns have the penalty)", "none"));
-        }
         if !self.kinds.iter().any(|kind| self.columns_of(kind).next().is_some()) {
             let rows = self.kinds.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or ");
             let names = self.columns.iter().map(|column| column.name()).collect::<Vec<_>>().join(", ");
@@ -166,7 +157,7 @@ impl TableSettings {
         })
     }
 
-    /// What a reader is shown: without rows and networks that are not asked for, and of a run what is the budget's or was changed.
+    /// Without rows and networks that are not asked for, and without keys of a run that are neither the budget's nor changed.
     pub(super) fn shown(&self) -> Vec<(String, String)> {
         let changed = config::changed(&self.run, &SmokeExperiment.defaults());
         let row = |name: &str| self.kinds.iter().find(|kind| kind.name() == name);
@@ -181,7 +172,6 @@ impl TableSettings {
         config::lines(self).into_iter().filter(|(key, _)| own(key)).collect()
     }
 
-    /// From `seed` on.
     pub(super) fn all_seeds(&self) -> Range<u64> {
         self.run.seed..self.run.seed.saturating_add(self.seeds)
     }
@@ -191,7 +181,7 @@ impl TableSettings {
         self.columns.iter().filter(move |column| column.exists(kind))
     }
 
-    /// A model of a cell; λ_⊥ is that of +Reg and else 0.
+    /// A model of a cell; λ_⊥ is 0 without +Reg.
     pub(super) fn point(&self, kind: Symmetry, column: Column, lambda_perp: f64, seed: u64) -> SmokePoint {
         let mut run = self.run.clone();
         run.seed = seed;
@@ -215,7 +205,7 @@ impl TableSettings {
     }
 }
 
-/// A number for each row of the table.
+/// A value for each row of the table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rows<T> {
@@ -243,43 +233,6 @@ impl<T> Rows<T> {
     }
 }
 
-/// Some λ_⊥, strongest first, as a text: "1e-2,1e-4" or "[1e-2, 1e-4]".
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Strengths(Vec<f64>);
-
-impl Strengths {
-    pub(super) fn new(mut strengths: Vec<f64>) -> Self {
-        strengths.sort_by(|a, b| b.total_cmp(a));
-        strengths.dedup();
-        Self(strengths)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Strongest first.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = f64> + '_ {
-        self.0.iter().copied()
-    }
-}
-
-impl Serialize for Strengths {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.iter().map(strength).collect::<Vec<_>>().join(","))
-    }
-}
-
-impl<'de> Deserialize<'de> for Strengths {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let words = text.split([',', ' ', '[', ']', '"', '\'']).filter(|word| !word.is_empty());
-        let number = |word: &str| word.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-        let all = words.map(number).collect::<Option<Vec<_>>>();
-        all.map(Self::new).ok_or_else(|| de::Error::custom("expected finite numbers, at least 0"))
-    }
-}
-
 /// "1e-4", "0".
 pub(super) fn strength(lambda: f64) -> String {
     if lambda == 0.0 { "0".into() } else { format!("{lambda:e}") }
@@ -297,15 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_words_or_toml_and_keep_the_order_of_the_table() {
-        assert_eq!(one("kinds", "rotation").unwrap().kinds.as_slice(), [Symmetry::Rotation]);
+    fn lists_keep_the_order_of_the_table() {
         let kinds = one("kinds", "[\"scaling\", \"translation\"]").unwrap().kinds;
         assert_eq!(kinds.as_slice(), [Symmetry::Translation, Symmetry::Scaling]);
         let columns = one("columns", "rsteer+reg,conv").unwrap().columns;
         assert_eq!(columns.as_slice(), [Column::of(Conv, false), Column::of(Rsteer, true)]);
-        for (given, strengths) in [("[1e-6, 0.1]", &[0.1, 1e-6][..]), ("0.5", &[0.5]), ("0 1e-4,1e-4", &[1e-4, 0.0])] {
-            assert_eq!(one("lambda_perp", given).unwrap().lambda_perp.iter().collect::<Vec<_>>(), strengths, "{given}");
-        }
+        assert_eq!(one("lambda_perp", "0.1 1e-4,0").unwrap().lambda_perp.increasing(), [0.0, 1e-4, 0.1]);
     }
 
     #[test]
@@ -317,8 +267,8 @@ mod tests {
                 "kinds: expected some of translation, rotation, scaling, or all, found \"rotations\"",
             ),
             ("columns", "", "columns: expected some of conv, equiv"),
-            ("lambda_perp", "-1", "lambda_perp: expected finite numbers, at least 0, found \"-1\""),
-            ("lambda_perp", "[]", "lambda_perp: expected at least one number"),
+            ("lambda_perp", "-1", "lambda_perp: expected finite numbers, at least 0, found -1"),
+            ("lambda_perp", "[]", "lambda_perp: expected finite numbers"),
             ("width", "0", "width: expected a number above 0"),
             ("train.weights", "first", "train.weights: expected `last` or `best`, found \"first\""),
             ("seeds", "0", "seeds: expected at least 1"),

@@ -8,10 +8,9 @@ use super::settings::{TableSettings, strength};
 use crate::smoke::data::{Part, Symmetry};
 use crate::targets::Named;
 use crate::targets::columns::{self, DASH, Line, decimals};
-use crate::targets::point::Frame;
 use crate::targets::runs::seeds;
 use crate::targets::sample::three_digits;
-use reynolds_report::{Csv, Table, csv::Field};
+use reynolds_report::Table;
 
 type Of<'a> = columns::Column<'a, Cell<'a>>;
 
@@ -32,7 +31,7 @@ fn of_training<'a>() -> Vec<Of<'a>> {
     ]
 }
 
-/// What a cell came to on a test.
+/// The results of a cell on a test.
 fn of_test<'a>(test: Part) -> Vec<Of<'a>> {
     let name = |what: &str| format!("{}_{what}", test.name());
     let of_weights = |which: &'static str| {
@@ -52,7 +51,6 @@ fn of_test<'a>(test: Part) -> Vec<Of<'a>> {
     ]
 }
 
-/// A line for each cell.
 pub(super) fn csv(cells: &[Cell<'_>]) -> String {
     let all: Vec<Of<'_>> = of_training().into_iter().chain(Part::TESTS.into_iter().flat_map(of_test)).collect();
     columns::csv(&all, cells)
@@ -94,7 +92,7 @@ struct Errors<'a> {
 }
 
 impl Errors<'_> {
-    /// "0.812 ± 0.010", with its label where it is not trained.
+    /// "0.812 ± 0.010", with a label where it is not trained.
     fn text(&self, column: Column, metric: &str) -> String {
         let Self { kind, test, .. } = *self;
         if self.theirs {
@@ -143,19 +141,16 @@ fn errors_of<'a>(
     columns::table(&all, lines.iter().map(Line::Row))
 }
 
-/// Errors beside the paper's.
 pub(super) fn errors<'a>(settings: &TableSettings, cells: &'a [Cell<'a>]) -> Table {
     let mut table = errors_of(settings, cells, "rmse", 1, true);
     table.caption(format!(
-        "RMSE of a rollout, mean ± standard deviation over {}, beside the paper's over 5; λ_⊥ of +Reg is selected on the \
-         validation part with the first seed alone, the other seeds train only that one; \"not trained\": does not beat persistence by 3 standard \
-         errors",
+        "RMSE of a rollout, mean ± standard deviation over {}, beside the paper's over 5; λ_⊥ of +Reg is selected on the validation part \
+         with the first seed; \"not trained\": does not beat persistence by 3 standard errors",
         seeds(settings.seeds)
     ));
     table
 }
 
-/// The same in mean squares.
 pub(super) fn mean_squares<'a>(settings: &TableSettings, cells: &'a [Cell<'a>]) -> Table {
     let mut table = errors_of(settings, cells, "mse", 2, false);
     table.caption(format!("MSE of the same rollouts, mean ± standard deviation over {}", seeds(settings.seeds)));
@@ -184,19 +179,4 @@ pub(super) fn networks(cells: &[Cell<'_>]) -> Table {
     let mut table = columns::table(&all, cells);
     table.caption("networks of the cells, means over seeds");
     table
-}
-
-/// A line for each model and step of the tests' rollouts.
-pub(super) fn errors_by_step(models: &Frame) -> String {
-    let names = ["future/rmse", "future/persistence", "domain/rmse", "domain/persistence"];
-    let heads = ["model", "step"].map(String::from).into_iter();
-    let mut csv = Csv::new(heads.chain(names.map(|name| name.replace('/', "_"))));
-    for entry in models.iter() {
-        let curves = names.map(|name| entry.trained.array(&format!("by_step/{name}")));
-        for step in 0..curves[0].len() {
-            let number = |curve: &[f32]| Field::from(curve.get(step).map(|&value| f64::from(value)));
-            csv.row([entry.id.as_str().into(), Field::from(step + 1)].into_iter().chain(curves.map(number)));
-        }
-    }
-    csv.to_string()
 }

@@ -3,22 +3,17 @@
 use super::*;
 use crate::smoke::SmokeExperiment;
 use crate::smoke::data::Symmetry;
-use crate::smoke::networks::Architecture::{self, Rgroup, Rsteer};
-use crate::targets::engine::{Outcome, Place, Request, reproduce};
-use crate::targets::findings::Reproduction;
-use crate::targets::point::Trained;
-use crate::targets::synthetic::{self, agrees_with_committed, diverged, trained, with_arrays};
+use crate::smoke::networks::Architecture::{Conv, Rgroup, Rsteer};
+use crate::targets::synthetic::{self, agrees_with_committed, diverged, finished, loaded, reproduced};
+use crate::targets::synthetic::{request, trained, with_arrays};
+use crate::targets::{Place, Request, Trained};
 use columns::Column;
-use reynolds_torch::tch::Device;
-use reynolds_train::config::{self, Assignment, Selection};
+use reynolds_train::config::{self, Selection};
 use reynolds_train::experiment::Experiment;
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::progress::Silent;
 
 /// The quick budget with these settings.
 pub(super) fn with(given: &[(&str, &str)]) -> Result<TableSettings> {
-    let assignments: Vec<Assignment> = given.iter().map(|(key, value)| Assignment::new(key, value)).collect();
-    config::load(&TableSettings::of_budget(Budget::Quick), None, &assignments)
+    loaded(TableSettings::of_budget(Budget::Quick), given)
 }
 
 /// The quick budget with these rows, columns and seeds.
@@ -26,7 +21,7 @@ pub(super) fn settings(kinds: &str, columns: &str, seeds: u64) -> TableSettings 
     with(&[("kinds", kinds), ("columns", columns), ("seeds", &seeds.to_string())]).unwrap()
 }
 
-/// What came of a run with these errors on both tests and on the validation part; persistence has 1.
+/// A run with these errors on both tests and on the validation part; persistence has 1.
 pub(super) fn run(rmse: f64, validation: f64) -> Trained {
     let mut metrics: Vec<(String, f64)> =
         [("validation/rmse", validation), ("parameters", 1234.0), ("epochs", 6.0), ("best/epoch", 5.0)]
@@ -51,7 +46,7 @@ pub(super) fn run(rmse: f64, validation: f64) -> Trained {
     with_arrays(trained(metrics), arrays)
 }
 
-/// Every point that the settings ask for, sooner and later, and what `result` says came of it.
+/// Every point that the settings ask for, with these results.
 pub(super) fn models(settings: &TableSettings, result: impl Fn(&SmokePoint) -> Trained) -> Frame {
     synthetic::models(|frame| sooner(settings).into_iter().chain(later(settings, frame)).collect(), result)
 }
@@ -109,14 +104,6 @@ fn a_column_that_diverged_stands_beside_one_that_did_not() {
     }
 }
 
-fn finished(request: &Request) -> Reproduction {
-    let session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
-    match reproduce(&TableSmoke, request, session).unwrap() {
-        Outcome::Finished(reproduction) => *reproduction,
-        Outcome::Interrupted { .. } => panic!("nobody interrupts a test"),
-    }
-}
-
 #[test]
 fn a_tiny_table_is_simulated_trained_and_written() {
     let root = tempfile::tempdir().unwrap();
@@ -135,10 +122,8 @@ fn a_tiny_table_is_simulated_trained_and_written() {
         ("width", "1"),
         ("data.folder", &data),
     ];
-    let assignments = given.map(|(key, value)| Assignment::new(key, value)).to_vec();
-    let place = Place::Under(root.path().join("runs"));
-    let request = Request { budget: Budget::Quick, assignments, place, workers: 1 };
-    let first = finished(&request);
+    let request = request(Place::Under(root.path().join("runs")), &given);
+    let first = finished("table-smoke", &request);
     assert!(first.speed.starts_with("4 models"), "{}", first.speed);
     let files = ["table.csv", "validation_curves.csv", "errors_by_step.csv", "report.html", "results.json"];
     let figures = ["rollout-rotation", "error-by-step", "lambda-sweep", "validation"];
@@ -148,7 +133,8 @@ fn a_tiny_table_is_simulated_trained_and_written() {
     let text = first.to_string();
     // One window has no spread over simulations, so that nothing can be said to be trained.
     assert!(text.contains("not trained") && text.contains("hidden.rotation.rgroup = 2"), "{text}");
-    let again = finished(&Request { place: Place::Resume(first.folder.clone()), assignments: Vec::new(), ..request });
+    let place = Place::Resume(first.folder.clone());
+    let again = finished("table-smoke", &Request { place, assignments: Vec::new(), ..request });
     assert_eq!(again.speed, "all 4 models were trained before");
     assert_eq!(again.findings.csv, first.findings.csv);
 }
@@ -166,11 +152,8 @@ fn what_cannot_be_run_is_refused_by_its_own_key_and_leaves_nothing() {
             "--set: columns: expected a column that translation has, found conv, rsteer",
         ),
     ] {
-        let assignments = given.iter().map(|(key, value)| Assignment::new(key, value)).collect();
-        let place = Place::Under(root.path().into());
-        let request = Request { budget: Budget::Quick, assignments, place, workers: 1 };
-        let session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
-        let message = reproduce(&TableSmoke, &request, session).unwrap_err().to_string();
+        let request = request(Place::Under(root.path().into()), given);
+        let message = reproduced("table-smoke", &request).unwrap_err().to_string();
         assert!(message.starts_with(expected), "{message}");
     }
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
@@ -252,9 +235,8 @@ fn ours_stands_above_the_papers_and_what_was_not_run_nowhere() {
 #[test]
 fn what_diverged_has_no_deviation_and_persistence_is_known_from_the_others() {
     let settings = settings("rotation", "conv,rsteer", 2);
-    let models = models(&settings, |model| {
-        if model.column == Column::of(Architecture::Conv, false) { diverged() } else { run(0.75, 0.5) }
-    });
+    let models =
+        models(&settings, |model| if model.column == Column::of(Conv, false) { diverged() } else { run(0.75, 0.5) });
     let cells = cells(&settings, &models);
     let csv = tables::csv(&cells);
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -265,11 +247,10 @@ fn what_diverged_has_no_deviation_and_persistence_is_known_from_the_others() {
 }
 
 #[test]
-fn curves_have_a_line_for_each_model_and_epoch() {
+fn curves_have_a_line_for_each_model_and_place() {
     let settings = settings("rotation", "rsteer+reg", 2);
-    let models = models(&settings, |_| run(0.75, 0.5));
-    // Three strengths at the first seed, the selected one at the second; two epochs each.
-    let metrics = ["train/loss", "validation/rmse"];
-    assert_eq!(curves::csv(&models, &metrics).lines().count(), 1 + 4 * 2);
-    assert_eq!(tables::errors_by_step(&models).lines().count(), 1 + 4 * 20);
+    let findings = TableSmoke.findings(&settings, &models(&settings, |_| run(0.75, 0.5))).unwrap();
+    // Three strengths at the first seed, the selected one at the second; two epochs and 20 steps each.
+    let lines: Vec<usize> = findings.files.iter().map(|(_, text)| text.lines().count()).collect();
+    assert_eq!(lines, [1 + 4 * 2, 1 + 4 * 20]);
 }

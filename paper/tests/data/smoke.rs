@@ -3,7 +3,7 @@
 use reynolds_checkpoint::{Checkpoint, Values};
 use reynolds_paper::data::Error;
 use reynolds_paper::data::generate::{Event, Summary};
-use reynolds_paper::smoke::data::{Buoyancy, FRAME, SIDE, Setting, SmokeFile, Solver, Symmetry, generate, simulate};
+use reynolds_paper::smoke::data::{Buoyancy, SIDE, Setting, SmokeFile, Solver, Symmetry, generate, simulate};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -34,24 +34,6 @@ fn the_air_is_free_of_divergence_after_every_step() {
             assert!(worst <= 1e-4 * densest, "{} step {step}: {worst}", setting.name);
         }
     }
-}
-
-#[test]
-fn a_plume_in_the_middle_is_its_own_mirror_image() {
-    let frames = simulate(&short(4, 40), &|| Ok(())).unwrap();
-    let frame = &frames[frames.len() - FRAME..];
-    let (u, v) = frame.split_at(SIDE * SIDE);
-    // Rounding is not symmetric, and has grown a little by now.
-    for y in 0..SIDE {
-        for x in 0..SIDE {
-            // Faces x = 1 … 63 mirror at 32; cells at 31.5.
-            if x > 0 {
-                assert!((u[y * SIDE + x] + u[y * SIDE + SIDE - x]).abs() <= 1e-3, "u {x} {y}");
-            }
-            assert!((v[y * SIDE + x] - v[y * SIDE + SIDE - 1 - x]).abs() <= 1e-3, "v {x} {y}");
-        }
-    }
-    assert!(v.iter().any(|v| *v > 1.0));
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl ScaleBasis {
 }
 
 fn shape(functions: &HermiteGauss, read: Read) -> (usize, usize) {
-    let windows = functions.windows();
+    let windows = &functions.windows;
     match read {
         Read::First => (1, windows[0]),
         Read::All => (windows.len(), KERNEL),

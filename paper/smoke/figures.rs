@@ -18,7 +18,8 @@ const PANEL: f64 = 104.0;
 pub(super) fn draw(task: &SmokeTask, length: usize, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
     let mut sheet = Sheet::new(2, 220.0);
-    for (name, part) in [("future", Part::Future), ("domain", Part::Domain)] {
+    for part in Part::TESTS {
+        let name = part.name();
         let middle = task.data().windows(part).len() / 2;
         let rollout = task.rollout(part, middle, length)?;
         let file = folder.join(format!("rollout-{name}.svg"));

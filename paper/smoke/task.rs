@@ -247,7 +247,7 @@ impl Task for SmokeTask {
             Split::Train => Part::Train,
             Split::Validation => Part::Validation,
             Split::Test => {
-                for (name, part) in [("future", Part::Future), ("domain", Part::Domain)] {
+                for part in Part::TESTS {
                     let errors = self.errors(part, self.config.rollout)?;
                     let persistence = self.persistence(part, self.config.rollout)?;
                     let (gain, gain_error) = errors.gain_over(&persistence);
@@ -259,7 +259,7 @@ impl Task for SmokeTask {
                         ("gain", gain),
                         ("gain_se", gain_error),
                     ] {
-                        metrics.insert(format!("{name}/{metric}"), value);
+                        metrics.insert(format!("{}/{metric}", part.name()), value);
                     }
                 }
                 return Ok(metrics);

@@ -139,14 +139,9 @@ fn speed(all: usize, now: usize, workers: usize, seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use serde::{Deserialize, Serialize};
-
     use super::*;
-    use crate::targets::synthetic::{finished, reproduced, request, trained as numbers};
-    use crate::targets::{Point, PointSession, Trained, boxed, find};
-    use reynolds_train::config::Settings;
+    use crate::targets::find;
+    use crate::targets::synthetic::{finished, reproduced, request};
     use reynolds_train::interrupt::Interrupt;
     use reynolds_train::progress::Silent;
 
@@ -191,88 +186,6 @@ mod tests {
         assert!(page().contains("--device cuda:0") && page().contains("cpu (2 models)"));
         let other = reproduced("fig-rings", &request(Place::Resume(folder), &[])).unwrap_err().to_string();
         assert!(other.contains("config.toml: expected target = \"fig-rings\", found fig-so2"), "{other}");
-    }
-
-    /// Two models, then one that depends on what came of them, and one that depends on that. How often it was prepared.
-    #[derive(Default)]
-    struct Phases(AtomicUsize);
-
-    /// A model that comes to its number.
-    struct Number(i32);
-
-    impl Point for Number {
-        fn id(&self) -> String {
-            format!("number{}", self.0)
-        }
-
-        fn settings(&self) -> serde_json::Value {
-            serde_json::json!({ "number": self.0 })
-        }
-
-        fn train(&self, _: &PointSession<'_>) -> Result<Option<Trained>> {
-            Ok(Some(numbers([("value", f64::from(self.0))])))
-        }
-    }
-
-    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-    struct Nothing {}
-
-    impl Settings for Nothing {}
-
-    impl Target for Phases {
-        type Settings = Nothing;
-
-        fn name(&self) -> &'static str {
-            "phases"
-        }
-
-        fn about(&self) -> &'static str {
-            "numbers"
-        }
-
-        fn settings(&self, _: Budget) -> Nothing {
-            Nothing {}
-        }
-
-        fn points(&self, _: &Nothing) -> Result<Vec<Box<dyn Point>>> {
-            Ok(boxed([Number(3), Number(5)]))
-        }
-
-        fn prepare(&self, _: &Nothing, _: &mut Session<'_>) -> Result<bool> {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            Ok(true)
-        }
-
-        /// Ten times the greatest of the first phase, and that again.
-        fn more(&self, _: &Nothing, models: &Frame) -> Result<Vec<Box<dyn Point>>> {
-            let greatest = models.iter().map(|entry| entry.trained.metric("value")).fold(0.0, f64::max);
-            Ok(boxed([Number(5), Number(if greatest < 100.0 { 10 * greatest as i32 } else { 3 })]))
-        }
-
-        fn findings(&self, _: &Nothing, _: &Frame) -> Result<crate::targets::Findings> {
-            Ok(Default::default())
-        }
-    }
-
-    #[test]
-    fn later_phases_see_what_came_of_the_earlier_ones_and_train_only_what_is_new() {
-        let folder = tempfile::tempdir().unwrap();
-        let (environment, device) = (Environment::now(Device::Cpu), Device::Cpu);
-        let store = Store { folder: folder.path().into(), environment, device, workers: 1 };
-        let target = Phases::default();
-        let run = || {
-            let mut session = Session { device, interrupt: Interrupt::new(), observer: &mut Silent };
-            trained(&target, &Nothing {}, &store, &mut session).unwrap().unwrap()
-        };
-        let (models, speed) = run();
-        let values: Vec<f64> = models.iter().map(|entry| entry.trained.metric("value")).collect();
-        assert_eq!(values, [3.0, 5.0, 50.0, 500.0]);
-        assert!(speed.starts_with("4 models"), "{speed}");
-        assert_eq!(run().1, "all 4 models were trained before");
-        assert_eq!(target.0.load(Ordering::Relaxed), 1, "what is finished needs no data");
-        std::fs::remove_file(folder.path().join("number500/summary.json")).unwrap();
-        assert!(run().1.starts_with("1 models"));
-        assert_eq!(target.0.load(Ordering::Relaxed), 2);
     }
 
     #[test]

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_of_them_is_refused() {
+    fn other_words_are_refused() {
         for text in ["d", "", "a,d"] {
             let message = read::<Chosen<Letter>>(text).unwrap_err().to_string();
             assert!(message.contains("expected some of a, (b,b), c, or all"), "{message}");

@@ -9,22 +9,20 @@
 //!
 //! Paper: `tab:hyperparams_smoke`. The text says 40 for the latter two; the public code it builds on makes 36 and 38.
 
-mod file;
 mod frame;
-mod generate;
 mod plane;
 mod pressure;
 mod preview;
+mod set;
 mod setting;
 mod simulate;
 mod solver;
 mod split;
 mod sum;
 
-pub use file::SmokeFile;
 pub use frame::{FRAME, speed};
-pub use generate::generate;
 pub use preview::preview;
+pub use set::{SmokeFile, generate};
 pub use setting::{Buoyancy, SIDE, STEPS, Setting, Symmetry};
 pub use simulate::simulate;
 pub use solver::Solver;

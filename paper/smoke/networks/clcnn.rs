@@ -23,9 +23,8 @@ use super::conv::KERNEL;
 use super::scaling::{Resampling, TAPS, shifts};
 use super::{Construction, LocallyConnected, Symmetry};
 use crate::network::Network;
-use reynolds_torch::error::{Error, Result};
 use reynolds_torch::layers::{Constant, Pass};
-use reynolds_torch::parameters::Parameters;
+use reynolds_torch::{Error, Parameters, Result};
 
 const SIZES: usize = 5;
 
@@ -56,7 +55,7 @@ impl Clcnn {
         };
         new.config.at_most(pairs.iter().map(|pair| LocallyConnected::count(*pair, KERNEL, side)).sum())?;
         let layer = |(number, pair): (usize, &[usize; 2])| {
-            LocallyConnected::new(new.builder, &format!("layers.{number}"), *pair, KERNEL, side, new.random)
+            LocallyConnected::new(new, &format!("layers.{number}"), *pair, KERNEL)
         };
         Ok(Self { layers: pairs.iter().enumerate().map(layer).collect::<Result<_>>()?, tied })
     }

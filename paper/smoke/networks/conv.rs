@@ -10,9 +10,8 @@ use tch::Tensor;
 
 use super::Construction;
 use super::body::{Body, Layer, norms};
-use reynolds_torch::error::Result;
 use reynolds_torch::layers::Conv2d;
-use reynolds_torch::parameters::Parameters;
+use reynolds_torch::{Parameters, Result};
 
 pub(crate) const KERNEL: usize = 3;
 

@@ -85,17 +85,4 @@ mod tests {
         // A single scale is the largest one: its window is everything.
         assert_eq!(HermiteGauss::new(5, 7, &[1.0]).windows, [5]);
     }
-
-    #[test]
-    fn a_larger_scale_is_the_same_function_drawn_larger() {
-        // ψ_{n,2}(2x, 2y) = ψ_{n,1}(x, y)/4 wherever both windows reach.
-        let functions = HermiteGauss::new(5, 4, &[1.0, 2.0]);
-        for function in 0..16 {
-            for (y, x) in [(1, 1), (1, 2), (2, 2), (3, 1)] {
-                let small = functions.value(function, 0, y, x);
-                let large = functions.value(function, 1, 2 * y - 2, 2 * x - 2);
-                assert!((4.0 * large - small).abs() < 1e-14, "{function}: {large} {small}");
-            }
-        }
-    }
 }

@@ -1,8 +1,64 @@
-//! Kernels of all equal layers of a network, cut into layers.
+//! Kernels assembled from filters and mixing weights w, and the equivariant part of w.
+//!
+//! ```text
+//! w = P(w) + (w − P(w))      P averages over places: the turns, pixels or sizes of a relaxed group convolution, the positions of a kernel
+//! ```
 
 use tch::Tensor;
 
-use reynolds_torch::error::Result;
+use crate::network::Part;
+use reynolds_torch::Result;
+use reynolds_torch::layers::Constant;
+
+/// A part of w, with P the mean along `axes`.
+pub(crate) fn part_of(weights: &Tensor, axes: &[i64], part: Part) -> Result<Tensor> {
+    let mean = weights.f_mean_dim(axes, true, weights.kind())?;
+    Ok(match part {
+        Part::Equivariant => mean.f_expand_as(weights)?,
+        Part::Perp => weights.f_sub(&mean)?,
+    })
+}
+
+/// w ← P(w) in place.
+pub(crate) fn project(weights: &Tensor, axes: &[i64]) -> Result<()> {
+    let _guard = tch::no_grad_guard();
+    let mean = part_of(weights, axes, Part::Equivariant)?;
+    weights.f_detach()?.f_copy_(&mean)?;
+    Ok(())
+}
+
+/// The sum of squares, 0-d.
+pub(crate) fn squares(tensor: &Tensor) -> Result<Tensor> {
+    Ok(tensor.f_square()?.f_sum(tensor.kind())?)
+}
+
+/// The sum of 0-d tensors.
+pub(crate) fn total(terms: impl IntoIterator<Item = Result<Tensor>>) -> Result<Tensor> {
+    let terms = terms.into_iter().collect::<Result<Vec<_>>>()?;
+    Ok(Tensor::f_stack(&terms, 0)?.f_sum(terms[0].kind())?)
+}
+
+/// A layer with entries Σ_b w[place of e, b] K_b[e] after taking a part of w, as a matrix `[entries, (place, b)]`. `entries` has the place and
+/// the K_b of each entry, `mean` is P[place, place].
+pub(crate) fn linear_part(
+    places: usize,
+    entries: &[(usize, Vec<f64>)],
+    mean: impl Fn(usize, usize) -> f64,
+    part: Part,
+) -> Result<Constant> {
+    let count = entries[0].1.len();
+    let mut values = Vec::with_capacity(entries.len() * places * count);
+    for (place, elements) in entries {
+        for from in 0..places {
+            let factor = match part {
+                Part::Equivariant => mean(*place, from),
+                Part::Perp => f64::from(u8::from(*place == from)) - mean(*place, from),
+            };
+            values.extend(elements.iter().map(|element| element * factor));
+        }
+    }
+    Constant::new(&values, &[entries.len() as i64, (places * count) as i64])
+}
 
 /// Kernels `[layers, out, n′, in, n, 3, 3]` of fields, with any strides, as one tensor `[out n′, in n, 3, 3]` for each layer: one copy for
 /// all, with channels innermost in memory, at which convolutions are fastest.

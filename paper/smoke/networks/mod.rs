@@ -15,7 +15,6 @@ mod hermite_gauss;
 mod kernels;
 mod lift;
 mod locally_connected;
-mod mixing;
 mod rotation;
 mod rpp;
 mod scaling;
@@ -32,9 +31,9 @@ use hermite_gauss::HermiteGauss;
 use locally_connected::LocallyConnected;
 
 use crate::network::Network;
-use reynolds_torch::error::{Error, Result};
-use reynolds_torch::layers::convolve;
+use reynolds_torch::layers::{convolve, uniform};
 use reynolds_torch::parameters::Builder;
+use reynolds_torch::{Error, Result};
 
 /// The paper's cap.
 pub const MOST_PARAMETERS: usize = 10_000_000;
@@ -127,6 +126,21 @@ impl Construction<'_> {
         (widths[0], widths[self.config.layers]) = (2 * self.frames.count, 2);
         widths.windows(2).map(|pair| [pair[0], pair[1]]).collect()
     }
+
+    /// Adds a parameter, uniform in ±1/√`fan_in`.
+    fn uniform(&mut self, name: &str, shape: &[usize], fan_in: usize) -> Result<()> {
+        let bound = 1.0 / (fan_in as f64).sqrt();
+        self.builder.real(name, shape, &uniform(shape.iter().product(), bound, self.random))
+    }
+}
+
+/// First layer, equal layers between, last layer: name, number of layers, and what they map from and to.
+fn stacks<T: Copy>(
+    layers: usize,
+    [input, hidden, output]: [T; 3],
+) -> impl Iterator<Item = (&'static str, usize, [T; 2])> {
+    let all = [("first", 1, [input, hidden]), ("hidden", layers - 2, [hidden; 2]), ("last", 1, [hidden, output])];
+    all.into_iter().filter(|(_, layers, _)| *layers > 0)
 }
 
 /// Convolutions by assembled kernels, some with biases, and ReLU between them.

@@ -18,9 +18,8 @@ use super::conv::{self, KERNEL};
 use super::rotation::{self, SteerableConv};
 use super::scaling::{self, Mixing, Read, ScaleConv};
 use super::{Construction, Symmetry};
-use reynolds_torch::error::Result;
 use reynolds_torch::layers::{Conv2d, Linear};
-use reynolds_torch::parameters::Parameters;
+use reynolds_torch::{Parameters, Result};
 
 /// The rank of the dense maps for shifts.
 const RANK: usize = 32;
@@ -90,14 +89,14 @@ impl Layer for Sum {
 fn for_turns(new: &mut Construction<'_>) -> Result<Body> {
     let fields = rotation::pairs(new);
     let channels: Vec<[usize; 2]> = fields.iter().map(|pair| pair.map(|(count, field)| count * field.dim())).collect();
-    let steerable: usize = fields.iter().map(|&[domain, codomain]| SteerableConv::count(domain, codomain)).sum();
+    let steerable: usize = fields.iter().map(|&pair| SteerableConv::count(pair)).sum();
     new.config.at_most(steerable + conv::count(&channels, true))?;
     let (mut layers, mut dense): (Vec<Box<dyn Layer>>, Vec<String>) = Default::default();
-    for (number, ([domain, codomain], pair)) in fields.iter().zip(&channels).enumerate() {
-        let (builder, random) = (&mut *new.builder, &mut *new.random);
-        let steerable = SteerableConv::new(builder, &format!("steerable.{number}"), *domain, *codomain, random)?;
+    for (number, (fields, pair)) in fields.iter().zip(&channels).enumerate() {
+        let steerable = SteerableConv::new(new, &format!("steerable.{number}"), *fields)?;
         dense.push(format!("dense.{number}"));
-        layers.push(Box::new(Sum { steerable, dense: Conv2d::new(builder, &dense[number], *pair, KERNEL, random)? }));
+        let dense = Conv2d::new(new.builder, &dense[number], *pair, KERNEL, new.random)?;
+        layers.push(Box::new(Sum { steerable, dense }));
     }
     let norms = norms(new.builder, layers.len(), channels[0][1], 1)?;
     Ok(Body { dense, ..Body::new(layers, norms) })
@@ -140,13 +139,12 @@ fn for_sizes(new: &mut Construction<'_>) -> Result<Body> {
     let (mut layers, mut dense): (Vec<Box<dyn Layer>>, Vec<String>) = Default::default();
     let bases = scaling::bases(Mixing::Shared)?;
     for (number, (inside, between)) in narrow.iter().zip(&wide).enumerate() {
-        let (builder, random) = (&mut *new.builder, &mut *new.random);
         let basis = &bases[usize::from(number == last)];
-        let steerable = ScaleConv::new(builder, &format!("layers.{number}"), *inside, basis, random)?;
+        let steerable = ScaleConv::new(new, &format!("layers.{number}"), *inside, basis)?;
         dense.push(format!("dense.{number}"));
-        let full = Conv2d::new(builder, &dense[number], *between, side, random)?;
+        let dense = Conv2d::new(new.builder, &dense[number], *between, side, new.random)?;
         let first = (number == last).then_some(new.config.hidden as i64);
-        layers.push(Box::new(Scales { dense: full, steerable, first }));
+        layers.push(Box::new(Scales { dense, steerable, first }));
     }
     Ok(Body { dense, ..Body::new(layers, Vec::new()) })
 }

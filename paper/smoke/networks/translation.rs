@@ -19,13 +19,11 @@ use tch::Tensor;
 
 use super::clcnn::variation;
 use super::conv::{KERNEL, count};
-use super::kernels::layers_of;
-use super::mixing::{part_of, project, squares};
+use super::kernels::{layers_of, part_of, project, squares};
 use super::{Construction, Held, SmokeNetConfig};
 use crate::network::{Network, Part};
-use reynolds_torch::error::Result;
 use reynolds_torch::layers::{Pass, convolve, kernel_layout, uniform};
-use reynolds_torch::parameters::Parameters;
+use reynolds_torch::{Parameters, Result};
 
 /// The name of w, `[layers, R, H, W]`.
 pub(crate) const MIXING: &str = "mixing";
@@ -53,14 +51,14 @@ impl Rgroup {
         let (inputs, side) = (2 * new.frames.count, new.frames.side);
         let numbers = layers * banks * side * side;
         new.config.at_most(banks * count(&new.pairs(), false) + numbers)?;
-        let bounds = [inputs, hidden].map(|inputs| 1.0 / ((inputs * KERNEL * KERNEL) as f64).sqrt());
+        let taps = [inputs, hidden].map(|inputs| inputs * KERNEL * KERNEL);
         let network = Self { inputs, hidden, layers, banks, side, held };
-        let (builder, random) = (&mut *new.builder, &mut *new.random);
         for (name, [layers, rows]) in network.filters() {
-            let shape = [layers, rows, banks, hidden, KERNEL, KERNEL];
-            let bound = bounds[usize::from(name != FILTERS[0])];
-            builder.real(name, &shape, &uniform(shape.iter().product(), bound, random))?;
+            let taps = taps[usize::from(name != FILTERS[0])];
+            new.uniform(name, &[layers, rows, banks, hidden, KERNEL, KERNEL], taps)?;
         }
+        let (builder, random) = (&mut *new.builder, &mut *new.random);
+        let bounds = taps.map(|taps| 1.0 / (taps as f64).sqrt());
         let mut biases = uniform(hidden * banks, bounds[0], random);
         biases.extend(uniform((layers - 2) * hidden * banks, bounds[1], random));
         builder.real(BIASES[0], &[layers - 1, hidden, banks], &biases)?;

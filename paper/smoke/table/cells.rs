@@ -123,13 +123,4 @@ mod tests {
         let cells = cells(&settings, &all);
         assert_eq!((cells[0].runs.diverged(), cells[0].is_trained(Part::Future)), (1, false));
     }
-
-    #[test]
-    fn cells_that_were_not_run_are_not_there() {
-        let settings = settings("translation,rotation", "all", 1);
-        let some = models(&settings, |_| run(0.7, 0.5));
-        let count = |kind| cells(&settings, &some).iter().filter(|cell| cell.kind == kind).count();
-        assert_eq!([Symmetry::Translation, Symmetry::Rotation, Symmetry::Scaling].map(count), [6, 9, 0]);
-        assert!(cells(&settings, &Frame::default()).is_empty());
-    }
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
-use crate::smoke::{SmokeDataConfig, check_windows, ensure_needed};
+use crate::smoke::{check_windows, ensure_needed};
 use crate::targets::training::Shared;
 use crate::targets::{Budget, Findings, Frame, Point, Session, Target, boxed, curves};
 use cells::{cells, selected};
@@ -37,30 +37,21 @@ const BY_STEP: [&str; 4] = ["future/rmse", "future/persistence", "domain/rmse", 
 
 pub(crate) struct TableSmoke;
 
-/// The points of the first phase, row by row.
-fn sooner(settings: &TableSettings) -> Vec<SmokePoint> {
+/// Columns without +Reg at all seeds; +Reg at the first seed for every λ_⊥ and, once the sweep is known, at the others for the selected one.
+fn wanted(settings: &TableSettings, frame: &Frame) -> Vec<SmokePoint> {
     let mut points = Vec::new();
     for kind in settings.kinds.iter() {
         for column in settings.columns_of(kind) {
             let point = |lambda, seed| settings.point(kind, column, lambda, seed);
-            match column.reg {
-                true => points.extend(
-                    settings.lambda_perp.increasing().into_iter().map(|lambda| point(lambda, settings.run.seed)),
-                ),
-                false => points.extend(settings.all_seeds().map(|seed| point(0.0, seed))),
+            if !column.reg {
+                points.extend(settings.all_seeds().map(|seed| point(0.0, seed)));
+                continue;
             }
-        }
-    }
-    points
-}
-
-/// The points of the second phase: the other seeds of what was selected.
-fn later(settings: &TableSettings, frame: &Frame) -> Vec<SmokePoint> {
-    let mut points = Vec::new();
-    for kind in settings.kinds.iter() {
-        for column in settings.columns_of(kind).filter(|column| column.reg) {
-            let Some(lambda) = selected(settings, frame, kind, column) else { continue };
-            points.extend(settings.all_seeds().skip(1).map(|seed| settings.point(kind, column, lambda, seed)));
+            let sweep = settings.lambda_perp.increasing().into_iter();
+            points.extend(sweep.map(|lambda| point(lambda, settings.run.seed)));
+            if let Some(lambda) = selected(settings, frame, kind, column) {
+                points.extend(settings.all_seeds().skip(1).map(|seed| point(lambda, seed)));
+            }
         }
     }
     points
@@ -92,10 +83,8 @@ impl Target for TableSmoke {
     }
 
     fn points(&self, settings: &TableSettings) -> Result<Vec<Box<dyn Point>>> {
-        for kind in settings.kinds.iter() {
-            check_windows(&SmokeDataConfig { kind, ..settings.run.settings.data.clone() })?;
-        }
-        let points = sooner(settings);
+        settings.data().try_for_each(|data| check_windows(&data))?;
+        let points = wanted(settings, &Frame::default());
         let mut seen = BTreeSet::new();
         for point in &points {
             if seen.insert((point.kind().name(), point.column.network)) {
@@ -106,8 +95,7 @@ impl Target for TableSmoke {
     }
 
     fn prepare(&self, settings: &TableSettings, session: &mut Session<'_>) -> Result<bool> {
-        for kind in settings.kinds.iter() {
-            let data = SmokeDataConfig { kind, ..settings.run.settings.data.clone() };
+        for data in settings.data() {
             if !ensure_needed(&data, settings.run.train.threads, &session.interrupt)? {
                 return Ok(false);
             }
@@ -116,7 +104,7 @@ impl Target for TableSmoke {
     }
 
     fn more(&self, settings: &TableSettings, frame: &Frame) -> Result<Vec<Box<dyn Point>>> {
-        Ok(sharing(later(settings, frame)))
+        Ok(sharing(wanted(settings, frame)))
     }
 
     fn findings(&self, settings: &TableSettings, frame: &Frame) -> Result<Findings> {

@@ -65,12 +65,11 @@ impl SmokePoint {
     fn arrays(&self, task: &SmokeTask) -> Result<BTreeMap<String, Vec<f32>>> {
         let mut arrays = BTreeMap::new();
         let length = self.run.settings.data.rollout;
-        for (name, part) in [("future", Part::Future), ("domain", Part::Domain)] {
-            for (what, errors) in
-                [("rmse", task.errors(part, length)?), ("persistence", task.persistence(part, length)?)]
-            {
+        for part in Part::TESTS {
+            let both = [("rmse", task.errors(part, length)?), ("persistence", task.persistence(part, length)?)];
+            for (what, errors) in both {
                 let steps = errors.by_step().iter().map(|&value| value as f32).collect();
-                arrays.insert(format!("by_step/{name}/{what}"), steps);
+                arrays.insert(format!("by_step/{}/{what}", part.name()), steps);
             }
         }
         if self.drawn {

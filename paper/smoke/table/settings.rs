@@ -10,7 +10,7 @@ use super::point::SmokePoint;
 use crate::smoke::data::Symmetry;
 use crate::smoke::experiment::{check_smallest_batch, within};
 use crate::smoke::networks::Architecture;
-use crate::smoke::{SmokeExperiment, SmokeSettings};
+use crate::smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
 use crate::targets::{Budget, Chosen, Named, Numbers};
 use reynolds_train::config::{self, RunConfig, Selection, Settings, at_least_one, at_least_zero};
 use reynolds_train::error::{Error, Result};
@@ -170,6 +170,11 @@ impl TableSettings {
             _ => SHOWN.contains(&key) || changed.iter().any(|(changed, _)| changed == key),
         };
         config::lines(self).into_iter().filter(|(key, _)| own(key)).collect()
+    }
+
+    /// Of each row.
+    pub(super) fn data(&self) -> impl Iterator<Item = SmokeDataConfig> {
+        self.kinds.iter().map(|kind| SmokeDataConfig { kind, ..self.run.settings.data.clone() })
     }
 
     pub(super) fn all_seeds(&self) -> Range<u64> {

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::cells::{Cell, cell, metric};
 use super::columns::{COLUMNS, Column};
 use super::settings::{TableSettings, strength};
-use crate::smoke::data::{Part, Symmetry};
+use crate::smoke::data::Part;
 use crate::targets::Named;
-use crate::targets::columns::{self, DASH, Line, decimals};
+use crate::targets::columns::{self, DASH, decimals};
 use crate::targets::runs::seeds;
 use crate::targets::sample::three_digits;
 use reynolds_report::Table;
@@ -83,65 +83,40 @@ pub(super) fn json(cells: &[Cell<'_>]) -> Value {
     cells.iter().map(of_cell).collect::<Vec<_>>().into()
 }
 
-/// A line of the errors: a row of the data on a test, ours or the paper's.
-struct Errors<'a> {
-    kind: Symmetry,
-    test: Part,
-    theirs: bool,
-    cells: &'a [Cell<'a>],
-}
-
-impl Errors<'_> {
-    /// "0.812 ± 0.010", with a label where it is not trained.
-    fn text(&self, column: Column, metric: &str) -> String {
-        let Self { kind, test, .. } = *self;
-        if self.theirs {
-            let published = column.published(kind, test);
-            return published.map_or(DASH.into(), |(mean, deviation)| format!("{mean:.2} ± {deviation:.2}"));
-        }
-        let Some(cell) = cell(self.cells, kind, column) else { return DASH.into() };
-        let sample = cell.test(test, metric);
-        // One seed has no deviation.
-        let number = if sample.values().len() == 1 { three_digits(sample.mean()) } else { sample.to_string() };
-        cell.runs.labelled(number, cell.is_trained(test))
-    }
-
-    fn persistence(&self, power: i32) -> String {
-        let of_row = self.cells.iter().find(|cell| cell.kind == self.kind && !self.theirs);
-        of_row.map_or(DASH.into(), |cell| three_digits(cell.persistence(self.test).powi(power)))
-    }
-}
-
-fn errors_of<'a>(
-    settings: &TableSettings,
-    cells: &'a [Cell<'a>],
-    metric: &'static str,
-    power: i32,
-    with_theirs: bool,
-) -> Table {
-    type Of<'a> = columns::Column<'a, Errors<'a>>;
-    let mut all = vec![
-        Of::new("data", |line| if line.theirs { String::new() } else { line.kind.to_string() }),
-        Of::new("test", |line| if line.theirs { String::new() } else { format!("{:?}", line.test) }),
-    ];
-    if with_theirs {
-        all.push(Of::new("", |line| if line.theirs { "paper" } else { "ours" }));
-    }
-    let run = COLUMNS.into_iter().filter(|column| cells.iter().any(|cell| cell.column == *column));
-    all.extend(run.map(|column| Of::new(column.head, move |line: &Errors<'_>| line.text(column, metric))));
-    all.push(Of::new("persistence", move |line| line.persistence(power)));
-    let mut lines = Vec::new();
-    for kind in settings.kinds.iter().filter(|kind| cells.iter().any(|cell| cell.kind == *kind)) {
+/// A row of the data and a test on each line, with the paper's numbers below if `with_theirs`.
+fn errors_of(settings: &TableSettings, cells: &[Cell<'_>], metric: &str, power: i32, with_theirs: bool) -> Table {
+    let run: Vec<Column> =
+        COLUMNS.into_iter().filter(|column| cells.iter().any(|cell| cell.column == *column)).collect();
+    let heads = ["data", "test"].into_iter().chain(with_theirs.then_some(""));
+    let mut table = Table::new(heads.chain(run.iter().map(|column| column.head)).chain(["persistence"]));
+    for kind in settings.kinds.iter() {
+        let Some(any) = cells.iter().find(|cell| cell.kind == kind) else { continue };
         for test in Part::TESTS {
-            let line = |theirs| Errors { kind, test, theirs, cells };
-            lines.push(line(false));
-            lines.extend(with_theirs.then(|| line(true)));
+            let ours = |column: &Column| {
+                let Some(cell) = cell(cells, kind, *column) else { return DASH.into() };
+                let sample = cell.test(test, metric);
+                // One seed has no deviation.
+                let one_seed = sample.values().len() == 1;
+                let number = if one_seed { three_digits(sample.mean()) } else { sample.to_string() };
+                cell.runs.labelled(number, cell.is_trained(test))
+            };
+            let line = [kind.to_string(), format!("{test:?}")].into_iter().chain(with_theirs.then(|| "ours".into()));
+            let trivial = three_digits(any.persistence(test).powi(power));
+            table.row(line.chain(run.iter().map(ours)).chain([trivial]));
+            if with_theirs {
+                let theirs = |column: &Column| match column.published(kind, test) {
+                    Some((mean, deviation)) => format!("{mean:.2} ± {deviation:.2}"),
+                    None => DASH.into(),
+                };
+                let line = ["", "", "paper"].map(String::from).into_iter();
+                table.row(line.chain(run.iter().map(theirs)).chain([DASH.into()]));
+            }
         }
     }
-    columns::table(&all, lines.iter().map(Line::Row))
+    table
 }
 
-pub(super) fn errors<'a>(settings: &TableSettings, cells: &'a [Cell<'a>]) -> Table {
+pub(super) fn errors(settings: &TableSettings, cells: &[Cell<'_>]) -> Table {
     let mut table = errors_of(settings, cells, "rmse", 1, true);
     table.caption(format!(
         "RMSE of a rollout, mean ± standard deviation over {}, beside the paper's over 5; λ_⊥ of +Reg is selected on the validation part \
@@ -151,7 +126,7 @@ pub(super) fn errors<'a>(settings: &TableSettings, cells: &'a [Cell<'a>]) -> Tab
     table
 }
 
-pub(super) fn mean_squares<'a>(settings: &TableSettings, cells: &'a [Cell<'a>]) -> Table {
+pub(super) fn mean_squares(settings: &TableSettings, cells: &[Cell<'_>]) -> Table {
     let mut table = errors_of(settings, cells, "mse", 2, false);
     table.caption(format!("MSE of the same rollouts, mean ± standard deviation over {}", seeds(settings.seeds)));
     table

@@ -161,7 +161,11 @@ fn what_cannot_be_reproduced_is_refused() {
     refused(path, &["reproduce", "fig-so2", "--set", "epoch=3"], &["unknown key \"epoch\"", "epochs"]);
     refused(path, &["reproduce", "fig-so2", "--set", "epochs=3"], &["now called \"train.epochs\""]);
     refused(path, &["reproduce", "fig-so2", "--set", "train.epochs=0"], &["train.epochs", "at least 1"]);
-    refused(path, &["reproduce", "fig-so2", "--set", "train.epochs=many"], &["train.epochs", "expected a whole number"]);
+    refused(
+        path,
+        &["reproduce", "fig-so2", "--set", "train.epochs=many"],
+        &["train.epochs", "expected a whole number"],
+    );
     refused(path, &["reproduce", "fig-so2", "--set", "seeds=0"], &["seeds: expected at least 1, found 0"]);
     refused(path, &["reproduce", "fig-projection", "--group", "X9"], &["unknown group \"X9\""]);
     refused(path, &["reproduce", "fig-projection", "--group", "C4", "--domain", "2 odd"], &["2 odd"]);

@@ -4,9 +4,9 @@
 //! span of φ_r(|x|) e^{imθ} that commute with C4:  rings r = 0 (m = 0) and r = 1 (|m| ≤ 2)
 //! ```
 //!
-//! 24 kernels between regular fields (the full space of C4 on 3×3 has 36), 12 between a vector and a regular field. The basis is
-//! orthogonal; an element that maps into an irrep of dimension d has squared norm d, as e2cnn scales its own, so that the uniform
-//! initial values of Wang's code mean the same here. e2cnn's elements span the same space but are a few per cent from orthogonal.
+//! 24 kernels between regular fields (of the 36 of C4 on 3×3), 12 between a vector and a regular field. The basis is orthogonal; an element
+//! that maps into an irrep of dimension d has squared norm d, as e2cnn's, so that the uniform initial values of Wang's code mean the same
+//! here. e2cnn's elements span the same space but are a few per cent from orthogonal.
 
 use reynolds::projection::{Basis, Projector};
 use reynolds::steerable::RingsConfig;
@@ -14,13 +14,13 @@ use reynolds::steerable::RingsConfig;
 use super::fields::{Field, POSITIONS, SIDE};
 use reynolds_torch::error::Result;
 
-/// What is left of a kernel that lies in the span of others is rounding, far below this.
+/// Least norm of the rest of a kernel outside the span of others; rounding is far below this.
 const INDEPENDENT: f64 = 1e-6;
 
 /// The elements K_b, each row-major `[codomain, domain, 9]`.
 ///
-/// The columns of the projector onto the span are orthogonalised in order, so that the basis does not hang on the rounding of a
-/// decomposition with equal singular values: trained weights keep their meaning from one machine to another.
+/// The columns of the projector onto the span are orthogonalised in order, not decomposed by singular values, some of which are equal: a
+/// trained weight means the same on every machine.
 pub(crate) fn steerable_basis(domain: Field, codomain: Field) -> Result<Vec<Vec<f64>>> {
     let span = Basis::derive(&domain.rep()?, &codomain.rep()?, SIDE, 2, &RingsConfig::default())?;
     let len = codomain.dim() * domain.dim() * POSITIONS;

@@ -1,4 +1,4 @@
-//! Fields that quarter turns act on, numbered as the frames of smoke are.
+//! Fields that quarter turns act on.
 //!
 //! ```text
 //! a turn by +90°:  (x, y) → (−y, x)      rows grow with y, so an array A becomes rot90(A, −1)
@@ -23,7 +23,6 @@ pub(crate) const SIDE: usize = 3;
 /// Positions of a kernel.
 pub(crate) const POSITIONS: usize = SIDE * SIDE;
 
-/// A kind of field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
     /// ρ₁: a vector of the plane, two channels.
@@ -33,7 +32,6 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// Channels.
     pub(crate) fn dim(self) -> usize {
         match self {
             Self::Vector => 2,
@@ -41,7 +39,6 @@ impl Field {
         }
     }
 
-    /// As a representation of the core's C4.
     pub(crate) fn rep(self) -> Result<Rep> {
         let c4 = group::parse("C4")?;
         Ok(match self {
@@ -57,7 +54,6 @@ impl Field {
 /// Copies of a field.
 pub(crate) type Fields = (usize, Field);
 
-/// The 3×3 kernels from `inputs` fields of one kind to `outputs` of another.
 #[cfg(test)]
 pub(crate) fn kernel_space(domain: Fields, codomain: Fields) -> Result<KernelSpace> {
     let c4 = group::parse("C4")?;
@@ -65,7 +61,7 @@ pub(crate) fn kernel_space(domain: Fields, codomain: Fields) -> Result<KernelSpa
     Ok(KernelSpace::kernel(&fields(domain)?, &fields(codomain)?, &Grid::new(&c4, SIDE, 2)?)?)
 }
 
-/// Where a turn by +90° takes each position of a kernel, positions in row-major order.
+/// The position of a kernel, in row-major order, to which a turn by +90° takes another.
 pub(crate) fn turned_position(position: usize) -> usize {
     let (row, column) = (position / SIDE, position % SIDE);
     column * SIDE + (SIDE - 1 - row)

@@ -1,6 +1,4 @@
 //! Networks for data that are almost symmetric under quarter turns.
-//!
-//! A turn by +90° takes (x, y) to (−y, x), frames grow y with the row, and a regular field numbers its channels by turns.
 
 mod basis;
 mod fields;

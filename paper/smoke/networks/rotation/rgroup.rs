@@ -1,28 +1,25 @@
-//! RGroup: a network of relaxed group convolutions over C4, filters that are turned, and mixed by weights that depend on the turn.
+//! RGroup: relaxed group convolutions over C4, whose turned filters are mixed by weights that depend on the turn.
 //!
 //! ```text
 //! K[o, n; i, m](x) = Σ_a w[n, a] ψ_a[o, i, (m − n) mod 4](R_n⁻¹ x)      R_n the turn by n · 90°
 //! f(n) = u · e_n ──K₁──► ReLU ──K₂──► … ──K_L──► u = Σ_n f(n) e_n      e_n = (cos πn/2, sin πn/2)
 //! ```
 //!
-//! K is equivariant if w does not depend on n, and averaging w over n is the Reynolds projection of K. Equal layers are held in one
-//! tensor: all of them are mixed by one product and turned by another, with permutation matrices.
+//! K is equivariant if w does not depend on n; averaging w over n is the Reynolds projection of K. Equal layers are one tensor, mixed by one
+//! product and turned by another, with permutation matrices.
 //!
-//! Wang's code for this model has no activation between the layers, so that it is linear, and joins tensors of four and two components
-//! when it feeds a frame back, which fails. Here is a ReLU after every layer but the last, and a frame in, a frame out. Lifting and
-//! reading out are linear and folded into the first and the last kernel; what is regularised are the kernels before that. With 130 fields,
-//! three banks and five layers it has 5,630,100 parameters.
+//! Wang's code has no activation between the layers of this model, and fails when it feeds a frame back. Here a ReLU follows every layer but
+//! the last. Lifting and reading out are folded into the first and the last kernel; the kernels before that are regularised. With 130
+//! fields, three banks and five layers it has 5,630,100 parameters.
 
 use tch::Tensor;
 
 use super::fields::{POSITIONS, turned_position};
 use crate::network::{Network, Part};
-use crate::smoke::networks::kernels::layers_of;
-use crate::smoke::networks::mixing::{part_of, project, squares, total};
-use crate::smoke::networks::{Construction, Held, SmokeNetConfig, convolutions};
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{Constant, Pass, uniform};
-use reynolds_torch::parameters::Parameters;
+use crate::smoke::networks::kernels::{layers_of, part_of, project, squares, total};
+use crate::smoke::networks::{self, Construction, Held, SmokeNetConfig, convolutions};
+use reynolds_torch::layers::{Constant, Pass};
+use reynolds_torch::{Parameters, Result};
 
 /// The name of w, `[layers, 4, banks]`.
 const MIXING: &str = "mixing";
@@ -31,9 +28,7 @@ const TURNS: usize = 4;
 /// Channels times positions of the filter of a pair of fields.
 const FILTER: usize = TURNS * POSITIONS;
 
-/// A relaxed group convolutional network.
 pub(crate) struct Rgroup {
-    /// First layer, those between, last layer.
     stacks: Vec<Stack>,
     layers: usize,
     banks: i64,
@@ -42,7 +37,7 @@ pub(crate) struct Rgroup {
     turns: Constant,
 }
 
-/// A number of layers that all map `inputs` regular fields to `outputs`.
+/// Layers from `inputs` to `outputs` regular fields.
 struct Stack {
     /// The name of ψ, `[layers, out, banks, in, 4, 3, 3]`.
     filters: String,
@@ -59,20 +54,14 @@ impl Rgroup {
         let pairs = hidden * (new.frames.count + hidden * (layers - 2) + 1);
         new.config.at_most(count + banks * pairs * FILTER)?;
         new.builder.real(MIXING, &[layers, TURNS, banks], &vec![1.0 / (TURNS * banks) as f64; count])?;
-        let stack = |(name, [layers, inputs, outputs]): (&str, [usize; 3])| {
-            let shape = [layers, outputs, banks, inputs, TURNS, 3, 3];
-            let bound = 1.0 / ((POSITIONS * inputs) as f64).sqrt();
+        let sizes = [new.frames.count, hidden, 1];
+        let stacks = networks::stacks(layers, sizes).map(|(name, layers, [inputs, outputs])| {
             let filters = format!("{name}.filters");
-            new.builder.real(&filters, &shape, &uniform(shape.iter().product(), bound, new.random))?;
+            new.uniform(&filters, &[layers, outputs, banks, inputs, TURNS, 3, 3], POSITIONS * inputs)?;
             let [layers, inputs, outputs] = [layers, inputs, outputs].map(|count| count as i64);
             Ok(Stack { filters, layers, outputs, inputs })
-        };
-        let stacks = [
-            ("first", [1, new.frames.count, hidden]),
-            ("hidden", [layers - 2, hidden, hidden]),
-            ("last", [1, hidden, 1]),
-        ];
-        let stacks = stacks.into_iter().filter(|(_, [layers, ..])| *layers > 0).map(stack).collect::<Result<_>>()?;
+        });
+        let stacks = stacks.collect::<Result<_>>()?;
         let turns = Constant::new(&turns(), &[TURNS as i64, FILTER as i64, FILTER as i64])?;
         Ok(Self { stacks, layers, banks: banks as i64, held, turns })
     }
@@ -118,7 +107,7 @@ fn turns() -> Vec<f64> {
     matrices
 }
 
-/// Σ_n f(n) e_n along one axis of four, for a kernel's output what reads it out and for its input what lifts it.
+/// Σ_n f(n) e_n along an axis of four: reads out along the output, lifts along the input.
 fn by_directions(kernels: &Tensor, axis: i64) -> Result<Tensor> {
     Ok(kernels.f_narrow(axis, 0, 2)?.f_sub(&kernels.f_narrow(axis, 2, 2)?)?)
 }
@@ -136,8 +125,8 @@ impl Network for Rgroup {
         convolutions(frames, assembled.iter().map(|kernel| (kernel, None)))
     }
 
-    /// Σ over layers of the mean of |w(n) − w(n + 1)| around the circle of turns. Wang's code has no constraint for this model; this
-    /// one is inferred from that of the same model for translation.
+    /// Σ over layers of the mean of |w(n) − w(n + 1)| around the circle of turns. Wang's code has no constraint here; this one is inferred from
+    /// that for translation.
     fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
         let mixing = parameters.get(MIXING)?;
         let difference = mixing.f_sub(&mixing.f_roll([-1], [1])?)?.f_abs()?;

@@ -1,35 +1,29 @@
-//! RSteer: a network of relaxed steerable convolutions, whose coefficients differ from position to position.
+//! RSteer: relaxed steerable convolutions, whose coefficients depend on the position in the kernel.
 //!
 //! ```text
 //! K[o, i](k) = Σ_b w[o, i, k, b] K_b(k)      k = 1…9, K_b a basis of the band-limited C4-steerable kernels
 //! T vectors ──K₁──► h regular fields ──ReLU, K₂──► … ──ReLU, K_L──► 1 vector      a bias a channel
 //! ```
 //!
-//! K is equivariant as soon as w is constant on the orbits of positions (centre, edges, corners), and averaging w over them is the
-//! Reynolds projection of K. Equal layers are held in one tensor, so that all of them are mixed by one batched product.
-//!
-//! No normalisation: Wang's code makes one and does not use it. With 92 fields and five layers it has 5,595,442 parameters. Biases are
-//! outside the penalty; projecting averages them too, else the network would not commute.
+//! K is equivariant if w is constant on the orbits of positions (centre, edges, corners); averaging w over them is the Reynolds projection of
+//! K. Equal layers are one tensor, mixed by one batched product. There is no normalisation; Wang's code does not use its own. With 92 fields
+//! and five layers it has 5,595,442 parameters. Biases are outside the penalty, but averaged by projection, so that the network commutes.
 
 use tch::Tensor;
 
 use super::basis::steerable_basis;
 use super::fields::{Field, Fields, POSITIONS, turned_position};
 use crate::network::{Network, Part};
-use crate::smoke::networks::kernels::layers_of;
-use crate::smoke::networks::mixing::{linear_part, squares, total};
-use crate::smoke::networks::{Construction, Held, SmokeNetConfig, convolutions};
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{Constant, Pass, uniform};
-use reynolds_torch::parameters::Parameters;
+use crate::smoke::networks::kernels::{layers_of, linear_part, squares, total};
+use crate::smoke::networks::{self, Construction, Held, SmokeNetConfig, convolutions};
+use reynolds_torch::layers::{Constant, Pass};
+use reynolds_torch::{Parameters, Result};
 
-/// A relaxed C4-steerable network.
 pub(crate) struct Rsteer {
-    /// First layer, those between, last layer.
     stacks: Vec<Stack>,
 }
 
-/// A number of layers that all map fields of one kind to fields of another.
+/// Layers from fields of one kind to fields of another.
 struct Stack {
     name: String,
     layers: usize,
@@ -37,21 +31,18 @@ struct Stack {
     codomain: Fields,
     /// K_b by position, `[9, b, codomain · domain]`.
     by_position: Constant,
-    /// P(w) and w − P(w) or the kernels of them, `[numbers, 9 b]`.
+    /// P(w) and w − P(w), or their kernels, `[numbers, 9 b]`.
     parts: [Constant; 2],
 }
 
 impl Rsteer {
-    /// Adds the weights, uniform in ±1/√(9 in) as in Wang's code, then the biases, zero: one number a channel, as there, where one a regular
-    /// field would commute with the turns.
+    /// Adds weights, uniform in ±1/√(9 in), then biases, zero and one a channel, as in Wang's code (one a regular field would commute).
     pub(crate) fn new(new: &mut Construction<'_>) -> Result<Self> {
         let SmokeNetConfig { hidden, layers, .. } = *new.config;
         let pairs = new.frames.count + 2 * hidden * (layers - 2) + 1;
         new.config.at_most(hidden * (12 * POSITIONS * pairs + 4 * (layers - 1)) + 2)?;
-        let [input, hidden, output] = [(new.frames.count, Field::Vector), (hidden, Field::Regular), (1, Field::Vector)];
-        let stacks = [("first", 1, input, hidden), ("hidden", layers - 2, hidden, hidden), ("last", 1, hidden, output)];
-        let stacks = stacks.into_iter().filter(|(_, layers, ..)| *layers > 0);
-        let stacks = stacks.map(|(name, layers, domain, codomain)| Stack::new(new, name, layers, [domain, codomain]));
+        let fields = [(new.frames.count, Field::Vector), (hidden, Field::Regular), (1, Field::Vector)];
+        let stacks = networks::stacks(layers, fields).map(|(name, layers, pair)| Stack::new(new, name, layers, pair));
         let stacks = stacks.collect::<Result<Vec<_>>>()?;
         for Stack { name, layers, codomain, .. } in &stacks {
             let channels = codomain.0 * codomain.1.dim();
@@ -81,8 +72,7 @@ impl Stack {
         let part = |part| linear_part(POSITIONS, &entries, orbit_mean, part);
         let parts = [part(Part::Equivariant)?, part(Part::Perp)?];
         let shape = [layers, codomain.0, domain.0, POSITIONS, count];
-        let bound = 1.0 / ((POSITIONS * domain.0) as f64).sqrt();
-        new.builder.real(&format!("{name}.weight"), &shape, &uniform(shape.iter().product(), bound, new.random))?;
+        new.uniform(&format!("{name}.weight"), &shape, POSITIONS * domain.0)?;
         Ok(Self { name: name.into(), layers, domain, codomain, by_position, parts })
     }
 
@@ -96,7 +86,6 @@ impl Stack {
         parameters.get(&format!("{}.bias", self.name))
     }
 
-    /// K of each layer.
     fn kernels(&self, parameters: &Parameters) -> Result<Vec<Tensor>> {
         let (weight, (layers, (inputs, domain), (outputs, codomain))) =
             (self.weight(parameters)?, (self.layers, self.domain, self.codomain));
@@ -123,7 +112,7 @@ impl Stack {
     }
 }
 
-/// The entry of the mean over the orbit of each position under quarter turns: the centre, the edges, the corners.
+/// An entry of the mean over the orbits of positions under quarter turns.
 fn orbit_mean(position: usize, other: usize) -> f64 {
     let turns = std::iter::successors(Some(position), |&position| Some(turned_position(position)));
     turns.take(4).filter(|&turned| turned == other).count() as f64 / 4.0

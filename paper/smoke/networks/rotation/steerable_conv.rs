@@ -5,10 +5,9 @@
 //! T vectors ──conv──► h regular fields ──normalise, ReLU, conv──► … ──conv──► 1 vector
 //! ```
 //!
-//! There is no bias: what follows normalises, and no vector but zero is fixed by the turns. Statistics of the normalisation are shared
-//! inside a field and a ReLU acts on each channel of regular fields, so that every step commutes with quarter turns.
+//! There is no bias: a normalisation follows, and no vector but zero is fixed by the turns. Normalisation shares statistics inside a field and
+//! ReLU acts on regular fields, so that every step commutes with quarter turns.
 
-use reynolds::random::Random;
 use tch::Tensor;
 
 use super::basis::steerable_basis;
@@ -16,9 +15,8 @@ use super::fields::{Field, Fields};
 use crate::smoke::networks::Construction;
 use crate::smoke::networks::body::{Body, Layer, norms};
 use crate::smoke::networks::kernels::layers_of;
-use reynolds_torch::error::Result;
 use reynolds_torch::layers::{Constant, convolve};
-use reynolds_torch::parameters::{Builder, Parameters};
+use reynolds_torch::{Parameters, Result};
 
 /// Fields to fields, exactly equivariant.
 #[derive(Debug)]
@@ -32,27 +30,20 @@ pub(crate) struct SteerableConv {
 
 impl SteerableConv {
     /// Adds `name.weight`, `[out, in, b]`, normal with the variance of He's rule: an output channel has twice the mean square of the input.
-    pub(crate) fn new(
-        builder: &mut Builder,
-        name: &str,
-        domain: Fields,
-        codomain: Fields,
-        random: &mut Random,
-    ) -> Result<Self> {
+    pub(crate) fn new(new: &mut Construction<'_>, name: &str, [domain, codomain]: [Fields; 2]) -> Result<Self> {
         let elements = steerable_basis(domain.1, codomain.1)?;
         let flat: Vec<f64> = elements.concat();
         let energy: f64 = flat.iter().map(|value| value * value).sum();
         let deviation = (2.0 * codomain.1.dim() as f64 / (domain.0 as f64 * energy)).sqrt();
         let shape = [codomain.0, domain.0, elements.len()];
-        let values: Vec<f64> = (0..shape.iter().product()).map(|_| deviation * random.normal()).collect();
+        let values: Vec<f64> = (0..shape.iter().product()).map(|_| deviation * new.random.normal()).collect();
         let weight = format!("{name}.weight");
-        builder.real(&weight, &shape, &values)?;
+        new.builder.real(&weight, &shape, &values)?;
         let basis = Constant::new(&flat, &[elements.len() as i64, -1])?;
         Ok(Self { weight, domain, codomain, basis })
     }
 
-    /// How many parameters it would have.
-    pub(crate) fn count(domain: Fields, codomain: Fields) -> usize {
+    pub(crate) fn count([domain, codomain]: [Fields; 2]) -> usize {
         // The six scalar functions on 3×3, a quarter of all maps between the fields.
         let elements = 6 * domain.1.dim() * codomain.1.dim() / 4;
         codomain.0 * domain.0 * elements
@@ -80,25 +71,23 @@ impl Layer for SteerableConv {
     }
 }
 
-/// The fields that each layer reads and writes.
+/// The fields from and to which each layer maps.
 pub(crate) fn pairs(new: &Construction<'_>) -> Vec<[Fields; 2]> {
     let mut fields = vec![(new.config.hidden, Field::Regular); new.config.layers + 1];
     (fields[0], fields[new.config.layers]) = ((new.frames.count, Field::Vector), (1, Field::Vector));
     fields.windows(2).map(|pair| [pair[0], pair[1]]).collect()
 }
 
-/// Parameters of the network of these layers.
 pub(crate) fn count(pairs: &[[Fields; 2]]) -> usize {
-    let convolutions: usize = pairs.iter().map(|&[domain, codomain]| SteerableConv::count(domain, codomain)).sum();
+    let convolutions: usize = pairs.iter().map(|&pair| SteerableConv::count(pair)).sum();
     let norms: usize = pairs[..pairs.len() - 1].iter().map(|[_, (fields, _)]| 2 * fields).sum();
     convolutions + norms
 }
 
-/// The network of these layers, normalised after all but the last: adds `layers.N.weight` and `norms.N`.
+/// These layers with normalisation after all but the last: adds `layers.N.weight` and `norms.N`.
 pub(crate) fn equiv(new: &mut Construction<'_>, pairs: &[[Fields; 2]]) -> Result<Body> {
-    let layer = |(number, &[domain, codomain]): (usize, &[Fields; 2])| -> Result<Box<dyn Layer>> {
-        let name = format!("layers.{number}");
-        Ok(Box::new(SteerableConv::new(new.builder, &name, domain, codomain, new.random)?))
+    let layer = |(number, &pair): (usize, &[Fields; 2])| -> Result<Box<dyn Layer>> {
+        Ok(Box::new(SteerableConv::new(new, &format!("layers.{number}"), pair)?))
     };
     let layers = pairs.iter().enumerate().map(layer).collect::<Result<_>>()?;
     Ok(Body::new(layers, norms(new.builder, pairs.len(), new.config.hidden, Field::Regular.dim())?))

@@ -1,37 +1,34 @@
-//! RGroup: a network of relaxed group convolutions over sizes; at each of S = 3 filters are mixed anew, then shrunk or dilated.
+//! RGroup: relaxed group convolutions over sizes; at each of S = 3 sizes filters are mixed anew, then shrunk or dilated.
 //!
 //! ```text
 //! K_s = R_{(s − 1)/2} Σ_f w[s, f] ψ_f      w ∈ ℝ^{S × F}, ψ_f ∈ ℝ^{out × in × 3 × 3}
 //! frames ──½ x, x, 2 G ⋆ x──► 3 copies ──[ K_s ⋆ · → batch normalisation → ReLU ] × (L − 1)──► 3 × h channels ──dense conv3──► 2 channels
 //! ```
 //!
-//! Kernels are 3 × 3, 3 × 3 and 5 × 5. All three are one product of ψ with a small matrix made of w and R, on the tape: Wang's code
-//! builds them once and detaches them, so that neither w nor ψ is ever trained; that is mended here. Each copy keeps to its size s until
-//! the last layer, which reads all. G is a Gaussian of width 1 on 3 × 3 points: a plume drawn larger is smoother and faster.
+//! Kernels are 3 × 3, 3 × 3 and 5 × 5: one product of ψ with a small matrix of w and R, on the tape. (Wang's code detaches them, so that neither
+//! w nor ψ is trained.) Each copy keeps its size s until the last layer, which reads all. G is a Gaussian of width 1 on 3 × 3 points: a
+//! larger plume is smoother and faster. There is no constraint.
 //!
-//! Inferred, where Wang's code cannot be followed or its mixing of axes makes no sense: G blurs images, not the channel axis, on which
-//! components and times alternate; γ, β and the statistics of the normalisation are shared by the sizes, over all of which they are taken.
-//! Constraint: none.
+//! Inferred, where Wang's code mixes axes: G blurs images, not the channel axis, on which components and times alternate; the normalisation
+//! is shared by the sizes, with statistics over all of them.
 
 use tch::Tensor;
 
 use super::resample::{Resampling, TAPS, shifts};
 use crate::network::{Network, Part};
 use crate::smoke::networks::conv::KERNEL;
-use crate::smoke::networks::mixing::{part_of, project, squares, total};
+use crate::smoke::networks::kernels::{part_of, project, squares, total};
 use crate::smoke::networks::{Construction, Held, body};
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{BatchNorm, Constant, Conv2d, Pass, convolve, kernel_layout, uniform};
-use reynolds_torch::parameters::Parameters;
+use reynolds_torch::layers::{BatchNorm, Constant, Conv2d, Pass, convolve, kernel_layout};
+use reynolds_torch::{Parameters, Result};
 
 /// S, sizes.
 const SIZES: usize = 3;
 
-/// A relaxed group convolutional network over sizes.
 pub(crate) struct Rgroup {
     blur: Constant,
     sizes: Sizes,
-    /// Channels read and written by the relaxed layers.
+    /// Channels of the relaxed layers.
     pairs: Vec<[usize; 2]>,
     banks: usize,
     norms: Vec<BatchNorm>,
@@ -77,10 +74,7 @@ impl Rgroup {
         new.config.at_most(count(&pairs, banks))?;
         pairs.pop();
         for (number, [inputs, outputs]) in pairs.iter().enumerate() {
-            let bound = 1.0 / ((inputs * TAPS) as f64).sqrt();
-            let shape = [*outputs, *inputs, banks, KERNEL, KERNEL];
-            let values = uniform(shape.iter().product(), bound, new.random);
-            new.builder.real(&filters(number), &shape, &values)?;
+            new.uniform(&filters(number), &[*outputs, *inputs, banks, KERNEL, KERNEL], inputs * TAPS)?;
         }
         for number in 0..pairs.len() {
             new.builder.real(&mixing(number), &[SIZES, banks], &vec![1.0 / banks as f64; SIZES * banks])?;
@@ -115,7 +109,7 @@ fn mixing(number: usize) -> String {
     format!("layers.{number}.mixing")
 }
 
-/// Parameters of layers that read and write so many channels, the last one dense.
+/// Parameters of these layers, the last one dense.
 fn count(pairs: &[[usize; 2]], banks: usize) -> usize {
     let (relaxed, [inputs, outputs]) = (&pairs[..pairs.len() - 1], pairs[pairs.len() - 1]);
     let layer = |[inputs, outputs]: &[usize; 2]| outputs * (inputs * banks * TAPS + 2) + SIZES * banks;

@@ -4,24 +4,21 @@
 //! 2T channels ──κ₁──► 4 scales × h ──ReLU, κ₂──► … ──ReLU, κ_L──► 2 channels
 //! ```
 //!
-//! Of four scales only the first is ever read, as in Equiv ([`super::equiv`]), so that only its kernels are assembled. At scale 1 the 49
-//! functions have rank 9 on the 3 × 3 points and rank 25 on the 5 × 5 of the last layer, so that shared weights already make every kernel:
-//! RSteer computes the same functions as Equiv with more parameters for each, and the penalty constrains weights and no function. It can
-//! vanish while the network computes what it did, and tells nothing of equivariance. The architecture is Wang's.
-//!
-//! With 48 channels and five layers it has 9,760,994 parameters. Wang's own 64 channels make 16,777,858 and are refused.
+//! Of four scales only the first is read, as in Equiv ([`super::equiv`]), so that only its kernels are assembled. At scale 1 the 49 functions
+//! have rank 9 on the 3 × 3 points and rank 25 on the 5 × 5 of the last layer: shared weights already make every kernel. RSteer computes the
+//! same functions as Equiv with more parameters, and the penalty, which can vanish without changing the function, says nothing of
+//! equivariance. The architecture is Wang's. With 48 channels and five layers it has 9,760,994 parameters; Wang's 64 channels have 16,777,858
+//! and are refused.
 
 use tch::Tensor;
 
 use super::scale_conv::{Mixing, POSITIONS, Read, ScaleConv, convolutions, count};
 use crate::network::{Network, Part};
-use crate::smoke::networks::mixing::{linear_part, part_of, project, squares, total};
+use crate::smoke::networks::kernels::{linear_part, part_of, project, squares, total};
 use crate::smoke::networks::{self, Construction, Held};
-use reynolds_torch::error::Result;
 use reynolds_torch::layers::{Constant, Pass};
-use reynolds_torch::parameters::Parameters;
+use reynolds_torch::{Parameters, Result};
 
-/// A relaxed scale-steerable network.
 pub(crate) struct Rsteer {
     layers: Vec<ScaleConv>,
     held: Held,

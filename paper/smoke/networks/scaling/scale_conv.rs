@@ -5,25 +5,22 @@
 //! relaxed   κ_σ(p) = Σ_n w[p, n, o, i] ψ_{n,σ}(p)        p over the 5 × 5 positions
 //! ```
 //!
-//! Both are one product of a fixed matrix of samples with `[coefficients, out · in]`; pairs of channels are innermost in memory, for
-//! rows of 49 or 1225 are an odd stride, at which products on a GPU are slower. Channels are [scale, channel]; the bias is one number
-//! a channel for all scales. Scales do not mix: an image is lifted to all of them, and from then on each layer acts inside each scale.
+//! Both are one product of a fixed matrix of samples with `[coefficients, out · in]`; pairs of channels are innermost in memory, because rows
+//! of 49 or 1225 are an odd stride, at which products on a GPU are slower. Channels are [scale, channel]; the bias is one number a channel for
+//! all scales. Scales do not mix: an image is lifted to all of them, and each layer acts inside each scale.
 //!
-//! The last layer of a network has the one scale 1 and reads the first scale channel. So what it computes depends on scale 1 alone, and
-//! that is what is computed: the same function with the same gradient as with the three scales that nobody reads, in a tenth of the
-//! operations (kernels of scale 1 are 3 × 3; those of the last layer, where scale 1 is the largest, 5 × 5). **Nothing is constrained by
-//! this**: Equiv is a plain network of 3 × 3 convolutions, the last 5 × 5; what scales would share is never read.
+//! The last layer has the one scale 1 and reads the first scale channel, so that only scale 1 is computed: the same function with the same
+//! gradient in a tenth of the operations (its kernels are 3 × 3, those of the last layer, where scale 1 is the largest, 5 × 5). **This
+//! constrains nothing**: Equiv is a plain network of 3 × 3 convolutions, the last 5 × 5.
 
 use std::rc::Rc;
 
-use reynolds::random::Random;
 use tch::Tensor;
 
 use crate::smoke::networks::body::{Body, Layer};
 use crate::smoke::networks::{Construction, HermiteGauss};
-use reynolds_torch::error::Result;
 use reynolds_torch::layers::{Constant, convolve, kernel_layout, uniform};
-use reynolds_torch::parameters::{Builder, Parameters};
+use reynolds_torch::{Parameters, Result};
 
 /// σ of the layers that write scale channels.
 pub(crate) const SCALES: [f64; 4] = [1.0, 1.5, 2.0, 2.5];
@@ -56,9 +53,8 @@ impl Mixing {
 /// Which scales a kernel is assembled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Read {
-    /// The first alone, cut to its window.
+    /// The first, cut to its window.
     First,
-    /// All.
     All,
 }
 
@@ -88,14 +84,9 @@ impl ScaleBasis {
         let samples = [matrix(Read::First)?, matrix(Read::All)?];
         Ok(Rc::new(Self { functions, mixing, samples }))
     }
-
-    /// How many scales and the side of their kernels.
-    fn shape(&self, read: Read) -> (i64, i64) {
-        let (scales, window) = shape(&self.functions, read);
-        (scales as i64, window as i64)
-    }
 }
 
+/// The number of scales, and the side of their kernels.
 fn shape(functions: &HermiteGauss, read: Read) -> (usize, usize) {
     let windows = &functions.windows;
     match read {
@@ -104,7 +95,7 @@ fn shape(functions: &HermiteGauss, read: Read) -> (usize, usize) {
     }
 }
 
-/// The place of each point of the kernels of these scales among the 5 × 5, and the functions there; points by (scale, y, x).
+/// For each point (scale, y, x) of the kernels: its place among the 5 × 5, and the functions there.
 fn samples(functions: &HermiteGauss, read: Read) -> Vec<(usize, Vec<f64>)> {
     let (scales, window) = shape(functions, read);
     let margin = (KERNEL - window) / 2;
@@ -128,11 +119,10 @@ impl ScaleConv {
     /// Adds `name.weight`, `[49, out, in]` or `[5, 5, 49, out, in]`, Kaiming-uniform with slope √5 (shared) or √5/25 (relaxed), as Wang's
     /// code begins, and `name.bias`, `[out]`, zero.
     pub(crate) fn new(
-        builder: &mut Builder,
+        new: &mut Construction<'_>,
         name: &str,
         [inputs, outputs]: [usize; 2],
         basis: &Rc<ScaleBasis>,
-        random: &mut Random,
     ) -> Result<Self> {
         let relaxed = basis.mixing == Mixing::Relaxed;
         let slope = 5.0_f64.sqrt() / if relaxed { 25.0 } else { 1.0 };
@@ -140,8 +130,8 @@ impl ScaleConv {
         let bound = (6.0 / ((1.0 + slope * slope) * fan_in)).sqrt();
         let positions: &[usize] = if relaxed { &[KERNEL, KERNEL] } else { &[] };
         let shape = [positions, &[FUNCTIONS, outputs, inputs]].concat();
-        builder.real(&format!("{name}.weight"), &shape, &uniform(shape.iter().product(), bound, random))?;
-        builder.real(&format!("{name}.bias"), &[outputs], &vec![0.0; outputs])?;
+        new.builder.real(&format!("{name}.weight"), &shape, &uniform(shape.iter().product(), bound, new.random))?;
+        new.builder.real(&format!("{name}.bias"), &[outputs], &vec![0.0; outputs])?;
         Ok(Self { name: name.into(), basis: Rc::clone(basis), inputs, outputs })
     }
 
@@ -164,8 +154,8 @@ impl ScaleConv {
     pub(crate) fn kernel(&self, parameters: &Parameters, read: Read) -> Result<Tensor> {
         let weight = self.weight(parameters)?;
         let samples = self.basis.samples[read as usize].like(&weight)?;
-        let (scales, window) = self.basis.shape(read);
-        let (inputs, outputs) = (self.inputs as i64, self.outputs as i64);
+        let (scales, window) = shape(&self.basis.functions, read);
+        let [scales, window, inputs, outputs] = [scales, window, self.inputs, self.outputs].map(|size| size as i64);
         let kernel = samples.f_mm(&weight.f_view([-1, outputs * inputs])?)?;
         let kernel = kernel.f_view([scales, window, window, outputs, inputs])?.f_permute([0, 3, 4, 1, 2])?;
         kernel_layout(kernel.f_reshape([scales * outputs, inputs, window, window])?)
@@ -173,7 +163,7 @@ impl ScaleConv {
 
     /// κ_σ ⋆ x_σ + b with κ of all scales: `[N, in, H, W]` (an image, which all scales see) or `[N, scales · in, H, W]` → `[N, scales · out, H, W]`.
     pub(crate) fn forward_all(&self, parameters: &Parameters, kernel: &Tensor, input: &Tensor) -> Result<Tensor> {
-        let (scales, _) = self.basis.shape(Read::All);
+        let scales = self.basis.functions.windows.len() as i64;
         let groups = if input.size().get(1) == Some(&(self.inputs as i64)) { 1 } else { scales };
         convolve(input, kernel, Some(&self.bias(parameters)?.f_repeat([scales])?), groups)
     }
@@ -190,27 +180,26 @@ impl Layer for ScaleConv {
     }
 }
 
-/// Of all layers but the last, and of the last.
+/// The basis of all layers but the last, and that of the last.
 pub(crate) fn bases(mixing: Mixing) -> Result<[Rc<ScaleBasis>; 2]> {
     Ok([ScaleBasis::new(&SCALES, mixing)?, ScaleBasis::new(&LAST_SCALES, mixing)?])
 }
 
-/// Layers that read and write so many channels: adds `layers.N.weight` and `layers.N.bias`.
+/// Layers from and to these numbers of channels: adds `layers.N.weight` and `layers.N.bias`.
 pub(crate) fn convolutions(new: &mut Construction<'_>, pairs: &[[usize; 2]], mixing: Mixing) -> Result<Vec<ScaleConv>> {
     let bases = bases(mixing)?;
     let layer = |(number, pair): (usize, &[usize; 2])| {
         let basis = &bases[usize::from(number + 1 == pairs.len())];
-        ScaleConv::new(new.builder, &format!("layers.{number}"), *pair, basis, new.random)
+        ScaleConv::new(new, &format!("layers.{number}"), *pair, basis)
     };
     pairs.iter().enumerate().map(layer).collect()
 }
 
-/// Parameters of these layers.
 pub(crate) fn count(pairs: &[[usize; 2]], mixing: Mixing) -> usize {
     pairs.iter().map(|[inputs, outputs]| outputs * (inputs * mixing.coefficients() + 1)).sum()
 }
 
-/// The network of these layers with shared weights.
+/// These layers with shared weights.
 pub(crate) fn equiv(new: &mut Construction<'_>, pairs: &[[usize; 2]]) -> Result<Body> {
     let layers = convolutions(new, pairs, Mixing::Shared)?;
     Ok(Body::new(layers.into_iter().map(|layer| Box::new(layer) as Box<dyn Layer>).collect(), Vec::new()))

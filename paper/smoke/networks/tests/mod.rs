@@ -11,7 +11,7 @@ use std::borrow::Borrow;
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
-use super::{Architecture, Frames, SmokeNetConfig, Symmetry};
+use super::{Architecture, Construction, Frames, SmokeNetConfig, Symmetry};
 use crate::network::{EVALUATE, Network};
 use reynolds_torch::parameters::Parameters;
 
@@ -25,6 +25,18 @@ fn build(symmetry: Symmetry, config: &SmokeNetConfig, frames: Frames, kind: Kind
     let mut builder = Parameters::builder();
     let network = config.build(symmetry, frames, &mut builder, &mut Random::new(5))?;
     Ok((network, builder.build(kind, Device::Cpu)?))
+}
+
+/// What `make` constructs, with its parameters in double precision.
+pub(super) fn constructed<T>(
+    config: &SmokeNetConfig,
+    symmetry: Symmetry,
+    frames: Frames,
+    make: impl FnOnce(&mut Construction<'_>) -> T,
+) -> (T, Parameters) {
+    let mut builder = Parameters::builder();
+    let made = make(&mut Construction { config, symmetry, frames, builder: &mut builder, random: &mut Random::new(5) });
+    (made, builder.build(Kind::Double, Device::Cpu).unwrap())
 }
 
 /// A small network in double precision, every parameter moved from where it began.

@@ -5,7 +5,7 @@ use reynolds::random::Random;
 use reynolds::{group, rep};
 use tch::{Device, Kind, Tensor};
 
-use super::{Built, build, config, moved, normal, number, squared};
+use super::{Built, build, config, constructed, moved, normal, number, squared};
 use crate::network::{EVALUATE, Network};
 use crate::smoke::networks::rotation::{self, Field, Fields, kernel_space};
 use crate::smoke::networks::translation::{BIASES, FILTERS, MIXING};
@@ -38,11 +38,6 @@ fn each(check: impl Fn(&str, Held, Built)) {
 
 fn both((network, parameters): &Built) -> (f64, f64) {
     energies(network.as_ref(), parameters).unwrap().unwrap()
-}
-
-/// The names of mixing weights.
-fn is_mixing(symmetry_and_name: &str) -> bool {
-    symmetry_and_name.ends_with("mixing")
 }
 
 #[test]
@@ -86,7 +81,7 @@ fn its_gradient_is_that_of_finite_differences_for_every_factor() {
                 (false, Held::Operator) => {
                     entry.name.starts_with("norms") || entry.name.starts_with("last.") && case.starts_with("Scaling")
                 }
-                (false, Held::Mixing) => !steerable && !is_mixing(&entry.name),
+                (false, Held::Mixing) => !steerable && !entry.name.ends_with("mixing"),
             };
             assert_eq!(free, expected, "{case}: {}", entry.name);
             for _ in 0..6 {
@@ -111,16 +106,12 @@ fn the_energies_of_mixing_weights_add_up_to_theirs_and_those_of_operators_are_of
     each(|case, held, built| {
         let (network, parameters) = &built;
         let (equivariant, perp) = both(&built);
-        let mixing = parameters
-            .entries()
-            .iter()
-            .filter(|entry| is_mixing(&entry.name) || case.contains("Rsteer") && entry.name.ends_with("weight"));
+        let suffix = if case.contains("Rsteer") { "weight" } else { "mixing" };
+        let mixing = parameters.entries().iter().filter(|entry| entry.name.ends_with(suffix));
         let weights: f64 = mixing.map(|entry| squared(parameters.get(&entry.name).unwrap())).sum();
         if held == Held::Mixing {
-            assert!(
-                (equivariant + perp - weights).abs() < 1e-12 * weights && equivariant > 0.0 && perp > 0.0,
-                "{case}"
-            );
+            let sum = equivariant + perp;
+            assert!((sum - weights).abs() < 1e-12 * weights && equivariant > 0.0 && perp > 0.0, "{case}");
         } else if case.starts_with("Scaling") {
             let kernels = || {
                 let mut kernels = network.assemble(parameters, EVALUATE).unwrap();
@@ -171,10 +162,8 @@ fn its_value_is_right_in_single_precision_close_to_the_shared_weights() {
             for strengths in [[0.0, 0.7], [0.3, 0.0], [0.3, 0.7]] {
                 let value = add_gradient(network.as_ref(), single, strengths, &single.flat().zeros_like()).unwrap();
                 let (value, expected) = (number(value), strengths[0] * shared + strengths[1] * rest);
-                assert!(
-                    (value - expected).abs() < 0.03 * expected,
-                    "{symmetry:?} {architecture:?} {held:?}: {value:e}"
-                );
+                let case = format!("{symmetry:?} {architecture:?} {held:?}");
+                assert!((value - expected).abs() < 0.03 * expected, "{case}: {value:e}");
             }
         }
     }
@@ -208,18 +197,15 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
 
 /// The kernels of a network for turns between fields, before lifting and reading out are folded in.
 fn turning(architecture: Architecture, parameters: &Parameters) -> Kernels {
-    let config = small(architecture, Held::Operator);
-    let (builder, random) = (&mut Parameters::builder(), &mut Random::new(5));
-    let mut new = Construction { config: &config, symmetry: Symmetry::Rotation, frames: FRAMES, builder, random };
-    let (kernels, end): (Vec<Tensor>, Field) = match architecture {
-        Architecture::Rgroup => {
-            (rotation::Rgroup::new(&mut new).unwrap().unfolded(parameters).unwrap(), Field::Regular)
-        }
+    let made = |new: &mut Construction<'_>| match architecture {
+        Architecture::Rgroup => (rotation::Rgroup::new(new).unwrap().unfolded(parameters).unwrap(), Field::Regular),
         _ => {
-            let assembled = rotation::Rsteer::new(&mut new).unwrap().assemble(parameters, EVALUATE).unwrap();
+            let assembled = rotation::Rsteer::new(new).unwrap().assemble(parameters, EVALUATE).unwrap();
             (assembled.into_iter().step_by(2).collect(), Field::Vector)
         }
     };
+    let config = small(architecture, Held::Operator);
+    let ((kernels, end), _) = constructed(&config, Symmetry::Rotation, FRAMES, made);
     let hidden: Fields = (2, Field::Regular);
     let fields = [(FRAMES.count, end), hidden, hidden, hidden, (1, end)];
     let spaces = fields.windows(2).map(|pair| kernel_space(pair[0], pair[1]).unwrap());

@@ -1,13 +1,11 @@
 //! What is true of the networks for quarter turns.
 
-use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
-use super::{Built, build, config, forecast, largest, normal, number, shake, turned_frames};
-use crate::network::{EVALUATE, Network, TRAIN};
+use super::{Built, build, config, forecast, normal, number, shake, turned_frames};
+use crate::network::TRAIN;
 use crate::smoke::networks::Symmetry::Rotation;
-use crate::smoke::networks::{Architecture, Construction, Frames, SmokeNetConfig, rotation};
-use reynolds_torch::parameters::Parameters;
+use crate::smoke::networks::{Architecture, Frames};
 
 const FRAMES: Frames = Frames { count: 10, side: 8 };
 
@@ -73,31 +71,4 @@ fn the_steerable_network_is_equivariant_and_others_are_where_their_free_part_is_
         let after = defect(&built);
         assert!(after < 1e-5, "{architecture:?}: {after:e}");
     }
-}
-
-#[test]
-fn lifting_and_reading_out_are_folded_into_the_kernels() {
-    let config = SmokeNetConfig { architecture: Architecture::Rgroup, hidden: 2, layers: 2, ..Default::default() };
-    let (mut builder, mut random) = (Parameters::builder(), Random::new(5));
-    let mut new = Construction {
-        config: &config,
-        symmetry: Rotation,
-        frames: FRAMES,
-        builder: &mut builder,
-        random: &mut random,
-    };
-    let network = rotation::Rgroup::new(&mut new).unwrap();
-    let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-    shake(&parameters, 0.3);
-    let frames = normal(&[2, 20, 8, 8], 3);
-    // u · e_n with e_n = (1, 0), (0, 1), (−1, 0), (0, −1).
-    let vectors = frames.view([2, 10, 2, 8, 8]);
-    let lifted = Tensor::cat(&[&vectors, &-&vectors], 2).view([2, 40, 8, 8]);
-    let kernels = network.unfolded(&parameters).unwrap();
-    let convolve = |input: &Tensor, kernel: &Tensor| input.conv2d(kernel, None::<Tensor>, [1, 1], [1, 1], [1, 1], 1);
-    let output = convolve(&convolve(&lifted, &kernels[0]).relu(), &kernels[1]);
-    let expected = output.narrow(1, 0, 2) - output.narrow(1, 2, 2);
-    let assembled = network.assemble(&parameters, EVALUATE).unwrap();
-    let found = network.forward(&parameters, &assembled, &frames, EVALUATE).unwrap();
-    assert!(largest(found - &expected) < 1e-12 * number(expected.norm()).max(1.0));
 }

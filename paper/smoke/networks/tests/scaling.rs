@@ -1,16 +1,14 @@
 //! What is true of the networks for changes of size.
 
-use reynolds::random::Random;
-use tch::{Device, Kind, Tensor};
+use tch::{Kind, Tensor};
 
-use super::{Built, build, config, copy, forecast, largest, moved, normal, number, shake};
+use super::{Built, build, config, copy, forecast, largest, moved, normal, number};
 use crate::network::{EVALUATE, TRAIN};
 use crate::smoke::networks::HermiteGauss;
 use crate::smoke::networks::Symmetry::Scaling;
-use crate::smoke::networks::scaling::{KERNEL, LAST_SCALES, Mixing, Read, SCALES, ScaleBasis, ScaleConv};
+use crate::smoke::networks::scaling::{KERNEL, LAST_SCALES, SCALES};
 use crate::smoke::networks::{Architecture, Frames, SmokeNetConfig};
 use crate::smoke::penalty::energies;
-use reynolds_torch::parameters::Parameters;
 
 const FRAMES: Frames = Frames { count: 2, side: 8 };
 
@@ -20,20 +18,6 @@ fn network(architecture: Architecture, layers: usize) -> Built {
 
 fn frames() -> Tensor {
     normal(&[3, 4, 8, 8], 9)
-}
-
-#[test]
-fn what_the_encoder_says_reaches_every_pixel_and_silence_is_the_steerable_network() {
-    let (lift, equiv) = (network(Architecture::Lift, 4), network(Architecture::Equiv, 4));
-    // The third layer reads one more channel, first; without a say it is the layer of a steerable network.
-    copy(&lift.1, &equiv.1, |name, weight| if name == "layers.2.weight" { weight.narrow(2, 1, 2) } else { weight });
-    let expected = forecast(&equiv, &frames());
-    let told = forecast(&lift, &frames());
-    assert!(number((told - &expected).abs().amax([0_i64, 1].as_slice(), false).min()) > 0.0);
-    for name in ["encoder.2.weight", "encoder.2.bias"] {
-        let _ = tch::no_grad(|| lift.1.get(name).unwrap().zero_());
-    }
-    assert!(largest(forecast(&lift, &frames()) - &expected) < 1e-12 * largest(&expected).max(1.0));
 }
 
 #[test]
@@ -87,41 +71,6 @@ fn a_projected_relaxed_group_network_is_that_of_one_filter_at_all_sizes() {
     let (after, expected) = (forecast(&relaxed, &frames()), forecast(&shared, &frames()));
     assert!(largest(&after - &expected) < 1e-12 * largest(&expected).max(1.0));
     assert!(largest(before - &after) > 1e-3 * largest(&after));
-}
-
-#[test]
-fn the_scales_that_are_not_computed_are_those_that_nobody_reads() {
-    for (mixing, architecture) in [(Mixing::Shared, Architecture::Equiv), (Mixing::Relaxed, Architecture::Rsteer)] {
-        let mut builder = Parameters::builder();
-        let mut random = Random::new(3);
-        let (all, one) = (ScaleBasis::new(&SCALES, mixing).unwrap(), ScaleBasis::new(&LAST_SCALES, mixing).unwrap());
-        let mut layer =
-            |name: &str, widths, basis| ScaleConv::new(&mut builder, name, widths, basis, &mut random).unwrap();
-        let layers =
-            [layer("layers.0", [4, 2], &all), layer("layers.1", [2, 2], &all), layer("layers.2", [2, 2], &one)];
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
-        shake(&parameters, 0.1);
-        let frames = normal(&[2, 4, 8, 8], 5);
-        let mut features = frames.shallow_clone();
-        for layer in &layers[..2] {
-            let kernel = layer.kernel(&parameters, Read::All).unwrap();
-            features = layer.forward_all(&parameters, &kernel, &features).unwrap().relu();
-            assert_eq!(features.size(), [2, 8, 8, 8]);
-        }
-        let kernel = layers[2].kernel(&parameters, Read::All).unwrap();
-        let expected = layers[2].forward_all(&parameters, &kernel, &features.narrow(1, 0, 2)).unwrap();
-
-        let (network, ours) = build(Scaling, &config(architecture, 2, 3), FRAMES, Kind::Double).unwrap();
-        assert_eq!(ours.entries(), parameters.entries());
-        let kernels = network.assemble(&parameters, TRAIN).unwrap();
-        assert_eq!([kernels[0].size()[3], kernels[1].size()[3], kernels[2].size()[3]], [3, 3, 5]);
-        let ours = network.forward(&parameters, &kernels, &frames, TRAIN).unwrap();
-        assert!(largest(&ours - &expected) < 1e-12 * largest(&expected).max(1.0));
-        assert!(largest(&expected) > 0.01);
-        let [ours, expected] = [ours, expected].map(|output| parameters.gradient(&output.square().sum(Kind::Double)));
-        let (ours, expected) = (ours.unwrap(), expected.unwrap());
-        assert!(largest(ours - &expected) < 1e-12 * largest(&expected).max(1.0));
-    }
 }
 
 #[test]

@@ -1,7 +1,9 @@
 """docs/results/{so2,smoke,ct,medmnist}.md: the tables behind RESULTS.md."""
 
+import json
+
 import targets
-from table import markdown
+from table import markdown, over_seeds, read, table
 from verdicts import ROOMS, verdict
 
 
@@ -25,6 +27,18 @@ def section(root, folder, title, columns, note):
     return [*lines, ""]
 
 
+def sweep(root, folder, title, command, settings, metrics, note):
+    """The table of a sweep, over its seeds."""
+    place = root / "results" / folder
+    if not (place / "sweep.csv").is_file():
+        return []
+    where = json.loads((place / "environment.json").read_text())
+    fields = lambda columns: [field for _, field, _ in columns]  # noqa: E731
+    rows = over_seeds(read(place / "sweep.csv"), fields(settings), fields(metrics))
+    return [f"## {title}", "", f"`{command}`, commit {where['commit'][:7]}, {where['device']}, {where['time'][:8]}.", "", note, "",
+            "Mean ± standard deviation over seeds.", "", *table(rows, settings + metrics), ""]
+
+
 def pages(root):
     """The text of each room's page."""
     found = {}
@@ -34,5 +48,8 @@ def pages(root):
         for other, *rest in targets.FOLDERS:
             if other == room:
                 lines += section(root, *rest)
+        for other, *rest in targets.SWEEPS:
+            if other == room:
+                lines += sweep(root, *rest)
         found[room] = "\n".join(lines)
     return found

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import statistics
 
 MISSING = "–"
 
@@ -39,6 +40,20 @@ def cell(row, field, digits):
     mean, deviation = number(row[f"{field}_mean"], digits), number(row.get(f"{field}_sd"), digits)
     several = row.get("seeds") not in (None, "", "1")
     return f"{mean} ± {deviation}" if several and MISSING not in (mean, deviation) else mean
+
+
+def over_seeds(rows, keys, metrics):
+    """Rows that agree in `keys` as one, with mean and standard deviation of the metrics."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    for values, group in groups.items():
+        row = dict(zip(keys, values), seeds=str(len(group)))
+        for metric in metrics:
+            numbers = [float(one[metric]) for one in group]
+            row[f"{metric}_mean"] = str(statistics.fmean(numbers))
+            row[f"{metric}_sd"] = str(statistics.stdev(numbers)) if len(numbers) > 1 else ""
+        yield row
 
 
 def table(rows, columns):

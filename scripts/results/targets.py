@@ -22,13 +22,23 @@ SHAPES = [("network", "row", None), ("breaking", "breaking", None), ("λ_⊥", "
           ("rotation pairs", "rotation", 3), ("reflection pairs", "reflection", 3), ("solids", "solids", 3),
           ("validation loss", "validation_loss", 3), ("defect", "defect", 3)]
 
+DECOUPLED = ("Not in the paper, and not counted among its claims: the penalty as a step of its own after Adam's, at the strengths that the "
+             "paper's figure has for the gradient.")
+SWEPT = ("The decoupled step at larger strengths, λ_G = 0. From λ_⊥ = 1 on the plain form makes every layer exactly equivariant (what remains is "
+         "rounding of single precision); the squared form approaches it.")
+
+# Folders whose claims are not the paper's.
+OURS = {"so2/fig-so2-decoupled", "so2/fig-rings-decoupled"}
+
 # (room, folder, title, columns of table.csv, what a reader must know)
 FOLDERS = [
     ("so2", "so2/fig-projection", "A dense matrix, after the mask, after averaging", None, ""),
     ("so2", "so2/fig-so2", "A path of λ_G and λ_⊥", SO2,
      "The path was chosen as one on which the relative defect falls. ℰ_emp scales with the logits, which is why it rises before it falls."),
+    ("so2", "so2/fig-so2-decoupled", "The same path with the decoupled step", SO2, DECOUPLED),
     ("so2", "so2/fig-so2-grid", "A grid of λ_G and λ_⊥", SO2, ""),
     ("so2", "so2/fig-rings", "Wavy rings at λ_⊥ = 1", RINGS, ""),
+    ("so2", "so2/fig-rings-decoupled", "Wavy rings at λ_⊥ = 1 with the decoupled step", RINGS, DECOUPLED),
     ("so2", "so2/fig-rings-grid", "Wavy rings over λ_⊥", RINGS, ""),
     ("smoke", "smoke/rotation", "Rotation", SMOKE, "Simulated by our own simulator, at budgets far below the paper's."),
     ("smoke", "smoke/scaling", "Scaling", SMOKE, "RSteer reads one scale of four, on which shared weights already give every kernel."),
@@ -43,6 +53,16 @@ FOLDERS = [
     ("medmnist", "medmnist/fig-confusion-shapes", "Confusion matrices of the shapes", None, "The figure has the matrices."),
     ("medmnist", "medmnist/fig-shapes", "Shapes whose symmetry is broken", SHAPES,
      "Breaking 0: within a pair nobody can do better than guess; 1: the label is the orientation."),
+]
+
+# Sweeps: (room, folder, title, command, the columns of a setting, the columns of metrics, what a reader must know)
+SWEEPS = [
+    ("so2", "so2/sweep-decoupled", "Strengths of the decoupled step",
+     "reynolds sweep so2 --grid penalty.form=plain,squared --grid penalty.lambda_perp=0.1,0.3,1,3,10,30,100 --set penalty.step=decoupled "
+     "--set train.evaluate_every=200 --seeds 5",
+     [("form", "penalty.form", None), ("λ_⊥", "penalty.lambda_perp", None)],
+     [("test accuracy", "test/accuracy", 3), ("ℰ_emp (sum of defects)", "test/defect_sum", 2), ("relative defect", "test/defect_relative", None)],
+     SWEPT),
 ]
 
 # Rows that a table of the paper has and a folder has not, and why.

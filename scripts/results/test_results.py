@@ -40,6 +40,11 @@ class Parts(unittest.TestCase):
         self.assertEqual(table.cell({**row, "seeds": "1"}, "psnr", 1), "41.2")
         self.assertEqual([table.cell(row, "mode", None), table.cell(row, "gain", 2), table.cell(row, "none", 1)], ["plain", "-1.50", "–"])
 
+    def test_rows_of_a_sweep_are_one_for_each_setting(self):
+        rows = [{"k": "1", "m": "2"}, {"k": "1", "m": "4"}, {"k": "3", "m": "5"}]
+        found = [(row["k"], table.cell(row, "m", 1)) for row in table.over_seeds(rows, ["k"], ["m"])]
+        self.assertEqual(found, [("1", "3.0 ± 1.4"), ("3", "5.0")])
+
     def test_a_claim_of_networks_that_are_not_trained_is_undecided(self):
         of = lambda held, found, seeds=3: verdicts.verdict({"held": held, "found": found, "seeds": seeds})  # noqa: E731
         self.assertEqual(of(True, "1 2"), "held")

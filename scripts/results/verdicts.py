@@ -36,9 +36,9 @@ def verdict(check):
 
 
 def checks(root):
-    """(room, folder, check) of every claim, in the order of the paper."""
+    """(room, folder, check) of every claim of the paper, in its order."""
     for room, folder, *_ in targets.FOLDERS:
-        results = targets.open_folder(root, folder)
+        results = None if folder in targets.OURS else targets.open_folder(root, folder)
         for check in (results or {}).get("checks", []):
             yield room, folder, check
 

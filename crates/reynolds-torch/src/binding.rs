@@ -119,7 +119,7 @@ impl BindingBuilder {
     /// Binds a parameter with a projector of as many weights, in any form. Equal layers should share one.
     pub fn projector<F: Scalar>(&mut self, name: &str, projector: &Arc<Lowered<F>>) -> Result<()> {
         let entry = self.entry(name)?.clone();
-        let complex = F::from_parts(0.0, 1.0) != F::ZERO;
+        let complex = F::from_real_parts([0.0, 1.0]) != F::ZERO;
         if entry.complex != complex {
             let word = |complex: bool| if complex { "complex numbers" } else { "real numbers" };
             return Err(Error::parameter(name, word(complex), word(entry.complex)));

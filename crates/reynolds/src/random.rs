@@ -70,7 +70,7 @@ impl Random {
     pub fn matrix<F: Scalar>(&mut self, rows: usize, columns: usize) -> Mat<F> {
         Mat::from_fn(rows, columns, |_, _| {
             let re = self.normal();
-            F::from_parts(re, self.normal())
+            F::from_real_parts([re, self.normal()])
         })
     }
 }

@@ -112,11 +112,6 @@ pub trait Scalar: Weight<Real = f64, Field = Self> + ComplexField<Real = f64> + 
     fn from_real(value: f64) -> Self {
         Self::from_real_parts([value, 0.0])
     }
-    /// `re + i·im`; a real field drops the imaginary part.
-    #[inline(always)]
-    fn from_parts(re: f64, im: f64) -> Self {
-        Self::from_real_parts([re, im])
-    }
     /// The complex conjugate.
     #[inline(always)]
     fn conjugate(self) -> Self {

@@ -54,7 +54,7 @@ type HostStep = dyn Fn(Decoupled, &[f64], f64) -> (Factors, Vec<f64>) + Send + S
 
 impl Layer {
     fn new<F: Scalar + Weight>(name: &str, shape: Vec<usize>, projector: Lowered<F>) -> Self {
-        let complex = F::from_parts(0.0, 1.0) != F::ZERO;
+        let complex = F::from_real_parts([0.0, 1.0]) != F::ZERO;
         let executed = match &projector {
             Lowered::Orbits(_) | Lowered::Basis(_) => true,
             Lowered::Blocks(blocks) => !blocks.is_turned(),
@@ -63,10 +63,10 @@ impl Layer {
         let (projector, rows) = (Arc::new(projector), shape[0]);
         let bound = projector.clone();
         let weights_of = move |numbers: &[f64]| -> Vec<F> {
-            numbers.chunks(if complex { 2 } else { 1 }).map(|z| F::from_parts(z[0], z[z.len() - 1])).collect()
+            numbers.chunks(if complex { 2 } else { 1 }).map(|z| F::from_real_parts([z[0], z[z.len() - 1]])).collect()
         };
         // Im z = Re(−i z).
-        let imaginary = move |z: F| complex.then(|| (F::from_parts(0.0, -1.0) * z).real());
+        let imaginary = move |z: F| complex.then(|| (F::from_real_parts([0.0, -1.0]) * z).real());
         let numbers_of = move |weights: Vec<F>| -> Vec<f64> {
             weights.into_iter().flat_map(|z| [Some(z.real()), imaginary(z)]).flatten().collect()
         };

@@ -49,31 +49,24 @@ pub struct OperatorSpace {
 
 impl OperatorSpace {
     /// Operators from signals in `domain` V to signals in `codomain` V′, of degree at most `max_degree` if the group is
-    /// continuous.
-    ///
-    /// # Errors
-    /// [`Error::GroupMismatch`] if the two belong to different groups; as [`FourierTransform::new`] for too large a group or
-    /// degree (that of the signals and of the fibres together), and [`Error::OutOfRange`] if operators had over
-    /// [`MAX_ENTRIES`] entries.
+    /// continuous. Limits are those of [`FourierTransform::new`], for the degrees of signals and fibres together, and
+    /// [`MAX_ENTRIES`] entries of an operator.
     pub fn new(domain: &Rep<c64>, codomain: &Rep<c64>, max_degree: usize) -> Result<Self> {
         let fibres = KernelSpace::dense(domain, codomain)?;
         let group = fibres.group();
         let twist = domain.degree().max(codomain.degree());
         let sampled = max_degree.saturating_add(twist);
         let untwisted = Arc::new(FourierTransform::oversampled(group, sampled, sampled)?);
-        let transform = if twist == 0 {
-            untwisted.clone()
-        } else {
-            Arc::new(FourierTransform::oversampled(group, max_degree, sampled)?)
+        let transform = match twist {
+            0 => untwisted.clone(),
+            _ => Arc::new(FourierTransform::oversampled(group, max_degree, sampled)?),
         };
         let count = untwisted.nodes().len();
         let widest = domain.dim().max(codomain.dim());
-        if count.saturating_mul(count).saturating_mul(widest).saturating_mul(widest) > MAX_ENTRIES {
-            return Err(Error::range(
-                format!("operators on {count} samples with fibres of dimension {widest}"),
-                format!("at most {MAX_ENTRIES} entries"),
-                count.saturating_mul(widest).saturating_pow(2),
-            ));
+        let entries = count.saturating_mul(widest).saturating_pow(2);
+        if entries > MAX_ENTRIES {
+            let what = format!("operators on {count} samples with fibres of dimension {widest}");
+            return Err(Error::range(what, format!("at most {MAX_ENTRIES} entries"), entries));
         }
         let table = |rho: &Rep<c64>| untwisted.nodes().iter().map(|g| rho.matrix(g)).collect();
         let (domain, codomain) = (table(domain), table(codomain));
@@ -113,19 +106,13 @@ impl OperatorSpace {
         dim.round() as usize
     }
 
-    /// Step i of the projection of scalar functions: the blocks T̂(π, σ) of T.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if T is not of [`OperatorSpace::shape`]; [`Error::NotFinite`] if an entry is NaN or infinite.
+    /// Step i of the projection of scalar functions: the blocks T̂(π, σ) of T, of [`OperatorSpace::shape`].
     pub fn spectrum(&self, t: &Mat<c64>) -> Result<Spectrum> {
         check_operator("operator on signals", t, self.shape())?;
         self.analyse(&self.transform, t)
     }
 
     /// The operator on samples with these blocks: the inverse of [`OperatorSpace::spectrum`] on band-limited operators.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if the frequencies or the fibres are not those of this space.
     pub fn operator(&self, spectrum: &Spectrum) -> Result<Mat<c64>> {
         self.synthesise(&self.transform, spectrum)
     }
@@ -186,12 +173,17 @@ impl OperatorSpace {
     }
 }
 
-/// Refuses an operator of another shape, or with an entry that is NaN or infinite.
-pub(super) fn check_operator<F: Scalar>(what: &str, t: &Mat<F>, (rows, columns): (usize, usize)) -> Result<()> {
+pub(super) fn expect_shape<F: Scalar>(what: &str, t: &Mat<F>, (rows, columns): (usize, usize)) -> Result<()> {
     if t.shape() != (rows, columns) {
         let got = format!("[{}, {}]", t.nrows(), t.ncols());
         return Err(Error::shape(what, format!("[{rows}, {columns}]"), got));
     }
+    Ok(())
+}
+
+/// Refuses an operator of another shape, or with an entry that is NaN or infinite.
+pub(super) fn check_operator<F: Scalar>(what: &str, t: &Mat<F>, (rows, columns): (usize, usize)) -> Result<()> {
+    expect_shape(what, t, (rows, columns))?;
     all_finite(&(0..rows * columns).map(|index| t[(index / columns, index % columns)]).collect::<Vec<F>>())
 }
 

@@ -2,6 +2,7 @@
 
 use faer::{Mat, MatRef, c64};
 
+use super::operator_space::expect_shape;
 use crate::error::{Error, Result};
 use crate::irrep::Irrep;
 use crate::rep::Representation;
@@ -37,18 +38,10 @@ pub struct Spectrum {
 
 impl Spectrum {
     /// The blocks as one matrix `[Σ d_π² · codomain_fibre, Σ d_σ² · domain_fibre]`.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if the matrix is of another shape.
     pub fn new(dual: &[Irrep<c64>], domain_fibre: usize, codomain_fibre: usize, matrix: Mat<c64>) -> Result<Self> {
         let dims: Vec<usize> = dual.iter().map(|pi| pi.dim()).collect();
         let count: usize = dims.iter().map(|d| d * d).sum();
-        let expected = (count * codomain_fibre, count * domain_fibre);
-        if (matrix.nrows(), matrix.ncols()) != expected {
-            let (rows, columns) = expected;
-            let got = format!("[{}, {}]", matrix.nrows(), matrix.ncols());
-            return Err(Error::shape("spectrum", format!("[{rows}, {columns}]"), got));
-        }
+        expect_shape("spectrum", &matrix, (count * codomain_fibre, count * domain_fibre))?;
         Ok(Self { dims, domain_fibre, codomain_fibre, matrix })
     }
 
@@ -68,9 +61,6 @@ impl Spectrum {
     }
 
     /// T̂(π, σ), `[d_π² · codomain_fibre, d_σ² · domain_fibre]`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] if there is no such frequency.
     pub fn block(&self, pi: usize, sigma: usize) -> Result<MatRef<'_, c64>> {
         let (row, rows) = self.span(pi)?;
         let (column, columns) = self.span(sigma)?;
@@ -78,26 +68,10 @@ impl Spectrum {
         Ok(self.matrix.submatrix(row * out, column * into, rows * out, columns * into))
     }
 
-    /// Step ii of the projection: T̂(π, σ) ← 0 for π ≠ σ.
-    pub fn masked(&self) -> Self {
-        let mut masked = Mat::zeros(self.matrix.nrows(), self.matrix.ncols());
-        for (at, n) in self.spans() {
-            let (row, rows) = (at * self.codomain_fibre, n * self.codomain_fibre);
-            let (column, columns) = (at * self.domain_fibre, n * self.domain_fibre);
-            masked
-                .submatrix_mut(row, column, rows, columns)
-                .copy_from(self.matrix.submatrix(row, column, rows, columns));
-        }
-        Self { matrix: masked, ..self.clone() }
-    }
-
     /// B_π = (1/d_π) Tr T̂(π, π), the partial trace over the factor that G moves, `[d_π · codomain_fibre, d_π ·
     /// domain_fibre]`.
     ///
     /// The paper calls it B_π or W_π. Paper: `thm:equiv_fourier`, `thm:vector_block`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] if there is no such frequency.
     pub fn intertwiner(&self, pi: usize) -> Result<Mat<c64>> {
         let block = self.block(pi, pi)?;
         let d = self.dims[pi];
@@ -129,7 +103,10 @@ impl Spectrum {
 
     /// Σ_{π ≠ σ} ‖T̂(π, σ)‖²: the energy that mixes frequencies.
     pub fn off_diagonal_energy(&self) -> f64 {
-        (&self.matrix - self.masked().matrix).squared_norm_l2()
+        let frequencies = 0..self.dims.len();
+        let pairs = frequencies.clone().flat_map(|pi| frequencies.clone().map(move |sigma| (pi, sigma)));
+        let energy = |(pi, sigma)| self.block(pi, sigma).expect("a pair of frequencies").squared_norm_l2();
+        pairs.filter(|(pi, sigma)| pi != sigma).map(energy).sum()
     }
 
     /// First basis function and number of basis functions of each frequency.

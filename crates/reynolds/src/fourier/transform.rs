@@ -2,6 +2,7 @@
 
 use faer::{Mat, MatRef, c64};
 
+use super::operator_space::expect_shape;
 use crate::error::{Error, Result, all_finite};
 use crate::group::{Element, GroupRef};
 use crate::haar::Quadrature;
@@ -38,7 +39,6 @@ pub const MAX_ENTRIES: usize = 1 << 24;
 #[derive(Debug, Clone)]
 pub struct FourierTransform {
     group: GroupRef,
-    max_degree: usize,
     dual: Vec<Irrep<c64>>,
     rule: Quadrature,
     /// √d_π π(g_q)_{kj}, `[nodes, (π, k, j)]`.
@@ -46,11 +46,8 @@ pub struct FourierTransform {
 }
 
 impl FourierTransform {
-    /// The transform on `group`, for functions of degree at most `max_degree` (any function, if the group is finite).
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] for a finite group over order 4096; [`Error::OutOfRange`] for a degree over
-    /// [`crate::group::MAX_DEGREE`] or one that needs more than [`MAX_ENTRIES`] values of basis functions.
+    /// The transform on `group`, for functions of degree at most `max_degree` (any function, if the group is finite). An error for
+    /// a finite group over order 4096, and for a degree that needs more than [`MAX_ENTRIES`] values of basis functions.
     pub fn new(group: &GroupRef, max_degree: usize) -> Result<Self> {
         Self::oversampled(group, max_degree, max_degree)
     }
@@ -64,17 +61,13 @@ impl FourierTransform {
         let rule = group.quadrature(sampled.saturating_mul(2))?;
         let count = dual.iter().map(|pi| pi.dim() * pi.dim()).sum::<usize>();
         if group.order().is_some_and(|n| n != count as u128) {
-            return Err(Error::numerical(
-                "unitary dual",
-                format!("squared dimensions add up to {count}, not to the order of {}", group.name()),
-            ));
+            let reason = format!("squared dimensions add up to {count}, not to the order of {}", group.name());
+            return Err(Error::numerical("unitary dual", reason));
         }
         if count * rule.nodes.len() > MAX_ENTRIES {
-            return Err(Error::range(
-                format!("band limit {max_degree} on {}", group.name()),
-                format!("at most {MAX_ENTRIES} values of basis functions"),
-                count * rule.nodes.len(),
-            ));
+            let what = format!("band limit {max_degree} on {}", group.name());
+            let expected = format!("at most {MAX_ENTRIES} values of basis functions");
+            return Err(Error::range(what, expected, count * rule.nodes.len()));
         }
         let mut basis = Mat::zeros(rule.nodes.len(), count);
         for (q, g) in rule.nodes.iter().enumerate() {
@@ -82,17 +75,12 @@ impl FourierTransform {
                 basis[(q, c)] = value;
             }
         }
-        Ok(Self { group: group.clone(), max_degree, dual, rule, basis })
+        Ok(Self { group: group.clone(), dual, rule, basis })
     }
 
     /// The group.
     pub fn group(&self) -> &GroupRef {
         &self.group
-    }
-
-    /// The band limit L, of no meaning on a finite group.
-    pub fn max_degree(&self) -> usize {
-        self.max_degree
     }
 
     /// Ĝ up to the band limit, the trivial representation first.
@@ -121,16 +109,10 @@ impl FourierTransform {
     }
 
     /// f̂(π) = ∫ f(g) π(g)* dλ(g), one matrix `[d_π, d_π]` for each π; `f` is `[nodes]`.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if f has not one value a node; [`Error::NotFinite`] if a value is NaN or infinite.
     pub fn forward(&self, f: &[c64]) -> Result<Vec<Mat<c64>>> {
-        if f.len() != self.rule.nodes.len() {
-            return Err(Error::shape(
-                "function on the group",
-                format!("[{}]", self.rule.nodes.len()),
-                format!("[{}]", f.len()),
-            ));
+        let (nodes, values) = (self.rule.nodes.len(), f.len());
+        if values != nodes {
+            return Err(Error::shape("function on the group", format!("[{nodes}]"), format!("[{values}]")));
         }
         all_finite(f)?;
         let weighted = Mat::from_fn(f.len(), 1, |q, _| f[q] * c64::from_real(self.rule.weights[q]));
@@ -147,9 +129,6 @@ impl FourierTransform {
     }
 
     /// f(g_q) = Σ_π d_π tr(f̂(π) π(g_q)) at the nodes, `[nodes]`.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if there is not one matrix `[d_π, d_π]` for each π.
     pub fn inverse(&self, coefficients: &[Mat<c64>]) -> Result<Vec<c64>> {
         let values = &self.basis * self.stack(coefficients)?;
         Ok((0..values.nrows()).map(|q| values[(q, 0)]).collect())
@@ -158,12 +137,8 @@ impl FourierTransform {
     /// f(g) = Σ_π d_π tr(f̂(π) π(g)) at any element of the group, a node or not.
     pub fn evaluate(&self, coefficients: &[Mat<c64>], g: &Element) -> Result<c64> {
         let stacked = self.stack(coefficients)?;
-        let values = basis_at(&self.dual, g);
-        Ok(values
-            .into_iter()
-            .enumerate()
-            .map(|(c, value)| value * stacked[(c, 0)])
-            .fold(c64::ZERO, |sum, term| sum + term))
+        let terms = basis_at(&self.dual, g).into_iter().enumerate().map(|(c, value)| value * stacked[(c, 0)]);
+        Ok(terms.fold(c64::ZERO, |sum, term| sum + term))
     }
 
     /// ‖f‖² = Σ_π d_π ‖f̂(π)‖² (Plancherel), from coefficients.
@@ -173,7 +148,6 @@ impl FourierTransform {
 
     /// c_{kj} = √d_π f̂(π)_{jk}, `[(π, k, j), 1]`.
     fn stack(&self, coefficients: &[Mat<c64>]) -> Result<Mat<c64>> {
-        let shape = |n: usize, m: usize| format!("[{n}, {m}]");
         if coefficients.len() != self.dual.len() {
             let expected = format!("{} matrices", self.dual.len());
             return Err(Error::shape("Fourier coefficients", expected, coefficients.len()));
@@ -182,10 +156,7 @@ impl FourierTransform {
         let mut at = 0;
         for (pi, matrix) in self.dual.iter().zip(coefficients) {
             let d = pi.dim();
-            if (matrix.nrows(), matrix.ncols()) != (d, d) {
-                let what = format!("Fourier coefficient at {}", pi.label());
-                return Err(Error::shape(what, shape(d, d), shape(matrix.nrows(), matrix.ncols())));
-            }
+            expect_shape(&format!("Fourier coefficient at {}", pi.label()), matrix, (d, d))?;
             let scale = c64::from_real((d as f64).sqrt());
             for k in 0..d {
                 for j in 0..d {

@@ -59,11 +59,7 @@ impl Norm {
         norms
     }
 
-    /// N(A) for `matrix`, row-major `[rows, len / rows]`.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if the matrix is empty or its length is no multiple of `rows`; [`Error::NotFinite`] if an entry is NaN
-    /// or infinite; [`Error::OutOfRange`] if the norm overflows.
+    /// N(A) for `matrix`, row-major `[rows, len / rows]`; [`Error::OutOfRange`] if it overflows.
     pub fn value<T: Weight>(self, matrix: &[T], rows: usize) -> Result<f64> {
         let columns = check(matrix, rows)?;
         let value = match self {
@@ -75,15 +71,10 @@ impl Norm {
         finite("norm", value)
     }
 
-    /// A subgradient of N at `matrix`, of the same shape; 0 at 0.
+    /// N(A) and a subgradient of N at A, of the same shape; 0 at 0.
     ///
     /// Ties, relative to the largest, with ε that of the weight type: entries within 32ε, singular values within
     /// 32ε·√max(rows, columns), the spread that rounding of the entries gives them.
-    pub fn gradient<T: Weight>(self, matrix: &[T], rows: usize) -> Result<Vec<T>> {
-        Ok(self.value_and_gradient(matrix, rows)?.1)
-    }
-
-    /// Both at once.
     pub fn value_and_gradient<T: Weight>(self, matrix: &[T], rows: usize) -> Result<(f64, Vec<T>)> {
         let columns = check(matrix, rows)?;
         if entrywise::largest(matrix) == 0.0 {
@@ -110,11 +101,8 @@ fn tie_tolerance<T: Weight>() -> f64 {
 /// The number of columns of a matrix with `rows` rows.
 pub(crate) fn columns_of_rows<T>(matrix: &[T], rows: usize) -> Result<usize> {
     if rows == 0 || matrix.is_empty() || !matrix.len().is_multiple_of(rows) {
-        return Err(Error::shape(
-            "weight matrix",
-            format!("a positive multiple of {} rows", rows.max(1)),
-            matrix.len(),
-        ));
+        let expected = format!("a positive multiple of {} rows", rows.max(1));
+        return Err(Error::shape("weight matrix", expected, matrix.len()));
     }
     Ok(matrix.len() / rows)
 }
@@ -171,7 +159,7 @@ mod tests {
             assert!(matches!(norm.value::<f64>(&[], 1), Err(Error::Shape { .. })));
             assert!(matches!(norm.value(&[1.0, 2.0, 3.0], 2), Err(Error::Shape { .. })));
             assert!(matches!(norm.value(&[1.0], 0), Err(Error::Shape { .. })));
-            assert!(matches!(norm.gradient(&[1.0, f64::NAN], 1), Err(Error::NotFinite { index: 1, .. })));
+            assert!(matches!(norm.value_and_gradient(&[1.0, f64::NAN], 1), Err(Error::NotFinite { index: 1, .. })));
         }
     }
 
@@ -196,8 +184,9 @@ mod tests {
     #[test]
     fn overflow_is_an_error() {
         for norm in Norm::all().into_iter().filter(|&norm| norm != Norm::Max) {
-            assert!(matches!(norm.value(&[1.7e308; 4], 2), Err(Error::OutOfRange { .. })), "{norm}");
-            assert!(matches!(norm.gradient(&[1.7e308; 4], 2), Err(Error::OutOfRange { .. })), "{norm}");
+            let huge = [1.7e308; 4];
+            assert!(matches!(norm.value(&huge, 2), Err(Error::OutOfRange { .. })), "{norm}");
+            assert!(matches!(norm.value_and_gradient(&huge, 2), Err(Error::OutOfRange { .. })), "{norm}");
         }
     }
 

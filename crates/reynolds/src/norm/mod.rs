@@ -16,7 +16,7 @@
 //! let norm: Norm = "(2,1)".parse()?;                  // the rows' lengths, summed
 //! let a = [3.0_f64, 4.0, 0.0, 2.0];                   // rows (3, 4) and (0, 2)
 //! assert_eq!(norm.value(&a, 2)?, 7.0);
-//! assert!((norm.gradient(&a, 2)?[1] - 0.8).abs() < 1e-15);
+//! assert!((norm.value_and_gradient(&a, 2)?.1[1] - 0.8).abs() < 1e-15);
 //! assert_eq!(norm.to_string(), "(2,1)");
 //! # Ok::<(), reynolds::Error>(())
 //! ```

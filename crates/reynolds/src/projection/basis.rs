@@ -110,7 +110,7 @@ impl Basis {
         let copies = |o: usize, i: usize| output.copies[o].len() * input.copies[i].len();
         let columns =
             kernels.iter().enumerate().flat_map(|(o, row)| row.iter().enumerate().map(move |(i, k)| (o, i, k)));
-        let rank = columns.map(|(o, i, kernel)| kernel.len() * copies(o, i)).sum();
+        let rank = columns.map(|(o, i, kernel)| kernel.columns.ncols() * copies(o, i)).sum();
         let passes = Passes::new(&band, &output, &input, &kernels);
         Ok(Self { band, codomain: output, domain: input, kernels, passes, rank })
     }
@@ -128,7 +128,7 @@ impl Basis {
                 pairs.push(IrrepPair {
                     codomain: self.codomain.kinds[o].label(),
                     domain: self.domain.kinds[i].label(),
-                    columns: kernel.len(),
+                    columns: kernel.columns.ncols(),
                     copies: self.codomain.copies[o].len() * self.domain.copies[i].len(),
                 });
             }
@@ -139,7 +139,7 @@ impl Basis {
     /// Row-major shape `[out, in, k…]`.
     pub fn shape(&self) -> Vec<usize> {
         let mut shape = vec![self.codomain.dim, self.domain.dim];
-        shape.extend(vec![self.band.shells().side(); self.band.shells().dims()]);
+        shape.extend(vec![self.band.shells.side(); self.band.shells.dims()]);
         shape
     }
 }
@@ -154,14 +154,14 @@ impl Dimensions for Basis {
     }
 
     fn parts(&self) -> Vec<usize> {
-        let row = self.domain.dim * self.band.functions().nrows();
+        let row = self.domain.dim * self.band.functions.nrows();
         self.codomain.fields.iter().map(|field| field.dim * row).collect()
     }
 }
 
 impl<T: Weight> Projector<T> for Basis {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
-        let row = self.domain.dim * self.band.functions().nrows();
+        let row = self.domain.dim * self.band.functions.nrows();
         let fields = self.codomain.fields.iter().map(|field| (field, field.dim * row));
         let apply = |scratch: &mut Scratch<T::Real>, field: &Field, from: &[T], to: &mut [T]| {
             self.passes.apply(field, from, to, scratch)

@@ -10,7 +10,7 @@
 //! ```
 //! use reynolds::steerable::{Band, RingsConfig, Shells};
 //! let band = Band::new(Shells::new(3, 5, &RingsConfig::default())?)?;
-//! assert_eq!((band.functions().nrows(), band.functions().ncols()), (125, 19));
+//! assert_eq!((band.functions.nrows(), band.functions.ncols()), (125, 19));
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
@@ -41,19 +41,19 @@ pub struct BandDegree {
 /// The span of all φ_r Y_Jm on a grid.
 #[derive(Debug, Clone)]
 pub struct Band {
-    shells: Shells,
-    degrees: Vec<BandDegree>,
-    functions: Mat<f64>,
-    coordinates: Mat<f64>,
+    /// The shells it is made of.
+    pub shells: Shells,
+    /// The degrees with their functions.
+    pub degrees: Vec<BandDegree>,
+    /// H, `[points, rank]`, orthonormal columns.
+    pub functions: Mat<f64>,
+    /// R, `[rank, functions]`: column f holds the coordinates in H of function f.
+    pub coordinates: Mat<f64>,
 }
 
 impl Band {
-    /// Samples the functions and orthonormalises them by a singular value decomposition; directions under 1e-5 of the strongest
-    /// are dropped.
-    ///
-    /// # Errors
-    /// [`Error::Numerical`] if the decomposition does not converge; [`Error::OutOfRange`] if no ring has a grid point near, or if
-    /// there are more than 2²⁴ samples.
+    /// Samples the functions, at most 2²⁴ values, and orthonormalises them by a singular value decomposition; directions under 1e-5
+    /// of the strongest are dropped.
     pub fn new(shells: Shells) -> Result<Self> {
         let samples = shells.points().len().saturating_mul(shells.functions());
         if samples > MAX_SAMPLES {
@@ -79,26 +79,6 @@ impl Band {
         let sampled = Mat::from_fn(shells.points().len(), columns.len(), |p, f| columns[f][p]);
         let (functions, coordinates) = orthonormalise(&sampled)?;
         Ok(Self { shells, degrees, functions, coordinates })
-    }
-
-    /// The shells it is made of.
-    pub fn shells(&self) -> &Shells {
-        &self.shells
-    }
-
-    /// The degrees with their functions.
-    pub fn degrees(&self) -> &[BandDegree] {
-        &self.degrees
-    }
-
-    /// H, `[points, rank]`, orthonormal columns.
-    pub fn functions(&self) -> &Mat<f64> {
-        &self.functions
-    }
-
-    /// R, `[rank, functions]`: column f holds the coordinates in H of function f.
-    pub fn coordinates(&self) -> &Mat<f64> {
-        &self.coordinates
     }
 }
 
@@ -126,8 +106,8 @@ mod tests {
                 let shells = Shells::new(dims, side, &RingsConfig::default()).unwrap();
                 let count = shells.functions();
                 let band = Band::new(shells).unwrap();
-                assert_eq!(band.functions().ncols(), count, "{dims}-D, side {side}");
-                let error = band.functions().transpose() * band.functions() - Mat::<f64>::identity(count, count);
+                assert_eq!(band.functions.ncols(), count, "{dims}-D, side {side}");
+                let error = band.functions.transpose() * &band.functions - Mat::<f64>::identity(count, count);
                 assert!(error.norm_max() < 1e-14);
             }
         }
@@ -146,9 +126,9 @@ mod tests {
         // Nine points carry nine functions, however many frequencies are asked for.
         let config = RingsConfig { max_degrees: Some(vec![0, 8]), ..RingsConfig::default() };
         let band = Band::new(Shells::new(2, 3, &config).unwrap()).unwrap();
-        assert_eq!(band.functions().ncols(), 9);
-        let back = band.functions() * band.coordinates();
-        let worst = band.functions() * (band.functions().transpose() * &back) - &back;
+        assert_eq!(band.functions.ncols(), 9);
+        let back = &band.functions * &band.coordinates;
+        let worst = &band.functions * (band.functions.transpose() * &back) - &back;
         assert!(worst.norm_max() < 1e-14);
     }
 }

@@ -27,10 +27,7 @@ use crate::irrep::Irrep;
 use crate::rep::Representation;
 
 /// An orthonormal basis of (V′ ⊗ V ⊗ V_J)^G, `[d_out·d_in·dim Y_J, n]`, row-major `[d_out, d_in, m]` down each column.
-///
-/// # Errors
-/// [`Error::NoAction`] if the group does not act on ℝᵈ with d = `dims`; [`Error::GroupMismatch`] if the two irreps have different
-/// groups; [`Error::TooLarge`] or [`Error::OutOfRange`] if there is no quadrature of the degree needed.
+/// [`Error::NoAction`] if the group does not act on ℝᵈ with d = `dims`.
 pub fn invariants(codomain: &Irrep, domain: &Irrep, degree: usize, dims: usize) -> Result<Mat<f64>> {
     Invariants::new(&[codomain], &[domain], &[degree], dims)?.of(0, 0, 0)
 }
@@ -99,7 +96,7 @@ impl Invariants {
                     return Ok(Mat::zeros(out.dim() * into.dim() * (2 * degree + 1), 0));
                 }
                 let tensor = clebsch_gordan(out.degree, into.degree, degree)?;
-                Ok(Mat::from_fn(tensor.entries().len(), 1, |row, _| tensor.entries()[row]))
+                Ok(Mat::from_fn(tensor.entries.len(), 1, |row, _| tensor.entries[row]))
             }
             Self::Averages { weights, codomain, domain, harmonics } => {
                 Ok(image_of_average(weights, [&codomain[o], &domain[i], &harmonics[j]]))
@@ -117,10 +114,7 @@ enum Point {
 impl Point {
     /// A planar group turns space about the z axis.
     fn of(group: &GroupRef, g: &Element, dims: usize) -> Result<Self> {
-        let fail = |reason: String| {
-            let target = format!("{dims}-dimensional space");
-            Err(Error::no_action(group.name(), target, reason))
-        };
+        let fail = |reason: String| Err(Error::no_action(group.name(), format!("{dims}-dimensional space"), reason));
         let Some(matrix) = group.point_matrix(g) else { return fail("it is not given by matrices".into()) };
         let space = matrix.nrows();
         let entry = |i, j| if i < space && j < space { matrix[(i, j)] } else { f64::from(u8::from(i == j)) };

@@ -51,10 +51,7 @@ impl SphericalIrrep {
     }
 }
 
-/// The kernels from `domain` to `codomain`, each row-major `[d_out, d_in, points]`, degrees J outer and rings inner.
-///
-/// # Errors
-/// [`Error::OutOfRange`] if the shells are not in space, or a degree is over [`MAX_DEGREE`](crate::group::MAX_DEGREE).
+/// The kernels from `domain` to `codomain`, each row-major `[d_out, d_in, points]`, degrees J outer and rings inner, on shells in space.
 pub fn ring_kernels(codomain: SphericalIrrep, domain: SphericalIrrep, shells: &Shells) -> Result<Vec<Vec<f64>>> {
     if shells.dims() != 3 {
         return Err(Error::range("dimension of the grid", 3, shells.dims()));

@@ -56,14 +56,6 @@ pub struct Ring {
     pub max_degree: usize,
 }
 
-impl Ring {
-    /// φ at distance |x| from the centre.
-    pub fn profile(&self, distance: f64) -> f64 {
-        let offset = (distance - self.radius) / self.width;
-        (-0.5 * offset * offset).exp()
-    }
-}
-
 /// The shells of one grid.
 #[derive(Debug, Clone)]
 pub struct Shells {
@@ -74,11 +66,8 @@ pub struct Shells {
 }
 
 impl Shells {
-    /// The rings of a grid with `side` points in each of `dims` directions.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] if `dims` is not 2 or 3, the grid is empty or over 2²⁰ points, an even side comes without rings of
-    /// its own, or a ring is none (radius negative, width not positive, degree over [`MAX_DEGREE`], lists of different length).
+    /// The rings of a grid with `side` points in each of `dims` (2 or 3) directions, at most 2²⁰ in all. An even side needs rings of
+    /// its own.
     pub fn new(dims: usize, side: usize, config: &RingsConfig) -> Result<Self> {
         if !matches!(dims, 2 | 3) {
             return Err(Error::range("dimension of the grid", "2 or 3", dims));
@@ -147,7 +136,8 @@ impl Shells {
         Mat::from_fn(self.points.len(), carrying.len(), |p, r| {
             let [x, y, z] = self.points[p];
             let distance = (x * x + y * y + z * z).sqrt();
-            if degree > 0 && distance == 0.0 { 0.0 } else { carrying[r].profile(distance) }
+            let offset = (distance - carrying[r].radius) / carrying[r].width;
+            if degree > 0 && distance == 0.0 { 0.0 } else { (-0.5 * offset * offset).exp() }
         })
     }
 

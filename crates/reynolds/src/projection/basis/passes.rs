@@ -68,7 +68,7 @@ pub(super) struct Scratch<R> {
 
 impl Passes {
     pub(super) fn new(band: &Band, codomain: &Channels, domain: &Channels, kernels: &[Vec<KernelBasis>]) -> Self {
-        let functions = band.functions().ncols();
+        let functions = band.functions.ncols();
         let folded = |field: &Field| field.change.is_some() && field.dim <= FOLDED;
         let mut inputs: Vec<Input> = Vec::new();
         let mut seen: Vec<&Field> = Vec::new();
@@ -81,7 +81,7 @@ impl Passes {
                     let kernel = |kind: usize| {
                         let dim = codomain.kinds[kind].dim();
                         let irrep = Field { offset: 0, dim, change: None, irreps: vec![(kind, 0)] };
-                        let columns = |a: usize, b: usize| kernels[a][b].columns();
+                        let columns = |a: usize, b: usize| &kernels[a][b].columns;
                         Factor::from(coupling((codomain, &irrep), (domain, field), functions, columns))
                     };
                     let kernels = (0..kernels.len()).map(kernel).collect();
@@ -96,7 +96,7 @@ impl Passes {
                 fields.flat_map(|field| field.irreps.iter().map(move |&(other, at)| (other, field.offset + at)));
             let copies: Vec<usize> = places.filter(|&(other, _)| other == kind).map(|(_, at)| at).collect();
             if !copies.is_empty() {
-                let kernels = kernels.iter().map(|row| Factor::from(row[kind].columns().clone())).collect();
+                let kernels = kernels.iter().map(|row| Factor::from(row[kind].columns.clone())).collect();
                 inputs.push(Input { dim: irrep.dim(), copies, kernels });
             }
         }
@@ -105,7 +105,7 @@ impl Passes {
             Some(Turned { offset: field.offset, change })
         });
         Self {
-            functions: Factor::from(band.functions().clone()),
+            functions: Factor::from(band.functions.clone()),
             width: domain.dim,
             changes: codomain.changes.iter().cloned().map(Factor::from).collect(),
             turned: turned.collect(),

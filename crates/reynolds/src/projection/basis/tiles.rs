@@ -47,17 +47,17 @@ impl Basis {
     /// F `[points, functions]` and the kernels of each irrep pair in its coordinates, `[d_out·d_in·functions, rank]`. The sampled harmonics if
     /// they are far enough from dependent: kernels of one degree and ring are then coupled to no other functions. Else orthonormal functions.
     fn couplings(&self) -> (Mat<f64>, Vec<Vec<Mat<f64>>>) {
-        let (h, r) = (self.band.functions(), self.band.coordinates());
+        let (h, r) = (&self.band.functions, &self.band.coordinates);
         let inverse = (r.nrows() == r.ncols()).then(|| r.partial_piv_lu().inverse());
         let inverse = inverse.filter(|inverse| inverse.norm_l2() * r.norm_l2() <= MAX_CONDITION * r.ncols() as f64);
         let Some(inverse) = inverse else {
-            let columns = |row: &Vec<KernelBasis>| row.iter().map(|kernel| kernel.columns().clone()).collect();
+            let columns = |row: &Vec<KernelBasis>| row.iter().map(|kernel| kernel.columns.clone()).collect();
             return (h.clone(), self.kernels.iter().map(columns).collect());
         };
         let turned = |kernel: &KernelBasis| {
-            let mut turned = Mat::zeros(kernel.columns().nrows(), kernel.len());
+            let mut turned = Mat::zeros(kernel.columns.nrows(), kernel.columns.ncols());
             for first in (0..turned.nrows()).step_by(inverse.nrows()) {
-                let part = &inverse * kernel.columns().subrows(first, inverse.nrows());
+                let part = &inverse * kernel.columns.subrows(first, inverse.nrows());
                 turned.subrows_mut(first, inverse.nrows()).copy_from(&part);
             }
             let rounding = ROUNDING * turned.norm_max();

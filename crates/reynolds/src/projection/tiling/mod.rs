@@ -209,5 +209,5 @@ impl<F: Scalar> Lowered<F> {
 
 /// 1 for real weights, 2 for complex ones.
 pub(super) fn numbers_per_weight<F: Scalar>() -> usize {
-    if F::from_parts(0.0, 1.0) == F::ZERO { 1 } else { 2 }
+    if F::from_real_parts([0.0, 1.0]) == F::ZERO { 1 } else { 2 }
 }

@@ -5,8 +5,7 @@
 //! ```
 //!
 //! The script beside a file says which program made it and asserts our conventions before it writes; `golden/README.md` lists every
-//! tensor and what a test should assert with it. Nothing of ours ever writes these files. This is code for tests: what is wrong
-//! panics, with the file and the tensor named.
+//! tensor and what a test should assert with it. Our own code never writes these files. Errors are panics that name file and tensor.
 //!
 //! ```
 //! use reynolds_testkit::golden::Golden;

@@ -38,9 +38,6 @@ impl Group for Broken {
     fn order(&self) -> Option<u128> {
         self.inner.order()
     }
-    fn identity(&self) -> Element {
-        self.inner.identity()
-    }
     fn multiply(&self, g: &Element, h: &Element) -> Element {
         let product = self.inner.multiply(g, h);
         // Exchange two products of elements that are not the identity.

@@ -23,21 +23,17 @@ use crate::scalar::Scalar;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EndomorphismType {
     /// ℝ: dimension 1 (also every complex irrep, whose algebra is ℂ over ℂ).
-    Real,
+    Real = 1,
     /// ℂ: dimension 2, e.g. the turns of C_N, N ≥ 3.
-    Complex,
+    Complex = 2,
     /// ℍ: dimension 4, e.g. the quaternion group on ℝ⁴.
-    Quaternionic,
+    Quaternionic = 4,
 }
 
 impl EndomorphismType {
     /// Dimension of the algebra over ℝ.
     pub fn dim(self) -> usize {
-        match self {
-            Self::Real => 1,
-            Self::Complex => 2,
-            Self::Quaternionic => 4,
-        }
+        self as usize
     }
 }
 

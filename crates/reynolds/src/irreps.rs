@@ -105,7 +105,7 @@ impl Irreps {
 
     /// The real representation of SO(2), O(2), SO(3) or O(3).
     ///
-    /// O(3) needs parities. SO(3) reads past them, so that one text serves a layer of either group. On O(2), "0o" is irrep(0,-), the
+    /// O(3) needs parities. SO(3) ignores them, so that one text serves a layer of either group. On O(2), "0o" is irrep(0,-), the
     /// sign of reflections, and "0e" irrep(0); nothing else in the plane has a parity.
     pub fn real_rep(&self, group: &GroupRef) -> Result<Rep> {
         self.build(group, |order, parity| {

@@ -45,7 +45,7 @@ pub trait Weight:
     fn energy(self) -> Self::Real;
     /// The real numbers that the weights are; `None` if they are complex.
     fn as_real(weights: &[Self]) -> Option<&[Self::Real]>;
-    /// The same, to be written.
+    /// The same, mutable.
     fn as_real_mut(weights: &mut [Self]) -> Option<&mut [Self::Real]>;
 
     /// `factor · self`.
@@ -218,8 +218,8 @@ weights!(f32, c32, single; f64, c64, double);
 
 /// A matrix in each precision that weights may have.
 ///
-/// Column after column without gaps: a column of [`Mat`] ends in memory that nobody has written, products read it with the rest, and where it
-/// looks like a denormal number they take up to a hundred times as long.
+/// Columns follow each other without padding. That of [`Mat`] is uninitialised memory which products read too: where it holds denormal
+/// numbers they take up to a hundred times as long.
 #[derive(Debug, Clone)]
 pub struct Rounded {
     shape: (usize, usize),

@@ -4,9 +4,8 @@
 //! P(f)(x) = ∫ π′(g)* f(π(g) x) dλ(g),      d = (mean_k ‖f(x_k) − P(f)(x_k)‖²)^½
 //! ```
 //!
-//! What d says about ℰ = sup_g (mean_k ‖Δ_g f(x_k)‖²)^½ depends on the sample. f − P(f) is an average of π′(g)* Δ_g(f), so d ≤ ℰ
-//! always. √2·d ≤ ℰ ≤ 2d and Pythagoras also need ‖h∘π(g)‖ = ‖h‖ on the sample: they hold if every element of G maps the
-//! sample to itself, and are reported only then.
+//! With ℰ = sup_g (mean_k ‖Δ_g f(x_k)‖²)^½, d ≤ ℰ on every sample, since f − P(f) is an average of π′(g)* Δ_g(f). √2·d ≤ ℰ ≤ 2d and
+//! Pythagoras also need ‖h∘π(g)‖ = ‖h‖ on the sample: they hold, and are reported, if every element of G maps the sample to itself.
 //!
 //! ```
 //! use reynolds::symmetrise::symmetrise;

@@ -6,13 +6,13 @@
 
 use std::f64::consts::PI;
 
-/// Newton's method doubles the digits of its start, which has two, with every step; a step more is free.
+/// Newton's method starts with two correct digits and doubles their number in every step; one step is spare.
 const STEPS: usize = 6;
 
 /// Nodes, from the greatest to the least, with their weights.
 pub(super) fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
     let mut pairs = vec![(0.0, 0.0); n];
-    // The nodes lie about 0 in pairs: half of them are sought.
+    // The nodes are symmetric about 0.
     for k in 0..n.div_ceil(2) {
         let mut x = if 2 * k + 1 == n { 0.0 } else { (PI * (k as f64 + 0.75) / (n as f64 + 0.5)).cos() };
         for _ in 0..STEPS {

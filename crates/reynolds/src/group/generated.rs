@@ -182,9 +182,6 @@ impl Group for MatrixGroup {
     fn order(&self) -> Option<u128> {
         Some(self.elements.len() as u128)
     }
-    fn identity(&self) -> Element {
-        Element::Finite(0)
-    }
     fn multiply(&self, g: &Element, h: &Element) -> Element {
         let (g, h) = (g.index() as usize, h.index() as usize);
         let n = self.elements.len();

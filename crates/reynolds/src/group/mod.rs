@@ -84,8 +84,10 @@ pub trait Group: Debug + Send + Sync {
     /// |G|, or `None` for a continuous group.
     fn order(&self) -> Option<u128>;
 
-    /// The neutral element e.
-    fn identity(&self) -> Element;
+    /// The neutral element e: number 0 of a finite group.
+    fn identity(&self) -> Element {
+        Element::Finite(0)
+    }
 
     /// The product gh.
     fn multiply(&self, g: &Element, h: &Element) -> Element;

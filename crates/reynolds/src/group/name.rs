@@ -79,7 +79,7 @@ fn parse_factor(whole: &str, factor: &str, depth: usize) -> Result<GroupRef> {
             if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(unknown());
             }
-            // A number of any length is a number, only too large: saturate and let the group refuse it.
+            // Saturate a number that does not fit; the group refuses it as too large.
             let n = digits.parse().unwrap_or(usize::MAX);
             match family {
                 "C" => Arc::new(Polygon::cyclic(n)?),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_names_are_errors_that_say_what_would_do() {
+    fn bad_names_are_errors_that_list_the_valid_ones() {
         let names = ["", "C", "X7", "C0", "C-1", "C4 x", "x", "SO4", "S99", "Ö3", "<", "C4y"];
         let brackets = ["C(4", "C4)", "(C4", "C(4 x Z)8", "C()4", "()", "(C2)(C4)", "C4 x ()"];
         for text in names.into_iter().chain(brackets).chain(["D99999999999999999999999"]) {

@@ -37,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::irrep::Irrep;
 pub(crate) use cycles::parse_cycles;
 use stabiliser_chain::StabiliserChain;
-use young::{YoungOrthogonal, partition_label, partitions};
+use young::{partition_label, partitions, young_orthogonal};
 
 /// A group of permutations of 0, …, degree−1.
 #[derive(Debug, Clone)]
@@ -117,9 +117,6 @@ impl Group for PermutationGroup {
     fn order(&self) -> Option<u128> {
         Some(self.order)
     }
-    fn identity(&self) -> Element {
-        Element::Finite(0)
-    }
     fn multiply(&self, g: &Element, h: &Element) -> Element {
         let g = self.word(g);
         let product: Vec<u32> = self.word(h).into_iter().map(|j| g[j as usize]).collect();
@@ -149,7 +146,7 @@ impl Group for PermutationGroup {
         order_up_to(&*self, ENUMERATION_LIMIT, "listing all irreps")?;
         let irrep = |partition: Vec<usize>| {
             let label = partition_label(&partition);
-            Irrep::of_real_type(label, Arc::new(YoungOrthogonal::new(group.clone(), partition)))
+            Irrep::of_real_type(label, young_orthogonal(&group, partition))
         };
         Ok(partitions(n).into_iter().map(irrep).collect())
     }

@@ -70,9 +70,6 @@ impl Group for Polygon {
     fn order(&self) -> Option<u128> {
         Some(self.n as u128 * if self.is_dihedral() { 2 } else { 1 })
     }
-    fn identity(&self) -> Element {
-        Element::Finite(0)
-    }
     fn multiply(&self, g: &Element, h: &Element) -> Element {
         let ((a, flipped), (b, then)) = (self.split(g), self.split(h));
         let b = if flipped { self.n - b } else { b };

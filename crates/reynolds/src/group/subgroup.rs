@@ -129,8 +129,7 @@ fn embed(source: &GroupRef, group: &GroupRef, h: &Element) -> std::result::Resul
         (a, b) => return Err(format!("it moves {a} coordinates, the group {b}")),
     };
     match group.identity() {
-        Element::Planar(_) => planar(group, &matrix),
-        Element::Spatial(_) => spatial(group, &matrix),
+        Element::Planar(_) | Element::Spatial(_) => isometry(group, &matrix),
         _ => {
             let order = group.order().unwrap_or(0);
             let same = |g: &Element| group.point_matrix(g).is_some_and(|m| (m - &matrix).norm_max() < 1e-9);
@@ -147,29 +146,18 @@ fn find_permutation(group: &GroupRef, small: &[u32], degree: usize) -> std::resu
     group.permuting(&image).ok_or_else(|| "a generator is not an element".into())
 }
 
-fn planar(group: &GroupRef, matrix: &Mat<f64>) -> std::result::Result<Element, String> {
-    let determinant = matrix[(0, 0)] * matrix[(1, 1)] - matrix[(0, 1)] * matrix[(1, 0)];
-    let reflected = determinant < 0.0;
-    if reflected && group.family() == Family::SO2 {
-        return Err("SO(2) holds no reflections".into());
+/// The element of SO(2), O(2), SO(3) or O(3) with this matrix.
+fn isometry(group: &GroupRef, matrix: &Mat<f64>) -> std::result::Result<Element, String> {
+    let reflected = matrix.determinant() < 0.0;
+    if reflected && matches!(group.family(), Family::SO2 | Family::SO3) {
+        return Err(format!("SO({}) holds no reflections", matrix.nrows()));
     }
-    Ok(Element::Planar(Planar::new(matrix[(0, 1)].atan2(matrix[(1, 1)]), reflected)))
-}
-
-fn spatial(group: &GroupRef, matrix: &Mat<f64>) -> std::result::Result<Element, String> {
-    let m = |i: usize, j: usize| matrix[(i, j)];
-    let minor = |i: usize, j: usize| {
-        let (a, b) = ((i + 1) % 3, (i + 2) % 3);
-        let (c, d) = ((j + 1) % 3, (j + 2) % 3);
-        m(a, c) * m(b, d) - m(a, d) * m(b, c)
-    };
-    let inverted = (0..3).map(|j| m(0, j) * minor(0, j)).sum::<f64>() < 0.0;
-    if inverted && group.family() == Family::SO3 {
-        return Err("SO(3) holds no reflections".into());
+    if matrix.nrows() == 2 {
+        return Ok(Element::Planar(Planar::new(matrix[(0, 1)].atan2(matrix[(1, 1)]), reflected)));
     }
-    let sign = if inverted { -1.0 } else { 1.0 };
-    let rotation = std::array::from_fn(|i| std::array::from_fn(|j| sign * m(i, j)));
-    Ok(Element::Spatial(Spatial { rotation, inverted }))
+    let sign = if reflected { -1.0 } else { 1.0 };
+    let rotation = std::array::from_fn(|i| std::array::from_fn(|j| sign * matrix[(i, j)]));
+    Ok(Element::Spatial(Spatial { rotation, inverted: reflected }))
 }
 
 #[cfg(test)]

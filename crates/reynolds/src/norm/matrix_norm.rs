@@ -11,7 +11,7 @@ use crate::scalar::{Real, Weight};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exponent {
     /// 1.
-    One,
+    One = 1,
     /// 2.
     Two,
     /// 3.
@@ -24,11 +24,7 @@ impl Exponent {
 
     /// The number.
     pub fn get(self) -> i32 {
-        match self {
-            Self::One => 1,
-            Self::Two => 2,
-            Self::Three => 3,
-        }
+        self as i32
     }
 }
 
@@ -176,7 +172,7 @@ mod tests {
                 assert!((norm.value(&b, 2).unwrap() / factor - value).abs() < 1e-13 * value, "{norm} at 2^{exponent}");
                 assert!(slope.iter().zip(&gradient).all(|(x, y)| (x - y).abs() < 1e-13), "{norm} at 2^{exponent}");
             }
-            // Subnormal numbers are what they are.
+            // Subnormal numbers keep their value.
             assert!((norm.value(&[3e-310, 0.0], 1).unwrap() / 3e-310 - 1.0).abs() < 1e-12, "{norm}");
         }
     }

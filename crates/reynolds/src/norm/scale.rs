@@ -29,7 +29,7 @@ pub(crate) fn scaled_down<T: Weight>(weights: &[T]) -> (f64, Vec<T>) {
 /// (Σ v²)^½, right wherever it is representable.
 pub(crate) fn length(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let squares: f64 = values.clone().map(|v| v * v).sum();
-    // A square that was lost in a sum this large does not count.
+    // In a sum this large, squares that underflowed do not matter.
     if squares.is_nan() || (1e-250..f64::INFINITY).contains(&squares) {
         return squares.sqrt();
     }

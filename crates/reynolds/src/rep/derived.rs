@@ -33,7 +33,7 @@ fn entrywise<F: Scalar, G: Scalar>(representation: &Rep<F>, label: String, of: f
         .shared()
 }
 
-/// B* π(g) B for an orthonormal basis B `[n, d]` of an invariant subspace. That it is one is the caller's promise.
+/// B* π(g) B for an orthonormal basis B `[n, d]` of an invariant subspace; invariance is not checked.
 pub fn subspace<F: Scalar>(representation: &Rep<F>, basis: Mat<F>) -> Rep<F> {
     let (inner, dim) = (representation.clone(), basis.ncols());
     let label = format!("subspace({})", representation.label());
@@ -56,7 +56,7 @@ pub(crate) fn restricted<F: Scalar>(representation: &Rep<F>, along: &Homomorphis
         .character(move |h| traced.0.character(&traced.1.apply(h)))
         .signed(move |h| {
             let ((inner, along), true) = (&moved, signed) else { return None };
-            // The dense matrix only where there is no other way: that of the regular representation of S₈ has 13 GB.
+            // Avoid dense matrices where possible: that of the regular representation of S₈ takes 13 GB.
             let g = along.apply(h);
             inner.signed_permutation(&g).or_else(|| SignedPermutation::from_matrix(&inner.matrix(&g)))
         })

@@ -100,7 +100,7 @@ fn labelled(group: &GroupRef, name: &str) -> Option<Rep> {
     Some(found.into())
 }
 
-/// What to say of a label that the group does not have.
+/// The error for a label that the group does not have.
 fn no_such_irrep(group: &GroupRef, which: &str) -> Result<Error> {
     let labels: Vec<String> = irreps_named_in(group, which)?.iter().map(Representation::label).collect();
     let short = |label: &String| match label.strip_prefix("irrep(").and_then(|rest| rest.strip_suffix(')')) {

@@ -33,7 +33,7 @@ pub fn same<F: Scalar>(a: &Rep<F>, b: &Rep<F>) -> bool {
     }
 }
 
-/// The place of a representation among `known`: of itself if it is there, else of an equal one.
+/// Index of a representation in `known`: of the same object, else of an equal one.
 pub(crate) fn position<'a, F: Scalar>(
     mut known: impl Iterator<Item = &'a Rep<F>> + Clone,
     representation: &Rep<F>,
@@ -42,7 +42,7 @@ pub(crate) fn position<'a, F: Scalar>(
     itself.or_else(|| known.position(|other| same(other, representation)))
 }
 
-/// Runs of equal summands may be cut differently.
+/// Compares lists of summands in which equal neighbours may be grouped differently.
 fn same_summands<F: Scalar>(a: &[(usize, Rep<F>)], b: &[(usize, Rep<F>)]) -> bool {
     let (mut left, mut right) = (a.iter().cloned(), b.iter().cloned());
     let (mut one, mut other) = (left.next(), right.next());
@@ -59,8 +59,8 @@ fn same_summands<F: Scalar>(a: &[(usize, Rep<F>)], b: &[(usize, Rep<F>)]) -> boo
     }
 }
 
-/// A representation is determined by its matrices at the generators. Dense ones only where there is no signed permutation: those of the
-/// regular representation of S₈ have 13 GB.
+/// Compares matrices at the generators. Dense ones only where there is no signed permutation: that of the regular representation of S₈
+/// takes 13 GB.
 fn same_matrices<F: Scalar>(a: &Rep<F>, b: &Rep<F>) -> bool {
     let identity = a.group().identity();
     let (left, right) = (a.signed_permutation(&identity), b.signed_permutation(&identity));

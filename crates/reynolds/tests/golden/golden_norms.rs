@@ -3,6 +3,7 @@
 use reynolds::norm::{Norm, Part};
 use reynolds::projection::{Projector, derive};
 use reynolds_testkit::golden::Golden;
+use reynolds_testkit::projector_laws::largest_difference;
 
 const ROWS: usize = 8;
 
@@ -19,16 +20,11 @@ fn file_name(norm: Norm) -> String {
     }
 }
 
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
-}
-
 #[test]
 fn projection_is_that_of_pytorch() {
     let golden = Golden::open("norm_gradients");
     let projected = projector().project(&golden.tensor("weight").1).unwrap();
-    assert!(distance(&projected, &golden.tensor("projected").1) < 1e-14);
+    assert!(largest_difference(&projected, &golden.tensor("projected").1) < 1e-14);
 }
 
 #[test]
@@ -43,7 +39,7 @@ fn norms_and_gradients_are_those_of_autograd() {
         for ((part, suffix), expected) in parts.into_iter().zip(values) {
             let (value, gradient) = part.norm_and_gradient(norm, &projector, &weight, ROWS).unwrap();
             assert!((value / expected - 1.0).abs() < 1e-12, "{name} of {suffix}: {value}, expected {expected}");
-            let error = distance(&gradient, &golden.tensor(&format!("gradient.{name}.{suffix}")).1);
+            let error = largest_difference(&gradient, &golden.tensor(&format!("gradient.{name}.{suffix}")).1);
             assert!(error < 1e-11, "gradient of {name} of {suffix}: off by {error:e}");
         }
     }

@@ -44,6 +44,17 @@ fn random_spectrum(space: &OperatorSpace, seed: u64) -> Spectrum {
     Spectrum::new(dual, into, out, Random::new(seed).matrix(count * out, count * into)).unwrap()
 }
 
+fn random_operator(space: &OperatorSpace, seed: u64) -> Mat<c64> {
+    let (rows, columns) = space.shape();
+    Random::new(seed).matrix(rows, columns)
+}
+
+/// T f on samples.
+fn apply(t: &Mat<c64>, f: &[c64]) -> Vec<c64> {
+    let image = t * Mat::from_fn(f.len(), 1, |q, _| f[q]);
+    image.col(0).iter().copied().collect()
+}
+
 /// τ(g) on coefficients, by moving the samples: f ↦ (x ↦ f(g⁻¹x)), each basis function evaluated at g⁻¹x and integrated.
 fn translation(transform: &FourierTransform, g: &Element) -> Mat<c64> {
     let group = transform.group();
@@ -101,7 +112,7 @@ fn any_function_on_a_finite_group_is_recovered() {
     for name in FINITE {
         let transform = FourierTransform::new(&group::parse(name).unwrap(), 0).unwrap();
         let f = Random::new(2).matrix::<c64>(transform.nodes().len(), 1);
-        let column: Vec<c64> = (0..f.nrows()).map(|q| f[(q, 0)]).collect();
+        let column: Vec<c64> = f.col(0).iter().copied().collect();
         let back = transform.inverse(&transform.forward(&column).unwrap()).unwrap();
         assert_close(&Mat::from_fn(f.nrows(), 1, |q, _| back[q]), &f, name);
     }
@@ -154,7 +165,7 @@ fn commutative_diagram_closes_on_finite_groups() {
         for (domain, codomain) in [(&trivial, &trivial), (&largest, &mixed), (&mixed, &largest)] {
             let space = OperatorSpace::new(domain, codomain, 0).unwrap();
             let (rows, columns) = space.shape();
-            let t = Random::new(5).matrix(rows, columns);
+            let t = random_operator(&space, 5);
             let (signals, images) = (rep::tensor(&regular, domain).unwrap(), rep::tensor(&regular, codomain).unwrap());
             let sum = project_finite_sum(&signals, &images, &t).unwrap();
             assert_close(&project_fourier(&space, &t).unwrap(), &sum, name);
@@ -192,8 +203,7 @@ fn samples_outside_the_band_are_dropped() {
     let so2 = group::parse("SO2").unwrap();
     let (domain, codomain) = fibres(&so2, 2);
     let space = OperatorSpace::new(&domain, &codomain, 2).unwrap();
-    let (rows, columns) = space.shape();
-    let t = Random::new(7).matrix(rows, columns);
+    let t = random_operator(&space, 7);
     let limited = space.band_limited(&t).unwrap();
     assert!((&t - &limited).norm_max() > 0.1);
     let projected = project_fourier(&space, &t).unwrap();
@@ -226,9 +236,7 @@ fn intertwiner_multiplies_coefficients_on_the_left() {
         let t = project_fourier(&space, &space.operator(&random_spectrum(&space, 9)).unwrap()).unwrap();
         let spectrum = space.spectrum(&t).unwrap();
         let coefficients = random_function(transform, 10);
-        let f = transform.inverse(&coefficients).unwrap();
-        let image = &t * Mat::from_fn(f.len(), 1, |q, _| f[q]);
-        let image: Vec<c64> = (0..f.len()).map(|q| image[(q, 0)]).collect();
+        let image = apply(&t, &transform.inverse(&coefficients).unwrap());
         for (pi, found) in transform.forward(&image).unwrap().iter().enumerate() {
             let expected = spectrum.intertwiner(pi).unwrap() * &coefficients[pi];
             assert_close(found, &expected, &group.name());
@@ -240,12 +248,11 @@ fn intertwiner_multiplies_coefficients_on_the_left() {
 fn no_right_multiplication_does_what_cor_right_mult_prints() {
     let space = OperatorSpace::scalar(&group::parse("S3").unwrap(), 0).unwrap();
     let transform = space.transform();
-    let t = project_fourier(&space, &Random::new(11).matrix(6, 6)).unwrap();
+    let t = project_fourier(&space, &random_operator(&space, 11)).unwrap();
     let transformed = |plane: Mat<c64>| {
         let zero = Mat::zeros(1, 1);
         let f = transform.inverse(&[zero.clone(), plane, zero]).unwrap();
-        let image = &t * Mat::from_fn(6, 1, |q, _| f[q]);
-        let image: Vec<c64> = (0..6).map(|q| image[(q, 0)]).collect();
+        let image = apply(&t, &f);
         (f, transform.forward(&image).unwrap()[1].clone(), image)
     };
     // f̂ = 1 forces B to be the coefficient of Tf; that B then fails on f̂ = E₀₁.

@@ -38,10 +38,7 @@ pub(super) fn disjoint_cycles(word: &[u32]) -> Vec<Vec<usize>> {
 }
 
 /// Reads generators in cycle notation, such as `"<(0 1 2)(3 4), (0 1)>"` or `"<(0 1)>[5]"`, as lists of images. The cycles of one generator
-/// are disjoint; points are separated by spaces or commas; without a number of points behind it the largest point named is the last.
-///
-/// # Errors
-/// [`Error::Parse`] if the text is not of this form.
+/// are disjoint; points are separated by spaces or commas; the number of points in brackets defaults to the largest point plus one.
 pub(crate) fn parse_cycles(text: &str) -> Result<Vec<Vec<u32>>> {
     let fail = |expected: &str| Error::Parse {
         what: "permutation generators",

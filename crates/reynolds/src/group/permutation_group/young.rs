@@ -20,7 +20,7 @@ use faer::Mat;
 
 use super::cycles::disjoint_cycles;
 use crate::group::{Element, GroupRef};
-use crate::rep::{Representation, SignedPermutation};
+use crate::rep::{Formula, Rep};
 
 /// All partitions of n in reverse lexicographic order, `[n]` first.
 pub(super) fn partitions(n: usize) -> Vec<Vec<usize>> {
@@ -77,100 +77,71 @@ struct Step {
     off_diagonal: f64,
 }
 
-/// The irreducible representation of S_n that belongs to a partition of n.
-#[derive(Debug)]
-pub(super) struct YoungOrthogonal {
-    group: GroupRef,
-    partition: Vec<usize>,
-    /// `steps[i][t]` for sᵢ and the tableau t.
-    steps: Vec<Vec<Step>>,
-    dim: usize,
+/// The irreducible representation of `group`, S_n, that belongs to a partition of n.
+pub(super) fn young_orthogonal(group: &GroupRef, partition: Vec<usize>) -> Rep {
+    let (acting, label, steps) = (group.clone(), partition_label(&partition), steps(&partition));
+    let dim = standard_tableaux(&partition).len();
+    let word = move |g: &Element| acting.point_permutation(g).expect("the symmetric group is given as permutations");
+    let matrix = {
+        let word = word.clone();
+        move |g: &Element| {
+            let mut word = word(g);
+            let mut matrix = Mat::identity(dim, dim);
+            // g·s_{i₁}·…·s_{i_k} = e, as swapping neighbours in the word multiplies from the right; so g = s_{i_k}·…·s_{i₁}.
+            for end in (1..word.len()).rev() {
+                for i in 0..end {
+                    if word[i] > word[i + 1] {
+                        word.swap(i, i + 1);
+                        multiply_by_step(&steps[i], &mut matrix);
+                    }
+                }
+            }
+            matrix
+        }
+    };
+    let character = move |g: &Element| murnaghan_nakayama(&partition, &cycle_type(&word(g))) as f64;
+    // The trivial and the sign representation are signed permutations; no other is in this basis.
+    Formula::new(group, label, dim, matrix).character(character).signed_if(dim == 1).shared()
 }
 
-impl YoungOrthogonal {
-    /// Tabulates the action of the adjacent transpositions. `group` must be S_n with n the sum of the partition.
-    pub(super) fn new(group: GroupRef, partition: Vec<usize>) -> Self {
-        let tableaux = standard_tableaux(&partition);
-        let position: HashMap<&[usize], usize> = tableaux.iter().enumerate().map(|(t, rows)| (&rows[..], t)).collect();
-        let n: usize = partition.iter().sum();
-        let step = |i: usize, t: usize| {
-            let rows = &tableaux[t];
-            let content = |entry: usize| {
-                let column = rows[..entry].iter().filter(|&&row| row == rows[entry]).count();
-                column as f64 - rows[entry] as f64
-            };
-            let diagonal = 1.0 / (content(i + 1) - content(i));
-            let mut swapped = rows.clone();
-            swapped.swap(i, i + 1);
-            // Entries in one row or one column are neighbours there: r = ±1, and the swapped tableau is not standard.
-            match position.get(&swapped[..]) {
-                Some(&partner) if partner != t => {
-                    Step { partner, diagonal, off_diagonal: (1.0 - diagonal * diagonal).sqrt() }
-                }
-                _ => Step { partner: t, diagonal, off_diagonal: 0.0 },
-            }
+/// The action of the adjacent transpositions: `[i][t]` for sᵢ and the tableau t.
+fn steps(partition: &[usize]) -> Vec<Vec<Step>> {
+    let tableaux = standard_tableaux(partition);
+    let position: HashMap<&[usize], usize> = tableaux.iter().enumerate().map(|(t, rows)| (&rows[..], t)).collect();
+    let n: usize = partition.iter().sum();
+    let step = |i: usize, t: usize| {
+        let rows = &tableaux[t];
+        let content = |entry: usize| {
+            let column = rows[..entry].iter().filter(|&&row| row == rows[entry]).count();
+            column as f64 - rows[entry] as f64
         };
-        let steps = (1..n).map(|i| (0..tableaux.len()).map(|t| step(i - 1, t)).collect()).collect();
-        let dim = tableaux.len();
-        Self { group, partition, steps, dim }
-    }
-
-    fn word(&self, g: &Element) -> Vec<u32> {
-        self.group.point_permutation(g).expect("the symmetric group is given as permutations")
-    }
-
-    /// `matrix ← π(sᵢ) · matrix`.
-    fn multiply_by_step(&self, i: usize, matrix: &mut Mat<f64>) {
-        for column in 0..self.dim {
-            for (t, step) in self.steps[i].iter().enumerate() {
-                if step.partner == t {
-                    matrix[(t, column)] *= step.diagonal;
-                } else if step.partner > t {
-                    // The partner's own diagonal is the negative: its axial distance is −r.
-                    let (a, b) = (matrix[(t, column)], matrix[(step.partner, column)]);
-                    matrix[(t, column)] = step.diagonal * a + step.off_diagonal * b;
-                    matrix[(step.partner, column)] = step.off_diagonal * a - step.diagonal * b;
-                }
+        let diagonal = 1.0 / (content(i + 1) - content(i));
+        let mut swapped = rows.clone();
+        swapped.swap(i, i + 1);
+        // Entries in one row or one column are neighbours there: r = ±1, and the swapped tableau is not standard.
+        match position.get(&swapped[..]) {
+            Some(&partner) if partner != t => {
+                Step { partner, diagonal, off_diagonal: (1.0 - diagonal * diagonal).sqrt() }
             }
+            _ => Step { partner: t, diagonal, off_diagonal: 0.0 },
         }
-    }
+    };
+    (1..n).map(|i| (0..tableaux.len()).map(|t| step(i - 1, t)).collect()).collect()
 }
 
-impl Representation for YoungOrthogonal {
-    fn group(&self) -> &GroupRef {
-        &self.group
-    }
-
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn label(&self) -> String {
-        partition_label(&self.partition)
-    }
-
-    fn matrix(&self, g: &Element) -> Mat<f64> {
-        let mut word = self.word(g);
-        let mut matrix = Mat::identity(self.dim, self.dim);
-        // g·s_{i₁}·…·s_{i_k} = e, as swapping neighbours in the word multiplies from the right; so g = s_{i_k}·…·s_{i₁}.
-        for end in (1..word.len()).rev() {
-            for i in 0..end {
-                if word[i] > word[i + 1] {
-                    word.swap(i, i + 1);
-                    self.multiply_by_step(i, &mut matrix);
-                }
+/// `matrix ← π(sᵢ) · matrix`.
+fn multiply_by_step(steps: &[Step], matrix: &mut Mat<f64>) {
+    for column in 0..matrix.ncols() {
+        for (t, step) in steps.iter().enumerate() {
+            if step.partner == t {
+                matrix[(t, column)] *= step.diagonal;
+            } else if step.partner > t {
+                // The partner's own diagonal is the negative: its axial distance is −r.
+                let (a, b) = (matrix[(t, column)], matrix[(step.partner, column)]);
+                matrix[(t, column)] = step.diagonal * a + step.off_diagonal * b;
+                matrix[(step.partner, column)] = step.off_diagonal * a - step.diagonal * b;
             }
         }
-        matrix
-    }
-
-    fn character(&self, g: &Element) -> f64 {
-        murnaghan_nakayama(&self.partition, &cycle_type(&self.word(g))) as f64
-    }
-
-    /// The trivial and the sign representation are signed permutations; no other is in this basis.
-    fn signed_permutation(&self, g: &Element) -> Option<SignedPermutation> {
-        (self.dim == 1).then(|| SignedPermutation { image: vec![0], negative: vec![self.character(g) < 0.0] })
     }
 }
 
@@ -215,6 +186,7 @@ mod tests {
 
     use super::*;
     use crate::group::{Group, PermutationGroup};
+    use crate::rep::Representation;
 
     fn symmetric(n: usize) -> Arc<PermutationGroup> {
         Arc::new(PermutationGroup::symmetric(n).unwrap())

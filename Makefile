@@ -2,6 +2,7 @@
 # `make help` lists the targets.
 CARGO ?= cargo
 TORCH := 2.11.0
+TORCHVISION := 0.26.0
 
 .PHONY: help demo demo-project demo-audit test test-core test-python check bench fuzz package peers compare results libtorch libtorch-cuda
 
@@ -43,7 +44,7 @@ test-core: ## the tests of what builds without libtorch
 	$(PEERS_TEST)
 
 test-python: ## the tests of the Python package, with torch in a virtual environment of their own (4.7 GB)
-	scripts/test_python.sh $(TORCH)
+	scripts/test_python.sh $(TORCH) $(TORCHVISION)
 
 PEERS_TEST := python3 -m unittest discover --quiet -s peers -p 'test_*.py' && python3 -m unittest discover --quiet -s scripts/results -p 'test_*.py'
 

@@ -3,13 +3,13 @@
 #   REYNOLDS_TORCH=skip   without torch: only what works without it
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version="$1" python="${PYTHON:-python3}"
+version="$1" torchvision="$2" python="${PYTHON:-python3}"
 wanted=(numpy pytest)
 venv=.venv-python
 if [ "${REYNOLDS_TORCH:-}" = skip ]; then
     venv=.venv-python-without-torch
 else
-    wanted+=("torch==$version")
+    wanted+=("torch==$version" "torchvision==$torchvision")
 fi
 quiet=()
 [ -t 2 ] || quiet=(--quiet)

@@ -166,10 +166,17 @@ class _Tracer:
         self.seen: list[tuple[Tensor, str]] = [(x, fields)]
 
     def _run(self, x: Tensor, note: Any) -> Tensor:
-        handles = [
-            module.register_forward_hook(lambda module, given, out, name=name: note(name, module, given[0], out))
-            for name, module in self.modules
-        ]
+        """f(x); ``note`` gets every module's name, its input (the tensor and, since modules may work in place, a copy) and its output."""
+        inputs: dict[str, tuple[Any, Any]] = {}
+
+        def before(name: str, given: Any) -> None:
+            tensor = given[0] if given else None
+            inputs[name] = (tensor, tensor.clone() if isinstance(tensor, Tensor) else None)
+
+        handles = []
+        for name, module in self.modules:
+            handles.append(module.register_forward_pre_hook(lambda module, given, name=name: before(name, given)))
+            handles.append(module.register_forward_hook(lambda module, given, out, name=name: note(name, *inputs[name], out)))
         try:
             return self.model(x)  # type: ignore[no-any-return]
         finally:
@@ -179,16 +186,16 @@ class _Tracer:
     def reference(self, x: Tensor) -> Tensor:
         """f(x), with the fields of every module's output."""
 
-        def note(name: str, module: nn.Module, given: Any, out: Any) -> None:
+        def note(name: str, tensor: Any, given: Any, out: Any) -> None:
             if not isinstance(given, Tensor) or not isinstance(out, Tensor) or out.dim() < 2 or name in self.outputs:
                 return
-            before = next((fields for tensor, fields in reversed(self.seen) if tensor is given), None)
+            before = next((fields for known, fields in reversed(self.seen) if known is tensor), None)
             if name in self.types:
                 before, after = self.types[name]
             else:
                 before = before or f"{given.shape[1]} trivial"
                 after = before if out.shape[1] == given.shape[1] else f"{out.shape[1]} trivial"
-            self.outputs[name] = (before, given, after, out)
+            self.outputs[name] = (before, given, after, out.clone())
             self.order.append(name)
             self.seen.append((out, after))
 
@@ -197,7 +204,7 @@ class _Tracer:
     def compare(self, turned: Tensor, element: int) -> Tensor:
         """f(gx), with the error of every module's input and output."""
 
-        def note(name: str, module: nn.Module, given: Any, out: Any) -> None:
+        def note(name: str, _: Any, given: Any, out: Any) -> None:
             if name not in self.outputs or not isinstance(out, Tensor):
                 return
             before, x, after, y = self.outputs[name]

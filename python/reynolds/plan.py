@@ -28,6 +28,8 @@ class Plan:
         self._text = text
         #: What the plan takes the channels for, as audits name it.
         self.name = name
+        #: What `Plan.infer` could not type, and why.
+        self.warnings: list[str] = []
 
     @classmethod
     def from_toml(cls, text: str) -> Plan:
@@ -56,6 +58,30 @@ class Plan:
         ``plan.to_toml()`` and edit it."""
         text = _reynolds.Plan.suggest(group, models.shapes(models.tensors(model)))
         return cls.from_toml(text)
+
+    @classmethod
+    def infer(
+        cls,
+        model: Any,
+        group: str,
+        input: str,
+        fields: str = "regular",
+        output: str | None = None,
+        example: Any = None,
+    ) -> Plan:
+        """A plan for a torch module, from the graph of its forward pass.
+
+        ``input`` and ``output`` are the fields of its input and output ("3 trivial", "10 trivial"); inside, channels are ``fields``
+        ("regular" where their number allows it, or "trivial"). With an ``example`` input sizes are known: strides that break the symmetry
+        are found, and layers behind a flattening are typed. Layers whose fields are not known are left alone: see ``plan.warnings``.
+        """
+        from .infer import Inference
+
+        inference = Inference(model, group, input, fields, output, example)
+        plan = cls.from_toml(inference.text())
+        plan.name = "inferred"
+        plan.warnings = inference.warnings
+        return plan
 
     def restricted_to(self, subgroup: str) -> Plan:
         """The same fields, projected onto a subgroup."""

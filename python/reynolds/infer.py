@@ -1,0 +1,215 @@
+"""A plan from a module: which fields flow through it, followed along the graph of its forward pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, fx, nn
+from torch.fx.passes.shape_prop import ShapeProp
+
+from . import _reynolds, models
+from ._reynolds import Error
+
+_POINTWISE = (
+    nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.SELU, nn.GELU, nn.SiLU, nn.Mish, nn.Sigmoid, nn.Tanh, nn.Hardtanh, nn.Hardswish,
+    nn.Softplus, nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d,
+)  # fmt: skip
+_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm, nn.GroupNorm, nn.LayerNorm)
+_CONVOLUTIONS = (nn.Conv2d, nn.Conv3d)
+_TRANSPOSED = (nn.ConvTranspose2d, nn.ConvTranspose3d)
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """The fields of a tensor's channels, and the axis on which they lie."""
+
+    text: str
+    axis: int
+
+
+class Inference:
+    """Walks the graph of a module and writes a rule for every layer whose fields are known."""
+
+    def __init__(self, model: nn.Module, group: str, input: str, fields: str, output: str | None, example: Tensor | None):
+        if fields not in ("regular", "trivial"):
+            raise Error(f'fields: expected "regular" or "trivial" for the layers inside, got "{fields}"')
+        self.model, self.group, self.fields, self.output = models.unwrapped(model), group, fields, output
+        self.order = len(_reynolds.channel_matrices(group, "1 trivial")[1])
+        self.input = input
+        self.rules: list[str] = []
+        self.warnings: list[str] = []
+        self.graph = self._graph(example)
+        self.seen: set[str] = set()
+        self.last: str | None = None
+
+    def _graph(self, example: Tensor | None) -> fx.GraphModule:
+        mode = self.model.training
+        self.model.eval()
+        try:
+            graph = fx.symbolic_trace(self.model)
+        except Exception as error:
+            raise Error(f"model: torch.fx cannot trace its forward pass ({error}); write a plan by hand: Plan.suggest starts one") from error
+        finally:
+            self.model.train(mode)
+        if example is not None:
+            with torch.no_grad():
+                ShapeProp(graph.eval()).propagate(example)
+            self.model.train(mode)
+        return graph
+
+    def text(self) -> str:
+        """The plan in TOML."""
+        known: dict[fx.Node, _Fields | None] = {}
+        for node in self.graph.graph.nodes:
+            if node.op == "placeholder":
+                known[node] = _Fields(self.input, 1) if not known else None
+            elif node.op == "call_module":
+                known[node] = self._module(node, known)
+            elif node.op in ("call_function", "call_method"):
+                known[node] = self._function(node, known)
+            else:
+                known[node] = None
+        if not self.rules:
+            raise Error(f"model: expected layers whose fields are known, found none ({'; '.join(self.warnings[:3])})")
+        comments = "".join(f"# {warning}\n" for warning in self.warnings)
+        return f'{comments}group = "{self.group}"\n' + "".join(self.rules)
+
+    def _inside(self, channels: int) -> str:
+        """The fields of so many channels inside the network."""
+        if self.fields == "regular" and channels % self.order == 0:
+            return f"{channels // self.order} regular"
+        return f"{channels} trivial"
+
+    def _is_last(self, node: fx.Node) -> bool:
+        """Whether nothing with weights follows."""
+        todo, done = list(node.users), set()
+        while todo:
+            user = todo.pop()
+            if user in done:
+                continue
+            done.add(user)
+            if user.op == "call_module" and any(True for _ in self.graph.get_submodule(str(user.target)).parameters()):
+                return False
+            todo.extend(user.users)
+        return True
+
+    def _rule(self, name: str, **keys: Any) -> None:
+        escaped = "".join("\\\\" + c if c in "*?[]{}\\" else c for c in name)
+        lines = "".join(f"{key} = {_toml(value)}\n" for key, value in keys.items())
+        self.rules.append(f'\n[[layer]]\nname = "{escaped}"\n{lines}')
+
+    def _module(self, node: fx.Node, known: dict[fx.Node, _Fields | None]) -> _Fields | None:
+        name = str(node.target)
+        module = self.graph.get_submodule(name)
+        given = next((known.get(arg) for arg in node.args if isinstance(arg, fx.Node)), None)
+        repeated = name in self.seen
+        self.seen.add(name)
+        if repeated and any(True for _ in module.parameters()):
+            self.warnings.append(f"{name}: used more than once; its fields are those of the first use")
+        if isinstance(module, _CONVOLUTIONS + _TRANSPOSED):
+            return self._convolution(node, name, module, given, repeated)
+        if isinstance(module, nn.Linear):
+            return self._linear(node, name, module, given, repeated)
+        if isinstance(module, _NORMS):
+            self._norm(name, module, given, repeated)
+            return given
+        if isinstance(module, _POINTWISE) or type(module).__name__ in ("StochasticDepth", "DropPath"):
+            return given
+        if isinstance(module, nn.Flatten):
+            return self._flattened(node, given)
+        if any(True for _ in module.parameters()):
+            self.warnings.append(f"{name}: {type(module).__name__} is not known; its parameters are left alone")
+            return None
+        # Pooling, upsampling, padding: the channels stay.
+        return given
+
+    def _convolution(self, node: fx.Node, name: str, module: Any, given: _Fields | None, repeated: bool) -> _Fields:
+        last = self.output is not None and self._is_last(node)
+        codomain = self.output if last and self.output else self._inside(module.out_channels)
+        after = _Fields(codomain, 1)
+        if given is None or repeated:
+            if given is None:
+                self.warnings.append(f"{name}: the fields of its input are not known; left alone")
+            return after
+        domain = given.text
+        if module.groups > 1:
+            if self.fields == "trivial":
+                domain, codomain = f"{module.weight.shape[1]} trivial", f"{module.weight.shape[0]} trivial"
+            else:
+                self.warnings.append(f"{name}: a convolution in {module.groups} groups mixes no channels of a regular field; left alone")
+                return after
+        sizes: dict[str, Any] = {}
+        if isinstance(module, _TRANSPOSED):
+            # Its weight is that of the adjoint map: [in, out, k…].
+            self._rule(f"{name}.weight", domain=codomain, codomain=domain, bias=False)
+            if module.bias is not None and codomain != f"{module.out_channels} trivial":
+                self._rule(f"{name}.bias", kind="bias", codomain=codomain)
+            return after
+        if isinstance(module.padding, tuple) and len(set(module.padding)) == 1 and len(set(module.stride)) == 1:
+            sizes = {"stride": module.stride[0], "padding": module.padding[0]}
+            meta = next((arg.meta.get("tensor_meta") for arg in node.args if isinstance(arg, fx.Node)), None)
+            if meta is not None and len(set(meta.shape[2:])) == 1:
+                sizes["input"] = meta.shape[2]
+        self._rule(f"{name}.weight", domain=domain, codomain=codomain, **sizes)
+        return after
+
+    def _linear(self, node: fx.Node, name: str, module: nn.Linear, given: _Fields | None, repeated: bool) -> _Fields | None:
+        last = self._is_last(node)
+        codomain = self.output if last and self.output else (f"{module.out_features} trivial" if last else self._inside(module.out_features))
+        axis = given.axis if given is not None else 1
+        if given is None or repeated:
+            if given is None:
+                self.warnings.append(f"{name}: the fields of its input are not known (pixels flattened into channels?); left alone")
+            return None if given is None and not last else _Fields(codomain, axis)
+        self._rule(f"{name}.weight", domain=given.text, codomain=codomain)
+        return _Fields(codomain, axis)
+
+    def _norm(self, name: str, module: Any, given: _Fields | None, repeated: bool) -> None:
+        if given is None or repeated or given.text.endswith("trivial") and "+" not in given.text:
+            return
+        for part, kind in (("weight", "scale"), ("bias", "bias"), ("running_mean", "bias"), ("running_var", "scale")):
+            value = getattr(module, part, None)
+            if value is not None and value.dim() == 1:
+                self._rule(f"{name}.{part}", kind=kind, codomain=given.text)
+
+    def _flattened(self, node: fx.Node, given: _Fields | None) -> _Fields | None:
+        shapes = [arg.meta.get("tensor_meta") for arg in (node, *node.args) if isinstance(arg, fx.Node)]
+        if given is None or len(shapes) < 2 or any(meta is None for meta in shapes):
+            if given is not None:
+                self.warnings.append(f"{node.name}: give an example input, so that it is known whether only channels are left here")
+            return None
+        return _Fields(given.text, 1) if shapes[0].shape[1] == shapes[1].shape[given.axis] else None
+
+    def _function(self, node: fx.Node, known: dict[fx.Node, _Fields | None]) -> _Fields | None:
+        name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
+        if name in ("cat", "concat"):
+            parts = [known.get(arg) for arg in node.args[0]] if isinstance(node.args[0], (list, tuple)) else []
+            if not parts or any(part is None for part in parts):
+                return None
+            return _Fields(" + ".join(part.text for part in parts if part is not None), 1)
+        tensors = [arg for arg in node.args if isinstance(arg, fx.Node) and arg in known]
+        if not tensors:
+            return None
+        given = [known[arg] for arg in tensors if known[arg] is not None]
+        if name in ("add", "iadd", "sub", "mul"):
+            if len({fields.text for fields in given if fields is not None}) > 1:
+                self.warnings.append(f"{node.name}: {' and '.join(fields.text for fields in given if fields)} are added; their symmetry is lost")
+                return None
+            return given[0] if given else None
+        first = known[tensors[0]]
+        if first is None:
+            return None
+        if name == "permute":
+            order = [arg for arg in node.args[1:] if isinstance(arg, int)] or list(node.args[1])  # type: ignore[arg-type]
+            return _Fields(first.text, order.index(first.axis))
+        if name in ("flatten", "view", "reshape", "mean", "squeeze"):
+            return self._flattened(node, first)
+        return first
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else f'"{value}"'

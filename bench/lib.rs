@@ -12,6 +12,6 @@ pub use array::{Array, Float};
 pub use clock::{Clock, Paired, Times, Work};
 pub use convolutions::{AddedToStep, Convolutions};
 pub use memory::DeviceMemory;
-pub use penalty::{PenaltyBench, PenaltyBenchRow};
+pub use penalty::{DecoupledRow, PenaltyBench, PenaltyBenchRow};
 pub use projection::{GridSize, ProjectionBench, ProjectionRow};
 pub use scaling::{ExponentRow, Extent, Panel, Plot, Point, PowerLaw, Scaling, ScalingReport, Series};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use reynolds_bench::{AddedToStep, Convolutions, PenaltyBench, PenaltyBenchRow};
+use reynolds_bench::{AddedToStep, Convolutions, DecoupledRow, PenaltyBench, PenaltyBenchRow};
 use reynolds_torch::device;
 use reynolds_torch::tch::{self, Device};
 
@@ -113,8 +113,23 @@ fn text(row: &PenaltyBenchRow) -> String {
     for (name, seconds) in lines {
         text += &format!("  {name:<28} {:>12.3} ms {:>8.2} floors\n", 1e3 * seconds, seconds / row.floor_seconds);
     }
+    row.decoupled.iter().for_each(|step| text += &decoupled(step));
     row.network.iter().flatten().for_each(|step| text += &added(step));
     text
+}
+
+fn decoupled(row: &DecoupledRow) -> String {
+    let name = format!("decoupled step, {}", row.step);
+    let (bytes, floor, moved) = (row.floor_bytes, row.seconds / row.floor_seconds, row.bytes_at_copy_speed);
+    let launches = if row.launches > 0 { format!(", {} launches", row.launches) } else { String::new() };
+    let operations = row
+        .operations_seconds
+        .map(|seconds| format!(", {:.2} of {:.3} ms by plain operations", row.seconds / seconds, 1e3 * seconds));
+    format!(
+        "  {name:<28} {:>12.3} ms {floor:>8.2} floors of {bytes} bytes, {moved:.1} bytes a weight at the speed of a copy{launches}{}\n",
+        1e3 * row.seconds,
+        operations.unwrap_or_default()
+    )
 }
 
 fn added(step: &AddedToStep) -> String {

@@ -85,9 +85,18 @@ fn a_row_has_the_keys_of_the_contract_and_lines_for_people() {
     assert!(
         row["operations"].as_u64().unwrap() > 0 && row["beside_adam"]["pairs"] == 2 && row.get("network").is_none()
     );
+    let steps: Vec<&str> =
+        row["decoupled"].as_array().unwrap().iter().map(|row| row["step"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["squared", "plain", "target"]);
+    for key in ["seconds", "floor_seconds", "bytes_at_copy_speed", "operations_seconds", "launches"] {
+        assert!(row["decoupled"][0][key].as_f64().is_some(), "{key}: {row}");
+    }
     let steps = ["--pairs", "2", "--batch", "1", "--side", "4"];
     let text = done(folder.path(), &[TINY, &small, &steps].concat());
     assert!(text.starts_with("7 convolutions 4x4x3x3, C4 regular, 1008 weights, cpu, 1 threads"), "{text}");
+    for step in ["squared", "plain", "target"] {
+        assert!(text.contains(&format!("  decoupled step, {step} ")), "{text}");
+    }
     for added in ["nothing", "squared", "plain", "tape"] {
         assert!(text.contains(&format!("a step, batch 1, 4x4: {added}")), "{text}");
     }

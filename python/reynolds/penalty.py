@@ -69,6 +69,8 @@ class _Layer:
         self.strength = 1.0
         self.equivariant_since: Tensor | None = None
         self._tiles: Tiles | None = None
+        self._direct: tuple[int, int, bool] | None = None
+        self._dtype: torch.dtype | None = None
 
     @property
     def tiles(self) -> Tiles:
@@ -90,8 +92,22 @@ class _Layer:
         equivariant = self.tiles.project_flat(flat)
         return equivariant, flat - equivariant
 
-    def place(self) -> tuple[int, int, bool]:
-        return (self.number, *place(self.name, self.parameter.detach(), self.size))
+    def place(self) -> tuple[int, int, bool] | None:
+        """Number, address and type for the compiled part; ``None`` where it cannot work on the weights' memory."""
+        parameter, known = self.parameter, self._direct
+        # What was checked once is not checked again while it is the same memory.
+        same = known is not None and parameter.data_ptr() == known[1] and parameter.dtype is self._dtype
+        if not same or parameter.numel() != self.size or not parameter.is_contiguous():
+            self._direct = (self.number, *place(self.name, parameter, self.size)) if is_direct(parameter) else None
+            self._dtype = parameter.dtype
+        return self._direct
+
+    def gradient_address(self) -> int | None:
+        """Where the gradient's numbers lie, if they lie as the weights do."""
+        grad = self.parameter.grad
+        if grad is None or grad.dtype is not self._dtype or not grad.is_contiguous() or grad.layout is not torch.strided:
+            return None
+        return grad.data_ptr() if grad.device == self.parameter.device and grad.numel() == self.size else None
 
 
 class Penalty:
@@ -222,14 +238,15 @@ class Penalty:
     def add_grad_(self, scale: Tensor | float = 1.0, *, only: Callable[[_Layer], bool] | None = None) -> None:
         """Adds ``scale`` times the penalty's gradient to the gradients of the parameters: for loops that clip gradients after it."""
         direct = []
+        as_it_is = not isinstance(scale, Tensor) and scale == 1.0
         for layer in self._chosen(only):
             grad = layer.parameter.grad
             if grad is None:
                 continue
-            if is_direct(layer.parameter.detach()) and is_direct(grad) and grad.dtype == layer.parameter.dtype and not _is_scaled(scale):
-                lambda_g, lambda_perp = self._strengths(layer)
-                number, address, double = layer.place()
-                direct.append((number, address, place(layer.name, grad, layer.size)[0], double, lambda_g, lambda_perp))
+            at = layer.place() if as_it_is else None
+            address = layer.gradient_address() if at is not None else None
+            if at is not None and address is not None:
+                direct.append((at[0], at[1], address, at[2], self.lambda_g * layer.strength, self.lambda_perp * layer.strength))
             else:
                 grad.add_(self._gradient(layer).reshape(grad.shape).to(grad.dtype) * scale)
         if direct:
@@ -252,23 +269,24 @@ class Penalty:
         if self.target is not None and self.target_scope == "network":
             self._to_network_target([layer for layer, _ in layers], skip)
             return
-        direct, learning_rates = [], []
+        direct, jobs = [], []
         for layer, lr in layers:
-            on_device = isinstance(lr, Tensor) and lr.device.type != "cpu"
-            if is_direct(layer.parameter.detach()) and skip is None and not on_device:
-                direct.append(layer)
-                learning_rates.append(float(lr))
-            else:
+            on_host = skip is None and (not isinstance(lr, Tensor) or lr.device.type == "cpu")
+            at = layer.place() if on_host else None
+            if at is None:
                 self._shrink(layer, lr, skip)
+            else:
+                direct.append(layer)
+                jobs.append((*at, float(lr), self.lambda_g * layer.strength, self.lambda_perp * layer.strength))
         if not direct:
             return
-        places = [layer.place() for layer in direct]
         if self.target is not None:
-            _reynolds.Settings.target(self._layers, self.target, False, places)
+            _reynolds.Settings.target(self._layers, self.target, False, [job[:3] for job in jobs])
         else:
-            jobs = [(*at, lr, *self._strengths(layer)) for at, lr, layer in zip(places, learning_rates, direct)]
-            for layer, (_, perp) in zip(direct, self._settings.decoupled(self._layers, jobs)):
-                self._note(layer, torch.tensor(perp))
+            factors = self._settings.decoupled(self._layers, jobs)
+            if self.form == "plain":
+                for layer, (_, perp) in zip(direct, factors):
+                    self._note(layer, torch.tensor(perp))
         for layer in direct:
             # The memory was written behind torch's back: its version counter says so to autograd.
             torch.autograd.graph.increment_version(layer.parameter)
@@ -284,8 +302,10 @@ class Penalty:
 
     def _to_network_target(self, layers: list[_Layer], skip: Tensor | None) -> None:
         assert self.target is not None
-        if skip is None and all(is_direct(layer.parameter.detach()) for layer in layers):
-            _reynolds.Settings.target(self._layers, self.target, True, [layer.place() for layer in layers])
+        places = [layer.place() for layer in layers]
+        direct = [at for at in places if at is not None]
+        if skip is None and len(direct) == len(layers):
+            _reynolds.Settings.target(self._layers, self.target, True, direct)
             for layer in layers:
                 torch.autograd.graph.increment_version(layer.parameter)
             return
@@ -339,8 +359,8 @@ class Penalty:
 
     def _value(self, layer: _Layer) -> Tensor:
         lambda_g, lambda_perp = self._strengths(layer)
-        if is_direct(layer.parameter.detach()) or self.norm != "frobenius":
-            at = layer.place() if is_direct(layer.parameter.detach()) else None
+        at = layer.place()
+        if at is not None or self.norm != "frobenius":
             if at is None:
                 host = layer.parameter.detach().cpu().double().contiguous()
                 at = (layer.number, *place(layer.name, host, layer.size))
@@ -361,7 +381,7 @@ class Penalty:
         """The penalty's gradient by the weights of a layer, as a vector."""
         lambda_g, lambda_perp = self._strengths(layer)
         weights = layer.parameter.detach()
-        if is_direct(weights) or self.norm != "frobenius":
+        if layer.place() is not None or self.norm != "frobenius":
             dtype = torch.float64 if weights.dtype == torch.float64 else torch.float32
             host = weights.to("cpu", dtype).contiguous()
             gradient = torch.zeros_like(host)
@@ -384,9 +404,9 @@ class Penalty:
         """‖P(W)‖² and ‖W − P(W)‖² of every layer, as scalars on its device; does not synchronise."""
         found = {}
         for layer in self.layers:
-            if is_direct(layer.parameter.detach()):
-                layer.check()
-                both = self._layers.energies([layer.place()])[0]
+            at = layer.place()
+            if at is not None:
+                both = self._layers.energies([at])[0]
                 found[layer.name] = (torch.tensor(both[0], dtype=torch.float64), torch.tensor(both[1], dtype=torch.float64))
             else:
                 equivariant, perp = layer.split()
@@ -472,10 +492,6 @@ class _Differentiable(torch.autograd.Function):
 
 def _matches(name: str, patterns: list[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _is_scaled(scale: Tensor | float) -> bool:
-    return isinstance(scale, Tensor) or scale != 1.0
 
 
 def _threshold(square: Tensor, by: Tensor) -> Tensor:

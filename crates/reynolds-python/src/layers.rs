@@ -27,6 +27,22 @@ type TileLists = (Vec<i64>, usize, Vec<i64>, Vec<f64>, Vec<i64>, Vec<f64>);
 /// Band-limited kernels: F, row-major, and its rows.
 type Functions = Option<(Vec<f64>, usize)>;
 
+/// Weights below which several layers are worked on by one thread: waking others takes longer.
+const ALONE: usize = 1 << 17;
+
+/// Runs on every job, several at a time where that pays, without the interpreter. The jobs' layers have so many `weights` in all.
+pub(crate) fn over<J: Sync, T: Send>(
+    py: Python<'_>,
+    jobs: &[J],
+    weights: usize,
+    run: impl Fn(&J) -> reynolds::Result<T> + Sync,
+) -> PyResult<Vec<T>> {
+    let all = || -> reynolds::Result<Vec<T>> {
+        if weights < ALONE { jobs.iter().map(&run).collect() } else { jobs.par_iter().map(&run).collect() }
+    };
+    py.detach(all).map_err(of_core)
+}
+
 impl Layers {
     pub(crate) fn layer(&self, number: usize) -> PyResult<&TypedTensor> {
         let count = self.resolved.layers.len();
@@ -158,7 +174,7 @@ impl Layers {
             let energies = run(layer, memory).map_err(|error| error.of_tensor(&layer.name))?;
             Ok((energies.equivariant, energies.perp))
         };
-        py.detach(|| jobs.par_iter().map(one).collect::<reynolds::Result<Vec<_>>>()).map_err(of_core)
+        over(py, &jobs, jobs.iter().map(|(layer, _)| layer.len()).sum(), one)
     }
 }
 

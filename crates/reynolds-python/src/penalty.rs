@@ -1,7 +1,6 @@
 //! The penalty on tensors of the CPU: its gradient, and its step after the optimiser's.
 
 use pyo3::prelude::*;
-use rayon::prelude::*;
 use reynolds::norm::Norm;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::plan::TypedTensor;
@@ -10,7 +9,7 @@ use reynolds::proximal::{Factors, Proximal, Target};
 use reynolds::scalar::Weight;
 
 use crate::error::{ReynoldsError, of_core};
-use crate::layers::{Layers, with_numbers};
+use crate::layers::{Layers, over, with_numbers};
 use crate::memory::{Memory, Numbers};
 
 /// What all layers of a penalty have in common; strengths come with every call.
@@ -72,7 +71,7 @@ impl Settings {
             };
             added.map_err(|error| error.of_tensor(&layer.name))
         };
-        py.detach(|| jobs.par_iter().map(one).collect::<reynolds::Result<Vec<_>>>()).map_err(of_core)
+        over(py, &jobs, jobs.iter().map(|job| job.0.len()).sum(), one)
     }
 
     /// The penalty of each layer: layer, weights, whether they are f64, λ_G, λ_⊥.
@@ -89,7 +88,7 @@ impl Settings {
             });
             value.map_err(|error| error.of_tensor(&layer.name))
         };
-        py.detach(|| jobs.par_iter().map(one).collect::<reynolds::Result<Vec<_>>>()).map_err(of_core)
+        over(py, &jobs, jobs.iter().map(|job| job.0.len()).sum(), one)
     }
 
     /// The proximal step of every layer, in place; what P(W) and W − P(W) were multiplied by.
@@ -110,7 +109,7 @@ impl Settings {
             });
             factors.map(|factors| (factors.equivariant, factors.perp)).map_err(|error| error.of_tensor(&layer.name))
         };
-        py.detach(|| jobs.par_iter().map(one).collect::<reynolds::Result<Vec<_>>>()).map_err(of_core)
+        over(py, &jobs, jobs.iter().map(|job| job.0.len()).sum(), one)
     }
 
     /// Scales W − P(W) of every layer so that it is at most τ‖W‖, or that of all together where `network`; the factors.
@@ -127,14 +126,11 @@ impl Settings {
             .into_iter()
             .map(|(number, weights, double)| Ok((layers.layer(number)?, Memory::new(weights, double)?)))
             .collect::<PyResult<Vec<_>>>()?;
-        py.detach(|| {
-            let all = if network { Some(target.factors(sum(&jobs)?)) } else { None };
-            let one = |&(layer, memory): &(&TypedTensor, Memory)| {
-                with_numbers!(layer.len(), memory, |weights| to_target(layer, weights, target, all))
-            };
-            jobs.par_iter().map(one).collect::<reynolds::Result<Vec<_>>>()
+        let weights = jobs.iter().map(|job| job.0.len()).sum();
+        let all = if network { Some(target.factors(sum(py, &jobs, weights)?)) } else { None };
+        over(py, &jobs, weights, |&(layer, memory)| {
+            with_numbers!(layer.len(), memory, |weights| to_target(layer, weights, target, all))
         })
-        .map_err(of_core)
     }
 }
 
@@ -144,12 +140,11 @@ impl Settings {
     }
 }
 
-fn sum(jobs: &[(&TypedTensor, Memory)]) -> reynolds::Result<Energies> {
-    let one = |&(layer, memory): &(&TypedTensor, Memory)| {
+fn sum(py: Python<'_>, jobs: &[(&TypedTensor, Memory)], weights: usize) -> PyResult<Energies> {
+    let energies = over(py, jobs, weights, |&(layer, memory)| {
         with_numbers!(layer.len(), memory, |weights| layer.projector.energies(&*weights))
             .map_err(|error| error.of_tensor(&layer.name))
-    };
-    let energies = jobs.par_iter().map(one).collect::<reynolds::Result<Vec<_>>>()?;
+    })?;
     Ok(energies.into_iter().fold(Energies::default(), |sum, layer| sum + layer))
 }
 

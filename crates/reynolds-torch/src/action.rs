@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone)]
 pub struct FieldAction {
     fields: Rep,
-    /// The moves of a finite group so far.
+    /// Cached moves of a finite group.
     moves: Rc<RefCell<HashMap<Key, Rc<Move>>>>,
 }
 
@@ -61,7 +61,7 @@ enum Channels {
         period: i64,
         by: i64,
     },
-    /// Which channel comes to each, `[channels]`, and its sign, `[channels]`.
+    /// The source of each channel, `[channels]`, and its sign, `[channels]`.
     Permuted(Tensor, Option<Tensor>),
     /// ρ(g)ᵀ.
     Mixed(Tensor),
@@ -121,7 +121,7 @@ impl FieldAction {
         }
     }
 
-    /// What g does to features of this size, from memory if it is known.
+    /// The action of g on features of this size, cached for finite groups.
     fn moves(&self, g: &Element, features: &Tensor) -> Result<Rc<Move>> {
         let Element::Finite(number) = *g else { return Ok(Rc::new(self.derive(g, features)?)) };
         let key = (number, features.size()[2..].to_vec(), features.device(), features.kind());
@@ -248,7 +248,7 @@ fn cycle(image: &[u32]) -> Option<(i64, i64)> {
     (by + 1..=count).find(rolls).map(|period| (period as i64, by as i64))
 }
 
-/// Where the entry at each place comes from.
+/// The inverse permutation.
 fn inverse(image: &[u32]) -> Vec<i64> {
     let mut from = vec![0; image.len()];
     for (source, &to) in image.iter().enumerate() {

@@ -16,9 +16,9 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_nonnegative};
 
-/// How the factor grows.
+/// The shape of the growth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
@@ -35,7 +35,7 @@ pub enum Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Anneal {
-    /// How the factor grows.
+    /// The shape of the growth.
     pub shape: Shape,
     /// The factor at the beginning, in [0, 1] as a rule; above 1 it falls.
     pub start: f64,
@@ -54,9 +54,7 @@ impl Anneal {
     /// [`Error::Setting`] if `start` or `epochs` is negative or not finite, or a shape that grows is given no epochs.
     pub fn validate(&self) -> Result<()> {
         for (what, value) in [("start", self.start), ("epochs", self.epochs)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::setting(what, "a finite number, at least 0", value));
-            }
+            check_nonnegative(what, value)?;
         }
         if self.shape != Shape::Constant && self.epochs == 0.0 {
             return Err(Error::setting("epochs", "a number above 0 where the shape is not constant", self.epochs));

@@ -1,4 +1,4 @@
-//! Which parameters of a network are regularised towards a group, and P on all of them at once.
+//! The parameters of a network that are regularised towards a group, and P on all of them at once.
 //!
 //! ```text
 //! flat: [ unbound | W₁ | b₁ | W₂ | … ]      P acts on every bound parameter, in one go; the others are left alone
@@ -24,14 +24,13 @@
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
 
-mod one_pass;
+mod agreement;
 mod place;
 mod rescale;
 
 use std::sync::Arc;
 
 use faer::c64;
-use one_pass::OnePass;
 use place::Place;
 use reynolds::plan::{ResolvedPlan, SymmetryPlan};
 use reynolds::projection::{Dimensions, Energies, KernelSpace, Lowered, Tiling, derive};
@@ -41,13 +40,13 @@ use tch::{Device, Kind, Tensor};
 use crate::error::{Error, Result};
 use crate::parameters::{Entry, Parameters};
 pub use crate::projector::TileProducts;
-use crate::projector::{Assembly, FlatProjector, Host, Shared};
+use crate::projector::{Assembly, FlatProjector, OnePass, Shared, executor};
 use crate::segments::Segments;
 
 /// A parameter bound to a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
-    /// Where it lies in the flat storage.
+    /// Its place in the flat storage.
     pub entry: Entry,
     /// dim Hom_G, complex dimensions counted once.
     pub rank: usize,
@@ -64,25 +63,25 @@ pub struct Binding {
     /// P on the bound numbers, one parameter after the other.
     pub(crate) projector: FlatProjector,
     /// Executors or kernels for the squared penalty and the decoupled steps, where there are some for these parameters.
-    one_pass: Option<OnePass>,
+    one_pass: Option<Box<dyn OnePass>>,
     pub(crate) segments: Segments,
 }
 
-/// Collects what is to be bound.
+/// Collects parameters to bind.
 #[derive(Debug)]
 pub struct BindingBuilder {
     entries: Vec<Entry>,
     len: usize,
     kind: Kind,
     device: Device,
-    /// Each with its number among the projectors.
+    /// Each with the index of its projector.
     bound: Vec<(Bound, usize)>,
     projectors: Vec<(Shared, Tiling)>,
     products: TileProducts,
 }
 
 impl BindingBuilder {
-    /// Binds every parameter that a plan types; returns what it made of them, with the reason for each that is left alone.
+    /// Binds every parameter that a plan types; returns the resolved plan, with a reason for each parameter that is left alone.
     pub fn plan(&mut self, plan: &SymmetryPlan) -> Result<ResolvedPlan> {
         let shapes = |complex: bool| -> Vec<_> {
             let entries = self.entries.iter().filter(|entry| entry.complex == complex);
@@ -140,7 +139,7 @@ impl BindingBuilder {
         Ok(())
     }
 
-    /// Multiplies tiles in another way than suits the device.
+    /// Overrides the way tiles are multiplied on the device.
     pub fn tile_products(&mut self, products: TileProducts) -> &mut Self {
         self.products = products;
         self
@@ -154,7 +153,7 @@ impl BindingBuilder {
     /// Lowers everything to the device.
     ///
     /// # Errors
-    /// [`Error::Setting`] if nothing is bound, or more than an int32 counts.
+    /// [`Error::Setting`] if nothing is bound, or more numbers than an int32 counts.
     pub fn build(mut self) -> Result<Binding> {
         if !matches!(self.kind, Kind::Float | Kind::Double) {
             // Halves are for arithmetic, not for storage: the slope of a plain norm at 0 is no number of theirs.
@@ -170,7 +169,7 @@ impl BindingBuilder {
         if self.device == Device::Cpu && self.products == TileProducts::PerKind {
             let start = |bound: &Bound| bound.entry.start;
             let layers = self.bound.iter().map(|(bound, number)| (start(bound), self.projectors[*number].0.clone()));
-            one_pass = Host::new(&layers.collect::<Vec<_>>(), self.kind).map(OnePass::Host);
+            one_pass = executor(&layers.collect::<Vec<_>>(), self.kind);
         }
         let bound: Vec<Bound> = self.bound.into_iter().map(|(bound, _)| bound).collect();
         let lengths: Vec<i64> = bound.iter().map(|bound| bound.entry.len() as i64).collect();
@@ -187,13 +186,13 @@ impl BindingBuilder {
             bound,
         };
         if binding.device.is_cuda() {
-            binding.one_pass = OnePass::on_gpu(&binding)?;
+            binding.one_pass = agreement::on_gpu(&binding)?;
         }
         Ok(binding)
     }
 }
 
-/// How far bound parameters are from equivariant, all of them together.
+/// The distance of all bound parameters together from equivariant ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residual {
     /// ‖W − P(W)‖.
@@ -240,7 +239,7 @@ impl Binding {
         self.kind
     }
 
-    /// Where the flat storage lies.
+    /// The device of the flat storage.
     pub fn device(&self) -> Device {
         self.device
     }
@@ -288,21 +287,10 @@ impl Binding {
         Ok(Residual { absolute: perp.sqrt(), relative })
     }
 
-    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors `[len]` in one pass; whether it was done.
-    pub(crate) fn add_in_one_pass(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<bool> {
+    /// Executors or kernels for a flat tensor `[len]`, where there are some.
+    pub(crate) fn one_pass(&self, flat: &Tensor) -> Result<Option<&dyn OnePass>> {
         self.check(flat)?;
-        self.one_pass.as_ref().map_or(Ok(false), |one_pass| one_pass.add_to(sum, flat, slopes))
-    }
-
-    /// The same if there is a `sum`, with (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2 of all bound parameters together; `None` if nothing was done.
-    pub(crate) fn measured_in_one_pass(
-        &self,
-        sum: Option<&Tensor>,
-        flat: &Tensor,
-        slopes: [f64; 2],
-    ) -> Result<Option<Tensor>> {
-        self.check(flat)?;
-        self.one_pass.as_ref().map_or(Ok(None), |one_pass| one_pass.measured(sum, flat, slopes))
+        Ok(self.one_pass.as_deref())
     }
 
     /// The bound numbers of a flat tensor, one parameter after the other.

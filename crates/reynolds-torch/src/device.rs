@@ -72,7 +72,7 @@ fn cuda_libraries() -> Result<(), String> {
 /// Opens NVIDIA's compiler for kernels, if it is there, by the library of PyTorch that knows where.
 pub(crate) fn open_compiler() {
     let _ = open("libcaffe2_nvrtc.so");
-    // It looks for a part of itself by name, and not in its own folder.
+    // NVRTC opens a library of its own by name, but not from its own folder.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut paths = maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
     let compiler = paths.find(|path| is_named(path, "libnvrtc.so"));
@@ -97,7 +97,7 @@ fn open(name: &str) -> Result<(), String> {
     // nothing else. It stays open until the end of the process.
     #[allow(unsafe_code, reason = "a library can be opened at run time in no safe way")]
     let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) };
-    // What the system says is the cause of what libloading says.
+    // The system's message is the source of libloading's error.
     let said = |error: libloading::Error| error.source().map_or_else(|| error.to_string(), ToString::to_string);
     library.map(std::mem::forget).map_err(said)
 }

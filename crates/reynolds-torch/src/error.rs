@@ -1,4 +1,6 @@
-//! What can go wrong with tensors, devices and checkpoints, said so that a user can mend it.
+//! Errors of tensors, devices and settings: what was expected and what was found.
+
+use tch::Tensor;
 
 /// The result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -13,14 +15,14 @@ pub enum Error {
     /// The mathematics refused.
     #[error(transparent)]
     Reynolds(#[from] reynolds::Error),
-    /// A device that is not there, or refuses.
+    /// A device that is missing or refuses.
     #[error("device \"{device}\": expected {expected}, found {found}")]
     Device {
-        /// As asked for.
+        /// Its name as the user gave it.
         device: String,
-        /// What would do.
+        /// What was expected.
         expected: String,
-        /// What is there.
+        /// What was found.
         found: String,
     },
     /// A parameter that is missing or does not fit.
@@ -36,11 +38,11 @@ pub enum Error {
     /// A setting outside its range.
     #[error("{what}: expected {expected}, found {found}")]
     Setting {
-        /// Which setting.
+        /// Name of the setting.
         what: String,
-        /// What is allowed.
+        /// What was expected.
         expected: String,
-        /// What was given.
+        /// What was found.
         found: String,
     },
 }
@@ -68,6 +70,22 @@ impl Error {
     /// An [`Error::Setting`].
     pub fn setting(what: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
         Self::Setting { what: what.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+}
+
+/// Refuses a number that is negative or not finite.
+pub(crate) fn check_nonnegative(what: &str, value: f64) -> Result<()> {
+    match value.is_finite() && value >= 0.0 {
+        true => Ok(()),
+        false => Err(Error::setting(what, "a finite number, at least 0", value)),
+    }
+}
+
+/// Refuses a tensor of another size: libtorch would spread a single number over all.
+pub(crate) fn check_size(what: &str, expected: &Tensor, found: &Tensor) -> Result<()> {
+    match found.size() == expected.size() {
+        true => Ok(()),
+        false => Err(Error::setting(what, format!("{:?}", expected.size()), format!("{:?}", found.size()))),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::parameters::Entry;
 pub(crate) struct Matrices {
     /// Each shape, and how many matrices it has.
     shapes: Vec<(Shape, i64)>,
-    /// Where the gathered numbers come from and go to, `[len]` (int32) both, if not from where they are.
+    /// Source and destination of the gathered numbers, `[len]` (int32) both; `None` if they are in order already.
     order: Option<[Tensor; 2]>,
     /// Number of each gathered parameter in the flat tensor.
     numbers: Vec<usize>,

@@ -9,16 +9,16 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_nonnegative, check_size};
 
-/// How weights decay.
+/// The kind of weight decay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// Through the gradient.
+    /// Added to the gradient.
     #[default]
     Adam,
-    /// Apart from it.
+    /// Decoupled from the gradient.
     AdamW,
 }
 
@@ -56,10 +56,7 @@ impl AdamConfig {
         if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
             return Err(Error::setting("epsilon", "a finite number above 0", self.epsilon));
         }
-        if !(self.weight_decay.is_finite() && self.weight_decay >= 0.0) {
-            return Err(Error::setting("weight_decay", "a finite number, at least 0", self.weight_decay));
-        }
-        Ok(())
+        check_nonnegative("weight_decay", self.weight_decay)
     }
 }
 
@@ -79,15 +76,15 @@ impl Adam {
         Ok(Self { config, first: weights.f_zeros_like()?, second: weights.f_zeros_like()?, steps: 0 })
     }
 
-    /// First moment, second moment, steps taken: what a checkpoint keeps.
+    /// First moment, second moment, steps taken: the state of a checkpoint.
     pub fn state(&self) -> (&Tensor, &Tensor, i64) {
         (&self.first, &self.second, self.steps)
     }
 
     /// Takes a checkpoint's state over.
     pub fn restore(&mut self, first: &Tensor, second: &Tensor, steps: i64) -> Result<()> {
-        self.fits("first moment", first)?;
-        self.fits("second moment", second)?;
+        check_size("first moment", &self.first, first)?;
+        check_size("second moment", &self.first, second)?;
         if steps < 0 {
             return Err(Error::setting("steps", "at least 0", steps));
         }
@@ -97,18 +94,10 @@ impl Adam {
         Ok(())
     }
 
-    /// libtorch would spread a single number over all.
-    fn fits(&self, what: &str, tensor: &Tensor) -> Result<()> {
-        if tensor.size() == self.first.size() {
-            return Ok(());
-        }
-        Err(Error::setting(what, format!("{:?}", self.first.size()), format!("{:?}", tensor.size())))
-    }
-
     /// One step on `weights` along `gradient`, both `[len]`, in place.
     pub fn step(&mut self, weights: &Tensor, gradient: &Tensor, learning_rate: f64) -> Result<()> {
-        self.fits("weights", weights)?;
-        self.fits("gradient", gradient)?;
+        check_size("weights", &self.first, weights)?;
+        check_size("gradient", &self.first, gradient)?;
         let _guard = tch::no_grad_guard();
         let AdamConfig { method, beta1, beta2, epsilon, weight_decay } = self.config;
         let (mut weights, mut gradient) = (weights.shallow_clone(), gradient.shallow_clone());

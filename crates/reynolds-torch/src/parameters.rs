@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use tch::{Device, Kind, Tensor};
 
 use crate::device::upload;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_size};
 
 /// One parameter's place in the flat storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -279,13 +279,10 @@ impl Parameters {
     /// Overwrites the storage.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the length differs: libtorch would spread one number over all.
+    /// [`Error::Setting`] if the length differs.
     pub fn assign(&self, values: &Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
-        if values.size() != self.flat.size() {
-            let [expected, found] = [&self.flat, values].map(|tensor| format!("{:?}", tensor.size()));
-            return Err(Error::setting("flat tensor", expected, found));
-        }
+        check_size("flat tensor", &self.flat, values)?;
         self.flat.shallow_clone().f_copy_(values)?;
         Ok(())
     }

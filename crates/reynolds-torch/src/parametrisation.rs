@@ -33,10 +33,10 @@ use tch::Tensor;
 
 use crate::binding::Binding;
 use crate::device::upload;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_nonnegative, check_size};
 use crate::parameters::Parameters;
 
-/// Which of the three.
+/// The parametrisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Parametrisation {
@@ -49,7 +49,7 @@ pub enum Parametrisation {
     Residual,
 }
 
-/// Which, and the priors of residual weights.
+/// The parametrisation and the priors of residual weights.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ParametrisationConfig {
@@ -68,9 +68,7 @@ impl ParametrisationConfig {
         for (what, lambda) in
             [("lambda_equivariant", self.lambda_equivariant), ("lambda_residual", self.lambda_residual)]
         {
-            if !(lambda.is_finite() && lambda >= 0.0) {
-                return Err(Error::setting(what, "a finite number, at least 0", lambda));
-            }
+            check_nonnegative(what, lambda)?;
             if self.kind != Parametrisation::Residual && lambda != 0.0 {
                 return Err(Error::setting(what, "0 (it is the prior of residual weights)", lambda));
             }
@@ -100,7 +98,7 @@ pub struct Trained {
 enum Weights {
     Free,
     Constrained(Rc<Binding>),
-    /// With 1 where a weight is bound, else 0, `[len]`: unbound parameters have no B.
+    /// With the mask of bound weights, `[len]`: unbound parameters have no B.
     Residual(Rc<Binding>, Tensor),
 }
 
@@ -135,7 +133,7 @@ impl Trained {
         Ok(trained)
     }
 
-    /// What an optimiser steps and a checkpoint keeps.
+    /// The trained numbers θ: optimised and kept in checkpoints.
     pub fn theta(&self) -> &Tensor {
         &self.theta
     }
@@ -147,10 +145,7 @@ impl Trained {
 
     /// Takes θ of a checkpoint over, and W with it.
     pub fn restore(&self, theta: &Tensor, parameters: &Parameters) -> Result<()> {
-        if theta.size() != self.theta.size() {
-            let (expected, found) = (format!("{:?}", self.theta.size()), format!("{:?}", theta.size()));
-            return Err(Error::setting("trained numbers", expected, found));
-        }
+        check_size("trained numbers", &self.theta, theta)?;
         let _guard = tch::no_grad_guard();
         self.theta.shallow_clone().f_copy_(theta)?;
         self.refresh(parameters)

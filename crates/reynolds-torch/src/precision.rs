@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// That of the parameters: nothing is cast.
+    /// The number type of the parameters: nothing is cast.
     #[default]
     F32,
     /// bfloat16: the range of f32, 8 bits of mantissa. On CUDA only.

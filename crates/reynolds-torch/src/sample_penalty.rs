@@ -32,13 +32,13 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use crate::action::FieldAction;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_nonnegative};
 
 /// Strength and form of the sample-based penalty.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SamplePenaltyConfig {
-    /// What the sum over layers is multiplied by; Bai et al. use 1e-6 and 1e-8 on features from 0 to 255.
+    /// Factor of the sum over layers; Bai et al. use 1e-6 and 1e-8 on features from 0 to 255.
     pub weight: f64,
     /// Square the norms, as the paper's formula does; the public code does not.
     pub squared: bool,
@@ -54,9 +54,7 @@ pub struct SamplePenalty {
 impl SamplePenalty {
     /// A penalty for networks whose input transforms by `input`.
     pub fn new(input: &FieldAction, config: SamplePenaltyConfig) -> Result<Self> {
-        if !(config.weight.is_finite() && config.weight >= 0.0) {
-            return Err(Error::setting("weight", "a finite number, at least 0", config.weight));
-        }
+        check_nonnegative("weight", config.weight)?;
         Ok(Self { input: input.clone(), config })
     }
 
@@ -68,7 +66,7 @@ impl SamplePenalty {
     }
 }
 
-/// What one forward pass on a doubled batch shows.
+/// Collects the outputs of one forward pass on a doubled batch.
 #[derive(Debug)]
 pub struct Witness<'a> {
     penalty: &'a SamplePenalty,

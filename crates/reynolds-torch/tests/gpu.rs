@@ -12,17 +12,17 @@ mod support;
 use reynolds::penalty::Form;
 use reynolds::proximal::Target;
 use reynolds_torch::binding::TileProducts;
-use reynolds_torch::proximal::{DualStep, ProximalStep, Scope, TargetStep};
+use reynolds_torch::proximal::{ProximalStep, Scope, TargetStep};
 use reynolds_torch::tch::{Kind, Tensor};
 use reynolds_torch::{Penalty, device};
 use support::*;
 
-/// Whether P is certain to average short orbits, up to signs, to keep or to drop: a kernel is for these.
+/// Layers whose P averages short signed orbits or keeps and drops numbers, which the kernels are for.
 fn has_a_kernel(layer: &Layer) -> bool {
     ["C4", "D4 ", "Oh trivial", "S5", "SO3 irreps", "SO2 mask"].iter().any(|name| layer.name.starts_with(name))
 }
 
-/// Whether it is certain not to.
+/// Layers whose P does neither.
 fn has_no_kernel(layer: &Layer) -> bool {
     layer.name.contains("band")
 }
@@ -112,8 +112,14 @@ fn launches_do_not_grow_with_layers_and_steps_are_the_same_to_the_bit() {
         let rules = [Scope::Layer, Scope::Network].map(|scope| {
             let target_step =
                 |flat: &Tensor| TargetStep::new(binding.clone(), target, scope).unwrap().apply(flat, STEP).unwrap();
-            let dual =
-                |flat: &Tensor| DualStep::new(binding.clone(), target, scope, 1.0).unwrap().apply(flat, STEP).unwrap();
+            let dual = |flat: &Tensor| {
+                TargetStep::new(binding.clone(), target, scope)
+                    .unwrap()
+                    .by_dual(1.0)
+                    .unwrap()
+                    .apply(flat, STEP)
+                    .unwrap()
+            };
             [launches(&target_step), launches(&dual)]
         });
         let penalty = Penalty::new(binding.clone(), squared([0.3, 0.7])).unwrap();

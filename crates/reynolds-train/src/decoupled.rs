@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use reynolds::penalty::Form;
 use reynolds::proximal::{Proximal, Target};
-use reynolds_torch::proximal::{DualStep, ProximalStep, Scope, TargetStep};
+use reynolds_torch::proximal::{ProximalStep, Scope, TargetStep};
 use reynolds_torch::tch::Tensor;
 use reynolds_torch::{Binding, Error as MethodError};
 
@@ -24,23 +24,8 @@ pub(crate) struct Decoupled {
     binding: Rc<Binding>,
     /// With the factor of each parameter on its strengths.
     penalty: Option<(ProximalStep, Vec<f64>)>,
-    target: Option<TargetKind>,
+    target: Option<TargetStep>,
     scope: Scope,
-}
-
-#[derive(Debug)]
-enum TargetKind {
-    Scaling(TargetStep),
-    Dual(DualStep),
-}
-
-impl TargetKind {
-    fn strengths(&self) -> &Tensor {
-        match self {
-            Self::Scaling(step) => step.strengths(),
-            Self::Dual(step) => step.strengths(),
-        }
-    }
 }
 
 impl Decoupled {
@@ -56,9 +41,10 @@ impl Decoupled {
         let mut target = None;
         if settings.has_target() {
             let (shared, tau, scope) = (binding.clone(), Target::new(settings.target)?, settings.target_scope);
+            let step = TargetStep::new(shared, tau, scope)?;
             target = Some(match settings.target_by {
-                TargetBy::Scaling => TargetKind::Scaling(TargetStep::new(shared, tau, scope)?),
-                TargetBy::Dual => TargetKind::Dual(DualStep::new(shared, tau, scope, settings.target_rate)?),
+                TargetBy::Scaling => step,
+                TargetBy::Dual => step.by_dual(settings.target_rate)?,
             });
         }
         Ok(Self { binding, penalty, target, scope: settings.target_scope })
@@ -76,10 +62,8 @@ impl Decoupled {
         if let Some((step, _)) = &mut self.penalty {
             step.apply(flat, rate)?;
         }
-        match &mut self.target {
-            Some(TargetKind::Scaling(step)) => step.apply(flat, rate)?,
-            Some(TargetKind::Dual(step)) => step.apply(flat, rate)?,
-            None => {}
+        if let Some(step) = &mut self.target {
+            step.apply(flat, rate)?;
         }
         Ok(())
     }
@@ -104,7 +88,7 @@ impl Decoupled {
     pub(crate) fn metrics(&self, flat: &Tensor, rate: f64) -> Result<Metrics> {
         let mut metrics = Metrics::from([("residual".into(), self.binding.residual(flat)?.relative)]);
         let Some(target) = &self.target else { return Ok(metrics) };
-        if rate == 0.0 && matches!(target, TargetKind::Scaling(_)) {
+        if rate == 0.0 && !target.is_dual() {
             return Ok(metrics);
         }
         let strengths = Vec::<f64>::try_from(target.strengths())?;
@@ -146,10 +130,8 @@ impl Decoupled {
         if let Some((step, _)) = &mut self.penalty {
             step.restore(find("exact_since")?, steps)?;
         }
-        match &mut self.target {
-            Some(TargetKind::Scaling(step)) => step.restore(find("strengths")?)?,
-            Some(TargetKind::Dual(step)) => step.restore(find("strengths")?)?,
-            None => {}
+        if let Some(step) = &mut self.target {
+            step.restore(find("strengths")?)?;
         }
         Ok(())
     }

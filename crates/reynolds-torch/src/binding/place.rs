@@ -8,9 +8,9 @@ use crate::error::Result;
 /// One parameter after the other, in the order of the flat storage.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// With nothing in between.
+    /// Contiguous.
     Range { start: i64, len: i64 },
-    /// Here and there, `[bound]` (int64), ascending.
+    /// At these indices, `[bound]` (int64), ascending.
     Index(Tensor),
 }
 
@@ -25,7 +25,7 @@ impl Place {
         Ok(Self::Index(Tensor::f_from_slice(&index)?.f_to_device(device)?))
     }
 
-    /// The numbers as a view of a flat tensor, if nothing lies in between.
+    /// The bound numbers as a view of a flat tensor, if they are contiguous.
     pub(crate) fn view(&self, flat: &Tensor) -> Result<Option<Tensor>> {
         match self {
             Self::Range { start, len } => Ok(Some(flat.f_narrow(0, *start, *len)?)),
@@ -33,7 +33,7 @@ impl Place {
         }
     }
 
-    /// The numbers of a flat tensor.
+    /// The bound numbers of a flat tensor.
     pub(crate) fn gather(&self, flat: &Tensor) -> Result<Tensor> {
         match self {
             Self::Range { start, len } => Ok(flat.f_narrow(0, *start, *len)?),
@@ -41,7 +41,7 @@ impl Place {
         }
     }
 
-    /// Where in a flat tensor these of the numbers are, `[count]` (int32) both; there are no more than an int32 counts.
+    /// Indices into the bound numbers as indices into the flat tensor, `[count]` (int32) both.
     pub(crate) fn in_flat(&self, numbers: &Tensor) -> Result<Tensor> {
         match self {
             Self::Range { start: 0, .. } => Ok(numbers.shallow_clone()),
@@ -50,7 +50,7 @@ impl Place {
         }
     }
 
-    /// A flat tensor with these numbers in place of its own.
+    /// A flat tensor with its bound numbers replaced.
     pub(crate) fn replaced(&self, flat: &Tensor, numbers: Tensor) -> Result<Tensor> {
         let (all, start, len) = match self {
             Self::Range { start, len } => (flat.size()[0], *start, *len),
@@ -63,7 +63,7 @@ impl Place {
         Ok(Tensor::f_cat(&[&flat.f_narrow(0, 0, start)?, &numbers, &flat.f_narrow(0, end, all - end)?], 0)?)
     }
 
-    /// Puts these numbers into a flat tensor, in place.
+    /// Overwrites the bound numbers of a flat tensor.
     pub(crate) fn put(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
         match self {
             Self::Range { start, len } => flat.f_narrow(0, *start, *len)?.f_copy_(numbers)?,
@@ -72,7 +72,7 @@ impl Place {
         Ok(())
     }
 
-    /// `flat ← flat + numbers`.
+    /// Adds to the bound numbers of a flat tensor.
     pub(crate) fn add_to(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
         match self {
             Self::Range { start, len } => {

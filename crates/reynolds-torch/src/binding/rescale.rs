@@ -10,9 +10,10 @@ impl Binding {
     /// By executors of the core or by kernels where there are some for these parameters, else by operations of libtorch.
     pub(crate) fn rescale(&self, flat: &Tensor, rescaling: &Rescaling<'_>) -> Result<()> {
         let _guard = tch::no_grad_guard();
-        self.check(flat)?;
-        let done = self.one_pass.as_ref().map_or(Ok(false), |one_pass| one_pass.rescale(flat, rescaling))?;
-        if done { Ok(()) } else { self.rescale_by_operations(flat, rescaling) }
+        match self.one_pass(flat)? {
+            Some(one_pass) if one_pass.rescale(flat, rescaling)? => Ok(()),
+            _ => self.rescale_by_operations(flat, rescaling),
+        }
     }
 
     pub(super) fn rescale_by_operations(&self, flat: &Tensor, rescaling: &Rescaling<'_>) -> Result<()> {
@@ -48,7 +49,9 @@ impl Binding {
         let (base, more) = (a.min(b), (a - b).abs());
         if a == b {
             weights = weights.f_mul_scalar_(a)?;
-        } else if a < b || !self.projector.rescale(&mut weights, base, more)? {
+        } else if let Some(sparse) = self.projector.sparse().filter(|_| a > b) {
+            sparse.rescale(&mut weights, base, more)?;
+        } else {
             let projected = self.projector.apply(&weights)?;
             let mut larger = if a > b { projected } else { weights.f_sub(&projected)? };
             weights = weights.f_mul_scalar_(base)?.f_add_(&larger.f_mul_scalar_(more)?)?;

@@ -36,7 +36,7 @@ impl Layout {
     }
 }
 
-/// Which voxels a convolution sees.
+/// The window of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
     /// k.

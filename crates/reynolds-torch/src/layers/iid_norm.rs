@@ -16,7 +16,7 @@ use super::{BatchNorm, Mode};
 use crate::error::Result;
 use crate::parameters::{Builder, Parameters};
 
-/// What happens to a field before its gates act: x ↦ scale·x, and a shift of its scalars.
+/// An affine map of a field before its gates act: x ↦ scale·x, and a shift of its scalars.
 #[derive(Debug)]
 pub struct Affine {
     /// `[copies]`, one a field; none: 1.

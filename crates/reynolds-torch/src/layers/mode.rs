@@ -1,8 +1,8 @@
-//! How a forward pass is made.
+//! Mode and precision of a forward pass.
 
 use crate::precision::Precision;
 
-/// Whether a forward pass trains.
+/// Training or evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Statistics of the minibatch, which the running ones follow.
@@ -14,7 +14,7 @@ pub enum Mode {
 /// Mode and precision of a forward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
-    /// Whether it trains.
+    /// Training or evaluation.
     pub mode: Mode,
     /// The number type of the convolutions. What is small and accumulates stays in that of the parameters.
     pub precision: Precision,

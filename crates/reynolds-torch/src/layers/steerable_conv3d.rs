@@ -28,12 +28,12 @@ pub trait Kernels: Send {
     fn expand(&self, parameters: &Parameters, weights: &Tensor) -> Result<Tensor>;
 }
 
-/// What a convolution maps: the irreps of one field on either side, and the side of its kernels.
+/// The irreps of one output and one input field, and the side of the kernels between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldPair {
-    /// Of the output, gates included.
+    /// Irreps of the output, gates included.
     pub codomain: Vec<SphericalIrrep>,
-    /// Of the input.
+    /// Irreps of the input.
     pub domain: Vec<SphericalIrrep>,
     /// k.
     pub side: usize,

@@ -4,59 +4,39 @@ use reynolds::penalty::{PLAIN_EPSILON, PenaltyConfig};
 use tch::{Device, Kind, Tensor};
 
 use super::{Penalty, ValueAndSlope};
-use crate::binding::Binding;
 use crate::error::Result;
 
-/// The slopes of the squared penalty, on P(W) and on W − P(W), and the factors of W and P(W) in it: as 0-d tensors on the host, for which
-/// libtorch has its fastest kernel.
-#[derive(Debug)]
-pub(super) struct Slopes {
-    /// a and b of a P(W) + b (W − P(W)).
-    pub(super) both: [f64; 2],
-    /// The larger one, for where the other is 0.
-    only: Tensor,
-    /// a P(W) + b (W − P(W)) = b W + (a − b) P(W).
-    on_weights: Tensor,
-    on_projected: Tensor,
-}
-
-impl Slopes {
-    /// Of a penalty on numbers of the type of `binding`.
-    pub(super) fn new(config: &PenaltyConfig, binding: &Binding) -> Result<Self> {
-        let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = *config;
-        let equivariant = 2.0 * lambda_g;
-        let perp = 2.0 * if whole { lambda_g + lambda_perp } else { lambda_perp };
-        let number =
-            |value: f64| -> Result<Tensor> { Ok(Tensor::f_full([0_i64; 0], value, (binding.kind(), Device::Cpu))?) };
-        let [only, on_weights, on_projected] =
-            [number(equivariant.max(perp))?, number(perp)?, number(equivariant - perp)?];
-        Ok(Self { both: [equivariant, perp], only, on_weights, on_projected })
-    }
+/// a and b of the squared penalty's gradient a P(W) + b (W − P(W)).
+pub(super) fn slopes(config: &PenaltyConfig) -> [f64; 2] {
+    let PenaltyConfig { lambda_g, lambda_perp, whole, .. } = *config;
+    [2.0 * lambda_g, 2.0 * if whole { lambda_g + lambda_perp } else { lambda_perp }]
 }
 
 impl Penalty {
     /// Adds a P(W) + b (W − P(W)) to `sum` `[bound]`.
     pub(super) fn add_squared(&self, weights: &Tensor, mut sum: Tensor) -> Result<()> {
-        let slopes = &self.slopes;
-        let [a, b] = slopes.both;
+        let [a, b] = slopes(&self.config);
+        // libtorch has its fastest kernels for 0-d tensors on the host.
+        let number = |value: f64| Tensor::f_full([0_i64; 0], value, (self.binding.kind(), Device::Cpu));
         if a == b {
             let _ = sum.f_add_(&weights.f_mul_scalar(a)?)?;
             return Ok(());
         }
-        if self.binding.projector.add_to(&mut sum, weights, &slopes.on_projected)? {
+        if let Some(sparse) = self.binding.projector.sparse() {
+            sparse.add_to(&mut sum, weights, &number(a - b)?)?;
             if b > 0.0 {
-                let _ = sum.f_addcmul_(weights, &slopes.on_weights)?;
+                let _ = sum.f_addcmul_(weights, &number(b)?)?;
             }
             return Ok(());
         }
         let projected = self.binding.projector.apply(weights)?;
         if a.min(b) > 0.0 {
-            let _ = sum.f_addcmul_(weights, &slopes.on_weights)?.f_addcmul_(&projected, &slopes.on_projected)?;
+            let _ = sum.f_addcmul_(weights, &number(b)?)?.f_addcmul_(&projected, &number(a - b)?)?;
             return Ok(());
         }
         // One part alone, which is 0 to the last bit where W has none of it.
         let part = if a > 0.0 { projected } else { weights.f_sub(&projected)? };
-        let _ = sum.f_addcmul_(&part, &slopes.only)?;
+        let _ = sum.f_addcmul_(&part, &number(a.max(b))?)?;
         Ok(())
     }
 
@@ -79,7 +59,7 @@ impl Penalty {
         if !wanted {
             return Ok((value, None));
         }
-        let [a, b] = self.slopes.both;
+        let [a, b] = slopes(&self.config);
         if a == b {
             return Ok((value, Some(weights.f_mul_scalar(a)?)));
         }

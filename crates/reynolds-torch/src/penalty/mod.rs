@@ -43,7 +43,7 @@ use crate::error::{Error, Result};
 use crate::matrices::Matrices;
 use crate::norm;
 use crate::parameters::{Entry, Parameters};
-use frobenius::Slopes;
+use frobenius::slopes;
 
 /// The penalty and, if it was asked for, its gradient by the numbers it was measured on.
 type ValueAndSlope = (Tensor, Option<Tensor>);
@@ -57,7 +57,6 @@ pub struct Penalty {
     /// κ² of every bound parameter, `[count]` in double precision: see [`reynolds::penalty::PLAIN_EPSILON`]. In the order of the matrices for
     /// norms other than Frobenius.
     kappa_squared: Tensor,
-    slopes: Slopes,
 }
 
 impl Penalty {
@@ -74,8 +73,7 @@ impl Penalty {
             _ => matrices.numbers().iter().map(|&number| kappa_squared(&binding.bound()[number])).collect(),
         };
         let kappa_squared = upload(&kappa_squared, Kind::Double, binding.device())?;
-        let slopes = Slopes::new(&config, &binding)?;
-        Ok(Self { binding, config, matrices, kappa_squared, slopes })
+        Ok(Self { binding, config, matrices, kappa_squared })
     }
 
     /// Strength and shape.
@@ -90,12 +88,8 @@ impl Penalty {
 
     /// Changes λ_⊥, as a schedule does.
     pub fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
-        if lambda_perp == self.config.lambda_perp {
-            return Ok(());
-        }
         let config = PenaltyConfig { lambda_perp, ..self.config };
         config.validate()?;
-        self.slopes = Slopes::new(&config, &self.binding)?;
         self.config = config;
         Ok(())
     }
@@ -104,7 +98,8 @@ impl Penalty {
     pub fn value(&self, flat: &Tensor) -> Result<Tensor> {
         let _guard = tch::no_grad_guard();
         if self.is_squared()
-            && let Some(value) = self.binding.measured_in_one_pass(None, flat, self.slopes.both)?
+            && let Some(one_pass) = self.binding.one_pass(flat)?
+            && let Some(value) = one_pass.measured(None, flat, slopes(&self.config))?
         {
             return Ok(value);
         }
@@ -117,7 +112,8 @@ impl Penalty {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
         if self.is_squared()
-            && let Some(value) = self.binding.measured_in_one_pass(Some(gradient), flat, self.slopes.both)?
+            && let Some(one_pass) = self.binding.one_pass(flat)?
+            && let Some(value) = one_pass.measured(Some(gradient), flat, slopes(&self.config))?
         {
             return Ok(value);
         }
@@ -131,7 +127,10 @@ impl Penalty {
         let _guard = tch::no_grad_guard();
         check(flat, gradient)?;
         let squared = self.is_squared();
-        if squared && self.binding.add_in_one_pass(gradient, flat, self.slopes.both)? {
+        if squared
+            && let Some(one_pass) = self.binding.one_pass(flat)?
+            && one_pass.add_to(gradient, flat, slopes(&self.config))?
+        {
             return Ok(());
         }
         let weights = self.binding.gather(flat)?;

@@ -20,7 +20,7 @@ const ROUNDING: f64 = 1e-15;
 /// A basis with more numbers a row than this is multiplied, not listed.
 const MAX_DEGREE: f64 = 16.0;
 
-/// The numbers of a flat tensor and what each layer's projector does to them.
+/// The orbits and tiles of all layers on a flat tensor.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
     /// Numbers of all layers, and coordinates that tiles and orbits are made of.
@@ -87,6 +87,17 @@ impl Assembly {
         }
         placed.into_iter().for_each(|(_, tiling)| assembly.push(tiling));
         Ok(assembly)
+    }
+
+    /// One layer of these orbits, ~i for a member with a minus.
+    #[cfg(test)]
+    pub(super) fn of_orbits(len: usize, orbits: &[Vec<i32>]) -> Self {
+        let mut assembly = Self { numbers: len, len, parts: vec![(len, None)], ..Self::default() };
+        for orbit in orbits {
+            let members = orbit.iter().map(|&member| (member.max(!member), member < 0));
+            assembly.orbits.entry(orbit.len()).or_default().extend(members);
+        }
+        assembly
     }
 
     /// Adds a layer whose numbers follow those added before.
@@ -216,7 +227,7 @@ impl Assembly {
     }
 }
 
-/// Which numbers are gathered, and which value each number takes.
+/// Indices of the gathered numbers and of each number's value.
 struct Layout {
     members: Vec<i32>,
     source: Vec<i32>,
@@ -244,7 +255,7 @@ impl Layout {
         (size as i64, count as i64)
     }
 
-    /// The value of the numbers that are in no orbit and, for what is known here, in no tile; whether there are any.
+    /// Gives numbers that are in no orbit the value zero, until tiles overwrite it; whether there are any.
     fn zero(&mut self) -> bool {
         let found = self.source.contains(&-1);
         self.source.iter_mut().filter(|source| **source < 0).for_each(|source| *source = self.values);

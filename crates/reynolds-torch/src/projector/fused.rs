@@ -25,8 +25,8 @@ use shares::Shares;
 use table::Table;
 use tch::{Device, Kind, Tensor};
 
-use super::FlatProjector;
 use super::slices::plain;
+use super::{FlatProjector, OnePass};
 use crate::error::Result;
 use crate::proximal::{Rescaling, Rule};
 
@@ -58,35 +58,8 @@ struct Grid {
 
 const GPU: Grid = Grid { threads: BLOCK, measuring: 1024, shares: 4096 };
 
-impl Fused {
-    /// For P on numbers of `kind` on `device` that lie in flat tensors `[len]` where `in_flat` says, those of each layer before one of
-    /// `layer_ends`; `None` where there are no kernels for it.
-    pub(crate) fn new(
-        projector: &FlatProjector,
-        (kind, device): (Kind, Device),
-        (len, layer_ends): (usize, &[usize]),
-        in_flat: impl Fn(&Tensor) -> Result<Tensor>,
-    ) -> Result<Option<Self>> {
-        if !device.is_cuda() {
-            return Ok(None);
-        }
-        let Some(table) = Table::new(projector, len, in_flat)? else { return Ok(None) };
-        let programs = table.runs.iter().map(|run| Program::new(device, kind, run.size)).collect::<Option<Vec<_>>>();
-        programs.map(|programs| Self::over(table, programs, kind, layer_ends, GPU)).transpose()
-    }
-
-    fn over(table: Table, programs: Vec<Arc<Program>>, kind: Kind, layer_ends: &[usize], grid: Grid) -> Result<Self> {
-        let device = table.members.device();
-        let shares = Shares::new(&table, layer_ends, grid.threads, grid.shares)?;
-        let blocks = table.runs.iter().map(|run| grid.measuring(run.count)).sum::<u32>().max(shares.len());
-        let zeros = |size: &[i64], kind: Kind| Tensor::f_zeros(size, (kind, device));
-        let (partial, done) = (zeros(&[2 * i64::from(blocks)], Kind::Double)?, zeros(&[1], Kind::Int)?);
-        let factors = zeros(&[2, layer_ends.len() as i64], Kind::Double)?;
-        Ok(Self { kind, device, table, grid, programs, shares, partial, done, factors })
-    }
-
-    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors; false, and nothing is done, if one is no plain vector.
-    pub(crate) fn add_to(&self, sum: &Tensor, weights: &Tensor, [a, b]: [f64; 2]) -> Result<bool> {
+impl OnePass for Fused {
+    fn add_to(&self, sum: &Tensor, weights: &Tensor, [a, b]: [f64; 2]) -> Result<bool> {
         if !self.takes(weights, Some(sum)) {
             return Ok(false);
         }
@@ -98,8 +71,7 @@ impl Fused {
         Ok(true)
     }
 
-    /// The same if there is a `sum`, and (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2, a number on the device; `None` where nothing is done.
-    pub(crate) fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, [a, b]: [f64; 2]) -> Result<Option<Tensor>> {
+    fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, [a, b]: [f64; 2]) -> Result<Option<Tensor>> {
         if !self.takes(weights, sum) {
             return Ok(None);
         }
@@ -119,8 +91,7 @@ impl Fused {
         Ok(Some(value))
     }
 
-    /// `W ← a P(W) + b (W − P(W))` of a flat tensor in place; false, and nothing is done, if it is no plain vector.
-    pub(crate) fn rescale(&self, weights: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool> {
+    fn rescale(&self, weights: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool> {
         if !self.takes(weights, None) || weights.requires_grad() {
             return Ok(false);
         }
@@ -148,6 +119,34 @@ impl Fused {
             self.launch(nth, Kernel::Rescaled, blocks, &[&numbers[..], &by_layer].concat())?;
         }
         Ok(true)
+    }
+}
+
+impl Fused {
+    /// For P on numbers of `kind` on `device` that lie in flat tensors `[len]` where `in_flat` says, those of each layer before one of
+    /// `layer_ends`; `None` where there are no kernels for it.
+    pub(crate) fn new(
+        projector: &FlatProjector,
+        (kind, device): (Kind, Device),
+        (len, layer_ends): (usize, &[usize]),
+        in_flat: impl Fn(&Tensor) -> Result<Tensor>,
+    ) -> Result<Option<Self>> {
+        if !device.is_cuda() {
+            return Ok(None);
+        }
+        let Some(table) = Table::new(projector, len, in_flat)? else { return Ok(None) };
+        let programs = table.runs.iter().map(|run| Program::new(device, kind, run.size)).collect::<Option<Vec<_>>>();
+        programs.map(|programs| Self::over(table, programs, kind, layer_ends, GPU)).transpose()
+    }
+
+    fn over(table: Table, programs: Vec<Arc<Program>>, kind: Kind, layer_ends: &[usize], grid: Grid) -> Result<Self> {
+        let device = table.members.device();
+        let shares = Shares::new(&table, layer_ends, grid.threads, grid.shares)?;
+        let blocks = table.runs.iter().map(|run| grid.measuring(run.count)).sum::<u32>().max(shares.len());
+        let zeros = |size: &[i64], kind: Kind| Tensor::f_zeros(size, (kind, device));
+        let (partial, done) = (zeros(&[2 * i64::from(blocks)], Kind::Double)?, zeros(&[1], Kind::Int)?);
+        let factors = zeros(&[2, layer_ends.len() as i64], Kind::Double)?;
+        Ok(Self { kind, device, table, grid, programs, shares, partial, done, factors })
     }
 
     /// The factors of each layer by a rule from its energies.

@@ -8,16 +8,16 @@ use crate::error::Result;
 /// Orbits by their size and tiles by their kind, of all layers.
 #[derive(Debug)]
 pub(crate) struct Gather {
-    /// Which numbers take part, orbits before tiles, `[members]` (int32), and their signs where there is a minus.
+    /// Indices of the gathered numbers, orbits before tiles, `[members]` (int32), and their signs if any is negative.
     pub(super) members: Tensor,
     pub(super) member_signs: Option<Tensor>,
-    /// Size and number of orbits.
+    /// Size and count of the orbits, by size.
     pub(super) orbits: Vec<(i64, i64)>,
-    /// What numbers take that are in no orbit and no tile; `None` if there are none.
+    /// The zero for numbers in no orbit and no tile; `None` if there are no such numbers.
     pub(super) zero: Option<Tensor>,
     pub(super) tiles: Vec<TileBasis>,
     pub(super) lists: Option<Lists>,
-    /// Which value each number takes, `[len]` (int32), and its sign.
+    /// Index of each number's value, `[len]` (int32), and its sign.
     pub(super) source: Tensor,
     pub(super) signs: Option<Tensor>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Gather {
 /// P on all tiles of one kind.
 #[derive(Debug)]
 pub(super) struct TileBasis {
-    /// Number of tiles, and numbers in each.
+    /// Number of tiles, and length of each.
     pub(super) count: i64,
     pub(super) len: i64,
     /// P, or E and Eᵀ where that takes fewer multiplications: a tile `[count, len]` is multiplied by each from the right.

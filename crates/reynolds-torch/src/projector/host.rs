@@ -18,8 +18,9 @@ use faer::{c32, c64};
 use reynolds::projection::{Energies, Projector};
 use reynolds::scalar::{Real, Weight};
 use tch::kind::Element;
-use tch::{Kind, Tensor};
+use tch::{Device, Kind, Tensor};
 
+use super::OnePass;
 use super::shared::Shared;
 use super::slices::{with_numbers, with_numbers_mut, with_numbers_of};
 use super::team::on_threads;
@@ -30,53 +31,27 @@ use crate::proximal::Rescaling;
 const RUN: usize = 1 << 13;
 const GRAIN: usize = 1 << 15;
 
-/// All layers of a network, in the order of the numbers.
-#[derive(Debug)]
-pub(crate) enum Host {
-    Single(Executor<f32>),
-    Double(Executor<f64>),
-}
-
-impl Host {
-    /// For numbers of `kind`, given where each layer begins among them, and P on it; `None` if there is no executor of them, or tensors are
-    /// faster for one of the layers.
-    pub(crate) fn new(layers: &[(usize, Shared)], kind: Kind) -> Option<Self> {
-        if !layers.iter().all(|(_, projector)| projector.suits()) {
-            return None;
-        }
-        match kind {
-            Kind::Float => Some(Self::Single(Executor::new(layers))),
-            Kind::Double => Some(Self::Double(Executor::new(layers))),
-            _ => None,
-        }
+/// For numbers of `kind`, given where each layer begins among them, and P on it; `None` if there is no executor for them, or operations of
+/// libtorch are faster for one of the layers.
+pub(crate) fn executor(layers: &[(usize, Shared)], kind: Kind) -> Option<Box<dyn OnePass>> {
+    if !layers.iter().all(|(_, projector)| projector.suits()) {
+        return None;
     }
-
-    /// `sum ← sum + a P(W) + b (W − P(W))` on the layers of flat tensors, if there is a `sum`, with ‖P(W)‖² and ‖W − P(W)‖² over all layers if
-    /// they are `measured`; `None`, and nothing is done, if a tensor is no plain slice of memory.
-    pub(crate) fn execute(
-        &self,
-        sum: Option<&Tensor>,
-        weights: &Tensor,
-        slopes: [f64; 2],
-        measured: bool,
-    ) -> Option<Energies> {
-        match self {
-            Self::Single(executor) => executor.on_tensors(sum, weights, slopes.map(|slope| slope as f32), measured),
-            Self::Double(executor) => executor.on_tensors(sum, weights, slopes, measured),
-        }
-    }
-
-    /// `W ← a P(W) + b (W − P(W))` on the layers of a flat tensor, in place; false, and nothing is done, if it is no plain slice of memory.
-    pub(crate) fn rescale(&self, weights: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool> {
-        match self {
-            Self::Single(executor) => executor.rescale_tensor(weights, rescaling),
-            Self::Double(executor) => executor.rescale_tensor(weights, rescaling),
-        }
+    match kind {
+        Kind::Float => Some(Box::new(Executor::<f32>::new(layers))),
+        Kind::Double => Some(Box::new(Executor::<f64>::new(layers))),
+        _ => None,
     }
 }
 
-/// What executors run on: `f32` or `f64`, with the complex numbers of that precision.
-pub(crate) trait Number: Real + Element {
+/// Half the weighted sum of energies; a part whose weight is 0 may be no number.
+pub(crate) fn penalty([a, b]: [f64; 2], energies: Energies) -> f64 {
+    let term = |slope: f64, energy: f64| if slope > 0.0 { slope / 2.0 * energy } else { 0.0 };
+    term(a, energies.equivariant) + term(b, energies.perp)
+}
+
+/// `f32` or `f64`, with the complex numbers of that precision.
+trait Number: Real + Element {
     type Complex: Weight<Real = Self, Field = c64>;
 }
 
@@ -90,7 +65,7 @@ impl Number for f64 {
 
 /// The parts of all layers, with the numbers of all and the runs of parts that a thread takes at a time, for one number type.
 #[derive(Debug)]
-pub(crate) struct Executor<T: Number> {
+struct Executor<T: Number> {
     parts: Vec<Part>,
     layers: usize,
     numbers: usize,
@@ -116,6 +91,36 @@ struct Buffers<T: Number> {
     complex: Vec<T::Complex>,
 }
 
+impl<T: Number> OnePass for Executor<T> {
+    fn add_to(&self, sum: &Tensor, weights: &Tensor, slopes: [f64; 2]) -> Result<bool> {
+        Ok(self.on_tensors(Some(sum), weights, slopes, false).is_some())
+    }
+
+    fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
+        let Some(energies) = self.on_tensors(sum, weights, slopes, true) else { return Ok(None) };
+        Ok(Some(Tensor::f_full([0_i64; 0], penalty(slopes, energies), (T::KIND, Device::Cpu))?))
+    }
+
+    fn rescale(&self, weights: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool> {
+        if weights.requires_grad() {
+            return Ok(false);
+        }
+        let factors = match rescaling {
+            Rescaling::Even(factors) => vec![*factors; self.layers],
+            Rescaling::Each { factors, .. } => by_layer(factors)?,
+            Rescaling::ByRule(rule) => {
+                let Some(energies) = with_numbers_of(weights, |w| self.energies(w, threads())) else {
+                    return Ok(false);
+                };
+                let row = |of: fn(&Energies) -> f64| energies.iter().map(of).collect::<Vec<f64>>();
+                let energies = [row(|layer| layer.equivariant), row(|layer| layer.perp)].concat();
+                by_layer(&rule.factors(&Tensor::f_from_slice(&energies)?.f_view([2, -1])?)?)?
+            }
+        };
+        Ok(with_numbers_mut(weights, |weights| self.rescale_layers(weights, &factors, threads())).is_some())
+    }
+}
+
 impl<T: Number> Executor<T> {
     fn new(layers: &[(usize, Shared)]) -> Self {
         let (mut parts, mut runs): (Vec<Part>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
@@ -134,30 +139,12 @@ impl<T: Number> Executor<T> {
         Self { parts, layers: layers.len(), numbers, runs, buffers: Mutex::default() }
     }
 
-    fn on_tensors(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [T; 2], measured: bool) -> Option<Energies> {
+    fn on_tensors(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [f64; 2], measured: bool) -> Option<Energies> {
+        let slopes = slopes.map(T::from_f64);
         match sum {
             Some(sum) => with_numbers(weights, sum, |w, sum| self.execute(w, Some(sum), slopes, measured, threads())),
             None => with_numbers_of(weights, |w| self.execute(w, None, slopes, measured, threads())),
         }
-    }
-
-    fn rescale_tensor(&self, weights: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool> {
-        if weights.requires_grad() {
-            return Ok(false);
-        }
-        let factors = match rescaling {
-            Rescaling::Even(factors) => vec![*factors; self.layers],
-            Rescaling::Each { factors, .. } => by_layer(factors)?,
-            Rescaling::ByRule(rule) => {
-                let Some(energies) = with_numbers_of(weights, |w| self.energies(w, threads())) else {
-                    return Ok(false);
-                };
-                let row = |of: fn(&Energies) -> f64| energies.iter().map(of).collect::<Vec<f64>>();
-                let energies = [row(|layer| layer.equivariant), row(|layer| layer.perp)].concat();
-                by_layer(&rule.factors(&Tensor::f_from_slice(&energies)?.f_view([2, -1])?)?)?
-            }
-        };
-        Ok(with_numbers_mut(weights, |weights| self.rescale(weights, &factors, threads())).is_some())
     }
 
     /// The gradient, if there is a `sum`, and the energies of all parts together.
@@ -188,7 +175,7 @@ impl<T: Number> Executor<T> {
     }
 
     /// Each layer in place, by its factors on P(W) and W − P(W).
-    fn rescale(&self, weights: &mut [T], factors: &[[f64; 2]], threads: usize) {
+    fn rescale_layers(&self, weights: &mut [T], factors: &[[f64; 2]], threads: usize) {
         let work = |part: &Part, weights: Option<&mut [T]>, buffers: &mut Buffers<T>| {
             part.rescale(weights.expect("numbers of the part"), factors[part.layer], buffers);
             Energies::default()
@@ -357,7 +344,7 @@ mod tests {
         let factors = [[0.5, 0.25], [1.0, 1.0], [0.25, 0.5], [1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.75, 0.5]];
         let step = |threads: usize| {
             let mut rescaled = weights.clone();
-            executor.rescale(&mut rescaled, &factors, threads);
+            executor.rescale_layers(&mut rescaled, &factors, threads);
             (rescaled, executor.energies(&weights, threads))
         };
         let (rescaled, energies) = step(1);

@@ -45,7 +45,7 @@ fn table<'a>(
 }
 
 impl Lists {
-    /// On a device, of couplings of `len` numbers, and which of these P(w) is not 0 of for certain, ascending.
+    /// The lists of couplings of `len` numbers on a device, and the rows where P(w) may be nonzero, ascending.
     pub(super) fn new(couplings: &Couplings, len: usize, (kind, device): (Kind, Device)) -> Result<(Self, Vec<i32>)> {
         let by_row = couplings.transposed(len);
         let rows = by_row.columns().zip(0..).filter_map(|(list, row)| (!list.is_empty()).then_some(row)).collect();

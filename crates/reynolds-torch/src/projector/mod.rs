@@ -26,41 +26,57 @@ mod slices;
 mod sparse;
 mod team;
 
+use std::fmt::Debug;
+
 pub(crate) use assembly::Assembly;
 use band::Band;
 use faer::Mat;
 pub(crate) use fused::{Fused, launches};
 use gather::Gather;
-pub(crate) use host::Host;
+pub(crate) use host::{executor, penalty};
 use lists::Lists;
 pub(crate) use shared::Shared;
+use sparse::Sparse;
 use tch::{Device, Kind, Tensor};
 
 use crate::device::upload;
 use crate::error::Result;
+use crate::proximal::Rescaling;
 
-/// How tiles that are no orbits are multiplied.
+/// Products with tiles that are not orbits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TileProducts {
-    /// Two products for each kind of tile, which moves the fewest numbers: for a CPU.
+    /// Two products for each kind of tile: fewest numbers moved, for a CPU.
     PerKind,
-    /// All kinds with a sparse E at once, as lists of its entries, which takes the fewest operations: for a GPU.
+    /// All kinds with a sparse E at once, as lists of its entries: fewest operations, for a GPU.
     Lists,
 }
 
 impl TileProducts {
-    /// What suits a device.
+    /// The faster way on a device.
     pub fn on(device: Device) -> Self {
         if device.is_cuda() { Self::Lists } else { Self::PerKind }
     }
 }
 
+/// What needs no operations of libtorch. It does nothing with tensors that are not contiguous vectors on the right device.
+pub(crate) trait OnePass: Debug + Send {
+    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors; whether it was done.
+    fn add_to(&self, sum: &Tensor, weights: &Tensor, slopes: [f64; 2]) -> Result<bool>;
+
+    /// The same if there is a `sum`, and (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2, a 0-d tensor; `None` if nothing was done.
+    fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>>;
+
+    /// `W ← a P(W) + b (W − P(W))` of a flat tensor in place; whether it was done.
+    fn rescale(&self, weights: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool>;
+}
+
 /// P on a flat tensor `[len]` of real numbers.
 #[derive(Debug)]
 pub(crate) enum FlatProjector {
-    /// Every number is kept or dropped, `[len]` of ones and zeros.
+    /// Keeps or drops each number, `[len]` of ones and zeros.
     Mask(Tensor),
-    /// Couplings of which every number has one.
+    /// Couplings, with each number in exactly one.
     Lists(Lists),
     /// Kernels that are compressed along their points first.
     Band(Box<Band>),
@@ -79,29 +95,15 @@ impl FlatProjector {
         }
     }
 
-    /// `sum ← sum + factor · P(w)`, if that can be done without making P(w); whether it was.
-    pub(crate) fn add_to(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<bool> {
+    /// P as a sparse matrix, where it is only added to something and that is faster.
+    pub(crate) fn sparse(&self) -> Option<&Sparse> {
         match self {
-            Self::Band(band) => match &band.sparse {
-                Some(sparse) => sparse.add_to(sum, weights, factor).map(|()| true),
-                None => Ok(false),
-            },
-            _ => Ok(false),
+            Self::Band(band) => band.sparse.as_ref(),
+            _ => None,
         }
     }
 
-    /// `w ← base · w + more · P(w)` in place, if that can be done without making P(w); whether it was.
-    pub(crate) fn rescale(&self, weights: &mut Tensor, base: f64, more: f64) -> Result<bool> {
-        match self {
-            Self::Band(band) => match &band.sparse {
-                Some(sparse) => sparse.rescale(weights, base, more).map(|()| true),
-                None => Ok(false),
-            },
-            _ => Ok(false),
-        }
-    }
-
-    /// Operations on the device that one application takes.
+    /// Number of device operations of one application.
     pub(crate) fn operations(&self) -> usize {
         match self {
             Self::Mask(_) => 1,

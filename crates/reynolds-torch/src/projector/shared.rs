@@ -7,7 +7,7 @@ use faer::c64;
 use reynolds::projection::{Dimensions, Lowered};
 use reynolds::scalar::Scalar;
 
-/// Of real or of complex weights.
+/// A projector of real or of complex weights.
 #[derive(Debug, Clone)]
 pub(crate) enum Shared {
     Real(Arc<Lowered<f64>>),
@@ -21,7 +21,7 @@ impl Shared {
         any.downcast().map_or_else(|any| Self::Complex(complex(any)), Self::Real)
     }
 
-    /// Whether it is the very same.
+    /// Whether both are the same object.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Real(one), Self::Real(other)) => Arc::ptr_eq(one, other),
@@ -45,7 +45,7 @@ impl Shared {
         }
     }
 
-    /// Real numbers of each part that P acts on by itself.
+    /// Real numbers of each part that P acts on independently.
     pub(super) fn parts(&self) -> Vec<usize> {
         match self {
             Self::Real(projector) => projector.parts(),

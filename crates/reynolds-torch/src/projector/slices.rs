@@ -1,4 +1,4 @@
-//! The numbers of tensors in the memory of the host, and which tensors are plain vectors of numbers anywhere.
+//! Tensors on the host as slices, and which tensors are contiguous vectors on any device.
 
 #![allow(unsafe_code, reason = "tch gives the address of a tensor's numbers and no slice of them")]
 
@@ -6,7 +6,7 @@ use tch::kind::Element;
 use tch::{Device, Kind, Tensor};
 
 /// What `work` makes of the numbers of `read` and of `write`, both `[len]`, which it changes in place; `None`, and nothing is done, if they
-/// are not to be had: on another device or of another type, not one after the other, partly the same, or `write` on the tape.
+/// are not available: on another device, of another type, not contiguous, overlapping, or `write` on the tape.
 ///
 /// Safety argument. A tensor `[len]` that is contiguous, on the CPU and of the type of `T` holds `len` numbers from its address on, alive
 /// for as long as its handle, which is borrowed here. The two ranges are seen not to overlap, and neither is null or misaligned. Every
@@ -36,7 +36,7 @@ pub(super) fn with_numbers<T: Element, R>(
     Some(work(numbers, sum))
 }
 
-/// What `work` makes of the numbers of `write` `[len]`, which it changes in place; `None`, and nothing is done, if they are not to be had.
+/// What `work` makes of the numbers of `write` `[len]`, which it changes in place; `None`, and nothing is done, if they are not available.
 /// Safe as [`with_numbers`] is, under its condition.
 pub(super) fn with_numbers_mut<T: Element, R>(write: &Tensor, work: impl FnOnce(&mut [T]) -> R) -> Option<R> {
     let (len, to) = (plain(write, T::KIND, Device::Cpu)?, address::<T>(write)?);
@@ -47,14 +47,14 @@ pub(super) fn with_numbers_mut<T: Element, R>(write: &Tensor, work: impl FnOnce(
     Some(work(unsafe { std::slice::from_raw_parts_mut(to, len) }))
 }
 
-/// What `work` makes of the numbers of `read` `[len]`; `None` if they are not to be had. Safe as [`with_numbers`] is, under its condition.
+/// What `work` makes of the numbers of `read` `[len]`; `None` if they are not available. Safe as [`with_numbers`] is, under its condition.
 pub(super) fn with_numbers_of<T: Element, R>(read: &Tensor, work: impl FnOnce(&[T]) -> R) -> Option<R> {
     let (len, from) = (plain(read, T::KIND, Device::Cpu)?, address::<T>(read)?);
     // SAFETY: see above.
     Some(work(unsafe { std::slice::from_raw_parts(from, len) }))
 }
 
-/// Where the numbers begin, if they are somewhere.
+/// The address of the numbers, if it is valid.
 fn address<T: Element>(tensor: &Tensor) -> Option<*mut T> {
     let address = tensor.data_ptr().cast::<T>();
     (!address.is_null() && address.is_aligned()).then_some(address)

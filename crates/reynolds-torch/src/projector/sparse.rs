@@ -16,7 +16,7 @@ use crate::error::Result;
 
 /// E and Eᵀ on a device, compressed by rows.
 #[derive(Debug)]
-pub(super) struct Sparse {
+pub(crate) struct Sparse {
     columns: Tensor,
     transposed: Tensor,
 }
@@ -31,14 +31,14 @@ impl Sparse {
     }
 
     /// `sum ← sum + factor · E Eᵀ w`.
-    pub(super) fn add_to(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<()> {
+    pub(crate) fn add_to(&self, sum: &mut Tensor, weights: &Tensor, factor: &Tensor) -> Result<()> {
         let coefficients = self.transposed.f_mv(weights)?.f_mul_(factor)?;
         let _ = sum.f_addmv_(&self.columns, &coefficients)?;
         Ok(())
     }
 
     /// `w ← base · w + more · E Eᵀ w`.
-    pub(super) fn rescale(&self, weights: &mut Tensor, base: f64, more: f64) -> Result<()> {
+    pub(crate) fn rescale(&self, weights: &mut Tensor, base: f64, more: f64) -> Result<()> {
         let coefficients = self.transposed.f_mv(weights)?.f_mul_scalar_(more)?;
         let _ = weights.f_mul_scalar_(base)?.f_addmv_(&self.columns, &coefficients)?;
         Ok(())

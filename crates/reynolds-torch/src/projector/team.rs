@@ -1,4 +1,4 @@
-//! The threads that libtorch itself works with.
+//! Work on libtorch's own threads.
 //!
 //! Threads of OpenMP spin for some milliseconds after an operation, and threads of our own would wait for the processors that those hold: to
 //! a step of Adam on a million weights a pool added 2.4 ms, these add 0.9 (`reynolds bench penalty --weights 1e6`, two cores, a noisy machine).
@@ -18,7 +18,7 @@ use std::sync::{Mutex, OnceLock};
 /// all have.
 type Parallel = unsafe extern "C" fn(extern "C" fn(*mut c_void), *mut c_void, c_uint, c_uint);
 
-/// What the threads of a team share.
+/// Shared by the threads of a team.
 struct Call<'a> {
     work: &'a (dyn Fn() + Sync),
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// Of the OpenMP runtime, at least 1: how many threads `OMP_THREAD_LIMIT` leaves to it.
+    /// The thread limit of the OpenMP runtime, at least 1, as `OMP_THREAD_LIMIT` sets it.
     #[cfg(target_os = "linux")]
     fn thread_limit() -> usize {
         let program = libloading::os::unix::Library::this();

@@ -41,11 +41,11 @@ use reynolds::penalty::Form;
 use reynolds::proximal::Proximal;
 use tch::{Kind, Tensor};
 
-pub use target::{DualStep, Scope, TargetStep};
+pub use target::{Scope, TargetStep};
 
 use crate::binding::{Binding, Bound};
 use crate::device::upload;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_nonnegative};
 pub(crate) use rule::{Rescaling, Rule};
 
 /// The proximal step of a penalty on the parameters of a [`Binding`].
@@ -55,7 +55,7 @@ pub struct ProximalStep {
     proximal: Proximal,
     /// λ_G and λ_⊥ of each parameter are those of the penalty times these, `[2, count]` in double precision.
     scales: Tensor,
-    /// Whether they are all 1.
+    /// Whether all scales are 1.
     uniform: bool,
     exact_since: Tensor,
     calls: i64,
@@ -82,9 +82,7 @@ impl ProximalStep {
         if factors.len() != bound.len() {
             return Err(Error::setting("factors of λ_G and λ_⊥", format!("{} pairs", bound.len()), factors.len()));
         }
-        if let Some(&bad) = factors.iter().flatten().find(|factor| !(factor.is_finite() && **factor >= 0.0)) {
-            return Err(Error::setting("factor of λ_G or λ_⊥", "a finite number, at least 0", bad));
-        }
+        factors.iter().flatten().try_for_each(|&factor| check_nonnegative("factor of λ_G or λ_⊥", factor))?;
         let sizes = bound.iter().map(|bound| sizes(&self.proximal, bound));
         let scales: Vec<[f64; 2]> = sizes.zip(factors).map(|(size, by)| [size[0] * by[0], size[1] * by[1]]).collect();
         let rows = [0, 1].map(|part| scales.iter().map(|scale| scale[part]).collect::<Vec<f64>>());
@@ -114,7 +112,7 @@ impl ProximalStep {
     /// # Errors
     /// [`Error::Setting`] if η is negative or not finite, or `flat` is not a tensor of these parameters.
     pub fn apply(&mut self, flat: &Tensor, step: f64) -> Result<()> {
-        check_step(step)?;
+        check_nonnegative("step size", step)?;
         self.apply_as(self.calls + 1, flat, step)?;
         self.calls += 1;
         Ok(())
@@ -183,7 +181,7 @@ impl ProximalStep {
     }
 }
 
-/// What λ_G and λ_⊥ are multiplied by for the size of a parameter.
+/// Factors of λ_G and λ_⊥ for the size of a parameter.
 fn sizes(proximal: &Proximal, bound: &Bound) -> [f64; 2] {
     let penalty = proximal.penalty();
     if penalty.form == Form::Squared || !proximal.is_scaled() {
@@ -191,11 +189,4 @@ fn sizes(proximal: &Proximal, bound: &Bound) -> [f64; 2] {
     }
     let (len, rank) = (bound.entry.len(), bound.rank * if bound.entry.complex { 2 } else { 1 });
     [if penalty.whole { len } else { rank }, len - rank].map(|count| (count as f64).sqrt())
-}
-
-fn check_step(step: f64) -> Result<()> {
-    if step.is_finite() && step >= 0.0 {
-        return Ok(());
-    }
-    Err(Error::setting("step size", "a finite number, at least 0", step))
 }

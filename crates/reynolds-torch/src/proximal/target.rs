@@ -5,17 +5,17 @@ use std::rc::Rc;
 use reynolds::proximal::Target;
 use tch::{Kind, Tensor};
 
-use super::{Rescaling, Rule, check_step};
+use super::{Rescaling, Rule};
 use crate::binding::Binding;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_nonnegative, check_size};
 
-/// Of what the residual is at most τ.
+/// Which residual is at most τ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scope {
-    /// Of every bound parameter.
+    /// That of every bound parameter.
     #[default]
     Layer,
-    /// Of all of them together.
+    /// That of all bound parameters together.
     Network,
 }
 
@@ -25,6 +25,8 @@ pub struct TargetStep {
     binding: Rc<Binding>,
     target: Target,
     scope: Scope,
+    /// Of the dual update.
+    rate: Option<f64>,
     strengths: Tensor,
 }
 
@@ -34,27 +36,47 @@ impl TargetStep {
     pub fn new(binding: impl Into<Rc<Binding>>, target: Target, scope: Scope) -> Result<Self> {
         let binding = binding.into();
         let strengths = zeros(&binding, scope)?;
-        Ok(Self { binding, target, scope, strengths })
+        Ok(Self { binding, target, scope, rate: None, strengths })
     }
 
-    /// The parameters that are kept near equivariance.
-    pub fn binding(&self) -> &Rc<Binding> {
-        &self.binding
+    /// Reaches the same residual by a strength that starts at 0, grows while the residual is above τ and falls while it is below: a control
+    /// beside the scaling, after arXiv 2505.13631.
+    ///
+    /// ```text
+    /// λ_⊥ ← max(0, λ_⊥ + rate · (‖W − P(W)‖/‖W‖ − τ)),   then W ← P(W) + (W − P(W)) / (1 + 2ηλ_⊥)
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Setting`] unless the rate is a finite number above 0.
+    pub fn by_dual(self, rate: f64) -> Result<Self> {
+        if rate.is_finite() && rate > 0.0 {
+            return Ok(Self { rate: Some(rate), ..self });
+        }
+        Err(Error::setting("rate of the dual update", "a finite number above 0", rate))
     }
 
-    /// The step on the parameters `flat` `[len]`, in place; does not synchronise. The step size η is for [`TargetStep::strengths`] alone.
+    /// Whether [`TargetStep::by_dual`] was asked for.
+    pub fn is_dual(&self) -> bool {
+        self.rate.is_some()
+    }
+
+    /// The step with the step size η on the parameters `flat` `[len]`, in place; does not synchronise. The result depends on η with
+    /// [`TargetStep::by_dual`] alone, else only [`TargetStep::strengths`] do.
     ///
     /// # Errors
     /// [`Error::Setting`] if η is negative or not finite, or `flat` is not a tensor of these parameters.
     pub fn apply(&mut self, flat: &Tensor, step: f64) -> Result<()> {
-        check_step(step)?;
-        let (slope, network) = (self.target.slope(), self.scope == Scope::Network);
-        let rule = Rule::Target { slope, step, network, strengths: &self.strengths };
+        check_nonnegative("step size", step)?;
+        let (network, strengths) = (self.scope == Scope::Network, &self.strengths);
+        let rule = match self.rate {
+            None => Rule::Target { slope: self.target.slope(), step, network, strengths },
+            Some(rate) => Rule::Dual { tau: self.target.tau(), rate, step, network, strengths },
+        };
         self.binding.rescale(flat, &Rescaling::ByRule(&rule))
     }
 
-    /// The λ_⊥ of the squared form that the last step amounts to for each bound parameter, (1/s − 1)/2η: `[count]` in double precision, on
-    /// the device. Infinite where s = 0; without meaning at η = 0.
+    /// The λ_⊥ of each bound parameter, `[count]` in double precision, on the device: that of the dual update, or the one of the squared form
+    /// that the last step amounts to, (1/s − 1)/2η, which is infinite at s = 0 and means nothing at η = 0.
     pub fn strengths(&self) -> &Tensor {
         &self.strengths
     }
@@ -62,78 +84,12 @@ impl TargetStep {
     /// Takes the strengths of a checkpoint over.
     ///
     /// # Errors
-    /// [`Error::Setting`] if they are not those of as many parameters.
+    /// [`Error::Setting`] if the number of parameters differs.
     pub fn restore(&mut self, strengths: &Tensor) -> Result<()> {
-        restore(&self.strengths, strengths)
+        check_size("strengths", &self.strengths, strengths)?;
+        self.strengths.f_copy_(strengths)?;
+        Ok(())
     }
-}
-
-/// Reaches the same residual by a strength that grows while the residual is above τ and falls while it is below.
-///
-/// ```text
-/// λ_⊥ ← max(0, λ_⊥ + rate · (‖W − P(W)‖/‖W‖ − τ)),   then W ← P(W) + (W − P(W)) / (1 + 2ηλ_⊥)
-/// ```
-///
-/// A control beside [`TargetStep`], after arXiv 2505.13631.
-#[derive(Debug)]
-pub struct DualStep {
-    binding: Rc<Binding>,
-    target: Target,
-    scope: Scope,
-    rate: f64,
-    strengths: Tensor,
-}
-
-impl DualStep {
-    /// From λ_⊥ = 0.
-    ///
-    /// # Errors
-    /// As [`TargetStep::new`]; [`Error::Setting`] unless the rate is a finite number above 0.
-    pub fn new(binding: impl Into<Rc<Binding>>, target: Target, scope: Scope, rate: f64) -> Result<Self> {
-        if !(rate.is_finite() && rate > 0.0) {
-            return Err(Error::setting("rate of the dual update", "a finite number above 0", rate));
-        }
-        let binding = binding.into();
-        let strengths = zeros(&binding, scope)?;
-        Ok(Self { binding, target, scope, rate, strengths })
-    }
-
-    /// The parameters that are regularised.
-    pub fn binding(&self) -> &Rc<Binding> {
-        &self.binding
-    }
-
-    /// The update of λ_⊥ and the step with the step size η on the parameters `flat` `[len]`, in place; does not synchronise.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if η is negative or not finite, or `flat` is not a tensor of these parameters.
-    pub fn apply(&mut self, flat: &Tensor, step: f64) -> Result<()> {
-        check_step(step)?;
-        let (tau, rate, network) = (self.target.tau(), self.rate, self.scope == Scope::Network);
-        let rule = Rule::Dual { tau, rate, step, network, strengths: &self.strengths };
-        self.binding.rescale(flat, &Rescaling::ByRule(&rule))
-    }
-
-    /// λ_⊥ of each bound parameter: `[count]` in double precision, on the device.
-    pub fn strengths(&self) -> &Tensor {
-        &self.strengths
-    }
-
-    /// Takes a checkpoint's λ_⊥ over.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if it is not that of as many parameters.
-    pub fn restore(&mut self, strengths: &Tensor) -> Result<()> {
-        restore(&self.strengths, strengths)
-    }
-}
-
-fn restore(ours: &Tensor, strengths: &Tensor) -> Result<()> {
-    if strengths.size() != ours.size() {
-        return Err(Error::setting("strengths", format!("{:?}", ours.size()), format!("{:?}", strengths.size())));
-    }
-    ours.shallow_clone().f_copy_(strengths)?;
-    Ok(())
 }
 
 /// A strength of 0 for every parameter, if each can be brought to a residual below 1.

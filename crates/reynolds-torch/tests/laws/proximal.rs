@@ -8,7 +8,7 @@ use reynolds::norm::Norm;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::proximal::{Proximal, Target};
 use reynolds_torch::binding::TileProducts;
-use reynolds_torch::proximal::{DualStep, ProximalStep, Scope, TargetStep};
+use reynolds_torch::proximal::{ProximalStep, Scope, TargetStep};
 use reynolds_torch::tch::{Kind, Tensor};
 use reynolds_torch::{Binding, Parameters};
 use std::rc::Rc;
@@ -171,7 +171,7 @@ fn a_dual_strength_grows_above_its_target_falls_below_it_and_reaches_it() {
         for scope in [Scope::Layer, Scope::Network] {
             let flat = parameters.flat().copy();
             let target = Target::new(0.3).unwrap();
-            let mut step = DualStep::new(binding.clone(), target, scope, 2.0).unwrap();
+            let mut step = TargetStep::new(binding.clone(), target, scope).unwrap().by_dual(2.0).unwrap();
             let energies = binding.energies(&flat).unwrap();
             let whole = binding.residual(&flat).unwrap().relative;
             step.apply(&flat, STEP).unwrap();
@@ -195,7 +195,7 @@ fn a_dual_strength_grows_above_its_target_falls_below_it_and_reaches_it() {
             }
             assert!(last <= 0.301, "{scope:?}: {last}");
             // Continued from its state it does the same to the bit.
-            let mut again = DualStep::new(binding.clone(), target, scope, 2.0).unwrap();
+            let mut again = TargetStep::new(binding.clone(), target, scope).unwrap().by_dual(2.0).unwrap();
             again.restore(&step.strengths().copy()).unwrap();
             let other = flat.copy();
             step.apply(&flat, STEP).unwrap();
@@ -268,9 +268,8 @@ fn what_is_refused_is_refused_by_name() {
         message,
         "parameter \"nothing is kept\": expected a projection of rank at least 1 under a target, found rank 0"
     );
-    assert!(DualStep::new(binding.clone(), target, Scope::Layer, 1.0).is_err());
     assert!(TargetStep::new(binding.clone(), target, Scope::Network).is_ok());
-    assert!(DualStep::new(binding.clone(), target, Scope::Network, 0.0).is_err());
+    assert!(TargetStep::new(binding.clone(), target, Scope::Network).unwrap().by_dual(0.0).is_err());
     assert!(Proximal::new(PenaltyConfig { norm: Norm::Spectral, ..PenaltyConfig::perp(1.0) }).is_err());
     let perp = Proximal::new(PenaltyConfig::perp(0.5)).unwrap();
     let mut step = ProximalStep::new(binding.clone(), perp).unwrap();

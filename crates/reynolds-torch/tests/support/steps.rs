@@ -5,7 +5,7 @@ use std::rc::Rc;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::projection::Energies;
 use reynolds::proximal::{Proximal, Target};
-use reynolds_torch::proximal::{DualStep, ProximalStep, Scope, TargetStep};
+use reynolds_torch::proximal::{ProximalStep, Scope, TargetStep};
 use reynolds_torch::tch::{Kind, Tensor};
 use reynolds_torch::{Binding, Parameters};
 
@@ -105,7 +105,12 @@ pub(crate) fn assert_all_steps(layers: &[Layer], parameters: &Parameters, bindin
                 scaled(layer, numbers, 1.0 / (1.0 + 2.0 * STEP * strength))
             };
             assert_step(network, &format!("dual, {what}"), expected, |flat| {
-                DualStep::new(binding.clone(), target, scope, 2.0).unwrap().apply(flat, STEP).unwrap();
+                TargetStep::new(binding.clone(), target, scope)
+                    .unwrap()
+                    .by_dual(2.0)
+                    .unwrap()
+                    .apply(flat, STEP)
+                    .unwrap();
             });
         }
     }

@@ -6,18 +6,18 @@ use crate::error::Result;
 use crate::projector::FlatProjector;
 use crate::projector::gather::Gather;
 
-/// Members of an orbit at most: a thread takes one after the other.
+/// The longest orbit: one thread takes all its members.
 const LONGEST: i64 = 128;
-/// Sizes of orbits at most: each is a program, and a launch.
+/// The most orbit sizes: each is a program, and a launch.
 const SIZES: usize = 16;
 
-/// The members of all orbits, and which are of one size.
+/// The members of all orbits, by size.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Numbers of the flat tensors that the members are of.
+    /// Length of the flat tensors that the members index.
     pub(super) len: usize,
-    /// Where numbers lie, orbits of one size together, the first of each before the second of any (int32); ~i for one with a minus. None is there
-    /// twice.
+    /// Indices of the members, orbits of one size together, the first member of each before the second of any (int32); ~i for a negative sign. No
+    /// index occurs twice.
     pub(super) members: Tensor,
     pub(super) runs: Vec<Run>,
 }
@@ -25,15 +25,15 @@ pub(super) struct Table {
 /// Orbits of one size.
 #[derive(Debug, PartialEq)]
 pub(super) struct Run {
-    /// 0: single numbers that P makes 0 of.
+    /// 0: single numbers that P sets to 0.
     pub(super) size: i64,
     pub(super) count: i32,
-    /// Among the members.
+    /// Index of the first member.
     pub(super) start: usize,
 }
 
 impl Table {
-    /// Of P on numbers that lie in flat tensors `[len]` where `in_flat` says; `None` if P does more than average short orbits.
+    /// The orbits of P, whose numbers have the indices `in_flat` in flat tensors `[len]`; `None` if P does more than average short orbits.
     pub(super) fn new(
         projector: &FlatProjector,
         len: usize,
@@ -68,7 +68,7 @@ impl Table {
     }
 }
 
-/// Whether there are orbits alone, none of them long, and of few sizes.
+/// Whether P averages short orbits of few sizes and does nothing else.
 fn is_short(gather: &Gather) -> bool {
     let orbits = &gather.orbits;
     let short = orbits.len() < SIZES && orbits.iter().all(|&(size, _)| size <= LONGEST);
@@ -83,7 +83,7 @@ fn with_signs(members: &Tensor, signs: Option<&Tensor>) -> Result<Tensor> {
     }
 }
 
-/// Orbits by their size and number, without those that are none.
+/// Runs of the orbits by size and count, without empty ones.
 fn runs(sizes: &[(i64, i64)]) -> Vec<Run> {
     let mut start = 0;
     let run = |&(size, count): &(i64, i64)| {

@@ -10,8 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use libloading::Library;
 
 use super::*;
-use crate::device::upload;
-use crate::projector::gather::Gather;
+use crate::projector::{Assembly, TileProducts};
 use crate::segments::Segments;
 use crate::testing::largest;
 
@@ -93,32 +92,7 @@ fn compiled(kind: Kind, size: i64) -> Library {
 
 /// P on `len` numbers that averages these orbits and drops the other numbers; a member below zero, ~i, is −w_i.
 fn gather(len: usize, orbits: &[Vec<i32>], kind: Kind) -> FlatProjector {
-    let mut sizes: BTreeMap<usize, Vec<&Vec<i32>>> = BTreeMap::new();
-    orbits.iter().for_each(|orbit| sizes.entry(orbit.len()).or_default().push(orbit));
-    let (mut members, mut source, mut signs) = (vec![], vec![orbits.len() as i32; len], vec![1.0; len]);
-    let mut value = 0;
-    for (&size, orbits) in &sizes {
-        for (nth, (number, orbit)) in (0..size).flat_map(|nth| orbits.iter().enumerate().map(move |orbit| (nth, orbit)))
-        {
-            let member = orbit[nth].max(!orbit[nth]);
-            members.push(member);
-            source[member as usize] = value + number as i32;
-            signs[member as usize] = if orbit[nth] < 0 { -1.0 } else { 1.0 };
-        }
-        value += orbits.len() as i32;
-    }
-    let member_signs: Vec<f64> = members.iter().map(|&member| signs[member as usize]).collect();
-    let upload_signs = |signs: &[f64]| signs.contains(&-1.0).then(|| upload(signs, kind, Device::Cpu).unwrap());
-    FlatProjector::Gather(Gather {
-        members: upload(&members, Kind::Int, Device::Cpu).unwrap(),
-        member_signs: upload_signs(&member_signs),
-        orbits: sizes.iter().map(|(&size, orbits)| (size as i64, orbits.len() as i64)).collect(),
-        zero: source.contains(&value).then(|| Tensor::zeros([1], (kind, Device::Cpu))),
-        tiles: vec![],
-        lists: None,
-        source: upload(&source, Kind::Int, Device::Cpu).unwrap(),
-        signs: upload_signs(&signs),
-    })
+    Assembly::of_orbits(len, orbits).build(kind, Device::Cpu, TileProducts::PerKind).unwrap()
 }
 
 /// Orbits of these sizes over numbers in no order, with and without signs, and a few numbers in none.

@@ -1,64 +1,26 @@
-//! The squared penalty, its gradient and the decoupled steps without operations of libtorch: on a CPU by executors of the core, on a GPU by
-//! kernels.
+//! The agreement check of the kernels: they replace operations of libtorch on a GPU only where both give the same.
 
 use reynolds::projection::Energies;
-use tch::{Device, Kind, Tensor};
+use tch::{Kind, Tensor};
 
 use super::Binding;
 use crate::error::Result;
 use crate::norm;
-use crate::projector::{Fused, Host};
+use crate::projector::{Fused, OnePass, penalty};
 use crate::proximal::{Rescaling, Rule};
 
-/// Does nothing with tensors that are no plain vectors.
-#[derive(Debug)]
-pub(super) enum OnePass {
-    Host(Host),
-    Fused(Fused),
+/// Kernels for the parameters of `binding` on a GPU, if there are some and they agree with operations of libtorch there.
+pub(super) fn on_gpu(binding: &Binding) -> Result<Option<Box<dyn OnePass>>> {
+    let ends: Vec<usize> = binding.bound.iter().map(|bound| bound.entry.start + bound.entry.len()).collect();
+    let in_flat = |numbers: &Tensor| binding.place.in_flat(numbers);
+    let fused = Fused::new(&binding.projector, (binding.kind, binding.device), (binding.len, &ends), in_flat)?;
+    fused.map_or(Ok(None), |fused| checked(fused, binding))
 }
 
-impl OnePass {
-    /// Kernels for the parameters of `binding`, if there are some and they agree with operations of libtorch there.
-    pub(super) fn on_gpu(binding: &Binding) -> Result<Option<Self>> {
-        let ends: Vec<usize> = binding.bound.iter().map(|bound| bound.entry.start + bound.entry.len()).collect();
-        let in_flat = |numbers: &Tensor| binding.place.in_flat(numbers);
-        let fused = Fused::new(&binding.projector, (binding.kind, binding.device), (binding.len, &ends), in_flat)?;
-        fused.map_or(Ok(None), |fused| Self::checked(fused, binding))
-    }
-
-    /// Kernels, unless they differ from operations of libtorch by more than rounding, or fail.
-    fn checked(fused: Fused, binding: &Binding) -> Result<Option<Self>> {
-        let agrees = gradient_agrees(&fused, binding)? && steps_agree(&fused, binding)?;
-        Ok(agrees.then_some(Self::Fused(fused)))
-    }
-
-    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors; whether it was done.
-    pub(super) fn add_to(&self, sum: &Tensor, flat: &Tensor, slopes: [f64; 2]) -> Result<bool> {
-        match self {
-            Self::Host(host) => Ok(host.execute(Some(sum), flat, slopes, false).is_some()),
-            Self::Fused(fused) => fused.add_to(sum, flat, slopes),
-        }
-    }
-
-    /// The same if there is a `sum`, and (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2; `None` if nothing was done.
-    pub(super) fn measured(&self, sum: Option<&Tensor>, flat: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
-        match self {
-            Self::Host(host) => {
-                let options = (flat.kind(), Device::Cpu);
-                let number = |energies| Ok(Tensor::f_full([0_i64; 0], penalty(slopes, energies), options)?);
-                host.execute(sum, flat, slopes, true).map(number).transpose()
-            }
-            Self::Fused(fused) => fused.measured(sum, flat, slopes),
-        }
-    }
-
-    /// `W ← a P(W) + b (W − P(W))` of a flat tensor in place; whether it was done.
-    pub(super) fn rescale(&self, flat: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool> {
-        match self {
-            Self::Host(host) => host.rescale(flat, rescaling),
-            Self::Fused(fused) => fused.rescale(flat, rescaling),
-        }
-    }
+/// Kernels, unless they differ from operations of libtorch by more than rounding, or fail.
+fn checked(fused: Fused, binding: &Binding) -> Result<Option<Box<dyn OnePass>>> {
+    let agrees = gradient_agrees(&fused, binding)? && steps_agree(&fused, binding)?;
+    Ok(agrees.then(|| Box::new(fused) as Box<dyn OnePass>))
 }
 
 fn gradient_agrees(fused: &Fused, binding: &Binding) -> Result<bool> {
@@ -116,12 +78,6 @@ fn numbers(binding: &Binding) -> Result<Tensor> {
 
 /// What kernels and operations of libtorch may differ by, in units of rounding, for numbers up to 1 in orbits of up to 128.
 const ROUNDING: f64 = 512.0;
-
-/// Half the weighted sum of energies; a part that is not asked for may be no number.
-fn penalty([a, b]: [f64; 2], energies: Energies) -> f64 {
-    let term = |slope: f64, energy: f64| if slope > 0.0 { slope / 2.0 * energy } else { 0.0 };
-    term(a, energies.equivariant) + term(b, energies.perp)
-}
 
 #[cfg(test)]
 mod tests;

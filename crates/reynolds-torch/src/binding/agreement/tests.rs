@@ -1,17 +1,18 @@
-//! The kernels on a processor in the place that they have on a GPU.
+//! The emulated kernels in place of those of a GPU.
 
 use std::rc::Rc;
 
 use reynolds::penalty::{Form, PenaltyConfig};
-use reynolds::proximal::{Proximal, Target};
+use reynolds::proximal::Proximal;
 use reynolds_testkit::space;
+use tch::Device;
 
 use super::*;
 use crate::binding::TileProducts;
 use crate::parameters::Parameters;
 use crate::penalty::Penalty;
 use crate::projector::FlatProjector;
-use crate::proximal::{DualStep, ProximalStep, Scope, TargetStep};
+use crate::proximal::ProximalStep;
 use crate::testing::{largest, normal};
 
 /// Layers that P averages orbits of, with parameters in between that are not bound.
@@ -29,7 +30,7 @@ fn parameters(kind: Kind) -> (Parameters, Binding) {
     }
     let parameters = builder.build(kind, Device::Cpu).unwrap();
     let mut builder = Binding::builder(&parameters);
-    // Not by the core.
+    // Operations of libtorch, not executors of the core.
     builder.tile_products(TileProducts::Lists);
     spaces.iter().for_each(|(name, space)| builder.real(name, space).unwrap());
     let binding = builder.build().unwrap();
@@ -46,13 +47,12 @@ fn ends(binding: &Binding) -> Vec<usize> {
 }
 
 #[test]
-fn kernels_that_agree_take_every_step_and_the_gradient() {
+fn kernels_that_agree_take_the_gradient_and_the_steps() {
     for kind in [Kind::Float, Kind::Double] {
         let (parameters, operations) = parameters(kind);
         let (_, mut by_kernels) = self::parameters(kind);
-        assert!(!by_kernels.takes_one_pass());
-        by_kernels.one_pass = OnePass::checked(kernels(&by_kernels, &ends(&by_kernels)), &by_kernels).unwrap();
-        assert!(by_kernels.takes_one_pass());
+        by_kernels.one_pass = checked(kernels(&by_kernels, &ends(&by_kernels)), &by_kernels).unwrap();
+        assert!(by_kernels.takes_one_pass() && !operations.takes_one_pass());
         let bindings = [Rc::new(by_kernels), Rc::new(operations)];
         let same = |what: &str, act: &dyn Fn(&Rc<Binding>, &Tensor)| {
             let before = crate::device::launches();
@@ -65,29 +65,16 @@ fn kernels_that_agree_take_every_step_and_the_gradient() {
             let off = largest(&(ours - theirs));
             assert!(off < 64.0 * norm::epsilon(kind), "{what} in {kind:?}: {off}");
         };
-        for (form, whole) in [(Form::Squared, false), (Form::Plain, false), (Form::Plain, true)] {
-            let config = PenaltyConfig { lambda_g: 0.2, lambda_perp: 0.6, form, whole, ..PenaltyConfig::default() };
-            let step = |binding: &Rc<Binding>| {
-                ProximalStep::new(binding.clone(), Proximal::new(config).unwrap().unscaled()).unwrap()
-            };
-            same("the same strengths", &|binding, flat| step(binding).apply(flat, 0.5).unwrap());
-            let strengths = [[0.5, 2.0], [1.0, 0.0], [0.0, 3.0]];
+        let config = PenaltyConfig { lambda_g: 0.2, lambda_perp: 0.6, ..PenaltyConfig::default() };
+        same("the gradient", &|binding, flat| {
+            let penalty = Penalty::new(binding.clone(), config).unwrap();
+            penalty.add_gradient(&flat.cos(), &mut flat.shallow_clone()).unwrap();
+        });
+        for form in [Form::Squared, Form::Plain] {
+            let proximal = Proximal::new(PenaltyConfig { form, ..config }).unwrap();
             same("strengths of each", &|binding, flat| {
-                step(binding).per_layer(&strengths).unwrap().apply(flat, 0.5).unwrap();
-            });
-            same("the gradient", &|binding, flat| {
-                let at = flat.cos();
-                let squared = PenaltyConfig { form: Form::Squared, ..config };
-                Penalty::new(binding.clone(), squared).unwrap().add_gradient(&at, &mut flat.shallow_clone()).unwrap();
-            });
-        }
-        for scope in [Scope::Layer, Scope::Network] {
-            let target = Target::new(0.3).unwrap();
-            same("target", &|binding, flat| {
-                TargetStep::new(binding.clone(), target, scope).unwrap().apply(flat, 0.5).unwrap();
-            });
-            same("dual", &|binding, flat| {
-                DualStep::new(binding.clone(), target, scope, 2.0).unwrap().apply(flat, 0.5).unwrap();
+                let step = ProximalStep::new(binding.clone(), proximal).unwrap();
+                step.per_layer(&[[0.5, 2.0], [1.0, 0.0], [0.0, 3.0]]).unwrap().apply(flat, 0.5).unwrap();
             });
         }
     }
@@ -96,7 +83,7 @@ fn kernels_that_agree_take_every_step_and_the_gradient() {
 #[test]
 fn kernels_that_disagree_are_not_used() {
     let (_, binding) = parameters(Kind::Float);
-    let agrees = |layer_ends: &[usize]| OnePass::checked(kernels(&binding, layer_ends), &binding).unwrap().is_some();
+    let agrees = |layer_ends: &[usize]| checked(kernels(&binding, layer_ends), &binding).unwrap().is_some();
     let ends = ends(&binding);
     assert!(agrees(&ends));
     // Energies of the first layer with those of the second: the gradient is right, steps are not.
@@ -105,5 +92,5 @@ fn kernels_that_disagree_are_not_used() {
     let other = FlatProjector::Mask(bound.ones_like());
     let in_flat = |numbers: &Tensor| binding.place.in_flat(numbers);
     let other = Fused::emulated(&other, Kind::Float, (binding.len, &ends), in_flat);
-    assert!(OnePass::checked(other.unwrap(), &binding).unwrap().is_none());
+    assert!(checked(other.unwrap(), &binding).unwrap().is_none());
 }

@@ -1,9 +1,9 @@
-//! The clock of all measurements: works take turns, and a device is waited for whenever the clock is read.
+//! The clock of all measurements. It waits for the device whenever it is read.
 //!
 //! ```text
-//! turns     every work once a round, so that what disturbs the machine disturbs all of them
-//! median    calls that only send work to a device, in ten groups that are waited for
-//! paired    without, with, with, without, …: the median of the differences of neighbours and its 95 % limits
+//! turns     works in alternation, so that what disturbs the machine disturbs all of them
+//! median    calls that only send work to a device, in ten groups; the device is waited for between groups
+//! paired    without, with, with, without, …: the median difference of neighbours and its 95 % limits
 //! ```
 
 use std::time::Instant;
@@ -15,6 +15,8 @@ use reynolds_train::error::Result;
 
 /// Groups of calls that are timed together.
 const GROUPS: usize = 10;
+/// Seconds of a call from which on it needs no second one to warm up.
+const SLOW: f64 = 0.25;
 
 pub type Work<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
@@ -58,7 +60,25 @@ impl Times {
     }
 }
 
-/// What something adds to a step, step by step.
+/// How often works are timed that take turns.
+#[derive(Debug, Clone, Copy)]
+pub struct Turns {
+    /// Turns of each work.
+    pub count: usize,
+    /// Seconds that all turns of a work take together at least: a short work is called several times a turn.
+    pub least: f64,
+    /// Seconds that all turns of a work take together at most: a long one has fewer turns, but one at least.
+    pub most: f64,
+}
+
+impl Turns {
+    /// So many turns of one call each.
+    pub fn exactly(count: usize) -> Self {
+        Self { count, least: 0.0, most: f64::INFINITY }
+    }
+}
+
+/// Overhead of something on a step, from pairs of neighbouring steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Paired {
     pub pairs: usize,
@@ -66,9 +86,8 @@ pub struct Paired {
     pub without_us: f64,
     /// Median of the differences of neighbouring steps with and without, in µs.
     pub added_us: f64,
-    /// Below that with 97.5 % confidence.
+    /// 95 % confidence limits of `added_us`.
     pub low_us: f64,
-    /// Above that with 97.5 % confidence.
     pub high_us: f64,
 }
 
@@ -80,7 +99,7 @@ impl Paired {
         format!("{added_us:+.1} us [{low_us:.1}, {high_us:.1}] on {step:.2} ms, {share:+.2} %, {pairs} pairs")
     }
 
-    /// What is said of a penalty: its bar is at most max(0.5 % of the step, 100 µs), and the upper limit is held against it.
+    /// The verdict on a penalty, whose upper limit must lie below the bar max(0.5 % of the step, 100 µs).
     pub fn verdict(&self) -> &'static str {
         let bar = (0.005 * self.without_us).max(100.0);
         match (self.high_us <= bar, self.low_us > bar) {
@@ -99,7 +118,7 @@ pub struct Clock {
 impl Clock {
     pub const HOST: Self = Self { device: Device::Cpu };
 
-    /// Seconds of so many calls.
+    /// Seconds of `calls` calls together.
     pub fn seconds(self, calls: usize, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
         self.wait();
         let start = Instant::now();
@@ -108,21 +127,30 @@ impl Clock {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// Seconds of each work over so many rounds, in which all take turns; a round before them is not counted.
-    pub fn turns(self, rounds: usize, works: &mut [Work<'_>]) -> Result<Vec<Times>> {
-        let mut seconds = vec![Vec::with_capacity(rounds); works.len()];
-        for round in 0..=rounds {
-            for (work, seconds) in works.iter_mut().zip(&mut seconds) {
-                let once = self.seconds(1, &mut *work)?;
-                if round > 0 {
-                    seconds.push(once);
+    /// Seconds of a call of each work, one number a turn; calls before the first turn warm up.
+    pub fn turns(self, turns: Turns, works: &mut [Work<'_>]) -> Result<Vec<Times>> {
+        let mut plans = Vec::with_capacity(works.len());
+        for work in works.iter_mut() {
+            let mut once = self.seconds(1, &mut *work)?;
+            if once < SLOW {
+                once = self.seconds(1, &mut *work)?;
+            }
+            let once = once.max(1e-9);
+            let count = turns.count.min(((turns.most / once) as usize).max(1));
+            plans.push((count, (turns.least / (count as f64 * once)).ceil().max(1.0) as usize));
+        }
+        let mut seconds = vec![Vec::new(); works.len()];
+        for turn in 0..turns.count {
+            for ((work, &(count, calls)), seconds) in works.iter_mut().zip(&plans).zip(&mut seconds) {
+                if turn < count {
+                    seconds.push(self.seconds(calls, &mut *work)? / calls as f64);
                 }
             }
         }
         Ok(seconds.into_iter().map(Times::new).collect())
     }
 
-    /// The median seconds of a call: `warmup` calls go before, `steps` are timed in groups, between which the device is waited for.
+    /// Median seconds of a call, after `warmup` calls; `steps` calls are timed in groups.
     pub fn median(self, warmup: usize, steps: usize, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
         (0..warmup).try_for_each(|_| call())?;
         let group = steps.div_ceil(GROUPS);
@@ -131,7 +159,7 @@ impl Clock {
         Ok(Times::new(seconds.collect::<Result<_>>()?).median())
     }
 
-    /// Calls without and with something by turns, each waited for; `warmup` pairs go before.
+    /// Calls without and with something in alternation, each waited for, after `warmup` pairs.
     pub fn paired(
         self,
         warmup: usize,
@@ -158,7 +186,7 @@ impl Clock {
         Ok(Paired { pairs, without_us: Times::new(base).median(), added_us: added.median(), low_us, high_us })
     }
 
-    /// Waits for what the device has been sent.
+    /// Waits until the device has finished.
     pub fn wait(self) {
         if let Device::Cuda(number) = self.device {
             Cuda::synchronize(number as i64);
@@ -173,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_numbers_are_known_only_between_their_ends() {
+    fn limits_of_few_numbers_are_their_ends() {
         for values in [vec![3.0, 1.0, 2.0], vec![7.0]] {
             let times = Times::new(values.clone());
             let [low, high] = [f64::min, f64::max].map(|of| values.iter().copied().reduce(of).unwrap());
@@ -198,8 +226,9 @@ mod tests {
         let paired = Clock::HOST.paired(1, 2, call('a'), call('b')).unwrap();
         assert_eq!((order.take().as_str(), paired.pairs), ("abbaab", 2));
         assert!(paired.low_us <= paired.added_us && paired.added_us <= paired.high_us);
-        let found = Clock::HOST.turns(2, &mut [Box::new(call('a')), Box::new(call('b'))]).unwrap();
-        assert_eq!((order.take().as_str(), found.len()), ("ababab", 2));
+        let found = Clock::HOST.turns(Turns::exactly(3), &mut [Box::new(call('a')), Box::new(call('b'))]).unwrap();
+        assert!(found.len() == 2 && found.iter().all(|times| times.median().is_finite()));
+        assert_eq!(order.take(), "aabbababab");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Training steps of a plain network, a stack of convolutions with ReLU, and what the penalty adds to each, in interleaved pairs.
+//! Overhead of the penalty on training steps of a stack of convolutions with ReLU, from interleaved pairs.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use super::PenaltyBench;
 use super::{Clock, Paired};
 use reynolds_train::error::Result;
 
-/// Pairs before those that are measured.
+/// Pairs before the measured ones.
 const WARMUP: usize = 3;
 const LEARNING_RATE: f64 = 1e-6;
 
@@ -26,10 +26,10 @@ pub struct Convolutions {
     pub pairs: usize,
 }
 
-/// What something adds to a training step.
+/// Overhead on a training step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AddedToStep {
-    /// "nothing" (the noise), "squared", "plain", or "tape": squared, layer by layer on the tape, as one would write it for C4.
+    /// "nothing" (the noise), "squared", "plain", or "tape" (squared, by automatic differentiation layer by layer, for C4).
     pub added: &'static str,
     pub batch: usize,
     pub side: usize,
@@ -51,7 +51,7 @@ struct Network {
 }
 
 impl Convolutions {
-    /// Every row, in one network whose steps go on.
+    /// All rows, measured on one network that trains on.
     pub(super) fn measure(&self, bench: &PenaltyBench, device: Device) -> Result<Vec<AddedToStep>> {
         let network = Network::new(bench, *self, device)?;
         let mut builder = Binding::builder(&network.parameters);
@@ -100,7 +100,7 @@ impl Network {
         (0..self.layers).map(|layer| Ok(self.parameters.get(&format!("{layer}.weight"))?))
     }
 
-    /// The mean square of what the last layer says.
+    /// The mean square of the output.
     fn loss(&self) -> Result<Tensor> {
         let mut features = self.images.shallow_clone();
         for (layer, weight) in self.weights().enumerate() {
@@ -134,7 +134,7 @@ impl Network {
     }
 }
 
-/// P of a kernel `[4p, 4q, k, k]` between regular fields of C4 as one would write it: the mean of its four turns.
+/// P of a kernel `[4p, 4q, k, k]` between regular fields of C4: the mean of its four turns.
 pub(super) fn turned_mean(weight: &Tensor) -> Result<Tensor> {
     let size = weight.size();
     let fields = weight.f_view([size[0] / 4, 4, size[1] / 4, 4, size[2], size[3]])?;

@@ -1,4 +1,4 @@
-//! The project's own measurements: how long a step takes, what it needs, what the penalty adds to it, and what projecting costs by itself.
+//! The project's own measurements: time and memory of training steps, overhead of the penalty, cost of a projection.
 
 mod array;
 mod clock;
@@ -9,7 +9,7 @@ mod projection;
 mod scaling;
 
 pub use array::{Array, Float};
-pub use clock::{Clock, Paired, Times, Work};
+pub use clock::{Clock, Paired, Times, Turns, Work};
 pub use convolutions::{AddedToStep, Convolutions};
 pub use memory::DeviceMemory;
 pub use penalty::{DecoupledRow, PenaltyBench, PenaltyBenchRow};

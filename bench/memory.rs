@@ -1,29 +1,28 @@
-//! What a process takes of a device's memory, as the driver counts it.
+//! Memory of a device that a process takes, as the driver counts it.
 //!
-//! libtorch keeps what it has once taken, and so does this count: what is read at the end of some work is its peak, context, libraries
-//! and workspaces included. The driver numbers devices without regard to `CUDA_VISIBLE_DEVICES`.
+//! libtorch never gives memory back, so the count after some work is its peak, including context, libraries and workspaces. The driver
+//! numbers devices without regard to `CUDA_VISIBLE_DEVICES`.
 
 use std::process::Command;
 
-/// The memory of one device, from a moment on.
+/// Growth of the memory in use on a device.
 pub struct DeviceMemory {
     device: usize,
     before: u64,
 }
 
 impl DeviceMemory {
-    /// From now on, which should be before the process touches the device; `None` if the driver cannot be asked.
+    /// Call it before the process uses the device; `None` if nvidia-smi does not answer.
     pub fn begin(device: usize) -> Option<Self> {
         Some(Self { device, before: used_mib(device)? })
     }
 
-    /// MiB more in use than in the beginning, by whomever.
+    /// Growth since the beginning in MiB, by all processes.
     pub fn added_mib(&self) -> Option<f64> {
         Some(used_mib(self.device)?.saturating_sub(self.before) as f64)
     }
 }
 
-/// Asks nvidia-smi, which comes with the driver.
 fn used_mib(device: usize) -> Option<u64> {
     let id = format!("--id={device}");
     let asked = ["--query-gpu=memory.used", "--format=csv,noheader,nounits"];

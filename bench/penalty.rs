@@ -138,7 +138,7 @@ impl PenaltyBench {
                 return Err(Error::file(path, expected, format!("{:?}", array.shape)));
             }
         }
-        self.weights = Some(array.to_f32().into_owned());
+        self.weights = Some(array.values.to_f32().into_owned());
         Ok(self)
     }
 
@@ -370,7 +370,7 @@ mod tests {
         let found = Array::read(&out, "gradient").unwrap();
         assert_eq!(found.shape, [3, 8, 8, 3, 3]);
         let expected = (2.0 * g * projected + 2.0 * p * perp).view([-1]);
-        let difference = (Tensor::from_slice(&found.to_f32()) - &expected).abs().max().double_value(&[]);
+        let difference = (Tensor::from_slice(&found.values.to_f32()) - &expected).abs().max().double_value(&[]);
         assert!(difference < 1e-6 * expected.abs().max().double_value(&[]), "{difference}");
     }
 

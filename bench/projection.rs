@@ -1,29 +1,4 @@
-//! P(W) for any group and fields that can be typed: how long deriving P takes, how long one pass takes, and copying the same bytes.
-//!
-//! ```text
-//! names ──derive──▶ P            build_seconds, from text to a projector that is ready; nothing is remembered between derivations
-//! W ──▶ P(W), ‖P(W)‖², ‖W − P(W)‖²        seconds, beside copy_seconds: rounds of both, by turns
-//! ```
-//!
-//! ```
-//! use reynolds_bench::{Float, ProjectionBench};
-//! let bench = ProjectionBench {
-//!     group: "C4".into(),
-//!     domain: "2 regular".into(),
-//!     codomain: "3 regular".into(),
-//!     kernel: None,
-//!     band: None,
-//!     precision: Float::F32,
-//!     repeats: 3,
-//!     threads: 1,
-//!     check: true,
-//! };
-//! let (row, projected) = bench.measure(None)?;
-//! assert_eq!((row.form, row.weights, row.rank), ("orbits", 96, 24));
-//! assert_eq!(projected.shape, [12, 8]);
-//! assert!(row.idempotent == 0.0 && row.haar_difference.is_some_and(|difference| difference < 1e-6));
-//! # Ok::<(), reynolds_train::Error>(())
-//! ```
+//! Time to derive P for any group and fields, to apply it to W with both energies, and to copy W.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -38,26 +13,19 @@ use reynolds::{Error as CoreError, group};
 use reynolds_checkpoint::Values;
 use serde::Serialize;
 
-use super::{Array, Clock, Float, Times, Work};
+use super::{Array, Clock, Float, Times, Turns, Work};
 use reynolds_train::config::at_least_one;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::threads;
 
-/// Derivations after the first, at most, and the seconds after which no further one is begun.
-const BUILDS: (usize, f64) = (15, 2.0);
-
-/// Derivations after the first, at least.
+/// Derivations after the first: at least, at most, and the seconds after which no further one is begun.
 const FEWEST_BUILDS: usize = 3;
-
-/// Nodes of the Haar average that a projector is compared with, at most.
+const BUILDS: (usize, f64) = (15, 2.0);
+/// Largest Haar average that P(W) is compared with: its nodes, and the weights.
 const MAX_NODES: usize = 200;
-
-/// Weights that are compared with the Haar average, at most.
 const MAX_CHECKED: usize = 1 << 20;
-
-/// Weights at most: deriving takes about 45 bytes for each.
+/// Largest number of weights; deriving P takes about 45 bytes for each.
 const MAX_WEIGHTS: usize = 100_000_000;
-
 /// Numbers that a thread copies at a time.
 const COPIED: usize = 1 << 16;
 
@@ -76,13 +44,13 @@ pub struct ProjectionBench {
     pub codomain: String,
     /// The grid of convolution kernels; `None` for dense maps.
     pub kernel: Option<GridSize>,
-    /// Rings of band-limited kernels; `None` for the exact action. The default ones are those of escnn's R2Conv and R3Conv.
+    /// Rings of band-limited kernels; `None` for the exact action.
     pub band: Option<RingsConfig>,
-    /// Of weights and results; P is always derived in double precision.
+    /// Type of weights and results; P is always derived in double precision.
     pub precision: Float,
     pub repeats: usize,
     pub threads: usize,
-    /// Whether P(W) is compared with the Haar average, term by term.
+    /// Whether to compare P(W) with the Haar average.
     pub check: bool,
 }
 
@@ -102,11 +70,9 @@ pub struct ProjectionRow {
     pub weights: usize,
     /// dim Hom_G.
     pub rank: usize,
-    /// From names to a projector that is ready.
+    /// From text to P: the median of `builds` derivations, and the first one in this process.
     pub build_seconds: f64,
-    /// The same, the first time in this process.
     pub first_build_seconds: f64,
-    /// Derivations that `build_seconds` is the median of.
     pub builds: usize,
     /// P(W) with both energies.
     pub seconds: f64,
@@ -116,7 +82,7 @@ pub struct ProjectionRow {
     pub equivariant: f64,
     /// max |P(P(W)) − P(W)| / max |P(W)|.
     pub idempotent: f64,
-    /// max |P(W) − P_Haar(W)| / max |P_Haar(W)|, where it was asked for.
+    /// max |P(W) − P_Haar(W)| / max |P_Haar(W)|.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub haar_difference: Option<f64>,
 }
@@ -131,18 +97,18 @@ struct Derived {
 }
 
 impl ProjectionBench {
-    /// Measures on the given weights `[out, in, k…]`, or on random ones, and returns P(W) as well.
+    /// Measures on the given weights `[out, in, k…]` or on random ones, and also returns P(W).
     pub fn measure(&self, weights: Option<&Array>) -> Result<(ProjectionRow, Array)> {
         at_least_one("repeats", self.repeats)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads::resolve(self.threads)).build();
         let pool = pool.map_err(|error| Error::given("--threads", "pool", "threads that the system grants", error))?;
         pool.install(|| match self.precision {
             Float::F32 => {
-                let (row, shape, projected) = self.run::<f32>(weights, |array| array.to_f32().into_owned())?;
+                let (row, shape, projected) = self.run::<f32>(weights, |array| array.values.to_f32().into_owned())?;
                 Ok((row, Array { shape, values: Values::F32(projected.into()) }))
             }
             Float::F64 => {
-                let (row, shape, projected) = self.run::<f64>(weights, |array| array.to_f64().into_owned())?;
+                let (row, shape, projected) = self.run::<f64>(weights, |array| array.values.to_f64().into_owned())?;
                 Ok((row, Array { shape, values: Values::F64(projected.into()) }))
             }
         })
@@ -219,7 +185,7 @@ impl ProjectionBench {
         Ok(Derived { projector, shape: space.shape(), group: name, space: Some(space) })
     }
 
-    /// Before anything of that size is made.
+    /// Checks the number of weights before any are allocated.
     fn check_size(&self, inputs: usize, outputs: usize) -> Result<()> {
         let (option, sides) = match self.kernel {
             Some(GridSize { side, dimensions }) => ("--kernel", vec![side; dimensions]),
@@ -232,7 +198,7 @@ impl ProjectionBench {
         Ok(())
     }
 
-    /// A projector, the seconds of its first derivation, and those of more.
+    /// A projector, the seconds of its first derivation, and of each further one.
     fn timed_builds(&self) -> Result<(Derived, f64, Vec<f64>)> {
         let start = Instant::now();
         let derived = self.derive()?;
@@ -246,7 +212,7 @@ impl ProjectionBench {
         Ok((derived, first, more))
     }
 
-    /// Medians of copying and of projecting, by turns.
+    /// Median seconds of copying and of projecting, in turns.
     fn timed_rounds<T: Real>(&self, projector: &Lowered, weights: &[T], projected: &mut [T]) -> Result<[f64; 2]> {
         let mut copy = vec![T::default(); weights.len()];
         let copying: Work<'_> = Box::new(|| {
@@ -257,7 +223,7 @@ impl ProjectionBench {
             black_box(projector.project_into(black_box(weights), black_box(&mut *projected))?);
             Ok(())
         });
-        let times = Clock::HOST.turns(self.repeats, &mut [copying, projecting])?;
+        let times = Clock::HOST.turns(Turns::exactly(self.repeats), &mut [copying, projecting])?;
         Ok([times[0].median(), times[1].median()])
     }
 }
@@ -282,7 +248,7 @@ fn difference<A: Real, B: Real>(a: &[A], b: &[B]) -> f64 {
     if largest == 0.0 { apart } else { apart / largest }
 }
 
-/// Of P(W) from the Haar average in double precision, which is the specification.
+/// Relative difference of P(W) and the Haar average in double precision, which is the specification.
 fn haar_difference<T: Real>(derived: &Derived, weights: &[T], projected: &[T]) -> Result<f64> {
     let refuse = |found: String| {
         let expected = format!("an exact action of at most {MAX_NODES} terms on at most {MAX_CHECKED} weights");

@@ -3,17 +3,9 @@
 mod commands;
 mod download;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     let args = commands::Args::parse();
-    match reynolds_report::catch(move || args.carry_out()) {
-        Ok(code) => code,
-        Err(error) => {
-            reynolds_report::terminal::error(&error);
-            ExitCode::from(2)
-        }
-    }
+    reynolds_report::exit_code(move || args.carry_out())
 }

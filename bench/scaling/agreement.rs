@@ -1,4 +1,4 @@
-//! Nothing is timed that is wrong: every result is held against the Haar average before the clock runs.
+//! Comparison of every result with the Haar average before it is timed.
 
 use reynolds::projection::{HaarProjector, KernelSpace, Projector};
 use reynolds::random::Random;
@@ -6,10 +6,10 @@ use reynolds::rep::Rep;
 
 use reynolds_train::error::{Error, Result};
 
-/// Pairs of fields that are compared with their Haar average, beside the first and the last.
+/// Number of random pairs of fields that are compared, beside the first and the last.
 const PAIRS: usize = 4;
 
-/// What single precision makes of sums of so many terms, as a share of the largest weight.
+/// Tolerance for sums of `terms` terms in single precision, relative to the largest weight.
 pub(super) fn tolerance(terms: usize) -> f64 {
     32.0 * f64::from(f32::EPSILON) * (terms as f64).sqrt()
 }
@@ -17,7 +17,7 @@ pub(super) fn tolerance(terms: usize) -> f64 {
 /// Compares two results.
 pub(super) fn agree(what: &str, found: &[f32], expected: &[f32], tolerance: f64) -> Result<()> {
     let pairs = found.iter().zip(expected).map(|(&a, &b)| (f64::from(a) - f64::from(b)).abs());
-    // Not `max`, which passes over what is no number.
+    // Not `max`, which ignores NaN.
     let worst = pairs.fold(0.0, |worst: f64, next| if worst.is_nan() || next <= worst { worst } else { next });
     let scale = expected.iter().fold(1.0, |scale: f64, &value| scale.max(f64::from(value).abs()));
     if found.len() != expected.len() || worst.is_nan() || worst > tolerance * scale {
@@ -28,7 +28,7 @@ pub(super) fn agree(what: &str, found: &[f32], expected: &[f32], tolerance: f64)
     Ok(())
 }
 
-/// Compares P(W) with the Haar average of single pairs of fields, on which P acts apart: the first, the last and some others.
+/// Compares P(W) with the Haar average on single pairs of fields, which P maps independently: the first, the last and some others.
 pub(super) fn with_haar(what: &str, space: &KernelSpace, weights: &[f32], projected: &[f32]) -> Result<()> {
     let (rows, columns) = (fields(space.codomain()), fields(space.domain()));
     let mut random = Random::new(11);
@@ -69,8 +69,8 @@ fn fields(representation: &Rep) -> Vec<(usize, Rep)> {
     fields
 }
 
-/// P(W) of S_n on maps of order-2 tensors, `copies` of them on either side: the mean over all (a, b; c, d) with the same equalities among
-/// them. For every n, and nothing is enumerated.
+/// P(W) of S_n on maps of order-2 tensors, `copies` on either side, without enumerating S_n: the mean over all (a, b; c, d) with the same
+/// equalities among them.
 pub(super) fn equality_patterns(n: usize, copies: usize, weights: &[f32]) -> Vec<f32> {
     let (pairs, width) = (n * n, n * n * copies);
     let pattern = |out: usize, into: usize| {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_anywhere_in_a_tile_is_found() {
+    fn wrong_values_are_found_anywhere_in_a_tile() {
         let c4 = group::parse("C4").unwrap();
         let field = rep::parse_fields(&c4, "1 regular").unwrap();
         let space = KernelSpace::kernel(&field, &field, &rep::Grid::new(&c4, 3, 2).unwrap()).unwrap();

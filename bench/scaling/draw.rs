@@ -1,11 +1,11 @@
 //! The figures.
 
 use super::series::{Panel, Plot, Series};
-use reynolds_report::figure::{LogChart, Sheet};
+use reynolds_report::figure::{Curve, LogChart, Sheet};
 
 const WIDTH: f64 = 350.0;
 
-/// What a reader cannot know of the marks.
+/// Explanation of the marks.
 const CAPTION: [&str; 2] = [
     "points: medians over turns; bars: quartiles; dashed: power laws through the upper half",
     "±: standard error of the exponent, by the scatter of the points it is fitted to",
@@ -15,9 +15,7 @@ const CAPTION: [&str; 2] = [
 pub(super) fn svg(plot: &Plot) -> String {
     let mut charts: Vec<LogChart> = plot.panels.iter().map(chart).collect();
     if let Some(first) = charts.first_mut() {
-        for line in CAPTION {
-            first.note(line);
-        }
+        first.notes = CAPTION.map(String::from).into();
     }
     let height = charts.iter().map(LogChart::height).fold(0.0, f64::max);
     let mut sheet = Sheet::new(charts.len().max(1), WIDTH);
@@ -30,20 +28,18 @@ pub(super) fn svg(plot: &Plot) -> String {
 
 fn chart(panel: &Panel) -> LogChart {
     let up = if panel.per_weight { "time per weight" } else { "time" };
-    let mut chart = LogChart::new(&panel.across, up);
-    // Not those of sizes that another panel alone has.
+    // Without the ticks of sizes that only another panel has.
     let largest = panel.series.iter().flat_map(|series| &series.points).map(|point| point.x).fold(0.0, f64::max);
-    chart.ticks(panel.ticks.iter().filter(|tick| tick.0 <= largest).cloned().collect());
-    for series in &panel.series {
-        let points = panel.drawn(series);
-        if series.floor {
-            chart.floor(&series.name, &points);
-        } else {
-            let law = series.fit.map(|fit| [fit.from, fit.to].map(|x| [x, fit.at(x)]));
-            chart.points(&label(series), &points, law).bars(&panel.bars(series));
-        }
-    }
-    chart
+    let ticks = panel.ticks.iter().filter(|tick| tick.0 <= largest).cloned().collect();
+    let curve = |series: &Series| Curve {
+        label: label(series),
+        points: panel.drawn(series),
+        bars: if series.floor { Vec::new() } else { panel.bars(series) },
+        law: series.fit.map(|fit| [fit.from, fit.to].map(|x| [x, fit.at(x)])),
+        is_floor: series.floor,
+    };
+    let curves = panel.series.iter().map(curve).collect();
+    LogChart { across: panel.across.clone(), up: up.into(), ticks, curves, notes: Vec::new() }
 }
 
 /// "orbits (ours): exponent 1.02 ± 0.01 (claimed 1)".

@@ -1,16 +1,22 @@
 //! How much is measured.
 
+use std::ops::RangeInclusive;
+
 use reynolds_torch::tch::Device;
 use serde::Serialize;
 
 use super::ways::Effort;
+use crate::Turns;
+
+/// Seconds that are spent on one way at one size.
+const LONG: f64 = 1.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Extent {
     Whole,
     Quick,
-    /// So little that a test can wait for it; its numbers mean nothing.
+    /// For tests: its numbers mean nothing.
     Tiny,
 }
 
@@ -30,76 +36,50 @@ pub(super) struct Sizes {
     pub(super) planar_sides: Vec<usize>,
     pub(super) cubic_sides: Vec<usize>,
     pub(super) band_sides: Vec<usize>,
-    /// Weights that all of these kernels have, as nearly as fields allow.
+    /// Approximate number of weights of all of these kernels.
     pub(super) kernel_weights: usize,
     /// L of dense maps and of band-limited kernels.
     pub(super) dense_limits: Vec<usize>,
     pub(super) kernel_limits: Vec<usize>,
-    /// Convolutions of 32,400 weights that are held by a penalty.
+    /// Numbers of regularised convolutions, of 32,400 weights each.
     pub(super) layers: Vec<usize>,
 }
 
 impl Extent {
-    pub(super) fn sizes(self, device: Option<Device>) -> Sizes {
-        let odd = |from: usize, to: usize| (from..=to).step_by(2).collect();
-        let doubled = |from: u32, to: u32| (from..=to).map(|power| 1 << power).collect();
-        let gpu = device.is_some_and(|device| device.is_cuda());
-        let layers = [1, 3, 10, 31, 100, 309, 1000, 3087];
+    /// What belongs to this extent of what belongs to the whole, the quick and the tiny one.
+    fn of<T>(self, [whole, quick, tiny]: [T; 3]) -> T {
         match self {
-            Self::Whole => Sizes {
-                dense_copies: doubled(2, 10),
-                kernel_copies: doubled(0, 7),
-                irrep_copies: vec![2, 4, 7, 14, 28, 57, 114, 228, 455],
-                channels: 256,
-                orders: doubled(1, 8),
-                letters: vec![2, 3, 4, 5, 6, 7, 8, 16],
-                planar_sides: odd(3, 15),
-                cubic_sides: odd(3, 9),
-                band_sides: odd(3, 9),
-                kernel_weights: 1_700_000,
-                dense_limits: (0..=6).collect(),
-                kernel_limits: (0..=4).collect(),
-                layers: layers[1..if gpu { 8 } else { 6 }].to_vec(),
-            },
-            Self::Quick => Sizes {
-                dense_copies: doubled(2, 8),
-                kernel_copies: doubled(0, 5),
-                irrep_copies: vec![2, 7, 28, 57, 114],
-                channels: 128,
-                orders: doubled(1, 7),
-                letters: vec![2, 3, 4, 5, 8],
-                planar_sides: odd(3, 11),
-                cubic_sides: odd(3, 7),
-                band_sides: odd(3, 7),
-                kernel_weights: 400_000,
-                dense_limits: (0..=4).collect(),
-                kernel_limits: (0..=2).collect(),
-                layers: layers[1..if gpu { 6 } else { 4 }].to_vec(),
-            },
-            Self::Tiny => Sizes {
-                dense_copies: vec![1, 2, 4],
-                kernel_copies: vec![1, 2],
-                irrep_copies: vec![1, 2, 3],
-                channels: 16,
-                orders: vec![2, 4, 8],
-                letters: vec![2, 3, 4],
-                planar_sides: vec![3, 5],
-                cubic_sides: vec![3],
-                band_sides: vec![3, 5],
-                kernel_weights: 15_000,
-                dense_limits: vec![0, 1, 2],
-                kernel_limits: vec![0, 1],
-                layers: vec![1, 2],
-            },
+            Self::Whole => whole,
+            Self::Quick => quick,
+            Self::Tiny => tiny,
+        }
+    }
+
+    pub(super) fn sizes(self, device: Option<Device>) -> Sizes {
+        let odd = |to: usize| -> Vec<usize> { (3..=to).step_by(2).collect() };
+        let powers = |of: RangeInclusive<u32>| -> Vec<usize> { of.map(|power| 1 << power).collect() };
+        let upto = |most: usize| -> Vec<usize> { (0..=most).collect() };
+        let more = if device.is_some_and(|device| device.is_cuda()) { 2 } else { 0 };
+        let layers = [3, 10, 31, 100, 309, 1000, 3087];
+        Sizes {
+            dense_copies: powers(self.of([2..=10, 2..=8, 0..=2])),
+            kernel_copies: powers(self.of([0..=7, 0..=5, 0..=1])),
+            irrep_copies: self.of([vec![2, 4, 7, 14, 28, 57, 114, 228, 455], vec![2, 7, 28, 57, 114], vec![1, 2, 3]]),
+            channels: self.of([256, 128, 16]),
+            orders: powers(self.of([1..=8, 1..=7, 1..=3])),
+            letters: self.of([vec![2, 3, 4, 5, 6, 7, 8, 16], vec![2, 3, 4, 5, 8], vec![2, 3, 4]]),
+            planar_sides: odd(self.of([15, 11, 5])),
+            cubic_sides: odd(self.of([9, 7, 3])),
+            band_sides: odd(self.of([9, 7, 5])),
+            kernel_weights: self.of([1_700_000, 400_000, 15_000]),
+            dense_limits: upto(self.of([6, 4, 2])),
+            kernel_limits: upto(self.of([4, 2, 1])),
+            layers: self.of([&layers[..5 + more], &layers[..3 + more], &[1, 2]]).to_vec(),
         }
     }
 
     pub(super) fn effort(self) -> Effort {
-        let (turns, least, longest) = match self {
-            Self::Whole => (15, 0.06, 2.0),
-            Self::Quick => (5, 0.02, 0.1),
-            Self::Tiny => (1, 0.0, 0.1),
-        };
-        Effort { turns, least, longest }
+        let (count, least, longest) = self.of([(15, 0.06, 2.0), (5, 0.02, 0.1), (1, 0.0, 0.1)]);
+        Effort { turns: Turns { count, least, most: LONG }, longest }
     }
 }

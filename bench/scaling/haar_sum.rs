@@ -4,7 +4,7 @@
 //! P(K)(gx) = Σ_q w_q π′(g_q) K(x) π(g_q)*        |G| · points · (d′²d + d′d²) multiplications:  |G| · N^1.5 at points = 1, d′ = d
 //! ```
 //!
-//! The matrices are made beforehand and are not timed, and products are faer's: what is measured is the arithmetic of the formula.
+//! The matrices are made before the clock runs, and faer multiplies them: the time is that of the formula's arithmetic.
 //!
 //! Paper: `sec:asymp_cost`, `eqn:projection_operator`.
 
@@ -115,7 +115,7 @@ mod tests {
             let single: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
             let mut found = vec![0.0; single.len()];
             let mut sum = HaarSum::new(&space).unwrap();
-            // Twice: nothing is left from the first time.
+            // Twice: no state is left from the first call.
             sum.apply(&single, &mut found);
             sum.apply(&single, &mut found);
             let worst = expected.iter().zip(&found).map(|(a, &b)| (a - f64::from(b)).abs()).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! What grows on the processor, as data: figures of panels, a panel's families of sizes, and the ways that are timed at each size.
+//! What is measured on the processor, as data: figures of panels, a panel's families of sizes, and the ways that are timed at each size.
 
 use std::iter::zip;
 
@@ -22,11 +22,11 @@ const SO3_KERNELS: &str = "band-limited 5×5×5 kernels (ours)";
 const SO3_MAPS: &str = "blocks, dense maps (ours)";
 const DERIVING: &str = "deriving P, from fields to ready";
 
-/// Channels on each side of a dense map of SO(3), and of a kernel, about.
+/// Approximate number of channels on each side of a dense map of SO(3), and of a kernel.
 const DENSE_CHANNELS: usize = 144;
 const KERNEL_CHANNELS: usize = 72;
 
-/// A way that is timed: the name of its series, the exponent that is claimed, and who claims what.
+/// A way that is timed: the name of its series, the claimed exponent, and who claims what.
 struct Timed(Way, String, Option<f64>, &'static str);
 
 /// Sizes of one kind and the ways that are timed at each of them.
@@ -86,8 +86,8 @@ fn weights(sizes: &Sizes) -> Result<Vec<Plan>> {
     ])
 }
 
-/// |G| of cyclic and dihedral groups on regular fields, and of symmetric groups on order-2 tensors, at as nearly the same number of weights
-/// as fields allow. One family a panel: those of equal orders cost the same, and the second would hide the first.
+/// |G| of cyclic and dihedral groups on regular fields, and of symmetric groups on order-2 tensors, at approximately the same number of
+/// weights. One family a panel: groups of equal order cost the same, and one curve would hide the other.
 fn groups(sizes: &Sizes) -> Result<Vec<Plan>> {
     let channels = sizes.channels;
     let plan = |family: &str, title: String, across: &str, cases: Vec<Case>| Plan {
@@ -133,9 +133,8 @@ fn groups(sizes: &Sizes) -> Result<Vec<Plan>> {
     Ok(plans)
 }
 
-/// The side k of a kernel: P at as nearly the same number of weights as fields allow, and its derivation for the same fields.
-///
-/// With the same fields kernels would outgrow one cache after the other as k grows, and the exponent would be that of the memory.
+/// The side k of a kernel: P at approximately the same number of weights, so that caches do not decide the exponent, and its derivation for
+/// the same fields.
 fn sides(sizes: &Sizes) -> Result<Vec<Plan>> {
     let lists = [&sizes.planar_sides, &sizes.cubic_sides, &sizes.band_sides];
     let mut all = lists.map(Vec::as_slice).concat();
@@ -190,7 +189,7 @@ impl Kernel {
         side.pow(self.group.map_or(3, |(_, dimensions)| dimensions as u32))
     }
 
-    /// Copies on both sides that come nearest to so many weights.
+    /// The number of copies on both sides that comes nearest to `weights`.
     fn copies(&self, weights: usize, side: usize) -> usize {
         let exact = (weights as f64 / self.points(side) as f64).sqrt() / self.channels as f64;
         (exact.round() as usize).max(1)
@@ -249,7 +248,7 @@ fn timed(way: Way, name: impl Into<String>, claimed: Option<f64>, claim: &'stati
     Timed(way, name.into(), claimed, claim)
 }
 
-/// A size at x; the number of weights where x is none.
+/// A size at x; at the number of weights if x is NaN.
 fn case(x: f64, copies: usize, space: Space) -> Case {
     let x = if x.is_nan() { space.weights() as f64 } else { x };
     Case { x, space, copies, check: Check::Pairs }
@@ -279,7 +278,7 @@ fn grouped(number: usize) -> String {
     if number < 1000 { number.to_string() } else { format!("{},{:03}", grouped(number / 1000), number % 1000) }
 }
 
-/// Sizes that lie ahead.
+/// Number of sizes, for the progress bar.
 pub(super) fn sizes_in(figures: &[(&str, Vec<Plan>)]) -> usize {
     figures.iter().flat_map(|figure| &figure.1).flat_map(|plan| &plan.families).map(|family| family.cases.len()).sum()
 }
@@ -306,7 +305,7 @@ fn measured(plan: Plan, effort: Effort, progress: &progress::Work) -> Result<Pan
     Ok(panel.fitted())
 }
 
-/// All ways at one size, which have to agree; one that would take too long, judged by the size before, is left out.
+/// All ways at one size, which must agree. A way that would take too long, judged by the size before, is left out.
 fn point(
     panel: &mut Panel,
     case: &Case,
@@ -334,7 +333,7 @@ fn point(
             works.push(ready.copying());
         }
     }
-    let (n, times) = (case.space.weights(), effort.times(Clock::HOST, &mut works)?);
+    let (n, times) = (case.space.weights(), Clock::HOST.turns(effort.turns, &mut works)?);
     for (&(number, work), times) in zip(&timed, &times) {
         panel.add(&ways[number].1, Point::new(case.x, n, times));
         if work > 0.0 {

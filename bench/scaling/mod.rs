@@ -1,11 +1,10 @@
-//! How cost grows: with the number of weights, the order of the group, the side of a kernel, the band limit, the size of a network.
+//! Growth of cost with the number of weights, the order of the group, the side of a kernel, the band limit, the size of a network.
 //!
 //! ```text
-//! time ≈ factor · size^exponent       fitted on logarithms over the upper half of the sizes, beside the exponent that is claimed
+//! time ≈ factor · size^exponent       fitted on logarithms over the upper half of the sizes
 //! ```
 //!
-//! On the processor, medians of works that take turns; every result is compared with the Haar average before it is timed. The floor is
-//! what it takes to read W and to write as much, at the bandwidth of a copy of that size.
+//! Times are medians of works that take turns; every result is compared with the Haar average before. The floor is a copy of W.
 //!
 //! Paper: `sec:asymp_cost`.
 
@@ -36,7 +35,7 @@ use reynolds_train::threads;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaling {
     pub extent: Extent,
-    /// Where the penalty is; none is measured without one.
+    /// Device of the penalty, which is not measured without one.
     pub device: Option<Device>,
     /// Threads of our projectors and of libtorch; 0 = all.
     pub threads: usize,
@@ -69,8 +68,7 @@ impl Scaling {
 }
 
 impl ScalingReport {
-    /// Writes `scaling.json` and a figure `scaling-NAME.svg` for each plot into `folder`, which is made where there is none; returns the
-    /// files.
+    /// Writes `scaling.json` and a figure `scaling-NAME.svg` for each plot into `folder`, which is created; returns the files.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
         let mut files = Vec::new();

@@ -21,10 +21,10 @@ const PENALTY: &str = "value and gradient (ours)";
 const SLOPE: &str = "gradient, as a step adds it (ours)";
 const FLOOR: &str = "floor: read W, read and write ∇";
 
-/// λ_G and λ_⊥; what they are does not change what a step costs, as long as neither is 0.
+/// λ_G and λ_⊥; the cost does not depend on them unless one is 0.
 const STRENGTHS: [f64; 2] = [0.25, 1.0];
 
-/// Convolutions 36 → 36, 5×5, held by C4: what a step of training pays for the penalty.
+/// The penalty of 5×5 convolutions 36 → 36 under C4.
 pub(super) fn plot(layers: &[usize], device: Device, effort: Effort, progress: &progress::Work) -> Result<Plot> {
     let title = format!("penalty of 5×5 convolutions, C4, f32, {}", device::name(device));
     let mut panel = Panel::new(&title, "weights N")
@@ -45,7 +45,7 @@ pub(super) fn plot(layers: &[usize], device: Device, effort: Effort, progress: &
     Ok(Plot { name: "penalty".into(), panels: vec![panel.fitted()] })
 }
 
-/// Of the floor, the gradient alone, and value and gradient of so many layers.
+/// Times of the floor, of the gradient, and of value and gradient, for this number of layers.
 fn times(
     device: Device,
     effort: Effort,
@@ -77,7 +77,7 @@ fn times(
     let copying = making(|| Ok(copy.f_copy_(flat)?));
     let sloping = making(|| Ok(penalty.add_gradient(flat, &mut gradient.shallow_clone())?));
     let adding = making(|| Ok(penalty.add_gradient_with_value(flat, &mut gradient.shallow_clone())?));
-    let found = effort.times(Clock { device }, &mut [copying, sloping, adding])?;
+    let found = Clock { device }.turns(effort.turns, &mut [copying, sloping, adding])?;
     let point = |number: usize| Point::new(parameters.len() as f64, parameters.len(), &found[number]);
     // A copy moves two numbers a weight, the penalty three at least.
     Ok([point(0).times(1.5), point(1), point(2)])

@@ -1,4 +1,4 @@
-//! What was measured: points, series of them with their fit, panels and plots.
+//! Measurements: points, series with their fit, panels and plots.
 
 use serde::Serialize;
 
@@ -9,12 +9,11 @@ use reynolds_train::environment::Environment;
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
-    /// The size: what its panel says.
+    /// The size; its panel says which.
     pub x: f64,
     /// N, the number of weights.
     pub weights: usize,
     pub seconds: f64,
-    /// The quartiles that half of the calls lie between.
     pub quartiles: [f64; 2],
 }
 
@@ -23,7 +22,7 @@ impl Point {
         Self { x, weights, seconds: times.median(), quartiles: times.quartiles() }
     }
 
-    /// With all times this many times as long.
+    /// With all times multiplied by `factor`.
     pub(super) fn times(self, factor: f64) -> Self {
         Self { seconds: factor * self.seconds, quartiles: self.quartiles.map(|seconds| factor * seconds), ..self }
     }
@@ -32,13 +31,13 @@ impl Point {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
     pub name: String,
-    /// The exponent that is claimed of it; null where no power is.
+    /// The claimed exponent; null if no power law is claimed.
     pub claimed: Option<f64>,
     pub claim: String,
-    /// Whether it is no way to do the work, but what the bytes that any of them moves cost.
+    /// Whether it is the cost of moving the bytes, a lower bound for all ways.
     pub floor: bool,
     pub points: Vec<Point>,
-    /// The power law through the upper half of the points; null where there are too few.
+    /// The power law through the upper half of the points; null if there are too few.
     pub fit: Option<PowerLaw>,
 }
 
@@ -46,16 +45,16 @@ pub struct Series {
 pub struct Panel {
     pub title: String,
     pub across: String,
-    /// Whether y is seconds a weight, else seconds.
+    /// Whether y is seconds per weight, else seconds.
     pub per_weight: bool,
-    /// Names of places on the x axis; round numbers if empty.
+    /// Ticks of the x axis; round numbers if empty.
     pub ticks: Vec<(f64, String)>,
     pub series: Vec<Series>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plot {
-    /// "weights", "group", …: of the file.
+    /// "weights", "group", …, as in the name of its file.
     pub name: String,
     pub panels: Vec<Panel>,
 }
@@ -112,8 +111,6 @@ impl Panel {
         self
     }
 
-    /// # Panics
-    /// If there is no such series.
     pub(super) fn add(&mut self, name: &str, point: Point) {
         let series = self.series.iter_mut().find(|series| series.name == name);
         series.expect("a series of the panel").points.push(point);
@@ -142,7 +139,7 @@ impl Panel {
         if self.per_weight { point.weights as f64 } else { 1.0 }
     }
 
-    /// Fits every series but the floors, which come last, and drops those that nothing was measured of.
+    /// Fits every series but the floors, which come last, and drops empty ones.
     pub(super) fn fitted(mut self) -> Self {
         self.series.retain(|series| !series.points.is_empty());
         self.series.sort_by_key(|series| series.floor);

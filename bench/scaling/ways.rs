@@ -11,33 +11,27 @@ use reynolds::steerable::RingsConfig;
 
 use super::agreement::{agree, equality_patterns, tolerance, with_haar};
 use super::haar_sum::{HaarSum, operations};
-use crate::{Clock, Times, Work};
+use crate::{Turns, Work};
 use reynolds_train::error::Result;
 
-/// Up to this order a chain knows its rank from characters; above, finding it takes longer than anything here.
+/// Largest order for which a chain finds its rank from characters; above, that takes longer than anything here.
 const LARGEST_CHAIN: u128 = 1024;
 
-/// Up to this order the Haar sum is thought of.
+/// Largest order for which the Haar sum is considered.
 const LARGEST_SUM: u128 = 1 << 16;
 
-/// Above so many weights the Fourier blocks, of 16 bytes a number and several copies to compare with, are left out.
+/// Largest number of weights for the Fourier blocks, which need several copies of 16 bytes a number.
 const MOST_SPECTRAL: usize = 1 << 20;
-
-/// A call that takes so many seconds needs no other to warm up.
-const SLOW: f64 = 0.25;
-
-/// Seconds that are spent on one work at one size, beyond which it has fewer turns.
-const LONG: f64 = 1.0;
 
 /// Maps or kernels that are projected.
 pub(super) enum Space {
     /// A group acts on them.
     Exact(KernelSpace),
-    /// Band-limited kernels in space between these fields, with so many points along a side.
+    /// Band-limited kernels in space between these fields, of this side.
     Band(Rep, usize),
 }
 
-/// How a result is held against the Haar average before it is timed, beside what other ways found.
+/// How a result is compared with the Haar average, beside the results of other ways.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Check {
     /// Single pairs of fields; E Eᵀ where no group acts.
@@ -61,7 +55,7 @@ pub(super) struct Case {
 /// What is timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Way {
-    /// P(W) and both energies by the form that is chosen.
+    /// P(W) and both energies, by the chosen form.
     Ours,
     /// The same by a tower of subgroups.
     Chain,
@@ -69,43 +63,17 @@ pub(super) enum Way {
     HaarSum,
     /// [`HaarProjector`] in double precision.
     Specification,
-    /// The mask on Fourier blocks, where a model holds those.
+    /// The mask on Fourier blocks, for a model that is parameterised by them.
     Fourier,
-    /// P, from fields to ready.
+    /// Derivation of P from fields.
     Deriving,
 }
 
-/// Turns of each work, seconds that all turns of one take together at least, and of a call beyond which it is left out.
+/// How often a way is timed, and the seconds of a call from which on it is left out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effort {
-    pub(super) turns: usize,
-    pub(super) least: f64,
+    pub(super) turns: Turns,
     pub(super) longest: f64,
-}
-
-impl Effort {
-    /// Seconds of a call of each work over its turns.
-    pub(super) fn times(self, clock: Clock, works: &mut [Work<'_>]) -> Result<Vec<Times>> {
-        let mut plans = Vec::with_capacity(works.len());
-        for work in works.iter_mut() {
-            let mut once = clock.seconds(1, &mut *work)?;
-            if once < SLOW {
-                once = clock.seconds(1, &mut *work)?;
-            }
-            let once = once.max(1e-9);
-            let turns = self.turns.min(((LONG / once) as usize).max(1));
-            plans.push((turns, (self.least / (turns as f64 * once)).ceil().max(1.0) as usize));
-        }
-        let mut seconds = vec![Vec::new(); works.len()];
-        for turn in 0..self.turns {
-            for ((work, &(turns, calls)), seconds) in works.iter_mut().zip(&plans).zip(&mut seconds) {
-                if turn < turns {
-                    seconds.push(clock.seconds(calls, &mut *work)? / calls as f64);
-                }
-            }
-        }
-        Ok(seconds.into_iter().map(Times::new).collect())
-    }
 }
 
 impl Space {
@@ -160,7 +128,7 @@ impl<'a> Ready<'a> {
         Ok(Self { case, projector, weights, projected })
     }
 
-    /// Multiplications of a way that may take too long; 0 of the others.
+    /// Multiplications of a way that may take too long; 0 for the others.
     pub(super) fn operations(&self, way: Way) -> Result<f64> {
         match (&self.case.space, way) {
             (Space::Exact(space), Way::HaarSum | Way::Specification) => {
@@ -170,7 +138,6 @@ impl<'a> Ready<'a> {
         }
     }
 
-    /// Reads W and writes as much.
     pub(super) fn copying(&self) -> Work<'_> {
         let (from, mut to) = (&self.weights, vec![0.0_f32; self.weights.len()]);
         making(move || {
@@ -179,7 +146,7 @@ impl<'a> Ready<'a> {
         })
     }
 
-    /// A way, checked and ready to be timed; `None` where there is no such way at this size.
+    /// A way, checked and ready to be timed; `None` if it does not exist at this size.
     pub(super) fn work(&self, way: Way, what: &str) -> Result<Option<Work<'_>>> {
         let Self { case, projector, weights, projected } = self;
         let (from, mut out) = (weights.as_slice(), vec![0.0_f32; weights.len()]);
@@ -226,7 +193,7 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// Whatever is made anew at each call.
+/// A work whose result is dropped after each call.
 pub(super) fn making<'a, T: 'a>(mut make: impl FnMut() -> Result<T> + 'a) -> Work<'a> {
     Box::new(move || {
         black_box(make()?);
@@ -243,7 +210,7 @@ fn single(numbers: &[f64]) -> Vec<f32> {
     numbers.iter().map(|&number| number as f32).collect()
 }
 
-/// Terms of the Haar sum; `None` where nobody would wait for it.
+/// Terms of the Haar sum; `None` if there are too many.
 fn nodes(space: &KernelSpace) -> Result<Option<usize>> {
     match space.group().order() {
         Some(order) => Ok((order <= LARGEST_SUM).then_some(order as usize)),
@@ -251,8 +218,8 @@ fn nodes(space: &KernelSpace) -> Result<Option<usize>> {
     }
 }
 
-/// The Fourier blocks of W as an operator on C^copies-valued functions on the group: what a model holds that is parameterised
-/// spectrally. Their projection, taken back to weights, is compared with P(W).
+/// The Fourier blocks of W as an operator on C^copies-valued functions on the group. Their projection, taken back to weights, is compared
+/// with P(W).
 fn spectrum(what: &str, space: &KernelSpace, copies: usize, weights: &[f32], projected: &[f32]) -> Result<Spectrum> {
     let group = space.group();
     let fibre = rep::sum(group, &[(copies, rep::complexified(&rep::trivial(group)))])?;
@@ -272,27 +239,4 @@ fn spectrum(what: &str, space: &KernelSpace, copies: usize, weights: &[f32], pro
     }
     agree(what, &found, projected, tolerance(order))?;
     Ok(spectrum)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::RefCell;
-
-    use super::*;
-
-    #[test]
-    fn works_take_turns_and_each_is_measured() {
-        let order = RefCell::new(String::new());
-        let work = |letter: char| -> Work<'_> {
-            let order = &order;
-            making(move || {
-                order.borrow_mut().push(letter);
-                Ok(())
-            })
-        };
-        let effort = Effort { turns: 3, least: 0.0, longest: 1.0 };
-        let found = effort.times(Clock::HOST, &mut [work('a'), work('b')]).unwrap();
-        assert!(found.len() == 2 && found.iter().all(|seconds| seconds.median().is_finite()));
-        assert_eq!(order.borrow().as_str(), "aabbababab");
-    }
 }

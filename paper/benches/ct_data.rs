@@ -1,9 +1,9 @@
 //! Seconds a pair at 256² with the challenge's scanner: `cargo bench -p reynolds-paper --bench ct_data`
 //!
-//! The floor is what the samples cost at the least if each multiplication and addition of a vector of four took a cycle of 3 GHz.
+//! The floor is one cycle of 3 GHz for each multiplication and addition of a vector of four samples.
 
+use reynolds_bench::Clock;
 use reynolds_paper::ct::data::{Fan, Material, Metal, Scanner, Slice, simulate};
-use std::time::Instant;
 
 const SIDE: usize = 256;
 /// 400 mm, as the challenge's bodies.
@@ -37,17 +37,13 @@ fn body() -> (Slice, Metal) {
     (slice, Metal { material: Material::Steel, coverage: (0..pixels).map(covered).collect() })
 }
 
-/// The median of the seconds of `repeats`.
-fn median<T>(repeats: usize, run: impl Fn() -> T) -> f64 {
-    let mut seconds: Vec<f64> = (0..repeats)
-        .map(|_| {
-            let start = Instant::now();
-            std::hint::black_box(run());
-            start.elapsed().as_secs_f64()
-        })
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    seconds[repeats / 2]
+/// Median seconds of nine calls.
+fn median<T>(run: impl Fn() -> T) -> f64 {
+    let call = || {
+        std::hint::black_box(run());
+        Ok(())
+    };
+    Clock::HOST.median(0, 9, call).expect("the call does not fail")
 }
 
 fn main() {
@@ -60,10 +56,10 @@ fn main() {
     eprintln!("{} views × {} cells, {SIDE}² pixels, {threads} threads", scanner.views, scanner.cells);
 
     let quiet = Scanner { photons: 0.0, ..scanner.clone() };
-    let pair = median(9, || simulate(&slice, &metal, &scanner, 1));
-    let silent = median(9, || simulate(&slice, &metal, &quiet, 1));
-    let forward = median(9, || fan.forward(&image));
-    let back = median(9, || fan.reconstruct(&sinogram));
+    let pair = median(|| simulate(&slice, &metal, &scanner, 1));
+    let silent = median(|| simulate(&slice, &metal, &quiet, 1));
+    let forward = median(|| fan.forward(&image));
+    let back = median(|| fan.reconstruct(&sinogram));
     let cycles = |operations: f64| operations / (3e9 * threads as f64);
     // A step: a load and an interpolation of two layers; a sample of a pixel: the same of three lanes, and where it is.
     let steps = (scanner.views * scanner.cells * SIDE) as f64;

@@ -1,11 +1,10 @@
 //! The 16 models of the SO(2) grid of penalties:
 //! `cargo bench -p reynolds-paper --bench so2 -- [--threads n] [--epochs n] [--form literal|collapsed] [--without-penalty]`.
 //!
-//! Every model is trained by one thread, in the training loop that `reynolds run` uses, without a folder; as many at a time as there are
-//! threads. Points and first weights are made before the clock runs, as the peer's points and masks are; projectors are not. `literal`
-//! applies the two complex layers one after the other, `collapsed` multiplies their matrices first; without `--form` both are timed; without
-//! the penalty all 16 are the same. Prints a line for people and one in JSON, with the mean test accuracy and the mean task loss at the end,
-//! which must agree with peers/so2.py.
+//! Each model is trained by one thread, in the training loop of `reynolds run` without a folder, and all threads train in parallel. Points
+//! and initial weights are made before the clock runs, as in peers/so2.py; projectors are not. `literal` applies the two complex layers one
+//! after the other, `collapsed` multiplies their matrices first; without `--form` both are timed. Prints a line for people and one in JSON,
+//! whose mean test accuracy and task loss must agree with peers/so2.py.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and stops at the first surprise")]
 
@@ -72,7 +71,7 @@ fn config(form: Form, epochs: usize, lambda_g: f64, lambda_perp: f64) -> RunConf
     config
 }
 
-/// Every model, `workers` at a time: its test accuracy and the task loss of its last step, and how long all training took.
+/// Trains all models on `workers` threads: the test accuracy and final task loss of each, and the seconds of all training.
 fn all(grid: &[RunConfig<PlaneSettings<DiskAndArc>>], workers: usize) -> (Vec<(f64, f64)>, f64) {
     let ready = Barrier::new(workers + 1);
     let work = |worker: usize| {

@@ -1,4 +1,4 @@
-//! What can be asked for on the command line: each command's arguments beside what it does.
+//! The command line: each command's arguments beside what it does.
 
 #[cfg(feature = "torch")]
 mod bench;
@@ -24,10 +24,10 @@ enum Command {
     #[cfg(feature = "torch")]
     #[command(flatten)]
     Train(reynolds_train::command_line::Command),
-    /// One table or figure of the paper, with its claims checked
+    /// Compute one table or figure of the paper and check its claims
     #[cfg(feature = "torch")]
     Reproduce(reproduce::ReproduceArgs),
-    /// Measure what a folder asks for: a child of `reproduce`
+    /// Run the measurement that a folder describes; started by `reproduce`
     #[cfg(feature = "torch")]
     #[command(hide = true)]
     Cost {
@@ -35,10 +35,10 @@ enum Command {
         #[arg(long, default_value = "cpu", value_parser = reynolds_torch::device::parse)]
         device: reynolds_torch::tch::Device,
     },
-    /// Make or fetch the data sets of the experiments
+    /// Generate or download the data sets of the experiments
     #[command(subcommand, arg_required_else_help = true)]
     Data(data::DataCommand),
-    /// Measurements of networks and of projections
+    /// Measure the cost of training steps, projections and penalties
     #[cfg(feature = "torch")]
     #[command(subcommand, arg_required_else_help = true)]
     Bench(bench::BenchCommand),

@@ -1,4 +1,4 @@
-//! `reynolds reproduce`: one table or figure of the paper, with its claims checked.
+//! `reynolds reproduce`: computes one table or figure of the paper and checks its claims.
 
 use std::process::ExitCode;
 
@@ -11,26 +11,26 @@ use reynolds_train::config::Assignment;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// A table or figure of the paper, or `list` for all of them
+    /// Name of a table or figure of the paper, or `list` to show all
     target: String,
-    /// How much is computed
+    /// Amount of computation
     #[arg(long, value_enum, default_value_t = Budget::Standard, conflicts_with = "resume")]
     budget: Budget,
-    /// Exit with 1 unless every claim held
+    /// Exit with code 1 unless every claim holds
     #[arg(long)]
     strict: bool,
-    /// One setting of the target, over the budget's: seeds=3
+    /// One setting of the target, such as seeds=3; overrides the budget; may be repeated
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "resume")]
     set: Vec<String>,
-    /// Number of models in parallel; 0 = one for each processor, and one on any other device
+    /// Number of models trained in parallel; 0 = one per core on a CPU, one on any other device
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=4096))]
     jobs: u64,
     #[command(flatten)]
     place: PlaceArgs,
-    /// The group: C4 D4 SO2 SO3 …
+    /// Symmetry group: C4, D4, SO2, SO3, …
     #[arg(long, value_name = "G", help_heading = "fig-projection", conflicts_with = "resume")]
     group: Option<String>,
-    /// Fields of the input
+    /// Fields of the input, such as "2 regular"
     #[arg(long, value_name = "FIELDS", help_heading = "fig-projection", conflicts_with = "resume")]
     domain: Option<String>,
     /// Fields of the output

@@ -97,7 +97,7 @@ impl MetricsBench {
 
 /// Refuses an array with a number that no pixel can have.
 fn all_finite(name: &str, array: &Array) -> Result<()> {
-    let values = array.to_f64();
+    let values = array.values.to_f64();
     let Some(place) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
     let [height, width] = [array.shape[1], array.shape[2]];
     let at = [place / (height * width), place / width % height, place % width];
@@ -106,7 +106,7 @@ fn all_finite(name: &str, array: &Array) -> Result<()> {
 
 /// Refuses a mask that leaves nothing of an image.
 fn some_kept(keep: &Array) -> Result<()> {
-    let values = keep.to_f64();
+    let values = keep.values.to_f64();
     let mut images = values.chunks(keep.shape[1] * keep.shape[2]);
     match images.position(|image| image.iter().all(|&value| value == 0.0)) {
         Some(number) => {

@@ -1,4 +1,4 @@
-//! What can be wrong with data, said so that a user can mend it.
+//! Errors of data sets.
 
 use std::path::{Path, PathBuf};
 
@@ -9,30 +9,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file of arrays refused.
+    /// A file that cannot be read or written, or that does not follow its format.
     #[error(transparent)]
     File(#[from] reynolds_checkpoint::Error),
-    /// The operating system refused.
-    #[error("{}: cannot {action}: {source}", file.display())]
-    Io {
-        file: PathBuf,
-        action: &'static str,
-        #[source]
-        source: std::io::Error,
-    },
-    /// A file whose structure is not what its format demands.
-    #[error("{}: expected {expected}, found {found}", file.display())]
-    Malformed { file: PathBuf, expected: String, found: String },
-    /// An array that is not what its format demands.
-    #[error("{}: \"{tensor}\": expected {expected}, found {found}", file.display())]
-    Tensor { file: PathBuf, tensor: String, expected: String, found: String },
-    /// Two files or members of one name.
-    #[error("{}: expected every name once, found \"{name}\" twice", file.display())]
-    Duplicate { file: PathBuf, name: String },
     /// A setting of a dataset outside its range.
     #[error("{what}: expected {expected}, found {found}")]
     Setting { what: &'static str, expected: String, found: String },
-    /// A simulation whose velocities ran away.
+    /// A simulation that became unstable.
     #[error("simulation {simulation}: expected velocities of at most {limit} at step {step}, found {found}")]
     Diverged {
         simulation: String,
@@ -42,10 +25,10 @@ pub enum Error {
         limit: f64,
         found: f64,
     },
-    /// Someone stopped the generation of a data set.
+    /// The user stopped the generation of a data set.
     #[error("{}: the generation was stopped; finished simulations are kept", folder.display())]
     Interrupted { folder: PathBuf },
-    /// A simulation whose pressure was not found.
+    /// A simulation whose pressure solver did not converge.
     #[error("simulation {simulation}: expected the pressure of step {step} within 1000 iterations, found none")]
     Unsolved {
         simulation: String,
@@ -57,16 +40,17 @@ pub enum Error {
 impl Error {
     /// For `map_err`: the operating system refused `action` on a file or folder.
     pub(crate) fn io(file: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
-        move |source| Self::Io { file: file.into(), action, source }
+        move |source| Self::File(reynolds_checkpoint::Error::Io { file: file.into(), action, source })
     }
 
     pub(crate) fn malformed(file: &Path, expected: impl ToString, found: impl ToString) -> Self {
-        Self::Malformed { file: file.into(), expected: expected.to_string(), found: found.to_string() }
+        let (expected, found) = (expected.to_string(), found.to_string());
+        Self::File(reynolds_checkpoint::Error::Malformed { file: file.into(), expected, found })
     }
 
     pub(crate) fn tensor(file: &Path, tensor: &str, expected: impl ToString, found: impl ToString) -> Self {
         let (expected, found) = (expected.to_string(), found.to_string());
-        Self::Tensor { file: file.into(), tensor: tensor.into(), expected, found }
+        Self::File(reynolds_checkpoint::Error::Tensor { file: file.into(), tensor: tensor.into(), expected, found })
     }
 
     pub(crate) fn setting(what: &'static str, expected: impl ToString, found: impl ToString) -> Self {

@@ -1,7 +1,6 @@
-//! Making a data set: every case that is not there yet, in parallel, each in a file of its own.
+//! Generation of a data set: every missing case, in parallel, each in a file of its own.
 //!
-//! Files appear whole or not at all, so that whatever interrupts the work can be followed by the same call again. Several processes may
-//! fill one folder: what another has finished when a case would begin is kept.
+//! Files appear whole or not at all, so an interrupted generation continues with the next call. Several processes may fill one folder.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -28,9 +27,9 @@ pub enum Event<'a, C> {
         /// Of all of them.
         work: u64,
     },
-    /// A file was there, whole and of the same case.
+    /// A valid file of the same case exists.
     Kept(&'a C),
-    /// A file was there and is made again.
+    /// A file exists, but is invalid and made again.
     Refused {
         case: &'a C,
         reason: &'a Error,
@@ -47,44 +46,42 @@ pub struct Summary {
     pub made: usize,
 }
 
-/// Is told what happens, from the threads of the pool, and stops all of it when it breaks off.
+/// Progress callback, called from the threads of the pool; `Break` stops the generation.
 pub type Report<'a, C> = dyn Fn(Event<'_, C>) -> ControlFlow<()> + Sync + 'a;
 
-/// A case of a data set, whose file can be looked at.
+/// A case of a data set.
 pub trait Case: Sync {
     fn path(&self, folder: &Path) -> PathBuf;
 
     /// Reads its file and checksums.
     fn check(&self, folder: &Path) -> Result<()>;
 
-    /// How long it takes: the longest come first, so that no thread is left with one when the others are done.
+    /// Relative duration: the longest cases are begun first.
     fn work(&self) -> u64 {
         1
     }
 
-    /// Parts of its making that are told one by one.
+    /// Number of [`Event::Stepped`] events.
     fn steps(&self) -> u64 {
         1
     }
 
-    /// `None` if there is no file, and why it cannot be used if it is damaged. What cannot be opened cannot be judged: it stays, and is an
-    /// error.
+    /// `None` if there is no file; the inner error says why a file is invalid. A file that cannot be opened is an error and stays.
     fn found(&self, folder: &Path) -> Result<Option<Result<()>>> {
         if !self.path(folder).try_exists().unwrap_or(true) {
             return Ok(None);
         }
         match self.check(folder) {
-            Err(error @ Error::Io { .. }) => Err(error),
+            Err(error @ Error::File(reynolds_checkpoint::Error::Io { .. })) => Err(error),
             found => Ok(Some(found)),
         }
     }
 }
 
-/// Makes what is missing of these cases in `folder`, which is created, on rayon's current pool. `make` writes the file of a case and reports
-/// its steps.
+/// Makes the missing cases in `folder`, which is created, on rayon's current pool. `make` writes the file of a case and reports its steps.
 ///
 /// # Errors
-/// [`Error::Interrupted`] when `report` broke off; [`Error::Io`] when the folder cannot be written; as `make`. Files that were finished
+/// [`Error::Interrupted`] when `report` broke off; [`Error::File`] when the folder cannot be written; as `make`. Files that were finished
 /// before stay.
 pub(crate) fn generate<C: Case>(
     folder: &Path,
@@ -118,7 +115,7 @@ pub(crate) fn generate<C: Case>(
     Ok(Summary { kept: cases.len() - made, made })
 }
 
-/// Runs `generate` on so many threads (0 = all), with a bar on a terminal; `false` if someone interrupted.
+/// Runs `generate` on a number of threads (0 = all), with a progress bar; `false` if it was interrupted.
 #[cfg(feature = "torch")]
 pub(crate) fn with_bar<C: Case>(
     what: &str,
@@ -127,7 +124,7 @@ pub(crate) fn with_bar<C: Case>(
     generate: impl FnOnce(&Report<'_, C>) -> Result<Summary> + Send,
 ) -> reynolds_train::Result<bool> {
     let (all, kept, work) = (AtomicU64::new(0), AtomicU64::new(0), OnceLock::new());
-    // There is nothing to show until the first step: files are read in moments.
+    // The bar begins with the first step: checking files is fast.
     let begin = || Work::begin(what, all.load(Ordering::SeqCst).saturating_sub(kept.load(Ordering::SeqCst)));
     let report = |event: Event<'_, C>| {
         match event {

@@ -1,4 +1,4 @@
-//! What the data of all problems share: errors, sets of files, files of arrays with their settings.
+//! Shared by the data of all experiments: errors, generation of sets of files, files of arrays with their settings.
 
 pub mod error;
 pub mod generate;

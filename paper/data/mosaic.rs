@@ -2,7 +2,7 @@
 
 use reynolds_report::png;
 
-/// Where tiles lie: how many pixels a value takes along a side, and how many are between tiles.
+/// Layout of tiles: `side` values along a side, `zoom` pixels a value, `gap` pixels between tiles.
 pub(crate) struct Mosaic {
     pub(crate) side: usize,
     pub(crate) zoom: usize,
@@ -11,7 +11,7 @@ pub(crate) struct Mosaic {
 }
 
 impl Mosaic {
-    /// A PNG of `rows` rows of tiles on white; `pixel` is the colour of a value of a tile by its row and column, from the top.
+    /// A PNG of `rows` rows of tiles on white; `pixel(tile, row, column)` is the colour of a value, rows counted from the top.
     pub(crate) fn png(&self, rows: usize, pixel: impl Fn(usize, usize, usize) -> [u8; 3]) -> Vec<u8> {
         let Self { side, zoom, gap, columns } = *self;
         let pitch = side * zoom + gap;

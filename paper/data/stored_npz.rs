@@ -1,7 +1,4 @@
-//! Arrays in one stored .npz: of single precision, or of bytes, with `setting`, the bytes, in JSON, of what they follow from; or of any
-//! caller, as they are.
-//!
-//! Members begin where a memory map can hand them out as f32 without a copy. NumPy reads them:
+//! Arrays in an uncompressed .npz, with the settings that they were made with as JSON in the array `setting`. NumPy reads them:
 //!
 //! ```text
 //! archive = numpy.load("rotation_k05_j0.npz");  archive["velocity"];  json.loads(archive["setting"].tobytes())
@@ -37,7 +34,7 @@ fn difference(expected: &str, found: &[u8]) -> Option<(String, String)> {
     }))
 }
 
-/// A file that was opened and whose settings were found to be the expected ones.
+/// An open file with the expected settings.
 #[derive(Debug)]
 pub(crate) struct StoredNpz {
     checkpoint: Checkpoint,
@@ -68,7 +65,7 @@ impl StoredNpz {
         Ok(entry)
     }
 
-    /// The values of an array of this file, borrowed from the memory map after verifying their checksum.
+    /// The values of an array, borrowed from the memory map after their checksum was verified.
     pub(crate) fn values(&self, array: &Entry) -> Result<Cow<'_, [f32]>> {
         match self.checkpoint.read(array)? {
             Values::F32(values) => Ok(values),
@@ -76,7 +73,7 @@ impl StoredNpz {
         }
     }
 
-    /// Says that the values are not needed for now: their pages of the map can go.
+    /// Lets the system drop the values from memory until they are read again.
     pub(crate) fn release(&self, array: &Entry) {
         self.checkpoint.release(array);
     }
@@ -91,7 +88,7 @@ impl StoredNpz {
     }
 }
 
-/// Writes arrays and what they follow from, whole or not at all.
+/// Writes arrays and their settings, whole or not at all.
 pub(crate) fn write(path: &Path, setting: &impl Serialize, arrays: &[(&str, &[usize], Numbers<'_>)]) -> Result<()> {
     let text = json(setting);
     let length = [text.len()];

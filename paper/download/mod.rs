@@ -4,10 +4,10 @@
 //! curl --continue-at -  ──append──►  NAME.part  ──MD5 as expected──►  synchronised, renamed to NAME
 //! ```
 //!
-//! Whatever ends a transfer, the prefix that arrived stays in `NAME.part` for the next call. What was resumed and is another file is fetched
-//! once more from the start; what arrived from the start and is another file is removed.
+//! After a failed transfer the bytes that arrived stay in `NAME.part` for the next call. If a resumed file has the wrong checksum, it is
+//! downloaded again from the start; if that one has, too, it is removed.
 //!
-//! The program `curl` makes the requests: a library for HTTPS, which one download needs, is twenty crates and some C.
+//! The program `curl` makes the requests: a library for HTTPS would be twenty crates for one download.
 
 #[cfg(test)]
 mod tests;
@@ -24,10 +24,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use reynolds_checkpoint::whole_file;
 use reynolds_paper::medmnist::data::{md5_of_file, verify};
 
-/// Maximum file size: no set is nearly as large.
+/// Maximum file size, far above that of any set.
 const LIMIT: u64 = 2 << 30;
 
-/// curl's exit code for a server that does not send the range it was asked for.
+/// curl's exit code if the server ignores the requested range.
 const NO_RANGES: i32 = 33;
 
 /// What is to be fetched.
@@ -48,10 +48,10 @@ pub(crate) enum Outcome {
     Fetched { bytes: u64, received: u64 },
 }
 
-/// Is told how many bytes there are, and how many there will be where that is known.
+/// Progress callback: bytes so far, and the total if it is known.
 pub(crate) type Progress<'a> = &'a dyn Fn(u64, Option<u64>);
 
-/// Fetches a file unless it is there.
+/// Downloads a file unless it exists.
 pub(crate) fn fetch(client: &Client, wanted: &Wanted<'_>, progress: Progress<'_>) -> Result<Outcome> {
     let Wanted { url, target, md5, force } = *wanted;
     if target.is_dir() {
@@ -66,7 +66,7 @@ pub(crate) fn fetch(client: &Client, wanted: &Wanted<'_>, progress: Progress<'_>
     }
     let part = Part::open(target)?;
     let mut before = part.length()?;
-    // A call that was ended before it could move the file left it whole.
+    // An earlier call may have been stopped between the last byte and the rename.
     if before == 0 || md5_of_file(&part.path)? != md5 {
         let resumed = client.receive(url, &part, progress)?;
         if before > 0 && (!resumed || md5_of_file(&part.path)? != md5) {
@@ -85,7 +85,7 @@ pub(crate) fn fetch(client: &Client, wanted: &Wanted<'_>, progress: Progress<'_>
     Ok(Outcome::Fetched { bytes, received: bytes - before })
 }
 
-/// What has arrived: the file `NAME.part` beside the file to be, which one process at a time may write.
+/// The file `NAME.part` beside the target, locked for this process.
 struct Part {
     path: PathBuf,
     file: File,
@@ -102,7 +102,7 @@ impl Part {
         match file.try_lock() {
             Ok(()) => Ok(Self { path, file }),
             Err(TryLockError::WouldBlock) => {
-                bail!("{}: expected one process to fetch this file, found another at it", path.display())
+                bail!("{}: expected no other download of this file, found one in progress", path.display())
             }
             Err(TryLockError::Error(error)) => Err(error).with_context(|| cannot("lock")),
         }
@@ -136,7 +136,7 @@ impl Client {
         Self { program: "curl", patience: 60, proxies: true }
     }
 
-    /// Appends what is missing; `false` if the server does not resume. Where nothing is there in the end, no part is left.
+    /// Appends the missing bytes; `false` if the server does not resume. An empty part is removed after an error.
     fn receive(&self, url: &str, part: &Part, progress: Progress<'_>) -> Result<bool> {
         match self.transfer(url, part, progress) {
             Err(error) if part.length()? == 0 => {
@@ -161,7 +161,7 @@ impl Client {
         let status = thread::scope(|scope| -> Result<_> {
             scope.spawn(|| {
                 for line in headers.lines().map_while(Result::ok) {
-                    // Of the last answer; those before it are redirections.
+                    // The last answer counts; those before it are redirections.
                     if let Some(length) = content_length(&line) {
                         *total.lock().expect("nobody panics with the lock") = Some(before + length);
                     }
@@ -196,12 +196,12 @@ impl Client {
         bail!("{url}: cannot fetch: {}{kept}", said.trim())
     }
 
-    /// What was asked of a secure address is never taken from another.
+    /// From an https address no redirection to http is followed.
     fn command(&self, url: &str, part: &Path) -> Command {
         let schemes = if url.starts_with("https://") { "=https" } else { "=http,https" };
         let patience = self.patience.to_string();
         let mut command = Command::new(self.program);
-        // The first option: no settings of the user's.
+        // --disable comes first: it ignores the user's curlrc.
         command.args(["--disable", "--silent", "--show-error", "--fail", "--globoff"]);
         command.args(["--location", "--max-redirs", "10", "--proto", schemes, "--proto-redir", schemes]);
         command.args(["--connect-timeout", &patience, "--speed-time", &patience, "--speed-limit", "1"]);
@@ -217,7 +217,7 @@ impl Client {
     }
 }
 
-/// Of a line such as "Content-Length: 100".
+/// The number in a line such as "Content-Length: 100".
 fn content_length(line: &str) -> Option<u64> {
     let (name, value) = line.split_once(':')?;
     name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?

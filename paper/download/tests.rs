@@ -21,15 +21,10 @@ fn md5(bytes: &[u8]) -> String {
     format!("{:x}", Md5::digest(bytes))
 }
 
-/// What a server does with a request, given its path and the first byte of its range.
-enum Reply {
-    /// Head and body; then the connection is closed.
-    Say(String, Vec<u8>),
-    /// Nothing, for as long as the client waits.
-    Silence,
-}
+/// The head and body of an answer, after which the connection is closed; `None`: silence for as long as the client waits.
+type Reply = Option<(String, Vec<u8>)>;
 
-/// A server, and the heads of the requests it has had.
+/// A server that answers by the path and the first byte of the range, and the heads of its requests so far.
 struct Server {
     address: String,
     requests: Arc<Mutex<Vec<String>>>,
@@ -54,13 +49,11 @@ impl Server {
                 let first = range.map(|range| range.trim_end_matches('-').parse().unwrap());
                 heard.lock().unwrap().push(head.clone());
                 match reply(&path, first) {
-                    Reply::Say(head, body) => {
+                    Some((head, body)) => {
                         let head = format!("HTTP/1.1 {head}\r\nConnection: close\r\n\r\n");
                         stream.write_all(&[head.as_bytes(), &body].concat()).unwrap();
                     }
-                    Reply::Silence => {
-                        let _ = stream.read(&mut byte);
-                    }
+                    None => drop(stream.read(&mut byte)),
                 }
             }
         });
@@ -77,26 +70,30 @@ impl Server {
     }
 }
 
+fn say(head: &str, body: &[u8]) -> Reply {
+    Some((head.into(), body.into()))
+}
+
 fn whole(body: &[u8]) -> Reply {
-    Reply::Say(format!("200 OK\r\nContent-Length: {}", body.len()), body.into())
+    say(&format!("200 OK\r\nContent-Length: {}", body.len()), body)
 }
 
 fn ranged(file: &[u8], first: Option<usize>) -> Reply {
     let total = file.len();
     match first {
         None => whole(file),
-        Some(first) if first >= total => {
-            Reply::Say("416 Range Not Satisfiable\r\nContent-Length: 0".into(), Vec::new())
-        }
+        Some(first) if first >= total => say("416 Range Not Satisfiable\r\nContent-Length: 0", b""),
         Some(first) => {
-            let head = format!(
-                "206 Partial Content\r\nContent-Length: {}\r\nContent-Range: bytes {first}-{}/{total}",
-                total - first,
-                total - 1
-            );
-            Reply::Say(head, file[first..].into())
+            let (length, last) = (total - first, total - 1);
+            let range = format!("Content-Length: {length}\r\nContent-Range: bytes {first}-{last}/{total}");
+            say(&format!("206 Partial Content\r\n{range}"), &file[first..])
         }
     }
+}
+
+/// An address at which nobody listens.
+fn closed() -> String {
+    format!("http://{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap())
 }
 
 /// A folder to fetch to.
@@ -111,6 +108,13 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("set.npz");
         Place { part: folder.path().join("set.npz.part"), _folder: folder, target }
+    }
+
+    /// A folder in which these bytes have arrived before.
+    fn with_part(bytes: &[u8]) -> Place {
+        let place = Place::new();
+        fs::write(&place.part, bytes).unwrap();
+        place
     }
 
     fn fetch_by(&self, client: &Client, url: &str, force: bool) -> Result<Outcome, String> {
@@ -133,32 +137,46 @@ fn client(patience: u32) -> Client {
 }
 
 #[test]
-fn a_file_is_fetched_whole_and_not_asked_for_again() {
-    let (server, place) = (Server::of_file(), Place::new());
-    assert_eq!(place.fetch(&server.address), Ok(Outcome::Fetched { bytes: 200_000, received: 200_000 }));
-    assert!(place.is_whole());
-    assert_eq!(place.fetch(&server.address), Ok(Outcome::Kept));
-    assert_eq!(server.requests().len(), 1);
+fn a_file_is_fetched_resumed_or_begun_anew_and_not_asked_for_again() {
+    let redirected = |path: &str, first: Option<usize>| match path {
+        "/" => say("302 Found\r\nLocation: /new\r\nContent-Length: 0", b""),
+        _ => ranged(&file(), first),
+    };
+    // What has arrived before, what is received now, and the number of requests.
+    for (server, part, received, requests) in [
+        (Server::of_file(), Vec::new(), 200_000, 1),
+        (Server::of_file(), file()[..123_456].to_vec(), 76_544, 1),
+        (Server::of_file(), file(), 0, 0),
+        (Server::of_file(), [file(), vec![0]].concat(), 200_000, 2),
+        (Server::of_file(), vec![7; 10], 200_000, 2),
+        // Servers that send another range, or none.
+        (Server::start(|_, first| ranged(&file(), first.map(|_| 5))), file()[..10].to_vec(), 200_000, 2),
+        (Server::start(|_, _| whole(&file())), file()[..10].to_vec(), 200_000, 2),
+        (Server::start(redirected), file()[..7].to_vec(), 199_993, 2),
+    ] {
+        let place = if part.is_empty() { Place::new() } else { Place::with_part(&part) };
+        assert_eq!(place.fetch(&server.address), Ok(Outcome::Fetched { bytes: 200_000, received }));
+        assert!(place.is_whole());
+        assert_eq!(place.fetch(&server.address), Ok(Outcome::Kept));
+        assert_eq!(server.requests().len(), requests);
+    }
 }
 
 #[test]
 fn a_transfer_goes_on_where_it_stopped_and_tells_how_far_it_is() {
-    let (server, place) = (Server::of_file(), Place::new());
-    fs::write(&place.part, &file()[..123_456]).unwrap();
+    let (server, place) = (Server::of_file(), Place::with_part(&file()[..123_456]));
     let heard = Mutex::new(Vec::new());
     let wanted = Wanted { url: &server.address, target: &place.target, md5: &md5(&file()), force: false };
-    let fetched = fetch(&client(60), &wanted, &|have, total| heard.lock().unwrap().push((have, total))).unwrap();
-    assert_eq!(fetched, Outcome::Fetched { bytes: 200_000, received: 76_544 });
+    fetch(&client(60), &wanted, &|have, total| heard.lock().unwrap().push((have, total))).unwrap();
     let heard = heard.into_inner().unwrap();
     assert_eq!((heard[0].0, heard[heard.len() - 1]), (123_456, (200_000, Some(200_000))));
-    assert!(place.is_whole());
     assert!(server.requests()[0].contains("range: bytes=123456-"), "{:?}", server.requests());
 }
 
 #[test]
-fn a_body_that_ends_early_is_kept_and_gone_on_with() {
+fn a_body_that_ends_early_is_kept_and_resumed() {
     let server = Server::start(|_, first| match first {
-        None => Reply::Say("200 OK\r\nContent-Length: 200000".into(), file()[..50_000].into()),
+        None => say("200 OK\r\nContent-Length: 200000", &file()[..50_000]),
         first => ranged(&file(), first),
     });
     let place = Place::new();
@@ -194,70 +212,25 @@ fn a_file_of_another_checksum_is_replaced_only_by_force() {
 }
 
 #[test]
-fn a_refused_connection_keeps_what_has_arrived() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
-    let place = Place::new();
-    let error = place.fetch(&address).unwrap_err();
-    assert!(error.contains("cannot fetch") && error.contains("Failed to connect"), "{error}");
-    assert!(!place.part.exists(), "nothing arrived");
-    fs::write(&place.part, &file()[..10]).unwrap();
-    assert!(place.fetch(&address).is_err());
-    assert_eq!(fs::read(&place.part).unwrap(), file()[..10]);
-}
-
-#[test]
-fn silence_and_answers_without_the_file_keep_what_has_arrived() {
-    let place = Place::new();
-    fs::write(&place.part, &file()[..10]).unwrap();
-    let missing = Server::start(|_, _| Reply::Say("404 Not Found\r\nContent-Length: 2".into(), b"no".into()));
-    let error = place.fetch(&missing.address).unwrap_err();
-    assert!(error.contains("error: 404"), "{error}");
-    let silent = Server::start(|_, _| Reply::Silence);
-    let error = place.fetch_by(&client(1), &silent.address, false).unwrap_err();
-    assert!(error.contains("cannot fetch") && error.contains("too slow"), "{error}");
-    let large = Server::start(|_, _| Reply::Say("200 OK\r\nContent-Length: 3000000000".into(), b"x".into()));
-    let error = place.fetch(&large.address).unwrap_err();
-    assert!(error.contains("aximum file size exceeded"), "{error}");
-    assert_eq!(fs::read(&place.part).unwrap(), file()[..10]);
-}
-
-#[test]
-fn redirects_are_followed_with_the_range() {
-    let server = Server::start(|path, first| match path {
-        "/old" => Reply::Say("302 Found\r\nLocation: /new\r\nContent-Length: 0".into(), Vec::new()),
-        _ => ranged(&file(), first),
-    });
-    let place = Place::new();
-    fs::write(&place.part, &file()[..7]).unwrap();
-    let fetched = place.fetch(&format!("{}/old", server.address));
-    assert_eq!(fetched, Ok(Outcome::Fetched { bytes: 200_000, received: 199_993 }));
-    assert!(place.is_whole() && server.requests().len() == 2);
-}
-
-#[test]
-fn what_arrived_whole_is_moved_and_what_is_too_long_is_fetched_again() {
-    let (server, place) = (Server::of_file(), Place::new());
-    fs::write(&place.part, file()).unwrap();
-    assert_eq!(place.fetch(&server.address), Ok(Outcome::Fetched { bytes: 200_000, received: 0 }));
-    assert!(place.is_whole() && server.requests().is_empty());
-    let place = Place::new();
-    fs::write(&place.part, [file(), vec![0]].concat()).unwrap();
-    assert_eq!(place.fetch(&server.address), Ok(Outcome::Fetched { bytes: 200_000, received: 200_000 }));
-    assert!(place.is_whole() && server.requests().len() == 2);
-}
-
-#[test]
-fn what_cannot_be_resumed_is_fetched_again_from_the_start() {
-    let elsewhere = Server::start(|_, first| ranged(&file(), first.map(|_| 5)));
-    let no_ranges = Server::start(|_, _| whole(&file()));
-    let prefix = file()[..10].to_vec();
-    for (server, prefix) in [(elsewhere, prefix.clone()), (no_ranges, prefix), (Server::of_file(), vec![7; 10])] {
+fn failed_transfers_keep_the_bytes_that_arrived() {
+    let missing = Server::start(|_, _| say("404 Not Found\r\nContent-Length: 2", b"no"));
+    let silent = Server::start(|_, _| None);
+    let large = Server::start(|_, _| say("200 OK\r\nContent-Length: 3000000000", b"x"));
+    let without = Client { program: "curl-that-is-not-there", ..client(60) };
+    let install = "expected the program curl-that-is-not-there, found none; install it, or put the file there yourself";
+    for (client, url, needle) in [
+        (client(60), missing.address, "error: 404"),
+        (client(1), silent.address, "too slow"),
+        (client(60), large.address, "aximum file size exceeded"),
+        (client(60), closed(), "Failed to connect"),
+        (without, closed(), install),
+    ] {
+        let place = Place::with_part(&file()[..10]);
+        let error = place.fetch_by(&client, &url, false).unwrap_err();
+        assert!(error.contains(needle), "{error}");
+        assert_eq!(fs::read(&place.part).unwrap(), file()[..10]);
         let place = Place::new();
-        fs::write(&place.part, prefix).unwrap();
-        assert_eq!(place.fetch(&server.address), Ok(Outcome::Fetched { bytes: 200_000, received: 200_000 }));
-        assert!(place.is_whole() && server.requests().len() == 2);
+        assert!(place.fetch_by(&client, &url, false).is_err() && !place.part.exists(), "nothing arrived");
     }
 }
 
@@ -267,17 +240,5 @@ fn two_processes_do_not_write_one_file() {
     let other = File::create(&place.part).unwrap();
     other.lock().unwrap();
     let error = place.fetch(&server.address).unwrap_err();
-    assert!(error.contains("found another at it") && server.requests().is_empty(), "{error}");
-}
-
-#[test]
-fn a_system_without_curl_is_told_so_and_keeps_what_has_arrived() {
-    let (server, place) = (Server::of_file(), Place::new());
-    fs::write(&place.part, &file()[..10]).unwrap();
-    let without = Client { program: "curl-that-is-not-there", ..client(60) };
-    let error = place.fetch_by(&without, &server.address, false).unwrap_err();
-    assert!(error.ends_with(
-        "expected the program curl-that-is-not-there, found none; install it, or put the file there yourself"
-    ));
-    assert!(server.requests().is_empty() && fs::read(&place.part).unwrap() == file()[..10]);
+    assert!(error.contains("found one in progress") && server.requests().is_empty(), "{error}");
 }

@@ -4,12 +4,11 @@
 //! cargo run --release -p reynolds-checkpoint --example fuzz -- --executions 3000000 [--seed 1]
 //! ```
 //!
-//! `--executions` is per group of seed files. Every execution opens the mutated file; where that succeeds it counts as past the header,
-//! all tensors are read, and now and then some are changed, written, and read again from what was written, which must be equal.
-//! Run it under `ulimit -v` to turn an allocation out of proportion into an abort.
+//! `--executions` is per group of seed files. Every execution opens the mutated file; if that succeeds, all tensors are read, and sometimes
+//! changed, written, read again and compared. Run it under `ulimit -v`, so that a disproportionate allocation aborts.
 //!
-//! `--executions 4000000 --seed 3`, with overflow checks as `make fuzz` sets them, under a limit of 4 GB: 24 million executions, no panic. Past the header were
-//! 3.7 % (safetensors), 7.3 % (npz), 5.3 % (inside a member), 11.5 % (deflated), 11.4 % (PyTorch), 4.5 % (inside the pickle).
+//! `--executions 4000000 --seed 3`, with the overflow checks of `make fuzz` and a limit of 4 GB: 24 million executions, no panic. 3.7 %
+//! (safetensors), 7.3 % (npz), 5.3 % (inside a member), 11.5 % (deflated), 11.4 % (PyTorch), 4.5 % (inside the pickle) passed the header.
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a command-line tool; a failure is a finding")]
 
 use reynolds::random::Random;
@@ -31,8 +30,8 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
         bytes.push(random.bits() as u8);
         return;
     }
-    // The pickle or JSON header comes first, so half of the damage is done in the first half of the file. Zeros and Z are mostly
-    // padding: look for another place, but not for ever.
+    // The pickle or JSON header comes first, so half of the damage is done in the first half of the file. Zeros and Z are mostly padding:
+    // try a few other places.
     let reach = if random.below(2) == 0 { bytes.len() } else { bytes.len().div_ceil(2) };
     let mut at = random.below(reach);
     for _ in 0..4 {
@@ -94,7 +93,7 @@ fn unpack(archive: &[u8]) -> Vec<Member> {
     members
 }
 
-/// The seed with a few damages: anywhere, or, where `inside`, in one member of an archive that stays valid around it.
+/// The seed with a few damages: anywhere, or, if `inside`, in one member of an archive that stays valid around it.
 fn damaged(seed: &[u8], other: &[u8], inside: bool, random: &mut Random) -> Vec<u8> {
     let damages = 1 + random.below(4);
     if !inside {
@@ -109,7 +108,7 @@ fn damaged(seed: &[u8], other: &[u8], inside: bool, random: &mut Random) -> Vec<
     zip(&members)
 }
 
-/// What one execution reached.
+/// How far executions came.
 #[derive(Default)]
 struct Reached {
     opened: u64,
@@ -127,7 +126,7 @@ fn execute(label: &Path, bytes: Vec<u8>, rewrite: bool, reached: &mut Reached) {
         assert_eq!(values.len(), entry.len());
         reached.read += 1;
         if rewrite && changed.len() < 3 {
-            // One is a number of every type, so what is read back is known.
+            // Every type has the number one.
             changed.insert(entry.name.clone(), Values::from(vec![1.0_f32; values.len()]));
         }
     }

@@ -14,7 +14,7 @@ pub enum Dtype {
     F16,
     /// The upper half of single precision.
     BF16,
-    /// Anything else, under the name its format gives it; listed and copied, never read.
+    /// Any other type, under the name its format gives it; listed and copied, never read.
     Other(String),
 }
 
@@ -42,8 +42,8 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// A run of bytes that one or several tensors live in. Equal within one checkpoint exactly for tensors of the same storage;
-/// [`Entry::overlaps`] says whether they share elements there.
+/// Bytes of a checkpoint that hold one or several tensors; equal for tensors of the same storage, which may still share no element:
+/// see [`Entry::overlaps`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StorageId(pub(crate) usize);
 
@@ -57,7 +57,7 @@ pub struct Entry {
     pub shape: Vec<usize>,
     /// Number type.
     pub dtype: Dtype,
-    /// The storage it lives in.
+    /// The storage that holds it.
     pub storage: StorageId,
     /// Byte of the storage where element (0, …, 0) begins.
     pub(crate) start: usize,
@@ -92,17 +92,7 @@ impl Entry {
             })
     }
 
-    /// Whether the two are the same view: same storage, place, type, shape and order, as tied weights are.
-    pub fn is_same_view(&self, other: &Entry) -> bool {
-        self.storage == other.storage
-            && self.start == other.start
-            && self.dtype == other.dtype
-            && self.shape == other.shape
-            && (self.strides == other.strides || (self.is_contiguous() && other.is_contiguous()))
-    }
-
-    /// Whether the two share at least one byte: a change to one could change the other. Exact for tensors that can be read;
-    /// for other types whole storages are compared.
+    /// Whether the two share at least one byte. Exact for tensors that can be read; for other types whole storages are compared.
     pub fn overlaps(&self, other: &Entry) -> bool {
         if self.storage != other.storage || self.is_empty() || other.is_empty() {
             return false;
@@ -116,7 +106,7 @@ impl Entry {
             return false;
         }
         let both_contiguous = self.is_contiguous() && other.is_contiguous();
-        if both_contiguous || self.is_same_view(other) || self.repeats() || other.repeats() {
+        if both_contiguous || self.repeats() || other.repeats() {
             return true;
         }
         let mut taken = vec![false; to - from];
@@ -129,8 +119,8 @@ impl Entry {
         shared
     }
 
-    /// Whether one stored number may stand for several elements, as after `expand` or `unfold`: when a step along some index is not
-    /// longer than all that the shorter steps can reach. Slices and permutations of an array never do that.
+    /// Whether one stored number may be several elements, as after `expand` or `unfold`: when the step along some index is not longer than
+    /// what the shorter steps reach together. Slices and permutations of an array never repeat.
     pub(crate) fn repeats(&self) -> bool {
         let mut steps: Vec<(usize, usize)> =
             self.strides.iter().copied().zip(self.shape.iter().copied()).filter(|&(_, size)| size > 1).collect();

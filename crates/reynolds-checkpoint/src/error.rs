@@ -1,4 +1,4 @@
-//! What can be wrong with a file, said so that a user can mend it.
+//! Errors of checkpoint files.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// The operating system refused an action.
     #[error("{}: cannot {action}: {source}", file.display())]
     Io {
         /// The file.
@@ -20,7 +20,7 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
-    /// A file that is not what its format demands, or that cannot be the output.
+    /// A file that does not follow its format, or that cannot be the output.
     #[error("{}: expected {expected}, found {found}", file.display())]
     Malformed {
         /// The file.
@@ -30,7 +30,7 @@ pub enum Error {
         /// What is there.
         found: String,
     },
-    /// A tensor, or a member of an archive, that is not what its format demands, or new values that do not fit it.
+    /// A tensor or archive member that does not follow its format, or new values that do not fit it.
     #[error("{}: \"{tensor}\": expected {expected}, found {found}", file.display())]
     Tensor {
         /// The file.

@@ -67,22 +67,13 @@ pub enum Format {
 }
 
 impl Format {
-    /// The extensions of this format, for messages.
-    pub fn extensions(self) -> &'static str {
-        match self {
-            Format::Safetensors => ".safetensors",
-            Format::Npz => ".npz",
-            Format::Torch => ".pt or .pth",
-        }
-    }
+    const ALL: [Format; 3] = [Format::Safetensors, Format::Npz, Format::Torch];
 
-    /// The format an extension, without its dot, belongs to; `None` where it says nothing.
-    pub fn of_extension(extension: &str) -> Option<Format> {
-        match extension.to_ascii_lowercase().as_str() {
-            "safetensors" => Some(Format::Safetensors),
-            "npz" => Some(Format::Npz),
-            "pt" | "pth" => Some(Format::Torch),
-            _ => None,
+    fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Format::Safetensors => &["safetensors"],
+            Format::Npz => &["npz"],
+            Format::Torch => &["pt", "pth"],
         }
     }
 }
@@ -120,7 +111,7 @@ pub struct Checkpoint {
     storages: Vec<Storage>,
     /// The archive of the zip formats; empty for the other.
     archive: zip::Archive,
-    /// What tells the file from others where it came from a file.
+    /// Identity of the file it came from, if any.
     identity: Option<whole_file::Identity>,
 }
 
@@ -161,7 +152,7 @@ struct Contents {
 }
 
 impl Input<'_> {
-    /// The file is not what its format demands.
+    /// The file does not follow its format.
     fn malformed(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
         Error::malformed(self.path, expected, found)
     }
@@ -176,14 +167,14 @@ impl Input<'_> {
         self.malformed("disjoint tensors", format!("\"{first}\" and \"{second}\" overlapping"))
     }
 
-    /// A tensor or member is not what its format demands.
+    /// A tensor or member does not follow its format.
     fn bad_tensor(&self, tensor: &str, expected: impl Into<String>, found: impl Into<String>) -> Error {
         Error::Tensor { file: self.path.into(), tensor: tensor.into(), expected: expected.into(), found: found.into() }
     }
 
     /// Number of elements of a shape.
     fn elements(&self, tensor: &str, shape: &[usize]) -> Result<usize> {
-        // Zeros do not excuse the others: a product over some of the sizes is taken where strides are checked.
+        // The others must not overflow even if one is zero: the check of strides multiplies some of them.
         let product =
             shape.iter().filter(|&&size| size > 0).try_fold(1_usize, |product, &size| product.checked_mul(size));
         match product {

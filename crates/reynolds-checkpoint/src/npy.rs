@@ -15,10 +15,10 @@ pub(super) struct Header {
     pub(super) shape: Vec<usize>,
 }
 
-/// No honest header is longer: numpy itself refuses beyond 10 000 bytes unless told otherwise.
+/// Longest header that is read; numpy itself refuses more than 10 000 bytes by default.
 pub(super) const HEADER_LIMIT: usize = 1 << 16;
 
-/// Reads a header from the beginning of an array; what is wrong, otherwise.
+/// Reads the header at the beginning of an array; the error is what was found instead.
 pub(super) fn parse(bytes: &[u8]) -> Result<Header, String> {
     let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or("no .npy magic")?;
     let (major, length, start) = match *rest {
@@ -32,7 +32,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Header, String> {
     }
     let text =
         bytes.get(start..start + length).ok_or_else(|| format!("a header that claims {length} bytes, and fewer"))?;
-    // Versions 1 and 2 are Latin-1, 3 is UTF-8; what is looked at is ASCII in all of them.
+    // Versions 1 and 2 are Latin-1, 3 is UTF-8; all that is parsed is ASCII.
     let text =
         if major == 3 { String::from_utf8_lossy(text).into_owned() } else { text.iter().map(|&b| b as char).collect() };
     let mut literal = Literal { rest: text.trim() };
@@ -92,7 +92,7 @@ impl<'a> Literal<'a> {
         Ok(text)
     }
 
-    /// A type: a string, or a list of fields, which is taken as it stands.
+    /// A type: a string, or the text of a list of fields.
     fn descr(&mut self) -> Result<String, String> {
         if !self.rest.trim_start().starts_with('[') {
             return Ok(self.string()?.to_owned());

@@ -10,7 +10,7 @@ pub(super) fn parse(input: Input<'_>, archive: zip::Archive) -> Result<Contents>
     let (mut entries, mut storages) = (Vec::new(), Vec::new());
     for (number, member) in archive.members.iter().enumerate() {
         let Some(name) = member.name.strip_suffix(".npy") else { continue };
-        // Nearly all headers are 128 bytes; inflating what the longest could need would cost more than all the rest.
+        // Nearly all headers have 128 bytes, and inflating enough for the longest would dominate the cost of opening.
         let parse = |limit: usize| member.beginning(input, limit).map(|beginning| npy::parse(&beginning));
         let header = match parse(1024)? {
             Ok(header) => header,

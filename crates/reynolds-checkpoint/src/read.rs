@@ -20,10 +20,7 @@ impl Checkpoint {
             .ok_or_else(|| input.bad_tensor(&entry.name, "f32, f64, f16 or bf16", entry.dtype.to_string()))
     }
 
-    /// The bytes of an array of an .npz whose elements have this type and so many bytes each, row by row.
-    ///
-    /// # Errors
-    /// When it is another array, or damaged.
+    /// The row-major bytes of an array of an .npz, which must have the type `descr` with `size` bytes per element.
     pub fn read_plain(&self, entry: &Entry, descr: &str, size: usize) -> Result<Cow<'_, [u8]>> {
         if entry.dtype != Dtype::Other(descr.into()) || !entry.is_contiguous() {
             let order = if entry.is_contiguous() { "" } else { ", column-major" };
@@ -41,8 +38,7 @@ impl Checkpoint {
         })
     }
 
-    /// Says that the values of a tensor are not needed for now: its pages of the memory map can go. They come back when it is read
-    /// again. Whoever reads a file larger than memory should call this after each tensor.
+    /// Lets the system drop the pages of a tensor from memory until it is read again: for files larger than memory.
     pub fn release(&self, entry: &Entry) {
         self.release_storage(entry.storage);
     }
@@ -55,7 +51,7 @@ impl Checkpoint {
         }
     }
 
-    /// Whether the entry is one of ours, floating-point and not expanded.
+    /// Checks that the entry belongs to this checkpoint, is floating-point and not expanded.
     pub(super) fn check_readable(&self, entry: &Entry) -> Result<()> {
         let input = self.input();
         if self.entry(&entry.name) != Some(entry) {

@@ -5,20 +5,20 @@ use super::{Contents, Entry, Input, Storage, StorageId, zip};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
-/// No honest pickle is longer: it names tensors, and does not hold them.
+/// Bytes of a pickle, which names tensors but does not hold them.
 const PICKLE_LIMIT: usize = 1 << 28;
 /// Depth of nested containers.
 const DEPTH_LIMIT: usize = 64;
 /// Bytes of one key.
 const KEY_LIMIT: usize = 1 << 12;
-/// Containers and tensors walked through: a shared container is walked once per way to it.
+/// Containers and tensors that are visited; a shared container is visited once per path to it.
 const VISIT_LIMIT: usize = 1 << 20;
 /// Bytes of all names together.
 const NAME_LIMIT: usize = 1 << 27;
 /// What to do about a pickle that is refused.
 const HINT: &str = "save model.state_dict() with torch.save, or convert to .safetensors";
 
-/// The member that is the pickle of a PyTorch file, if this is one.
+/// The member with the pickle, if the archive is a PyTorch file.
 pub(super) fn pickle_of(archive: &zip::Archive) -> Option<usize> {
     let is_pickle = |name: &str| name == "data.pkl" || (name.ends_with("/data.pkl") && name.matches('/').count() == 1);
     archive.members.iter().position(|member| is_pickle(&member.name))
@@ -116,7 +116,7 @@ fn entry(
 struct Walk<'p, 'a> {
     input: Input<'p>,
     pickle: &'p Pickle<'a>,
-    /// The keys that led here.
+    /// The keys from the root to here.
     path: Vec<String>,
     visits: usize,
     named: usize,
@@ -155,7 +155,7 @@ impl<'p> Walk<'p, '_> {
         }
     }
 
-    /// Visits what lies under a key; nothing but containers and tensors is of interest.
+    /// Visits the value of a key if it is a container or a tensor.
     fn enter(&mut self, key: Option<String>, value: Id) -> Result<()> {
         if !matches!(self.pickle.values[value], Value::Tensor(_) | Value::Dict(_) | Value::List(_) | Value::Tuple(_)) {
             return Ok(());

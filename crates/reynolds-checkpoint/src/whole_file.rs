@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What tells one file from another whatever links lead to it.
+/// Identity of a file, the same through all links to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity(#[cfg(unix)] (u64, u64), #[cfg(not(unix))] PathBuf);
 
@@ -35,10 +35,10 @@ pub(super) fn expect_ordinary(path: &Path, metadata: &Metadata, expected: &str) 
     }
 }
 
-/// Bytes of the input that are copied, and then released, at a time.
+/// Number of bytes of the input that are copied, and then released from memory, at a time.
 const CHUNK: usize = 1 << 23;
 
-/// Where the bytes of an output go, with the path for messages, and where unchanged ones come from.
+/// An output with its path for messages, and the input that unchanged bytes are copied from.
 pub(super) struct Sink<'a> {
     path: &'a Path,
     input: &'a Bytes,
@@ -75,7 +75,7 @@ struct Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.kept {
-            // There is nobody left to tell: the error that led here is the one to report.
+            // The error that led here is the one to report.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -113,11 +113,8 @@ pub(super) fn write_whole(
     Ok(())
 }
 
-/// Moves a finished file into place: `file`, which lies at `from` in the same folder as `to`, becomes `to` and is on disk when this
-/// returns. For files that grow under a name of their own, such as downloads; [`write()`] does it for bytes at hand.
-///
-/// # Errors
-/// [`Error::Io`] if the system refuses.
+/// Moves a finished file into place: `file`, at `from` in the same folder as `to`, becomes `to` and is on disk when this returns. For files
+/// that grow over time, such as downloads.
 pub fn settle(file: File, from: &Path, to: &Path) -> Result<()> {
     let io = |action| Error::io(to, action);
     file.sync_all().map_err(io("synchronise"))?;
@@ -130,18 +127,12 @@ pub fn settle(file: File, from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes `bytes` to `out`, whole or not at all.
-///
-/// # Errors
-/// [`Error::Io`] if the system refuses; the old file is untouched then. [`Error::Malformed`] if `out` is no ordinary file.
+/// Writes `bytes` to `out`, whole or not at all: after an error the old file is untouched.
 pub fn write(out: &Path, bytes: &[u8]) -> Result<()> {
     write_parts(out, &[bytes])
 }
 
-/// Refuses what [`write()`] could not write for want of a folder.
-///
-/// # Errors
-/// [`Error::Malformed`] if `out` is a folder, or its folder is none.
+/// Checks, before long work, that `out` is not a folder and lies in a folder that exists.
 pub fn check(out: &Path) -> Result<()> {
     let folder = folder(out);
     if out.is_dir() {
@@ -158,12 +149,12 @@ fn folder(out: &Path) -> &Path {
     out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// As [`write()`], of several runs of bytes, one after the other.
+/// As [`write()`], for several pieces that follow each other.
 pub fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
     write_whole(out, &Bytes::Held(Vec::new()), None, |sink| parts.iter().try_for_each(|part| sink.write(part)))
 }
 
-/// A new file beside `target`, under a name nobody else has.
+/// A new file beside `target`, under an unused name.
 fn create_beside(target: &Path, folder: &Path) -> io::Result<(Temporary, File)> {
     let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
     let mut attempt = 0_u32;

@@ -7,16 +7,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::Path;
 
-/// Gives the new values of a tensor, when its turn comes.
+/// Gives the new values of a tensor.
 type Source<'v, 'f> = dyn FnMut(&Entry) -> Result<Values<'v>> + 'f;
 
 impl Checkpoint {
-    /// Writes this checkpoint to `out` with the values of the tensors named in `changed` replaced, rounded to nearest even where the
-    /// tensor is narrower. All other bytes stay; in zip formats the checksums and sizes of changed members, and where a
-    /// compressed member changed its length the offsets behind it, follow.
+    /// Writes this checkpoint to `out`, whole or not at all, with the values of the tensors named in `changed` replaced, rounded to nearest
+    /// even where the tensor is narrower. All other bytes stay, except for checksums, sizes and offsets in zip formats.
     ///
-    /// Tensors that share bytes must be changed together, to equal values; their storage is written once. The output is written
-    /// whole or not at all: a temporary file in the same folder, synchronised and renamed.
+    /// Tensors that share bytes must be changed together, to equal values.
     ///
     /// # Errors
     /// When `out` is the input, also through links, has another format's extension, or cannot be written; when a name is unknown, a
@@ -26,11 +24,8 @@ impl Checkpoint {
         self.write_with(out, &names, |entry| Ok(changed[&entry.name].borrowed()))
     }
 
-    /// As [`Checkpoint::write`], with the values of one tensor at a time: `values` is called once for each tensor in `names`, in
-    /// the order in which the file needs them, so that only one storage is ever held in memory.
-    ///
-    /// # Errors
-    /// As for [`Checkpoint::write`], and what `values` returns; then nothing is written.
+    /// As [`Checkpoint::write`], with `values` called once for each tensor in `names`, in the order of the file, so that only one storage
+    /// is in memory at a time. If it returns an error, nothing is written.
     pub fn write_with<'v>(
         &self,
         out: impl AsRef<Path>,
@@ -38,10 +33,11 @@ impl Checkpoint {
         mut values: impl FnMut(&Entry) -> Result<Values<'v>>,
     ) -> Result<()> {
         let out = out.as_ref();
-        if let Some(extension) = out.extension().and_then(|extension| extension.to_str())
-            && Format::of_extension(extension).is_some_and(|format| format != self.format)
-        {
-            let expected = format!("an output in the model's format ({})", self.format.extensions());
+        let extension = out.extension().unwrap_or_default().to_string_lossy();
+        let has_extension = |format: &Format| format.extensions().iter().any(|own| extension.eq_ignore_ascii_case(own));
+        if Format::ALL.iter().any(has_extension) && !has_extension(&self.format) {
+            let own = self.format.extensions().iter().map(|extension| format!(".{extension}")).collect::<Vec<_>>();
+            let expected = format!("an output in the model's format ({})", own.join(" or "));
             return Err(Error::malformed(out, expected, format!("the extension .{extension}")));
         }
         let plan = self.changes(names)?;
@@ -57,7 +53,7 @@ impl Checkpoint {
         })
     }
 
-    /// The tensors to change, by storage; each checked, and none tied to one that is not to change.
+    /// The tensors to change, by storage. Each is checked, and none shares bytes with one that is not to change.
     fn changes(&self, names: &[&str]) -> Result<HashMap<StorageId, Vec<&Entry>>> {
         let mut plan: HashMap<StorageId, Vec<&Entry>> = HashMap::new();
         for &name in names {
@@ -129,7 +125,7 @@ impl Checkpoint {
             values::encode(entry, &new, &mut bytes);
             drop(new);
             self.release_storage(storage);
-            // What two views share must be written to the same bits by both; what only one has is its own.
+            // Both views must write the same bits to the elements that they share.
             if let (Some(earlier), Some(before)) = (earlier, before)
                 && !entries[..number].iter().all(|entry| same_bits(entry, &before, &bytes))
             {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::whole_file::write_parts;
 
-/// Data of a member begin at a multiple of this, so that a memory map can hand them out without a copy.
+/// Alignment of the data of a member, so that a memory map can lend them without a copy.
 const ALIGNMENT: usize = 64;
 
 /// Bytes of a local header before its name.
@@ -58,7 +58,7 @@ impl<'a> Numbers<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Tensor`] if an array has not as many values as its shape says, or there are 4 GiB of them in all; if the system refuses.
+/// [`Error::Tensor`] if the number of values does not fit a shape, or all arrays together have 4 GiB or more.
 pub fn write_npz(path: &Path, arrays: &[(&str, &[usize], Numbers<'_>)]) -> Result<()> {
     let mut bytes_left = (u32::MAX as usize) - (1 << 20);
     let mut archive = Archive::default();

@@ -1,4 +1,4 @@
-//! What can be asked for on the command line.
+//! The command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,46 +16,46 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// How equivariant each layer of a checkpoint is, and how much of that is chance
+    /// Measure how equivariant each layer of a checkpoint is, and how much of that chance explains
     Audit(AuditArgs),
-    /// Replace the weights by their equivariant part: W ← P(W); all other bytes stay
+    /// Replace each weight tensor W by its equivariant part P(W); all other bytes of the file stay the same
     Project(ProjectArgs),
-    /// Write a plan to start from: which fields the channels of each layer hold
+    /// Write a draft plan: a TOML file that says which fields the channels of each layer hold
     Plan(PlanArgs),
     /// Train an experiment; leaves a folder with settings, metrics, checkpoints and a report
     #[command(disable_help_flag = true)]
     Run(Handed),
-    /// Train over a grid of settings and seeds, several at a time; one CSV for all
+    /// Train over a grid of settings and seeds, several runs in parallel; one CSV for all
     #[command(disable_help_flag = true)]
     Sweep(Handed),
-    /// One table or figure of the paper, with its claims checked
+    /// Compute one table or figure of the paper and check its claims
     #[command(disable_help_flag = true)]
     Reproduce(Handed),
-    /// Make or fetch the data sets of the experiments
+    /// Generate or download the data sets of the experiments
     #[command(disable_help_flag = true)]
     Data(Handed),
-    /// Measurements of networks and of projections
+    /// Measure the cost of training steps, projections and penalties
     #[command(disable_help_flag = true)]
     Bench(Handed),
 }
 
-/// What is handed over to the program that trains.
+/// Arguments for the program `reynolds-paper`.
 #[derive(Debug, Group)]
 pub(crate) struct Handed {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// How the channels are typed.
+/// The fields that the channels hold.
 #[derive(Debug, Group)]
 pub(crate) struct Typing {
-    /// The group: C4 D4 C8 SO2 O2 SO3 O3 Oh S5 … A plan names its own
+    /// Symmetry group: C4, D4, C8, SO2, O2, SO3, O3, Oh, S5, …; not needed with --plan, which names its own
     #[arg(long, value_name = "G")]
     pub(crate) group: Option<String>,
-    /// What every channel is: `regular` fields (orientation fastest) or `trivial` ones (scalars)
+    /// Type of all channels: `trivial` (each is a scalar) or `regular` (|G| consecutive channels, one per orientation, are a field)
     #[arg(long, value_name = "regular|trivial", conflicts_with = "plan")]
     pub(crate) fields: Option<UniformFields>,
-    /// A plan in TOML that types layers by name
+    /// TOML file that gives the fields of each layer by name; `reynolds plan` writes a draft
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
 }
@@ -66,16 +66,16 @@ pub(crate) struct AuditArgs {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) typing: Typing,
-    /// Write one self-contained page with a bar for each layer
+    /// Also write a self-contained HTML report with a bar for each layer
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Compare a lattice of groups: which symmetry do the weights have?
+    /// Compare several groups to find the symmetry that the weights have
     #[arg(long)]
     pub(crate) rank: bool,
-    /// Exit with 1 unless the energy ‖P(W)‖²/‖W‖² of all layers together is at least this
+    /// Exit with code 1 unless the energy ‖P(W)‖²/‖W‖² of all layers together is at least x
     #[arg(long, value_name = "x", value_parser = share)]
     pub(crate) require: Option<f64>,
 }
@@ -84,17 +84,17 @@ pub(crate) struct AuditArgs {
 pub(crate) struct ProjectArgs {
     /// A .safetensors, .npz, .pt or .pth checkpoint
     pub(crate) model: PathBuf,
-    /// Where to write; the same format as MODEL
+    /// Output file, in the format of MODEL
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) typing: Typing,
-    /// Write (1−t)W + tP(W)
+    /// Write (1−t)W + tP(W), with t from 0 to 1
     #[arg(long, value_name = "t", default_value_t = 1.0, value_parser = share)]
     pub(crate) blend: f64,
-    /// Project onto this subgroup of the group of the fields
+    /// Project onto a subgroup of the group instead, such as C2
     #[arg(long, value_name = "SUBGROUP")]
     pub(crate) to: Option<String>,
-    /// Leave biases, norm scales and running statistics as they are
+    /// Leave biases, norm scales and running statistics unchanged
     #[arg(long)]
     pub(crate) weights_only: bool,
 }
@@ -103,10 +103,10 @@ pub(crate) struct ProjectArgs {
 pub(crate) struct PlanArgs {
     /// A .safetensors, .npz, .pt or .pth checkpoint
     pub(crate) model: PathBuf,
-    /// The group: C4 D4 C8 SO2 O2 SO3 O3 Oh S5 …
+    /// Symmetry group: C4, D4, C8, SO2, O2, SO3, O3, Oh, S5, …
     #[arg(long, value_name = "G")]
     pub(crate) group: String,
-    /// Where to write; standard output otherwise
+    /// Output file; standard output by default
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -39,8 +39,5 @@ pub fn main<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    reynolds_report::catch(|| commands::run(args)).unwrap_or_else(|error| {
-        reynolds_report::terminal::error(&error);
-        2
-    })
+    reynolds_report::exit_code(|| commands::run(args))
 }

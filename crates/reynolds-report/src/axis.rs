@@ -4,13 +4,13 @@
 //! linear: x ↦ from + (x − low)/(high − low) · (to − from)        logarithmic: the same of log₁₀ x
 //! ```
 
-/// Decades beyond which only some powers of ten are marked.
+/// Number of decades beyond which only every second or third power of ten has a tick.
 const MOST_DECADES: f64 = 8.0;
 
-/// Decades below which twice and five times the powers of ten are marked, too.
+/// Number of decades below which twice and five times the powers of ten have ticks, too.
 const FEW_DECADES: f64 = 2.0;
 
-/// How far beyond an end a tick may lie, in decades.
+/// Rounding error of a logarithm, by which a tick may lie beyond an end.
 const ROUNDING: f64 = 1e-9;
 
 /// An axis from `from` to `to` on the page.
@@ -25,7 +25,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Over all values; `None` where they are none or not finite. A single value has room around it.
+    /// Over all values; `None` if there are none or one is not finite. A single value gets a margin.
     pub(crate) fn linear(values: impl IntoIterator<Item = f64>, from: f64, to: f64) -> Option<Self> {
         let (mut low, mut high) = ends(values)?;
         if high - low <= 1e-12 * high.abs().max(low.abs()) {
@@ -35,7 +35,7 @@ impl Axis {
         Some(Self { low, high, logarithmic: false, from, to })
     }
 
-    /// Over values above 0. What spans less than a third of a decade has a quarter of one on both sides.
+    /// Over values above 0. Values within a third of a decade get a margin of a quarter decade.
     pub(crate) fn logarithmic(values: impl IntoIterator<Item = f64>, from: f64, to: f64) -> Option<Self> {
         let (low, high) = ends(values.into_iter().map(f64::log10))?;
         let room = if high - low < 0.3 { 0.25 } else { 0.0 };
@@ -49,7 +49,7 @@ impl Axis {
         if wide { Self::logarithmic(values, from, to) } else { Self::linear(values, from, to) }
     }
 
-    /// Where a value lies on the page.
+    /// Position of a value on the page.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let value = if self.logarithmic { value.log10() } else { value };
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
@@ -78,7 +78,7 @@ impl Axis {
         (first..=last).map(|n| n as f64 * step + 0.0).map(|value| (value, text(value))).collect()
     }
 
-    /// Powers of ten, of which every second, third … where there are many; twice and five times them too where there are few.
+    /// Powers of ten: every second, third, … of them if there are many; also twice and five times them if there are few.
     fn powers(&self) -> Vec<(f64, String)> {
         let span = self.high - self.low;
         let stride = (span / MOST_DECADES).ceil().max(1.0) as usize;
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_lie_on_the_ends_of_the_page_and_ticks_are_round() {
+    fn ends_map_to_ends_and_ticks_are_round() {
         let axis = Axis::linear([1.0, 3.0], 10.0, 110.0).unwrap();
         assert_eq!([1.0, 2.0, 3.0].map(|value| axis.place(value)), [10.0, 60.0, 110.0]);
         assert_eq!(texts(&axis), ["1.0", "1.5", "2.0", "2.5", "3.0"]);
@@ -120,20 +120,20 @@ mod tests {
     }
 
     #[test]
-    fn few_decades_have_ticks_between_them_and_many_not_one_each() {
+    fn number_of_ticks_follows_number_of_decades() {
         assert_eq!(texts(&Axis::logarithmic([1.0, 10.0], 0.0, 1.0).unwrap()), ["1e0", "2e0", "5e0", "1e1"]);
         let many = texts(&Axis::logarithmic([3e-2, 3e12], 0.0, 1.0).unwrap());
         assert_eq!(many, ["1e-1", "1e1", "1e3", "1e5", "1e7", "1e9", "1e11"]);
     }
 
     #[test]
-    fn more_than_three_decades_above_nought_are_logarithmic() {
+    fn positive_values_over_three_decades_are_logarithmic() {
         let is_logarithmic = |values: [f64; 2]| Axis::fitting(values, 0.0, 1.0).unwrap().is_logarithmic();
         assert!(is_logarithmic([1e-4, 1.0]) && !is_logarithmic([1e-3, 1.0]) && !is_logarithmic([0.0, 1e9]));
     }
 
     #[test]
-    fn a_single_value_has_room_and_nothing_finite_no_axis() {
+    fn a_single_value_has_a_margin_and_no_finite_value_no_axis() {
         for value in [0.0, 3.0, -1e-9, 1e12] {
             let axis = Axis::linear([value, value], 0.0, 1.0).unwrap();
             assert_eq!(axis.place(value), 0.5);

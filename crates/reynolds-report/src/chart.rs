@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_breaks_the_line_and_nothing_at_all_draws_nothing() {
+    fn non_finite_points_break_the_line_and_without_points_nothing_is_drawn() {
         let svg = chart(vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, 2.0)]).svg().unwrap();
         assert_eq!(svg.matches("h0").count(), 2, "{svg}");
         assert!(chart(vec![(0.0, f64::INFINITY)]).svg().is_none() && chart(vec![]).svg().is_none());

@@ -25,19 +25,11 @@ impl Csv {
         csv
     }
 
-    /// Adds a row.
-    ///
-    /// # Panics
-    /// If it has another number of fields than the head.
+    /// Adds a row; panics unless it has a field for each column.
     pub fn row<T: Into<Field>>(&mut self, fields: impl IntoIterator<Item = T>) -> &mut Self {
         let count = self.push(fields);
         assert_eq!(count, self.columns, "a row has a field for each column");
         self
-    }
-
-    /// Number of columns.
-    pub fn columns(&self) -> usize {
-        self.columns
     }
 
     /// Adds a line; returns how many fields it has.
@@ -54,12 +46,12 @@ impl fmt::Display for Csv {
     }
 }
 
-/// A field as it is written: in quotes where it holds a comma, a quote or a line end. The default is a missing value, which is empty.
+/// A field, in quotes if it holds a comma, a quote or a line end. The default is a missing value, which is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Field(String);
 
 impl Field {
-    /// Text in quotes, whatever it holds: for columns some of whose texts need them.
+    /// Text in quotes, whatever it holds: for columns of which some fields need them.
     pub fn quoted(text: impl fmt::Display) -> Self {
         Self(format!("\"{}\"", text.to_string().replace('"', "\"\"")))
     }
@@ -113,14 +105,14 @@ mod tests {
     use super::{Csv, Field};
 
     #[test]
-    fn quotes_stand_only_where_they_are_needed_or_asked_for() {
+    fn fields_are_quoted_only_if_needed_or_asked_for() {
         let mut csv = Csv::new(["a,b", "c"]);
         csv.row(["say \"x\"", "two\nlines"]).row([Field::quoted("max"), Field::from("max")]);
         assert_eq!(csv.to_string(), "\"a,b\",c\n\"say \"\"x\"\"\",\"two\nlines\"\n\"max\",max\n");
     }
 
     #[test]
-    fn numbers_are_written_in_full_and_missing_ones_not_at_all() {
+    fn numbers_keep_all_digits_and_missing_ones_are_empty() {
         let mut csv = Csv::new(["value"; 4]);
         csv.row([0.1 + 0.2, 1e6, f64::INFINITY, -0.5]);
         csv.row([Field::from(true), Field::from(7_usize), Field::from(None::<f64>), Field::from(Some("x"))]);

@@ -1,17 +1,25 @@
-//! Panics as errors: a bug, or an exception of libtorch where none was expected, reaches a user as one line and exit code 2.
-//!
-//! Programs run their command inside [`catch`]. Bad input never panics; it is an error of the library that found it.
+//! Errors and panics of a program: one line on standard error and exit code 2. Bad input never panics; a panic is a bug.
 
 use std::panic::{self, PanicHookInfo, UnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, anyhow};
 
-/// What the last panic said, and where.
+use crate::terminal;
+
+/// Message and place of the first panic.
 static SAID: Mutex<Option<String>> = Mutex::new(None);
 
-/// Runs a command; a panic in it becomes an error. With `RUST_BACKTRACE` set it is also printed as Rust prints it.
-pub fn catch<T>(command: impl FnOnce() -> Result<T> + UnwindSafe) -> Result<T> {
+/// Runs the command of a program: prints its error, or its panic, and turns it into exit code 2. With `RUST_BACKTRACE` set a panic is also
+/// printed as Rust prints it. `T` is an exit code: `u8` or `ExitCode`.
+pub fn exit_code<T: From<u8>>(command: impl FnOnce() -> Result<T> + UnwindSafe) -> T {
+    catch(command).unwrap_or_else(|error| {
+        terminal::error(&error);
+        T::from(2)
+    })
+}
+
+fn catch<T>(command: impl FnOnce() -> Result<T> + UnwindSafe) -> Result<T> {
     let default = panic::take_hook();
     let verbose = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
     panic::set_hook(Box::new(move |info| {
@@ -29,11 +37,11 @@ pub fn catch<T>(command: impl FnOnce() -> Result<T> + UnwindSafe) -> Result<T> {
     })
 }
 
-/// The first line of what was said, and the place.
+/// The first line of the message, and the place.
 fn line(info: &PanicHookInfo<'_>) -> String {
     let payload = info.payload();
     let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    // libtorch's stack follows on further lines; where an error was shown for debugging its line ends are spelt out.
+    // libtorch's stack follows on further lines, which are spelt out (\\n) in an error that was shown for debugging.
     let text = text.unwrap_or("no message").split(['\n']).next().unwrap_or_default();
     let text = text.split("\\n").next().unwrap_or_default();
     let place = info.location().map(|place| format!(" ({}:{})", place.file(), place.line())).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! What audits, runs and tables of the paper are shown with; no libtorch.
+//! Tables, charts, figures and pages for audits, training runs and experiments; no libtorch.
 //!
 //! ```text
 //! Table   rows of cells, aligned on a terminal or as HTML       Report   a page: one file, everything inline
 //! Csv     the same for programs                                 Chart    small curves on a page
 //! figure  SVG figures: panels, charts, heat maps, level sets    audit    what an audit of a checkpoint found
-//! terminal, bar, catch    output, progress and faults of a program
+//! terminal, bar, exit_code    output, progress and errors of a program
 //! ```
 //!
 //! ```
@@ -48,7 +48,7 @@ pub use cell::Cell;
 pub use chart::{Chart, Series};
 pub use check::Check;
 pub use csv::Csv;
-pub use last_resort::catch;
+pub use last_resort::exit_code;
 pub use page::Report;
 pub use png::png;
 pub use table::Table;

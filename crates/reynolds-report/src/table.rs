@@ -11,7 +11,7 @@ pub struct Table {
     head: Vec<Cell>,
     rows: Vec<Vec<Cell>>,
     caption: String,
-    /// Columns of words, where that is not left to what the cells hold.
+    /// Number of left-aligned columns, if set by [`Table::words`].
     words: Option<usize>,
     sortable: bool,
 }
@@ -23,29 +23,25 @@ impl Table {
         Self { head, rows: Vec::new(), caption: String::new(), words: None, sortable: false }
     }
 
-    /// What is written above it.
+    /// A line above the table.
     pub fn caption(&mut self, caption: impl Into<String>) -> &mut Self {
         self.caption = caption.into();
         self
     }
 
-    /// Aligns the first `columns` columns to the left and all others to the right. Without it, columns whose cells are all numbers go to
-    /// the right.
+    /// Aligns the first `columns` columns to the left and all others to the right. Otherwise columns of numbers alone are right-aligned.
     pub fn words(&mut self, columns: usize) -> &mut Self {
         self.words = Some(columns);
         self
     }
 
-    /// Lets a reader of the page sort it by a click on a head.
+    /// On a page, a click on a head sorts the table.
     pub(crate) fn sortable(&mut self) -> &mut Self {
         self.sortable = true;
         self
     }
 
-    /// Adds a row.
-    ///
-    /// # Panics
-    /// If it has another number of cells than the head.
+    /// Adds a row; panics unless it has a cell for each column.
     pub fn row<T: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = T>) -> &mut Self {
         let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
         assert_eq!(cells.len(), self.head.len(), "a row has a cell for each column");
@@ -57,7 +53,7 @@ impl Table {
         self.sortable
     }
 
-    /// Whether a column is aligned to the right: where nobody has said so, if its filled cells begin as numbers do.
+    /// Whether a column is right-aligned: by [`Table::words`], else if its filled cells begin as numbers do.
     fn is_numeric(&self, column: usize) -> bool {
         if let Some(words) = self.words {
             return column >= words;
@@ -70,7 +66,7 @@ impl Table {
         first && filled.all(number)
     }
 
-    /// As a terminal shows it: aligned columns, two spaces apart, each line ended.
+    /// Text for a terminal: aligned columns, two spaces apart.
     pub fn text(&self, colour: bool) -> String {
         let head: Vec<Cell> = self.head.iter().map(|cell| cell.clone().toned(Tone::Strong)).collect();
         let lines = || std::iter::once(&head).chain(&self.rows);
@@ -133,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_escaped_on_the_page_and_harmless_on_a_terminal() {
+    fn cells_are_escaped_on_pages_and_terminals() {
         let mut table = Table::new(["<i>"]);
         table.row(["a & b\u{1b}\n"]).caption("x < y");
         let html = table.html();
@@ -143,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_has_its_key_and_its_bar() {
+    fn a_cell_has_a_sort_key_and_a_bar() {
         let mut table = Table::new(["energy"]);
         let bar = MarkedBar { share: 0.25, mark: 0.5, class: "dim", title: "<".into() };
         table.words(0).sortable().row([Cell::from("0.2500").sorted_by(0.25).with_bar(bar)]);

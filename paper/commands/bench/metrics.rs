@@ -13,16 +13,16 @@ use super::{print, whole};
 
 #[derive(Debug, Args)]
 pub(crate) struct MetricsArgs {
-    /// A .npz of slices from 0 to 255: `truth` and `image` [n, height, width], and, where pixels do not count, `keep`
+    /// .npz of images with values in [0, 255]: arrays `truth` and `image` [n, height, width], and optionally the mask `keep` of pixels that count
     #[arg(long, value_name = "FILE")]
     images: PathBuf,
-    /// Passes over all of them that are measured
+    /// Number of timed passes over all images
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = whole(1..=1_000_000))]
     repeats: usize,
-    /// Threads of the processor; 0 = all
+    /// Number of CPU threads; 0 = all
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = whole(0..=4096))]
     threads: usize,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -32,7 +32,7 @@ pub(super) fn run(args: &MetricsArgs) -> Result<ExitCode> {
     let file = &args.images;
     let [truth, image] = ["truth", "image"].map(|name| Array::read(file, name).context("--images"));
     let keep = Array::read_if_there(file, "keep").context("--images")?;
-    // What is refused are the arrays, not settings.
+    // The keys are names of arrays here, not settings.
     let named = |error: Error| match error {
         Error::Config { key, expected, found, .. } => {
             anyhow!("--images: {}: {key}: expected {expected}, found {found}", file.display())

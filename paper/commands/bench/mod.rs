@@ -22,15 +22,15 @@ use serde::de::{Deserialize, IntoDeserializer};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
-    /// Training steps of an experiment on random data: time, memory, and what the projection penalty adds
+    /// Training steps of an experiment on random data: time, memory, and overhead of the projection penalty
     Step(step::StepArgs),
-    /// Projection of a dense map or a kernel for any group and fields: deriving P, one pass, copying the same bytes
+    /// One projection P(W), for any group and fields: time to derive P, to apply it, and to copy as many bytes
     Projection(projection::ProjectionArgs),
-    /// PSNR and SSIM of slices in a file, as the CT experiment judges them: values and time
+    /// PSNR and SSIM of the images in a file, as the CT experiment computes them: values and time
     Metrics(metrics::MetricsArgs),
-    /// The penalty by itself on a stack of convolutions: time beside a step of Adam and a copy, and what it adds to steps of a network
+    /// The projection penalty of a stack of convolutions: its time beside an Adam step and a copy, and its overhead in training
     Penalty(penalty::PenaltyArgs),
-    /// How cost grows with weights, group, kernel, band limit and network: figures, and exponents beside the claimed ones
+    /// Growth of cost with the number of weights, group order, kernel side and band limit: figures and fitted exponents
     Scaling(scaling::ScalingArgs),
     #[command(hide = true)]
     Ct(Renamed),
@@ -38,7 +38,7 @@ pub(crate) enum BenchCommand {
     Medmnist(Renamed),
 }
 
-/// The arguments of a command that has another name today.
+/// The arguments of a command that was renamed.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Renamed {
@@ -77,7 +77,7 @@ fn print<R: Serialize>(json: bool, row: &R, text: impl FnOnce(&R) -> String) -> 
     terminal::print(&if json { serde_json::to_string(row)? + "\n" } else { text(row) })
 }
 
-/// Refuses to write over the file that was read; both by the names of their options.
+/// Refuses to write over the input file, which `option` named.
 fn not_over_input((option, input): (&str, Option<&Path>), out: Option<&Path>) -> Result<()> {
     match (input.map(Path::canonicalize), out.map(Path::canonicalize)) {
         (Some(Ok(given)), Some(Ok(out))) if given == out => {
@@ -88,7 +88,7 @@ fn not_over_input((option, input): (&str, Option<&Path>), out: Option<&Path>) ->
     }
 }
 
-/// A setting that was refused, as the option of the benchmark that gave it, if there is one: there is no file of settings here.
+/// Names a refused setting by the option of the benchmark that sets it, if there is one.
 fn by_option(bench: &str, error: Error) -> Error {
     let Some(LabError::Config { origin, key, expected, found }) = error.downcast_ref() else { return error };
     let option = key.rsplit('.').next().unwrap_or(key).replace('_', "-");

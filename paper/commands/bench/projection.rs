@@ -14,7 +14,7 @@ use super::{named, not_over_input, print, whole};
 
 #[derive(Debug, Args)]
 pub(crate) struct ProjectionArgs {
-    /// The group: C4 D4 O Oh S32 SO2 SO3 …
+    /// Symmetry group: C4, D4, O, Oh, S32, SO2, SO3, …
     #[arg(long, value_name = "G")]
     group: String,
     /// Fields of the input: "64 regular", "3 trivial + 9 regular", "permutation^2", "16x0e + 4x1o"
@@ -23,37 +23,37 @@ pub(crate) struct ProjectionArgs {
     /// Fields of the output
     #[arg(long, value_name = "FIELDS")]
     codomain: String,
-    /// Points along a side of convolution kernels; without it the map is dense
+    /// Side of a convolution kernel; without it W is a dense matrix
     #[arg(long, value_name = "K", value_parser = whole(1..=1024))]
     kernel: Option<usize>,
-    /// Kernels in the plane or in space: 2 or 3
+    /// Spatial dimensions of the kernel: 2 or 3
     #[arg(long, value_name = "D", default_value_t = 2, value_parser = whole(2..=3))]
     dimensions: usize,
-    /// Band-limited steerable kernels, with the rings and degrees of escnn's R2Conv and R3Conv; without it the action is exact
+    /// Band-limited steerable kernels with the rings and degrees of escnn's R2Conv and R3Conv, instead of the exact action on the grid
     #[arg(long, requires = "kernel")]
     band: bool,
-    /// Other degrees for the rings 0, 1, … of a band: 0,2,3
+    /// Largest degree in each ring of --band, from the centre outwards: 0,2,3
     #[arg(long, value_name = "L0,L1,…", value_delimiter = ',', requires = "band")]
     max_degrees: Vec<usize>,
-    /// The array `weights` of this .npz, [out, in, k…], instead of random numbers
+    /// Read W from the array `weights` [out, in, k…] of this .npz, instead of random numbers
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
     /// Write P(W) as the array `projected` of this .npz
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// f32 or f64
+    /// Number type: f32 or f64
     #[arg(long, value_name = "P", default_value = "f32", value_parser = named::<Float>)]
     precision: Float,
-    /// Passes that are measured
+    /// Number of timed passes
     #[arg(long, value_name = "N", default_value_t = 31, value_parser = whole(1..=1_000_000))]
     repeats: usize,
-    /// Threads of the processor; 0 = all
+    /// Number of CPU threads; 0 = all
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = whole(0..=4096))]
     threads: usize,
-    /// Compare P(W) with the Haar average, term by term: at most 200 terms
+    /// Also compare P(W) with the Haar average over the group (at most 200 terms)
     #[arg(long)]
     check: bool,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -84,7 +84,7 @@ pub(super) fn run(args: &ProjectionArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// On a terminal: that something goes on, and for how long. Four turns a second disturb no median.
+/// Shows on a terminal that work goes on. Four turns a second disturb no median.
 fn spinner() -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} deriving and projecting, {elapsed}");
     let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -94,23 +94,20 @@ fn spinner() -> ProgressBar {
 }
 
 fn text(row: &ProjectionRow) -> String {
-    let ms = |seconds: f64| 1e3 * seconds;
-    let mut text = format!(
-        "{}: {} -> {}, {:?}: {} weights, rank {}, {}\n",
-        row.group, row.domain, row.codomain, row.shape, row.weights, row.rank, row.form
-    );
-    text += &format!("  derived from text        {:>10.4} ms\n", ms(row.build_seconds));
-    text += &format!("  the first time           {:>10.4} ms\n", ms(row.first_build_seconds));
-    text += &format!(
-        "  P(W) and both energies   {:>10.4} ms   {:.2} x copying\n",
-        ms(row.seconds),
-        row.seconds / row.copy_seconds
-    );
-    text += &format!("  copying W                {:>10.4} ms   {} threads\n", ms(row.copy_seconds), row.threads);
-    text += &format!("  |P(W)|^2/|W|^2           {:>10.6}\n", row.equivariant);
-    text += &format!("  P(P(W)) from P(W)        {:>10.1e}\n", row.idempotent);
+    let ProjectionRow { group, domain, codomain, shape, weights, rank, form, .. } = row;
+    let mut text = format!("{group}: {domain} -> {codomain}, {shape:?}: {weights} weights, rank {rank}, {form}\n");
+    for (what, seconds, more) in [
+        ("derive P from text", row.build_seconds, String::new()),
+        ("the first time", row.first_build_seconds, String::new()),
+        ("P(W) and both energies", row.seconds, format!("   {:.2} x copying", row.seconds / row.copy_seconds)),
+        ("copy W", row.copy_seconds, format!("   {} threads", row.threads)),
+    ] {
+        text += &format!("  {what:<24} {:>10.4} ms{more}\n", 1e3 * seconds);
+    }
+    text += &format!("  {:<24} {:>10.6}\n", "|P(W)|^2/|W|^2", row.equivariant);
+    text += &format!("  {:<24} {:>10.1e}\n", "P(P(W)) from P(W)", row.idempotent);
     if let Some(difference) = row.haar_difference {
-        text += &format!("  the Haar average from P(W) {difference:>8.1e}\n");
+        text += &format!("  {:<24} {difference:>10.1e}\n", "Haar average from P(W)");
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `reynolds bench scaling`: how cost grows with weights, group, kernel, band limit and network; figures and exponents.
+//! `reynolds bench scaling`: growth of cost with weights, group, kernel, band limit and network; figures and exponents.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Args;
 use reynolds_bench::{ExponentRow, Extent, Scaling};
-use reynolds_report::terminal;
+use reynolds_report::{Table, terminal};
 use reynolds_torch::device;
 use reynolds_train::command_line::say;
 
@@ -14,22 +14,22 @@ use super::whole;
 
 #[derive(Debug, Args)]
 pub(crate) struct ScalingArgs {
-    /// The folder that scaling.json and the figures scaling-*.svg are written to
+    /// Folder for scaling.json and the figures scaling-*.svg
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Smaller sizes and fewer turns: seconds
+    /// Smaller sizes and fewer repetitions; takes seconds
     #[arg(long)]
     quick: bool,
-    /// So little that its numbers mean nothing
+    /// Sizes so small that the numbers mean nothing: for tests
     #[arg(long, hide = true)]
     tiny: bool,
-    /// Where the penalty is measured: cpu, cuda:N or none; all else is measured on the processor
+    /// Device for the penalty: cpu, cuda:N, or none to skip it; everything else runs on the CPU
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     device: String,
-    /// Processor threads; 0 = all
+    /// Number of CPU threads; 0 = all
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=4096))]
     threads: usize,
-    /// One JSON object an exponent
+    /// Print one JSON object per exponent
     #[arg(long)]
     json: bool,
 }
@@ -54,28 +54,20 @@ pub(super) fn run(args: &ScalingArgs) -> Result<ExitCode> {
             terminal::print(&(serde_json::to_string(row)? + "\n"))?;
         }
     } else {
-        terminal::print(&table(&rows))?;
+        let panels = rows.chunk_by(|a, b| (&a.plot, &a.panel) == (&b.plot, &b.panel)).map(table);
+        terminal::print(&panels.collect::<Vec<_>>().join("\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// One line a series, under the name of its panel.
+/// The exponents of one panel.
 fn table(rows: &[ExponentRow]) -> String {
-    let width = rows.iter().map(|row| row.series.chars().count()).max().unwrap_or(0);
-    let mut text = String::new();
-    let mut panel = (String::new(), String::new());
+    let mut table = Table::new(["", "measured exponent", "claimed", "who claims what"]);
+    table.caption(format!("{}: {}", rows[0].plot, rows[0].panel));
     for row in rows {
-        let next = (row.plot.clone(), row.panel.clone());
-        if panel != next {
-            let gap = if text.is_empty() { "" } else { "\n" };
-            text += &format!("{gap}{}: {}\n", next.0, next.1);
-            text += &format!("  {:<width$} {:>17} {:>8}  {}\n", "", "measured exponent", "claimed", "who claims what");
-            panel = next;
-        }
         let error = row.standard_error.map_or(String::new(), |error| format!(" ± {error:.2}"));
-        let measured = format!("{:.2}{error}", row.exponent);
-        let claimed = row.claimed.map_or("-".into(), |claimed| claimed.to_string());
-        text += &format!("  {:<width$} {measured:>17} {claimed:>8}  {}\n", row.series, row.claim);
+        let claimed = row.claimed.map_or("–".into(), |claimed| claimed.to_string());
+        table.row([row.series.clone(), format!("{:.2}{error}", row.exponent), claimed, row.claim.clone()]);
     }
-    text
+    table.to_string()
 }

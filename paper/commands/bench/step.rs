@@ -28,32 +28,32 @@ pub(crate) struct StepArgs {
     /// One setting, such as model.architecture=dicdnet; overrides the file; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Samples of a minibatch: data.batch; may be repeated, one row each
+    /// Minibatch size (data.batch); may be repeated, one row each
     #[arg(long, value_name = "N")]
     batch: Vec<String>,
-    /// Interleaved step pairs (with/without penalty) for the overhead estimate; 0 = off. The penalty is that of the settings, else λ_⊥ = 1
+    /// Interleaved step pairs (with/without penalty) for the overhead estimate; 0 = off. Uses the penalty of the settings, or λ_⊥ = 1
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=1_000_000))]
     pairs: usize,
-    /// Timed steps, in ten groups
+    /// Number of timed steps
     #[arg(long, value_name = "K", default_value_t = 50, value_parser = whole(1..=1_000_000))]
     steps: usize,
-    /// Steps before the timed ones
+    /// Number of steps before the timed ones
     #[arg(long, value_name = "W", default_value_t = 5, value_parser = whole(0..=1_000_000))]
     warmup: usize,
     /// Device for tensors: cpu or cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device::parse)]
     device: Device,
-    /// One JSON object a row
+    /// Print one JSON object per row
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &StepArgs) -> Result<ExitCode> {
     let steps = steps(args)?;
-    // libtorch gives no memory back: on a device every row has a process of its own, so that it has a peak of its own.
+    // libtorch gives no memory back, so on a device every row is measured in a process of its own.
     let here = args.device == Device::Cpu || steps.len() == 1;
     let launcher = Launcher::this_program()?;
-    // A measurement in this process is ended by the signal itself.
+    // A signal ends a measurement in this process at once.
     let interrupt = if here { Interrupt::new() } else { Interrupt::on_signal() };
     let measured = |step: &dyn AnyStep| -> Result<Option<Trained>> {
         if here {
@@ -62,7 +62,7 @@ pub(super) fn run(args: &StepArgs) -> Result<ExitCode> {
         Ok(step.in_a_child(&launcher, args.device, &interrupt)?)
     };
     if !args.json {
-        terminal::print(&head())?;
+        terminal::print(HEAD)?;
     }
     let mut code = ExitCode::SUCCESS;
     for step in &steps {
@@ -70,7 +70,7 @@ pub(super) fn run(args: &StepArgs) -> Result<ExitCode> {
             Ok(Some(measured)) => print(args.json, &step.row(args.device, &measured), text)?,
             Ok(None) => return Ok(ExitCode::from(INTERRUPTED)),
             Err(error) if here => return Err(error),
-            // What does not fit on the device leaves the other rows.
+            // A row that does not fit on the device does not end the others.
             Err(error) => {
                 say(&format!("{error:#}"));
                 code = ExitCode::from(1);
@@ -99,49 +99,16 @@ fn steps(args: &StepArgs) -> Result<Vec<Box<dyn AnyStep>>> {
     Ok(steps)
 }
 
-/// The columns: head, width.
-const COLUMNS: [(&str, usize); 11] = [
-    ("experiment", 10),
-    ("batch", 5),
-    ("type", 4),
-    ("train ms", 10),
-    ("samples/s", 10),
-    ("infer ms", 10),
-    ("samples/s", 10),
-    ("memory MiB", 10),
-    ("build ms", 9),
-    ("bind ms", 9),
-    ("parameters", 11),
-];
-
-fn line(cells: [&str; 11]) -> String {
-    let padded = COLUMNS.iter().zip(cells).map(|(&(_, width), cell)| format!("{cell:>width$}"));
-    padded.collect::<Vec<_>>().join(" ") + "\n"
-}
-
-fn head() -> String {
-    line(COLUMNS.map(|(head, _)| head))
-}
+/// The head of the table. Its words are as wide as their columns, which are printed row by row.
+const HEAD: &str =
+    "experiment batch type   train ms  samples/s   infer ms  samples/s memory MiB  build ms   bind ms  parameters\n";
 
 fn text(row: &StepRow) -> String {
     let memory = row.peak_memory_mib.map_or("-".into(), |memory| format!("{memory:.0}"));
-    let [train, inference] = [row.train_ms, row.inference_ms].map(|ms| format!("{ms:.3}"));
-    let rates = [row.train_samples_per_s, row.inference_samples_per_s].map(|rate| format!("{rate:.2}"));
-    let [build, bind] = [row.build_ms, row.bind_ms].map(|ms| format!("{ms:.1}"));
-    let (batch, parameters) = (row.batch.to_string(), row.parameters.to_string());
-    let mut text = line([
-        &row.experiment,
-        &batch,
-        row.precision,
-        &train,
-        &rates[0],
-        &inference,
-        &rates[1],
-        &memory,
-        &build,
-        &bind,
-        &parameters,
-    ]);
+    let mut text = format!("{:>10} {:>5} {:>4}", row.experiment, row.batch, row.precision);
+    text += &format!(" {:>10.3} {:>10.2}", row.train_ms, row.train_samples_per_s);
+    text += &format!(" {:>10.3} {:>10.2}", row.inference_ms, row.inference_samples_per_s);
+    text += &format!(" {memory:>10} {:>9.1} {:>9.1} {:>11}\n", row.build_ms, row.bind_ms, row.parameters);
     if !row.settings.is_empty() {
         let settings: Vec<String> = row.settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         text += &format!("  {}\n", settings.join(" "));

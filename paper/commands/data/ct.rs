@@ -1,45 +1,42 @@
 //! `reynolds data ct`: pairs of CT slices with and without metal.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, value_parser};
+use clap::Args;
 use reynolds_checkpoint::whole_file;
 use reynolds_paper::ct::data::{
-    Case, CtSet, Library, Pair, Part, SetConfig, Source, aapm, generate, hounsfield, preview, preview_image,
-    syndeeplesion,
+    CtSet, Library, Pair, Part, SetConfig, Source, aapm, generate, hounsfield, preview, preview_image, syndeeplesion,
 };
-use reynolds_paper::data::generate::Event;
 use reynolds_report::terminal;
 
-use super::{note, pool};
+use super::{Threads, shown};
 
 /// Pairs of a preview, by part; a part may have fewer.
 const SHOWN: [(Part, usize); 4] = [(Part::Train, 4), (Part::Validation, 1), (Part::Test, 2), (Part::Figure, 1)];
 
 #[derive(Debug, Args)]
 pub(crate) struct CtArgs {
-    /// The folder to write to; an interrupted generation goes on where it was
+    /// Output folder; an interrupted run continues there
     #[arg(long, value_name = "DIR", required_unless_present = "show")]
     out: Option<PathBuf>,
-    /// Bodies: built-in phantoms, or real slices in files
+    /// Bodies to scan: built-in phantoms, or real slices from files
     #[arg(long, value_name = "phantom|slices", default_value_t = Source::Phantom, conflicts_with = "show")]
     source: Source,
-    /// Where the slices are (.npz with hu, z_mm, pixel_mm; aapm/metal_masks.mat, aapm/phantom.vf); $REYNOLDS_DATA/ct by default
+    /// Folder of the slices (.npz with hu, z_mm, pixel_mm; aapm/metal_masks.mat, aapm/phantom.vf); $REYNOLDS_DATA/ct by default
     #[arg(long, value_name = "DIR", conflicts_with = "show")]
     slices: Option<PathBuf>,
-    /// The series to test on, and nothing else; the one of median length by default
+    /// Series that is used for testing alone; the one of median length by default
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, conflicts_with = "show")]
     test_series: String,
-    /// Pairs to learn from
+    /// Number of training pairs
     #[arg(long, value_name = "n", default_value_t = SetConfig::default().train, conflicts_with = "show")]
     train: usize,
-    /// Pairs to choose settings by
+    /// Number of validation pairs
     #[arg(long, value_name = "n", default_value_t = SetConfig::default().validation, conflicts_with = "show")]
     validation: usize,
-    /// Pairs to test on
+    /// Number of test pairs
     #[arg(long, value_name = "n", default_value_t = SetConfig::default().test, conflicts_with = "show")]
     test: usize,
     /// Pixels along a side
@@ -48,15 +45,14 @@ pub(crate) struct CtArgs {
     /// Random seed
     #[arg(long, value_name = "n", default_value_t = 0, conflicts_with = "show")]
     seed: u64,
-    /// Write a PNG of some pairs: truth, with metal, interpolated, and where the metal is
+    /// Write a PNG of some pairs: ground truth, with metal, interpolated, and the metal mask
     #[arg(long, value_name = "FILE")]
     preview: Option<PathBuf>,
-    /// Make nothing: show an image of a file (AAPM .raw or .vf, SynDeepLesion .h5) in the preview
+    /// Generate nothing; draw the image in this file (AAPM .raw or .vf, SynDeepLesion .h5) as the preview
     #[arg(long, value_name = "FILE", requires = "preview", conflicts_with = "out")]
     show: Option<PathBuf>,
-    /// Pairs at a time; all cores by default. The files do not depend on it
-    #[arg(long, value_name = "n", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
@@ -64,7 +60,7 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
         whole_file::check(path)?;
     }
     if let (Some(file), Some(path)) = (&args.show, &args.preview) {
-        whole_file::write(path, &shown(file)?)?;
+        whole_file::write(path, &drawn(file)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     stray(args)?;
@@ -81,20 +77,7 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
     };
     config.validate()?;
     let library = Library::of(args.source, args.slices.as_deref())?;
-    let bar = reynolds_report::bar(0, "scanning");
-    let report = |event: Event<'_, Case>| {
-        match event {
-            Event::Begun { cases, .. } => bar.set_length(cases as u64),
-            Event::Kept(_) | Event::Made(_) => bar.inc(1),
-            Event::Refused { reason, .. } => bar.suspend(|| note(&format!("made again: {reason}"))),
-            _ => {}
-        }
-        // Ctrl-C ends this program at once: files appear whole or not at all.
-        ControlFlow::Continue(())
-    };
-    let summary = pool(args.threads)?.install(|| generate(out, &config, &library, &report));
-    bar.finish_and_clear();
-    let summary = summary?;
+    let summary = args.threads.generate("scanning", |report| generate(out, &config, &library, report))?;
     let set = CtSet::open(out)?;
     if let Some(path) = &args.preview {
         whole_file::write(path, &preview(&some(&set)?)?)?;
@@ -107,7 +90,7 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
         config.test,
         config.side,
         config.side,
-        terminal::printable(&out.display().to_string()),
+        shown(out),
         summary.made,
         summary.kept,
         set.bytes() as f64 / 1e6,
@@ -115,7 +98,7 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Phantoms come from no files: what says which would be without effect.
+/// Refuses options that have no effect on phantoms.
 fn stray(args: &CtArgs) -> Result<()> {
     let given = [("--slices", args.slices.is_some()), ("--test-series", !args.test_series.is_empty())];
     match given.iter().find(|(_, given)| *given) {
@@ -137,7 +120,7 @@ fn some(set: &CtSet) -> Result<Vec<Pair>> {
 }
 
 /// A PNG of an image in a file.
-fn shown(path: &Path) -> Result<Vec<u8>> {
+fn drawn(path: &Path) -> Result<Vec<u8>> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     let (side, hu) = match extension.as_deref() {
         Some("raw") => aapm::image(path).map(|slice| (slice.side, slice.hu))?,
@@ -147,12 +130,7 @@ fn shown(path: &Path) -> Result<Vec<u8>> {
             let image = syndeeplesion::array(path, "ma_CT").or_else(|_| syndeeplesion::array(path, "image"))?;
             (image.shape[0], image.values.into_iter().map(hounsfield).collect())
         }
-        _ => {
-            bail!(
-                "--show: expected a file .raw, .vf or .h5, found {}",
-                terminal::printable(&path.display().to_string())
-            )
-        }
+        _ => bail!("--show: expected a file .raw, .vf or .h5, found {}", shown(path)),
     };
     Ok(preview_image(side, &hu)?)
 }

@@ -1,4 +1,4 @@
-//! `reynolds data medmnist`: the sets of MedMNIST, fetched and looked at.
+//! `reynolds data medmnist`: downloads and shows sets of MedMNIST.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use clap::Args;
 use reynolds_checkpoint::whole_file;
 use reynolds_paper::medmnist::data::volumes::{VolumeSet, Volumes, preview};
 use reynolds_paper::medmnist::data::{Checked, MedSet, PUBLISHER, Size, folder, open};
-use reynolds_report::terminal;
+use reynolds_report::{Table, terminal};
 
-use super::note;
+use super::{note, shown};
 use crate::download::{Client, Outcome, Wanted, fetch};
 
 /// Volumes of each class in a preview.
@@ -19,28 +19,28 @@ const SHOWN: usize = 4;
 
 #[derive(Debug, Args)]
 pub(crate) struct MedmnistArgs {
-    /// Which set; with --verify all whose files are there
+    /// Data set; with --verify, all whose files exist by default
     #[arg(long, value_name = "organ|nodule|adrenal|fracture|vessel|synapse", required_unless_present = "verify")]
     set: Option<MedSet>,
-    /// Voxels along an edge: 28 by default, with --verify both
+    /// Voxels along an edge; 28 by default, with --verify both
     #[arg(long, value_name = "28|64")]
     size: Option<Size>,
-    /// The folder of the files; $REYNOLDS_DATA/medmnist, or data/medmnist, by default. An interrupted transfer goes on where it was
+    /// Folder of the files, where an interrupted download continues; $REYNOLDS_DATA/medmnist or data/medmnist by default
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Fetch BASE/organmnist3d.npz and the like instead of the publisher's
+    /// Download BASE/organmnist3d.npz, …, instead of the publisher's files
     #[arg(long, value_name = "BASE")]
     url: Option<String>,
-    /// Replace a file whose MD5 is not the publisher's
+    /// Replace an existing file whose MD5 is not the publisher's
     #[arg(long)]
     force: bool,
-    /// Fetch nothing: compare the files that are there with the publisher's sizes and MD5
+    /// Download nothing; compare existing files with the publisher's MD5 and numbers of volumes
     #[arg(long, conflicts_with_all = ["url", "force", "show", "preview"])]
     verify: bool,
-    /// Fetch nothing: print the classes and how many volumes there are of each
+    /// Download nothing; print the classes and the number of volumes of each
     #[arg(long, conflicts_with_all = ["url", "force"])]
     show: bool,
-    /// Write a PNG with a row for each class: middle slices and brightest values of some volumes
+    /// Write a PNG with one row per class: middle slices and maximum projections of some volumes
     #[arg(long, value_name = "FILE")]
     preview: Option<PathBuf>,
 }
@@ -98,7 +98,7 @@ fn fetched(args: &MedmnistArgs, set: MedSet, size: Size, target: &Path) -> Resul
     let md5 = set.md5(size);
     let outcome = fetch(&Client::new(), &Wanted { url: &url, target, md5, force: args.force }, &report);
     bar.finish_and_clear();
-    let place = terminal::printable(&target.display().to_string());
+    let place = shown(target);
     let text = match outcome? {
         Outcome::Kept => format!("{}, {size}³: {place} is there, and as published (MD5 {md5})\n", set.title()),
         Outcome::Fetched { bytes, received } => {
@@ -113,11 +113,9 @@ fn fetched(args: &MedmnistArgs, set: MedSet, size: Size, target: &Path) -> Resul
 
 /// Checks the files that are there: one line each, exit code 2 if one is not as published.
 fn verify(args: &MedmnistArgs, folder: &Path) -> Result<ExitCode> {
-    let sets = args.set.map_or_else(|| MedSet::ALL.to_vec(), |set| vec![set]);
-    let sizes = args.size.map_or_else(|| Size::ALL.to_vec(), |size| vec![size]);
-    let files: Vec<(MedSet, Size, PathBuf)> = sets
-        .iter()
-        .flat_map(|&set| sizes.iter().map(move |&size| (set, size)))
+    let all = MedSet::ALL.into_iter().flat_map(|set| Size::ALL.map(|size| (set, size)));
+    let asked = all.filter(|&(set, size)| args.set.is_none_or(|s| s == set) && args.size.is_none_or(|s| s == size));
+    let files: Vec<(MedSet, Size, PathBuf)> = asked
         .map(|(set, size)| (set, size, folder.join(set.file_name(size))))
         .filter(|(_, _, path)| path.exists())
         .collect();
@@ -129,10 +127,8 @@ fn verify(args: &MedmnistArgs, folder: &Path) -> Result<ExitCode> {
         match open(folder, *set, *size, Checked::Yes) {
             Ok(_) => {
                 let [train, validation, test] = set.counts();
-                let place = terminal::printable(&path.display().to_string());
-                terminal::print(&format!(
-                    "{place}: as published ({train} train, {validation} validation, {test} test)\n"
-                ))?;
+                let counts = format!("{train} train, {validation} validation, {test} test");
+                terminal::print(&format!("{}: as published ({counts})\n", shown(path)))?;
             }
             Err(error) => {
                 wrong += 1;
@@ -151,40 +147,35 @@ fn verify(args: &MedmnistArgs, folder: &Path) -> Result<ExitCode> {
 
 /// What the publisher says of a set whose file is not there.
 fn published(set: MedSet, size: Size, target: &Path) -> String {
-    let [train, validation, test] = set.counts();
-    let place = terminal::printable(&target.display().to_string());
+    let ([train, validation, test], title, place) = (set.counts(), set.title(), shown(target));
+    let classes = set.classes().join(", ");
     format!(
-        "{}, {size}³: {train} train, {validation} validation, {test} test (no file {place})\nclasses: {}\n",
-        set.title(),
-        set.classes().join(", "),
+        "{title}, {size}³: {train} train, {validation} validation, {test} test (no file {place})\nclasses: {classes}\n"
     )
 }
 
 /// A line for each class: how many volumes of it each part has.
 fn facts(set: &VolumeSet, target: &Path) -> String {
-    let width = set.classes.iter().map(|class| class.chars().count()).max().unwrap_or(0).max(3);
     let parts = [&set.train, &set.validation, &set.test];
-    let line = |label: String, name: &str, counts: [usize; 3]| {
-        let [train, validation, test] = counts;
-        format!("{label:>2}  {name:<width$}  {train:>6}  {validation:>10}  {test:>5}\n")
-    };
-    let place = terminal::printable(&target.display().to_string());
-    let mut text = format!("{}, {place}\n    {:width$}   train  validation   test\n", set.name, "");
     let counts = parts.map(|part| part.counts(set.classes.len()));
+    let mut table = Table::new(["label", "class", "train", "validation", "test"]);
+    table.caption(format!("{}, {}", set.name, shown(target)));
+    let mut row = |label: String, name: &str, counts: [usize; 3]| {
+        table.row([label, name.into()].into_iter().chain(counts.map(|count| count.to_string())));
+    };
     for (label, name) in set.classes.iter().enumerate() {
-        text += &line(label.to_string(), name, [0, 1, 2].map(|part| counts[part][label]));
+        row(label.to_string(), name, [0, 1, 2].map(|part| counts[part][label]));
     }
-    text + &line(String::new(), "all", parts.map(Volumes::count))
+    row(String::new(), "all", parts.map(Volumes::count));
+    table.to_string()
 }
 
 /// What the rows of a preview are.
 fn rows(set: &VolumeSet, path: &Path) -> String {
-    let place = terminal::printable(&path.display().to_string());
-    let classes: Vec<String> =
-        set.classes.iter().enumerate().map(|(row, class)| format!("  row {}: {class}\n", row + 1)).collect();
+    let classes = set.classes.iter().enumerate().map(|(row, class)| format!("  row {}: {class}\n", row + 1));
     format!(
-        "{place}: {SHOWN} volumes of each class in training; of each the middle slice across each axis, then the brightest values along \
-         the first\n{}",
-        classes.concat()
+        "{}: {SHOWN} training volumes of each class; of each the middle slice across each axis and the maximum along the first\n{}",
+        shown(path),
+        classes.collect::<String>()
     )
 }

@@ -1,4 +1,4 @@
-//! `reynolds data`: data sets that are made here, or fetched.
+//! `reynolds data`: data sets that are generated, or downloaded.
 
 mod ct;
 mod medmnist;
@@ -6,22 +6,26 @@ mod shapes;
 mod smoke;
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::Subcommand;
+use clap::{Args, Subcommand, value_parser};
 use rayon::ThreadPool;
+use reynolds_paper::data;
+use reynolds_paper::data::generate::{Case, Event, Report, Summary};
 use reynolds_report::terminal;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
-    /// Simulate rising smoke whose symmetry is broken a little: one .npz a simulation; what is there is kept
+    /// Simulate rising smoke with slightly broken symmetry; one .npz per simulation, existing files are kept
     Smoke(smoke::SmokeArgs),
-    /// Simulate CT scans of bodies with and without metal: one .npz a pair; what is there is kept
+    /// Simulate CT scans of bodies with and without metal; one .npz per pair, existing files are kept
     Ct(ct::CtArgs),
-    /// Fetch a set of MedMNIST in three dimensions, check it, and show what is in it
+    /// Download a 3-D set of MedMNIST, check it, and show what it contains
     Medmnist(medmnist::MedmnistArgs),
-    /// Generate 3-D shapes whose class is their orientation or handedness: one .npz laid out as MedMNIST's
+    /// Generate 3-D shapes whose class is their orientation or handedness; one .npz in the layout of MedMNIST
     Shapes(shapes::ShapesArgs),
 }
 
@@ -41,7 +45,43 @@ fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", terminal::printable(text));
 }
 
-/// So many threads, all if 0.
-fn pool(threads: u16) -> Result<ThreadPool> {
-    rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build().context("cannot start threads")
+/// A path as a terminal may show it.
+fn shown(path: &Path) -> String {
+    terminal::printable(&path.display().to_string())
+}
+
+#[derive(Debug, Args)]
+struct Threads {
+    /// Number of CPU threads, all by default; the files do not depend on it
+    #[arg(long, value_name = "n", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=1024))]
+    threads: u16,
+}
+
+impl Threads {
+    fn pool(&self) -> Result<ThreadPool> {
+        rayon::ThreadPoolBuilder::new().num_threads(self.threads.into()).build().context("cannot start threads")
+    }
+
+    /// Generates files on these threads, with a progress bar.
+    fn generate<C: Case>(
+        &self,
+        what: &'static str,
+        generate: impl FnOnce(&Report<'_, C>) -> data::Result<Summary> + Send,
+    ) -> Result<Summary> {
+        let bar = reynolds_report::bar(0, what);
+        let report = |event: Event<'_, C>| {
+            match event {
+                Event::Begun { work, .. } => bar.set_length(work),
+                Event::Kept(case) => bar.inc(case.work()),
+                Event::Stepped(case) => bar.inc(case.work() / case.steps()),
+                Event::Refused { reason, .. } => bar.suspend(|| note(&format!("made again: {reason}"))),
+                _ => {}
+            }
+            // Ctrl-C ends this program at once: files appear whole or not at all.
+            ControlFlow::Continue(())
+        };
+        let summary = self.pool()?.install(|| generate(&report));
+        bar.finish_and_clear();
+        Ok(summary?)
+    }
 }

@@ -1,37 +1,34 @@
 //! `reynolds data smoke`: simulations of rising smoke.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::{Args, value_parser};
+use clap::Args;
 use reynolds_checkpoint::whole_file;
-use reynolds_paper::data::generate::Event;
 use reynolds_paper::smoke::data::{Setting, SmokeFile, Symmetry, generate, preview};
 use reynolds_report::terminal;
 
-use super::{note, pool};
+use super::{Threads, shown};
 
 const TILES: (usize, usize) = (8, 4);
 
 #[derive(Debug, Args)]
 pub(crate) struct SmokeArgs {
-    /// Which symmetry: 35, 36 or 38 simulations
+    /// Symmetry that is broken: translation (35 simulations), rotation (36) or scaling (38)
     #[arg(long, value_name = "translation|rotation|scaling")]
     kind: Symmetry,
-    /// The folder to write to; an interrupted generation goes on where it was
+    /// Output folder; an interrupted run continues there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Only this simulation, such as rotation_k05_j0; may be repeated
     #[arg(long, value_name = "NAME")]
     simulation: Vec<String>,
-    /// Write 32 frames of the first simulation, by speed, as a PNG
+    /// Write a PNG with 32 frames of the first simulation, coloured by speed
     #[arg(long, value_name = "FILE")]
     preview: Option<PathBuf>,
-    /// Simulations at a time; all cores by default. The files do not depend on it
-    #[arg(long, value_name = "n", default_value_t = 0, hide_default_value = true, value_parser = value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 pub(super) fn run(args: &SmokeArgs) -> Result<ExitCode> {
@@ -39,20 +36,7 @@ pub(super) fn run(args: &SmokeArgs) -> Result<ExitCode> {
     if let Some(path) = &args.preview {
         whole_file::check(path)?;
     }
-    let bar = reynolds_report::bar(simulations.iter().map(Setting::work).sum(), "simulating");
-    let report = |event: Event<'_, Setting>| {
-        match event {
-            Event::Kept(setting) => bar.inc(setting.work()),
-            Event::Stepped(setting) => bar.inc(setting.work() / setting.steps as u64),
-            Event::Refused { reason, .. } => bar.suspend(|| note(&format!("made again: {reason}"))),
-            _ => {}
-        }
-        // Ctrl-C ends this program at once: files appear whole or not at all.
-        ControlFlow::Continue(())
-    };
-    let summary = pool(args.threads)?.install(|| generate(&args.out, &simulations, &report));
-    bar.finish_and_clear();
-    let summary = summary?;
+    let summary = args.threads.generate("simulating", |report| generate(&args.out, &simulations, report))?;
     let first = &simulations[0];
     let file = SmokeFile::open(&args.out, first)?;
     if let Some(path) = &args.preview {
@@ -63,7 +47,7 @@ pub(super) fn run(args: &SmokeArgs) -> Result<ExitCode> {
         "{}: {} in {} ({} made, {} kept), {:.0} MB\n",
         args.kind,
         if simulations.len() == 1 { "1 simulation".into() } else { format!("{} simulations", simulations.len()) },
-        terminal::printable(&args.out.display().to_string()),
+        shown(&args.out),
         summary.made,
         summary.kept,
         simulations.iter().map(|setting| setting.bytes() as f64).sum::<f64>() / 1e6,

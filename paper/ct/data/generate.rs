@@ -25,8 +25,8 @@ impl generate::Case for Case {
 /// `report` can stop it after a pair.
 ///
 /// # Errors
-/// [`Error::Setting`] as for [`SetConfig::cases`], and [`Error::Malformed`] when the folder holds a finished set of other settings, numbers of
-/// pairs aside, before anything is written; [`Error::Interrupted`] and [`Error::Io`].
+/// [`Error::Setting`] as for [`SetConfig::cases`], and [`Error::File`] when the folder holds a finished set of other settings, numbers of
+/// pairs aside, before anything is written; [`Error::Interrupted`] and [`Error::File`].
 pub fn generate(
     folder: impl AsRef<Path>,
     config: &SetConfig,

@@ -44,7 +44,7 @@ impl Library {
         let mut series = paths.iter().map(Series::open).collect::<Result<Vec<Series>>>()?;
         series.sort_by(|one, other| one.name().cmp(other.name()));
         if let Some(pair) = series.windows(2).find(|pair| pair[0].name() == pair[1].name()) {
-            return Err(Error::Duplicate { file: folder.into(), name: pair[0].name().into() });
+            return Err(Error::malformed(folder, "every name once", format!("\"{}\" twice", pair[0].name())));
         }
         let (shapes, pelvis) = (folder.join("aapm/metal_masks.mat"), folder.join("aapm/phantom.vf"));
         let masks = if shapes.exists() { masks::read(&shapes)? } else { Vec::new() };

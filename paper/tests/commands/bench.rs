@@ -1,10 +1,6 @@
 //! `reynolds bench step`: rows in JSON and for people, on networks so small that they take moments.
 
-use std::path::Path;
-
-use serde_json::Value;
-
-use super::support::{done, refused};
+use super::support::{Folder, set};
 
 /// An experiment and the settings that make its step small.
 const SMALL: [(&str, &str); 5] = [
@@ -15,30 +11,21 @@ const SMALL: [(&str, &str); 5] = [
     ("medmnist", "model.width=1 model.architecture=ours data.set=nodule data.batch=2"),
 ];
 
-const COUNTS: [&str; 4] = ["--steps", "2", "--warmup", "1"];
-
-fn step<'a>(experiment: &'a str, settings: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let set = settings.split_whitespace().flat_map(|setting| ["--set", setting]);
-    ["bench", "step", experiment].into_iter().chain(set).chain(COUNTS).chain(more.iter().copied()).collect()
-}
-
-fn small(experiment: &str) -> &'static str {
-    SMALL.iter().find(|(name, _)| *name == experiment).unwrap().1
-}
-
-fn rows(folder: &Path, arguments: &[&str]) -> Vec<Value> {
-    done(folder, arguments).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+/// The command for a small network, with further settings and options.
+fn step(experiment: &str, settings: &str, options: &str) -> String {
+    let small = SMALL.iter().find(|(name, _)| *name == experiment).unwrap().1;
+    format!("bench step {experiment} --steps 2 --warmup 1 {}{}{options}", set(small), set(settings))
 }
 
 #[test]
 fn every_experiment_is_a_row_with_the_keys_of_the_contract() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     for (experiment, settings) in SMALL {
-        let row = rows(folder.path(), &step(experiment, settings, &["--json"])).remove(0);
+        let row = folder.row(&step(experiment, "", "--json"));
         assert_eq!([&row["row"], &row["experiment"], &row["precision"]], ["step", experiment, "f32"]);
         assert_eq!((row["device"].as_str(), row["penalty"].as_bool()), (Some("cpu"), Some(false)));
-        let shown = settings.split_whitespace().map(|setting| setting.split('=').next().unwrap());
-        assert!(shown.clone().any(|key| row["settings"][key].is_string()) && row["commit"].is_string(), "{row}");
+        let mut shown = settings.split_whitespace().map(|setting| setting.split('=').next().unwrap());
+        assert!(shown.any(|key| row["settings"][key].is_string()) && row["commit"].is_string(), "{row}");
         for key in ["train_ms", "train_samples_per_s", "inference_ms", "inference_samples_per_s", "build_ms", "bind_ms"]
         {
             assert!(row[key].as_f64().unwrap() > 0.0, "{key}: {row}");
@@ -50,30 +37,29 @@ fn every_experiment_is_a_row_with_the_keys_of_the_contract() {
 
 #[test]
 fn modes_are_settings_and_minibatches_are_rows() {
-    let folder = tempfile::tempdir().unwrap();
-    let of = |mode: &str| rows(folder.path(), &step("ct", &format!("{} {mode}", small("ct")), &["--json"])).remove(0);
+    let folder = Folder::new();
+    let of = |mode: &str| folder.row(&step("ct", mode, "--json"));
     let parameters = |mode: &str| of(mode)["parameters"].as_u64().unwrap();
     let plain = parameters("projected=true");
     assert_eq!(parameters("sample.weight=1e-8"), plain);
     assert!(parameters("train.parametrisation.kind=residual") > plain);
     let penalised = of("penalty.lambda_perp=1 penalty.norm=spectral");
     assert_eq!((penalised["penalty"].as_bool(), penalised["norm"].as_str()), (Some(true), Some("spectral")));
-    let arguments = step("ct", small("ct"), &["--batch", "1", "--batch", "2", "--json"]);
-    let batches: Vec<u64> = rows(folder.path(), &arguments).iter().map(|row| row["batch"].as_u64().unwrap()).collect();
-    assert_eq!(batches, [1, 2]);
+    let rows = folder.rows(&step("ct", "", "--batch 1 --batch 2 --json"));
+    assert_eq!(rows.iter().map(|row| row["batch"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2]);
 }
 
 #[test]
 fn pairs_say_what_the_penalty_adds() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     for experiment in ["so2", "smoke", "ct", "medmnist"] {
-        let row = rows(folder.path(), &step(experiment, small(experiment), &["--pairs", "2", "--json"])).remove(0);
+        let row = folder.row(&step(experiment, "", "--pairs 2 --json"));
         assert_eq!(row["pairs"]["pairs"], 2, "{row}");
         let limit = |key: &str| row["pairs"][key].as_f64().unwrap();
         assert!(limit("low_us") <= limit("added_us") && limit("added_us") <= limit("high_us"), "{row}");
         assert!(limit("without_us") > 0.0 && row["alone_us"].as_f64().unwrap() > 0.0, "{row}");
     }
-    let text = done(folder.path(), &step("ct", small("ct"), &["--pairs", "2"]));
+    let text = folder.done(&step("ct", "", "--pairs 2"));
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].contains("train ms") && lines[1].split_whitespace().take(3).eq(["ct", "1", "f32"]), "{text}");
     assert!(lines[2].contains("model.stages=2") && lines[3].contains("penalty (frobenius): "), "{text}");
@@ -82,23 +68,22 @@ fn pairs_say_what_the_penalty_adds() {
 
 #[test]
 fn what_cannot_be_measured_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let refuse = |arguments: &[&str], needles: &[&str]| refused(folder.path(), arguments, needles);
-    let ct = |more: &[&'static str]| step("ct", small("ct"), more);
-    refuse(&["bench", "step", "mnist"], &["unknown experiment \"mnist\"", "medmnist"]);
-    refuse(&ct(&["--set", "model.architecture=unet"]), &["--set", "model.architecture", "unet"]);
-    refuse(&ct(&["--set", "train.precision=bf16"]), &["bf16"]);
-    refuse(&step("so2", small("so2"), &["--set", "train.precision=bf16"]), &["train.precision: expected f32"]);
-    refuse(&ct(&["--set", "penalty.norm=largest"]), &["penalty.norm", "largest"]);
-    refuse(&ct(&["--device", "tpu"]), &["tpu"]);
-    refuse(&ct(&["--batch", "0"]), &["--batch", "found 0"]);
-    refuse(&step("so2", small("so2"), &["--batch", "8"]), &["--batch: unknown key \"data.batch\""]);
-    for (experiment, settings) in
-        [("rings", small("rings")), ("medmnist", "model.architecture=cnn model.width=1 data.batch=2")]
-    {
-        let none = "--pairs: expected 0: this model has no regularised parameters, found 2";
-        refuse(&step(experiment, settings, &["--pairs", "2"]), &[none]);
+    let folder = Folder::new();
+    let none = "--pairs: expected 0: this model has no regularised parameters, found 2";
+    for (line, needles) in [
+        ("bench step mnist".into(), &["unknown experiment \"mnist\"", "medmnist"][..]),
+        (step("ct", "model.architecture=unet", ""), &["--set", "model.architecture", "unet"]),
+        (step("ct", "train.precision=bf16", ""), &["bf16"]),
+        (step("so2", "train.precision=bf16", ""), &["train.precision: expected f32"]),
+        (step("ct", "penalty.norm=largest", ""), &["penalty.norm", "largest"]),
+        (step("ct", "", "--device tpu"), &["tpu"]),
+        (step("ct", "", "--batch 0"), &["--batch", "found 0"]),
+        (step("so2", "", "--batch 8"), &["--batch: unknown key \"data.batch\""]),
+        (step("rings", "", "--pairs 2"), &[none]),
+        (step("medmnist", "model.architecture=cnn", "--pairs 2"), &[none]),
+        ("bench ct --mode plain --json".into(), &["bench ct: now called bench step ct"]),
+        ("bench medmnist --help".into(), &["bench medmnist: now called bench step medmnist"]),
+    ] {
+        folder.refused(&line, needles);
     }
-    refuse(&["bench", "ct", "--mode", "plain", "--json"], &["bench ct: now called bench step ct"]);
-    refuse(&["bench", "medmnist", "--help"], &["bench medmnist: now called bench step medmnist"]);
 }

@@ -1,78 +1,44 @@
-//! `reynolds bench penalty`: the gradient against the mean of four turns written down here, its row in JSON and for people.
+//! `reynolds bench penalty`: a gradient worked out by hand, its row in JSON and for people.
 
-use std::fs;
-use std::path::Path;
+use reynolds_checkpoint::{Checkpoint, Numbers, write_npz};
 
-use reynolds_checkpoint::{Checkpoint, Values};
-use safetensors::tensor::{Dtype, TensorView};
-use serde_json::Value;
+use super::support::Folder;
 
-use super::support::{done, refused};
-
-const TINY: &[&str] = &["bench", "penalty", "--repeats", "2", "--threads", "1"];
+const TINY: &str = "bench penalty --repeats 2 --threads 1";
 /// Layers, channels of each, and points along a side of their kernels.
 const SHAPE: [usize; 5] = [2, 8, 8, 3, 3];
 
-/// A file with an array `name` of that shape, and its numbers.
-fn write(path: &Path, name: &str, shape: &[usize]) -> Vec<f32> {
-    let numbers: Vec<f32> =
-        (0..shape.iter().product()).map(|n: usize| ((n * n + 7 * n) % 101) as f32 / 50.0 - 1.0).collect();
-    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-    let view = TensorView::new(Dtype::F32, shape.to_vec(), &bytes).unwrap();
-    fs::write(path, safetensors::serialize([(name, view)], None).unwrap()).unwrap();
-    numbers
-}
-
-/// A quarter turn of every kernel: orientation α goes to α + 1, point (y, x) comes from (x, k − 1 − y).
-fn turned(weights: &[f32]) -> Vec<f32> {
-    let [layers, channels, _, side, _] = SHAPE;
-    let back = |channel: usize| channel - channel % 4 + (channel + 3) % 4;
-    let mut turned = Vec::with_capacity(weights.len());
-    for layer in 0..layers {
-        for (out, into) in (0..channels).flat_map(|out| (0..channels).map(move |into| (out, into))) {
-            for (y, x) in (0..side).flat_map(|y| (0..side).map(move |x| (y, x))) {
-                let kernel = (layer * channels + back(out)) * channels + back(into);
-                turned.push(weights[(kernel * side + x) * side + side - 1 - y]);
-            }
-        }
-    }
-    turned
+/// A file with an array `name` of that shape, 0 but for a 1 in the middle of the first 3×3 kernel.
+fn write(folder: &Folder, file: &str, name: &str, shape: &[usize]) {
+    let mut numbers = vec![0.0; shape.iter().product()];
+    numbers[4] = 1.0;
+    write_npz(&folder.path(file), &[(name, shape, Numbers::F32(&numbers))]).unwrap();
 }
 
 #[test]
-fn the_gradient_is_that_of_the_mean_of_four_turns() {
-    let folder = tempfile::tempdir().unwrap();
-    let weights = write(&folder.path().join("in.safetensors"), "weights", &SHAPE);
-    let more = ["--weights-file", "in.safetensors", "--out", "out.npz", "--json"];
-    let text = done(folder.path(), &[TINY, &more].concat());
-    let mut turns = vec![turned(&weights)];
-    (0..2).for_each(|n| turns.push(turned(&turns[n])));
-    assert_eq!(turned(&turns[2]), weights);
-    let mut value = 0.0;
-    let expected: Vec<f64> = (0..weights.len())
-        .map(|n| {
-            let weight = f64::from(weights[n]);
-            let projected = (weight + turns.iter().map(|turn| f64::from(turn[n])).sum::<f64>()) / 4.0;
-            value += 1e-3 * projected.powi(2) + 1e-1 * (weight - projected).powi(2);
-            2e-3 * projected + 2e-1 * (weight - projected)
-        })
-        .collect();
-    let row: Value = serde_json::from_str(&text).unwrap();
+fn the_gradient_of_one_weight_lies_on_its_orbit() {
+    let folder = Folder::new();
+    write(&folder, "in.npz", "weights", &SHAPE);
+    let row = folder.row(&format!("{TINY} --weights-file in.npz --out out.npz --json"));
+    // A quarter turn takes the kernel of orientations (k, k) to (k + 1, k + 1), and its middle stays: P(W) is 1/4 at four places.
+    let value = 1e-3 * 4.0 / 16.0 + 1e-1 * (9.0 + 3.0) / 16.0;
     assert!((row["value"].as_f64().unwrap() - value).abs() < 1e-5 * value, "{value} {row}");
-    let file = Checkpoint::open(folder.path().join("out.npz")).unwrap();
+    let mut expected = vec![0.0; SHAPE.iter().product()];
+    (0..4).for_each(|k| expected[(k * SHAPE[2] + k) * 9 + 4] = 2e-3 * 0.25 - 2e-1 * 0.25);
+    expected[4] = 2e-3 * 0.25 + 2e-1 * 0.75;
+    let file = Checkpoint::open(folder.path("out.npz")).unwrap();
     let entry = file.entry("gradient").unwrap();
     assert_eq!(entry.shape, SHAPE);
-    let Values::F32(gradient) = file.read(entry).unwrap() else { panic!("{}", entry.dtype) };
-    let apart = gradient.iter().zip(&expected).map(|(&found, expected)| (f64::from(found) - expected).abs());
-    assert!(apart.fold(0.0, f64::max) < 1e-7);
+    let gradient = file.read(entry).unwrap();
+    let apart = gradient.to_f64().iter().zip(&expected).map(|(a, b): (&f64, &f64)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(apart < 1e-7, "{apart}");
 }
 
 #[test]
 fn a_row_has_the_keys_of_the_contract_and_lines_for_people() {
-    let folder = tempfile::tempdir().unwrap();
-    let small = ["--channels", "4", "--kernel", "3", "--weights", "1e3"];
-    let text = done(folder.path(), &[TINY, &small, &["--json"]].concat());
-    let row: Value = serde_json::from_str(&text).unwrap();
+    let folder = Folder::new();
+    let small = format!("{TINY} --channels 4 --kernel 3 --weights 1e3");
+    let row = folder.row(&format!("{small} --json"));
     assert_eq!((row["row"].as_str(), row["who"].as_str()), (Some("penalty"), Some("reynolds")));
     assert_eq!((row["device"].as_str(), row["threads"].as_u64()), (Some("cpu"), Some(1)));
     // 144 numbers a layer: 7 of them are nearest to 1000.
@@ -82,17 +48,15 @@ fn a_row_has_the_keys_of_the_contract_and_lines_for_people() {
     {
         assert!(row[key].as_f64().unwrap() > 0.0, "{key}: {row}");
     }
-    assert!(
-        row["operations"].as_u64().unwrap() > 0 && row["beside_adam"]["pairs"] == 2 && row.get("network").is_none()
-    );
+    assert!(row["operations"].as_u64().unwrap() > 0 && row["beside_adam"]["pairs"] == 2, "{row}");
+    assert!(row.get("network").is_none(), "{row}");
     let steps: Vec<&str> =
         row["decoupled"].as_array().unwrap().iter().map(|row| row["step"].as_str().unwrap()).collect();
     assert_eq!(steps, ["squared", "plain", "target"]);
     for key in ["seconds", "floor_seconds", "bytes_at_copy_speed", "operations_seconds", "launches"] {
         assert!(row["decoupled"][0][key].as_f64().is_some(), "{key}: {row}");
     }
-    let steps = ["--pairs", "2", "--batch", "1", "--side", "4"];
-    let text = done(folder.path(), &[TINY, &small, &steps].concat());
+    let text = folder.done(&format!("{small} --pairs 2 --batch 1 --side 4"));
     assert!(text.starts_with("7 convolutions 4x4x3x3, C4 regular, 1008 weights, cpu, 1 threads"), "{text}");
     for step in ["squared", "plain", "target"] {
         assert!(text.contains(&format!("  decoupled step, {step} ")), "{text}");
@@ -104,37 +68,23 @@ fn a_row_has_the_keys_of_the_contract_and_lines_for_people() {
 
 #[test]
 fn what_cannot_be_measured_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let tiny = [TINY, &["--layers", "1", "--channels", "4"]].concat();
-    for (group, why) in [("Q9", "unknown group \"Q9\""), ("SO2", "SO2")] {
-        let arguments = [&tiny[..], &["--group", group]].concat();
-        refused(folder.path(), &arguments, &["error: --group: ", why]);
-    }
-    for (option, value) in [("--device", "tpu"), ("--out", "no/such/folder/out.npz")] {
-        refused(folder.path(), &[&tiny[..], &[option, value]].concat(), &[value]);
-    }
-    refused(
-        folder.path(),
-        &[TINY, &["--layers", "1", "--channels", "6"]].concat(),
-        &["error: --channels: expected regular fields of C4"],
-    );
-    refused(folder.path(), &[TINY, &["--weights", "0"]].concat(), &["--weights", "1e9"]);
-    refused(folder.path(), &[TINY, &["--weights", "1e6", "--layers", "3"]].concat(), &["--layers"]);
-    let file = |name: &str| -> Vec<String> {
-        TINY.iter().copied().chain(["--weights-file", name]).map(String::from).collect()
-    };
-    write(&folder.path().join("in.npz"), "weights", &SHAPE);
-    let over = [TINY, &["--weights-file", "in.npz", "--out", "./in.npz"]].concat();
-    refused(folder.path(), &over, &["--out: expected another file than that of --weights-file"]);
-    write(&folder.path().join("flat.safetensors"), "weights", &[8, 8, 3, 3]);
-    write(&folder.path().join("other.safetensors"), "kernels", &SHAPE);
-    for (name, needle) in [
-        ("missing.npz", "missing.npz"),
-        ("flat.safetensors", "[8, 8, 3, 3]"),
-        ("other.safetensors", "an array \"weights\""),
+    let folder = Folder::new();
+    write(&folder, "in.npz", "weights", &SHAPE);
+    write(&folder, "flat.npz", "weights", &[8, 8, 3, 3]);
+    write(&folder, "other.npz", "kernels", &SHAPE);
+    for (options, needles) in [
+        ("--layers 1 --channels 4 --group Q9", &["error: --group: ", "unknown group \"Q9\""][..]),
+        ("--layers 1 --channels 4 --group SO2", &["error: --group: ", "SO2"]),
+        ("--layers 1 --channels 4 --device tpu", &["tpu"]),
+        ("--layers 1 --channels 4 --out no/such/folder/out.npz", &["no/such/folder/out.npz"]),
+        ("--layers 1 --channels 6", &["error: --channels: expected regular fields of C4"]),
+        ("--weights 0", &["--weights", "1e9"]),
+        ("--weights 1e6 --layers 3", &["--layers"]),
+        ("--weights-file in.npz --out ./in.npz", &["--out: expected another file than that of --weights-file"]),
+        ("--weights-file missing.npz", &["missing.npz"]),
+        ("--weights-file flat.npz", &["[8, 8, 3, 3]"]),
+        ("--weights-file other.npz", &["an array \"weights\""]),
     ] {
-        let arguments = file(name);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        refused(folder.path(), &arguments, &[needle]);
+        folder.refused(&format!("{TINY} {options}"), needles);
     }
 }

@@ -1,6 +1,6 @@
 //! What `--help` says: the contract of the names.
 
-use super::support::{done, reynolds};
+use super::support::Folder;
 
 /// The options that a help text lists, in order.
 fn options(text: &str) -> Vec<String> {
@@ -13,8 +13,7 @@ fn options(text: &str) -> Vec<String> {
 
 #[test]
 fn every_training_command_has_the_options_of_the_contract() {
-    let folder = tempfile::tempdir().unwrap();
-    let of = |command: &str| options(&done(folder.path(), &[command, "--help"]));
+    let of = |command: &str| options(&Folder::new().done(&format!("{command} --help")));
     let place = ["--device <DEVICE>", "--resume <DIR>", "--runs <DIR>"];
     let run = ["--config <FILE>", "--set <KEY=VALUE>", "--seeds <N>"];
     assert_eq!(of("run"), [&run[..], &place, &["--show", "--help"]].concat());
@@ -27,12 +26,10 @@ fn every_training_command_has_the_options_of_the_contract() {
 
 #[test]
 fn experiments_are_listed_with_what_they_are() {
-    let folder = tempfile::tempdir().unwrap();
-    let list = done(folder.path(), &["run", "list"]);
+    let list = Folder::new().done("run list");
     for experiment in ["so2", "rings", "smoke"] {
         let line = list.lines().find(|line| line.starts_with(experiment)).unwrap_or_else(|| panic!("{list}"));
         assert!(line.len() > 20, "{line}");
     }
-    let (code, _, error) = reynolds(folder.path(), &["run"]);
-    assert!(code == 2 && error.contains("EXPERIMENT"), "{error}");
+    Folder::new().refused("run", &["EXPERIMENT"]);
 }

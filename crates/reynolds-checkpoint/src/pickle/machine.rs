@@ -4,7 +4,7 @@ use super::class::{call, lookup, persistent};
 use super::{Fault, Id, Pickle, Value};
 use std::collections::HashMap;
 
-/// Values a pickle may make; far more than any checkpoint has, and a bound on what a small file can make this reader hold.
+/// Number of values a pickle may make: far more than any checkpoint needs, and a bound on the memory that a small file can claim.
 const VALUE_LIMIT: usize = 1 << 24;
 
 /// The machine at work.
@@ -273,7 +273,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A name for a message, which need not be longer than a line.
+/// A name short enough for a message.
 fn shorten(name: &str) -> String {
     name.chars().take(80).collect()
 }

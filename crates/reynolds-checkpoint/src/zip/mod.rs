@@ -4,9 +4,8 @@
 //! (local header · name · extra · data · [descriptor])* · central directory · [zip64 end · locator] · end record
 //! ```
 //!
-//! The central directory is the authority; every local header must agree with it, and members must not overlap. A member's size is
-//! known from the directory and checked again by the reader of its contents, so that nothing is inflated beyond what the caller
-//! expects.
+//! Every local header must agree with the central directory, and members must not overlap. Nothing is inflated beyond the size that the
+//! directory states.
 
 mod directory;
 mod rewrite;

@@ -7,18 +7,7 @@ use std::path::Path;
 
 use crate::{golden, open};
 
-const FILES: [&str; 10] = [
-    "plain.safetensors",
-    "stored.npz",
-    "deflated.npz",
-    "state_dict.pt",
-    "nested.pth",
-    "dtypes.pt",
-    "views.pt",
-    "tied.pt",
-    "tensor.pt",
-    "protocol4.pt",
-];
+const FILES: &str = "plain.safetensors stored.npz deflated.npz state_dict.pt nested.pth dtypes.pt views.pt tied.pt tensor.pt protocol4.pt";
 
 type Changes<'a> = BTreeMap<String, Values<'a>>;
 
@@ -58,7 +47,7 @@ fn listing(folder: &Path) -> Vec<String> {
 
 #[test]
 fn writing_the_values_that_were_read_gives_the_same_bytes_where_nothing_is_compressed() {
-    for file in FILES {
+    for file in FILES.split(' ') {
         let checkpoint = open(file);
         let floats = checkpoint.entries().iter().filter(|entry| entry.is_float());
         let same: Changes<'_> = floats.map(|entry| (entry.name.clone(), checkpoint.read(entry).unwrap())).collect();
@@ -75,7 +64,7 @@ fn writing_the_values_that_were_read_gives_the_same_bytes_where_nothing_is_compr
 #[test]
 fn changed_tensors_change_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
-    for file in FILES {
+    for file in FILES.split(' ') {
         let checkpoint = open(file);
         let floats: Vec<_> = checkpoint.entries().iter().filter(|entry| entry.is_float()).collect();
         // Every second storage.
@@ -96,7 +85,7 @@ fn changed_tensors_change_and_no_others() {
         let size = |path: &Path| std::fs::metadata(path).unwrap().len();
         assert!(file == "deflated.npz" || size(&out) == size(&golden(file)), "{file}");
     }
-    assert_eq!(listing(folder.path()).len(), FILES.len(), "no temporary file is left");
+    assert_eq!(listing(folder.path()).len(), FILES.split(' ').count(), "no temporary file is left");
 }
 
 #[test]

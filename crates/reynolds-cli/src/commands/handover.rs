@@ -1,5 +1,5 @@
-//! Commands of another program: `reynolds run …` is `reynolds-paper run …`, as git does with its own. That program is linked with libtorch,
-//! whose loading takes a quarter of a second and a hundred megabytes, which an audit should not pay.
+//! Commands of another program: `reynolds run …` starts `reynolds-paper run …`. That program is linked with libtorch, which takes a quarter
+//! of a second and 100 MB to load; an audit needs none of it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail};
 
 const PROGRAM: &str = "reynolds-paper";
 
-/// What the program that trains finds in its environment unless the user has put something else there.
+/// Environment variables of the other program, unless the user has set them.
 const ENVIRONMENT: [(&str, &str); 2] = [
-    // The C library gives the memory of a large tensor back at once and asks for it again a moment later: on a CPU a step of Adam on ten
-    // million numbers takes three times as long for it. So it is kept.
+    // Keep freed memory: if the C library returns that of each large tensor to the system, a step of Adam on ten million numbers takes three
+    // times as long on a CPU.
     ("MALLOC_MMAP_MAX_", "0"),
     ("MALLOC_TRIM_THRESHOLD_", "1099511627776"),
 ];
@@ -27,7 +27,7 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<u8> {
     let mut command = Command::new(&program);
     command.arg(name).args(arguments);
     command.envs(ENVIRONMENT.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()));
-    // On Unix it takes the place of this process, so that signals and exit codes need no forwarding.
+    // On Unix it replaces this process, so that signals and exit codes need no forwarding.
     #[cfg(unix)]
     let started = std::os::unix::process::CommandExt::exec(&mut command);
     #[cfg(not(unix))]

@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use crate::args::{Args, Command};
 
-/// Runs what was asked for; the exit code.
+/// Runs the subcommand; its exit code.
 pub(crate) fn run(args: Args) -> Result<u8> {
     match args.command {
         Command::Audit(args) => audit::run(&args),

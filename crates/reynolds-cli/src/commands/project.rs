@@ -15,7 +15,7 @@ use reynolds_report::terminal;
 pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     if args.typing.plan.is_none() && (args.typing.fields.is_none() || args.typing.group.is_none()) {
         bail!(
-            "project: expected --plan FILE, or --group G with --fields regular or trivial: what the channels are is an assumption"
+            "project: expected --plan FILE, or --group G with --fields regular or trivial, found no type of the channels"
         );
     }
     let plans = args.typing.plans()?;
@@ -102,7 +102,7 @@ fn measure(model: &Model, layer: &TypedTensor, blend: f64) -> Result<ProjectedTe
     Ok(ProjectedTensor { name: layer.name.clone(), shape: layer.shape.clone(), role: layer.role, norm, moved })
 }
 
-/// What still breaks equivariance after the projection.
+/// What may still break equivariance after the projection.
 fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Vec<String> {
     let mut broken = Vec::new();
     if args.blend < 1.0 {

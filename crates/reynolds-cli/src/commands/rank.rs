@@ -1,4 +1,4 @@
-//! `reynolds audit --rank`: which symmetry the weights have.
+//! `reynolds audit --rank`: compares groups to find the symmetry of the weights.
 
 use std::collections::BTreeSet;
 
@@ -73,7 +73,7 @@ fn linear(model: &Model, tensors: &Tensors) -> Result<Option<Ranking>> {
     for n in sizes {
         let chosen: Tensors = tensors.iter().filter(|t| size(t) == Some(n)).cloned().collect();
         let text = reynolds::plan::suggest(&group::parse(&format!("S{n}"))?, &chosen);
-        // A plan without a layer is none: these tensors are no weights, or too large for S_n.
+        // A plan without layers is refused: these tensors are no weights, or too large for S_n.
         let Ok(plan) = SymmetryPlan::from_toml(&text) else { continue };
         let (group, layers, _) = audit_plan(model, &plan, &chosen)?;
         let total = Total::of(&layers);

@@ -84,7 +84,7 @@ fn written_files_have_the_mode_of_ordinary_ones() {
 }
 
 #[test]
-fn tiny_weights_are_not_shown_as_nought() {
+fn tiny_weights_are_not_shown_as_zero() {
     let folder = Folder::with(&[("a.weight", &KERNEL, waves(&KERNEL, 0.0, 1e-9))]);
     let text = page(&folder, "--group C4 --fields trivial");
     let row = row(&text, "a.weight");
@@ -105,7 +105,7 @@ fn the_page_is_self_contained_and_draws_a_bar_for_each_layer() {
 }
 
 #[test]
-fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
+fn a_click_on_a_head_sorts_and_a_second_one_reverses_the_order() {
     // ‖W‖ is 1.7e-8 for b, 2.4 for c and 17 for a, which as text would be b, a, c; d has none and comes last either way.
     let tensors =
         [("a.weight", 0.0, 1.0), ("b.weight", 0.0, 1e-9), ("c.weight", 0.1, 0.01), ("d.weight", f32::NAN, 0.0)];

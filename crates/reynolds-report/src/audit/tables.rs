@@ -6,21 +6,10 @@ use super::{Ranking, Typed, is_constant, number, shape, share};
 use crate::cell::{Cell, MarkedBar, Tone};
 use crate::table::Table;
 
-/// A row for each layer. `shares`: so many of the irreps in which the defect lies.
+/// A row for each layer, with the largest `shares` irreps in which the defect lies.
 pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAudit>, shares: usize) -> Table {
-    let mut table = Table::new([
-        "layer",
-        "shape",
-        "fields",
-        "defect in",
-        "‖W‖",
-        "energy",
-        "chance",
-        "dim",
-        "excess",
-        "‖W−P(W)‖",
-        "worst",
-    ]);
+    let heads = "layer, shape, fields, defect in, ‖W‖, energy, chance, dim, excess, ‖W−P(W)‖, worst";
+    let mut table = Table::new(heads.split(", "));
     table.words(4).sortable();
     for layer in layers {
         let mut row: Vec<Cell> =
@@ -47,7 +36,7 @@ pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAu
     table
 }
 
-/// The last row of [`layers`]: all weights together.
+/// The last row of [`layers`], for all weights together.
 pub(super) fn total(total: &Total) -> [Cell; 11] {
     [
         Cell::from(format!("all {} weights", total.layers)).toned(Tone::Strong),
@@ -64,7 +53,7 @@ pub(super) fn total(total: &Total) -> [Cell; 11] {
     ]
 }
 
-/// Layers under both uniform typings beside one another.
+/// Layers under both uniform typings, side by side.
 pub(super) fn side_by_side(trivial: &Typed, regular: &Typed) -> Table {
     let mut table =
         Table::new(["layer", "shape", "trivial: energy", "chance", "excess", "regular: energy", "chance", "excess"]);
@@ -141,8 +130,7 @@ fn bar(layer: &LayerAudit) -> MarkedBar {
     MarkedBar { share: layer.energy(), mark, class, title: format!("{what}: {mark:.4}") }
 }
 
-/// The worst defect: one number where it is exact, else both ends of its bracket; with its group wherever that is not the group of the
-/// audit.
+/// The worst defect: one number if it is exact, else both ends of its bracket; with its group if that is not the group of the audit.
 fn worst(layer: &LayerAudit, group: &str) -> Cell {
     let Some(worst) = &layer.worst else { return Cell::default() };
     let (lower, upper) = (worst.bracket.lower, worst.bracket.upper);

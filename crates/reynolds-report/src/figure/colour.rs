@@ -16,12 +16,12 @@ impl Colour {
     /// Points of the class −1.
     pub const RED: Self = Self(0xb2, 0x2a, 0x1c);
 
-    /// How light it looks, from 0 to 1.
+    /// Perceived lightness, from 0 to 1.
     pub(super) fn luminance(self) -> f64 {
         (0.2126 * f64::from(self.0) + 0.7152 * f64::from(self.1) + 0.0722 * f64::from(self.2)) / 255.0
     }
 
-    /// Black or white, whichever reads better on it.
+    /// Black or white, whichever is easier to read on it.
     pub(super) fn contrasting(self) -> &'static str {
         if self.luminance() > 0.55 { "#1c1c1c" } else { "#ffffff" }
     }
@@ -46,12 +46,12 @@ const DIVERGING: [Colour; 5] = [
 const SEQUENTIAL: [Colour; 4] =
     [Colour(0xfb, 0xfb, 0xf9), Colour(0xb5, 0xd0, 0xe3), Colour(0x4f, 0x8f, 0xbf), Colour(0x0d, 0x3f, 0x75)];
 
-/// Red for −1, near white for 0, blue for 1; beyond is as the end, and what is no number grey.
+/// Red for −1, near white for 0, blue for 1; clamped beyond, grey for NaN.
 pub(super) fn diverging(value: f64) -> Colour {
     between(&DIVERGING, (value + 1.0) / 2.0)
 }
 
-/// Near white for 0, deep blue for 1; beyond is as the end.
+/// Near white for 0, deep blue for 1; clamped beyond.
 pub(super) fn sequential(value: f64) -> Colour {
     between(&SEQUENTIAL, value)
 }
@@ -81,7 +81,7 @@ mod tests {
             assert!(sequential(near).luminance() > sequential(far).luminance());
         }
         assert_eq!(diverging(7.0), diverging(1.0));
-        assert_eq!(diverging(f64::NAN).to_string(), "#808080", "what is no number is grey");
+        assert_eq!(diverging(f64::NAN).to_string(), "#808080", "NaN is grey");
     }
 
     #[test]

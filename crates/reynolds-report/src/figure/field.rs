@@ -20,16 +20,13 @@ pub struct Field {
 pub(super) type Polyline = Vec<[f64; 2]>;
 
 impl Field {
-    /// The points `[side², 2]` of the grid over a square of half side `reach`, row by row from the bottom: where to sample.
+    /// Points `[side², 2]` of a grid over the square [−reach, reach]², row by row from the bottom.
     pub fn square_points(reach: f64, side: usize) -> Vec<[f64; 2]> {
         let at = |step: usize| reach * (2.0 * step as f64 / (side - 1) as f64 - 1.0);
         (0..side).flat_map(|row| (0..side).map(move |column| [at(column), at(row)])).collect()
     }
 
-    /// The samples at [`Field::square_points`].
-    ///
-    /// # Panics
-    /// If there are not side² values, or fewer than four.
+    /// The values at [`Field::square_points`]; panics unless there are side² of them, and at least four.
     pub fn square(reach: f64, side: usize, values: Vec<f64>) -> Self {
         Self::new(side, side, [-reach, reach], [-reach, reach], values)
     }
@@ -39,7 +36,7 @@ impl Field {
         Self { columns, rows, x, y, values }
     }
 
-    /// The |value| that the fraction `part` of all samples does not exceed.
+    /// The quantile `part` of |value|.
     pub fn magnitude_quantile(&self, part: f64) -> f64 {
         let mut sizes: Vec<f64> = self.values.iter().map(|value| value.abs()).collect();
         sizes.sort_by(f64::total_cmp);
@@ -71,15 +68,15 @@ impl Field {
     }
 }
 
-/// Follows one level through the grid.
+/// Traces the lines of one level through the grid.
 struct Tracer<'a> {
     field: &'a Field,
     level: f64,
     /// Samples in a row, rim included.
     width: usize,
-    /// The edge that follows each edge, cell by cell; edge 2n leads from sample n to the right, 2n + 1 up.
+    /// The next edge of the line that crosses each edge; edge 2n leads from sample n to the right, 2n + 1 up.
     next: Vec<Option<u32>>,
-    /// Whether an edge has one that leads to it.
+    /// Whether some edge has this one as its next.
     entered: Vec<bool>,
 }
 
@@ -214,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn saddles_are_cut_the_way_the_middle_says() {
+    fn the_value_in_the_middle_decides_saddles() {
         let field = |middle: f64| Field::new(2, 2, [0.0, 1.0], [0.0, 1.0], vec![1.0, middle - 1.0, middle - 1.0, 1.0]);
         // Two corners above: joined if the middle is above, so one outline, else apart.
         assert_eq!(field(0.5).outlines(0.0).len(), 1);

@@ -4,7 +4,7 @@ use super::colour::{Colour, diverging, sequential};
 use super::svg::{Anchor, Frame, Svg};
 use super::{Drawing, LETTER, TICK_SIZE};
 
-/// Colours of a field that is drawn coarsely.
+/// Number of colours on each side of zero in a coarse drawing.
 const COARSE: f64 = 32.0;
 
 /// How a value becomes a colour.
@@ -64,10 +64,7 @@ pub struct HeatMap {
 }
 
 impl HeatMap {
-    /// Row-major values.
-    ///
-    /// # Panics
-    /// If the values fill no whole rows.
+    /// Row-major values; panics unless they fill whole rows.
     pub fn new(columns: usize, values: Vec<f64>, shading: Shading) -> Self {
         assert!(columns > 0 && !values.is_empty() && values.len().is_multiple_of(columns), "{} values", values.len());
         Self {
@@ -81,10 +78,7 @@ impl HeatMap {
         }
     }
 
-    /// Writes a text into every cell.
-    ///
-    /// # Panics
-    /// If there is not one for each value.
+    /// Writes a text into every cell; panics unless there is one for each value.
     pub fn numbers(mut self, numbers: Vec<String>) -> Self {
         assert_eq!(numbers.len(), self.values.len(), "a text for each value");
         self.numbers = numbers;
@@ -97,7 +91,7 @@ impl HeatMap {
         self
     }
 
-    /// Writes the names of columns from bottom to top, where they would run into each other.
+    /// Writes the names of columns upwards, for long names.
     pub fn turned(mut self, turned: bool) -> Self {
         self.turned = turned;
         self
@@ -158,6 +152,7 @@ impl Drawing for HeatMap {
 
 #[cfg(test)]
 mod tests {
+    use super::super::drawn;
     use super::*;
 
     #[test]
@@ -165,9 +160,7 @@ mod tests {
         let shading = Shading::Logarithmic { low: 0.01, high: 1.0 };
         let map = HeatMap::new(2, vec![0.001, 0.01, 0.1, 1.0], shading)
             .numbers(["a", "b", "c", "d"].map(String::from).to_vec());
-        let mut svg = Svg::new(100.0, 100.0);
-        map.draw(&mut svg, Frame { x: 0.0, y: 0.0, width: 100.0, height: 100.0 }, true, true);
-        let text = svg.finish();
+        let text = drawn(&map, [0.0, 0.0, 100.0, 100.0]);
         assert_eq!(shading.colour(0.001), shading.colour(0.01));
         assert_eq!(shading.colour(0.1), sequential(0.5));
         for letter in ["a", "b", "c", "d"] {

@@ -15,7 +15,7 @@ struct Line {
     spread: Vec<f64>,
 }
 
-/// Lines with axes; y begins at 0 unless it is logarithmic, which it is where values span more than three decades, or need not.
+/// Lines with axes. The y axis begins at 0, or is logarithmic if the values span more than three decades.
 #[derive(Debug, Clone)]
 pub struct LineChart {
     across: String,
@@ -26,33 +26,30 @@ pub struct LineChart {
 }
 
 impl LineChart {
-    /// What x and y are.
+    /// Labels of the x and y axes.
     pub fn new(across: impl Into<String>, up: impl Into<String>) -> Self {
         Self { across: across.into(), up: up.into(), lines: Vec::new(), ticks: Vec::new(), from_zero: true }
     }
 
-    /// A line through these points; what is not finite is left out.
+    /// A line through these points, without those that are not finite.
     pub fn line(&mut self, points: &[[f64; 2]], colour: Colour, dashed: bool) -> &mut Self {
         self.line_with_bars(points, &[], colour, dashed)
     }
 
-    /// The same with a bar of ± `spread` at each point.
-    ///
-    /// # Panics
-    /// If there are bars, but not one for each point.
+    /// The same with a bar of ± `spread` at each point; panics unless there is one for each, or none.
     pub fn line_with_bars(&mut self, points: &[[f64; 2]], spread: &[f64], colour: Colour, dashed: bool) -> &mut Self {
         assert!(spread.is_empty() || spread.len() == points.len(), "a bar for each point");
         self.lines.push(Line { colour, dashed, points: points.to_vec(), spread: spread.to_vec() });
         self
     }
 
-    /// Names places on the x axis, instead of round numbers.
+    /// Ticks of the x axis, instead of round numbers.
     pub fn ticks(&mut self, ticks: Vec<(f64, String)>) -> &mut Self {
         self.ticks = ticks;
         self
     }
 
-    /// Lets y begin where the lines do: for decibels, of which 0 says nothing.
+    /// Lets the y axis begin at the least value: for decibels, where 0 means nothing.
     pub fn from_anywhere(&mut self) -> &mut Self {
         self.from_zero = false;
         self
@@ -138,9 +135,7 @@ mod tests {
     use super::*;
 
     fn drawn(chart: &LineChart) -> String {
-        let mut svg = Svg::new(200.0, 200.0);
-        chart.draw(&mut svg, Frame { x: 50.0, y: 10.0, width: 112.0, height: 104.0 }, true, true);
-        svg.finish()
+        super::super::drawn(chart, [50.0, 10.0, 112.0, 104.0])
     }
 
     #[test]
@@ -155,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_decibels_begin_where_they_are() {
+    fn the_y_axis_can_begin_at_the_least_value() {
         let mut chart = LineChart::new("epoch", "PSNR");
         chart.line(&[[1.0, 30.0], [2.0, 40.0]], Colour::BLUE, false);
         let standing = drawn(&chart);
@@ -170,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn places_can_be_named_and_nothing_finite_draws_a_frame_only() {
+    fn ticks_can_be_named_and_without_finite_points_only_the_frame_is_drawn() {
         let mut chart = LineChart::new("λ_⊥", "RMSE");
         chart.line(&[[0.0, 1.0], [1.0, f64::NAN], [2.0, 1.0]], Colour::RED, true);
         chart.ticks(vec![(0.0, "0".into()), (2.0, "1e−6".into())]);

@@ -1,4 +1,4 @@
-//! Times over sizes, both logarithmic: measured points, the power law through some of them, and the floor that nothing passes under.
+//! Times over sizes on logarithmic axes: measured points, fitted power laws, and a floor.
 
 use super::path::path;
 use super::svg::{Anchor, Frame, Svg, number};
@@ -22,72 +22,37 @@ const CAP: f64 = 2.4;
 
 const FLOOR: &str = "#777777";
 
-/// Points, a law and a name.
-#[derive(Debug, Clone)]
-struct Curve {
-    label: String,
-    points: Vec<[f64; 2]>,
-    /// x, and the ends of an upright line.
-    bars: Vec<[f64; 3]>,
-    /// The ends of a straight line.
-    law: Option<[[f64; 2]; 2]>,
-    floor: bool,
+/// Measured points with the power law through some of them, or a floor. Points and bars that are not above 0 are left out.
+#[derive(Debug, Clone, Default)]
+pub struct Curve {
+    /// Text in the legend.
+    pub label: String,
+    /// (x, y).
+    pub points: Vec<[f64; 2]>,
+    /// Upright bars: x, and y at both ends.
+    pub bars: Vec<[f64; 3]>,
+    /// Both ends of the power law.
+    pub law: Option<[[f64; 2]; 2]>,
+    /// Whether it is a grey line without marks, below the curves.
+    pub is_floor: bool,
 }
 
 /// Seconds over sizes on logarithmic axes, with a legend below.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LogChart {
-    across: String,
-    up: String,
-    ticks: Vec<(f64, String)>,
-    curves: Vec<Curve>,
-    notes: Vec<String>,
+    /// Label of the x axis.
+    pub across: String,
+    /// Label of the y axis.
+    pub up: String,
+    /// Names of places on the x axis, instead of powers of ten.
+    pub ticks: Vec<(f64, String)>,
+    /// In the order of the legend.
+    pub curves: Vec<Curve>,
+    /// Lines of text below the legend.
+    pub notes: Vec<String>,
 }
 
 impl LogChart {
-    /// What x is, and whose seconds y are.
-    pub fn new(across: impl Into<String>, up: impl Into<String>) -> Self {
-        Self { across: across.into(), up: up.into(), ticks: Vec::new(), curves: Vec::new(), notes: Vec::new() }
-    }
-
-    /// Names places on the x axis, instead of powers of ten.
-    pub fn ticks(&mut self, ticks: Vec<(f64, String)>) -> &mut Self {
-        self.ticks = ticks;
-        self
-    }
-
-    /// Points, and the ends of the power law through some of them; what is not above 0 is left out.
-    pub fn points(&mut self, label: &str, points: &[[f64; 2]], law: Option<[[f64; 2]; 2]>) -> &mut Self {
-        self.add(label, points, law, false)
-    }
-
-    /// Upright bars at the points that came last: x, and y at both ends.
-    pub fn bars(&mut self, bars: &[[f64; 3]]) -> &mut Self {
-        let shown = |bar: &&[f64; 3]| bar.iter().all(|value| value.is_finite() && *value > 0.0);
-        if let Some(curve) = self.curves.last_mut() {
-            curve.bars = bars.iter().filter(shown).copied().collect();
-        }
-        self
-    }
-
-    /// A line of text below the legend.
-    pub fn note(&mut self, text: &str) -> &mut Self {
-        self.notes.push(text.into());
-        self
-    }
-
-    /// A line without marks, grey, below the curves.
-    pub fn floor(&mut self, label: &str, points: &[[f64; 2]]) -> &mut Self {
-        self.add(label, points, None, true)
-    }
-
-    fn add(&mut self, label: &str, points: &[[f64; 2]], law: Option<[[f64; 2]; 2]>, floor: bool) -> &mut Self {
-        let shown = |point: &&[f64; 2]| point.iter().all(|value| value.is_finite() && *value > 0.0);
-        let points = points.iter().filter(shown).copied().collect();
-        self.curves.push(Curve { label: label.into(), points, bars: Vec::new(), law, floor });
-        self
-    }
-
     /// The height of the plot with its axis and its legend.
     pub fn height(&self) -> f64 {
         PLOT_HEIGHT + AXIS_HEIGHT + ROW_HEIGHT * (self.curves.len() + self.notes.len()) as f64
@@ -114,8 +79,8 @@ impl LogChart {
 
     fn draw_curve(&self, svg: &mut Svg, number: usize, curve: &Curve, across: &Axis, up: &Axis) {
         let at = |point: &[f64; 2]| [across.place(point[0]), up.place(point[1])];
-        let places: Vec<[f64; 2]> = curve.points.iter().map(at).collect();
-        if curve.floor {
+        let places: Vec<[f64; 2]> = curve.points.iter().filter(is_positive).map(at).collect();
+        if curve.is_floor {
             let line = path(&[places]);
             svg.path(&line, &format!("fill=\"none\" stroke=\"{FLOOR}\" stroke-width=\"1.4\""));
             return;
@@ -129,7 +94,7 @@ impl LogChart {
         if let Some(law) = &curve.law {
             svg.path(&path(&[law.iter().map(at).collect()]), &dashed(colour));
         }
-        for &[x, low, high] in &curve.bars {
+        for &[x, low, high] in curve.bars.iter().filter(is_positive) {
             let [[x, bottom], [_, top]] = [at(&[x, low]), at(&[x, high])];
             let cap = |y: f64| vec![[x - CAP, y], [x + CAP, y]];
             let bar = path(&[vec![[x, bottom], [x, top]], cap(bottom), cap(top)]);
@@ -142,7 +107,7 @@ impl LogChart {
         let mut marked = 0;
         for (row, curve) in self.curves.iter().enumerate() {
             let y = top + ROW_HEIGHT * row as f64;
-            if curve.floor {
+            if curve.is_floor {
                 svg.line([left, y], [left + 24.0, y], FLOOR, 1.4);
             } else {
                 if curve.law.is_some() {
@@ -165,20 +130,31 @@ impl Drawing for LogChart {
     /// The upper part of the frame is the plot, below it are axis and legend; both axes are always labelled.
     fn draw(&self, svg: &mut Svg, frame: Frame, _left: bool, _bottom: bool) {
         let plot = Frame { height: PLOT_HEIGHT, ..frame };
-        let points = || self.curves.iter().flat_map(|curve| curve.points.iter().chain(curve.law.iter().flatten()));
+        let points = || {
+            let of = |curve: &'_ Curve| -> Vec<[f64; 2]> {
+                curve.points.iter().filter(is_positive).chain(curve.law.iter().flatten()).copied().collect()
+            };
+            self.curves.iter().flat_map(of)
+        };
         let named = self.ticks.iter().map(|tick| tick.0);
         let across =
             Axis::logarithmic(points().map(|p| p[0]).chain(named), plot.x + INSET, plot.x + plot.width - INSET);
-        let ends = self.curves.iter().flat_map(|curve| curve.bars.iter().flat_map(|bar| [bar[1], bar[2]]));
+        let bars = self.curves.iter().flat_map(|curve| &curve.bars).filter(is_positive);
+        let ends = bars.flat_map(|bar| [bar[1], bar[2]]);
         let up = Axis::logarithmic(points().map(|p| p[1]).chain(ends), plot.y + plot.height - INSET, plot.y + INSET);
         let (Some(across), Some(up)) = (across, up) else { return };
         self.draw_axes(svg, plot, &across, &up);
-        let floors = self.curves.iter().filter(|curve| curve.floor);
+        let floors = self.curves.iter().filter(|curve| curve.is_floor);
         floors.for_each(|curve| self.draw_curve(svg, 0, curve, &across, &up));
-        let marked = self.curves.iter().filter(|curve| !curve.floor).enumerate();
+        let marked = self.curves.iter().filter(|curve| !curve.is_floor).enumerate();
         marked.for_each(|(number, curve)| self.draw_curve(svg, number, curve, &across, &up));
         self.draw_legend(svg, plot.x, plot.y + PLOT_HEIGHT + AXIS_HEIGHT);
     }
+}
+
+/// Whether a point or a bar can be drawn on logarithmic axes.
+fn is_positive<const N: usize>(values: &&[f64; N]) -> bool {
+    values.iter().all(|value| value.is_finite() && *value > 0.0)
 }
 
 /// The style of a fitted line.
@@ -189,25 +165,23 @@ fn dashed(colour: Colour) -> String {
 /// A disk, square, triangle, diamond, triangle on its head or ring.
 fn mark(svg: &mut Svg, which: usize, [x, y]: [f64; 2]) {
     let colour = COLOURS[which % COLOURS.len()];
-    let polygon = |corners: &[[f64; 2]]| -> String {
-        let corners: Vec<String> =
-            corners.iter().map(|[dx, dy]| format!("{} {}", number(x + dx), number(y + dy))).collect();
-        format!("M{}Z", corners.join("L"))
-    };
     let r = 3.2;
-    let filled = format!("fill=\"{colour}\" stroke=\"#ffffff\" stroke-width=\"0.6\"");
     let circle = || {
         let [left, y, r] = [x - r, y, r].map(number);
         format!("M{left} {y}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0Z", d = number(6.4))
     };
-    match which % 6 {
-        0 => svg.path(&circle(), &filled),
-        1 => svg.path(&polygon(&[[-2.9, -2.9], [2.9, -2.9], [2.9, 2.9], [-2.9, 2.9]]), &filled),
-        2 => svg.path(&polygon(&[[0.0, -3.8], [3.6, 2.6], [-3.6, 2.6]]), &filled),
-        3 => svg.path(&polygon(&[[0.0, -4.1], [4.1, 0.0], [0.0, 4.1], [-4.1, 0.0]]), &filled),
-        4 => svg.path(&polygon(&[[0.0, 3.8], [3.6, -2.6], [-3.6, -2.6]]), &filled),
-        _ => svg.path(&circle(), &format!("fill=\"#ffffff\" stroke=\"{colour}\" stroke-width=\"1.4\"")),
-    }
+    let corners: &[[f64; 2]] = match which % 6 {
+        1 => &[[-2.9, -2.9], [2.9, -2.9], [2.9, 2.9], [-2.9, 2.9]],
+        2 => &[[0.0, -3.8], [3.6, 2.6], [-3.6, 2.6]],
+        3 => &[[0.0, -4.1], [4.1, 0.0], [0.0, 4.1], [-4.1, 0.0]],
+        4 => &[[0.0, 3.8], [3.6, -2.6], [-3.6, -2.6]],
+        5 => return svg.path(&circle(), &format!("fill=\"#ffffff\" stroke=\"{colour}\" stroke-width=\"1.4\"")),
+        _ => &[],
+    };
+    let corners: Vec<String> =
+        corners.iter().map(|[dx, dy]| format!("{} {}", number(x + dx), number(y + dy))).collect();
+    let outline = if corners.is_empty() { circle() } else { format!("M{}Z", corners.join("L")) };
+    svg.path(&outline, &format!("fill=\"{colour}\" stroke=\"#ffffff\" stroke-width=\"0.6\""));
 }
 
 /// "20 µs".
@@ -237,20 +211,27 @@ fn short(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::drawn;
     use super::*;
 
-    fn drawn(chart: &LogChart) -> String {
-        let mut svg = Svg::new(300.0, 400.0);
-        chart.draw(&mut svg, Frame { x: 50.0, y: 10.0, width: 220.0, height: chart.height() }, true, true);
-        svg.finish()
+    fn curve(label: &str, points: &[[f64; 2]]) -> Curve {
+        Curve { label: label.into(), points: points.into(), ..Curve::default() }
+    }
+
+    fn chart(curves: Vec<Curve>) -> LogChart {
+        LogChart { curves, ..LogChart::default() }
+    }
+
+    fn text(chart: &LogChart) -> String {
+        drawn(chart, [50.0, 10.0, 220.0, chart.height()])
     }
 
     #[test]
     fn points_law_floor_and_legend_are_drawn() {
-        let mut chart = LogChart::new("weights N", "time");
-        chart.points("Haar sum: 1.50, claimed 1.5", &[[1e2, 1e-6], [1e4, 1e-3]], Some([[1e2, 1e-6], [1e4, 1e-3]]));
-        chart.floor("floor: a copy", &[[1e2, 1e-7], [1e4, 1e-5]]);
-        let text = drawn(&chart);
+        let law = Some([[1e2, 1e-6], [1e4, 1e-3]]);
+        let sum = Curve { law, ..curve("Haar sum: 1.50, claimed 1.5", &[[1e2, 1e-6], [1e4, 1e-3]]) };
+        let floor = Curve { is_floor: true, ..curve("floor: a copy", &[[1e2, 1e-7], [1e4, 1e-5]]) };
+        let text = text(&LogChart { across: "weights N".into(), up: "time".into(), ..chart(vec![sum, floor]) });
         // x from 60 to 260 over two decades, y from 230 to 20 over four.
         assert!(text.contains("d=\"M60 177.5L260 20\"") && text.contains("stroke-dasharray"), "{text}");
         assert!(text.contains("d=\"M60 230L260 125\"") && text.contains(FLOOR), "{text}");
@@ -262,47 +243,38 @@ mod tests {
     }
 
     #[test]
-    fn bars_have_their_ends_and_room_and_notes_lie_below() {
-        let mut chart = LogChart::new("", "");
-        let bare = chart.height();
-        chart
-            .points("a", &[[1e2, 1e-5], [1e4, 1e-5]], None)
-            .bars(&[[1e2, 1e-6, 1e-3], [1e4, 0.0, 1.0]])
-            .note("bars: b");
-        assert_eq!(chart.height(), bare + 2.0 * ROW_HEIGHT);
-        let text = drawn(&chart);
+    fn bars_have_their_ends_and_the_legend_with_its_notes_lies_below_the_plot() {
+        let bars = vec![[1e2, 1e-6, 1e-3], [1e4, 0.0, 1.0]];
+        let floor = Curve { is_floor: true, ..curve("b", &[[1e3, 1e-5]]) };
+        let chart = LogChart {
+            notes: vec!["bars: c".into()],
+            ..chart(vec![Curve { bars, ..curve("a", &[[1e2, 1e-5], [1e4, 1e-5]]) }, floor])
+        };
+        assert_eq!(chart.height(), LogChart::default().height() + 3.0 * ROW_HEIGHT);
+        let text = text(&chart);
         // x from 60 to 260; y from 230 to 20 over the three decades of the one bar that can be drawn.
         assert!(text.contains("d=\"M60 230L60 20M57.6 230L62.4 230M57.6 20L62.4 20\""), "{text}");
-        assert!(text.contains(">bars: b</text>"), "{text}");
-    }
-
-    #[test]
-    fn the_legend_lies_below_the_plot_and_has_room() {
-        let mut chart = LogChart::new("", "");
-        let bare = chart.height();
-        chart.points("a", &[[1.0, 1.0], [9.0, 2.0]], None).floor("b", &[[1.0, 0.5]]);
-        assert_eq!(chart.height(), bare + 2.0 * ROW_HEIGHT);
-        let text = drawn(&chart);
         let base = |label: &str| -> f64 {
             let line = text.lines().find(|line| line.ends_with(&format!(">{label}</text>"))).unwrap();
             line.split("y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
         };
-        assert!(base("a") > 10.0 + PLOT_HEIGHT && base("b") > base("a") && base("b") < 10.0 + chart.height());
+        assert!([10.0 + PLOT_HEIGHT, base("a"), base("b"), base("bars: c"), 10.0 + chart.height()].is_sorted());
     }
 
     #[test]
-    fn what_cannot_be_drawn_is_left_out() {
-        let mut chart = LogChart::new("", "");
-        assert!(!drawn(chart.points("a", &[[0.0, 1.0], [1.0, f64::NAN]], None)).contains("<path"));
-        chart.points("one", &[[5.0, 1e-9]], None).ticks(vec![(5.0, "five".into())]);
-        let text = drawn(&chart);
+    fn points_that_are_not_positive_are_left_out() {
+        let mut chart = chart(vec![curve("a", &[[0.0, 1.0], [1.0, f64::NAN]])]);
+        assert!(!text(&chart).contains("<path"));
+        chart.curves.push(curve("one", &[[5.0, 1e-9]]));
+        chart.ticks = vec![(5.0, "five".into())];
+        let text = text(&chart);
         assert!(text.contains(">five</text>") && !text.contains("NaN") && !text.contains("inf"), "{text}");
     }
 
     #[test]
-    fn numbers_are_written_as_people_write_them() {
+    fn durations_and_sizes_are_short_texts() {
         assert_eq!([2e-5, 1e-3, 1.0, 5e-10, 1e-9].map(duration), ["20 µs", "1 ms", "1 s", "0.5 ns", "1 ns"]);
-        assert_eq!([2.0, 500.0, 1e3, 1e12, 2e3].map(size), ["2", "500", "10³", "10¹²", "2·10³"]);
-        assert_eq!(size(5e5), "5·10⁵");
+        let sizes = [2.0, 500.0, 1e3, 1e12, 2e3, 5e5].map(size);
+        assert_eq!(sizes, ["2", "500", "10³", "10¹²", "2·10³", "5·10⁵"]);
     }
 }

@@ -29,21 +29,29 @@ pub use colour::Colour;
 pub use field::Field;
 pub use heat_map::{HeatMap, Shading};
 pub use line_chart::LineChart;
-pub use log_chart::LogChart;
+pub use log_chart::{Curve, LogChart};
 pub use picture::Picture;
 pub use plane::Plane;
 pub use raster::Raster;
 pub use sheet::{Key, Panel, Scale, Sheet};
-pub use svg::{Anchor, Frame, Svg};
+pub use svg::{Frame, Svg};
 
-/// The size of numbers at axes.
+/// Font size of the numbers at axes.
 const TICK_SIZE: f64 = 8.0;
 
-/// The width of a letter, in its size, in the widest of the usual fonts.
+/// Width of a letter as a share of the font size, in the widest of the usual fonts.
 const LETTER: f64 = 0.58;
 
 /// What a panel can hold.
 pub trait Drawing {
-    /// Draws into the frame; numbers at the axes only where they are asked for: at the left, at the bottom.
+    /// Draws into the frame, with numbers at the left and bottom axes if `left` and `bottom` say so.
     fn draw(&self, svg: &mut Svg, frame: Frame, left: bool, bottom: bool);
+}
+
+/// A drawing alone in a frame: x, y, width, height.
+#[cfg(test)]
+fn drawn(drawing: &impl Drawing, [x, y, width, height]: [f64; 4]) -> String {
+    let mut svg = Svg::new(300.0, 400.0);
+    drawing.draw(&mut svg, Frame { x, y, width, height }, true, true);
+    svg.finish()
 }

@@ -13,13 +13,10 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Row-major values from the top: black at `low` or less, white at `high` or more; what is no number is black.
-    ///
-    /// # Panics
-    /// If the values fill no whole rows.
+    /// Row-major values from the top: black at `low` or less and for NaN, white at `high` or more. Panics unless they fill whole rows.
     pub fn new(columns: usize, values: &[f32], low: f32, high: f32) -> Self {
         assert!(columns > 0 && !values.is_empty() && values.len().is_multiple_of(columns), "{} values", values.len());
-        // A cast takes what is beyond to the ends, and what is no number to 0.
+        // The cast saturates, and takes NaN to 0.
         let grey = values.iter().map(|value| (255.0 * (value - low) / (high - low)).round() as u8).collect();
         Self { columns, grey }
     }
@@ -53,6 +50,7 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::drawn;
     use super::*;
 
     /// The test vectors of RFC 4648, section 10.
@@ -69,11 +67,8 @@ mod tests {
     fn values_are_shades_between_the_ends_of_the_window() {
         let picture = Picture::new(3, &[-5.0, 10.0, 20.0, 15.0, 99.0, f32::NAN], 10.0, 20.0);
         assert_eq!(picture.grey, [0, 0, 255, 128, 255, 0]);
-        let mut svg = Svg::new(10.0, 10.0);
-        picture.draw(&mut svg, Frame { x: 1.0, y: 2.0, width: 6.0, height: 4.0 }, true, true);
-        let text = svg.finish();
-        assert!(
-            text.contains("<image x=\"1\" y=\"2\" width=\"6\" height=\"4\"") && text.contains("base64,iVBORw0KGgo")
-        );
+        let text = drawn(&picture, [1.0, 2.0, 6.0, 4.0]);
+        assert!(text.contains("<image x=\"1\" y=\"2\" width=\"6\" height=\"4\""), "{text}");
+        assert!(text.contains("base64,iVBORw0KGgo"), "{text}");
     }
 }

@@ -133,6 +133,7 @@ impl Drawing for Plane {
 
 #[cfg(test)]
 mod tests {
+    use super::super::drawn;
     use super::*;
 
     fn field() -> Field {
@@ -146,9 +147,7 @@ mod tests {
             let mut plane = Plane::new(3.0);
             plane.level_sets(&field(), 2.0).boundary(&field(), Colour::NAVY, false);
             plane.points(&[[0.0, 0.0], [2.5, 0.0]], &[true, false]);
-            let mut svg = Svg::new(120.0, 120.0);
-            plane.draw(&mut svg, Frame { x: 10.0, y: 10.0, width: 100.0, height: 100.0 }, true, true);
-            svg.finish()
+            drawn(&plane, [10.0, 10.0, 100.0, 100.0])
         };
         let text = draw();
         assert_eq!(text, draw());

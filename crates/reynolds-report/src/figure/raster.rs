@@ -1,4 +1,4 @@
-//! A picture of a field on a grid, cell by cell, in few colours so that it stays small.
+//! A field on a grid, cell by cell, in few colours so that the file stays small.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::heat_map::Shading;
 use super::svg::{Frame, Svg, number};
 use super::{Colour, Drawing};
 
-/// Cells `[rows, columns]`, the first row at the bottom as y has it.
+/// Cells `[rows, columns]`, the first row at the bottom.
 #[derive(Debug, Clone)]
 pub struct Raster {
     columns: usize,
@@ -15,10 +15,7 @@ pub struct Raster {
 }
 
 impl Raster {
-    /// Row-major values from the bottom up.
-    ///
-    /// # Panics
-    /// If the values fill no whole rows.
+    /// Row-major values from the bottom up; panics unless they fill whole rows.
     pub fn new(columns: usize, values: Vec<f64>, shading: Shading) -> Self {
         assert!(columns > 0 && !values.is_empty() && values.len().is_multiple_of(columns), "{} values", values.len());
         Self { columns, values, shading }
@@ -59,10 +56,7 @@ mod tests {
     use super::*;
 
     fn drawn(values: Vec<f64>) -> String {
-        let mut svg = Svg::new(10.0, 10.0);
-        let frame = Frame { x: 1.0, y: 2.0, width: 4.0, height: 4.0 };
-        Raster::new(2, values, Shading::Linear { high: 1.0 }).draw(&mut svg, frame, true, true);
-        svg.finish()
+        super::super::drawn(&Raster::new(2, values, Shading::Linear { high: 1.0 }), [1.0, 2.0, 4.0, 4.0])
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::plane::{band_colour, draw_points};
 use super::svg::{Anchor, Frame, Svg};
 use super::{Drawing, LETTER, TICK_SIZE};
 
-/// Sizes of text, and the room around panels.
+/// Font sizes, and the space around panels.
 const TITLE_SIZE: f64 = 11.0;
 const CAPTION_SIZE: f64 = 9.5;
 const GAP: f64 = 14.0;
@@ -14,15 +14,15 @@ const MARGIN: f64 = 12.0;
 
 /// One panel with the text above and below it.
 pub struct Panel {
-    /// Above.
+    /// The text above.
     pub title: String,
     /// What is in it.
     pub drawing: Box<dyn Drawing>,
-    /// Below, a line each.
+    /// The lines of text below.
     pub caption: Vec<String>,
 }
 
-/// A line of the legend.
+/// An entry of the legend.
 #[derive(Debug, Clone)]
 pub enum Key {
     /// Points of a class: true for +1.
@@ -50,14 +50,14 @@ impl Key {
     }
 }
 
-/// What the colours of a field mean, from 0 to the deepest.
+/// A colour scale from 0 to the deepest colour.
 #[derive(Debug, Clone)]
 pub struct Scale {
-    /// Of the field.
+    /// The colours.
     pub shading: Shading,
     /// The value of the deepest colour.
     pub high: f64,
-    /// What it is.
+    /// The label.
     pub text: String,
 }
 
@@ -69,19 +69,19 @@ pub struct Sheet {
     pub panel: [f64; 2],
     /// Panels, row by row.
     pub panels: Vec<Panel>,
-    /// Left of each row, turned; none at all if empty.
+    /// Titles of the rows, left of them and turned; none if empty.
     pub row_heads: Vec<String>,
-    /// Room at the left of each row for labels of its own panels.
+    /// Space left of each panel for labels.
     pub label_room: f64,
-    /// Room below each panel for labels of its own.
+    /// Space below each panel for labels.
     pub tick_room: f64,
     /// Whether only the outer panels have numbers at their axes.
     pub shared_axes: bool,
-    /// Below all panels.
+    /// The legend, below all panels.
     pub legend: Vec<Key>,
-    /// What the ten colours mean, below the legend; none if empty.
+    /// Label of the bar of ten colours, below the legend; no bar if empty.
     pub colour_bar: String,
-    /// Bars of fields, below that, beside each other.
+    /// Colour scales of fields, side by side below that.
     pub scales: Vec<Scale>,
 }
 
@@ -102,7 +102,7 @@ impl Sheet {
         }
     }
 
-    /// Makes room around panels for the axes of a [`LineChart`](super::LineChart), each with its own.
+    /// Gives each panel axes of its own, as [`LineChart`](super::LineChart) needs.
     pub fn chart_room(&mut self) {
         (self.label_room, self.tick_room, self.shared_axes) = (46.0, 32.0, false);
     }
@@ -164,7 +164,7 @@ impl Sheet {
         svg.finish()
     }
 
-    /// Captions are all of one size, smaller where the longest would run into its neighbour.
+    /// One font size for all captions, small enough for the longest.
     fn caption_size(&self) -> f64 {
         let lines = self.panels.iter().flat_map(|panel| &panel.caption);
         let longest = lines.map(|line| line.chars().count()).max().unwrap_or(0).max(1);

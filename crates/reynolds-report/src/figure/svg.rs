@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use crate::escape::escape;
 
-/// The family of all text: whatever sans-serif the reader has.
 const FONT: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 
 /// A rectangle of the sheet, in points.
@@ -21,25 +20,22 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// As attributes.
+    /// The SVG attributes.
     pub(super) fn sides(self) -> String {
         let [x, y, width, height] = [self.x, self.y, self.width, self.height].map(number);
         format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"")
     }
 }
 
-/// Where a text stands on its point.
+/// The part of a text that lies at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
-    /// Begins there.
+pub(super) enum Anchor {
     Start,
-    /// Is centred there.
     Middle,
-    /// Ends there.
     End,
 }
 
-/// A drawing that grows from back to front. The same calls give the same bytes.
+/// An SVG document, drawn from back to front. The same calls give the same bytes.
 #[derive(Debug, Clone)]
 pub struct Svg {
     width: f64,
@@ -50,7 +46,7 @@ pub struct Svg {
 
 impl Svg {
     /// A white sheet.
-    pub fn new(width: f64, height: f64) -> Self {
+    pub(super) fn new(width: f64, height: f64) -> Self {
         let mut svg = Self { width, height, body: String::new(), clips: 0 };
         svg.rectangle(Frame { x: 0.0, y: 0.0, width, height }, "#ffffff", "");
         svg
@@ -61,8 +57,7 @@ impl Svg {
         self.push(format_args!("<rect {} fill=\"{fill}\"{more}/>", frame.sides()));
     }
 
-    /// A straight line.
-    pub fn line(&mut self, from: [f64; 2], to: [f64; 2], stroke: &str, width: f64) {
+    pub(super) fn line(&mut self, from: [f64; 2], to: [f64; 2], stroke: &str, width: f64) {
         let [x1, y1, x2, y2, width] = [from[0], from[1], to[0], to[1], width].map(number);
         self.push(format_args!(
             "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{stroke}\" stroke-width=\"{width}\"/>"
@@ -70,19 +65,18 @@ impl Svg {
     }
 
     /// Lines or areas in the path language.
-    pub fn path(&mut self, path: &str, attributes: &str) {
+    pub(super) fn path(&mut self, path: &str, attributes: &str) {
         if !path.is_empty() {
             self.push(format_args!("<path d=\"{path}\" {attributes}/>"));
         }
     }
 
-    /// A picture from elsewhere.
     pub(super) fn image(&mut self, attributes: &str) {
         self.push(format_args!("<image {attributes}/>"));
     }
 
     /// Text of this size on its base line. `_x` and `_{xyz}` are written as subscripts.
-    pub fn text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor) {
+    pub(super) fn text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor) {
         self.styled_text(at, text, size, anchor, "");
     }
 
@@ -100,7 +94,7 @@ impl Svg {
         ));
     }
 
-    /// Text that reads upwards.
+    /// Text from bottom to top.
     pub(super) fn turned_text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor) {
         self.styled_text(at, text, size, anchor, &format!(" transform=\"rotate(-90 {:.2} {:.2})\"", at[0], at[1]));
     }
@@ -120,8 +114,7 @@ impl Svg {
         let _ = writeln!(self.body, "{element}");
     }
 
-    /// The whole document.
-    pub fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         let [width, height] = [self.width, self.height].map(number);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \

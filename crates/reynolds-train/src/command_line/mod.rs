@@ -36,7 +36,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use reynolds_report::terminal;
 
 pub use args::{PlaceArgs, RunArgs, SettingsArgs, SweepArgs};
 pub use session::{INTERRUPTED, interrupted, models, say, session};
@@ -88,11 +87,7 @@ pub fn main<const N: usize>(experiments: [AnyExperiment; N]) -> ExitCode {
     let name = program_name(std::env::args_os().next());
     let command = Program::command().after_help(format!("Experiments:\n{experiments}"));
     let program = Program::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
-    let done = reynolds_report::catch(AssertUnwindSafe(|| program.command.carry_out(&name, &experiments)));
-    done.unwrap_or_else(|error| {
-        terminal::error(&error);
-        ExitCode::from(2)
-    })
+    reynolds_report::exit_code(AssertUnwindSafe(|| program.command.carry_out(&name, &experiments)))
 }
 
 /// The file name of the program without its extension.

@@ -1,11 +1,11 @@
-//! The order in which an epoch sees its cases: decided before it, and put on the device once.
+//! The order of the samples of an epoch, made once and put on the device once.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use reynolds::random::Random;
 
-/// What the minibatches of the current epoch are cut from.
+/// The order of the current epoch, from which minibatches are cut.
 #[derive(Debug)]
 pub struct EpochOrder<T>(RefCell<Option<(usize, Rc<T>)>>);
 
@@ -24,7 +24,7 @@ impl<T> EpochOrder<T> {
         {
             return Ok(Rc::clone(order));
         }
-        // The old order makes room on the device before the new one is there.
+        // Frees the old order on the device before the new one is made.
         *current = None;
         let order = Rc::new(make()?);
         *current = Some((epoch, Rc::clone(&order)));

@@ -28,9 +28,6 @@ pub fn all() -> Experiments {
 }
 
 /// Steps of an experiment, to be measured.
-///
-/// # Errors
-/// [`Error::UnknownExperiment`](reynolds_train::Error::UnknownExperiment) with the nearest name; if settings are refused.
 pub fn step(name: &str, source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
     match all().find(name)?.name() {
         "so2" => step::step::<PlaneExperiment<DiskAndArc>>(source),
@@ -46,7 +43,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn every_committed_configuration_is_that_of_an_experiment() {
+    fn every_committed_configuration_loads() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs");
         let mut count = 0;
         for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! What every network of the paper is: a function of its parameters.
+//! The networks of the paper: functions of their parameters.
 //!
 //! ```text
 //! parameters ──assemble──► kernels, once for all passes of one kind ──forward(input)──► output
@@ -12,10 +12,10 @@ use reynolds_torch::{Parameters, Precision};
 
 type Result<T> = reynolds_torch::Result<T>;
 
-/// Is shown the output `[N, C, …]` of every regularised convolution, with its bias and before anything else is done with it.
+/// Called with the output `[N, C, …]` of every regularised convolution, bias included.
 pub type Seen<'a> = dyn FnMut(&Tensor) -> Result<()> + 'a;
 
-/// Training passes and those that evaluate, in the type of the parameters.
+/// A pass in the type of the parameters.
 pub const TRAIN: Pass = Pass { mode: Mode::Train, precision: Precision::F32 };
 /// See [`TRAIN`].
 pub const EVALUATE: Pass = Pass { mode: Mode::Evaluate, precision: Precision::F32 };
@@ -31,16 +31,16 @@ pub enum Part {
 
 /// A network from inputs to outputs; required is [`Network::forward`].
 pub trait Network<Input: ?Sized = Tensor, Output = Tensor> {
-    /// What passes of one kind need of the parameters alone, on the tape: mixed or sampled kernels, in layout and precision.
+    /// What all passes of one kind need of the parameters, on the tape: mixed or sampled kernels in their layout and precision.
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
         let _ = (parameters, pass);
         Ok(Vec::new())
     }
 
-    /// The output, with what [`Network::assemble`] made for the same `pass`.
+    /// `assembled` is from [`Network::assemble`] for the same `pass`.
     fn forward(&self, parameters: &Parameters, assembled: &[Tensor], input: &Input, pass: Pass) -> Result<Output>;
 
-    /// As [`Network::forward`]; `seen` is called for the regularised convolutions in the order of the plan.
+    /// As [`Network::forward`]; calls `seen` for the regularised convolutions in the order of the plan.
     fn forward_seen(
         &self,
         parameters: &Parameters,
@@ -53,8 +53,7 @@ pub trait Network<Input: ?Sized = Tensor, Output = Tensor> {
         self.forward(parameters, assembled, input, pass)
     }
 
-    /// What the network itself adds to the loss, a 0-d tensor on the tape: a prior, or the constraint that a baseline comes with, to which the
-    /// task gives its strength.
+    /// The network's own term of the loss, 0-d, on the tape: a prior, or the constraint of a baseline, whose strength the task sets.
     fn prior(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
         let _ = parameters;
         Ok(None)
@@ -66,7 +65,7 @@ pub trait Network<Input: ?Sized = Tensor, Output = Tensor> {
         Ok(None)
     }
 
-    /// Of layers whose kernels are assembled from filters ψ and mixing weights w: Σ‖A(ψ, part of w)‖², a 0-d tensor on the tape.
+    /// Σ‖A(ψ, part of w)‖² of layers with kernels assembled from filters ψ and mixing weights w, 0-d, on the tape.
     fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
         let _ = (parameters, part);
         Ok(None)

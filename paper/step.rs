@@ -1,13 +1,13 @@
 //! What a step of an experiment costs: building, training, inference, memory, and what the projection penalty adds.
 //!
 //! ```text
-//! settings of a run ──► a task on random data, so that none are read ──► steps of the training loop, by the one clock
+//! settings of a run ──► a task on random data ──► timed steps of the training loop
 //! ```
 //!
-//! libtorch gives no memory back, and what was built once is built faster. So where that counts a measurement has a process of its own:
+//! libtorch does not return memory, and a second build is faster. Where that matters a measurement has a process of its own:
 //!
 //! ```text
-//! <folder>/cost.toml   what is measured   ──reynolds-paper cost FOLDER──►   <folder>/cost.json   what came of it
+//! <folder>/cost.toml   settings   ──reynolds-paper cost FOLDER──►   <folder>/cost.json   results
 //! ```
 
 use std::collections::BTreeMap;
@@ -35,10 +35,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::targets::Trained;
 
-/// The metric of the memory that training needs.
 pub(crate) const PEAK: &str = "peak_memory_mib";
 
-/// What makes times of passes: [`Clock::median`].
+/// Times passes: [`Clock::median`].
 pub type Timer<'a> = &'a mut dyn FnMut(&mut dyn FnMut() -> Result<()>) -> Result<f64>;
 
 /// An experiment whose steps can be timed.
@@ -46,7 +45,7 @@ pub trait Timed: Experiment + Default + 'static {
     /// Samples of a minibatch.
     fn samples(settings: &Self::Settings) -> usize;
 
-    /// A task of one minibatch, or of as many as `steps`, on random data of these sizes. Tells `laps` of its progress.
+    /// A task on random data, of one minibatch or of `steps`. Calls `laps` as it is built.
     fn on_random_data(
         run: &RunConfig<Self::Settings>,
         steps: usize,
@@ -54,17 +53,17 @@ pub trait Timed: Experiment + Default + 'static {
         laps: &mut Laps,
     ) -> Result<Self::Task>;
 
-    /// What `timer` makes of passes over one minibatch, in evaluation and without the tape; the kernels are ready.
+    /// Times passes over one minibatch in evaluation, without the tape and with kernels ready.
     fn timed_inference(task: &Self::Task, timer: Timer<'_>) -> Result<f64>;
 
-    /// Numbers that are trained.
+    /// Number of trained parameters.
     fn parameters(task: &Self::Task, run: &RunConfig<Self::Settings>) -> usize {
         let _ = run;
         task.parameters().len()
     }
 }
 
-/// When a network was built, and since when it is made ready to train.
+/// Times of building a network and of making it ready to train.
 #[derive(Debug)]
 pub struct Laps {
     build_ms: f64,
@@ -72,7 +71,7 @@ pub struct Laps {
 }
 
 impl Laps {
-    /// Builds a network with its initial weights, on the processor.
+    /// Builds a network with its initial weights on the CPU.
     pub fn build<T>(&mut self, build: impl FnOnce() -> Result<T>) -> Result<T> {
         let start = Instant::now();
         let network = build()?;
@@ -81,7 +80,7 @@ impl Laps {
         Ok(network)
     }
 
-    /// Data are there; what follows is counted as binding: parameters go to the device, projectors are derived.
+    /// What follows counts as binding: parameters go to the device, projectors are derived.
     pub fn bind(&mut self) {
         self.binding = Instant::now();
     }
@@ -91,7 +90,7 @@ fn milliseconds(since: Instant) -> f64 {
     1e3 * since.elapsed().as_secs_f64()
 }
 
-/// What is measured: steps of a run.
+/// Steps of a run, to be measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "S: Settings")]
 pub struct Step<S> {
@@ -104,38 +103,39 @@ pub struct Step<S> {
     pub run: RunConfig<S>,
 }
 
-/// A measurement as a line of JSON has it.
+/// A measurement as a line of JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepRow {
     pub row: &'static str,
     pub experiment: String,
-    /// Those that differ from the experiment's defaults.
+    /// Settings that differ from the experiment's defaults.
     pub settings: BTreeMap<String, String>,
     /// Samples of a minibatch.
     pub batch: usize,
     pub precision: &'static str,
     pub device: String,
-    /// Of this program, as in environment.json.
     pub commit: String,
     /// Whether steps have the projection penalty.
     pub penalty: bool,
     pub norm: String,
-    /// Medians of a training step, and of a pass that only evaluates.
+    /// Median of a training step.
     pub train_ms: f64,
     pub train_samples_per_s: f64,
+    /// Median of a pass in evaluation.
     pub inference_ms: f64,
     pub inference_samples_per_s: f64,
-    /// Of training, by the driver's count; null where there is no driver to ask.
+    /// Of training, as counted by the driver; null without one.
     pub peak_memory_mib: Option<f64>,
-    /// From nothing to a network with its parameters on the processor: bases, likelihoods, initial weights.
+    /// Building the network on the CPU: bases, likelihoods, initial weights.
     pub build_ms: f64,
-    /// From there to what is ready to train: parameters on the device, projectors of what is regularised.
+    /// Making it ready to train: parameters on the device, projectors.
     pub bind_ms: f64,
-    /// Numbers that are trained.
+    /// Number of trained parameters.
     pub parameters: usize,
-    /// What the penalty adds to a step, and the median of its own part of one.
+    /// Overhead of the penalty, and the median of its own part of a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<Paired>,
+    /// Median of the penalty's gradient alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alone_us: Option<f64>,
 }
@@ -160,7 +160,6 @@ impl<S: Settings> Step<S> {
             Cuda::cudnn_set_benchmark(true);
         }
         let mut laps = Laps { build_ms: 0.0, binding: Instant::now() };
-        // No step beyond the end of an epoch is needed.
         let needed = self.warmup + self.steps + 2 * (self.pairs + self.warmup) + 1;
         let task = Endless(E::on_random_data(run, needed, device, &mut laps)?);
         let mut trainer = Trainer::new(&task, &run.train, &run.penalty)?;
@@ -190,7 +189,7 @@ impl<S: Settings> Step<S> {
         Ok(trained)
     }
 
-    /// What the projection penalty adds to a step: that of the settings, λ_⊥ = 1 where they have none.
+    /// The overhead of the settings' projection penalty, or of λ_⊥ = 1 where they have none.
     fn paired(&self, task: &dyn Task, clock: Clock) -> Result<Metrics> {
         let (train, none) = (&self.run.train, PenaltySettings::default());
         let mut penalty = self.run.penalty.clone();
@@ -218,7 +217,6 @@ impl<S: Settings> Step<S> {
         ]))
     }
 
-    /// Refuses what cannot be measured.
     pub fn validate<E: Timed<Settings = S>>(&self) -> Result<()> {
         at_least_one("steps", self.steps)?;
         let (precision, known) = (self.run.train.precision, E::default().precisions().to_vec());
@@ -229,7 +227,6 @@ impl<S: Settings> Step<S> {
         self.run.validate()
     }
 
-    /// What was measured on a device.
     pub fn row<E: Timed<Settings = S>>(&self, device: Device, measured: &Trained) -> StepRow {
         let RunConfig { experiment, settings, penalty, train, .. } = &self.run;
         let (number, of_pairs) = (|name: &str| measured.metric(name), self.pairs > 0);
@@ -262,7 +259,7 @@ impl<S: Settings> Step<S> {
         }
     }
 
-    /// Measures it in a child of this process; `None` if a stop was asked for.
+    /// Measures it in a child process; `None` if interrupted.
     pub fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
         let folder = tempfile::tempdir().map_err(Error::io(Path::new("a temporary folder"), "create"))?;
         let text = toml::to_string(self).expect("sizes and names");
@@ -280,15 +277,12 @@ fn named<const N: usize>(numbers: [(&str, f64); N]) -> Metrics {
     numbers.map(|(name, value)| (name.to_string(), value)).into()
 }
 
-/// A [`Step`] of whatever experiment.
+/// A [`Step`] of any experiment.
 pub trait AnyStep {
-    /// [`Step::measure`].
     fn measure(&self, device: Device) -> Result<Trained>;
 
-    /// [`Step::in_a_child`].
     fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>>;
 
-    /// [`Step::row`].
     fn row(&self, device: Device, measured: &Trained) -> StepRow;
 }
 
@@ -316,7 +310,6 @@ pub enum Source<'a> {
     Text { file: &'a Path, text: &'a str },
 }
 
-/// The measurement of an experiment: its settings are known to it alone.
 pub(crate) fn step<E: Timed>(source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
     let step = match source {
         Source::Given { file, assignments, counts: [steps, warmup, pairs] } => {
@@ -331,7 +324,7 @@ pub(crate) fn step<E: Timed>(source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
     Ok(Box::new(Of::<E>(step)))
 }
 
-/// Measures what the folder asks for: the command of the child.
+/// The command of the child process: measures what the folder's cost.toml asks for.
 pub fn carry_out(folder: &Path, device: Device) -> Result<()> {
     #[derive(Deserialize)]
     struct Named {
@@ -346,7 +339,7 @@ pub fn carry_out(folder: &Path, device: Device) -> Result<()> {
     Ok(whole_file::write(&folder.join("cost.json"), measured.as_bytes())?)
 }
 
-/// A task whose epoch never ends: its minibatches come again and again.
+/// A task whose epoch never ends: its minibatches repeat.
 struct Endless<T>(T);
 
 impl<T: Task> Task for Endless<T> {

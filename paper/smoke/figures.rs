@@ -130,7 +130,7 @@ mod tests {
         let rows =
             |firsts: &[usize]| -> Vec<Rows> { firsts.iter().map(|&first| Rows { first, simulation: first }).collect() };
         let windows = [rows(&[0, 1, 2]), rows(&[3]), rows(&[4, 5]), rows(&[6, 7])];
-        let data = SmokeData::new(frames, 10, windows).unwrap();
+        let data = SmokeData::new(frames, 10, windows);
         let model = SmokeNetConfig { hidden: 2, layers: 2, ..SmokeNetConfig::default() };
         let lengths = SmokeDataConfig { out_length: 2, rollout: 6, batch: 2, ..SmokeDataConfig::default() };
         let task = SmokeTask::new(data, &model, &lengths, 1).unwrap();

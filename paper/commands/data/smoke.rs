@@ -40,7 +40,7 @@ pub(super) fn run(args: &SmokeArgs) -> Result<ExitCode> {
     let first = &simulations[0];
     let file = SmokeFile::open(&args.out, first)?;
     if let Some(path) = &args.preview {
-        let image = preview(&file.frames()?, TILES.0, TILES.1)?;
+        let image = preview(&file.frames()?, TILES.0, TILES.1);
         whole_file::write(path, &image)?;
     }
     terminal::print(&format!(

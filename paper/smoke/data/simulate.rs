@@ -15,7 +15,6 @@ use crate::data::error::{Error, Result};
 /// # Ok::<(), reynolds_paper::data::Error>(())
 /// ```
 pub fn simulate(setting: &Setting, stepped: &dyn Fn() -> Result<()>) -> Result<Vec<f32>> {
-    setting.check()?;
     let (mut solver, shrink) = (Solver::new(setting), Shrink::new(setting));
     let limit = setting.width.max(setting.height) as f64;
     let mut frames = Vec::with_capacity(setting.frames() * FRAME);

@@ -14,8 +14,6 @@ use super::setting::Symmetry;
 /// Input frames of a network.
 pub const INPUT_FRAMES: usize = 10;
 
-pub const TEST_FRAMES: usize = 20;
-
 /// Frames of a simulation before the first window's input.
 const LEAD: usize = 2;
 
@@ -73,30 +71,26 @@ impl Part {
     }
 }
 
-/// Indices in [`Symmetry::simulations`].
-const TRANSLATION_SEEN: [usize; 25] =
-    [26, 31, 3, 20, 34, 28, 25, 8, 30, 16, 32, 5, 22, 24, 29, 27, 11, 33, 17, 7, 1, 12, 2, 19, 0];
-const TRANSLATION_UNSEEN: [usize; 10] = [18, 15, 13, 9, 10, 6, 23, 4, 14, 21];
-/// k; 32 is in neither.
-const ROTATION_SEEN: [usize; 25] =
-    [27, 33, 3, 28, 9, 12, 22, 8, 30, 25, 16, 11, 23, 29, 36, 26, 1, 35, 19, 34, 4, 2, 7, 31, 17];
-const ROTATION_UNSEEN: [usize; 10] = [6, 14, 15, 10, 18, 20, 24, 13, 21, 5];
-const SCALING_SEEN: [usize; 28] =
-    [27, 9, 7, 11, 4, 26, 35, 2, 29, 10, 34, 12, 37, 28, 18, 24, 8, 14, 1, 31, 25, 0, 19, 15, 36, 3, 20, 13];
-const SCALING_UNSEEN: [usize; 10] = [5, 30, 16, 23, 33, 6, 17, 22, 21, 32];
+/// By symmetry: indices in [`Symmetry::simulations`] of the simulations seen in training, and of the others. Rotation leaves out 31.
+const MEMBERS: [[&[usize]; 2]; 3] = [
+    [
+        &[26, 31, 3, 20, 34, 28, 25, 8, 30, 16, 32, 5, 22, 24, 29, 27, 11, 33, 17, 7, 1, 12, 2, 19, 0],
+        &[18, 15, 13, 9, 10, 6, 23, 4, 14, 21],
+    ],
+    [
+        &[26, 32, 2, 27, 8, 11, 21, 7, 29, 24, 15, 10, 22, 28, 35, 25, 0, 34, 18, 33, 3, 1, 6, 30, 16],
+        &[5, 13, 14, 9, 17, 19, 23, 12, 20, 4],
+    ],
+    [
+        &[27, 9, 7, 11, 4, 26, 35, 2, 29, 10, 34, 12, 37, 28, 18, 24, 8, 14, 1, 31, 25, 0, 19, 15, 36, 3, 20, 13],
+        &[5, 30, 16, 23, 33, 6, 17, 22, 21, 32],
+    ],
+];
 
 impl Symmetry {
     /// Indices in [`Symmetry::simulations`], in the order of the original.
     pub fn members(self, split: Part) -> Vec<usize> {
-        let unseen = split == Part::Domain;
-        match (self, unseen) {
-            (Symmetry::Translation, false) => TRANSLATION_SEEN.to_vec(),
-            (Symmetry::Translation, true) => TRANSLATION_UNSEEN.to_vec(),
-            (Symmetry::Rotation, false) => ROTATION_SEEN.map(|k| k - 1).to_vec(),
-            (Symmetry::Rotation, true) => ROTATION_UNSEEN.map(|k| k - 1).to_vec(),
-            (Symmetry::Scaling, false) => SCALING_SEEN.to_vec(),
-            (Symmetry::Scaling, true) => SCALING_UNSEEN.to_vec(),
-        }
+        MEMBERS[self as usize][usize::from(split == Part::Domain)].to_vec()
     }
 
     /// All windows of a part: simulation by simulation, by start.
@@ -132,7 +126,7 @@ mod tests {
             let simulations = kind.simulations();
             for window in Part::ALL.into_iter().flat_map(|part| kind.windows(part)) {
                 assert_eq!(window.inputs().end, window.targets(0).start);
-                assert!(window.targets(TEST_FRAMES).end <= simulations[window.simulation].frames());
+                assert!(window.targets(20).end <= simulations[window.simulation].frames());
             }
             let used: Vec<usize> =
                 [Part::Train, Part::Domain].into_iter().flat_map(|split| kind.members(split)).collect();

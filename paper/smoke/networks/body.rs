@@ -4,13 +4,9 @@
 //! [ layer → batch normalisation → ReLU ] × (L − 1) → layer        with or without the normalisation
 //! ```
 
-use tch::Tensor;
-
 use super::lift::{BEFORE, Encoder};
-use crate::network::Network;
-use reynolds_torch::error::Result;
-use reynolds_torch::layers::{BatchNorm, Pass};
-use reynolds_torch::parameters::{Builder, Parameters};
+use super::*;
+use reynolds_torch::parameters::Builder;
 
 /// The weight of the dense path in the constraint of RPP, as in Wang's code.
 const DENSE: f64 = 1e-6;

@@ -17,14 +17,11 @@
 //! Wang's code does not use its biases and normalisations; there are none here. All weights begin uniform in ±1/√(9 in), as those for shifts
 //! do there.
 
-use tch::{Reduction, Tensor};
-
+use super::Symmetry;
 use super::conv::KERNEL;
 use super::scaling::{Resampling, TAPS, shifts};
-use super::{Construction, LocallyConnected, Symmetry};
-use crate::network::Network;
-use reynolds_torch::layers::{Constant, Pass};
-use reynolds_torch::{Error, Parameters, Result};
+use super::*;
+use tch::Reduction;
 
 const SIZES: usize = 5;
 

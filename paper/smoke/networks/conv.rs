@@ -6,12 +6,7 @@
 //!
 //! It commutes with shifts away from the border, where the padding is zero. Wang's network for changes of size has no normalisation.
 
-use tch::Tensor;
-
-use super::Construction;
-use super::body::{Body, Layer, norms};
-use reynolds_torch::layers::Conv2d;
-use reynolds_torch::{Parameters, Result};
+use super::*;
 
 pub(crate) const KERNEL: usize = 3;
 

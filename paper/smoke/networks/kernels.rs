@@ -4,11 +4,7 @@
 //! w = P(w) + (w − P(w))      P averages over places: the turns, pixels or sizes of a relaxed group convolution, the positions of a kernel
 //! ```
 
-use tch::Tensor;
-
-use crate::network::Part;
-use reynolds_torch::Result;
-use reynolds_torch::layers::Constant;
+use super::*;
 
 /// A part of w, with P the mean along `axes`.
 pub(crate) fn part_of(weights: &Tensor, axes: &[i64], part: Part) -> Result<Tensor> {

@@ -9,13 +9,9 @@
 //! regular fields); for changes of size it does not, and z has hidden/2. Only the encoder can break the symmetry. Wang's encoder has the
 //! fixed side of another data set; here it is that of the frames.
 
-use tch::Tensor;
-
-use super::body::Body;
-use super::{Construction, SmokeNetConfig, Symmetry, conv, rotation, scaling};
-use reynolds_torch::error::{Error, Result};
-use reynolds_torch::layers::{BatchNorm, Linear, Mode, kernel_layout};
-use reynolds_torch::parameters::Parameters;
+use super::Symmetry;
+use super::*;
+use reynolds_torch::layers::Mode;
 
 /// Layers before the vector is appended.
 pub(crate) const BEFORE: usize = 2;

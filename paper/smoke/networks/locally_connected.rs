@@ -7,10 +7,7 @@
 //! One product of matrices a pixel, in one batch: kernels `[out, k²·in]` on patches `[k²·in, N]`. Kernels and features have the pixel
 //! outermost in memory, so that only the patches are copied, k² times the input.
 
-use tch::Tensor;
-
-use super::Construction;
-use reynolds_torch::{Parameters, Result};
+use super::*;
 
 /// `[H, W, in, N]` → `[H, W, out, N]`, see [`LocallyConnected::pixels_first`].
 #[derive(Debug, Clone)]

@@ -22,21 +22,23 @@ mod scaling;
 mod tests;
 mod translation;
 
-use reynolds::random::Random;
-use serde::{Deserialize, Serialize};
+// What most files here need.
+use crate::network::{Network, Part};
+use crate::smoke::networks::body::{Body, Layer, norms};
+use crate::smoke::networks::kernels::{layers_of, linear_part, part_of, project, squares, total};
+use reynolds_torch::layers::{BatchNorm, Constant, Conv2d, Linear, Pass, convolve, kernel_layout, uniform};
+use reynolds_torch::{Error, Parameters, Result};
 use tch::Tensor;
 
 pub use crate::smoke::data::Symmetry;
 use hermite_gauss::HermiteGauss;
 use locally_connected::LocallyConnected;
-
-use crate::network::Network;
-use reynolds_torch::layers::{convolve, uniform};
+use reynolds::random::Random;
 use reynolds_torch::parameters::Builder;
-use reynolds_torch::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// The paper's cap.
-pub const MOST_PARAMETERS: usize = 10_000_000;
+const MOST_PARAMETERS: usize = 10_000_000;
 
 /// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]

@@ -11,15 +11,11 @@
 //! have different statistics. The dense maps for shifts have nearly all parameters: at 64 × 64 five layers of six channels fit under the cap,
 //! of seven they do not. There is no constraint for shifts.
 
-use tch::Tensor;
-
-use super::body::{Body, Layer, norms};
+use super::Symmetry;
 use super::conv::{self, KERNEL};
 use super::rotation::{self, SteerableConv};
 use super::scaling::{self, Mixing, Read, ScaleConv};
-use super::{Construction, Symmetry};
-use reynolds_torch::layers::{Conv2d, Linear};
-use reynolds_torch::{Parameters, Result};
+use super::*;
 
 /// The rank of the dense maps for shifts.
 const RANK: usize = 32;

@@ -15,15 +15,9 @@
 //! All filters are rows of one length, hidden · k², bank beside bank: in the first layer one for each input, in all others one for each
 //! output. So they are one matrix in the flat storage, and the biases another.
 
-use tch::Tensor;
-
 use super::clcnn::variation;
 use super::conv::{KERNEL, count};
-use super::kernels::{layers_of, part_of, project, squares};
-use super::{Construction, Held, SmokeNetConfig};
-use crate::network::{Network, Part};
-use reynolds_torch::layers::{Pass, convolve, kernel_layout, uniform};
-use reynolds_torch::{Parameters, Result};
+use super::*;
 
 /// The name of w, `[layers, R, H, W]`.
 pub(crate) const MIXING: &str = "mixing";

@@ -1,11 +1,7 @@
 //! The cells of the table: their models, and whether they beat persistence, which repeats the last frame seen.
 
-use super::columns::Column;
-use super::settings::{TableSettings, strength};
-use crate::smoke::data::{Part, Symmetry};
+use super::*;
 use crate::smoke::networks::SmokeNetConfig;
-use crate::targets::runs::{Runs, in_common};
-use crate::targets::{Frame, Sample};
 
 pub(super) fn metric(test: Part, name: &str) -> String {
     format!("test/{}/{name}", test.name())

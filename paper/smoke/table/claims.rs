@@ -4,12 +4,8 @@
 //! unchanged: |difference| + 2 se ≤ 2 % of the error without +Reg        improved: lower by more than 2 se
 //! ```
 
-use super::cells::{Cell, cell};
-use super::columns::{COLUMNS, Column};
-use crate::smoke::data::{Part, Symmetry};
-use crate::smoke::networks::Architecture;
+use super::*;
 use crate::targets::judge::{Difference, judged, undecided};
-use reynolds_report::Check;
 
 /// Share of an error that counts as no change.
 const SHARE: f64 = 0.02;

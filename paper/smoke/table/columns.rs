@@ -4,13 +4,10 @@
 //! and has 48 here, below the cap of ten million; RGroup of rotation is that of a later study. The others are ours: Equiv and RPP have the
 //! fields of RSteer, Conv as many channels as RSteer has in all, the rest what stays below the cap.
 
-use std::collections::BTreeMap;
-
-use crate::smoke::data::{Part, Symmetry};
+use super::*;
 use crate::smoke::networks::Architecture::{self, Clcnn, Conv, Equiv, Lift, Rgroup, Rpp, Rsteer};
-use crate::targets::Named;
 use crate::targets::published::Published;
-use reynolds_report::figure::Colour;
+use std::collections::BTreeMap;
 
 /// A network, with or without the penalty.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,14 +1,7 @@
 //! Figures of lines: errors over the steps of a rollout, the sweep of λ_⊥, validation curves.
 
-use crate::smoke::data::{Part, Symmetry};
-
-use super::cells::{Cell, metric};
-use super::columns::{COLUMNS, Column};
-use super::settings::{TableSettings, strength};
+use super::*;
 use crate::targets::curves::{points, sheet};
-use crate::targets::runs::seeds;
-use crate::targets::{Figure, Frame, Trained};
-use reynolds_report::figure::{Colour, Key, LineChart};
 
 const GREY: Colour = Colour(0x77, 0x77, 0x77);
 

@@ -19,18 +19,30 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+// What most files here need.
+use crate::smoke::data::{Part, Symmetry};
+use crate::smoke::networks::Architecture;
+use crate::smoke::table::cells::{Cell, cell, cells, metric, selected};
+use crate::smoke::table::columns::{COLUMNS, Column};
+use crate::smoke::table::point::{PREDICTION, SmokePoint, TRUTH, drawn_steps};
+use crate::smoke::table::settings::{TableSettings, strength};
+use crate::targets::runs::{Runs, in_common, seeds};
+use crate::targets::sample::three_digits;
+use crate::targets::training::Shared;
+use crate::targets::{
+    Budget, Chosen, Figure, Findings, Frame, Named, Numbers, Point, PointSession, Sample, Session, Target, Trained,
+    boxed, curves,
+};
+use reynolds_report::figure::{Colour, Key, LineChart, Scale, Shading};
+use reynolds_report::{Check, Table};
+use reynolds_train::config::{RunConfig, Selection, Settings};
+use reynolds_train::experiment::Experiment;
+use reynolds_train::{Error, Result};
 use std::sync::Arc;
 
-use serde_json::Map;
-
 use crate::smoke::{check_windows, ensure_needed};
-use crate::targets::training::Shared;
-use crate::targets::{Budget, Findings, Frame, Point, Session, Target, boxed, curves};
-use cells::{cells, selected};
-use point::{PREDICTION, SmokePoint, TRUTH};
-use reynolds_train::error::Result;
-use settings::TableSettings;
+use serde_json::Map;
+use std::collections::BTreeSet;
 
 /// Columns of errors_by_step.csv.
 const BY_STEP: [&str; 4] = ["future/rmse", "future/persistence", "domain/rmse", "domain/persistence"];

@@ -1,6 +1,6 @@
 //! Notes of the report: choices that were made where the paper is silent.
 
-use super::settings::TableSettings;
+use super::*;
 use crate::smoke::data::INPUT_FRAMES;
 
 /// A paragraph each.

@@ -1,19 +1,13 @@
 //! A point of the table: the run of a model, with what tables and figures need.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use super::columns::Column;
-use crate::smoke::data::{Part, Symmetry};
+use super::*;
 use crate::smoke::penalty;
 use crate::smoke::{SmokeData, SmokeSettings, SmokeTask};
-use crate::targets::training::{Shared, trained};
-use crate::targets::{Named, Point, PointSession, Trained};
+use crate::targets::training::trained;
 use reynolds_torch::tch::{Cuda, Device};
-use reynolds_train::config::RunConfig;
-use reynolds_train::error::{Error, Result};
 use reynolds_train::metrics::Summary;
 use reynolds_train::task::{Metrics, Task};
+use std::collections::BTreeMap;
 
 /// Steps of a rollout that are drawn.
 const DRAWN: [usize; 4] = [1, 5, 10, 20];

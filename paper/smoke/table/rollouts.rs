@@ -1,13 +1,8 @@
 //! The speed in a rollout of some networks beside the simulation, on one scale.
 
-use crate::smoke::data::{FRAME, SIDE, Symmetry};
+use super::*;
+use crate::smoke::data::{FRAME, SIDE};
 use crate::smoke::figures::{Pictures, difference, fastest, pictures, root_mean_square};
-use crate::smoke::networks::Architecture;
-
-use super::cells::Cell;
-use super::point::{PREDICTION, TRUTH, drawn_steps};
-use crate::targets::Figure;
-use reynolds_report::figure::{Scale, Shading};
 
 /// Networks that are shown where they were run.
 const SHOWN: [Architecture; 4] = [Architecture::Conv, Architecture::Equiv, Architecture::Rgroup, Architecture::Rsteer];

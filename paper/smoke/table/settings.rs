@@ -1,20 +1,13 @@
 //! The settings of `table-smoke`: those of a run, and those of its rows and columns.
 
+use super::columns::{hidden, scaled};
+use super::*;
+use crate::smoke::experiment::{check_smallest_batch, within};
+use crate::smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
+use reynolds_train::config::{self, at_least_one, at_least_zero};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-use serde::{Deserialize, Serialize};
-
-use super::columns::{Column, hidden, scaled};
-use super::point::SmokePoint;
-use crate::smoke::data::Symmetry;
-use crate::smoke::experiment::{check_smallest_batch, within};
-use crate::smoke::networks::Architecture;
-use crate::smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
-use crate::targets::{Budget, Chosen, Named, Numbers};
-use reynolds_train::config::{self, RunConfig, Selection, Settings, at_least_one, at_least_zero};
-use reynolds_train::error::{Error, Result};
-use reynolds_train::experiment::Experiment;
 
 /// Every key of `reynolds run smoke`, and keys of rows and columns in place of some of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,16 +1,8 @@
 //! The table beside the paper's, the same in mean squares, the networks of its cells, and all of it for programs.
 
-use serde_json::{Map, Value, json};
-
-use super::cells::{Cell, cell, metric};
-use super::columns::{COLUMNS, Column};
-use super::settings::{TableSettings, strength};
-use crate::smoke::data::Part;
-use crate::targets::Named;
+use super::*;
 use crate::targets::columns::{self, DASH, decimals};
-use crate::targets::runs::seeds;
-use crate::targets::sample::three_digits;
-use reynolds_report::Table;
+use serde_json::{Map, Value, json};
 
 type Of<'a> = columns::Column<'a, Cell<'a>>;
 

@@ -2,14 +2,12 @@
 
 use super::*;
 use crate::smoke::SmokeExperiment;
-use crate::smoke::data::Symmetry;
 use crate::smoke::networks::Architecture::{Conv, Rgroup, Rsteer};
 use crate::targets::synthetic::{self, agrees_with_committed, diverged, finished, loaded, reproduced};
 use crate::targets::synthetic::{request, trained, with_arrays};
-use crate::targets::{Place, Request, Trained};
+use crate::targets::{Place, Request};
 use columns::Column;
-use reynolds_train::config::{self, Selection};
-use reynolds_train::experiment::Experiment;
+use reynolds_train::config;
 
 /// The quick budget with these settings.
 pub(super) fn with(given: &[(&str, &str)]) -> Result<TableSettings> {

@@ -61,7 +61,7 @@ fn lengths(out_length: usize, rollout: usize, batch: usize) -> SmokeDataConfig {
 }
 
 fn task(frames: Tensor, windows: [Vec<Rows>; 4], weights: &[f64], config: &SmokeDataConfig, alpha: f64) -> SmokeTask {
-    let data = SmokeData::new(frames, weights.len(), windows).unwrap();
+    let data = SmokeData::new(frames, weights.len(), windows);
     let mut builder = Parameters::builder();
     builder.real("w", &[weights.len()], weights).unwrap();
     let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();

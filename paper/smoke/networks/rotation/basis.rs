@@ -8,11 +8,10 @@
 //! that maps into an irrep of dimension d has squared norm d, as e2cnn's, so that the uniform initial values of Wang's code mean the same
 //! here. e2cnn's elements span the same space but are a few per cent from orthogonal.
 
+use super::fields::{Field, POSITIONS, SIDE};
+use super::*;
 use reynolds::projection::{Basis, Projector};
 use reynolds::steerable::RingsConfig;
-
-use super::fields::{Field, POSITIONS, SIDE};
-use reynolds_torch::error::Result;
 
 /// Least norm of the rest of a kernel outside the span of others; rounding is far below this.
 const INDEPENDENT: f64 = 1e-6;

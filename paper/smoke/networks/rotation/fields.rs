@@ -8,6 +8,7 @@
 //!
 //! The core counts quarter turns the other way, r = rot90(+1): +90° here is r⁻¹ there, and r moves channel n to n − 1.
 
+use super::*;
 use faer::Mat;
 use reynolds::group;
 #[cfg(test)]
@@ -15,8 +16,6 @@ use reynolds::projection::KernelSpace;
 #[cfg(test)]
 use reynolds::rep::Grid;
 use reynolds::rep::{self, Rep};
-
-use reynolds_torch::error::Result;
 
 /// Side of every kernel.
 pub(crate) const SIDE: usize = 3;

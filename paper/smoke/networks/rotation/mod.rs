@@ -5,7 +5,7 @@ mod fields;
 mod rgroup;
 mod rsteer;
 mod steerable_conv;
-
+use super::*;
 #[cfg(test)]
 pub(super) use fields::{Field, Fields, kernel_space};
 pub(super) use rgroup::Rgroup;

@@ -12,14 +12,9 @@
 //! the last. Lifting and reading out are folded into the first and the last kernel; the kernels before that are regularised. With 130
 //! fields, three banks and five layers it has 5,630,100 parameters.
 
-use tch::Tensor;
-
 use super::fields::{POSITIONS, turned_position};
-use crate::network::{Network, Part};
-use crate::smoke::networks::kernels::{layers_of, part_of, project, squares, total};
-use crate::smoke::networks::{self, Construction, Held, SmokeNetConfig, convolutions};
-use reynolds_torch::layers::{Constant, Pass};
-use reynolds_torch::{Parameters, Result};
+use super::*;
+use crate::smoke::networks;
 
 /// The name of w, `[layers, 4, banks]`.
 const MIXING: &str = "mixing";

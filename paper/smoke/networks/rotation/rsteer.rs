@@ -9,15 +9,10 @@
 //! K. Equal layers are one tensor, mixed by one batched product. There is no normalisation; Wang's code does not use its own. With 92 fields
 //! and five layers it has 5,595,442 parameters. Biases are outside the penalty, but averaged by projection, so that the network commutes.
 
-use tch::Tensor;
-
 use super::basis::steerable_basis;
 use super::fields::{Field, Fields, POSITIONS, turned_position};
-use crate::network::{Network, Part};
-use crate::smoke::networks::kernels::{layers_of, linear_part, squares, total};
-use crate::smoke::networks::{self, Construction, Held, SmokeNetConfig, convolutions};
-use reynolds_torch::layers::{Constant, Pass};
-use reynolds_torch::{Parameters, Result};
+use super::*;
+use crate::smoke::networks;
 
 pub(crate) struct Rsteer {
     stacks: Vec<Stack>,

@@ -8,15 +8,9 @@
 //! There is no bias: a normalisation follows, and no vector but zero is fixed by the turns. Normalisation shares statistics inside a field and
 //! ReLU acts on regular fields, so that every step commutes with quarter turns.
 
-use tch::Tensor;
-
 use super::basis::steerable_basis;
 use super::fields::{Field, Fields};
-use crate::smoke::networks::Construction;
-use crate::smoke::networks::body::{Body, Layer, norms};
-use crate::smoke::networks::kernels::layers_of;
-use reynolds_torch::layers::{Constant, convolve};
-use reynolds_torch::{Parameters, Result};
+use super::*;
 
 /// Fields to fields, exactly equivariant.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ mod resample;
 mod rgroup;
 mod rsteer;
 mod scale_conv;
-
+use super::*;
 pub(super) use resample::{Resampling, TAPS, shifts};
 pub(super) use rgroup::Rgroup;
 pub(super) use rsteer::Rsteer;

@@ -12,15 +12,9 @@
 //! Inferred, where Wang's code mixes axes: G blurs images, not the channel axis, on which components and times alternate; the normalisation
 //! is shared by the sizes, with statistics over all of them.
 
-use tch::Tensor;
-
 use super::resample::{Resampling, TAPS, shifts};
-use crate::network::{Network, Part};
+use super::*;
 use crate::smoke::networks::conv::KERNEL;
-use crate::smoke::networks::kernels::{part_of, project, squares, total};
-use crate::smoke::networks::{Construction, Held, body};
-use reynolds_torch::layers::{BatchNorm, Constant, Conv2d, Pass, convolve, kernel_layout};
-use reynolds_torch::{Parameters, Result};
 
 /// S, sizes.
 const SIZES: usize = 3;

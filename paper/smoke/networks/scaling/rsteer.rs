@@ -10,14 +10,9 @@
 //! equivariance. The architecture is Wang's. With 48 channels and five layers it has 9,760,994 parameters; Wang's 64 channels have 16,777,858
 //! and are refused.
 
-use tch::Tensor;
-
 use super::scale_conv::{Mixing, POSITIONS, Read, ScaleConv, convolutions, count};
-use crate::network::{Network, Part};
-use crate::smoke::networks::kernels::{linear_part, part_of, project, squares, total};
-use crate::smoke::networks::{self, Construction, Held};
-use reynolds_torch::layers::{Constant, Pass};
-use reynolds_torch::{Parameters, Result};
+use super::*;
+use crate::smoke::networks;
 
 pub(crate) struct Rsteer {
     layers: Vec<ScaleConv>,

@@ -13,14 +13,8 @@
 //! gradient in a tenth of the operations (its kernels are 3 × 3, those of the last layer, where scale 1 is the largest, 5 × 5). **This
 //! constrains nothing**: Equiv is a plain network of 3 × 3 convolutions, the last 5 × 5.
 
+use super::*;
 use std::rc::Rc;
-
-use tch::Tensor;
-
-use crate::smoke::networks::body::{Body, Layer};
-use crate::smoke::networks::{Construction, HermiteGauss};
-use reynolds_torch::layers::{Constant, convolve, kernel_layout, uniform};
-use reynolds_torch::{Parameters, Result};
 
 /// σ of the layers that write scale channels.
 pub(crate) const SCALES: [f64; 4] = [1.0, 1.5, 2.0, 2.5];

@@ -1,13 +1,8 @@
 //! What is true of every network: counts, refusals, training.
 
-use tch::Kind;
-
-use super::{build, config, normal, number, squared};
-use crate::network::{EVALUATE, TRAIN};
+use super::*;
 use crate::smoke::networks::Architecture::{Clcnn, Conv, Equiv, Lift, Rgroup, Rpp, Rsteer};
 use crate::smoke::networks::Symmetry::{Rotation, Scaling, Translation};
-use crate::smoke::networks::{Frames, SmokeNetConfig};
-use tch::Tensor;
 
 const FRAMES: Frames = Frames { count: 2, side: 8 };
 

@@ -5,15 +5,11 @@ mod penalties;
 mod rotation;
 mod scaling;
 mod translation;
-
+use super::*;
+use crate::network::{EVALUATE, TRAIN};
+use crate::smoke::penalty::energies;
 use std::borrow::Borrow;
-
-use reynolds::random::Random;
-use tch::{Device, Kind, Tensor};
-
-use super::{Architecture, Construction, Frames, SmokeNetConfig, Symmetry};
-use crate::network::{EVALUATE, Network};
-use reynolds_torch::parameters::Parameters;
+use tch::{Device, Kind};
 
 type Built = (Box<dyn Network>, Parameters);
 

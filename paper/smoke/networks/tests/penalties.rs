@@ -1,17 +1,12 @@
 //! The penalty of all networks whose kernels are assembled.
 
-use reynolds::projection::{HaarProjector, KernelSpace, Projector};
-use reynolds::random::Random;
-use reynolds::{group, rep};
-use tch::{Device, Kind, Tensor};
-
-use super::{Built, build, config, constructed, moved, normal, number, squared};
-use crate::network::{EVALUATE, Network};
+use super::*;
+use crate::smoke::networks::Symmetry;
 use crate::smoke::networks::rotation::{self, Field, Fields, kernel_space};
 use crate::smoke::networks::translation::{BIASES, FILTERS, MIXING};
-use crate::smoke::networks::{Architecture, Construction, Frames, Held, SmokeNetConfig, Symmetry};
-use crate::smoke::penalty::{add_gradient, energies};
-use reynolds_torch::parameters::Parameters;
+use crate::smoke::penalty::add_gradient;
+use reynolds::projection::{HaarProjector, KernelSpace, Projector};
+use reynolds::{group, rep};
 
 const RELAXED: [(Symmetry, Architecture); 5] = [
     (Symmetry::Translation, Architecture::Rgroup),

@@ -1,11 +1,7 @@
 //! What is true of the networks for quarter turns.
 
-use tch::{Device, Kind, Tensor};
-
-use super::{Built, build, config, forecast, normal, number, shake, turned_frames};
-use crate::network::TRAIN;
+use super::*;
 use crate::smoke::networks::Symmetry::Rotation;
-use crate::smoke::networks::{Architecture, Frames};
 
 const FRAMES: Frames = Frames { count: 10, side: 8 };
 

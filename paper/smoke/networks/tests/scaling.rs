@@ -1,14 +1,8 @@
 //! What is true of the networks for changes of size.
 
-use tch::{Kind, Tensor};
-
-use super::{Built, build, config, copy, forecast, largest, moved, normal, number};
-use crate::network::{EVALUATE, TRAIN};
-use crate::smoke::networks::HermiteGauss;
+use super::*;
 use crate::smoke::networks::Symmetry::Scaling;
 use crate::smoke::networks::scaling::{KERNEL, LAST_SCALES, SCALES};
-use crate::smoke::networks::{Architecture, Frames, SmokeNetConfig};
-use crate::smoke::penalty::energies;
 
 const FRAMES: Frames = Frames { count: 2, side: 8 };
 

@@ -1,10 +1,7 @@
 //! What is true of the networks for shifts, away from the border, where the padding is zero.
 
-use tch::Kind;
-
-use super::{Built, build, config, forecast, largest, normal, shake};
+use super::*;
 use crate::smoke::networks::Symmetry::Translation;
-use crate::smoke::networks::{Architecture, Frames};
 
 /// max |f(g x) − g f(x)| / max |f(x)| for a shift g, where neither the border nor what wraps around is seen; and the same everywhere.
 fn defects(built: &Built, channels: i64) -> [f64; 2] {

@@ -7,7 +7,7 @@
 //!
 //! runs/reproduce/<target>/<UTC time>-<id>/
 //!   config.toml       target, budget and settings
-//!   points/<id>/      every finished model, so that a stopped reproduction goes on
+//!   points/<id>/      every finished model, from which a stopped reproduction is resumed
 //!   figures/*.svg  *.csv  results.json  report.html
 //! ```
 //!

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn models_keep_the_session_that_trained_them_whoever_goes_on() {
+    fn models_keep_the_session_that_trained_them() {
         let (first, second) = (session(Device::Cuda(0), "1"), session(Device::Cpu, "2"));
         let now = session(Device::Cpu, "3");
         let one = Provenance::new(vec![Some(first.clone()); 2], now.clone());
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wrote_down_is_unknown() {
+    fn models_without_a_record_are_of_unknown_origin() {
         let old = Provenance::new([None, None], session(Device::Cpu, "3"));
         assert_eq!(old.json(), json!({ "models_of_unknown_origin": 2 }));
         assert_eq!(

@@ -3,7 +3,7 @@
 use super::judge;
 use super::{Frame, Point, Sample, Trained};
 
-/// A seed and what came of it.
+/// A seed with its result.
 pub(crate) type Run<'a> = (u64, &'a Trained);
 
 /// The runs of a cell, by seed.

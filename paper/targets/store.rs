@@ -127,7 +127,7 @@ mod tests {
         Ok(now.map(|now| (frame, now)))
     }
 
-    /// What came of these points, and how many were trained now.
+    /// Results, and how many were trained now.
     fn trained(specs: &[Spec], workers: usize, folder: &Path) -> (Vec<Trained>, usize) {
         let (frame, now) = outcome(&store(folder, workers), specs.to_vec()).unwrap().unwrap();
         (frame.iter().map(|entry| entry.trained.clone()).collect(), now)

@@ -1,4 +1,4 @@
-//! For tests of targets: points that nobody trained, and the committed results.
+//! For tests of targets: results without training, and the committed results.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ pub(crate) fn finished(target: &str, request: &Request) -> Reproduction {
     }
 }
 
-/// A run that came to these numbers.
+/// A run with these metrics.
 pub(crate) fn trained<N: Into<String>>(metrics: impl IntoIterator<Item = (N, f64)>) -> Trained {
     let metrics = metrics.into_iter().map(|(name, value)| (name.into(), value)).collect();
     Trained { metrics, ..Trained::default() }
@@ -66,7 +66,7 @@ pub(crate) fn diverged() -> Trained {
     trained([("diverged", 1.0)])
 }
 
-/// Every point that `wanted` asks for, in all its rounds, with what `result` says came of it.
+/// Every point that `wanted` asks for, in all its rounds, with these results.
 pub(crate) fn models<P: Point>(wanted: impl Fn(&Frame) -> Vec<P>, result: impl Fn(&P) -> Trained) -> Frame {
     let mut frame = Frame::default();
     loop {

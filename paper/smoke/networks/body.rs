@@ -13,7 +13,7 @@ const DENSE: f64 = 1e-6;
 
 /// A layer whose output has the side of its input.
 pub(crate) trait Layer {
-    /// Its kernels, on the tape, as many as every layer of the network has.
+    /// Its kernels, on the tape; every layer of a network has the same number.
     fn kernels(&self, parameters: &Parameters) -> Result<Vec<Tensor>>;
 
     /// `[N, in, H, W]` → `[N, out, H, W]` with what [`Layer::kernels`] made.

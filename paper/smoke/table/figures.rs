@@ -100,7 +100,7 @@ pub(super) fn sweep(settings: &TableSettings, models: &Frame, cells: &[Cell<'_>]
     (!with.is_empty()).then(|| Figure { name: "lambda-sweep", svg: sheet.svg(), caption })
 }
 
-/// What came of each λ_⊥ from the weakest on, after the network without +Reg where that was run.
+/// Runs by label: without +Reg if it was run, then each λ_⊥ from the weakest on.
 fn sweep_of<'a>(
     settings: &TableSettings,
     models: &'a Frame,

@@ -173,7 +173,7 @@ fn a_file_that_is_not_there_or_not_the_right_one_is_named() {
 }
 
 #[test]
-fn whoever_is_told_of_a_step_can_stop_after_it_and_what_is_finished_stays() {
+fn a_stop_after_a_step_keeps_finished_files() {
     let folder = tempfile::tempdir().unwrap();
     let simulations: Vec<Setting> = [0, 1, 2].map(|number| short(number, 6)).to_vec();
     let steps = Mutex::new(0);

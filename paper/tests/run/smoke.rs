@@ -16,7 +16,7 @@ use reynolds_train::train::{Ending, train};
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// v̂ = Σ_k w_k v_k over the frames seen, each component alike; c = |w₀|, and w₀ is held against 0.
+/// v̂ = Σ_k w_k v_k over the input frames; c = |w₀|, and w₀ is regularised towards 0.
 struct Mixture;
 
 impl Network for Mixture {

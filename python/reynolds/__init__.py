@@ -26,6 +26,8 @@ __all__ = [
     "Projector",
     "__version__",
     "audit",
+    "bake_",
+    "constrain_",
     "equivariance_error",
     "project_",
     "projected",
@@ -38,6 +40,8 @@ _WITH_TORCH = {
     "projected": "projection",
     "settle_": "projection",
     "equivariance_error": "equivariance",
+    "constrain_": "constraint",
+    "bake_": "constraint",
 }
 
 

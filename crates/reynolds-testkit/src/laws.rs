@@ -193,7 +193,7 @@ fn assert_actions(group: &GroupRef) {
     }
 }
 
-/// The weights sum to one, and matrix elements of irreps integrate to 0, of the trivial one to 1, up to the degree asked for.
+/// The weights sum to one, and the matrix elements of irreps up to the given degree integrate to 0, those of the trivial irrep to 1.
 fn assert_quadrature(group: &GroupRef) {
     if group.order().is_some_and(|order| order > 1000) {
         return;
@@ -211,7 +211,7 @@ fn assert_quadrature(group: &GroupRef) {
             assert!(size(&mean) < TOLERANCE, "{name}: degree {degree}, mean of {}", irrep.label());
         }
         if group.order().is_some() {
-            break; // exact for every function, whatever the degree
+            break; // exact for every function
         }
     }
 }

@@ -219,11 +219,15 @@ fn eigenspaces(structure: &Mat<f64>) -> Result<(Mat<c64>, Mat<c64>)> {
     let n = structure.nrows();
     // −iJ is Hermitian with eigenvalues ±1: −1 first.
     let hermitian = Mat::from_fn(n, n, |i, j| c64::new(0.0, -structure[(i, j)]));
-    let eigen = hermitian.self_adjoint_eigen(Side::Lower).map_err(|error| {
-        Error::numerical("complex structure of an irreducible representation", format!("{error:?}"))
-    })?;
-    let half = n / 2;
-    Ok((eigen.U().subcols(half, n - half).to_owned(), eigen.U().subcols(0, half).to_owned()))
+    let (_, vectors) = eigenvectors(&hermitian, "complex structure of an irreducible representation")?;
+    Ok((vectors.subcols(n / 2, n - n / 2).to_owned(), vectors.subcols(0, n / 2).to_owned()))
+}
+
+/// Eigenvalues of a self-adjoint matrix in ascending order, and its eigenvectors as columns.
+pub(crate) fn eigenvectors<F: Scalar>(matrix: &Mat<F>, procedure: &'static str) -> Result<(Vec<f64>, Mat<F>)> {
+    let eigen = matrix.self_adjoint_eigen(Side::Lower);
+    let eigen = eigen.map_err(|error| Error::numerical(procedure, format!("{error:?}")))?;
+    Ok((eigen.S().column_vector().iter().map(|value| value.real()).collect(), eigen.U().to_owned()))
 }
 
 /// Shares an irrep as a representation.

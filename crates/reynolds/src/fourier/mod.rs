@@ -7,7 +7,7 @@
 //!
 //! [`FourierTransform`] is the first line: exact on a finite group (functions in the order of its elements) and on functions
 //! of degree at most L on a continuous one (sampled on the nodes of an exact Haar rule). [`Spectrum`] holds the blocks of an
-//! operator, and [`OperatorSpace`] says which operators: from L²(G, V) to L²(G, V′), V and V′ any representations, trivial
+//! operator, and [`OperatorSpace`] the operators themselves: from L²(G, V) to L²(G, V′), V and V′ any representations, trivial
 //! for scalar functions.
 //!
 //! The two algorithms of the paper's Figure `alg:projection` are [`project_finite_sum`] (in space, a sum over G) and

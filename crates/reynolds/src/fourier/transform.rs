@@ -52,7 +52,7 @@ impl FourierTransform {
         Self::oversampled(group, max_degree, max_degree)
     }
 
-    /// The same, sampled on the nodes that serve degree `sampled`, which is at least `max_degree`.
+    /// The same, sampled on nodes that are exact for degree `sampled`, at least `max_degree`.
     pub(super) fn oversampled(group: &GroupRef, max_degree: usize, sampled: usize) -> Result<Self> {
         if let Some(order) = group.order().filter(|&n| n > MAX_ENTRIES.isqrt() as u128) {
             return Err(Error::too_large(group.name(), "a Fourier transform", MAX_ENTRIES.isqrt() as u128, order));

@@ -4,7 +4,7 @@
 //! cl(g) = { h g h⁻¹ : h ∈ G }
 //! ```
 //!
-//! Classes come in the order of their least element, which represents them; so the first is that of the identity.
+//! Classes are ordered by their least element, which represents them; the first is that of the identity.
 //!
 //! ```
 //! use reynolds::group::{self, conjugacy_classes};

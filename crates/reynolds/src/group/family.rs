@@ -1,6 +1,6 @@
 //! The family of a group: what code dispatches on. Names are for reading, printing and errors.
 
-/// The family a group belongs to, with the number that tells its members apart.
+/// The family of a group, with its parameter.
 ///
 /// ```
 /// use reynolds::group::{self, Family};

@@ -116,7 +116,7 @@ impl MatrixGroup {
         Ok(Self::assemble(name, elements, generators, index))
     }
 
-    /// A group with its elements listed, the identity first. The caller vouches for closure.
+    /// A group with its elements listed, the identity first; closure is not checked.
     pub(super) fn listed(name: &str, elements: Vec<Mat<f64>>, generators: &[Mat<f64>]) -> Self {
         let mut index = Index::new(elements[0].nrows());
         for (e, matrix) in elements.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Compact groups: the [`Group`] trait, the [`Element`]s, and names that parse and print.
 //!
 //! Every finite group numbers its elements 0, 1, …, with 0 the identity; the order is part of its contract because regular
-//! representations are laid out in it. Orders are `u128`, and no operation here enumerates a group unless it says so: S₃₂ is
+//! representations are laid out in it. Orders are `u128`, and no operation here enumerates a group unless documented: S₃₂ is
 //! as cheap to hold as C₄.
 //!
 //! Coordinates follow arrays: x grows with the last axis (column), y with the one before (row), z with the one before that.

@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 const EXPECTED: &str = "C<n>, D<n>, S<n>, Z<n>, T, Td, Th, O, Oh, I, Ih, SO2, O2, SO3, O3, a permutation group \
     \"<(0 1 2), (0 1)>\", or a product \"A x B\"";
 
-/// How deep brackets round products may nest.
+/// Largest nesting depth of brackets around products.
 const MAX_DEPTH: usize = 16;
 
-/// Reads a group name. Spaces, underscores, brackets round a number and brackets round a product do not matter: "SO(3)", "O_h", "C_4"
+/// Reads a group name. Spaces, underscores, and brackets around a number or a product are ignored: "SO(3)", "O_h", "C_4"
 /// and "C2 x (S3 x SO2)" are understood.
 pub fn parse(name: &str) -> Result<GroupRef> {
     parse_product(name, name, 0)
@@ -45,7 +45,7 @@ fn split_factors(name: &str) -> Vec<&str> {
     factors
 }
 
-/// "C_4" and "C(4)" → "C4"; `None` if brackets stand anywhere but round the number.
+/// "C_4" and "C(4)" → "C4"; `None` if there are other brackets.
 fn without_brackets(factor: &str) -> Option<String> {
     let plain: String = factor.chars().filter(|c| !matches!(c, ' ' | '_')).collect();
     let plain = match plain.split_once('(') {

@@ -8,11 +8,11 @@
 //!
 //! Its eigenspaces are, for almost every c, irreducible; every irrep occurs among them.
 
-use faer::{Mat, Side};
+use faer::Mat;
 
 use super::{Element, GroupRef, elements, order_up_to};
 use crate::error::{Error, Result};
-use crate::irrep::{Irrep, commutant_basis};
+use crate::irrep::{Irrep, commutant_basis, eigenvectors};
 use crate::random::Random;
 use crate::rep::{self, Rep, tabulated};
 
@@ -45,17 +45,15 @@ pub fn numeric_irreps(group: &GroupRef) -> Result<Vec<Irrep>> {
         irreps.push(Irrep::new(format!("irrep({index})"), rep, commutant)?);
     }
     if total != order {
-        return Err(Error::numerical(
-            "decomposition of the regular representation",
-            format!("irreps of total dimension {total} in a group of order {order}"),
-        ));
+        let reason = format!("irreps of total dimension {total} in a group of order {order}");
+        return Err(Error::numerical("decomposition of the regular representation", reason));
     }
     Ok(irreps)
 }
 
 /// Keeps an irreducible representation of real type unless an equivalent one is known.
 fn add(found: &mut Vec<(Vec<f64>, Rep)>, all: &[Element], rep: Rep) {
-    let character = characters(&rep, all);
+    let character: Vec<f64> = all.iter().map(|g| rep.character(g)).collect();
     let norm = character.iter().map(|x| x * x).sum::<f64>() / character.len() as f64;
     if norm.round() == 1.0 && found.iter().all(|(known, _)| !close(known, &character)) {
         found.push((character, rep));
@@ -90,10 +88,6 @@ fn add_point_twists(found: &mut Vec<(Vec<f64>, Rep)>, group: &GroupRef, all: &[E
     Ok(())
 }
 
-fn characters(rep: &Rep, all: &[Element]) -> Vec<f64> {
-    all.iter().map(|g| rep.character(g)).collect()
-}
-
 fn close(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(x, y)| (x - y).abs() < 1e-6)
 }
@@ -120,16 +114,13 @@ fn eigenspaces(group: &GroupRef, product: &[Vec<usize>], order: usize) -> Result
             algebra[(h, product[h][g])] += coefficient[g];
         }
     }
-    let eigen = algebra
-        .self_adjoint_eigen(Side::Lower)
-        .map_err(|error| Error::numerical("eigenvalues of the group algebra", format!("{error:?}")))?;
-    let values = eigen.S().column_vector();
-    let scale = (0..order).map(|i| values[i].abs()).fold(1.0, f64::max);
+    let (values, vectors) = eigenvectors(&algebra, "eigenvalues of the group algebra")?;
+    let scale = values.iter().map(|value| value.abs()).fold(1.0, f64::max);
     let mut spaces = Vec::new();
     let mut start = 0;
     for end in 1..=order {
         if end == order || values[end] - values[end - 1] > 1e-9 * scale {
-            spaces.push(eigen.U().subcols(start, end - start).to_owned());
+            spaces.push(vectors.subcols(start, end - start).to_owned());
             start = end;
         }
     }

@@ -37,7 +37,7 @@ pub struct Orthogonal {
 }
 
 impl Orthogonal {
-    /// Every element that a rotation stands for: itself, and where there are reflections its reflected twin.
+    /// Whether to reflect, for each component of the group: SO(n) has one, O(n) two.
     fn signs(self) -> &'static [bool] {
         if self.reflections { &[false, true] } else { &[false] }
     }

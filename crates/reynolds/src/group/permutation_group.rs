@@ -10,7 +10,7 @@
 //! Elements are numbered in lexicographic order of their words g(0) g(1) …, so the identity is 0; the numbering does not depend on the
 //! generators.
 //!
-//! The name of a group from generators lists them as given, in cycle notation: cycles start at their least point and come in the order of it,
+//! The name of a group from generators lists them as given, in cycle notation: cycles start at their least point and are sorted by it,
 //! fixed points are left out, the identity is `()`. The number of points follows in brackets where the last of them is fixed: `<(0 1)>[5]`.
 //!
 //! ```

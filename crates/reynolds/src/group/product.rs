@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use faer::{Mat, Side};
+use faer::Mat;
 
 use super::{Element, Family, Group, GroupRef, Homomorphism};
 use crate::error::{Error, Result};
 use crate::haar::Quadrature;
-use crate::irrep::Irrep;
+use crate::irrep::{Irrep, eigenvectors};
 use crate::rep::{self, Rep, Representation};
 
 /// The largest number of pairs of points that a product permutes.
@@ -205,10 +205,7 @@ fn split_tensor(label: &str, tensor: &Rep, a: &[Mat<f64>], b: &[Mat<f64>]) -> Re
 
 /// An orthonormal basis, as columns, of the image of an orthogonal projection.
 fn fixed_by(projection: &Mat<f64>) -> Result<Mat<f64>> {
-    let eigen = projection
-        .self_adjoint_eigen(Side::Lower)
-        .map_err(|error| Error::numerical("irreps of a product", format!("{error:?}")))?;
-    let values = eigen.S().column_vector();
-    let zeros = (0..projection.nrows()).filter(|&k| values[k] < 0.5).count();
-    Ok(eigen.U().subcols(zeros, projection.nrows() - zeros).to_owned())
+    let (values, vectors) = eigenvectors(projection, "irreps of a product")?;
+    let zeros = values.iter().filter(|&&value| value < 0.5).count();
+    Ok(vectors.subcols(zeros, values.len() - zeros).to_owned())
 }

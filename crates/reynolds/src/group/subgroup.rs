@@ -38,7 +38,7 @@ impl fmt::Debug for Homomorphism {
 }
 
 impl Homomorphism {
-    /// A map the caller knows to be a homomorphism.
+    /// A map that is known to be a homomorphism.
     pub(crate) fn trusted(source: &GroupRef, target: &GroupRef, map: Map) -> Self {
         Self { source: source.clone(), target: target.clone(), map }
     }

@@ -4,7 +4,7 @@
 //! π(g) Q = Q · ⊕ σ_k(g)
 //! ```
 //!
-//! All copies of one irrep come out in its one canonical basis, so that Schur's lemma can be applied block by block.
+//! All copies of an irrep are expressed in its canonical basis, so that Schur's lemma can be applied block by block.
 //!
 //! ```
 //! use reynolds::{group, rep};

@@ -57,23 +57,17 @@ fn field(group: &GroupRef, name: &str) -> Result<Option<Rep>> {
 
 fn named(group: &GroupRef, name: &str) -> Result<Option<Rep>> {
     let inside = |word: &str| name.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')');
-    Ok(Some(match name {
-        "trivial" => trivial(group),
-        "regular" => regular(group)?,
-        "permutation" => permutation(group)?,
-        "vector" => point(group)?,
-        _ => {
-            if let Some(subgroup) = inside("quotient") {
-                quotient(&group::subgroup(group, subgroup)?)?
-            } else if let Some(labelled) = labelled(group, name) {
-                labelled
-            } else if let Some(which) = inside("irrep") {
-                return Err(no_such_irrep(group, which.trim())?);
-            } else {
-                return Ok(None);
-            }
-        }
-    }))
+    Ok(match name {
+        "trivial" => Some(trivial(group)),
+        "regular" => Some(regular(group)?),
+        "permutation" => Some(permutation(group)?),
+        "vector" => Some(point(group)?),
+        _ => match (inside("quotient"), labelled(group, name), inside("irrep")) {
+            (Some(subgroup), ..) => Some(quotient(&group::subgroup(group, subgroup)?)?),
+            (None, None, Some(which)) => return Err(no_such_irrep(group, which.trim())?),
+            (None, labelled, _) => labelled,
+        },
+    })
 }
 
 /// The irreps up to the largest number in the text, which is the degree where the group is continuous.
@@ -82,7 +76,7 @@ fn irreps_named_in(group: &GroupRef, text: &str) -> Result<Vec<Irrep>> {
     group.clone().irreps(numbers.max().unwrap_or(0).min(group::MAX_DEGREE))
 }
 
-/// The irrep whose label is the name itself ("irrep(0,-)", "1o") or stands in "irrep(…)" ("irrep(1o)", "irrep([3,1])").
+/// The irrep whose label is the name itself ("irrep(0,-)", "1o") or the text inside "irrep(…)" ("irrep(1o)", "irrep([3,1])").
 ///
 /// Labels only, never a position in the list: a number that is no label must not quietly become another irrep.
 fn labelled(group: &GroupRef, name: &str) -> Option<Rep> {

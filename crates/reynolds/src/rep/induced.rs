@@ -37,7 +37,7 @@ pub fn induced<F: Scalar>(representation: &Rep<F>, inclusion: &Homomorphism) -> 
     let (subgroup, group) = (inclusion.source(), inclusion.target());
     group::expect_same(subgroup, representation.group())?;
     let (representatives, coset) = cosets(inclusion)?;
-    // The element of H behind each element of G that lies in H.
+    // The preimage in H of each element of G.
     let mut within = vec![None; coset.len()];
     for h in elements(subgroup.as_ref())? {
         let at = inclusion.apply(&h).index() as usize;

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn frequencies_beyond_the_grid_do_not_raise_the_rank() {
-        // Nine points carry nine functions, however many frequencies are asked for.
+        // Nine points carry at most nine functions.
         let config = RingsConfig { max_degrees: Some(vec![0, 8]), ..RingsConfig::default() };
         let band = Band::new(Shells::new(2, 3, &config).unwrap()).unwrap();
         assert_eq!(band.functions.ncols(), 9);

@@ -31,7 +31,7 @@ const MAX_POINTS: usize = 1 << 20;
 /// A radial function whose squared norm on the grid is not above this has no grid point near its ring: it is left out.
 const FAINT: f64 = 1e-2;
 
-/// A radial function that keeps less than this share of its norm beside the rings before it is left out as dependent.
+/// A radial function is dropped as dependent if orthogonalising it against earlier rings leaves less than this share of its norm.
 const DEPENDENT: f64 = 1e-5;
 
 /// Rings to use instead of the usual ones; `None` keeps the default of the module.
@@ -154,7 +154,7 @@ impl Shells {
             if before <= FAINT {
                 continue;
             }
-            // Twice is enough: the second round removes what rounding left of the first.
+            // Twice is enough: the second round removes the rounding errors of the first.
             for _ in 0..2 {
                 for other in &kept {
                     let share = dot(&function, other);

@@ -33,7 +33,7 @@ fn exported_escnn_convolutions_are_equivariant_under_our_conventions() {
                 }
             }
         }
-        // The other sense of turning does not fit, so the test above can fail: turn the kernels the other way round.
+        // The test above can fail: kernels turned in the other sense do not fit.
         let (shape, weight) = golden.tensor(&format!("{name}.regular.3.weight"));
         let (_, expected) = golden.tensor(&format!("{name}.regular.3.energy_other_turn"));
         let transposed = |index: usize| weight[index / 9 * 9 + index % 3 * 3 + index % 9 / 3];

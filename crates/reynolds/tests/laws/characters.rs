@@ -94,16 +94,13 @@ fn rows_agree(ours: &CharacterTable, golden: &[Vec<c64>], columns: &[usize]) -> 
 }
 
 fn cycle_type(word: &[u32]) -> Vec<f64> {
-    let mut seen = vec![false; word.len()];
-    let mut lengths = vec![0.0_f64; word.len()];
-    for start in 0..word.len() {
-        let mut point = start;
-        while !seen[point] {
-            seen[point] = true;
-            lengths[start] += 1.0;
-            point = word[point] as usize;
-        }
-    }
+    let next = |&point: &u32| Some(word[point as usize]);
+    // The length of the cycle if it starts at its least point, else 0.
+    let length = |start: u32| {
+        let rest: Vec<u32> = std::iter::successors(next(&start), next).take_while(|&point| point != start).collect();
+        if rest.iter().all(|&point| point > start) { (rest.len() + 1) as f64 } else { 0.0 }
+    };
+    let mut lengths: Vec<f64> = (0..word.len() as u32).map(length).collect();
     lengths.sort_by(|a, b| b.total_cmp(a));
     lengths
 }
@@ -142,7 +139,7 @@ fn polyhedral_groups_have_the_golden_tables() {
                 && class_names[our].trim_end_matches(char::is_alphabetic).parse() == Ok(orders[golden])
                 && (trace - traces[golden]).abs() < 1e-9
         };
-        // Classes that these numbers do not tell apart (the two of thirds of T) take what is left, in order.
+        // Classes with equal numbers (the two classes of thirds of a turn in T) are assigned in order.
         let mut columns: Vec<usize> = Vec::new();
         for class in 0..sizes.len() {
             let free = (0..sizes.len()).find(|&our| fits(class, our) && !columns.contains(&our));

@@ -1,4 +1,4 @@
-//! What docs/math.md says is in the tree.
+//! Every file and test that docs/math.md names exists.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

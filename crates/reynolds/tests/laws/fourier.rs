@@ -24,7 +24,7 @@ fn groups() -> impl Iterator<Item = (GroupRef, usize)> {
     finite.chain(CONTINUOUS).map(|(name, degree)| (group::parse(name).unwrap(), degree))
 }
 
-/// Two different fibres: the largest irrep, and the trivial one beside another.
+/// Two different fibres: the largest irrep, and the sum of the trivial irrep and another.
 fn fibres(group: &GroupRef, degree: usize) -> (Rep<c64>, Rep<c64>) {
     let dual = unitary_dual(group, degree).unwrap();
     let largest: Rep<c64> = dual.iter().max_by_key(|pi| pi.dim()).unwrap().clone().into();
@@ -97,7 +97,7 @@ fn inverse_transform_undoes_the_forward_one() {
         for (pi, (a, b)) in transform.forward(&f).unwrap().iter().zip(&coefficients).enumerate() {
             assert_close(a, b, &format!("{} at {pi}", group.name()));
         }
-        // Forward is the integral as it stands.
+        // The forward transform equals the integral in its definition.
         let last = transform.dual().last().unwrap();
         let mut integral = Mat::zeros(last.dim(), last.dim());
         for ((g, weight), &value) in transform.rule().iter().zip(&f) {

@@ -175,7 +175,7 @@ fn labels_are_read_back_as_the_same_fields() {
             for g in group.generators() {
                 assert_eq!(again.matrix(&g), rep.matrix(&g), "{name}: {label}");
             }
-            // Once read, the text stands still.
+            // Reading and printing again changes nothing.
             assert_eq!(rep::parse_fields(&group, &again.label()).unwrap().label(), again.label());
         }
     }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 
 use super::PermutationGroup;
 
-/// The canonical name of a list of generators: "<(0 1 2 3), (0 2)>", with "[degree]" behind it where the last point is fixed.
+/// The canonical name of a list of generators: "<(0 1 2 3), (0 2)>", followed by "[degree]" if the last point is fixed.
 pub(super) fn name(generators: &[Vec<u32>], degree: usize) -> String {
     let texts: Vec<String> = generators.iter().map(|word| cycles(word)).collect();
     let last_is_moved = generators.iter().any(|word| word[degree - 1] as usize != degree - 1);

@@ -89,14 +89,14 @@ pub(super) struct Functions {
 
 impl Functions {
     pub(super) fn new(shells: &Shells) -> Self {
-        let (points, count) = (shells.points().len(), shells.functions());
+        let (points, count) = (shells.points.len(), shells.functions());
         let mut samples = vec![0.0; points * count];
         let (mut starts, mut at) = (Vec::new(), 0);
         for degree in 0..=shells.max_degree() {
             let mut rings = Vec::new();
             for profile in shells.profiles(degree).col_iter() {
                 let norm = profile.iter().map(|value| value * value).sum::<f64>().sqrt();
-                for (point, &place) in shells.points().iter().enumerate() {
+                for (point, &place) in shells.points.iter().enumerate() {
                     for (m, y) in shells.harmonics(degree, place).iter().enumerate() {
                         samples[point * count + at + m] = profile[point] / norm * y;
                     }

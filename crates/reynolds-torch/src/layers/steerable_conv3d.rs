@@ -68,7 +68,7 @@ impl Steerable {
     /// Weights go by irreps of the output, irreps of the input, then as [`ring_kernels`].
     pub fn new(pair: &FieldPair) -> Result<Self> {
         let shells = Shells::new(3, pair.side, &RingsConfig::default())?;
-        let points = shells.points().len();
+        let points = shells.points.len();
         let [outputs, inputs] = pair.dims();
         let (mut counts, mut kernels) = (Vec::new(), Vec::new());
         let mut row = 0;

@@ -139,7 +139,7 @@ impl Basis {
     /// Row-major shape `[out, in, k…]`.
     pub fn shape(&self) -> Vec<usize> {
         let mut shape = vec![self.codomain.dim, self.domain.dim];
-        shape.extend(vec![self.band.shells.side(); self.band.shells.dims()]);
+        shape.extend(vec![self.band.shells.side; self.band.shells.dims]);
         shape
     }
 }

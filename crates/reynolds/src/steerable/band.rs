@@ -55,7 +55,7 @@ impl Band {
     /// Samples the functions, at most 2²⁴ values, and orthonormalises them by a singular value decomposition; directions under 1e-5
     /// of the strongest are dropped.
     pub fn new(shells: Shells) -> Result<Self> {
-        let samples = shells.points().len().saturating_mul(shells.functions());
+        let samples = shells.points.len().saturating_mul(shells.functions());
         if samples > MAX_SAMPLES {
             let what = "grid points times angular functions";
             return Err(Error::range(what, format!("at most {MAX_SAMPLES}"), samples));
@@ -65,7 +65,7 @@ impl Band {
         for degree in 0..=shells.max_degree() {
             let radial = shells.radial(degree);
             let dim = shells.harmonic_dim(degree);
-            let angular: Vec<_> = shells.points().iter().map(|&point| shells.harmonics(degree, point)).collect();
+            let angular: Vec<_> = shells.points.iter().map(|&point| shells.harmonics(degree, point)).collect();
             degrees.push(BandDegree { degree, dim, radial: radial.ncols(), offset: columns.len() });
             for n in 0..radial.ncols() {
                 for m in 0..dim {
@@ -76,7 +76,7 @@ impl Band {
         if columns.is_empty() {
             return Err(Error::range("rings", "at least one with a grid point near", 0));
         }
-        let sampled = Mat::from_fn(shells.points().len(), columns.len(), |p, f| columns[f][p]);
+        let sampled = Mat::from_fn(shells.points.len(), columns.len(), |p, f| columns[f][p]);
         let (functions, coordinates) = orthonormalise(&sampled)?;
         Ok(Self { shells, degrees, functions, coordinates })
     }

@@ -43,7 +43,7 @@ impl KernelBasis {
     /// The kernels from each irrep of `domain` to each of `codomain`, `[codomain][domain]`, sharing what can be shared.
     pub fn all(codomain: &[&Irrep], domain: &[&Irrep], band: &Band) -> Result<Vec<Vec<Self>>> {
         let degrees: Vec<usize> = band.degrees.iter().map(|part| part.degree).collect();
-        let source = Invariants::new(codomain, domain, &degrees, band.shells.dims())?;
+        let source = Invariants::new(codomain, domain, &degrees, band.shells.dims)?;
         let pair = |o: usize, i: usize| {
             let tensors: Result<Vec<_>> = (0..degrees.len()).map(|j| source.of(o, i, j)).collect();
             Self::from_invariants(&tensors?, [codomain[o].dim(), domain[i].dim()], band)

@@ -53,14 +53,14 @@ impl SphericalIrrep {
 
 /// The kernels from `domain` to `codomain`, each row-major `[d_out, d_in, points]`, degrees J outer and rings inner, on shells in space.
 pub fn ring_kernels(codomain: SphericalIrrep, domain: SphericalIrrep, shells: &Shells) -> Result<Vec<Vec<f64>>> {
-    if shells.dims() != 3 {
-        return Err(Error::range("dimension of the grid", 3, shells.dims()));
+    if shells.dims != 3 {
+        return Err(Error::range("dimension of the grid", 3, shells.dims));
     }
-    let points = shells.points().len();
+    let points = shells.points.len();
     let mut kernels = Vec::new();
     for degree in (0..=shells.max_degree()).filter(|&degree| codomain.couples(domain, degree)) {
         let coupling = clebsch_gordan(codomain.degree, domain.degree, degree)?;
-        let harmonics: Vec<_> = shells.points().iter().map(|&point| shells.harmonics(degree, point)).collect();
+        let harmonics: Vec<_> = shells.points.iter().map(|&point| shells.harmonics(degree, point)).collect();
         let mut angular = Vec::with_capacity(codomain.dim() * domain.dim() * points);
         for (o, i) in (0..codomain.dim()).flat_map(|o| (0..domain.dim()).map(move |i| (o, i))) {
             let at = |y: &Vec<f64>| y.iter().enumerate().map(|(m, y)| coupling.at(o, i, m) * y).sum::<f64>();

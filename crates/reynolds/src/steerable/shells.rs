@@ -13,7 +13,7 @@
 //! ```
 //! use reynolds::steerable::{RingsConfig, Shells};
 //! let shells = Shells::new(3, 7, &RingsConfig::default())?;
-//! assert_eq!(shells.rings().iter().map(|ring| ring.max_degree).collect::<Vec<_>>(), [0, 2, 3, 2]);
+//! assert_eq!(shells.rings.iter().map(|ring| ring.max_degree).collect::<Vec<_>>(), [0, 2, 3, 2]);
 //! assert_eq!(shells.functions(), 35);
 //! assert_eq!(shells.radial(3).ncols(), 1);
 //! # Ok::<(), reynolds::Error>(())
@@ -59,10 +59,14 @@ pub struct Ring {
 /// The shells of one grid.
 #[derive(Debug, Clone)]
 pub struct Shells {
-    dims: usize,
-    side: usize,
-    rings: Vec<Ring>,
-    points: Vec<[f64; 3]>,
+    /// 2 or 3.
+    pub dims: usize,
+    /// Number of points along each axis.
+    pub side: usize,
+    /// The rings, from the centre outwards.
+    pub rings: Vec<Ring>,
+    /// The grid points (x, y, z) from its centre, x fastest; z = 0 in the plane.
+    pub points: Vec<[f64; 3]>,
 }
 
 impl Shells {
@@ -84,26 +88,6 @@ impl Shells {
             [coordinate(p % side), coordinate(p / side % side), z]
         });
         Ok(Self { dims, side, rings, points: points.collect() })
-    }
-
-    /// 2 or 3.
-    pub fn dims(&self) -> usize {
-        self.dims
-    }
-
-    /// Number of points along each axis.
-    pub fn side(&self) -> usize {
-        self.side
-    }
-
-    /// The rings, from the centre outwards.
-    pub fn rings(&self) -> &[Ring] {
-        &self.rings
-    }
-
-    /// The grid points (x, y, z) from its centre, x fastest; z = 0 in the plane.
-    pub fn points(&self) -> &[[f64; 3]] {
-        &self.points
     }
 
     /// The largest degree on any ring.
@@ -231,7 +215,7 @@ mod tests {
 
     #[test]
     fn plane_carries_six_functions_on_3x3() {
-        let degrees = |side| shells(2, side).rings().iter().map(|ring| ring.max_degree).collect::<Vec<_>>();
+        let degrees = |side| shells(2, side).rings.iter().map(|ring| ring.max_degree).collect::<Vec<_>>();
         assert_eq!(shells(2, 3).functions(), 6);
         assert_eq!(degrees(3), [0, 2]);
         assert_eq!(degrees(5), [0, 2, 2]);
@@ -247,7 +231,7 @@ mod tests {
             assert_eq!(radial.ncols(), rings);
             let error = radial.transpose() * &radial - Mat::<f64>::identity(rings, rings);
             assert!(error.norm_max() < 1e-14);
-            let centre = shells.points().len() / 2;
+            let centre = shells.points.len() / 2;
             assert!(degree == 0 || (0..rings).all(|r| radial[(centre, r)] == 0.0));
         }
         // The one function of degree 3 is ring 2 itself, untouched by ring 1: their cosine is not 0.

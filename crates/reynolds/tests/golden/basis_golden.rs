@@ -69,7 +69,7 @@ fn scalar_functions_and_overlaps_are_those_of_escnn() {
         let shells = Shells::new(3, row[0] as usize, &RingsConfig::default()).unwrap();
         let degree = row[1] as usize;
         // Rings are named by radius; a degree lives on those that carry it.
-        let carrying: Vec<_> = shells.rings().iter().filter(|ring| ring.max_degree >= degree).collect();
+        let carrying: Vec<_> = shells.rings.iter().filter(|ring| ring.max_degree >= degree).collect();
         let place = |radius: f64| carrying.iter().position(|ring| ring.radius == radius).unwrap();
         let phi = shells.profiles(degree);
         let gram = phi.transpose() * &phi;

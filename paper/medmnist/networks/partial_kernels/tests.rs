@@ -38,14 +38,14 @@ fn functions_at(shells: &Shells, rotation: &Mat<f64>) -> Mat<f64> {
     let turned = |x: [f64; 3]| [0, 1, 2].map(|row| (0..3).map(|k| rotation[(row, k)] * x[k]).sum::<f64>());
     let mut columns: Vec<Vec<f64>> = Vec::new();
     for degree in 0..=shells.max_degree() {
-        let values: Vec<_> = shells.points().iter().map(|&x| spherical_harmonics(degree, turned(x))).collect();
+        let values: Vec<_> = shells.points.iter().map(|&x| spherical_harmonics(degree, turned(x))).collect();
         for profile in shells.profiles(degree).col_iter() {
             for m in 0..=2 * degree {
                 columns.push(values.iter().enumerate().map(|(point, y)| profile[point] * y[m]).collect());
             }
         }
     }
-    Mat::from_fn(shells.points().len(), columns.len(), |point, f| columns[f][point])
+    Mat::from_fn(shells.points.len(), columns.len(), |point, f| columns[f][point])
 }
 
 /// ρ(g) of a field.

@@ -29,3 +29,13 @@ impl Mosaic {
         png(width, height, &pixels)
     }
 }
+
+/// Width and rows of a PNG, a byte of filter before the pixels of each.
+#[cfg(test)]
+pub(crate) fn decoded(image: &[u8]) -> (usize, Vec<u8>) {
+    let width = u32::from_be_bytes(image[16..20].try_into().unwrap()) as usize;
+    let data = image.windows(4).position(|w| w == b"IDAT").unwrap() + 4;
+    let mut rows = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&image[data..]), &mut rows).unwrap();
+    (width, rows)
+}

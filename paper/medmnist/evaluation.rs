@@ -106,7 +106,6 @@ pub(super) fn turns() -> [Vec<Turn>; 2] {
     all
 }
 
-/// Volumes `[n, 1, s, s, s]` turned.
 pub(super) fn turned(volumes: &Tensor, (axes, reversed): Turn) -> Result<Tensor> {
     let [a, b, c] = axes.map(|axis| axis + 2);
     let reversed: Vec<i64> = (0..3).filter(|&axis| reversed[axis]).map(|axis| axis as i64 + 2).collect();

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_does_not_beat_the_most_common_class_by_three_standard_errors_is_not_trained() {
+    fn a_gain_below_three_standard_errors_is_not_trained() {
         assert_eq!(trained(0.1, 0.03), "yes: 10.0 points above the most common class, standard error 3.0");
         assert_eq!(trained(0.08, 0.03), "not trained: 8.0 points above the most common class, standard error 3.0");
         assert!(trained(f64::NAN, f64::NAN).starts_with("not trained"));

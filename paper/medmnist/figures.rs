@@ -13,7 +13,6 @@ use reynolds_train::task::Split;
 const CELL: f64 = 30.0;
 const PANEL: f64 = 150.0;
 
-/// Width of a letter of a label.
 const LETTER: f64 = 5.2;
 
 /// Draws "confusion.svg" of the test volumes into `folder`.

@@ -79,10 +79,9 @@ impl Scored {
     }
 
     /// Accuracy on the volumes of these pairs by the two logits of the pair alone, and the number of volumes.
-    pub fn pairs(&self, pairs: &[(u8, u8)]) -> (f64, usize) {
+    pub fn pairs(&self, pairs: &[[usize; 2]]) -> (f64, usize) {
         let (mut right, mut count) = (0, 0);
-        for &(first, second) in pairs {
-            let (first, second) = (usize::from(first), usize::from(second));
+        for &[first, second] in pairs {
             for (logits, label) in self.rows().filter(|(_, label)| [first, second].contains(label)) {
                 let answer = if logits[second] > logits[first] { second } else { first };
                 right += usize::from(answer == label);
@@ -93,10 +92,9 @@ impl Scored {
     }
 
     /// Share of the volumes of these pairs that are taken for either class of their pair; `None` if there are none.
-    pub fn solids<'a>(&self, pairs: impl Iterator<Item = &'a (u8, u8)>) -> Option<f64> {
+    pub fn solids<'a>(&self, pairs: impl Iterator<Item = &'a [usize; 2]>) -> Option<f64> {
         let (mut right, mut count) = (0, 0);
         for pair in pairs {
-            let pair = [pair.0, pair.1].map(usize::from);
             for (logits, _) in self.rows().filter(|(_, label)| pair.contains(label)) {
                 right += usize::from(pair.contains(&largest(logits)));
                 count += 1;
@@ -163,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn large_logits_overflow_nothing_and_one_class_has_no_area() {
+    fn large_logits_do_not_overflow_and_one_class_has_no_auc() {
         assert_eq!(Scored::new(2, vec![1000.0, -1000.0], vec![0]).loss(), 0.0);
         assert_eq!(Scored::new(2, vec![0.0; 8], vec![0, 1, 1, 0]).auc(), 0.5);
         assert!(Scored::new(2, vec![0.0; 2], vec![0]).auc().is_nan());
@@ -173,14 +171,14 @@ mod tests {
     fn pairs_are_judged_by_two_logits_and_solids_by_all() {
         let scored = scored();
         // Answers 0, 1, 1, 0 of the labels 0, 1, 1, 2: the last is right in the pair (0, 2) alone.
-        assert_eq!(scored.solids([(0, 2)].iter()), Some(1.0));
-        assert_eq!(scored.solids([(1, 2)].iter()), Some(2.0 / 3.0));
+        assert_eq!(scored.solids([[0, 2]].iter()), Some(1.0));
+        assert_eq!(scored.solids([[1, 2]].iter()), Some(2.0 / 3.0));
         assert_eq!(scored.solids([].iter()), None);
         // Of classes 0 and 2: both volumes are taken for 0. Of 1 and 2: the third has equal logits, and the first of them wins.
-        assert_eq!(scored.pairs(&[(0, 2)]), (0.5, 2));
-        assert_eq!(scored.pairs(&[(1, 2)]), (1.0, 3));
-        assert_eq!(scored.pairs(&[(0, 2), (1, 2)]), (4.0 / 5.0, 5));
-        assert_eq!(scored.pairs(&[(2, 1)]), (2.0 / 3.0, 3));
+        assert_eq!(scored.pairs(&[[0, 2]]), (0.5, 2));
+        assert_eq!(scored.pairs(&[[1, 2]]), (1.0, 3));
+        assert_eq!(scored.pairs(&[[0, 2], [1, 2]]), (4.0 / 5.0, 5));
+        assert_eq!(scored.pairs(&[[2, 1]]), (2.0 / 3.0, 3));
     }
 
     #[test]

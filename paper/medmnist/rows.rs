@@ -77,7 +77,6 @@ impl Row {
         self.architecture == Architecture::Ours
     }
 
-    /// "CNN", "SO(3) ours".
     pub(super) fn label(self) -> String {
         let network = self.label_of_network();
         if self == Self::CNN { network.into() } else { format!("{} {network}", group_head(self.group)) }
@@ -97,14 +96,14 @@ impl Row {
     /// strengths are tuned.
     pub fn strengths(self, set: Set) -> Option<Strengths> {
         let [learning_rate, lambda_g, lambda_perp] = match (self.is_ours(), self.group, set) {
-            (true, Symmetry::So3, Set::NODULE) => [5e-5, 1e-3, 1.0],
-            (true, Symmetry::So3, Set::ORGAN) => [5e-5, 1e-3, 1e-2],
-            (true, Symmetry::So3, Set::SYNAPSE) => [1e-4, 1e-3, 1.0],
-            (true, Symmetry::O3, Set::NODULE) => [1e-4, 1e-4, 1e-1],
-            (true, Symmetry::O3, Set::ORGAN) => [1e-4, 1e-3, 1e-3],
-            (true, Symmetry::O3, Set::SYNAPSE) => [1e-4, 1e-3, 1e-1],
-            (false, _, Set::NODULE) => [5e-5, 0.0, 0.0],
-            (false, _, Set::ORGAN | Set::SYNAPSE) => [1e-4, 0.0, 0.0],
+            (true, Symmetry::So3, Set::Nodule) => [5e-5, 1e-3, 1.0],
+            (true, Symmetry::So3, Set::Organ) => [5e-5, 1e-3, 1e-2],
+            (true, Symmetry::So3, Set::Synapse) => [1e-4, 1e-3, 1.0],
+            (true, Symmetry::O3, Set::Nodule) => [1e-4, 1e-4, 1e-1],
+            (true, Symmetry::O3, Set::Organ) => [1e-4, 1e-3, 1e-3],
+            (true, Symmetry::O3, Set::Synapse) => [1e-4, 1e-3, 1e-1],
+            (false, _, Set::Nodule) => [5e-5, 0.0, 0.0],
+            (false, _, Set::Organ | Set::Synapse) => [1e-4, 0.0, 0.0],
             _ => return None,
         };
         Some(Strengths { learning_rate, lambda_g, lambda_perp })
@@ -112,7 +111,7 @@ impl Row {
 
     /// For costs: those of Nodule, as in the paper.
     pub fn measured_strengths(self) -> Strengths {
-        self.strengths(Set::NODULE).expect("a set of the paper")
+        self.strengths(Set::Nodule).expect("a set of the paper")
     }
 
     /// The settings of a run with this network and these strengths, without a penalty but for ours; settings of other networks are as by
@@ -130,7 +129,6 @@ impl Row {
     }
 }
 
-/// "SO(3)", "O(3)".
 pub(super) fn group_head(group: Symmetry) -> &'static str {
     match group {
         Symmetry::So3 => "SO(3)",
@@ -144,7 +142,7 @@ mod tests {
     use reynolds_train::config;
 
     #[test]
-    fn rows_have_names_of_their_own_and_the_papers_strengths_on_its_sets() {
+    fn rows_have_unique_names_and_published_strengths() {
         let names: std::collections::BTreeSet<String> = Row::ALL.iter().map(|row| row.name()).collect();
         assert_eq!((names.len(), Row::ALL[0].name(), Row::ALL[8].label()), (9, "cnn".into(), "O(3) ours".into()));
         assert_eq!(Row::ours(Symmetry::O3).beside(Architecture::Cnn), Row::CNN);

@@ -2,104 +2,79 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde::{Deserialize, Serialize};
 
 use crate::medmnist::data::{MedSet, Size, shapes};
 use crate::targets::Named;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Set {
+    Nodule,
+    Synapse,
+    Organ,
+    Vessel,
+    Adrenal,
+    Fracture,
     #[default]
     Shapes,
-    File(MedSet),
 }
 
 impl Set {
-    pub const NODULE: Self = Self::File(MedSet::Nodule);
-    pub const SYNAPSE: Self = Self::File(MedSet::Synapse);
-    pub const ORGAN: Self = Self::File(MedSet::Organ);
-
-    pub const OF_PAPER: [Self; 3] = [Self::NODULE, Self::SYNAPSE, Self::ORGAN];
+    /// In the order of the paper.
+    pub const OF_PAPER: [Self; 3] = [Self::Nodule, Self::Synapse, Self::Organ];
 
     pub fn is_of_paper(self) -> bool {
         Self::OF_PAPER.contains(&self)
     }
 
-    pub(super) fn head(self) -> String {
+    /// `None` of generated shapes.
+    pub fn file(self) -> Option<MedSet> {
         match self {
-            Self::Shapes => "generated shapes".into(),
-            Self::File(set) => set.head().into(),
+            Self::Nodule => Some(MedSet::Nodule),
+            Self::Synapse => Some(MedSet::Synapse),
+            Self::Organ => Some(MedSet::Organ),
+            Self::Vessel => Some(MedSet::Vessel),
+            Self::Adrenal => Some(MedSet::Adrenal),
+            Self::Fracture => Some(MedSet::Fracture),
+            Self::Shapes => None,
         }
     }
 
+    pub(super) fn head(self) -> &'static str {
+        self.file().map_or("generated shapes", MedSet::head)
+    }
+
     pub(super) fn class_names(self) -> Vec<String> {
-        let names = match self {
-            Self::Shapes => &shapes::CLASSES[..],
-            Self::File(set) => set.classes(),
-        };
+        let names = self.file().map_or(&shapes::CLASSES[..], MedSet::classes);
         names.iter().map(|name| name.to_string()).collect()
     }
 
     /// The generated set and those whose files lie in a folder, but for Fracture.
     pub(super) fn present(folder: &Path) -> Vec<Self> {
-        let there = |set: &Self| match set {
-            Self::Shapes => true,
-            Self::File(MedSet::Fracture) => false,
-            Self::File(set) => folder.join(set.file_name(Size::Small)).is_file(),
-        };
-        Self::ALL.iter().copied().filter(there).collect()
+        let there = |file: MedSet| file != MedSet::Fracture && folder.join(file.file_name(Size::Small)).is_file();
+        Self::ALL.iter().copied().filter(|set| set.file().is_none_or(there)).collect()
     }
 }
 
 impl Named for Set {
-    const ALL: &'static [Self] = &[
-        Self::NODULE,
-        Self::SYNAPSE,
-        Self::ORGAN,
-        Self::File(MedSet::Vessel),
-        Self::File(MedSet::Adrenal),
-        Self::File(MedSet::Fracture),
-        Self::Shapes,
-    ];
+    const ALL: &'static [Self] =
+        &[Self::Nodule, Self::Synapse, Self::Organ, Self::Vessel, Self::Adrenal, Self::Fracture, Self::Shapes];
 
     fn name(self) -> String {
-        match self {
-            Self::Shapes => "shapes".into(),
-            Self::File(set) => set.to_string(),
-        }
-    }
-}
-
-impl Serialize for Set {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for Set {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::ALL.iter().copied().find(|set| set.name() == text).ok_or_else(|| {
-            let names: Vec<String> = Self::ALL.iter().map(|set| format!("\"{}\"", set.name())).collect();
-            D::Error::custom(format!("expected {}", names.join(" or ")))
-        })
+        format!("{self:?}").to_lowercase()
     }
 }
 
 /// Labels of right and left organs, which differ by a reflection alone.
 pub(super) const SIDES: [(&str, [usize; 2]); 3] = [("kidneys", [1, 2]), ("femurs", [3, 4]), ("lungs", [7, 8])];
 
-/// Labels of shapes that differ by a turn alone.
-pub(super) fn rotation_pairs() -> Vec<[usize; 2]> {
-    shapes::rotation_pairs().iter().map(|&(first, second)| [first.into(), second.into()]).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sets_are_those_whose_files_are_there_and_the_generated_one() {
+    fn present_sets_have_files_or_are_generated() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(Set::present(folder.path()), [Set::Shapes]);
         for name in ["vesselmnist3d.npz", "organmnist3d.npz", "fracturemnist3d.npz", "nodulemnist3d_64.npz"] {

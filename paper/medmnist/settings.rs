@@ -60,13 +60,11 @@ impl MedDataConfig {
     /// The file of MedMNIST; `None` of generated shapes.
     pub fn file(&self) -> Result<Option<(MedSet, Size)>> {
         let size = Size::ALL.into_iter().find(|size| size.side() == self.size);
-        match (self.set, size) {
+        match (self.set.file(), size) {
             (_, None) => Err(Error::config("data.size", "28 or 64", self.size)),
-            (Set::Shapes, Some(Size::Small)) => Ok(None),
-            (Set::Shapes, _) => {
-                Err(Error::config("data.size", "28 (the side of generated shapes is data.shapes.side)", self.size))
-            }
-            (Set::File(set), Some(size)) => Ok(Some((set, size))),
+            (None, Some(Size::Small)) => Ok(None),
+            (None, _) => Err(Error::config("data.size", "28 (the side of shapes is data.shapes.side)", self.size)),
+            (Some(set), Some(size)) => Ok(Some((set, size))),
         }
     }
 

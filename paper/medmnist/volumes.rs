@@ -22,13 +22,13 @@ const RESIZED: usize = 64;
 /// Labels of classes that differ by a turn or a reflection alone, of generated sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClassPairs {
-    pub rotation: Vec<(u8, u8)>,
-    pub reflection: Vec<(u8, u8)>,
+    pub rotation: Vec<[usize; 2]>,
+    pub reflection: Vec<[usize; 2]>,
 }
 
 impl ClassPairs {
     pub fn of_shapes() -> Self {
-        Self { rotation: shapes::rotation_pairs().to_vec(), reflection: shapes::reflection_pairs().to_vec() }
+        Self { rotation: shapes::ROTATION_PAIRS.to_vec(), reflection: shapes::REFLECTION_PAIRS.to_vec() }
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn one_volume_to_train_on_and_labels_of_no_class_are_refused() {
+    fn a_single_training_volume_and_unknown_labels_are_refused() {
         let refused = |set: &VolumeSet| {
             let data = MedData::new(set, ClassPairs::default(), Resize::Nearest, Precision::F32, Device::Cpu);
             data.unwrap_err().to_string()

@@ -62,7 +62,7 @@ fn mosaic(tiles: &[Vec<[u8; 3]>], side: usize, columns: usize) -> Vec<u8> {
 mod tests {
     use super::super::slice::attenuation;
     use super::*;
-    use std::io::Read;
+    use crate::data::mosaic::decoded;
 
     #[test]
     fn a_row_shows_the_window_and_the_metal() {
@@ -70,9 +70,7 @@ mod tests {
         let metal = vec![1.0, 0.0, 0.0, 0.0];
         let pair = Pair { side: 2, truth: flat(-175.0), corrupted: flat(275.0), interpolated: flat(50.0), metal };
         let image = preview(&[pair]).unwrap();
-        let data = image.windows(4).position(|w| w == b"IDAT").unwrap() + 4;
-        let mut rows = Vec::new();
-        flate2::read::ZlibDecoder::new(&image[data..]).read_to_end(&mut rows).unwrap();
+        let (_, rows) = decoded(&image);
         let tile = |n: usize| rows[1 + 3 * n * (TILE + GAP)];
         assert_eq!((tile(0), tile(1)), (0, 255));
         assert!(tile(2).abs_diff(128) <= 1 && tile(3) == 250, "{} {}", tile(2), tile(3));

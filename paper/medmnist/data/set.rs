@@ -87,12 +87,10 @@ impl MedSet {
         &FACTS[self as usize]
     }
 
-    /// "Organ".
     pub fn head(self) -> &'static str {
         self.facts().name
     }
 
-    /// "OrganMNIST3D", as the publisher writes it.
     pub fn title(self) -> String {
         format!("{}MNIST3D", self.head())
     }
@@ -106,7 +104,6 @@ impl MedSet {
         self.facts().counts
     }
 
-    /// In hexadecimal.
     pub fn md5(self, size: Size) -> &'static str {
         self.facts().md5[size as usize]
     }

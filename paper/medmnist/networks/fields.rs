@@ -99,7 +99,6 @@ impl Fields {
     }
 }
 
-/// As plans name them: "6x0 + 6x1 + 6x2".
 impl fmt::Display for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut labels = self.symmetry.labels(self.max_degree);

@@ -54,7 +54,6 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// Kernels between two fields whose likelihood is the parameter `coefficients`.
     pub(super) fn new(pair: &FieldPair, likelihood: Likelihood, coefficients: &str) -> Result<Self> {
         let functions = Functions::new(&Shells::new(3, pair.side, &RingsConfig::default())?);
         let segments = segments(pair, &functions, likelihood.kernel_degree);

@@ -3,7 +3,7 @@
 use super::cells::{cells, majority};
 use super::settings::Table as Keys;
 use super::*;
-use crate::targets::columns::DASH;
+use crate::targets::columns::Line;
 use serde_json::{Map, Value};
 
 /// Test accuracy and its deviation over seeds.
@@ -22,7 +22,6 @@ pub(super) const PAPER: Published<6> = Published {
     ],
 };
 
-/// Column and metric, as mean and deviation.
 const METRICS: [(&str, &str); 8] = [
     ("accuracy", "test/accuracy"),
     ("auc", "test/auc"),
@@ -77,23 +76,22 @@ pub(super) fn results(cells: &[Cell<'_>], frame: &Frame) -> Map<String, Value> {
 
 /// Rows by sets, with the paper's numbers; first the most frequent class.
 pub(super) fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Table {
-    let label = |row: &Option<Row>| row.map_or("most frequent class".into(), Row::label);
-    let mut columns = vec![Column::new("row", label)];
+    let mut columns = vec![Column::new("row", |row: &Row| row.label())];
+    let mut trivial = vec![("row", "most frequent class".into())];
     for set in settings.own.sets.iter() {
-        columns.push(Column::new(set.head(), move |row: &Option<Row>| match row {
-            None => shown(majority(cells, set), decimals::<3>),
-            Some(row) => find(cells, set, *row).map_or(DASH.into(), Cell::text),
-        }));
+        trivial.push((set.head(), majority(cells, set).into()));
+        let text = move |row: &Row| find(cells, set, *row).map(Cell::text);
+        columns.push(Column::new(set.head(), text).format(decimals::<3>));
         if set.is_of_paper() {
-            columns.push(Column::new("paper", move |row: &Option<Row>| {
-                let paper = PAPER.mean_and_deviation(&row.as_ref()?.name(), &set.name());
+            columns.push(Column::new("paper", move |row: &Row| {
+                let paper = PAPER.mean_and_deviation(&row.name(), &set.name());
                 paper.map(|(mean, deviation)| format!("{mean:.3} ± {deviation:.3}"))
             }));
         }
     }
-    let rows = settings.own.rows.iter().filter(|row| cells.iter().any(|cell| cell.row() == *row));
-    let rows: Vec<Option<Row>> = std::iter::once(None).chain(rows.map(Some)).collect();
-    let mut table = columns::table(&columns, &rows);
+    let rows = settings.own.rows.as_slice().iter().filter(|row| cells.iter().any(|cell| cell.row() == **row));
+    let lines = std::iter::once(Line::Given(trivial)).chain(rows.map(Line::Row));
+    let mut table = columns::table(&columns, lines);
     table.caption(format!(
         "test accuracy, {}, of the weights with the best validation accuracy; \"not trained\": does not beat the most frequent class by 3 paired \
          standard errors",
@@ -147,7 +145,6 @@ fn tried(tried: &[(VolumeRun, &Trained)]) -> Option<Table> {
 mod tests {
     use super::super::synthetic::{of, run};
     use super::*;
-    use crate::medmnist::data::MedSet;
     use crate::targets::synthetic::diverged;
 
     fn line(text: &str, start: &str) -> String {
@@ -173,17 +170,17 @@ mod tests {
             "SO(3) SCNN 0.550 ± 0.000 not trained 0.607 ± 0.006 0.550 ± 0.000 not trained"
         );
         assert!(line(&text, "O(3) RPP").contains("diverged, not trained"), "{text}");
-        let text = of_set(&settings, &cells, Set::ORGAN).to_string();
+        let text = of_set(&settings, &cells, Set::Organ).to_string();
         let ours = "O(3) ours 0.900 ± 0.010 0.900 ± 0.010 +0.400 / 0.021 0.200 ± 0.000 2.00 2035066 1e-4 1e-3 1e-3";
         assert_eq!(line(&text, "O(3) ours"), ours);
         assert!(line(&text, "CNN").ends_with("2035066 1e-4 – –") && text.contains("as published"), "{text}");
-        assert!(of_set(&settings, &cells, Set::File(MedSet::Vessel)).to_string().contains("tuned on validation"));
+        assert!(of_set(&settings, &cells, Set::Vessel).to_string().contains("tuned on validation"));
     }
 
     #[test]
     fn the_papers_numbers_are_found_by_row_and_set() {
         let number = |row: Row, set: Set| PAPER.mean_and_deviation(&row.name(), &set.name());
-        assert_eq!(number(Row::ours(Symmetry::O3), Set::ORGAN), Some((0.943, 0.005)));
+        assert_eq!(number(Row::ours(Symmetry::O3), Set::Organ), Some((0.943, 0.005)));
         for &row in Row::ALL {
             assert!(Set::ALL.iter().all(|&set| number(row, set).is_some() == set.is_of_paper()));
         }

@@ -112,7 +112,7 @@ pub(super) fn efficiency(budget: Budget) -> TargetSettings<Efficiency> {
     let mut run = MedExperiment.defaults();
     run.settings.model.width = self::run(budget).settings.model.width;
     // As many classes as Nodule has, of which the paper's costs are.
-    run.settings.data.set = Set::NODULE;
+    run.settings.data.set = Set::Nodule;
     TargetSettings { own: Efficiency { rows: Chosen::all(), inference_batch: 48, steps, warmup: 5 }, run }
 }
 

@@ -5,7 +5,6 @@ use super::*;
 
 #[derive(Debug, Clone)]
 pub(super) struct Cell<'a> {
-    /// At the first seed.
     pub(super) run: VolumeRun,
     pub(super) runs: Runs<'a>,
 }
@@ -31,6 +30,10 @@ impl<'a> Cell<'a> {
         self.runs.sample("test/accuracy")
     }
 
+    pub(super) fn badness(&self, (metric, sign): By) -> f64 {
+        sign * self.runs.sample(&format!("validation/{metric}")).mean()
+    }
+
     /// Mean gain of accuracy over the most frequent class, and its standard error.
     pub(super) fn gain(&self) -> (f64, f64) {
         self.runs.gain(GAIN)
@@ -41,12 +44,10 @@ impl<'a> Cell<'a> {
         self.runs.is_trained(GAIN)
     }
 
-    /// "0.862 ± 0.018", with its label where it is not trained.
     pub(super) fn text(&self) -> String {
         self.runs.labelled(spread(&self.accuracy(), decimals::<3>), self.is_trained())
     }
 
-    /// "SO(3) ours 0.774 ± 0.025".
     pub(super) fn found(&self) -> String {
         format!("{} {}", self.label(), spread(&self.accuracy(), decimals::<3>))
     }
@@ -87,7 +88,6 @@ pub(super) fn metric<'a>(name: &str, metric: &'static str) -> Of<'a> {
     Of::sample(name, move |cell| cell.runs.sample(metric))
 }
 
-/// The mean of a metric.
 pub(super) fn mean<'a>(name: &str, metric: &'static str) -> Of<'a> {
     Of::new(name, move |cell| cell.runs.sample(metric).mean())
 }
@@ -106,6 +106,19 @@ pub(super) fn strength(value: f64) -> String {
 /// "mean ± standard deviation over 3 seeds".
 pub(super) fn over(count: u64) -> String {
     if count == 1 { "1 seed".into() } else { format!("mean ± standard deviation over {}", runs::seeds(count)) }
+}
+
+/// A validation metric with its sign, so that smaller is better.
+pub(super) type By = (&'static str, f64);
+
+pub(super) const ACCURACY: By = ("accuracy", -1.0);
+pub(super) const LOSS: By = ("loss", 1.0);
+
+/// The best by the mean of a validation metric, of equal ones that of the smaller loss.
+pub(super) fn best<'a, 'b>(cells: impl IntoIterator<Item = &'a Cell<'b>>, by: By) -> Option<&'a Cell<'b>> {
+    let order = |cell: &Cell<'_>| (cell.badness(by), cell.badness(LOSS));
+    let finite = cells.into_iter().filter(|cell| cell.badness(by).is_finite());
+    finite.reduce(|best, cell| if order(cell) < order(best) { cell } else { best })
 }
 
 /// The cells of a table that were run, set by set.

@@ -3,8 +3,9 @@
 use super::cells::cells;
 use super::settings::Table as Keys;
 use super::*;
+use crate::medmnist::data::shapes::ROTATION_PAIRS;
 use crate::medmnist::figures::confusion_map;
-use crate::medmnist::sets::{SIDES, rotation_pairs};
+use crate::medmnist::sets::SIDES;
 use reynolds_report::Csv;
 use reynolds_report::csv::Field;
 
@@ -36,11 +37,11 @@ fn matrix(runs: &Runs<'_>) -> Vec<Vec<f64>> {
 /// Pairs of classes of a set that an equivariant network confuses, with their names.
 fn pairs(set: Set) -> Vec<(String, [usize; 2])> {
     match set {
-        Set::ORGAN => SIDES.into_iter().map(|(name, pair)| (name.to_string(), pair)).collect(),
+        Set::Organ => SIDES.into_iter().map(|(name, pair)| (name.to_string(), pair)).collect(),
         Set::Shapes => {
             let names = set.class_names();
             let named = |pair: [usize; 2]| (pair.map(|class| names[class].as_str()).join(" / "), pair);
-            rotation_pairs().into_iter().map(named).collect()
+            ROTATION_PAIRS.into_iter().map(named).collect()
         }
         _ => Vec::new(),
     }
@@ -80,7 +81,6 @@ fn figure(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Figure {
     Figure { name: "fig-confusion", svg: sheet.svg(), caption }
 }
 
-/// How often the classes of each pair are taken for each other.
 fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Option<Table> {
     let mut table = Table::new(["set", "classes", "row", "taken for the other", "volumes"]);
     let mut found = false;
@@ -90,7 +90,7 @@ fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Option<Table> {
             if share.is_finite() {
                 found = true;
                 let (share, volumes) = (decimals::<3>(share), decimals::<0>(volumes));
-                table.row([cell.run.set().head(), name, cell.label(), share, volumes]);
+                table.row([cell.run.set().head().into(), name, cell.label(), share, volumes]);
             }
         }
     }
@@ -101,7 +101,6 @@ fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Option<Table> {
     found.then_some(table)
 }
 
-/// A line for every entry of every matrix.
 fn csv(cells: &[Cell<'_>]) -> String {
     let mut csv = Csv::new(["set", "row", "seeds", "true", "predicted", "count"]);
     for cell in cells {
@@ -122,14 +121,14 @@ fn checks(cells: &[Cell<'_>]) -> Vec<Check> {
     // Set, claim, which row confuses less than which, and the pairs; none = all.
     let claims: [(Set, &str, Row, Row, &[&str]); 4] = [
         (
-            Set::ORGAN,
+            Set::Organ,
             "ours takes left and right kidneys and femurs for each other less than the SCNN",
             ours,
             scnn,
             &["kidneys", "femurs"],
         ),
-        (Set::ORGAN, "the CNN tells femurs apart more reliably than the SCNN", cnn, scnn, &["femurs"]),
-        (Set::ORGAN, "ours has fewer left-right confusions than the CNN", ours, cnn, &[]),
+        (Set::Organ, "the CNN tells femurs apart more reliably than the SCNN", cnn, scnn, &["femurs"]),
+        (Set::Organ, "ours has fewer left-right confusions than the CNN", ours, cnn, &[]),
         (Set::Shapes, "ours takes the two of a rotation pair for each other less than the SCNN", ours, scnn, &[]),
     ];
     let check = |(set, claim, low, high, names): (Set, &str, Row, Row, &[&str])| {
@@ -165,7 +164,6 @@ fn fewer(claim: String, low: &Cell<'_>, high: &Cell<'_>, pairs: &[[usize; 2]]) -
 mod tests {
     use super::super::synthetic::{of, run};
     use super::*;
-    use crate::medmnist::data::MedSet;
     use crate::targets::judge::ONE_SEED;
     use crate::targets::synthetic::given;
 
@@ -197,8 +195,7 @@ mod tests {
         let settings = quick("vessel", seeds);
         let all = of(&settings, |one| run(accuracy(one.row(), one.config.seed as f64), 0.1));
         let cells = cells(&settings, &all);
-        let [ours, cnn] =
-            [Row::ours(Symmetry::So3), Row::CNN].map(|row| find(&cells, Set::File(MedSet::Vessel), row).unwrap());
+        let [ours, cnn] = [Row::ours(Symmetry::So3), Row::CNN].map(|row| find(&cells, Set::Vessel, row).unwrap());
         fewer(String::new(), ours, cnn, &[[0, 1]])
     }
 

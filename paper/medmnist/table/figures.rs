@@ -6,7 +6,6 @@ use crate::targets::curves::points;
 
 const PANELS: [(&str, &str); 2] = [("validation/accuracy", "validation accuracy"), ("train/loss", "training loss")];
 
-/// Colour, and dashes for O(3).
 fn style(row: Row) -> (Colour, bool) {
     let colour = match row.architecture {
         Architecture::Cnn => Colour(0x33, 0x33, 0x33),

@@ -86,8 +86,8 @@ fn networks(run: &RunConfig<MedSettings>) -> String {
 }
 
 fn data<O: Trains>(settings: &TargetSettings<O>) -> String {
-    let sets = settings.own.sets();
-    let heads: Vec<String> = sets.iter().map(|set| set.head()).collect();
+    let sets = settings.sets();
+    let heads: Vec<&str> = sets.iter().map(|set| set.head()).collect();
     let mut text = format!("Data: {}", heads.join(", "));
     if sets.iter().any(|set| !set.is_of_paper()) {
         text += "; the paper's are Nodule, Synapse and Organ, which the same command runs once their files are there (`sets`)";
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ours_tries_more_than_others_is_counted_and_widths_are_those_that_were_run() {
+    fn notes_count_the_tried_settings_and_name_the_width() {
         let said = |budget: Budget| of_table(&budget::table(budget)).join("\n");
         // Staged: two learning rates, then eight pairs of λ of which one is known; a grid: five learning rates by eight pairs.
         assert!(said(Budget::Standard).contains("ours tries 9 settings and each baseline 2,"));

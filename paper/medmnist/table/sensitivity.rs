@@ -26,10 +26,6 @@ impl Sensitivity {
 }
 
 impl Trains for Sensitivity {
-    fn sets(&self) -> Vec<Set> {
-        self.sets.as_slice().to_vec()
-    }
-
     fn seeds(&self) -> u64 {
         self.seeds
     }
@@ -70,7 +66,6 @@ impl<'a> Map<'a> {
         group_head(self.0[0].row().group)
     }
 
-    /// The lowest and the highest mean accuracy.
     fn range(&self) -> [f64; 2] {
         let means = self.0.iter().map(|cell| cell.accuracy().mean()).filter(|mean| mean.is_finite());
         means.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], mean| [low.min(mean), high.max(mean)])
@@ -91,12 +86,8 @@ impl<'a> Map<'a> {
         fitting.first().map(|first| Sample::new(first.runs.seeds().into_iter().filter_map(mean).collect()))
     }
 
-    /// The cell with the best validation accuracy, of equal ones the smaller loss.
     fn best(&self) -> Option<&Cell<'a>> {
-        let mean = |cell: &Cell<'_>, metric| cell.runs.sample(metric).mean();
-        let order = |cell: &Cell<'_>| [-mean(cell, "validation/accuracy"), mean(cell, "validation/loss")];
-        let finite = self.0.iter().filter(|cell| order(cell)[0].is_finite());
-        finite.reduce(|best, cell| if order(cell) < order(best) { cell } else { best })
+        cells::best(&self.0, cells::ACCURACY)
     }
 }
 
@@ -128,7 +119,6 @@ fn figure(own: &Sensitivity, maps: &[Map<'_>]) -> Figure {
     Figure { name: "fig-sensitivity", svg: sheet.svg(), caption }
 }
 
-/// The best cell of each map, and the range of its cells.
 fn table(settings: &TargetSettings<Sensitivity>, maps: &[Map<'_>]) -> Table {
     let best = |map: &Map<'_>, text: fn(&Cell<'_>) -> String| map.best().map(text);
     let columns = [
@@ -166,8 +156,8 @@ fn csv(maps: &[Map<'_>]) -> String {
 /// Nodule and Synapse benefit from a large λ_⊥, Organ from a small one, and so do shapes, whose labels are orientations.
 fn direction(map: &Map<'_>) -> Option<Check> {
     let large = match map.set() {
-        Set::NODULE | Set::SYNAPSE => true,
-        Set::ORGAN | Set::Shapes => false,
+        Set::Nodule | Set::Synapse => true,
+        Set::Organ | Set::Shapes => false,
         _ => return None,
     };
     let (above, below) = (map.by_seed(|perp| perp >= LARGE)?, map.by_seed(|perp| perp <= SMALL)?);
@@ -189,7 +179,6 @@ fn direction(map: &Map<'_>) -> Option<Check> {
 mod tests {
     use super::super::synthetic::{held, of, run, validated};
     use super::*;
-    use crate::medmnist::data::MedSet;
     use crate::targets::judge::ONE_SEED;
     use crate::targets::synthetic::given;
 
@@ -200,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_are_whole_and_say_which_way_is_better() {
+    fn maps_are_complete_and_decide_the_direction() {
         let settings =
             quick(&[("sets", "organ,vessel,nodule"), ("lambda_g", LIST), ("lambda_perp", LIST), ("seeds", "2")]);
         let all = of(&settings, |one| {
@@ -246,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_cell_is_that_of_validation_whatever_the_test_says_and_of_equal_ones_that_of_the_smaller_loss() {
+    fn the_best_cell_is_chosen_on_validation_and_ties_by_loss() {
         let best = |result: &dyn Fn(f64) -> Trained| {
             let settings = quick(&[("sets", "organ"), ("groups", "so3"), ("lambda_g", "1e-3"), ("lambda_perp", LIST)]);
             let all = of(&settings, |one| result(one.strengths().lambda_perp));
@@ -266,6 +255,6 @@ mod tests {
         let settings = quick(&[("sets", "nodule,vessel"), ("train.learning_rate", "2e-4")]);
         let models = settings.own.models(&settings.run);
         let rate = |set| models.iter().find(|run| run.set() == set).unwrap().strengths().learning_rate;
-        assert_eq!([rate(Set::NODULE), rate(Set::File(MedSet::Vessel))], [5e-5, 2e-4]);
+        assert_eq!([rate(Set::Nodule), rate(Set::Vessel)], [5e-5, 2e-4]);
     }
 }

@@ -6,7 +6,6 @@ use reynolds_train::error::Error;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A target's own keys beside those of the runs that it trains or measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TargetSettings<O> {
     #[serde(flatten)]

@@ -7,19 +7,15 @@
 //! it falls      larger at the smallest breaking than at the largest, rises nowhere, and the ends are not tied
 //! ```
 
+use super::cells::By;
 use super::settings::Shapes;
 use super::*;
 
 /// Standard errors about one half that count as chance.
 const ERRORS: f64 = 3.0;
 
-/// Pairs of classes that differ by one thing alone.
 const ROTATION: &str = "rotation";
 const REFLECTION: &str = "reflection";
-
-/// The validation metric that decides on λ_⊥, with its sign so that smaller is better. Accuracy is what weights are chosen by; but where nothing
-/// is broken it is a coin toss within each pair, and the loss is not.
-const BY: [(&str, f64); 2] = [("accuracy", -1.0), ("loss", 1.0)];
 
 /// Name for programs, name for people, metric.
 const NUMBERS: [(&str, &str, &str); 7] = [
@@ -32,7 +28,6 @@ const NUMBERS: [(&str, &str, &str); 7] = [
     ("defect", "defect", "test/defect"),
 ];
 
-/// Of lines, from unbroken to broken.
 const COLOURS: [Colour; 5] = [
     Colour(0x8c, 0xcd, 0xf1),
     Colour(0x00, 0x9e, 0x73),
@@ -65,10 +60,6 @@ impl Shapes {
 }
 
 impl Trains for Shapes {
-    fn sets(&self) -> Vec<Set> {
-        vec![Set::Shapes]
-    }
-
     fn seeds(&self) -> u64 {
         self.seeds
     }
@@ -146,7 +137,6 @@ fn panel(own: &Shapes, all: &[Cell<'_>], group: Symmetry, axis: &str, metric: &s
     chart
 }
 
-/// Accuracy and validation loss of ours, two panels for each group.
 fn figure(own: &Shapes, all: &[Cell<'_>]) -> Figure {
     let mut sheet = sheet();
     for group in own.groups.iter() {
@@ -172,17 +162,13 @@ fn sweep<'a, 'b>(
 }
 
 /// The best of a sweep by validation, and the λ_⊥ tied with it.
-fn best<'a, 'b>(sweep: &[&'a Cell<'b>], (by, sign): (&str, f64)) -> Option<(&'a Cell<'b>, Vec<f64>)> {
-    let by = format!("validation/{by}");
-    let badness = |cell: &Cell<'_>| sign * cell.runs.sample(&by).mean();
-    let order = |cell: &Cell<'_>| (badness(cell), cell.runs.sample("validation/loss").mean());
-    let finite = sweep.iter().copied().filter(|cell| badness(cell).is_finite());
-    let best = finite.reduce(|best, cell| if order(cell) < order(best) { cell } else { best })?;
+fn best<'a, 'b>(sweep: &[&'a Cell<'b>], by: By) -> Option<(&'a Cell<'b>, Vec<f64>)> {
+    let best = cells::best(sweep.iter().copied(), by)?;
     let error = |cell: &Cell<'_>| {
-        let sample = cell.runs.sample(&by);
+        let sample = cell.runs.sample(&format!("validation/{}", by.0));
         sample.deviation() / (sample.values().len() as f64).sqrt()
     };
-    let is_tied = |cell: &&&Cell<'_>| badness(cell) - badness(best) <= error(best).hypot(error(cell));
+    let is_tied = |cell: &&&Cell<'_>| cell.badness(by) - best.badness(by) <= error(best).hypot(error(cell));
     let tied = sweep.iter().filter(is_tied).map(|cell| perp(cell)).filter(|&other| other != perp(best)).collect();
     Some((best, tied))
 }
@@ -203,7 +189,8 @@ fn checks(own: &Shapes, all: &[Cell<'_>]) -> Vec<Check> {
             checks.push(chance(cell, &format!(" with λ_⊥ = {}", strength(perp(cell))), false, &both));
         }
     }
-    for by in BY {
+    // Where nothing is broken accuracy is a coin toss within each pair; the loss is not.
+    for by in [cells::ACCURACY, cells::LOSS] {
         checks.extend(own.groups.iter().filter_map(|group| falls(own, all, group, by)));
     }
     checks
@@ -228,7 +215,7 @@ fn chance(cell: &Cell<'_>, with: &str, is_at: bool, pairs: &[&str]) -> Check {
 }
 
 /// The best λ_⊥ falls as the symmetry is broken, by more than noise.
-fn falls(own: &Shapes, all: &[Cell<'_>], group: Symmetry, by: (&str, f64)) -> Option<Check> {
+fn falls(own: &Shapes, all: &[Cell<'_>], group: Symmetry, by: By) -> Option<Check> {
     let mut bests = Vec::new();
     for breaking in own.breakings.increasing() {
         let (cell, tied) = best(&sweep(all, group, breaking).collect::<Vec<_>>(), by)?;
@@ -340,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn accuracy_and_loss_are_judged_apart() {
+    fn accuracy_and_loss_are_judged_separately() {
         // Each in turn is as theory has it, the other says nothing.
         for (silent, expected) in
             [("validation/loss", [true, true, false, false]), ("validation/accuracy", [false, false, true, true])]

@@ -6,8 +6,6 @@ use super::*;
 use crate::targets::engine::Session;
 
 pub(crate) trait Trains: Own {
-    fn sets(&self) -> Vec<Set>;
-
     fn seeds(&self) -> u64;
 
     fn wanted(settings: &TargetSettings<Self>, frame: &Frame) -> Vec<VolumeRun>;
@@ -28,6 +26,13 @@ pub(crate) trait Trains: Own {
 }
 
 impl<O: Trains> TargetSettings<O> {
+    /// The sets of the models.
+    pub(super) fn sets(&self) -> Vec<Set> {
+        let mut sets: Vec<Set> = O::wanted(self, &Frame::default()).iter().map(VolumeRun::set).collect();
+        sets.dedup();
+        sets
+    }
+
     pub(super) fn seeds(&self) -> Range<u64> {
         self.run.seed..self.run.seed.saturating_add(self.own.seeds())
     }
@@ -106,7 +111,7 @@ impl<O: Trains> Target for TrainingTarget<O> {
 
     /// Reports a missing file before anything is trained.
     fn prepare(&self, settings: &Self::Settings, session: &mut Session<'_>) -> Result<bool> {
-        for set in settings.own.sets() {
+        for set in settings.sets() {
             let mut run = settings.run.clone();
             run.settings.data.set = set;
             if !MedExperiment.prepare(&run, &session.interrupt)? {

@@ -90,45 +90,41 @@ fn refused<T: Target>(target: &T, key: &str, value: &str) -> String {
 
 #[test]
 fn settings_are_refused_by_key() {
-    let of_table = |key, value| refused(&ACCURACY, key, value);
-    for (message, expected) in [
-        (
-            of_table("sets", "retina"),
-            "sets: expected some of nodule, synapse, organ, vessel, adrenal, fracture, shapes, or all",
-        ),
-        (of_table("rows", "unet"), "rows: expected some of cnn, so3-scnn"),
-        (of_table("seeds", "0"), "seeds: expected at least 1"),
-        (of_table("learning_rates", "0"), "learning_rates: expected finite numbers above 0, found 0"),
-        (of_table("learning_rates", ""), "learning_rates: expected finite numbers"),
-        (of_table("lambda_perp", "-1"), "lambda_perp: expected finite numbers, at least 0, found -1"),
-        (of_table("tuning", "random"), "tuning: expected `staged` or `grid`"),
-        (of_table("train.precision", "f16"), "train.precision: expected `f32` or `bf16`"),
-        (of_table("train.epochs", "0"), "train.epochs: expected at least 1"),
-        // What other keys decide.
-        (
-            of_table("data.set", "organ"),
-            "data.set: expected its default (set by the target's key sets), found \"organ\"",
-        ),
-        (
-            of_table("penalty.lambda_perp", "1"),
-            "penalty.lambda_perp: expected its default (set by the target's key lambda_perp)",
-        ),
-        (refused(&SENSITIVITY, "groups", "u1"), "groups: expected some of so3, o3, or all"),
-        (refused(&SHAPES, "breakings", "2"), "breakings: expected numbers from 0 to 1, found 2"),
-        (refused(&Efficiency, "steps", "0"), "steps: expected at least 1"),
-        (refused(&Efficiency, "inference_batch", "1"), "inference_batch: expected from 2 to 4096"),
-        (refused(&Efficiency, "model.nonlinearity", "relu"), "model.nonlinearity: expected `pointwise` or `gated`"),
-        // Old keys.
-        (of_table("epochs", "1"), "unknown key \"epochs\": now called \"train.epochs\""),
-        (of_table("data.seed", "1"), "unknown key \"data.seed\": now called \"data.shapes.seed\""),
-        (
-            refused(&SENSITIVITY, "learning_rates", "1"),
-            "unknown key \"learning_rates\": now called \"train.learning_rate\"",
-        ),
-        (refused(&SHAPES, "lambda_g", "1"), "unknown key \"lambda_g\": now called \"penalty.lambda_g\""),
-        (refused(&Efficiency, "train_batch", "2"), "unknown key \"train_batch\": now called \"data.batch\""),
+    type Refused = fn(&str, &str) -> String;
+    let table: Refused = |key, value| refused(&ACCURACY, key, value);
+    let sensitivity: Refused = |key, value| refused(&SENSITIVITY, key, value);
+    let shapes: Refused = |key, value| refused(&SHAPES, key, value);
+    let efficiency: Refused = |key, value| refused(&Efficiency, key, value);
+    for (refused, key, value, expected) in [
+        (table, "sets", "retina", "some of nodule, synapse, organ, vessel, adrenal, fracture, shapes, or all"),
+        (table, "rows", "unet", "some of cnn, so3-scnn"),
+        (table, "seeds", "0", "at least 1"),
+        (table, "learning_rates", "0", "finite numbers above 0, found 0"),
+        (table, "learning_rates", "", "finite numbers"),
+        (table, "lambda_perp", "-1", "finite numbers, at least 0, found -1"),
+        (table, "tuning", "random", "`staged` or `grid`"),
+        (table, "train.precision", "f16", "`f32` or `bf16`"),
+        (table, "train.epochs", "0", "at least 1"),
+        (table, "data.set", "organ", "its default (set by the target's key sets), found \"organ\""),
+        (table, "penalty.lambda_perp", "1", "its default (set by the target's key lambda_perp)"),
+        (sensitivity, "groups", "u1", "some of so3, o3, or all"),
+        (shapes, "breakings", "2", "numbers from 0 to 1, found 2"),
+        (efficiency, "steps", "0", "at least 1"),
+        (efficiency, "inference_batch", "1", "from 2 to 4096"),
+        (efficiency, "model.nonlinearity", "relu", "`pointwise` or `gated`"),
     ] {
-        assert!(message.starts_with(&format!("--set: {expected}")), "{message}");
+        let message = refused(key, value);
+        assert!(message.starts_with(&format!("--set: {key}: expected {expected}")), "{message}");
+    }
+    for (refused, old, new) in [
+        (table, "epochs", "train.epochs"),
+        (table, "data.seed", "data.shapes.seed"),
+        (sensitivity, "learning_rates", "train.learning_rate"),
+        (shapes, "lambda_g", "penalty.lambda_g"),
+        (efficiency, "train_batch", "data.batch"),
+    ] {
+        let message = refused(old, "1");
+        assert!(message.starts_with(&format!("--set: unknown key \"{old}\": now called \"{new}\"")), "{message}");
     }
 }
 

@@ -89,10 +89,6 @@ impl TargetSettings<Table> {
 }
 
 impl Trains for Table {
-    fn sets(&self) -> Vec<Set> {
-        self.sets.as_slice().to_vec()
-    }
-
     fn seeds(&self) -> u64 {
         self.seeds
     }
@@ -114,10 +110,8 @@ impl Trains for Table {
 mod tests {
     use super::super::synthetic::{run, table, validated};
     use super::*;
-    use crate::medmnist::data::MedSet;
     use crate::targets::synthetic::{diverged, models};
 
-    const VESSEL: Set = Set::File(MedSet::Vessel);
     const LISTS: [(&str, &str); 4] =
         [("learning_rates", "1e-4,5e-4"), ("lambda_g", "1e-3,1e-4"), ("lambda_perp", "1e-3,1e-2,1"), ("seeds", "3")];
 
@@ -132,12 +126,12 @@ mod tests {
         let all = models(|frame| Table::wanted(&settings, frame), result);
         assert_eq!(Table::amount(&settings).0, all.len());
         let first = Table::wanted(&settings, &Frame::default()).len();
-        assert!(settings.selected(&Frame::default(), VESSEL, row).is_none());
+        assert!(settings.selected(&Frame::default(), Set::Vessel, row).is_none());
         (settings.selected(&all, set, row).unwrap().strengths(), all.len(), all.len() - first)
     }
 
     #[test]
-    fn stages_go_on_with_the_best_and_seeds_with_the_best_of_all() {
+    fn stages_continue_with_the_best_and_seeds_with_the_best_of_all() {
         let good = |one: &VolumeRun| {
             let Strengths { learning_rate, lambda_g, lambda_perp } = one.strengths();
             let share = f64::from(u8::from(learning_rate == 5e-4)) + f64::from(u8::from(lambda_perp == 1e-3));
@@ -146,13 +140,13 @@ mod tests {
         let keys = [("sets", "vessel"), ("rows", "so3-ours,cnn"), ("tuning", "staged")];
         // Two rates of each row; five more pairs of λ, and two more seeds of each.
         let expected = Strengths { learning_rate: 5e-4, lambda_g: 1e-4, lambda_perp: 1e-3 };
-        assert_eq!(selected(&keys, VESSEL, Row::ours(Symmetry::So3), good), (expected, 13, 9));
+        assert_eq!(selected(&keys, Set::Vessel, Row::ours(Symmetry::So3), good), (expected, 13, 9));
     }
 
     #[test]
     fn a_grid_is_every_combination_and_the_papers_sets_are_not_tuned() {
         let keys = [("sets", "vessel,organ"), ("rows", "o3-ours"), ("tuning", "grid")];
-        let organ = selected(&keys, Set::ORGAN, Row::ours(Symmetry::O3), |_| run(0.8, 0.1));
+        let organ = selected(&keys, Set::Organ, Row::ours(Symmetry::O3), |_| run(0.8, 0.1));
         let expected = Strengths { learning_rate: 1e-4, lambda_g: 1e-3, lambda_perp: 1e-3 };
         assert_eq!(organ, (expected, 2 * 2 * 3 + 3 + 2, 2));
     }
@@ -166,14 +160,15 @@ mod tests {
             validated(0.7 + good, 0.9 - good)
         };
         let keys = [("sets", "vessel"), ("rows", "so3-ours"), ("tuning", "staged")];
-        let ours = selected(&keys, VESSEL, Row::ours(Symmetry::So3), opposed).0;
+        let ours = selected(&keys, Set::Vessel, Row::ours(Symmetry::So3), opposed).0;
         assert_eq!(ours, Strengths { learning_rate: 5e-4, lambda_g: 1e-3, lambda_perp: 1.0 });
     }
 
     #[test]
     fn ties_go_to_the_smaller_loss_and_diverged_runs_come_last() {
         let keys = [("sets", "vessel"), ("rows", "cnn"), ("learning_rates", "1e-2,1e-3,1e-4")];
-        let rate = |result: &dyn Fn(&VolumeRun) -> Trained| selected(&keys, VESSEL, Row::CNN, result).0.learning_rate;
+        let rate =
+            |result: &dyn Fn(&VolumeRun) -> Trained| selected(&keys, Set::Vessel, Row::CNN, result).0.learning_rate;
         let tied = |one: &VolumeRun| {
             let loss = match one.strengths().learning_rate {
                 1e-2 => return diverged(),

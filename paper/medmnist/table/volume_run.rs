@@ -57,10 +57,7 @@ impl VolumeRun {
     /// Steps of its training, but for a volume that is left over.
     pub(super) fn steps(&self) -> usize {
         let data = &self.config.settings.data;
-        let volumes = match data.set {
-            Set::Shapes => data.shapes.train,
-            Set::File(set) => set.counts()[0],
-        };
+        let volumes = data.set.file().map_or(data.shapes.train, |set| set.counts()[0]);
         self.config.train.epochs * volumes.div_ceil(data.batch.max(1))
     }
 
@@ -76,7 +73,6 @@ impl VolumeRun {
     }
 }
 
-/// Runs as points that share their volumes.
 pub(super) fn together(runs: Vec<VolumeRun>) -> Vec<Box<dyn Point>> {
     let volumes = Arc::default();
     boxed(runs.into_iter().map(|run| VolumeRun { volumes: Arc::clone(&volumes), ..run }))

@@ -45,7 +45,7 @@ fn colour(share: f64) -> [u8; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
+    use crate::data::mosaic::decoded;
 
     #[test]
     fn a_preview_shows_the_speed_with_y_upwards() {
@@ -55,9 +55,7 @@ mod tests {
         (frame[SIDE * SIDE], frame[SIDE * SIDE + SIDE]) = (4.0, 4.0);
         let image = preview(&frame, 1, 1);
         assert_eq!(&image[..8], b"\x89PNG\r\n\x1a\n");
-        let data = image.windows(4).position(|w| w == b"IDAT").unwrap() + 4;
-        let mut rows = Vec::new();
-        flate2::read::ZlibDecoder::new(&image[data..]).read_to_end(&mut rows).unwrap();
+        let (_, rows) = decoded(&image);
         let side = SIDE * ZOOM;
         assert_eq!(rows.len(), side * (1 + 3 * side));
         let last = &rows[(side - 1) * (1 + 3 * side) + 1..];

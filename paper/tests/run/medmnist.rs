@@ -69,10 +69,8 @@ fn refused_settings_leave_no_folder() {
         config.settings.model.architecture = Architecture::Cnn;
         config.penalty.lambda_perp = 1.0;
     });
-    assert!(
-        message.starts_with("config: penalty.lambda_perp: expected 0, for this model has no parameter"),
-        "{message}"
-    );
+    let expected = "config: penalty.lambda_perp: expected 0: this model has no regularised parameters, found 1";
+    assert_eq!(message, expected);
     let message = refused(|config| config.settings.model.width = 1000);
     assert!(message.starts_with("config: model.width: expected from 1 to 64, found 1000"), "{message}");
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);

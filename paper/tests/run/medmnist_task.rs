@@ -65,7 +65,7 @@ fn data(train: &[u8], test: &[u8]) -> MedData {
     let classes = vec!["dark".into(), "bright".into()];
     let set =
         VolumeSet { name: "levels".into(), classes, train: part(train), validation: part(&[0, 1]), test: part(test) };
-    let pairs = ClassPairs { rotation: vec![(0, 1)], reflection: vec![] };
+    let pairs = ClassPairs { rotation: vec![[0, 1]], reflection: vec![] };
     MedData::new(&set, pairs, Resize::Trilinear, Precision::F32, Device::Cpu).unwrap()
 }
 

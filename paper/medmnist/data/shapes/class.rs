@@ -9,17 +9,13 @@ pub const CLASSES: [&str; 8] = [
 ];
 
 /// Pairs of labels that differ by a quarter turn and by no reflection.
-pub fn rotation_pairs() -> &'static [(u8, u8)] {
-    &[(0, 1), (2, 3)]
-}
+pub const ROTATION_PAIRS: [[usize; 2]; 2] = [[0, 1], [2, 3]];
 
 /// Pairs of labels that differ by a reflection and by no rotation.
-pub fn reflection_pairs() -> &'static [(u8, u8)] {
-    &[(4, 5), (6, 7)]
-}
+pub const REFLECTION_PAIRS: [[usize; 2]; 2] = [[4, 5], [6, 7]];
 
 /// The solid of a label, and its pose.
-pub(super) fn pose(label: u8) -> (SolidKind, Matrix) {
+pub(super) fn pose(label: usize) -> (SolidKind, Matrix) {
     // A quarter turn about x takes z to −y; one about y takes z to x; the mirror is the plane x = 0.
     let lying = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]];
     let tipped = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]];

@@ -17,10 +17,9 @@ pub(super) enum Part {
 
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
-    pub(super) label: u8,
+    pub(super) label: usize,
     /// From the solid's own frame to that of the volume.
     pub(super) matrix: Matrix,
-    /// In voxels.
     pub(super) shift: Vector,
     /// Relative to the solid's own size.
     pub(super) size: f64,
@@ -32,7 +31,7 @@ pub(super) struct Drawn {
 /// class stays so, all else equal, at every greater `breaking`.
 pub(super) fn draw(config: &ShapesConfig, part: Part, number: usize) -> Drawn {
     let mut random = Random::at(config.seed, &[PURPOSE, part as u64, number as u64]);
-    let label = (number % CLASSES.len()) as u8;
+    let label = number % CLASSES.len();
     let (_, own) = pose(label);
     let stands = random.uniform() < config.breaking;
     let anywhere = haar(&mut random);
@@ -47,35 +46,33 @@ pub(super) fn draw(config: &ShapesConfig, part: Part, number: usize) -> Drawn {
 
 #[cfg(test)]
 mod tests {
-    use super::super::class::{reflection_pairs, rotation_pairs};
+    use super::super::class::{REFLECTION_PAIRS, ROTATION_PAIRS};
     use super::super::matrix::tests::determinant;
     use super::*;
 
     /// The label that lies nearest by the orientation of its solid alone, among two; none when both are further off than the jitter.
-    fn told(drawn: &Drawn, (one, other): (u8, u8), jitter: f64) -> Option<u8> {
-        let near = |label: u8| {
+    fn told(drawn: &Drawn, pair: [usize; 2], jitter: f64) -> Option<usize> {
+        let near = |&label: &usize| {
             let (_, own) = pose(label);
             let trace: f64 = (0..3).map(|i| (0..3).map(|j| drawn.matrix[i][j] * own[i][j]).sum::<f64>()).sum();
             let proper = determinant(&drawn.matrix) * determinant(&own) > 0.0;
             proper && trace >= 1.0 + 2.0 * jitter.to_radians().cos() - 1e-9
         };
-        [one, other].into_iter().find(|label| near(*label))
+        pair.into_iter().find(near)
     }
 
     #[test]
-    fn within_a_pair_orientation_tells_one_half_plus_half_the_breaking() {
+    fn the_best_accuracy_within_a_pair_is_half_of_one_plus_breaking() {
         for breaking in [0.0, 0.3, 0.7, 1.0] {
             let config = ShapesConfig { breaking, ..ShapesConfig::default() };
-            for pairs in [rotation_pairs(), reflection_pairs()] {
+            for pairs in [ROTATION_PAIRS, REFLECTION_PAIRS] {
                 let (mut right, mut count) = (0.0, 0.0);
                 for number in 0..16_000 {
                     let drawn = draw(&config, Part::Test, number);
-                    let Some(pair) = pairs.iter().find(|pair| pair.0 == drawn.label || pair.1 == drawn.label) else {
-                        continue;
-                    };
+                    let Some(pair) = pairs.into_iter().find(|pair| pair.contains(&drawn.label)) else { continue };
                     count += 1.0;
                     // Where the orientation says nothing, either label is right half of the time.
-                    right += match told(&drawn, *pair, config.jitter) {
+                    right += match told(&drawn, pair, config.jitter) {
                         Some(label) => f64::from(label == drawn.label),
                         None => 0.5,
                     };
@@ -87,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn without_breaking_half_of_all_are_mirrored_and_with_it_none_is() {
+    fn half_of_the_volumes_are_mirrored_without_breaking_and_none_with_it() {
         let mirrored = |breaking: f64| {
             let config = ShapesConfig { breaking, ..ShapesConfig::default() };
             let turned = |number: &usize| {
@@ -101,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_stands_at_every_greater_breaking_and_parts_differ() {
+    fn poses_of_a_class_stay_at_greater_breaking_and_parts_differ() {
         let at = |breaking: f64, part: Part, number: usize| {
             draw(&ShapesConfig { breaking, ..ShapesConfig::default() }, part, number)
         };
@@ -109,7 +106,7 @@ mod tests {
         for number in 0..200 {
             let (less, more) = (at(0.4, Part::Train, number), at(0.8, Part::Train, number));
             assert_eq!((less.shift, less.size, less.label), (more.shift, more.size, more.label));
-            let stands = |drawn: &Drawn| told(drawn, (drawn.label, drawn.label), 10.0).is_some();
+            let stands = |drawn: &Drawn| told(drawn, [drawn.label; 2], 10.0).is_some();
             assert!(!stands(&less) || (stands(&more) && less.matrix == more.matrix));
             standing += usize::from(stands(&less));
             assert_ne!(less.shift, at(0.4, Part::Validation, number).shift);

@@ -16,7 +16,7 @@
 //! use reynolds_paper::medmnist::data::shapes::{self, ShapesConfig};
 //! let config = ShapesConfig { train: 16, validation: 0, test: 8, side: 12, ..ShapesConfig::default() };
 //! let set = shapes::generate(&config)?;
-//! assert_eq!(set.classes[usize::from(shapes::reflection_pairs()[1].0)], "helix left");
+//! assert_eq!(set.classes[shapes::REFLECTION_PAIRS[1][0]], "helix left");
 //! assert_eq!(set.train.counts(8), [2; 8]);
 //! # Ok::<(), reynolds_paper::data::Error>(())
 //! ```
@@ -29,6 +29,6 @@ mod render;
 mod set;
 mod solid;
 
-pub use class::{CLASSES, reflection_pairs, rotation_pairs};
+pub use class::{CLASSES, REFLECTION_PAIRS, ROTATION_PAIRS};
 pub use config::ShapesConfig;
 pub use set::{generate, write};

@@ -58,7 +58,7 @@ impl Normal {
 
 #[cfg(test)]
 mod tests {
-    use super::super::class::{CLASSES, pose, reflection_pairs, rotation_pairs};
+    use super::super::class::{CLASSES, REFLECTION_PAIRS, ROTATION_PAIRS, pose};
     use super::super::matrix::tests::determinant;
     use super::super::matrix::{IDENTITY, Matrix, product};
     use super::*;
@@ -66,7 +66,7 @@ mod tests {
     const SIDE: usize = 28;
 
     /// A class in its pose, without noise, in the middle.
-    fn still(label: u8, matrix: &Matrix) -> Vec<u8> {
+    fn still(label: usize, matrix: &Matrix) -> Vec<u8> {
         let (kind, own) = pose(label);
         let drawn =
             Drawn { label, matrix: product(matrix, &own), shift: [0.0; 3], size: 1.0, random: Random::at(0, &[]) };
@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn rotation_pairs_are_turned_copies_and_reflection_pairs_mirror_images_alone() {
         let proper = |g: &Matrix| determinant(g) > 0.0;
-        for (pairs, is_turned, apart) in [(rotation_pairs(), true, 0.15), (reflection_pairs(), false, 0.25)] {
-            for &(one, other) in pairs {
+        for (pairs, is_turned, apart) in [(ROTATION_PAIRS, true, 0.15), (REFLECTION_PAIRS, false, 0.25)] {
+            for [one, other] in pairs {
                 let (one, other) = (still(one, &IDENTITY), still(other, &IDENTITY));
                 assert_eq!(closest(&one, &other, |g| proper(g) == is_turned), 0.0);
                 assert!(closest(&one, &other, |g| proper(g) != is_turned) > apart);
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn different_solids_differ_however_they_are_moved() {
-        for one in (0..CLASSES.len() as u8).step_by(2) {
+        for one in (0..CLASSES.len()).step_by(2) {
             for other in (0..one).step_by(2) {
                 let nearest = closest(&still(one, &IDENTITY), &still(other, &IDENTITY), |_| true);
                 assert!(nearest > 0.5, "{one} {other} {nearest}");

@@ -26,14 +26,14 @@ const MAKER: &str = "shapes 1";
 /// turns, so that they are equally frequent.
 pub fn generate(config: &ShapesConfig) -> Result<VolumeSet> {
     config.validate()?;
-    let solids: Vec<Solid> = (0..CLASSES.len()).map(|label| Solid::new(pose(label as u8).0)).collect();
+    let solids: Vec<Solid> = (0..CLASSES.len()).map(|label| Solid::new(pose(label).0)).collect();
     let part = |part: Part, count: usize| {
         let voxels = config.side.pow(3);
         let mut images = vec![0; count * voxels];
         let fill = |(number, image): (usize, &mut [u8])| {
             let drawn = draw(config, part, number);
-            render(&drawn, &solids[usize::from(drawn.label)], config.noise, config.side, image);
-            drawn.label
+            render(&drawn, &solids[drawn.label], config.noise, config.side, image);
+            drawn.label as u8
         };
         let labels = images.par_chunks_exact_mut(voxels).enumerate().map(fill).collect();
         Volumes { side: config.side, images, labels }

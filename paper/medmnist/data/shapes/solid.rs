@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn solids_have_like_volumes_and_stay_in_the_cube_when_turned_enlarged_and_shifted() {
+    fn solids_have_similar_volumes_and_stay_in_the_cube() {
         let cells = 60;
         let place = |n: usize| 2.0 * (n as f64 + 0.5) / f64::from(cells) - 1.0;
         for kind in [SolidKind::Flag, SolidKind::Teapot, SolidKind::Screw, SolidKind::Helix] {

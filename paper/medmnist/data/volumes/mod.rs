@@ -44,7 +44,6 @@ impl Volumes {
     }
 }
 
-/// Volumes to learn from, to choose settings by, and to test on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VolumeSet {
     pub name: String,

@@ -13,13 +13,10 @@ const VIEWS: usize = 4;
 /// Fewest pixels along a side of a tile: smaller volumes are enlarged by a whole number.
 const TILE: usize = 84;
 
-/// Pixels between tiles.
 const GAP: usize = 4;
 
-/// Grey of a missing volume.
 const EMPTY: u8 = 255;
 
-/// The most pixels along a side of the image.
 const LIMIT: usize = 16_384;
 
 /// A PNG of `each` volumes of every class, evenly spaced among those of the class; missing ones are white.
@@ -66,16 +63,7 @@ fn views(voxels: &[u8], side: usize) -> [Vec<u8>; VIEWS] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
-
-    /// Rows of an image: one byte of filter, then the pixels.
-    fn rows(image: &[u8]) -> (usize, Vec<u8>) {
-        let width = u32::from_be_bytes(image[16..20].try_into().unwrap()) as usize;
-        let data = image.windows(4).position(|w| w == b"IDAT").unwrap() + 4;
-        let mut rows = Vec::new();
-        flate2::read::ZlibDecoder::new(&image[data..]).read_to_end(&mut rows).unwrap();
-        (width, rows)
-    }
+    use crate::data::mosaic::decoded;
 
     #[test]
     fn tiles_are_the_middle_slices_and_the_brightest_values_by_class() {
@@ -83,7 +71,7 @@ mod tests {
         let voxel = |n: usize| (100 * (n / 4) + 10 * (n / 2 % 2) + n % 2) as u8;
         let images = (0..8).map(voxel).chain((0..8).map(|n| voxel(n) + 1)).collect();
         let volumes = Volumes { side: 2, images, labels: vec![1, 0] };
-        let (width, rows) = rows(&preview(&volumes, 3, 1).unwrap());
+        let (width, rows) = decoded(&preview(&volumes, 3, 1).unwrap());
         let pixel = |x: usize, y: usize| rows[y * (1 + 3 * width) + 1 + 3 * x];
         // The last pixel of a tile is its entry (1, 1), the one at its left (1, 0).
         let corner = |view: usize, class: usize| (view * (TILE + GAP), class * (TILE + GAP));
@@ -101,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_show_and_labels_of_no_class_are_refused() {
+    fn empty_previews_and_unknown_labels_are_refused() {
         let volumes = Volumes { side: 1, images: vec![0, 0], labels: vec![0, 2] };
         assert_eq!(preview(&volumes, 2, 1).unwrap_err().to_string(), "label: expected below 2, found 2");
         assert!(preview(&volumes, 3, 0).is_err() && preview(&volumes, 0, 1).is_err());

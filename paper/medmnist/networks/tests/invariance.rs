@@ -18,7 +18,6 @@ fn disturb(parameters: &Parameters) {
     }
 }
 
-/// Running statistics as after some training.
 fn statistics(parameters: &Parameters) {
     for (entry, seed) in parameters.statistics_entries().iter().zip(10..) {
         let mut statistic = parameters.statistic(&entry.name).unwrap();

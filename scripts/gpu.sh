@@ -5,7 +5,7 @@
 # Where both are one machine `scripts/gpu.sh run compare` is enough: it packs first if nothing is packed.
 # WHAT is tests (those that only a GPU can run), compare (the rows of peers/compare.py that a GPU has, and their table in RESULTS.md; stopped after STOP=400 seconds, 0 =
 # never, and then its last line is the command that goes on), method (SO(2) on both devices,
-# the penalty in a step of 72 convolutions), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
+# the penalty in a step of 72 convolutions), penalty (its gradient and its decoupled steps by themselves), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
 # ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a
 # table or figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table, table-ct, table-norms, fig-ct,
 # table-medmnist, table-medmnist-efficiency, fig-sensitivity, fig-confusion, fig-shapes.
@@ -89,6 +89,14 @@ method() {
         carry/bench-tiles --device cuda:0
     } 2>&1 | tee "$out/penalty.txt"
     tar -C "$out" -czf "$out/runs.tar.gz" runs && rm -rf "$out/runs"
+}
+
+# The penalty by itself: its gradient and its decoupled steps, at several sizes and numbers of layers.
+penalty() {
+    for size in "--weights 1e6" "--weights 1e7" "--weights 1e8" "--layers 1" "--layers 200"; do
+        # shellcheck disable=SC2086
+        carry/reynolds bench penalty --device cuda:0 $size --json
+    done | tee "$out/penalty.jsonl"
 }
 
 # The penalty at 1e6, 1e7 and 1e8 weights; training steps of the networks with and without it; sample-based versus projection. Without
@@ -187,7 +195,7 @@ case "${1:-}" in
         out="${given_out:-results/gpu}"
         mkdir -p "$out"
         case "${2:-}" in
-            tests | compare | method | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
+            tests | compare | method | penalty | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
                 machine && "${2//-/_}" ;;
             smoke-table) machine && table table-smoke ;;
             table-ct | table-norms | fig-ct) machine && table "$2" ;;

@@ -44,6 +44,21 @@ def pairs(root):
     return markdown(["network", "batch", "precision", "step without", "added", "95 % interval, µs", "pairs"], rows)
 
 
+def decoupled(root):
+    """The decoupled steps by themselves, beside what they have to move and beside plain operations."""
+    rows = []
+    for found in jsonl(root / "results/gpu/penalty.jsonl"):
+        size = [number(found["layers"], 0), number(found["weights"], 0)]
+        gradient = found["seconds"]
+        rows.append([*size, "gradient, squared", f"{1e6 * gradient:.1f} µs", "1" if found["one_pass"] else "–", "–", "–", "–"])
+        for step in found["decoupled"]:
+            plain = step.get("operations_seconds")
+            rows.append([*size, f"decoupled, {step['step']}", f"{1e6 * step['seconds']:.1f} µs", step["launches"],
+                         f"{step['bytes_at_copy_speed']:.1f} ({step['indexed_bytes']})", f"{step['seconds'] / step['floor_seconds']:.2f}",
+                         f"{plain / step['seconds']:.1f}" if plain else "–"])
+    return markdown(["layers", "weights", "step", "time", "launches", "bytes a weight (moved)", "time / floor", "plain operations / ours"], rows)
+
+
 def efficiency(root):
     """Throughput of the MedMNIST networks, each measured in a process of its own."""
     rows = []
@@ -63,6 +78,11 @@ def page(root):
     lines += ["## How cost grows", "", *scaling(root, "scaling"), "### The penalty on a GPU", "", *scaling(root, "scaling-gpu")]
     lines += ["## What the penalty adds to a training step", "", "NVIDIA H200, `scripts/gpu.sh run ct-penalty` and `medmnist-penalty`; commits in "
               "[results/gpu](../../results/gpu/README.md).", "", *pairs(root), ""]
+    if (root / "results/gpu/penalty.jsonl").exists():
+        lines += ["## The penalty as a step of its own", "", "NVIDIA H200, f32, `scripts/gpu.sh run penalty`; commit in "
+                  "[results/gpu](../../results/gpu/README.md). Layers are equal convolutions between regular fields of C4. Bytes a weight: what a copy "
+                  "moves in that time, and what the step moves with its index. The floor has no index; plain operations are those one would write in "
+                  "PyTorch for all layers at once.", "", *decoupled(root), ""]
     lines += ["## Networks of MedMNIST", "", "NVIDIA H200, f32, training at batch 32, inference at 48; `reynolds reproduce table-medmnist-efficiency`, commit 5788cbc.", "",
               *efficiency(root), ""]
     return "\n".join(lines)

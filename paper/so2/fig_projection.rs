@@ -222,7 +222,7 @@ impl Sketch {
         let dense: Vec<F> =
             (0..codomain.dim()).flat_map(|o| (0..domain.dim()).map(move |i| (o, i))).map(|at| matrix[at]).collect();
         let blocks = Blocks::derive(&space)?;
-        let mask = blocks.mask().to_vec();
+        let mask = blocks.mask();
         let masked: Vec<F> = dense.iter().zip(&mask).map(|(&w, &kept)| if kept { w } else { F::ZERO }).collect();
         let averaged = blocks.project(&dense)?;
         let energy = |values: &[F]| values.iter().map(|value| Scalar::abs_sq(*value)).sum::<f64>();

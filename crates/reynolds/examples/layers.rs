@@ -2,12 +2,10 @@
 
 #![allow(clippy::print_stdout, reason = "a demo prints")]
 
-use reynolds::defect;
-use reynolds::projection::{Basis, Dimensions, KernelSpace, Projector, derive};
+use reynolds::projection::{Basis, Dimensions, Projector};
 use reynolds::random::Random;
-use reynolds::rep::{self, Grid};
 use reynolds::steerable::RingsConfig;
-use reynolds::{Result, group};
+use reynolds::{Layer, Result, group, rep};
 
 /// Group, fields of the input, fields of the output, side and dimensions of the kernel (0: dense map).
 const LAYERS: [(&str, &str, &str, usize, usize); 11] = [
@@ -32,27 +30,23 @@ fn main() -> Result<()> {
     );
     let mut random = Random::new(2026);
     for (name, domain, codomain, side, dims) in LAYERS {
-        let group = group::parse(name)?;
-        let (into, out) = (rep::parse_fields(&group, domain)?, rep::parse_fields(&group, codomain)?);
-        let space = match side {
-            0 => KernelSpace::dense(&into, &out)?,
-            _ => KernelSpace::kernel(&into, &out, &Grid::new(&group, side, dims)?)?,
+        let layer = match dims {
+            0 => Layer::linear(name, domain, codomain)?,
+            2 => Layer::conv2d(name, domain, codomain, side)?,
+            _ => Layer::conv3d(name, domain, codomain, side)?,
         };
-        let projector = derive(&space)?;
-        let weights: Vec<f64> = (0..space.len()).map(|_| random.normal()).collect();
-        let energies = projector.energies(&weights)?;
-        let bracket = defect::worst(&space, &projector, &weights)?;
-        let rank = projector.rank();
+        let weights: Vec<f64> = (0..layer.len()).map(|_| random.normal()).collect();
+        let (energies, bracket, rank) = (layer.energies(&weights)?, layer.worst_defect(&weights)?, layer.rank());
         println!(
             "{name:<9}{domain:<24}{:<8}{:>9}{rank:>8}{:>9.4}{:>9.4}   [{:.3}, {:.3}]",
-            projector.form(),
-            space.len(),
+            layer.projector().form(),
+            layer.len(),
             energies.ratio(),
-            rank as f64 / space.len() as f64,
+            rank as f64 / layer.len() as f64,
             bracket.lower,
             bracket.upper,
         );
-        let twice = projector.energies(&projector.project(&weights)?)?;
+        let twice = layer.energies(&layer.project(&weights)?)?;
         assert!(twice.perp <= 1e-20 * twice.total().max(1.0), "P² = P");
     }
     let so3 = group::parse("SO3")?;

@@ -5,14 +5,12 @@
 //! turns by n/4: none in the stem, wholly C4-symmetric ones in layer4.
 
 use std::error::Error;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use reynolds::group;
 use reynolds::plan::{SymmetryPlan, UniformFields};
 use reynolds::projection::Projector;
 use reynolds::random::Random;
+use reynolds_testkit::files::singles;
 
 type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
 
@@ -41,28 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let head = (0..1000 * 512).map(|_| (random.uniform() as f32 - 0.5) / 11.3).collect();
     tensors.push(("fc.weight".into(), vec![1000, 512], head));
     tensors.push(("fc.bias".into(), vec![1000], vec![0.0; 1000]));
-    tensors.sort_by(|one, other| one.0.cmp(&other.0));
-    write(path.as_ref(), &tensors)?;
+    let views: Vec<_> = tensors.iter().map(|(name, shape, values)| (&**name, &**shape, values.clone())).collect();
+    std::fs::write(path, singles(&views))?;
     Ok(())
-}
-
-/// A .safetensors file: the length of the header, the header in JSON, padded to eight bytes, and the numbers, all little-endian.
-fn write(path: &Path, tensors: &Tensors) -> io::Result<()> {
-    let (mut entries, mut end) = (Vec::new(), 0);
-    for (name, shape, values) in tensors {
-        let begin = end;
-        end += size_of_val(values.as_slice());
-        entries.push(format!(r#""{name}":{{"dtype":"F32","shape":{shape:?},"data_offsets":[{begin},{end}]}}"#));
-    }
-    let mut header = format!("{{{}}}", entries.join(","));
-    header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
-    let mut file = BufWriter::new(File::create(path)?);
-    file.write_all(&(header.len() as u64).to_le_bytes())?;
-    file.write_all(header.as_bytes())?;
-    for value in tensors.iter().flat_map(|tensor| &tensor.2) {
-        file.write_all(&value.to_le_bytes())?;
-    }
-    file.flush()
 }
 
 /// Kaiming-normal over the outputs, as torchvision draws it, then blended with its average over quarter turns.

@@ -1,4 +1,4 @@
-//! What can be wrong with the input, said so that a user can mend it.
+//! Errors in the input.
 
 use crate::scalar::Weight;
 
@@ -10,16 +10,16 @@ pub enum Error {
     /// A group name that cannot be read.
     #[error("unknown group \"{name}\": expected {expected}")]
     UnknownGroup { name: String, expected: String },
-    /// Generators that are no generators of a finite orthogonal or permutation group.
+    /// Generators that do not generate a finite orthogonal or permutation group.
     #[error("bad generators: expected {expected}, got {got}")]
     Generators { expected: String, got: String },
     /// A group that is too large, or infinite, for what was asked.
     #[error("group {group} is too large for {operation}: expected order at most {limit}, got {got}")]
     TooLarge { group: String, operation: &'static str, limit: u128, got: String },
-    /// A group that does not act on what it was asked to act on.
+    /// A group that does not act on the target.
     #[error("{group} does not act on {target}: {reason}")]
     NoAction { group: String, target: String, reason: String },
-    /// A subgroup that is none.
+    /// A group that is not a subgroup.
     #[error("{subgroup} is not a subgroup of {group}: {reason}")]
     NotASubgroup { subgroup: String, group: String, reason: String },
     /// Two objects that belong to different groups.
@@ -43,7 +43,7 @@ pub enum Error {
     /// A plan that cannot be read, or that does not fit the tensors it is for.
     #[error("plan: {what}: expected {expected}, got {got}")]
     Plan { what: String, expected: String, got: String },
-    /// What is wrong with one tensor of many.
+    /// An error in one tensor of many.
     #[error("tensor {name}: {source}")]
     Tensor { name: String, source: Box<Error> },
     /// A numerical procedure that did not reach its tolerance.
@@ -55,12 +55,10 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// A quantity outside its range.
     pub(crate) fn range(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
         Self::OutOfRange { what: what.into(), expected: expected.to_string(), got: got.to_string() }
     }
 
-    /// A plan that does not fit.
     pub(crate) fn plan(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
         Self::Plan { what: what.into(), expected: expected.to_string(), got: got.to_string() }
     }
@@ -70,28 +68,24 @@ impl Error {
         Self::Tensor { name: name.into(), source: Box::new(self) }
     }
 
-    /// A group that is too large.
     pub(crate) fn too_large(group: String, operation: &'static str, limit: u128, got: impl ToString) -> Self {
         Self::TooLarge { group, operation, limit, got: got.to_string() }
     }
 
-    /// A group that does not act.
     pub(crate) fn no_action(group: String, target: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::NoAction { group, target: target.into(), reason: reason.into() }
     }
 
-    /// A procedure that failed.
     pub(crate) fn numerical(procedure: &'static str, reason: impl Into<String>) -> Self {
         Self::Numerical { procedure, reason: reason.into() }
     }
 
-    /// A tensor of the wrong shape.
     pub(crate) fn shape(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
         Self::Shape { what: what.into(), expected: expected.to_string(), got: got.to_string() }
     }
 }
 
-/// A result that has to be a number; it may have overflowed.
+/// Refuses a result that is NaN or overflowed.
 pub(crate) fn finite(what: &str, value: f64) -> Result<f64> {
     if value.is_finite() { Ok(value) } else { Err(Error::range(what, "a finite number", value)) }
 }

@@ -33,8 +33,7 @@ use crate::projection::{Dimensions, Energies, KernelSpace, Lowered, Projector, d
 use crate::rep::{Grid, parse_fields};
 use crate::scalar::Weight;
 
-/// A linear layer whose group and fields are known: a dense map or a convolution. Deriving the projector is the expensive part, so a
-/// layer is made once and used for many weights.
+/// A dense map or a convolution with its group and fields. Deriving the projector is expensive: make a layer once, for many weights.
 #[derive(Debug, Clone)]
 pub struct Layer {
     space: KernelSpace,
@@ -56,9 +55,6 @@ impl Layer {
     /// assert_eq!((layer.shape(), layer.rank()), (vec![4, 4], 2));
     /// # Ok::<(), reynolds::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`group::parse`], [`parse_fields`], [`KernelSpace::dense`] and [`derive()`].
     pub fn linear(group: &str, domain: &str, codomain: &str) -> Result<Self> {
         let group = group::parse(group)?;
         Self::new(KernelSpace::dense(&parse_fields(&group, domain)?, &parse_fields(&group, codomain)?)?)
@@ -67,8 +63,7 @@ impl Layer {
     /// A convolution of the plane with a kernel of `side`², `[out, in, side, side]`.
     ///
     /// # Errors
-    /// As [`Layer::linear`]; [`crate::Error::NoAction`] if the group does not map the grid to itself: kernels of SO(2) are band-limited, see
-    /// [`crate::projection::Basis`].
+    /// [`crate::Error::NoAction`] if the group does not map the grid to itself; for SO(2) see [`crate::projection::Basis`].
     pub fn conv2d(group: &str, domain: &str, codomain: &str, side: usize) -> Result<Self> {
         Self::convolution(group, domain, codomain, side, 2)
     }
@@ -104,7 +99,7 @@ impl Layer {
         self.space.len()
     }
 
-    /// Never: representations have at least one dimension.
+    /// Always false: representations have at least one dimension.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -144,30 +139,6 @@ impl Layer {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::projection::HaarProjector;
-    use crate::random::Random;
-
-    fn weights(layer: &Layer) -> Vec<f64> {
-        let mut random = Random::new(11);
-        (0..layer.len()).map(|_| random.normal()).collect()
-    }
-
-    #[test]
-    fn every_constructor_projects_as_the_haar_average_does() {
-        for layer in [
-            Layer::linear("D3", "regular + vector", "2 trivial + vector").unwrap(),
-            Layer::conv2d("C4", "2 regular", "regular + 3 trivial", 3).unwrap(),
-            Layer::conv3d("O", "2 trivial", "vector", 3).unwrap(),
-        ] {
-            let w = weights(&layer);
-            let haar = HaarProjector::new(layer.space()).unwrap();
-            assert_eq!((layer.rank(), layer.shape().iter().product()), (haar.rank(), layer.len()));
-            let (fast, slow) = (layer.project(&w).unwrap(), haar.project(&w).unwrap());
-            assert!(fast.iter().zip(slow).all(|(a, b)| (a - b).abs() < 1e-12));
-            let single: Vec<f32> = w.iter().map(|&w| w as f32).collect();
-            assert!(layer.project(&single).unwrap().iter().zip(&fast).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5));
-        }
-    }
 
     #[test]
     fn bad_layers_are_errors() {

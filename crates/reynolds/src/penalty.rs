@@ -5,9 +5,8 @@
 //! plain   (paper, section 4.1):  λ_G N(P(W))  + λ_⊥ N(W − P(W))
 //! ```
 //!
-//! Section 4.1 puts λ_G on the whole W instead of P(W): [`PenaltyConfig::whole`]. The gradient is closed form, added to the
-//! gradient of the task loss after the backward pass; nothing is differentiated through P. For the squared Frobenius norm it
-//! takes one projection:
+//! Section 4.1 puts λ_G on the whole W instead of P(W): [`PenaltyConfig::whole`]. The gradient is closed form and is added to the gradient of
+//! the task loss after the backward pass. For the squared Frobenius norm it takes one projection:
 //!
 //! ```text
 //! 2λ_G P(W) + 2λ_⊥ (W − P(W))
@@ -34,11 +33,10 @@ use crate::norm::{Norm, Part, columns_of_rows};
 use crate::projection::Projector;
 use crate::scalar::{Real, Weight};
 
-/// Added to N² under the root of the plain form, which has no derivative at 0 otherwise; more where rounding of P(W) is larger.
+/// The least that is added to N² under the root of the plain form, which otherwise has no derivative at 0.
 ///
-/// What is added is max(10⁻¹², κ² N(W)²) with κ = 32 ε √(len/rank) and ε that of the weight type. A mean over m = len/rank equal
-/// members, summed one by one, is off by about √m ε/2 of itself, and that noise is all there is of W − P(W) at an equivariant W:
-/// κ is 64 times as much, so its slope there is a few hundredths of λ_⊥ and not λ_⊥. N(W) is held fixed in the gradient.
+/// What is added is max(10⁻¹², κ² N(W)²) with κ = 32 ε √(len/rank) and ε that of the weight type, N(W) fixed in the gradient. At an
+/// equivariant W rounding leaves W − P(W) of about √m ε/2, m = len/rank; κ is 64 times that, so that it pulls with a few hundredths of λ_⊥.
 pub const PLAIN_EPSILON: f64 = 1e-12;
 
 /// Whether the norms are squared.
@@ -72,10 +70,7 @@ impl PenaltyConfig {
         Self { lambda_perp, ..Self::default() }
     }
 
-    /// Checks both strengths.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] if λ_G or λ_⊥ is negative, NaN or infinite.
+    /// An error if λ_G or λ_⊥ is negative or not finite.
     pub fn validate(&self) -> Result<()> {
         for (what, lambda) in [("lambda_g", self.lambda_g), ("lambda_perp", self.lambda_perp)] {
             if !(lambda.is_finite() && lambda >= 0.0) {
@@ -93,8 +88,7 @@ impl PenaltyConfig {
     /// Adds the penalty's gradient to `gradient`, of the shape of `weights`, and returns the penalty.
     ///
     /// # Errors
-    /// As [`PenaltyConfig::validate`], [`Projector::project_into`] and [`Norm::value`]; [`Error::Shape`] if `gradient` has another length than
-    /// `weights`; [`Error::OutOfRange`] if the penalty overflows. The gradient is untouched then.
+    /// [`Error::OutOfRange`] if the penalty overflows. `gradient` is unchanged after an error.
     pub fn add_gradient<T: Weight>(
         &self,
         projector: &dyn Projector<T>,
@@ -149,8 +143,7 @@ impl PenaltyConfig {
         }
     }
 
-    /// a P(W) + b (W − P(W)) in one pass. The smaller of a and b multiplies W and the difference one part, so that nothing
-    /// cancels, and a = b is weight decay to the last bit.
+    /// a P(W) + b (W − P(W)) in one pass.
     fn add_frobenius<T: Weight>(&self, projector: &dyn Projector<T>, weights: &[T], gradient: &mut [T]) -> Result<f64> {
         let mut projected = vec![T::default(); weights.len()];
         let energies = projector.project_into(weights, &mut projected)?;
@@ -166,13 +159,17 @@ impl PenaltyConfig {
         };
         let value = finite("penalty", value)?;
         let (a, b) = if self.whole { (on_first, on_first + on_perp) } else { (on_first, on_perp) };
-        let (base, more) = (T::Real::from_f64(a.min(b)), T::Real::from_f64((a - b).abs()));
-        for ((g, &w), &p) in gradient.iter_mut().zip(weights).zip(&projected) {
-            let larger = if a > b { p } else { w - p };
-            *g += w.scale(base) + larger.scale(more);
-        }
+        let scaled = scaled_parts([a, b]);
+        gradient.iter_mut().zip(weights).zip(&projected).for_each(|((g, &w), &p)| *g += scaled(w, p));
         Ok(value)
     }
+}
+
+/// a P(W) + b (W − P(W)) entry by entry, from W and P(W). The smaller factor multiplies W and the difference one part, so that nothing
+/// cancels: a = b scales W to the last bit, and b = 0 gives exactly a P(W).
+pub(crate) fn scaled_parts<T: Weight>([a, b]: [f64; 2]) -> impl Fn(T, T) -> T {
+    let (base, more) = (T::Real::from_f64(a.min(b)), T::Real::from_f64((a - b).abs()));
+    move |w, p| w.scale(base) + (if a >= b { p } else { w - p }).scale(more)
 }
 
 /// max(10⁻¹², κ² N(W)²): see [`PLAIN_EPSILON`].
@@ -185,87 +182,53 @@ fn smoothing<T: Weight>(projector: &dyn Projector<T>, squared_norm: f64) -> f64 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::projection::{Dimensions, Energies};
+    use crate::Layer;
 
-    /// C2 on two weights: P averages them.
-    #[derive(Debug)]
-    struct Mean;
-
-    impl Dimensions for Mean {
-        fn len(&self) -> usize {
-            2
-        }
-        fn rank(&self) -> usize {
-            1
-        }
-    }
-
-    impl Projector<f64> for Mean {
-        fn apply(&self, weights: &[f64], out: &mut [f64]) -> Energies {
-            out.fill((weights[0] + weights[1]) / 2.0);
-            crate::projection::energies_of(weights, out)
-        }
+    /// The penalty of two weights that C2 swaps, so that P averages them, and its gradient added to [5, 5].
+    fn penalty(config: PenaltyConfig, weights: [f64; 2], rows: usize) -> (Result<f64>, [f64; 2]) {
+        let layer = Layer::linear("C2", "trivial", "regular").unwrap();
+        let mut gradient = [5.0; 2];
+        (config.add_gradient(layer.projector(), &weights, rows, &mut gradient), gradient)
     }
 
     #[test]
-    fn bad_strengths_are_errors() {
+    fn bad_strengths_rows_and_overflow_are_errors_that_change_nothing() {
+        let both = PenaltyConfig { lambda_g: 1.0, lambda_perp: 1.0, ..PenaltyConfig::default() };
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
-            for config in [
-                PenaltyConfig { lambda_g: bad, ..PenaltyConfig::default() },
-                PenaltyConfig { lambda_perp: bad, ..PenaltyConfig::default() },
-            ] {
-                assert!(matches!(config.value(&Mean, &[1.0, 2.0], 1), Err(Error::OutOfRange { .. })));
+            for config in [PenaltyConfig { lambda_g: bad, ..both }, PenaltyConfig { lambda_perp: bad, ..both }] {
+                assert!(matches!(penalty(config, [1.0, 2.0], 1).0, Err(Error::OutOfRange { .. })));
             }
         }
-        assert!(PenaltyConfig::default().add_gradient(&Mean, &[1.0, 2.0], 1, &mut [0.0]).is_err());
-    }
-
-    #[test]
-    fn wrong_rows_and_overflow_are_errors_for_every_norm() {
         for norm in Norm::all() {
             for form in [Form::Squared, Form::Plain] {
-                let config = PenaltyConfig { lambda_g: 1.0, lambda_perp: 1.0, norm, form, whole: false };
                 for rows in [0, 3] {
-                    let mut gradient = [5.0; 2];
-                    let added = config.add_gradient(&Mean, &[1.0, 2.0], rows, &mut gradient);
-                    assert!(matches!(added, Err(Error::Shape { .. })), "{norm} {form:?}");
-                    assert_eq!(gradient, [5.0; 2]);
+                    let (value, gradient) = penalty(PenaltyConfig { norm, form, ..both }, [1.0, 2.0], rows);
+                    assert!(matches!(value, Err(Error::Shape { .. })) && gradient == [5.0; 2], "{norm} {form:?}");
                 }
             }
-            let config = PenaltyConfig { lambda_g: 1.0, lambda_perp: 1.0, norm, ..PenaltyConfig::default() };
-            let mut gradient = [5.0; 2];
-            let added = config.add_gradient(&Mean, &[1e200, 3e200], 1, &mut gradient);
-            assert!(matches!(added, Err(Error::OutOfRange { .. })), "{norm}: {added:?}");
-            assert_eq!(gradient, [5.0; 2]);
+            let (value, gradient) = penalty(PenaltyConfig { norm, ..both }, [1e200, 3e200], 1);
+            assert!(matches!(value, Err(Error::OutOfRange { .. })) && gradient == [5.0; 2], "{norm}: {value:?}");
         }
+        let layer = Layer::linear("C2", "trivial", "regular").unwrap();
+        assert!(both.add_gradient(layer.projector(), &[1.0, 2.0], 1, &mut [0.0]).is_err());
     }
 
     #[test]
     fn plain_form_on_the_whole_weight_by_hand() {
         // W = (3, 1): P(W) = (2, 2), W − P(W) = (1, −1).
-        let config = PenaltyConfig {
-            lambda_g: 1.0,
-            lambda_perp: 1.0,
-            form: Form::Plain,
-            whole: true,
-            ..PenaltyConfig::default()
-        };
-        let mut gradient = [10.0, 10.0];
-        let value = config.add_gradient(&Mean, &[3.0, 1.0], 1, &mut gradient).unwrap();
-        assert!((value - (10.0_f64.sqrt() + 2.0_f64.sqrt())).abs() < 1e-11);
+        let config = PenaltyConfig { lambda_g: 1.0, form: Form::Plain, whole: true, ..PenaltyConfig::perp(1.0) };
+        let (value, gradient) = penalty(config, [3.0, 1.0], 1);
+        assert!((value.unwrap() - (10.0_f64.sqrt() + 2.0_f64.sqrt())).abs() < 1e-11);
         let expected = [3.0 / 10.0_f64.sqrt() + 0.5_f64.sqrt(), 1.0 / 10.0_f64.sqrt() - 0.5_f64.sqrt()];
-        assert!((gradient[0] - 10.0 - expected[0]).abs() < 1e-11);
-        assert!((gradient[1] - 10.0 - expected[1]).abs() < 1e-11);
+        assert!(gradient.iter().zip(expected).all(|(g, e)| (g - 5.0 - e).abs() < 1e-11));
     }
 
     #[test]
     fn plain_form_is_flat_at_an_equivariant_weight() {
         for norm in Norm::all() {
-            let config = PenaltyConfig { lambda_perp: 1.0, norm, form: Form::Plain, ..PenaltyConfig::default() };
-            let mut gradient = [0.0; 2];
-            let value = config.add_gradient(&Mean, &[0.7, 0.7], 1, &mut gradient).unwrap();
-            assert!(value <= 1e-6 * (1.0 + 1e-9), "{norm}: {value}");
-            assert_eq!(gradient, [0.0; 2], "{norm}");
+            let config = PenaltyConfig { norm, form: Form::Plain, ..PenaltyConfig::perp(1.0) };
+            let (value, gradient) = penalty(config, [0.7, 0.7], 1);
+            assert!(value.unwrap() <= 1e-6 * (1.0 + 1e-9) && gradient == [5.0; 2], "{norm}");
         }
     }
 }

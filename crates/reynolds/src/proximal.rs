@@ -1,8 +1,7 @@
-//! The penalty as a step of its own after the optimiser's: stable at every strength, and as equivariant as one likes.
+//! The penalty as a separate step after the optimiser's, stable at every strength.
 //!
-//! Added to the gradient, the penalty is divided by Adam's √v like everything else, so that a strong one ruins the step and a weak one
-//! never ends. The proximal map of η times the penalty, with η the learning rate of that step, is exact for the Frobenius norm, because
-//! P(W) and W − P(W) are orthogonal:
+//! In the gradient, Adam divides the penalty by √v: a strong penalty spoils the step, a weak one never reaches equivariance. The proximal map
+//! of η times the penalty, with η the learning rate, is exact for the Frobenius norm, because P(W) and W − P(W) are orthogonal:
 //!
 //! ```text
 //! squared          P(W) / (1 + 2ηλ_G)  +  (W − P(W)) / (1 + 2ηλ_⊥)
@@ -32,9 +31,9 @@
 
 use crate::error::{Error, Result};
 use crate::norm::Norm;
-use crate::penalty::{Form, PenaltyConfig};
+use crate::penalty::{Form, PenaltyConfig, scaled_parts};
 use crate::projection::{Energies, Projector};
-use crate::scalar::{Real, Weight};
+use crate::scalar::Weight;
 
 /// What the two parts of W are multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,18 +48,13 @@ impl Factors {
     /// Nothing changes.
     pub const NONE: Self = Self { equivariant: 1.0, perp: 1.0 };
 
-    /// weights ← a P(W) + b (W − P(W)). The smaller factor multiplies W and the difference one part, so that equal factors scale W to
-    /// the last bit and b = 0 leaves exactly a P(W).
+    /// weights ← a P(W) + b (W − P(W)).
     pub fn apply<T: Weight>(self, weights: &mut [T], projected: &[T]) {
-        let (a, b) = (self.equivariant, self.perp);
         if self == Self::NONE {
             return;
         }
-        let (base, more) = (T::Real::from_f64(a.min(b)), T::Real::from_f64((a - b).abs()));
-        for (w, &p) in weights.iter_mut().zip(projected) {
-            let larger = if a >= b { p } else { *w - p };
-            *w = w.scale(base) + larger.scale(more);
-        }
+        let scaled = scaled_parts([self.equivariant, self.perp]);
+        weights.iter_mut().zip(projected).for_each(|(w, &p)| *w = scaled(*w, p));
     }
 }
 
@@ -76,8 +70,8 @@ impl Proximal {
     /// [`PenaltyConfig::whole`] √(real dimension of W), so that one value serves layers of all sizes: see [`Proximal::unscaled`].
     ///
     /// # Errors
-    /// As [`PenaltyConfig::validate`]; [`Error::OutOfRange`] for a norm other than Frobenius, whose proximal map leaves the subspace of
-    /// W − P(W).
+    /// [`Error::OutOfRange`] for a strength that [`PenaltyConfig::validate`] refuses, or a norm other than Frobenius, whose proximal map
+    /// leaves the subspace of W − P(W).
     pub fn new(penalty: PenaltyConfig) -> Result<Self> {
         penalty.validate()?;
         if penalty.norm != Norm::Frobenius {
@@ -96,22 +90,19 @@ impl Proximal {
         self.penalty
     }
 
-    /// The same with another λ_⊥, as a schedule changes it.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] if it is negative or not finite.
+    /// The same with another λ_⊥, for a schedule.
     pub fn with_lambda_perp(self, lambda_perp: f64) -> Result<Self> {
         let penalty = PenaltyConfig { lambda_perp, ..self.penalty };
         penalty.validate()?;
         Ok(Self { penalty, ..self })
     }
 
-    /// Whether strengths of the plain form grow with the size of a layer.
+    /// Whether strengths of the plain form grow with the size of a layer: not after [`Proximal::unscaled`].
     pub fn is_scaled(&self) -> bool {
         self.scale
     }
 
-    /// λ_G and λ_⊥ for a layer with so many real numbers, of which P keeps `rank`.
+    /// λ_G and λ_⊥ for a layer of `len` real numbers, of which P keeps `rank`.
     pub fn strengths(&self, len: usize, rank: usize) -> (f64, f64) {
         let PenaltyConfig { lambda_g, lambda_perp, form, whole, .. } = self.penalty;
         if form == Form::Squared || !self.scale {
@@ -144,7 +135,7 @@ impl Proximal {
     /// The proximal step of one tensor, in place.
     ///
     /// # Errors
-    /// As [`Projector::project_into`]; [`Error::OutOfRange`] if `step` is negative or not finite. The weights are untouched then.
+    /// [`Error::OutOfRange`] if `step` is negative or not finite. The weights are unchanged after an error.
     pub fn apply<T: Weight>(&self, projector: &dyn Projector<T>, weights: &mut [T], step: f64) -> Result<Factors> {
         if !(step.is_finite() && step >= 0.0) {
             return Err(Error::range("step size", "a finite number, at least 0", step));
@@ -201,7 +192,7 @@ impl Target {
         Factors { equivariant: 1.0, perp: if perp <= most { 1.0 } else { most / perp } }
     }
 
-    /// The λ_⊥ of the squared form that a factor amounts to at the step size η: (1/s − 1)/2η. `None` at η = 0.
+    /// The λ_⊥ of the squared form that gives this factor at the step size η: (1/s − 1)/2η. `None` at η = 0.
     pub fn strength(factors: Factors, step: f64) -> Option<f64> {
         (step > 0.0).then(|| (1.0 / factors.perp - 1.0) / (2.0 * step))
     }
@@ -209,7 +200,7 @@ impl Target {
     /// Scales W − P(W) of one tensor, in place.
     ///
     /// # Errors
-    /// As [`Projector::project_into`]; [`Error::OutOfRange`] if P has rank 0, where nothing is equivariant but W = 0.
+    /// [`Error::OutOfRange`] if P has rank 0: only W = 0 is equivariant then.
     pub fn apply<T: Weight>(self, projector: &dyn Projector<T>, weights: &mut [T]) -> Result<Factors> {
         if projector.rank() == 0 {
             return Err(Error::range("rank of P under a target", "at least 1", 0));
@@ -301,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn a_target_scales_what_is_beyond_it_and_says_which_strength_that_was() {
+    fn a_target_scales_what_is_beyond_it() {
         let target = Target::new(0.6).unwrap(); // at most 3/4 of ‖P(W)‖
         let at = |equivariant: f64, perp: f64| target.factors(Energies { equivariant, perp });
         assert_eq!(at(16.0, 8.99), Factors::NONE);
         assert!((at(16.0, 36.0).perp - 0.5).abs() < 1e-15);
         assert_eq!([at(0.0, 0.0), at(4.0, 0.0)], [Factors::NONE; 2]);
-        assert_eq!(Target::new(0.0).unwrap().factors(Energies { equivariant: 1.0, perp: 1.0 }).perp, 0.0);
         assert!((Target::strength(at(16.0, 36.0), 0.1).unwrap() - 5.0).abs() < 1e-13);
         assert_eq!(Target::strength(at(16.0, 36.0), 0.0), None);
+        assert_eq!(Target::new(0.0).unwrap().factors(Energies { equivariant: 1.0, perp: 1.0 }).perp, 0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! The numbers of a tensor in the precision they came in.
+//! The numbers of a tensor in their own precision.
 
 use std::borrow::Cow;
 

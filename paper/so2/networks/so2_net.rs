@@ -205,7 +205,7 @@ mod tests {
             let order = |channel: usize| channel % 9;
             let (outputs, inputs) = (space.codomain().dim(), space.domain().dim());
             let mask: Vec<bool> = (0..outputs).flat_map(|o| (0..inputs).map(move |i| order(o) == order(i))).collect();
-            assert_eq!(blocks.mask().to_vec(), mask);
+            assert_eq!(blocks.mask(), mask);
             let mask = Tensor::from_slice(&mask).view([outputs as i64, inputs as i64]);
             let expected = before * mask.to_kind(Kind::ComplexDouble);
             assert_eq!(largest(&(parameters.get(&name).unwrap().detach() - expected)), 0.0);

@@ -4,7 +4,7 @@
 //! p_σ = (d_σ / dim End_G σ) ∫ χ_σ(g) A(g) dλ(g),      ‖p_σ W‖² = (d_σ / dim End_G σ) ∫ χ_σ(g) ⟨A(g)W, W⟩ dλ(g)
 //! ```
 //!
-//! over the real irreps σ, and ⟨A(g)D, D⟩ = ‖D‖² − ½‖Δ_g‖², so the displacements ‖Δ_g‖² are all it takes.
+//! over the real irreps σ. As ⟨A(g)D, D⟩ = ‖D‖² − ½‖Δ_g‖², the squares ‖Δ_g‖² suffice.
 
 use crate::error::{Error, Result};
 use crate::group::{Element, GroupRef};
@@ -24,9 +24,6 @@ pub struct Share {
 }
 
 /// The shares from ‖D‖² and from ‖Δ_g‖² at the nodes of a quadrature, the largest first; the trivial component of D is zero.
-///
-/// # Errors
-/// [`Error::TooLarge`] if that takes too many nodes; as [`crate::group::Group::irreps`]; what `squares` returns.
 pub(super) fn shares(
     group: &GroupRef,
     degree: usize,

@@ -1,4 +1,4 @@
-//! One tensor held against its projector.
+//! The audit of one tensor.
 
 use super::excess;
 use super::isotypic::{self, Share};
@@ -26,14 +26,14 @@ pub struct WorstDefect {
     pub bracket: Bracket,
 }
 
-/// What one tensor looks like.
+/// The audit of one tensor.
 #[derive(Debug, Clone)]
 pub struct LayerAudit {
     /// The tensor with its fields and its projector.
     pub tensor: TypedTensor,
     /// ‖P(W)‖² and ‖W − P(W)‖².
     pub energies: Energies,
-    /// Mean energy of the same magnitudes with random signs, where G permutes the weights.
+    /// Mean energy over random signs of the weights, where G permutes them.
     pub random_signs: Option<f64>,
     /// The worst defect, for weights.
     pub worst: Option<WorstDefect>,
@@ -41,7 +41,7 @@ pub struct LayerAudit {
     pub isotypic: Vec<Share>,
     /// Index and value of the first weight that is NaN or infinite; nothing else is measured then.
     pub not_finite: Option<(usize, String)>,
-    /// What a reader should know beside the numbers.
+    /// Remarks for the reader.
     pub notes: Vec<String>,
 }
 
@@ -66,13 +66,13 @@ impl LayerAudit {
         self.tensor.rank() as f64 / self.tensor.len() as f64
     }
 
-    /// (energy − chance)/(1 − chance), with the sharper chance where it is known.
+    /// (energy − chance)/(1 − chance), with the chance of random signs where it is known.
     pub fn excess(&self) -> f64 {
         excess(self.energy(), self.random_signs.unwrap_or(self.chance()))
     }
 
-    /// Whether it belongs in totals: finite weights on which the group acts. Biases and scales do not: a few hundred variances would
-    /// outweigh a million weights.
+    /// Whether it belongs in totals: finite weights on which the group acts. Biases and scales do not; a few hundred variances would outweigh
+    /// a million weights.
     pub fn counts(&self) -> bool {
         self.tensor.role == Role::Weight && !self.tensor.acts_trivially() && self.not_finite.is_none()
     }
@@ -81,7 +81,7 @@ impl LayerAudit {
 /// Audits one tensor. NaN and infinite weights are reported in the result.
 ///
 /// # Errors
-/// [`crate::Error::Tensor`] if it has not as many weights as the layer, or if double precision cannot hold its squares.
+/// [`crate::Error::Tensor`] if the number of weights is wrong or their squares do not fit double precision.
 pub fn layer<'a>(layer: &TypedTensor, values: impl Into<Values<'a>>) -> Result<LayerAudit> {
     measure(layer, &values.into()).map_err(|error| error.of_tensor(&layer.name))
 }

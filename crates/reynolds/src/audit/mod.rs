@@ -1,13 +1,13 @@
-//! What a checkpoint looks like through a plan: how much of each layer is equivariant, and how much of that is chance.
+//! Audits the tensors of a plan: how much of each layer is equivariant, and how much of that is expected by chance.
 //!
 //! ```text
 //! energy = ‖P(W)‖²/‖W‖²,      chance = dim Hom_G/dim Hom,      excess = (energy − chance)/(1 − chance)
 //! ‖W − P(W)‖² = Σ_σ ‖p_σ(W)‖²        over the irreps σ ≠ 1 of G on Hom(V, V′)
 //! ```
 //!
-//! A random layer has the energy of chance; excess is 0 for it and 1 for an equivariant one, so groups of any size can be compared. Where
-//! G permutes weights there is a sharper chance: the mean energy of the same magnitudes with random signs. The worst defect is bracketed
-//! as in [`crate::defect`], in the Frobenius norm of the kernel, which is no operator bound.
+//! Excess is 0 for random weights and 1 for equivariant ones, so groups of any size can be compared. Where G permutes the weights, chance is
+//! the mean energy over random signs of the weights, which is sharper. The worst defect is bracketed as in [`crate::defect`], in the Frobenius
+//! norm of the kernel, which is no operator bound.
 //!
 //! ```
 //! use reynolds::{audit, group};
@@ -33,7 +33,7 @@ pub use layer::{LayerAudit, WorstDefect, layer};
 
 use crate::projection::Energies;
 
-/// Several layers taken together: the weights of a network as one vector.
+/// Several layers together, as one vector of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Total {
     /// Number of layers counted.
@@ -44,12 +44,12 @@ pub struct Total {
     pub energies: Energies,
     /// dim Hom_G/dim Hom.
     pub chance: f64,
-    /// Mean energy of the same magnitudes with random signs; that of chance for layers where it is not known.
+    /// Mean energy over random signs of the weights; `chance` for layers where it is not known.
     pub random_signs: f64,
 }
 
 impl Total {
-    /// Sums up the weights ([`LayerAudit::counts`]); biases and norm parameters are left out.
+    /// The sum over the weights ([`LayerAudit::counts`]); biases and norm parameters are left out.
     pub fn of<'a>(layers: impl IntoIterator<Item = &'a LayerAudit>) -> Self {
         let (mut total, mut rank, mut signs) = (Self::default(), 0.0, 0.0);
         for layer in layers.into_iter().filter(|layer| layer.counts()) {
@@ -77,7 +77,7 @@ impl Total {
     }
 }
 
-/// 0 for what chance would give, 1 for an equivariant tensor.
+/// 0 for the energy expected by chance, 1 for an equivariant tensor.
 fn excess(energy: f64, chance: f64) -> f64 {
     if chance >= 1.0 { 0.0 } else { (energy - chance) / (1.0 - chance) }
 }

@@ -1,7 +1,7 @@
-//! Which symmetry do the weights have? A lattice of groups, compared by what each explains beyond chance.
+//! Ranks groups by how much of the weights each explains beyond chance.
 //!
-//! Raw energy can only fall for larger groups, so groups are ranked by [`Total::excess`]. Groups with equal orbits on a kernel cannot be
-//! told apart by it: [`indistinguishable`] finds them.
+//! Energy only falls as the group grows, so groups are ranked by [`Total::excess`]. It cannot tell groups apart that have equal orbits on a
+//! kernel: [`indistinguishable`] finds them.
 
 use super::Total;
 use crate::error::Result;
@@ -10,29 +10,28 @@ use crate::plan::{SymmetryPlan, UniformFields};
 use crate::projection::Projector;
 use crate::random::Random;
 
-/// Groups that turn the square, smallest first.
+/// Symmetry groups of the square, smallest first.
 pub const PLANAR: [&str; 4] = ["C2", "C4", "D2", "D4"];
-/// Groups that turn the cube: about one axis, then all.
+/// Symmetry groups of the cube: about one axis, then all.
 pub const SPATIAL: [&str; 9] = ["C2", "C4", "D2", "D4", "T", "Td", "Th", "O", "Oh"];
 
-/// Differences of excess below this are no difference.
+/// Groups whose excess differs by less than this are tied.
 pub const TIE: f64 = 1e-3;
-/// Excess below this is that of chance.
+/// Excess below this counts as chance.
 pub const BEYOND_CHANCE: f64 = 1e-2;
 
 /// One group in the ranking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
-    /// Its name.
+    /// Name of the group.
     pub group: String,
-    /// What it explains.
+    /// The audit of the network for it.
     pub total: Total,
     /// Groups with the same orbits on every kernel compared.
     pub same_as: Vec<String>,
 }
 
-/// Sorts groups by excess, the best first; of those that explain equally much ([`TIE`]), the larger group. Those that were measured on
-/// nothing come last.
+/// Sorts groups by excess, the best first; of groups within [`TIE`] of the best, the larger first. Groups without a layer come last.
 pub fn sort(ranked: &mut [Ranked]) {
     let excess = |row: &Ranked| row.total.excess().unwrap_or(f64::NEG_INFINITY);
     let order = |row: &Ranked| group::parse(&row.group).ok().and_then(|group| group.order()).unwrap_or(0);
@@ -47,7 +46,7 @@ pub fn sort(ranked: &mut [Ranked]) {
     }
 }
 
-/// What sorted groups, compared on the same tensors, say in one line.
+/// One line on sorted groups that were compared on the same tensors.
 pub fn verdict(ranked: &[Ranked]) -> String {
     let best = ranked.iter().filter_map(|row| row.total.excess()).max_by(f64::total_cmp);
     match (ranked.first(), best) {
@@ -64,7 +63,7 @@ pub fn symmetric_group_for(out: usize, into: usize) -> Option<usize> {
     (2..=PermutationGroup::MAX_SYMMETRIC).rev().find(|&n| out > 0 && out.is_multiple_of(n) && into.is_multiple_of(n))
 }
 
-/// Whether two groups have the same projector on kernels of this shape, with all channels typed alike: then no weights tell them apart.
+/// Whether two groups have the same projector on kernels of this shape with these fields: then no weights tell them apart.
 pub fn indistinguishable(a: &str, b: &str, fields: UniformFields, spatial: &[usize]) -> Result<bool> {
     let groups = [group::parse(a)?, group::parse(b)?];
     let order = |group: &GroupRef| group.order().and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
@@ -131,9 +130,8 @@ mod tests {
 
     #[test]
     fn symmetric_groups_divide_both_sides() {
-        assert_eq!(symmetric_group_for(10, 512), Some(2));
-        assert_eq!(symmetric_group_for(64, 32), Some(32));
-        assert_eq!(symmetric_group_for(7, 5), None);
-        assert_eq!(symmetric_group_for(0, 5), None);
+        for (out, into, n) in [(10, 512, Some(2)), (64, 32, Some(32)), (7, 5, None), (0, 5, None)] {
+            assert_eq!(symmetric_group_for(out, into), n);
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::group::elements;
 use crate::norm::Norm;
 use crate::projection::{KernelSpace, derive};
-use crate::rep::{self, Rep};
+use crate::rep::Rep;
 
 /// Work (multiplications, roughly) up to which the defect is bounded element by element instead of through 2‖W − P(W)‖.
 const ENUMERATION_WORK: f64 = 1e9;
@@ -51,7 +51,7 @@ pub(super) fn operator_defect(space: &KernelSpace, kernel: &[f64]) -> Result<f64
 
 /// An upper bound of sup_g ‖π′(g) b − b‖: a bias is a map from the trivial representation.
 pub(super) fn bias_defect(codomain: &Rep, bias: &[f64]) -> Result<f64> {
-    let space = KernelSpace::dense(&rep::trivial(codomain.group()), codomain)?;
+    let space = KernelSpace::features(codomain, None)?;
     Ok(defect::worst(&space, &derive(&space)?, bias)?.upper)
 }
 

@@ -7,20 +7,20 @@
 //! R_i = L_i R_{i−1} + ‖f_i(0)‖,      L_i = Lip f_i,      ‖ΔW_i‖_op = sup_g ‖Δ_g(W_i)‖_op
 //! ```
 //!
-//! Why: Δ_g(f ∘ h)(x) = Δ_g(f)(h(x)) + [f(π(g) h(x)) − f(h(π(g) x))], the bracket is at most Lip f · ‖Δ_g(h)(x)‖, and h(x) lies in
+//! Proof: Δ_g(f ∘ h)(x) = Δ_g(f)(h(x)) + [f(π(g) h(x)) − f(h(π(g) x))], the bracket is at most Lip f · ‖Δ_g(h)(x)‖, and h(x) lies in
 //! the ball of radius R. A convolution on ℓ² is a sum of shifts, so its operator norm is at most Σ_x ‖K(x)‖_op; the Frobenius
 //! norm of its kernel bounds nothing. Pointwise activations are equivariant on permutation fields only (odd ones on signed
-//! permutations too). What has no bound is refused by name, and so is a layer at which a number overflows.
+//! permutations too). A layer that has no bound, or at which a number overflows, is refused by name.
 //!
-//! The bound is on the map that the weights define, in exact arithmetic. A network evaluated in floating point adds its own rounding:
-//! an exactly equivariant one has bound 0, and a search may still meet 10⁻¹⁶.
+//! The bound holds in exact arithmetic. Evaluation in floating point adds rounding: for an exactly equivariant network the bound is 0, and a
+//! search may still find 10⁻¹⁶.
 //!
-//! This departs from the paper: `lem:defect_composition` multiplies by the Lipschitz constants of the maps *before* f_i, but an
-//! h that pushes its inputs away from 0 (a bias, a sigmoid) makes ‖Δ(f) ∘ h‖ as large as it likes, and the constant in the proof
-//! of `cor:bound_neural_net` inherits that. The radius R_{i−1} is what bounds it.
+//! Departs from the paper: `lem:defect_composition` multiplies by the Lipschitz constants of the maps *before* f_i, but an h that moves
+//! its inputs away from 0 (a bias, a sigmoid) makes ‖Δ(f) ∘ h‖ arbitrarily large; the constant in the proof of `cor:bound_neural_net`
+//! inherits that. The radius R_{i−1} bounds it.
 //!
 //! ```
-//! use reynolds::certificate::{Activation, Network, Feature, Stage};
+//! use reynolds::certificate::{Activation, Network, Stage};
 //! use reynolds::projection::KernelSpace;
 //! use reynolds::{group, rep};
 //! let c4 = group::parse("C4")?;
@@ -30,7 +30,8 @@
 //! let mut w = vec![0.0; 16];
 //! w[0] = 1.0; // not circulant
 //! let network = Network::new(
-//!     Feature::vector(&field),
+//!     &field,
+//!     None,
 //!     vec![
 //!         Stage::linear("first", &first, w, None),
 //!         Stage::activation("relu", Activation::Relu),
@@ -47,13 +48,11 @@
 
 mod activation;
 mod bounds;
-mod feature;
 mod network;
 mod report;
 mod search;
 
 pub use activation::Activation;
-pub use feature::Feature;
 pub use network::{Network, Stage, StageKind};
 pub use report::{Certificate, Term};
 pub use search::Searched;

@@ -1,14 +1,14 @@
-//! A chain of stages, typed from end to end.
+//! Networks that can be certified: chains of stages.
 
 use super::bounds::{bias_defect, is_shared, operator_defect, operator_norm, product, same_action};
-use super::{Activation, Certificate, Feature, Term};
+use super::{Activation, Certificate, Term};
 use crate::error::{Error, Result, all_finite};
 use crate::group::expect_same;
 use crate::norm::length;
 use crate::projection::KernelSpace;
-use crate::rep::Grid;
+use crate::rep::{Grid, Rep};
 
-/// What a stage of a network does.
+/// The kinds of stages.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum StageKind {
@@ -33,16 +33,16 @@ pub enum StageKind {
     },
     /// The mean over all positions of a map.
     MeanPool,
-    /// A layer whose defect nobody has bounded; it is refused by name.
+    /// A layer without a known bound; refused by name.
     Unknown,
 }
 
-/// One map of a chain, with its name: a linear layer, an activation, a normalisation or a pooling.
+/// One map of a chain.
 #[derive(Debug, Clone)]
 pub struct Stage {
-    /// The name used in terms and errors.
+    /// Name in terms and errors.
     pub name: String,
-    /// What it does.
+    /// The map.
     pub kind: StageKind,
 }
 
@@ -67,18 +67,19 @@ impl Stage {
 #[derive(Debug, Clone)]
 pub struct Network {
     stages: Vec<Stage>,
-    /// One more than stages: the input first, the output last.
-    features: Vec<Feature>,
+    /// One more than stages: the input first, the output last. A value is row-major `[channels, positions]`.
+    features: Vec<KernelSpace>,
 }
 
 impl Network {
-    /// Types the stages one after the other, from the input on.
+    /// Stages on vectors of `fields`, or on square or cubic maps with fields at every one of the `positions`, which G turns about the
+    /// centre.
     ///
     /// # Errors
-    /// [`Error::Shape`] if weights, biases or fields do not fit, or a kernel has an even side; [`Error::GroupMismatch`] for another
-    /// group; [`Error::NotFinite`] for NaN or infinite weights; [`Error::NotCertifiable`] for an unknown stage.
-    pub fn new(input: Feature, stages: Vec<Stage>) -> Result<Self> {
-        let mut features = vec![input];
+    /// [`Error::Shape`] if weights, biases or fields do not fit, or a kernel has an even side; [`Error::NotCertifiable`] for an unknown
+    /// stage.
+    pub fn new(fields: &Rep, positions: Option<&Grid>, stages: Vec<Stage>) -> Result<Self> {
+        let mut features = vec![KernelSpace::features(fields, positions)?];
         for stage in &stages {
             let next = stage.output(&features[features.len() - 1])?;
             features.push(next);
@@ -86,20 +87,18 @@ impl Network {
         Ok(Self { stages, features })
     }
 
-    /// The space of inputs.
-    pub fn input(&self) -> &Feature {
+    pub(super) fn input(&self) -> &KernelSpace {
         &self.features[0]
     }
 
-    /// The space of outputs.
-    pub fn output(&self) -> &Feature {
+    pub(super) fn output(&self) -> &KernelSpace {
         &self.features[self.stages.len()]
     }
 
     /// T(x), for finite x of the input's dimension.
     pub fn evaluate(&self, x: &[f64]) -> Result<Vec<f64>> {
-        if x.len() != self.input().dim() {
-            return Err(Error::shape("input", format!("{} coordinates", self.input().dim()), x.len()));
+        if x.len() != self.input().len() {
+            return Err(Error::shape("input", format!("{} coordinates", self.input().len()), x.len()));
         }
         all_finite(x)?;
         let steps = self.stages.iter().zip(&self.features);
@@ -111,13 +110,10 @@ impl Network {
     /// Paper: `lem:defect_composition` and `cor:bound_neural_net`, corrected.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the radius is negative or not finite; [`Error::NotCertifiable`], naming the layer, for an activation
-    /// that is not equivariant on its fields, an unshared batch normalisation, or a radius, constant or bound that overflows; an
-    /// error of [`crate::projection::derive`] for a group without a projector.
+    /// [`Error::NotCertifiable`], naming the layer, for an activation that is not equivariant on its fields, a batch normalisation that is
+    /// not shared within them, or a radius, constant or bound that overflows.
     pub fn certify(&self, radius: f64) -> Result<Certificate> {
-        if !(radius.is_finite() && radius >= 0.0) {
-            return Err(Error::range("input radius", "a finite number, at least 0", radius));
-        }
+        check_radius(radius)?;
         let mut terms = Vec::with_capacity(self.stages.len());
         let mut inside = radius;
         for (stage, feature) in self.stages.iter().zip(&self.features) {
@@ -148,6 +144,11 @@ impl Network {
     }
 }
 
+pub(super) fn check_radius(radius: f64) -> Result<()> {
+    let valid = radius.is_finite() && radius >= 0.0;
+    valid.then_some(()).ok_or_else(|| Error::range("input radius", "a finite number, at least 0", radius))
+}
+
 fn norm(values: &[f64]) -> f64 {
     length(values.iter().copied())
 }
@@ -157,7 +158,7 @@ impl Stage {
         Error::NotCertifiable { layer: self.name.clone(), reason: reason.into() }
     }
 
-    /// A number of the certificate, which must not overflow.
+    /// A number of the certificate, refused if it overflows.
     fn finite(&self, what: &str, value: f64) -> Result<f64> {
         if value.is_finite() { Ok(value) } else { Err(self.refused(format!("its {what} overflows"))) }
     }
@@ -170,13 +171,14 @@ impl Stage {
     }
 
     /// The space it maps to, if it fits its input.
-    fn output(&self, input: &Feature) -> Result<Feature> {
+    fn output(&self, input: &KernelSpace) -> Result<KernelSpace> {
+        let fields = input.codomain();
         match &self.kind {
             StageKind::Linear { space, weight, bias } => {
-                expect_same(input.fields().group(), space.group())?;
-                if !same_action(input.fields(), space.domain()) {
+                expect_same(fields.group(), space.group())?;
+                if !same_action(fields, space.domain()) {
                     let what = format!("input fields of layer {}", self.name);
-                    return Err(Error::shape(what, input.fields().label(), space.domain().label()));
+                    return Err(Error::shape(what, fields.label(), space.domain().label()));
                 }
                 self.expect_length("weight", weight, space.len())?;
                 if let Some(bias) = bias {
@@ -184,7 +186,7 @@ impl Stage {
                 }
                 if let Some(grid) = space.grid() {
                     let what = format!("kernel of layer {}", self.name);
-                    let Some(map) = input.positions() else {
+                    let Some(map) = input.grid() else {
                         return Err(Error::shape(what, "no grid, on a vector", format!("{:?}", grid.shape())));
                     };
                     if grid.side() % 2 == 0 || grid.dims() != map.dims() {
@@ -192,21 +194,22 @@ impl Stage {
                         return Err(Error::shape(what, expected, format!("{:?}", grid.shape())));
                     }
                 }
-                Ok(input.with_fields(space.codomain()))
+                KernelSpace::features(space.codomain(), input.grid())
             }
             StageKind::Activation(_) => Ok(input.clone()),
             StageKind::BatchNorm { scale, shift } => {
-                self.expect_length("scale", scale, input.fields().dim())?;
-                self.expect_length("shift", shift, input.fields().dim())?;
+                self.expect_length("scale", scale, fields.dim())?;
+                self.expect_length("shift", shift, fields.dim())?;
                 Ok(input.clone())
             }
-            StageKind::MeanPool => Ok(Feature::vector(input.fields())),
+            StageKind::MeanPool => KernelSpace::features(fields, None),
             StageKind::Unknown => Err(self.refused("no bound is known for this kind of layer")),
         }
     }
 
     /// L, ‖f(0)‖, sup_g ‖Δ_g W‖_op and sup_g ‖Δ_g b‖.
-    fn constants(&self, input: &Feature) -> Result<(f64, f64, f64, f64)> {
+    fn constants(&self, input: &KernelSpace) -> Result<(f64, f64, f64, f64)> {
+        let fields = input.codomain();
         let everywhere = (input.points() as f64).sqrt();
         match &self.kind {
             StageKind::Linear { space, weight, bias } => {
@@ -217,15 +220,15 @@ impl Stage {
                 Ok((operator_norm(space, weight)?, offset, operator_defect(space, weight)?, moved))
             }
             StageKind::Activation(activation) => {
-                activation.check(input.fields()).map_err(|reason| self.refused(reason))?;
-                let offset = activation.at(0.0).abs() * (input.dim() as f64).sqrt();
+                activation.check(fields).map_err(|reason| self.refused(reason))?;
+                let offset = activation.at(0.0).abs() * (input.len() as f64).sqrt();
                 Ok((activation.lipschitz(), offset, 0.0, 0.0))
             }
             StageKind::BatchNorm { scale, shift } => {
-                if !is_shared(input.fields(), scale, shift) {
+                if !is_shared(fields, scale, shift) {
                     return Err(self.refused(format!(
                         "its scales and shifts are not shared inside the fields {}, so it is not equivariant",
-                        input.fields().label()
+                        fields.label()
                     )));
                 }
                 let steepest = scale.iter().fold(0.0_f64, |largest, s| largest.max(s.abs()));
@@ -236,11 +239,11 @@ impl Stage {
         }
     }
 
-    fn forward(&self, input: &Feature, mut x: Vec<f64>) -> Vec<f64> {
+    fn forward(&self, input: &KernelSpace, mut x: Vec<f64>) -> Vec<f64> {
         let points = input.points();
         match &self.kind {
             StageKind::Linear { space, weight, bias } => {
-                let mut out = correlate(space, weight, input.positions(), &x);
+                let mut out = correlate(space, weight, input.grid(), &x);
                 if let Some(bias) = bias {
                     out.chunks_exact_mut(points).zip(bias).for_each(|(row, b)| row.iter_mut().for_each(|v| *v += b));
                 }

@@ -1,10 +1,10 @@
-//! What a certificate says: the bound, layer by layer.
+//! A certificate: the bound, layer by layer.
 
 use std::fmt;
 
 use super::Searched;
 
-/// What one layer adds to the bound.
+/// The contribution of one layer to the bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
     /// Name of the layer.
@@ -28,18 +28,18 @@ pub struct Certificate {
     pub terms: Vec<Term>,
     /// The sum of the contributions.
     pub bound: f64,
-    /// The worst case that a search found, a lower bound of the same quantity.
+    /// The worst case found by a search, a lower bound.
     pub searched: Option<Searched>,
 }
 
 impl Certificate {
-    /// The certificate beside what a search found, so that its looseness is known.
+    /// Adds what a search found, which gives the looseness.
     pub fn with_search(self, searched: Searched) -> Self {
         Self { searched: Some(searched), ..self }
     }
 
-    /// bound / searched worst case: the true worst case lies between. 1 if the bound is 0, infinite if only the search found
-    /// nothing, `None` before a search.
+    /// bound / searched worst case; the true worst case lies between the two. 1 if the bound is 0, infinite if the search found no error,
+    /// `None` before a search.
     pub fn looseness(&self) -> Option<f64> {
         self.searched.as_ref().map(|found| if self.bound == 0.0 { 1.0 } else { self.bound / found.value })
     }

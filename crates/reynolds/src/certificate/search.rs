@@ -1,6 +1,7 @@
-//! A gradient-free search for the worst case, to know how loose a certificate is.
+//! A gradient-free search for the worst case, which shows how loose a certificate is.
 
 use super::Network;
+use super::network::check_radius;
 use crate::defect::distance;
 use crate::error::{Error, Result, finite};
 use crate::group::{Element, elements};
@@ -8,7 +9,7 @@ use crate::haar;
 use crate::norm::length;
 use crate::random::Random;
 
-/// The worst equivariance error a search met: a lower bound of the true one.
+/// The worst equivariance error found by a search: a lower bound of the true one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Searched {
     /// ‖π′(g) T(x) − T(π(g) x)‖.
@@ -32,18 +33,15 @@ impl Network {
     /// Climbs by random steps in the ball ‖x‖ ≤ `radius`, over up to 64 group elements, within `evaluations` of the error.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the radius is negative or not finite, or there is no evaluation; [`Error::TooLarge`] for a group
-    /// without elements at hand.
+    /// [`Error::TooLarge`] for a group that can be neither listed nor sampled.
     pub fn search(&self, radius: f64, evaluations: usize, seed: u64) -> Result<Searched> {
-        if !(radius.is_finite() && radius >= 0.0) {
-            return Err(Error::range("input radius", "a finite number, at least 0", radius));
-        }
+        check_radius(radius)?;
         let candidates = self.candidates(seed)?;
         if evaluations < candidates.len() {
             return Err(Error::range("evaluations", format!("at least {}", candidates.len()), evaluations));
         }
         let mut random = Random::new(seed);
-        let n = self.input().dim();
+        let n = self.input().len();
         let mut point = |scale: f64| -> Vec<f64> { (0..n).map(|_| scale * random.normal()).collect() };
         // A fifth of the budget picks the element and the start, the rest climbs.
         let mut best: Option<Searched> = None;
@@ -77,7 +75,7 @@ impl Network {
     }
 
     fn candidates(&self, seed: u64) -> Result<Vec<Element>> {
-        let group = self.input().fields().group();
+        let group = self.input().group();
         let all = match group.order() {
             Some(order) if order <= ELEMENTS as u128 => return elements(group.as_ref()),
             Some(_) => return haar::sample(group.as_ref(), ELEMENTS, &mut Random::new(seed)),

@@ -1,8 +1,8 @@
-//! Δ_g at one element, and its mean square.
+//! Δ_g at one element.
 
-use crate::error::{Error, Result, all_finite, finite};
+use crate::error::{Error, Result, all_finite};
 use crate::group::Element;
-use crate::projection::{KernelSpace, Projector};
+use crate::projection::KernelSpace;
 use crate::scalar::{Scalar, Weight};
 
 /// Δ_g(T) for `t` of shape `[out, in, k…]`, in the same shape.
@@ -12,8 +12,7 @@ use crate::scalar::{Scalar, Weight};
 /// nor the operator norm.
 ///
 /// # Errors
-/// [`Error::Shape`] if `t` does not fit `space`; [`Error::NotFinite`] if a weight is NaN or infinite; [`Error::OutOfRange`] if a
-/// difference overflows.
+/// [`Error::OutOfRange`] if a difference overflows.
 pub fn at<F: Scalar + Weight>(space: &KernelSpace<F>, g: &Element, t: &[F]) -> Result<Vec<F>> {
     if t.len() != space.len() {
         return Err(Error::shape("map", format!("{:?}", space.shape()), format!("{} weights", t.len())));
@@ -43,14 +42,6 @@ pub fn at<F: Scalar + Weight>(space: &KernelSpace<F>, g: &Element, t: &[F]) -> R
     }
 }
 
-/// ∫ ‖Δ_g(T)‖² dλ(g) = 2‖T − P(T)‖². A square: below 10⁻¹⁶² its root underflows, and [`worst`](super::worst) does not.
-///
-/// # Errors
-/// As [`Projector::project_into`]; [`Error::OutOfRange`] if the square overflows.
-pub fn mean_square<T: Weight>(projector: &dyn Projector<T>, t: &[T]) -> Result<f64> {
-    finite("defect", 2.0 * projector.energies(t)?.perp)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,22 +49,15 @@ mod tests {
 
     #[test]
     fn defect_of_a_dense_map_is_the_commutator() {
+        let regular = rep::regular(&group::parse("C2").unwrap()).unwrap();
+        let space = KernelSpace::dense(&regular, &regular).unwrap();
+        let swap = |t: &[f64]| at(&space, &Element::Finite(1), t);
         // The swap of C2 on ℝ²; T = [[1, 2], [3, 4]]: ST − TS = [[3, 4], [1, 2]] − [[2, 1], [4, 3]].
-        let regular = rep::regular(&group::parse("C2").unwrap()).unwrap();
-        let space = KernelSpace::dense(&regular, &regular).unwrap();
-        let defect = at(&space, &Element::Finite(1), &[1.0, 2.0, 3.0, 4.0]).unwrap();
-        assert_eq!(defect, [1.0, 3.0, -3.0, -1.0]);
-        assert!(matches!(at(&space, &Element::Finite(1), &[1.0]), Err(Error::Shape { .. })));
-    }
-
-    #[test]
-    fn nan_and_overflow_are_errors() {
-        let regular = rep::regular(&group::parse("C2").unwrap()).unwrap();
-        let space = KernelSpace::dense(&regular, &regular).unwrap();
-        let swap = Element::Finite(1);
+        assert_eq!(swap(&[1.0, 2.0, 3.0, 4.0]).unwrap(), [1.0, 3.0, -3.0, -1.0]);
+        assert!(matches!(swap(&[1.0]), Err(Error::Shape { .. })));
         for bad in [f64::NAN, f64::INFINITY] {
-            assert!(matches!(at(&space, &swap, &[1.0, bad, 3.0, 4.0]), Err(Error::NotFinite { index: 1, .. })));
+            assert!(matches!(swap(&[1.0, bad, 3.0, 4.0]), Err(Error::NotFinite { index: 1, .. })));
         }
-        assert!(matches!(at(&space, &swap, &[1e308, 0.0, 0.0, -1e308]), Err(Error::OutOfRange { .. })));
+        assert!(matches!(swap(&[1e308, 0.0, 0.0, -1e308]), Err(Error::OutOfRange { .. })));
     }
 }

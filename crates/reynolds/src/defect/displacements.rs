@@ -7,9 +7,8 @@
 //! E‖P(±W)‖² = Σ_O (Σ_{k ∈ O} w_k²) / |O|
 //! ```
 //!
-//! The last is what P keeps, on average, of the same magnitudes with random signs. Differences of weights, not sums of squares, are added
-//! up: nothing cancels where W is almost equivariant. Neighbouring tiles are taken several at a
-//! time, one to a lane, so that the arithmetic runs on whole vectors.
+//! The last is the mean of ‖P(W)‖² over random signs of the weights. Differences of weights are summed, not squares: nothing cancels where W
+//! is almost equivariant. Several neighbouring tiles are taken at a time, one to a lane, for vector instructions.
 
 mod orbit_shape;
 mod tile;
@@ -26,11 +25,11 @@ use crate::projection::{Energies, Fields, KernelSpace};
 use crate::rep::Rep;
 use crate::scalar::{Real, Scalar, Weight};
 
-/// Most moves of weights of one tile that are listed.
+/// Most images of weights of one tile that are listed.
 const TILE_LIMIT: u128 = 1 << 26;
 /// Most differences taken in one pass.
 const WORK_LIMIT: u128 = 1 << 34;
-/// Weights that one task takes.
+/// Weights of one parallel task.
 const TASK: usize = 1 << 16;
 
 /// How every element of a finite group moves the weights of a layer.
@@ -39,14 +38,14 @@ pub struct Displacements {
     len: usize,
     /// First weight of each output field, and its parts.
     rows: Vec<(usize, Parts)>,
-    /// For each element the number of its displacement; an element and its inverse share one.
+    /// For each element the number of its square; an element and its inverse share one.
     number: Vec<usize>,
 }
 
-/// Where a run of equal tiles begins, its length, and the orbits of each.
+/// Runs of equal tiles: first weight, length and the orbits of one tile.
 type Parts = Arc<[(usize, usize, Arc<Tile>)]>;
 
-/// What one pass over the weights finds.
+/// The result of one pass over the weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     /// ‖P(W)‖² and ‖W − P(W)‖².
@@ -58,10 +57,9 @@ pub struct Profile {
 }
 
 impl Displacements {
-    /// The moves of a kernel space; `None` if an action is not by signed permutations, or if the group or the layer is too large for a
-    /// pass over all elements.
+    /// `None` if an action is not by signed permutations, or if the group or the layer is too large for a pass over all elements.
     pub fn derive<F: Scalar>(space: &KernelSpace<F>) -> Option<Self> {
-        let elements = elements(space.group().as_ref()).ok()?;
+        let elements = elements(space.group().as_ref()).ok().filter(|_| space.is_permuted())?;
         let (domain, codomain) = (Fields::of(space.domain()), Fields::of(space.codomain()));
         let largest = |fields: &Fields<F>| fields.kinds.iter().map(|kind| kind.dim()).max().unwrap_or(0);
         let tile = largest(&domain) * largest(&codomain) * space.points();
@@ -75,24 +73,19 @@ impl Displacements {
         let mut counts = vec![0; chosen.len()];
         number.iter().for_each(|&pair| counts[pair] += 1);
         let row = space.domain().dim() * space.points();
-        let mut layouts: HashMap<usize, Option<Parts>> = HashMap::new();
-        let mut rows = Vec::new();
-        for &(out, channel) in &codomain.placed {
-            let layout = layouts
-                .entry(out)
-                .or_insert_with(|| parts(space, &codomain.kinds[out], &domain, (&chosen, &counts)).map(Into::into));
-            rows.push((channel * row, layout.clone()?));
-        }
+        let mut layouts: HashMap<usize, Parts> = HashMap::new();
+        let mut layout = |&(kind, channel): &(usize, usize)| {
+            let made = || parts(space, &codomain.kinds[kind], &domain, (&chosen, &counts));
+            (channel * row, layouts.entry(kind).or_insert_with(made).clone())
+        };
+        let rows = codomain.placed.iter().map(&mut layout).collect();
         Some(Self { len: space.len(), rows, number })
     }
 
     /// The profile of `weights`, `[out, in, k…]` of the space's length. Sums run in the precision of the weights over a few hundred terms
     /// and in double precision from there on; they do not depend on the number of threads.
-    ///
-    /// # Panics
-    /// If the length is another.
     pub fn profile<T: Real + Weight<Real = T>>(&self, weights: &[T]) -> Profile {
-        assert_eq!(weights.len(), self.len, "as many weights as the space has");
+        assert_eq!(weights.len(), self.len, "weights of the space");
         let distinct = self.number.iter().max().map_or(0, |last| last + 1);
         let rows_each = (TASK * self.rows.len() / self.len.max(1)).max(1);
         let tasks: Vec<Sums> = self
@@ -134,22 +127,10 @@ fn up_to_inverses<F: Scalar>(space: &KernelSpace<F>, all: Vec<Element>) -> (Vec<
     (chosen, number)
 }
 
-/// The parts of the rows of one kind of output field; `None` if something is not a signed permutation.
-fn parts<F: Scalar>(
-    space: &KernelSpace<F>,
-    out: &Rep<F>,
-    domain: &Fields<F>,
-    chosen: (&[Element], &[usize]),
-) -> Option<Vec<(usize, usize, Arc<Tile>)>> {
-    let tile = |into: &Rep<F>| Tile::new(space, out, into, chosen).map(Arc::new);
-    let tiles: Vec<Arc<Tile>> = domain.kinds.iter().map(tile).collect::<Option<_>>()?;
-    let mut parts = Vec::new();
-    let mut at = 0;
-    while at < domain.placed.len() {
-        let (kind, channel) = domain.placed[at];
-        let count = domain.placed[at..].iter().take_while(|(other, _)| *other == kind).count();
-        parts.push((channel * space.points(), count, tiles[kind].clone()));
-        at += count;
-    }
-    Some(parts)
+/// The parts of the rows of one kind of output field.
+fn parts<F: Scalar>(space: &KernelSpace<F>, out: &Rep<F>, domain: &Fields<F>, chosen: (&[Element], &[usize])) -> Parts {
+    let tile = |into| Arc::new(Tile::new(space, out, into, chosen));
+    let tiles: Vec<Arc<Tile>> = domain.kinds.iter().map(tile).collect();
+    let part = |(kind, channel, count): (usize, usize, usize)| (channel * space.points(), count, tiles[kind].clone());
+    domain.runs().map(part).collect()
 }

@@ -33,9 +33,7 @@ pub struct Empirical {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] if there is no point or element, or a point or value has the wrong dimension; [`Error::GroupMismatch`] if
-/// the two representations belong to different groups; [`Error::NotFinite`] if a point or a value of the map is NaN or infinite;
-/// [`Error::OutOfRange`] if a sum overflows.
+/// [`Error::Shape`] if there is no point or element, or one has the wrong dimension; [`Error::OutOfRange`] if a sum overflows.
 pub fn empirical(
     map: impl Fn(&[f64]) -> Vec<f64>,
     domain: &Rep,
@@ -132,7 +130,6 @@ mod tests {
         let clipped = |x: &[f64]| vec![x[0].max(0.0)];
         let points = [vec![0.0, 1.0], vec![f64::NAN, 1.0]];
         assert!(matches!(empirical(clipped, &two, &one, &points, &all), Err(Error::NotFinite { index: 2, .. })));
-        let points = [vec![0.0, 1.0]];
         let other = rep::trivial(&group::parse("C3").unwrap());
         assert!(matches!(empirical(first, &two, &other, &points, &all), Err(Error::GroupMismatch { .. })));
     }

@@ -38,7 +38,7 @@ mod planar;
 mod spatial;
 mod worst;
 
-pub use at::{at, mean_square};
+pub use at::at;
 pub use displacements::{Displacements, Profile};
 pub use empirical::{Empirical, empirical};
 pub(crate) use empirical::{apply, checked, distance};

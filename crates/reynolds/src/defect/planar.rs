@@ -64,17 +64,3 @@ impl Series {
         sum
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn series_reproduces_its_polynomial() {
-        let f = |x: f64| 0.3 + (2.0 * x).sin() - 0.5 * (3.0 * x).cos();
-        let series = Series::sample(3, f);
-        for x in [0.1, 1.7, 4.4] {
-            assert!((series.at(x) - f(x)).abs() < 1e-14);
-        }
-    }
-}

@@ -34,7 +34,7 @@ impl Bracket {
 ///
 /// - Finite G up to [`ENUMERATION_LIMIT`]: every element is tried; lower = upper.
 /// - Larger finite G: √(2|G|/(|G|−1))·d ≤ ℰ ≤ 2d, the lower end raised by a search over generators and random elements.
-/// - SO(2), O(2), SO(3), O(3) (in the last two up to degree l_in + l_out = 24): a grid with a proven covering angle, at most 1 % wide.
+/// - SO(2), O(2), and SO(3), O(3) up to degree l_in + l_out = 24: a grid with a proven covering angle; upper/lower − 1 is at most 1 %.
 /// - Any other continuous group: √2·d ≤ ℰ ≤ 2d, the lower end raised by the nodes of the Haar quadrature.
 ///
 /// Squares are taken of T − P(T) divided by a power of two, so that neither end over- or underflows before ℰ itself does.
@@ -42,7 +42,6 @@ impl Bracket {
 /// Paper: `lem:proj-defect`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the length is wrong or the projector is of another space; [`Error::NotFinite`] if a weight is NaN or infinite;
 /// [`Error::OutOfRange`] if P(T) or ℰ overflows.
 pub fn worst<F: Scalar + Weight>(space: &KernelSpace<F>, projector: &dyn Projector<F>, t: &[F]) -> Result<Bracket> {
     let (scale, perp) = scaled_perp(space, projector, t)?;
@@ -100,12 +99,12 @@ fn squared_ends<F: Scalar>(space: &KernelSpace<F>, correlation: &Correlation<'_,
             (value, g, f64::INFINITY)
         }
     };
-    let mean = group.order().map_or(2.0, |n| 2.0 * n as f64 / (n - 1) as f64) * correlation.energy();
-    let upper = proven.min(4.0 * correlation.energy());
+    let mean = group.order().map_or(2.0, |n| 2.0 * n as f64 / (n - 1) as f64) * correlation.energy;
+    let upper = proven.min(4.0 * correlation.energy);
     let lower = value.max(mean);
     // The bounds hold in exact arithmetic. Where they meet rounding may let them cross, by no more than a sum of this length loses;
     // then the upper end gives way, since the lower one was attained.
-    let rounding = 1e-12 + 2.0 * f64::EPSILON * correlation.len() as f64;
+    let rounding = 1e-12 + 2.0 * f64::EPSILON * correlation.map.len() as f64;
     debug_assert!(lower <= upper * (1.0 + rounding), "bounds cross: {lower:e} over {upper:e}");
     Ok((lower, upper.max(lower), g))
 }
@@ -113,7 +112,7 @@ fn squared_ends<F: Scalar>(space: &KernelSpace<F>, correlation: &Correlation<'_,
 /// ‖Δ_g(T)‖² at each of some elements, for `t` of the shape of `space`; `projector` is P on that space.
 ///
 /// # Errors
-/// As [`worst`]; here the square must not overflow.
+/// [`Error::OutOfRange`] if a square overflows.
 pub fn squares<F: Scalar + Weight>(
     space: &KernelSpace<F>,
     projector: &dyn Projector<F>,
@@ -138,7 +137,7 @@ fn best_of<F: Scalar>(correlation: &Correlation<'_, F>, candidates: Vec<Element>
 fn search<F: Scalar>(correlation: &Correlation<'_, F>, group: &dyn Group, degree: usize) -> Result<(f64, Element)> {
     // Weights touched in all, so that a million weights are searched in seconds.
     const WORK: usize = 1 << 31;
-    let evaluations = WORK / correlation.len();
+    let evaluations = WORK / correlation.map.len();
     let mut random = Random::new(0);
     let generators = group.generators();
     let draws = (evaluations / (8 * generators.len().max(1))).clamp(4, 64);

@@ -10,25 +10,25 @@ use crate::projection::{Basis, Fields, KernelSpace, Lowered, derive};
 use crate::rep::{self, Grid, Rep, SignedPermutation};
 use crate::steerable::RingsConfig;
 
-/// Groups that turn a grid into itself, the largest first.
+/// Groups that map a grid to itself, the largest first.
 const GRID_GROUPS: [&str; 9] = ["Oh", "O", "Th", "Td", "T", "D4", "C4", "D2", "C2"];
 
-/// A projector, and the action behind it.
+/// A projector and, if there is an exact one, its action.
 type Made = (Arc<Lowered>, Option<Exact>);
 
-/// Makes the layers of a plan. Those that are equal but for their names share a projector: it is derived once.
+/// Makes the layers of a plan. Layers that differ in their names only share one projector.
 #[derive(Debug)]
 pub(super) struct Builder<'a> {
     plan: &'a SymmetryPlan,
     made: Vec<(Kind, Made)>,
 }
 
-/// All that a projector depends on, with representations compared by value.
+/// What a projector depends on; representations are compared by value.
 #[derive(Debug)]
 struct Kind {
     role: Role,
     shape: Vec<usize>,
-    /// The codomain once more for biases and scales.
+    /// For biases and scales the codomain.
     domain: Rep,
     codomain: Rep,
     band_limited: bool,
@@ -138,7 +138,7 @@ fn exact(space: KernelSpace) -> Result<Made> {
     Ok((projector.clone(), Some(Exact { space, projector, displacements })))
 }
 
-/// The action of the largest subgroup that does turn the grid into itself, for a group that does not.
+/// The action of the largest subgroup that maps the grid to itself, for a group that does not.
 fn grid_action(domain: &Rep, codomain: &Rep, side: usize, dims: usize) -> Result<Option<Exact>> {
     for name in GRID_GROUPS {
         let Ok(inclusion) = group::subgroup(domain.group(), name) else { continue };
@@ -157,13 +157,13 @@ fn channels(plan: &SymmetryPlan, shape: &[usize], fields: &Rep, role: Role) -> R
     let fields = restrict(plan, fields)?;
     let space = match role {
         Role::Scale => constant_inside(&fields)?,
-        _ => KernelSpace::dense(&rep::trivial(fields.group()), &fields)?,
+        _ => KernelSpace::features(&fields, None)?,
     };
     Ok(Arc::new(derive(&space)?))
 }
 
-/// Diagonals that commute with the fields: equal entries wherever some π(g) mixes two channels. Written as the fixed vectors of a group
-/// that goes round the channels of each such block.
+/// Diagonals that commute with the fields: equal entries wherever some π(g) mixes two channels. They are the fixed vectors of the group that
+/// permutes the channels of each such block cyclically.
 fn constant_inside(fields: &Rep) -> Result<KernelSpace> {
     let dim = fields.dim();
     let fields = Fields::of(fields);
@@ -177,7 +177,7 @@ fn constant_inside(fields: &Rep) -> Result<KernelSpace> {
         }
     }
     let group: group::GroupRef = Arc::new(PermutationGroup::new(&[image])?);
-    KernelSpace::dense(&rep::trivial(&group), &rep::permutation(&group)?)
+    KernelSpace::features(&rep::permutation(&group)?, None)
 }
 
 /// The channels of a field, split into the blocks that its group mixes.
@@ -211,25 +211,29 @@ fn mixed_channels(field: &Rep) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::UniformFields;
+    use crate::plan::Rule;
     use crate::projection::Projector;
+
+    fn fields(group: &str, text: &str) -> Rep {
+        rep::parse_fields(&group::parse(group).unwrap(), text).unwrap()
+    }
+
+    fn plan(group: &str) -> SymmetryPlan {
+        let rule = Rule { name: "*".into(), codomain: "1 trivial".into(), ..Rule::default() };
+        SymmetryPlan::of_rules(&group::parse(group).unwrap(), vec![rule]).unwrap()
+    }
 
     #[test]
     fn a_scale_is_constant_inside_fields_where_a_bias_must_vanish() {
-        let so3 = group::parse("SO3").unwrap();
-        let fields = rep::parse_fields(&so3, "1x0 + 1x1").unwrap();
-        let plan = SymmetryPlan::from_toml("group = \"SO3\"\n[[layer]]\nname = \"*\"\ncodomain = \"1x0\"").unwrap();
-        let values = [5.0, 1.0, 2.0, 6.0];
-        let scale = channels(&plan, &[4], &fields, Role::Scale).unwrap();
-        assert_eq!(scale.project(&values).unwrap(), [5.0, 3.0, 3.0, 3.0]);
-        let bias = channels(&plan, &[4], &fields, Role::Bias).unwrap();
-        assert_eq!(bias.project(&values).unwrap(), [5.0, 0.0, 0.0, 0.0]);
+        let (plan, fields) = (plan("SO3"), fields("SO3", "1x0 + 1x1"));
+        let projected = |role| channels(&plan, &[4], &fields, role).unwrap().project(&[5.0, 1.0, 2.0, 6.0]).unwrap();
+        assert_eq!(projected(Role::Scale), [5.0, 3.0, 3.0, 3.0]);
+        assert_eq!(projected(Role::Bias), [5.0, 0.0, 0.0, 0.0]);
     }
 
     #[test]
     fn a_band_limited_layer_knows_the_rotations_of_its_grid() {
-        let plan = SymmetryPlan::from_toml("group = \"SO2\"\n[[layer]]\nname = \"*\"\ncodomain = \"1x0\"").unwrap();
-        let fields = rep::parse_fields(&group::parse("SO2").unwrap(), "1x(0..1)").unwrap();
+        let (plan, fields) = (plan("SO2"), fields("SO2", "1x(0..1)"));
         let mut builder = Builder::new(&plan);
         let layer = builder.weight("w", &[3, 3, 5, 5], (&fields, &fields), true).unwrap();
         assert!(layer.is_band_limited());
@@ -239,25 +243,22 @@ mod tests {
 
     #[test]
     fn equal_layers_share_a_projector_and_others_do_not() {
-        let plan = SymmetryPlan::uniform(&group::parse("C4").unwrap(), UniformFields::Regular).unwrap();
-        let read = |text| rep::parse_fields(&group::parse("C4").unwrap(), text).unwrap();
+        let (plan, read) = (plan("C4"), |text| fields("C4", text));
         let mut builder = Builder::new(&plan);
-        let mut weight = |side: usize, domain, codomain| {
-            builder.weight("w", &[8, 8, side, side], (&read(domain), &read(codomain)), true).unwrap()
-        };
         let (mixed, apart) = ("regular + 4 trivial", "regular + irrep(0) + 3 trivial");
-        let first = weight(3, mixed, mixed);
-        let same = weight(3, apart, apart);
-        assert!(Arc::ptr_eq(&first.projector, &same.projector));
+        let cases =
+            [(3, mixed, mixed), (3, apart, apart), (5, mixed, mixed), (3, "8 trivial", mixed), (3, mixed, "8 trivial")];
+        let made = cases.map(|(side, domain, codomain)| {
+            builder.weight("w", &[8, 8, side, side], (&read(domain), &read(codomain)), true).unwrap()
+        });
+        for (i, j) in (0..made.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
+            assert_eq!(Arc::ptr_eq(&made[i].projector, &made[j].projector), (i, j) == (1, 0), "{i} {j}");
+        }
         // Each keeps the words it was typed with.
         assert_eq!(
-            [&*first.codomain, &*same.codomain],
+            [&*made[0].codomain, &*made[1].codomain],
             ["1 regular + 4 trivial", "1 regular + 1 irrep(0) + 3 trivial"]
         );
-        let others = [weight(5, mixed, mixed), weight(3, "8 trivial", mixed), weight(3, mixed, "8 trivial"), same];
-        for (number, other) in others.iter().enumerate() {
-            assert!(others[..number].iter().all(|known| !Arc::ptr_eq(&known.projector, &other.projector)), "{number}");
-        }
         let [bias, scale] = [Role::Bias, Role::Scale].map(|role| builder.channels("c", &[8], &read(mixed), role));
         assert!(!Arc::ptr_eq(&bias.unwrap().projector, &scale.unwrap().projector));
         assert!(builder.channels("c", &[5], &read(mixed), Role::Bias).is_err());
@@ -265,9 +266,7 @@ mod tests {
 
     #[test]
     fn a_smaller_group_keeps_more() {
-        let d4 = group::parse("D4").unwrap();
-        let plan = SymmetryPlan::uniform(&d4, UniformFields::Regular).unwrap();
-        let fields = rep::parse_fields(&d4, "1 regular").unwrap();
+        let (plan, fields) = (plan("D4"), fields("D4", "1 regular"));
         let rank = |plan: &SymmetryPlan| {
             Builder::new(plan).weight("w", &[8, 8, 3, 3], (&fields, &fields), false).unwrap().rank()
         };

@@ -1,4 +1,4 @@
-//! Which tensors of one number per channel belong to which layer, by their names.
+//! Which layer a bias, a scale or another tensor of one number per channel belongs to, by names.
 
 use super::Role;
 
@@ -7,12 +7,12 @@ pub(super) fn split(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }
 
-/// Whether a name is that of an optimizer's state, which has the shapes of weights but is none.
+/// Whether this is the name of an optimizer's state, which has the shapes of weights.
 pub(super) fn is_optimizer_state(name: &str) -> bool {
     name.starts_with("optimizer") || ["exp_avg", "exp_avg_sq", "momentum_buffer"].iter().any(|end| name.ends_with(end))
 }
 
-/// A vector or a diagonal, by the usual names.
+/// Bias or scale, by the usual names.
 pub(super) fn role(name: &str) -> Option<Role> {
     match split(name).1 {
         "bias" | "beta" | "running_mean" | "moving_mean" => Some(Role::Bias),
@@ -24,7 +24,7 @@ pub(super) fn role(name: &str) -> Option<Role> {
 /// A tensor of rank 2 or more: its name, its output and its input channels.
 pub(super) type Layer<'a> = (&'a str, usize, usize);
 
-/// The tensors of rank 2 and more, apart: those that are typed and the others.
+/// The tensors of rank 2 or more, split into those with fields and the others.
 pub(super) fn layers<'a>(
     tensors: impl Iterator<Item = (&'a (String, Vec<usize>), bool)>,
 ) -> (Vec<Layer<'a>>, Vec<Layer<'a>>) {
@@ -34,10 +34,10 @@ pub(super) fn layers<'a>(
     (typed.into_iter().map(layer).collect(), others.into_iter().map(layer).collect())
 }
 
-/// The typed layer that a tensor of `length` numbers stands beside: the layer of the same module, else, for a norm, the first layer of the
-/// same parent module that has as many output channels, else one that has as many input channels.
+/// The layer that a tensor of `length` numbers belongs to, and whether to its output: the layer of the same module, else, for a norm, the
+/// first of the same parent module with as many output channels, else with as many input channels.
 ///
-/// `layers` are typed layers; `others` all other tensors of rank 2 and more, which may be a norm's own layer as well.
+/// `layers` have fields; a norm may also belong to one of the `others` of rank 2 or more: `None` then.
 pub(super) fn owner<'a>(
     name: &str,
     length: usize,
@@ -68,15 +68,18 @@ mod tests {
     fn norms_stand_beside_the_convolution_of_their_block() {
         let layers = [("layer1.0.conv1.weight", 64, 32), ("layer1.0.down.0.weight", 128, 32)];
         let others = [("fc.weight", 10, 64), ("layer1.0.grouped.weight", 48, 1), ("layer1.0.last.weight", 8, 48)];
-        let owner = |name, length| owner(name, length, &layers, &others);
-        assert_eq!(owner("layer1.0.conv1.bias", 64), Some(("layer1.0.conv1.weight", true)));
-        assert_eq!(owner("layer1.0.bn1.weight", 64), Some(("layer1.0.conv1.weight", true)));
-        assert_eq!(owner("layer1.0.bn0.running_var", 32), Some(("layer1.0.conv1.weight", false)));
-        assert_eq!(owner("layer1.0.down.1.bias", 128), Some(("layer1.0.down.0.weight", true)));
-        assert_eq!(owner("layer1.0.conv1.bias", 32), None);
-        assert_eq!(owner("fc.bias", 64), None);
-        assert_eq!(owner("layer2.bn.weight", 64), None);
-        assert_eq!(owner("layer1.0.bn2.weight", 48), None);
+        for (name, length, expected) in [
+            ("layer1.0.conv1.bias", 64, Some(("layer1.0.conv1.weight", true))),
+            ("layer1.0.bn1.weight", 64, Some(("layer1.0.conv1.weight", true))),
+            ("layer1.0.bn0.running_var", 32, Some(("layer1.0.conv1.weight", false))),
+            ("layer1.0.down.1.bias", 128, Some(("layer1.0.down.0.weight", true))),
+            ("layer1.0.conv1.bias", 32, None),
+            ("fc.bias", 64, None),
+            ("layer2.bn.weight", 64, None),
+            ("layer1.0.bn2.weight", 48, None),
+        ] {
+            assert_eq!(owner(name, length, &layers, &others), expected, "{name}");
+        }
         assert_eq!(role("a.running_var"), Some(Role::Scale));
         assert_eq!(role("a.num_batches_tracked"), None);
     }

@@ -1,4 +1,4 @@
-//! Tensors of complex numbers, typed by characters of SO(2).
+//! Complex tensors, whose fields are characters of SO(2).
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::irreps::Irreps;
 use crate::projection::{KernelSpace, Lowered, derive};
 use crate::rep::Rep;
 
-/// A tensor of complex numbers that is held against the group.
+/// A complex tensor with fields and the projector onto its equivariant values.
 #[derive(Debug, Clone)]
 pub struct ComplexTensor {
-    /// Its name.
+    /// Name of the tensor.
     pub name: String,
     /// `[out, in]`.
     pub shape: Vec<usize>,
@@ -25,7 +25,7 @@ pub struct ComplexTensor {
     pub projector: Arc<Lowered<c64>>,
 }
 
-/// A tensor in the fields of its rule; an equal one among `known` shares its projector.
+/// A tensor with the fields of its rule; shares the projector of an equal one among `known`.
 pub(super) fn typed(
     plan: &SymmetryPlan,
     rule: &Rule,

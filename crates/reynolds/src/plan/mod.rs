@@ -1,12 +1,12 @@
-//! Which symmetry each tensor of a network is held against: a group, and fields for the channels of each layer.
+//! Symmetry plans: a group, and the fields of the channels of each tensor.
 //!
 //! ```text
 //! tensor name  →  (domain V, codomain V′, projector P onto Hom_G(V, V′) ⊗ L²(grid))
 //! ```
 //!
-//! Typing channels is an assumption, so it is always explicit: by rules over tensor names ([`SymmetryPlan::from_toml`]), or all channels
-//! alike ([`SymmetryPlan::uniform`]). [`SymmetryPlan::resolve`] turns it into one [`TypedTensor`] for each tensor that is held against the
-//! group, and says of every other tensor why it is not.
+//! Fields are an assumption, so they are always explicit: rules over tensor names ([`SymmetryPlan::from_toml`]), or the same fields for all
+//! channels ([`SymmetryPlan::uniform`]). [`SymmetryPlan::resolve`] gives one [`TypedTensor`] for each tensor with fields and, for every other
+//! tensor, the reason why it has none.
 //!
 //! ```
 //! use reynolds::plan::SymmetryPlan;
@@ -20,7 +20,7 @@
 //! let tensors = [("body.0.weight", vec![8, 8, 3, 3]), ("body.0.bias", vec![8]), ("head.weight", vec![10, 8])];
 //! let tensors = tensors.map(|(name, shape)| (name.to_string(), shape));
 //! let resolved = plan.resolve(&tensors)?;
-//! assert_eq!(resolved.layers.len(), 2); // the bias of a planned layer is planned with it
+//! assert_eq!(resolved.layers.len(), 2); // the bias has the codomain of its layer
 //! assert_eq!(resolved.untyped[0].name, "head.weight");
 //! # Ok::<(), reynolds::Error>(())
 //! ```
@@ -44,11 +44,11 @@ pub use uniform::UniformFields;
 use crate::error::{Error, Result};
 use crate::group::{self, GroupRef, Homomorphism};
 
-/// How the tensors of a network are typed.
+/// A group and the fields of a network's tensors.
 #[derive(Debug, Clone)]
 pub struct SymmetryPlan {
     group: GroupRef,
-    /// The inclusion of the subgroup to project onto, if it is not the whole group.
+    /// The inclusion of the subgroup that is projected onto, unless that is the whole group.
     restriction: Option<Homomorphism>,
     typing: Typing,
 }
@@ -64,28 +64,28 @@ enum Typing {
 pub struct ResolvedPlan {
     /// The group that is projected onto.
     pub group: GroupRef,
-    /// The tensors that are held against it, in the order they were given.
+    /// The real tensors with fields, in the given order.
     pub layers: Vec<TypedTensor>,
-    /// The tensors of complex numbers among them.
+    /// The complex tensors with fields.
     pub complex: Vec<ComplexTensor>,
-    /// The others.
+    /// All other tensors.
     pub untyped: Vec<Untyped>,
 }
 
-/// A tensor that is left alone.
+/// A tensor without fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Untyped {
-    /// Its name.
+    /// Name of the tensor.
     pub name: String,
-    /// Why.
+    /// Why it has no fields.
     pub reason: String,
 }
 
 impl SymmetryPlan {
-    /// Types every rank-4 and rank-5 tensor alike.
+    /// The same kind of fields for every tensor of rank 4 or 5.
     ///
     /// # Errors
-    /// [`Error::Plan`] for a continuous group, whose channels have to be typed one by one.
+    /// [`Error::Plan`] for a continuous group.
     pub fn uniform(group: &GroupRef, fields: UniformFields) -> Result<Self> {
         if group.order().is_none() {
             return Err(Error::plan(
@@ -99,26 +99,20 @@ impl SymmetryPlan {
 
     /// Reads a plan. `group` is a name ([`group::parse`]); `generators` may stand in its place, each a permutation `[1, 2, 0]` or an
     /// orthogonal matrix, as rows or row-major. Every `[[layer]]` has a glob `name` and fields `domain` and `codomain`.
-    ///
-    /// # Errors
-    /// [`Error::Plan`] if it is no TOML of that form; whatever the group may fail with.
     pub fn from_toml(text: &str) -> Result<Self> {
         let (group, rules) = toml_text::read(text)?;
-        Ok(Self { group, restriction: None, typing: Typing::Rules(rules) })
+        Self::of_rules(&group, rules)
     }
 
-    /// A plan of rules, as [`SymmetryPlan::from_toml`] reads them: for names and fields that a program computes.
-    ///
-    /// # Errors
-    /// [`Error::Plan`] if there is no rule.
+    /// A plan of at least one rule, for names and fields that a program computes.
     pub fn of_rules(group: &GroupRef, rules: Vec<Rule>) -> Result<Self> {
         if rules.is_empty() {
-            return Err(Error::plan("layers", "at least one rule", "none"));
+            return Err(Error::plan("layers", "at least one [[layer]]", "none"));
         }
         Ok(Self { group: group.clone(), restriction: None, typing: Typing::Rules(rules) })
     }
 
-    /// The same typing, projected onto a smaller group.
+    /// The same fields, projected onto a smaller group.
     pub fn restricted_to(&self, subgroup: &str) -> Result<Self> {
         let inclusion = group::subgroup(&self.group, subgroup)?;
         Ok(Self { restriction: Some(inclusion), ..self.clone() })
@@ -129,16 +123,16 @@ impl SymmetryPlan {
         &self.group
     }
 
-    /// Types the given tensors, each a name and a shape `[out, in, k…]`, `[out, in]` or `[channels]`.
+    /// The plan for tensors of these names and shapes `[out, in, k…]`, `[out, in]` or `[channels]`.
     ///
     /// # Errors
-    /// [`Error::Plan`] if a glob matches nothing, or two match one tensor; [`Error::Tensor`] if a rule does not fit a tensor it matches.
+    /// [`Error::Plan`] if a glob matches no tensor, or two match one; [`Error::Tensor`] if a rule does not fit a tensor it matches.
     pub fn resolve(&self, tensors: &[(String, Vec<usize>)]) -> Result<ResolvedPlan> {
         self.resolve_with_complex(tensors, &[])
     }
 
-    /// As [`SymmetryPlan::resolve`], with tensors `[out, in]` of complex numbers beside the real ones. Their fields are characters of SO(2)
-    /// in the grammar of [`Irreps`](crate::irreps::Irreps): "4x(-4..4)".
+    /// As [`SymmetryPlan::resolve`], with complex tensors `[out, in]` too. Their fields are characters of SO(2) in the grammar of
+    /// [`Irreps`](crate::irreps::Irreps): "4x(-4..4)".
     pub fn resolve_with_complex(
         &self,
         tensors: &[(String, Vec<usize>)],

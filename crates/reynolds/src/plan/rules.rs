@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::irreps::Irreps;
 use crate::rep::{Rep, parse_fields};
 
-/// A rule made ready: its glob and its fields read.
+/// A rule with its glob and its fields parsed.
 struct Ready<'a> {
     rule: &'a Rule,
     glob: Glob,
@@ -117,7 +117,7 @@ fn unmatched(name: &str) -> Untyped {
     Untyped { name: name.into(), reason: "no rule of the plan matches".into() }
 }
 
-/// The bias of a layer that a rule types, though no rule names the bias itself.
+/// The bias of a layer with a rule, where no rule matches the bias itself.
 fn own_bias(
     builder: &mut Builder<'_>,
     name: &str,
@@ -135,8 +135,8 @@ fn own_bias(
     with_bias.then(|| builder.channels(name, shape, codomain, Role::Bias))
 }
 
-/// Where sampling breaks the symmetry of a convolution with a kernel of `side` points, whatever its weights. A strided convolution samples positions that are symmetric about the centre of its input only
-/// if (H + 2·padding − k) is divisible by the stride.
+/// Where the sampling of a convolution with a kernel of `side` points breaks the symmetry. A strided convolution samples positions that are
+/// symmetric about the centre of its input only if (H + 2·padding − k) is divisible by the stride.
 pub(super) fn sampling_warnings(rule: &Rule, side: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     let (stride, padding) = (rule.stride.unwrap_or(1), rule.padding.unwrap_or(0));

@@ -9,10 +9,9 @@ use crate::error::Result;
 use crate::group::GroupRef;
 use crate::rep::parse_fields;
 
-/// A plan for these tensors, as text to be edited: kernels whose channels split into regular fields get those, other channels are
-/// scalars, norm parameters follow the layer they stand beside, and linear maps are left as comments, since nothing in a file says what
-/// their channels are. Every other rule has been built once: what does not fit is a comment as well, with the reason. The state of an
-/// optimizer is left out.
+/// A plan for these tensors, as text to be edited. Kernels get regular fields if their channels split into them, else scalars; norm parameters
+/// get the fields of their layer; linear maps are commented out, since their fields cannot be guessed. Every other rule has been tried: one
+/// that does not fit is commented out with the reason. The state of an optimizer is left out.
 pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
     let order = group.order().and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
     let points = group.point_permutation(&group.identity()).map(|points| points.len());
@@ -67,7 +66,7 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
     text
 }
 
-/// What the rule would be built into, and whether it can be.
+/// Tries a rule on a shape.
 fn build_once(plan: &SymmetryPlan, shape: &[usize], domain: &str, codomain: &str) -> Result<()> {
     let (domain, codomain) = (parse_fields(&plan.group, domain)?, parse_fields(&plan.group, codomain)?);
     Builder::new(plan).weight("", shape, (&domain, &codomain), true).map(|_| ())

@@ -19,9 +19,9 @@ pub struct Rule {
     pub domain: Option<String>,
     /// Fields of the output channels.
     pub codomain: String,
-    /// Read off the name and the rank where it is not given.
+    /// Derived from name and rank if not given.
     pub kind: Option<Role>,
-    /// Whether the bias of the same module is typed with the weight: `true` where it is not given.
+    /// Whether the bias of the same module gets fields too; default `true`.
     pub bias: Option<bool>,
     /// Stride of the convolution.
     pub stride: Option<usize>,
@@ -32,7 +32,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// What is wrong with one of its keys.
+    /// An error in one of its keys.
     pub(super) fn error(&self, key: &str, expected: impl ToString, got: impl ToString) -> Error {
         Error::plan(format!("layer \"{}\", {key}", self.name), expected, got)
     }
@@ -70,9 +70,6 @@ pub(super) fn read(text: &str) -> Result<(GroupRef, Vec<Rule>)> {
         (Some(_), Some(_)) => return Err(Error::plan("group", "either group or generators", "both")),
         (None, None) => return Err(Error::plan("group", "group = \"C4\" or generators = [[…]]", "neither")),
     };
-    if parsed.layer.is_empty() {
-        return Err(Error::plan("layers", "at least one [[layer]]", "none"));
-    }
     Ok((group, parsed.layer))
 }
 

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::defect::Displacements;
 use crate::projection::{Dimensions, KernelSpace, Lowered};
 
-/// What a tensor is to its layer.
+/// The role of a tensor in its layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// A linear map or a convolution kernel.
     Weight,
-    /// A vector in V′: a bias, a running mean. Equivariant ones are fixed by G.
+    /// A vector in V′: a bias or a running mean. Equivariant vectors are fixed by G.
     Bias,
-    /// A diagonal of Hom(V′, V′): a norm's scale, a running variance. Equivariant ones are constant inside fields.
+    /// A diagonal of Hom(V′, V′): the scale of a norm or a running variance. Equivariant diagonals are constant inside fields.
     Scale,
 }
 
@@ -30,25 +30,25 @@ impl Role {
     }
 }
 
-/// An exact action on a tensor, whose defect can be bracketed.
+/// An exact action on a tensor.
 #[derive(Debug, Clone)]
 pub struct Exact {
     /// The space with its action.
     pub space: KernelSpace,
     /// P on it.
     pub projector: Arc<Lowered>,
-    /// Every element's moves, where a single pass serves them all.
+    /// How each element moves the weights, where G permutes them.
     pub displacements: Option<Arc<Displacements>>,
 }
 
-/// A tensor that is held against the group.
+/// A tensor with fields and the projector onto its equivariant values.
 #[derive(Debug, Clone)]
 pub struct TypedTensor {
-    /// Its name.
+    /// Name of the tensor.
     pub name: String,
     /// `[out, in, k…]`, `[out, in]` or `[channels]`.
     pub shape: Vec<usize>,
-    /// What it is to its layer.
+    /// Weight, bias or scale.
     pub role: Role,
     /// Fields of the input channels; empty for biases and scales.
     pub domain: String,
@@ -56,10 +56,9 @@ pub struct TypedTensor {
     pub codomain: String,
     /// The projector onto the equivariant tensors.
     pub projector: Arc<Lowered>,
-    /// The action behind it: that of the whole group, or for band-limited kernels that of the rotations of the grid. `None` for biases
-    /// and scales.
+    /// The action of the group or, for band-limited kernels, of the rotations of the grid. `None` for biases and scales.
     pub exact: Option<Exact>,
-    /// What breaks equivariance beside the weights.
+    /// What breaks equivariance besides the weights.
     pub warnings: Vec<String>,
 }
 
@@ -69,7 +68,7 @@ impl TypedTensor {
         self.projector.len()
     }
 
-    /// Never: tensors without weights are not typed.
+    /// Always false: a tensor without weights has no fields.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -84,7 +83,7 @@ impl TypedTensor {
         self.rank() == self.len()
     }
 
-    /// Whether it is projected onto a band-limited span that no exact action stands behind.
+    /// Whether it is projected onto band-limited kernels, for which there is no exact action.
     pub fn is_band_limited(&self) -> bool {
         matches!(self.projector.as_ref(), Lowered::Basis(_))
     }

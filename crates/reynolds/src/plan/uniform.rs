@@ -1,4 +1,4 @@
-//! All channels typed alike: as scalars, or as regular fields.
+//! The same fields for all channels: scalars or regular fields.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use super::{SymmetryPlan, TypedTensor, Untyped, channel};
 use crate::error::{Error, Result};
 use crate::rep::{self, Rep};
 
-/// What every channel of a network is taken for.
+/// The fields that all channels of a network are taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UniformFields {
-    /// Scalars: only the grids of the kernels are turned.
+    /// Scalars: the group acts on the grids of the kernels only.
     Trivial,
     /// Regular fields, orientation fastest: channel = |G|·p + α.
     Regular,
@@ -38,10 +38,10 @@ impl FromStr for UniformFields {
     }
 }
 
-/// A typed tensor, or why it is none.
+/// A tensor with fields, or why it has none.
 type Verdict = std::result::Result<TypedTensor, String>;
 
-/// Types every kernel that the fields fit, and with regular fields the tensors of one number per channel that stand beside one.
+/// Gives fields to every kernel that they fit and, with regular fields, to the biases and norms that belong to one.
 pub(super) fn resolve(
     plan: &SymmetryPlan,
     fields: UniformFields,

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use faer::Mat;
 use passes::{Passes, Scratch};
 
-use super::fields::by_rows;
+use super::fields::{Fields, by_rows};
 use super::{Dimensions, Energies, Projector};
 use crate::error::{Error, Result};
 use crate::group;
@@ -41,7 +41,7 @@ use crate::rep::{self, Rep, Representation, decompose};
 use crate::scalar::Weight;
 use crate::steerable::{Band, KernelBasis, RingsConfig, Shells};
 
-/// Weights from which on threads pay.
+/// From this many weights on the work is shared between threads.
 const PARALLEL: usize = 1 << 15;
 
 /// The projector onto the band-limited steerable kernels `[out, in, k, k]` or `[out, in, k, k, k]`.
@@ -52,13 +52,12 @@ pub struct Basis {
     domain: Channels,
     /// `[kinds of codomain][kinds of domain]`.
     kernels: Vec<Vec<KernelBasis>>,
-    /// The same as it is multiplied with.
     passes: Passes,
     rank: usize,
 }
 
 /// What one irrep pair contributes to a [`Basis`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct IrrepPair {
     /// Label of the output irrep.
     pub codomain: String,
@@ -70,24 +69,23 @@ pub struct IrrepPair {
     pub copies: usize,
 }
 
-/// The channels on one side: fields in basis order, each made of irreps after a change of basis.
+/// The channels on one side: fields, each made of irreps after a change of basis.
 #[derive(Debug, Clone)]
 struct Channels {
     dim: usize,
-    kinds: Vec<Arc<Irrep>>,
-    changes: Vec<Mat<f64>>,
-    fields: Vec<Field>,
-    /// First channel of every copy of each kind.
-    copies: Vec<Vec<usize>>,
+    irreps: Vec<Arc<Irrep>>,
+    /// The different fields that occur.
+    kinds: Vec<Field>,
+    /// For each field: its kind and its first channel.
+    placed: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Clone)]
 struct Field {
-    offset: usize,
     dim: usize,
-    /// Which change of basis Q, π Q = Q ⊕ σ; `None` is the identity.
-    change: Option<usize>,
-    /// Kind of each irrep and its first channel inside the field.
+    /// Q with π Q = Q ⊕ σ; `None` is the identity.
+    change: Option<Mat<f64>>,
+    /// Number of each irrep and its first channel inside the field.
     irreps: Vec<(usize, usize)>,
 }
 
@@ -95,9 +93,7 @@ impl Basis {
     /// The projector for kernels from `domain` to `codomain` on a grid of `side` points in each of `dims` (2 or 3) directions.
     ///
     /// # Errors
-    /// [`Error::GroupMismatch`] if the two belong to different groups; [`Error::NoAction`] if the group does not turn the plane or
-    /// space; [`Error::OutOfRange`] for a grid or rings that [`Shells::new`] refuses, or a dimension of zero; [`Error::TooLarge`] and
-    /// [`Error::Numerical`] from the decomposition of fields.
+    /// [`Error::NoAction`] if the group does not act on the plane or space; the errors of [`Shells::new`] and [`decompose`].
     pub fn derive(domain: &Rep, codomain: &Rep, side: usize, dims: usize, rings: &RingsConfig) -> Result<Self> {
         group::expect_same(domain.group(), codomain.group())?;
         if domain.dim() == 0 || codomain.dim() == 0 {
@@ -106,18 +102,12 @@ impl Basis {
         let band = Band::new(Shells::new(dims, side, rings)?)?;
         let input = Channels::new(domain)?;
         let output = if rep::same(domain, codomain) { input.clone() } else { Channels::new(codomain)? };
-        let kernels = KernelBasis::all(&output.irreps(), &input.irreps(), &band)?;
-        let copies = |o: usize, i: usize| output.copies[o].len() * input.copies[i].len();
-        let columns =
-            kernels.iter().enumerate().flat_map(|(o, row)| row.iter().enumerate().map(move |(i, k)| (o, i, k)));
-        let rank = columns.map(|(o, i, kernel)| kernel.columns.ncols() * copies(o, i)).sum();
+        let [outs, ins] = [&output, &input].map(|side| side.irreps.iter().map(Arc::as_ref).collect::<Vec<&Irrep>>());
+        let kernels = KernelBasis::all(&outs, &ins, &band)?;
         let passes = Passes::new(&band, &output, &input, &kernels);
-        Ok(Self { band, codomain: output, domain: input, kernels, passes, rank })
-    }
-
-    /// The scalar functions on the grid.
-    pub fn band(&self) -> &Band {
-        &self.band
+        let mut basis = Self { band, codomain: output, domain: input, kernels, passes, rank: 0 };
+        basis.rank = basis.pairs().iter().map(|pair| pair.columns * pair.copies).sum();
+        Ok(basis)
     }
 
     /// Every irrep pair with its number of kernels and copies: the rank is Σ columns · copies.
@@ -126,10 +116,10 @@ impl Basis {
         for (o, row) in self.kernels.iter().enumerate() {
             for (i, kernel) in row.iter().enumerate() {
                 pairs.push(IrrepPair {
-                    codomain: self.codomain.kinds[o].label(),
-                    domain: self.domain.kinds[i].label(),
+                    codomain: self.codomain.irreps[o].label(),
+                    domain: self.domain.irreps[i].label(),
                     columns: kernel.columns.ncols(),
-                    copies: self.codomain.copies[o].len() * self.domain.copies[i].len(),
+                    copies: self.codomain.copies(o, |_| true).len() * self.domain.copies(i, |_| true).len(),
                 });
             }
         }
@@ -141,6 +131,12 @@ impl Basis {
         let mut shape = vec![self.codomain.dim, self.domain.dim];
         shape.extend(vec![self.band.shells.side; self.band.shells.dims]);
         shape
+    }
+
+    /// Kind of each output field and the number of its weights.
+    fn rows(&self) -> impl Iterator<Item = (usize, usize)> {
+        let row = self.domain.dim * self.band.functions.nrows();
+        self.codomain.placed.iter().map(move |&(kind, _)| (kind, self.codomain.kinds[kind].dim * row))
     }
 }
 
@@ -154,58 +150,49 @@ impl Dimensions for Basis {
     }
 
     fn parts(&self) -> Vec<usize> {
-        let row = self.domain.dim * self.band.functions.nrows();
-        self.codomain.fields.iter().map(|field| field.dim * row).collect()
+        self.rows().map(|(_, weights)| weights).collect()
     }
 }
 
 impl<T: Weight> Projector<T> for Basis {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
-        let row = self.domain.dim * self.band.functions.nrows();
-        let fields = self.codomain.fields.iter().map(|field| (field, field.dim * row));
-        let apply = |scratch: &mut Scratch<T::Real>, field: &Field, from: &[T], to: &mut [T]| {
-            self.passes.apply(field, from, to, scratch)
+        let apply = |scratch: &mut Scratch<T::Real>, kind: usize, from: &[T], to: &mut [T]| {
+            self.passes.apply(kind, from, to, scratch)
         };
-        by_rows(fields, weights.len() >= PARALLEL, (weights, out), Scratch::default, apply)
+        by_rows(self.rows(), weights.len() >= PARALLEL, (weights, out), Scratch::default, apply)
     }
 
     fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
-        self.passes.apply(&self.codomain.fields[part], weights, out, &mut Scratch::default())
+        self.passes.apply(self.codomain.placed[part].0, weights, out, &mut Scratch::default())
     }
 }
 
 impl Channels {
     fn new(rep: &Rep) -> Result<Self> {
-        let mut channels =
-            Self { dim: rep.dim(), kinds: Vec::new(), changes: Vec::new(), fields: Vec::new(), copies: Vec::new() };
-        for piece in decompose(rep)?.pieces {
-            let change = piece.basis.as_ref().map(|q| {
-                let known = channels.changes.iter().position(|other| other == q);
-                known.unwrap_or_else(|| {
-                    channels.changes.push(q.clone());
-                    channels.changes.len() - 1
-                })
-            });
-            let irreps: Vec<_> = piece.irreps.iter().map(|(irrep, at)| (channels.kind(irrep), *at)).collect();
-            for offset in piece.offsets() {
-                irreps.iter().for_each(|&(kind, at)| channels.copies[kind].push(offset + at));
-                channels.fields.push(Field { offset, dim: piece.dim, change, irreps: irreps.clone() });
-            }
-        }
-        Ok(channels)
+        let fields = Fields::of(rep);
+        let mut irreps: Vec<Arc<Irrep>> = Vec::new();
+        let mut number = |irrep: &Arc<Irrep>| {
+            // Canonical irreps of one group have distinct labels.
+            let known = irreps.iter().position(|other| other.label() == irrep.label());
+            known.unwrap_or_else(|| {
+                irreps.push(irrep.clone());
+                irreps.len() - 1
+            })
+        };
+        let kinds = fields.pieces(decompose(rep)?).into_iter().map(|piece| Field {
+            dim: piece.dim,
+            irreps: piece.irreps.iter().map(|(irrep, at)| (number(irrep), *at)).collect(),
+            change: piece.basis,
+        });
+        let kinds = kinds.collect();
+        Ok(Self { dim: rep.dim(), irreps, kinds, placed: fields.placed })
     }
 
-    fn irreps(&self) -> Vec<&Irrep> {
-        self.kinds.iter().map(Arc::as_ref).collect()
-    }
-
-    /// The number of an irrep among the kinds; canonical irreps of one group have distinct labels.
-    fn kind(&mut self, irrep: &Arc<Irrep>) -> usize {
-        let known = self.kinds.iter().position(|other| other.label() == irrep.label());
-        known.unwrap_or_else(|| {
-            self.kinds.push(irrep.clone());
-            self.copies.push(Vec::new());
-            self.kinds.len() - 1
-        })
+    /// First channels of all copies of an irrep in certain fields.
+    fn copies(&self, irrep: usize, of: impl Fn(&Field) -> bool) -> Vec<usize> {
+        let fields = self.placed.iter().map(|&(kind, start)| (&self.kinds[kind], start)).filter(|(field, _)| of(field));
+        let places =
+            fields.flat_map(|(field, start)| field.irreps.iter().map(move |&(number, at)| (number, start + at)));
+        places.filter(|&(number, _)| number == irrep).map(|(_, at)| at).collect()
     }
 }

@@ -7,31 +7,35 @@
 //! Σ|Tᵢ| actions instead of |G|. The order matters: T_k, a subgroup, first. A single factor is no projector in general.
 //!
 //! ```
-//! use reynolds::projection::{Chain, KernelSpace, Projector};
+//! use reynolds::projection::{Chain, Dimensions, KernelSpace};
 //! use reynolds::{group, rep};
 //! let oh = group::parse("Oh")?;
 //! let grid = rep::Grid::new(&oh, 3, 3)?;
 //! let field = rep::parse_fields(&oh, "2 irrep(4)")?; // two-dimensional: no permutation of coordinates
-//! let chain = Chain::derive(&KernelSpace::kernel(&field, &field, &grid)?)?;
-//! assert_eq!(chain.actions(), 11); // of 48
+//! let space = KernelSpace::kernel(&field, &field, &grid)?;
+//! assert_eq!(Chain::derive(&space)?.rank(), space.dim_equivariant()?); // by 11 actions in place of 48
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
-mod tiles;
+use std::collections::HashMap;
 
-use faer::Mat;
+use faer::{Col, Mat};
 use rayon::prelude::*;
 
 use super::fields::{Fields, by_rows};
+use super::tiling::{Builder, Tiling, numbers_per_weight};
 use super::{Dimensions, Energies, KernelSpace, Projector};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::group::Element;
+use crate::random::Random;
 use crate::scalar::{Scalar, Weight};
 
 /// From this many weights on the work is shared between threads.
 const PARALLEL: usize = 1 << 12;
 /// Up to this order the rank comes from characters; above, from the chain itself.
 const CHARACTER_ORDER: u128 = 1024;
+/// A sample is in the span of the kernels found so far if at most this fraction of it is left; a new kernel hardly ever leaves less.
+const NOTHING: f64 = 1e-9;
 
 /// A projector held as the actions of a chain of transversals.
 #[derive(Debug, Clone)]
@@ -82,16 +86,11 @@ impl<F: Scalar> Chain<F> {
         Ok(chain)
     }
 
-    /// Σ|Tᵢ|.
-    pub fn actions(&self) -> usize {
-        self.factors.iter().map(Vec::len).sum()
-    }
-
     /// tr P, one kind of tile after the other.
     fn trace(&self) -> usize {
         let pairs =
             self.codomain.placed.iter().flat_map(|out| self.domain.placed.iter().map(move |into| (out.0, into.0)));
-        let mut known: std::collections::HashMap<(usize, usize), usize> = std::collections::HashMap::new();
+        let mut known: HashMap<(usize, usize), usize> = HashMap::new();
         pairs.map(|pair| *known.entry(pair).or_insert_with(|| self.tile_trace(pair))).sum()
     }
 
@@ -117,6 +116,49 @@ impl<F: Scalar> Chain<F> {
             }
             *tile = sum;
         }
+    }
+
+    /// This projector tile by tile.
+    pub(super) fn tiling(&self) -> Result<Tiling> {
+        let (inputs, outputs) = (&self.domain, &self.codomain);
+        let shape = (self.len / self.columns / self.points, self.columns, self.points);
+        let numbers = numbers_per_weight::<F>();
+        let basis = |out, into| self.tile_basis(out, into);
+        let tiling =
+            Builder::new(shape, numbers).pairs(&outputs.placed, &inputs.placed, |out| outputs.dim(out), basis)?;
+        let (found, expected) = (tiling.rank(), self.rank * numbers);
+        if found != expected {
+            let reason = format!("tiles of rank {found}, expected {expected}");
+            return Err(Error::numerical("tiling of a chain", reason));
+        }
+        Ok(tiling)
+    }
+
+    /// An orthonormal basis of the image of P on one kind of tile: averages of random tiles, each made orthogonal to those before it,
+    /// until one brings nothing new.
+    fn tile_basis(&self, out: usize, into: usize) -> Mat<F> {
+        let n = self.codomain.dim(out) * self.domain.dim(into) * self.points;
+        let mut random = Random::at(0, &[out as u64, into as u64]);
+        let mut found: Vec<Col<F>> = Vec::new();
+        while found.len() < n {
+            let mut tile: Vec<F> = random.matrix::<F>(n, 1).col(0).iter().copied().collect();
+            let length = tile.iter().map(|w| w.abs_sq()).sum::<f64>().sqrt();
+            self.average(&mut tile, out, into);
+            let mut rest = Col::from_fn(n, |i| tile[i]);
+            // Twice is enough.
+            for _ in 0..2 {
+                for kernel in &found {
+                    let overlap = kernel.adjoint() * &rest;
+                    rest -= Col::from_fn(n, |i| kernel[i] * overlap);
+                }
+            }
+            let left = rest.norm_l2();
+            if left <= NOTHING * length {
+                break;
+            }
+            found.push(Col::from_fn(n, |i| rest[i] * F::from_real(1.0 / left)));
+        }
+        Mat::from_fn(n, found.len(), |i, k| found[k][i])
     }
 }
 

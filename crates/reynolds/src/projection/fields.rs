@@ -1,11 +1,11 @@
-//! How the channels of a layer split into fields, and a projection into the rows of each output field.
+//! The fields of a layer's channels, and a projection that runs on the rows of one output field after the other.
 
 use std::ops::Add;
 
 use rayon::prelude::*;
 
 use super::Energies;
-use crate::rep::{self, Rep};
+use crate::rep::{self, Decomposition, Piece, Rep};
 use crate::scalar::{Scalar, Weight};
 
 /// The fields of one side of a layer, in channel order.
@@ -18,7 +18,7 @@ pub(crate) struct Fields<F: Scalar> {
 }
 
 impl<F: Scalar> Fields<F> {
-    /// Reads the summands of a representation; one that is no sum is one field.
+    /// The summands of a representation; one that is no sum is one field.
     pub(crate) fn of(representation: &Rep<F>) -> Self {
         let whole = [(1, representation.clone())];
         let mut fields = Self { kinds: vec![], placed: vec![] };
@@ -37,19 +37,35 @@ impl<F: Scalar> Fields<F> {
         fields
     }
 
+    /// How a field of each kind decomposes, from the decomposition of the whole representation.
+    pub(super) fn pieces(&self, whole: Decomposition<F>) -> Vec<Piece<F>> {
+        let first = |kind| self.starts(kind).next().expect("a kind has a field");
+        let mut pieces = whole.pieces.into_iter().filter(|piece| piece.copies > 0);
+        // Kinds are numbered in the order in which they first occur, as pieces are.
+        (0..self.kinds.len())
+            .map(|kind| pieces.find(|piece| piece.offset == first(kind)).expect("a piece a summand"))
+            .collect()
+    }
+
+    /// Kind, first channel and number of equal fields that follow each other.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let runs = self.placed.chunk_by(|one, next| one.0 == next.0);
+        runs.map(|run| (run[0].0, run[0].1, run.len()))
+    }
+
     /// First channels of the fields of a kind.
     pub(crate) fn starts(&self, kind: usize) -> impl Iterator<Item = usize> {
         self.placed.iter().filter(move |field| field.0 == kind).map(|field| field.1)
     }
 
-    /// Dimension of a kind.
+    /// Number of channels of a kind.
     pub(super) fn dim(&self, kind: usize) -> usize {
         self.kinds[kind].dim()
     }
 }
 
-/// P on the rows of one output field after the other, each said by what it needs and its number of weights, with memory that a thread
-/// keeps from field to field. Energies are added in the order of the fields, so that the number of threads changes no digit.
+/// Runs `apply` on the rows of one output field after the other. `rows` gives an argument and the number of weights for each field; a
+/// thread keeps its memory from field to field. Energies are added in the order of the fields, so that the number of threads changes no digit.
 pub(super) fn by_rows<T: Weight, R: Send, M: Send>(
     rows: impl Iterator<Item = (R, usize)>,
     parallel: bool,
@@ -89,11 +105,9 @@ mod tests {
         assert_eq!((fields.kinds.len(), fields.placed.len()), (1, 4));
         // So their orbits are held once, as those of four copies are.
         let together = rep::sum(&c4, &[(4, regular())]).unwrap();
-        let projectors = [apart, together].map(|fields| {
-            let space = KernelSpace::dense(&fields, &fields).unwrap();
-            Orbits::derive(&space).unwrap().expect("a permutation action")
-        });
-        let [apart, together] = projectors.map(|orbits| orbits.tiling(1).kinds().len());
-        assert_eq!((apart, together), (1, 1));
+        for fields in [apart, together] {
+            let orbits = Orbits::derive(&KernelSpace::dense(&fields, &fields).unwrap()).unwrap();
+            assert_eq!(orbits.expect("a permutation action").tiling(1).kinds().len(), 1);
+        }
     }
 }

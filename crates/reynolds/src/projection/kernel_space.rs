@@ -8,7 +8,7 @@
 
 use crate::error::{Error, Result};
 use crate::group::{self, Element, GroupRef};
-use crate::rep::{Grid, Rep, Representation};
+use crate::rep::{self, Grid, Rep, Representation};
 use crate::scalar::Scalar;
 
 /// The largest layer: a terabyte in single precision.
@@ -22,39 +22,42 @@ pub struct KernelSpace<F: Scalar = f64> {
     grid: Option<Grid>,
 }
 
+impl KernelSpace {
+    /// Vectors of `fields`, or feature maps with such a vector at every one of the `positions`: maps from the trivial representation.
+    pub fn features(fields: &Rep, positions: Option<&Grid>) -> Result<Self> {
+        Self::build(&rep::trivial(fields.group()), fields, positions)
+    }
+}
+
 impl<F: Scalar> KernelSpace<F> {
     /// Dense maps V → V′.
     ///
     /// # Errors
-    /// [`Error::GroupMismatch`] if the two belong to different groups; [`Error::OutOfRange`] if a dimension is zero or
-    /// the layer has over 2³⁸ weights.
+    /// [`Error::OutOfRange`] if a dimension is zero or the layer has over 2³⁸ weights.
     pub fn dense(domain: &Rep<F>, codomain: &Rep<F>) -> Result<Self> {
         Self::build(domain, codomain, None)
     }
 
     /// Convolution kernels from V to V′ over `grid`.
-    ///
-    /// # Errors
-    /// As [`KernelSpace::dense`]; [`Error::GroupMismatch`] too if the grid belongs to another group.
     pub fn kernel(domain: &Rep<F>, codomain: &Rep<F>, grid: &Grid) -> Result<Self> {
-        Self::build(domain, codomain, Some(grid.clone()))
+        Self::build(domain, codomain, Some(grid))
     }
 
-    fn build(domain: &Rep<F>, codomain: &Rep<F>, grid: Option<Grid>) -> Result<Self> {
+    fn build(domain: &Rep<F>, codomain: &Rep<F>, grid: Option<&Grid>) -> Result<Self> {
         group::expect_same(domain.group(), codomain.group())?;
-        if let Some(grid) = &grid {
+        if let Some(grid) = grid {
             group::expect_same(domain.group(), grid.group())?;
         }
         if domain.dim() == 0 || codomain.dim() == 0 {
             return Err(Error::range("dimension of a representation", "at least 1", 0));
         }
-        let points = grid.as_ref().map_or(1, Grid::points);
+        let points = grid.map_or(1, Grid::points);
         let len = codomain.dim().checked_mul(domain.dim()).and_then(|pairs| pairs.checked_mul(points));
         if len.is_none_or(|len| len > MAX_WEIGHTS) {
             let got = format!("{} x {} x {points}", codomain.dim(), domain.dim());
             return Err(Error::range("weights of a layer", format!("at most {MAX_WEIGHTS}"), got));
         }
-        Ok(Self { domain: domain.clone(), codomain: codomain.clone(), grid })
+        Ok(Self { domain: domain.clone(), codomain: codomain.clone(), grid: grid.cloned() })
     }
 
     /// The group.
@@ -96,12 +99,18 @@ impl<F: Scalar> KernelSpace<F> {
         self.codomain.dim() * self.domain.dim() * self.points()
     }
 
-    /// Never: representations have at least one dimension.
+    /// Always false: representations have at least one dimension.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Degree to which a quadrature must be exact to average the action.
+    /// Whether G permutes the weights, with signs.
+    pub(crate) fn is_permuted(&self) -> bool {
+        let e = self.group().identity();
+        self.codomain.signed_permutation(&e).is_some() && self.domain.signed_permutation(&e).is_some()
+    }
+
+    /// Degree to which a quadrature has to be exact to average the action.
     pub fn degree(&self) -> usize {
         self.domain.degree() + self.codomain.degree()
     }

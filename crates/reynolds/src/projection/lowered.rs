@@ -14,12 +14,12 @@ pub enum Lowered<F: Scalar = f64> {
     Blocks(Blocks<F>),
     /// Any other finite group.
     Chain(Chain<F>),
-    /// Band-limited kernels, which no group acts on exactly: never what [`derive()`] finds.
+    /// Band-limited kernels, which no group acts on exactly; never made by [`derive()`].
     Basis(Box<Basis>),
 }
 
-/// Derives the projector of an exact action: orbits where both sides are permuted, blocks for other dense maps, the chain for other
-/// kernels. Band-limited kernels of continuous groups have no exact action: see [`super::Basis`].
+/// Derives the projector of an exact action: orbits where all actions are signed permutations, blocks for other dense maps, the chain for
+/// other kernels. Kernels of continuous groups have no exact action: see [`super::Basis`].
 ///
 /// ```
 /// use reynolds::projection::{KernelSpace, Projector, derive};

@@ -22,6 +22,7 @@ mod fields;
 mod haar;
 mod kernel_space;
 mod lowered;
+mod motion;
 mod orbit;
 pub(crate) mod processor;
 mod tiling;
@@ -29,15 +30,14 @@ mod tiling;
 use std::fmt::Debug;
 use std::ops::Add;
 
-use rayon::prelude::*;
-
 pub use basis::{Basis, IrrepPair};
-pub use block::{Blocks, IsotypicMask};
+pub use block::Blocks;
 pub use chain::Chain;
 pub(crate) use fields::Fields;
 pub use haar::HaarProjector;
 pub use kernel_space::KernelSpace;
 pub use lowered::{Lowered, derive};
+pub(crate) use motion::Motion;
 pub use orbit::Orbits;
 pub use tiling::{SignedOrbits, Tile, TileKind, TileProjector, Tiling};
 
@@ -86,8 +86,7 @@ pub trait Dimensions: Debug + Send + Sync {
     /// dim Hom_G, the trace of P.
     fn rank(&self) -> usize;
 
-    /// How many weights there are in each part that P acts on by itself, in order: in the rows of each output field, or all of them in one
-    /// part where a form has no such rows. See [`Projector::apply_part`].
+    /// Number of weights of each part that P acts on independently: the rows of each output field, or the whole layer.
     fn parts(&self) -> Vec<usize> {
         vec![self.len()]
     }
@@ -95,12 +94,11 @@ pub trait Dimensions: Debug + Send + Sync {
 
 /// The orthogonal projector onto the equivariant maps, on flat row-major weights `[out, in, k…]`.
 pub trait Projector<T: Weight>: Dimensions {
-    /// `out ← P(weights)`, returning both energies from the same pass. Lengths are right and weights are finite: the
-    /// checked way in is [`Projector::project_into`].
+    /// `out ← P(weights)`, returning both energies from the same pass. Checks nothing; [`Projector::project_into`] does.
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies;
 
-    /// `out ← P(weights)` on the part of that number. On this thread alone if there are several: parts are for executors with threads and
-    /// buffers of their own. As [`Projector::apply`] otherwise.
+    /// [`Projector::apply`] on one of the [`Dimensions::parts`]; if there are several, on this thread alone, for executors with their own
+    /// threads.
     fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
         let _ = part;
         self.apply(weights, out)
@@ -109,8 +107,7 @@ pub trait Projector<T: Weight>: Dimensions {
     /// `out ← P(weights)`, with both energies.
     ///
     /// # Errors
-    /// [`Error::Shape`] if a length is wrong or zero; [`Error::NotFinite`] if a weight is NaN or infinite; [`Error::OutOfRange`] if
-    /// the weights are so large or small that their squares are not numbers of double precision.
+    /// [`Error::OutOfRange`] if squares of the weights over- or underflow double precision.
     fn project_into(&self, weights: &[T], out: &mut [T]) -> Result<Energies> {
         let n = self.len();
         if n == 0 || weights.len() != n {
@@ -125,27 +122,6 @@ pub trait Projector<T: Weight>: Dimensions {
             return Ok(energies);
         }
         rescue(weights, out)
-    }
-
-    /// Projects equal layers that lie one after the other, in parallel where there are threads for it; the energies are summed over all.
-    fn project_stack_into(&self, weights: &[T], out: &mut [T]) -> Result<Energies> {
-        let n = self.len();
-        if n == 0 || !weights.len().is_multiple_of(n) || weights.is_empty() {
-            return Err(Error::shape("stack of weights", format!("a multiple of {} weights", n.max(1)), weights.len()));
-        }
-        if out.len() != weights.len() {
-            return Err(Error::shape("output", format!("{} weights", weights.len()), out.len()));
-        }
-        let layers = weights.par_chunks_exact(n).zip(out.par_chunks_exact_mut(n)).enumerate();
-        let energies: Vec<Energies> = layers
-            .map(|(layer, (weights, out))| {
-                self.project_into(weights, out).map_err(|error| match error {
-                    Error::NotFinite { index, value } => Error::NotFinite { index: layer * n + index, value },
-                    other => other,
-                })
-            })
-            .collect::<Result<_>>()?;
-        Ok(energies.into_iter().fold(Energies::default(), |sum, layer| sum + layer))
     }
 
     /// P(W).
@@ -174,7 +150,7 @@ pub trait Projector<T: Weight>: Dimensions {
 /// Energies below this may have lost terms that underflow in single precision.
 const SMALLEST_ENERGY: f64 = 1e-25;
 
-/// Says what is wrong with weights whose energies came out infinite, NaN or next to nothing, or sums again in double precision.
+/// Sums the energies again in double precision where they came out infinite, NaN or tiny; an error if that does not help.
 fn rescue<T: Weight>(weights: &[T], out: &[T]) -> Result<Energies> {
     all_finite(weights)?;
     let energies = energies_of(weights, out);

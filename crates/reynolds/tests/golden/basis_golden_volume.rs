@@ -2,8 +2,6 @@
 //!
 //! `golden/medmnist_span.py` projects on escnn's span, in double precision; kernels come from one formula on both sides.
 
-#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
-
 use reynolds::projection::{Basis, Dimensions, Projector};
 use reynolds::rep::Rep;
 use reynolds::steerable::RingsConfig;

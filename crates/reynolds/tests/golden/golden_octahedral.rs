@@ -1,7 +1,5 @@
 //! The exact octahedral projector against kernels of escnn, and the quadrature of SO(3) against integrals by SciPy.
 
-#![allow(clippy::unwrap_used, reason = "a failed set-up should fail the test")]
-
 use std::collections::HashMap;
 
 use reynolds::group;

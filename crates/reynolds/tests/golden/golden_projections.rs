@@ -1,7 +1,5 @@
 //! Projections against tensors made by other programs (see golden/README.md for each).
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use reynolds::projection::{Basis, Dimensions, KernelSpace, Lowered, Projector, derive};
 use reynolds::rep::Grid;
 use reynolds::steerable::RingsConfig;

@@ -7,10 +7,10 @@ use reynolds::projection::{Lowered, Projector, derive};
 use reynolds::random::Random;
 use reynolds::{Error, group};
 use reynolds_testkit::projector_laws::random_weights;
-use reynolds_testkit::{space, tensors};
+use reynolds_testkit::spaces::{Layer, kernels, space};
+use reynolds_testkit::tensors;
 
-/// Group, domain, codomain, side and dimensions (0: dense).
-const LAYERS: [(&str, &str, &str, usize, usize); 11] = [
+const LAYERS: [Layer; 11] = [
     ("C4", "3 trivial", "5 trivial", 3, 2),
     ("C4", "2 regular + 3 trivial", "3 regular", 5, 2),
     ("D4", "2 regular", "11 trivial", 3, 2),
@@ -27,8 +27,7 @@ const LAYERS: [(&str, &str, &str, usize, usize); 11] = [
 #[test]
 fn one_pass_gives_the_displacement_of_every_element() {
     for layer in LAYERS {
-        let (group, domain, codomain, side, dims) = layer;
-        let space = space(group, domain, codomain, side, dims);
+        let space = kernels(layer);
         let weights: Vec<f64> = random_weights(space.len(), 1);
         let projector = derive(&space).unwrap();
         let profile = Displacements::derive(&space).expect("a permutation action").profile(&weights);
@@ -244,8 +243,8 @@ fn small_weights_have_the_energy_of_large_ones() {
 }
 
 #[test]
-fn a_suggested_plan_reads_back_and_fits() {
-    let tensors = tensors([
+fn a_suggested_plan_reads_back_and_comments_out_what_cannot_be_built() {
+    let network = tensors([
         ("conv1.weight", &[16, 3, 3, 3]),
         ("bn1.weight", &[16]),
         ("bn1.running_mean", &[16]),
@@ -254,18 +253,7 @@ fn a_suggested_plan_reads_back_and_fits() {
         ("fc.weight", &[10, 16]),
         ("fc.bias", &[10]),
     ]);
-    for name in ["C4", "D4", "SO2", "S2"] {
-        let text = reynolds::plan::suggest(&group::parse(name).unwrap(), &tensors);
-        let resolved =
-            SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        let planned = resolved.layers.len();
-        assert_eq!(planned, if name == "S2" { 2 } else { 5 }, "{text}");
-    }
-}
-
-#[test]
-fn a_suggested_plan_comments_out_what_cannot_be_built() {
-    let tensors = tensors([
+    let kernels = tensors([
         ("even.weight", &[8, 8, 4, 4]),
         ("flat.weight", &[8, 8, 3, 3]),
         ("flat.bias", &[8]),
@@ -273,19 +261,24 @@ fn a_suggested_plan_comments_out_what_cannot_be_built() {
         ("long.bias", &[8]),
         ("solid.weight", &[8, 8, 3, 3, 3]),
     ]);
-    for (name, fitting) in [
-        ("C4", vec!["even.weight", "flat.weight", "flat.bias", "solid.weight"]),
-        ("C8", vec!["flat.weight", "flat.bias", "solid.weight"]),
-        ("SO2", vec!["flat.weight", "flat.bias", "solid.weight"]),
-        ("SO3", vec!["solid.weight"]),
+    let convolutions = "conv1.weight bn1.weight bn1.running_mean block.conv.weight block.conv.bias";
+    for (tensors, group, planned, refused) in [
+        (&network, "C4", convolutions, 0),
+        (&network, "D4", convolutions, 0),
+        (&network, "SO2", convolutions, 0),
+        (&network, "S2", "fc.weight fc.bias", 0),
+        (&kernels, "C4", "even.weight flat.weight flat.bias solid.weight", 1),
+        (&kernels, "C8", "flat.weight flat.bias solid.weight", 2),
+        (&kernels, "SO2", "flat.weight flat.bias solid.weight", 2),
+        (&kernels, "SO3", "solid.weight", 3),
     ] {
-        let text = reynolds::plan::suggest(&group::parse(name).unwrap(), &tensors);
-        let resolved =
-            SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
-        assert_eq!(resolved.layers.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(), fitting, "{name}\n{text}");
-        assert_eq!(
-            text.matches("# does not fit: ").count(),
-            4 - fitting.iter().filter(|n| n.ends_with("weight")).count()
-        );
+        let text = reynolds::plan::suggest(&group::parse(group).unwrap(), tensors);
+        let resolved = SymmetryPlan::from_toml(&text).and_then(|plan| plan.resolve(tensors));
+        let layers = resolved.unwrap_or_else(|error| panic!("{group}: {error}\n{text}")).layers;
+        let mut names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+        let mut expected: Vec<&str> = planned.split(' ').collect();
+        (names.sort_unstable(), expected.sort_unstable());
+        assert_eq!(names, expected, "{group}\n{text}");
+        assert_eq!(text.matches("# does not fit: ").count(), refused, "{group}\n{text}");
     }
 }

@@ -2,15 +2,15 @@
 
 use proptest::prelude::*;
 use reynolds::Error;
-use reynolds::certificate::{Activation, Certificate, Feature, Network, Stage, StageKind};
+use reynolds::certificate::{Activation, Certificate, Network, Stage, StageKind};
 use reynolds::defect;
 use reynolds::group::Element;
 use reynolds::norm::Norm;
 use reynolds::projection::{HaarProjector, KernelSpace, Projector};
 use reynolds::random::Random;
-use reynolds::rep::{self, Grid};
+use reynolds::rep::Grid;
 use reynolds_testkit::projector_laws::random_weights;
-use reynolds_testkit::space;
+use reynolds_testkit::spaces::{fields, space};
 
 /// A random weight whose part W − P(W) is scaled by `perp`.
 fn weight(space: &KernelSpace, perp: f64, random: &mut Random) -> Vec<f64> {
@@ -20,7 +20,7 @@ fn weight(space: &KernelSpace, perp: f64, random: &mut Random) -> Vec<f64> {
 }
 
 fn linear(name: &str, space: &KernelSpace, perp: f64, random: &mut Random) -> Stage {
-    let bias = KernelSpace::dense(&rep::trivial(space.group()), space.codomain()).unwrap();
+    let bias = KernelSpace::features(space.codomain(), None).unwrap();
     let bias = weight(&bias, perp, random);
     Stage::linear(name, space, weight(space, perp, random), Some(bias))
 }
@@ -38,12 +38,12 @@ fn dense_network(group: &str, activation: Activation, perp: f64, seed: u64) -> N
         Stage::activation("act2", activation),
         hop("head", &wide, "trivial"),
     ];
-    Network::new(Feature::vector(space(group, field, field, 0, 0).domain()), stages).unwrap()
+    Network::new(&fields(group, field), None, stages).unwrap()
 }
 
 /// Stages on a regular field of C4.
 fn on_c4(stages: Vec<Stage>) -> Network {
-    Network::new(Feature::vector(dense_c4().domain()), stages).unwrap()
+    Network::new(&fields("C4", "regular"), None, stages).unwrap()
 }
 
 /// The maps of that field to itself.
@@ -65,7 +65,16 @@ fn convolution_network(perp: f64, seed: u64) -> Network {
         linear("head", &space("C4", "regular", "trivial", 0, 0), perp, &mut random),
     ];
     let map = Grid::new(first.group(), 5, 2).unwrap();
-    Network::new(Feature::map(first.domain(), &map).unwrap(), stages).unwrap()
+    Network::new(first.domain(), Some(&map), stages).unwrap()
+}
+
+/// What a search finds, and the bound, which is not below it.
+fn assert_bounded(network: &Network, radius: f64, evaluations: usize, seed: u64) -> (f64, Certificate) {
+    let (certificate, found) = (network.certify(radius).unwrap(), network.search(radius, evaluations, seed).unwrap());
+    let worst = found.value;
+    let certificate = certificate.with_search(found);
+    assert!(worst <= certificate.bound, "{certificate}");
+    (worst, certificate)
 }
 
 proptest! {
@@ -81,20 +90,14 @@ proptest! {
             ("D4", Activation::Tanh),
             ("C3", Activation::Gelu),
         ][which];
-        let network = dense_network(group, activation, perp, seed);
-        let certificate = network.certify(radius).unwrap();
-        let found = network.search(radius, 3000, seed).unwrap();
-        prop_assert!(found.value <= certificate.bound, "{}", certificate.with_search(found));
+        assert_bounded(&dense_network(group, activation, perp, seed), radius, 3000, seed);
     }
 
     #[test]
     fn searched_worst_case_of_convolutions_never_exceeds_the_bound(
         seed in any::<u64>(), perp in 0.0..1.0_f64, radius in 0.1..10.0_f64,
     ) {
-        let network = convolution_network(perp, seed);
-        let certificate = network.certify(radius).unwrap();
-        let found = network.search(radius, 500, seed).unwrap();
-        prop_assert!(found.value <= certificate.bound, "{}", certificate.with_search(found));
+        assert_bounded(&convolution_network(perp, seed), radius, 500, seed);
     }
 
     /// One linear layer: the bound is attained, so nothing is given away where nothing must be.
@@ -102,10 +105,8 @@ proptest! {
     fn bound_of_one_dense_layer_is_tight(seed in any::<u64>()) {
         let space = space("C3", "regular", "regular", 0, 0);
         let only = Stage::linear("only", &space, weight(&space, 1.0, &mut Random::new(seed)), None);
-        let network = Network::new(Feature::vector(space.domain()), vec![only]).unwrap();
-        let certificate = network.certify(2.0).unwrap();
-        let found = network.search(2.0, 4000, seed).unwrap();
-        let looseness = certificate.with_search(found).looseness().unwrap();
+        let network = Network::new(space.domain(), None, vec![only]).unwrap();
+        let looseness = assert_bounded(&network, 2.0, 4000, seed).1.looseness().unwrap();
         prop_assert!((1.0..1.05).contains(&looseness), "{looseness}");
     }
 }
@@ -124,7 +125,7 @@ fn continuous_groups_are_certified_through_twice_the_distance() {
     let space = space("SO2", "vector", "vector", 0, 0);
     // diag(1, 0) = ½ + ½ diag(1, −1): ΔW turns the second by 2θ, ‖ΔW‖_op = 2·½.
     let only = Stage::linear("only", &space, vec![1.0, 0.0, 0.0, 0.0], None);
-    let network = Network::new(Feature::vector(space.domain()), vec![only]).unwrap();
+    let network = Network::new(space.domain(), None, vec![only]).unwrap();
     let certificate = network.certify(1.0).unwrap();
     assert!((certificate.bound - 1.0).abs() < 1e-9, "{certificate}");
     let quarter = Element::Planar(reynolds::group::Planar::new(std::f64::consts::FRAC_PI_2, false));
@@ -142,9 +143,10 @@ fn frobenius_norm_of_a_kernel_does_not_bound_its_convolution() {
 
     // Δ_180 as a matrix, from its kernel, on a 16×16 map.
     let side = 16;
-    let map = Feature::map(space.domain(), &Grid::new(space.group(), side, 2).unwrap()).unwrap();
+    let map = Grid::new(space.group(), side, 2).unwrap();
+    let on_map = |layer| Network::new(space.domain(), Some(&map), vec![layer]).unwrap();
     let delta = defect::at(&space, &Element::Finite(1), &ramp).unwrap();
-    let operator = Network::new(map.clone(), vec![Stage::linear("delta", &space, delta, None)]).unwrap();
+    let operator = on_map(Stage::linear("delta", &space, delta, None));
     let n = side * side;
     let mut matrix = Vec::with_capacity(n * n);
     for at in 0..n {
@@ -154,7 +156,7 @@ fn frobenius_norm_of_a_kernel_does_not_bound_its_convolution() {
     }
     let norm = Norm::Spectral.value(&matrix, n).unwrap();
     assert!(norm > 3.5 * twice_distance);
-    let certified = Network::new(map, vec![Stage::linear("ramp", &space, ramp, None)]).unwrap().certify(1.0).unwrap();
+    let certified = on_map(Stage::linear("ramp", &space, ramp, None)).certify(1.0).unwrap();
     assert!(norm <= certified.bound && certified.bound < 1.25 * norm, "{norm} {certified}");
 }
 
@@ -164,13 +166,11 @@ fn printed_composition_lemma_is_no_bound() {
     let (zero, second) = (space("C4", "trivial", "regular", 0, 0), dense_c4());
     let f1 = Stage::linear("f1", &zero, vec![0.0; 4], Some(vec![1.0; 4]));
     let f2 = Stage::linear("f2", &second, weight(&second, 1.0, &mut Random::new(8)), None);
-    let network = Network::new(Feature::vector(zero.domain()), vec![f1, f2]).unwrap();
-    let certificate = network.certify(1.0).unwrap();
-    let found = network.search(1.0, 100, 0).unwrap();
+    let network = Network::new(zero.domain(), None, vec![f1, f2]).unwrap();
+    let (found, certificate) = assert_bounded(&network, 1.0, 100, 0);
     // E(f₁) = 0 and Lip(f₁) = 0: the printed sum L₁E(f₂) + L₂E(f₁) is 0.
     assert_eq!((certificate.terms[0].lipschitz, certificate.terms[0].defect), (0.0, 0.0));
-    assert!(found.value > 0.1);
-    assert!(found.value <= certificate.bound);
+    assert!(found > 0.1);
 }
 
 /// `cor:bound_neural_net` with the constant of its proof, Π Lip(σ) Σ_k Π_{r≠k} ‖W_r‖_F · 2‖W_k − P(W_k)‖_F, and no bias at all:
@@ -184,25 +184,20 @@ fn printed_network_constant_is_no_bound() {
         let d = |w: &[f64]| 2.0 * projector.energies(w).unwrap().perp.sqrt();
         slope * (frobenius(second) * d(first) + frobenius(first) * d(second))
     };
-    let measured = |first: &[f64], second: &[f64], activation, radius: f64| -> (Certificate, f64) {
+    let measured = |first: &[f64], second: &[f64], activation, radius: f64| {
         let network = on_c4(vec![
             Stage::linear("W1", &space, first.to_vec(), None),
             Stage::activation("sigma", activation),
             Stage::linear("W2", &space, second.to_vec(), None),
         ]);
-        (network.certify(radius).unwrap(), network.search(radius, 2000, 1).unwrap().value)
+        assert_bounded(&network, radius, 2000, 1).0
     };
     let mut random = Random::new(4);
     let (first, second) = (weight(&space, 0.5, &mut random), weight(&space, 0.5, &mut random));
 
     let small: Vec<f64> = first.iter().map(|w| 1e-3 * w).collect();
-    let (certificate, found) = measured(&small, &second, Activation::Sigmoid, 1.0);
-    let constant = printed(&small, &second, 0.25);
-    assert!(found > 100.0 * constant && found <= certificate.bound);
-
-    let (certificate, found) = measured(&first, &second, Activation::Relu, 100.0);
-    let constant = printed(&first, &second, 1.0);
-    assert!(found > 5.0 * constant && found <= certificate.bound);
+    assert!(measured(&small, &second, Activation::Sigmoid, 1.0) > 100.0 * printed(&small, &second, 0.25));
+    assert!(measured(&first, &second, Activation::Relu, 100.0) > 5.0 * printed(&first, &second, 1.0));
 }
 
 #[test]
@@ -215,8 +210,7 @@ fn what_has_no_bound_is_refused_by_name() {
         ("C4", "vector", StageKind::Activation(Activation::Relu)),
         ("C8", "vector", StageKind::Activation(Activation::Tanh)),
     ] {
-        let input = Feature::vector(space(group, field, field, 0, 0).domain());
-        let network = Network::new(input, vec![Stage::new("culprit", kind)]);
+        let network = Network::new(&fields(group, field), None, vec![Stage::new("culprit", kind)]);
         let error = network.and_then(|network| network.certify(1.0)).unwrap_err();
         assert!(matches!(&error, Error::NotCertifiable { layer, .. } if layer == "culprit"), "{error}");
     }
@@ -225,8 +219,7 @@ fn what_has_no_bound_is_refused_by_name() {
 #[test]
 fn layers_that_do_not_fit_are_errors() {
     let dense = dense_c4();
-    let input = Feature::vector(dense.domain());
-    let with = |layer| Network::new(input.clone(), vec![layer]);
+    let with = |layer| Network::new(dense.domain(), None, vec![layer]);
     assert!(matches!(with(Stage::linear("a", &dense, vec![0.0; 15], None)), Err(Error::Shape { .. })));
     assert!(matches!(with(Stage::linear("a", &dense, vec![f64::NAN; 16], None)), Err(Error::NotFinite { .. })));
     assert!(with(Stage::linear("a", &dense, vec![0.0; 16], Some(vec![0.0; 3]))).is_err());
@@ -234,8 +227,8 @@ fn layers_that_do_not_fit_are_errors() {
     let untyped = space("C4", "4 trivial", "regular", 0, 0);
     assert!(matches!(with(Stage::linear("a", &untyped, vec![0.0; 16], None)), Err(Error::Shape { .. })));
     let even = space("C4", "regular", "regular", 2, 2);
-    let map = Feature::map(even.domain(), &Grid::new(even.group(), 5, 2).unwrap()).unwrap();
-    assert!(Network::new(map, vec![Stage::linear("a", &even, vec![0.0; 64], None)]).is_err());
+    let map = Grid::new(even.group(), 5, 2).unwrap();
+    assert!(Network::new(even.domain(), Some(&map), vec![Stage::linear("a", &even, vec![0.0; 64], None)]).is_err());
     let network = with(Stage::linear("a", &dense, vec![0.0; 16], None)).unwrap();
     assert!(matches!(network.certify(f64::NAN), Err(Error::OutOfRange { .. })));
     assert!(network.search(-1.0, 100, 0).is_err() && network.search(1.0, 0, 0).is_err());
@@ -251,10 +244,8 @@ fn huge_permutation_groups_are_certified() {
         Stage::activation("relu", Activation::Relu),
         Stage::linear("second", &space, random_weights(1024, 4), None),
     ];
-    let network = Network::new(Feature::vector(space.domain()), layers).unwrap();
-    let certificate = network.certify(1.0).unwrap();
-    let found = network.search(1.0, 1000, 1).unwrap();
-    assert!(found.value > 1.0 && found.value <= certificate.bound, "{}", certificate.with_search(found));
+    let network = Network::new(space.domain(), None, layers).unwrap();
+    assert!(assert_bounded(&network, 1.0, 1000, 1).0 > 1.0);
 }
 
 /// The looseness on dense nets like those of the property test, and what is printed of it.
@@ -262,7 +253,7 @@ fn huge_permutation_groups_are_certified() {
 fn looseness_is_reported() {
     let searched = |seed: u64| {
         let network = dense_network("C4", Activation::Relu, 0.3, seed);
-        network.certify(3.0).unwrap().with_search(network.search(3.0, 3000, seed).unwrap())
+        assert_bounded(&network, 3.0, 3000, seed).1
     };
     let mut ratios: Vec<f64> = (0..15).map(|seed| searched(seed).looseness().unwrap()).collect();
     ratios.sort_by(f64::total_cmp);
@@ -291,9 +282,8 @@ fn extreme_scales_are_bounded_or_refused() {
     // A bias of 1e-170 that is not invariant, blown up again: the error is √2.
     let small = Stage::linear("small", &space, diagonal(0.0), Some(vec![1e-170, 0.0, 0.0, 0.0]));
     let blown = on_c4(vec![small.clone(), Stage::linear("large", &space, diagonal(1e170), None)]);
-    let (certificate, found) = (blown.certify(1.0).unwrap(), blown.search(1.0, 100, 0).unwrap());
-    assert!((found.value - 2.0_f64.sqrt()).abs() < 1e-12 && found.value <= certificate.bound, "{certificate}");
-    assert!(certificate.bound < 1.5, "{certificate}");
+    let (found, certificate) = assert_bounded(&blown, 1.0, 100, 0);
+    assert!((found - 2.0_f64.sqrt()).abs() < 1e-12 && certificate.bound < 1.5, "{certificate}");
 
     // Lipschitz constants whose product underflows: the bound may be generous, not 0.
     let layers = vec![
@@ -301,9 +291,7 @@ fn extreme_scales_are_bounded_or_refused() {
         Stage::linear("down", &space, diagonal(1e-200), None),
         Stage::linear("further", &space, diagonal(1e-200), None),
     ];
-    let network = on_c4(layers);
-    let (certificate, found) = (network.certify(1.0).unwrap(), network.search(1.0, 100, 0).unwrap());
-    assert!(found.value > 1e-100 && found.value <= certificate.bound, "{certificate}");
+    assert!(assert_bounded(&on_c4(layers), 1.0, 100, 0).0 > 1e-100);
 
     // The bound of one layer scales with it.
     let w = weight(&space, 1.0, &mut Random::new(3));

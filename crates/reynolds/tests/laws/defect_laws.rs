@@ -2,14 +2,15 @@
 
 use faer::c64;
 use proptest::prelude::*;
+use reynolds::defect::{self, Bracket};
 use reynolds::group::{self, Element, Family, GroupRef};
 use reynolds::projection::{Blocks, Chain, Dimensions, HaarProjector, KernelSpace, Orbits, Projector, derive};
 use reynolds::random::Random;
 use reynolds::rep::{self, Rep};
 use reynolds::scalar::Scalar;
-use reynolds::{Error, defect, haar};
+use reynolds::{Error, haar};
 use reynolds_testkit::projector_laws::{norm, random_weights};
-use reynolds_testkit::space;
+use reynolds_testkit::spaces::{Layer, kernels, space};
 
 /// A sum of irreps of degree up to `max_degree`, two copies of each.
 fn irreps(group: &GroupRef, max_degree: usize) -> Rep {
@@ -19,7 +20,7 @@ fn irreps(group: &GroupRef, max_degree: usize) -> Rep {
 }
 
 /// Spaces over finite groups: permutation, matrix and kernel actions.
-const FINITE: [(&str, &str, &str, usize, usize); 5] = [
+const FINITE: [Layer; 6] = [
     ("C4", "regular", "regular", 3, 2),
     ("D4", "vector", "regular", 3, 2),
     (
@@ -31,11 +32,11 @@ const FINITE: [(&str, &str, &str, usize, usize); 5] = [
     ),
     ("C3", "2 irrep(0) + 2 irrep(1)", "regular", 0, 0),
     ("O", "vector", "2 irrep(0) + 2 irrep(1) + 2 irrep(2) + 2 irrep(3) + 2 irrep(4)", 0, 0),
+    ("C5", "3 vector + 2 trivial", "3 vector + 2 trivial", 0, 0),
 ];
 
 fn finite_space(which: usize) -> KernelSpace {
-    let (group, domain, codomain, side, dims) = FINITE[which];
-    space(group, domain, codomain, side, dims)
+    kernels(FINITE[which])
 }
 
 /// The dense maps of a sum of irreps to itself.
@@ -44,12 +45,31 @@ fn on_irreps(name: &str, degree: usize) -> KernelSpace {
     KernelSpace::dense(&field, &field).unwrap()
 }
 
+/// The laws of the bracket on a group with a quadrature, of a random map: it holds every defect at a node, lies between √2·d and 2d, and the
+/// mean square is 2d². The bracket, the defect at the worst element found and d.
+fn assert_bracketed<F: Scalar>(space: &KernelSpace<F>, seed: u64) -> (Bracket, f64, f64) {
+    let name = space.group().name();
+    let projector = HaarProjector::new(space).unwrap();
+    let t: Vec<F> = random_weights(space.len(), seed);
+    let d = norm(&projector.perp(&t).unwrap());
+    let worst = defect::worst(space, &projector, &t).unwrap();
+    let slack = 1.0 + 1e-12;
+    assert!(worst.lower <= worst.upper, "{name}: {worst:?}");
+    assert!(2.0_f64.sqrt() * d <= worst.lower * slack && worst.upper <= 2.0 * d * slack, "{name}: {worst:?}");
+    let square = |h: &Element| norm(&defect::at(space, h, &t).unwrap()).powi(2);
+    let rule = space.group().quadrature(2 * space.degree()).unwrap();
+    assert!(rule.nodes.iter().all(|h| square(h).sqrt() <= worst.upper * slack), "{name}: {worst:?}");
+    assert!((rule.integrate(square) - 2.0 * d * d).abs() < 1e-11 * norm(&t).powi(2), "{name}");
+    let found = square(worst.found.as_ref().unwrap()).sqrt();
+    (worst, found, d)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Mean over g of ‖Δ_g(T)‖² = 2‖T − P(T)‖²; the enumerated worst case is the largest of them and obeys the bracket.
     #[test]
-    fn finite_groups_obey_the_mean_and_the_bracket(seed in any::<u64>(), which in 0..5_usize) {
+    fn finite_groups_obey_the_mean_and_the_bracket(seed in any::<u64>(), which in 0..FINITE.len()) {
         let space = finite_space(which);
         let projector = HaarProjector::new(&space).unwrap();
         let t = random_weights::<f64>(space.len(), seed);
@@ -59,7 +79,6 @@ proptest! {
         let tolerance = 1e-12 * norm(&t).powi(2).max(1.0);
         let mean = squares.iter().sum::<f64>() / all.len() as f64;
         prop_assert!((mean - 2.0 * d * d).abs() < tolerance);
-        prop_assert!((mean - defect::mean_square(&projector, &t).unwrap()).abs() < tolerance);
 
         let worst = defect::worst(&space, &projector, &t).unwrap();
         let largest = squares.iter().copied().fold(0.0, f64::max).sqrt();
@@ -91,30 +110,16 @@ proptest! {
         let (name, degrees) = [("SO2", (3, 2)), ("O2", (2, 3)), ("SO3", (1, 2)), ("O3", (1, 1))][which];
         let g = group::parse(name).unwrap();
         let space = KernelSpace::dense(&irreps(&g, degrees.0), &irreps(&g, degrees.1)).unwrap();
-        let projector = HaarProjector::new(&space).unwrap();
-        let t = random_weights::<f64>(space.len(), seed);
-        let d = norm(&projector.perp(&t).unwrap());
-        let worst = defect::worst(&space, &projector, &t).unwrap();
-        prop_assert!(worst.lower <= worst.upper && worst.width() <= 0.01, "{name}: {worst:?}");
-        prop_assert!(2.0_f64.sqrt() * d <= worst.lower * (1.0 + 1e-12) && worst.upper <= 2.0 * d * (1.0 + 1e-12));
-        let found = norm(&defect::at(&space, &worst.found.clone().unwrap(), &t).unwrap());
+        let (worst, found, _) = assert_bracketed(&space, seed);
+        prop_assert!(worst.width() <= 0.01, "{name}: {worst:?}");
         prop_assert!((found - worst.lower).abs() < 1e-9 * found, "{name}: {found} {worst:?}");
-        let rule = g.quadrature(2 * space.degree()).unwrap();
-        for h in &rule.nodes {
-            prop_assert!(norm(&defect::at(&space, h, &t).unwrap()) <= worst.upper);
-        }
-        let mean = rule.integrate(|h| norm(&defect::at(&space, h, &t).unwrap()).powi(2));
-        prop_assert!((mean - 2.0 * d * d).abs() < 1e-11 * norm(&t).powi(2));
     }
 }
 
 /// P(T) commutes with the group, whichever form computed P and whichever judges; T itself does not.
 #[test]
 fn equivariant_maps_have_no_defect() {
-    let none =
-        defect::worst(&finite_space(0), &derive(&finite_space(0)).unwrap(), &vec![0.0; finite_space(0).len()]).unwrap();
-    assert_eq!((none.lower, none.upper, none.found), (0.0, 0.0, None));
-    for which in 0..5 {
+    for which in 0..FINITE.len() {
         let space = finite_space(which);
         let mut forms: Vec<(&str, Box<dyn Projector<f64>>)> = vec![
             ("haar", Box::new(HaarProjector::new(&space).unwrap())),
@@ -136,6 +141,8 @@ fn equivariant_maps_have_no_defect() {
             }
             let lower = defect::worst(&space, form.as_ref(), &t).unwrap().lower;
             assert!(lower > 0.1 * norm(&t), "{name} on space {which}: {lower:e}");
+            let none = defect::worst(&space, form.as_ref(), &vec![0.0; t.len()]).unwrap();
+            assert_eq!((none.lower, none.upper, none.found), (0.0, 0.0, None));
         }
     }
 }
@@ -145,7 +152,7 @@ fn equivariant_maps_have_no_defect() {
 fn brackets_scale_with_the_map() {
     let continuous = ["SO2", "O2", "SO3", "O3", "SO2 x C2"].map(|name| on_irreps(name, 1));
     let dense = [("C4", "regular"), ("S12", "permutation")].map(|(name, field)| space(name, field, field, 0, 0));
-    for space in (0..5).map(finite_space).chain(continuous).chain(dense) {
+    for space in (0..FINITE.len()).map(finite_space).chain(continuous).chain(dense) {
         let projector = derive(&space).unwrap();
         let t = random_weights::<f64>(space.len(), 3);
         let expected = defect::worst(&space, &projector, &t).unwrap();
@@ -178,7 +185,6 @@ fn squares_that_overflow_are_errors() {
     let all = group::elements(space.group().as_ref()).unwrap();
     let t: Vec<f64> = random_weights::<f64>(space.len(), 3).iter().map(|w| 1e160 * w).collect();
     assert!(matches!(defect::squares(&space, &projector, &t, &all), Err(Error::OutOfRange { .. })));
-    assert!(matches!(defect::mean_square(&projector, &t), Err(Error::OutOfRange { .. })));
     let t: Vec<f64> = t.iter().map(|w| 1e-15 * w).collect();
     assert!(defect::squares(&space, &projector, &t, &all).unwrap()[1] > 1e289);
 }
@@ -213,12 +219,8 @@ fn higher_degrees_on_so3_stay_within_one_percent() {
 #[test]
 fn reflections_count_where_rotations_do_nothing() {
     for name in ["O2", "O3"] {
-        let g = group::parse(name).unwrap();
-        let parts: Vec<(usize, Rep)> =
-            g.clone().irreps(0).unwrap().iter().map(|irrep| (1, irrep.rep().clone())).collect();
-        let both = rep::sum(&g, &parts).unwrap();
-        assert_eq!((both.dim(), both.degree()), (2, 0), "{name}");
-        let space = KernelSpace::dense(&both, &both).unwrap();
+        let fields = if name == "O2" { "irrep(0) + irrep(0,-)" } else { "1x0e + 1x0o" };
+        let space = space(name, fields, fields, 0, 0);
         let worst = defect::worst(&space, &derive(&space).unwrap(), &[5.0, 1.0, 0.0, 3.0]).unwrap();
         assert!((worst.lower - 2.0).abs() < 1e-12 && (worst.upper - 2.0).abs() < 1e-11, "{name}: {worst:?}");
     }
@@ -227,14 +229,8 @@ fn reflections_count_where_rotations_do_nothing() {
 /// No grid is laid on SO(2) × C2: the mean-square bracket, its lower end raised by the quadrature's nodes.
 #[test]
 fn other_continuous_groups_keep_the_plain_bracket() {
-    let space = on_irreps("SO2 x C2", 1);
-    let projector = HaarProjector::new(&space).unwrap();
-    let t = random_weights::<f64>(space.len(), 9);
-    let d = norm(&projector.perp(&t).unwrap());
-    let worst = defect::worst(&space, &projector, &t).unwrap();
-    assert!((worst.upper - 2.0 * d).abs() < 1e-10 && worst.lower >= 2.0_f64.sqrt() * d);
-    let found = norm(&defect::at(&space, &worst.found.unwrap(), &t).unwrap());
-    assert!(found <= worst.lower * (1.0 + 1e-12));
+    let (worst, found, d) = assert_bracketed(&on_irreps("SO2 x C2", 1), 9);
+    assert!((worst.upper - 2.0 * d).abs() < 1e-10 && found <= worst.lower * (1.0 + 1e-12));
 }
 
 /// Complex maps between unitary representations obey the same laws.
@@ -245,17 +241,8 @@ fn complex_maps_are_bracketed() {
         let parts: Vec<(usize, Rep<c64>)> =
             <c64 as Scalar>::irreps(&g, 2).unwrap().iter().map(|irrep| (2, irrep.rep().clone())).collect();
         let field = rep::sum(&g, &parts).unwrap();
-        let space = KernelSpace::dense(&field, &field).unwrap();
-        let projector = HaarProjector::new(&space).unwrap();
-        let t: Vec<c64> = random_weights(space.len(), 12);
-        let d = norm(&projector.perp(&t).unwrap());
-        let worst = defect::worst(&space, &projector, &t).unwrap();
-        let found = norm(&defect::at(&space, &worst.found.clone().unwrap(), &t).unwrap());
+        let (worst, found, _) = assert_bracketed(&KernelSpace::dense(&field, &field).unwrap(), 12);
         assert!((found - worst.lower).abs() < 1e-9 * found && worst.width() < 0.01, "{name}: {found} {worst:?}");
-        assert!(2.0_f64.sqrt() * d <= worst.lower && worst.upper <= 2.0 * d * (1.0 + 1e-12));
-        let rule = g.quadrature(2 * space.degree()).unwrap();
-        let mean = rule.integrate(|h| norm(&defect::at(&space, h, &t).unwrap()).powi(2));
-        assert!((mean - 2.0 * d * d).abs() < 1e-11 * norm(&t).powi(2), "{name}");
     }
 }
 
@@ -283,6 +270,6 @@ fn foreign_projectors_are_refused() {
     let space = finite_space(0);
     let t = vec![1.0; space.len()];
     let foreign = derive(&finite_space(3)).unwrap();
-    assert!(matches!(defect::worst(&space, &foreign, &t), Err(reynolds::Error::Shape { .. })));
+    assert!(matches!(defect::worst(&space, &foreign, &t), Err(Error::Shape { .. })));
     assert!(defect::worst(&space, &HaarProjector::new(&space).unwrap(), &t[1..]).is_err());
 }

@@ -1,7 +1,5 @@
 //! Every file and test that docs/math.md names exists.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {

@@ -1,7 +1,5 @@
 //! Peter–Weyl: the transform, the blocks of operators, and that the Fourier path of the projection is the Haar average.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
-
 use faer::{Mat, Scale, c64};
 use reynolds::fourier::{
     FourierTransform, OperatorSpace, Spectrum, project_finite_sum, project_fourier, project_invariant,

@@ -14,4 +14,3 @@ mod group_laws;
 mod norm_gradients;
 mod projector_laws;
 mod rep_laws;
-mod tiling;

@@ -1,19 +1,17 @@
-//! Every law of a projector, on orbits, blocks and chain.
+//! Every law of a projector and its tiles, on orbits, blocks and chain.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-use faer::c64;
+use faer::{c32, c64};
 use proptest::prelude::*;
 use reynolds::irreps::Irreps;
 use reynolds::projection::{
-    Blocks, Chain, Dimensions, Energies, HaarProjector, KernelSpace, Lowered, Projector, derive,
+    Blocks, Chain, Dimensions, Energies, HaarProjector, KernelSpace, Lowered, Projector, TileProjector, Tiling, derive,
 };
-use reynolds::rep::{Grid, Rep};
+use reynolds::rep::{Grid, Rep, Representation};
 use reynolds::{group, irrep, rep};
 use reynolds_testkit::projector_laws::{
-    assert_lowered_laws, assert_projector_laws, assert_tower_law, largest_difference, random_weights,
+    assert_lowered_laws, assert_projector_laws, assert_tiles, assert_tower_law, largest_difference, random_weights,
 };
-use reynolds_testkit::spaces::{Layer, kernels, quaternion_group, space};
+use reynolds_testkit::spaces::{Layer, band, kernels, quaternion_group, space};
 
 /// A layer and the form expected of its projector.
 type Case = (Layer, &'static str);
@@ -58,6 +56,16 @@ const CASES: [Case; 37] = [
     (("Oh", "irrep(4) + trivial", "2 irrep(5) + irrep(4)", 3, 3), "chain"),
 ];
 
+/// Band-limited kernels: C₄ is multiplied into the kernels, the 24 channels of O are turned by themselves, SO(2) needs no change of basis.
+const BANDS: [Layer; 6] = [
+    ("C4", "2 regular", "2 regular", 3, 2),
+    ("O", "1 regular", "1 regular", 3, 3),
+    ("SO2", "2x(0..2)", "1x(0..3)", 5, 2),
+    ("SO3", "2x0 + 1x1", "1x0 + 2x1 + 1x2", 3, 3),
+    ("O3", "1x0e + 1x1o", "1x1e + 1x2e", 3, 3),
+    ("D8", "regular", "regular + 1 irrep(1)", 5, 2),
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4))]
 
@@ -90,15 +98,21 @@ proptest! {
         let fields = |text: &str| text.parse::<Irreps>().unwrap().complex_rep(&so2).unwrap();
         let space = KernelSpace::dense(&fields("2x(-2..2)"), &fields("1x(-3..3) + 2x1")).unwrap();
         assert_lowered_laws(&space, &derive(&space).unwrap(), seed);
-        for name in ["C3", "S3", "O"] {
+        for name in ["C3", "S3", "O", "C5"] {
             let group = group::parse(name).unwrap();
             let regular: Rep<c64> = rep::complexified(&rep::regular(&group).unwrap());
             let irreps = irrep::unitary_dual(&group, 0).unwrap();
             let last: Rep<c64> = irreps.last().unwrap().clone().into();
             let sum = rep::sum(&group, &[(2, last), (1, regular.clone())]).unwrap();
-            let space = KernelSpace::dense(&regular, &sum).unwrap();
-            assert_lowered_laws(&space, &derive(&space).unwrap(), seed);
+            for space in [KernelSpace::dense(&regular, &sum).unwrap(), KernelSpace::dense(&regular, &regular).unwrap()] {
+                assert_lowered_laws(&space, &derive(&space).unwrap(), seed);
+            }
         }
+        let oh = group::parse("Oh").unwrap();
+        let dual = irrep::unitary_dual(&oh, 0).unwrap();
+        let plane: Rep<c64> = dual.into_iter().find(|irrep| irrep.dim() == 2).unwrap().into();
+        let space = KernelSpace::kernel(&plane, &plane, &Grid::new(&oh, 3, 3).unwrap()).unwrap();
+        assert_lowered_laws(&space, &derive(&space).unwrap(), seed);
     }
 
     #[test]
@@ -142,27 +156,67 @@ proptest! {
 }
 
 #[test]
-fn single_precision_follows_double_precision() {
-    for (layer, _) in CASES {
-        let projector = derive(&kernels(layer)).unwrap();
+fn every_precision_is_projected_alike() {
+    let banded = |layer| Lowered::Basis(Box::new(band(layer)));
+    for projector in CASES.map(|(layer, _)| derive(&kernels(layer)).unwrap()).into_iter().chain(BANDS.map(banded)) {
+        let form = projector.form();
         let wide: Vec<f64> = random_weights(projector.len(), 5);
         let narrow: Vec<f32> = wide.iter().map(|&w| w as f32).collect();
         let (a, b) = (projector.project(&wide).unwrap(), projector.project(&narrow).unwrap());
         let (e, f) = (projector.energies(&wide).unwrap(), projector.energies(&narrow).unwrap());
         // A mean of n numbers is good to about n·eps of their size; orbits here have at most 48 members.
         let tolerance = 48.0 * f64::from(f32::EPSILON) * 4.0;
-        assert!(a.iter().zip(&b).all(|(x, &y)| (x - f64::from(y)).abs() < tolerance), "{layer:?}");
-        assert!(
-            (e.perp - f.perp).abs() <= 1e-5 * e.total() && (e.equivariant - f.equivariant).abs() <= 1e-5 * e.total()
-        );
+        assert!(a.iter().zip(&b).all(|(x, &y)| (x - f64::from(y)).abs() < tolerance), "{form}");
+        let close = |wide: f64, narrow: f64| (wide - narrow).abs() <= 1e-5 * e.total();
+        assert!(close(e.perp, f.perp) && close(e.equivariant, f.equivariant), "{form}");
+        if let Lowered::Basis(basis) = &projector {
+            let complex: Vec<c32> = narrow.iter().map(|&w| c32::new(w, -2.0 * w)).collect();
+            let same = |(x, z): (&f64, &c32)| {
+                (f64::from(z.re) - x).abs() < tolerance && (f64::from(z.im) / -2.0 - x).abs() < tolerance
+            };
+            assert!(a.iter().zip(&basis.project(&complex).unwrap()).all(same), "complex weights");
+        }
     }
 }
 
+fn only_orbits(tiling: &Tiling) -> bool {
+    tiling.kinds().iter().all(|kind| matches!(kind.projector, TileProjector::Orbits(_)))
+}
+
 #[test]
-fn centre_tap_of_a_vector_to_scalar_kernel_is_dead() {
-    let projector = derive(&space("C4", "irrep(1)", "trivial", 3, 2)).unwrap();
-    let projected = projector.project(&[1.0_f64; 18]).unwrap();
-    assert_eq!((projected[4], projected[13], projector.rank()), (0.0, 0.0, 4));
+fn tiles_of_band_limited_kernels_and_of_large_permutation_groups() {
+    let banded = |layer| Lowered::<f64>::Basis(Box::new(band(layer)));
+    BANDS.into_iter().for_each(|layer| drop(assert_tiles(&banded(layer), 1)));
+    assert_tiles(&Lowered::<c64>::Basis(Box::new(band(BANDS[3]))), 1);
+    assert_tiles(&derive(&space("S16", "permutation", "2 permutation", 0, 0)).unwrap(), 1);
+    let kinds = |fields| banded(("SO3", fields, fields, 3, 3)).tiling().unwrap().kinds().len();
+    assert_eq!(["1x0 + 1x1 + 1x2", "4x0 + 4x1 + 4x2"].map(kinds), [9, 9], "kinds do not grow with the channels");
+}
+
+#[test]
+fn irreps_in_their_canonical_basis_are_signed_orbits() {
+    let so2 = group::parse("SO2").unwrap();
+    let harmonics = "4x(-4..4)".parse::<Irreps>().unwrap().complex_rep(&so2).unwrap();
+    let mask = derive(&KernelSpace::dense(&harmonics, &harmonics).unwrap()).unwrap();
+    assert!(only_orbits(&assert_tiles(&mask, 1)));
+    for layer in
+        [("C3", "irrep(1) + 2 trivial", "2 irrep(1)", 0, 0), ("O3", "2x0e + 1x1o + 1x1e", "1x0o + 2x1o + 1x2e", 0, 0)]
+    {
+        assert!(only_orbits(&derive(&kernels(layer)).unwrap().tiling().unwrap()), "{layer:?}");
+    }
+}
+
+/// What is derived twice is equal to the bit: layers of one kind share their tiles on a device.
+#[test]
+fn equal_layers_have_equal_tiles_to_the_bit() {
+    let tiling = |layer| derive(&kernels(layer)).unwrap().tiling().unwrap();
+    for layer in [CASES[7].0, CASES[19].0, CASES[30].0] {
+        assert_eq!(tiling(layer).kinds(), tiling(layer).kinds(), "{layer:?}");
+    }
+    let tiling = |layer| Lowered::<f64>::Basis(Box::new(band(layer))).tiling().unwrap();
+    for layer in BANDS {
+        assert_eq!(tiling(layer).kinds(), tiling(layer).kinds(), "{layer:?}");
+    }
 }
 
 /// Permutation fields of S₃₀: two orbits, one of 30 and one of 870 weights, held as labels.
@@ -278,14 +332,6 @@ fn a_faulty_projector_breaks_a_law() {
         let result = std::panic::catch_unwind(laws);
         assert!(result.is_err(), "no law noticed the fault \"{fault}\"");
     }
-}
-
-#[test]
-fn blocks_of_complex_type_keep_more_than_their_trace() {
-    // Blocks by the trace alone, as the paper prints them, are wrong for C₃ over the reals.
-    let projector = derive(&space("C3", "irrep(1)", "irrep(1)", 0, 0)).unwrap();
-    let turn = [0.0, 1.0, -1.0, 0.0];
-    assert_eq!(projector.project(&turn).unwrap(), turn, "an equivariant map whose trace is zero");
 }
 
 #[test]

@@ -7,7 +7,7 @@ pub(super) const LANES: usize = 16;
 /// Differences summed in the precision of the weights before the sums go to double precision.
 pub(super) const RUN: usize = 512;
 
-/// What an element does to one member of an orbit.
+/// The image of one member of an orbit under an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) from: u32,
@@ -16,7 +16,7 @@ pub(super) struct Step {
     pub(super) opposite: bool,
 }
 
-/// What a pass over weights sums up.
+/// The sums of a pass over weights.
 #[derive(Debug, Clone)]
 pub(super) struct Sums {
     pub(super) equivariant: f64,
@@ -38,13 +38,13 @@ impl Sums {
     }
 }
 
-/// The differences that some elements make, all the same ones.
+/// The differences that several elements make in common.
 #[derive(Debug, Clone, PartialEq)]
 struct Difference {
     /// Pairs whose difference, and whose sum, is squared.
     minus: Vec<(u32, u32)>,
     plus: Vec<(u32, u32)>,
-    /// How often each pair counts: twice where the element swaps it.
+    /// Weight of each pair: 2 where the element swaps it.
     times: f64,
     /// Numbers of the elements.
     elements: Vec<usize>,
@@ -64,7 +64,7 @@ pub(super) struct OrbitShape {
 }
 
 impl OrbitShape {
-    /// The shape of an orbit from what each element does to each member, and how often each element counts.
+    /// From the images of all members under each element, and how often each element counts.
     pub(super) fn new(size: usize, steps: &[Vec<Step>], counts: &[usize]) -> Self {
         let order = counts.iter().sum::<usize>() as f64;
         let dead = steps.iter().flatten().any(|step| step.from == step.to && step.opposite);

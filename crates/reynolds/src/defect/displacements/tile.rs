@@ -2,8 +2,8 @@
 
 use super::orbit_shape::{LANES, OrbitShape, RUN, Step, Sums};
 use crate::group::Element;
-use crate::projection::{KernelSpace, processor};
-use crate::rep::{Rep, SignedPermutation};
+use crate::projection::{KernelSpace, Motion, processor};
+use crate::rep::Rep;
 use crate::scalar::{Real, Scalar, Weight};
 
 /// The orbits of the weights of one pair of fields.
@@ -18,37 +18,18 @@ pub(super) struct Tile {
     weights: usize,
 }
 
-/// How one element moves the weights of a tile.
-struct Move {
-    out: SignedPermutation,
-    into: SignedPermutation,
-    grid: Option<Vec<u32>>,
-}
-
 impl Tile {
-    /// The orbits of one pair of fields; `None` if something is not a signed permutation. Elements come one of each pair g, g⁻¹, with the
-    /// number of elements each stands for.
+    /// The orbits of two fields that the group permutes. Elements come one of each pair g, g⁻¹, with the number of elements each stands for.
     pub(super) fn new<F: Scalar>(
         space: &KernelSpace<F>,
         out: &Rep<F>,
         into: &Rep<F>,
         (chosen, counts): (&[Element], &[usize]),
-    ) -> Option<Self> {
-        let moves: Vec<Move> = chosen
-            .iter()
-            .map(|g| {
-                let grid = space.grid().map(|grid| grid.permutation(g));
-                Some(Move { out: out.signed_permutation(g)?, into: into.signed_permutation(g)?, grid })
-            })
-            .collect::<Option<_>>()?;
-        let (ins, points) = (into.dim(), space.points());
-        let image = |motion: &Move, weight: usize| -> (usize, bool) {
-            let (o, i, x) = (weight / points / ins, weight / points % ins, weight % points);
-            let to = (motion.out.image[o] as usize * ins + motion.into.image[i] as usize) * points;
-            let moved = motion.grid.as_ref().map_or(x, |grid| grid[x] as usize);
-            (to + moved, motion.out.negative[o] != motion.into.negative[i])
-        };
-        let weights = out.dim() * ins * points;
+    ) -> Self {
+        let motion = |g| Motion::new(space, out, into, g).expect("fields that the group permutes");
+        let moves: Vec<Motion> = chosen.iter().map(motion).collect();
+        let points = space.points();
+        let weights = out.dim() * into.dim() * points;
         let mut position = vec![usize::MAX; weights];
         let (mut shapes, mut negative): (Vec<OrbitShape>, Vec<u32>) = (Vec::new(), Vec::new());
         for first in 0..weights {
@@ -62,7 +43,7 @@ impl Tile {
             while next < members.len() {
                 let (weight, sign) = members[next];
                 for motion in &moves {
-                    let (to, minus) = image(motion, weight);
+                    let (to, minus) = motion.image(weight);
                     if position[to] == usize::MAX {
                         position[to] = members.len();
                         members.push((to, sign != minus));
@@ -70,9 +51,9 @@ impl Tile {
                 }
                 next += 1;
             }
-            let step = |motion: &Move, from: usize| -> Step {
+            let step = |motion: &Motion, from: usize| -> Step {
                 let (weight, sign) = members[from];
-                let (to, minus) = image(motion, weight);
+                let (to, minus) = motion.image(weight);
                 let to = position[to];
                 Step { from: from as u32, to: to as u32, opposite: (sign != members[to].1) != minus }
             };
@@ -87,10 +68,10 @@ impl Tile {
             negative.extend(members.iter().filter(|member| member.1).map(|&(weight, _)| weight as u32));
         }
         let row = space.domain().dim() * points;
-        Some(Self { segment: ins * points, row, shapes, negative, weights })
+        Self { segment: into.dim() * points, row, shapes, negative, weights }
     }
 
-    /// Adds `count` neighbouring tiles; `weights` start at the first, `tiles` is room that is used again.
+    /// Adds `count` neighbouring tiles; `weights` start at the first, `tiles` is scratch memory.
     pub(super) fn add<T: Real + Weight<Real = T>>(
         &self,
         weights: &[T],

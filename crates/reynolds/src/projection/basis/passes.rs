@@ -25,12 +25,12 @@ pub(super) struct Passes {
     functions: Factor,
     /// Channels of the whole input.
     width: usize,
-    /// Of output fields.
-    changes: Vec<Factor>,
-    /// Input fields whose change of basis is a step of its own.
-    turned: Vec<Turned>,
+    /// The kinds of output fields.
+    outputs: Vec<Output>,
+    /// Changes of basis that are a step of their own, with the first channels of their input fields.
+    turned: Vec<(Factor, Vec<usize>)>,
     inputs: Vec<Input>,
-    /// Channels of each kind of output irrep.
+    /// Channels of each output irrep.
     heights: Vec<usize>,
 }
 
@@ -42,9 +42,10 @@ struct Factor {
 }
 
 #[derive(Debug, Clone)]
-struct Turned {
-    offset: usize,
-    change: Factor,
+struct Output {
+    dim: usize,
+    change: Option<Factor>,
+    irreps: Vec<(usize, usize)>,
 }
 
 /// Equal inputs, each an irrep or a whole field.
@@ -53,7 +54,7 @@ struct Input {
     dim: usize,
     /// First channel of each copy.
     copies: Vec<usize>,
-    /// E `[d_out·dim·functions, rank]` for each kind of output irrep.
+    /// E `[d_out·dim·functions, rank]` for each output irrep.
     kernels: Vec<Factor>,
 }
 
@@ -70,58 +71,57 @@ impl Passes {
     pub(super) fn new(band: &Band, codomain: &Channels, domain: &Channels, kernels: &[Vec<KernelBasis>]) -> Self {
         let functions = band.functions.ncols();
         let folded = |field: &Field| field.change.is_some() && field.dim <= FOLDED;
-        let mut inputs: Vec<Input> = Vec::new();
-        let mut seen: Vec<&Field> = Vec::new();
-        for field in domain.fields.iter().filter(|field| folded(field)) {
-            let known = seen.iter().position(|other| other.change == field.change && other.irreps == field.irreps);
-            match known {
-                Some(known) => inputs[known].copies.push(field.offset),
-                None => {
-                    // To one output irrep, in the field's own channels.
-                    let kernel = |kind: usize| {
-                        let dim = codomain.kinds[kind].dim();
-                        let irrep = Field { offset: 0, dim, change: None, irreps: vec![(kind, 0)] };
-                        let columns = |a: usize, b: usize| &kernels[a][b].columns;
-                        Factor::from(coupling((codomain, &irrep), (domain, field), functions, columns))
-                    };
-                    let kernels = (0..kernels.len()).map(kernel).collect();
-                    inputs.push(Input { dim: field.dim, copies: vec![field.offset], kernels });
-                    seen.push(field);
-                }
+        let (mut inputs, mut turned) = (Vec::new(), Vec::new());
+        for (kind, field) in domain.kinds.iter().enumerate() {
+            let starts = domain.placed.iter().filter(|placed| placed.0 == kind).map(|placed| placed.1).collect();
+            if folded(field) {
+                // To one output irrep, in the field's own channels.
+                let kernel = |number: usize| {
+                    let dim = codomain.irreps[number].dim();
+                    let irrep = Field { dim, change: None, irreps: vec![(number, 0)] };
+                    let columns = |a: usize, b: usize| &kernels[a][b].columns;
+                    Factor::from(coupling((codomain, &irrep), (domain, field), functions, columns))
+                };
+                inputs.push(Input {
+                    dim: field.dim,
+                    copies: starts,
+                    kernels: (0..kernels.len()).map(kernel).collect(),
+                });
+            } else if let Some(change) = &field.change {
+                turned.push((Factor::from(change.clone()), starts));
             }
         }
-        for (kind, irrep) in domain.kinds.iter().enumerate() {
-            let fields = domain.fields.iter().filter(|field| !folded(field));
-            let places =
-                fields.flat_map(|field| field.irreps.iter().map(move |&(other, at)| (other, field.offset + at)));
-            let copies: Vec<usize> = places.filter(|&(other, _)| other == kind).map(|(_, at)| at).collect();
+        for (number, irrep) in domain.irreps.iter().enumerate() {
+            let copies = domain.copies(number, |field| !folded(field));
             if !copies.is_empty() {
-                let kernels = kernels.iter().map(|row| Factor::from(row[kind].columns.clone())).collect();
+                let kernels = kernels.iter().map(|row| Factor::from(row[number].columns.clone())).collect();
                 inputs.push(Input { dim: irrep.dim(), copies, kernels });
             }
         }
-        let turned = domain.fields.iter().filter(|field| !folded(field)).filter_map(|field| {
-            let change = Factor::from(domain.changes[field.change?].clone());
-            Some(Turned { offset: field.offset, change })
-        });
+        let output = |field: &Field| Output {
+            dim: field.dim,
+            change: field.change.clone().map(Factor::from),
+            irreps: field.irreps.clone(),
+        };
         Self {
             functions: Factor::from(band.functions.clone()),
             width: domain.dim,
-            changes: codomain.changes.iter().cloned().map(Factor::from).collect(),
-            turned: turned.collect(),
+            outputs: codomain.kinds.iter().map(output).collect(),
+            turned,
             inputs,
-            heights: codomain.kinds.iter().map(|irrep| irrep.dim()).collect(),
+            heights: codomain.irreps.iter().map(|irrep| irrep.dim()).collect(),
         }
     }
 
     /// P on the rows of one output field, `[field, in, points]`; a complex weight is projected like two real ones.
     pub(super) fn apply<T: Weight>(
         &self,
-        field: &Field,
+        kind: usize,
         weights: &[T],
         out: &mut [T],
         scratch: &mut Scratch<T::Real>,
     ) -> Energies {
+        let field = &self.outputs[kind];
         let equivariant = match (T::as_real(weights), T::as_real_mut(out)) {
             (Some(weights), Some(out)) => self.project(field, weights, out, scratch),
             _ => {
@@ -141,7 +141,7 @@ impl Passes {
     }
 
     /// P on the rows of one output field; returns ‖P(w)‖².
-    fn project<R: Real>(&self, field: &Field, weights: &[R], out: &mut [R], scratch: &mut Scratch<R>) -> f64 {
+    fn project<R: Real>(&self, field: &Output, weights: &[R], out: &mut [R], scratch: &mut Scratch<R>) -> f64 {
         let (h, transpose) = (R::matrix(&self.functions.matrix), R::matrix(&self.functions.transpose));
         let (points, functions) = (h.nrows(), h.ncols());
         let rows = field.dim * self.width;
@@ -157,25 +157,27 @@ impl Passes {
     }
 
     /// w ← Q′ᵀ w Q, or back, on coordinates `[field, in, functions]`.
-    fn change_basis<R: Real>(&self, field: &Field, functions: usize, back: bool, scratch: &mut Scratch<R>) {
+    fn change_basis<R: Real>(&self, field: &Output, functions: usize, back: bool, scratch: &mut Scratch<R>) {
         let width = functions * self.width;
         let Scratch { coordinates, turned, .. } = scratch;
-        for Turned { offset, change } in &self.turned {
+        for (change, starts) in &self.turned {
             let dim = R::matrix(&change.matrix).nrows();
             for row in coordinates[..field.dim * width].chunks_exact_mut(width) {
-                let block = &mut row[functions * offset..functions * (offset + dim)];
-                times(block, functions, change, back, turned);
-                block.copy_from_slice(&turned[..functions * dim]);
+                for start in starts {
+                    let block = &mut row[functions * start..functions * (start + dim)];
+                    times(block, functions, change, back, turned);
+                    block.copy_from_slice(&turned[..functions * dim]);
+                }
             }
         }
-        if let Some(index) = field.change {
-            times(&coordinates[..field.dim * width], width, &self.changes[index], back, turned);
+        if let Some(change) = &field.change {
+            times(&coordinates[..field.dim * width], width, change, back, turned);
             std::mem::swap(coordinates, turned);
         }
     }
 
     /// Replaces every block by its projection E Eᵀ; returns the sum of squared coefficients.
-    fn couple<R: Real>(&self, field: &Field, functions: usize, scratch: &mut Scratch<R>) -> f64 {
+    fn couple<R: Real>(&self, field: &Output, functions: usize, scratch: &mut Scratch<R>) -> f64 {
         let width = functions * self.width;
         let mut energy = 0.0;
         let Scratch { coordinates, blocks, coefficients, .. } = scratch;
@@ -251,39 +253,4 @@ fn matrix_in<R: Real>(memory: &mut Vec<R>, rows: usize, columns: usize) -> MatMu
 fn times<R: Real>(block: &[R], rows: usize, change: &Factor, back: bool, to: &mut Vec<R>) {
     let q = R::matrix(if back { &change.transpose } else { &change.matrix });
     multiply(matrix_in(to, rows, q.nrows()), MatRef::from_column_major_slice(block, rows, q.nrows()), q);
-}
-
-#[cfg(test)]
-mod tests {
-    use faer::c32;
-
-    use crate::group;
-    use crate::projection::{Basis, Dimensions, Projector};
-    use crate::random::Random;
-    use crate::rep;
-    use crate::steerable::RingsConfig;
-
-    #[test]
-    fn every_precision_and_part_is_projected_alike() {
-        // C₄ is multiplied into the kernels, the 24 channels of O are turned by themselves, SO(2) needs no change of basis.
-        for (name, fields, dims) in [("C4", "2 regular", 2), ("O", "1 regular", 3), ("SO2", "2x(0..2)", 2)] {
-            let group = group::parse(name).unwrap();
-            let fields = rep::parse_fields(&group, fields).unwrap();
-            let basis = Basis::derive(&fields, &fields, 3, dims, &RingsConfig::default()).unwrap();
-            let mut random = Random::new(7);
-            let single: Vec<f32> = (0..basis.len()).map(|_| random.normal() as f32).collect();
-            let double: Vec<f64> = single.iter().map(|&w| f64::from(w)).collect();
-            let complex: Vec<c32> = single.iter().map(|&w| c32::new(w, -2.0 * w)).collect();
-            let expected = basis.project(&double).unwrap();
-            let projected = basis.project(&single).unwrap();
-            let parts = basis.project(&complex).unwrap();
-            for ((e, p), z) in expected.iter().zip(projected).zip(parts) {
-                let far = |value: f32| (f64::from(value) - e).abs() > 64.0 * f64::from(f32::EPSILON);
-                assert!(!far(p) && !far(z.re) && !far(z.im / -2.0), "{name}: {e} {p} {z:?}");
-            }
-            let (single, double) = (basis.energies(&single).unwrap(), basis.energies(&double).unwrap());
-            assert!((single.equivariant / double.equivariant - 1.0).abs() < 1e-5, "{name}");
-            assert!((single.perp / double.perp - 1.0).abs() < 1e-5, "{name}");
-        }
-    }
 }

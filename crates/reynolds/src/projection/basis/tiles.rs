@@ -1,12 +1,10 @@
-//! The basis form tile by tile: the kernels of every irrep pair of two fields in the coordinates of scalar functions, turned into the fields'
-//! own channels.
-
-use std::collections::HashMap;
+//! The basis form tile by tile: the kernels of every irrep pair of two fields, in the fields' own channels and the coordinates of scalar
+//! functions.
 
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 
-use super::super::tiling::{Builder, Tiling, once};
+use super::super::tiling::{Builder, Tiling};
 use super::{Basis, Channels, Field};
 use crate::error::Result;
 use crate::rep::Representation;
@@ -27,21 +25,12 @@ impl Basis {
         if functions.nrows() > 1 {
             builder.compress(&functions);
         }
-        let mut kinds = HashMap::new();
-        for output in &self.codomain.fields {
-            for input in &self.domain.fields {
-                // Fields are equal if their channels are made of equal irreps in the same way.
-                let pair = (output.change, &output.irreps, input.change, &input.irreps);
-                let make = || {
-                    let fields = ((&self.codomain, output), (&self.domain, input));
-                    let coupling = coupling(fields.0, fields.1, count, |a, b| &couplings[a][b]);
-                    builder.basis(output.dim, input.dim, &coupling)
-                };
-                let kind = once(&mut kinds, pair, make)?;
-                builder.place(kind, output.offset, input.offset);
-            }
-        }
-        Ok(builder.build())
+        let (outputs, inputs) = (&self.codomain, &self.domain);
+        let basis = |out: usize, into: usize| {
+            let fields = ((outputs, &outputs.kinds[out]), (inputs, &inputs.kinds[into]));
+            coupling(fields.0, fields.1, count, |a, b| &couplings[a][b])
+        };
+        builder.pairs(&outputs.placed, &inputs.placed, |out| outputs.kinds[out].dim, basis)
     }
 
     /// F `[points, functions]` and the kernels of each irrep pair in its coordinates, `[d_out·d_in·functions, rank]`. The sampled harmonics if
@@ -81,11 +70,11 @@ pub(super) fn coupling<'a>(
     let mut first = 0;
     for (&(a, row), &(b, column)) in pairs {
         let kernels = kernels(a, b);
-        let (height, width) = (codomain.kinds[a].dim(), domain.kinds[b].dim());
+        let (height, width) = (codomain.irreps[a].dim(), domain.irreps[b].dim());
         for (o, r) in (0..output.dim).flat_map(|o| (0..height).map(move |r| (o, r))) {
-            let left = entry(codomain, output, o, row + r);
+            let left = entry(output, o, row + r);
             for (i, c) in (0..input.dim).flat_map(|i| (0..width).map(move |c| (i, c))) {
-                let factor = left * entry(domain, input, i, column + c);
+                let factor = left * entry(input, i, column + c);
                 if factor == 0.0 {
                     continue;
                 }
@@ -100,9 +89,6 @@ pub(super) fn coupling<'a>(
 }
 
 /// Q[channel, coordinate] of a field's change of basis.
-fn entry(channels: &Channels, field: &Field, channel: usize, coordinate: usize) -> f64 {
-    match field.change {
-        Some(index) => channels.changes[index][(channel, coordinate)],
-        None => f64::from(u8::from(channel == coordinate)),
-    }
+fn entry(field: &Field, channel: usize, coordinate: usize) -> f64 {
+    field.change.as_ref().map_or(f64::from(u8::from(channel == coordinate)), |q| q[(channel, coordinate)])
 }

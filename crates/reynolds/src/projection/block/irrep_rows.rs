@@ -1,4 +1,4 @@
-//! Blocks whose channels already are irreps: masked row by row.
+//! Blocks of channels in the basis of irreps: masked row by row.
 
 use std::sync::Arc;
 
@@ -17,30 +17,30 @@ const PARALLEL: usize = 1 << 18;
 /// Output irreps in channel order, and for each irrep the input channels it may be coupled to.
 #[derive(Debug, Clone)]
 pub(super) struct IrrepRows<F: Scalar> {
-    pub(super) columns: usize,
+    columns: usize,
     /// Number of the irrep of each output copy.
-    pub(super) copies: Vec<usize>,
-    pub(super) kinds: Vec<Kind<F>>,
+    copies: Vec<usize>,
+    kinds: Vec<Kind<F>>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Kind<F: Scalar> {
-    pub(super) irrep: Arc<Irrep<F>>,
+struct Kind<F: Scalar> {
+    dim: usize,
     /// First channels of its copies in the input.
-    pub(super) partners: Vec<usize>,
+    partners: Vec<usize>,
     /// E_k as (row, column, value).
     terms: Vec<Vec<(usize, usize, F)>>,
     /// Ranges of input channels that belong to other irreps.
-    pub(super) masked: Vec<std::ops::Range<usize>>,
+    masked: Vec<std::ops::Range<usize>>,
 }
 
 impl<F: Scalar> IrrepRows<F> {
-    pub(super) fn new(irreps: Isotypic<F>, columns: usize) -> Self {
+    pub(super) fn new(irreps: &Isotypic<F>, columns: usize) -> Self {
         let kind = |(number, irrep): (usize, &Arc<Irrep<F>>)| {
             let partners: Vec<usize> =
                 irreps.inputs.iter().filter(|copy| copy.0 == number).map(|&(_, at)| at).collect();
             let masked = gaps(&partners, irrep.dim(), columns);
-            Kind { terms: terms(irrep), irrep: irrep.clone(), partners, masked }
+            Kind { dim: irrep.dim(), terms: terms(irrep), partners, masked }
         };
         let kinds = irreps.kinds.iter().enumerate().map(kind).collect();
         Self { columns, copies: irreps.outputs.iter().map(|&(number, _)| number).collect(), kinds }
@@ -54,7 +54,7 @@ impl<F: Scalar> IrrepRows<F> {
 
     /// Weights of each output copy.
     pub(super) fn parts(&self) -> impl Iterator<Item = usize> + '_ {
-        self.copies.iter().map(|&copy| self.kinds[copy].irrep.dim() * self.columns)
+        self.copies.iter().map(|&copy| self.kinds[copy].dim * self.columns)
     }
 
     /// The rows of one output copy.
@@ -63,7 +63,7 @@ impl<F: Scalar> IrrepRows<F> {
     }
 }
 
-/// What the blocks leave free of 0..columns.
+/// The columns outside the blocks.
 fn gaps(starts: &[usize], len: usize, columns: usize) -> Vec<std::ops::Range<usize>> {
     let ends = starts.iter().map(|start| start + len);
     let from = std::iter::once(0).chain(ends);
@@ -84,10 +84,10 @@ impl<F: Scalar> Kind<F> {
     /// The rows of one output copy, `[d, columns]`.
     fn apply<T: Weight<Field = F>>(&self, weights: &[T], out: &mut [T], columns: usize) -> Energies {
         processor::clear_upper_registers(); // of this thread
-        if self.irrep.dim() == 1 { self.keep(weights, out) } else { self.couple(weights, out, columns) }
+        if self.dim == 1 { self.keep(weights, out) } else { self.couple(weights, out, columns) }
     }
 
-    /// Of a one-dimensional irrep, what is not masked stays.
+    /// A one-dimensional irrep: all that is not masked stays.
     fn keep<T: Weight<Field = F>>(&self, weights: &[T], out: &mut [T]) -> Energies {
         out.copy_from_slice(weights);
         let mut perp = 0.0;
@@ -100,7 +100,7 @@ impl<F: Scalar> Kind<F> {
 
     /// First W − P(W) is written, whose energy is then summed in whole rows whatever the blocks are; then P(W) over it.
     fn couple<T: Weight<Field = F>>(&self, weights: &[T], out: &mut [T], columns: usize) -> Energies {
-        let d = self.irrep.dim();
+        let d = self.dim;
         let share = F::from_real(1.0 / d as f64);
         let mut coefficients = Vec::with_capacity(self.partners.len() * self.terms.len());
         let mut equivariant = 0.0;

@@ -23,7 +23,6 @@
 //! ```
 
 mod irrep_rows;
-mod tiles;
 mod turned;
 
 use std::sync::Arc;
@@ -31,7 +30,8 @@ use std::sync::Arc;
 use irrep_rows::IrrepRows;
 use turned::Turned;
 
-use super::{Dimensions, Energies, KernelSpace, Projector};
+use super::tiling::Tiling;
+use super::{Dimensions, Energies, Fields, KernelSpace, Projector};
 use crate::error::{Error, Result};
 use crate::irrep::Irrep;
 use crate::rep::{Decomposition, Representation, decompose};
@@ -42,47 +42,18 @@ use crate::scalar::{Scalar, Weight};
 pub struct Blocks<F: Scalar = f64> {
     len: usize,
     rank: usize,
-    mask: IsotypicMask,
-    form: Form<F>,
-}
-
-/// The isotypic mask M: M\[o, i\] = 1 iff the output channel o and the input channel i belong to equivalent irreps.
-///
-/// Where all irreps are one-dimensional, as for the harmonics of SO(2), P(W) = M ⊙ W.
-/// Paper: section 4.1, and "masking" in `fig:irreps_projection_sketch`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IsotypicMask {
-    /// The number of the irrep of each channel.
-    rows: Vec<u32>,
-    columns: Vec<u32>,
-}
-
-impl IsotypicMask {
-    /// Whether output channel `o` and input channel `i` may be coupled.
-    pub fn allows(&self, o: usize, i: usize) -> bool {
-        self.rows[o] == self.columns[i]
-    }
-
-    /// Row-major `[out, in]`.
-    pub fn to_vec(&self) -> Vec<bool> {
-        let columns = &self.columns;
-        self.rows.iter().flat_map(|row| columns.iter().map(move |column| row == column)).collect()
-    }
-}
-
-#[derive(Debug, Clone)]
-enum Form<F: Scalar> {
-    /// Every channel group is an irrep in its canonical basis.
-    Irreps(IrrepRows<F>),
-    /// Some are not: turn, project, turn back, field pair by field pair.
-    Turned(Turned<F>),
+    irreps: Isotypic<F>,
+    rows: IrrepRows<F>,
+    turned: Turned<F>,
+    /// Whether a field is not in the basis of irreps.
+    is_turned: bool,
 }
 
 impl<F: Scalar> Blocks<F> {
     /// The projector of dense maps between any two representations of one group.
     ///
     /// # Errors
-    /// [`Error::NoAction`] for kernels on a grid of more than one point; whatever [`decompose`] may fail with.
+    /// [`Error::NoAction`] for kernels on a grid of more than one point; the errors of [`decompose`].
     pub fn derive(space: &KernelSpace<F>) -> Result<Self> {
         if space.points() != 1 {
             return Err(Error::no_action(
@@ -91,30 +62,40 @@ impl<F: Scalar> Blocks<F> {
                 "blocks are for dense maps; kernels on a grid take orbits, chain or basis",
             ));
         }
-        let (domain, codomain) = (decompose(space.domain())?, decompose(space.codomain())?);
-        let irreps = Isotypic::new(&domain, &codomain);
-        let (rank, mask) = (irreps.rank(), irreps.mask());
-        let turned = domain.pieces.iter().chain(&codomain.pieces).any(|piece| piece.basis.is_some());
-        let form = if turned {
-            Form::Turned(Turned { domain, codomain })
-        } else {
-            Form::Irreps(IrrepRows::new(irreps, domain.dim()))
-        };
-        Ok(Self { len: space.len(), rank, mask, form })
+        let parts = [decompose(space.domain())?, decompose(space.codomain())?];
+        let irreps = Isotypic::new(&parts);
+        let is_turned = parts.iter().flat_map(|side| &side.pieces).any(|piece| piece.basis.is_some());
+        let rows = IrrepRows::new(&irreps, parts[0].dim());
+        let turned = Turned::new([Fields::of(space.domain()), Fields::of(space.codomain())], parts);
+        Ok(Self { len: space.len(), rank: irreps.rank(), irreps, rows, turned, is_turned })
     }
 
-    /// Whether channels are turned into irreps first.
+    /// Whether the weights are turned into the basis of irreps first.
     pub fn is_turned(&self) -> bool {
-        matches!(self.form, Form::Turned(_))
+        self.is_turned
     }
 
-    /// The mask M in the basis of irreps, `[out, in]`.
-    pub fn mask(&self) -> &IsotypicMask {
-        &self.mask
+    /// The isotypic mask M, row-major `[out, in]`, in the basis of irreps: whether the irreps of two channels are equivalent. Where all
+    /// irreps are one-dimensional, as for the harmonics of SO(2), P(W) = M ⊙ W.
+    ///
+    /// Paper: section 4.1, and "masking" in `fig:irreps_projection_sketch`.
+    pub fn mask(&self) -> Vec<bool> {
+        let channels = |copies: &[(usize, usize)]| -> Vec<usize> {
+            let dim = |kind: usize| self.irreps.kinds[kind].dim();
+            copies.iter().flat_map(|&(kind, _)| std::iter::repeat_n(kind, dim(kind))).collect()
+        };
+        let (rows, columns) = (channels(&self.irreps.outputs), channels(&self.irreps.inputs));
+        rows.iter().flat_map(|row| columns.iter().map(move |column| row == column)).collect()
+    }
+
+    /// This projector tile by tile.
+    pub(super) fn tiling(&self) -> Result<Tiling> {
+        self.turned.tiling()
     }
 }
 
-/// The irreps of both sides, each once, and for every copy which of them it is, with its first channel.
+/// The irreps of both sides, each once; for every copy its irrep and its first channel.
+#[derive(Debug, Clone)]
 struct Isotypic<F: Scalar> {
     kinds: Vec<Arc<Irrep<F>>>,
     inputs: Vec<(usize, usize)>,
@@ -122,20 +103,17 @@ struct Isotypic<F: Scalar> {
 }
 
 impl<F: Scalar> Isotypic<F> {
-    fn new(domain: &Decomposition<F>, codomain: &Decomposition<F>) -> Self {
+    fn new(parts: &[Decomposition<F>; 2]) -> Self {
         let mut kinds: Vec<Arc<Irrep<F>>> = Vec::new();
-        let mut numbered = |parts: &Decomposition<F>| -> Vec<(usize, usize)> {
-            let number = |(irrep, at): (&Arc<Irrep<F>>, usize)| {
-                let known = kinds.iter().position(|known| known.label() == irrep.label());
-                let number = known.unwrap_or_else(|| {
-                    kinds.push(irrep.clone());
-                    kinds.len() - 1
-                });
-                (number, at)
-            };
-            parts.irreps().map(number).collect()
+        let mut number = |irrep: &Arc<Irrep<F>>| {
+            let known = kinds.iter().position(|known| known.label() == irrep.label());
+            known.unwrap_or_else(|| {
+                kinds.push(irrep.clone());
+                kinds.len() - 1
+            })
         };
-        let (inputs, outputs) = (numbered(domain), numbered(codomain));
+        let [inputs, outputs] =
+            parts.each_ref().map(|side| side.irreps().map(|(irrep, at)| (number(irrep), at)).collect());
         Self { kinds, inputs, outputs }
     }
 
@@ -144,13 +122,6 @@ impl<F: Scalar> Isotypic<F> {
         let count = |copies: &[(usize, usize)], kind: usize| copies.iter().filter(|copy| copy.0 == kind).count();
         let end = |kind: usize| self.kinds[kind].endomorphism_type().dim();
         (0..self.kinds.len()).map(|k| count(&self.inputs, k) * count(&self.outputs, k) * end(k)).sum()
-    }
-
-    fn mask(&self) -> IsotypicMask {
-        let channels = |copies: &[(usize, usize)]| {
-            copies.iter().flat_map(|&(kind, _)| std::iter::repeat_n(kind as u32, self.kinds[kind].dim())).collect()
-        };
-        IsotypicMask { rows: channels(&self.outputs), columns: channels(&self.inputs) }
     }
 }
 
@@ -164,25 +135,22 @@ impl<F: Scalar> Dimensions for Blocks<F> {
     }
 
     fn parts(&self) -> Vec<usize> {
-        match &self.form {
-            Form::Irreps(rows) => rows.parts().collect(),
-            Form::Turned(_) => vec![self.len],
-        }
+        if self.is_turned { vec![self.len] } else { self.rows.parts().collect() }
     }
 }
 
 impl<F: Scalar, T: Weight<Field = F>> Projector<T> for Blocks<F> {
     fn apply(&self, weights: &[T], out: &mut [T]) -> Energies {
-        match &self.form {
-            Form::Irreps(rows) => rows.apply(weights, out),
-            Form::Turned(turned) => turned.apply(weights, out),
+        match self.is_turned {
+            true => self.turned.apply(&self.rows, weights, out),
+            false => self.rows.apply(weights, out),
         }
     }
 
     fn apply_part(&self, part: usize, weights: &[T], out: &mut [T]) -> Energies {
-        match &self.form {
-            Form::Irreps(rows) => rows.apply_part(part, weights, out),
-            Form::Turned(turned) => turned.apply(weights, out),
+        match self.is_turned {
+            true => self.apply(weights, out),
+            false => self.rows.apply_part(part, weights, out),
         }
     }
 }

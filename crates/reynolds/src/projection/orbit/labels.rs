@@ -23,9 +23,9 @@ const BLOCK: usize = 4096;
 /// The orbits of a tile as a label per weight: 2k for the orbit k, 2k + 1 for its opposite.
 #[derive(Debug, Clone)]
 pub(super) struct OrbitLabels {
-    pub(super) labels: Vec<u16>,
+    labels: Vec<u16>,
     /// Size of each orbit; zero for that of all numbers that project to zero.
-    pub(super) sizes: Vec<usize>,
+    sizes: Vec<usize>,
     /// Where the first weight of each orbit lies.
     firsts: Vec<u32>,
     /// The label most weights have, summed in memory order.
@@ -47,11 +47,11 @@ impl OrbitLabels {
         count <= MAX_ORBITS && orbits.numbers() >= MIN_MEAN_SIZE * count && large
     }
 
-    pub(super) fn new(orbits: &SignedOrbits, segment: usize, stride: usize) -> Self {
+    /// `place` says where a weight of the tile lies in the tensor.
+    pub(super) fn new(orbits: &SignedOrbits, (segment, stride): (usize, usize), place: impl Fn(u32) -> u32) -> Self {
         let mut labels = vec![2 * orbits.len() as u16; orbits.numbers()];
         let (mut sizes, mut firsts) = (Vec::new(), Vec::new());
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); 2 * orbits.len()];
-        let place = |weight: u32| (weight as usize / segment * stride + weight as usize % segment) as u32;
         for (orbit, negative) in orbits.iter() {
             firsts.push(place(orbit[0]));
             for (&weight, &negative) in orbit.iter().zip(negative) {
@@ -104,17 +104,6 @@ impl OrbitLabels {
         energies
     }
 
-    /// Σ over orbits of Σ|w|²/|O|, dead orbits left out.
-    pub(super) fn random_signs<T: Weight>(&self, weights: &[T]) -> f64 {
-        let mut sums = vec![0.0; self.sizes.len()];
-        for (row, labels) in self.labels.chunks(self.segment).enumerate() {
-            for (&label, w) in labels.iter().zip(&weights[row * self.stride..]) {
-                sums[label as usize / 2] += w.energy().to_f64();
-            }
-        }
-        sums.iter().zip(&self.sizes).filter(|(_, size)| **size > 0).map(|(sum, &size)| sum / size as f64).sum()
-    }
-
     /// Σ(w − first) of each label.
     fn sums<const N: usize, T: Weight>(&self, weights: &[T], first: &[T; N]) -> [c64; N] {
         let mut sums = [c64::new(0.0, 0.0); N];
@@ -154,7 +143,7 @@ fn masked<T: Weight>(labels: &[u16], label: u16, weights: &[T], first: T) -> T {
 }
 
 /// Σ over the items, in lanes and then in double precision.
-fn total<I: Copy, T: Weight>(items: &[I], weight: impl Fn(I) -> T) -> c64 {
+pub(super) fn total<I: Copy, T: Weight>(items: &[I], weight: impl Fn(I) -> T) -> c64 {
     let mut sum = c64::new(0.0, 0.0);
     for block in items.chunks(BLOCK) {
         let (groups, rest) = block.as_chunks::<LANES>();

@@ -1,7 +1,10 @@
 //! Many small orbits in a tile: lists of offsets, averaged orbit by orbit.
 
+use std::ops::Range;
+
 use super::super::Energies;
 use super::SignedOrbits;
+use super::labels::total;
 use crate::scalar::{Real, Weight};
 
 /// Orbits up to this size are held as offsets, larger ones as runs of neighbours.
@@ -13,45 +16,48 @@ const BATCH: usize = 64;
 
 /// Neighbouring weights of one orbit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Run {
-    pub(super) start: u32,
-    pub(super) len: u32,
-    pub(super) negative: bool,
+struct Run {
+    start: u32,
+    len: u32,
+    negative: bool,
+}
+
+impl Run {
+    fn range(&self) -> Range<usize> {
+        self.start as usize..(self.start + self.len) as usize
+    }
 }
 
 /// Orbits of one size.
 #[derive(Debug, Clone)]
-pub(super) struct SmallOrbits {
-    pub(super) size: usize,
+struct SmallOrbits {
+    size: usize,
     /// Members of orbit after orbit.
-    pub(super) offsets: Vec<u32>,
+    offsets: Vec<u32>,
     /// Signs relative to the first member; empty if all are plus.
-    pub(super) negative: Vec<bool>,
+    negative: Vec<bool>,
 }
 
 /// The orbits of a tile as lists of members.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OrbitLists {
-    /// Alone in their orbit: copied.
-    pub(super) fixed: Vec<Run>,
-    /// Their stabiliser holds a −1: set to zero.
-    pub(super) dead: Vec<Run>,
-    pub(super) small: Vec<SmallOrbits>,
-    pub(super) large: Vec<Vec<Run>>,
+    /// Orbits of one weight: copied.
+    fixed: Vec<Run>,
+    /// Weights that project to zero.
+    dead: Vec<Run>,
+    small: Vec<SmallOrbits>,
+    large: Vec<Vec<Run>>,
 }
 
 impl OrbitLists {
-    /// The orbits of `copies` equal tiles; `place` says where a weight of a copy lies in the tensor.
-    pub(super) fn new(orbits: &SignedOrbits, copies: usize, place: impl Fn(usize, usize) -> u32) -> Self {
+    /// The orbits of a tile; `place` says where a weight of it lies in the tensor.
+    pub(super) fn new(orbits: &SignedOrbits, place: impl Fn(u32) -> u32) -> Self {
         let mut lists = Self::default();
-        for copy in 0..copies {
-            let place = |&weight: &u32| place(copy, weight as usize);
-            for (members, negative) in orbits.iter() {
-                lists.add(members.iter().map(place).zip(negative.iter().copied()).collect());
-            }
-            let dead = orbits.dead().iter().map(place);
-            lists.dead.extend(dead.map(|start| Run { start, len: 1, negative: false }));
+        for (members, negative) in orbits.iter() {
+            lists.add(members.iter().map(|&weight| place(weight)).zip(negative.iter().copied()).collect());
         }
+        let dead = orbits.dead().iter().map(|&weight| place(weight));
+        lists.dead = dead.map(|start| Run { start, len: 1, negative: false }).collect();
         for runs in [&mut lists.dead, &mut lists.fixed] {
             runs.sort_by_key(|run| run.start);
             *runs = merge(runs);
@@ -88,15 +94,14 @@ impl OrbitLists {
     /// `out ← P(weights)` on this tile; both slices start at the tile's first weight.
     pub(super) fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
         let mut energies = Energies::default();
-        for run in &self.fixed {
-            let (start, end) = (run.start as usize, (run.start + run.len) as usize);
-            out[start..end].copy_from_slice(&weights[start..end]);
-            energies.equivariant += energy(&weights[start..end]);
+        let energy = |weights: &[T]| total(weights, |w| w.energy()).re;
+        for run in self.fixed.iter().map(Run::range) {
+            out[run.clone()].copy_from_slice(&weights[run.clone()]);
+            energies.equivariant += energy(&weights[run]);
         }
-        for run in &self.dead {
-            let (start, end) = (run.start as usize, (run.start + run.len) as usize);
-            out[start..end].fill(T::default());
-            energies.perp += energy(&weights[start..end]);
+        for run in self.dead.iter().map(Run::range) {
+            out[run.clone()].fill(T::default());
+            energies.perp += energy(&weights[run]);
         }
         for group in &self.small {
             energies = energies + group.average(weights, out);
@@ -105,21 +110,6 @@ impl OrbitLists {
             energies = energies + average_runs(runs, weights, out);
         }
         energies
-    }
-
-    /// Σ over orbits of Σ|w|²/|O|, dead orbits left out.
-    pub(super) fn random_signs<T: Weight>(&self, weights: &[T]) -> f64 {
-        let run = |run: &Run| energy(&weights[run.start as usize..(run.start + run.len) as usize]);
-        let mut sum: f64 = self.fixed.iter().map(run).sum();
-        for group in &self.small {
-            let one = |offset: &u32| weights[*offset as usize].energy().to_f64();
-            sum += group.offsets.iter().map(one).sum::<f64>() / group.size as f64;
-        }
-        for runs in &self.large {
-            let size: u32 = runs.iter().map(|run| run.len).sum();
-            sum += runs.iter().map(run).sum::<f64>() / f64::from(size);
-        }
-        sum
     }
 }
 
@@ -133,25 +123,6 @@ fn merge(runs: &[Run]) -> Vec<Run> {
         }
     }
     merged
-}
-
-/// Σ|w|², in eight lanes.
-fn energy<T: Weight>(weights: &[T]) -> f64 {
-    let mut total = 0.0;
-    for block in weights.chunks(4096) {
-        let mut lanes = [T::Real::default(); 8];
-        let chunks = block.chunks_exact(8);
-        for &w in chunks.remainder() {
-            lanes[0] += w.energy();
-        }
-        for chunk in chunks {
-            for (lane, &w) in lanes.iter_mut().zip(chunk) {
-                *lane += w.energy();
-            }
-        }
-        total += lanes.iter().map(|lane| lane.to_f64()).sum::<f64>();
-    }
-    total
 }
 
 /// The mean, exact if all are equal: sums of halves double without rounding; other sizes take differences from the first.
@@ -278,15 +249,15 @@ fn average_runs<T: Weight>(runs: &[Run], weights: &[T], out: &mut [T]) -> Energi
     let mut sum = faer::c64::new(0.0, 0.0);
     let mut size = 0_usize;
     for run in runs {
-        let part = &weights[run.start as usize..(run.start + run.len) as usize];
-        let part = total(part, if run.negative { -first } else { first }).to_c64();
+        let first = if run.negative { -first } else { first };
+        let part = total(&weights[run.range()], |w| w - first);
         sum = if run.negative { sum - part } else { sum + part };
         size += run.len as usize;
     }
     let mean = T::from_c64(first.to_c64() + sum / size as f64);
     let mut perp = 0.0;
     for run in runs {
-        let range = run.start as usize..(run.start + run.len) as usize;
+        let range = run.range();
         let value = if run.negative { -mean } else { mean };
         let mut rest = T::Real::default();
         for (to, &w) in out[range.clone()].iter_mut().zip(&weights[range]) {
@@ -296,25 +267,6 @@ fn average_runs<T: Weight>(runs: &[Run], weights: &[T], out: &mut [T]) -> Energi
         perp += rest.to_f64();
     }
     Energies { equivariant: mean.energy().to_f64() * size as f64, perp }
-}
-
-/// Σ(w − first), in eight lanes.
-fn total<T: Weight>(weights: &[T], first: T) -> T {
-    let (chunks, rest) = weights.as_chunks::<8>();
-    let mut sum = T::default();
-    for &w in rest {
-        sum += w - first;
-    }
-    let mut lanes = [T::default(); 8];
-    for chunk in chunks {
-        for lane in 0..8 {
-            lanes[lane] += chunk[lane] - first;
-        }
-    }
-    for lane in lanes {
-        sum += lane;
-    }
-    sum
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@
 
 mod labels;
 mod lists;
-mod tiles;
 mod union_find;
 
 use std::collections::HashMap;
@@ -32,11 +31,11 @@ use lists::OrbitLists;
 use union_find::SignedSets;
 
 use super::fields::{Fields, by_rows};
-use super::tiling::SignedOrbits;
-use super::{Dimensions, Energies, KernelSpace, Projector, processor};
+use super::tiling::{Builder, SignedOrbits, TileProjector, Tiling};
+use super::{Dimensions, Energies, KernelSpace, Motion, Projector, processor};
 use crate::error::{Error, Result};
-use crate::rep::SignedPermutation;
-use crate::scalar::{Scalar, Weight};
+use crate::rep::Rep;
+use crate::scalar::{Real, Scalar, Weight};
 
 /// From this many weights on the work is shared between threads.
 const PARALLEL: usize = 1 << 18;
@@ -47,12 +46,13 @@ pub struct Orbits {
     len: usize,
     /// Weights per output channel.
     row: usize,
-    /// What happens to the rows of each kind of output field, and the kind of each output field.
+    /// For each kind of output field.
     layouts: Vec<RowLayout>,
+    /// Kind of each output field.
     kinds: Vec<usize>,
 }
 
-/// The rows of one output field: which pattern the weights from each place on follow.
+/// How the rows of one output field are averaged, part by part.
 #[derive(Debug, Clone)]
 struct RowLayout {
     channels: usize,
@@ -60,10 +60,10 @@ struct RowLayout {
     parts: Vec<Part>,
 }
 
-/// Some neighbouring tiles.
+/// Neighbouring tiles that are averaged together.
 #[derive(Debug, Clone)]
 struct Part {
-    /// Where they begin in a row, and how far they reach.
+    /// First weight in a row, and number of weights in each row.
     start: usize,
     len: usize,
     pattern: Arc<Pattern>,
@@ -82,20 +82,17 @@ impl Orbits {
     /// # Errors
     /// [`Error::OutOfRange`] if one pair of fields has over 2²⁶ weights or the rows of one output field over 2³².
     pub fn derive<F: Scalar>(space: &KernelSpace<F>) -> Result<Option<Self>> {
+        if !space.is_permuted() {
+            return Ok(None);
+        }
         let (domain, codomain) = (Fields::of(space.domain()), Fields::of(space.codomain()));
-        let Some(moves) = Moves::of(space, &domain, &codomain) else { return Ok(None) };
         let row = space.domain().dim() * space.points();
-        let layout = |out| RowLayout::new(&moves, &domain, out, row);
-        let layouts = (0..codomain.kinds.len()).map(layout).collect::<Result<_>>()?;
+        let layouts = codomain.kinds.iter().map(|out| RowLayout::new(space, out, &domain)).collect::<Result<_>>()?;
         let kinds = codomain.placed.iter().map(|&(kind, _)| kind).collect();
         Ok(Some(Self { len: space.len(), row, layouts, kinds }))
     }
 
-    /// What P keeps on average of these magnitudes with random signs: Σ over orbits of (Σ|w|²)/|O|, beside which ‖P(W)‖² tells structure
-    /// from accident.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] if the length is wrong.
+    /// The mean of ‖P(W)‖² over all signs of the weights, Σ over orbits of (Σ|w|²)/|O|: what chance explains of ‖P(W)‖².
     pub fn random_signs<T: Weight>(&self, weights: &[T]) -> Result<f64> {
         if weights.len() != self.len {
             return Err(Error::shape("weights", format!("{} weights", self.len), weights.len()));
@@ -103,34 +100,58 @@ impl Orbits {
         let mut start = 0;
         let mut sum = 0.0;
         for row in self.kinds.iter().map(|&kind| &self.layouts[kind]) {
-            for Part { start: offset, pattern, .. } in &row.parts {
-                sum += match pattern.as_ref() {
-                    Pattern::Lists(lists) => lists.random_signs(&weights[start + offset..]),
-                    Pattern::Labels(labels) => labels.random_signs(&weights[start + offset..]),
-                };
+            for Part { start: column, len, pattern } in &row.parts {
+                let weights = &weights[start + column..];
+                let energy = |&at: &u32| weights[place(at, *len, self.row)].energy().to_f64();
+                let kept = |members: &[u32]| members.iter().map(energy).sum::<f64>() / members.len() as f64;
+                sum += pattern.orbits.iter().map(|(members, _)| kept(members)).sum::<f64>();
             }
             start += row.channels * self.row;
         }
         Ok(sum)
     }
+
+    /// This projector tile by tile, on weights of `numbers` real numbers each.
+    pub(super) fn tiling(&self, numbers: usize) -> Tiling {
+        let mut builder = Builder::new((self.len / self.row, self.row, 1), numbers);
+        let mut kinds = HashMap::new();
+        let mut start = 0;
+        for layout in self.kinds.iter().map(|&kind| &self.layouts[kind]) {
+            for Part { start: column, len, pattern } in &layout.parts {
+                let kind = *kinds.entry(Arc::as_ptr(pattern)).or_insert_with(|| {
+                    let orbits = pattern.orbits.clone().spread(numbers);
+                    builder.kind(layout.channels, len * numbers, TileProjector::Orbits(orbits))
+                });
+                builder.place(kind, start, *column);
+            }
+            start += layout.channels;
+        }
+        builder.build()
+    }
+}
+
+/// Where a weight of a tile, counted row after row of `segment`, lies in a layer whose rows are `row` apart.
+fn place(weight: u32, segment: usize, row: usize) -> usize {
+    weight as usize / segment * row + weight as usize % segment
 }
 
 impl RowLayout {
-    fn new<F: Scalar>(moves: &Moves, domain: &Fields<F>, out: usize, row: usize) -> Result<Self> {
-        let tile = |into| Tile::new(moves, out, into, row);
-        let tiles = (0..domain.kinds.len()).map(tile).collect::<Result<Vec<_>>>()?;
+    fn new<F: Scalar>(space: &KernelSpace<F>, out: &Rep<F>, domain: &Fields<F>) -> Result<Self> {
+        let tiles = domain.kinds.iter().map(|into| Tile::new(space, out, into)).collect::<Result<Vec<_>>>()?;
         let mut patterns: HashMap<(usize, usize), Arc<Pattern>> = HashMap::new();
         let (mut parts, mut rank) = (Vec::new(), 0);
-        for (into, channel, copies) in runs(&domain.placed) {
+        for (into, channel, copies) in domain.runs() {
             let tile = &tiles[into];
             rank += copies * tile.orbits.len();
-            for (first, count) in batches(copies, tile.together()) {
+            let together = tile.together();
+            for first in (0..copies).step_by(together) {
+                let count = together.min(copies - first);
                 let pattern = patterns.entry((into, count)).or_insert_with(|| Arc::new(tile.pattern(count)));
-                let start = channel * moves.points + first * tile.segment;
+                let start = channel * space.points() + first * tile.segment;
                 parts.push(Part { start, len: count * tile.segment, pattern: pattern.clone() });
             }
         }
-        Ok(Self { channels: moves.dims.1[out], rank, parts })
+        Ok(Self { channels: out.dim(), rank, parts })
     }
 
     fn apply<T: Weight>(&self, weights: &[T], out: &mut [T], row: usize) -> Energies {
@@ -143,7 +164,7 @@ impl RowLayout {
         energies
     }
 
-    /// Asks for the part after this one; after the last, for the first of the next output field.
+    /// Prefetches the next part, after the last the first of the next output field.
     fn prefetch_after<T: Weight>(&self, index: usize, weights: &[T], out: &[T], row: usize) {
         let (ahead, Part { start, len, .. }) = match self.parts.get(index + 1) {
             Some(next) => (0, next),
@@ -158,59 +179,25 @@ impl RowLayout {
     }
 }
 
-/// Kind, first channel and number of equal fields that follow each other.
-fn runs(placed: &[(usize, usize)]) -> Vec<(usize, usize, usize)> {
-    let mut runs: Vec<(usize, usize, usize)> = Vec::new();
-    for &(kind, channel) in placed {
-        match runs.last_mut() {
-            Some((last, _, copies)) if *last == kind => *copies += 1,
-            _ => runs.push((kind, channel, 1)),
-        }
-    }
-    runs
-}
-
-/// Start and length of batches of at most `size` out of `total`.
-fn batches(total: usize, size: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..total).step_by(size).map(move |first| (first, size.min(total - first)))
-}
-
-/// What happens to the weights of some neighbouring tiles.
+/// The orbits of some neighbouring tiles, and the form in which they are averaged.
 #[derive(Debug, Clone)]
-enum Pattern {
+struct Pattern {
+    orbits: SignedOrbits,
+    form: Form,
+}
+
+#[derive(Debug, Clone)]
+enum Form {
     Lists(OrbitLists),
     Labels(OrbitLabels),
 }
 
 impl Pattern {
     fn apply<T: Weight>(&self, weights: &[T], out: &mut [T]) -> Energies {
-        match self {
-            Self::Lists(lists) => lists.apply(weights, out),
-            Self::Labels(labels) => labels.apply(weights, out),
+        match &self.form {
+            Form::Lists(lists) => lists.apply(weights, out),
+            Form::Labels(labels) => labels.apply(weights, out),
         }
-    }
-}
-
-/// How the generators move the basis vectors of each kind of field, and the grid.
-struct Moves {
-    inputs: Vec<Vec<SignedPermutation>>,
-    outputs: Vec<Vec<SignedPermutation>>,
-    grid: Option<Vec<Vec<u32>>>,
-    points: usize,
-    /// Dimensions of the kinds of input and output fields.
-    dims: (Vec<usize>, Vec<usize>),
-}
-
-impl Moves {
-    fn of<F: Scalar>(space: &KernelSpace<F>, domain: &Fields<F>, codomain: &Fields<F>) -> Option<Self> {
-        let generators = space.group().generators();
-        let of = |fields: &Fields<F>| -> Option<Vec<Vec<SignedPermutation>>> {
-            fields.kinds.iter().map(|kind| generators.iter().map(|g| kind.signed_permutation(g)).collect()).collect()
-        };
-        let grid = space.grid().map(|grid| generators.iter().map(|g| grid.permutation(g)).collect());
-        let dims = |fields: &Fields<F>| fields.kinds.iter().map(|kind| kind.dim()).collect();
-        let dims = (dims(domain), dims(codomain));
-        Some(Self { inputs: of(domain)?, outputs: of(codomain)?, grid, points: space.points(), dims })
     }
 }
 
@@ -223,32 +210,23 @@ struct Tile {
 }
 
 impl Tile {
-    fn new(moves: &Moves, out: usize, into: usize, row: usize) -> Result<Self> {
-        let points = moves.points;
-        let (outputs, inputs) = (&moves.outputs[out], &moves.inputs[into]);
-        let (outs, ins) = (moves.dims.1[out], moves.dims.0[into]);
-        let n = outs * ins * points;
-        let extent = outs * row;
+    fn new<F: Scalar>(space: &KernelSpace<F>, out: &Rep<F>, into: &Rep<F>) -> Result<Self> {
+        let (points, row) = (space.points(), space.domain().dim() * space.points());
+        let (n, extent) = (out.dim() * into.dim() * points, out.dim() * row);
         if n > MAX_TILE || u32::try_from(extent).is_err() {
             let expected = format!("at most {MAX_TILE} with one input field, {} with all", u32::MAX);
             return Err(Error::range("weights of one output field", expected, format!("{n} and {extent}")));
         }
         let mut sets = SignedSets::new(n);
-        for (number, (out, into)) in outputs.iter().zip(inputs).enumerate() {
-            let grid = moves.grid.as_ref().map(|grid| &grid[number]);
-            for o in 0..outs {
-                for i in 0..ins {
-                    let from = (o * ins + i) * points;
-                    let to = (out.image[o] as usize * ins + into.image[i] as usize) * points;
-                    let opposite = out.negative[o] != into.negative[i];
-                    for x in 0..points {
-                        let moved = grid.map_or(x, |grid| grid[x] as usize);
-                        sets.join((from + x) as u32, (to + moved) as u32, opposite);
-                    }
+        for g in space.group().generators() {
+            let motion = Motion::new(space, out, into, &g).expect("fields that the group permutes");
+            for (from, to, opposite) in motion.pairs() {
+                for (x, &moved) in motion.points.iter().enumerate() {
+                    sets.join((from * points + x) as u32, (to * points) as u32 + moved, opposite);
                 }
             }
         }
-        Ok(Self { orbits: sets.into_orbits(), segment: ins * points, row })
+        Ok(Self { orbits: sets.into_orbits(), segment: into.dim() * points, row })
     }
 
     /// How many neighbours to average together.
@@ -258,12 +236,15 @@ impl Tile {
 
     /// The pattern of `count` neighbours.
     fn pattern(&self, count: usize) -> Pattern {
-        let (segment, row) = (self.segment, self.row);
-        if OrbitLabels::suits(&self.orbits) {
-            return Pattern::Labels(OrbitLabels::new(&self.orbits, segment, row));
-        }
-        let place = |copy: usize, weight: usize| (weight / segment * row + copy * segment + weight % segment) as u32;
-        Pattern::Lists(OrbitLists::new(&self.orbits, count, place))
+        let segment = count * self.segment;
+        let orbits = self.orbits.side_by_side(count, self.segment);
+        let at = |weight: u32| place(weight, segment, self.row) as u32;
+        let form = if OrbitLabels::suits(&self.orbits) {
+            Form::Labels(OrbitLabels::new(&orbits, (segment, self.row), at))
+        } else {
+            Form::Lists(OrbitLists::new(&orbits, at))
+        };
+        Pattern { orbits, form }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Union–find with signs: which weights must be equal, which opposite, which zero.
+//! Union–find with signs: which weights are equal, opposite or zero in the image of P.
 
 use super::super::tiling::SignedOrbits;
 
@@ -23,7 +23,7 @@ impl SignedSets {
             sign ^= self.flipped[root as usize];
             root = self.parent[root as usize];
         }
-        // Second walk: hang everything on the path below the root.
+        // Second walk: path compression.
         let (mut at, mut rest) = (weight, sign);
         while self.parent[at as usize] != root && at != root {
             let (next, step) = (self.parent[at as usize], self.flipped[at as usize]);
@@ -35,7 +35,7 @@ impl SignedSets {
         (root, sign)
     }
 
-    /// Demands a = b, or a = −b if `opposite`.
+    /// Requires a = b, or a = −b if `opposite`.
     pub(super) fn join(&mut self, a: u32, b: u32, opposite: bool) {
         let ((a, sign_a), (b, sign_b)) = (self.find(a), self.find(b));
         let opposite = opposite ^ sign_a ^ sign_b;
@@ -50,11 +50,6 @@ impl SignedSets {
         self.dead[large as usize] |= self.dead[small as usize];
     }
 
-    /// Whether the set of this root projects to zero.
-    fn is_dead(&self, root: u32) -> bool {
-        self.dead[root as usize]
-    }
-
     /// The sets as orbits, each in ascending order with signs relative to its first member.
     pub(super) fn into_orbits(mut self) -> SignedOrbits {
         let n = self.parent.len();
@@ -62,7 +57,7 @@ impl SignedSets {
         // Counting sort by root keeps members ascending, so that neighbours stay together.
         let mut start = vec![0_u32; n + 1];
         for &(root, _) in &found {
-            start[root as usize + 1] += u32::from(!self.is_dead(root));
+            start[root as usize + 1] += u32::from(!self.dead[root as usize]);
         }
         for root in 0..n {
             start[root + 1] += start[root];
@@ -70,7 +65,7 @@ impl SignedSets {
         let (mut members, mut negative) = (vec![0; start[n] as usize], vec![false; start[n] as usize]);
         let (mut next, mut dead) = (start.clone(), Vec::new());
         for (weight, &(root, flipped)) in found.iter().enumerate() {
-            if self.is_dead(root) {
+            if self.dead[root as usize] {
                 dead.push(weight as u32);
                 continue;
             }
@@ -95,18 +90,15 @@ mod tests {
 
     #[test]
     fn a_weight_that_equals_its_own_opposite_is_dead() {
-        let mut sets = SignedSets::new(4);
-        sets.join(0, 1, true);
-        sets.join(1, 2, true);
-        assert_eq!(sets.find(0).0, sets.find(2).0);
-        assert_eq!(sets.find(0).1, sets.find(2).1);
-        assert_ne!(sets.find(0).1, sets.find(1).1);
-        let root = sets.find(0).0;
-        assert!(!sets.is_dead(root));
-        sets.join(0, 2, true);
-        let root = sets.find(0).0;
-        assert!(sets.is_dead(root));
-        let root = sets.find(3).0;
-        assert!(!sets.is_dead(root));
+        let orbits = |joins: &[(u32, u32, bool)]| {
+            let mut sets = SignedSets::new(4);
+            joins.iter().for_each(|&(a, b, opposite)| sets.join(a, b, opposite));
+            let orbits = sets.into_orbits();
+            (orbits.iter().map(|(members, signs)| (members.to_vec(), signs.to_vec())).collect(), orbits.dead().to_vec())
+        };
+        let three = (vec![0, 1, 2], vec![false, true, false]);
+        let joins = [(0, 1, true), (1, 2, true), (0, 2, true)];
+        assert_eq!(orbits(&joins[..2]), (vec![three, (vec![3], vec![false])], vec![]));
+        assert_eq!(orbits(&joins), (vec![(vec![3], vec![false])], vec![0, 1, 2]));
     }
 }

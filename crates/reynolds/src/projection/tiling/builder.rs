@@ -1,12 +1,11 @@
-//! Tilings as the lowered forms make them: kinds by their basis over the field of the representation, tiles by their channels.
+//! How the lowered forms make their tilings.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::Hash;
 
 use faer::Mat;
 
-use super::{SignedOrbits, Tile, TileKind, TileProjector, Tiling, numbers_per_weight};
+use super::{SignedOrbits, Tile, TileKind, TileProjector, Tiling};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
@@ -17,7 +16,7 @@ const TOLERANCE: f64 = 1e-12;
 /// The most numbers an E may have.
 const MAX_BASIS: usize = 1 << 27;
 
-/// The layer `[out, columns, points]` that a tiling is being made for.
+/// The layer `[out, columns, points]` that a tiling is being made for, of weights of `numbers` real numbers each.
 pub(in crate::projection) struct Builder {
     columns: usize,
     points: usize,
@@ -26,19 +25,13 @@ pub(in crate::projection) struct Builder {
 }
 
 impl Builder {
-    /// A layer of weights of `numbers` real numbers each.
     pub(in crate::projection) fn new((rows, columns, points): (usize, usize, usize), numbers: usize) -> Self {
         let stride = columns * points * numbers;
         let tiling = Tiling { len: rows * stride, stride, functions: None, kinds: vec![], tiles: vec![] };
         Self { columns, points, numbers, tiling }
     }
 
-    /// A layer of weights over `F`.
-    pub(in crate::projection) fn over<F: Scalar>(shape: (usize, usize, usize)) -> Self {
-        Self::new(shape, numbers_per_weight::<F>())
-    }
-
-    /// Compresses the points of the layer by `functions` F `[points, functions]`: it was said to have as many points as there are functions.
+    /// Compresses the points by `functions` F `[points, functions]`; the layer was given as many points as there are functions.
     pub(in crate::projection) fn compress(&mut self, functions: &Mat<f64>) {
         assert_eq!(functions.ncols(), self.points, "a point for each function");
         let n = self.numbers;
@@ -47,15 +40,31 @@ impl Builder {
         self.tiling.functions = Some(Mat::from_fn(n * functions.nrows(), n * functions.ncols(), same));
     }
 
-    /// A kind of tile from fields of `rows` to fields of `columns` channels with the orthonormal `basis` E `[rows·columns·points, rank]`; or,
-    /// of compressed points, with X of as many rows that the functions make orthonormal.
-    pub(in crate::projection) fn basis<F: Scalar>(
-        &mut self,
-        rows: usize,
-        columns: usize,
-        basis: &Mat<F>,
-    ) -> Result<usize> {
-        let (basis, segment) = (real(basis, self.numbers)?, columns * self.points * self.numbers);
+    /// A tile for every pair of fields, which are given by kind and first channel. An output field of a kind has `rows` channels; `basis`
+    /// is the orthonormal E `[rows·columns·points, rank]` of two kinds, or X if points are compressed.
+    pub(in crate::projection) fn pairs<F: Scalar>(
+        mut self,
+        outputs: &[(usize, usize)],
+        inputs: &[(usize, usize)],
+        rows: impl Fn(usize) -> usize,
+        basis: impl Fn(usize, usize) -> Mat<F>,
+    ) -> Result<Tiling> {
+        let mut kinds = HashMap::new();
+        for &(out, row) in outputs {
+            for &(into, column) in inputs {
+                let kind = match kinds.entry((out, into)) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(place) => *place.insert(self.basis(rows(out), &basis(out, into))?),
+                };
+                self.place(kind, row, column);
+            }
+        }
+        Ok(self.tiling)
+    }
+
+    fn basis<F: Scalar>(&mut self, rows: usize, basis: &Mat<F>) -> Result<usize> {
+        let basis = real(basis, self.numbers)?;
+        let segment = basis.nrows() / rows;
         let mut error = -Mat::<f64>::identity(basis.ncols(), basis.ncols());
         let projector = if let Some(functions) = &self.tiling.functions {
             let (run, gram) = (functions.ncols(), functions.transpose() * functions);
@@ -76,13 +85,13 @@ impl Builder {
         Ok(self.kind(rows, segment, projector))
     }
 
-    /// A kind of tile by its projector.
+    /// The number of a new kind of tile.
     pub(in crate::projection) fn kind(&mut self, rows: usize, segment: usize, projector: TileProjector) -> usize {
         self.tiling.kinds.push(TileKind { rows, segment, projector });
         self.tiling.kinds.len() - 1
     }
 
-    /// A tile by its first output and input channel.
+    /// Adds a tile by its first output and input channel.
     pub(in crate::projection) fn place(&mut self, kind: usize, row: usize, column: usize) {
         let start = (row * self.columns + column) * self.points * self.numbers;
         self.tiling.tiles.push(Tile { kind, start });
@@ -90,18 +99,6 @@ impl Builder {
 
     pub(in crate::projection) fn build(self) -> Tiling {
         self.tiling
-    }
-}
-
-/// The number of the kind under `key`, made when it is first asked for.
-pub(in crate::projection) fn once<K: Eq + Hash>(
-    known: &mut HashMap<K, usize>,
-    key: K,
-    make: impl FnOnce() -> Result<usize>,
-) -> Result<usize> {
-    match known.entry(key) {
-        Entry::Occupied(found) => Ok(*found.get()),
-        Entry::Vacant(place) => Ok(*place.insert(make()?)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! P tile by tile: what an executor that knows no groups (a tensor library, a GPU) needs.
+//! P tile by tile, for executors that know no groups (a tensor library, a GPU).
 //!
 //! A layer `[out, in, points]` splits into tiles, one for each pair of an output field and an input field, and P is block-diagonal over
 //! them. Tiles of one kind share one small projector:
@@ -7,11 +7,11 @@
 //! P_tile = E Eᵀ,   E [numbers of the tile, rank] orthonormal,   or signed orbits:  P(w)[i] = ε_i mean over j of ε_j w[j]
 //! ```
 //!
-//! Everything is real: a complex weight is the pair (re, im), the same two numbers in the same order as in memory, and P is a real-linear
-//! orthogonal projector on pairs. A tile whose E Eᵀ happens to be an average over signed orbits (all real-type irreps, the SO(2) mask) is
-//! found out and given as orbits. Neighbouring tiles may be one, if P couples neither to anything.
+//! Everything is real: a complex weight is the pair (re, im), as in memory, and P is a real-linear orthogonal projector on pairs. A small
+//! tile whose E Eᵀ is an average over signed orbits (all irreps of real type, the SO(2) mask) is given as orbits. Neighbouring tiles may be
+//! joined.
 //!
-//! Band-limited kernels are first compressed along their points, with functions F `[points, functions]` that all channels share; tiles are
+//! Band-limited kernels are first compressed along their points by functions F `[points, functions]` that all channels share; tiles are
 //! then of the coordinates Fᵀw:
 //!
 //! ```text
@@ -39,7 +39,7 @@ mod signed_orbits;
 
 use faer::{Mat, MatRef};
 
-pub(super) use builder::{Builder, once};
+pub(super) use builder::Builder;
 pub use signed_orbits::SignedOrbits;
 
 use super::Lowered;
@@ -50,6 +50,7 @@ use crate::scalar::Scalar;
 #[derive(Debug, Clone)]
 pub struct Tiling {
     len: usize,
+    /// Real numbers, or coordinates, from one output channel to the next.
     stride: usize,
     functions: Option<Mat<f64>>,
     kinds: Vec<TileKind>,
@@ -85,38 +86,18 @@ pub struct Tile {
     pub start: usize,
 }
 
-impl TileKind {
-    /// Numbers in a tile.
-    pub fn len(&self) -> usize {
-        self.rows * self.segment
-    }
-
-    /// Never: fields have at least one channel.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Real dimension of the image of P.
-    pub fn rank(&self) -> usize {
-        match &self.projector {
-            TileProjector::Orbits(orbits) => orbits.len(),
-            TileProjector::Basis(basis) => basis.ncols(),
-        }
-    }
-}
-
 impl Tiling {
     /// Real numbers of the layer; twice the weights if they are complex.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Never: layers have weights.
+    /// Always false: layers have weights.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// F, `[numbers, coordinates]`: every run of so many numbers of the layer is compressed by Fᵀ before tiles see it, and P spread by F.
+    /// F `[numbers, coordinates]`: Fᵀ compresses each run of numbers to the coordinates that tiles act on.
     pub fn functions(&self) -> Option<&Mat<f64>> {
         self.functions.as_ref()
     }
@@ -124,11 +105,6 @@ impl Tiling {
     /// Real numbers that tiles cover: those of the layer, or their coordinates.
     pub fn coordinates(&self) -> usize {
         self.functions.as_ref().map_or(self.len, |f| self.len / f.nrows() * f.ncols())
-    }
-
-    /// Real numbers, or coordinates, from one output channel to the next.
-    pub fn stride(&self) -> usize {
-        self.stride
     }
 
     /// The kinds of tiles.
@@ -143,7 +119,11 @@ impl Tiling {
 
     /// Real dimension of the image of P.
     pub fn rank(&self) -> usize {
-        self.tiles.iter().map(|tile| self.kinds[tile.kind].rank()).sum()
+        let rank = |tile: &Tile| match &self.kinds[tile.kind].projector {
+            TileProjector::Orbits(orbits) => orbits.len(),
+            TileProjector::Basis(basis) => basis.ncols(),
+        };
+        self.tiles.iter().map(rank).sum()
     }
 
     /// Where the numbers of a tile lie in the layer, or among its coordinates, in the order of its kind.
@@ -152,12 +132,9 @@ impl Tiling {
         (0..rows).flat_map(move |row| (0..segment).map(move |at| tile.start + row * self.stride + at))
     }
 
-    /// P on the real numbers of a layer, as the tiles say it: the specification of executors that take tiles.
-    ///
-    /// # Panics
-    /// If `weights` has another length than [`Tiling::len`].
+    /// P on the real numbers of a layer, tile by tile: the specification of executors that take tiles.
     pub fn project(&self, weights: &[f64]) -> Vec<f64> {
-        assert_eq!(weights.len(), self.len, "as many numbers as the layer has");
+        assert_eq!(weights.len(), self.len, "numbers of the layer");
         let Some(f) = &self.functions else { return self.project_coordinates(weights) };
         let runs = weights.len() / f.nrows();
         let coordinates = f.transpose() * MatRef::from_column_major_slice(weights, f.nrows(), runs);
@@ -196,7 +173,7 @@ impl<F: Scalar> Lowered<F> {
     /// The same projector tile by tile.
     ///
     /// # Errors
-    /// [`crate::Error::OutOfRange`] if the basis of one kind of tile has over 2²⁷ numbers; [`crate::Error::Numerical`] if one is not orthonormal.
+    /// [`crate::Error::OutOfRange`] if the basis of one kind of tile has over 2²⁷ numbers.
     pub fn tiling(&self) -> Result<Tiling> {
         match self {
             Self::Orbits(orbits) => Ok(orbits.tiling(numbers_per_weight::<F>())),

@@ -1,4 +1,4 @@
-//! Disjoint signed index lists, and how to see them in a basis.
+//! Disjoint signed index lists, and how they are recognised in a basis.
 
 use faer::Mat;
 
@@ -17,7 +17,7 @@ pub struct SignedOrbits {
 }
 
 impl SignedOrbits {
-    /// Orbits one after the other in `members`, each up to one of the `ends`; and the numbers in none.
+    /// Orbits one after the other in `members`, each up to one of the `ends`; and the numbers in no orbit.
     pub(in crate::projection) fn new(members: Vec<u32>, negative: Vec<bool>, ends: Vec<usize>, dead: Vec<u32>) -> Self {
         Self { members, negative, ends, dead }
     }
@@ -59,6 +59,25 @@ impl SignedOrbits {
             self.negative.push(negative);
         }
         self.ends.push(self.members.len());
+    }
+
+    /// The orbits of `count` equal tiles side by side, whose rows hold `segment` numbers each.
+    pub(in crate::projection) fn side_by_side(&self, count: usize, segment: usize) -> Self {
+        if count == 1 {
+            return self.clone();
+        }
+        let mut all = Self::default();
+        for copy in 0..count {
+            let place = |at: u32| {
+                let (row, column) = (at as usize / segment, at as usize % segment);
+                ((row * count + copy) * segment + column) as u32
+            };
+            for (members, negative) in self.iter() {
+                all.push(members.iter().map(|&at| place(at)).zip(negative.iter().copied()), false);
+            }
+            all.dead.extend(self.dead.iter().map(|&at| place(at)));
+        }
+        all
     }
 
     /// The same orbits on weights of `numbers` real numbers each, one orbit for each of them.
@@ -121,40 +140,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rotation_is_seen_as_two_signed_pairs() {
+    fn orbits_are_recognised_in_a_basis() {
+        let found = |n: usize, columns: &[&[f64]]| {
+            let orbits = SignedOrbits::of_basis(&Mat::from_fn(n, columns.len(), |i, j| columns[j][i]))?;
+            let lists: Vec<_> = orbits.iter().map(|(members, signs)| (members.to_vec(), signs.to_vec())).collect();
+            Some((lists, orbits.dead().to_vec()))
+        };
         // End of a complex-type irrep: a·1 + b·i on 2×2 matrices.
         let half = 0.5_f64.sqrt();
-        let e = Mat::from_fn(4, 2, |i, j| [[half, 0.0], [0.0, -half], [0.0, half], [half, 0.0]][i][j]);
-        let orbits = SignedOrbits::of_basis(&e).unwrap();
-        let lists: Vec<_> = orbits.iter().map(|(members, signs)| (members.to_vec(), signs.to_vec())).collect();
-        assert_eq!(lists, [(vec![0, 3], vec![false, false]), (vec![1, 2], vec![false, true])]);
-        assert!(orbits.dead().is_empty());
-    }
-
-    #[test]
-    fn a_mask_is_seen_as_fixed_and_dead_numbers() {
-        let e = Mat::from_fn(3, 1, |i, _| if i == 1 { 1.0 } else { 0.0 });
-        let orbits = SignedOrbits::of_basis(&e).unwrap();
-        assert_eq!((orbits.len(), orbits.dead()), (1, &[0_u32, 2][..]));
-        assert_eq!(SignedOrbits::of_basis(&Mat::zeros(2, 0)).unwrap().dead(), [0, 1]);
-    }
-
-    #[test]
-    fn an_oblique_direction_is_no_orbit() {
-        assert!(SignedOrbits::of_basis(&Mat::from_fn(2, 1, |i, _| [0.6, 0.8][i])).is_none());
-        // Right on the diagonal, wrong beside it.
-        let e = Mat::from_fn(4, 2, |i, j| [[0.5, 0.5], [0.5, -0.5], [0.5, 0.5], [0.5, -0.5]][i][j]);
-        assert!(SignedOrbits::of_basis(&e).is_some_and(|orbits| orbits.len() == 2));
-    }
-
-    #[test]
-    fn complex_weights_have_an_orbit_for_each_part() {
-        let mut orbits = SignedOrbits::default();
-        orbits.push([(0, false), (2, true)], false);
-        orbits.push([(1, false)], true);
-        let spread = orbits.spread(2);
-        let members: Vec<_> = spread.iter().map(|(members, _)| members.to_vec()).collect();
-        assert_eq!(members, [[0, 4], [1, 5]]);
-        assert_eq!(spread.dead(), [2, 3]);
+        let pairs = vec![(vec![0, 3], vec![false, false]), (vec![1, 2], vec![false, true])];
+        assert_eq!(found(4, &[&[half, 0.0, 0.0, half], &[0.0, -half, half, 0.0]]), Some((pairs, vec![])));
+        // Masks: fixed and dead numbers.
+        assert_eq!(found(3, &[&[0.0, 1.0, 0.0]]), Some((vec![(vec![1], vec![false])], vec![0, 2])));
+        assert_eq!(found(2, &[]), Some((vec![], vec![0, 1])));
+        // An oblique direction is no orbit; these two span one, though neither is one.
+        assert_eq!(found(2, &[&[0.6, 0.8]]), None);
+        assert!(found(4, &[&[0.5; 4], &[0.5, -0.5, 0.5, -0.5]]).is_some_and(|(lists, _)| lists.len() == 2));
     }
 }

@@ -44,7 +44,7 @@ struct Difference {
     /// Pairs whose difference, and whose sum, is squared.
     minus: Vec<(u32, u32)>,
     plus: Vec<(u32, u32)>,
-    /// Weight of each pair: 2 where the element swaps it.
+    /// How often each pair counts: twice where the element swaps it.
     times: f64,
     /// Numbers of the elements.
     elements: Vec<usize>,

@@ -264,7 +264,7 @@ impl Part {
         let (base, more) = (T::from_f64(a.min(b)), T::from_f64((a - b).abs()));
         if a == b {
             if a != 1.0 {
-                weights.iter_mut().for_each(|w| *w = *w * base);
+                weights.iter_mut().for_each(|w| *w *= base);
             }
             return;
         }

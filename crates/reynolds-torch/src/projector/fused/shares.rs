@@ -47,11 +47,14 @@ impl Shares {
             }
             shares.push(of_run);
         }
-        let mut slots: Vec<i32> = vec![0; ends.len()];
-        for layer in 1..ends.len() {
-            slots[layer] = ends[layer - 1];
-            ends[layer] += ends[layer - 1];
-        }
+        let mut all = 0;
+        let first_slot = |end: &mut i32| {
+            let first = all;
+            all += *end;
+            *end = all;
+            first
+        };
+        let mut slots: Vec<i32> = ends.iter_mut().map(first_slot).collect();
         let record = |&[first, end, layer]: &[i64; 3]| {
             let slot = &mut slots[layer as usize];
             *slot += 1;

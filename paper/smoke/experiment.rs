@@ -15,9 +15,9 @@ use crate::smoke::networks::{Architecture, SmokeNetConfig};
 use reynolds_torch::tch::{Cuda, Device};
 use serde::{Deserialize, Serialize};
 
+use super::figures;
 use super::frames::{SmokeData, ensure_needed};
 use super::task::SmokeTask;
-use super::{figures, penalty};
 use reynolds_train::config::{Rule, RunConfig, Settings};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
@@ -134,7 +134,7 @@ impl Experiment for SmokeExperiment {
     fn prepare(&self, config: &RunConfig<SmokeSettings>, interrupt: &Interrupt) -> Result<bool> {
         let SmokeSettings { data, model } = &config.settings;
         SmokeTask::check(model, data.kind)?;
-        penalty::check_settings(&config.penalty)?;
+        config.penalty.check_assembled()?;
         ensure_needed(data, config.train.threads, interrupt)
     }
 

@@ -1,4 +1,4 @@
-//! Labelled points of the plane whose classes are, or almost are, symmetric under turns about the origin.
+//! Labelled points of the plane whose classes are symmetric, or nearly so, under rotations about the origin.
 //!
 //! ```text
 //! disk and arc:  +1  r ~ U[0, 1),                        θ ~ U[0, 2π)
@@ -7,8 +7,8 @@
 //!                −1  r = 2.2 + σ_⊥ sin 5θ + U[−.22, .22),  θ ~ U[0, 2π)
 //! ```
 //!
-//! A point is (r cos θ, r sin θ). The disk is uniform in the radius, not in the area. At σ_⊥ = 1 the inner radius reaches −.05: such a
-//! point lies across the origin. Random numbers come from the caller, uniform in [0, 1).
+//! A point is (r cos θ, r sin θ). The disk is uniform in the radius, not in the area. At σ_⊥ = 1 the inner radius reaches −.05, across the
+//! origin. The caller passes the random numbers, uniform in [0, 1).
 //!
 //! Paper: `app:details_so2`.
 //!
@@ -26,12 +26,12 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, TAU};
 
 use crate::data::error::{Error, Result};
 
-/// Waves around a ring: f of the paper.
+/// Number of waves around a ring: f of the paper.
 const WAVES: f64 = 5.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rings {
-    /// A disk inside, an arc of a quarter turn outside.
+    /// A disk inside, a quarter of a ring outside.
     DiskAndArc,
     /// Two rings with a wave in the radius; at amplitude 0 the classes are symmetric.
     Wavey {
@@ -101,7 +101,7 @@ impl PointCloud {
         &self.labels
     }
 
-    /// The first `fraction` of each class, rounded, and the rest. Points are independent, so no order is better than that of drawing.
+    /// The first `fraction` of each class, rounded, and the rest.
     pub fn split(&self, fraction: f64) -> Result<(Self, Self)> {
         let (mut first, mut rest) = (Self::default(), Self::default());
         for class in [true, false] {

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Paper: `sec:so2_equivariance`, `app:details_so2`. Chosen here, for the paper does not say: 350 points of each class in the disk and the
-//! arc too, all of them in one minibatch; 16 hidden channels; 64 turns; an MLP of 2-64-64-1 with ReLU; initial weights as in
-//! [`So2Net`](crate::so2::networks::So2Net). There is no validation part: what a run watches as "validation" is its training part, and
-//! nothing is selected on test points.
+//! arc, too, all of them in one minibatch; 16 hidden channels; 64 rotations; an MLP of 2-64-64-1 with ReLU; initial weights as in
+//! [`So2Net`](crate::so2::networks::So2Net). There is no validation part: "validation" is the training part, and nothing is selected on test
+//! points.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -83,9 +83,9 @@ pub trait PlaneData:
 #[serde(deny_unknown_fields, default)]
 pub struct DiskAndArc {
     pub points: usize,
-    /// The part of them that is trained on.
+    /// Share of them for training.
     pub train_fraction: f64,
-    /// Random turns that the defect is measured with.
+    /// Number of random rotations for the defect.
     pub turns: usize,
 }
 
@@ -110,9 +110,9 @@ impl PlaneData for DiskAndArc {
 #[serde(deny_unknown_fields, default)]
 pub struct WaveyRings {
     pub points: usize,
-    /// The part of them that is trained on.
+    /// Share of them for training.
     pub train_fraction: f64,
-    /// Random turns that the defect is measured with.
+    /// Number of random rotations for the defect.
     pub turns: usize,
     /// σ_⊥, the amplitude of the wave.
     pub sigma: f64,
@@ -153,7 +153,7 @@ impl<D: PlaneData> Settings for PlaneSettings<D> {
             value if (1..=most).contains(&value) => Ok(()),
             _ => Err(Error::config(key, format!("from 1 to {most}"), value)),
         };
-        // What a machine can hold: a mistyped zero should be an error and not an allocation.
+        // A mistyped zero is an error, not a huge allocation.
         within("data.points", points, 10_000_000)?;
         within("data.turns", turns, 1_000_000)?;
         within("model.so2.radial_channels", self.model.so2.radial_channels, 1024)?;
@@ -240,10 +240,8 @@ impl<D: PlaneData> Experiment for PlaneExperiment<D> {
     }
 }
 
-/// What the colours of level sets mean.
 pub(crate) const COLOUR_BAR: &str = "logit T, divided by the 95th percentile of |T| in the panel";
 
-/// What is drawn in a panel.
 pub(crate) fn legend(baseline: bool) -> Vec<Key> {
     let mut keys = vec![
         Key::Points(true, "class +1".into()),

@@ -1,10 +1,10 @@
-//! `fig-projection`: a dense matrix, after the mask, after averaging, for a group and fields of one's choice.
+//! `fig-projection`: a dense matrix, after the mask, after averaging, for any group and fields.
 //!
 //! ```text
 //! W  ──mask──►  M ⊙ W  ──average within each block──►  P(W)
 //! ```
 //!
-//! All three in the basis of irreps, equal irreps side by side; of complex matrices the moduli are shown.
+//! All in the basis of irreps, equal irreps side by side; complex matrices by their moduli.
 
 use std::sync::Arc;
 
@@ -28,18 +28,17 @@ use reynolds_train::config::Settings;
 use reynolds_train::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Channels beyond which single cells can no longer be told apart.
+/// With more channels cells are too small to see.
 const MAX_CHANNELS: usize = 64;
 
-/// The longer side of a panel.
+/// Longer side of a panel.
 const SIDE: f64 = 210.0;
 
-/// What is projected.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ProjectionSettings {
     /// As in plans.
     group: String,
-    /// Fields of the input channels; "" = some that show the group well.
+    /// Fields of the input channels; "" = the first of [`FIELDS`] that the group has.
     domain: String,
     /// Fields of the output channels; "" = the same.
     codomain: String,
@@ -50,7 +49,7 @@ pub(crate) struct ProjectionSettings {
 impl Settings for ProjectionSettings {}
 
 impl ProjectionSettings {
-    /// Fields of input and output as given; where none are, some that show the group well.
+    /// Fields of input and output: as given, or the defaults.
     fn fields(&self, group: &GroupRef) -> Result<[String; 2]> {
         let fits = |text: &&&str| rep::parse_fields(group, text).is_ok_and(|fields| fields.dim() <= MAX_CHANNELS);
         let of = |key: &str, given: &String| match FIELDS.iter().find(fits) {
@@ -134,7 +133,7 @@ fn sketch(settings: &ProjectionSettings) -> Result<(Sketch, [String; 2])> {
     Ok((sketch?, texts))
 }
 
-/// Fields to show a group by, the first that it has.
+/// Default fields, in the order of preference.
 const FIELDS: [&str; 7] =
     ["4x0 + 3x1 + 2x2", "4x0e + 3x1o + 2x2e", "2 regular", "1 regular", "3 permutation", "1 permutation", "4 trivial"];
 
@@ -142,9 +141,9 @@ const FIELDS: [&str; 7] =
 struct Step {
     name: &'static str,
     file: &'static str,
-    /// How many numbers it is decided by.
+    /// Number of free parameters.
     free: usize,
-    /// ‖·‖² over that of the first.
+    /// ‖·‖², relative to the first matrix.
     share: f64,
     shown: Vec<f64>,
 }
@@ -160,7 +159,7 @@ struct Sketch {
 struct Fields(Vec<(String, usize, usize)>);
 
 impl Fields {
-    /// Where each kind of irrep ends, but for the last.
+    /// Where each kind of irrep ends, except the last.
     fn ends(&self) -> Vec<usize> {
         let mut end = 0;
         let ends = self.0[..self.0.len() - 1].iter().map(|(_, copies, dim)| {
@@ -181,7 +180,7 @@ impl Fields {
     }
 }
 
-/// The representation with equal irreps side by side, in their canonical bases, in the order of `order`.
+/// The representation in the basis of irreps, in the order of `order`, to which new irreps are added.
 fn sorted<F: Scalar>(group: &GroupRef, rep: &Rep<F>, order: &mut Vec<Arc<Irrep<F>>>) -> Result<(Rep<F>, Fields)> {
     let parts = rep::decompose(rep)?;
     let labels: Vec<String> = parts.irreps().map(|(irrep, _)| irrep.label()).collect();
@@ -267,7 +266,7 @@ impl Sketch {
         }
         let mut sizes: Vec<f64> = self.steps[0].shown.iter().map(|value| value.abs()).collect();
         sizes.sort_by(f64::total_cmp);
-        // Averages are smaller than what they are taken of: the deepest colours begin below the largest entries.
+        // Averages are smaller than the entries of W: the deepest colours begin below the largest entry.
         let scale = sizes[sizes.len() * 4 / 5];
         for step in &self.steps {
             let map = HeatMap::new(columns.len(), step.shown.clone(), Shading::Diverging { scale })
@@ -319,7 +318,7 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/so2/fig-projection/table.csv");
         let findings = Projection.findings(&Projection.settings(Budget::Full), &Frame::default()).unwrap();
         let numbers = |text: &str| -> Vec<Vec<String>> {
-            // Shares are sums of squares, whose last digits are the processor's.
+            // The last digits of sums of squares depend on the processor.
             let rounded = |field: &str| field.parse().map_or(field.into(), |number: f64| format!("{number:.12}"));
             text.lines().map(|line| line.split(',').map(rounded).collect()).collect()
         };

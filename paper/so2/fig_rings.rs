@@ -1,4 +1,4 @@
-//! `fig-rings` and `fig-rings-grid`: data that are less and less symmetric, at a fixed penalty and at several.
+//! `fig-rings` and `fig-rings-grid`: less and less symmetric data, with one λ_⊥ and with several.
 
 use reynolds_report::Check;
 

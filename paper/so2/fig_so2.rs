@@ -1,7 +1,7 @@
 //! `fig-so2` and `fig-so2-grid`: the penalty tunes how invariant a network becomes, along a path and over a grid of λ_G and λ_⊥.
 //!
-//! The paper's figure follows a path on which λ_G falls first and λ_⊥ rises then. With λ_⊥ = 0 the defect does not fall as λ_G does, so
-//! the path here keeps λ_⊥ = 0.01 while λ_G falls.
+//! On the path of the paper's figure first λ_G falls, then λ_⊥ rises. With λ_⊥ = 0 the defect does not fall with λ_G, so our path keeps
+//! λ_⊥ = 0.01 while λ_G falls.
 
 use reynolds::penalty::Form;
 use reynolds_report::Check;
@@ -26,7 +26,7 @@ const STRENGTHS: [f64; 4] = [0.0, 0.001, 0.01, 0.1];
 /// The relative defect of a network that is essentially invariant.
 const ESSENTIALLY: f64 = 0.01;
 
-/// A cosine to the weights from which on a gradient is weight decay: single precision rounds more than 1 − this away.
+/// Smallest cosine between a gradient and the weights that counts as weight decay, in single precision.
 const PARALLEL: f64 = 1.0 - 1e-6;
 
 /// Paper: `fig:so2_vary_inv_levels`.
@@ -115,7 +115,7 @@ fn defects(figure: &PlaneFigure<DiskAndArc>, settings: &Settings, frame: &Frame)
     Figure { name: "fig-so2-grid-defect", svg: sheet.svg(), caption }
 }
 
-/// The mean relative defect of the models that `choose` picks by λ_G and λ_⊥.
+/// The mean relative defects of the models chosen by λ_G and λ_⊥.
 fn relative(measured: &Measured<'_, DiskAndArc>, choose: impl Fn(f64, f64) -> bool) -> Vec<f64> {
     let models = measured.models.iter().zip(measured.means("test/defect_relative"));
     let chosen = |spec: &Spec| {

@@ -1,4 +1,4 @@
-//! What the figures of the plane share: models row by row in both forms of the penalty, each under several seeds; one table of all.
+//! The figures of the plane: models row by row in both forms of the penalty, each with several seeds; one table of all.
 
 use reynolds::penalty::Form;
 use reynolds_report::Check;
@@ -25,29 +25,29 @@ pub(crate) struct PlaneFigure<D: PlaneData> {
     /// The name of the figure of the squared form.
     pub(super) squared: &'static str,
     pub(super) about: &'static str,
-    /// λ_⊥ of the rows; none where there is one row of no strength of its own.
+    /// λ_⊥ of the rows; empty for a single row.
     pub(super) rows: &'static [f64],
     /// Above the columns.
     pub(super) titles: fn() -> Vec<String>,
     /// The models of a form and a seed, row by row.
     pub(super) models: fn(&Self, &FigureSettings<D>, Form, u64) -> Vec<Spec<D>>,
-    /// What is trained besides with a seed: a baseline for each column, or what is compared with weight decay.
+    /// Further models of a seed: a baseline for each column, or models to compare with weight decay.
     pub(super) besides: fn(&FigureSettings<D>, u64) -> Vec<Spec<D>>,
-    /// {form} stands for the form.
+    /// With a placeholder {form}.
     pub(super) caption: &'static str,
-    /// How to read it, beside what holds for all figures; "" = nothing.
+    /// Note for readers beside those of all figures, or "".
     pub(super) note: &'static str,
     pub(super) checks: fn(&Measured<'_, D>) -> Vec<Check>,
     /// A further figure.
     pub(super) more: fn(&Self, &FigureSettings<D>, &Frame) -> Option<Figure>,
 }
 
-/// What came of the models of one form.
+/// The trained models of one form.
 pub(super) struct Measured<'a, D: PlaneData> {
     pub(super) frame: &'a Frame,
     pub(super) settings: &'a FigureSettings<D>,
     pub(super) form: Form,
-    /// Row by row, with the first seed.
+    /// Row by row, of the first seed.
     pub(super) models: Vec<Spec<D>>,
 }
 
@@ -150,7 +150,7 @@ impl<D: PlaneData> PlaneFigure<D> {
     }
 }
 
-/// The columns of all tables; a row is a model, which stands for all its seeds.
+/// The columns of all tables; a row is a model with all its seeds.
 fn columns<D: PlaneData>(frame: &Frame, seeds: u64) -> Vec<Column<'_, Spec<D>>> {
     type Of<'a, D> = Column<'a, Spec<D>>;
     let held = |spec: &Spec<D>| spec.run.settings.model.network == Network::So2;
@@ -177,7 +177,7 @@ fn columns<D: PlaneData>(frame: &Frame, seeds: u64) -> Vec<Column<'_, Spec<D>>> 
     ]
 }
 
-/// How the numbers were taken, and what was chosen where the paper is silent.
+/// How the numbers were measured, and our choices where the paper gives none.
 fn notes<D: PlaneData>(run: &RunConfig<PlaneSettings<D>>) -> Vec<String> {
     let epochs = run.train.epochs;
     let mut notes = vec![
@@ -250,7 +250,7 @@ pub(super) mod tests {
     use super::*;
     use crate::targets::synthetic::trained;
 
-    /// The verdicts of a figure on models of one form whose metrics are a function of the model.
+    /// The verdicts of a figure for models of one form with given metrics.
     pub(crate) fn verdicts<D: PlaneData, const N: usize>(
         figure: &PlaneFigure<D>,
         form: Form,

@@ -30,7 +30,7 @@ mod weight_decay;
 #[cfg(feature = "torch")]
 pub use self::{
     experiment::{DiskAndArc, MlpConfig, ModelConfig, Network, PlaneData, PlaneExperiment, PlaneSettings, WaveyRings},
-    invariance::{Turns, invariance},
+    invariance::invariance,
     settings::FigureSettings,
     spec::Spec,
     task::{DataConfig, PlaneTask},

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::{PlaneData, PlaneExperiment, PlaneSettings};
 use crate::targets::Budget;
 
-/// `seeds`, and every key of `reynolds run so2` or `reynolds run rings`. What a figure varies, such as λ, it sets itself.
+/// `seeds`, and every key of `reynolds run so2` or `reynolds run rings`. A figure sets itself what it varies, such as λ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "D: PlaneData")]
 pub struct FigureSettings<D: PlaneData> {
-    /// Models of each kind, with consecutive seeds from `seed` on.
+    /// Number of models of each kind, with consecutive seeds from `seed` on.
     pub seeds: u64,
     #[serde(flatten)]
     pub run: RunConfig<PlaneSettings<D>>,

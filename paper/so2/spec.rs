@@ -16,7 +16,7 @@ use reynolds_train::progress::Silent;
 use reynolds_train::task::{Metrics, Split, Task};
 use reynolds_train::train::{Ending, train};
 
-/// One model: the settings of its run, and what is wanted of it besides metrics.
+/// One model: the settings of its run, and what to compute beside metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec<D: PlaneData> {
     pub run: RunConfig<PlaneSettings<D>>,
@@ -66,7 +66,7 @@ impl<D: PlaneData> Point for Spec<D> {
             train(task, &config.train, &config.penalty, journal, &mut Silent, session.interrupt)
         };
         let Ending::Finished(summary) = run(&task, &mut session.journal(config))? else { return Ok(None) };
-        // What the loop watches is the training part.
+        // The validation part is the training part.
         let watched = format!("{}/", Split::Validation.name());
         let renamed = |(name, value): (&String, &f64)| match name.strip_prefix(&watched) {
             Some(name) => (format!("{}/{name}", Split::Train.name()), *value),
@@ -120,19 +120,13 @@ impl<D: PlaneData> Spec<D> {
         (self.run.penalty.lambda_g, self.run.penalty.lambda_perp)
     }
 
-    /// A metric of this model under `seeds` consecutive seeds from its own on.
-    ///
-    /// # Panics
-    /// As [`Frame::get`].
+    /// A metric of this model with `seeds` consecutive seeds, the first its own.
     pub fn over_seeds(&self, frame: &Frame, seeds: u64, metric: &str) -> Sample {
         let with = |seed: u64| Self { run: RunConfig { seed, ..self.run.clone() }, ..self.clone() };
         frame.sample((0..seeds).map(|number| with(self.run.seed + number)), metric)
     }
 
-    /// The logits that were sampled of it; none if it is not drawn.
-    ///
-    /// # Panics
-    /// As [`Frame::get`].
+    /// Its sampled logits; empty if it is not drawn.
     pub(super) fn logits(&self, frame: &Frame) -> Vec<f64> {
         frame.get(self).array(LOGITS).iter().map(|&logit| f64::from(logit)).collect()
     }

@@ -1,4 +1,4 @@
-//! Telling two classes of points apart: data, network, loss, defect.
+//! Classification of points: data, network, loss, defect.
 
 use crate::network::{Network, TRAIN};
 use crate::so2::data::{PointCloud, Rings};
@@ -9,11 +9,11 @@ use reynolds_torch::Parameters;
 use reynolds_torch::tch::{self, Device, Kind, Reduction, Tensor};
 
 use super::experiment::{self, ModelConfig};
-use crate::so2::invariance::{Turns, invariance};
+use crate::so2::invariance::{invariance, random_angles};
 use reynolds_train::error::Result;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 
-/// What random numbers are drawn for; with the seed, the name of their stream.
+/// Names the stream of random numbers, with the seed.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     Points = 1,
@@ -21,25 +21,25 @@ enum Purpose {
     Turns = 3,
 }
 
-/// Turns that the defect is watched with while training: all of them would take as long as the training.
+/// Rotations for the defect on training points: all of them would take as long as the training.
 const WATCHED_TURNS: usize = 8;
 
 fn stream(seed: u64, purpose: Purpose) -> Random {
     Random::at(seed, &[purpose as u64])
 }
 
-/// What points there are, whichever experiment they belong to.
+/// The data of both experiments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DataConfig {
     pub rings: Rings,
     pub points: usize,
-    /// The part of them that is trained on.
+    /// Share of them for training.
     pub train_fraction: f64,
-    /// Random turns that the defect is measured with.
+    /// Number of random rotations for the defect.
     pub turns: usize,
 }
 
-/// Points of one part of the data, and what is computed of them once.
+/// One part of the data, with its features.
 struct Part {
     cloud: PointCloud,
     /// `[N, 2]` in double precision.
@@ -49,23 +49,24 @@ struct Part {
     labels: Tensor,
 }
 
-/// What the network reads of points `[N, 2]`, computed before any weight.
+/// The input of the network, from points `[N, 2]`; has no weights.
 type Features = Box<dyn Fn(&Tensor) -> reynolds_torch::Result<Tensor> + Send>;
 
-/// Two classes of points, and a network that tells them apart. All points are one minibatch.
+/// Two classes of points and a network. All training points are one minibatch.
 ///
-/// There is no validation part: [`Split::Validation`] is the training part, so that nothing is ever selected on test points.
+/// There is no validation part: [`Split::Validation`] is the training part, so that nothing is selected on test points.
 pub struct PlaneTask {
     parameters: Parameters,
     network: Box<dyn Network>,
     features: Features,
     train: Part,
     test: Part,
-    turns: Turns,
+    /// Angles of the rotations that the defect is measured with.
+    angles: Vec<f64>,
 }
 
 impl PlaneTask {
-    /// Points and initial weights are those of the seed: they do not depend on the penalty, and points not on the network.
+    /// Points and initial weights depend on the seed, not on the penalty; points do not depend on the network.
     pub fn new(data: &DataConfig, model: &ModelConfig, seed: u64, device: Device) -> Result<Self> {
         let (train, test) = Self::points(data, seed)?;
         let mut weights = stream(seed, Purpose::Weights);
@@ -90,8 +91,8 @@ impl PlaneTask {
             Ok(Part { cloud, points, features, labels })
         };
         let (train, test) = (part(train)?, part(test)?);
-        let turns = Turns::random(data.turns, &mut stream(seed, Purpose::Turns));
-        Ok(Self { parameters, network, features, train, test, turns })
+        let angles = random_angles(data.turns, &mut stream(seed, Purpose::Turns));
+        Ok(Self { parameters, network, features, train, test, angles })
     }
 
     /// The training and the test points of a seed.
@@ -118,7 +119,7 @@ impl PlaneTask {
         Ok(self.network.forward(&self.parameters, &[], features, TRAIN)?)
     }
 
-    /// What `timed` makes of passes over the training points, without the tape.
+    /// Times passes over the training points, without the tape.
     pub(super) fn timed_inference<T>(
         &self,
         timed: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<T>,
@@ -157,14 +158,14 @@ impl Task for PlaneTask {
         cross_entropy(&self.logits_of(&self.train.features)?, &self.train.labels)
     }
 
-    /// "loss", "accuracy", and over the points of the split "defect_sum" (ℰ_emp), "defect_mean" and "defect_relative": with all turns of
-    /// the seed on test points, with the first few on those that are watched while training.
+    /// "loss", "accuracy", "defect_sum" (ℰ_emp), "defect_mean" and "defect_relative": with all rotations on test points, else with the first
+    /// few.
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         let part = self.part(split);
         let logits = self.logits_of(&part.features)?;
         let right = logits.f_gt(0.0)?.f_eq_tensor(&part.labels.f_gt(0.5)?)?;
-        let turns = if split == Split::Test { self.turns.clone() } else { self.turns.first(WATCHED_TURNS) };
-        let defect = invariance(&part.points, &turns, |points| self.logits(points))?;
+        let count = if split == Split::Test { self.angles.len() } else { WATCHED_TURNS.min(self.angles.len()) };
+        let defect = invariance(&part.points, &self.angles[..count], |points| self.logits(points))?;
         Ok(Metrics::from([
             ("loss".into(), cross_entropy(&logits, &part.labels)?.f_double_value(&[])?),
             ("accuracy".into(), right.f_to_kind(Kind::Double)?.f_mean(Kind::Double)?.f_double_value(&[])?),
@@ -200,8 +201,8 @@ mod tests {
     fn a_task_is_a_function_of_its_seed() {
         let [a, b, c] = [1, 1, 2].map(|seed| task(experiment::Network::So2, seed));
         assert_eq!(a.training_points(), b.training_points());
-        assert_eq!((weights(&a), a.turns.clone()), (weights(&b), b.turns.clone()));
-        assert!(a.training_points() != c.training_points() && weights(&a) != weights(&c) && a.turns != c.turns);
+        assert_eq!((weights(&a), &a.angles), (weights(&b), &b.angles));
+        assert!(a.training_points() != c.training_points() && weights(&a) != weights(&c) && a.angles != c.angles);
         assert_eq!(a.training_points(), task(experiment::Network::Mlp, 1).training_points());
     }
 
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_baseline_has_nothing_to_hold_against_a_group() {
+    fn the_baseline_has_no_regularised_parameters() {
         assert!(task(experiment::Network::Mlp, 0).regulariser(PenaltyConfig::default()).unwrap().is_none());
         assert!(task(experiment::Network::So2, 0).regulariser(PenaltyConfig::default()).unwrap().is_some());
     }

@@ -13,7 +13,7 @@ use reynolds_train::error::Result;
 use reynolds_train::regulariser::Regulariser;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 
-/// A task with λ_G ‖W‖² on the same weights in place of its penalty, without any projector.
+/// A task with λ_G ‖W‖² on the same weights in place of its penalty, without a projector.
 pub(super) struct Decayed(pub(super) PlaneTask);
 
 impl Task for Decayed {
@@ -34,38 +34,33 @@ impl Task for Decayed {
     }
 
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
-        let held = held(self.parameters()).map(|entry| (entry.start as i64, entry.len() as i64)).collect();
-        Ok(Some(Box::new(Decay { lambda: penalty.lambda_g, held })))
+        let mask = self.parameters().flat().f_zeros_like()?;
+        for entry in regularised(self.parameters()) {
+            let _ = mask.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_fill_(1.0)?;
+        }
+        Ok(Some(Box::new(Decay { lambda: penalty.lambda_g, mask })))
     }
 }
 
-/// The weights that the penalty holds against SO(2): the complex ones.
-fn held(parameters: &Parameters) -> impl Iterator<Item = &Entry> {
+/// The weights that the penalty regularises towards SO(2): the complex ones.
+fn regularised(parameters: &Parameters) -> impl Iterator<Item = &Entry> {
     parameters.entries().iter().filter(|entry| entry.complex)
 }
 
 struct Decay {
     lambda: f64,
-    /// Start and length of each parameter.
-    held: Vec<(i64, i64)>,
+    /// 1 for the regularised weights, else 0, `[len]`.
+    mask: Tensor,
 }
 
 impl Regulariser for Decay {
     fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
-        for &(start, len) in &self.held {
-            let weights = flat.f_narrow(0, start, len)?;
-            let _ = gradient.f_narrow(0, start, len)?.f_add_(&weights.f_mul_scalar(2.0 * self.lambda)?)?;
-        }
+        let _ = gradient.f_add_(&flat.f_mul(&self.mask)?.f_mul_scalar_(2.0 * self.lambda)?)?;
         Ok(())
     }
 
     fn value(&self, flat: &Tensor) -> Result<Tensor> {
-        let mut value = Tensor::f_zeros([0_i64; 0], (flat.kind(), flat.device()))?;
-        for &(start, len) in &self.held {
-            let energy = flat.f_narrow(0, start, len)?.f_square()?.f_sum(flat.kind())?;
-            value = value.f_add_(&energy.f_mul_scalar(self.lambda)?)?;
-        }
-        Ok(value)
+        Ok(flat.f_mul(&self.mask)?.f_square()?.f_sum(flat.kind())?.f_mul_scalar(self.lambda)?)
     }
 
     fn set_lambda_perp(&mut self, _: f64) -> Result<()> {
@@ -86,7 +81,7 @@ pub(super) fn compare(task: &PlaneTask, other: &Decayed, penalty: PenaltyConfig)
         regulariser.add_gradient(ours, &mut gradient)?;
     }
     let mut cosine = 1.0_f64;
-    for entry in held(task.parameters()) {
+    for entry in regularised(task.parameters()) {
         let part = |flat: &Tensor| -> Result<Tensor> {
             Ok(flat.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_to_kind(Kind::Double)?)
         };

@@ -1,10 +1,13 @@
-//! A moment of a run as a safetensors file.
+//! The checkpoint of a run: a safetensors file.
 //!
-//! Parameters and running statistics stand under their own names, in their own shape, so that `reynolds audit` reads the file; what only
-//! the run needs stands under `optimizer.`: the moments of Adam, the best weights with their statistics, and the state of a decoupled
-//! penalty. Complex parameters are C64 (in
-//! double precision F64 with a last axis of two). The metadata, JSON under the one key "reynolds" (several would stand in any order), say
-//! which version and settings made it and how far it had come, and end in a checksum of all tensors and of what the metadata say before it.
+//! ```text
+//! NAME                          parameters and running statistics, in their own shape: `reynolds audit` reads the file
+//! optimizer.exp_avg(_sq).NAME   moments of Adam          optimizer.trained.NAME        θ of constrained or residual weights
+//! optimizer.best_weights.NAME   best weights so far      optimizer.penalty.STATE       state of a decoupled penalty
+//! ```
+//!
+//! Complex parameters are C64 (in double precision F64 with a last axis of two). The metadata are JSON under the one key "reynolds" (the
+//! order of several keys is undefined): version, settings, progress, and last a checksum of all tensors and of the metadata before it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -26,22 +29,20 @@ const SECOND: &str = "optimizer.exp_avg_sq.";
 const BEST: &str = "optimizer.best_weights.";
 const PENALTY: &str = "optimizer.penalty.";
 
-/// What a checkpoint says of itself.
+/// The metadata of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Label {
-    /// Of this crate.
+    /// Version of this crate.
     pub(crate) version: String,
     /// The complete settings.
     pub(crate) config: String,
-    /// Steps of the optimiser done; 0 beside the best weights, which go without its state.
+    /// Optimiser steps done; 0 in the file of the best weights, which has no optimiser state.
     pub(crate) steps: i64,
-    /// How far.
     pub(crate) progress: Progress,
-    /// Lengths that the append-only files of the folder had.
     pub(crate) lengths: Lengths,
-    /// How many flat tensors of the parameters' length are trained, if it is not the parameters themselves.
+    /// Number of flat tensors that are trained in place of the parameters, if any.
     pub(crate) trained: Option<usize>,
-    /// CRC-32C of all tensors in the order of their names and then of the text of this label up to here.
+    /// CRC-32C of all tensors in the order of their names, then of the text of this label up to here.
     pub(crate) crc32c: u32,
 }
 
@@ -52,10 +53,10 @@ impl Label {
     }
 }
 
-/// Ends the part of a label's text that its checksum covers. Texts in JSON cannot hold it: their quotes have a backslash before them.
+/// Ends the part of a label's text that its checksum covers. No JSON string contains it: quotes inside are escaped.
 const CHECKSUM: &str = ",\"crc32c\":";
 
-/// Lengths of the append-only files of a run folder, in bytes, and what the first of them held.
+/// Lengths of the append-only files of the run folder, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Lengths {
     pub(crate) metrics: u64,
@@ -65,7 +66,7 @@ pub(crate) struct Lengths {
     pub(crate) metrics_crc32c: u32,
 }
 
-/// The file that goes on: weights, moments, best weights.
+/// The file that a run resumes from.
 pub(crate) fn encode_last(
     snapshot: &Snapshot,
     parameters: &Parameters,
@@ -89,15 +90,14 @@ pub(crate) fn encode_last(
     encode(tensors, Label { steps: snapshot.steps, lengths, trained, ..label })
 }
 
-/// The file of the best weights alone; `None` if there are none. It says nothing of the moment at which it is written, which is another
-/// one in a run that was stopped and went on.
+/// The file of the best weights; `None` if there are none. It does not depend on when it is written, which differs in a resumed run.
 pub(crate) fn encode_best(snapshot: &Snapshot, parameters: &Parameters, config: &str) -> Result<Option<Vec<u8>>> {
     let Some((weights, best)) = snapshot.best.as_ref().zip(snapshot.progress.best) else { return Ok(None) };
     let progress = Progress { epoch: best.epoch, best: Some(best), ..Progress::default() };
     encode(weights_named("", weights, parameters)?, Label::new(config, progress)).map(Some)
 }
 
-/// The file of these tensors and this label, whose checksum is filled in.
+/// Fills in the checksum and serialises.
 fn encode(mut tensors: Vec<(String, Part)>, mut label: Label) -> Result<Vec<u8>> {
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
     let sum = tensors.iter().fold(0, |sum, (_, part)| crc32c::crc32c_append(sum, &part.bytes));
@@ -110,7 +110,7 @@ fn encode(mut tensors: Vec<(String, Part)>, mut label: Label) -> Result<Vec<u8>>
     Ok(safetensors::serialize(views, Some(metadata)).expect("the views are of parts"))
 }
 
-/// Reads a file of [`encode_last`] back; `parameters` say what it must hold.
+/// Reads a file of [`encode_last`] for these parameters.
 pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Result<(Snapshot, Label)> {
     let damaged = |found: String| Error::file(file, "a whole checkpoint", found);
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| damaged(error.to_string()))?;
@@ -145,26 +145,26 @@ pub(crate) fn decode(file: &Path, bytes: &[u8], parameters: &Parameters) -> Resu
     Ok((Snapshot { progress, weights, theta, first, second, steps, best, penalty }, label))
 }
 
-/// As much of a [`Label`] as every version has.
+/// The part of a [`Label`] that every version has.
 #[derive(Deserialize)]
 struct Version {
     version: String,
 }
 
-/// The checksum of tensors, continued over the text of a label.
+/// Continues the checksum of the tensors over the text of a label.
 fn with_label(sum: u32, text: &str) -> u32 {
     let covered = text.rsplit_once(CHECKSUM).map_or(text, |(covered, _)| covered);
     crc32c::crc32c_append(sum, covered.as_bytes())
 }
 
-/// One tensor of a file.
+/// A tensor to be written.
 struct Part {
     dtype: Dtype,
     shape: Vec<usize>,
     bytes: Vec<u8>,
 }
 
-/// How a parameter of real numbers of `kind` stands in a file.
+/// Type and shape of a parameter in a file, if real numbers have this kind.
 fn layout(entry: &Entry, kind: Kind) -> (Dtype, Vec<usize>) {
     let mut shape = entry.shape.clone();
     let dtype = match (kind, entry.complex) {
@@ -185,7 +185,6 @@ fn weights_named(prefix: &str, weights: &Weights, parameters: &Parameters) -> Re
     Ok(parts)
 }
 
-/// The bytes of a tensor, wherever it lies.
 fn bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let len = tensor.numel();
     let mut bytes = vec![0; len * tensor.kind().elt_size_in_bytes()];
@@ -193,13 +192,13 @@ fn bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A list of whole numbers, or of numbers in double precision.
+/// A list of integers, or of numbers in double precision.
 fn plain(tensor: &Tensor) -> Result<Part> {
     let dtype = if tensor.kind() == Kind::Int64 { Dtype::I64 } else { Dtype::F64 };
     Ok(Part { dtype, shape: vec![tensor.numel()], bytes: bytes(tensor)? })
 }
 
-/// A flat tensor cut into its entries, under their names with a prefix.
+/// The entries of a flat tensor, named with a prefix.
 fn named(prefix: &str, flat: &Tensor, entries: &[Entry]) -> Result<Vec<(String, Part)>> {
     let kind = flat.kind();
     let (width, bytes) = (kind.elt_size_in_bytes(), bytes(flat)?);
@@ -216,7 +215,7 @@ fn piece(prefix: &str, number: usize) -> String {
     if number == 0 { prefix.into() } else { format!("{prefix}{number}.") }
 }
 
-/// As [`named`], of flat tensors that lie one after the other.
+/// As [`named`], for several flat tensors in one.
 fn pieces(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(String, Part)>> {
     let len = parameters.len() as i64;
     let mut parts = Vec::new();
@@ -226,7 +225,7 @@ fn pieces(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(S
     Ok(parts)
 }
 
-/// Takes tensors out of a file, one flat tensor at a time.
+/// The tensors of a file that have not been taken yet.
 struct Reader<'a> {
     file: &'a Path,
     left: HashMap<String, TensorView<'a>>,
@@ -240,7 +239,7 @@ impl Reader<'_> {
         Ok(Tensor::f_cat(&parts, 0)?)
     }
 
-    /// Whatever state of a penalty there is.
+    /// The state of a decoupled penalty, empty if there is none.
     fn take_penalty(&mut self) -> Result<BTreeMap<String, Tensor>> {
         let state = |name: &String| Some((name.clone(), name.strip_prefix(PENALTY)?.to_string()));
         let names: Vec<_> = self.left.keys().filter_map(state).collect();

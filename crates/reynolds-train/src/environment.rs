@@ -1,4 +1,4 @@
-//! What a run was made with: environment.json.
+//! Versions and machine of a run: environment.json.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::run_folder::{RunFolder, read_if_there};
 use crate::utc;
 
-/// Versions, machine and place of a run. No names of hosts or users.
+/// Versions and machine of a run, without names of hosts or users.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
-    /// When the run began, or went on.
+    /// When the run started or was resumed.
     pub time: String,
     /// Version of reynolds.
     pub reynolds: String,
@@ -28,14 +28,13 @@ pub struct Environment {
     pub device: String,
     /// Processor threads inside an operation.
     pub threads: i32,
-    /// `$REYNOLDS_COMMIT` where a program runs far from where it was built; else the commit of the git checkout that the run was started
-    /// in, "" outside of one.
+    /// [`current_commit`].
     pub commit: String,
     /// Operating system and architecture.
     pub system: String,
-    /// The processor's name; "" where the system does not say.
+    /// The processor's name; "" if unknown.
     pub processor: String,
-    /// The same of each later session that went on with the run.
+    /// The environment of each resumption.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<Environment>,
 }
@@ -43,7 +42,7 @@ pub struct Environment {
 const FILE: &str = "environment.json";
 
 impl Environment {
-    /// That of this process.
+    /// Of this process.
     pub fn now(device: Device) -> Self {
         Self {
             time: utc::stamp(),
@@ -60,7 +59,7 @@ impl Environment {
         }
     }
 
-    /// Writes it to a run folder, beside those of earlier sessions.
+    /// Writes it to a run folder, or adds it to `resumed` there.
     pub(crate) fn add_to(self, folder: &RunFolder) -> Result<()> {
         let all = match Self::of(folder)? {
             Some(mut first) => {
@@ -73,7 +72,7 @@ impl Environment {
         folder.write(FILE, text.as_bytes())
     }
 
-    /// Whether this version of reynolds made a folder, or nobody has said so yet.
+    /// Refuses a folder of another version.
     pub(crate) fn check_version(folder: &RunFolder) -> Result<()> {
         match Self::of(folder)? {
             Some(found) if found.reynolds != env!("CARGO_PKG_VERSION") => {
@@ -102,18 +101,18 @@ fn processor() -> Option<String> {
     Some(line.split_once(':')?.1.trim().into())
 }
 
-/// `$REYNOLDS_COMMIT`, or the commit of the checkout that this process runs in; "" if there is neither.
+/// `$REYNOLDS_COMMIT` if set, else the commit of the git checkout that this process runs in, else "".
 pub fn current_commit() -> String {
     let here = || commit(&std::env::current_dir().ok()?);
     std::env::var("REYNOLDS_COMMIT").ok().or_else(here).unwrap_or_default()
 }
 
-/// The commit of the checkout that a folder lies in, read from its `.git` without running git.
+/// The commit of the checkout that contains a folder, from its `.git`, without running git.
 fn commit(folder: &Path) -> Option<String> {
     let git = folder.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
     let git = match git.is_dir() {
         true => git,
-        // A linked worktree: a file that says where its folder is.
+        // A linked worktree has a file with the path of its folder.
         false => git.parent()?.join(fs::read_to_string(&git).ok()?.strip_prefix("gitdir:")?.trim()),
     };
     let head = fs::read_to_string(git.join("HEAD")).ok()?;

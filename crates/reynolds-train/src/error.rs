@@ -1,37 +1,37 @@
-//! What can go wrong with a run, said so that a user can mend it.
+//! Errors of runs.
 
 use std::path::{Path, PathBuf};
 
 /// The result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of this crate.
+/// The error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The method on libtorch refused.
+    /// From [`reynolds_torch`].
     #[error(transparent)]
     Method(#[from] reynolds_torch::Error),
-    /// libtorch refused an operation.
+    /// From libtorch.
     #[error("libtorch: {}", reynolds_torch::error::first_line(.0))]
     Torch(reynolds_torch::tch::TchError),
-    /// The mathematics refused.
+    /// From [`reynolds`].
     #[error(transparent)]
     Reynolds(#[from] reynolds::Error),
-    /// A file refused.
+    /// From [`reynolds_checkpoint`].
     #[error(transparent)]
     Checkpoint(#[from] reynolds_checkpoint::Error),
-    /// An experiment or a measurement refused: its data, say.
+    /// From an experiment or a measurement: about its data, for example.
     #[error(transparent)]
     Experiment(Box<dyn std::error::Error + Send + Sync>),
-    /// The operating system refused.
+    /// From the operating system.
     #[error("{}: cannot {action}: {source}", file.display())]
     Io {
         /// The file.
         file: PathBuf,
-        /// What was being done.
+        /// A verb: "read".
         action: &'static str,
-        /// What the operating system said.
+        /// Its error.
         #[source]
         source: std::io::Error,
     },
@@ -47,7 +47,7 @@ pub enum Error {
         /// What was given.
         found: String,
     },
-    /// A key that no setting has.
+    /// An unknown key.
     #[error("{origin}: unknown key \"{key}\": {hint}")]
     UnknownKey {
         /// The file it came from, or "--set".
@@ -57,10 +57,10 @@ pub enum Error {
         /// The nearest valid key.
         hint: String,
     },
-    /// An experiment that is not there.
+    /// An unknown experiment.
     #[error("unknown experiment \"{name}\": {hint}")]
     UnknownExperiment {
-        /// As asked for.
+        /// As given.
         name: String,
         /// The nearest names, and all of them.
         hint: String,
@@ -75,14 +75,14 @@ pub enum Error {
         /// What it is.
         found: String,
     },
-    /// Training left the numbers.
+    /// Training became non-finite.
     #[error("epoch {epoch}: {quantity} is not finite: {checkpoint}")]
     NotFinite {
         /// From 1, as in the metrics.
         epoch: usize,
         /// The loss, the penalty, the weights, …
         quantity: String,
-        /// Where the last good checkpoint is.
+        /// Place of the last good checkpoint.
         checkpoint: String,
     },
     /// Some runs of a sweep failed.
@@ -95,7 +95,7 @@ pub enum Error {
     },
 }
 
-/// Not the source of the error: what it says is said already, and more would be libtorch's stack.
+/// Without the source, whose message would repeat this one and add libtorch's stack.
 impl From<reynolds_torch::tch::TchError> for Error {
     fn from(error: reynolds_torch::tch::TchError) -> Self {
         Self::Torch(error)
@@ -103,18 +103,18 @@ impl From<reynolds_torch::tch::TchError> for Error {
 }
 
 impl Error {
-    /// An [`Error::Config`]; the loader fills in where the key came from.
+    /// An [`Error::Config`]; the loader fills in the origin.
     pub fn config(key: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
         Self::given("config", key, expected, found)
     }
 
-    /// An [`Error::Config`] of a setting that came from a file or an option.
+    /// An [`Error::Config`] with its origin, a file or an option.
     pub fn given(origin: impl ToString, key: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
         let (expected, found) = (expected.to_string(), found.to_string());
         Self::Config { origin: origin.to_string(), key: key.into(), expected, found }
     }
 
-    /// For `map_err` on what the mathematics says of an argument, named as it is typed: "--group".
+    /// For `map_err` on errors about an argument, named as typed: "--group".
     pub fn argument(name: &'static str) -> impl FnOnce(reynolds::Error) -> Self {
         move |source| Self::Experiment(format!("{name}: {source}").into())
     }
@@ -124,7 +124,7 @@ impl Error {
         Self::File { file: file.into(), expected: expected.to_string(), found: found.to_string() }
     }
 
-    /// For `map_err` on what the operating system says.
+    /// For `map_err` on errors of the operating system.
     pub fn io(file: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let file = file.to_path_buf();
         move |source| Self::Io { file, action, source }

@@ -65,7 +65,7 @@ pub trait Experiment: Send + Sync {
 /// An experiment of any type: `Mine.into()`.
 pub type AnyExperiment = Box<dyn Erased>;
 
-/// An [`Experiment`] whose settings are known to it alone.
+/// An [`Experiment`] whose type of settings is hidden.
 pub trait Erased: Send + Sync {
     /// Name on the command line.
     fn name(&self) -> &'static str;
@@ -74,10 +74,28 @@ pub trait Erased: Send + Sync {
     fn about(&self) -> &'static str;
 
     /// A run with complete settings, checked as [`config::load`] does.
-    fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>>;
+    fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<LoadedRun<'_>>;
 
     /// Resumes the run of a folder: see [`run::resume`].
     fn resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome>;
+}
+
+/// A run that is ready to start.
+pub struct LoadedRun<'a> {
+    /// Complete settings, as the text of a config.toml.
+    pub text: String,
+    /// Random seed.
+    pub seed: u64,
+    /// Settings of the loop.
+    pub train: TrainConfig,
+    start: Box<dyn Fn(&Place, Session<'_>) -> Result<Outcome> + 'a>,
+}
+
+impl LoadedRun<'_> {
+    /// Trains it: see [`run::run`].
+    pub fn run(&self, place: &Place, session: Session<'_>) -> Result<Outcome> {
+        (self.start)(place, session)
+    }
 }
 
 impl<E: Experiment + 'static> From<E> for AnyExperiment {
@@ -95,9 +113,11 @@ impl<E: Experiment> Erased for E {
         Experiment::about(self)
     }
 
-    fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<Box<dyn AnyRun + '_>> {
+    fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<LoadedRun<'_>> {
         let config = config::load(&self.defaults(), file, assignments)?;
-        Ok(Box::new(Run { experiment: self, config }))
+        let (text, seed, train) = (config::text(&config), config.seed, config.train.clone());
+        let start = Box::new(move |place: &Place, session: Session<'_>| run::run(self, &config, place, session));
+        Ok(LoadedRun { text, seed, train, start })
     }
 
     fn resume(&self, folder: &Path, session: Session<'_>) -> Result<Outcome> {
@@ -105,55 +125,9 @@ impl<E: Experiment> Erased for E {
     }
 }
 
-/// An experiment with the settings of a run, of whatever type.
-pub trait AnyRun {
-    /// The settings as the text of a config.toml.
-    fn text(&self) -> String;
-
-    /// The seed.
-    fn seed(&self) -> u64;
-
-    /// The settings of the loop.
-    fn train(&self) -> &TrainConfig;
-
-    /// Sets the number of processor threads, which is a matter of the machine.
-    fn set_threads(&mut self, threads: usize);
-
-    /// Trains it: see [`run::run`].
-    fn run(&self, place: &Place, session: Session<'_>) -> Result<Outcome>;
-}
-
-struct Run<'a, E: Experiment> {
-    experiment: &'a E,
-    config: RunConfig<E::Settings>,
-}
-
-impl<E: Experiment> AnyRun for Run<'_, E> {
-    fn text(&self) -> String {
-        config::text(&self.config)
-    }
-
-    fn seed(&self) -> u64 {
-        self.config.seed
-    }
-
-    fn train(&self) -> &TrainConfig {
-        &self.config.train
-    }
-
-    fn set_threads(&mut self, threads: usize) {
-        self.config.train.threads = threads;
-    }
-
-    fn run(&self, place: &Place, session: Session<'_>) -> Result<Outcome> {
-        run::run(self.experiment, &self.config, place, session)
-    }
-}
-
-/// Experiments to choose from, in the order in which they are shown.
+/// The experiments of a program, in the order in which `run list` shows them.
 pub struct Experiments(Vec<AnyExperiment>);
 
-/// A line each: name and sentence.
 impl fmt::Display for Experiments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.0.iter().map(|experiment| experiment.name().len()).max().unwrap_or(0);
@@ -164,20 +138,17 @@ impl fmt::Display for Experiments {
 }
 
 impl Experiments {
-    /// In this order.
+    /// In the order given.
     pub fn new(experiments: Vec<AnyExperiment>) -> Self {
         Self(experiments)
     }
 
-    /// In the order given.
+    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &AnyExperiment> {
         self.0.iter()
     }
 
-    /// The experiment of that name.
-    ///
-    /// # Errors
-    /// [`Error::UnknownExperiment`] with the nearest name and all of them.
+    /// The experiment with this name; the error lists the nearest name and all of them.
     pub fn find(&self, name: &str) -> Result<&AnyExperiment> {
         self.iter().find(|experiment| experiment.name() == name).ok_or_else(|| {
             let names: Vec<_> = self.iter().map(|experiment| experiment.name()).collect();

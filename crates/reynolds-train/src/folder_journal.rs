@@ -17,26 +17,24 @@ use crate::run_folder::RunFolder;
 use crate::{events, utc};
 use reynolds_checkpoint::whole_file;
 
-/// Writes records, events and checkpoints of a run; goes on from its last checkpoint.
+/// Writes records, events and checkpoints; restores the last checkpoint.
 #[derive(Debug)]
 pub(crate) struct FolderJournal {
     config: String,
     last: PathBuf,
     best: PathBuf,
     metrics: Appended,
-    /// CRC-32C of the metrics.
     metrics_crc32c: u32,
     timing: Appended,
     events: Appended,
-    /// When the last record was written, or the journal opened.
+    /// Start of the epoch, for timing.jsonl.
     since: Instant,
-    /// The epoch of the best weights on disk.
+    /// Epoch of the best weights on disk.
     best_epoch: Option<usize>,
     saved: Option<String>,
 }
 
 impl FolderJournal {
-    /// The journal of a folder whose complete settings are `config`.
     pub(crate) fn open(folder: &RunFolder, config: String) -> Result<Self> {
         Ok(Self {
             config,
@@ -52,12 +50,11 @@ impl FolderJournal {
         })
     }
 
-    /// Refuses a checkpoint that [`Journal::restore`] would refuse; changes nothing.
+    /// The errors of [`Journal::restore`], without changing the folder.
     pub(crate) fn check(&self, parameters: &Parameters) -> Result<()> {
         self.read(parameters).map(drop)
     }
 
-    /// The last checkpoint, if there is one.
     fn read(&self, parameters: &Parameters) -> Result<Option<(Snapshot, Label)>> {
         let bytes = match fs::read(&self.last) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -110,7 +107,7 @@ impl FolderJournal {
         self.events.append(&events::scalars(utc::since_epoch().as_secs_f64(), record.epoch, &record.values))
     }
 
-    /// The event file as it was at the checkpoint; written anew from the metrics if it is shorter.
+    /// Cuts the event file to its length at the checkpoint; a shorter one is written again from the metrics.
     fn restore_events(&mut self, length: u64) -> Result<()> {
         if self.events.length >= length && length > 0 {
             return self.events.cut(length);
@@ -156,7 +153,7 @@ impl Journal for FolderJournal {
             }
             self.best_epoch = best_epoch;
         }
-        // What the checkpoint refers to is on disk before it is.
+        // The metrics must be on disk before the checkpoint that refers to them.
         self.metrics.synchronise()?;
         let lengths = Lengths {
             metrics: self.metrics.length,
@@ -174,7 +171,7 @@ impl Journal for FolderJournal {
     }
 }
 
-/// A file that is only appended to and, when a run goes on, cut.
+/// A file that is only appended to, or cut when a run is resumed.
 #[derive(Debug)]
 struct Appended {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! Where the training loop leaves what it learns: a run folder, or only memory.
+//! What the training loop writes records and checkpoints to: a run folder, or memory.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +9,27 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::metrics::{Best, Record};
 
-/// How far a run has come. With the seed it decides what follows, for every random number is a function of seed and moment.
+/// How far a run has come. With the seed it decides what follows: every random number is a function of seed and moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Progress {
     /// Epochs done.
     pub epoch: usize,
-    /// Steps of the optimiser done in the epoch under way.
+    /// Optimiser steps done in this epoch.
     pub step: usize,
-    /// Sum of the losses of the epoch under way.
+    /// Sum of the losses of this epoch.
     pub loss_sum: f64,
     /// The best evaluation so far.
     pub best: Option<Best>,
     /// Evaluations since the best.
     pub stale: usize,
-    /// The last evaluations, oldest first, as many as the rule that ends a run looks at.
+    /// The last evaluations, oldest first, for `train.early_stopping.rule = "plateau"`.
     #[serde(default)]
     pub recent: Vec<f64>,
     /// Whether early stopping has ended the run.
     pub stopped_early: bool,
 }
 
-/// What a network is at a moment.
+/// Weights and running statistics of a network.
 #[derive(Debug)]
 pub struct Weights {
     /// The flat parameters `[len]`.
@@ -39,12 +39,12 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Those of `parameters`, sharing their storage.
+    /// Shares the storage of `parameters`.
     pub fn of(parameters: &Parameters) -> Self {
         Self { flat: parameters.flat().shallow_clone(), statistics: parameters.statistics().shallow_clone() }
     }
 
-    /// The same numbers in a storage of their own.
+    /// A copy with storage of its own.
     pub fn copied(&self) -> Result<Self> {
         Ok(Self { flat: copied(&self.flat)?, statistics: copied(&self.statistics)? })
     }
@@ -59,7 +59,6 @@ impl Weights {
         self.assign_statistics_to(parameters)
     }
 
-    /// Overwrites the running statistics of `parameters` alone.
     pub(crate) fn assign_statistics_to(&self, parameters: &Parameters) -> Result<()> {
         let _guard = tch::no_grad_guard();
         let mut statistics = parameters.statistics().shallow_clone();
@@ -72,7 +71,6 @@ impl Weights {
     }
 }
 
-/// A tensor of its own with the same numbers.
 fn copied(tensor: &Tensor) -> Result<Tensor> {
     let _guard = tch::no_grad_guard();
     let mut copy = tensor.f_empty_like()?;
@@ -80,43 +78,43 @@ fn copied(tensor: &Tensor) -> Result<Tensor> {
     Ok(copy)
 }
 
-/// All that is needed to go on from a moment, on whatever device it lies.
+/// Everything that a run resumes from.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// How far.
+    /// Epoch, step, best evaluation.
     pub progress: Progress,
     /// Parameters and running statistics.
     pub weights: Weights,
-    /// What makes the parameters, `[len]` or `[2 len]`, where they are constrained or residual.
+    /// θ of constrained or residual weights, `[len]` or `[2 len]`.
     pub theta: Option<Tensor>,
-    /// Adam's first moment, as long as what is trained.
+    /// Adam's first moment.
     pub first: Tensor,
-    /// Adam's second moment, as long as what is trained.
+    /// Adam's second moment.
     pub second: Tensor,
-    /// Steps of the optimiser done in all.
+    /// Optimiser steps done in all.
     pub steps: i64,
-    /// Parameters and running statistics of the best evaluation, if there is one.
+    /// Those of the best evaluation, if there is one.
     pub best: Option<Weights>,
     /// State of a decoupled penalty or a target, by name.
     pub penalty: BTreeMap<String, Tensor>,
 }
 
-/// What the loop writes to, and reads back when it goes on.
+/// Stores records and checkpoints.
 pub trait Journal {
-    /// The moment to go on from, if there is one; refused if it does not fit `parameters`.
+    /// The last checkpoint, if there is one; an error if it does not fit `parameters`.
     fn restore(&mut self, parameters: &Parameters) -> Result<Option<Snapshot>>;
 
-    /// Takes the record of an epoch.
+    /// Stores the record of an epoch.
     fn record(&mut self, record: &Record) -> Result<()>;
 
-    /// Takes a moment to go on from, whole or not at all: if it cannot be written, the one before is still there. Its numbers are finite.
+    /// Stores a checkpoint with finite numbers, whole or not at all: if it cannot be written, the last one remains.
     fn save(&mut self, snapshot: &Snapshot, parameters: &Parameters) -> Result<()>;
 
-    /// Where the last moment was saved, for messages.
+    /// Place of the last checkpoint, for messages.
     fn last_saved(&self) -> Option<String>;
 }
 
-/// A journal that keeps the records and saves nothing.
+/// Keeps the records, saves no checkpoints.
 #[derive(Debug, Default)]
 pub struct Memory {
     /// One an epoch.

@@ -14,8 +14,8 @@
 //! own sweep mine --grid penalty.lambda_perp=0,0.01,0.1 --seeds 3 --jobs 2    one CSV
 //! ```
 //!
-//! `examples/own-experiment` is such a program, a cargo project of its own. The same in a process of its own, without a command line: a
-//! linear map is fitted to one that no permutation of its three inputs changes, and regularised towards such maps.
+//! `examples/own-experiment` is such a program. Without a command line: a linear map is fitted to one that is invariant under permutations
+//! of its three inputs, and regularised towards such maps.
 //!
 //! ```
 //! use reynolds_train::prelude::*;
@@ -24,7 +24,7 @@
 //!
 //! #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 //! struct Fit {
-//!     noise: f64,
+//!     offset: f64,
 //! }
 //! impl Settings for Fit {}
 //!
@@ -36,13 +36,11 @@
 //!         "mine"
 //!     }
 //!     fn task(&self, config: &RunConfig<Fit>, device: Device) -> Result<Line> {
-//!         let mut random = Random::new(config.seed);
-//!         let mut builder = Parameters::builder();
+//!         let (mut random, mut builder) = (Random::new(config.seed), Parameters::builder());
 //!         builder.real("map", &[1, 3], &[0.5, 0.0, -0.5])?;
 //!         let inputs: Vec<f64> = (0..60).map(|_| random.normal()).collect();
-//!         let noise: Vec<f64> = (0..20).map(|_| config.settings.noise * random.normal()).collect();
 //!         let inputs = Tensor::from_slice(&inputs).view([20, 3]).to_device(device);
-//!         let truth = inputs.mean_dim(1, false, Kind::Double) + Tensor::from_slice(&noise).to_device(device);
+//!         let truth = inputs.mean_dim(1, false, Kind::Double) + config.settings.offset;
 //!         Ok(Line { parameters: builder.build(Kind::Double, device)?, inputs, truth })
 //!     }
 //! }
@@ -70,10 +68,7 @@
 //! }
 //!
 //! let mut config = Mine.defaults();
-//! config.settings.noise = 0.1;
-//! config.penalty.lambda_perp = 1.0;
-//! config.train.epochs = 2;
-//! config.train.learning_rate = 0.1;
+//! (config.settings.offset, config.penalty.lambda_perp, config.train.epochs) = (0.1, 1.0, 2);
 //! let root = tempfile::tempdir()?;
 //! let place = Place::Under(root.path().into());
 //! let session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };

@@ -1,4 +1,4 @@
-//! What a run says about itself: a record an epoch, and a summary at the end.
+//! The metrics of a run: a record an epoch, and a summary at the end.
 
 use std::collections::BTreeMap;
 
@@ -28,23 +28,23 @@ pub struct Best {
     pub epoch: usize,
     /// The validation metric that was best.
     pub value: f64,
-    /// The second metric, which decides between equals, where there is one.
+    /// The second metric, which decides ties, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tie: Option<f64>,
 }
 
-/// What a finished run comes to: summary.json.
+/// The result of a finished run: summary.json.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Epochs done.
     pub epochs: usize,
     /// Steps of the optimiser done.
     pub steps: usize,
-    /// Whether early stopping ended it.
+    /// Whether early stopping ended the run.
     pub stopped_early: bool,
-    /// Which weights were handed on: "last" or "best".
+    /// Which weights were selected: "last" or "best".
     pub weights: crate::config::Selection,
-    /// When the validation metric was best, if it was looked at.
+    /// The best evaluation, if a metric is watched.
     pub best: Option<Best>,
     /// "validation/…" and "test/…" of the weights after the last step.
     #[serde(with = "nullable")]
@@ -59,7 +59,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The metrics of the weights that were handed on.
+    /// The metrics of the selected weights.
     pub fn metrics(&self) -> &Metrics {
         match self.weights {
             crate::config::Selection::Best if self.best.is_some() => &self.best_metrics,
@@ -74,7 +74,7 @@ pub fn prefixed(split: Split, metrics: Metrics) -> impl Iterator<Item = (String,
 }
 
 pub mod nullable {
-    //! Numbers that are not finite, which JSON cannot hold, as null.
+    //! Numbers that are not finite as null, because JSON has none.
     use super::Metrics;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The page of one run, from what lies in its folder.
+//! report.html of a run, from the files of its folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,29 +13,28 @@ use crate::metrics::Summary;
 use crate::run_folder::read_if_there as text;
 use reynolds_checkpoint::whole_file;
 
-/// What an experiment leaves in the folder of a run for its page, beside metrics and figures.
+/// Facts of an experiment for the page, beside metrics and figures.
 const FACTS: &str = "facts.json";
 
-/// Leaves facts in the folder of a run, for its page.
+/// Adds facts, by name, to the page of the run in `folder`.
 pub fn write_facts(folder: &Path, facts: &BTreeMap<String, String>) -> Result<()> {
     let text = serde_json::to_string_pretty(facts).expect("facts are plain texts");
     Ok(whole_file::write(&folder.join(FACTS), text.as_bytes())?)
 }
 
-/// What the experiment of the run in `folder` has left to say of it, as names and texts.
+/// The facts of [`write_facts`].
 pub(crate) fn facts(folder: &Path) -> Result<Vec<(String, String)>> {
     let facts = json(&folder.join(FACTS))?;
     let text = |fact: &Value| fact.as_str().unwrap_or_default().to_string();
     Ok(facts.as_object().into_iter().flatten().map(|(name, fact)| (name.clone(), text(fact))).collect())
 }
 
-/// Whether a metric is shown by itself: a cell of a matrix is a number of its figure.
+/// Whether a metric is listed: cells of a confusion matrix are shown by its figure.
 pub(crate) fn shown(metric: &str) -> bool {
     !metric.contains("/confusion/")
 }
 
-/// The page of the run in `folder` that came to `summary`: what made it, its final metrics, its figures, its curves, its settings. Parts
-/// that the folder does not have are left out.
+/// Provenance, final metrics, figures, curves, settings; what is missing in the folder is left out.
 fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
     let config = text(&folder.join("config.toml"))?.unwrap_or_default();
     let settings: toml::Table = config.parse().unwrap_or_default();
@@ -63,7 +62,7 @@ fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
     Ok(report)
 }
 
-/// Writes the page of a run into its folder as report.html.
+/// Writes report.html.
 pub(crate) fn write(folder: &Path, summary: &Summary) -> Result<()> {
     Ok(whole_file::write(&folder.join("report.html"), of_run(folder, summary)?.html().as_bytes())?)
 }
@@ -82,7 +81,7 @@ fn environment(report: &mut Report, environment: &Value) {
     }
 }
 
-/// The final metrics, of the last weights and of the best.
+/// The final metrics, and the layers that are exactly equivariant.
 fn metrics(report: &mut Report, summary: &Summary) {
     let early = if summary.stopped_early { ", stopped early" } else { "" };
     report.fact("epochs", format!("{}{early}", summary.epochs));
@@ -122,9 +121,8 @@ fn figures(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(figures)
 }
 
-/// One chart for each quantity in the lines of a `metrics.jsonl`, over the epoch. A quantity of several splits (`train/loss`,
-/// `validation/loss`) has one chart; what never changes, such as a constant learning rate, has none. Lines that are no object with an
-/// epoch are passed over.
+/// A chart for each quantity of metrics.jsonl over the epoch: several splits (`train/loss`, `validation/loss`) share one, constants have
+/// none. Lines that are no object with an epoch are skipped.
 fn charts(lines: &str) -> Vec<Chart> {
     let mut series: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for line in lines.lines() {
@@ -132,7 +130,7 @@ fn charts(lines: &str) -> Vec<Chart> {
         let Some(epoch) = line.get("epoch").and_then(Value::as_f64) else { continue };
         let rest = line.into_iter().filter(|(key, _)| !matches!(key.as_str(), "epoch" | "step"));
         for (name, value) in rest.filter(|(_, value)| value.is_number() || value.is_null()) {
-            // What was not finite is null.
+            // Null: not finite.
             series.entry(name).or_default().push((epoch, value.as_f64().unwrap_or(f64::NAN)));
         }
     }
@@ -143,13 +141,12 @@ fn charts(lines: &str) -> Vec<Chart> {
         let empty = || Chart { title: title.clone(), across: "epoch".into(), series: Vec::new() };
         charts.entry(title.clone()).or_insert_with(empty).series.push(Series { name, points });
     }
-    // The losses first: they are what one looks at first.
     let mut charts: Vec<Chart> = charts.into_values().collect();
     charts.sort_by_key(|chart| !chart.title.contains("loss"));
     charts
 }
 
-/// The file as JSON, null where it is not there.
+/// The file as JSON; null if there is none.
 fn json(file: &Path) -> Result<Value> {
     let Some(text) = text(file)? else { return Ok(Value::Null) };
     serde_json::from_str(&text).map_err(|error| Error::file(file, "JSON", error))

@@ -1,9 +1,9 @@
-//! The folder of one point of a sweep or of a table: a run folder whose settings are known before it is made.
+//! The folder of one point of a sweep or a table: a run folder with given settings.
 //!
 //! ```text
 //! <folder>/config.toml     the settings, written first
-//!          checkpoints/    what training goes on from, if it was stopped
-//!          summary.json    what came of it, written last: its presence says that the point is finished
+//!          checkpoints/    while training
+//!          summary.json    the result, written last: its presence says that the point is finished
 //! ```
 
 use std::fs;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::run_folder::{self, read_if_there};
 use reynolds_checkpoint::whole_file;
 
-/// A folder and the settings (TOML) of the point that belongs there.
+/// A folder and the settings (TOML) of its point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PointFolder {
     path: PathBuf,
@@ -26,32 +26,26 @@ pub struct PointFolder {
 }
 
 impl PointFolder {
-    /// Nothing is read or written yet.
+    /// Reads and writes nothing.
     pub fn new(path: PathBuf, config: String) -> Self {
         Self { path, config }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The settings as TOML.
-    pub fn config(&self) -> &str {
-        &self.config
     }
 
     fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Whether there is a config.toml, of these settings or others.
+    /// Whether it has a config.toml, with these settings or others.
     pub fn is_there(&self) -> bool {
         self.file("config.toml").is_file()
     }
 
-    /// The first key by which the config.toml that is there differs: (key, value here, value there). The number of threads is a matter of
-    /// the machine.
+    /// The first key in which its config.toml differs: (key, value asked for, value there). The number of threads is ignored.
     pub fn difference(&self) -> Result<Option<(String, String, String)>> {
         let file = self.file("config.toml");
         let Some(text) = read_if_there(&file)? else { return Ok(None) };
@@ -63,7 +57,7 @@ impl PointFolder {
         Ok(config::first_difference(&without_threads(&self.config)?, &without_threads(&text)?))
     }
 
-    /// Refuses a folder with other settings, by the first key that differs.
+    /// An error if the folder has other settings.
     pub fn check(&self) -> Result<()> {
         match self.difference()? {
             None => Ok(()),
@@ -83,10 +77,10 @@ impl PointFolder {
         Ok(whole_file::write(&self.file("config.toml"), self.config.as_bytes())?)
     }
 
-    /// Makes the folder anew if it has other settings, and then as [`PointFolder::begin`].
+    /// [`PointFolder::begin`], after clearing a folder with other settings.
     pub fn begin_anew(&self) -> Result<()> {
         if self.difference()?.is_some() {
-            // In this order: a summary never stands beside settings that are not its own.
+            // In this order, so that a summary is never beside other settings than its own.
             for name in ["summary.json", "checkpoints/last.safetensors", "checkpoints/best.safetensors", "config.toml"]
             {
                 let file = self.file(name);
@@ -101,12 +95,12 @@ impl PointFolder {
         self.begin()
     }
 
-    /// What came of the point; `None` if it is not finished.
+    /// The result; `None` if the point is not finished.
     pub fn summary<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         run_folder::summary(&self.path)
     }
 
-    /// Keeps what came of the point, and removes what it would have gone on from.
+    /// Stores the result and removes the checkpoints.
     pub fn finish<T: Serialize>(&self, summary: &T) -> Result<()> {
         let text = serde_json::to_string(summary).expect("a summary is plain numbers and names");
         whole_file::write(&self.file("summary.json"), text.as_bytes())?;

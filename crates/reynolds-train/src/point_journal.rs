@@ -1,7 +1,5 @@
-//! The journal of a model that a table trains among many: records in memory, and a checkpoint only where one is worth its time.
-//!
-//! A model of a few seconds leaves nothing behind. One that has trained for 20 s, or is asked to stop, becomes a run folder
-//! (metrics.jsonl, checkpoints/), from which it goes on to the same bytes.
+//! The journal of one of many models of a table: records in memory, and a run folder with checkpoints for a model that has trained for
+//! 20 s or is cancelled.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,7 +16,7 @@ use crate::run_folder::RunFolder;
 /// Training time after which a checkpoint is written.
 const WORTH_SAVING: Duration = Duration::from_secs(20);
 
-/// Records in memory; a run folder once a checkpoint is worth its time.
+/// Records in memory, and a run folder from the first checkpoint on.
 #[derive(Debug)]
 pub struct PointJournal {
     /// One an epoch.
@@ -27,12 +25,12 @@ pub struct PointJournal {
     config: String,
     interrupt: Interrupt,
     saved: Instant,
-    /// The lock of the folder is held as long as its files are open.
+    /// Holds the lock of the folder.
     open: Option<(RunFolder, FolderJournal)>,
 }
 
 impl PointJournal {
-    /// The journal of a model with these complete settings (TOML), which may leave a checkpoint in `folder`.
+    /// For a model with these complete settings (TOML); checkpoints go to `folder`.
     pub fn new(folder: PathBuf, config: String, interrupt: Interrupt) -> Self {
         Self { records: Vec::new(), folder, config, interrupt, saved: Instant::now(), open: None }
     }
@@ -70,7 +68,7 @@ impl Journal for PointJournal {
         if self.open.is_none() {
             let records = self.records.clone();
             let journal = self.open()?;
-            // What an earlier attempt left here has no checkpoint.
+            // Clears what an earlier attempt without a checkpoint left.
             journal.restore(parameters)?;
             records.iter().try_for_each(|record| journal.record(record))?;
         }

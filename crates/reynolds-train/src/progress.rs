@@ -1,4 +1,4 @@
-//! What a person sees while a run trains.
+//! Progress on standard error.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,18 +9,18 @@ use reynolds_report::terminal::printable;
 
 use crate::metrics::Record;
 
-/// Someone who is told how a run goes on.
+/// Progress callbacks.
 pub trait Observer {
-    /// Something to be known before work begins.
+    /// A message before work begins.
     fn say(&mut self, _text: &str) {}
 
-    /// What steps are from now on, in the plural, where they are not those of a run: "simulations".
+    /// What later steps count, in the plural, if not optimiser steps: "simulations".
     fn counting(&mut self, _of: &str) {}
 
     /// Training begins, with `done` of `total` steps done.
     fn begin(&mut self, _done: usize, _total: usize) {}
 
-    /// `done` steps are done; `loss` is the mean of this epoch where it is known.
+    /// `done` steps are done; `loss` is the mean of this epoch, if known.
     fn step(&mut self, _done: usize, _loss: Option<f64>) {}
 
     /// An epoch of `epochs` is done.
@@ -36,13 +36,13 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
-/// Lines of progress in a run, or in a phase of a table, where there is no terminal.
+/// Lines of progress in a run or a phase of a table, without a terminal.
 const LINES: usize = 20;
 
-/// Longest time without a line, where there is no terminal and steps are made.
+/// Longest time between two lines, without a terminal.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// On a terminal a bar with epoch, loss, "validation/`metric`" and time left; elsewhere a line from time to time.
+/// On a terminal a bar with epoch, loss, "validation/`metric`" and time left; elsewhere a line now and then.
 pub(crate) fn shown(metric: &str) -> Box<dyn Observer> {
     let (metric, text) = (metric.to_string(), String::new());
     if stderr().is_terminal() {
@@ -97,10 +97,10 @@ impl Observer for Bar {
     }
 }
 
-/// About [`LINES`] lines, evenly spread over epochs, or over steps where those are counted; the number of steps where epochs take long.
+/// About [`LINES`] lines, evenly spread over epochs or counted steps; step numbers during long epochs.
 struct Lines {
     metric: String,
-    /// What steps are, where they are not those of a run.
+    /// See [`Observer::counting`].
     of: String,
     total: usize,
     silence: Duration,
@@ -108,7 +108,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The line after `done` steps, if it is time for one.
+    /// The line after `done` steps, if one is due.
     fn due(&mut self, done: usize) -> Option<String> {
         if !self.of.is_empty() {
             let due = done.is_multiple_of(self.total.div_ceil(LINES)) || done == self.total;
@@ -149,7 +149,7 @@ impl Observer for Lines {
     }
 }
 
-/// Work of a known size before a run trains: a bar on a terminal, a line for each tenth elsewhere. Several threads may advance it.
+/// Progress of work of a known size before training: a bar on a terminal, a line for each tenth elsewhere. Shared by threads.
 #[derive(Debug)]
 pub struct Work {
     bar: ProgressBar,
@@ -186,12 +186,12 @@ impl Drop for Work {
     }
 }
 
-/// Prints a line to standard error; where that is closed there is nobody to tell.
+/// Prints a line to standard error, ignoring a closed one.
 pub fn say(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// As [`say`], of text with names and what is said of files, which may hold what moves a cursor.
+/// [`say`] for text with names from files, which may contain control characters.
 pub fn note(text: &str) {
     say(&printable(text));
 }

@@ -1,4 +1,4 @@
-//! Jobs in turn, several at a time: the one scheduler, of sweeps and of tables.
+//! The scheduler of sweeps and tables.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -6,11 +6,8 @@ use std::sync::mpsc;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 
-/// Does the jobs of these numbers, `workers` at a time, in order, and calls `ended` on this thread as each ends. Takes no further job once
-/// one has failed, `ended` has, or a stop was asked for; what is under way is waited for.
-///
-/// # Errors
-/// Of those that failed, the error of the first in order.
+/// Does the numbered jobs in order, `workers` at a time, and calls `ended` on this thread as each ends. After an error of a job or of
+/// `ended`, or a cancellation, no further job starts, and those under way are waited for. Returns the error of the first in order.
 pub fn in_turn<T: Send>(
     order: &[usize],
     workers: usize,

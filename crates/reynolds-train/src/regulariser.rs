@@ -12,13 +12,13 @@ use crate::task::{Metrics, Task};
 
 /// A penalty on the flat parameters with a gradient of its own.
 pub trait Regulariser {
-    /// Adds the gradient at `flat` to `gradient`, both `[len]`, in place. Never waits for the device.
+    /// Adds the gradient at `flat` to `gradient`, both `[len]`, in place; does not synchronise.
     fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()>;
 
-    /// The penalty at `flat`, a scalar on the device: asked for once an epoch.
+    /// The penalty at `flat`, a 0-d tensor.
     fn value(&self, flat: &Tensor) -> Result<Tensor>;
 
-    /// λ_⊥ from now on; an error if it is negative or not finite.
+    /// Changes λ_⊥; an error if it is negative or not finite.
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()>;
 }
 

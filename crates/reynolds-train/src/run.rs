@@ -12,22 +12,23 @@ use crate::folder_journal::FolderJournal;
 use crate::interrupt::Interrupt;
 use crate::metrics::Summary;
 use crate::page;
+use crate::point_folder::PointFolder;
 use crate::progress::Observer;
 use crate::run_folder::{self, RunFolder};
 use crate::task::Task as _;
 use crate::threads;
 use crate::train::{self, Ending, Trainer};
 
-/// Where a run leaves its folder.
+/// Where the folder of a run goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// A new folder under this root, which is "runs" as a rule.
+    /// A new folder under this root, usually "runs".
     Under(PathBuf),
-    /// Exactly here. If a run with the same settings is there already, it goes on.
+    /// This folder. A run with the same settings that is already there is resumed.
     Exactly(PathBuf),
 }
 
-/// What surrounds a run and is no part of its settings.
+/// What a run needs beside its settings.
 pub struct Session<'a> {
     /// Where tensors live.
     pub device: Device,
@@ -40,21 +41,21 @@ pub struct Session<'a> {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It is finished.
+    /// It finished.
     Finished {
         /// Its folder.
         folder: PathBuf,
         /// Its result.
         summary: Summary,
     },
-    /// It was finished before; nothing was changed.
+    /// It had finished before; nothing was changed.
     AlreadyFinished {
         /// Its folder.
         folder: PathBuf,
         /// Its result.
         summary: Summary,
     },
-    /// Someone asked for a stop; the moment is saved.
+    /// It was cancelled and can be resumed.
     Interrupted {
         /// Its folder.
         folder: PathBuf,
@@ -73,7 +74,7 @@ impl Outcome {
         }
     }
 
-    /// What the run came to, if it is finished.
+    /// The result, if it finished.
     pub fn summary(&self) -> Option<&Summary> {
         match self {
             Self::Finished { summary, .. } | Self::AlreadyFinished { summary, .. } => Some(summary),
@@ -82,12 +83,8 @@ impl Outcome {
     }
 }
 
-/// Trains an experiment and leaves a folder.
-///
-/// # Errors
-/// [`Error::Config`] if a setting is out of range, or the folder has a run with other settings; what the task, the loop and the system
-/// fail with. A folder is made only once the task has been built and can be trained as the settings ask, or when someone
-/// interrupts the making of its data.
+/// Trains an experiment and leaves a folder, which is created only once the task is built and can be trained as the settings ask, or when
+/// the generation of its data is interrupted.
 pub fn run<E: Experiment + ?Sized>(
     experiment: &E,
     config: &RunConfig<E::Settings>,
@@ -95,19 +92,13 @@ pub fn run<E: Experiment + ?Sized>(
     session: Session<'_>,
 ) -> Result<Outcome> {
     config.validate()?;
-    let work = Work { experiment, config, session };
     if let Place::Exactly(path) = place
         && path.join("config.toml").is_file()
     {
-        let (folder, theirs) = open(experiment, path)?;
-        return match config::first_difference(&config::tree(config), &config::tree(&theirs)) {
-            None => work.go_on(folder),
-            Some((key, ours, theirs)) => {
-                let origin = path.join("config.toml");
-                Err(Error::given(origin.display(), key, format!("{ours}, as asked for"), theirs))
-            }
-        };
+        PointFolder::new(path.clone(), config::text(config)).check()?;
+        return resume(experiment, path, session);
     }
+    let work = Work { experiment, config, session };
     let folder = || match place {
         Place::Under(root) => RunFolder::create(root, experiment.name()),
         Place::Exactly(path) => RunFolder::at(path),
@@ -118,11 +109,8 @@ pub fn run<E: Experiment + ?Sized>(
     work.carry_out(&task, trainer, &folder()?)
 }
 
-/// Goes on with the run of a folder, from its last checkpoint, or from the beginning if it was stopped before the first.
-///
-/// # Errors
-/// [`Error::File`] if there is no run, another process writes it, it is of another version, or its checkpoint is damaged or does not fit;
-/// [`Error::Config`] if it is of another experiment; as [`run()`].
+/// Resumes the run of a folder from its last checkpoint, or from the beginning if there is none. A damaged checkpoint, or one of another
+/// version, is refused.
 pub fn resume<E: Experiment + ?Sized>(experiment: &E, path: &Path, session: Session<'_>) -> Result<Outcome> {
     let (folder, config) = open(experiment, path)?;
     Work { experiment, config: &config, session }.go_on(folder)
@@ -136,7 +124,7 @@ fn open<E: Experiment + ?Sized>(experiment: &E, path: &Path) -> Result<(RunFolde
     Ok((folder, config))
 }
 
-/// What is to be done, wherever it is left.
+/// A run whose folder is yet to be chosen.
 struct Work<'a, 's, E: Experiment + ?Sized> {
     experiment: &'a E,
     config: &'a RunConfig<E::Settings>,
@@ -153,7 +141,7 @@ impl<E: Experiment + ?Sized> Work<'_, '_, E> {
         self.carry_out(&task, trainer, &folder)
     }
 
-    /// The task; `None` if someone interrupted while its data were made.
+    /// The task; `None` if it was cancelled while its data were generated.
     fn task(&self) -> Result<Option<E::Task>> {
         let (precision, precisions) = (self.config.train.precision, self.experiment.precisions());
         if !precisions.contains(&precision) {
@@ -168,7 +156,7 @@ impl<E: Experiment + ?Sized> Work<'_, '_, E> {
         self.experiment.task(self.config, self.session.device).map(Some)
     }
 
-    /// Before the first step: the folder holds the settings, which is what it goes on with.
+    /// Cancelled before the first step: the folder holds the settings to resume with.
     fn stopped(&self, folder: &RunFolder) -> Result<Outcome> {
         self.keep_settings(folder)?;
         Ok(Outcome::Interrupted { folder: folder.path().into(), epoch: 0 })
@@ -184,7 +172,7 @@ impl<E: Experiment + ?Sized> Work<'_, '_, E> {
     fn carry_out(self, task: &E::Task, trainer: Trainer<'_>, folder: &RunFolder) -> Result<Outcome> {
         self.keep_settings(folder)?;
         let mut journal = FolderJournal::open(folder, config::text(self.config))?;
-        // A checkpoint that is refused leaves the folder as it was.
+        // Before anything in the folder changes.
         journal.check(task.parameters())?;
         Environment::now(self.session.device).add_to(folder)?;
         let path = folder.path().to_path_buf();

@@ -1,17 +1,17 @@
-//! The folder that a run leaves.
+//! The folder of a run.
 //!
 //! ```text
 //! runs/<experiment>/<UTC time>-<id>/
-//!   config.toml                   complete, every default spelt out
+//!   config.toml                   complete settings
 //!   environment.json              versions, device, commit
 //!   metrics.jsonl                 a record an epoch; no wall-clock times
 //!   timing.jsonl                  seconds an epoch
 //!   events.out.tfevents.reynolds  the metrics for TensorBoard
-//!   checkpoints/last.safetensors  parameters, optimiser and moment: what --resume goes on from
+//!   checkpoints/last.safetensors  parameters, optimiser, progress: what --resume starts from
 //!   checkpoints/best.safetensors  the parameters of the best validation metric
-//!   figures/                      what the experiment draws
+//!   figures/                      drawn by the experiment
 //!   report.html                   all of it on one page
-//!   summary.json                  final metrics; its presence says that the run is finished
+//!   summary.json                  final metrics, written last: its presence says that the run is finished
 //!   lock                          held by the process that writes the folder
 //! ```
 
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::utc;
 use reynolds_checkpoint::whole_file;
 
-/// A run folder that this process alone may write, until it is dropped.
+/// A run folder, locked until it is dropped.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -47,10 +47,7 @@ impl RunFolder {
         unreachable!("the loop returns or fails")
     }
 
-    /// The folder at a path, made if it is not there.
-    ///
-    /// # Errors
-    /// [`Error::File`] if another process writes it.
+    /// The folder at a path, created if missing; an error if another process has locked it.
     pub fn at(path: &Path) -> Result<Self> {
         let lock = Lock::take(path)?;
         let checkpoints = path.join("checkpoints");
@@ -58,10 +55,7 @@ impl RunFolder {
         Ok(Self { path: path.into(), _lock: lock })
     }
 
-    /// The folder of an earlier run.
-    ///
-    /// # Errors
-    /// [`Error::File`] if there is no run at that path; as [`RunFolder::at`].
+    /// The folder of an earlier run: as [`RunFolder::at`], with a config.toml.
     pub fn open(path: &Path) -> Result<Self> {
         if !path.join("config.toml").is_file() {
             let found = if path.is_dir() { "a folder without one" } else { "no such folder" };
@@ -70,7 +64,7 @@ impl RunFolder {
         Self::at(path)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -80,7 +74,7 @@ impl RunFolder {
         self.path.join(name)
     }
 
-    /// The text of config.toml, if it was written.
+    /// The text of config.toml, if there is one.
     pub fn config_text(&self) -> Result<Option<String>> {
         read_if_there(&self.file("config.toml"))
     }
@@ -91,20 +85,19 @@ impl RunFolder {
     }
 }
 
-/// The one writer of a folder, until it is dropped: the system lets go of a lock when its process ends, however it ends, so that no dead
-/// process blocks a folder.
+/// The lock of a folder, released when it is dropped or its process ends, however it ends.
 #[derive(Debug)]
 pub(crate) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing alone would not do while a child that is just being started holds a copy of the file.
+        // Closing is not enough: a child that is being started may hold a copy of the file.
         let _ = self.0.unlock();
     }
 }
 
 impl Lock {
-    /// Takes the folder, which is made if it is not there.
+    /// Locks the folder, created if missing.
     pub(crate) fn take(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
         let file = folder.join("lock");
@@ -126,7 +119,7 @@ pub fn summary<T: DeserializeOwned>(folder: &Path) -> Result<Option<T>> {
     serde_json::from_str(&text).map(Some).map_err(|error| Error::file(&file, "the summary of a run", error))
 }
 
-/// The experiment that a run folder is of.
+/// The experiment of a run folder.
 pub fn experiment(folder: &Path) -> Result<String> {
     let file = folder.join("config.toml");
     let Some(text) = read_if_there(&file)? else {
@@ -137,7 +130,7 @@ pub fn experiment(folder: &Path) -> Result<String> {
     name.ok_or_else(|| Error::file(&file, "a key \"experiment\"", "none"))
 }
 
-/// The text of a file, if it is there.
+/// The text of a file, if it exists.
 pub fn read_if_there(file: &Path) -> Result<Option<String>> {
     match fs::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -145,7 +138,7 @@ pub fn read_if_there(file: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Six hexadecimal digits that differ from one process and one moment to another.
+/// Six hexadecimal digits from process, time and attempt.
 fn identifier(attempt: u64) -> String {
     let nanoseconds = utc::since_epoch().subsec_nanos();
     let place = [u64::from(std::process::id()), u64::from(nanoseconds), attempt];

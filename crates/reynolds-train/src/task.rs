@@ -1,4 +1,4 @@
-//! What the training loop needs to know of an experiment.
+//! What an experiment gives to the training loop.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,11 +17,11 @@ pub type Metrics = BTreeMap<String, f64>;
 /// Which part of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Split {
-    /// What the loss is taken on.
+    /// For the loss.
     Train,
-    /// What early stopping and selection look at.
+    /// For early stopping and selection.
     Validation,
-    /// What is reported.
+    /// For the reported numbers.
     Test,
 }
 
@@ -36,16 +36,16 @@ impl Split {
     }
 }
 
-/// A moment of a run: with the seed of the run it decides every random number, so that a resumed run sees what an uninterrupted one saw.
+/// With the seed it decides every random number of a run, so that a resumed run draws the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// From 0.
     pub epoch: usize,
-    /// Of this epoch, from 0.
+    /// Minibatch of this epoch, from 0.
     pub step: usize,
 }
 
-/// Data, network, loss and metrics of one run, on its device. Required are the parameters, the loss and the metrics.
+/// Data, network, loss and metrics of one run, on its device.
 pub trait Task {
     /// The parameters that are trained.
     fn parameters(&self) -> &Parameters;
@@ -55,26 +55,25 @@ pub trait Task {
         1
     }
 
-    /// The task loss of one minibatch, a 0-d tensor on the tape. The penalty is no part of it.
+    /// The loss of one minibatch without the penalty: a 0-d tensor on the tape.
     fn loss(&self, moment: Moment) -> Result<Tensor>;
 
-    /// Metrics on a split, with the parameters as they are. `train.early_stopping` watches "loss" unless it names another.
+    /// Metrics of a split with the current parameters. `train.early_stopping` watches "loss" by default.
     fn evaluate(&self, split: Split) -> Result<Metrics>;
 
-    /// Which parameters are regularised towards which group; `None` if none is. From it come the penalty of `[penalty]` and the constraint
-    /// of `[train.parametrisation]`.
+    /// Which parameters are regularised towards which group, for `[penalty]` and `[train.parametrisation]`; `None` if none is.
     fn plan(&self) -> Result<Option<SymmetryPlan>> {
         Ok(None)
     }
 
-    /// The plan bound to the parameters. Called at most twice a run: a task that needs the binding itself keeps it and returns it here.
+    /// The plan bound to the parameters; called once or twice a run. Override it to share a binding that the task keeps.
     fn binding(&self) -> Result<Option<Rc<Binding>>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
         Ok(Some(Rc::new(Binding::of_plan(self.parameters(), &plan)?)))
     }
 
-    /// The penalty of `[penalty]`; `None` if no parameter is regularised. Called only if λ_G or λ_⊥ is above 0. Overridden where what is
-    /// regularised is no parameter itself, but a weight assembled from several.
+    /// The penalty of `[penalty]` by its gradient; `None` if no parameter is regularised. Override it if the regularised weights are
+    /// assembled from parameters.
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
         let Some(binding) = self.binding()? else { return Ok(None) };
         Ok(Some(Box::new(Penalty::new(binding, penalty)?)))

@@ -1,15 +1,15 @@
-//! How many processor threads libtorch uses inside an operation.
+//! Number of processor threads that libtorch uses inside an operation.
 //!
-//! Threads between operations are left alone: no operation of ours starts any, and libtorch lets a process set their number once only.
+//! Threads between operations are not used, and libtorch lets a process set their number only once.
 
 use reynolds_torch::tch;
 
-/// Uses `threads` of them, all if 0.
+/// Sets it; 0 = all processors.
 pub fn set(threads: usize) {
     tch::set_num_threads(i32::try_from(resolve(threads)).unwrap_or(i32::MAX));
 }
 
-/// The number itself, or that of the machine if 0.
+/// The number itself; for 0 that of the processors.
 pub fn resolve(threads: usize) -> usize {
     match threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),

@@ -5,12 +5,12 @@
 //!     g ← mean over the accumulated minibatches of ∇ task loss
 //!     g ← g + 2λ_G P(W) + 2λ_⊥(t) (W − P(W))          once per step, before clipping
 //!     g ← g · min(1, clip/‖g‖)
-//!     W ← Adam(W, g, η(t))
-//! then, once per epoch: read the loss, see that all is finite, evaluate, record, save
+//!     W ← Adam(W, g, η(t))                             with step = "decoupled" or a target: then a step of its own, see `decoupled`
+//! then, once per epoch: read the loss, check that all is finite, evaluate, record, save
 //! ```
 //!
-//! Nothing inside a step waits for the device. What a step does is a function of the seed and the moment only, so that a loop which goes
-//! on from a saved moment does what one does that was never stopped.
+//! No step synchronises with the device. A step is a function of the seed and the moment only, so that a resumed loop does what an
+//! uninterrupted one does.
 
 mod trainer;
 
@@ -26,23 +26,18 @@ pub use trainer::Trainer;
 /// How a loop ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
-    /// All epochs are done, or early stopping ended it.
+    /// All epochs are done, or early stopping ended the run.
     Finished(Summary),
-    /// Someone asked for a stop; the moment is saved.
+    /// Cancelled, with a checkpoint.
     Interrupted {
         /// Epochs done.
         epoch: usize,
-        /// Steps done in the epoch under way.
+        /// Steps done in this epoch.
         step: usize,
     },
 }
 
-/// Trains the parameters of a task, from the journal's last moment if it has one, and leaves in them the weights that the settings select.
-///
-/// # Errors
-/// [`crate::Error::NotFinite`] if the loss, the penalty, the weights or the metric that is looked at stop being finite;
-/// [`crate::Error::Config`] if there is a penalty but nothing to hold against a group, or no such metric; what the journal and the task
-/// fail with.
+/// Trains the parameters of a task, from the journal's last checkpoint if it has one, and leaves the selected weights in them.
 pub fn train(
     task: &dyn Task,
     config: &TrainConfig,
@@ -54,7 +49,7 @@ pub fn train(
     go_on(Trainer::new(task, config, penalty)?, journal, observer, interrupt)
 }
 
-/// As [`train`], with a trainer that is ready.
+/// [`train`] with a given trainer.
 pub(crate) fn go_on(
     mut trainer: Trainer<'_>,
     journal: &mut dyn Journal,
@@ -71,7 +66,7 @@ pub(crate) fn go_on(
     Ok(if stopped? { Ending::Interrupted { epoch, step } } else { Ending::Finished(trainer.summary()?) })
 }
 
-/// Steps and epochs until all is done, or someone asks for a stop: whether that was so.
+/// Trains to the end; whether it was cancelled.
 fn all_epochs(
     trainer: &mut Trainer<'_>,
     journal: &mut dyn Journal,

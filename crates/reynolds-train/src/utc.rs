@@ -14,7 +14,7 @@ pub(crate) fn stamp() -> String {
 
 fn format(seconds: u64) -> String {
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    // Years that begin in March end in the leap day: 146097 days in 400 of them, and 153 in each five months from March on.
+    // Years from March on end with the leap day: 400 of them have 146097 days, each five months from March on 153.
     let days = seconds / 86_400 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -66,7 +66,7 @@ impl Default for So2NetConfig {
 /// let parameters = builder.build(Kind::Float, Device::Cpu)?;
 /// let points = Tensor::ones([5, 2], (Kind::Float, Device::Cpu));
 /// assert_eq!(net.forward(&parameters, &[], &net.features(&points)?, TRAIN)?.size(), [5]);
-/// // What is regularised towards SO(2): the weights of both complex layers.
+/// // Regularised towards SO(2): the weights of both complex layers.
 /// let binding = Binding::of_plan(&parameters, &net.plan(&parameters)?.expect("two complex layers"))?;
 /// assert_eq!((binding.bound()[0].entry.name.as_str(), binding.bound()[0].rank), ("first.weight", 9 * 16 * 4));
 /// # Ok::<(), reynolds_torch::Error>(())
@@ -100,7 +100,7 @@ impl So2Net {
         })
     }
 
-    /// What is computed of points `[N, 2]` once, before any weight; each feature's N numbers one after the other, as the layers read them.
+    /// The features of points `[N, 2]`, which have no weights; the N numbers of a feature are contiguous, as the layers read them.
     pub fn features(&self, points: &Tensor) -> Result<Tensor> {
         Ok(self.harmonics.forward(points)?.f_transpose(0, 1)?.f_contiguous()?.f_transpose(0, 1)?)
     }
@@ -135,23 +135,11 @@ impl Network for So2Net {
 
 #[cfg(test)]
 mod tests {
-    use faer::c64;
-    use reynolds::projection::{Blocks, KernelSpace, Projector};
     use reynolds_torch::Binding;
     use tch::{Device, Kind};
 
     use super::*;
     use crate::network::TRAIN;
-
-    /// Name and space of the weights of L₁ and L₂.
-    fn spaces(net: &So2Net) -> Vec<(String, KernelSpace<c64>)> {
-        let so2 = group::parse("SO2").unwrap();
-        let input = net.harmonics.irreps().complex_rep(&so2).unwrap();
-        let hidden = circular_irreps(net.config.hidden_channels, net.config.max_degree).complex_rep(&so2).unwrap();
-        let space =
-            |layer: &ComplexLinear, domain| (layer.name().to_string(), KernelSpace::dense(domain, &hidden).unwrap());
-        vec![space(&net.first, &input), space(&net.second, &hidden)]
-    }
 
     fn network(form: Form, kind: Kind) -> (So2Net, Parameters) {
         let mut builder = Parameters::builder();
@@ -176,19 +164,10 @@ mod tests {
         net.forward(parameters, &[], &net.features(points).unwrap(), TRAIN).unwrap()
     }
 
-    /// P on L₁ and L₂ by the core's projector, in place.
+    /// P on L₁ and L₂, in place.
     fn project(net: &So2Net, parameters: &Parameters) {
-        let _guard = tch::no_grad_guard();
-        for (name, space) in spaces(net) {
-            let weight = parameters.get(&name).unwrap();
-            let numbers =
-                Vec::<f64>::try_from(weight.view_as_real().contiguous().view([-1]).to_kind(Kind::Double)).unwrap();
-            let numbers: Vec<c64> = numbers.chunks(2).map(|pair| c64::new(pair[0], pair[1])).collect();
-            let projected = Blocks::derive(&space).unwrap().project(&numbers).unwrap();
-            let numbers: Vec<f64> = projected.iter().flat_map(|number| [number.re, number.im]).collect();
-            let numbers = Tensor::from_slice(&numbers).to_kind(parameters.flat().kind());
-            weight.view_as_real().copy_(&numbers.view_as(&weight.view_as_real()));
-        }
+        let binding = Binding::of_plan(parameters, &net.plan(parameters).unwrap().unwrap()).unwrap();
+        binding.project_in_place(parameters).unwrap();
     }
 
     fn largest(tensor: &Tensor) -> f64 {
@@ -198,29 +177,18 @@ mod tests {
     #[test]
     fn the_projector_is_the_mask_of_equal_orders() {
         let (net, parameters) = network(Form::Collapsed, Kind::Double);
-        for (name, space) in spaces(&net) {
-            let before = parameters.get(&name).unwrap().detach().copy();
-            let blocks = Blocks::derive(&space).unwrap();
-            project(&net, &parameters);
-            let order = |channel: usize| channel % 9;
-            let (outputs, inputs) = (space.codomain().dim(), space.domain().dim());
-            let mask: Vec<bool> = (0..outputs).flat_map(|o| (0..inputs).map(move |i| order(o) == order(i))).collect();
-            assert_eq!(blocks.mask(), mask);
-            let mask = Tensor::from_slice(&mask).view([outputs as i64, inputs as i64]);
-            let expected = before * mask.to_kind(Kind::ComplexDouble);
-            assert_eq!(largest(&(parameters.get(&name).unwrap().detach() - expected)), 0.0);
+        let names = ["first.weight", "second.weight", "head.weight", "head.bias"];
+        let weights = || names.map(|name| parameters.get(name).unwrap().detach().copy());
+        let before = weights();
+        project(&net, &parameters);
+        for ((name, before), after) in names.iter().zip(&before).zip(&weights()) {
+            let order = |size: i64| Tensor::arange(size, (Kind::Int64, Device::Cpu)).remainder(9);
+            let expected = match name.starts_with("head") {
+                true => before.shallow_clone(),
+                false => before * order(before.size()[0]).unsqueeze(1).eq_tensor(&order(before.size()[1])),
+            };
+            assert_eq!(largest(&(after - expected)), 0.0, "{name}");
         }
-    }
-
-    #[test]
-    fn the_plan_binds_the_projectors_of_both_complex_layers() {
-        let (net, parameters) = network(Form::Collapsed, Kind::Double);
-        let planned = Binding::of_plan(&parameters, &net.plan(&parameters).unwrap().unwrap()).unwrap();
-        let mut direct = Binding::builder(&parameters);
-        spaces(&net).iter().for_each(|(name, space)| direct.complex(name, space).unwrap());
-        let direct = direct.build().unwrap();
-        assert_eq!(planned.bound(), direct.bound());
-        assert_eq!(planned.project(parameters.flat()).unwrap(), direct.project(parameters.flat()).unwrap());
     }
 
     #[test]

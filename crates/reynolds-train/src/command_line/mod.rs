@@ -52,10 +52,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does what was asked for. `program` is what messages call the program: "reynolds".
-    ///
-    /// # Errors
-    /// If the experiment or a setting is unknown or out of range; what runs fail with. A sweep of which a run fails exits with 1.
+    /// Carries the command out; `program` is the name of the program in messages. The exit code is 1 if a run of a sweep failed.
     pub fn carry_out(&self, program: &str, experiments: &Experiments) -> Result<ExitCode> {
         match self {
             Self::Run(args) => run::run(program, experiments, args),
@@ -72,8 +69,8 @@ struct Program {
     command: Command,
 }
 
-/// The `main` of a program that trains these experiments: the commands `run` and `sweep` with all their options, run folders, resume after
-/// Ctrl-C, progress, reports. Exits with 0, with 1 if a run of a sweep failed, with 2 on bad input, with 130 after Ctrl-C.
+/// The `main` of a program with these experiments: the commands `run` and `sweep` with all their options. Exits with 0, with 1 if a run of a
+/// sweep failed, with 2 on bad input, with 130 after Ctrl-C.
 ///
 /// ```no_run
 /// # use reynolds_train::experiment::AnyExperiment;

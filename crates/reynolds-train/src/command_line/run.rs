@@ -8,7 +8,7 @@ use reynolds_report::terminal;
 use super::RunArgs;
 use super::session::{assignments, consecutive, interrupted, observer, session};
 use crate::config::Assignment;
-use crate::experiment::{AnyRun, Erased, Experiments};
+use crate::experiment::{Erased, Experiments, LoadedRun};
 use crate::run::{Outcome, Place, Session};
 use crate::sweep::end_with_sweep;
 use crate::{page, run_folder};
@@ -23,16 +23,16 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
     if let Some(folder) = &args.place.resume {
         let name = args.experiment.clone().map_or_else(|| run_folder::experiment(folder), Ok)?;
         let experiment = experiments.find(&name)?.as_ref();
-        // What is wrong with its settings is said when it goes on.
+        // Errors in its settings are reported by `resume`.
         let settings = experiment.load(Some(&folder.join("config.toml")), &[]).ok();
-        let mut observer = observer(settings.as_ref().map(|settings| settings.train()));
+        let mut observer = observer(settings.as_ref().map(|settings| &settings.train));
         let session = Session { device, interrupt, observer: &mut *observer };
         return done(program, experiment, &experiment.resume(folder, session)?);
     }
     let experiment = experiments.find(args.experiment.as_deref().context("expected an experiment")?)?.as_ref();
     let runs = seeds(experiment, args)?;
     if args.show {
-        terminal::print(&runs[0].text())?;
+        terminal::print(&runs[0].text)?;
         return Ok(ExitCode::SUCCESS);
     }
     for run in &runs {
@@ -40,7 +40,7 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
             Some(folder) => Place::Exactly(folder.clone()),
             None => Place::Under(args.place.runs.clone()),
         };
-        let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer(Some(run.train())) };
+        let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer(Some(&run.train)) };
         let code = done(program, experiment, &run.run(&place, session)?)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
@@ -49,11 +49,11 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-/// A run for each seed: the settings of all are checked before the first begins.
-fn seeds<'a>(experiment: &'a dyn Erased, args: &RunArgs) -> Result<Vec<Box<dyn AnyRun + 'a>>> {
+/// A run for each seed. The settings of all are checked before the first run starts.
+fn seeds<'a>(experiment: &'a dyn Erased, args: &RunArgs) -> Result<Vec<LoadedRun<'a>>> {
     let mut assignments = assignments(&args.settings.set)?;
     let first = experiment.load(args.settings.config.as_deref(), &assignments)?;
-    let rest = consecutive(first.seed(), args.seeds)?.skip(1);
+    let rest = consecutive(first.seed, args.seeds)?.skip(1);
     let mut runs = vec![first];
     for seed in rest {
         assignments.push(Assignment::new("seed", seed));
@@ -63,7 +63,7 @@ fn seeds<'a>(experiment: &'a dyn Erased, args: &RunArgs) -> Result<Vec<Box<dyn A
     Ok(runs)
 }
 
-/// Prints the result of a run; a report that was lost is written again.
+/// Prints the result of a run; writes the report again if it is missing.
 fn done(program: &str, experiment: &dyn Erased, outcome: &Outcome) -> Result<ExitCode> {
     let (folder, summary) = match outcome {
         Outcome::Interrupted { folder, .. } => {

@@ -1,4 +1,4 @@
-//! What commands that train share: the device, Ctrl-C, progress on standard error.
+//! Shared by the commands: device, Ctrl-C, progress on standard error.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,17 +17,16 @@ pub use crate::progress::say;
 /// Exit code after Ctrl-C, as a shell reports it.
 pub const INTERRUPTED: u8 = 130;
 
-/// The device asked for, and the flag that Ctrl-C sets.
+/// The device, and the flag that Ctrl-C sets.
 pub fn session(place: &PlaceArgs) -> Result<(Device, Interrupt)> {
     Ok((device::parse(&place.device)?, Interrupt::on_signal()))
 }
 
-/// What `--set` gives.
 pub(super) fn assignments(given: &[String]) -> Result<Vec<Assignment>> {
     Ok(given.iter().map(|text| text.parse()).collect::<crate::Result<_>>()?)
 }
 
-/// Consecutive seeds, all of which TOML can hold.
+/// Consecutive seeds that TOML can represent.
 pub(super) fn consecutive(first: u64, count: u64) -> Result<Range<u64>> {
     match first.checked_add(count) {
         Some(end) if end <= i64::MAX as u64 + 1 => Ok(first..end),
@@ -35,18 +34,18 @@ pub(super) fn consecutive(first: u64, count: u64) -> Result<Range<u64>> {
     }
 }
 
-/// Progress of a run: a bar on a terminal, a line from time to time elsewhere.
+/// Progress of a run.
 pub(super) fn observer(train: Option<&TrainConfig>) -> Box<dyn Observer> {
     let watched = train.map(|train| train.early_stopping.metric.as_str());
     progress::shown(watched.filter(|metric| !metric.is_empty()).unwrap_or("accuracy"))
 }
 
-/// Progress of work whose steps are whole models, such as a table.
+/// Progress of a table, whose steps are models.
 pub fn models() -> Box<dyn Observer> {
     progress::shown("")
 }
 
-/// Prints that work was stopped and saved, with the command that resumes it; the exit code.
+/// Prints the command that resumes cancelled work; returns the exit code.
 pub fn interrupted(folder: &Path, command: &str) -> ExitCode {
     say(&format!("stopped; all is saved in {}\ngo on with: {command}", folder.display()));
     ExitCode::from(INTERRUPTED)

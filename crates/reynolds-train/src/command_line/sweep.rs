@@ -13,7 +13,7 @@ use crate::experiment::Experiments;
 use crate::interrupt::Interrupt;
 use crate::sweep::{Axis, Grid, Launcher, Row, Status, Sweep};
 
-/// What a sweep is over, kept in its folder beside the settings that its runs share.
+/// Experiment, grid and seeds of a sweep; stored in its folder beside the settings that its runs share.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Definition {
@@ -34,7 +34,7 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &SweepArgs) ->
     let file = kept.as_deref().or(args.settings.config.as_deref());
     let assignments = assignments(&args.settings.set)?;
     let settings = experiment.load(file, &assignments)?;
-    let seeds: Vec<u64> = consecutive(settings.seed(), definition.seeds)?.collect();
+    let seeds: Vec<u64> = consecutive(settings.seed, definition.seeds)?.collect();
     let axes = definition.grid.iter().map(|text| text.parse()).collect::<Result<Vec<Axis>, _>>()?;
     let grid = Grid { experiment, file, assignments: &assignments, axes: &axes, seeds: &seeds };
     let jobs = usize::try_from(args.jobs)?;
@@ -45,7 +45,7 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &SweepArgs) ->
     };
     let files = match kept {
         Some(_) => Vec::new(),
-        None => vec![(SETTINGS, settings.text()), (DEFINITION, toml::to_string(&definition)?)],
+        None => vec![(SETTINGS, settings.text), (DEFINITION, toml::to_string(&definition)?)],
     };
     let (launcher, device) = (Launcher::this_program()?, args.place.device.clone());
     let sweep = Sweep { folder, experiment: definition.experiment, device, jobs, launcher, points, files };
@@ -72,7 +72,7 @@ fn carry_out(program: &str, sweep: &Sweep, interrupt: &Interrupt) -> Result<Exit
     }
 }
 
-/// What is asked for now, or was when the folder to resume was made.
+/// From the arguments, or with `--resume` from the folder.
 fn definition(args: &SweepArgs) -> Result<Definition> {
     let Some(folder) = &args.place.resume else {
         let experiment = args.experiment.clone().context("expected an experiment")?;

@@ -10,44 +10,39 @@ use toml::{Table, Value};
 use super::{Assignment, Settings, nearest};
 use crate::error::{Error, Result};
 
-/// The settings of a run: the defaults, over them a file, over that the assignments.
-///
-/// # Errors
-/// [`Error::Io`] if the file cannot be read; [`Error::UnknownKey`] or [`Error::Config`], with the file or "--set", if a key is unknown, a
-/// value of the wrong type or out of range, or the file is of another experiment.
+/// The defaults, overridden by a file, overridden by assignments; checked. Errors say whether a value came from the file or from `--set`.
 pub fn load<S: Settings>(defaults: &S, file: Option<&Path>, assignments: &[Assignment]) -> Result<S> {
     let Some(file) = file else { return resolve(defaults, None, assignments) };
     let text = std::fs::read_to_string(file).map_err(Error::io(file, "read"))?;
     resolve(defaults, Some((&file.display().to_string(), &text)), assignments)
 }
 
-/// As [`load`], from the text of a file; `origin` stands for it in messages.
+/// [`load`] from the text of a file, called `origin` in messages.
 pub fn parse<S: Settings>(defaults: &S, text: &str, origin: &str) -> Result<S> {
     resolve(defaults, Some((origin, text)), &[])
 }
 
-/// The complete settings as TOML, every default spelt out; [`parse`] gives the same settings back.
+/// The complete settings as TOML, defaults included; [`parse`] reads them back.
 pub fn text<S: Settings>(config: &S) -> String {
     toml::to_string(config).expect("settings are tables of plain values")
 }
 
-/// The complete settings as a tree.
-pub(crate) fn tree<S: Settings>(config: &S) -> Table {
+fn tree<S: Settings>(config: &S) -> Table {
     Table::try_from(config).expect("settings are tables of plain values")
 }
 
-/// Every setting: its dotted key, and its value as TOML.
+/// Every setting: dotted key and value as TOML.
 pub fn lines<S: Settings>(settings: &S) -> Vec<(String, String)> {
     leaves(&tree(settings))
 }
 
-/// The settings that are not those of `usual`.
+/// The settings that differ from `usual`.
 pub fn changed<S: Settings>(settings: &S, usual: &S) -> Vec<(String, String)> {
     let usual = lines(usual);
     lines(settings).into_iter().filter(|line| !usual.contains(line)).collect()
 }
 
-/// The first key in which two trees differ, with both values as TOML; "nothing" where there is none.
+/// The first key in which two trees differ, with both values as TOML; "nothing" for a missing one.
 pub fn first_difference(ours: &Table, theirs: &Table) -> Option<(String, String, String)> {
     let [a, b] = [ours, theirs].map(|tree| BTreeMap::from_iter(leaves(tree)));
     let show = |value: Option<&String>| value.cloned().unwrap_or_else(|| "nothing".into());
@@ -55,7 +50,7 @@ pub fn first_difference(ours: &Table, theirs: &Table) -> Option<(String, String,
     Some((key.clone(), show(a.get(key)), show(b.get(key))))
 }
 
-/// Every dotted key of a tree and its value, a table before what is in it.
+/// Every dotted key of a tree and its value, a table before its entries.
 fn entries(tree: &Table) -> Vec<(String, &Value)> {
     fn below<'a>(tree: &'a Table, path: &str, found: &mut Vec<(String, &'a Value)>) {
         for (name, value) in tree {
@@ -98,15 +93,15 @@ fn resolve<S: Settings>(defaults: &S, file: Option<(&str, &str)>, assignments: &
     config.map_err(|error| laid.blame(error))
 }
 
-/// The defaults with what is laid over them.
+/// Settings under construction.
 struct Laid {
     tree: Value,
-    /// Of each setting that was given: the file or the option.
+    /// The file or option that each given setting came from.
     origins: BTreeMap<String, String>,
 }
 
 impl Laid {
-    /// A text stays one whatever it looks like; all else is TOML.
+    /// A key whose default is a text takes any value as text; others take TOML.
     fn assign(&mut self, assignment: &Assignment) -> Result<()> {
         let value = match (self.find(&assignment.key), assignment.parsed()) {
             (None, _) => return Err(self.unknown(&assignment.key, assignment.origin())),
@@ -116,7 +111,7 @@ impl Laid {
         self.lay(&assignment.key, &value, assignment.origin())
     }
 
-    /// Lays a value over that of a key, a table setting by setting.
+    /// Overrides the value of a key; of a table, only the given entries.
     fn lay(&mut self, key: &str, given: &Value, origin: &str) -> Result<()> {
         let Some(place) = self.find(key) else { return Err(self.unknown(key, origin)) };
         if let (Value::Table(_), Value::Table(given)) = (&*place, given) {
@@ -127,7 +122,7 @@ impl Laid {
         Ok(())
     }
 
-    /// The value of a key; all of them at "".
+    /// The value of a key; the whole tree for "".
     fn find(&mut self, key: &str) -> Option<&mut Value> {
         let mut parts = key.split('.').filter(|_| !key.is_empty());
         parts.try_fold(&mut self.tree, |value, part| value.get_mut(part))
@@ -142,13 +137,13 @@ impl Laid {
         Error::UnknownKey { origin: origin.into(), key: key.into(), hint }
     }
 
-    /// The settings with their types. The tree holds what has the right kind: still a name that no variant has, or a negative count.
+    /// The typed settings. Values in the tree have the right TOML type, but may be an unknown variant or a negative count.
     fn typed<S: Settings>(&self, usual: &Table) -> Result<S> {
         let error = match self.tree.clone().try_into() {
             Ok(config) => return Ok(config),
             Err(error) => error,
         };
-        // Where settings are flattened into others serde does not say whose value it was: it is refused among the defaults, too.
+        // serde does not name the key of flattened settings: try each given value alone among the defaults.
         let mut refused = self.origins.keys().filter_map(|key| {
             let value = key.split('.').try_fold(&self.tree, |value, part| value.get(part))?;
             let mut alone = Self { tree: usual.clone().into(), origins: BTreeMap::new() };
@@ -161,7 +156,6 @@ impl Laid {
             .unwrap_or_else(|| Error::config("settings", expected(error.message()), "these values together")))
     }
 
-    /// The settings of one experiment are none of another.
     fn check_experiment(&self, usual: &Table) -> Result<()> {
         match (usual.get("experiment"), self.tree.get("experiment")) {
             (Some(expected), Some(found)) if expected != found => Err(Error::config("experiment", expected, found)),
@@ -169,7 +163,7 @@ impl Laid {
         }
     }
 
-    /// Says of a setting where it came from.
+    /// Adds the origin of the setting to an error.
     fn blame(&self, mut error: Error) -> Error {
         if let Error::Config { origin, key, .. } = &mut error
             && let Some(given) = self.origins.get(key)
@@ -180,7 +174,7 @@ impl Laid {
     }
 }
 
-/// The value in the type of `place`; whole numbers do for floating ones.
+/// The value, if it has the type of `place`; a whole number is converted to a float.
 fn fit(place: &Value, value: &Value) -> Option<Value> {
     match (place, value) {
         (Value::Float(_), Value::Integer(number)) => Some(Value::Float(*number as f64)),
@@ -213,15 +207,14 @@ fn describe(value: &Value) -> &'static str {
     }
 }
 
-/// How much a key is like another, whole or in its last part: one that is given under the wrong table is as like as one misspelt by a
-/// letter or so.
+/// Similarity of two keys, whole or in their last parts, so that a key under the wrong table is found, too.
 fn likeness(key: &str, other: &str) -> f64 {
     let last = |key: &'_ str| key.rsplit('.').next().unwrap_or_default().to_string();
     let part = 0.9 * strsim::normalized_damerau_levenshtein(&last(key), &last(other));
     part.max(strsim::normalized_damerau_levenshtein(key, other))
 }
 
-/// Of a key that had another meaning once: what it is called now. Some are unknown, some are tables now.
+/// Adds the new name of a renamed key to an error. The old name may be unknown, or a table now.
 fn renamed<S: Settings>(error: Error) -> Error {
     let (Error::UnknownKey { key, .. } | Error::Config { key, .. }) = &error else { return error };
     let now = S::renamed().iter().find(|(old, _)| old == key).map(|(_, new)| format!("now called \"{new}\""));
@@ -233,11 +226,11 @@ fn renamed<S: Settings>(error: Error) -> Error {
     }
 }
 
-/// "`a` or `b`" out of "unknown variant `c`, expected `a` or `b`"; types of Rust in words.
+/// "`a` or `b`" from serde's "unknown variant `c`, expected `a` or `b`"; Rust types in words.
 fn expected(message: &str) -> &str {
     let expected = message.split_once("expected ").map_or(message, |(_, expected)| expected);
     match expected.split(", found ").next().unwrap_or(expected) {
-        // TOML has no whole number that is too large for them.
+        // TOML has no larger whole numbers.
         "usize" | "u64" => "a whole number from 0",
         "u32" => "a whole number from 0 to 4294967295",
         "u8" => "a whole number from 0 to 255",

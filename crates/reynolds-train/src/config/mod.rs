@@ -7,8 +7,7 @@
 //! [penalty] [train]             = RunConfig, written out complete as the run's config.toml
 //! ```
 //!
-//! A key that the defaults do not have is an error that names the nearest one that they have. There are no optional keys: what can be
-//! turned off is off at 0 or at an empty text.
+//! An unknown key is an error that names the nearest one. There are no optional keys: what can be turned off is off at 0 or "".
 //!
 //! ```
 //! use reynolds_train::config::{self, RunConfig, Settings};
@@ -35,7 +34,6 @@ mod train;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use load::tree;
 pub use load::{changed, first_difference, lines, load, parse, text};
 pub use penalty::{PenaltySettings, PenaltyStep, TargetBy};
 pub use set::Assignment;
@@ -43,17 +41,16 @@ pub use train::{EarlyStopping, Mode, Rule, Selection, TrainConfig, under};
 
 use crate::error::{Error, Result};
 
-/// Settings that a file and assignments are laid over: those of an experiment (a struct with the fields `data` and `model`, both structs),
-/// of a run, of a table.
+/// Settings of an experiment (usually a struct with the fields `data` and `model`, both structs), of a run or of a table.
 ///
-/// Fields must not be `Option`s: the defaults are the list of valid keys. Settings with a key `experiment` are refused by another experiment.
+/// Fields must not be `Option`s: the defaults are the list of valid keys. A file with another value of the key `experiment` is refused.
 pub trait Settings: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt::Debug {
     /// Checks ranges; errors name the dotted key ("data.points") and the value.
     fn validate(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Old keys with their names of today.
+    /// Old keys with their new names.
     fn renamed() -> &'static [(&'static str, &'static str)] {
         &[]
     }
@@ -64,7 +61,7 @@ pub trait Settings: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt:
 pub struct RunConfig<S> {
     /// Name of the experiment.
     pub experiment: String,
-    /// Decides every random number.
+    /// Random seed.
     pub seed: u64,
     /// `[data]` and `[model]`.
     #[serde(flatten)]
@@ -120,7 +117,7 @@ pub fn at_least_one(key: &str, value: usize) -> Result<()> {
     Err(Error::config(key, "at least 1", value))
 }
 
-/// The name that is most like another, if any is like it at all.
+/// The most similar name, if one is similar enough.
 pub(crate) fn nearest<'a>(names: impl Iterator<Item = &'a str>, likeness: impl Fn(&str) -> f64) -> Option<&'a str> {
     let best = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(best) >= 0.5).then_some(best)

@@ -9,8 +9,7 @@ use crate::error::{Error, Result};
 
 /// A dotted key and the text of its value.
 ///
-/// The value is read as TOML; what is none is a bare text, and so is anything given for a key that holds a text. A table is laid over the
-/// one that is there, as a table of a file is.
+/// The value is read as TOML, or else as bare text; for a key that holds a text always as text. A table overrides only the entries it has.
 ///
 /// ```
 /// use reynolds_train::config::Assignment;

@@ -22,7 +22,7 @@ pub enum Mode {
     Max,
 }
 
-/// Which weights a run hands on to figures and leaves in the task.
+/// Which weights are used for tests and figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Selection {
@@ -37,14 +37,14 @@ pub enum Selection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// After `patience` evaluations in a row that brought nothing better.
+    /// After `patience` evaluations in a row without a better one.
     #[default]
     Patience,
-    /// Once more than `after` epochs are done and the mean of the last `window` evaluations is no better than that of as many before.
+    /// After more than `after` epochs, when the mean of the last `window` evaluations is no better than that of the `window` before.
     Plateau,
 }
 
-/// The best weights, and when to stop for want of better ones.
+/// Which weights are best, and when to stop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EarlyStopping {
@@ -52,18 +52,17 @@ pub struct EarlyStopping {
     pub metric: String,
     /// "min" or "max".
     pub mode: Mode,
-    /// A second metric of the validation split, of which less is better: of evaluations that are equal by the first the better one by this is
-    /// the best; "" = the earlier.
+    /// A second validation metric, lower is better, which decides between equal values of the first; "" = the earlier evaluation wins.
     pub ties: String,
-    /// "patience" or "plateau"; each looks only at its own keys.
+    /// "patience" or "plateau"; each uses only its own keys.
     pub rule: Rule,
-    /// Stop after so many evaluations in a row that brought nothing better; 0 = never.
+    /// Number of evaluations without a better one; 0 = never stop.
     pub patience: usize,
-    /// A plateau ends a run only once more epochs than this are done.
+    /// A plateau ends a run only after more epochs than this.
     pub after: usize,
     /// Evaluations on each side of a plateau's comparison.
     pub window: usize,
-    /// By how much better is better.
+    /// Smallest difference that counts as better.
     pub min_delta: f64,
 }
 
@@ -108,13 +107,13 @@ impl EarlyStopping {
         }
     }
 
-    /// Whether an evaluation beats the best so far: by the metric, or by the second one where the first is exactly the same.
+    /// Whether an evaluation beats the best so far: by the metric, or at equal values by the second one.
     pub(crate) fn beats(&self, value: f64, tie: Option<f64>, best: &Best) -> bool {
         let equal_but_better = || value == best.value && tie.zip(best.tie).is_some_and(|(new, old)| new < old);
         self.improves(value, best.value) || equal_but_better()
     }
 
-    /// Adds an evaluation to those that the rule looks at, oldest first.
+    /// Adds an evaluation to those that the rule uses, oldest first.
     pub(crate) fn remember(&self, recent: &mut Vec<f64>, value: f64) {
         if self.rule == Rule::Plateau {
             recent.push(value);
@@ -141,23 +140,23 @@ impl EarlyStopping {
 pub struct TrainConfig {
     /// Passes over the data.
     pub epochs: usize,
-    /// Before the schedule.
+    /// η, before the schedule.
     pub learning_rate: f64,
-    /// Minibatches whose gradients are averaged for one step of the optimiser.
+    /// Minibatches a step, with averaged gradients.
     pub accumulate: usize,
     /// Largest Euclidean norm of the whole gradient, penalty included; 0 = no clipping.
     pub clip: f64,
     /// "f32", or "bf16" on CUDA.
     pub precision: Precision,
-    /// Epochs from one evaluation on the validation split to the next; the last epoch always has one.
+    /// Epochs between two evaluations on the validation split; the last epoch always has one.
     pub evaluate_every: usize,
-    /// Epochs from one checkpoint to the next; the last epoch always has one.
+    /// Epochs between two checkpoints; the last epoch always has one.
     pub checkpoint_every: usize,
-    /// Optimiser steps from one look at the loss to the next inside an epoch; 0 = at its end only. A look waits for the device.
+    /// Optimiser steps between two checks of the loss inside an epoch, which synchronise; 0 = at its end only.
     pub look_every: usize,
     /// Processor threads; 0 = all.
     pub threads: usize,
-    /// "last" or "best": the weights that are handed on.
+    /// "last" or "best": the weights for tests and figures.
     pub weights: Selection,
     /// Free, constrained or residual weights.
     pub parametrisation: ParametrisationConfig,
@@ -216,7 +215,7 @@ impl TrainConfig {
     }
 }
 
-/// Puts the dotted key of the table before what a part of the method says of one of its settings.
+/// Adds the dotted key of the table to an error about one of its settings.
 pub fn under(table: &str, error: reynolds_torch::Error) -> Error {
     match error {
         reynolds_torch::Error::Setting { what, expected, found } => {
@@ -230,7 +229,7 @@ pub fn under(table: &str, error: reynolds_torch::Error) -> Error {
 mod tests {
     use super::*;
 
-    /// After how many epochs a run with these evaluations, one an epoch, ends.
+    /// The epoch after which a run with these evaluations ends.
     fn ends(stopping: &EarlyStopping, values: &[f64]) -> Option<usize> {
         let mut recent = Vec::new();
         values.iter().enumerate().map(|(number, value)| (number + 1, *value)).find_map(|(epochs, value)| {

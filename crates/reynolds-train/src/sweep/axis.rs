@@ -4,9 +4,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
-/// A key and the values it takes.
-///
-/// Commas inside brackets, parentheses and quotes separate nothing.
+/// A key and its values, separated by commas outside brackets, parentheses and quotes.
 ///
 /// ```
 /// use reynolds_train::sweep::Axis;
@@ -40,7 +38,7 @@ impl FromStr for Axis {
     }
 }
 
-/// The parts between commas of the outermost level.
+/// The parts between the commas of the outermost level.
 fn split(text: &str) -> Vec<String> {
     let (mut parts, mut depth, mut quoted) = (vec![String::new()], 0_usize, None);
     for letter in text.chars() {
@@ -73,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_axis_is_refused_with_the_reason() {
+    fn a_malformed_axis_is_refused_with_the_reason() {
         for (text, found) in [("a", "no \"=\""), ("=1", "no key"), ("a=1,,2", "an empty value"), ("a=1,2,1", "1 twice")]
         {
             let message = text.parse::<Axis>().unwrap_err().to_string();

@@ -13,33 +13,33 @@ use crate::interrupt::Interrupt;
 use crate::metrics::Summary;
 use crate::run_folder;
 
-/// How often a child is looked at.
+/// Time between two checks of a child.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Tells a child which process it belongs to.
+/// Environment variable with the process number of the sweep.
 const PARENT: &str = "REYNOLDS_SWEEP";
 
-/// Ends this process when the sweep that started it is killed, so that the sweep can be resumed at once: what a child had under way goes
-/// on from its last checkpoint. Does nothing in a process that no sweep started, and on systems other than Linux.
+/// Ends this process when the sweep that started it is killed, so that the sweep can be resumed at once. Does nothing in other processes, and
+/// on systems other than Linux.
 pub fn end_with_sweep() {
     #[cfg(target_os = "linux")]
     if let Some(parent) = std::env::var(PARENT).ok().and_then(|text| text.parse::<u32>().ok()) {
         use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-        // Where the system refuses, a child outlives its sweep, as elsewhere.
+        // If the system refuses, a child outlives its sweep.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
-        // A parent that died before this was asked for is the parent no longer.
+        // The parent may have died before the call.
         if getppid().is_none_or(|process| process.as_raw_nonzero().get() as u32 != parent) {
             std::process::exit(1);
         }
     }
 }
 
-/// The program that runs a point, and what stands before its arguments.
+/// How to start a process of this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
     /// The program.
     pub program: PathBuf,
-    /// Before "run".
+    /// First arguments.
     pub before: Vec<OsString>,
 }
 
@@ -63,16 +63,12 @@ impl Launcher {
             Err(error) => Status::Failed(format!("{}: {error}", self.program.display())),
         };
         if !matches!(status, Status::Failed(_)) {
-            // What a run that went well had to say is in its folder already.
             let _ = fs::remove_file(&errors);
         }
         status
     }
 
-    /// Runs `PROGRAM COMMAND FOLDER --device DEVICE` and waits for it; `false` if a stop was asked for before it ended.
-    ///
-    /// # Errors
-    /// [`Error::File`] with the reason if it fails.
+    /// Runs `PROGRAM COMMAND FOLDER --device DEVICE` and waits for it; `false` if it was cancelled, an error with its last message if it fails.
     pub fn on_folder(&self, command: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> Result<bool> {
         let errors = folder.join("stderr.txt");
         let status = self.wait_for(&[command.as_ref(), folder.as_os_str()], device, &errors, interrupt);
@@ -86,7 +82,7 @@ impl Launcher {
         }
     }
 
-    /// Starts a child, its standard error going to a file, and waits for it. When a stop is asked for it is asked once to stop, and saves.
+    /// Starts a child with its standard error in a file and waits for it. On cancellation it is asked once to stop, and saves.
     fn wait_for(
         &self,
         arguments: &[&OsStr],
@@ -98,7 +94,7 @@ impl Launcher {
         command.args(&self.before).args(arguments).args(["--device", device]);
         command.env(PARENT, std::process::id().to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(errors)?);
-        // Ctrl-C on a terminal goes to a whole process group; a child in one of its own is asked by its parent, once.
+        // Ctrl-C goes to a whole process group: with a group of its own a child is signalled once, by its parent.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         wait(command.spawn()?, interrupt)
@@ -123,18 +119,18 @@ fn wait(mut child: Child, interrupt: &Interrupt) -> io::Result<ExitStatus> {
 fn ask_to_stop(child: &mut Child) {
     let process = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(process) = process {
-        // A child that has just ended needs no asking.
+        // The child may have ended already.
         let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
     }
 }
 
 #[cfg(not(unix))]
 fn ask_to_stop(child: &mut Child) {
-    // Its last checkpoint is what it goes on from.
+    // It will be resumed from its last checkpoint.
     let _ = child.kill();
 }
 
-/// The error that a child wrote to standard error last, or how it ended: what it had to say of its progress is no reason.
+/// The error in the last line of a child's standard error, or else its exit status.
 fn message(errors: &Path, status: ExitStatus) -> String {
     let bytes = fs::read(errors).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

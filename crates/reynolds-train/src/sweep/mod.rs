@@ -2,18 +2,14 @@
 //!
 //! ```text
 //! <root>/sweeps/<name>/
-//!   <key=value,…,seed=n>/     one run folder a point, at a place that depends on nothing but the point
-//!   sweep.csv                 status, folder, grid keys, seed, final metrics; a row a point
+//!   <key=value,…,seed=n>/     the run folder of a point
+//!   sweep.csv                 status, folder, grid keys, seed, final metrics: a row a point
+//!
+//! PROGRAM run EXPERIMENT --resume FOLDER --device DEVICE       the process of a point
 //! ```
 //!
-//! The settings of every point are resolved and checked before the first child starts. A child is started as
-//!
-//! ```text
-//! PROGRAM run EXPERIMENT --resume FOLDER --device DEVICE
-//! ```
-//!
-//! with its complete config.toml in FOLDER already, so that a new run and one that goes on are the same to it. Finished runs are left
-//! alone; a run that fails is reported and the others go on.
+//! The settings of all points are checked before the first process starts, and their config.toml written, so that new and resumed runs are
+//! started alike. Finished runs are left alone; a run that fails is reported, and the others go on.
 
 mod axis;
 mod child;
@@ -33,29 +29,29 @@ use crate::queue;
 use crate::run_folder::Lock;
 use reynolds_checkpoint::whole_file;
 
-/// A sweep that is ready to run.
+/// A sweep.
 #[derive(Debug)]
 pub struct Sweep {
     /// Its folder.
     pub folder: PathBuf,
     /// Name of the experiment.
     pub experiment: String,
-    /// "cpu" or "cuda:N", as given to every child.
+    /// "cpu" or "cuda:N".
     pub device: String,
-    /// How many children at a time.
+    /// Processes at a time.
     pub jobs: usize,
-    /// How to start one.
+    /// How to start a process.
     pub launcher: Launcher,
-    /// What to run, from [`Grid::points`].
+    /// From [`Grid::points`].
     pub points: Vec<Point>,
-    /// Names and texts of files that say what the sweep is over, written to its folder once nobody else writes it.
+    /// Names and texts of further files for its folder, written once it is locked.
     pub files: Vec<(&'static str, String)>,
 }
 
-/// What became of a sweep.
+/// The result of a sweep.
 #[derive(Debug)]
 pub struct Report {
-    /// One a point, in the order of the points.
+    /// One for each point, in their order.
     pub rows: Vec<Row>,
     /// The table.
     pub csv: PathBuf,
@@ -71,18 +67,17 @@ impl Report {
         }
     }
 
-    /// Whether someone asked for a stop before all runs were done.
+    /// Whether it was cancelled before all runs were done.
     pub fn interrupted(&self) -> bool {
         self.rows.iter().any(|row| matches!(row.status, Status::Interrupted | Status::Waiting))
     }
 }
 
 impl Sweep {
-    /// Runs what is not finished, and tells of each run as it ends. Rewrites the table each time.
+    /// Runs what is not finished; calls `told` and rewrites the table as each run ends.
     ///
     /// # Errors
-    /// [`Error::File`] if another process runs this sweep; [`Error::Config`] if a folder holds a run with other settings; [`Error::Io`] if
-    /// the system refuses. A run that fails is no error: see [`Report::check`].
+    /// If another process runs this sweep, or a folder has a run with other settings. A run that fails is no error: see [`Report::check`].
     pub fn run(&self, interrupt: &Interrupt, told: &mut dyn FnMut(&Row)) -> Result<Report> {
         let _lock = Lock::take(&self.folder)?;
         for (name, text) in &self.files {
@@ -96,7 +91,6 @@ impl Sweep {
         let waiting = |(_, row): &(usize, &Row)| row.status == Status::Waiting;
         let order: Vec<usize> = rows.iter().enumerate().filter(waiting).map(|(index, _)| index).collect();
         let folders: Vec<PathBuf> = rows.iter().map(|row| row.folder.clone()).collect();
-        // A run that fails is a row, and the others go on.
         let work = |index: usize| Ok(self.launcher.run(&self.experiment, &folders[index], &self.device, interrupt));
         queue::in_turn(&order, self.jobs, interrupt, &work, &mut |index, status| {
             rows[index].finish(status)?;

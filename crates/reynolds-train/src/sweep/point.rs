@@ -9,9 +9,9 @@ use crate::experiment::AnyExperiment;
 use crate::point_folder::PointFolder;
 use crate::threads;
 
-/// Settings that all points share, and the axes along which they differ.
+/// A grid of settings.
 pub struct Grid<'a> {
-    /// What is trained.
+    /// The experiment.
     pub experiment: &'a AnyExperiment,
     /// `--config`.
     pub file: Option<&'a Path>,
@@ -35,11 +35,7 @@ pub struct Point {
 }
 
 impl Grid<'_> {
-    /// Every combination, with settings that have been checked. Where the settings leave the number of threads open, the processors are
-    /// shared out among `jobs`.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if an axis is given twice or is the seed; as [`config::load`](crate::config::load), for the first point that is refused.
+    /// Every combination, with checked settings. `train.threads = 0` becomes an equal share of the processors for each of `jobs`.
     pub fn points(&self, jobs: usize) -> Result<Vec<Point>> {
         for (index, axis) in self.axes.iter().enumerate() {
             let taken = axis.key == "seed" || axis.key == "experiment";
@@ -69,18 +65,19 @@ impl Grid<'_> {
         assignments.extend(values.iter().cloned());
         assignments.push(Assignment::new("seed", seed));
         let mut run = self.experiment.load(self.file, &assignments)?;
-        if run.train().threads == 0 {
-            run.set_threads((threads::resolve(0) / jobs.max(1)).max(1));
+        if run.train.threads == 0 {
+            assignments.push(Assignment::new("train.threads", (threads::resolve(0) / jobs.max(1)).max(1)));
+            run = self.experiment.load(self.file, &assignments)?;
         }
-        Ok(Point { values, seed, text: run.text() })
+        Ok(Point { values, seed, text: run.text })
     }
 
-    /// `<root>/sweeps/<experiment>-<grid keys>-<checksum of the shared settings, the grid with its values, and the seeds>`: the same command
-    /// finds its sweep again, and another one leaves its table alone.
+    /// `<root>/sweeps/<experiment>-<grid keys>-<checksum of shared settings, grid and seeds>`: the same command finds its sweep again, and a
+    /// different one gets a folder of its own.
     pub fn folder(&self, root: &Path) -> Result<PathBuf> {
         let mut assignments = self.assignments.to_vec();
         assignments.push(Assignment::new("seed", 0));
-        let shared = self.experiment.load(self.file, &assignments)?.text();
+        let shared = self.experiment.load(self.file, &assignments)?.text;
         // Sorted by key: the name depends on no order of fields.
         let shared = shared.parse::<toml::Table>().map_or_else(|_| String::new(), |tree| tree.to_string());
         let keys = self.axes.iter().map(|axis| axis.key.rsplit('.').next().unwrap_or_default());
@@ -93,7 +90,7 @@ impl Grid<'_> {
 }
 
 impl Point {
-    /// Where its run lies in the folder of the sweep: `key=value,…,seed=n`, with a checksum where letters had to go.
+    /// Its run folder in that of the sweep: `key=value,…,seed=n`, with a checksum if characters had to be replaced.
     pub fn folder(&self, sweep: &Path) -> PathBuf {
         let parts = self.values.iter().map(ToString::to_string);
         let whole = parts.chain([format!("seed={}", self.seed)]).collect::<Vec<_>>().join(",");
@@ -101,7 +98,7 @@ impl Point {
         sweep.join(if name == whole { name } else { format!("{name}-{:08x}", crc32c::crc32c(whole.as_bytes())) })
     }
 
-    /// Its row before anything has run; writes config.toml if it is not there.
+    /// Its row before the sweep runs; writes config.toml if there is none.
     pub(super) fn prepare(&self, sweep: &Path) -> Result<Row> {
         let folder = PointFolder::new(self.folder(sweep), self.text.clone());
         folder.check()?;
@@ -112,7 +109,7 @@ impl Point {
     }
 }
 
-/// Letters that every file system and shell takes, and not too many of them.
+/// At most 120 characters, all safe in file names and shells.
 fn clean(text: &str) -> String {
     let good = |letter: char| letter.is_ascii_alphanumeric() || "=,._-+".contains(letter);
     text.chars().map(|letter| if good(letter) { letter } else { '_' }).take(120).collect()

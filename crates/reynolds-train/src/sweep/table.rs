@@ -1,4 +1,4 @@
-//! What became of each point, as a table.
+//! The table of a sweep.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use crate::error::Result;
 use crate::metrics::Summary;
 use crate::run_folder;
 
-/// What became of a run.
+/// The state of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// It has not been started.
+    /// Not started.
     Waiting,
-    /// It was finished before.
+    /// Finished before.
     AlreadyFinished,
-    /// It is finished.
+    /// Finished now.
     Finished,
-    /// It was stopped, and can go on.
+    /// Cancelled; can be resumed.
     Interrupted,
-    /// It failed, with this message.
+    /// Failed, with this message.
     Failed(String),
 }
 
@@ -45,14 +45,13 @@ pub struct Row {
     pub seed: u64,
     /// The run's folder.
     pub folder: PathBuf,
-    /// What became of it.
+    /// Its state.
     pub status: Status,
-    /// What it came to, if it is finished.
+    /// Its result, if it is finished.
     pub summary: Option<Summary>,
 }
 
 impl Row {
-    /// Takes in how a child ended.
     pub(super) fn finish(&mut self, status: Status) -> Result<()> {
         self.status = status;
         self.summary = run_folder::summary(&self.folder)?;
@@ -60,7 +59,7 @@ impl Row {
     }
 }
 
-/// All rows as CSV: status, folder, grid keys, seed, final metrics. What a run has not got is left empty.
+/// Status, folder, grid keys, seed, final metrics; fields of unfinished runs are empty.
 pub(super) fn csv(rows: &[Row]) -> String {
     let metrics: BTreeSet<&String> =
         rows.iter().filter_map(|row| row.summary.as_ref()).flat_map(|s| s.metrics().keys()).collect();
@@ -80,36 +79,4 @@ pub(super) fn csv(rows: &[Row]) -> String {
         csv.row(fields);
     }
     csv.to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::task::Metrics;
-
-    #[test]
-    fn rows_without_metrics_are_left_empty_and_commas_are_quoted() {
-        let summary = Summary {
-            epochs: 1,
-            steps: 1,
-            stopped_early: false,
-            weights: crate::config::Selection::Last,
-            best: None,
-            last_metrics: Metrics::from([("test/accuracy".into(), 0.1 + 0.2)]),
-            best_metrics: Metrics::new(),
-            exact_since: Default::default(),
-        };
-        let row = |seed, status, summary| Row {
-            values: vec![Assignment::new("penalty.norm", "(2,1)")],
-            seed,
-            folder: format!("sweep/run{seed}").into(),
-            status,
-            summary,
-        };
-        let rows = [row(0, Status::Finished, Some(summary)), row(1, Status::Failed("no".into()), None)];
-        let expected = "status,folder,penalty.norm,seed,test/accuracy\n\
-                        finished,run0,\"(2,1)\",0,0.30000000000000004\n\
-                        failed,run1,\"(2,1)\",1,\n";
-        assert_eq!(csv(&rows), expected);
-    }
 }

@@ -1,4 +1,4 @@
-//! The state of the loop and what it does in one step, at a look, at the end of an epoch and at the end.
+//! The state of the loop, and what it does in a step, at a check of the loss, after an epoch and at the end.
 
 use reynolds_torch::optimiser::Adam;
 use reynolds_torch::parametrisation::{Parametrisation, Trained};
@@ -23,15 +23,15 @@ pub struct Trainer<'a> {
     trained: Trained,
     optimiser: Adam,
     pub(super) progress: Progress,
-    /// Sums of the epoch under way, f64 scalars on the device.
+    /// Sum of the losses of this epoch, 0-d in double precision.
     loss_sum: Tensor,
     best_weights: Option<Weights>,
-    /// What validation found at the end of the last epoch that was evaluated here, and which that was.
+    /// The last epoch that was evaluated in this session, and its validation metrics.
     validated: Option<(usize, Metrics)>,
 }
 
 impl<'a> Trainer<'a> {
-    /// The loop at its beginning; refuses what the task cannot be trained with.
+    /// The loop before its first step; refuses settings that the task cannot be trained with.
     pub fn new(task: &'a dyn Task, config: &'a TrainConfig, penalty: &'a PenaltySettings) -> Result<Self> {
         let parameters = task.parameters();
         config.check_device(parameters.device())?;
@@ -44,7 +44,7 @@ impl<'a> Trainer<'a> {
         };
         let parametrisation = config.parametrisation;
         let free = parametrisation.kind == Parametrisation::Free;
-        // Free weights need no projectors, which take as long as some steps.
+        // Deriving projectors takes as long as some steps.
         let binding = if free { None } else { task.binding()? };
         if binding.is_none() && !free {
             let found = format!("\"{:?}\"", parametrisation.kind).to_lowercase();
@@ -66,7 +66,7 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// Sees that the task has the metrics that are looked at; evaluates once.
+    /// Checks that the task has the watched metrics; evaluates once.
     pub(crate) fn check_metric(&self) -> Result<()> {
         match self.config.early_stopping.metric.is_empty() {
             true => Ok(()),
@@ -74,7 +74,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The metric that is looked at, and the one that decides between equals.
+    /// The watched metric, and the one that decides ties.
     fn watched(&self, metrics: &Metrics) -> Result<(f64, Option<f64>)> {
         let stopping = &self.config.early_stopping;
         let value = watched(metrics, "metric", &stopping.metric)?;
@@ -99,7 +99,7 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// One step of the optimiser; nothing waits for the device.
+    /// One step of the optimiser; does not synchronise.
     pub fn step(&mut self) -> Result<()> {
         let parameters = self.task.parameters();
         let flat = parameters.flat();
@@ -123,7 +123,7 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// The mean gradient `[len]` of the minibatches of this step; the last step of an epoch may have fewer of them.
+    /// The mean gradient `[len]` over the minibatches of this step; the last step of an epoch may have fewer.
     fn accumulated_gradient(&mut self) -> Result<Tensor> {
         let parameters = self.task.parameters();
         let first = self.progress.step * self.config.accumulate;
@@ -142,12 +142,12 @@ impl<'a> Trainer<'a> {
         Ok(if last - first > 1 { sum.f_div_scalar_((last - first) as f64)? } else { sum })
     }
 
-    /// Waits for the device, sees that everything is finite, and returns the mean loss of the epoch under way and the penalty now.
+    /// Synchronises, checks that everything is finite, and returns the mean loss of this epoch and the current penalty.
     pub(super) fn look(&mut self, journal: &dyn Journal) -> Result<(f64, Option<f64>)> {
         let (_, second, _) = self.optimiser.state();
         let weights = zero_if_finite(self.task.parameters().flat())?;
         let statistics = zero_if_finite(self.task.parameters().statistics())?;
-        // At the strength of the step before, which a run that goes on here has not taken.
+        // With the λ_⊥ of the last step: a resumed run has not set it.
         let lambda_perp = self.lambda_perp_at(self.progress.step.saturating_sub(1));
         let mut penalty = None;
         if let Some(regularisation) = &mut self.regularisation {
@@ -182,7 +182,7 @@ impl<'a> Trainer<'a> {
         Error::NotFinite { epoch: self.progress.epoch + 1, quantity: quantity.into(), checkpoint }
     }
 
-    /// Reads the loss, evaluates if it is time, and moves on to the next epoch.
+    /// Reads the loss, evaluates if due, and moves on to the next epoch.
     pub(super) fn end_epoch(&mut self, journal: &dyn Journal) -> Result<Record> {
         let (loss, penalty) = self.look(journal)?;
         let last_step = self.progress.step - 1;
@@ -208,7 +208,7 @@ impl<'a> Trainer<'a> {
         Ok(Record { epoch, step: self.steps_done(), values })
     }
 
-    /// Keeps the weights if they are the best so far, and says when there has been no better for too long.
+    /// Keeps the weights if they are the best so far; decides on early stopping.
     fn select(&mut self, metrics: &Metrics, journal: &dyn Journal) -> Result<()> {
         let stopping = &self.config.early_stopping;
         if stopping.metric.is_empty() {
@@ -238,7 +238,7 @@ impl<'a> Trainer<'a> {
         self.task.evaluate(split)
     }
 
-    /// Evaluates the last and the best weights, and leaves in the task those that the settings select.
+    /// Evaluates the last and the best weights, and leaves the selected ones in the task.
     pub(super) fn summary(&self) -> Result<Summary> {
         let parameters = self.task.parameters();
         let validated = self.validated.as_ref().filter(|(epoch, _)| *epoch == self.progress.epoch);
@@ -266,7 +266,7 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// Of the weights as they are; validation is not done again where its result is given.
+    /// Metrics of the current weights; validates unless the result is given.
     fn final_metrics(&self, validated: Option<Metrics>) -> Result<Metrics> {
         let validated = validated.map_or_else(|| self.evaluate(Split::Validation), Ok)?;
         let mut metrics: Metrics = prefixed(Split::Validation, validated).collect();
@@ -274,7 +274,7 @@ impl<'a> Trainer<'a> {
         Ok(metrics)
     }
 
-    /// All of this moment, sharing its tensors.
+    /// The current state; shares its tensors.
     pub(super) fn snapshot(&self) -> Snapshot {
         let (first, second, steps) = self.optimiser.state();
         Snapshot {
@@ -289,7 +289,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Steps of the optimiser in an epoch.
+    /// Optimiser steps in an epoch.
     fn steps_per_epoch(&self) -> usize {
         self.task.steps_per_epoch().div_ceil(self.config.accumulate)
     }
@@ -298,12 +298,12 @@ impl<'a> Trainer<'a> {
         (self.progress.step * self.config.accumulate).min(self.task.steps_per_epoch())
     }
 
-    /// λ_⊥ at a step of the epoch under way.
+    /// λ_⊥ at a step of this epoch.
     fn lambda_perp_at(&self, step: usize) -> f64 {
         self.penalty.lambda_perp_at(self.progress.epoch as f64 + step as f64 / self.steps_per_epoch() as f64)
     }
 
-    /// The learning rate at a step of the epoch under way.
+    /// The learning rate at a step of this epoch.
     fn rate_at(&self, step: usize) -> f64 {
         let Progress { epoch, .. } = self.progress;
         let total = epoch * self.steps_per_epoch() + step;
@@ -326,12 +326,11 @@ impl<'a> Trainer<'a> {
         self.progress.step >= self.steps_per_epoch()
     }
 
-    /// Whether the losses are to be looked at now.
+    /// Whether the loss is to be checked now.
     pub(super) fn look_is_due(&self) -> bool {
         self.config.look_every > 0 && self.progress.step.is_multiple_of(self.config.look_every) && !self.epoch_is_over()
     }
 
-    /// Whether a checkpoint is due.
     pub(super) fn save_is_due(&self) -> bool {
         self.is_over() || self.progress.epoch.is_multiple_of(self.config.checkpoint_every)
     }
@@ -354,7 +353,7 @@ fn clip(gradient: &Tensor, largest: f64) -> Result<()> {
     Ok(())
 }
 
-/// A number: 0 if all of a tensor are finite, else NaN. x − x is 0 just where x is finite; to ask each number takes ten times as long.
+/// 0 if all numbers of a tensor are finite, else NaN, as a 0-d tensor. x − x is 0 iff x is finite; `isfinite` takes ten times as long.
 fn zero_if_finite(tensor: &Tensor) -> Result<Tensor> {
     Ok(tensor.f_sub(tensor)?.f_sum(tensor.kind())?.f_to_kind(Kind::Double)?)
 }

@@ -38,7 +38,7 @@ fn a_file_overrides_the_defaults_and_an_assignment_the_file() {
     assert_eq!(config.settings, Logistic::default().defaults().settings);
 }
 
-/// What is said of the text of a file, or of assignments that each follow a "--set ".
+/// The error of a file with this text, or of assignments that each follow a "--set ".
 fn refusal(given: &str) -> String {
     match given.strip_prefix("--set ") {
         Some(assignments) => set(&assignments.split(" --set ").collect::<Vec<_>>()).unwrap_err(),
@@ -47,7 +47,7 @@ fn refusal(given: &str) -> String {
 }
 
 #[test]
-fn what_is_refused_is_named_with_its_origin_and_its_key() {
+fn refusals_name_origin_and_key() {
     let cases = [
         // Unknown keys, with the nearest.
         (
@@ -80,6 +80,10 @@ fn what_is_refused_is_named_with_its_origin_and_its_key() {
         ("--set penalty.norm=nuclear", "--set: penalty.norm: expected …"),
         ("--set train.precision=f16", "--set: train.precision: expected …"),
         // Values out of range.
+        (
+            "--set train.schedule.milestones=[5,3]",
+            "--set: train.schedule.milestones: expected increasing epochs, found [5, 3]",
+        ),
         ("[train]\nclip = -1", "my.toml: train.clip: …"),
         ("--set penalty.lambda_perp=-1", "--set: penalty.lambda_perp: expected a finite number, at least 0, found -1"),
         ("--set penalty.lambda_g=nan", "--set: penalty.lambda_g: expected a finite number, at least 0, found NaN"),
@@ -152,7 +156,7 @@ fn what_is_refused_is_named_with_its_origin_and_its_key() {
             "--set train.early_stopping.metric=\"\" --set train.early_stopping.ties=loss",
             "--set: train.early_stopping.metric: expected a metric (ties is set), found \"\"",
         ),
-        // What is no TOML.
+        // Not TOML.
         ("seed = 1\n[train\n", "my.toml: line 2: expected TOML, found …"),
     ];
     for (given, message) in cases {

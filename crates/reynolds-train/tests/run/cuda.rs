@@ -1,7 +1,8 @@
-//! The loop on a GPU; on a machine that has none these tests say so and pass.
+//! The loop on a GPU; without one these tests print so and pass.
 
 use reynolds_torch::tch::Device;
 use reynolds_torch::{Precision, device};
+use reynolds_train::config::PenaltyStep;
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::run::Outcome;
@@ -27,14 +28,18 @@ fn final_loss(outcome: &Outcome) -> f64 {
 #[test]
 fn a_run_stopped_on_a_gpu_goes_on_there_and_ends_where_the_processor_ends() {
     let Some(gpu) = gpu() else { return };
-    let root = tempfile::tempdir().unwrap();
-    let on_processor = final_loss(&begin(Fault::None, &config(), &root.path().join("a")).unwrap());
-    let folder = root.path().join("b");
-    let stopped = begin_on(gpu, Fault::Interrupted(31, Interrupt::new()), &config(), &folder).unwrap();
-    assert!(matches!(stopped, Outcome::Interrupted { epoch: 7, .. }), "{stopped:?}");
-    let on_gpu = final_loss(&go_on_on(gpu, Fault::None, &folder).unwrap());
-    // 80 steps of 0.05 in single precision, sums in another order.
-    assert!((on_processor - on_gpu).abs() < 1e-4, "{on_processor} {on_gpu}");
+    for step in [PenaltyStep::Gradient, PenaltyStep::Decoupled] {
+        let root = tempfile::tempdir().unwrap();
+        let mut config = config();
+        config.penalty.step = step;
+        let on_processor = final_loss(&begin(Fault::None, &config, &root.path().join("a")).unwrap());
+        let folder = root.path().join("b");
+        let stopped = begin_on(gpu, Fault::Interrupted(31, Interrupt::new()), &config, &folder).unwrap();
+        assert!(matches!(stopped, Outcome::Interrupted { epoch: 7, .. }), "{stopped:?}");
+        let on_gpu = final_loss(&go_on_on(gpu, Fault::None, &folder).unwrap());
+        // 80 steps of 0.05 in single precision, sums in another order.
+        assert!((on_processor - on_gpu).abs() < 1e-4, "{step:?}: {on_processor} {on_gpu}");
+    }
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn the_dual_update_moves_the_strength_of_each_layer_by_how_far_it_is_from_the_ta
 }
 
 #[test]
-fn what_has_no_step_of_its_own_is_refused_by_name() {
+fn parameters_without_a_proximal_step_are_refused_by_name() {
     let refused = |task: &Pair, penalty: PenaltySettings| {
         trained(task, &loop_settings(), &penalty).err().expect("a refusal").to_string()
     };

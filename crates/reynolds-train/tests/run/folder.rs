@@ -1,4 +1,4 @@
-//! Folders that are not what they should be: a clear message, and nothing lost.
+//! Damaged and locked folders: a clear message, and nothing lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,15 +77,15 @@ fn a_folder_that_another_process_writes_is_refused() {
     assert!(go_on(Fault::None, &folder).is_ok());
 }
 
-/// What happens to a file.
+/// Damage to a file.
 enum Damage {
-    /// Only so many bytes are left.
+    /// Only this many bytes are left.
     Cut(usize),
-    /// So many bytes are missing at the end.
+    /// This many bytes are missing at the end.
     Short(usize),
-    /// A bit of the byte at this place is another; from the end of a checkpoint's header.
+    /// A flipped bit in the byte at this place, counted from the end of a checkpoint's header.
     Flipped(usize),
-    /// The first text is the second; as long in a checkpoint, whose header holds the JSON of its label as a text.
+    /// The first text is replaced by the second; of equal length in a checkpoint, whose header holds its label as an escaped text.
     Replaced(&'static str, &'static str),
 }
 
@@ -106,7 +106,7 @@ impl Damage {
 }
 
 #[test]
-fn what_is_not_as_it_was_left_is_refused_and_kept() {
+fn damaged_files_are_refused_and_kept() {
     use Damage::{Cut, Flipped, Replaced, Short};
     let (_root, folder) = killed();
     let (whole, sum) =
@@ -172,7 +172,7 @@ fn what_is_not_as_it_was_left_is_refused_and_kept() {
 }
 
 #[test]
-fn a_number_that_is_none_keeps_the_last_good_checkpoint() {
+fn a_non_finite_number_keeps_the_last_good_checkpoint() {
     for fault in [Fault::NotANumber(13), Fault::Infinite(15)] {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("run");
@@ -186,7 +186,7 @@ fn a_number_that_is_none_keeps_the_last_good_checkpoint() {
 }
 
 #[test]
-fn an_interrupt_after_a_number_that_is_none_does_not_save_it() {
+fn an_interrupt_does_not_save_non_finite_numbers() {
     let (_root, folder) = killed();
     let before = fs::read(folder.join(LAST)).unwrap();
     let interrupt = Interrupt::new();

@@ -17,7 +17,7 @@ use crate::logistic::{Fault, Logistic, session};
 const FOLDER: &str = "REYNOLDS_TEST_INTERRUPT";
 const STUCK: &str = "REYNOLDS_TEST_STUCK";
 
-/// What a child does: train for very long, and in the first minibatch for ever if it is to be stuck.
+/// The child process: trains for very long, or never finishes the first minibatch.
 #[test]
 #[ignore = "run by the tests of signals as a child"]
 fn child() {

@@ -2,15 +2,12 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::rc::Rc;
 
-use reynolds::penalty::PenaltyConfig;
 use reynolds_torch::Precision;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::Summary;
 use reynolds_train::prelude::*;
 use reynolds_train::progress::Silent;
-use reynolds_train::regulariser::Regulariser;
 use reynolds_train::run::{Outcome, Place, Session, resume, run};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +51,7 @@ impl Settings for LogisticSettings {
     }
 }
 
-/// What goes wrong, at the minibatch of this number.
+/// A fault at the minibatch with this number.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Fault {
     #[default]
@@ -120,7 +117,6 @@ pub(crate) struct LogisticTask {
     config: Config,
     fault: Fault,
     calls: Cell<usize>,
-    pub(crate) penalties: Rc<Cell<usize>>,
 }
 
 impl LogisticTask {
@@ -145,7 +141,6 @@ impl LogisticTask {
             config: config.clone(),
             fault,
             calls: Cell::new(0),
-            penalties: Default::default(),
         })
     }
 
@@ -220,41 +215,14 @@ impl Task for LogisticTask {
         Ok(metrics.map(|(name, value)| (name.into(), value.double_value(&[]))).into())
     }
 
-    /// For what changes weights after a step: the two inputs change places.
+    /// The two inputs may change places.
     fn plan(&self) -> Result<Option<SymmetryPlan>> {
         let rule = "[[layer]]\nname = \"weight\"\ndomain = \"regular\"\ncodomain = \"trivial\"";
         Ok(Some(SymmetryPlan::from_toml(&format!("group = \"C2\"\n{rule}"))?))
     }
-
-    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
-        Ok(Some(Box::new(Ridge { lambda: penalty.lambda_perp, calls: self.penalties.clone() })))
-    }
 }
 
-/// λ‖W‖².
-struct Ridge {
-    lambda: f64,
-    calls: Rc<Cell<usize>>,
-}
-
-impl Regulariser for Ridge {
-    fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
-        self.calls.set(self.calls.get() + 1);
-        let _ = gradient.shallow_clone().f_add_(&flat.f_mul_scalar(2.0 * self.lambda)?)?;
-        Ok(())
-    }
-
-    fn value(&self, flat: &Tensor) -> Result<Tensor> {
-        Ok(flat.f_square()?.f_sum(Kind::Float)?.f_mul_scalar(self.lambda)?)
-    }
-
-    fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
-        self.lambda = lambda_perp;
-        Ok(())
-    }
-}
-
-/// A session that nobody watches.
+/// A session without progress callbacks.
 pub(crate) fn session<'a>(silent: &'a mut Silent, device: Device, interrupt: &Interrupt) -> Session<'a> {
     Session { device, interrupt: interrupt.clone(), observer: silent }
 }

@@ -71,33 +71,32 @@ fn uninterrupted() -> BTreeMap<&'static str, Vec<u8>> {
     remains(&folder)
 }
 
-#[test]
-fn killed_at_every_minibatch_a_run_goes_on_to_the_same_bytes() {
-    let expected = uninterrupted();
-    for at in 0..MINIBATCHES {
+/// Killed at each of these minibatches, and interrupted there, a run goes on to the same bytes as one that was not.
+fn goes_on_from_every_minibatch(config: &Config, minibatches: usize, expected: &BTreeMap<&'static str, Vec<u8>>) {
+    let start = |fault: Fault, folder: &Path| logistic::begin(fault, config, folder);
+    for at in 0..minibatches {
         let (_root, folder) = place();
-        assert!(begin(Fault::Killed(at), &folder).is_err());
+        assert!(start(Fault::Killed(at), &folder).is_err());
         // Killed again while it goes on, a few minibatches later, and again.
         let _ = go_on(Fault::Killed(at % 3), &folder);
         let _ = go_on(Fault::Killed(at % 5), &folder);
         finish(&folder);
-        assert_eq!(remains(&folder), expected, "killed at minibatch {at}");
+        assert_eq!(&remains(&folder), expected, "killed at minibatch {at}: {:?}", config.penalty);
+
+        let (_root, folder) = place();
+        let outcome = start(Fault::Interrupted(at, Interrupt::new()), &folder).unwrap();
+        assert_eq!(outcome, Outcome::Interrupted { folder: folder.clone(), epoch: at / 4 });
+        assert!(folder.join("checkpoints/last.safetensors").is_file() && !folder.join("summary.json").exists());
+        // The same command again goes on as well as --resume does.
+        let again = if at % 2 == 0 { start(Fault::None, &folder) } else { go_on(Fault::None, &folder) };
+        assert!(matches!(again.unwrap(), Outcome::Finished { .. }));
+        assert_eq!(&remains(&folder), expected, "interrupted at minibatch {at}: {:?}", config.penalty);
     }
 }
 
 #[test]
-fn interrupted_at_every_minibatch_a_run_saves_and_goes_on_to_the_same_bytes() {
-    let expected = uninterrupted();
-    for at in 0..MINIBATCHES {
-        let (_root, folder) = place();
-        let outcome = begin(Fault::Interrupted(at, Interrupt::new()), &folder).unwrap();
-        assert_eq!(outcome, Outcome::Interrupted { folder: folder.clone(), epoch: at / 4 });
-        assert!(folder.join("checkpoints/last.safetensors").is_file() && !folder.join("summary.json").exists());
-        // The same command again goes on as well as --resume does.
-        let again = if at % 2 == 0 { begin(Fault::None, &folder) } else { go_on(Fault::None, &folder) };
-        assert!(matches!(again.unwrap(), Outcome::Finished { .. }));
-        assert_eq!(remains(&folder), expected, "interrupted at minibatch {at}");
-    }
+fn stopped_at_every_minibatch_a_run_goes_on_to_the_same_bytes() {
+    goes_on_from_every_minibatch(&config(), MINIBATCHES, &uninterrupted());
 }
 
 #[test]
@@ -127,15 +126,7 @@ fn weights_that_change_after_the_optimisers_step_go_on_to_the_same_bytes() {
         let expected = remains(&folder);
         let text = ["metrics.jsonl", "summary.json"].map(|file| String::from_utf8_lossy(&expected[file]).into_owned());
         assert!(text.concat().contains(recorded), "{recorded} in {text:?}");
-        for at in 0..12 {
-            let (_root, folder) = place();
-            match at % 2 {
-                0 => drop(logistic::begin(Fault::Killed(at), &config, &folder)),
-                _ => drop(logistic::begin(Fault::Interrupted(at, Interrupt::new()), &config, &folder)),
-            }
-            finish(&folder);
-            assert_eq!(remains(&folder), expected, "{recorded}: stopped at minibatch {at}");
-        }
+        goes_on_from_every_minibatch(&config, 12, &expected);
     }
 }
 

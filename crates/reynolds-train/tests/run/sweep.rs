@@ -21,7 +21,7 @@ fn tree(point: &Point) -> toml::Table {
     point.text.parse().unwrap()
 }
 
-/// What a child does: `run logistic --resume FOLDER --device cpu`. A file in the folder asks for a fault.
+/// The child process: `run logistic --resume FOLDER --device cpu`. A file in the folder asks for a fault.
 #[test]
 #[ignore = "run by the tests of sweeps as a child"]
 fn child() {
@@ -46,7 +46,7 @@ fn child() {
     }
 }
 
-/// A shell that hands its arguments to this program by the environment, for a test program takes none.
+/// A shell that passes its arguments in the environment, because a test program takes none.
 fn launcher(root: &Path) -> Launcher {
     let script = root.join("child.sh");
     let program = std::env::current_exe().unwrap();

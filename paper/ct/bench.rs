@@ -1,16 +1,15 @@
 //! Steps of the CT networks on random images.
 
+use super::{CtData, CtDataConfig, CtExperiment, CtPart, CtSettings, CtTask};
+use crate::step::{Laps, Timed, Timer};
 use reynolds::random::Random;
 use reynolds_torch::Parameters;
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
 use reynolds_train::config::{RunConfig, under};
 use reynolds_train::error::Result;
 
-use super::{CtData, CtDataConfig, CtExperiment, CtPart, CtSettings, CtTask};
-use crate::step::{Laps, Timed, Timer};
-
 impl Timed for CtExperiment {
-    /// Images; turned copies are not counted.
+    /// Without turned copies.
     fn samples(settings: &CtSettings) -> usize {
         settings.data.batch
     }
@@ -20,8 +19,8 @@ impl Timed for CtExperiment {
         settings.data.steps = steps;
         let CtDataConfig { batch, side, .. } = settings.data;
         let mut builder = Parameters::builder();
-        let network = laps
-            .build(|| settings.model.build(&mut builder, &mut Random::new(0)).map_err(|error| under("model", error)))?;
+        let build = || settings.model.build(&mut builder, &mut Random::new(0)).map_err(|error| under("model", error));
+        let network = laps.build(build)?;
         let data = random_images(batch, side, device)?;
         laps.bind();
         let parameters = builder.build(data.number_kind(), device)?;

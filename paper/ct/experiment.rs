@@ -1,7 +1,7 @@
-//! The experiment "ct": taking the artefacts of metal out of slices of computed tomography.
+//! The experiment "ct": metal artefact reduction in slices of computed tomography.
 //!
 //! ```text
-//! corrupted slice Y, interpolated L, mask I ──► unrolled network ──► X, held against C4 in one of five modes
+//! corrupted slice Y, interpolated L, mask I ──► unrolled network ──► X, regularised towards C4 in one of five modes
 //! ```
 //!
 //! Paper: section "CT-Scan Metal Artifact Reduction", `tab:hyperparams_ct_mar`: Adam with β = (0.5, 0.999) and learning rate 2e-4, halved
@@ -10,13 +10,11 @@
 
 use std::path::Path;
 
-use reynolds_torch::Precision;
-use reynolds_torch::tch::{Cuda, Device};
-
-use super::figures;
-use super::pairs;
-use super::settings::CtSettings;
+use super::settings::{CtSettings, check_together};
 use super::task::CtTask;
+use super::{figures, pairs};
+use reynolds_torch::Precision;
+use reynolds_torch::tch::Device;
 use reynolds_train::config::{Mode, RunConfig};
 use reynolds_train::error::Result;
 use reynolds_train::experiment::Experiment;
@@ -57,17 +55,13 @@ impl Experiment for CtExperiment {
         &[Precision::F32, Precision::Bf16]
     }
 
-    /// Makes the pairs that are missing; settings that contradict each other are refused before that.
     fn prepare(&self, config: &RunConfig<CtSettings>, interrupt: &Interrupt) -> Result<bool> {
-        super::settings::check_together(config)?;
+        check_together(config)?;
         CtTask::check(&config.settings.model)?;
         pairs::ensure_pairs(&config.settings.data, config.train.threads, interrupt)
     }
 
     fn task(&self, config: &RunConfig<CtSettings>, device: Device) -> Result<CtTask> {
-        if device.is_cuda() {
-            Cuda::cudnn_set_benchmark(true);
-        }
         let data = pairs::open(&config.settings.data, device)?;
         CtTask::new(data, &config.settings, config.train.precision, config.seed)
     }
@@ -81,8 +75,7 @@ impl Experiment for CtExperiment {
 mod tests {
     use super::*;
     use reynolds_torch::optimiser::Method;
-    use reynolds_train::config::Settings;
-    use reynolds_train::config::{self, Selection};
+    use reynolds_train::config::{self, Selection, Settings};
 
     #[test]
     fn the_defaults_are_the_published_protocol() {
@@ -95,7 +88,7 @@ mod tests {
         let data = &config.settings.data;
         assert_eq!((config.train.epochs, data.batch, data.patch, data.steps), (80, 12, 256, 500));
         assert_eq!((config.train.weights, config.train.early_stopping.patience), (Selection::Last, 0));
-        super::super::settings::check_together(&config).unwrap();
+        check_together(&config).unwrap();
     }
 
     #[test]

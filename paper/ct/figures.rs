@@ -1,9 +1,8 @@
-//! What a run on CT slices shows at its end: a slice as it was, as it is made, and as it should be.
+//! The figures of a run on CT slices: input, output, truth and errors of a slice.
 
 use std::path::Path;
 
-use crate::ct::data::attenuation;
-
+use super::data::attenuation;
 use super::patches::{CaseImages, CtPart};
 use super::task::CtTask;
 use reynolds_checkpoint::whole_file;
@@ -15,15 +14,14 @@ const PANEL: f64 = 180.0;
 /// The soft-tissue window, in Hounsfield units.
 pub const SOFT_TISSUE: [f32; 2] = [-160.0, 240.0];
 
-/// White in pictures of errors, in Hounsfield units.
 const ERROR: f32 = 200.0;
 
-/// What the images of a network have for Hounsfield units.
+/// The value of Hounsfield units in images of the networks.
 pub fn shade(hounsfield: f32) -> f32 {
     255.0 * attenuation(hounsfield)
 }
 
-/// Draws "test.svg", the test case in the middle, and "pelvis.svg" where the set has one, into `folder`.
+/// Draws the middle case of the test and the pelvis, if the set has one.
 pub(super) fn draw(task: &CtTask, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
     for (name, part) in [("test", CtPart::Test), ("pelvis", CtPart::Figure)] {
@@ -37,7 +35,7 @@ pub(super) fn draw(task: &CtTask, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A case in the soft-tissue window: input, interpolated, what the network makes of it, truth; below, how far each is off outside the metal.
+/// A case in the soft-tissue window; below, errors outside the metal.
 fn case_sheet(images: &CaseImages, reduced: &[f32]) -> Sheet {
     let mut sheet = Sheet::new(4, PANEL);
     let shown = [
@@ -80,8 +78,6 @@ mod tests {
         let sheet = case_sheet(&images, &truth);
         let text = sheet.svg();
         assert_eq!(sheet.panels.len(), 7);
-        assert!(
-            text.contains("mean |error| 20.0 HU") && text.contains("mean |error| 0.0 HU") && text.contains(">network<")
-        );
+        assert!(["mean |error| 20.0 HU", "mean |error| 0.0 HU", ">network<"].iter().all(|part| text.contains(part)));
     }
 }

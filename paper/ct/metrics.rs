@@ -1,4 +1,4 @@
-//! How near an image comes to the truth: PSNR and SSIM, case by case, on the device.
+//! PSNR and SSIM, case by case, on the device.
 //!
 //! ```text
 //! 8 bits:  x ↦ I ⊙ round(255 · min(max(x/255, 0), ½)/½)        PSNR = 20 log₁₀(255/√(mean (x − y)²)), over all pixels
@@ -6,22 +6,18 @@
 //! ```
 //!
 //! with a Gaussian window of 11 pixels and σ = 1.5, c₁ = (0.01 · 255)², c₂ = (0.03 · 255)². As Bai et al. measure: pixels of metal count
-//! as equal. In double precision, where libtorch's convolutions are slow on a processor: the window is a mean along each axis that moves
-//! from tap to tap,
+//! as equal. libtorch's convolutions in double precision are slow on a CPU: the window is a running mean along each axis,
 //!
 //! ```text
 //! m₀ = x₀,    mₜ = mₜ₋₁ + wₜ/(w₀ + … + wₜ) · (xₜ − mₜ₋₁),    m₁₀ = Σ wₜ xₜ / Σ wₜ
 //! ```
 
 use reynolds_torch::tch::{Kind, Tensor};
-
 use reynolds_train::error::Result;
 
 /// Pixels along a side of the window.
 const WINDOW: i64 = 11;
-
 const SIGMA: f64 = 1.5;
-
 const WHITE: f64 = 255.0;
 
 /// PSNR in dB of images `[N, 1, H, W]` from 0 to 255 against the truth, outside the metal (`keep` = 1): `[N]` in double precision on the
@@ -50,8 +46,7 @@ pub fn ssim(images: &Tensor, truth: &Tensor, keep: &Tensor) -> Result<Tensor> {
     })
 }
 
-/// A metric `[n]` of images and truth in eight bits, `[n, 1, H, W]` each, of all `N`. What is made of one image stays in the cache of a
-/// processor; a GPU has all of them at once.
+/// `metric` `[n]` of images and truth in eight bits, `[n, 1, H, W]` each: one by one on a CPU, whose cache holds one; all at once on a GPU.
 fn in_parts(
     images: &Tensor,
     truth: &Tensor,
@@ -70,7 +65,7 @@ fn eight_bits(images: &Tensor, keep: &Tensor) -> Result<Tensor> {
     Ok(halves.f_round()?.f_mul(keep)?)
 }
 
-/// Weighted means over the windows inside along an axis, which is ten pixels shorter then.
+/// Weighted means over the windows inside along an axis, which becomes ten pixels shorter.
 fn blurred(maps: &Tensor, axis: usize) -> Result<Tensor> {
     let weight = |tap: i64| (-((tap - WINDOW / 2).pow(2) as f64) / (2.0 * SIGMA * SIGMA)).exp();
     let at = |tap: i64| maps.f_narrow(axis as i64, tap, maps.size()[axis] - WINDOW + 1);
@@ -85,33 +80,27 @@ fn blurred(maps: &Tensor, axis: usize) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use reynolds_torch::tch::Device;
-
     use super::*;
-
-    fn constant(value: f64) -> Tensor {
-        Tensor::full([1, 1, 12, 12], value, (Kind::Float, Device::Cpu))
-    }
-
-    fn one(tensor: Result<Tensor>) -> f64 {
-        tensor.unwrap().double_value(&[0])
-    }
-
-    fn close(a: f64, b: f64) {
-        assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{a} {b}");
-    }
+    use reynolds_torch::tch::Device;
 
     #[test]
     fn constant_images_by_hand() {
-        let all = constant(1.0);
-        // In eight bits 2 · 30.2 = 60.4 is 60 and 2 · 40.3 is 81: off by 21 everywhere.
-        let (x, y) = (constant(30.2), constant(40.3));
-        close(one(psnr(&x, &y, &all)), 20.0 * (255.0_f64 / 21.0).log10());
+        let constant = |value: f64| Tensor::full([1, 1, 12, 12], value, (Kind::Float, Device::Cpu));
         let c1 = 2.55_f64.powi(2);
-        close(one(ssim(&x, &y, &all)), (2.0 * 60.0 * 81.0 + c1) / (3600.0 + 6561.0 + c1));
-        assert_eq!(one(psnr(&x, &x, &all)), f64::INFINITY);
-        close(one(ssim(&x, &x, &all)), 1.0);
-        // Whatever lies above half of the scale is white.
-        assert_eq!(one(psnr(&constant(200.0), &constant(130.0), &all)), f64::INFINITY);
+        for (x, y, psnr_of, ssim_of) in [
+            // In eight bits 2 · 30.2 = 60.4 is 60 and 2 · 40.3 is 81: off by 21 everywhere.
+            (30.2, 40.3, 20.0 * (255.0_f64 / 21.0).log10(), (2.0 * 60.0 * 81.0 + c1) / (3600.0 + 6561.0 + c1)),
+            (30.2, 30.2, f64::INFINITY, 1.0),
+            // Whatever lies above half of the scale is white.
+            (200.0, 130.0, f64::INFINITY, 1.0),
+        ] {
+            let found = [psnr, ssim].map(|metric| metric(&constant(x), &constant(y), &constant(1.0)).unwrap());
+            for (found, expected) in found.iter().map(|tensor| tensor.double_value(&[0])).zip([psnr_of, ssim_of]) {
+                assert!(
+                    found == expected || (found - expected).abs() <= 1e-12 * expected.abs().max(1.0),
+                    "{x} {y} {found}"
+                );
+            }
+        }
     }
 }

@@ -25,8 +25,6 @@ mod patches;
 #[cfg(feature = "torch")]
 mod settings;
 #[cfg(feature = "torch")]
-pub(crate) mod symmetry;
-#[cfg(feature = "torch")]
 pub(crate) mod table;
 #[cfg(feature = "torch")]
 mod task;

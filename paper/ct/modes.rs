@@ -12,14 +12,13 @@
 //! 1e-6 and 1e-8. The paper gives no priors of RPP: those here are ours, on the residual B alone, as in the public code of RPP for smoke
 //! (Wang et al.).
 
+use super::networks::Architecture;
+use super::settings::CtSettings;
+use crate::targets::Named;
 use reynolds_torch::parametrisation::{Parametrisation, ParametrisationConfig};
 use reynolds_torch::sample_penalty::SamplePenaltyConfig;
 use reynolds_train::config::{PenaltySettings, RunConfig};
 use serde::{Deserialize, Serialize};
-
-use super::networks::Architecture;
-use super::settings::CtSettings;
-use crate::targets::Named;
 
 /// The priors of RPP.
 const RPP: ParametrisationConfig =
@@ -114,22 +113,18 @@ mod tests {
     #[test]
     fn the_configs_are_the_defaults_with_a_mode() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs");
-        for (file, mode, network) in [
-            ("ct-acdnet", CtMode::Plain, Architecture::Acdnet),
-            ("ct-dicdnet", CtMode::Plain, Architecture::Dicdnet),
-            ("ct-oscnet", CtMode::Plain, Architecture::Oscnet),
-            ("ct-sample", CtMode::Sample, Architecture::Dicdnet),
-            ("ct-rpp", CtMode::Rpp, Architecture::Dicdnet),
-            ("ct-penalty", CtMode::Penalty, Architecture::Dicdnet),
-            ("ct-lambda-sweep", CtMode::Penalty, Architecture::Dicdnet),
-        ] {
+        let plain = Architecture::ALL.map(|network| (network.name(), CtMode::Plain, network));
+        let modes = [("sample", CtMode::Sample), ("rpp", CtMode::Rpp), ("penalty", CtMode::Penalty)];
+        let modes = modes.into_iter().chain([("lambda-sweep", CtMode::Penalty)]);
+        let modes = modes.map(|(file, mode)| (file.to_string(), mode, Architecture::Dicdnet));
+        for (file, mode, network) in plain.into_iter().chain(modes) {
             let mut expected = with(mode, network);
             if mode == CtMode::Sample {
                 // As many images an epoch.
                 (expected.settings.data.batch, expected.settings.data.steps) = (4, 1500);
             }
-            let read = config::load(&CtExperiment.defaults(), Some(&folder.join(format!("{file}.toml"))), &[]).unwrap();
-            assert_eq!(read, expected, "{file}");
+            let file = folder.join(format!("ct-{file}.toml"));
+            assert_eq!(config::load(&CtExperiment.defaults(), Some(&file), &[]).unwrap(), expected, "{file:?}");
         }
     }
 

@@ -5,14 +5,13 @@
 //! patch: pixel (i, j) of a patch ← (row ± i, column ± j) of its case, the same for all four images
 //! ```
 //!
-//! Cases lie part after part, as in [`CtPart::ALL`]. A minibatch of patches is one gather; nothing of it passes through the host.
+//! Cases lie part after part, as in [`CtPart::ALL`]. A minibatch of patches is one gather on the device.
 
 use crate::ct::data::Pair;
 pub use crate::ct::data::Part as CtPart;
 use crate::ct::networks::Corrupted;
 use reynolds::random::Random;
 use reynolds_torch::tch::{Device, Kind, Tensor};
-
 use reynolds_train::error::{Error, Result};
 use reynolds_train::task::Split;
 
@@ -26,15 +25,13 @@ impl From<Split> for CtPart {
     }
 }
 
-/// What the networks have for μ = 1/cm.
+/// μ = 1/cm in images of the networks.
 const WHITE: f64 = 255.0;
 
 /// Images of some cases, `[N, 1, side, side]` each.
 #[derive(Debug)]
 pub struct CtBatch {
-    /// What a network sees.
     pub input: Corrupted,
-    /// What it should make of it.
     pub truth: Tensor,
 }
 
@@ -44,7 +41,6 @@ pub struct CaseImages {
     pub side: usize,
     pub truth: Vec<f32>,
     pub corrupted: Vec<f32>,
-    /// With metal, its trace bridged.
     pub interpolated: Vec<f32>,
     /// 1 outside the metal, 0 in it.
     pub keep: Vec<f32>,
@@ -67,20 +63,15 @@ impl CtData {
     /// Images `[4, cases, side, side]` in the scale of the networks: truth, corrupted, interpolated, I = 1 − metal; part after part.
     pub fn new(images: Tensor, counts: [usize; 4]) -> Result<Self> {
         let cases = counts.iter().sum::<usize>() as i64;
-        match images.size()[..] {
-            [4, found, height, width] if found == cases && height == width && !counts[..3].contains(&0) => {
-                Ok(Self { images: images.f_contiguous()?, counts })
-            }
-            ref size => {
-                let expected = format!(
-                    "images [4, {cases}, side, side] with something to train on, to validate on and to test on"
-                );
-                Err(Error::config("data", expected, format!("{size:?} of {counts:?}")))
-            }
+        let size = images.size();
+        if size.len() != 4 || size[..2] != [4, cases] || size[2] != size[3] || counts[..3].contains(&0) {
+            let expected = format!("images [4, {cases}, side, side], some for training, validation and test each");
+            return Err(Error::config("data", expected, format!("{size:?} of {counts:?}")));
         }
+        Ok(Self { images: images.f_contiguous()?, counts })
     }
 
-    /// Pairs of one side as a scanner shows them, part after part, put on the device one by one.
+    /// Pairs of one side, part after part, put on the device one by one.
     pub fn of_pairs(
         counts: [usize; 4],
         side: usize,
@@ -103,7 +94,6 @@ impl CtData {
         Self::new(all, counts)
     }
 
-    /// Pixels along a side of an image.
     pub fn side(&self) -> usize {
         self.images.size()[3] as usize
     }
@@ -127,11 +117,9 @@ impl CtData {
             let expected = format!("at most {}, the cases of a part", self.count(part));
             return Err(Error::config(format!("data.{}", part.name()), expected, first + count));
         }
-        let images = self.images.f_narrow(1, (before + first) as i64, count as i64)?.f_unsqueeze(2)?;
-        batch(&images)
+        batch(&self.images.f_narrow(1, (before + first) as i64, count as i64)?.f_unsqueeze(2)?)
     }
 
-    /// The images of one case; waits for the device.
     pub fn images(&self, part: CtPart, case: usize) -> Result<CaseImages> {
         let CtBatch { input, truth } = self.cases(part, case, 1)?;
         let numbers = |images: &Tensor| -> Result<Vec<f32>> {
@@ -146,7 +134,7 @@ impl CtData {
         })
     }
 
-    /// Patches of training cases; nothing waits for the device.
+    /// Patches of training cases; does not synchronise.
     pub fn patches(&self, patches: &Patches) -> Result<CtBatch> {
         let (patch, side) = (patches.side as i64, self.side() as i64);
         let along = Tensor::f_arange(patch, (Kind::Int64, self.device()))?;
@@ -160,7 +148,7 @@ impl CtData {
     }
 }
 
-/// The four images of `[4, N, 1, side, side]`.
+/// Of images `[4, N, 1, side, side]`.
 fn batch(images: &Tensor) -> Result<CtBatch> {
     let [truth, image, interpolated, keep] = [0, 1, 2, 3].map(|number| images.get(number));
     Ok(CtBatch { input: Corrupted { image, interpolated, keep }, truth })
@@ -176,14 +164,14 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// A patch whose corner may be anywhere up to `room` rows and columns in.
+    /// A patch with a corner from 0 to `room`.
     pub fn draw(case: usize, room: usize, flips: bool, random: &mut Random) -> Self {
         let corner = [0, 1].map(|_| random.below(room + 1));
         Self { case, corner, mirrored: [0, 1].map(|_| random.below(2) == 1 && flips) }
     }
 }
 
-/// Patches that lie on the device as numbers.
+/// Patches as numbers on the device.
 #[derive(Debug)]
 pub struct Patches {
     side: usize,
@@ -192,7 +180,6 @@ pub struct Patches {
 }
 
 impl Patches {
-    /// Patches of `side`; waits for the device.
     pub fn new(patches: &[Patch], side: usize, device: Device) -> Result<Self> {
         let mut numbers: [Vec<i64>; 5] = Default::default();
         for patch in patches {
@@ -217,6 +204,8 @@ impl Patches {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// Case c has the number 100c + 10i + j at (i, j), in thousandths of 1/cm; corrupted + 0.1, interpolated + 0.2, metal 1 at (1, 2).
@@ -235,6 +224,7 @@ mod tests {
         placed([2, 1, 1, 0], (0..4).map(pair)).unwrap()
     }
 
+    /// In thousandths of 1/cm.
     fn numbers(images: &Tensor) -> Vec<i64> {
         let numbers = Vec::<f32>::try_from(images.contiguous().view([-1])).unwrap();
         numbers.iter().map(|number| (number / 255.0 * 1000.0).round() as i64).collect()
@@ -242,13 +232,11 @@ mod tests {
 
     #[test]
     fn images_are_scaled_to_255_and_metal_becomes_what_is_kept() {
-        let test = data().cases(CtPart::Test, 0, 1).unwrap();
-        assert_eq!(test.truth.size(), [1, 1, 4, 4]);
-        assert_eq!(numbers(&test.truth)[..5], [300, 301, 302, 303, 310]);
-        assert_eq!(numbers(&test.input.image)[4], 410);
-        assert_eq!(numbers(&test.input.interpolated)[4], 510);
-        let keep = Vec::<f32>::try_from(test.input.keep.view([-1])).unwrap();
-        assert!(keep.iter().enumerate().all(|(at, &keep)| (keep == 0.0) == (at == 6)));
+        let test = data().images(CtPart::Test, 0).unwrap();
+        let number = |image: &[f32], at: usize| (image[at] / 255.0 * 1000.0).round();
+        assert_eq!([0, 3, 4].map(|at| number(&test.truth, at)), [300.0, 303.0, 310.0]);
+        assert_eq!((number(&test.corrupted, 4), number(&test.interpolated, 4)), (410.0, 510.0));
+        assert!(test.keep.iter().enumerate().all(|(at, &keep)| (keep == 0.0) == (at == 6)));
         let mut bright = pair(0);
         (bright.truth[0], bright.truth[1]) = (3.0, -2.0);
         let clipped = placed([1; 4], vec![bright; 4]).unwrap().cases(CtPart::Train, 0, 1).unwrap();
@@ -296,13 +284,11 @@ mod tests {
             let patches: Vec<Patch> = (0..400).map(|_| Patch::draw(0, 1, flips, &mut random)).collect();
             Patches::new(&patches, 3, Device::Cpu).unwrap()
         };
-        let corners = |patches: &Patches| {
-            let truth = data.patches(patches).unwrap().truth.view([400, 9]);
-            let first: std::collections::BTreeSet<i64> = numbers(&truth.select(1, 0)).into_iter().collect();
-            first
+        let corners = |patches: &Patches| -> BTreeSet<i64> {
+            numbers(&data.patches(patches).unwrap().truth.view([400, 9]).select(1, 0)).into_iter().collect()
         };
         // Upright patches begin at rows and columns 0 and 1; mirrored ones at 2 and 3 too.
-        assert_eq!(corners(&draw(false)).into_iter().collect::<Vec<_>>(), [0, 1, 10, 11]);
+        assert_eq!(corners(&draw(false)), [0, 1, 10, 11].into());
         assert_eq!(corners(&draw(true)).len(), 16);
         let whole = [1, 0].map(|case| Patch::draw(case, 0, false, &mut Random::new(1)));
         let whole = Patches::new(&whole, 4, Device::Cpu).unwrap();

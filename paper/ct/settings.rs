@@ -1,37 +1,35 @@
-//! The settings of the experiment "ct", and which of them go together. What each of the five modes sets is in modes.rs.
+//! The settings of the experiment "ct", and which of them go together. The settings of the five modes are in modes.rs.
 
 pub use crate::ct::data::Source as CtSource;
 use crate::ct::networks::MarNetConfig;
 use reynolds_torch::parametrisation::Parametrisation;
 use reynolds_torch::sample_penalty::SamplePenaltyConfig;
-use serde::{Deserialize, Serialize};
-
 use reynolds_train::config::{RunConfig, Settings, at_least_zero};
 use reynolds_train::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CtDataConfig {
     pub source: CtSource,
-    /// Where the pairs lie, or will; "" = `$REYNOLDS_DATA/ct-pairs`, or `data/ct-pairs` where that is not set, or a folder in there that these
-    /// settings name.
+    /// Folder of the pairs; "" = `$REYNOLDS_DATA/ct-pairs` (or `data/ct-pairs`), or a folder in there that is named by these settings.
     pub folder: String,
-    /// Where the slices and metal shapes lie that pairs are made of, for the source "slices"; "" = `$REYNOLDS_DATA/ct`.
+    /// Folder of the slices and metal shapes, for the source "slices"; "" = `$REYNOLDS_DATA/ct`.
     pub slices: String,
-    /// The series that is tested on, for the source "slices"; "" = the one of median length.
+    /// The test series, for the source "slices"; "" = the one of median length.
     pub test_series: String,
     /// Pixels along a side of an image.
     pub side: usize,
     pub train: usize,
     pub validation: usize,
     pub test: usize,
-    /// Decides bodies, implants and noise.
+    /// Random seed of bodies, implants and noise.
     pub set_seed: u64,
     /// Images of a minibatch.
     pub batch: usize,
-    /// Pixels along a side of what is cut out of an image for training; as many as `side` takes all of it.
+    /// Pixels along a side of training patches.
     pub patch: usize,
-    /// Minibatches an epoch; 0 = as many as go once through the pairs.
+    /// Minibatches an epoch; 0 = one pass over the pairs.
     pub steps: usize,
     /// Mirror half of the patches left to right, and half of them top to bottom.
     pub flips: bool,
@@ -60,7 +58,7 @@ impl Default for CtDataConfig {
 /// `projected`, `[data]`, `[model]` and `[sample]`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CtSettings {
-    /// Test with P(W) in the place of every held kernel W.
+    /// Test with P(W) in place of every regularised kernel W.
     pub projected: bool,
     pub data: CtDataConfig,
     pub model: MarNetConfig,
@@ -71,23 +69,25 @@ pub struct CtSettings {
 impl Settings for CtSettings {
     fn validate(&self) -> Result<()> {
         let data = &self.data;
-        let within = |key: &str, value: usize, least: usize, most: usize| match value {
-            value if (least..=most).contains(&value) => Ok(()),
-            _ => Err(Error::config(key, format!("from {least} to {most}"), value)),
-        };
-        within("data.side", data.side, 16, 1024)?;
-        within("data.patch", data.patch, 16, data.side)?;
-        within("data.batch", data.batch, 1, 4096)?;
-        within("data.train", data.train, 1, 1_000_000)?;
-        within("data.validation", data.validation, 1, 1_000_000)?;
-        within("data.test", data.test, 1, 1_000_000)?;
-        within("data.steps", data.steps, 0, 1_000_000)?;
+        for (key, value, least, most) in [
+            ("data.side", data.side, 16, 1024),
+            ("data.patch", data.patch, 16, data.side),
+            ("data.batch", data.batch, 1, 4096),
+            ("data.train", data.train, 1, 1_000_000),
+            ("data.validation", data.validation, 1, 1_000_000),
+            ("data.test", data.test, 1, 1_000_000),
+            ("data.steps", data.steps, 0, 1_000_000),
+        ] {
+            if !(least..=most).contains(&value) {
+                return Err(Error::config(key, format!("from {least} to {most}"), value));
+            }
+        }
         if i64::try_from(data.set_seed).is_err() {
             return Err(Error::config("data.set_seed", "at most 2⁶³ − 1, which TOML can hold", data.set_seed));
         }
         for (key, value) in [("data.slices", &data.slices), ("data.test_series", &data.test_series)] {
             if data.source == CtSource::Phantom && !value.is_empty() {
-                return Err(Error::config(key, "\"\", for phantoms need none", format!("\"{value}\"")));
+                return Err(Error::config(key, "\"\" (phantoms need none)", format!("\"{value}\"")));
             }
         }
         at_least_zero("sample.weight", self.sample.weight)?;
@@ -102,11 +102,10 @@ impl Settings for CtSettings {
 pub(crate) fn check_together(config: &RunConfig<CtSettings>) -> Result<()> {
     let kind = config.train.parametrisation.kind;
     if config.settings.projected && kind != Parametrisation::Free {
-        let expected = "false, for what is projected at the test is free in training";
-        return Err(Error::config("projected", expected, true));
+        return Err(Error::config("projected", "false (test-time projection is of free weights)", true));
     }
     if kind == Parametrisation::Constrained && config.penalty.lambda_perp > 0.0 {
-        let expected = "0, for constrained weights have no part that it holds";
+        let expected = "0 (constrained weights have no part off the symmetry)";
         return Err(Error::config("penalty.lambda_perp", expected, config.penalty.lambda_perp));
     }
     Ok(())

@@ -1,33 +1,36 @@
-//! Taking metal artefacts out: the minibatches, the loss and the modes.
+//! Metal artefact reduction as a task: the minibatches, the loss and the modes.
 //!
 //! ```text
 //! step: patches ──(sample-based: beside a turned copy)──► network ──► loss (+ weight · Σ_layers ‖g·y₀ − y₁‖)
-//! test: W, or P(W) for held kernels where the settings project
+//! test: W, or P(W) for regularised kernels where the settings project
 //! ```
-//!
-//! Which patches an epoch sees is decided before it, and put on the device once.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
-
-use crate::ct::networks::{self, Corrupted, MarNetConfig, Mode, Pass, Reduction};
-use crate::epoch::{EpochOrder, shuffled};
-use crate::network::Network;
-use reynolds::random::Random;
-use reynolds_torch::binding::Residual;
-use reynolds_torch::parametrisation::Parametrisation;
-use reynolds_torch::tch::{self, Tensor};
-use reynolds_torch::{Binding, Parameters, Precision};
 
 use super::evaluation::{CaseQuality, Measured};
 use super::patches::{CtBatch, CtData, CtPart, Patch, Patches};
 use super::settings::{CtDataConfig, CtSettings};
-use super::symmetry::SampleBased;
+use crate::ct::networks::{self, Corrupted, MarNetConfig, Mode, Pass, Reduction};
+use crate::epoch::{EpochOrder, shuffled};
+use crate::network::Network;
+use reynolds::random::Random;
+use reynolds::{group, rep};
+use reynolds_torch::action::FieldAction;
+use reynolds_torch::binding::Residual;
+use reynolds_torch::parametrisation::Parametrisation;
+use reynolds_torch::sample_penalty::{SamplePenalty, SamplePenaltyConfig, Witness};
+use reynolds_torch::tch::{self, Cuda, Tensor};
+use reynolds_torch::{Binding, Parameters, Precision};
 use reynolds_train::config::under;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::journal::Weights;
 use reynolds_train::task::{Metrics, Moment, Split, Task};
 
-/// What random numbers are drawn for; with the seed, the name of their stream.
+/// A network that is evaluated.
+pub(super) type Evaluated<'a> = dyn Fn(&Corrupted) -> Result<Reduction> + 'a;
+
+/// The streams of random numbers of a seed.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     Weights = 1,
@@ -51,9 +54,42 @@ pub struct CtTask {
     epoch: EpochOrder<Patches>,
 }
 
+/// The sample-based penalty of Bai et al. on the outputs of regularised kernels.
+struct SampleBased {
+    penalty: SamplePenalty,
+    /// Of outputs, by the number of channels.
+    fields: BTreeMap<i64, FieldAction>,
+}
+
+impl SampleBased {
+    fn new(config: SamplePenaltyConfig, binding: &Binding) -> Result<Self> {
+        let c4 = group::parse("C4")?;
+        let mut fields = BTreeMap::new();
+        for bound in binding.bound() {
+            let channels = bound.entry.shape[0];
+            let regular = rep::parse_fields(&c4, &format!("{} regular", channels / 4))?;
+            fields.insert(channels as i64, FieldAction::new(&regular));
+        }
+        let penalty = SamplePenalty::new(&FieldAction::new(&rep::trivial(&c4)), config);
+        Ok(Self { penalty: penalty.map_err(|error| under("sample", error))?, fields })
+    }
+
+    /// Compares the halves of an output.
+    fn see(&self, witness: &mut Witness<'_>, output: &Tensor) -> reynolds_torch::Result<()> {
+        let channels = output.size().get(1).copied().unwrap_or(0);
+        let fields = self.fields.get(&channels).ok_or_else(|| {
+            let known: Vec<_> = self.fields.keys().map(ToString::to_string).collect();
+            reynolds_torch::Error::parameter("output", format!("{} channels", known.join(" or ")), channels)
+        })?;
+        witness.see(output, fields)
+    }
+}
+
 impl CtTask {
-    /// Initial weights, patches and turns are those of the seed.
     pub fn new(data: CtData, settings: &CtSettings, precision: Precision, seed: u64) -> Result<Self> {
+        if data.device().is_cuda() {
+            Cuda::cudnn_set_benchmark(true);
+        }
         let mut builder = Parameters::builder();
         let mut random = Random::at(seed, &[Purpose::Weights as u64]);
         let network = settings.model.build(&mut builder, &mut random).map_err(|error| under("model", error))?;
@@ -67,7 +103,7 @@ impl CtTask {
         built.map(drop).map_err(|error| under("model", error))
     }
 
-    /// With a network of one's own; the parameters are of the number type of the images and lie where they do.
+    /// With a given network; the parameters have the number type and the device of the images.
     pub fn of(
         data: CtData,
         network: Box<dyn Network<Corrupted, Reduction>>,
@@ -78,11 +114,8 @@ impl CtTask {
     ) -> Result<Self> {
         let CtSettings { projected, data: config, sample, .. } = settings.clone();
         if !(1..=data.side()).contains(&config.patch) {
-            return Err(Error::config(
-                "data.patch",
-                format!("from 1 to {}, the side of an image", data.side()),
-                config.patch,
-            ));
+            let expected = format!("from 1 to {}, the side of an image", data.side());
+            return Err(Error::config("data.patch", expected, config.patch));
         }
         let plan = network.plan(&parameters)?;
         let binding = plan.map(|plan| Binding::of_plan(&parameters, &plan)).transpose()?.map(Rc::new);
@@ -106,20 +139,14 @@ impl CtTask {
         &self.data
     }
 
-    /// Numbers that are trained: those of the network and, where held kernels are W = P(A) + B, those of B.
+    /// Trained numbers: those of the network and, where regularised kernels are W = P(A) + B, those of B.
     pub fn trained_numbers(&self, parametrisation: Parametrisation) -> usize {
         let held = || self.binding.iter().flat_map(|binding| binding.bound()).map(|bound| bound.entry.len());
         self.parameters.len() + if parametrisation == Parametrisation::Residual { held().sum() } else { 0 }
     }
 
-    /// ‖W − P(W)‖ over the regularised kernels of the weights that a part is evaluated with; `None` if there are none.
-    pub fn held_residual(&self, part: CtPart) -> Result<Option<Residual>> {
-        let Some(binding) = &self.binding else { return Ok(None) };
-        self.with_weights_of(part, || Ok(Some(binding.residual(self.parameters.flat())?)))
-    }
-
-    /// What `what` comes to with the weights that a part is evaluated with; afterwards the weights are what they were.
-    pub(super) fn with_weights_of<T>(&self, part: CtPart, what: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Calls `what` with the weights that a part is evaluated with, and restores the weights.
+    fn with_weights_of<T>(&self, part: CtPart, what: impl FnOnce() -> Result<T>) -> Result<T> {
         let tested = matches!(part, CtPart::Test | CtPart::Figure);
         let Some(binding) = self.binding.as_ref().filter(|_| self.projected && tested) else { return what() };
         let _guard = tch::no_grad_guard();
@@ -129,23 +156,14 @@ impl CtTask {
         result
     }
 
-    /// Kernels of passes that only evaluate.
-    pub(super) fn assemble_evaluated(&self) -> Result<Vec<Tensor>> {
-        Ok(self.network.assemble(&self.parameters, self.pass(Mode::Evaluate))?)
-    }
-
-    /// A pass that only evaluates.
-    pub(super) fn evaluated(&self, assembled: &[Tensor], input: &Corrupted) -> Result<Reduction> {
-        Ok(self.network.forward(&self.parameters, assembled, input, self.pass(Mode::Evaluate))?)
-    }
-
-    /// The loss of a minibatch, a scalar.
-    pub(super) fn task_loss(&self, reduction: &Reduction, batch: &CtBatch) -> Result<Tensor> {
-        Ok(networks::loss(reduction, &batch.input, &batch.truth)?)
-    }
-
-    fn pass(&self, mode: Mode) -> Pass {
-        Pass { mode, precision: self.precision }
+    /// Calls `what` with the network in evaluation, with the weights that a part is evaluated with and without the tape.
+    pub(super) fn evaluated<T>(&self, part: CtPart, what: impl FnOnce(&Evaluated<'_>) -> Result<T>) -> Result<T> {
+        let _guard = tch::no_grad_guard();
+        let pass = Pass { mode: Mode::Evaluate, precision: self.precision };
+        self.with_weights_of(part, || {
+            let assembled = self.network.assemble(&self.parameters, pass)?;
+            what(&|input| Ok(self.network.forward(&self.parameters, &assembled, input, pass)?))
+        })
     }
 
     /// The patches of a minibatch, on the device.
@@ -156,7 +174,7 @@ impl CtTask {
         self.data.patches(&patches.narrow(first, self.config.batch.min(patches.count() - first))?)
     }
 
-    /// The patches of an epoch: as many passes over the cases as it takes, each in an order of its own.
+    /// The patches of an epoch: passes over the cases, each in another order.
     fn patches(&self, epoch: usize) -> Vec<Patch> {
         let CtDataConfig { batch, patch, steps, flips, .. } = self.config;
         let cases = self.data.count(CtPart::Train);
@@ -168,20 +186,21 @@ impl CtTask {
         }
         order.truncate(wanted);
         let room = self.data.side() - patch;
-        let steps = order.chunks(batch).enumerate();
         let minibatch = |(step, cases): (usize, &[usize])| -> Vec<Patch> {
             let mut random = Random::at(self.seed, &[Purpose::Patch as u64, epoch as u64, step as u64]);
             cases.iter().map(|&case| Patch::draw(case, room, flips, &mut random)).collect()
         };
-        steps.flat_map(minibatch).collect()
+        order.chunks(batch).enumerate().flat_map(minibatch).collect()
     }
 
-    /// Metrics of the network, and of the trivial ways beside it on the test.
+    /// Metrics of the network and, on the test, of the trivial answers.
     fn metrics(&self, part: CtPart) -> Result<Metrics> {
         let (quality, loss) = self.quality_and_loss(part)?;
         let (psnr, psnr_error) = CaseQuality::mean(&quality.psnr);
         let mut metrics = Metrics::from([("psnr".into(), psnr), ("ssim".into(), CaseQuality::mean(&quality.ssim).0)]);
-        if let Some(Residual { absolute, relative }) = self.held_residual(part)? {
+        if let Some(binding) = &self.binding {
+            let residual = || Ok(binding.residual(self.parameters.flat())?);
+            let Residual { absolute, relative } = self.with_weights_of(part, residual)?;
             metrics.extend([("held/residual".into(), absolute), ("held/relative".into(), relative)]);
         }
         if part != CtPart::Test {
@@ -192,7 +211,7 @@ impl CtTask {
         let (gain, gain_error) = quality.gain_over(&interpolated);
         let [input, interpolated] = [self.quality(part, Measured::Input)?, interpolated]
             .map(|quality| [&quality.psnr, &quality.ssim].map(|values| CaseQuality::mean(values).0));
-        for (name, value) in [
+        let more = [
             ("psnr_se", psnr_error),
             ("input/psnr", input[0]),
             ("input/ssim", input[1]),
@@ -201,9 +220,8 @@ impl CtTask {
             ("gain/psnr", gain),
             ("gain/psnr_se", gain_error),
             ("defect", self.turning_defect(part)?),
-        ] {
-            metrics.insert(name.into(), value);
-        }
+        ];
+        metrics.extend(more.map(|(name, value)| (name.to_string(), value)));
         Ok(metrics)
     }
 }
@@ -221,28 +239,28 @@ impl Task for CtTask {
         }
     }
 
-    /// With the sample-based penalty, where there is one: it looks at what layers make, so that it is no penalty on parameters.
+    /// With the sample-based penalty, if any: it is a penalty on outputs of layers, not on parameters.
     fn loss(&self, moment: Moment) -> Result<Tensor> {
         let batch = self.minibatch(moment)?;
-        let pass = self.pass(Mode::Train);
+        let pass = Pass { mode: Mode::Train, precision: self.precision };
         let assembled = self.network.assemble(&self.parameters, pass)?;
         let Some(sample) = &self.sample else {
             let reduction = self.network.forward(&self.parameters, &assembled, &batch.input, pass)?;
-            return self.task_loss(&reduction, &batch);
+            return Ok(networks::loss(&reduction, &batch.input, &batch.truth)?);
         };
         let place = [Purpose::Turn as u64, moment.epoch as u64, moment.step as u64];
-        let mut witness = sample.draw(&mut Random::at(self.seed, &place))?;
-        let batch = sample.double(&witness, &batch)?;
+        let mut witness = sample.penalty.draw(&mut Random::at(self.seed, &place))?;
+        let twice = |images: &Tensor| witness.double(images);
+        let batch = CtBatch { input: batch.input.map(twice)?, truth: twice(&batch.truth)? };
         let mut see = |output: &Tensor| sample.see(&mut witness, output);
         let reduction = self.network.forward_seen(&self.parameters, &assembled, &batch.input, pass, &mut see)?;
-        let loss = self.task_loss(&reduction, &batch)?;
+        let loss = networks::loss(&reduction, &batch.input, &batch.truth)?;
         Ok(loss.f_add(&witness.penalty()?.f_to_kind(loss.kind())?)?)
     }
 
-    /// "psnr" and "ssim", means over cases, "held/residual" = √Σ‖W − P(W)‖² and "held/relative", that by √Σ‖W‖², of the weights that are
-    /// evaluated. On training and validation cases "loss", as [`CtTask::quality_and_loss`]. On test cases "psnr_se"; "input/…" and
-    /// "interpolated/…" of the slices as the network sees them; "gain/psnr", how far the network is above the latter case by case, with
-    /// "gain/psnr_se"; "defect", [`CtTask::turning_defect`].
+    /// "psnr" and "ssim", means over cases; "held/residual" = √Σ‖W − P(W)‖² and "held/relative", its ratio to √Σ‖W‖². On training and
+    /// validation cases "loss", as [`CtTask::quality_and_loss`]. On test cases "psnr_se"; "input/…" and "interpolated/…" of the slices that
+    /// the network sees; "gain/psnr" over the latter case by case, with "gain/psnr_se"; "defect", [`CtTask::turning_defect`].
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         self.metrics(split.into())
     }

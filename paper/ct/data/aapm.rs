@@ -25,32 +25,26 @@ pub fn image(path: impl AsRef<Path>) -> Result<Slice> {
     let side = match sizes.as_deref() {
         Some(&[columns, rows] | &[columns, rows, 1]) if columns == rows && columns > 0 => columns,
         _ => {
-            return Err(Error::malformed(
-                path,
-                "the size of a square image in the name, such as _512x512x1",
-                found(&sizes),
-            ));
+            let found = sizes.map_or_else(|| "none".into(), |sizes| format!("{sizes:?}"));
+            return Err(Error::malformed(path, "the size of a square image in the name, such as _512x512x1", found));
         }
     };
-    let hu = floats(path, &[side, side])?;
+    let hu = floats(path, side)?;
     let field = FIELDS_MM[usize::from(name.contains("head"))];
     Ok(Slice { name, side, pixel_mm: field / side as f64, hu })
 }
 
-/// Fewer densities along a side are a file that was cut off.
-const LEAST: u64 = 8;
-
-/// Reads relative densities, water = 1, on a square of whatever size the file has, as Hounsfield units.
+/// Reads relative densities, water = 1, on a square of any size, as Hounsfield units.
 pub fn density(path: impl AsRef<Path>) -> Result<Slice> {
     let path = path.as_ref();
     let bytes = fs::metadata(path).map_err(Error::io(path, "open"))?.len();
     let side = (bytes as f64 / 4.0).sqrt().round() as u64;
-    if side < LEAST || bytes != side * side * 4 {
-        let expected = format!("a square of f32 with {LEAST} or more a side");
-        return Err(Error::malformed(path, expected, format!("{bytes} bytes")));
+    // Fewer are a file that was cut off.
+    if side < 8 || bytes != side * side * 4 {
+        return Err(Error::malformed(path, "a square of f32 with 8 or more a side", format!("{bytes} bytes")));
     }
     let side = side as usize;
-    let values = floats(path, &[side, side])?;
+    let values = floats(path, side)?;
     if let Some(value) = values.iter().find(|value| **value < 0.0) {
         return Err(Error::malformed(path, "densities of at least 0", value));
     }
@@ -71,18 +65,13 @@ fn sizes(name: &str) -> Option<Vec<usize>> {
     name.split('_').find_map(part)
 }
 
-fn found(sizes: &Option<Vec<usize>>) -> String {
-    sizes.as_ref().map_or_else(|| "none".into(), |sizes| format!("{sizes:?}"))
-}
-
-/// As many finite numbers as the sizes say.
-fn floats(path: &Path, sizes: &[usize]) -> Result<Vec<f32>> {
+/// `side`² finite numbers.
+fn floats(path: &Path, side: usize) -> Result<Vec<f32>> {
     let length = fs::metadata(path).map_err(Error::io(path, "open"))?.len();
-    let expected = sizes.iter().try_fold(4_u64, |product, &size| product.checked_mul(size as u64));
+    let expected = (side as u64).checked_mul(side as u64).and_then(|pixels| pixels.checked_mul(4));
     if expected != Some(length) {
-        let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-        let expected =
-            format!("{} f32 ({} bytes)", sizes.join(" × "), expected.map_or("too many".into(), |n| n.to_string()));
+        let bytes = expected.map_or("too many".into(), |bytes| bytes.to_string());
+        let expected = format!("{side} × {side} f32 ({bytes} bytes)");
         return Err(Error::malformed(path, expected, format!("{length} bytes")));
     }
     let bytes = fs::read(path).map_err(Error::io(path, "read"))?;
@@ -134,15 +123,17 @@ mod tests {
         };
         let picture = |path: &Path| image(path).map(drop);
         let dense = |path: &Path| density(path).map(drop);
-        assert_eq!(message("i_2x2x1.raw", &[0.0; 3], &picture), "expected 2 × 2 f32 (16 bytes), found 12 bytes");
-        assert_eq!(
-            message("i_2x2.raw", &[0.0, f32::NAN, 0.0, 0.0], &picture),
-            "expected finite numbers, found NaN as number 1"
-        );
-        assert!(message("i.raw", &[0.0], &picture).contains("_512x512x1, found none"));
-        assert!(message("i_2x3.raw", &[0.0; 6], &picture).contains("found [2, 3]"));
-        assert!(message("i_2x2x2.raw", &[0.0; 8], &picture).contains("found [2, 2, 2]"));
-        assert!(message("i_4294967296x4294967296.raw", &[0.0; 8], &picture).contains("too many"));
+        for (name, values, expected) in [
+            ("i_2x2x1.raw", &[0.0; 3][..], "expected 2 × 2 f32 (16 bytes), found 12 bytes"),
+            ("i_2x2.raw", &[0.0, f32::NAN, 0.0, 0.0], "expected finite numbers, found NaN as number 1"),
+            ("i.raw", &[0.0], "_512x512x1, found none"),
+            ("i_2x3.raw", &[0.0; 6], "found [2, 3]"),
+            ("i_2x2x2.raw", &[0.0; 8], "found [2, 2, 2]"),
+            ("i_4294967296x4294967296.raw", &[0.0; 8], "too many"),
+        ] {
+            let message = message(name, values, &picture);
+            assert!(message.contains(expected), "{message}");
+        }
         for count in [3, 25] {
             let expected = format!("expected a square of f32 with 8 or more a side, found {} bytes", 4 * count);
             assert_eq!(message("p.vf", &vec![0.0; count], &dense), expected);

@@ -60,7 +60,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Skin, fat and the muscular wall of a trunk; the half axes of the wall's inside.
+    /// Skin, fat and the muscular wall of a trunk; returns the half axes inside the wall.
     fn trunk(&mut self, width: f64, height: f64, fat: f64, wall: f64) -> [f64; 2] {
         self.full(0.0, 0.0, width, height, 2.4, 20.0);
         self.full(0.0, 0.0, width - 2.5, height - 2.5, 2.4, FAT);
@@ -81,7 +81,7 @@ impl Scene<'_> {
         self.bone(0.0, y, 24.0 * size, 18.0 * size, 0.0, 3.0 * size);
     }
 
-    /// Ribs on the wall, from and to these angles from the front, on both sides.
+    /// Ribs on the wall on both sides, between two angles from the front.
     fn ribs(&mut self, rx: f64, ry: f64, count: usize, from: f64, to: f64) {
         for side in [-1.0, 1.0] {
             for n in 0..count {
@@ -247,18 +247,15 @@ impl Scene<'_> {
         self.ellipse(0.0, -22.0, 27.0, 32.0, MUSCLE);
         let spread = self.between(0.62, 0.70) * width;
         // The arch of the jaw, and the teeth on it.
-        for n in 0..=28 {
-            let angle = PI * (f64::from(n) / 28.0 - 0.5) * 1.25;
-            let (x, y) = (spread * angle.sin(), 8.0 - 58.0 * angle.cos());
-            self.turned(x, y, 8.0, 7.0, 0.0, 950.0);
-        }
-        for n in 0..=28 {
-            let angle = PI * (f64::from(n) / 28.0 - 0.5) * 1.25;
-            self.turned(spread * angle.sin(), 8.0 - 58.0 * angle.cos(), 4.5, 3.5, 0.0, 380.0);
+        let at = |angle: f64| (spread * angle.sin(), 8.0 - 58.0 * angle.cos());
+        for (rx, ry, hu) in [(8.0, 7.0, 950.0), (4.5, 3.5, 380.0)] {
+            for n in 0..=28 {
+                let (x, y) = at(PI * (f64::from(n) / 28.0 - 0.5) * 1.25);
+                self.turned(x, y, rx, ry, 0.0, hu);
+            }
         }
         for n in 0..14 {
-            let angle = PI * (f64::from(n) / 13.0 - 0.5) * 1.0;
-            let (x, y) = (spread * angle.sin(), 8.0 - 58.0 * angle.cos());
+            let (x, y) = at(PI * (f64::from(n) / 13.0 - 0.5));
             let size = if (4..10).contains(&n) { 3.2 } else { 4.6 };
             let enamel = self.between(1700.0, 2300.0);
             self.turned(x, y, size, size, 0.0, enamel);

@@ -1,6 +1,4 @@
-//! One pair of a data set: everything that its images follow from.
-
-use serde::{Deserialize, Serialize};
+//! One pair of a data set: all that determines its images.
 
 use super::implant::{self, Implant, Shape};
 use super::library::Library;
@@ -10,33 +8,27 @@ use super::scanner::Scanner;
 use super::simulate::simulate;
 use super::slice::{Material, Metal, Pair, Slice};
 use crate::data::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
-/// Changes whenever phantoms, implants or the simulation give other numbers, so that files of older ones are made again.
+/// To be changed whenever phantoms, implants or the simulation give other numbers: older files are then made again.
 pub(super) const MAKER: &str = "ct pairs 2";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     Train,
-    /// What settings are chosen by: other slices and other metal shapes.
     Validation,
-    /// A series, and metal shapes, that were never seen.
     Test,
-    /// One slice through the hips with two implants, to be looked at.
+    /// One slice through the hips with two implants.
     Figure,
 }
 
 impl Part {
-    /// All parts, in the order of a data set.
+    /// In the order of a data set.
     pub const ALL: [Part; 4] = [Part::Train, Part::Validation, Part::Test, Part::Figure];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Part::Train => "train",
-            Part::Validation => "validation",
-            Part::Test => "test",
-            Part::Figure => "figure",
-        }
+        ["train", "validation", "test", "figure"][self as usize]
     }
 }
 
@@ -45,7 +37,6 @@ impl Part {
 pub enum Anatomy {
     Phantom {
         region: Region,
-        /// What it is drawn from, with the number.
         seed: u64,
         number: u64,
     },
@@ -64,9 +55,9 @@ pub enum Anatomy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Which version of this program's anatomies and simulation.
+    /// [`MAKER`].
     pub maker: String,
-    /// Name of the case: its file is `name.npz`.
+    /// The file is `name.npz`.
     pub name: String,
     pub part: Part,
     pub anatomy: Anatomy,
@@ -118,7 +109,6 @@ impl Case {
         Ok(Metal { material: self.material, coverage })
     }
 
-    /// The images.
     pub fn pair(&self, library: &Library) -> Result<Pair> {
         let slice = self.slice(library)?;
         let metal = self.metal(library, &slice)?;
@@ -130,7 +120,7 @@ impl Case {
     }
 }
 
-/// What tells a slice from another.
+/// Checksum of a slice.
 pub(super) fn contents(slice: &Slice) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&slice.pixel_mm.to_le_bytes());

@@ -1,15 +1,13 @@
-//! Which cases a data set has: drawn from its settings and the files of its library, and from nothing else.
+//! The cases of a data set, determined by its settings and the files of its library.
 //!
 //! ```text
-//! phantoms     every case is a patient of its own
+//! phantoms     every case is another patient
 //! slices       test: one series, and nothing else   ·   training: the others, but for the upper end of the longest:
 //!              ├── training ───────────┤ gap ├ validation ┤
 //! shapes       the first 80 % train, the next 10 % validate, the last 10 % test
 //! ```
 //!
 //! The number of cases of a part changes none of them: a larger set begins with the smaller one.
-
-use rayon::prelude::*;
 
 use super::anatomy;
 use super::case::{Anatomy, Case, MAKER, Part, contents};
@@ -20,9 +18,10 @@ use super::placement::{self, Body};
 use super::set::{SetConfig, Source};
 use super::slice::Material;
 use crate::data::error::{Error, Result};
+use rayon::prelude::*;
 use reynolds::random::Random;
 
-/// Of the longest training series this share of its slices validates.
+/// 1/10 of the slices of the longest training series validate.
 const VALIDATION_SHARE: usize = 10;
 
 /// Slices between training and validation that are in neither: neighbours show nearly the same.
@@ -61,10 +60,9 @@ impl SetConfig {
             Source::Slices => self.places(library)?,
         };
         let mut cases = Vec::new();
-        for (part, places) in [Part::Train, Part::Validation, Part::Test].into_iter().zip(places) {
-            let made: Vec<Case> =
-                (0..self.count(part)).into_par_iter().map(|number| self.case(library, part, &places, number)).collect();
-            cases.extend(made);
+        for (part, places) in Part::ALL.into_iter().zip(places) {
+            let numbers = (0..self.count(part)).into_par_iter();
+            cases.par_extend(numbers.map(|number| self.case(library, part, &places, number)));
         }
         cases.push(self.figure(library));
         Ok(cases)
@@ -74,8 +72,7 @@ impl SetConfig {
     fn places(&self, library: &Library) -> Result<[Vec<Place>; 3]> {
         let series = &library.series;
         if series.len() < 2 {
-            let expected = "at least 2 series, since one is for testing alone";
-            return Err(Error::setting("slices", expected, series.len()));
+            return Err(Error::setting("slices", "at least 2 series, since one is for testing alone", series.len()));
         }
         let mut by_length: Vec<usize> = (0..series.len()).collect();
         by_length.sort_by_key(|&n| std::cmp::Reverse(series[n].count()));
@@ -135,7 +132,7 @@ impl SetConfig {
         let mask: Option<&dyn Fn(&mut Random) -> Shape> = if library.masks.is_empty() { None } else { Some(&mask) };
         let body = Body::of(&slice).expect("slices without a body were sorted out, and phantoms have one");
         let (material, implants) = placement::implants(&body, mask, &mut random);
-        self.made(part, format!("{}_{number:04}", part.name()), anatomy, material, implants)
+        self.made(part, number, anatomy, material, implants)
     }
 
     /// Two metal hips: in the pelvis of the library where it has one, else in a phantom.
@@ -153,28 +150,23 @@ impl SetConfig {
                 (Anatomy::Phantom { region, seed: self.seed, number }, [[-x, y], [x, y]])
             }
         };
-        let implants = hips.iter().zip([28.0, 25.0]).map(|(hip, extent_mm)| {
+        let implant = |(hip, extent_mm): ([f64; 2], f64)| {
             let shape = if library.masks.is_empty() { Shape::Ball } else { shape(library, Part::Figure, &mut random) };
-            Implant { shape, centre_mm: hip.map(|mm| mm.round()), extent_mm, turn: 0.0 }
-        });
-        let implants = implants.collect();
-        self.made(Part::Figure, "figure_pelvis".into(), anatomy, Material::Cobalt, implants)
+            Implant { shape, centre_mm: hip.map(f64::round), extent_mm, turn: 0.0 }
+        };
+        let implants = hips.into_iter().zip([28.0, 25.0]).map(implant).collect();
+        self.made(Part::Figure, 0, anatomy, Material::Cobalt, implants)
     }
 
-    fn made(&self, part: Part, name: String, anatomy: Anatomy, material: Material, implants: Vec<Implant>) -> Case {
-        let number = name.rsplit('_').next().and_then(|number| number.parse().ok()).unwrap_or(0);
-        Case {
-            maker: MAKER.into(),
-            name,
-            part,
-            anatomy,
-            side: self.side,
-            material,
-            implants,
-            scanner: self.scanner.clone(),
-            // Whole in the double precision that other readers of JSON have.
-            seed: stream(self, Purpose::Noise, part, number).bits() >> 11,
-        }
+    fn made(&self, part: Part, number: usize, anatomy: Anatomy, material: Material, implants: Vec<Implant>) -> Case {
+        let name = match part {
+            Part::Figure => "figure_pelvis".into(),
+            _ => format!("{}_{number:04}", part.name()),
+        };
+        // An integer that other readers of JSON keep exact in double precision.
+        let seed = stream(self, Purpose::Noise, part, number).bits() >> 11;
+        let (maker, side, scanner) = (MAKER.into(), self.side, self.scanner.clone());
+        Case { maker, name, part, anatomy, side, material, implants, scanner, seed }
     }
 }
 
@@ -184,7 +176,7 @@ fn region(random: &mut Random) -> Region {
     [Abdomen, Abdomen, Abdomen, Thorax, Thorax, Thorax, Pelvis, Pelvis, Head, Jaw][random.below(10)]
 }
 
-/// A shape of those that the part may use; of all where there are too few to share out.
+/// A shape of those of the part; of all where there are too few to share out.
 fn shape(library: &Library, part: Part, random: &mut Random) -> Shape {
     let count = library.masks.len();
     let (train, middle) = (count * 8 / 10, count * 9 / 10);
@@ -220,17 +212,12 @@ mod tests {
     }
 
     #[test]
-    fn no_two_cases_share_a_phantom_or_a_name_and_all_have_metal() {
+    fn no_two_cases_share_a_phantom_or_a_name_and_all_have_metal_the_figure_in_both_hips() {
         let cases = config().cases(&Library::built_in()).unwrap();
         for (n, one) in cases.iter().enumerate() {
             assert!(!one.implants.is_empty(), "{}", one.name);
             assert!(cases[..n].iter().all(|other| other.anatomy != one.anatomy && other.name != one.name));
         }
-    }
-
-    #[test]
-    fn the_figure_has_metal_in_both_hips() {
-        let cases = config().cases(&Library::built_in()).unwrap();
         let figure = cases.last().unwrap();
         assert_eq!((figure.part, figure.implants.len()), (Part::Figure, 2));
         // Bone lies where the metal goes.
@@ -243,13 +230,12 @@ mod tests {
 
     #[test]
     fn settings_out_of_range_are_named() {
-        let refused = |config: SetConfig| config.cases(&Library::built_in()).unwrap_err().to_string();
-        assert_eq!(refused(SetConfig { side: 8, ..config() }), "side: expected 16 to 1024, found 8");
-        let slices = SetConfig { source: Source::Slices, ..config() };
-        assert_eq!(refused(slices), "source: expected phantom, found slices");
-        assert_eq!(
-            refused(SetConfig { train: 1_000_001, ..config() }),
-            "train: expected at most 1000000, found 1000001"
-        );
+        for (wrong, expected) in [
+            (SetConfig { side: 8, ..config() }, "side: expected 16 to 1024, found 8"),
+            (SetConfig { source: Source::Slices, ..config() }, "source: expected phantom, found slices"),
+            (SetConfig { train: 1_000_001, ..config() }, "train: expected at most 1000000, found 1000001"),
+        ] {
+            assert_eq!(wrong.cases(&Library::built_in()).unwrap_err().to_string(), expected);
+        }
     }
 }

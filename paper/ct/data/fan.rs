@@ -10,19 +10,17 @@ use std::ops::Range;
 use super::scanner::Scanner;
 use crate::data::error::{Error, Result};
 
-/// Empty pixels beside an image on each side, so that no ray asks for what is not there.
+/// Empty pixels beside an image on each side, which rays may read.
 pub(super) const MARGIN: usize = 2;
 
-/// A scanner before the pixels of a slice.
 #[derive(Debug, Clone)]
 pub struct Fan {
     pub(super) scanner: Scanner,
     pub(super) side: usize,
-    /// Millimetres along a side of a pixel.
     pub(super) pixel_mm: f64,
-    /// (cos, sin) of each view and of each cell.
-    views: Vec<(f64, f64)>,
-    cells: Vec<(f64, f64)>,
+    /// (cos β, sin β) of each view and (cos γ, sin γ) of each cell.
+    pub(super) views: Vec<(f64, f64)>,
+    pub(super) cells: Vec<(f64, f64)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -43,14 +41,6 @@ pub(super) struct Ray {
     pub(super) length_cm: f32,
 }
 
-/// Where a ray steps: rows (columns), and the crossing of the first of them as a number with 32 bits behind the point.
-#[derive(Debug, Clone)]
-pub(super) struct Steps {
-    pub(super) range: Range<usize>,
-    pub(super) crossing: u64,
-    pub(super) increment: u64,
-}
-
 impl Fan {
     /// The scanner before `side`² pixels of `pixel_mm`, centred on the axis of rotation.
     pub fn new(scanner: &Scanner, side: usize, pixel_mm: f64) -> Result<Self> {
@@ -67,35 +57,18 @@ impl Fan {
             return Err(Error::setting("size of the slice", expected, format_args!("corners at {corner:.1} mm")));
         }
         let turn = |angle: f64| (angle.cos(), angle.sin());
-        Ok(Self {
-            side,
-            pixel_mm,
-            views: (0..scanner.views)
-                .map(|view| turn(std::f64::consts::TAU * view as f64 / scanner.views as f64))
-                .collect(),
-            cells: (0..scanner.cells).map(|cell| turn(scanner.angle(cell))).collect(),
-            scanner: scanner.clone(),
-        })
+        let angle = |view: usize| std::f64::consts::TAU * view as f64 / scanner.views as f64;
+        let views = (0..scanner.views).map(|view| turn(angle(view))).collect();
+        let cells = (0..scanner.cells).map(|cell| turn(scanner.angle(cell))).collect();
+        Ok(Self { side, pixel_mm, views, cells, scanner: scanner.clone() })
     }
 
-    /// Samples of a sinogram, `[views, cells]`.
     pub fn samples(&self) -> usize {
         self.views.len() * self.cells.len()
     }
 
-    /// Pixels of an image, `[side, side]`.
     pub fn pixels(&self) -> usize {
         self.side * self.side
-    }
-
-    /// (cos β, sin β).
-    pub(super) fn view(&self, view: usize) -> (f64, f64) {
-        self.views[view]
-    }
-
-    /// (cos γ, sin γ).
-    pub(super) fn cell(&self, cell: usize) -> (f64, f64) {
-        self.cells[cell]
     }
 
     /// The column (row, counted upwards) of the centre.
@@ -116,7 +89,6 @@ impl Fan {
         first..(last + 1).min(self.side)
     }
 
-    /// The ray of a view to a cell.
     pub(super) fn ray(&self, view: usize, cell: usize) -> Ray {
         let ((cos, sin), (cell_cos, cell_sin)) = (self.views[view], self.cells[cell]);
         let distance = self.scanner.source_to_centre_mm / self.pixel_mm;
@@ -134,8 +106,8 @@ impl Fan {
 }
 
 impl Ray {
-    /// The steps on which it meets pixels of the region.
-    pub(super) fn steps(&self, region: &Region) -> Steps {
+    /// The steps on which it meets pixels of the region: (row or column k, i counted from the edge of the margin, f).
+    pub(super) fn steps(&self, region: &Region) -> impl Iterator<Item = (usize, usize, f32)> + use<> {
         let (along, beside) = match self.by_rows {
             true => (&region.rows, &region.columns),
             false => (&region.columns, &region.rows),
@@ -151,28 +123,22 @@ impl Ray {
             last = first - 1.0;
         }
         let range = if last < first { 0..0 } else { first as usize..last as usize + 1 };
-        let crossing = self.start + self.slope * range.start as f64 + MARGIN as f64;
+        // With 32 bits behind the point.
         let fixed = |value: f64| (value * 4_294_967_296.0).round() as i64 as u64;
-        Steps { range, crossing: fixed(crossing), increment: fixed(self.slope) }
-    }
-}
-
-impl Steps {
-    /// Each step: (row or column k, i counted from the edge of the margin, f).
-    pub(super) fn iter(self) -> impl Iterator<Item = (usize, usize, f32)> {
-        let mut crossing = self.crossing;
-        self.range.map(move |step| {
+        let mut crossing = fixed(self.start + self.slope * range.start as f64 + MARGIN as f64);
+        let increment = fixed(self.slope);
+        range.map(move |step| {
             let index = (crossing >> 32) as usize;
             // The highest 23 bits behind the point, as those of a number from 1 to 2.
             let part = f32::from_bits(0x3f80_0000 | ((crossing as u32) >> 9)) - 1.0;
-            crossing = crossing.wrapping_add(self.increment);
+            crossing = crossing.wrapping_add(increment);
             (step, index, part)
         })
     }
 }
 
 impl Region {
-    /// The smallest region that holds every pixel that is not 0; `None` if all are.
+    /// The smallest region with all pixels that are not 0; `None` if there are none.
     pub(super) fn around(image: &[f32], side: usize) -> Option<Self> {
         let holds = |row: &usize| image[row * side..][..side].iter().any(|&value| value != 0.0);
         let (first, last) = ((0..side).find(holds)?, (0..side).rev().find(holds)?);

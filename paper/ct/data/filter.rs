@@ -6,18 +6,15 @@
 //! ```
 //!
 //! The first factor is the "standard" kernel: half of the contrast is left at 4.3 line pairs a centimetre and a tenth at 6.9 with the default
-//! scanner. The second makes of a pixel the mean over its width instead of a sample, which would fold streaks finer than pixels
-//! into the image.
+//! scanner. With the second a pixel is a mean over its width, so that streaks finer than pixels are not aliased.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
 
+use super::fan::Fan;
 use realfft::num_complex::Complex32;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 
-use super::fan::Fan;
-
-/// A filter for the rows of a sinogram.
 pub(super) struct Filter {
     forward: Arc<dyn RealToComplex<f32>>,
     inverse: Arc<dyn ComplexToReal<f32>>,
@@ -36,13 +33,13 @@ impl Filter {
     pub(super) fn new(fan: &Fan) -> Self {
         let scanner = &fan.scanner;
         let (cells, angle) = (scanner.cells, scanner.cell_angle());
-        // Longer than two rows, so that nothing comes round; a length that transforms fast.
+        // At least two rows, so that nothing wraps around; a length that transforms fast.
         let length = smooth(2 * cells);
         let mut planner = RealFftPlanner::new();
         let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
         let response = response(&kernel(cells, angle, length), fan, length);
         let radius_cm = 0.1 * scanner.source_to_centre_mm;
-        let weights = (0..cells).map(|cell| (radius_cm * fan.cell(cell).0) as f32).collect();
+        let weights = (0..cells).map(|cell| (radius_cm * fan.cells[cell].0) as f32).collect();
         Self { forward, inverse, weights, response }
     }
 
@@ -67,11 +64,9 @@ impl Filter {
         for (value, &factor) in spectrum.iter_mut().zip(&self.response) {
             *value *= factor;
         }
-        // Products of real numbers with the two ends of a real row's transform are real but for the sign of zero.
-        if let Some(last) = spectrum.last_mut() {
-            last.im = 0.0;
-        }
-        spectrum[0].im = 0.0;
+        // Both ends of a real row's transform are real; the product may have left −0.
+        let last = spectrum.len() - 1;
+        (spectrum[0].im, spectrum[last].im) = (0.0, 0.0);
         self.inverse.process_with_scratch(spectrum, padded, scratch).expect(sizes);
         &padded[..row.len()]
     }
@@ -103,7 +98,6 @@ fn response(kernel: &[f64], fan: &Fan, length: usize) -> Vec<f32> {
     spectrum.iter().enumerate().map(|(index, value)| (value.re * window(index) / length as f64) as f32).collect()
 }
 
-/// sin(πx)/(πx).
 fn sinc(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { (PI * x).sin() / (PI * x) }
 }

@@ -4,10 +4,9 @@
 //! (A x)[ray] = Σ_pixel a[ray, pixel] x[pixel]            a of Joseph's rule, in cm
 //! ```
 
-use rayon::prelude::*;
-
-use super::fan::{Fan, MARGIN, Region, Steps};
+use super::fan::{Fan, MARGIN, Region};
 use crate::data::error::{Error, Result};
+use rayon::prelude::*;
 
 /// Several images of one grid, interleaved, row by row and column by column, with a margin of empty pixels.
 pub(super) struct Layers<const N: usize> {
@@ -33,9 +32,9 @@ impl<const N: usize> Layers<N> {
         Self { region, width, rows, columns }
     }
 
-    /// The line integrals of one view for `cells` of it.
-    pub(super) fn project(&self, fan: &Fan, view: usize, cells: std::ops::Range<usize>, integrals: &mut [[f32; N]]) {
-        for (cell, integral) in cells.zip(integrals) {
+    /// The line integrals of all cells of a view.
+    pub(super) fn project(&self, fan: &Fan, view: usize, integrals: &mut [[f32; N]]) {
+        for (cell, integral) in integrals.iter_mut().enumerate() {
             let ray = fan.ray(view, cell);
             let pixels = if ray.by_rows { &self.rows[..] } else { &self.columns[..] };
             let sum = sum_along(pixels, self.width, ray.steps(&self.region));
@@ -44,8 +43,12 @@ impl<const N: usize> Layers<N> {
     }
 }
 
-/// Σ (1 − f) μ[k, i] + f μ[k, i + 1], every other step apart so that additions need not wait for each other.
-fn sum_along<const N: usize>(pixels: &[[f32; N]], width: usize, steps: Steps) -> [f32; N] {
+/// Σ (1 − f) μ[k, i] + f μ[k, i + 1]; two sums, so that additions need not wait for each other.
+fn sum_along<const N: usize>(
+    pixels: &[[f32; N]],
+    width: usize,
+    mut steps: impl Iterator<Item = (usize, usize, f32)>,
+) -> [f32; N] {
     let mut sums = [[0.0; N]; 2];
     let mut add = |sum: usize, (step, index, part): (usize, usize, f32)| {
         if let [near, far] = &pixels[step * width + index..][..2] {
@@ -54,7 +57,6 @@ fn sum_along<const N: usize>(pixels: &[[f32; N]], width: usize, steps: Steps) ->
             }
         }
     };
-    let mut steps = steps.iter();
     while let Some(even) = steps.next() {
         add(0, even);
         let Some(odd) = steps.next() else { break };
@@ -72,11 +74,8 @@ impl Fan {
         let mut sinogram = vec![[0.0]; self.samples()];
         if let Some(region) = Region::around(image, self.side) {
             let layers = Layers::new(self.side, region, |pixel| [image[pixel]]);
-            let cells = self.scanner.cells;
-            sinogram
-                .par_chunks_mut(cells)
-                .enumerate()
-                .for_each(|(view, row)| layers.project(self, view, 0..cells, row));
+            let views = sinogram.par_chunks_mut(self.scanner.cells).enumerate();
+            views.for_each(|(view, row)| layers.project(self, view, row));
         }
         Ok(sinogram.into_iter().map(|[value]| value).collect())
     }

@@ -2,48 +2,45 @@
 
 use std::f64::consts::{PI, TAU};
 
-use serde::{Deserialize, Serialize};
-
 use super::masks::Mask;
 use reynolds::random::Random;
+use serde::{Deserialize, Serialize};
 
-/// Points along a side of a pixel that are asked whether they are metal.
 const POINTS: usize = 4;
 
-/// The silhouette of a piece of metal. Built-in ones lie within the unit circle.
+/// The silhouette of a piece of metal, within the unit circle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
     /// The head of a hip: a disk.
     Ball,
-    /// A screw seen from the side: threaded shaft and head.
+    /// Threaded shaft and head.
     Screw,
-    /// A rod, oblique: a bar with round ends.
+    /// A bar with round ends.
     Rod,
-    /// A dental filling: a rounded block with a notch.
+    /// Dental: a rounded block with a notch.
     Filling,
-    /// A coil in a vessel: a spiral of wire.
+    /// A spiral of wire.
     Coil,
-    /// A blob whose outline is drawn from this number.
+    /// A blob with an outline from this random seed.
     Blob(u64),
-    /// The shape of that number in a file of masks.
+    /// A shape of a file of masks.
     Mask { number: usize, checksum: u32 },
 }
 
-/// A piece of metal in a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Implant {
     pub shape: Shape,
-    /// (x, y) of its centre from the centre of the slice, x to the right and y down, in millimetres.
+    /// (x, y) from the centre of the slice, x to the right and y down.
     pub centre_mm: [f64; 2],
-    /// Diameter of the circle around it, in millimetres.
+    /// Diameter of the circle around it.
     pub extent_mm: f64,
-    /// How far it is turned, in radians.
+    /// In radians.
     pub turn: f64,
 }
 
-/// How much of each pixel of a slice these implants fill, from 0 to 1, `[side, side]`.
+/// The share of each pixel that implants fill, `[side, side]`.
 pub(super) fn coverage(implants: &[Implant], masks: &[Mask], side: usize, pixel_mm: f64) -> Vec<f32> {
     let outlines: Vec<Outline<'_>> = implants.iter().map(|implant| Outline::new(implant, masks)).collect();
     let mut coverage = vec![0.0; side * side];
@@ -77,28 +74,21 @@ struct Outline<'a> {
     cosine: f64,
     sine: f64,
     mask: Option<&'a Mask>,
+    /// Radii of a blob.
     blob: Vec<f64>,
 }
 
-/// Directions of a blob whose radius is stored.
 const DIRECTIONS: usize = 256;
 
 impl<'a> Outline<'a> {
     fn new(implant: &Implant, masks: &'a [Mask]) -> Outline<'a> {
-        let (mask, blob) = match implant.shape {
+        let Implant { shape, centre_mm: centre, extent_mm, turn } = *implant;
+        let (mask, blob) = match shape {
             Shape::Mask { number, .. } => (masks.get(number), Vec::new()),
             Shape::Blob(seed) => (None, radii(seed)),
             _ => (None, Vec::new()),
         };
-        Outline {
-            shape: implant.shape,
-            centre: implant.centre_mm,
-            radius: implant.extent_mm / 2.0,
-            cosine: implant.turn.cos(),
-            sine: implant.turn.sin(),
-            mask,
-            blob,
-        }
+        Outline { shape, centre, radius: extent_mm / 2.0, cosine: turn.cos(), sine: turn.sin(), mask, blob }
     }
 
     fn contains(&self, x: f64, y: f64) -> bool {

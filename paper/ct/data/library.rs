@@ -1,4 +1,4 @@
-//! Where bodies and metal shapes come from: files, or nothing at all.
+//! Bodies and metal shapes: from files, or built in.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::data::error::{Error, Result};
 #[derive(Debug, Clone, Default)]
 pub struct Library {
     pub(super) source: Source,
-    pub(super) series: Vec<Series>,
+    pub series: Vec<Series>,
     /// Empty where shapes are built in.
-    pub(super) masks: Vec<Mask>,
+    pub masks: Vec<Mask>,
     /// A slice through the hips.
     pub(super) pelvis: Option<Slice>,
 }
@@ -27,16 +27,12 @@ impl Library {
         Library::default()
     }
 
-    /// All stacks of slices `*.npz` of a folder; the metal shapes `aapm/metal_masks.mat` and the pelvis `aapm/phantom.vf` where they are.
+    /// All stacks of slices `*.npz` of a folder, with the metal shapes `aapm/metal_masks.mat` and the pelvis `aapm/phantom.vf` if it has them.
     pub fn open(folder: impl AsRef<Path>) -> Result<Library> {
         let folder = folder.as_ref();
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for entry in fs::read_dir(folder).map_err(Error::io(folder, "list"))? {
-            let path = entry.map_err(Error::io(folder, "list"))?.path();
-            if path.extension().is_some_and(|extension| extension == "npz") {
-                paths.push(path);
-            }
-        }
+        let files = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+        let mut paths: Vec<PathBuf> = files.map_err(Error::io(folder, "list"))?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "npz"));
         paths.sort();
         if paths.is_empty() {
             return Err(Error::malformed(folder, "stacks of CT slices (.npz with hu, z_mm and pixel_mm)", "none"));
@@ -52,8 +48,7 @@ impl Library {
         Ok(Library { source: Source::Slices, series, masks, pelvis })
     }
 
-    /// What a source needs: nothing for phantoms; for slices the files of `folder`, or of `ct` in the folder that the environment
-    /// variable `REYNOLDS_DATA` names.
+    /// The library of a source: for slices the files of `folder`, or of `$REYNOLDS_DATA/ct`.
     pub fn of(source: Source, folder: Option<&Path>) -> Result<Library> {
         match (source, folder) {
             (Source::Phantom, _) => Ok(Library::built_in()),
@@ -63,14 +58,5 @@ impl Library {
                 None => Err(Error::setting("slices", "a folder, or $REYNOLDS_DATA with a folder ct", "neither")),
             },
         }
-    }
-
-    pub fn series(&self) -> &[Series] {
-        &self.series
-    }
-
-    /// How many metal shapes there are besides the built-in ones.
-    pub fn masks(&self) -> usize {
-        self.masks.len()
     }
 }

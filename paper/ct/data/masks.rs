@@ -3,14 +3,10 @@
 use std::fs::File;
 use std::path::Path;
 
+use crate::data::error::{Error, Result};
 use matfile::{MatFile, NumericData};
 
-use crate::data::error::{Error, Result};
-
 const ARRAY: &str = "tumor_imgs";
-
-/// What is at least this bright is metal.
-const THRESHOLD: f64 = 128.0;
 
 /// A silhouette, by its centre of mass and its largest radius from there.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +20,7 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// The silhouette of these pixels, `[side, side]` row by row; none if they are all outside.
+    /// `None` if all pixels `[side, side]` are outside.
     pub(super) fn new(side: usize, inside: Vec<bool>) -> Option<Mask> {
         let points = || inside.iter().enumerate().filter(|(_, inside)| **inside).map(|(at, _)| (at % side, at / side));
         let count = points().count();
@@ -51,7 +47,6 @@ impl Mask {
     }
 }
 
-/// Reads all shapes of a file.
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<Mask>> {
     let path = path.as_ref();
     let file = File::open(path).map_err(Error::io(path, "open"))?;
@@ -61,8 +56,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<Mask>> {
     })?;
     let wrong = |expected: &str, found: String| Error::tensor(path, ARRAY, expected, found);
     let array = parsed.find_by_name(ARRAY).ok_or_else(|| wrong("an array of this name", "none".into()))?;
-    let grey =
-        numbers(array.data()).ok_or_else(|| wrong("real numbers of at most 32 bits, or doubles", "others".into()))?;
+    let grey = numbers(array.data());
+    let grey = grey.ok_or_else(|| wrong("real numbers of at most 32 bits, or doubles", "others".into()))?;
     if let Some(value) = grey.iter().find(|value| !value.is_finite()) {
         return Err(wrong("finite numbers", value.to_string()));
     }
@@ -76,14 +71,14 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<Mask>> {
     }
     let mask = |number: usize| {
         // The first index runs fastest.
-        let bright = |at: usize| grey[number + count * (at / side + side * (at % side))] >= THRESHOLD;
+        let bright = |at: usize| grey[number + count * (at / side + side * (at % side))] >= 128.0;
         let mask = Mask::new(side, (0..side * side).map(bright).collect());
         mask.ok_or_else(|| wrong("shapes with pixels of at least 128", format!("none in shape {number}")))
     };
     (0..count).map(mask).collect()
 }
 
-/// The numbers, whatever their type: MATLAB stores doubles that are small and whole as bytes.
+/// MATLAB stores doubles that are small and whole as bytes.
 fn numbers(data: &NumericData) -> Option<Vec<f64>> {
     fn wide<T: Copy + Into<f64>>(real: &[T]) -> Vec<f64> {
         real.iter().map(|&value| value.into()).collect()

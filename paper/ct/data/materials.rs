@@ -1,12 +1,11 @@
 //! How strongly matter attenuates X-rays.
 //!
-//! Mass attenuation coefficients μ/ρ in cm²/g are those of NIST (J. H. Hubbell and S. M. Seltzer, "Tables of X-Ray Mass Attenuation
-//! Coefficients", NIST Standard Reference Database 126), interpolated between their energies by straight lines in the logarithms; at an edge
-//! of absorption the energy stands twice.
+//! Mass attenuation coefficients μ/ρ of NIST (J. H. Hubbell and S. M. Seltzer, "Tables of X-Ray Mass Attenuation Coefficients", NIST Standard
+//! Reference Database 126), interpolated linearly in the logarithms; at an absorption edge the energy stands twice.
 
 use super::slice::Material;
 
-/// Energies in keV, ascending, and cm²/g.
+/// Energies in keV, increasing, and cm²/g.
 type Table = (&'static [f64], &'static [f64]);
 
 /// Of the tables without edges.
@@ -37,11 +36,10 @@ const MERCURY: Table = (
     &[81.23, 28.41, 13.42, 7.504, 4.683, 2.259, 2.055, 8.464, 5.279, 1.909],
 );
 
-/// Energies that the tables hold, keV.
+/// Of the tables, keV.
 pub(super) const RANGE: (f64, f64) = (20.0, 150.0);
 
-/// Density in g/cm³ and elements by mass. Dental amalgam is half mercury; steel is an austenitic stainless one (18 % Cr, 12 % Ni); cobalt is the
-/// cast alloy of hip implants (28 % Cr, 6 % Mo).
+/// Density in g/cm³ and elements by mass: dental amalgam, austenitic stainless steel, and the cast cobalt alloy of hip implants.
 fn alloy(material: Material) -> (f64, &'static [(f64, Table)]) {
     match material {
         Material::Amalgam => (11.6, &[(0.50, MERCURY), (0.33, SILVER), (0.13, TIN), (0.04, COPPER)]),

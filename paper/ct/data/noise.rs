@@ -1,17 +1,13 @@
-//! How many photons arrive: Poisson's law, each ray from random numbers of its own.
+//! Photon counts: Poisson's law.
 //!
 //! ```text
 //! P(n) = λⁿ e^{−λ} / n!          λ < 10: products of uniform numbers until they fall below e^{−λ}
 //!                                λ ≥ 10: transformed rejection with a squeeze (Hörmann 1993, "PTRS")
 //! ```
 //!
-//! The numbers of a ray are a function of seed, exposure, view and cell: two exposures have noise of their own, as two scans have, and no
-//! outcome depends on the number of threads.
+//! The random numbers of a ray are a function of seed, exposure, view and cell, not of the number of threads.
 
 use reynolds::random::Random;
-
-/// What the numbers of a ray are for, among all that are drawn from a seed.
-const PURPOSE: u64 = 0x6374;
 
 /// Which of the two scans of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +18,7 @@ pub(super) enum Exposure {
 
 /// How many photons arrive at a cell of `mean` expected.
 pub(super) fn arrived(mean: f64, seed: u64, exposure: Exposure, view: usize, cell: usize) -> f64 {
-    let mut random = Random::at(seed, &[PURPOSE, exposure as u64, view as u64, cell as u64]);
+    let mut random = Random::at(seed, &[0x6374, exposure as u64, view as u64, cell as u64]);
     if mean < 10.0 { few(mean, &mut random) } else { many(mean, &mut random) }
 }
 
@@ -91,18 +87,14 @@ mod tests {
 
     #[test]
     fn counts_follow_poisson_on_both_sides_of_the_switch() {
+        let draws = 50_000;
         for mean in [9.5_f64, 10.5] {
-            let draws = 50_000;
             let mut found = [0.0; 40];
-            for cell in 0..draws {
-                found[(arrived(mean, 9, Exposure::Metal, 1, cell) as usize).min(39)] += 1.0;
-            }
+            (0..draws).for_each(|cell| found[(arrived(mean, 9, Exposure::Metal, 1, cell) as usize).min(39)] += 1.0);
             for (count, &found) in found.iter().enumerate().take(25) {
                 let expected = draws as f64 * (count as f64 * mean.ln() - mean - ln_factorial(count as f64)).exp();
-                assert!(
-                    (found - expected).abs() <= 4.5 * expected.sqrt() + 1.0,
-                    "{mean}, {count}: {found}, {expected}"
-                );
+                let is_close = (found - expected).abs() <= 4.5 * expected.sqrt() + 1.0;
+                assert!(is_close, "{mean}, {count}: {found}, {expected}");
             }
         }
     }

@@ -7,28 +7,22 @@ use super::resize::resize;
 use super::slice::{Material, Slice};
 use reynolds::random::Random;
 
-/// Pixels along a side of the map that places are looked for in.
+/// Pixels along a side of the map of places.
 const MAP: usize = 128;
 
-/// Denser than this is body, in Hounsfield units.
+/// Least Hounsfield units of the body, of tissue other than lung and gas, and of bone.
 const BODY: f32 = -350.0;
-
-/// Denser than this is tissue, not lung or gas.
 const TISSUE: f32 = -200.0;
-
-/// Denser than this is bone.
 const BONE: f32 = 250.0;
 
 /// Tissue that stays around an implant, in millimetres.
 const MARGIN: f64 = 3.0;
 
-/// Slices whose body is smaller than this, in mm², show too little to put metal into.
+/// In mm²: smaller bodies are too small for metal; up to the second they are heads and necks.
 const SMALLEST: f64 = 4_000.0;
-
-/// Bodies smaller than this, in mm², are heads and necks.
 const HEAD: f64 = 38_000.0;
 
-/// The body in a slice: the largest connected piece that is denser than air, its holes filled; the table is another piece.
+/// The body in a slice: the largest connected piece that is denser than air, its holes filled.
 #[derive(Debug)]
 pub(super) struct Body {
     pixel_mm: f64,
@@ -38,7 +32,6 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// None where there is too little of it.
     pub(super) fn of(slice: &Slice) -> Option<Body> {
         let hu = resize(&slice.hu, slice.side, MAP);
         let pixel_mm = slice.pixel_mm * slice.side as f64 / MAP as f64;
@@ -58,9 +51,8 @@ impl Body {
         let mut wall = vec![false; MAP * MAP];
         largest.iter().for_each(|&at| wall[at] = true);
         let mut outside = vec![false; MAP * MAP];
-        for at in
-            (0..MAP * MAP).filter(|at| at % MAP == 0 || at % MAP == MAP - 1 || at / MAP == 0 || at / MAP == MAP - 1)
-        {
+        let is_border = |at: &usize| [at % MAP, at / MAP].iter().any(|place| [0, MAP - 1].contains(place));
+        for at in (0..MAP * MAP).filter(is_border) {
             if !wall[at] && !outside[at] {
                 flood(at, &mut outside, |at| !wall[at]);
             }
@@ -72,7 +64,6 @@ impl Body {
         self.depth.iter().filter(|depth| **depth > 0.0).count() as f64 * self.pixel_mm * self.pixel_mm
     }
 
-    /// Whether it is a head or a neck.
     pub(super) fn is_head(&self) -> bool {
         self.area() < HEAD
     }
@@ -100,14 +91,10 @@ fn flood(start: usize, seen: &mut [bool], inside: impl Fn(usize) -> bool) -> Vec
     while let Some(&at) = piece.get(next) {
         next += 1;
         let (x, y) = (at % MAP, at / MAP);
-        let neighbours = [
-            (x > 0, at.wrapping_sub(1)),
-            (x + 1 < MAP, at + 1),
-            (y > 0, at.wrapping_sub(MAP)),
-            (y + 1 < MAP, at + MAP),
-        ];
-        for (there, neighbour) in neighbours {
-            if there && !seen[neighbour] && inside(neighbour) {
+        let beside = [(x > 0).then(|| at - 1), (x + 1 < MAP).then(|| at + 1)];
+        let below = [(y > 0).then(|| at - MAP), (y + 1 < MAP).then(|| at + MAP)];
+        for neighbour in beside.into_iter().chain(below).flatten() {
+            if !seen[neighbour] && inside(neighbour) {
                 seen[neighbour] = true;
                 piece.push(neighbour);
             }
@@ -149,7 +136,8 @@ pub(super) fn implants(
     let mut implants: Vec<Implant> = Vec::new();
     for number in 0..count {
         let (shape, extent_mm) = piece(head, number, mask, random);
-        let mut extent_mm = extent_mm * size(material);
+        // Titanium attenuates half as much: artefacts of all metals should be visible, and the body too.
+        let mut extent_mm = extent_mm * if material == Material::Titanium { 1.1 } else { 0.65 };
         for _ in 0..40 {
             let turn = random.between(0.0, TAU);
             let centre = body.place(extent_mm, random);
@@ -159,23 +147,18 @@ pub(super) fn implants(
                     distance > 0.6 * (extent_mm + other.extent_mm)
                 })
             };
-            if let Some(centre_mm) = centre.filter(apart) {
-                implants.push(Implant {
-                    shape,
-                    centre_mm: centre_mm.map(tenth),
-                    extent_mm: tenth(extent_mm),
-                    turn: tenth(turn),
-                });
+            if let Some(centre_mm) = centre.filter(apart).map(|centre| centre.map(hundredth)) {
+                let (extent_mm, turn) = (hundredth(extent_mm), hundredth(turn));
+                implants.push(Implant { shape, centre_mm, extent_mm, turn });
                 break;
             }
-            // What fits nowhere is made smaller until it does.
             extent_mm = (extent_mm * 0.93).max(2.5);
         }
     }
     if implants.is_empty() {
-        // Nowhere is room: the deepest place has the most of it.
+        // No room: the deepest place has the most.
         let deepest = (0..MAP * MAP).max_by(|&one, &other| body.depth[one].total_cmp(&body.depth[other])).unwrap_or(0);
-        let place = |n: usize| tenth((n as f64 + 0.5 - MAP as f64 / 2.0) * body.pixel_mm);
+        let place = |n: usize| hundredth((n as f64 + 0.5 - MAP as f64 / 2.0) * body.pixel_mm);
         let (shape, _) = piece(head, 1, mask, random);
         let centre_mm = [place(deepest % MAP), place(deepest / MAP)];
         implants.push(Implant { shape, centre_mm, extent_mm: 2.5, turn: 0.0 });
@@ -183,13 +166,7 @@ pub(super) fn implants(
     (material, implants)
 }
 
-/// Titanium lets through what stops in the others at half the size: artefacts of all of them should be seen, and the body too.
-fn size(material: Material) -> f64 {
-    if material == Material::Titanium { 1.1 } else { 0.65 }
-}
-
-/// Decimals that are the same in every file.
-fn tenth(x: f64) -> f64 {
+fn hundredth(x: f64) -> f64 {
     (x * 100.0).round() / 100.0
 }
 
@@ -200,7 +177,7 @@ fn material(head: bool, random: &mut Random) -> Material {
     if head { teeth[random.below(10)] } else { body[random.below(10)] }
 }
 
-/// What the metal of that number in a slice looks like: the first may be large.
+/// Shape and extent; the first of a slice may be large.
 fn piece(head: bool, number: usize, mask: Option<&dyn Fn(&mut Random) -> Shape>, random: &mut Random) -> (Shape, f64) {
     let spread = |random: &mut Random, low: f64, high: f64| low * (high / low).powf(random.uniform());
     let largest = if number == 0 { 1.0 } else { 0.6 };
@@ -209,17 +186,12 @@ fn piece(head: bool, number: usize, mask: Option<&dyn Fn(&mut Random) -> Shape>,
         let extent = if head { spread(random, 4.0, 18.0 * largest) } else { spread(random, 6.0, 42.0 * largest) };
         return (shape, extent);
     }
-    let blob = Shape::Blob(random.bits() >> 32);
-    let head_shapes =
-        [(Shape::Filling, 5.0, 13.0), (Shape::Coil, 6.0, 14.0), (Shape::Screw, 9.0, 18.0), (blob, 4.0, 16.0)];
-    let body_shapes = [
-        (Shape::Ball, 18.0, 34.0 * largest.max(0.7)),
-        (Shape::Screw, 22.0, 45.0),
-        (Shape::Rod, 8.0, 22.0),
-        (Shape::Coil, 7.0, 15.0),
-        (blob, 6.0, 36.0 * largest),
-    ];
-    let (shape, low, high) = if head { head_shapes[random.below(4)] } else { body_shapes[random.below(5)] };
+    use Shape::{Ball, Blob, Coil, Filling, Rod, Screw};
+    let blob = Blob(random.bits() >> 32);
+    let of_head = [(Filling, 5.0, 13.0), (Coil, 6.0, 14.0), (Screw, 9.0, 18.0), (blob, 4.0, 16.0)];
+    let (ball, large) = ((Ball, 18.0, 34.0 * largest.max(0.7)), (blob, 6.0, 36.0 * largest));
+    let of_body = [ball, (Screw, 22.0, 45.0), (Rod, 8.0, 22.0), (Coil, 7.0, 15.0), large];
+    let (shape, low, high) = if head { of_head[random.below(4)] } else { of_body[random.below(5)] };
     (shape, spread(random, low, high))
 }
 

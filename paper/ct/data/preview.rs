@@ -9,10 +9,9 @@ const WINDOW: [f32; 2] = [-175.0, 275.0];
 
 const GAP: usize = 4;
 
-/// The least pixels along a side of a tile: smaller images are enlarged by a whole number.
+/// Smaller images are enlarged by a whole number.
 const TILE: usize = 192;
 
-/// Metal over the truth, in the last column.
 const METAL: [f32; 3] = [250.0, 170.0, 40.0];
 
 /// A PNG with a row for each pair: truth, corrupted, interpolated, and the truth with the metal in colour.
@@ -25,11 +24,8 @@ pub fn preview(pairs: &[Pair]) -> Result<Vec<u8>> {
         return Err(Error::setting("side of the pairs to show", side, pair.side));
     }
     let grey = |image: &[f32]| image.iter().map(|&value| [window(hounsfield(value)); 3]).collect::<Vec<_>>();
-    let tiles: Vec<Vec<[u8; 3]>> = pairs
-        .iter()
-        .flat_map(|pair| [grey(&pair.truth), grey(&pair.corrupted), grey(&pair.interpolated), coloured(pair)])
-        .collect();
-    Ok(mosaic(&tiles, side, 4))
+    let row = |pair: &Pair| [grey(&pair.truth), grey(&pair.corrupted), grey(&pair.interpolated), coloured(pair)];
+    Ok(mosaic(&pairs.iter().flat_map(row).collect::<Vec<_>>(), side, 4))
 }
 
 /// A PNG of one image in Hounsfield units, `[side, side]`.
@@ -52,7 +48,6 @@ fn coloured(pair: &Pair) -> Vec<[u8; 3]> {
     pair.truth.iter().zip(&pair.metal).map(pixel).collect()
 }
 
-/// Square tiles in rows of so many.
 fn mosaic(tiles: &[Vec<[u8; 3]>], side: usize, columns: usize) -> Vec<u8> {
     let mosaic = Mosaic { side, zoom: TILE.div_ceil(side).max(1), gap: GAP, columns };
     mosaic.png(tiles.len() / columns, |tile, row, column| tiles[tile][row * side + column])

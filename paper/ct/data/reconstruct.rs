@@ -9,17 +9,16 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::fan::Fan;
 use super::filter::Filter;
 use crate::data::error::{Error, Result};
+use rayon::prelude::*;
 
-/// Rows and columns of the image that are summed together: their sums, and what they ask of a view, stay in the nearest cache.
+/// Rows and columns of a tile: its sums, and the samples of a view that they need, stay in the nearest cache.
 const ROWS: usize = 16;
 const COLUMNS: usize = 64;
 
-/// Where the pixels of a row find their samples in a filtered row: the cell before, the part of the way to the next, 1/s².
+/// For the pixels of a row: the cell before, the part of the way to the next, 1/s².
 struct Places {
     cells: [u32; COLUMNS],
     parts: [f32; COLUMNS],
@@ -42,7 +41,6 @@ impl Fan {
         Ok(self.back_project(&rows).into_iter().map(|[value]| value).collect())
     }
 
-    /// Filters a row into one lane of a filtered row.
     pub(super) fn filter_row<const N: usize>(
         &self,
         filter: &Filter,
@@ -52,7 +50,7 @@ impl Fan {
         lane: usize,
     ) {
         for (cell, (target, value)) in filtered.iter_mut().zip(filter.apply(row, workspace)).enumerate() {
-            let cos = self.cell(cell).0;
+            let cos = self.cells[cell].0;
             target[lane] = (cos * cos) as f32 * value;
         }
     }
@@ -72,10 +70,8 @@ impl Fan {
 
     /// The tile whose first pixel is at (`top`, `left`), `[ROWS, COLUMNS]`.
     fn back_project_tile<const N: usize>(&self, filtered: &[[f32; N]], top: usize, left: usize) -> Vec<[f32; N]> {
-        let columns: Vec<Range<usize>> = (top..(top + ROWS).min(self.side))
-            .map(|row| self.visible(row))
-            .map(|seen| seen.start.max(left)..seen.end.min(left + COLUMNS))
-            .collect();
+        let of_tile = |seen: Range<usize>| seen.start.max(left)..seen.end.min(left + COLUMNS);
+        let columns: Vec<_> = (top..(top + ROWS).min(self.side)).map(|row| of_tile(self.visible(row))).collect();
         let mut sums = vec![[0.0; N]; ROWS * COLUMNS];
         let mut places = Places { cells: [0; COLUMNS], parts: [0.0; COLUMNS], weights: [0.0; COLUMNS] };
         for (view, samples) in filtered.chunks_exact(self.scanner.cells).enumerate() {
@@ -85,9 +81,8 @@ impl Fan {
                 }
                 self.locate(view, row, columns.start, columns.len(), &mut places);
                 let places = places.cells.iter().zip(&places.parts).zip(&places.weights);
-                for (sum, ((&cell, &part), &weight)) in
-                    sums[columns.start - left..columns.end - left].iter_mut().zip(places)
-                {
+                let sums = sums[columns.start - left..columns.end - left].iter_mut();
+                for (sum, ((&cell, &part), &weight)) in sums.zip(places) {
                     let [near, far] = &samples[cell as usize..][..2] else { continue };
                     for lane in 0..N {
                         sum[lane] += weight * (near[lane] + part * (far[lane] - near[lane]));
@@ -104,7 +99,7 @@ impl Fan {
     fn locate(&self, view: usize, row: usize, first: usize, count: usize, places: &mut Places) {
         /// Adding this rounds to a whole number, which then stands in the lowest bits.
         const ROUND: f32 = 8_388_608.0;
-        let (cos, sin) = self.view(view);
+        let (cos, sin) = self.views[view];
         let pixel = 0.1 * self.pixel_mm;
         let (x, y) = ((first as f64 - self.middle()) * pixel, (self.middle() - row as f64) * pixel);
         let depth = (0.1 * self.scanner.source_to_centre_mm - x * cos - y * sin) as f32;

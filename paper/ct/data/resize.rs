@@ -4,8 +4,8 @@
 //! out(i) = Σ_k w(k) in(k) / Σ_k w(k),   w(k) = max(0, 1 − |k + ½ − c| / s),   c = (i + ½) from/to,   s = max(1, from/to)
 //! ```
 //!
-//! along rows and along columns: linear interpolation where pixels become more, a triangle wide enough to alias nothing where they become
-//! fewer. It is what the Python Imaging Library calls bilinear, which the published loaders use on metal masks.
+//! along rows and along columns: linear interpolation to more pixels, a triangle wide enough not to alias to fewer. The Python Imaging Library
+//! calls it bilinear; the published loaders use it on metal masks.
 
 /// `values`, `[from, from]`, as `[to, to]`.
 pub(super) fn resize(values: &[f32], from: usize, to: usize) -> Vec<f32> {
@@ -54,9 +54,8 @@ fn taps(from: usize, to: usize) -> Vec<(usize, Vec<f64>)> {
 mod tests {
     use std::path::Path;
 
-    use reynolds_checkpoint::{Checkpoint, Values};
-
     use super::*;
+    use reynolds_checkpoint::{Checkpoint, Values};
 
     #[test]
     fn halving_weighs_four_pixels_by_the_triangle_and_fewer_at_the_border() {
@@ -85,11 +84,9 @@ mod tests {
     }
 
     #[test]
-    fn constants_stay_and_equal_sides_copy() {
-        for (from, to) in [(5, 3), (3, 5), (7, 1), (1, 4), (512, 416)] {
+    fn constants_stay() {
+        for (from, to) in [(5, 3), (3, 5), (7, 1), (1, 4), (512, 416), (3, 3)] {
             assert!(resize(&vec![2.5; from * from], from, to).iter().all(|x| (x - 2.5).abs() < 1e-6), "{from} {to}");
         }
-        let values: Vec<f32> = (0..9).map(|n| n as f32).collect();
-        assert_eq!(resize(&values, 3, 3), values);
     }
 }

@@ -1,23 +1,21 @@
 //! A data set of pairs: its settings, and its files, memory-mapped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-
-use serde::{Deserialize, Serialize};
 
 use super::case::{Case, MAKER, Part};
 use super::file::CtFile;
 use super::scanner::Scanner;
 use crate::data::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
-/// The list of cases in the folder of a set.
 pub(super) const LIST: &str = "set.json";
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// Built-in random anatomies, each a patient of its own.
+    /// Built-in random anatomies.
     #[default]
     Phantom,
     /// Real slices in files.
@@ -28,24 +26,18 @@ impl std::str::FromStr for Source {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Source> {
-        match text {
-            "phantom" => Ok(Source::Phantom),
-            "slices" => Ok(Source::Slices),
-            _ => Err(Error::setting("source", "phantom or slices", text)),
-        }
+        let found = [Source::Phantom, Source::Slices].into_iter().find(|source| source.to_string() == text);
+        found.ok_or_else(|| Error::setting("source", "phantom or slices", text))
     }
 }
 
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Source::Phantom => "phantom",
-            Source::Slices => "slices",
-        })
+        f.write_str(["phantom", "slices"][*self as usize])
     }
 }
 
-/// What a data set follows from, besides the files of its [`Library`](super::Library).
+/// The settings of a data set, which with the files of its [`Library`](super::Library) determine it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SetConfig {
@@ -54,9 +46,9 @@ pub struct SetConfig {
     pub train: usize,
     pub validation: usize,
     pub test: usize,
-    /// Of everything drawn at random.
+    /// Random seed.
     pub seed: u64,
-    /// The series that is tested on, and nothing else; "" = the one of median length, so that training keeps the longest.
+    /// The test series; "" = the one of median length, so that training keeps the longest.
     pub test_series: String,
     pub scanner: Scanner,
 }
@@ -77,7 +69,6 @@ impl Default for SetConfig {
 }
 
 impl SetConfig {
-    /// Whether the settings make sense.
     pub fn validate(&self) -> Result<()> {
         if !(16..=1024).contains(&self.side) {
             return Err(Error::setting("side", "16 to 1024", self.side));
@@ -99,41 +90,36 @@ impl SetConfig {
         }
     }
 
-    /// The settings that another set has otherwise, numbers of pairs aside: as they are here, and as they are there.
-    pub(super) fn differences(&self, other: &SetConfig) -> Option<(String, String)> {
+    /// The settings in which another set differs, numbers of pairs aside: as they are here, and as they are there.
+    pub fn differences(&self, other: &SetConfig) -> Option<[String; 2]> {
         let (here, there) = (self.named(), other.named());
-        let names: Vec<&String> = here.keys().chain(there.keys().filter(|name| !here.contains_key(*name))).collect();
+        // In the order of their names; a beam of another kind has others.
+        let names: BTreeSet<&String> = here.keys().chain(there.keys()).collect();
         let differing: Vec<&String> = names.into_iter().filter(|name| here.get(*name) != there.get(*name)).collect();
         let text = |values: &BTreeMap<String, String>| {
             let value = |name: &&String| format!("{name} {}", values.get(*name).map_or("none", String::as_str));
             differing.iter().map(value).collect::<Vec<_>>().join(", ")
         };
-        (!differing.is_empty()).then(|| (text(&here), text(&there)))
+        (!differing.is_empty()).then(|| [text(&here), text(&there)])
     }
 
     /// The settings but the numbers of pairs, by names such as "scanner.views".
     fn named(&self) -> BTreeMap<String, String> {
-        fn add(name: String, value: serde_json::Value, all: &mut BTreeMap<String, String>) {
+        fn leaves(name: String, value: serde_json::Value) -> Vec<(String, String)> {
             match value {
                 serde_json::Value::Object(inner) => {
-                    inner.into_iter().for_each(|(key, value)| add(format!("{name}.{key}"), value, all));
+                    let dot = if name.is_empty() { "" } else { "." };
+                    inner.into_iter().flat_map(|(key, value)| leaves(format!("{name}{dot}{key}"), value)).collect()
                 }
-                serde_json::Value::String(text) if !text.is_empty() => drop(all.insert(name, text)),
-                other => drop(all.insert(name, other.to_string())),
+                serde_json::Value::String(text) if !text.is_empty() => vec![(name, text)],
+                other => vec![(name, other.to_string())],
             }
         }
-        let mut all = BTreeMap::new();
-        if let Ok(serde_json::Value::Object(settings)) = serde_json::to_value(self) {
-            settings.into_iter().for_each(|(key, value)| add(key, value, &mut all));
-        }
-        for count in ["train", "validation", "test"] {
-            all.remove(count);
-        }
-        all
+        let all = leaves(String::new(), serde_json::to_value(self).unwrap_or_default());
+        all.into_iter().filter(|(name, _)| !["train", "validation", "test"].contains(&name.as_str())).collect()
     }
 }
 
-/// What is in the folder of a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct List {
@@ -141,9 +127,7 @@ pub(super) struct List {
     pub(super) cases: Vec<Case>,
 }
 
-/// A data set on disk, opened and checked.
-///
-/// Images are handed out from memory maps: they cost address space and page cache, and no memory of their own.
+/// A data set on disk, opened and checked. Images come from memory maps.
 #[derive(Debug)]
 pub struct CtSet {
     list: List,
@@ -156,13 +140,10 @@ impl CtSet {
         let folder = folder.as_ref();
         let path = folder.join(LIST);
         let text = fs::read(&path).map_err(Error::io(&path, "open"))?;
-        let list: List = serde_json::from_slice(&text)
-            .map_err(|error| Error::malformed(&path, "the settings and cases of a set of CT pairs", error))?;
-        let parts: Vec<Part> = Part::ALL
-            .into_iter()
-            .flat_map(|part| vec![part; list.config.count(part).min(list.cases.len() + 1)])
-            .collect();
-        if !list.cases.iter().map(|case| case.part).eq(parts.iter().copied()) {
+        let malformed = |error| Error::malformed(&path, "the settings and cases of a set of CT pairs", error);
+        let list: List = serde_json::from_slice(&text).map_err(malformed)?;
+        let parts = Part::ALL.into_iter().flat_map(|part| std::iter::repeat_n(part, list.config.count(part)));
+        if !list.cases.iter().map(|case| case.part).eq(parts) {
             let expected = "as many cases of each part as its settings say, part by part";
             return Err(Error::malformed(&path, expected, format!("{} cases", list.cases.len())));
         }
@@ -174,7 +155,6 @@ impl CtSet {
         Ok(CtSet { list, files })
     }
 
-    /// The settings that it was made with.
     pub fn config(&self) -> &SetConfig {
         &self.list.config
     }
@@ -189,13 +169,8 @@ impl CtSet {
     }
 
     /// The images of a case, by its number in the part.
-    ///
-    /// # Panics
-    /// If the part has no case of that number.
     pub fn file(&self, part: Part, number: usize) -> &CtFile {
-        let cases = self.cases(part);
-        assert!(number < cases.len(), "{} has {} cases, not {number}", part.name(), cases.len());
-        &self.files[self.first(part) + number]
+        &self.files[self.first(part)..][..self.config().count(part)][number]
     }
 
     pub fn bytes(&self) -> usize {

@@ -7,23 +7,21 @@
 //! sample:   −ln(n / photons), corrected for the hardening of the beam by water
 //! ```
 //!
-//! ρ is that of bone behind 20 cm of water, where a slice so keeps its Hounsfield units. The two scans are two exposures: each has noise of its
-//! own. Without noise they differ in the trace of the metal alone, and without metal there is one scan.
+//! ρ is that of bone behind 20 cm of water, so that a slice there keeps its Hounsfield units. The two scans are two exposures with independent
+//! noise. Without noise they differ in the trace of the metal alone, and without metal there is one scan.
 //!
-//! What XCIST does besides at the full settings of the challenge, and this does not: several rays for each cell, focal spot and view (here one,
-//! from a point, at an instant), scattered photons, noise of the electronics, crosstalk of cells, and rows beside the slice.
-
-use rayon::prelude::*;
+//! Unlike XCIST at the full settings of the challenge this has one ray for each cell and view, from a point, at an instant; and no scattered
+//! photons, electronic noise, crosstalk of cells or rows beside the slice.
 
 use super::fan::{Fan, Region};
 use super::filter::Filter;
 use super::forward::Layers;
-use super::interpolate::bridge;
 use super::noise::{Exposure, arrived};
 use super::scanner::Scanner;
 use super::slice::{Metal, Pair, Slice};
 use super::spectrum::Spectrum;
 use crate::data::error::{Error, Result};
+use rayon::prelude::*;
 
 /// Hounsfield units below which tissue is water, and above which it is bone.
 const BONE: (f32, f32) = (100.0, 1500.0);
@@ -31,7 +29,6 @@ const BONE: (f32, f32) = (100.0, 1500.0);
 const TRACE: f64 = 0.01;
 /// The share of a slice's mass that may lie outside the field of view: it is taken away.
 const OUTSIDE: f64 = 0.02;
-/// Transmission of a ray without noise that nothing is left of.
 const DARK: f32 = 1e-9;
 
 /// Truth, corrupted, interpolated; the fourth lane is empty and makes vectors of them.
@@ -81,38 +78,41 @@ pub fn simulate(slice: &Slice, metal: &Metal, scanner: &Scanner, seed: u64) -> R
         },
     );
     let images = fan.back_project(&rows);
-    let lane = |lane: usize| images.iter().map(|values| values[lane]).collect();
-    Ok(Pair {
-        side: slice.side,
-        truth: lane(0),
-        corrupted: lane(1),
-        interpolated: lane(2),
-        metal: metal.coverage.clone(),
-    })
+    let [truth, corrupted, interpolated] = [0, 1, 2].map(|lane| images.iter().map(|values| values[lane]).collect());
+    Ok(Pair { side: slice.side, truth, corrupted, interpolated, metal: metal.coverage.clone() })
 }
 
-/// The pixels that no field of view hides, as a test of a pixel's number.
+/// Replaces the marked samples of a row by the straight line between the nearest others, or by the nearest one where a side has none. A row
+/// that is marked throughout stays.
+fn bridge(row: &mut [f32], marked: &[bool]) {
+    let mut start = 0;
+    while let Some(first) = (start..row.len()).find(|&cell| marked[cell]) {
+        let end = (first..row.len()).find(|&cell| !marked[cell]);
+        let (before, after) = (first.checked_sub(1).map(|cell| row[cell]), end.map(|cell| row[cell]));
+        let end = end.unwrap_or(row.len());
+        let (Some(left), Some(right)) = (before.or(after), after.or(before)) else { return };
+        let cells = (end - first + 1) as f32;
+        for (step, cell) in (first..end).enumerate() {
+            row[cell] = left + (right - left) * (step + 1) as f32 / cells;
+        }
+        start = end;
+    }
+}
+
+/// The pixels in the field of view.
 fn visible(fan: &Fan) -> Vec<bool> {
-    (0..fan.side)
-        .flat_map(|row| {
-            let columns = fan.visible(row);
-            (0..fan.side).map(move |column| columns.contains(&column))
-        })
-        .collect()
+    let rows = (0..fan.side).map(|row| fan.visible(row));
+    rows.flat_map(|columns| (0..fan.side).map(move |column| columns.contains(&column))).collect()
 }
 
-/// Whether slice and metal can be scanned.
 fn validate(slice: &Slice, metal: &Metal, fan: &Fan) -> Result<()> {
     let pixels = fan.pixels();
     if slice.hu.len() != pixels {
         return Err(Error::setting("pixels of the slice", format_args!("{pixels} (side²)"), slice.hu.len()));
     }
     if metal.coverage.len() != pixels {
-        return Err(Error::setting(
-            "pixels of the metal",
-            format_args!("{pixels}, as in the slice"),
-            metal.coverage.len(),
-        ));
+        let expected = format!("{pixels}, as in the slice");
+        return Err(Error::setting("pixels of the metal", expected, metal.coverage.len()));
     }
     if let Some(hu) = slice.hu.iter().find(|hu| !hu.is_finite()) {
         return Err(Error::setting("Hounsfield units of the slice", "finite numbers", hu));
@@ -133,13 +133,9 @@ fn validate(slice: &Slice, metal: &Metal, fan: &Fan) -> Result<()> {
         }
     }
     if outside > OUTSIDE * whole {
-        let expected = format!(
-            "at most {} % of its mass farther than {:.1} mm from the centre",
-            100.0 * OUTSIDE,
-            fan.scanner.field_of_view_mm()
-        );
-        let found = format!("{:.1} %", 100.0 * outside / whole);
-        return Err(Error::setting("size of the slice", expected, found));
+        let (most, radius) = (100.0 * OUTSIDE, fan.scanner.field_of_view_mm());
+        let expected = format!("at most {most} % of its mass farther than {radius:.1} mm from the centre");
+        return Err(Error::setting("size of the slice", expected, format!("{:.1} %", 100.0 * outside / whole)));
     }
     Ok(())
 }
@@ -156,6 +152,7 @@ struct Scan<'a> {
     seed: u64,
 }
 
+/// A row of each.
 struct Samples {
     truth: Vec<f32>,
     corrupted: Vec<f32>,
@@ -170,17 +167,10 @@ struct Samples {
 
 impl Samples {
     fn new(cells: usize) -> Self {
-        Self {
-            truth: vec![0.0; cells],
-            corrupted: vec![0.0; cells],
-            interpolated: vec![0.0; cells],
-            marked: vec![false; cells],
-            touched: false,
-            tissue: vec![[0.0; 2]; cells],
-            metal: vec![[0.0; 4]; cells],
-            lengths: vec![[0.0; 3]; cells],
-            transmission: vec![0.0; cells],
-        }
+        let (zeros, marked, touched) = (vec![0.0; cells], vec![false; cells], false);
+        let (tissue, metal, lengths) = (vec![[0.0; 2]; cells], vec![[0.0; 4]; cells], vec![[0.0; 3]; cells]);
+        let (truth, corrupted, interpolated) = (zeros.clone(), zeros.clone(), zeros.clone());
+        Self { truth, corrupted, interpolated, marked, touched, tissue, metal, lengths, transmission: zeros }
     }
 }
 
@@ -212,20 +202,17 @@ impl<'a> Scan<'a> {
     }
 
     fn view(&self, view: usize, samples: &mut Samples) {
-        let cells = self.fan.scanner.cells;
         if let Some(tissue) = &self.tissue {
-            tissue.project(self.fan, view, 0..cells, &mut samples.tissue);
+            tissue.project(self.fan, view, &mut samples.tissue);
         }
         if let Some(metal) = &self.metal {
-            metal.project(self.fan, view, 0..cells, &mut samples.metal);
+            metal.project(self.fan, view, &mut samples.metal);
         }
         for (lengths, &[water, bone]) in samples.lengths.iter_mut().zip(&samples.tissue) {
             *lengths = [water, bone, 0.0];
         }
         self.spectrum.transmit(&samples.lengths, &mut samples.transmission);
-        for (cell, (sample, &transmission)) in samples.truth.iter_mut().zip(&samples.transmission).enumerate() {
-            *sample = self.sample(Exposure::Clean, view, cell, transmission);
-        }
+        self.expose(Exposure::Clean, view, &samples.transmission, &mut samples.truth);
         let met = |values: &[f32; 4]| values[2] > 0.0;
         samples.touched = samples.metal.iter().any(met);
         if let (Some(first), Some(last)) = (samples.metal.iter().position(met), samples.metal.iter().rposition(met)) {
@@ -236,9 +223,7 @@ impl<'a> Scan<'a> {
             self.spectrum.transmit(&samples.lengths[first..=last], &mut samples.transmission[first..=last]);
         }
         if self.metal.is_some() {
-            for (cell, (sample, &transmission)) in samples.corrupted.iter_mut().zip(&samples.transmission).enumerate() {
-                *sample = self.sample(Exposure::Metal, view, cell, transmission);
-            }
+            self.expose(Exposure::Metal, view, &samples.transmission, &mut samples.corrupted);
         } else {
             samples.corrupted.copy_from_slice(&samples.truth);
         }
@@ -249,16 +234,36 @@ impl<'a> Scan<'a> {
         bridge(&mut samples.interpolated, &samples.marked);
     }
 
-    /// The corrected logarithm of what arrives at a cell.
-    fn sample(&self, exposure: Exposure, view: usize, cell: usize, transmission: f32) -> f32 {
+    /// The corrected logarithms of what arrives at the cells of a view.
+    fn expose(&self, exposure: Exposure, view: usize, transmission: &[f32], row: &mut [f32]) {
         let photons = self.fan.scanner.photons;
-        let part = match photons > 0.0 {
-            true => {
-                let count = arrived(photons * f64::from(transmission), self.seed, exposure, view, cell);
-                (count.max(1.0) / photons) as f32
-            }
-            false => transmission.max(DARK),
-        };
-        self.spectrum.correct(-part.ln())
+        for (cell, (sample, &transmission)) in row.iter_mut().zip(transmission).enumerate() {
+            let part = match photons > 0.0 {
+                true => {
+                    let count = arrived(photons * f64::from(transmission), self.seed, exposure, view, cell);
+                    (count.max(1.0) / photons) as f32
+                }
+                false => transmission.max(DARK),
+            };
+            *sample = self.spectrum.correct(-part.ln());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_bridged_by_the_line_between_its_neighbours_and_rows_of_one_kind_stay() {
+        let (a, b) = (true, false);
+        let mut row = [9.0, 9.0, 1.0, 2.0, 9.0, 9.0, 9.0, 4.0, 9.0, 0.0, 9.0];
+        bridge(&mut row, &[a, a, b, b, a, a, a, b, a, b, a]);
+        assert_eq!(row, [1.0, 1.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 2.0, 0.0, 0.0]);
+        for marked in [a, b] {
+            let mut row = [1.0, 2.0, 3.0];
+            bridge(&mut row, &[marked; 3]);
+            assert_eq!(row, [1.0, 2.0, 3.0]);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What is scanned, what is put into it, and what comes of it.
+//! Slices, the metal in them, and their reconstructions.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,9 @@ pub fn hounsfield(attenuation: f32) -> f32 {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slice {
-    /// Which: "abdomen_tcga-ov/017", "phantom/00042".
+    /// "abdomen_tcga-ov/017", "phantom/00042".
     pub name: String,
     pub side: usize,
-    /// Millimetres along a side of a pixel.
     pub pixel_mm: f64,
     /// Hounsfield units, row by row from the top, `[side, side]`.
     pub hu: Vec<f32>,
@@ -30,19 +29,16 @@ pub struct Slice {
 #[serde(rename_all = "lowercase")]
 pub enum Material {
     Amalgam,
-    /// Stainless steel.
     Steel,
     Copper,
-    /// Cobalt-chromium.
     Cobalt,
     Titanium,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metal {
-    /// Of all of them.
     pub material: Material,
-    /// How much of each pixel is metal, from 0 to 1, on the grid of the slice.
+    /// The share of each pixel of the slice that is metal.
     pub coverage: Vec<f32>,
 }
 
@@ -54,6 +50,6 @@ pub struct Pair {
     pub corrupted: Vec<f32>,
     /// With metal, its trace in the sinogram bridged by linear interpolation.
     pub interpolated: Vec<f32>,
-    /// 1 where there is metal, 0 elsewhere, fractions at its edge.
+    /// 1 in the metal, 0 outside, fractions at its edge.
     pub metal: Vec<f32>,
 }

@@ -7,10 +7,9 @@ use super::slice::Slice;
 use crate::data::error::{Error, Result};
 use reynolds_checkpoint::{Checkpoint, Values};
 
-/// Hounsfield units that a scanner writes; anything else is no CT slice.
+/// Hounsfield units that scanners write.
 const RANGE: std::ops::RangeInclusive<i16> = -2048..=16_000;
 
-/// The slices of one series, which is of one patient.
 #[derive(Debug, Clone)]
 pub struct Series {
     name: String,
@@ -63,7 +62,7 @@ impl Series {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let size = format!("_{side}");
         let name = stem.strip_suffix(&size).unwrap_or(&stem).to_owned();
-        // Written in decimals, it was meant in decimals: 2.06, not 2.05999994.
+        // As in decimals: 2.06, not 2.05999994.
         let pixel_mm = pixel[0].to_string().parse().unwrap_or(f64::from(pixel[0]));
         Ok(Series { name, side, pixel_mm, hu })
     }
@@ -76,10 +75,7 @@ impl Series {
         self.hu.len() / (self.side * self.side)
     }
 
-    /// A slice, brought to `side` pixels.
-    ///
-    /// # Panics
-    /// If there is no slice of that number.
+    /// A slice, resized to `side` pixels.
     pub fn slice(&self, number: usize, side: usize) -> Slice {
         let hu: Vec<f32> = self.stored(number).iter().map(|&value| f32::from(value)).collect();
         Slice {
@@ -90,7 +86,6 @@ impl Series {
         }
     }
 
-    /// What tells the contents of a slice from another's.
     pub(super) fn checksum(&self, number: usize) -> u32 {
         let mut crc = crc32fast::Hasher::new();
         crc.update(&self.pixel_mm.to_le_bytes());

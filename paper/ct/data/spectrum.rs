@@ -1,4 +1,4 @@
-//! The energies of a beam, what is left of it behind matter, and the correction that makes water look like water.
+//! The energies of a beam, its transmission through matter, and the correction for its hardening by water.
 //!
 //! ```text
 //! tube:          n(E) ∝ (E_peak/E − 1) exp(−μ_Al(E) d)              Kramers' law behind d of aluminium; characteristic lines are left out
@@ -7,11 +7,10 @@
 //! correction:    p = −ln I ↦ WATER · w with −ln I(w, 0, 0) = p      water of any length becomes straight
 //! ```
 
-use serde::{Deserialize, Serialize};
-
 use super::materials;
 use super::slice::{Material, WATER};
 use crate::data::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// Width of an energy bin, keV.
 const BIN: f64 = 5.0;
@@ -19,7 +18,7 @@ const BIN: f64 = 5.0;
 const STEPS: usize = 4096;
 const LARGEST: f64 = 24.0;
 
-/// Centimetres of water behind which bone shows the Hounsfield units that it was given.
+/// Centimetres of water behind which bone keeps its Hounsfield units.
 const BODY_CM: f64 = 20.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -43,7 +42,6 @@ impl Default for Beam {
 }
 
 impl Beam {
-    /// Whether the tables hold its energies.
     pub(super) fn validate(&self) -> Result<()> {
         let (low, high) = materials::RANGE;
         let within = |value: f64, low: f64| value >= low && value <= high;
@@ -78,7 +76,6 @@ impl Beam {
     }
 }
 
-/// One bin as the inner loop reads it.
 #[derive(Debug, Clone, Copy)]
 struct Bin {
     /// s.
@@ -87,7 +84,7 @@ struct Bin {
     attenuation: [f32; 3],
 }
 
-/// A beam before a metal.
+/// A beam before water, bone and a metal.
 #[derive(Debug, Clone)]
 pub(super) struct Spectrum {
     bins: Vec<Bin>,
@@ -98,23 +95,19 @@ pub(super) struct Spectrum {
 }
 
 impl Spectrum {
-    /// The spectrum of a beam, with the attenuation of this metal beside that of water and bone.
     pub(super) fn new(beam: &Beam, metal: Material) -> Self {
         let bins = beam.bins();
         let behind = |table: fn(f64) -> f64| -> f64 {
             bins.iter().map(|&(kev, signal)| table(kev) * signal * (-BODY_CM * materials::water(kev)).exp()).sum()
         };
         let bone_density = (behind(materials::water) / behind(materials::bone)) as f32;
-        let narrow = |kev: f64, signal: f64| Bin {
-            signal: signal as f32,
-            attenuation: [materials::water(kev), materials::bone(kev), materials::metal(metal, kev)]
-                .map(|value| (value * std::f64::consts::LOG2_E) as f32),
+        let water = correction(&bins);
+        let narrow = |(kev, signal): (f64, f64)| {
+            let attenuation = [materials::water(kev), materials::bone(kev), materials::metal(metal, kev)];
+            let attenuation = attenuation.map(|value| (value * std::f64::consts::LOG2_E) as f32);
+            Bin { signal: signal as f32, attenuation }
         };
-        Self {
-            water: correction(&bins),
-            bone_density,
-            bins: bins.into_iter().map(|(kev, signal)| narrow(kev, signal)).collect(),
-        }
+        Self { bins: bins.into_iter().map(narrow).collect(), bone_density, water }
     }
 
     /// I of each ray, from its cm of water, g/cm² of bone and cm of metal.
@@ -139,7 +132,7 @@ impl Spectrum {
         }
     }
 
-    /// WATER · w, w being the centimetres of water that leave as much: −ln I corrected for the hardening of the beam by water.
+    /// −ln I corrected for the hardening of the beam by water: WATER · w, w cm of water transmit as much.
     pub(super) fn correct(&self, logarithm: f32) -> f32 {
         let place = (logarithm * (STEPS as f32 / LARGEST as f32)).min(STEPS as f32);
         // Noise may leave more than was sent: the first step goes on below zero.
@@ -152,26 +145,24 @@ impl Spectrum {
 /// The length of water in cm at each step of −ln I, by Newton's iteration.
 fn correction(bins: &[(f64, f64)]) -> Vec<f32> {
     let mut length = 0.0;
-    let step = LARGEST / STEPS as f64;
-    (0..=STEPS)
-        .map(|index| {
-            let target = index as f64 * step;
-            for _ in 0..4 {
-                let (mut sum, mut slope) = (0.0, 0.0);
-                for &(kev, signal) in bins {
-                    let attenuation = materials::water(kev);
-                    let left = signal * (-attenuation * length).exp();
-                    sum += left;
-                    slope += attenuation * left;
-                }
-                length += (target + sum.ln()) * sum / slope;
+    let at = |index: usize| {
+        let target = index as f64 * (LARGEST / STEPS as f64);
+        for _ in 0..4 {
+            let (mut sum, mut slope) = (0.0, 0.0);
+            for &(kev, signal) in bins {
+                let attenuation = materials::water(kev);
+                let left = signal * (-attenuation * length).exp();
+                sum += left;
+                slope += attenuation * left;
             }
-            length as f32
-        })
-        .collect()
+            length += (target + sum.ln()) * sum / slope;
+        }
+        length as f32
+    };
+    (0..=STEPS).map(at).collect()
 }
 
-/// 2^x for x ≤ 0 to 2e-7 of itself, and 0 or next to it below −126; straight-line code, so that loops over it run on vectors.
+/// 2^x for x ≤ 0 to 2e-7 of itself, about 0 below −126; straight-line code, so that loops over it are vectorised.
 fn exp2(x: f32) -> f32 {
     /// Adding this rounds to a whole number, which then stands in the lowest bits.
     const ROUND: f32 = 12_582_912.0;
@@ -238,18 +229,15 @@ mod tests {
     #[test]
     fn a_tube_of_120_kv_has_its_mean_where_water_is_0_192() {
         let mean: f64 = Beam::default().bins().iter().map(|(kev, signal)| kev * signal).sum();
-        assert!(
-            (materials::water(mean) / f64::from(WATER) - 1.0).abs() < 0.03,
-            "{mean} keV: {}",
-            materials::water(mean)
-        );
+        let water = materials::water(mean);
+        assert!((water / f64::from(WATER) - 1.0).abs() < 0.03, "{mean} keV: {water}");
     }
 
     #[test]
     fn energies_outside_the_tables_are_refused() {
-        for beam in [Beam::Line { kev: 10.0 }, Beam::Tube { peak_kv: 160.0, aluminium_mm: 3.0 }] {
+        let tube = |peak_kv, aluminium_mm| Beam::Tube { peak_kv, aluminium_mm };
+        for beam in [Beam::Line { kev: 10.0 }, tube(160.0, 3.0), tube(120.0, f64::NAN)] {
             assert!(beam.validate().is_err(), "{beam:?}");
         }
-        assert!(Beam::Tube { peak_kv: 120.0, aluminium_mm: f64::NAN }.validate().is_err());
     }
 }

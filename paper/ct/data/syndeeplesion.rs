@@ -10,14 +10,12 @@
 use std::fs;
 use std::path::Path;
 
+use crate::data::error::{Error, Result};
 use hdf5_pure::{DType, File};
 
-use crate::data::error::{Error, Result};
-
-/// No image or sinogram of the layout is larger along a side.
+/// Largest side of an image or a sinogram.
 const LARGEST: u64 = 8192;
 
-/// Numbers of single precision in two dimensions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Array {
     pub shape: [usize; 2],
@@ -25,13 +23,13 @@ pub struct Array {
     pub values: Vec<f32>,
 }
 
-/// Reads a two-dimensional array of f32 or u8 of an h5 file: `image`, `ma_CT`, `LI_sinogram`, `metal_trace` …
+/// A two-dimensional array of f32 or u8 of an h5 file: `image`, `ma_CT`, `LI_sinogram`, `metal_trace` …
 pub fn array(path: impl AsRef<Path>, key: &str) -> Result<Array> {
     let path = path.as_ref();
     let bytes = fs::read(path).map_err(Error::io(path, "read"))?;
     let length = bytes.len() as u64;
     let file = File::from_bytes(bytes).map_err(|error| Error::malformed(path, "an HDF5 file", error))?;
-    // A file that ends early may still have the data set that is asked for; it was not copied whole, and is not trusted.
+    // A truncated file may still have the data set that is asked for; it is not trusted.
     let end = file.superblock().eof_address;
     if end > length {
         return Err(Error::malformed(path, format!("{end} bytes"), length));

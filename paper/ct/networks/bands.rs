@@ -7,25 +7,21 @@
 //! ```
 //!
 //! As convolutions these have no work for matrix units (`docs/gpu-notes.md`). With the k² shifts U `[k², HW]` of an image all three are
-//! products of matrices: M = CU, A = sum of shifts of CᵀM, and UMᵀ. Responses of 32 atoms to 8 maps, which the published form of ACDNet has
-//! in place of UMᵀ, would be 256 images a sample.
+//! products of matrices: M = CU, A = sum of shifts of CᵀM, and UMᵀ. One product a sample would leave a GPU idle but for a few
+//! multiprocessors: an image is cut in bands of R rows, a product each, and the products are added.
 //!
-//! A sum over all points of a sample is a product with few results, which leaves a GPU idle but for a few multiprocessors. So an image is
-//! cut in bands of R rows, a product each, and the products are added.
-//!
-//! A tape keeps what is multiplied, and U is k² images. So where an image is multiplied it is shifted sideways alone, to k images `[H, k, W]`:
-//! the R + k − 1 rows that a band reaches are one matrix of them, in place. Kernels are spread over these rows,
+//! The tape keeps what is multiplied, and U is k² images. So an image is shifted sideways alone, to k images `[H, k, W]`: the R + k − 1 rows
+//! that a band reaches are one matrix of them, in place. Kernels are spread over these rows,
 //!
 //! ```text
 //! M[w, (r, c)] = Σ_{y, x} U[(y, x), w] S[(y, x), (r, c)],     S[(y, x), (r, c)] = C_c(y − r, x), zero outside the kernel
 //! ```
 //!
-//! which is (R + k − 1)/k times the work. For 36 maps of 256², k = 9 and R = 8 a sample is 0.7 GFLOP, and the tape keeps 2.4 MB of it, of U
-//! it would be 21 MB. Maps that are composed are on the tape already.
-
-use tch::{Kind, Tensor};
+//! which is (R + k − 1)/k times the work. For 36 maps of 256², k = 9 and R = 8 a sample is 0.7 GFLOP, and the tape keeps 2.4 MB of it in place
+//! of 21 MB of U.
 
 use reynolds_torch::error::Result;
+use tch::{Kind, Tensor};
 
 /// Rows of a band at most. Of 256 rows 32 bands a sample: with 4 samples as many products as an H200 has multiprocessors.
 const ROWS: i64 = 8;
@@ -176,27 +172,10 @@ fn channels(matrix: &Tensor) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use reynolds::random::Random;
-
     use super::super::dictionary;
+    use super::super::tests::{far, random};
     use super::*;
     use reynolds_torch::layers::convolve;
-
-    fn random(seed: u64, size: &[i64]) -> Tensor {
-        let mut random = Random::new(seed);
-        let numbers: Vec<f64> = (0..size.iter().product()).map(|_: i64| random.normal()).collect();
-        Tensor::from_slice(&numbers).view(size)
-    }
-
-    fn far(a: &Tensor, b: &Tensor) -> f64 {
-        f64::try_from((a - b).abs().max()).unwrap()
-    }
-
-    /// Kernels `[N, C, k, k]` as the matrices of their samples.
-    fn matrices(kernels: &Tensor) -> Tensor {
-        let each = kernels.unbind(0).iter().map(|kernels| dictionary::matrix(kernels).unwrap()).collect::<Vec<_>>();
-        Tensor::stack(&each, 0)
-    }
 
     /// Heights of one band, of several, and of bands of one row; against one convolution for each sample.
     #[test]
@@ -204,7 +183,8 @@ mod tests {
         for (height, width) in [(6, 11), (16, 5), (12, 12), (11, 7)] {
             let kernels = random(1, &[3, 4, 9, 9]);
             let (maps, image) = (random(2, &[3, 4, height, width]), random(3, &[3, 1, height, width]));
-            let matrix = matrices(&kernels);
+            let matrices = kernels.unbind(0).iter().map(|one| dictionary::matrix(one).unwrap()).collect::<Vec<_>>();
+            let matrix = Tensor::stack(&matrices, 0);
             let (composed, analysed) = (compose(&matrix, &maps).unwrap(), analyse(&matrix, &image).unwrap());
             for sample in 0..3 {
                 let one = |tensor: &Tensor| tensor.narrow(0, sample, 1);

@@ -1,8 +1,7 @@
-//! Channels of a stream, joined, padded and taken apart in the layout that they have.
-
-use tch::Tensor;
+//! Channels of a stream: joined, padded and split, keeping their layout.
 
 use reynolds_torch::error::Result;
+use tch::Tensor;
 
 /// [X; P], with channels innermost in memory.
 pub(super) fn join(image: &Tensor, others: &Tensor) -> Result<Tensor> {
@@ -11,7 +10,7 @@ pub(super) fn join(image: &Tensor, others: &Tensor) -> Result<Tensor> {
     Ok(Tensor::f_cat(&[last(image)?, last(others)?], 3)?.f_permute([0, 3, 1, 2])?)
 }
 
-/// So many zeros behind the maps. They are last in memory where they are last in the stream.
+/// Appends channels of zeros; channels that are innermost in memory stay so.
 pub(super) fn pad(maps: &Tensor, padding: i64) -> Result<Tensor> {
     if padding == 0 {
         return Ok(maps.shallow_clone());
@@ -23,8 +22,8 @@ pub(super) fn pad(maps: &Tensor, padding: i64) -> Result<Tensor> {
     Ok(maps.f_constant_pad_nd([0, 0, 0, 0, 0, padding])?)
 }
 
-/// The first channels of a stream and the others. Their gradients come together in the layout of the stream; after cuts across channels that
-/// lie innermost libtorch would lay them out the other way, and with them all that follows.
+/// The first channels of a stream and the others. Their gradients are joined in the layout of the stream; where channels are innermost libtorch
+/// would otherwise change the layout of the gradient, and of all that follows.
 pub(super) fn parts(stream: &Tensor, first: i64) -> Result<(Tensor, Tensor)> {
     let sizes = [first, stream.size()[1] - first];
     let last = stream.f_permute([0, 2, 3, 1])?;
@@ -43,13 +42,9 @@ pub(super) fn first(stream: &Tensor, count: i64) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
-
+    use super::super::tests::far;
     use super::*;
-
-    fn far(a: &Tensor, b: &Tensor) -> f64 {
-        f64::try_from((a - b).abs().max()).unwrap()
-    }
+    use tch::{Device, Kind};
 
     #[test]
     fn gradients_of_parts_lie_as_the_stream_does() {

@@ -1,8 +1,7 @@
 //! Kernels of a dictionary: how they lie in a matrix, and what they are at first.
 
-use tch::Tensor;
-
 use reynolds_torch::error::Result;
+use tch::Tensor;
 
 /// Kernels `[…, k, k]` of C atoms as the matrix `[C, k²]` that [`bands`](super::bands) takes.
 pub(super) fn matrix(kernels: &Tensor) -> Result<Tensor> {
@@ -36,27 +35,17 @@ pub(super) fn atoms(count: usize, side: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
-
     use super::*;
-
-    fn far(a: &Tensor, b: &Tensor) -> f64 {
-        f64::try_from((a - b).abs().max()).unwrap()
-    }
+    use tch::Kind;
 
     #[test]
     fn atoms_are_positive_sum_to_one_and_stand_upright() {
         let atoms = Tensor::from_slice(&atoms(36, 9)).view([36, 9, 9]);
-        assert!(f64::try_from(atoms.min()).unwrap() > 0.0);
-        assert!(
-            far(
-                &atoms.sum_dim_intlist([1, 2].as_slice(), false, Kind::Double),
-                &Tensor::ones([36], (Kind::Double, Device::Cpu))
-            ) < 1e-14
-        );
-        let squares = (Tensor::arange(9, (Kind::Double, Device::Cpu)) - 4.0).square();
-        let upright = (&atoms * squares.view([9, 1])).sum_dim_intlist([1, 2].as_slice(), false, Kind::Double);
-        let lying = (&atoms * squares.view([1, 9])).sum_dim_intlist([1, 2].as_slice(), false, Kind::Double);
-        assert!(f64::try_from((upright - lying).min()).unwrap() > 0.0);
+        let sums = |tensor: Tensor| tensor.sum_dim_intlist([1, 2].as_slice(), false, Kind::Double);
+        let least = |tensor: Tensor| f64::try_from(tensor.min()).unwrap();
+        assert!(least(atoms.copy()) > 0.0 && least(-(sums(atoms.copy()) - 1.0).abs()) > -1e-14);
+        let squares = (Tensor::arange(9, (Kind::Double, atoms.device())) - 4.0).square();
+        let [upright, lying] = [[9, 1], [1, 9]].map(|shape| sums(&atoms * squares.view(shape)));
+        assert!(least(upright - lying) > 0.0);
     }
 }

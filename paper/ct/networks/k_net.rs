@@ -4,18 +4,14 @@
 //! k ← ReLU(k + W₂ ReLU(W₁k + b₁) + b₂)      k ∈ ℝ^{C·d};   then each of the C rows is divided by its norm + 1e-6
 //! ```
 //!
-//! The scale of what comes in is lost in that: it can be a sum over all pixels. As published there is a threshold that no equation uses; it
-//! counts as a parameter.
+//! The scale of the input does not matter: it may be a sum over all pixels. The published threshold is in no equation, but counts as a
+//! parameter.
 
 use reynolds::random::Random;
-use tch::{Kind, Tensor};
-
 use reynolds_torch::error::Result;
 use reynolds_torch::layers::Linear;
 use reynolds_torch::parameters::{Builder, Parameters};
-
-/// Added to norms.
-const SMALLEST_NORM: f64 = 1e-6;
+use tch::{Kind, Tensor};
 
 #[derive(Debug)]
 pub(super) struct KNet {
@@ -38,17 +34,16 @@ impl KNet {
         let hidden = self.first.forward(parameters, &flat)?.f_relu()?;
         let moved = self.second.forward(parameters, &hidden)?.f_add(&flat)?.f_relu()?.f_view_as(coefficients)?;
         // The gradient of this norm is zero at zero.
-        let kind: Option<Kind> = None;
-        let norms = moved.f_linalg_norm(2.0, [2].as_slice(), true, kind)?.f_add_scalar(SMALLEST_NORM)?;
+        let norms = moved.f_linalg_norm(2.0, [2].as_slice(), true, None::<Kind>)?.f_add_scalar(1e-6)?;
         Ok(moved.f_div(&norms)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tch::Device;
-
+    use super::super::tests::far;
     use super::*;
+    use tch::Device;
 
     #[test]
     fn rows_have_norm_one_whatever_the_scale_and_rows_of_zeros_have_a_gradient() {
@@ -61,10 +56,9 @@ mod tests {
         let quiet = parameters.flat() * 1e-3;
         parameters.assign(&quiet).unwrap();
         let output = net.forward(&parameters, &Tensor::from_slice(&values).view([2, 2, 3])).unwrap();
-        let norms = output.detach().square().sum_dim_intlist([2].as_slice(), false, Kind::Double);
-        let expected = Tensor::from_slice(&[1.0, 1.0, 1.0, 0.0]).view([2, 2]);
-        assert!(f64::try_from((norms - expected).abs().max()).unwrap() < 1e-9);
-        assert!(f64::try_from((output.detach().get(0).get(0).get(0) - 0.6).abs()).unwrap() < 1e-2);
+        let norms = output.square().sum_dim_intlist([2].as_slice(), false, Kind::Double);
+        assert!(far(&norms, &Tensor::from_slice(&[1.0, 1.0, 1.0, 0.0]).view([2, 2])) < 1e-9);
+        assert!((output.double_value(&[0, 0, 0]) - 0.6).abs() < 1e-2);
         let gradient = parameters.gradient(&output.square().sum(Kind::Double)).unwrap();
         assert!(f64::try_from(gradient.isfinite().all().to_kind(Kind::Double)).unwrap() == 1.0);
     }

@@ -5,8 +5,8 @@
 //! X ← X − (η/10) I⊙(X + A − Y),  [X; P] ← Xnet([X; P]),   M ← Mnet(M − (η/10) Cᵀ⋆ I⊙(X + A − Y)),   T stages
 //! ```
 //!
-//! X is the image, P are 35 channels that travel with it: 36 = 9 · 4, so that the layers of an X-net can be held against C4. All images
-//! are `[N, 1, H, W]` and from 0 to 255.
+//! X is the image, P are 35 channels that travel with it: 36 = 9 · 4, so that the layers of an X-net can be regularised towards C4. All
+//! images are `[N, 1, H, W]` and from 0 to 255.
 //!
 //! | parameter | shape | what |
 //! |---|---|---|
@@ -33,24 +33,23 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
+use crate::network::Network;
+pub use loss::loss;
 use reynolds::group;
 use reynolds::plan::{Rule, SymmetryPlan};
 use reynolds::random::Random;
-use serde::{Deserialize, Serialize};
-use tch::Tensor;
-
-use crate::network::Network;
-pub use loss::loss;
 use reynolds_torch::error::{Error, Result};
 pub use reynolds_torch::layers::{Mode, Pass};
 use reynolds_torch::parameters::{Builder, Parameters};
 use reynolds_torch::precision::Precision;
 pub use rotated_kernels::RotatedKernels;
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Architecture {
-    /// Kernels of its own for each slice, mixed from a dictionary.
+    /// Kernels for each slice, mixed from a dictionary.
     Acdnet,
     /// One dictionary of free kernels.
     #[default]
@@ -75,7 +74,6 @@ pub enum Held {
     Xm,
 }
 
-/// Sizes of a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MarNetConfig {
@@ -85,7 +83,7 @@ pub struct MarNetConfig {
     pub stages: usize,
     /// Residual blocks of an X-net or M-net.
     pub blocks: usize,
-    /// Which kernels are held against C4: "x" or "xm".
+    /// Which kernels are regularised towards C4: "x" or "xm".
     pub held: Held,
 }
 
@@ -95,7 +93,7 @@ impl Default for MarNetConfig {
     }
 }
 
-/// What a network sees, `[N, 1, H, W]` each.
+/// The input of a network, `[N, 1, H, W]` each.
 #[derive(Debug)]
 pub struct Corrupted {
     /// Y, the slice with metal.
@@ -113,26 +111,21 @@ impl Corrupted {
     }
 }
 
-/// What a network makes of it, `[N, 1, H, W]` each, in the type of the parameters.
+/// The output of a network, `[N, 1, H, W]` each, in the type of the parameters.
 #[derive(Debug)]
 pub struct Reduction {
     /// X₀.
     pub start: Tensor,
-    /// X of every stage, then the final one: T + 1.
+    /// X of every stage, then the final one.
     pub images: Vec<Tensor>,
-    /// A of every stage: T.
+    /// A of every stage.
     pub artefacts: Vec<Tensor>,
-    /// ACDNet: X of the two stages before the kernels adapt; else none.
-    pub early_images: Vec<Tensor>,
-    /// ACDNet: A of these stages; else none.
-    pub early_artefacts: Vec<Tensor>,
+    /// ACDNet: the first two stages, before the kernels adapt; else 0.
+    pub early: usize,
 }
 
 impl Reduction {
     /// The final image.
-    ///
-    /// # Panics
-    /// If there is none: every network makes one.
     pub fn image(&self) -> &Tensor {
         self.images.last().expect("a network makes at least the final image")
     }

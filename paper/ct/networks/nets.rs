@@ -1,29 +1,22 @@
 //! The nets of a network in the order of their use: x.0, then m.N and x.N + 1 of every stage, then the last X-net.
 //!
 //! ```text
-//! X-nets   [X; P] ← R([X; P])        the image and the 35 channels that travel with it: X [N, 1, H, W],  P [N, 35, H, W]
-//! M-nets   M ← ReLU(R(M) − τ)        the maps of a dictionary, kept sparse: τ is one number a map, 1.5 at first
+//! X-nets   [X; P] ← R([X; P])        X [N, 1, H, W],  P [N, 35, H, W],  R residual blocks
+//! M-nets   M ← ReLU(R(M) − τ)        maps of a dictionary, kept sparse: τ is one number a map, initially 1.5
 //! ```
-//!
-//! R are residual blocks.
-
-use reynolds::random::Random;
-use tch::Tensor;
 
 use super::channels::{first, join, pad, parts};
 use super::residual_net::ResidualNet;
 use super::{Held, MarNetConfig, Pass, Precision};
 use crate::network::Seen;
+use reynolds::random::Random;
 use reynolds_torch::error::Result;
 use reynolds_torch::parameters::{Builder, Parameters};
+use tch::Tensor;
 
 /// N_p, the channels that travel with the image.
 const AUXILIARY: usize = 35;
 
-/// τ at first.
-const THRESHOLD: f64 = 1.5;
-
-/// One X-net before the stages, one M-net and one X-net a stage, one X-net after them.
 #[derive(Debug)]
 pub(super) struct Nets {
     x: Vec<ResidualNet>,
@@ -50,7 +43,7 @@ impl Nets {
         let mut m = Vec::new();
         for number in 0..stages {
             m.push(net(builder, &format!("m.{number}"), maps)?);
-            builder.real(&format!("m.{number}.threshold"), &[maps], &vec![THRESHOLD; maps])?;
+            builder.real(&format!("m.{number}.threshold"), &[maps], &vec![1.5; maps])?;
         }
         builder.real("threshold", &[1], &[1.0])?;
         Ok(Self { x, m, maps: maps as i64, held: config.held })
@@ -63,8 +56,7 @@ impl Nets {
     /// Each with whether it is an X-net.
     fn in_order(&self) -> impl Iterator<Item = (&ResidualNet, bool)> {
         let stages = self.m.iter().zip(&self.x[1..]).flat_map(|(m, x)| [(m, false), (x, true)]);
-        let last = self.x.last().map(|net| (net, true));
-        [(&self.x[0], true)].into_iter().chain(stages).chain(last)
+        [(&self.x[0], true)].into_iter().chain(stages).chain(self.x.last().map(|net| (net, true)))
     }
 
     /// What the nets need of the parameters, in the order of their use.

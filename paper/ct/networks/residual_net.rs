@@ -4,48 +4,29 @@
 //! x ← ReLU(x + BN(K₂ ⋆ ReLU(BN(K₁ ⋆ x + b₁)) + b₂))      5 × 5, zero padding 2, C channels in and out
 //! ```
 //!
-//! Normalisation of a minibatch takes away what a bias adds. So in training the bias is left out of the convolution and put into the
-//! running mean alone, unless someone sees the outputs; its gradient is zero then, as it is on paper. In evaluation scale and shift of
-//! the normalisation go into kernel and bias. Element-wise passes over C channels in a block, beside the convolutions:
+//! Normalisation of a minibatch takes away what a bias adds. So in training the bias is left out of the convolution and added to the
+//! running mean alone, unless outputs are observed; its gradient is then zero. In evaluation scale and shift of the normalisation go into
+//! kernel and bias.
 //!
-//! | | training | evaluation |
-//! |---|---|---|
-//! | bias | 0 | 2 |
-//! | normalisation (statistics, scale) | 2 × 2 | 0 |
-//! | ReLU, sum, ReLU, in place | 3 | 3 |
+//! Kernels of all blocks are laid out, cast and padded together, once a step. In bf16 channels are padded with zeros to a multiple of 8, for
+//! faster convolutions (`docs/gpu-notes.md`); there the first channel can be an image that 8 bits of mantissa would spoil: its sums are made
+//! a second time, in the type of the parameters.
 //!
-//! Kernels of all blocks are laid out, cast and padded together, once a step. In bf16 channels are padded to a multiple of 8 by zeros, which
-//! every operation keeps: convolutions are faster so (`docs/gpu-notes.md`).
-//!
-//! In bf16 the first channel can be an image that 8 bits of mantissa would spoil. Then its sums are made a second time, in the type of the
-//! parameters: the convolutions see the rounded image, the image that leaves is the exact one.
-//!
-//! Numbers that the tape keeps for every number of the stream, in its precision:
-//!
-//! | | a net of B blocks |
-//! |---|---|
-//! | what enters, unless something else keeps it | 1 |
-//! | both outputs of convolutions, the hidden layer | 3B |
-//! | streams between blocks | B − 1 |
-//! | what leaves: where it is 0, a byte | 1/4 in f32, 1/2 in bf16 |
-//!
-//! With 36 channels, 3 blocks, 256² and a minibatch of 4, where a channel is 1 MiB in f32, a net keeps 441 MiB, and in bf16, with 40 channels,
-//! 250 MiB.
-
-use reynolds::random::Random;
-use tch::{TchError, Tensor};
+//! The tape keeps 4B + 1/4 numbers (f32) for every number of the stream of B blocks: input, both outputs of convolutions, hidden layer,
+//! streams between blocks, a byte for each zero at the end. With 36 channels, 3 blocks, 256² and a minibatch of 4 that is 441 MiB.
 
 use super::channels::first;
 use super::{Mode, Pass, Precision};
 use crate::network::Seen;
+use reynolds::random::Random;
 use reynolds_torch::error::{Error, Result};
-use reynolds_torch::layers::{self, BatchNorm, convolve, kernel_layout, uniform};
+use reynolds_torch::layers::{self, BatchNorm, convolve, uniform};
 use reynolds_torch::parameters::{Builder, Parameters};
+use tch::{TchError, Tensor};
 
 /// The side of the kernels.
 const SIDE: usize = 5;
 
-/// Residual blocks of C channels.
 #[derive(Debug)]
 pub(super) struct ResidualNet {
     channels: usize,
@@ -61,8 +42,8 @@ struct Layer {
 }
 
 impl ResidualNet {
-    /// Adds `name.B.conv1.weight`, `[C, C, 5, 5]`, and `.conv1.bias`, as PyTorch begins them, `.norm1.…`, `.conv2.…` and `.norm2.…` for every
-    /// block B.
+    /// Adds `name.B.conv1.weight`, `[C, C, 5, 5]`, and `.conv1.bias`, with PyTorch's initial values, `.norm1.…`, `.conv2.…` and `.norm2.…`
+    /// for every block B.
     pub(super) fn new(
         builder: &mut Builder,
         name: &str,
@@ -112,7 +93,7 @@ impl ResidualNet {
         self.with_zeros(parameters, pass, padding)
     }
 
-    /// [`ResidualNet::assemble`] with zeros for so many channels behind the others; kernels have channels innermost in memory.
+    /// [`ResidualNet::assemble`] with `padding` channels of zeros; kernels have channels innermost in memory.
     fn with_zeros(&self, parameters: &Parameters, pass: Pass, padding: i64) -> Result<Vec<Tensor>> {
         let innermost = |kernel: Tensor| kernel.f_permute([0, 2, 3, 1]);
         let mut kernels = self.stacked(parameters, |layer| format!("{}.weight", layer.convolution), innermost)?;
@@ -159,7 +140,7 @@ impl ResidualNet {
     }
 
     /// All blocks on `stream`, `[N, width, H, W]` in the precision of the pass. `image`, `[N, 1, H, W]`, is its first channel in the type of
-    /// the parameters, if that has to stay exact: it is returned beside the stream, whose own is rounded.
+    /// the parameters, if that has to stay exact: it is returned beside the stream, whose own is rounded. `seen` is called in training.
     pub(super) fn forward(
         &self,
         parameters: &Parameters,
@@ -175,9 +156,6 @@ impl ResidualNet {
             let mut half = |number: usize, input: &Tensor| -> Result<Tensor> {
                 let (kernel, bias) = (&kernels[number], &rows[0][number]);
                 if pass.mode == Mode::Evaluate {
-                    if let Some(seen) = seen.as_mut() {
-                        seen(&self.layers[number].output(parameters, input, pass)?)?;
-                    }
                     return convolve(input, kernel, Some(bias), 1);
                 }
                 let output = convolve(input, kernel, None, 1)?;
@@ -224,30 +202,17 @@ impl ResidualNet {
     }
 }
 
-impl Layer {
-    /// K ⋆ x + b as it is, of the first channels of a stream.
-    fn output(&self, parameters: &Parameters, input: &Tensor, pass: Pass) -> Result<Tensor> {
-        let part = |part: &str| pass.precision.cast(&parameters.get(&format!("{}.{part}", self.convolution))?);
-        let (kernel, bias) = (kernel_layout(part("weight")?)?, part("bias")?);
-        convolve(&input.f_narrow(1, 0, kernel.size()[1])?, &kernel, Some(&bias), 1)
-    }
-}
-
 /// γ(x − μ)/√(σ² + ε) + β over the minibatch, with μ and 1/√(σ² + ε), `[width]`.
 fn normalise(input: &Tensor, scale: &Tensor, shift: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
     let size = input.size();
     let count = size[0] * size[2] * size[3];
     if count < 2 {
-        return Err(Error::setting(
-            "batch",
-            "samples enough to normalise with two numbers or more of each channel",
-            count,
-        ));
+        return Err(Error::setting("batch", "at least two numbers of each channel to normalise by", count));
     }
     layers::normalise(input, [scale, shift], None)
 }
 
-/// ReLU in place, of which the tape keeps where it is 0 instead of what it is: for results that nothing else keeps.
+/// ReLU in place, of which the tape keeps a mask of zeros instead of the result, which nothing else keeps.
 fn rectified(mut stream: Tensor) -> Result<Tensor> {
     let zero = stream.f_detach()?.f_le(0.0)?;
     Ok(stream.f_masked_fill_(&zero, 0.0)?)
@@ -260,9 +225,10 @@ fn padded(rows: &Tensor, padding: i64) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use tch::{Device, Kind};
-
+    use super::super::tests::far;
     use super::*;
+    use crate::network::{EVALUATE, TRAIN};
+    use tch::{Device, Kind};
 
     fn net() -> (ResidualNet, Parameters, Tensor) {
         let mut builder = Parameters::builder();
@@ -273,14 +239,6 @@ mod tests {
         parameters.assign(&Tensor::from_slice(&numbers)).unwrap();
         let input: Vec<f64> = (0..2 * 6 * 7 * 8).map(|_| random.normal()).collect();
         (net, parameters, Tensor::from_slice(&input).view([2, 6, 7, 8]))
-    }
-
-    fn pass(mode: Mode) -> Pass {
-        Pass { mode, precision: Precision::F32 }
-    }
-
-    fn far(a: &Tensor, b: &Tensor) -> f64 {
-        f64::try_from((a - b).abs().max()).unwrap()
     }
 
     /// Block after block, with [`BatchNorm`].
@@ -306,12 +264,13 @@ mod tests {
             let (net, parameters, input) = net();
             let (_, reference, _) = self::net();
             // In evaluation the running statistics of the training before it are seen.
-            for mode in [Mode::Train, Mode::Evaluate] {
+            for pass in [TRAIN, EVALUATE] {
+                let mode = pass.mode;
                 let expected = plainly(&reference, &input, mode);
-                let assembled = net.with_zeros(&parameters, pass(mode), padding).unwrap();
+                let assembled = net.with_zeros(&parameters, pass, padding).unwrap();
                 assert_eq!(assembled.len(), net.assembled(mode));
                 let stream = input.constant_pad_nd([0, 0, 0, 0, 0, padding]);
-                let (output, _) = net.forward(&parameters, &assembled, (stream, None), pass(mode), None).unwrap();
+                let (output, _) = net.forward(&parameters, &assembled, (stream, None), pass, None).unwrap();
                 assert!(far(&output.narrow(1, 0, 6), &expected) < 1e-12, "{padding} {mode:?}");
                 assert!(padding == 0 || far(&output.narrow(1, 6, padding), &Tensor::from(0.0)) == 0.0);
                 assert!(far(parameters.statistics(), reference.statistics()) < 1e-13);
@@ -326,13 +285,13 @@ mod tests {
     #[test]
     fn an_exact_first_channel_is_that_of_the_stream_with_its_gradient() {
         let (net, parameters, input) = net();
-        for mode in [Mode::Train, Mode::Evaluate] {
-            let assembled = net.assemble(&parameters, pass(mode)).unwrap();
+        for pass in [TRAIN, EVALUATE] {
+            let assembled = net.assemble(&parameters, pass).unwrap();
             let run = |exact: bool| {
                 let input = input.copy().set_requires_grad(true);
                 let image = exact.then(|| input.narrow(1, 0, 1));
                 let part = (input.shallow_clone(), image);
-                let (stream, image) = net.forward(&parameters, &assembled, part, pass(mode), None).unwrap();
+                let (stream, image) = net.forward(&parameters, &assembled, part, pass, None).unwrap();
                 let image = image.unwrap_or_else(|| stream.narrow(1, 0, 1));
                 let loss = image.square().sum(Kind::Double) + stream.narrow(1, 1, 5).sum(Kind::Double);
                 let gradient = Tensor::run_backward(&[loss], &[&input], true, false).remove(0);
@@ -346,9 +305,9 @@ mod tests {
     #[test]
     fn one_number_of_a_channel_is_refused_in_training() {
         let (net, parameters, input) = net();
-        let assembled = net.assemble(&parameters, pass(Mode::Train)).unwrap();
+        let assembled = net.assemble(&parameters, TRAIN).unwrap();
         let single = input.narrow(0, 0, 1).narrow(2, 0, 1).narrow(3, 0, 1);
-        let error = net.forward(&parameters, &assembled, (single, None), pass(Mode::Train), None).unwrap_err();
-        assert!(error.to_string().starts_with("batch: expected samples enough"), "{error}");
+        let error = net.forward(&parameters, &assembled, (single, None), TRAIN, None).unwrap_err();
+        assert!(error.to_string().starts_with("batch: expected at least two numbers"), "{error}");
     }
 }

@@ -13,17 +13,13 @@
 //!                      C_n = Σ_j K[n, j] D_j/10,  and A anew
 //! ```
 //!
-//! Q₂ and Q₁ are 1 × 1 convolutions; a ReLU before them would change nothing, since maps that leave an M-net are not negative. F is free in
-//! DICDNet and consists of turned copies in OSCNet. The responses D_j ⋆ M_n, 256 images a sample, are never made: G is the correlation of
-//! M_n and R on 9 × 9 shifts, times the atoms ([`bands`]). In ACDNet the first entries of `step.m` and `step.k` and the thresholds of the
-//! K-nets are in no equation, as published; the count of parameters has them.
+//! Q₂ and Q₁ are 1 × 1 convolutions. F is free in DICDNet and consists of turned copies in OSCNet. The responses D_j ⋆ M_n, 256 images a
+//! sample, are never made: G is the correlation of M_n and R on 9 × 9 shifts, times the atoms ([`bands`]). In ACDNet the first entries of
+//! `step.m` and `step.k` and the thresholds of the K-nets are in no equation, as published; the count of parameters has them.
 //!
 //! After Wang et al. (ACDNet: IJCAI 2022; DICDNet: IEEE Transactions on Medical Imaging 2022; OSCNet: MICCAI 2022, with the kernels of Xie
 //! et al., IEEE Transactions on Pattern Analysis and Machine Intelligence 2023, in four orientations), with the mixing of Bai et al. (CVPR
 //! 2025).
-
-use reynolds::random::Random;
-use tch::Tensor;
 
 use super::k_net::KNet;
 use super::nets::{Nets, Running, auxiliary};
@@ -31,8 +27,10 @@ use super::rotated_kernels::TURNS;
 use super::{Architecture, Corrupted, MarNetConfig, Pass, Reduction, RotatedKernels, bands, dictionary, regular_plan};
 use crate::network::{Network, Seen};
 use reynolds::plan::SymmetryPlan;
+use reynolds::random::Random;
 use reynolds_torch::error::Result;
 use reynolds_torch::parameters::{Builder, Parameters};
+use tch::Tensor;
 
 /// Maps of DICDNet and OSCNet, 9 · 4.
 const MAPS: usize = 36;
@@ -47,8 +45,6 @@ const SIDE: usize = 9;
 const FREQUENCIES: usize = 9;
 /// What kernels of dictionaries and sizes of steps are divided by.
 const DIVISOR: f64 = 10.0;
-/// What steps of the coefficients are divided by, beside the number of pixels.
-const COEFFICIENTS_DIVISOR: f64 = 50.0;
 
 #[derive(Debug)]
 pub(super) struct Stages {
@@ -64,58 +60,38 @@ enum Dictionary {
 }
 
 impl Stages {
-    /// Adds the parameters; free dictionaries begin as blobs, and mixing as none.
+    /// Adds the parameters; free dictionaries begin as blobs, mixing as the identity.
     pub(super) fn new(config: &MarNetConfig, builder: &mut Builder, random: &mut Random) -> Result<Self> {
-        let stages = config.stages;
-        let free = |builder: &mut Builder, name: &str, shape: &[usize]| {
-            builder.real(name, shape, &dictionary::atoms(shape[0] * shape[1], SIDE))
-        };
-        let steps = |builder: &mut Builder, name: &str, count: usize, step: f64| {
-            builder.real(name, &[count], &vec![step; count])
-        };
-        let (nets, dictionary);
-        match config.architecture {
-            Architecture::Dicdnet => {
-                nets = Nets::new(config, stages, MAPS, builder, random)?;
-                steps(builder, "step.x", stages, 5.0)?;
-                steps(builder, "step.m", stages - 1, 1.0)?;
-                free(builder, "dictionary.start", &[1, MAPS, SIDE, SIDE])?;
-                free(builder, "dictionary", &[1, MAPS, SIDE, SIDE])?;
-                add_mixing(builder, MAPS)?;
-                dictionary = Dictionary::Free;
+        let adapts = config.architecture == Architecture::Acdnet;
+        let (stages, maps) = if adapts { (config.stages + EARLY, ADAPTIVE_MAPS) } else { (config.stages, MAPS) };
+        let mut dictionary = Dictionary::Free;
+        if config.architecture == Architecture::Oscnet {
+            let (turned, atoms) = (RotatedKernels::new(SIDE, FREQUENCIES)?, MAPS / TURNS);
+            for name in ["dictionary.start", "dictionary"] {
+                builder.real(name, &[atoms, turned.functions()], &turned.initial(atoms, random))?;
             }
-            Architecture::Oscnet => {
-                let (turned, atoms) = (RotatedKernels::new(SIDE, FREQUENCIES)?, MAPS / TURNS);
-                for name in ["dictionary.start", "dictionary"] {
-                    builder.real(name, &[atoms, turned.functions()], &turned.initial(atoms, random))?;
-                }
-                nets = Nets::new(config, stages, MAPS, builder, random)?;
-                steps(builder, "step.x", stages, 5.0)?;
-                steps(builder, "step.m", stages - 1, 1.0)?;
-                dictionary = Dictionary::Turned(turned);
+            dictionary = Dictionary::Turned(turned);
+        }
+        let nets = Nets::new(config, stages, maps, builder, random)?;
+        if adapts {
+            let k = (0..config.stages).map(|number| KNet::new(builder, number, maps * ATOMS, random));
+            dictionary = Dictionary::Adaptive(k.collect::<Result<_>>()?);
+        }
+        let mut steps = |name: &str, count: usize, step: f64| builder.real(name, &[count], &vec![step; count]);
+        steps("step.x", stages, 5.0)?;
+        steps("step.m", if adapts { stages } else { stages - 1 }, 1.0)?;
+        if adapts {
+            steps("step.k", config.stages, 5.0)?;
+        }
+        if !matches!(dictionary, Dictionary::Turned(_)) {
+            let atoms = if adapts { [ATOMS, 1] } else { [1, maps] };
+            for (name, [outputs, inputs]) in [("dictionary.start", [1, maps]), ("dictionary", atoms)] {
+                builder.real(name, &[outputs, inputs, SIDE, SIDE], &dictionary::atoms(outputs * inputs, SIDE))?;
             }
-            Architecture::Acdnet => {
-                nets = Nets::new(config, stages + EARLY, ADAPTIVE_MAPS, builder, random)?;
-                let k = (0..stages).map(|number| KNet::new(builder, number, ADAPTIVE_MAPS * ATOMS, random));
-                dictionary = Dictionary::Adaptive(k.collect::<Result<_>>()?);
-                steps(builder, "step.x", stages + EARLY, 5.0)?;
-                steps(builder, "step.m", stages + EARLY, 1.0)?;
-                steps(builder, "step.k", stages, 5.0)?;
-                free(builder, "dictionary.start", &[1, ADAPTIVE_MAPS, SIDE, SIDE])?;
-                free(builder, "dictionary", &[ATOMS, 1, SIDE, SIDE])?;
-                add_mixing(builder, ADAPTIVE_MAPS)?;
-            }
+            let identity: Vec<f64> = (0..maps * maps).map(|at| f64::from(u8::from(at % (maps + 1) == 0))).collect();
+            ["mix.0", "mix.1"].iter().try_for_each(|name| builder.real(name, &[maps, maps, 1, 1], &identity))?;
         }
         Ok(Self { nets, dictionary })
-    }
-
-    fn maps(&self) -> usize {
-        if matches!(self.dictionary, Dictionary::Adaptive(_)) { ADAPTIVE_MAPS } else { MAPS }
-    }
-
-    /// Stages whose images and artefacts are early ones.
-    fn early(&self) -> usize {
-        if matches!(self.dictionary, Dictionary::Adaptive(_)) { EARLY } else { 0 }
     }
 
     /// Whether the maps of a stage, from 0, are mixed for the next.
@@ -127,12 +103,11 @@ impl Stages {
         }
     }
 
-    /// Names of the kernels that are held against C4, in the order in which they are seen.
+    /// Names of the regularised kernels, in the order in which they are seen.
     pub(super) fn held(&self) -> Vec<String> {
         self.nets.kernels()
     }
 
-    /// All stages; without `seen` outputs that only it would see are not made.
     fn reduce(
         &self,
         parameters: &Parameters,
@@ -167,14 +142,8 @@ impl Stages {
             maps = Some(if self.mixes_after(stage) { mix(&fixed[3], &made)? } else { made });
         }
         images.push(nets.x(self.nets.stages() + 1, &image, &others)?.0);
-        let (late_images, late_artefacts) = (images.split_off(self.early()), artefacts.split_off(self.early()));
-        Ok(Reduction {
-            start,
-            images: late_images,
-            artefacts: late_artefacts,
-            early_images: images,
-            early_artefacts: artefacts,
-        })
+        let early = if matches!(self.dictionary, Dictionary::Adaptive(_)) { EARLY } else { 0 };
+        Ok(Reduction { start, images, artefacts, early })
     }
 
     /// The kernels of a dictionary as a matrix, divided.
@@ -188,20 +157,14 @@ impl Stages {
     }
 }
 
-/// Adds `mix.0` and `mix.1`, the identity.
-fn add_mixing(builder: &mut Builder, maps: usize) -> Result<()> {
-    let identity: Vec<f64> = (0..maps * maps).map(|at| if at % (maps + 1) == 0 { 1.0 } else { 0.0 }).collect();
-    ["mix.0", "mix.1"].into_iter().try_for_each(|name| builder.real(name, &[maps, maps, 1, 1], &identity))
-}
-
 impl Network<Corrupted, Reduction> for Stages {
     /// F₀ or D₀, F or D, C_p, what the nets need and, where there is mixing, Q₂Q₁.
     fn assemble(&self, parameters: &Parameters, pass: Pass) -> Result<Vec<Tensor>> {
-        let mut assembled = vec![self.matrix(parameters, "dictionary.start")?, self.matrix(parameters, "dictionary")?];
-        assembled.push(auxiliary(parameters, pass)?);
+        let dictionary = |name: &str| self.matrix(parameters, name);
+        let mut assembled =
+            vec![dictionary("dictionary.start")?, dictionary("dictionary")?, auxiliary(parameters, pass)?];
         if !matches!(self.dictionary, Dictionary::Turned(_)) {
-            let maps = self.maps() as i64;
-            let matrix = |name: &str| -> Result<Tensor> { Ok(parameters.get(name)?.f_view([maps, maps])?) };
+            let matrix = |name: &str| -> Result<Tensor> { Ok(parameters.get(name)?.f_flatten(1, 3)?) };
             assembled.push(matrix("mix.1")?.f_matmul(&matrix("mix.0")?)?);
         }
         assembled.extend(self.nets.assemble(parameters, pass)?);
@@ -269,21 +232,12 @@ impl<'a> Kernels<'a> {
         let (mut steps_k, mut current) = (Vec::new(), atoms.shallow_clone());
         if matches!(dictionary, Dictionary::Adaptive(_)) {
             let size = input.image.size();
-            steps_k = steps("step.k", COEFFICIENTS_DIVISOR * (size[2] * size[3]) as f64)?;
+            steps_k = steps("step.k", 50.0 * (size[2] * size[3]) as f64)?;
             drop(steps_m.remove(0));
             current = start.shallow_clone();
         }
-        Ok(Self {
-            dictionary,
-            parameters,
-            keep: &input.keep,
-            start,
-            atoms,
-            steps_m,
-            steps_k,
-            coefficients: None,
-            current,
-        })
+        let (keep, coefficients) = (&input.keep, None);
+        Ok(Self { dictionary, parameters, keep, start, atoms, steps_m, steps_k, coefficients, current })
     }
 
     /// Cᵀ⋆ ReLU(I⊙(Y − X) − τ), of Y − X.

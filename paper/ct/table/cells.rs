@@ -76,7 +76,7 @@ impl Quality {
 #[derive(Debug, Clone)]
 pub(super) struct Cell<'a> {
     pub(super) row: Row,
-    /// In sentences: the network in its mode, or the norm.
+    /// In sentences.
     pub(super) label: String,
     /// Its row among the paper's numbers.
     paper: String,

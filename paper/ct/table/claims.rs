@@ -1,4 +1,4 @@
-//! What the paper says of its images, held against ours.
+//! The paper's claims about its images, checked on ours.
 //!
 //! ```text
 //! better: higher by more than 2 se over seeds        collapses: at least 5 dB below the plain network        stays: within 1.5 dB

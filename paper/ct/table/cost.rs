@@ -1,13 +1,4 @@
-//! What a row costs: measured in a process of its own for each batch, while nothing else runs, so that its peak memory is that of one
-//! network in one mode at one batch.
-
-use reynolds_torch::tch::Device;
-use reynolds_train::config::RunConfig;
-use reynolds_train::error::{Error, Result};
-use reynolds_train::experiment::Experiment;
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::sweep::Launcher;
-use serde_json::json;
+//! The cost of a row: measured in one process a batch, while nothing else runs, so that peak memory is that of one network in one mode.
 
 use super::row::{Mode, Row};
 use super::settings::Costs;
@@ -15,6 +6,13 @@ use crate::ct::networks::MarNetConfig;
 use crate::ct::{CtExperiment, CtSettings};
 use crate::step::Step;
 use crate::targets::point::{Point, PointSession, Trained};
+use reynolds_torch::tch::Device;
+use reynolds_train::config::RunConfig;
+use reynolds_train::error::{Error, Result};
+use reynolds_train::experiment::Experiment;
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::sweep::Launcher;
+use serde_json::json;
 
 /// The cost of a row.
 #[derive(Debug, Clone)]
@@ -121,7 +119,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn what_the_child_writes_is_kept_by_batch_and_what_fails_is_told() {
+    fn results_of_the_child_are_kept_by_batch_and_failures_with_their_reason() {
         let of = |script: &str| {
             let launcher = Launcher { program: "/bin/sh".into(), before: vec!["-c".into(), script.into()] };
             cost(Mode::Penalty).measured_by(&launcher, Device::Cpu, &Interrupt::new())

@@ -1,8 +1,6 @@
-//! What the paper says of costs, held against what was measured.
+//! The paper's claims about costs, checked on what was measured.
 //!
-//! The text and the table disagree: by the text the sample-based penalty is 42–47 % slower than ours at a fixed batch and 54–61 % at the
-//! largest that each can have; by the table 28–40 % and 48–49 %. By the text ours leaves the cost of a sample as it is; by the table it
-//! loses 13–34 % at batch 4.
+//! Where its text and its table disagree (see the notes), the text is what is claimed.
 
 use super::cells::{Cell, find};
 use super::row::{Mode, head};
@@ -10,7 +8,7 @@ use crate::ct::networks::Architecture;
 use crate::targets::sample::three_digits;
 use reynolds_report::Check;
 
-/// The share by which a time may differ that is called unchanged.
+/// The share by which an unchanged cost may differ.
 const UNCHANGED: f64 = 0.05;
 
 /// Every claim about costs for which rows were measured.
@@ -25,7 +23,7 @@ pub(super) fn of_modes(cells: &[Cell<'_>]) -> Vec<Check> {
     checks
 }
 
-/// A row of a network beside ours, both measured.
+/// A row and ours, both measured.
 fn beside_ours<'a, 'b>(cells: &'a [Cell<'b>], network: Architecture, mode: Mode) -> Option<[&'a Cell<'b>; 2]> {
     let of = |mode| find(cells, network, mode).filter(|cell| cell.cost.is_some());
     Some([of(mode)?, of(Mode::Penalty)?])
@@ -35,7 +33,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// What a row loses in training throughput against another by the paper's table, as a share; not a number where it has none.
+/// The share of training throughput that a row loses against another by the paper's table; not a number where it has none.
 fn lost(row: &Cell<'_>, against: &Cell<'_>, batches: [usize; 2]) -> f64 {
     let number = |cell: &Cell<'_>, batch: usize| cell.published(&format!("train_{batch}"));
     1.0 - number(row, batches[0]) / number(against, batches[1])

@@ -20,10 +20,6 @@ mod tests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use reynolds_train::config::Settings;
-use reynolds_train::error::Result;
-use serde_json::Map;
-
 use self::cells::{Cell, cells, lines, of_images, of_rows};
 use self::cost::RowCost;
 use self::row::Row;
@@ -35,6 +31,9 @@ use crate::targets::findings::Findings;
 use crate::targets::point::{Frame, Point};
 use crate::targets::training::Shared;
 use crate::targets::{Budget, Target, boxed, columns, curves};
+use reynolds_train::config::Settings;
+use reynolds_train::error::Result;
+use serde_json::Map;
 
 /// A table or figure of the CT experiment.
 pub(crate) struct CtTarget {

@@ -15,13 +15,12 @@ use reynolds_train::error::Result;
 /// Modes of the columns.
 const COLUMNS: [Mode; 4] = [Mode::Plain, Mode::Sample, Mode::Penalty, Mode::Projected];
 
-/// Points along a side of a picture.
 const PANEL: f64 = 130.0;
 
 /// The side of what is enlarged, as a share of that of the slice.
 const SHARE: f64 = 0.34;
 
-/// A case as a plain model keeps it; `None` if it does not.
+/// A case as a plain model keeps it.
 fn seen(run: &Trained, case: &str) -> Option<CaseImages> {
     let [truth, corrupted, interpolated, keep] = SEEN.map(|image| run.array(&picture(case, image)).to_vec());
     let side = truth.len().isqrt();
@@ -29,7 +28,6 @@ fn seen(run: &Trained, case: &str) -> Option<CaseImages> {
     whole.then_some(CaseImages { side, truth, corrupted, interpolated, keep })
 }
 
-/// PSNR of an image of a case, as the tables have it.
 fn psnr_of(image: &[f32], case: &CaseImages) -> Result<f64> {
     let side = case.side as i64;
     let [image, truth, keep] = [image, &case.truth, &case.keep]
@@ -51,19 +49,13 @@ fn panels(image: &[f32], case: &CaseImages) -> (Marked, Picture) {
 
 /// First row, first column and side of the square in the middle of all metal: between two implants, where their streaks run.
 fn crop(keep: &[f32], side: usize) -> [usize; 3] {
-    let metal = keep.iter().enumerate().filter(|(_, keep)| **keep < 0.5).map(|(at, _)| [at / side, at % side]);
-    let (mut least, mut most) = ([side; 2], [0; 2]);
-    for place in metal {
-        for axis in 0..2 {
-            (least[axis], most[axis]) = (least[axis].min(place[axis]), most[axis].max(place[axis]));
-        }
-    }
     let of_side = ((SHARE * side as f64).round() as usize).clamp(1, side);
-    let first = |axis: usize| {
-        let middle = if least[axis] > most[axis] { side / 2 } else { (least[axis] + most[axis]) / 2 };
+    let first = |place: fn(usize, usize) -> usize| {
+        let metal = || (0..keep.len()).filter(|&at| keep[at] < 0.5).map(|at| place(at, side));
+        let middle = metal().min().zip(metal().max()).map_or(side / 2, |(least, most)| (least + most) / 2);
         middle.saturating_sub(of_side / 2).min(side - of_side)
     };
-    [first(0), first(1), of_side]
+    [first(|at, side| at / side), first(|at, side| at % side), of_side]
 }
 
 /// A picture with a square on it: left, top and side as shares.
@@ -76,24 +68,20 @@ impl Drawing for Marked {
     fn draw(&self, svg: &mut Svg, frame: Frame, left: bool, bottom: bool) {
         self.picture.draw(svg, frame, left, bottom);
         let [x, y, side] = self.marked;
-        let square = Frame {
-            x: frame.x + x * frame.width,
-            y: frame.y + y * frame.height,
-            width: side * frame.width,
-            height: side * frame.height,
-        };
+        let Frame { width, height, .. } = frame;
+        let (x, y) = (frame.x + x * width, frame.y + y * height);
+        let square = Frame { x, y, width: side * width, height: side * height };
         svg.rectangle(square, "none", " stroke=\"#e68a00\" stroke-width=\"0.8\"");
     }
 }
 
-/// Nothing, where a row has no picture.
 struct Blank;
 
 impl Drawing for Blank {
     fn draw(&self, _: &mut Svg, _: Frame, _: bool, _: bool) {}
 }
 
-/// One picture of the figure and its PSNR.
+/// A picture and its PSNR.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown {
     pub(super) case: &'static str,

@@ -1,15 +1,14 @@
-//! A run of a row: trains it, and keeps what tables and figures need of it.
+//! A run of a row, and what tables and figures keep of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use reynolds_torch::Precision;
-use reynolds_torch::tch::{Cuda, Device};
 
 use super::row::{Mode, Row};
 use crate::ct::{CaseImages, CaseQuality, CtData, CtPart, CtSettings, CtTask, Measured, open_pairs, pairs_folder};
 use crate::targets::point::{Point, PointSession, Trained};
 use crate::targets::training::{Shared, trained};
+use reynolds_torch::Precision;
+use reynolds_torch::tch::Device;
 use reynolds_train::config::RunConfig;
 use reynolds_train::error::Result;
 use reynolds_train::metrics::Summary;
@@ -22,7 +21,7 @@ pub(super) const CURVES: [&str; 6] =
 /// Cases of which pictures are kept: the slice of the figure, and the first of the test.
 pub(super) const PICTURED: [(CtPart, &str); 2] = [(CtPart::Figure, "figure"), (CtPart::Test, "test")];
 
-/// Images that a plain model keeps beside its own: what every network sees, and should make of it.
+/// Images that a plain model keeps beside its own.
 pub(super) const SEEN: [&str; 4] = ["truth", "input", "interpolated", "keep"];
 
 /// The array of an image, `[side · side]` from the top, from 0 to 255: "picture/figure/network".
@@ -43,9 +42,6 @@ pub(super) struct CtRun {
 
 impl CtRun {
     fn task(&self, device: Device, projected: bool, precision: Precision) -> Result<CtTask> {
-        if device.is_cuda() {
-            Cuda::cudnn_set_benchmark(true);
-        }
         let settings = CtSettings { projected, ..self.run.settings.clone() };
         let data = &settings.data;
         let counts = (data.train, data.validation, data.test);
@@ -54,7 +50,7 @@ impl CtRun {
         CtTask::new(pairs, &settings, precision, self.run.seed)
     }
 
-    /// The network of `task`, with P(W) for held kernels at the test if `projected`, and in a precision.
+    /// The network of `task`, in a precision, tested with P(W) for regularised kernels if `projected`.
     fn again(&self, task: &CtTask, projected: bool, precision: Precision) -> Result<CtTask> {
         let again = self.task(task.data().device(), projected, precision)?;
         again.parameters().assign(task.parameters().flat())?;
@@ -69,14 +65,11 @@ impl CtRun {
 
     /// Metrics, PSNR and SSIM case by case, and pictures.
     fn tested(&self, task: &CtTask, summary: &Summary) -> Result<Trained> {
-        let quality = task.quality(CtPart::Test, Measured::Network)?;
+        let CaseQuality { psnr, ssim } = task.quality(CtPart::Test, Measured::Network)?;
         let mut metrics = summary.metrics().clone();
-        metrics.insert("test/ssim_se".into(), CaseQuality::mean(&quality.ssim).1);
-        let single = |values: &[f64]| values.iter().map(|&value| value as f32).collect();
-        let mut arrays = BTreeMap::from([
-            ("case/psnr".to_string(), single(&quality.psnr)),
-            ("case/ssim".to_string(), single(&quality.ssim)),
-        ]);
+        metrics.insert("test/ssim_se".into(), CaseQuality::mean(&ssim).1);
+        let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect();
+        let mut arrays = BTreeMap::from([("case/psnr".into(), single(psnr)), ("case/ssim".into(), single(ssim))]);
         for (part, case) in self.pictured(task) {
             arrays.insert(picture(case, "network"), rounded(task.reduce(part, 0)?));
             if self.row.mode == Mode::Plain {
@@ -94,7 +87,7 @@ impl CtRun {
         Ok(tested)
     }
 
-    /// What the same weights make of the test in the other precision, where there is one: "f32/test/psnr" of a network in bf16.
+    /// The test of the same weights in the other precision, if the device has it: "f32/test/psnr" of a network in bf16.
     fn test_precision(&self, task: &CtTask, tested: &mut Trained) -> Result<()> {
         let other = match self.run.train.precision {
             Precision::F32 => Precision::Bf16,
@@ -103,14 +96,13 @@ impl CtRun {
         if other.check(task.data().device()).is_err() {
             return Ok(());
         }
-        let quality = self.again(task, false, other)?.quality(CtPart::Test, Measured::Network)?;
-        for (metric, values) in [("psnr", &quality.psnr), ("ssim", &quality.ssim)] {
-            tested.metrics.insert(format!("{}/test/{metric}", other.name()), CaseQuality::mean(values).0);
-        }
+        let CaseQuality { psnr, ssim } = self.again(task, false, other)?.quality(CtPart::Test, Measured::Network)?;
+        let means = [("psnr", psnr), ("ssim", ssim)].map(|(metric, values)| (metric, CaseQuality::mean(&values).0));
+        tested.metrics.extend(means.map(|(metric, mean)| (format!("{}/test/{metric}", other.name()), mean)));
         Ok(())
     }
 
-    /// What test-time projection makes of a plain network: metrics under "projected/test/…" and its picture.
+    /// Test-time projection of a plain network: metrics "projected/test/…" and its picture.
     fn test_projected(&self, task: &CtTask, tested: &mut Trained) -> Result<()> {
         let projected = self.again(task, true, self.run.train.precision)?;
         let metrics = projected.evaluate(Split::Test)?;
@@ -122,7 +114,7 @@ impl CtRun {
     }
 }
 
-/// To hundredths, a fifth of a Hounsfield unit: files stay small.
+/// To hundredths, a fifth of a Hounsfield unit, for small files.
 fn rounded(image: Vec<f32>) -> Vec<f32> {
     image.into_iter().map(|value| (100.0 * value).round() / 100.0).collect()
 }

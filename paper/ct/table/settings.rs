@@ -11,6 +11,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::row::{Mode, Row};
+use super::run::CtRun;
+use crate::ct::modes::sample_weight;
+use crate::ct::networks::Architecture;
+use crate::ct::{CtExperiment, CtSettings};
+use crate::targets::{Budget, Chosen, Named};
 use reynolds::norm::Norm;
 use reynolds::penalty::Form;
 use reynolds_torch::Precision;
@@ -19,13 +25,6 @@ use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::schedule::{Schedule, Shape};
 use serde::{Deserialize, Serialize};
-
-use super::row::{Mode, Row};
-use super::run::CtRun;
-use crate::ct::modes::sample_weight;
-use crate::ct::networks::Architecture;
-use crate::ct::{CtExperiment, CtSettings};
-use crate::targets::{Budget, Chosen, Named};
 
 /// Former keys of all three targets.
 pub(super) const RENAMED: &[(&str, &str)] = &[

@@ -1,6 +1,6 @@
 //! The tables beside the paper's: how good the images are, and what they cost.
 
-use super::cells::{Cell, EPOCH, Of, PSNR, SSIM, gain, lines, quality_text};
+use super::cells::{Cell, EPOCH, Of, PSNR, SSIM, find, gain, lines, quality_text};
 use super::pictures::Shown;
 use super::row::{Mode, head};
 use super::settings::{Costs, TargetSettings};
@@ -8,7 +8,7 @@ use crate::targets::columns::{self, Column, decimals};
 use crate::targets::runs::seeds;
 use reynolds_report::Table;
 
-/// What the data are called: never the challenge, whose data these are not.
+/// Not the challenge's data.
 pub(super) const DATA: &str = "simulated CT-MAR";
 
 /// "mean ± standard deviation over 3 seeds", or what one seed has.
@@ -19,7 +19,6 @@ fn over(settings: &TargetSettings) -> String {
     }
 }
 
-/// A number of the paper, in so many decimals.
 fn paper<'a>(head: &str, metric: &'static str, format: fn(f64) -> String) -> Of<'a> {
     Of::new(head, move |cell| cell.published(metric)).format(format)
 }
@@ -51,8 +50,7 @@ pub(super) fn quality(settings: &TargetSettings, cells: &[Cell<'_>]) -> Table {
     let mut table = columns::table(&columns, lines);
     table.caption(format!(
         "{DATA}, {}, beside the paper's on other data; the defect is ‖f(r x) − r f(x)‖/‖f(x)‖ of the whole network over quarter turns, \
-         outside the metal, of at most 12 test cases; \
-         \"not trained\": does not beat LI by 3 standard errors",
+         outside the metal, of at most 12 test cases; \"not trained\": does not beat LI by 3 standard errors",
         over(settings)
     ));
     table
@@ -68,19 +66,17 @@ pub(super) fn precisions(cells: &[Cell<'_>]) -> Option<Table> {
             (format!("{}, seed {seed}", cell.label), own, here, there)
         })
     });
-    let tested: Vec<Tested> = both.filter(|(_, _, _, there)| there.is_finite()).collect();
-    type Tested = (String, &'static str, f64, f64);
-    let columns: [Column<'_, Tested>; 5] = [
-        Column::new("row", |tested: &Tested| tested.0.clone()),
-        Column::new("tested in", |tested: &Tested| tested.1),
-        Column::new("PSNR (dB)", |tested: &Tested| tested.2).format(decimals::<2>),
-        Column::new("other precision", |tested: &Tested| tested.3).format(decimals::<2>),
-        Column::new("difference (dB)", |tested: &Tested| tested.3 - tested.2).format(|value| format!("{value:+.4}")),
+    let tested: Vec<_> = both.filter(|(_, _, _, there)| there.is_finite()).collect();
+    type Of = Column<'static, (String, &'static str, f64, f64)>;
+    let columns = [
+        Of::new("row", |tested| tested.0.clone()),
+        Of::new("tested in", |tested| tested.1),
+        Of::new("PSNR (dB)", |tested| tested.2).format(decimals::<2>),
+        Of::new("other precision", |tested| tested.3).format(decimals::<2>),
+        Of::new("difference (dB)", |tested| tested.3 - tested.2).format(|value| format!("{value:+.4}")),
     ];
     let mut table = columns::table(&columns, &tested);
-    table.caption(format!(
-        "{DATA}: the same trained weights tested in f32 (TF32 convolutions) and in bf16, seed by seed"
-    ));
+    table.caption(format!("{DATA}: the same trained weights tested in f32 (TF32 convolutions) and in bf16, by seed"));
     (!tested.is_empty()).then_some(table)
 }
 
@@ -120,10 +116,7 @@ pub(super) fn efficiency(costs: &Costs, cells: &[Cell<'_>]) -> Option<Table> {
 
 /// Quality and cost of every norm.
 pub(super) fn norms(settings: &TargetSettings, cells: &[Cell<'_>]) -> Table {
-    let plain = |cell: &Cell<'_>| {
-        let of_plain = |other: &&Cell<'_>| other.row.network == cell.row.network && other.row.mode == Mode::Plain;
-        cells.iter().find(of_plain).map_or(f64::NAN, Cell::step)
-    };
+    let plain = |cell: &Cell<'_>| find(cells, cell.row.network, Mode::Plain).map_or(f64::NAN, Cell::step);
     let mut columns =
         vec![Of::new("network", |cell| head(cell.row.network)), Of::new("norm", |cell| cell.label.clone())];
     columns.extend(images());

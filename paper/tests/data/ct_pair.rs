@@ -14,31 +14,39 @@ fn water() -> Slice {
     Slice { name: "water".into(), side: SIDE, pixel_mm: PIXEL, hu }
 }
 
-/// Mean in Hounsfield units of the pixels that are chosen.
-fn mean(image: &[f32], chosen: impl Fn(usize) -> bool) -> f64 {
-    let values: Vec<f64> =
-        (0..image.len()).filter(|&pixel| chosen(pixel)).map(|pixel| f64::from(hounsfield(image[pixel]))).collect();
+/// Mean of `value` over the pixels that are chosen.
+fn mean_of(chosen: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> f64 {
+    let values: Vec<f64> = (0..SIDE * SIDE).filter(|&pixel| chosen(pixel)).map(value).collect();
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// In Hounsfield units.
+fn mean(image: &[f32], chosen: impl Fn(usize) -> bool) -> f64 {
+    mean_of(chosen, |pixel| f64::from(hounsfield(image[pixel])))
+}
+
 fn root_mean_square(image: &[f32], truth: &[f32], chosen: impl Fn(usize) -> bool) -> f64 {
-    let squares: Vec<f64> = (0..image.len())
-        .filter(|&pixel| chosen(pixel))
-        .map(|pixel| f64::from((image[pixel] - truth[pixel]) * 1000.0 / WATER).powi(2))
-        .collect();
-    (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
+    mean_of(chosen, |pixel| f64::from((image[pixel] - truth[pixel]) * 1000.0 / WATER).powi(2)).sqrt()
+}
+
+/// The largest difference of two images.
+fn worst(image: &[f32], other: &[f32]) -> f32 {
+    image.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
 fn with_metal(seed: u64, coverage: Vec<f32>) -> Pair {
-    let slice = water();
-    simulate(&slice, &Metal { material: Material::Steel, coverage }, &small(), seed).unwrap()
+    simulate(&water(), &Metal { material: Material::Steel, coverage }, &small(), seed).unwrap()
+}
+
+/// The truth of a scan without noise and metal.
+fn quiet(slice: &Slice, scanner: Scanner) -> Vec<f32> {
+    let metal = Metal { material: Material::Steel, coverage: vec![0.0; SIDE * SIDE] };
+    simulate(slice, &metal, &Scanner { photons: 0.0, ..scanner }, 1).unwrap().truth
 }
 
 #[test]
 fn corrected_water_is_flat_and_right() {
-    let scanner = Scanner { photons: 0.0, ..small() };
-    let metal = Metal { material: Material::Steel, coverage: vec![0.0; SIDE * SIDE] };
-    let truth = simulate(&water(), &metal, &scanner, 1).unwrap().truth;
+    let truth = quiet(&water(), small());
     let centre = mean(&truth, within(SIDE, PIXEL, 0.0, 0.0, 30.0));
     let outer = within(SIDE, PIXEL, 0.0, 0.0, 145.0);
     let inner = within(SIDE, PIXEL, 0.0, 0.0, 115.0);
@@ -74,13 +82,11 @@ fn one_energy_without_noise_is_the_reconstruction_of_its_line_integrals() {
     for (hu, part) in slice.hu.iter_mut().zip(disk(SIDE, PIXEL, 50.0, 30.0, 20.0)) {
         *hu += 800.0 * part;
     }
-    let scanner = Scanner { beam: Beam::Line { kev: 70.0 }, photons: 0.0, ..small() };
-    let metal = Metal { material: Material::Steel, coverage: vec![0.0; SIDE * SIDE] };
-    let truth = simulate(&slice, &metal, &scanner, 1).unwrap().truth;
+    let scanner = Scanner { beam: Beam::Line { kev: 70.0 }, ..small() };
+    let truth = quiet(&slice, scanner.clone());
     let image: Vec<f32> = slice.hu.iter().map(|&hu| attenuation(hu)).collect();
     let fan = Fan::new(&scanner, SIDE, PIXEL).unwrap();
-    let expected = fan.reconstruct(&fan.forward(&image).unwrap()).unwrap();
-    let worst = truth.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    let worst = worst(&truth, &fan.reconstruct(&fan.forward(&image).unwrap()).unwrap());
     assert!(worst < 2e-4 * WATER, "{worst} 1/cm");
 }
 
@@ -97,8 +103,7 @@ fn tissue_keeps_its_hounsfield_units() {
     for (x, y, radius, value, _) in inserts {
         slice.hu.iter_mut().zip(disk(SIDE, PIXEL, x, y, radius)).for_each(|(hu, part)| *hu += value * part);
     }
-    let metal = Metal { material: Material::Steel, coverage: vec![0.0; SIDE * SIDE] };
-    let truth = simulate(&slice, &metal, &Scanner { photons: 0.0, ..small() }, 1).unwrap().truth;
+    let truth = quiet(&slice, small());
     for (x, y, radius, value, allowed) in inserts {
         let found = mean(&truth, within(SIDE, PIXEL, x, y, radius - 9.0));
         assert!((found - f64::from(value)).abs() < allowed, "{value} HU: {found}");
@@ -115,21 +120,22 @@ fn threads_change_nothing() {
 
 #[test]
 fn what_cannot_be_scanned_is_refused() {
-    let refuse = |change: &dyn Fn(&mut Slice, &mut Metal)| {
+    let cases: [(fn(&mut Slice, &mut Metal), &str); 7] = [
+        (|s, _| s.hu.truncate(7), "pixels of the slice: expected 16384 (side²), found 7"),
+        (|_, m| m.coverage.truncate(7), "pixels of the metal: expected 16384, as in the slice, found 7"),
+        (|s, _| s.hu[5] = f32::NAN, "Hounsfield units of the slice: expected finite numbers, found NaN"),
+        (|_, m| m.coverage[5] = 1.5, "coverage of the metal: expected numbers from 0 to 1, found 1.5"),
+        (|s, _| s.pixel_mm = 0.0, "pixel_mm: expected a positive number"),
+        (|s, _| s.pixel_mm = 5.5, "size of the slice: expected at most 2 % of its mass farther than 248.2 mm"),
+        (|s, m| (s.pixel_mm, m.coverage[0]) = (4.0, 1.0), "found metal outside the field of view"),
+    ];
+    for (change, expected) in cases {
         let mut slice = water();
         let mut metal = Metal { material: Material::Copper, coverage: vec![0.0; SIDE * SIDE] };
         change(&mut slice, &mut metal);
-        simulate(&slice, &metal, &small(), 0).unwrap_err().to_string()
-    };
-    assert_eq!(refuse(&|s, _| s.hu.truncate(7)), "pixels of the slice: expected 16384 (side²), found 7");
-    assert_eq!(refuse(&|_, m| m.coverage.truncate(7)), "pixels of the metal: expected 16384, as in the slice, found 7");
-    assert_eq!(refuse(&|s, _| s.hu[5] = f32::NAN), "Hounsfield units of the slice: expected finite numbers, found NaN");
-    assert_eq!(refuse(&|_, m| m.coverage[5] = 1.5), "coverage of the metal: expected numbers from 0 to 1, found 1.5");
-    assert!(refuse(&|s, _| s.pixel_mm = 0.0).starts_with("pixel_mm: expected a positive number"));
-    let found = refuse(&|s, _| s.pixel_mm = 5.5);
-    assert!(found.starts_with("size of the slice: expected at most 2 % of its mass farther than 248.2 mm"), "{found}");
-    let found = refuse(&|s, m| (s.pixel_mm, m.coverage[0]) = (4.0, 1.0));
-    assert!(found.ends_with("found metal outside the field of view"), "{found}");
+        let error = simulate(&slice, &metal, &small(), 0).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 #[test]
@@ -148,7 +154,7 @@ fn the_two_scans_have_noise_of_their_own() {
     // Independent: the squares add.
     let apart = root_mean_square(&clean, &corrupted, &far);
     assert!((apart / one.hypot(other) - 1.0).abs() < 0.1, "{apart} of {one} and {other} HU");
-    // What is bridged is the scan with metal: far from it the noise is that one's.
+    // The bridged scan is the one with metal: far from it both have the same noise.
     let bridged = noise(|pair| &pair.interpolated);
     let [clean, corrupted] = [&clean, &corrupted].map(|noise| root_mean_square(&bridged, noise, &far));
     assert!(corrupted < 0.3 * one && clean > one, "{corrupted} and {clean} of {one} HU");
@@ -164,8 +170,7 @@ fn metal_takes_the_place_of_tissue() {
     let image: Vec<f32> =
         slice.hu.iter().zip(&coverage).map(|(&hu, &part)| (1.0 - part) * attenuation(hu) + part * titanium).collect();
     let fan = Fan::new(&scanner, SIDE, PIXEL).unwrap();
-    let expected = fan.reconstruct(&fan.forward(&image).unwrap()).unwrap();
     let found = simulate(&slice, &Metal { material: Material::Titanium, coverage }, &scanner, 1).unwrap().corrupted;
-    let worst = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    let worst = worst(&found, &fan.reconstruct(&fan.forward(&image).unwrap()).unwrap());
     assert!(worst < 0.02 * WATER, "{worst} 1/cm");
 }

@@ -6,12 +6,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 
-use reynolds_paper::ct::data::{Anatomy, Case, CtSet, Library, Part, Scanner, SetConfig, Shape, Source, generate};
+use reynolds_paper::ct::data::{
+    Anatomy, Case, CtSet, Implant, Library, Part, Scanner, SetConfig, Shape, Source, generate,
+};
 use reynolds_paper::data::generate::Event;
-
-fn golden(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/ct").join(name)
-}
 
 /// Few and coarse views: what is tested is the set.
 fn config() -> SetConfig {
@@ -110,10 +108,9 @@ fn an_interrupted_set_goes_on_and_an_unfinished_one_is_not_opened() {
 /// The two stacks of golden/ct, and its metal shapes.
 fn library(folder: &Path) -> Library {
     fs::create_dir(folder.join("aapm")).unwrap();
-    for (from, to) in
-        [("legs_16.npz", "legs_16.npz"), ("trunk_16.npz", "trunk_16.npz"), ("metal_masks.mat", "aapm/metal_masks.mat")]
-    {
-        fs::copy(golden(from), folder.join(to)).unwrap();
+    for (name, place) in [("legs_16.npz", ""), ("trunk_16.npz", ""), ("metal_masks.mat", "aapm")] {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/ct").join(name);
+        fs::copy(golden, folder.join(place).join(name)).unwrap();
     }
     Library::open(folder).unwrap()
 }
@@ -125,21 +122,18 @@ fn no_series_slice_or_shape_is_in_two_parts() {
     let config = SetConfig { source: Source::Slices, train: 60, validation: 9, test: 20, ..config() };
     let cases = config.cases(&library).unwrap();
     let of = |part: Part| cases.iter().filter(move |case| case.part == part);
-    let slices = |part: Part| -> HashSet<(String, usize)> {
-        let slice = |anatomy: &Anatomy| match anatomy {
-            Anatomy::Slice { series, number, .. } => (series.clone(), *number),
-            other => panic!("{other:?}"),
-        };
-        of(part).map(|case| slice(&case.anatomy)).collect()
+    let slice = |case: &Case| match &case.anatomy {
+        Anatomy::Slice { series, number, .. } => (series.clone(), *number),
+        other => panic!("{other:?}"),
     };
-    let shapes = |part: Part| -> HashSet<usize> {
-        let number = |shape: Shape| match shape {
+    let slices = |part: Part| of(part).map(slice).collect::<HashSet<_>>();
+    let shapes = |part: Part| {
+        let implants = of(part).flat_map(|case| &case.implants);
+        let number = |implant: &Implant| match implant.shape {
             Shape::Mask { number, .. } => number,
             other => panic!("{other:?}"),
         };
-        of(part)
-            .flat_map(|case| case.implants.iter().map(|implant| number(implant.shape)).collect::<Vec<_>>())
-            .collect()
+        implants.map(number).collect::<HashSet<_>>()
     };
     let seeds: HashSet<u64> = cases.iter().map(|case| case.seed).collect();
     assert_eq!(seeds.len(), cases.len(), "every case has noise of its own");
@@ -151,12 +145,7 @@ fn no_series_slice_or_shape_is_in_two_parts() {
     assert!(shapes(Part::Validation).iter().all(|n| *n == 9));
     assert!(shapes(Part::Test).iter().all(|n| *n >= 10));
     let named = SetConfig { test_series: "legs".into(), validation: 0, ..config.clone() }.cases(&library).unwrap();
-    assert!(
-        named
-            .iter()
-            .filter(|case| case.part == Part::Test)
-            .all(|case| matches!(&case.anatomy, Anatomy::Slice { series, .. } if series == "legs"))
-    );
+    assert!(named.iter().filter(|case| case.part == Part::Test).all(|case| slice(case).0 == "legs"));
     let error = SetConfig { test_series: "arms".into(), ..config }.cases(&library).unwrap_err().to_string();
     assert_eq!(error, "test_series: expected legs, trunk, found arms");
 }

@@ -95,10 +95,8 @@ impl Case {
 
     fn reset_statistics(&self) {
         for entry in self.parameters.statistics_entries() {
-            self.parameters
-                .statistic(&entry.name)
-                .unwrap()
-                .copy_(&Tensor::from_slice(&values(&entry.name, entry.len())));
+            let numbers = Tensor::from_slice(&values(&entry.name, entry.len()));
+            self.parameters.statistic(&entry.name).unwrap().copy_(&numbers);
         }
     }
 
@@ -106,13 +104,11 @@ impl Case {
         tensor(&self.golden, &format!("{}.{part}", self.name))
     }
 
-    fn image(&self, name: &str) -> Tensor {
-        tensor(&self.golden, name)
-    }
-
-    fn input(&self) -> Corrupted {
-        let [image, interpolated, keep] = ["corrupted", "interpolated", "keep"].map(|name| self.image(name));
-        Corrupted { image, interpolated, keep }
+    /// The input and the truth.
+    fn images(&self) -> (Corrupted, Tensor) {
+        let images = ["corrupted", "interpolated", "keep", "truth"].map(|name| tensor(&self.golden, name));
+        let [image, interpolated, keep, truth] = images;
+        (Corrupted { image, interpolated, keep }, truth)
     }
 
     fn run(&self, mode: Mode, input: &Corrupted, seen: Option<&mut Seen<'_>>) -> Reduction {
@@ -145,12 +141,11 @@ impl Case {
                 false => gradient,
             };
             let probe = Tensor::from_slice(&values(&format!("probe.{name}"), gradient.numel()));
-            let (norm, product) =
-                (f64::try_from(gradient.norm()).unwrap(), f64::try_from(gradient.dot(&probe)).unwrap());
-            let (norm_there, product_there) = (expected.double_value(&[row, 0]), expected.double_value(&[row, 1]));
-            let allowed = TOLERANCE * (norm_there + 1e-4 * whole);
-            let off = (norm - norm_there).abs().max((product - product_there).abs());
-            assert!(off <= allowed, "{} {part}, {name}: norm {norm}, expected {norm_there}; off by {off:e}", self.name);
+            let found = [gradient.norm(), gradient.dot(&probe)].map(|number| number.double_value(&[]));
+            let there = [0, 1].map(|column| expected.double_value(&[row, column]));
+            let off = (found[0] - there[0]).abs().max((found[1] - there[1]).abs());
+            let is_close = off <= TOLERANCE * (there[0] + 1e-4 * whole);
+            assert!(is_close, "{} {part}, {name}: {found:?}, expected {there:?}; off by {off:e}", self.name);
         }
     }
 
@@ -166,21 +161,20 @@ fn images_loss_gradients_and_statistics_are_those_of_the_equations() {
     for architecture in Architecture::ALL {
         let case = Case::new(architecture);
         assert_eq!(case.parameters.len() as f64, case.golden.number(&format!("{}.numbers", case.name)));
-        let (input, truth) = (case.input(), case.image("truth"));
+        let (input, truth) = case.images();
         for (mode, name) in [(Mode::Evaluate, "evaluate"), (Mode::Train, "train")] {
             let before = case.parameters.statistics().copy();
             let reduction = case.run(mode, &input, None);
+            let early = reduction.early;
+            assert_eq!(early, if architecture == Architecture::Acdnet { 2 } else { 0 });
             let mut parts = vec![
                 ("start", reduction.start.shallow_clone()),
-                ("images", Tensor::stack(&reduction.images, 0)),
-                ("artefacts", Tensor::stack(&reduction.artefacts, 0)),
+                ("images", Tensor::stack(&reduction.images[early..], 0)),
+                ("artefacts", Tensor::stack(&reduction.artefacts[early..], 0)),
             ];
-            assert_eq!(reduction.early_images.is_empty(), architecture != Architecture::Acdnet);
-            if architecture == Architecture::Acdnet {
-                parts.push(("early_images", Tensor::stack(&reduction.early_images, 0)));
-                parts.push(("early_artefacts", Tensor::stack(&reduction.early_artefacts, 0)));
-            } else {
-                assert!(reduction.early_artefacts.is_empty());
+            if early > 0 {
+                parts.push(("early_images", Tensor::stack(&reduction.images[..early], 0)));
+                parts.push(("early_artefacts", Tensor::stack(&reduction.artefacts[..early], 0)));
             }
             for (part, found) in parts {
                 let off = distance(&found, &case.part(&format!("{name}.{part}")));
@@ -214,13 +208,12 @@ fn the_sample_based_penalty_is_that_of_the_doubled_batch() {
     let penalty = SamplePenalty::new(&scalars, SamplePenaltyConfig { weight: 0.02, squared: false }).unwrap();
     for architecture in Architecture::ALL {
         let case = Case::new(architecture);
-        let input = case.input();
+        let (input, truth) = case.images();
         for r in 0..4_u128 {
             let drawn = (0..).map(|seed| penalty.draw(&mut Random::new(seed)).unwrap());
             let mut witness = drawn.into_iter().find(|witness| *witness.element() == Element::Finite(r)).unwrap();
-            let double = |image: &Tensor| witness.double(image).unwrap();
             let doubled = input.map(|image| witness.double(image)).unwrap();
-            let truth = double(&case.image("truth"));
+            let truth = witness.double(&truth).unwrap();
             case.reset_statistics();
             let mut layers = 0;
             let mut see = |output: &Tensor| {
@@ -256,8 +249,8 @@ fn residual_pathways_have_the_loss_and_the_gradients_of_their_sum() {
         });
         let halves = [Tensor::cat(&equivariant.collect::<Vec<_>>(), 0), case.weights()];
         trained.restore(&Tensor::cat(&halves, 0), &case.parameters).unwrap();
-        let input = case.input();
-        let loss = loss(&case.run(Mode::Train, &input, None), &input, &case.image("truth")).unwrap();
+        let (input, truth) = case.images();
+        let loss = loss(&case.run(Mode::Train, &input, None), &input, &truth).unwrap();
         close(loss.double_value(&[]), case.golden.number(&format!("{}.pathway.loss", case.name)), &case.name);
         let gradient = trained.pull_back(case.parameters.gradient(&loss).unwrap()).unwrap();
         let [first, second] = [0, 1].map(|half| case.by_name(&gradient.chunk(2, 0)[half]));

@@ -32,24 +32,10 @@ fn each_of_the_five_modes_trains_and_leaves_figures() {
     };
     let (plain, plain_weights, folder) = mode("plain", |_| {});
     let metrics = &plain.last_metrics;
-    for name in [
-        "validation/psnr",
-        "validation/ssim",
-        "validation/loss",
-        "validation/held/residual",
-        "test/psnr",
-        "test/ssim",
-        "test/psnr_se",
-        "test/input/psnr",
-        "test/input/ssim",
-        "test/interpolated/psnr",
-        "test/interpolated/ssim",
-        "test/gain/psnr",
-        "test/gain/psnr_se",
-        "test/defect",
-        "test/held/residual",
-        "test/held/relative",
-    ] {
+    let validation = "validation/psnr validation/ssim validation/loss validation/held/residual";
+    let test = "test/psnr test/ssim test/psnr_se test/input/psnr test/input/ssim test/interpolated/psnr test/interpolated/ssim \
+                test/gain/psnr test/gain/psnr_se test/defect test/held/residual test/held/relative";
+    for name in validation.split(' ').chain(test.split(' ')) {
         assert!(metrics.get(name).is_some_and(|value| value.is_finite()), "{name}: {metrics:?}");
     }
     let gain = metrics["test/psnr"] - metrics["test/interpolated/psnr"];

@@ -1,4 +1,4 @@
-//! The targets as a whole; models that nobody trained and costs that nobody measured, for tests of what is made of them.
+//! The targets as a whole; synthetic results of models and measurements.
 
 mod claims;
 mod findings;
@@ -6,8 +6,6 @@ mod settings;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-
-use reynolds_torch::tch::Device;
 
 use super::cells::cells;
 use super::cost::RowCost;
@@ -17,8 +15,9 @@ use super::{CtTarget, FIGURE, NORMS, TABLE};
 use crate::targets::engine::{Outcome, Place, Request, Session};
 use crate::targets::findings::Reproduction;
 use crate::targets::point::{Frame, Point, Trained};
-use crate::targets::synthetic::{agrees_with_committed, given, trained, with_arrays};
+use crate::targets::synthetic::{agrees_with_committed, given, trained};
 use crate::targets::{Budget, Target, find};
+use reynolds_torch::tch::Device;
 use reynolds_train::config::Assignment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::Silent;
@@ -26,16 +25,21 @@ use reynolds_train::progress::Silent;
 /// PSNR of the synthetic LI.
 const LI: f64 = 35.0;
 
-/// The quick budget of a target with these settings.
-fn settings(target: &CtTarget, assignments: &[(&str, &str)]) -> TargetSettings {
-    given(target.settings(Budget::Quick), assignments)
+/// "key=value key=value".
+fn pairs(text: &str) -> Vec<(&str, &str)> {
+    text.split_whitespace().map(|pair| pair.split_once('=').unwrap()).collect()
 }
 
-fn table(assignments: &[(&str, &str)]) -> TargetSettings {
+/// The quick budget of a target with these settings.
+fn settings(target: &CtTarget, assignments: &str) -> TargetSettings {
+    given(target.settings(Budget::Quick), &pairs(assignments))
+}
+
+fn table(assignments: &str) -> TargetSettings {
     settings(&TABLE, assignments)
 }
 
-/// What came of a run with this PSNR; the projected weights lose 10 dB. SSIM follows PSNR, distances follow the defect.
+/// The result of a run with this PSNR; the projected weights lose 10 dB. SSIM follows PSNR, distances follow the defect.
 fn run(psnr: f64, defect: f64) -> Trained {
     let of = |prefix: &'static str, psnr: f64| {
         [
@@ -56,14 +60,10 @@ fn run(psnr: f64, defect: f64) -> Trained {
     };
     let parameters = ("parameters".to_string(), 4_300_175.0);
     let run = trained(of("", psnr).into_iter().chain(of("projected/", psnr - 10.0)).chain([parameters]));
-    with_arrays(
-        run,
-        [
-            ("curve/epoch", vec![1.0, 2.0]),
-            ("curve/train/loss", vec![9.0, 3.0]),
-            ("curve/validation/psnr", vec![30.0, psnr as f32]),
-        ],
-    )
+    let curve = [30.0, psnr as f32];
+    let curves = [("epoch", [1.0, 2.0]), ("train/loss", [9.0, 3.0]), ("validation/psnr", curve)];
+    let arrays = curves.map(|(name, values)| (format!("curve/{name}"), values.to_vec()));
+    Trained { arrays: arrays.into(), ..run }
 }
 
 /// Pictures of 16² in shades of grey, with metal in two places.
@@ -80,7 +80,7 @@ fn with_pictures(mut run: Trained) -> Trained {
     run
 }
 
-/// A cost at batches 4 and 12: so many training images a second at 4, a tenth more at 12, and twice in inference.
+/// A cost with `speed` training images a second at batch 4, a tenth more at 12, and twice as many in inference.
 fn cost(speed: f64, parameters: f64) -> Trained {
     let of = |(batch, factor): (u8, f64)| {
         [
@@ -95,7 +95,7 @@ fn cost(speed: f64, parameters: f64) -> Trained {
     trained([(4, 1.0), (12, 1.1)].into_iter().flat_map(of).chain([("parameters".to_string(), parameters)]))
 }
 
-/// Every point that a target needs, and what is said to have come of it.
+/// Every point that a target needs, with these results.
 fn frame(
     settings: &TargetSettings,
     result: impl Fn(&CtRun) -> Trained,
@@ -112,38 +112,20 @@ fn frame(
 
 #[test]
 fn the_committed_numbers_give_the_committed_tables() {
-    let of_run = [
-        ("data.source", "slices"),
-        ("data.folder", "ct-pairs"),
-        ("data.slices", "carry/ct"),
-        ("data.train", "320"),
-        ("data.validation", "16"),
-        ("data.test", "48"),
-        ("train.precision", "bf16"),
-        ("train.learning_rate", "5e-4"),
-        ("train.epochs", "1"),
-        ("decay_at", "[0.4, 0.6, 0.75, 0.85, 0.93]"),
-        ("measured_batches", "[4]"),
-    ];
+    let of_run = "data.source=slices data.folder=ct-pairs data.slices=carry/ct data.train=320 data.validation=16 data.test=48 \
+                  train.precision=bf16 train.learning_rate=5e-4 train.epochs=1 decay_at=[0.4,0.6,0.75,0.85,0.93] measured_batches=[4]";
     // What a measurement was written as before it was that of a run.
     let old = ["whole", "blocks", "mode", "network", "norm", "precision", "side", "stages", "steps"];
-    let modes = [&of_run[..], &[("epochs.dicdnet", "7"), ("efficiency", "false")]].concat();
-    agrees_with_committed(&TABLE, Budget::Standard, &modes, "ct/table-ct", &old[..1]);
-    let trained = ("norms", "spectral frobenius max (1,1) (2,2) (3,3)");
-    let norms =
-        [&of_run[..], &[trained, ("epochs.dicdnet", "0"), ("data.steps", "60"), ("measured_steps", "6")]].concat();
-    agrees_with_committed(&NORMS, Budget::Standard, &norms, "ct/table-norms", &old);
-    let phantoms = [
-        trained,
-        ("model.stages", "3"),
-        ("model.blocks", "1"),
-        ("penalty.form", "squared"),
-        ("train.learning_rate", "1e-3"),
-        ("train.epochs", "6"),
-        ("decay_at", "[0.5, 0.7, 0.85]"),
-        ("efficiency", "false"),
-    ];
-    agrees_with_committed(&NORMS, Budget::Quick, &phantoms, "ct/table-norms-phantoms", &old[..1]);
+    let modes = format!("{of_run} epochs.dicdnet=7 efficiency=false");
+    agrees_with_committed(&TABLE, Budget::Standard, &pairs(&modes), "ct/table-ct", &old[..1]);
+    let trained = "norms=spectral,frobenius,max,(1,1),(2,2),(3,3)";
+    let norms = format!("{of_run} {trained} epochs.dicdnet=0 data.steps=60 measured_steps=6");
+    agrees_with_committed(&NORMS, Budget::Standard, &pairs(&norms), "ct/table-norms", &old);
+    let phantoms = format!(
+        "{trained} model.stages=3 model.blocks=1 penalty.form=squared train.learning_rate=1e-3 train.epochs=6 \
+         decay_at=[0.5,0.7,0.85] efficiency=false"
+    );
+    agrees_with_committed(&NORMS, Budget::Quick, &pairs(&phantoms), "ct/table-norms-phantoms", &old[..1]);
 }
 
 fn ids(points: &[Box<dyn Point>]) -> BTreeSet<String> {
@@ -152,31 +134,26 @@ fn ids(points: &[Box<dyn Point>]) -> BTreeSet<String> {
 
 #[test]
 fn fifteen_rows_are_twelve_runs_and_twelve_measurements_that_come_alone_and_ids_are_their_own() {
-    fn points(target: &CtTarget, given: &[(&str, &str)]) -> Vec<Box<dyn Point>> {
-        target.points(&settings(target, given)).unwrap()
-    }
-    let wanted = points(&TABLE, &[("seeds", "2")]);
+    let points = |target: &CtTarget, given| target.points(&settings(target, given)).unwrap();
+    let wanted = points(&TABLE, "seeds=2");
     let alone = wanted.iter().filter(|point| point.alone()).count();
     assert_eq!((wanted.len(), alone), (12 * 2 + 12, 12));
     assert_eq!(ids(&wanted).len(), wanted.len());
-    assert_eq!(table(&[]).rows().len(), 15);
-    assert_eq!(ids(&points(&NORMS, &[])).len(), 13 + 13);
-    let figure = points(&FIGURE, &[("seeds", "3"), ("modes", "penalty")]);
+    assert_eq!(table("").rows().len(), 15);
+    assert_eq!(ids(&points(&NORMS, "")).len(), 13 + 13);
+    let figure = points(&FIGURE, "seeds=3 modes=penalty");
     assert_eq!(figure.len(), 3 * 2, "the plain models keep what every network sees");
-    let later = points(&FIGURE, &[("seed", "7"), ("networks", "oscnet"), ("modes", "plain")]);
-    assert_eq!(later[0].id(), "oscnet-plain-seed7");
+    assert_eq!(points(&FIGURE, "seed=7 networks=oscnet modes=plain")[0].id(), "oscnet-plain-seed7");
 }
 
 #[test]
 fn every_network_of_every_budget_can_be_built_and_the_figure_has_models_of_the_table() {
-    fn points(target: &CtTarget, budget: Budget) -> BTreeSet<(String, String)> {
-        let points = target.points(&target.settings(budget)).unwrap();
-        points.iter().map(|point| (point.id(), point.settings().to_string())).collect()
-    }
     for budget in [Budget::Quick, Budget::Standard, Budget::Full] {
-        let figure = points(&FIGURE, budget);
-        assert!(!figure.is_empty() && figure.is_subset(&points(&TABLE, budget)), "{budget:?}");
-        assert!(!points(&NORMS, budget).is_empty(), "{budget:?}");
+        let [figure, table, norms] = [&FIGURE, &TABLE, &NORMS].map(|target| -> BTreeSet<(String, String)> {
+            let points = target.points(&target.settings(budget)).unwrap();
+            points.iter().map(|point| (point.id(), point.settings().to_string())).collect()
+        });
+        assert!(!figure.is_empty() && figure.is_subset(&table) && !norms.is_empty(), "{budget:?}");
     }
 }
 
@@ -199,23 +176,9 @@ fn a_tiny_table_is_simulated_trained_and_written() {
     };
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("pairs").display().to_string();
-    let tiny = [
-        ("networks", "dicdnet"),
-        ("seeds", "1"),
-        ("sample_batch", "2"),
-        ("train.epochs", "1"),
-        ("model.stages", "2"),
-        ("model.blocks", "1"),
-        ("data.steps", "1"),
-        ("data.batch", "2"),
-        ("data.patch", "16"),
-        ("data.side", "32"),
-        ("data.train", "2"),
-        ("data.validation", "1"),
-        ("data.test", "2"),
-        ("data.folder", &folder),
-        ("efficiency", "false"),
-    ];
+    let tiny = "networks=dicdnet seeds=1 sample_batch=2 train.epochs=1 model.stages=2 model.blocks=1 data.steps=1 data.batch=2 \
+                data.patch=16 data.side=32 data.train=2 data.validation=1 data.test=2 efficiency=false";
+    let tiny = [pairs(tiny), vec![("data.folder", &folder)]].concat();
     let request = request(&root.path().join("runs"), &tiny);
     let first = finished(&request);
     assert!(first.speed.starts_with("4 models"), "{}", first.speed);

@@ -1,4 +1,4 @@
-//! What settings come to: runs of rows, what a reader is shown, what is refused.
+//! Settings: runs of rows, the settings that a reader is shown, and refused ones.
 
 use super::super::row::{Mode, Row};
 use super::super::settings::{self, RENAMED, milestones};
@@ -19,7 +19,7 @@ fn run(settings: &TargetSettings, network: Architecture, mode: Mode) -> RunConfi
 
 #[test]
 fn modes_differ_in_what_they_are_and_in_nothing_else() {
-    let all = table(&[]);
+    let all = table("");
     let of = |mode| run(&all, Architecture::Acdnet, mode);
     let with = |change: fn(&mut RunConfig<CtSettings>)| {
         let mut run = of(Mode::Plain);
@@ -34,7 +34,7 @@ fn modes_differ_in_what_they_are_and_in_nothing_else() {
     };
     assert_eq!(of(Mode::Rpp), with(priors));
     assert_eq!(with(|_| ()).penalty, CtExperiment.defaults().penalty);
-    let forms = [&NORMS, &TABLE, &FIGURE].map(|target| super::settings(target, &[]).run.penalty.form);
+    let forms = [&NORMS, &TABLE, &FIGURE].map(|target| super::settings(target, "").run.penalty.form);
     assert_eq!(forms, [Form::Plain, Form::Squared, Form::Squared]);
 }
 
@@ -50,20 +50,20 @@ fn the_full_budget_is_the_published_protocol() {
 
 #[test]
 fn a_network_may_have_epochs_and_a_weight_of_its_own_and_sampling_sees_as_many_images_an_epoch() {
-    let own = table(&[("train.epochs", "3"), ("epochs.oscnet", "7"), ("sample.weight", "1e-3")]);
+    let own = table("train.epochs=3 epochs.oscnet=7 sample.weight=1e-3");
     let runs = Architecture::ALL.map(|network| run(&own, network, Mode::Sample));
     assert_eq!(runs.map(|run| (run.train.epochs, run.settings.sample.weight)), [(3, 1e-6), (3, 1e-3), (7, 1e-3)]);
     let steps = |steps, batch, own| {
-        let settings = table(&[("data.steps", steps), ("data.batch", batch), ("sample_batch", own)]);
+        let settings = table(&format!("data.steps={steps} data.batch={batch} sample_batch={own}"));
         run(&settings, Architecture::Dicdnet, Mode::Sample).settings.data.steps
     };
-    // 0 goes once through the pairs whatever the batch.
-    assert_eq!([steps("25", "4", "4"), steps("5", "4", "3"), steps("0", "4", "2")], [25, 7, 0]);
+    // 0 is one pass over the pairs for any batch.
+    assert_eq!([steps(25, 4, 4), steps(5, 4, 3), steps(0, 4, 2)], [25, 7, 0]);
 }
 
 #[test]
 fn norms_are_apart_by_commas_or_spaces_and_decays_are_shares_of_the_epochs() {
-    let norms = |list| super::settings(&NORMS, &[("norms", list)]).norms.unwrap();
+    let norms = |list| given(NORMS.settings(Budget::Quick), &[("norms", list)]).norms.unwrap();
     for list in ["(1,2),spectral", "spectral (1,2)", "[\"(1,2)\", \"spectral\"]"] {
         assert_eq!(norms(list).iter().map(Named::name).collect::<Vec<_>>(), ["spectral", "(1,2)"]);
     }
@@ -72,14 +72,14 @@ fn norms_are_apart_by_commas_or_spaces_and_decays_are_shares_of_the_epochs() {
     assert_eq!(milestones(&[0.6, 0.8, 0.9], 15), [9, 12, 14]);
     assert_eq!(milestones(&[0.6, 0.8, 0.9], 4), [2, 3]);
     assert!(milestones(&[0.75], 1).is_empty());
-    let own = [("decay_at", "[]"), ("train.schedule.shape", "multi_step"), ("train.schedule.milestones", "[1]")];
-    let schedule = run(&table(&own), Architecture::Acdnet, Mode::Plain).train.schedule;
+    let own = table("decay_at=[] train.schedule.shape=multi_step train.schedule.milestones=[1]");
+    let schedule = run(&own, Architecture::Acdnet, Mode::Plain).train.schedule;
     assert_eq!((schedule.shape, schedule.milestones), (Shape::MultiStep, vec![1]));
 }
 
 #[test]
 fn a_reader_is_shown_what_differs_and_of_the_networks_those_that_are_trained() {
-    let shown = table(&[("networks", "oscnet")]).shown();
+    let shown = table("networks=oscnet").shown();
     let value = |key: &str| shown.iter().find(|(other, _)| other == key).map(|(_, value)| value.as_str());
     let of_networks = ["epochs.oscnet", "epochs.acdnet", "sample_weight.dicdnet"];
     assert_eq!(of_networks.map(value), [Some("0"), None, None]);

@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn what_is_out_of_range_is_named() {
-        let cases: [(fn(&mut Scanner), &str); 8] = [
+        type Change = fn(&mut Scanner);
+        let cases: [(Change, &str); 8] = [
             (|s| s.cells = 1, "scanner: cells: expected 2 to 65536, found 1"),
             (|s| s.views = 0, "scanner: views: expected 2 to 65536, found 0"),
             (|s| s.photons = -1.0, "scanner: photons: expected a finite number, at least 0, found -1"),

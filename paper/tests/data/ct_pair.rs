@@ -120,7 +120,8 @@ fn threads_change_nothing() {
 
 #[test]
 fn what_cannot_be_scanned_is_refused() {
-    let cases: [(fn(&mut Slice, &mut Metal), &str); 7] = [
+    type Change = fn(&mut Slice, &mut Metal);
+    let cases: [(Change, &str); 7] = [
         (|s, _| s.hu.truncate(7), "pixels of the slice: expected 16384 (side²), found 7"),
         (|_, m| m.coverage.truncate(7), "pixels of the metal: expected 16384, as in the slice, found 7"),
         (|s, _| s.hu[5] = f32::NAN, "Hounsfield units of the slice: expected finite numbers, found NaN"),

@@ -55,7 +55,7 @@ pub enum Anatomy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// [`MAKER`].
+    /// Version of the generator.
     pub maker: String,
     /// The file is `name.npz`.
     pub name: String,

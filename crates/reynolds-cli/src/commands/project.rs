@@ -122,6 +122,10 @@ fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Vec<Str
     for layer in &resolved.layers {
         broken.extend(layer.warnings.iter().map(|warning| format!("{}: {warning}", layer.name)));
     }
+    if resolved.layers.iter().any(|layer| layer.shape.len() >= 4 && layer.warnings.is_empty()) {
+        let keys = "stride, padding and input of a plan's layers say where they break the symmetry";
+        broken.push(format!("strides, paddings and pooling, which are not in the file: {keys}"));
+    }
     broken.extend(by_reason(&resolved.untyped).into_iter().map(|line| format!("unchanged: {line}")));
     broken
 }

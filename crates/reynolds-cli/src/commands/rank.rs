@@ -82,7 +82,7 @@ fn linear(model: &Model, tensors: &Tensors) -> Result<Option<Ranking>> {
         }
     }
     ranking::sort(&mut ranked);
-    let what = "linear maps, channels permuted in blocks of n, each S_n on tensors of its own".to_string();
+    let what = "linear layers: S_n permutes n equal blocks of channels; each layer under the largest n that divides its channels".to_string();
     let most = ranked.iter().filter(|row| row.total.excess() >= Some(ranking::BEYOND_CHANCE));
     let beyond: Vec<&str> = most.map(|row| row.group.as_str()).collect();
     let verdict =

@@ -81,12 +81,12 @@ fn audit_prints_a_table_and_the_reasons() {
         ("body.conv.bias", "2 regular"),
         ("body.bn.running_var", "2 regular"),
         ("not measured: stem.weight", "3 input channels do not split into fields of 4"),
-        ("not measured: head.weight", "typed only by a plan"),
+        ("not measured: head.weight", "its fields have to be given in a plan"),
     ] {
         let line = out.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}: {out}"));
         assert!(line.contains(words), "{line}");
     }
-    assert!(out.contains("kernel-Frobenius norm, not an operator bound"));
+    assert!(out.contains("says nothing about outputs"));
     assert!(!out.contains('\u{1b}'), "no colour when piped");
 }
 

@@ -65,8 +65,8 @@ pub struct Ranking {
 }
 
 /// What the worst defect is.
-const DEFECT_NOTE: &str = "worst = largest defect over the group (of a band-limited layer: over the part of it that the grid has), in \
-                           kernel-Frobenius norm, not an operator bound";
+const DEFECT_NOTE: &str = "worst = the largest change of a kernel under an element of the group (Frobenius norm; for band-limited kernels: under \
+                           the rotations that map the grid to itself); it says nothing about outputs";
 
 /// Whether it is a bias or norm parameter that breaks nothing: on a terminal only counted, not listed.
 fn is_constant(layer: &LayerAudit) -> bool {

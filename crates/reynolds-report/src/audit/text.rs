@@ -25,8 +25,9 @@ impl AuditReport {
             }
         }
         if !self.typed.is_empty() {
-            text += "\nenergy = ‖P(W)‖²/‖W‖²; chance = the same magnitudes with random signs; \
-                     excess = (energy − chance)/(1 − chance)\n";
+            text += "\nenergy = ‖P(W)‖²/‖W‖²; chance = the energy to expect of the same magnitudes with random signs, dim = of random \
+                     weights; excess = (energy − chance)/(1 − chance)\n\
+                     defect in = how W − P(W) changes under the group: the irreps with the largest shares\n";
             text += &format!("{DEFECT_NOTE}\n");
         }
         for typed in &self.typed {

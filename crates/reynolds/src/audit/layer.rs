@@ -22,7 +22,7 @@ const LEAST_DOUBLE: f64 = 1e-290;
 pub struct WorstDefect {
     /// Name of the group: that of the plan, or for a band-limited layer the rotations of its grid.
     pub group: String,
-    /// ℰ(W) in the Frobenius norm of the kernel, not an operator bound.
+    /// ℰ(W) in the Frobenius norm of the kernel, which says nothing about outputs.
     pub bracket: Bracket,
 }
 

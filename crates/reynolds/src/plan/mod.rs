@@ -90,7 +90,7 @@ impl SymmetryPlan {
         if group.order().is_none() {
             return Err(Error::plan(
                 format!("group {}", group.name()),
-                "a plan that types the layers of a continuous group",
+                "fields layer by layer, in a plan (`reynolds plan` writes one to start from), since the group is continuous",
                 format!("{fields} fields for all"),
             ));
         }

@@ -57,15 +57,15 @@ pub(super) fn resolve(
     for (name, shape) in tensors {
         verdicts.push(match (shape.len(), fields) {
             _ if channel::is_optimizer_state(name) => {
-                Err("state of an optimizer, not weights: typed only by a plan".into())
+                Err("state of an optimiser, not weights: measured only where a plan names it".into())
             }
             (4 | 5, _) => kernel(&mut builder, name, shape, &kind, &of)?,
-            (1, UniformFields::Trivial) => Err("rank 1: one number per scalar channel, which the group fixes".into()),
+            (1, UniformFields::Trivial) => Err("one number per scalar channel, which the group leaves as it is".into()),
             (1, UniformFields::Regular) if channel::role(name).is_none() => {
-                Err("rank 1: not known to be a bias or a norm parameter".into())
+                Err("one number per channel, but by its name neither a bias nor a norm parameter".into())
             }
-            (1, UniformFields::Regular) => Err("rank 1: beside no layer that is typed".into()),
-            (rank, _) => Err(format!("rank {rank}: typed only by a plan")),
+            (1, UniformFields::Regular) => Err("one number per channel of a layer that is not measured".into()),
+            (rank, _) => Err(format!("{rank} dimensions: its fields have to be given in a plan")),
         });
     }
     if fields == UniformFields::Regular {

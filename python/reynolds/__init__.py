@@ -20,6 +20,7 @@ from .projector import Projector
 
 __all__ = [
     "Audit",
+    "EquivarianceError",
     "Error",
     "Penalty",
     "Plan",
@@ -40,6 +41,7 @@ _WITH_TORCH = {
     "projected": "projection",
     "settle_": "projection",
     "equivariance_error": "equivariance",
+    "EquivarianceError": "equivariance",
     "constrain_": "constraint",
     "bake_": "constraint",
 }

@@ -7,14 +7,16 @@ import os
 from typing import Any
 
 from . import _reynolds, models
-from .plan import Plan
+from .plan import Plan, checked
 
 
 class Audit:
     """What an audit found. ``print`` shows the table, a notebook the page.
 
-    ``layers`` has a dictionary for every layer with ``name``, ``energy`` (‖P(W)‖²/‖W‖²), ``chance_random_signs``, ``excess``, ``distance``
-    (‖W − P(W)‖), ``worst_defect`` and ``isotypic``; ``total`` the same of all weights together.
+    ``layers`` has a dictionary for every layer with ``name``, ``energy`` (‖P(W)‖²/‖W‖²), ``chance_random_signs`` (the energy to expect of the
+    same magnitudes with random signs), ``excess`` (0 at chance, 1 for an equivariant layer), ``distance`` (‖W − P(W)‖), ``worst_defect``
+    (bounds of the largest change of the kernel under an element of the group) and ``isotypic`` (how ‖W − P(W)‖² divides over the irreducible
+    representations); ``total`` has the same of all weights together.
     """
 
     def __init__(self, found: _reynolds.Audit):
@@ -92,7 +94,7 @@ def audit(
     if plan is not None and (group is not None or fields is not None):
         raise _reynolds.Error("audit: expected a plan, or a group with fields, found both")
     if plan is not None:
-        plans = [plan]
+        plans = [checked(plan)]
     elif group is not None:
         plans = [Plan.uniform(group, kind) for kind in ([fields] if fields else ["trivial", "regular"])]
     elif rank:

@@ -9,7 +9,7 @@ from torch.nn.utils import parametrize
 
 from . import models
 from ._reynolds import Error
-from .plan import Plan
+from .plan import Plan, checked
 from .tiles import Tiles
 
 
@@ -41,11 +41,13 @@ class _Residual(_Strict):
 def constrain_(model: nn.Module, plan: Plan, kind: str = "strict") -> list[str]:
     """Makes typed layers equivariant by construction, in place (torch.nn.utils.parametrize); returns their names.
 
-    ``"strict"``: the layer computes with P(W). ``"residual"``: with P(A) + B for two parameters, ``parametrizations.weight.original0`` and
-    ``original1``, as residual pathway priors do. Optimisers made before do not hold the new parameters. `bake_` undoes it.
+    ``"strict"``: the layer computes with P(W), so that it is equivariant whatever the optimiser does. ``"residual"``: with P(A) + B for two
+    parameters, ``parametrizations.weight.original0`` and ``original1``; a stronger weight decay on B prefers equivariant weights without
+    forcing them (residual pathway priors). Make the optimiser after this call, since parameters are new. `bake_` undoes it.
     """
     if kind not in ("strict", "residual"):
         raise Error(f'kind: expected "strict" or "residual", got "{kind}"')
+    checked(plan)
     inner = models.unwrapped(model)
     parameters = dict(inner.named_parameters())
     layers = plan.resolve(models.tensors(inner))

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from . import _reynolds, models
 from ._reynolds import Error
-from .plan import Plan
+from .plan import Plan, checked
 
 #: A module leaks where its output's error is beyond this and its input's is not.
 TOLERANCE = 1e-4
@@ -114,6 +114,8 @@ def equivariance_error(
     """
     if trace and plan is None:
         raise Error("trace: expected the plan that types the layers, found none")
+    if plan is not None:
+        checked(plan)
     action = _Action(group)
     mode = model.training
     model.eval()

@@ -41,8 +41,8 @@ class Hooks:
         if missing:
             names = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
             raise Error(
-                f"attach: expected every penalised parameter in an optimizer, found none that holds {names} (master weights that are "
-                "copied over the model's would undo the penalty; attach all optimizers in one call, or leave layers out with exclude)"
+                f"attach: {names} is in none of these optimizers; pass all of them in one call, or leave it out with exclude. (Optimizers "
+                "that hold f32 copies of half-precision weights would undo the penalty.)"
             )
         for optimizer in found:
             self._attach(optimizer)

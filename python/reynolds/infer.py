@@ -95,6 +95,12 @@ class Inference:
             todo.extend(user.users)
         return True
 
+    def _fits(self, name: str, given: _Fields, channels: int) -> None:
+        """That the fields of a layer's input have as many channels as the layer takes."""
+        found = _reynolds.field_dimension(self.group, given.text)
+        if found != channels:
+            raise Error(f'{name}: expected an input of {channels} channels, found "{given.text}", which has {found}')
+
     def _rule(self, name: str, **keys: Any) -> None:
         escaped = "".join("\\\\" + c if c in "*?[]{}\\" else c for c in name)
         lines = "".join(f"{key} = {_toml(value)}\n" for key, value in keys.items())
@@ -134,6 +140,7 @@ class Inference:
                 self.warnings.append(f"{name}: the fields of its input are not known; left alone")
             return after
         domain = given.text
+        self._fits(name, given, module.in_channels)
         if module.groups > 1:
             if self.fields == "trivial":
                 domain, codomain = f"{module.weight.shape[1]} trivial", f"{module.weight.shape[0]} trivial"
@@ -163,6 +170,7 @@ class Inference:
             if given is None:
                 self.warnings.append(f"{name}: the fields of its input are not known (pixels flattened into channels?); left alone")
             return None if given is None and not last else _Fields(codomain, axis)
+        self._fits(name, given, module.in_features)
         self._rule(f"{name}.weight", domain=given.text, codomain=codomain)
         return _Fields(codomain, axis)
 

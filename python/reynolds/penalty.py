@@ -15,7 +15,7 @@ from . import _reynolds, models
 from ._reynolds import Error
 from .hooks import Hooks
 from .memory import is_direct, place
-from .plan import Plan
+from .plan import Plan, checked
 from .tiles import Tiles
 
 
@@ -37,14 +37,25 @@ class LayerReport:
 
 
 class Report(list[LayerReport]):
-    """All penalised layers; ``print`` shows a table."""
+    """All penalised parameters, biases and normalisation scales among them; ``print`` shows a table, and the weights that are left alone."""
+
+    def __init__(self, left_out: Mapping[str, str]):
+        super().__init__()
+        #: Parameters that are not penalised, with the reasons.
+        self.left_out = dict(left_out)
 
     def __str__(self) -> str:
-        width = max([len(row.name) for row in self] + [5])
-        lines = [f"{'layer':{width}}  {'‖W‖':>10}  {'energy':>7}  {'chance':>7}  {'residual':>8}"]
+        width = max([len(row.name) for row in self] + [9])
+        lines = [f"{'parameter':{width}}  {'‖W‖':>10}  {'energy':>7}  {'chance':>7}  {'residual':>8}"]
         for row in self:
             since = "" if row.equivariant_since is None else f"  exactly equivariant since step {row.equivariant_since}"
             lines.append(f"{row.name:{width}}  {row.norm:10.4f}  {row.energy:7.4f}  {row.chance:7.4f}  {row.residual:8.4f}{since}")
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.left_out.items():
+            reasons.setdefault(reason, []).append(name)
+        for reason, names in reasons.items():
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            lines.append(f"not penalised: {', '.join(names[:3])}{more}: {reason}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -113,12 +124,15 @@ class _Layer:
 class Penalty:
     """The penalty of a model's layers.
 
-    ``step="decoupled"`` (default) shrinks W − P(W) after the optimiser's step, by the proximal map of the penalty with the learning rate of
-    that step: stable at every strength. ``step="gradient"`` adds the penalty's gradient before it, as the paper does. ``target=0.05`` keeps
-    ‖W − P(W)‖ at most at 5 % of ‖W‖, for every layer or for the whole network (``target_scope``), in place of ``lambda_perp``.
+    ``step="decoupled"`` (default) divides W − P(W) by 1 + 2·lr·λ_⊥ after each step of the optimiser, as AdamW's decay shrinks W: stable at
+    every strength. ``step="gradient"`` adds the penalty's gradient before the step, as the paper does. ``target=0.05`` takes the place of
+    ``lambda_perp``: it keeps ‖W − P(W)‖ at most at 5 % of ‖W‖, for every layer or for the whole network (``target_scope``).
 
-    ``strengths`` multiplies both λ of the layers whose name matches a glob: ``{"head.*": 0.1}``. ``lambda_g`` and ``lambda_perp`` may be set
-    between steps, as a schedule does.
+    ``form``: "squared", λ‖·‖² (default), or "plain", λ‖·‖, whose decoupled step makes whole layers exactly equivariant; ``scale`` multiplies its
+    strengths by √(number of weights), so that one value serves layers of all sizes. ``norm``: "frobenius", or with ``step="gradient"`` also
+    "spectral", "max" and "(p,q)" with p, q in 1, 2, 3. ``whole``: λ_G is on ‖W‖ in place of ‖P(W)‖. ``strengths`` multiplies both λ of the
+    parameters whose name matches a glob: ``{"head.*": 0.1}``; ``exclude`` leaves parameters alone. ``lambda_g`` and ``lambda_perp`` may be set
+    between steps, as a schedule does. ``left_out`` says which parameters are not penalised, and why.
 
     >>> import torch
     >>> model = torch.nn.Sequential(torch.nn.Conv2d(1, 8, 3), torch.nn.ReLU(), torch.nn.Conv2d(8, 8, 3))
@@ -168,10 +182,12 @@ class Penalty:
         self.step_kind, self.target, self.target_scope = step, target, target_scope
         self.lambda_g = float(lambda_g)
         self.lambda_perp = 0.0 if lambda_perp is None else float(lambda_perp)
+        if norm != "frobenius" and step == "decoupled":
+            raise Error(f'norm: "{norm}" needs step="gradient"; the decoupled step is known for "frobenius" alone')
         self._settings.check(self.lambda_g, self.lambda_perp, step == "decoupled" and target is None)
         #: Optimiser steps with this penalty so far.
         self.steps = 0
-        self._bind(models.unwrapped(model), plan, list(exclude))
+        self._bind(models.unwrapped(model), checked(plan), list(exclude))
         self._set_strengths(strengths or {})
         self._hooks: Hooks | None = None
 
@@ -353,7 +369,7 @@ class Penalty:
 
     @torch.no_grad()
     def value(self) -> Tensor:
-        """The penalty now, as a scalar on the device of the first layer; does not synchronise."""
+        """The penalty now, as a scalar on the device of the first layer; does not wait for the GPU."""
         first = self.layers[0].parameter
         return torch.stack([self._value(layer).to(first.device) for layer in self.layers]).sum()
 
@@ -401,7 +417,7 @@ class Penalty:
 
     @torch.no_grad()
     def energies(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """‖P(W)‖² and ‖W − P(W)‖² of every layer, as scalars on its device; does not synchronise."""
+        """‖P(W)‖² and ‖W − P(W)‖² of every layer, as scalars on its device; does not wait for the GPU."""
         found = {}
         for layer in self.layers:
             at = layer.place()
@@ -421,7 +437,7 @@ class Penalty:
 
     def report(self) -> Report:
         """Every penalised layer as it is now."""
-        rows = Report()
+        rows = Report(self.left_out)
         for layer, (equivariant, perp) in zip(self.layers, self.energies().values()):
             first, second = float(equivariant), float(perp)
             total = first + second

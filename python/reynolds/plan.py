@@ -9,6 +9,13 @@ from typing import Any
 from . import _reynolds, models
 
 
+def checked(plan: Any) -> Plan:
+    """The plan itself, or an error that says what a plan is."""
+    if not isinstance(plan, Plan):
+        raise _reynolds.Error(f'plan: expected a Plan, such as Plan.uniform("C4", "trivial"), found {type(plan).__name__} {plan!r}')
+    return plan
+
+
 class Plan:
     """A group, and for every layer the fields of its input and output channels.
 
@@ -28,7 +35,7 @@ class Plan:
         self._text = text
         #: What the plan takes the channels for, as audits name it.
         self.name = name
-        #: What `Plan.infer` could not type, and why.
+        #: After `Plan.infer`: the layers that it left alone, and the strides that break the symmetry at the example's size.
         self.warnings: list[str] = []
 
     @classmethod
@@ -73,14 +80,22 @@ class Plan:
 
         ``input`` and ``output`` are the fields of its input and output ("3 trivial", "10 trivial"); inside, channels are ``fields``
         ("regular" where their number allows it, or "trivial"). With an ``example`` input sizes are known: strides that break the symmetry
-        are found, and layers behind a flattening are typed. Layers whose fields are not known are left alone: see ``plan.warnings``.
+        at that size stand in ``plan.warnings``, and linear layers after a Flatten get fields. So do layers that were left alone, with the
+        reason.
         """
         from .infer import Inference
+
+        for what, text in (("group", group), ("input", input), ("fields", fields)):
+            if not isinstance(text, str):
+                raise _reynolds.Error(f'{what}: expected text, such as {"C4" if what == "group" else "3 trivial"}, found {type(text).__name__}')
+        if not models.is_module(model):
+            raise _reynolds.Error(f"model: expected a torch module, found {type(model).__name__}")
 
         inference = Inference(model, group, input, fields, output, example)
         plan = cls.from_toml(inference.text())
         plan.name = "inferred"
-        plan.warnings = inference.warnings
+        rows = plan.resolve(models.tensors(model)).describe()
+        plan.warnings = inference.warnings + [f"{row['name']}: {warning}" for row in rows for warning in row["warnings"]]
         return plan
 
     def restricted_to(self, subgroup: str) -> Plan:

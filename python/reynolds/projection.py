@@ -12,7 +12,7 @@ from torch import nn
 from . import models
 from ._reynolds import Error
 from .memory import is_direct, place
-from .plan import Plan
+from .plan import Plan, checked
 from .tiles import Tiles
 
 
@@ -20,9 +20,11 @@ from .tiles import Tiles
 def project_(model: nn.Module, plan: Plan, blend: float = 1.0) -> list[str]:
     """W ← P(W) in place, or (1 − t)W + tP(W) with ``blend`` t; biases, norm scales and running statistics that the plan types, too.
 
-    Returns the names of the tensors that were projected. The network is equivariant then if its strides, paddings and untyped layers allow
-    it: `equivariance_error` measures that. Normalisation statistics may be stale: see `settle_`.
+    Returns the names of the tensors that were projected. The network is equivariant then if its strides, paddings and the layers without
+    fields allow it: `equivariance_error` measures that. Running statistics of normalisation were those of the old weights: measure them
+    anew with ``settle_(model, batches, plan)``.
     """
+    checked(plan)
     if not 0.0 <= blend <= 1.0:
         raise Error(f"blend: expected a number from 0 to 1, got {blend}")
     named = models.tensors(model)
@@ -58,11 +60,14 @@ def projected(model: nn.Module, plan: Plan) -> Iterator[nn.Module]:
 
 
 @torch.no_grad()
-def settle_(model: nn.Module, batches: Iterable[Any]) -> int:
+def settle_(model: nn.Module, batches: Iterable[Any], plan: Plan | None = None) -> int:
     """Measures the running statistics of normalisation layers anew, over these batches: after a projection the old ones are stale.
 
-    A batch is what the model is called with, or a tuple whose first entry is. Returns the number of normalisation layers.
+    With the ``plan`` of the projection the new statistics are made equal inside fields, so that the network stays equivariant. A batch is
+    what the model is called with, or a tuple whose first entry is. Returns the number of normalisation layers.
     """
+    if plan is not None:
+        checked(plan)
     norms = [module for module in model.modules() if isinstance(module, nn.modules.batchnorm._NormBase) and module.track_running_stats]
     momenta = [module.momentum for module in norms]
     modes = [(module, module.training) for module in model.modules()]
@@ -83,6 +88,18 @@ def settle_(model: nn.Module, batches: Iterable[Any]) -> int:
             module.training = mode
     if norms and count == 0:
         raise Error("batches: expected at least one, found none; the running statistics are reset")
+    if plan is not None:
+        _project_statistics(model, plan)
     return len(norms)
+
+
+def _project_statistics(model: nn.Module, plan: Plan) -> None:
+    """P of running means and variances alone."""
+    named, buffers = models.tensors(model), dict(models.unwrapped(model).named_buffers())
+    layers = plan.resolve(named)
+    for number, description in enumerate(layers.describe()):
+        name = description["name"]
+        if name in buffers:
+            buffers[name].copy_(Tiles(layers, number).project(buffers[name]))
 
 

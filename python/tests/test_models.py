@@ -96,6 +96,12 @@ def test_statistics_are_measured_anew():
     assert model.training and model[1].momentum == 0.1
     maps = model[0](torch.cat(batches)).detach()
     torch.testing.assert_close(model[1].running_mean, maps.mean((0, 2, 3)), rtol=1e-5, atol=1e-6)
+    assert rn.settle_(model, batches, rn.Plan.infer(model, "C4", "1 trivial")) == 1
+    assert model[1].running_mean.unique().numel() == 1 == model[1].running_var.unique().numel()
+    with pytest.raises(rn.Error, match="expected a Plan"):
+        rn.settle_(model, batches, "C4")
+    with pytest.raises(rn.Error, match="expected a Plan"):
+        rn.project_(model, "C4")
     with pytest.raises(rn.Error, match="at least one"):
         rn.settle_(model, [])
 

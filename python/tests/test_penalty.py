@@ -134,6 +134,7 @@ def test_the_plain_form_makes_layers_exactly_equivariant_and_says_since_when():
     assert rows["3.weight"].equivariant_since is not None and rows["3.weight"].residual == 0.0
     assert rows["0.weight"].equivariant_since is None and rows["0.weight"].residual > 0.1
     assert "exactly equivariant since step" in str(penalty.report())
+    assert "not penalised: 5.weight: 2 dimensions" in str(penalty.report())
     state = pickle.loads(pickle.dumps(penalty.state_dict()))
     other = rn.Penalty(model, PLAN, lambda_perp=1.0, form="plain")
     other.load_state_dict(state)
@@ -369,13 +370,14 @@ def test_bad_use_says_what_was_expected():
         (lambda: rn.Penalty(model, PLAN, target=1.0), "below 1"),
         (lambda: rn.Penalty(model, PLAN, target=0.1, step="gradient"), "target"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0, step="both"), "decoupled"),
-        (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0, norm="spectral"), "frobenius"),
+        (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0, norm="spectral"), 'needs step="gradient"'),
+        (lambda: rn.Penalty(model, "C4", lambda_perp=1.0), "expected a Plan"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0, strengths={"x.*": 1.0}), "x\\.\\*"),
         (lambda: rn.Penalty(model, rn.Plan.from_toml('group = "C4"\n[[layer]]\nname = "no.*"\ndomain = "1 regular"\ncodomain = "1 regular"'), lambda_perp=1.0), "no\\.\\*"),
         (lambda: rn.Penalty(frozen, PLAN, lambda_perp=1.0), "frozen"),
         (lambda: rn.Penalty(nn.Linear(3, 3), PLAN, lambda_perp=1.0), "expected layers"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0).attach(other), "0.weight"),
-        (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0).attach(), "expected every penalised parameter"),
+        (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0).attach(), "in none of these optimizers"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0).attach(3), "int"),
     ]:
         with pytest.raises(rn.Error, match=what):

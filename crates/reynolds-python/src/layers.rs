@@ -148,7 +148,7 @@ impl Layers {
                     basis.extend((0..e.nrows()).flat_map(|row| (0..e.ncols()).map(move |column| e[(row, column)])));
                 }
             }
-            lists.push((places, kind.len(), members, signs, ends, basis));
+            lists.push((places, kind.rows * kind.segment, members, signs, ends, basis));
         }
         let functions = tiling.functions().map(|f| {
             let row_major = (0..f.nrows()).flat_map(|row| (0..f.ncols()).map(move |column| f[(row, column)]));

@@ -1,0 +1,26 @@
+"""The examples run, in small."""
+
+import json
+import pathlib
+import runpy
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+
+
+def test_digits_compares_all_methods(tmp_path, monkeypatch, capsys):
+    arguments = ["digits.py", "--b", "1", "--channels", "8", "--steps", "80", "--seeds", "1", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # faster for networks this small
+    runpy.run_path(str(EXAMPLES / "digits.py"), run_name="__main__")
+    torch.set_num_threads(threads)
+    rows = {row["row"]: row for row in json.loads((tmp_path / "digits.json").read_text())["rows"]}
+    assert len(rows) == 6 and rows["strict"]["residual"] < 1e-5 < rows["none"]["residual"]
+    assert rows["augmentation"]["strength"] in (0.25, 0.5, 0.75) and rows["none"]["test"][0] > 30
+    assert "decoupled" in capsys.readouterr().out

@@ -120,7 +120,7 @@ impl Layers {
         };
         let bracket = py.detach(|| {
             with_numbers!(layer.len(), memory, |weights| {
-                let weights: Vec<f64> = weights.iter().map(|&w| f64::from(w)).collect();
+                let weights: Vec<f64> = weights.iter().map(|w| w.lift()).collect();
                 defect::worst(&exact.space, exact.projector.as_ref(), &weights)
             })
         });

@@ -88,8 +88,11 @@ pub struct LoadedRun<'a> {
     pub seed: u64,
     /// Settings of the loop.
     pub train: TrainConfig,
-    start: Box<dyn Fn(&Place, Session<'_>) -> Result<Outcome> + 'a>,
+    start: Start<'a>,
 }
+
+/// Trains in a place, as a session asks.
+type Start<'a> = Box<dyn Fn(&Place, Session<'_>) -> Result<Outcome> + 'a>;
 
 impl LoadedRun<'_> {
     /// Trains it: see [`run::run`].

@@ -277,7 +277,8 @@ fn a_suggested_plan_reads_back_and_comments_out_what_cannot_be_built() {
         let layers = resolved.unwrap_or_else(|error| panic!("{group}: {error}\n{text}")).layers;
         let mut names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
         let mut expected: Vec<&str> = planned.split(' ').collect();
-        (names.sort_unstable(), expected.sort_unstable());
+        names.sort_unstable();
+        expected.sort_unstable();
         assert_eq!(names, expected, "{group}\n{text}");
         assert_eq!(text.matches("# does not fit: ").count(), refused, "{group}\n{text}");
     }

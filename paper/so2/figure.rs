@@ -19,6 +19,9 @@ use crate::targets::{Budget, Target, boxed};
 /// Both forms, the paper's first.
 pub(super) const FORMS: [Form; 2] = [Form::Plain, Form::Squared];
 
+/// Lists the models of a figure for a form and a seed.
+type Models<D> = fn(&PlaneFigure<D>, &FigureSettings<D>, Form, u64) -> Vec<Spec<D>>;
+
 /// A figure of the plane.
 pub(crate) struct PlaneFigure<D: PlaneData> {
     pub(super) name: &'static str,
@@ -30,7 +33,7 @@ pub(crate) struct PlaneFigure<D: PlaneData> {
     /// Above the columns.
     pub(super) titles: fn() -> Vec<String>,
     /// The models of a form and a seed, row by row.
-    pub(super) models: fn(&Self, &FigureSettings<D>, Form, u64) -> Vec<Spec<D>>,
+    pub(super) models: Models<D>,
     /// Further models of a seed: a baseline for each column, or models to compare with weight decay.
     pub(super) besides: fn(&FigureSettings<D>, u64) -> Vec<Spec<D>>,
     /// With a placeholder {form}.

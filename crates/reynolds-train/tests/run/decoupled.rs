@@ -248,7 +248,7 @@ fn the_dual_update_moves_the_strength_of_each_layer_by_how_far_it_is_from_the_ta
 #[test]
 fn parameters_without_a_proximal_step_are_refused_by_name() {
     let refused = |task: &Pair, penalty: PenaltySettings| {
-        trained(task, &loop_settings(), &penalty).err().expect("a refusal").to_string()
+        trained(task, &loop_settings(), &penalty).expect_err("a refusal").to_string()
     };
     let target = PenaltySettings { target: 0.1, ..PenaltySettings::default() };
     // No map of C4 from four scalars to this irrep: P is 0.

@@ -93,11 +93,12 @@ impl Span {
                 }
             }
         }
-        let span = |(((name, into, out, side), list), kernel): (((&str, i64, i64, i64), Vec<Tensor>), Tensor)| {
+        let assembled = network.assemble(&parameters, TRAIN).unwrap();
+        let spans = STEERABLE.into_iter().zip(found).zip(assembled).map(|(((name, into, out, side), list), kernel)| {
             let sizes = [kernel.size()[0] / out, out, kernel.size()[1] / into, into, side.pow(3)];
             (format!("{name}.weight"), Self { kernels: Tensor::stack(&list, 0), sizes })
-        };
-        STEERABLE.into_iter().zip(found).zip(network.assemble(&parameters, TRAIN).unwrap()).map(span).collect()
+        });
+        spans.collect()
     }
 
     fn shape(&self) -> Vec<usize> {

@@ -66,7 +66,7 @@ fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS
 	  $(CARGO) run --release --target-dir target/fuzz -p reynolds-checkpoint --example fuzz -- --executions $(or $(EXECUTIONS),300000)
 
 package: libtorch ## packs the crates that are published, and builds each from what was packed
-	$(CARGO) package --workspace --exclude reynolds-bench --exclude reynolds-paper --exclude reynolds-testkit
+	$(CARGO) package --workspace --exclude reynolds-bench --exclude reynolds-paper --exclude reynolds-python --exclude reynolds-testkit
 
 peers: ## builds the environment of the peers (escnn, e3nn, symm-learning, PyTorch) in peers/.venv
 	peers/setup.sh

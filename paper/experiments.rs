@@ -34,7 +34,8 @@ pub fn step(name: &str, source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
         "rings" => step::step::<PlaneExperiment<WaveyRings>>(source),
         "smoke" => step::step::<SmokeExperiment>(source),
         "ct" => step::step::<CtExperiment>(source),
-        _ => step::step::<MedExperiment>(source),
+        "medmnist" => step::step::<MedExperiment>(source),
+        name => unreachable!("{name}: every experiment has a step"),
     }
 }
 

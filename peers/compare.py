@@ -1,4 +1,4 @@
-"""reynolds beside everyone else: runs both sides of every row in turn, takes medians, and writes results/compare-*.json and RESULTS.md.
+"""reynolds beside everyone else: runs both sides of every row in turn, takes medians, and writes results/compare-*.json.
 
     peers/.venv/bin/python peers/compare.py --reynolds target/release/reynolds      # what `make compare` does; minutes
     python3 peers/compare.py --reynolds carry/reynolds --device cuda:0 --out DIR    # the rows of a GPU
@@ -8,7 +8,7 @@ The rows are those of compare_rows.py. A round runs ours, then each peer, one pr
 the median over rounds. The ratio is theirs / ours, more is better for us; the largest difference is over the largest value. The file is
 written after every batch of rows, so that a run that was stopped goes on with --resume; rows that are there stay until they are measured
 anew, with their own commit and date. --only measures the rows whose names match. A file of another machine is begun anew, but
-for --only and --resume, which refuse it, as one of another device or size is by all; --fresh begins anew. --quick has small sizes and one round, and writes to target/compare; RESULTS.md stays as it is.
+for --only and --resume, which refuse it, as one of another device or size is by all; --fresh begins anew. --quick has small sizes and one round, and writes to target/compare.
 """
 
 import argparse

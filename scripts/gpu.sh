@@ -3,7 +3,7 @@
 #   scripts/gpu.sh pack               here: builds in release mode and puts the programs into carry/ (ignored by git)
 #   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0 and NumPy; leaves results in OUT (default results/gpu)
 # Where both are one machine `scripts/gpu.sh run compare` is enough: it packs first if nothing is packed.
-# WHAT is tests (those that only a GPU can run), compare (the rows of peers/compare.py that a GPU has, and their table in RESULTS.md; stopped after STOP=400 seconds, 0 =
+# WHAT is tests (those that only a GPU can run), compare (the rows of peers/compare.py that a GPU has, stopped after STOP=400 seconds, 0 =
 # never, and then its last line is the command that goes on), method (SO(2) on both devices,
 # the penalty in a step of 72 convolutions), penalty (its gradient and its decoupled steps by themselves), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
 # ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a
@@ -100,7 +100,7 @@ penalty() {
 }
 
 # The penalty at 1e6, 1e7 and 1e8 weights; training steps of the networks with and without it; sample-based versus projection. Without
-# OUT into results/ and RESULTS.md. Stops after STOP seconds (400; 0 = never) and says what goes on. COMPARE_ARGS are further options.
+# OUT into results/. Stops after STOP seconds (400; 0 = never) and says what goes on. COMPARE_ARGS are further options.
 compare() {
     # shellcheck disable=SC2086
     timeout -s INT "${STOP:-400}" python3 peers/compare.py --reynolds carry/reynolds --device cuda:0 --rounds "${ROUNDS:-2}" \

@@ -29,7 +29,7 @@ pub enum Error {
     #[error("{}: the generation was stopped; finished simulations are kept", folder.display())]
     Interrupted { folder: PathBuf },
     /// A simulation whose pressure solver did not converge.
-    #[error("simulation {simulation}: expected the pressure of step {step} within 1000 iterations, found none")]
+    #[error("simulation {simulation}: the pressure solver did not converge in 1000 iterations at step {step}")]
     Unsolved {
         simulation: String,
         /// The step, counted from 1.

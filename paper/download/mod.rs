@@ -102,7 +102,7 @@ impl Part {
         match file.try_lock() {
             Ok(()) => Ok(Self { path, file }),
             Err(TryLockError::WouldBlock) => {
-                bail!("{}: expected no other download of this file, found one in progress", path.display())
+                bail!("{}: another process is downloading this file", path.display())
             }
             Err(TryLockError::Error(error)) => Err(error).with_context(|| cannot("lock")),
         }

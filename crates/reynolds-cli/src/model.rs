@@ -52,7 +52,7 @@ impl Model {
         if let (Ok(a), Ok(b)) = (path.canonicalize(), self.checkpoint.path().canonicalize())
             && a == b
         {
-            bail!("{}: expected another file than the model, found the model itself", path.display());
+            bail!("{}: the output file is the model itself", path.display());
         }
         Ok(whole_file::write(path, text.as_bytes())?)
     }

@@ -81,7 +81,7 @@ pub(crate) fn check_nonnegative(what: &str, value: f64) -> Result<()> {
     }
 }
 
-/// Refuses a tensor of another size: libtorch would spread a single number over all.
+/// Refuses a tensor of another size: libtorch would broadcast a scalar.
 pub(crate) fn check_size(what: &str, expected: &Tensor, found: &Tensor) -> Result<()> {
     match found.size() == expected.size() {
         true => Ok(()),

@@ -109,7 +109,7 @@ impl Builder {
         }
     }
 
-    /// Has parameters laid out by a key, those of equal key in the order they have: parameters that lie together are changed at once.
+    /// Sorts parameters in storage by a key (stable): neighbours are updated together.
     pub fn arrange<K: Ord>(&mut self, key: impl Fn(&Entry) -> K) {
         self.trained.entries.sort_by_key(key);
     }

@@ -89,7 +89,7 @@ impl Variables {
         self.on_tape()
     }
 
-    /// All numbers in one tensor `[len]` on the tape, for [`Penalty::of`].
+    /// All numbers in one tensor `[len]` on the tape, for [`Penalty::differentiable`].
     pub fn on_tape(&self) -> Result<Tensor> {
         on_tape(&self.tensors)
     }

@@ -110,7 +110,7 @@ impl Decoupled {
         Ok(names.zip(since).filter_map(|(name, since)| Some((name, usize::try_from(since).ok()?))).collect())
     }
 
-    /// What a run that goes on must know, by name.
+    /// Named tensors to checkpoint, for resuming.
     pub(crate) fn state(&self) -> BTreeMap<String, Tensor> {
         let exact = self.penalty.as_ref().map(|(step, _)| ("exact_since", step.exact_since()));
         let strengths = self.target.as_ref().map(|target| ("strengths", target.strengths()));

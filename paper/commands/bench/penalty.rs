@@ -13,7 +13,7 @@ use super::{not_over_input, print, whole};
 
 #[derive(Debug, Args)]
 pub(crate) struct PenaltyArgs {
-    /// Convolutions
+    /// Number of convolutions
     #[arg(long, value_name = "N", default_value_t = 72, value_parser = whole(1..=1_000_000))]
     layers: usize,
     /// Approximate total number of weights, instead of --layers: 1e6
@@ -22,37 +22,37 @@ pub(crate) struct PenaltyArgs {
     /// An .npz with the array `weights` [layers, channels, channels, kernel, kernel] instead of random ones
     #[arg(long, value_name = "FILE", conflicts_with_all = ["layers", "channels", "kernel"])]
     weights_file: Option<PathBuf>,
-    /// An .npz for the array `gradient` of the squared penalty
+    /// Write the gradient of the squared penalty to this .npz, as `gradient`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The group of the plane whose regular fields the channels are: C4 D4 C8 …
+    /// Group of the plane; channels are its regular fields: C4 D4 C8 …
     #[arg(long, value_name = "G", default_value = "C4")]
     group: String,
-    /// Channels of each
+    /// Channels of each convolution, in and out
     #[arg(long, value_name = "C", default_value_t = 36, value_parser = whole(1..=4096))]
     channels: usize,
-    /// Points along a side of a kernel
+    /// Side of a kernel in pixels
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = whole(1..=63))]
     kernel: usize,
-    /// Calls that are timed, in ten groups
+    /// Number of timed calls, in ten groups
     #[arg(long, value_name = "R", default_value_t = 50, value_parser = whole(1..=1_000_000))]
     repeats: usize,
     /// Interleaved step pairs (with/without penalty) of a network of these convolutions; 0 = off
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=1_000_000))]
     pairs: usize,
-    /// Images of its minibatch
+    /// Minibatch of that network, in images
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole(1..=4096))]
     batch: usize,
-    /// Pixels along a side of its images
+    /// Side of those images in pixels
     #[arg(long, value_name = "S", default_value_t = 256, value_parser = whole(1..=4096))]
     side: usize,
-    /// Threads of the processor; 0 = as libtorch likes
+    /// CPU threads; 0 = libtorch chooses
     #[arg(long, value_name = "T", default_value_t = 0, value_parser = whole(0..=4096))]
     threads: usize,
     /// Device for tensors: cpu or cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device::parse)]
     device: Device,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -45,7 +45,7 @@ pub(super) fn notes(settings: &TargetSettings) -> Vec<String> {
     ];
     if let Some(costs) = settings.measured() {
         let sampled = match costs.sample_at_largest {
-            true => "at all batches that fit; the paper has batch 4 alone, for want of memory",
+            true => "at all batches that fit; the paper has batch 4 alone, because of memory",
             false => "at the smallest batch alone, as in the paper",
         };
         notes.push(format!(

@@ -25,8 +25,8 @@ pub(super) fn of_shapes(settings: &TargetSettings<Shapes>) -> Vec<String> {
          within a pair nobody can have more than ½ + b/2. Chance is within 3 standard errors of one half, ½/√n of the n test volumes \
          of the pairs, however many seeds there are. The best λ_⊥ has the highest validation accuracy in the mean over seeds, of \
          equal ones the smaller loss; another has the lowest validation loss, of the same weights, since where nothing is broken the \
-         accuracy tosses a coin for every volume. Tied with the best is what lies within the standard error of the difference, and a fall between ends \
-         that are tied is none. \"solids\" are volumes that are taken for either class of their pair, which all can tell.";
+         accuracy is random for every volume. Strengths within the standard error of the difference are tied with the best; between tied ends no \
+         fall is claimed. \"solids\" are volumes that are taken for either class of their pair, which all can tell.";
     with_note(settings, Some(pairs.into()))
 }
 

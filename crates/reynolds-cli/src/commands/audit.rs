@@ -17,7 +17,7 @@ pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
     }
     let plans = if typed || !args.rank { args.typing.plans()? } else { vec![] };
     if args.require.is_some() && plans.len() != 1 {
-        bail!("--require: expected one typing (--fields or --plan), got {}", plans.len());
+        bail!("--require: expected --fields regular or trivial, or --plan FILE, found neither");
     }
     let model = Model::open(&args.model)?;
     let report = audit(&model, &plans, args.rank.then_some(args.typing.fields.unwrap_or(UniformFields::Trivial)))?;
@@ -52,7 +52,7 @@ pub fn audit(model: &Model, plans: &[Named], rank: Option<UniformFields>) -> Res
     let nothing = |typed: &Typed| typed.layers.is_empty();
     if !typed.is_empty() && typed.iter().all(nothing) {
         let why = by_reason(&typed.last().context("one audit at least")?.untyped).join("; ");
-        bail!("{}: expected tensors that the fields fit, found none: {why}", model.file());
+        bail!("{}: expected tensors that match the fields, found none: {why}", model.file());
     }
     let rankings = rank.map_or(Ok(vec![]), |fields| super::rank::rankings(model, fields))?;
     Ok(AuditReport { file: model.file(), typed, rankings })

@@ -1,6 +1,6 @@
 //! `reynolds plan`: a plan to start from.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use reynolds::{group, plan};
 
 use crate::args::PlanArgs;
@@ -12,6 +12,9 @@ pub(crate) fn run(args: &PlanArgs) -> Result<u8> {
     let model = Model::open(&args.model)?;
     let text = plan::suggest(&group, &model.tensors);
     match &args.out {
+        Some(path) if path.exists() => {
+            bail!("{}: expected a new file, found one that may hold your edits", path.display())
+        }
         Some(path) => model.write_beside(path, &text)?,
         None => terminal::print(&text)?,
     }

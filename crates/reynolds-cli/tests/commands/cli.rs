@@ -248,7 +248,7 @@ fn bad_input_exits_with_two_and_names_what_is_wrong() {
         ("audit model.safetensors --group SO2", &["SO2", "plan"]),
         ("audit model.safetensors --group C4 --fields odd", &["regular or trivial"]),
         ("audit model.safetensors --group C4 --require 2", &["from 0 to 1"]),
-        ("audit model.safetensors --group C4 --require 0.5", &["one typing"]),
+        ("audit model.safetensors --group C4 --require 0.5", &["--fields regular or trivial"]),
         ("audit model.safetensors --group S5 --fields trivial", &["found none", "S5 does not act"]),
         ("audit model.safetensors --group C4 --html model.safetensors", &["the model itself"]),
         ("project model.safetensors out.safetensors --group C4", &["--fields"]),

@@ -41,8 +41,8 @@ fn total(total: &Total) -> Value {
         "norm": total.energies.total().sqrt(),
         "energy": total.energy(),
         "distance": total.energies.perp.sqrt(),
-        "chance_dimension": measured(total.chance),
-        "chance_random_signs": measured(total.random_signs),
+        "chance_dimension": measured(total.dimension_share),
+        "chance_random_signs": measured(total.chance),
         "excess": total.excess(),
     })
 }
@@ -71,8 +71,8 @@ fn layer(layer: &LayerAudit) -> Value {
         "norm": finite(layer.norm()),
         "energy": finite(layer.energy()),
         "distance": finite(layer.distance()),
-        "chance_dimension": layer.chance(),
-        "chance_random_signs": layer.random_signs,
+        "chance_dimension": layer.dimension_share(),
+        "chance_random_signs": layer.chance,
         "excess": finite(layer.excess()),
         "worst_defect": worst,
         "isotypic": shares.collect::<Vec<_>>(),

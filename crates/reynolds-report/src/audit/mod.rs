@@ -74,6 +74,11 @@ fn is_constant(layer: &LayerAudit) -> bool {
     layer.tensor.role != Role::Weight && within_rounding
 }
 
+/// "regular fields", or the plan.
+fn typing(fields: &str) -> String {
+    if fields.starts_with("plan") { fields.into() } else { format!("{fields} fields") }
+}
+
 /// Four decimals, or scientific where those would hide it.
 fn number(value: f64) -> String {
     let plain = value == 0.0 || (1e-3..1e5).contains(&value.abs());

@@ -1,6 +1,6 @@
 //! The audit as one page that opens from disk: a bar for each layer, columns that sort, nothing from a network.
 
-use super::{AuditReport, Typed, by_reason, number, share, tables};
+use super::{AuditReport, Typed, by_reason, number, share, tables, typing};
 use crate::Report;
 
 const LEGEND: &str = "The bar is the energy ‖P(W)‖²/‖W‖². Its mark is the energy to expect by chance: red for the same magnitudes with \
@@ -34,9 +34,9 @@ impl AuditReport {
 fn of_typing(page: &mut Report, typed: &Typed) {
     let total = &typed.total;
     let [energy, chance, dim] =
-        [total.energies.ratio(), total.random_signs, total.chance].map(|value| share(total.energy().map(|_| value)));
+        [total.energies.ratio(), total.chance, total.dimension_share].map(|value| share(total.energy().map(|_| value)));
     let [excess, distance] = [share(total.excess()), number(total.energies.perp.sqrt())];
-    page.section(format!("{}, {} fields", typed.group, typed.fields));
+    page.section(format!("{}, {}", typed.group, typing(&typed.fields)));
     page.text(format!(
         "{} layers, {} weights: energy {energy}, chance {chance}, dim {dim}, excess {excess}, ‖W−P(W)‖ {distance}",
         total.layers, total.weights

@@ -23,8 +23,8 @@ pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAu
                 largest_shares(layer, shares).into(),
                 number(layer.norm()).into(),
                 energy(layer.energy(), layer.excess()).sorted_by(layer.energy()).with_bar(bar(layer)),
-                layer.random_signs.map_or_else(String::new, |chance| format!("{chance:.4}")).into(),
-                format!("{:.4}", layer.chance()).into(),
+                layer.chance.map_or_else(String::new, |chance| format!("{chance:.4}")).into(),
+                format!("{:.4}", layer.dimension_share()).into(),
                 format!("{:.4}", layer.excess()).into(),
                 number(layer.distance()).into(),
                 worst(layer, &typed.group),
@@ -45,8 +45,8 @@ pub(super) fn total(total: &Total) -> [Cell; 11] {
         "".into(),
         number(total.energies.total().sqrt()).into(),
         total_energy(total),
-        share(total.energy().map(|_| total.random_signs)).into(),
         share(total.energy().map(|_| total.chance)).into(),
+        share(total.energy().map(|_| total.dimension_share)).into(),
         share(total.excess()).into(),
         number(total.energies.perp.sqrt()).into(),
         "".into(),
@@ -62,7 +62,7 @@ pub(super) fn side_by_side(trivial: &Typed, regular: &Typed) -> Table {
         match layer {
             Some(layer) if !layer.tensor.acts_trivially() && layer.not_finite.is_none() => [
                 energy(layer.energy(), layer.excess()),
-                format!("{:.4}", layer.random_signs.unwrap_or(layer.chance())).into(),
+                format!("{:.4}", layer.chance.unwrap_or(layer.dimension_share())).into(),
                 format!("{:.4}", layer.excess()).into(),
             ],
             Some(layer) if layer.tensor.acts_trivially() => ["fixed".into(), "".into(), "".into()],
@@ -79,7 +79,7 @@ pub(super) fn side_by_side(trivial: &Typed, regular: &Typed) -> Table {
         table.row(row.into_iter().chain(found.into_iter().flatten()));
     }
     let of_total = |total: &Total| -> [Cell; 3] {
-        let chance = total.energy().map(|_| total.random_signs);
+        let chance = total.energy().map(|_| total.chance);
         [total_energy(total), share(chance).into(), share(total.excess()).into()]
     };
     let row = [Cell::from("all weights").toned(Tone::Strong), "".into()];
@@ -98,8 +98,8 @@ pub(super) fn ranking(ranking: &Ranking) -> Table {
             row.group.as_str().into(),
             row.same_as.join(", ").into(),
             total_energy(total),
-            measured(total.random_signs),
             measured(total.chance),
+            measured(total.dimension_share),
             share(total.excess()).into(),
         ]);
     }
@@ -123,9 +123,9 @@ fn total_energy(total: &Total) -> Cell {
 
 /// The energy, with the energy to expect by chance as its mark.
 fn bar(layer: &LayerAudit) -> MarkedBar {
-    let (class, mark, what) = match layer.random_signs {
+    let (class, mark, what) = match layer.chance {
         Some(chance) => ("signs", chance, "random signs"),
-        None => ("dim", layer.chance(), "dim Hom_G/dim Hom"),
+        None => ("dim", layer.dimension_share(), "dim Hom_G/dim Hom"),
     };
     MarkedBar { share: layer.energy(), mark, class, title: format!("{what}: {mark:.4}") }
 }

@@ -1,6 +1,6 @@
 //! The audit on a terminal.
 
-use super::{AuditReport, DEFECT_NOTE, Typed, by_reason, is_constant, tables};
+use super::{AuditReport, DEFECT_NOTE, Typed, by_reason, is_constant, tables, typing};
 use crate::terminal::printable;
 
 impl AuditReport {
@@ -18,7 +18,7 @@ impl AuditReport {
             }
             typed => {
                 for typed in typed {
-                    text += &format!("{file} under {}, {} fields\n\n", typed.group, typed.fields);
+                    text += &format!("{file} under {}, {}\n\n", typed.group, typing(&typed.fields));
                     let listed = typed.layers.iter().filter(|layer| !is_constant(layer));
                     text += &tables::layers(typed, listed, 1).row(tables::total(&typed.total)).text(colour);
                 }
@@ -49,7 +49,7 @@ fn remarks(typed: &Typed, name_fields: bool) -> String {
     let mut lines: Vec<String> = noted.collect();
     let constant = typed.layers.iter().filter(|layer| is_constant(layer)).count();
     if constant > 0 {
-        lines.push(format!("{constant} biases and norm parameters are constant inside fields"));
+        lines.push(format!("{constant} biases and norm parameters are equivariant already (constant inside fields)"));
     }
     lines.extend(by_reason(&typed.untyped).into_iter().map(|line| format!("not measured: {line}")));
     let prefix = if name_fields { format!("{}: ", typed.fields) } else { String::new() };

@@ -21,7 +21,7 @@ pub trait Kernels: Send {
     /// n, the weights of a pair of copies.
     fn weights(&self) -> usize;
 
-    /// The standard deviation each weight begins with, `[n]`, for so many copies of the input field.
+    /// Initial standard deviation of each weight, `[n]`, for a number of copies of the input field.
     fn deviations(&self, copies: usize) -> Vec<f64>;
 
     /// Σ_n B_n w_n: `[d_out·k³·d_in, copies]` of weights `[n, copies]`, on the tape.

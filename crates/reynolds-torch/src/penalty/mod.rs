@@ -146,11 +146,11 @@ impl Penalty {
 
     /// The penalty as a scalar on the tape, to be added to the loss: slower than [`Penalty::add_gradient_with_value`], with the same gradient.
     pub fn on_tape(&self, parameters: &Parameters) -> Result<Tensor> {
-        self.of(&parameters.on_tape()?)
+        self.differentiable(&parameters.on_tape()?)
     }
 
     /// The penalty of a flat tensor `[len]`, differentiable if the tensor is on the tape.
-    pub fn of(&self, flat: &Tensor) -> Result<Tensor> {
+    pub fn differentiable(&self, flat: &Tensor) -> Result<Tensor> {
         Ok(self.evaluate(&self.binding.gather(flat)?, false)?.0)
     }
 

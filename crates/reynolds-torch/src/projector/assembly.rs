@@ -263,7 +263,7 @@ impl Layout {
         found
     }
 
-    /// Tiles of one kind, a value for each of their numbers.
+    /// Appends tiles of one kind, with a value for each of their weights.
     fn tiles(&mut self, tiles: &Tiles, kind: Kind, device: Device) -> Result<TileBasis> {
         self.members.extend(&tiles.members);
         self.values_of(&tiles.members);

@@ -39,7 +39,7 @@ impl Couplings {
         self.columns().map(<[_]>::len).max().unwrap_or(1)
     }
 
-    /// Eᵀ of so many rows, those of zeros with an entry 0.
+    /// Eᵀ with `rows` rows; a row of zeros gets one explicit 0.
     pub(super) fn transposed(&self, rows: usize) -> Self {
         let dead = self.dead.iter().map(|&(row, column)| (row, column, 0.0));
         let listed = self.columns().zip(0..);

@@ -36,7 +36,7 @@ pub(super) fn with_numbers<T: Element, R>(
     Some(work(numbers, sum))
 }
 
-/// What `work` makes of the numbers of `write` `[len]`, which it changes in place; `None`, and nothing is done, if they are not available.
+/// Calls `work` on the numbers of `write` `[len]`, changed in place; `None`, and no call, if they cannot be reached.
 /// Safe as [`with_numbers`] is, under its condition.
 pub(super) fn with_numbers_mut<T: Element, R>(write: &Tensor, work: impl FnOnce(&mut [T]) -> R) -> Option<R> {
     let (len, to) = (plain(write, T::KIND, Device::Cpu)?, address::<T>(write)?);

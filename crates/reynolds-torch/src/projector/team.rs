@@ -24,7 +24,7 @@ struct Call<'a> {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// Calls `work` on at most so many threads at a time, this one among them; here alone where libtorch does not use OpenMP.
+/// Runs `work` on up to `count` threads, the caller among them; on the caller alone where libtorch does not use OpenMP.
 pub(super) fn on_threads(count: usize, work: &(dyn Fn() + Sync)) {
     let (Some(parallel), 2..) = (parallel(), count) else { return work() };
     let call = Call { work, panic: Mutex::default() };

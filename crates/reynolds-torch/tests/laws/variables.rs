@@ -45,7 +45,7 @@ fn what_is_added_to_grad_is_the_gradient_on_the_tape() {
         };
         loss(&ours).backward();
         let value = variables.add_penalty(&penalty).unwrap();
-        let on_tape = penalty.of(&Variables::of(&theirs).unwrap().on_tape().unwrap()).unwrap();
+        let on_tape = penalty.differentiable(&Variables::of(&theirs).unwrap().on_tape().unwrap()).unwrap();
         assert!((value.double_value(&[]) - on_tape.double_value(&[])).abs() < 1e-12);
         (loss(&theirs) + on_tape).backward();
         for (name, variable) in ours.variables() {

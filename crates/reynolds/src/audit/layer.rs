@@ -34,7 +34,7 @@ pub struct LayerAudit {
     /// ‖P(W)‖² and ‖W − P(W)‖².
     pub energies: Energies,
     /// Mean energy over random signs of the weights, where G permutes them.
-    pub random_signs: Option<f64>,
+    pub chance: Option<f64>,
     /// The worst defect, for weights.
     pub worst: Option<WorstDefect>,
     /// ‖W − P(W)‖² split by irreps, the largest first.
@@ -61,14 +61,14 @@ impl LayerAudit {
         self.energies.perp.sqrt()
     }
 
-    /// dim Hom_G/dim Hom.
-    pub fn chance(&self) -> f64 {
+    /// dim Hom_G/dim Hom: the energy to expect of random weights.
+    pub fn dimension_share(&self) -> f64 {
         self.tensor.rank() as f64 / self.tensor.len() as f64
     }
 
     /// (energy − chance)/(1 − chance), with the chance of random signs where it is known.
     pub fn excess(&self) -> f64 {
-        excess(self.energy(), self.random_signs.unwrap_or(self.chance()))
+        excess(self.energy(), self.chance.unwrap_or(self.dimension_share()))
     }
 
     /// Whether it belongs in totals: finite weights on which the group acts. Biases and scales do not; a few hundred variances would outweigh
@@ -93,7 +93,7 @@ fn measure(layer: &TypedTensor, values: &Values<'_>) -> Result<LayerAudit> {
     let mut audit = LayerAudit {
         tensor: layer.clone(),
         energies: Energies::default(),
-        random_signs: None,
+        chance: None,
         worst: None,
         isotypic: vec![],
         not_finite: None,
@@ -111,20 +111,20 @@ fn measure(layer: &TypedTensor, values: &Values<'_>) -> Result<LayerAudit> {
     match &profile {
         Some(profile) if !band_limited => {
             audit.energies = profile.energies;
-            audit.random_signs = share(profile.random_signs, profile.energies.total());
+            audit.chance = share(profile.random_signs, profile.energies.total());
         }
         _ => {
             let weights = values.to_f64();
             audit.energies = layer.projector.energies(&weights)?;
             if let Lowered::Orbits(orbits) = layer.projector.as_ref() {
-                audit.random_signs = share(orbits.random_signs(&weights)?, audit.energies.total());
+                audit.chance = share(orbits.random_signs(&weights)?, audit.energies.total());
             }
         }
     }
     if band_limited {
         let group = layer.exact.as_ref().map_or("no rotation".into(), |exact| exact.space.group().name());
         audit.notes.push(format!(
-            "band-limited: energy is that of the span; the worst defect is that of {group}, which the grid has"
+            "pixels turn exactly only by {group}: energy is the share of smooth equivariant kernels, worst is measured under {group}"
         ));
     }
     if let Some(exact) = &layer.exact {

@@ -1,13 +1,13 @@
 //! Audits the tensors of a plan: how much of each layer is equivariant, and how much of that is expected by chance.
 //!
 //! ```text
-//! energy = ‖P(W)‖²/‖W‖²,      chance = dim Hom_G/dim Hom,      excess = (energy − chance)/(1 − chance)
+//! energy = ‖P(W)‖²/‖W‖²,      chance = E ‖P(±W)‖²/‖W‖²,      excess = (energy − chance)/(1 − chance)
 //! ‖W − P(W)‖² = Σ_σ ‖p_σ(W)‖²        over the irreps σ ≠ 1 of G on Hom(V, V′)
 //! ```
 //!
-//! Excess is 0 for random weights and 1 for equivariant ones, so groups of any size can be compared. Where G permutes the weights, chance is
-//! the mean energy over random signs of the weights, which is sharper. The worst defect is bracketed as in [`crate::defect`], in the Frobenius
-//! norm of the kernel, which is no operator bound.
+//! Excess is 0 for random weights and 1 for equivariant ones, so groups of any size can be compared. Chance is the
+//! mean energy of the same magnitudes with random signs where G permutes the weights, else dim Hom_G/dim Hom. The worst defect is bracketed as in [`crate::defect`], in the Frobenius
+//! norm of the kernel, which says nothing about outputs.
 //!
 //! ```
 //! use reynolds::{audit, group};
@@ -43,9 +43,9 @@ pub struct Total {
     /// ‖P(W)‖² and ‖W − P(W)‖².
     pub energies: Energies,
     /// dim Hom_G/dim Hom.
+    pub dimension_share: f64,
+    /// Mean energy over random signs of the weights; `dimension_share` for layers where it is not known.
     pub chance: f64,
-    /// Mean energy over random signs of the weights; `chance` for layers where it is not known.
-    pub random_signs: f64,
 }
 
 impl Total {
@@ -56,13 +56,14 @@ impl Total {
             total.layers += 1;
             total.weights += layer.tensor.len();
             total.energies = total.energies + layer.energies;
-            rank += layer.chance() * layer.tensor.len() as f64;
-            signs += layer.random_signs.unwrap_or(layer.chance()) * layer.energies.total();
+            rank += layer.dimension_share() * layer.tensor.len() as f64;
+            signs += layer.chance.unwrap_or(layer.dimension_share()) * layer.energies.total();
         }
         if total.weights > 0 {
-            total.chance = rank / total.weights as f64;
+            total.dimension_share = rank / total.weights as f64;
         }
-        total.random_signs = if total.energies.total() > 0.0 { signs / total.energies.total() } else { total.chance };
+        total.chance =
+            if total.energies.total() > 0.0 { signs / total.energies.total() } else { total.dimension_share };
         total
     }
 
@@ -73,7 +74,7 @@ impl Total {
 
     /// (energy − chance)/(1 − chance), with the chance of random signs; `None` where no layer was counted.
     pub fn excess(&self) -> Option<f64> {
-        self.energy().map(|energy| excess(energy, self.random_signs))
+        self.energy().map(|energy| excess(energy, self.chance))
     }
 }
 

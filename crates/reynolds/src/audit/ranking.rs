@@ -41,7 +41,7 @@ pub fn sort(ranked: &mut [Ranked]) {
     while let Some(best) = rest.first().map(excess) {
         let equal = rest.iter().take_while(|row| excess(row) >= best - TIE).count();
         let (tied, others) = rest.split_at_mut(equal);
-        tied.sort_by(|a, b| order(b).cmp(&order(a)).then(a.total.chance.total_cmp(&b.total.chance)));
+        tied.sort_by(|a, b| order(b).cmp(&order(a)).then(a.total.dimension_share.total_cmp(&b.total.dimension_share)));
         rest = others;
     }
 }
@@ -109,7 +109,7 @@ mod tests {
     fn the_larger_of_two_equal_groups_comes_first_and_the_verdict_names_it() {
         let row = |group: &str, excess: f64, layers: usize| {
             let energies = crate::projection::Energies { equivariant: 0.5 + 0.5 * excess, perp: 0.5 - 0.5 * excess };
-            let total = Total { layers, weights: 9 * layers, energies, chance: 0.5, random_signs: 0.5 };
+            let total = Total { layers, weights: 9 * layers, energies, dimension_share: 0.5, chance: 0.5 };
             Ranked { group: group.into(), total, same_as: vec![] }
         };
         let sorted = |rows: &[(&str, f64)]| {

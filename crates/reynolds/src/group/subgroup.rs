@@ -133,7 +133,10 @@ fn embed(source: &GroupRef, group: &GroupRef, h: &Element) -> std::result::Resul
         _ => {
             let order = group.order().unwrap_or(0);
             let same = |g: &Element| group.point_matrix(g).is_some_and(|m| (m - &matrix).norm_max() < 1e-9);
-            (0..order).map(Element::Finite).find(same).ok_or_else(|| "a generator is not an element".into())
+            (0..order)
+                .map(Element::Finite)
+                .find(same)
+                .ok_or_else(|| "one of its generators is not an element of the group".into())
         }
     }
 }
@@ -143,7 +146,7 @@ fn find_permutation(group: &GroupRef, small: &[u32], degree: usize) -> std::resu
         return Err(format!("it moves {} points, the group {degree}", small.len()));
     }
     let image: Vec<u32> = small.iter().copied().chain(small.len() as u32..degree as u32).collect();
-    group.permuting(&image).ok_or_else(|| "a generator is not an element".into())
+    group.permuting(&image).ok_or_else(|| "one of its generators is not an element of the group".into())
 }
 
 /// The element of SO(2), O(2), SO(3) or O(3) with this matrix.

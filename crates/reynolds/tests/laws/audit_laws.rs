@@ -158,7 +158,7 @@ fn the_state_of_an_optimizer_is_typed_only_by_a_plan() {
         let resolved = plan.resolve(&tensors).unwrap();
         assert_eq!(resolved.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>(), names[..1]);
         assert_eq!(resolved.untyped.len(), 5);
-        assert!(resolved.untyped.iter().all(|u| u.reason.contains("optimizer")), "{:?}", resolved.untyped);
+        assert!(resolved.untyped.iter().all(|u| u.reason.contains("state of an optimiser")), "{:?}", resolved.untyped);
     }
     let text = "group = \"C4\"\n[[layer]]\nname = \"*.exp_avg\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"";
     assert_eq!(SymmetryPlan::from_toml(text).unwrap().resolve(&tensors).unwrap().layers.len(), 1);
@@ -228,7 +228,7 @@ fn small_weights_have_the_energy_of_large_ones() {
         let audit = audit::layer(layer, &single[..]).unwrap();
         assert!((audit.energy() - expected.energy()).abs() < 1e-5, "{scale}: {}", audit.energy());
         assert!((audit.norm() / scale / expected.norm() - 1.0).abs() < 1e-5, "{scale}: {}", audit.norm());
-        let signs = audit.random_signs.unwrap() - expected.random_signs.unwrap();
+        let signs = audit.chance.unwrap() - expected.chance.unwrap();
         assert!(signs.abs() < 1e-5 && audit.isotypic.len() == expected.isotypic.len(), "{scale}");
     }
     // Double precision answers while it can, and then refuses instead of guessing.

@@ -23,7 +23,8 @@ SHAPES = [("network", "row", None), ("breaking", "breaking", None), ("λ_⊥", "
           ("validation loss", "validation_loss", 3), ("defect", "defect", 3)]
 
 DECOUPLED = ("Not in the paper, and not counted among its claims: the penalty as a step of its own after Adam's, at the strengths that the "
-             "paper's figure has for the gradient.")
+             "paper's figure has for the gradient. The decoupled step needs larger ones on the path of fig-so2: where a claim fell it has hardly "
+             "begun, and the sweep below has the strengths at which it is invariant. On the rings at λ_⊥ = 1 its plain form costs accuracy.")
 SWEPT = ("The decoupled step at larger strengths, λ_G = 0. From λ_⊥ = 1 on the plain form makes every layer exactly equivariant (what remains is "
          "rounding of single precision); the squared form approaches it.")
 

@@ -121,6 +121,8 @@ impl PenaltySettings {
                 "[] unless step = \"decoupled\"",
                 format!("{:?}", self.per_layer),
             ),
+            (!decoupled && !self.scale, "scale", "true unless step = \"decoupled\"", "false".into()),
+            (target && !self.per_layer.is_empty(), "per_layer", "[] with a target", format!("{:?}", self.per_layer)),
             (target && self.lambda_perp != 0.0, "lambda_perp", "0 with a target", self.lambda_perp.to_string()),
             (target && self.anneal.shape != Shape::Constant, "anneal.shape", "\"constant\" with a target", shape),
             (

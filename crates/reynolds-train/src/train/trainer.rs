@@ -254,6 +254,12 @@ impl<'a> Trainer<'a> {
                 last.assign_to(parameters)?;
             }
         }
+        let mut exact_since =
+            self.regularisation.as_ref().map_or(Ok(Default::default()), Regularisation::exact_since)?;
+        // Of the selected weights: those of an earlier epoch may not have been exact yet.
+        if let (Selection::Best, Some(best)) = (self.config.weights, self.progress.best) {
+            exact_since.retain(|_, since| *since <= best.epoch * self.steps_per_epoch());
+        }
         Ok(Summary {
             epochs: self.progress.epoch,
             steps: self.steps_done(),
@@ -262,7 +268,7 @@ impl<'a> Trainer<'a> {
             best: self.progress.best,
             last_metrics,
             best_metrics,
-            exact_since: self.regularisation.as_ref().map_or(Ok(Default::default()), Regularisation::exact_since)?,
+            exact_since,
         })
     }
 

@@ -156,6 +156,11 @@ fn refusals_name_origin_and_key() {
             "--set train.early_stopping.metric=\"\" --set train.early_stopping.ties=loss",
             "--set: train.early_stopping.metric: expected a metric (ties is set), found \"\"",
         ),
+        (
+            "--set penalty.step=decoupled --set penalty.target=0.1 --set penalty.per_layer=[\"weight=2\"]",
+            "--set: penalty.per_layer: expected [] with a target, found [\"weight=2\"]",
+        ),
+        ("--set penalty.scale=false", "--set: penalty.scale: expected true unless step = \"decoupled\", found false"),
         // Not TOML.
         ("seed = 1\n[train\n", "my.toml: line 2: expected TOML, found …"),
     ];

@@ -5,7 +5,7 @@ use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::proximal::{Proximal, Target};
 use reynolds_torch::optimiser::{Adam, AdamConfig};
 use reynolds_torch::proximal::Scope;
-use reynolds_train::config::{PenaltySettings, PenaltyStep, TargetBy, TrainConfig};
+use reynolds_train::config::{Mode, PenaltySettings, PenaltyStep, Selection, TargetBy, TrainConfig};
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::journal::Memory;
 use reynolds_train::metrics::Summary;
@@ -183,6 +183,11 @@ fn the_plain_form_makes_a_layer_exactly_equivariant_and_the_summary_says_since_w
     assert!(since[0] > 0 && since[1] > since[0], "{since:?}");
     assert_eq!(summary.exact_since, LAYERS.map(String::from).into_iter().zip(since).collect());
     assert_eq!(memory.records[2].values["residual"], 0.0);
+    // Of the best weights only what was exact when they were found.
+    let mut best = TrainConfig { weights: Selection::Best, ..config.clone() };
+    best.early_stopping.mode = Mode::Max; // the loss falls: the first epoch has the highest
+    let (summary, _) = trained(&Pair::new(), &best, &penalty).unwrap();
+    assert_eq!((summary.best.unwrap().epoch, summary.exact_since.len()), (1, 0), "{since:?}");
     // Other forms claim nothing.
     assert!(trained(&Pair::new(), &config, &decoupled(Form::Squared, 1e9)).unwrap().0.exact_since.is_empty());
 }

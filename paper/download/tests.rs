@@ -240,5 +240,5 @@ fn two_processes_do_not_write_one_file() {
     let other = File::create(&place.part).unwrap();
     other.lock().unwrap();
     let error = place.fetch(&server.address).unwrap_err();
-    assert!(error.contains("found one in progress") && server.requests().is_empty(), "{error}");
+    assert!(error.contains("another process is downloading") && server.requests().is_empty(), "{error}");
 }

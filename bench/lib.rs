@@ -3,6 +3,7 @@
 mod array;
 mod clock;
 mod convolutions;
+mod decoupled;
 mod memory;
 mod penalty;
 mod projection;
@@ -11,7 +12,8 @@ mod scaling;
 pub use array::{Array, Float};
 pub use clock::{Clock, Paired, Times, Turns, Work};
 pub use convolutions::{AddedToStep, Convolutions};
+pub use decoupled::DecoupledRow;
 pub use memory::DeviceMemory;
-pub use penalty::{DecoupledRow, PenaltyBench, PenaltyBenchRow};
+pub use penalty::{PenaltyBench, PenaltyBenchRow};
 pub use projection::{GridSize, ProjectionBench, ProjectionRow};
 pub use scaling::{ExponentRow, Extent, Panel, Plot, Point, PowerLaw, Scaling, ScalingReport, Series};

@@ -15,17 +15,16 @@ use std::time::Instant;
 use reynolds::group;
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::plan::{SymmetryPlan, UniformFields};
-use reynolds::proximal::{Proximal, Target};
 use reynolds::random::Random;
 use reynolds_checkpoint::Values;
 use reynolds_torch::optimiser::{Adam, AdamConfig};
 use reynolds_torch::parameters::Entry;
-use reynolds_torch::proximal::{Scope, TargetStep};
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
-use reynolds_torch::{Binding, Penalty, ProximalStep, device};
+use reynolds_torch::{Binding, Penalty, device};
 use serde::Serialize;
 
-use super::convolutions::{AddedToStep, Convolutions, turned_mean};
+use super::convolutions::{AddedToStep, Convolutions};
+use super::decoupled::DecoupledRow;
 use super::{Array, Clock, Paired};
 use reynolds_train::config::at_least_one;
 use reynolds_train::error::{Error, Result};
@@ -33,12 +32,9 @@ use reynolds_train::error::{Error, Result};
 /// λ_G and λ_⊥; peers/penalty.py has the same.
 pub(super) const STRENGTHS: [f64; 2] = [1e-3, 1e-1];
 /// Calls before those that are timed.
-const WARMUP: usize = 3;
+pub(super) const WARMUP: usize = 3;
 /// So small that weights stay what they are.
 const LEARNING_RATE: f64 = 1e-9;
-/// η of decoupled steps, and the residual that the target asks for.
-const STEP: f64 = 1e-2;
-const TARGET: f64 = 0.05;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PenaltyBench {
@@ -100,27 +96,6 @@ pub struct PenaltyBenchRow {
     /// What penalties add to training steps of a network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<AddedToStep>>,
-}
-
-/// A decoupled step of all weights in place.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DecoupledRow {
-    /// "squared", "plain" or "target".
-    pub step: &'static str,
-    /// Median of the step.
-    pub seconds: f64,
-    /// Kernels of ours that it launches; 0 where executors of the core or operations of libtorch do it.
-    pub launches: u64,
-    /// Bytes a weight that it has to move without an index, and at the speed of a copy.
-    pub floor_bytes: u32,
-    pub floor_seconds: f64,
-    /// Bytes a weight with an index in each pass.
-    pub indexed_bytes: u32,
-    /// Bytes a weight that a copy moves in the time it takes.
-    pub bytes_at_copy_speed: f64,
-    /// Median of the same step by operations on all layers at once, as one would write it in PyTorch; for C4.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub operations_seconds: Option<f64>,
 }
 
 impl PenaltyBench {
@@ -207,83 +182,6 @@ impl PenaltyBench {
         })
     }
 
-    /// Every decoupled step, each on a fresh copy of the weights, whose time is taken off.
-    fn decoupled(
-        &self,
-        binding: &Rc<Binding>,
-        [weights, stepped]: [&Tensor; 2],
-        copy_seconds: f64,
-        clock: Clock,
-    ) -> Result<Vec<DecoupledRow>> {
-        let proximal = |form| -> Result<ProximalStep> {
-            Ok(ProximalStep::new(binding.clone(), Proximal::new(self.config(form))?)?)
-        };
-        let (mut squared, mut plain) = (proximal(Form::Squared)?, proximal(Form::Plain)?);
-        let mut target = TargetStep::new(binding.clone(), Target::new(TARGET)?, Scope::Layer)?;
-        let measure = |step: &mut dyn FnMut() -> Result<()>| -> Result<f64> {
-            let seconds = clock.median(WARMUP, self.repeats, || {
-                stepped.shallow_clone().f_copy_(weights)?;
-                step()
-            })?;
-            Ok((seconds - copy_seconds).max(0.0))
-        };
-        let row = |step, [floor, indexed]: [u32; 2], ours: &mut dyn FnMut() -> Result<()>| -> Result<DecoupledRow> {
-            let before = device::launches();
-            ours()?;
-            let launches = device::launches() - before;
-            let seconds = measure(ours)?;
-            let by_operations = (self.group == "C4").then(|| {
-                measure(&mut || {
-                    stepped.shallow_clone().f_copy_(&self.as_operations(step, stepped)?).map_err(Into::into)
-                })
-            });
-            Ok(DecoupledRow {
-                step,
-                seconds,
-                launches,
-                floor_bytes: floor,
-                floor_seconds: f64::from(floor) / 8.0 * copy_seconds,
-                indexed_bytes: indexed,
-                bytes_at_copy_speed: 8.0 * seconds / copy_seconds,
-                operations_seconds: by_operations.transpose()?,
-            })
-        };
-        Ok(vec![
-            row("squared", [8, 12], &mut || Ok(squared.apply(stepped, STEP)?))?,
-            row("plain", [12, 20], &mut || Ok(plain.apply(stepped, STEP)?))?,
-            row("target", [12, 20], &mut || Ok(target.apply(stepped, STEP)?))?,
-        ])
-    }
-
-    /// A decoupled step as one would write it in PyTorch for C4, of all layers at once.
-    fn as_operations(&self, step: &str, weights: &Tensor) -> Result<Tensor> {
-        let [rows, columns, height, width] = self.shape().map(|side| side as i64);
-        let kernels = weights.f_view([rows * self.layers as i64, columns, height, width])?;
-        let projected = turned_mean(&kernels)?.f_view([self.layers as i64, -1])?;
-        let perp = weights.f_view([self.layers as i64, -1])?.f_sub(&projected)?;
-        let norm = |part: &Tensor| part.f_norm_scalaropt_dim(2.0, [1_i64], true);
-        let [lambda_g, lambda_perp] = STRENGTHS.map(|lambda| STEP * lambda);
-        let stepped = match step {
-            "squared" => {
-                projected.f_div_scalar(1.0 + 2.0 * lambda_g)?.f_add(&perp.f_div_scalar(1.0 + 2.0 * lambda_perp)?)?
-            }
-            "plain" => {
-                // Three quarters of the weights are W − P(W).
-                let [of_g, of_perp] = [0.25, 0.75].map(|share| (share * self.layer_weights() as f64).sqrt());
-                let threshold = |part: &Tensor, by: f64| -> Result<Tensor> {
-                    let factor = norm(part)?.f_reciprocal()?.f_mul_scalar(-by)?.f_add_scalar(1.0)?.f_clamp_min(0.0)?;
-                    Ok(part.f_mul(&factor)?)
-                };
-                threshold(&projected, lambda_g * of_g)?.f_add(&threshold(&perp, lambda_perp * of_perp)?)?
-            }
-            _ => {
-                let most = norm(&projected)?.f_mul_scalar(TARGET / (1.0 - TARGET * TARGET).sqrt())?;
-                projected.f_add(&perp.f_mul(&most.f_div(&norm(&perp)?)?.f_clamp_max(1.0)?)?)?
-            }
-        };
-        Ok(stepped.f_view([-1])?)
-    }
-
     pub(super) fn config(&self, form: Form) -> PenaltyConfig {
         let [lambda_g, lambda_perp] = STRENGTHS;
         PenaltyConfig { lambda_g, lambda_perp, form, ..PenaltyConfig::default() }
@@ -301,7 +199,7 @@ impl PenaltyBench {
     }
 
     /// All weights, one layer after the other.
-    fn flat(&self, device: Device) -> Result<Tensor> {
+    pub(super) fn flat(&self, device: Device) -> Result<Tensor> {
         at_least_one("layers", self.layers)?;
         let scale = (2.0 / (self.channels * self.kernel * self.kernel) as f64).sqrt();
         let mut random = Random::new(1);
@@ -311,7 +209,7 @@ impl PenaltyBench {
     }
 
     /// P of all layers on the device, and how long that took. The projector of one layer, which all share, is derived before.
-    fn bind(&self, device: Device) -> Result<(Rc<Binding>, f64)> {
+    pub(super) fn bind(&self, device: Device) -> Result<(Rc<Binding>, f64)> {
         let resolved = self.plan()?.resolve(&[("convolution".into(), self.shape().to_vec())])?;
         let Some(layer) = resolved.layers.first() else {
             let reason = resolved.untyped.first().map_or("", |untyped| untyped.reason.as_str());
@@ -338,11 +236,11 @@ impl PenaltyBench {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::convolutions::turned_mean;
 
-    fn bench(layers: usize) -> PenaltyBench {
+    pub(crate) fn bench(layers: usize) -> PenaltyBench {
         PenaltyBench {
             group: "C4".into(),
             layers,
@@ -372,29 +270,6 @@ mod tests {
         let expected = (2.0 * g * projected + 2.0 * p * perp).view([-1]);
         let difference = (Tensor::from_slice(&found.values.to_f32()) - &expected).abs().max().double_value(&[]);
         assert!(difference < 1e-6 * expected.abs().max().double_value(&[]), "{difference}");
-    }
-
-    #[test]
-    fn decoupled_steps_are_those_that_operations_take() {
-        let bench = bench(3);
-        let weights = bench.flat(Device::Cpu).unwrap();
-        let (binding, _) = bench.bind(Device::Cpu).unwrap();
-        let proximal = |form| ProximalStep::new(binding.clone(), Proximal::new(bench.config(form)).unwrap()).unwrap();
-        for step in ["squared", "plain", "target"] {
-            let stepped = weights.copy();
-            match step {
-                "squared" => proximal(Form::Squared).apply(&stepped, STEP).unwrap(),
-                "plain" => proximal(Form::Plain).apply(&stepped, STEP).unwrap(),
-                _ => {
-                    let target = Target::new(TARGET).unwrap();
-                    TargetStep::new(binding.clone(), target, Scope::Layer).unwrap().apply(&stepped, STEP).unwrap();
-                }
-            }
-            let expected = bench.as_operations(step, &weights).unwrap();
-            let off = (&stepped - &expected).abs().max().double_value(&[]);
-            assert!(off < 1e-6, "{step}: {off}");
-            assert!((&stepped - &weights).abs().max().double_value(&[]) > 1e-4, "{step} does something");
-        }
     }
 
     #[test]

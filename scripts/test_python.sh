@@ -21,5 +21,6 @@ quiet=()
 }
 # Built to be there soon, not to be fast.
 MATURIN_PEP517_ARGS="--profile quick" "$venv/bin/pip" install "${quiet[@]}" --force-reinstall --no-deps ./python
-cd python
-exec "../$venv/bin/python" -m pytest -q -p no:cacheprovider tests
+# From a folder in which `import reynolds` finds what was installed, not the sources.
+cd "$venv"
+exec bin/pytest -q -p no:cacheprovider ../python/tests

@@ -89,16 +89,16 @@ fn inference(cells: &[Cell<'_>], network: Architecture) -> Option<Check> {
     before.is_finite().then(|| Check::new(claim, after >= (1.0 - UNCHANGED) * before, found))
 }
 
-/// RPP is slower in training and inference, and larger.
+/// RPP has more parameters. That it is slower is no claim: its kernels are merged, so that speeds differ by noise alone.
 fn residual(cells: &[Cell<'_>], network: Architecture) -> Option<Check> {
     let pair = beside_ours(cells, network, Mode::Rpp)?;
     let batch = pair[0].largest().min(pair[1].largest());
     let [training, inference, parameters] =
         [pair.map(|cell| cell.train(batch)), pair.map(Cell::inference), pair.map(Cell::measured_parameters)];
-    let held = training[0] < training[1] && inference[0] < inference[1] && parameters[0] > parameters[1];
+    let held = parameters[0] > parameters[1];
     let speed = |[theirs, ours]: [f64; 2]| format!("{} against {} images/s", three_digits(theirs), three_digits(ours));
     let (train, infer, [theirs, ours]) = (speed(training), speed(inference), parameters);
-    let found = format!("training {train}, inference {infer}, parameters {theirs:.0} against {ours:.0}");
-    let claim = format!("{}: RPP trains and infers more slowly than ours and has more parameters", head(network));
+    let found = format!("parameters {theirs:.0} against {ours:.0}; training {train}, inference {infer}");
+    let claim = format!("{}: RPP has more parameters than ours", head(network));
     Some(Check::new(claim, held, found))
 }

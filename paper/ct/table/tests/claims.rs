@@ -137,6 +137,7 @@ fn shares_of_costs_are_those_of_images_a_second_beside_those_of_the_papers_table
         assert!(found.contains(&format!("batch 4 loses 2 % (the paper's table {share} %)")), "{found}");
     }
     assert!(checks[8].found.contains("parameters 6632975 against 4300175"), "{}", checks[8].found);
-    // A penalty that costs and a cheap baseline are not what is claimed.
-    assert_eq!(judged_costs("dicdnet", 7.0, 9.0, 8.0).iter().filter(|check| check.held).count(), 0);
+    // A penalty that costs and a cheap baseline are not what is claimed; RPP's parameters are no matter of speed.
+    let held = judged_costs("dicdnet", 7.0, 9.0, 8.0).into_iter().filter(|check| check.held);
+    assert_eq!(held.map(|check| check.claim).collect::<Vec<_>>(), ["DICDNet: RPP has more parameters than ours"]);
 }

@@ -217,6 +217,9 @@ class Penalty:
                 raise Error(f"{name}: the parameter is frozen (requires_grad is False); unfreeze it, or leave it out with exclude=[\"{name}\"]")
             if parameter.dtype in (torch.bfloat16, torch.float16) and self.step_kind == "decoupled":
                 warnings.warn(f"{name}: {parameter.dtype} weights lose small steps to rounding; train with f32 weights and autocast", stacklevel=4)
+            twin = next((layer.name for layer in self.layers if layer.parameter.data_ptr() == parameter.data_ptr() != 0), None)
+            if twin is not None:
+                raise Error(f"{name}: it shares its memory with {twin}; make them one parameter, or leave one out with exclude")
             self.layers.append(_Layer(layers, number, description, parameter))
         if not self.layers:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in list(self.left_out.items())[:3])

@@ -363,6 +363,8 @@ def test_bad_use_says_what_was_expected():
     frozen = network()
     frozen[0].weight.requires_grad_(False)
     other = torch.optim.SGD(network().parameters(), lr=0.1)
+    twins = nn.Sequential(nn.Conv2d(4, 4, 3, bias=False), nn.Conv2d(4, 4, 3, bias=False))
+    twins[1].weight = nn.Parameter(twins[0].weight.data)
     for call, what in [
         (lambda: rn.Penalty(model, PLAN), "lambda_perp"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=-1.0), "lambda_perp"),
@@ -376,6 +378,7 @@ def test_bad_use_says_what_was_expected():
         (lambda: rn.Penalty(model, rn.Plan.from_toml('group = "C4"\n[[layer]]\nname = "no.*"\ndomain = "1 regular"\ncodomain = "1 regular"'), lambda_perp=1.0), "no\\.\\*"),
         (lambda: rn.Penalty(frozen, PLAN, lambda_perp=1.0), "frozen"),
         (lambda: rn.Penalty(nn.Linear(3, 3), PLAN, lambda_perp=1.0), "expected layers"),
+        (lambda: rn.Penalty(twins, PLAN, lambda_perp=1.0), "1.weight: it shares its memory with 0.weight"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0).attach(other), "0.weight"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0).attach(), "in none of these optimizers"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0).attach(3), "int"),

@@ -10,6 +10,7 @@ from torch.nn.utils import parametrize
 from . import models
 from ._reynolds import Error
 from .plan import Plan, checked
+from .shards import refuse
 from .tiles import Tiles
 
 
@@ -56,6 +57,7 @@ def constrain_(model: nn.Module, plan: Plan, kind: str = "strict") -> list[str]:
         name = str(row["name"])
         if name not in parameters or row["rank"] == row["weights"]:
             continue
+        refuse(name, parameters[name], "constrain the model before fully_shard")
         owner, _, attribute = name.rpartition(".")
         tiles = Tiles(layers, number)
         parametrize.register_parametrization(inner.get_submodule(owner), attribute, (_Strict if kind == "strict" else _Residual)(tiles))

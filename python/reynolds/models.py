@@ -85,5 +85,6 @@ def _bytes(value: Any) -> bytes:
         return value.astype(value.dtype.newbyteorder("<")).tobytes()
     import torch
 
+    value = value.full_tensor() if hasattr(value, "full_tensor") else value
     flat = value.detach().cpu().contiguous().reshape(-1)
     return flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""

@@ -16,6 +16,7 @@ from ._reynolds import Error
 from .hooks import Hooks
 from .memory import is_direct, place
 from .plan import Plan, checked
+from .shards import Shard, is_sharded, refuse
 from .tiles import Tiles
 
 
@@ -82,6 +83,35 @@ class _Layer:
         self._tiles: Tiles | None = None
         self._direct: tuple[int, int, bool] | None = None
         self._dtype: torch.dtype | None = None
+        #: What this process holds, where the parameter is sharded.
+        self.shard = Shard(self.name, parameter) if is_sharded(parameter) else None
+        #: Whether all shards are needed to project any of them.
+        self.gathered = False
+
+    def bind_shard(self, whole: bool) -> bool:
+        """Chooses how a sharded parameter is projected; whether its shards cut fields. ``whole``: the norm needs all of it at once."""
+        if self.shard is None:
+            return False
+        cut = self.tiles.cuts(self.shard.boundaries)
+        self.gathered = whole or cut
+        if not self.gathered:
+            self.tiles.keep(self.shard.start, self.shard.end)
+        return cut
+
+    def local(self, tensor: Tensor) -> Tensor:
+        """The numbers of the parameter, or of its gradient, that this process holds."""
+        return tensor.detach() if self.shard is None else self.shard.local(tensor.detach())
+
+    def mine(self, values: Tensor) -> Tensor:
+        """Of values that `split` or `weights` led to, those of the numbers that this process holds."""
+        return self.shard.mine(values) if self.shard is not None and self.gathered else values
+
+    def weights(self) -> Tensor:
+        """What is projected: the parameter, or this process's shard, or all shards gathered."""
+        if self.shard is not None and self.gathered:
+            whole: Tensor = self.parameter.detach().full_tensor()  # type: ignore[operator]
+            return whole
+        return self.local(self.parameter)
 
     @property
     def tiles(self) -> Tiles:
@@ -97,7 +127,7 @@ class _Layer:
     def split(self) -> tuple[Tensor, Tensor]:
         """P(W) and W − P(W) as vectors in f32 or f64."""
         self.check()
-        weights = self.parameter.detach()
+        weights = self.weights()
         dtype = torch.float64 if weights.dtype == torch.float64 else torch.float32
         flat = weights.reshape(-1).to(dtype)
         equivariant = self.tiles.project_flat(flat)
@@ -193,9 +223,6 @@ class Penalty:
 
     def _bind(self, model: nn.Module, plan: Plan, exclude: list[str]) -> None:
         parameters = dict(model.named_parameters())
-        for name, parameter in parameters.items():
-            if type(parameter).__name__ == "DTensor":
-                raise Error(f"{name}: sharded parameters (DTensor, FSDP2) are not supported yet: expected a plain tensor")
         # Running statistics beside the parameters are typed with them, but not penalised.
         layers = plan.resolve({name: value for name, value in models.tensors(model).items() if not _matches(name, exclude)})
         self._layers = layers
@@ -217,10 +244,13 @@ class Penalty:
                 raise Error(f"{name}: the parameter is frozen (requires_grad is False); unfreeze it, or leave it out with exclude=[\"{name}\"]")
             if parameter.dtype in (torch.bfloat16, torch.float16) and self.step_kind == "decoupled":
                 warnings.warn(f"{name}: {parameter.dtype} weights lose small steps to rounding; train with f32 weights and autocast", stacklevel=4)
-            twin = next((layer.name for layer in self.layers if layer.parameter.data_ptr() == parameter.data_ptr() != 0), None)
+            layer = _Layer(layers, number, description, parameter)
+            twin = next((other.name for other in self.layers if _address(other) == _address(layer) != 0), None)
             if twin is not None:
                 raise Error(f"{name}: it shares its memory with {twin}; make them one parameter, or leave one out with exclude")
-            self.layers.append(_Layer(layers, number, description, parameter))
+            if layer.bind_shard(whole=self.norm != "frobenius"):
+                warnings.warn(f"{name}: its shards cut fields of {description['codomain']}; the layer is gathered at every step", stacklevel=4)
+            self.layers.append(layer)
         if not self.layers:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in list(self.left_out.items())[:3])
             raise Error(f"plan: expected layers on which {layers.group} acts, found none ({reasons})")
@@ -258,7 +288,9 @@ class Penalty:
         """Adds ``scale`` times the penalty's gradient to the gradients of the parameters: for loops that clip gradients after it."""
         direct = []
         as_it_is = not isinstance(scale, Tensor) and scale == 1.0
-        for layer in self._chosen(only):
+        chosen = self._chosen(only)
+        squares = self._squares(chosen) if self.form == "plain" else {}
+        for layer in chosen:
             grad = layer.parameter.grad
             if grad is None:
                 continue
@@ -267,7 +299,8 @@ class Penalty:
             if at is not None and address is not None:
                 direct.append((at[0], at[1], address, at[2], self.lambda_g * layer.strength, self.lambda_perp * layer.strength))
             else:
-                grad.add_(self._gradient(layer).reshape(grad.shape).to(grad.dtype) * scale)
+                local = layer.local(grad)
+                local.add_(self._gradient(layer, squares.get(layer.name)).reshape(local.shape).to(local.dtype) * scale)
         if direct:
             self._settings.add_gradient(self._layers, direct)
 
@@ -289,11 +322,12 @@ class Penalty:
             self._to_network_target([layer for layer, _ in layers], skip)
             return
         direct, jobs = [], []
+        squares = self._squares([layer for layer, _ in layers]) if self.form == "plain" or self.target is not None else {}
         for layer, lr in layers:
             on_host = skip is None and (not isinstance(lr, Tensor) or lr.device.type == "cpu")
             at = layer.place() if on_host else None
             if at is None:
-                self._shrink(layer, lr, skip)
+                self._shrink(layer, lr, skip, squares.get(layer.name))
             else:
                 direct.append(layer)
                 jobs.append((*at, float(lr), self.lambda_g * layer.strength, self.lambda_perp * layer.strength))
@@ -310,12 +344,13 @@ class Penalty:
             # The memory was written behind torch's back: its version counter says so to autograd.
             torch.autograd.graph.increment_version(layer.parameter)
 
-    def _shrink(self, layer: _Layer, lr: float | Tensor, skip: Tensor | None) -> None:
+    def _shrink(self, layer: _Layer, lr: float | Tensor, skip: Tensor | None, squares: Tensor | None = None) -> None:
         equivariant, perp = layer.split()
         if self.target is not None:
-            on_equivariant, on_perp = torch.ones((), device=perp.device), _to_target(self.target, equivariant.norm(), perp.norm())
+            norms = (_pair(equivariant, perp) if squares is None else squares).sqrt()
+            on_equivariant, on_perp = torch.ones((), device=perp.device), _to_target(self.target, norms[0], norms[1]).to(perp)
         else:
-            on_equivariant, on_perp = self._factors(layer, equivariant, perp, lr)
+            on_equivariant, on_perp = self._factors(layer, equivariant, perp, lr, squares)
             self._note(layer, on_perp if skip is None else torch.where(skip > 0, torch.ones_like(on_perp), on_perp))
         _write(layer, equivariant * on_equivariant + perp * on_perp, skip, unchanged=(on_equivariant == 1) & (on_perp == 1))
 
@@ -329,14 +364,22 @@ class Penalty:
                 torch.autograd.graph.increment_version(layer.parameter)
             return
         parts = [layer.split() for layer in layers]
-        first = parts[0][0].device
-        norms = [torch.stack([part[at].double().square().sum().to(first) for part in parts]).sum().sqrt() for at in (0, 1)]
-        factor = _to_target(self.target, *norms)
+        pairs = _over_shards(layers, [_pair(*part) for part in parts])
+        norms = torch.stack([pair.to(pairs[0].device) for pair in pairs]).sum(0).sqrt()
+        factor = _to_target(self.target, norms[0], norms[1])
         for layer, (equivariant, perp) in zip(layers, parts):
             on_perp = factor.to(perp)
             _write(layer, equivariant + perp * on_perp, skip, unchanged=on_perp == 1)
 
-    def _factors(self, layer: _Layer, equivariant: Tensor, perp: Tensor, lr: float | Tensor) -> tuple[Tensor, Tensor]:
+    def _squares(self, layers: list[_Layer]) -> dict[str, Tensor]:
+        """‖P(W)‖² and ‖W − P(W)‖² of every sharded layer, with one all-reduce."""
+        sharded = [layer for layer in layers if layer.shard is not None and not layer.gathered]
+        pairs = _over_shards(sharded, [_pair(*layer.split()) for layer in sharded])
+        return {layer.name: pair for layer, pair in zip(sharded, pairs)}
+
+    def _factors(
+        self, layer: _Layer, equivariant: Tensor, perp: Tensor, lr: float | Tensor, squares: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         """What the proximal map multiplies the two parts by: see `Proximal::factors` of the core."""
         lambda_g, lambda_perp = self._strengths(layer)
         rate = torch.as_tensor(lr, device=perp.device, dtype=torch.float64)
@@ -346,7 +389,7 @@ class Penalty:
         if self.scale:
             lambda_g *= (layer.size if self.whole else layer.rank) ** 0.5
             lambda_perp *= (layer.size - layer.rank) ** 0.5
-        first, second = equivariant.double().square().sum(), perp.double().square().sum()
+        first, second = _pair(equivariant, perp) if squares is None else squares
         on_perp = _threshold(second, rate * lambda_perp)
         if self.whole:
             of_all = _threshold(first + on_perp.square() * second, rate * lambda_g)
@@ -367,24 +410,29 @@ class Penalty:
 
     def __call__(self) -> Tensor:
         """The penalty as a scalar that can be differentiated by the weights: add it to a loss in place of ``attach``."""
+        for layer in self.layers:
+            refuse(layer.name, layer.parameter, "attach the penalty to the optimizer")
         parameters = [layer.parameter for layer in self.layers]
         return _Differentiable.apply(self, *parameters)  # type: ignore[no-any-return]
 
     @torch.no_grad()
     def value(self) -> Tensor:
         """The penalty now, as a scalar on the device of the first layer; does not wait for the GPU."""
-        first = self.layers[0].parameter
-        return torch.stack([self._value(layer).to(first.device) for layer in self.layers]).sum()
+        squares = self._squares(self.layers)
+        values = [self._value(layer, squares.get(layer.name)) for layer in self.layers]
+        return torch.stack([value.to(values[0].device) for value in values]).sum()
 
-    def _value(self, layer: _Layer) -> Tensor:
+    def _value(self, layer: _Layer, squares: Tensor | None = None) -> Tensor:
         lambda_g, lambda_perp = self._strengths(layer)
         at = layer.place()
         if at is not None or self.norm != "frobenius":
+            device = layer.parameter.device
             if at is None:
-                host = layer.parameter.detach().cpu().double().contiguous()
+                host = layer.weights().cpu().double().contiguous()
                 at = (layer.number, *place(layer.name, host, layer.size))
-            return torch.tensor(self._settings.values(self._layers, [(*at, lambda_g, lambda_perp)])[0], dtype=torch.float64)
-        equivariant, perp = (part.double().square().sum() for part in layer.split())
+            found = self._settings.values(self._layers, [(*at, lambda_g, lambda_perp)])[0]
+            return torch.tensor(found, dtype=torch.float64, device=device)
+        equivariant, perp = _pair(*layer.split()) if squares is None else squares
         first = equivariant + perp if self.whole else equivariant
         if self.form == "squared":
             return lambda_g * first + lambda_perp * perp
@@ -396,40 +444,40 @@ class Penalty:
         kappa = 32 * epsilon * (layer.size / max(layer.rank, 1)) ** 0.5
         return (kappa**2 * total).clamp(min=1e-12)
 
-    def _gradient(self, layer: _Layer) -> Tensor:
-        """The penalty's gradient by the weights of a layer, as a vector."""
+    def _gradient(self, layer: _Layer, squares: Tensor | None = None) -> Tensor:
+        """The penalty's gradient by the weights of a layer, as a vector; by those of this process, where it is sharded."""
         lambda_g, lambda_perp = self._strengths(layer)
-        weights = layer.parameter.detach()
         if layer.place() is not None or self.norm != "frobenius":
+            weights = layer.weights()
             dtype = torch.float64 if weights.dtype == torch.float64 else torch.float32
             host = weights.to("cpu", dtype).contiguous()
             gradient = torch.zeros_like(host)
             number, address, double = (layer.number, *place(layer.name, host, layer.size))
             job = (number, address, place(layer.name, gradient, layer.size)[0], double, lambda_g, lambda_perp)
             self._settings.add_gradient(self._layers, [job])
-            return gradient.reshape(-1).to(weights.device)
+            return layer.mine(gradient.reshape(-1).to(weights.device))
         equivariant, perp = layer.split()
         on_first, on_perp = 2 * lambda_g, 2 * lambda_perp
         if self.form == "plain":
-            squares = equivariant.double().square().sum(), perp.double().square().sum()
-            smoothing = self._smoothing(layer, squares[0] + squares[1])
-            first = squares[0] + squares[1] if self.whole else squares[0]
+            both = _pair(equivariant, perp) if squares is None else squares
+            smoothing = self._smoothing(layer, both[0] + both[1])
+            first = both[0] + both[1] if self.whole else both[0]
             on_first = (lambda_g / (first + smoothing).sqrt()).to(perp)
-            on_perp = (lambda_perp / (squares[1] + smoothing).sqrt()).to(perp)
-        return equivariant * on_first + perp * (on_perp + (on_first if self.whole else 0))
+            on_perp = (lambda_perp / (both[1] + smoothing).sqrt()).to(perp)
+        return layer.mine(equivariant * on_first + perp * (on_perp + (on_first if self.whole else 0)))
 
     @torch.no_grad()
     def energies(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """‖P(W)‖² and ‖W − P(W)‖² of every layer, as scalars on its device; does not wait for the GPU."""
+        """‖P(W)‖² and ‖W − P(W)‖² of every layer, as scalars on its device; does not wait for the GPU. Sharded layers: one all-reduce."""
         found = {}
+        squares = self._squares(self.layers)
         for layer in self.layers:
             at = layer.place()
             if at is not None:
-                both = self._layers.energies([at])[0]
-                found[layer.name] = (torch.tensor(both[0], dtype=torch.float64), torch.tensor(both[1], dtype=torch.float64))
+                pair = torch.tensor(self._layers.energies([at])[0], dtype=torch.float64)
             else:
-                equivariant, perp = layer.split()
-                found[layer.name] = (equivariant.double().square().sum(), perp.double().square().sum())
+                pair = squares[layer.name] if layer.name in squares else _pair(*layer.split())
+            found[layer.name] = (pair[0], pair[1])
         return found
 
     def residual(self) -> float:
@@ -527,9 +575,30 @@ def _to_target(tau: float, equivariant: Tensor, perp: Tensor) -> Tensor:
 
 def _write(layer: _Layer, values: Tensor, skip: Tensor | None, unchanged: Tensor) -> None:
     """Writes new weights, but none where nothing changes: the bits stay then."""
-    weights = layer.parameter.detach()
-    new = values.reshape(weights.shape).to(weights.dtype)
+    weights = layer.local(layer.parameter)
+    new = layer.mine(values).reshape(weights.shape).to(weights.dtype)
     keep = unchanged if skip is None else unchanged | (skip.to(unchanged.device) > 0)
     weights.copy_(torch.where(keep, weights, new))
 
 
+def _pair(equivariant: Tensor, perp: Tensor) -> Tensor:
+    """Both sums of squares in f64."""
+    return torch.stack([equivariant.double().square().sum(), perp.double().square().sum()])
+
+
+def _over_shards(layers: list[_Layer], pairs: list[Tensor]) -> list[Tensor]:
+    """Sums over the processes that share a layer; one all-reduce for all layers that the same processes share."""
+    groups: dict[Any, list[int]] = {}
+    for number, layer in enumerate(layers):
+        if layer.shard is not None and layer.shard.group is not None and not layer.gathered:
+            groups.setdefault(layer.shard.group, []).append(number)
+    for group, numbers in groups.items():
+        together = torch.stack([pairs[number] for number in numbers])
+        torch.distributed.all_reduce(together, group=group)
+        for number, pair in zip(numbers, together):
+            pairs[number] = pair
+    return pairs
+
+
+def _address(layer: _Layer) -> int:
+    return layer.local(layer.parameter).data_ptr()

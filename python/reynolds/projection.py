@@ -13,6 +13,7 @@ from . import models
 from ._reynolds import Error
 from .memory import is_direct, place
 from .plan import Plan, checked
+from .shards import Shard, is_sharded
 from .tiles import Tiles
 
 
@@ -34,7 +35,12 @@ def project_(model: nn.Module, plan: Plan, blend: float = 1.0) -> list[str]:
         if description["rank"] == description["weights"]:
             continue
         name, weights = description["name"], named[description["name"]]
-        if is_direct(weights):
+        if is_sharded(weights):
+            shard, whole = Shard(name, weights), weights.detach().full_tensor()
+            new = torch.lerp(whole, Tiles(layers, number).project(whole), blend)
+            local = shard.local(weights)
+            local.copy_(shard.mine(new.reshape(-1)).view(local.shape))
+        elif is_direct(weights):
             layers.project_([(number, *place(name, weights, description["weights"]))], blend)
         else:
             weights.copy_(torch.lerp(weights, Tiles(layers, number).project(weights), blend))
@@ -101,5 +107,3 @@ def _project_statistics(model: nn.Module, plan: Plan) -> None:
         name = description["name"]
         if name in buffers:
             buffers[name].copy_(Tiles(layers, number).project(buffers[name]))
-
-

@@ -16,6 +16,25 @@ class Tiles:
     def __init__(self, layers: _reynolds.Layers, number: int):
         self._lists, self._functions = layers.tiles(number)
         self._ready: dict[tuple[torch.device, torch.dtype], Any] = {}
+        self._span: tuple[int, int] | None = None
+
+    def cuts(self, boundaries: list[int]) -> bool:
+        """Whether a boundary between the shards of the weights lies inside a tile."""
+        ends = torch.tensor([self._coordinate(boundary) for boundary in boundaries])
+        return any(
+            bool((torch.bucketize(index.amin(1), ends, right=True) != torch.bucketize(index.amax(1), ends, right=True)).any())
+            for index in (torch.tensor(places).view(-1, count) for places, count, *_ in self._lists)
+        )
+
+    def keep(self, start: int, end: int) -> None:
+        """From now on the weights are those from ``start`` to ``end``, of whole tiles."""
+        self._span = (self._coordinate(start), self._coordinate(end))
+
+    def _coordinate(self, place: int) -> int:
+        if self._functions is None:
+            return place
+        values, rows = self._functions
+        return place // rows * (len(values) // rows)
 
     def project(self, weights: Tensor) -> Tensor:
         """P(W). Half-precision weights are projected in f32 and rounded once."""
@@ -41,6 +60,9 @@ class Tiles:
         kinds = []
         for places, count, members, signs, ends, basis in self._lists:
             index = torch.tensor(places, device=like.device).view(-1, count)
+            if self._span is not None:
+                start, end = self._span
+                index = index[(index >= start).all(1) & (index < end).all(1)] - start
             if basis:
                 kinds.append((index, numbers(basis).view(count, -1)))
                 continue

@@ -2,18 +2,20 @@
 
 import json
 import pathlib
+import re
 import runpy
+import subprocess
 import sys
 
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("sklearn")
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 
 def test_digits_compares_all_methods(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("sklearn")
     arguments = ["digits.py", "--b", "1", "--channels", "8", "--steps", "80", "--seeds", "1", "--out", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", arguments)
     threads = torch.get_num_threads()
@@ -24,3 +26,11 @@ def test_digits_compares_all_methods(tmp_path, monkeypatch, capsys):
     assert len(rows) == 6 and rows["strict"]["residual"] < 1e-5 < rows["none"]["residual"]
     assert rows["augmentation"]["strength"] in (0.25, 0.5, 0.75) and rows["none"]["test"][0] > 30
     assert "decoupled" in capsys.readouterr().out
+
+
+def test_two_processes_share_a_model():
+    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(EXAMPLES / "fsdp.py")]
+    out = subprocess.run([*run, "--channels", "16", "--steps", "20"], capture_output=True, text=True)
+    found = re.search(r"2 processes: .* was (\S+), is (\S+)", out.stdout)
+    assert found, out.stderr
+    assert 0.0 < float(found[2]) < 0.5 < float(found[1])

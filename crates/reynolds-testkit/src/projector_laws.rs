@@ -101,13 +101,13 @@ pub fn assert_orthogonal_projector<F: Scalar>(name: &str, projector: &dyn Projec
     assert_proximal_laws(name, projector, &t);
 }
 
-/// The laws of the proximal step: nothing at strength 0, the projection at a huge λ_⊥, uniform shrinking at equal strengths, and each part
-/// of W multiplied by its own factor otherwise.
+/// The laws of the proximal step: nothing at strength 0, the projection at a huge λ_⊥, uniform shrinking at equal strengths, and the
+/// conditions of a minimum over all weights otherwise.
 fn assert_proximal_laws<F: Scalar>(name: &str, projector: &dyn Projector<F>, t: &[F]) {
     let pt = projector.project(t).expect("finite weights");
     let stepped = |penalty: PenaltyConfig| {
         let mut weights = t.to_vec();
-        let factors = Proximal::new(penalty).and_then(|step| step.apply(projector, &mut weights, 0.3));
+        let factors = Proximal::new(penalty).and_then(|step| step.unscaled().apply(projector, &mut weights, 0.3));
         (weights, factors.expect("finite weights"))
     };
     let close =
@@ -118,11 +118,47 @@ fn assert_proximal_laws<F: Scalar>(name: &str, projector: &dyn Projector<F>, t: 
     let shrunk: Vec<F> = t.iter().map(|&w| w * F::from_real(1.0 / 1.3)).collect();
     close("equal strengths shrink W", distance(&stepped(equal).0, &shrunk));
     for (form, whole) in [(Form::Squared, false), (Form::Squared, true), (Form::Plain, false), (Form::Plain, true)] {
-        let (weights, factors) =
-            stepped(PenaltyConfig { lambda_g: 0.02, lambda_perp: 0.7, form, whole, ..PenaltyConfig::default() });
-        let own = |&w: &F, &p: &F| p * F::from_real(factors.equivariant) + (w - p) * F::from_real(factors.perp);
-        let expected: Vec<F> = t.iter().zip(&pt).map(|(w, p)| own(w, p)).collect();
-        close("each part has its factor", distance(&weights, &expected));
+        for (lambda_g, lambda_perp) in [(0.02, 0.7), (0.7, 0.02), (20.0, 0.5), (0.5, 20.0)] {
+            let penalty = PenaltyConfig { lambda_g, lambda_perp, form, whole, ..PenaltyConfig::default() };
+            let strengths = (0.3 * lambda_g, 0.3 * lambda_perp);
+            let error = optimality_gap(projector, t, &stepped(penalty).0, (form, whole), strengths);
+            close(&format!("{penalty:?} is minimised over all weights"), error);
+        }
+    }
+}
+
+/// How far W − V is from the subdifferential at V of the penalty with strengths `g` and `h`: 0 exactly if V minimises
+/// ½‖V − W‖² + penalty(V) over all weights, because that is strictly convex.
+fn optimality_gap<F: Scalar>(
+    projector: &dyn Projector<F>,
+    w: &[F],
+    v: &[F],
+    form: (Form, bool),
+    (g, h): (f64, f64),
+) -> f64 {
+    let split = |x: &[F]| {
+        let kept = projector.project(x).expect("finite weights");
+        let rest = combine(x, -1.0, &kept);
+        (kept, rest)
+    };
+    let force = combine(w, -1.0, v);
+    let ((pv, qv), (pf, qf)) = (split(v), split(&force));
+    // ‖force − λ x/‖x‖‖, and at x = 0 how much of the force is beyond the ball of radius λ.
+    let beyond = |force: &[F], x: &[F], lambda: f64| match norm(x) {
+        n if n > tolerance(w) => norm(&combine(force, -lambda / n, x)),
+        _ => (norm(force) - lambda).max(0.0),
+    };
+    match form {
+        (Form::Squared, whole) => {
+            let left = combine(&force, -2.0 * g, if whole { v } else { &pv });
+            norm(&combine(&left, -2.0 * h, &qv))
+        }
+        (Form::Plain, false) => beyond(&pf, &pv, g).hypot(beyond(&qf, &qv, h)),
+        (Form::Plain, true) if norm(v) > tolerance(w) => {
+            let (pf, qf) = split(&combine(&force, -g / norm(v), v));
+            norm(&pf).hypot(beyond(&qf, &qv, h))
+        }
+        (Form::Plain, true) => (norm(&pf).hypot((norm(&qf) - h).max(0.0)) - g).max(0.0),
     }
 }
 

@@ -38,7 +38,7 @@ def digits(b: float, seed: int, file: pathlib.Path | None) -> list[tuple[Tensor,
         stored = numpy.load(file, allow_pickle=False)
         images, labels = torch.tensor(stored["x_train"][:6000]).float() / 255, torch.tensor(stored["y_train"][:6000]).long()
     else:
-        from sklearn.datasets import load_digits
+        from sklearn.datasets import load_digits  # type: ignore[import-untyped,unused-ignore]
 
         stored = load_digits()
         images, labels = torch.tensor(stored.images).float() / 16, torch.tensor(stored.target).long()

@@ -9,7 +9,7 @@ venv=.venv-python
 if [ "${REYNOLDS_TORCH:-}" = skip ]; then
     venv=.venv-python-without-torch
 else
-    wanted+=("torch==$version" "torchvision==$torchvision" lightning transformers accelerate scikit-learn)
+    wanted+=("torch==$version" "torchvision==$torchvision" lightning transformers accelerate scikit-learn mypy)
 fi
 quiet=()
 [ -t 2 ] || quiet=(--quiet)

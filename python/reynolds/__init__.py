@@ -13,10 +13,18 @@ weights. The penalty λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² tunes how equiv
 torch is imported only by what needs it: audits of files, plans and projections of NumPy arrays work without it.
 """
 
+from typing import TYPE_CHECKING
+
 from ._reynolds import Error, __version__
 from .audit import Audit, audit
 from .plan import Plan
 from .projector import Projector
+
+if TYPE_CHECKING:
+    from .constraint import bake_, constrain_
+    from .equivariance import EquivarianceError, equivariance_error
+    from .penalty import Penalty
+    from .projection import project_, projected, settle_
 
 __all__ = [
     "Audit",

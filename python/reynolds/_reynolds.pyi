@@ -1,6 +1,21 @@
 """Types of the compiled part."""
 
+from typing import TypedDict
+
 __version__: str
+
+class LayerRow(TypedDict):
+    """A layer of `Layers.describe`."""
+
+    name: str
+    shape: list[int]
+    role: str
+    domain: str
+    codomain: str
+    form: str
+    weights: int
+    rank: int
+    warnings: list[str]
 
 class Error(ValueError): ...
 
@@ -17,7 +32,7 @@ class Plan:
 
 class Layers:
     group: str
-    def describe(self) -> list[dict[str, object]]: ...
+    def describe(self) -> list[LayerRow]: ...
     def untyped(self) -> list[tuple[str, str]]: ...
     def project_(self, places: list[tuple[int, int, bool]], blend: float = 1.0) -> list[tuple[float, float]]: ...
     def energies(self, places: list[tuple[int, int, bool]]) -> list[tuple[float, float]]: ...

@@ -20,7 +20,7 @@ def lightning_callback(penalty: Penalty, every: int = 50) -> _LightningCallback:
     try:
         from lightning.pytorch import Callback
     except ImportError:
-        from pytorch_lightning import Callback  # type: ignore[no-redef]
+        from pytorch_lightning import Callback  # type: ignore[no-redef,assignment,unused-ignore]
 
     class ReynoldsPenalty(Callback):
         def on_fit_start(self, trainer: Any, pl_module: Any) -> None:

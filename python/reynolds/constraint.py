@@ -54,7 +54,7 @@ def constrain_(model: nn.Module, plan: Plan, kind: str = "strict") -> list[str]:
     layers = plan.resolve(models.tensors(inner))
     constrained = []
     for number, row in enumerate(layers.describe()):
-        name = str(row["name"])
+        name = row["name"]
         if name not in parameters or row["rank"] == row["weights"]:
             continue
         refuse(name, parameters[name], "constrain the model before fully_shard")

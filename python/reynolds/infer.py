@@ -183,17 +183,19 @@ class Inference:
                 self._rule(f"{name}.{part}", kind=kind, codomain=given.text)
 
     def _flattened(self, node: fx.Node, given: _Fields | None) -> _Fields | None:
-        shapes = [arg.meta.get("tensor_meta") for arg in (node, *node.args) if isinstance(arg, fx.Node)]
-        if given is None or len(shapes) < 2 or any(meta is None for meta in shapes):
+        found = [arg.meta.get("tensor_meta") for arg in (node, *node.args) if isinstance(arg, fx.Node)]
+        shapes = [meta.shape for meta in found if meta is not None]
+        if given is None or len(shapes) < 2:
             if given is not None:
                 self.warnings.append(f"{node.name}: give an example input, so that it is known whether only channels are left here")
             return None
-        return _Fields(given.text, 1) if shapes[0].shape[1] == shapes[1].shape[given.axis] else None
+        return _Fields(given.text, 1) if shapes[0][1] == shapes[1][given.axis] else None
 
     def _function(self, node: fx.Node, known: dict[fx.Node, _Fields | None]) -> _Fields | None:
         name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
         if name in ("cat", "concat"):
-            parts = [known.get(arg) for arg in node.args[0]] if isinstance(node.args[0], (list, tuple)) else []
+            first = node.args[0]
+            parts = [known.get(arg) if isinstance(arg, fx.Node) else None for arg in first] if isinstance(first, (list, tuple)) else []
             if not parts or any(part is None for part in parts):
                 return None
             return _Fields(" + ".join(part.text for part in parts if part is not None), 1)
@@ -206,15 +208,15 @@ class Inference:
                 self.warnings.append(f"{node.name}: {' and '.join(fields.text for fields in given if fields)} are added; their symmetry is lost")
                 return None
             return given[0] if given else None
-        first = known[tensors[0]]
-        if first is None:
+        of_first = known[tensors[0]]
+        if of_first is None:
             return None
         if name == "permute":
             order = [arg for arg in node.args[1:] if isinstance(arg, int)] or list(node.args[1])  # type: ignore[arg-type]
-            return _Fields(first.text, order.index(first.axis))
+            return _Fields(of_first.text, order.index(of_first.axis))
         if name in ("flatten", "view", "reshape", "mean", "squeeze"):
-            return self._flattened(node, first)
-        return first
+            return self._flattened(node, of_first)
+        return of_first
 
 
 def _toml(value: Any) -> str:

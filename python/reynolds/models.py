@@ -59,7 +59,7 @@ def shapes(named: Mapping[str, Any]) -> list[tuple[str, list[int]]]:
 
 
 def _is_float(value: Any) -> bool:
-    return value.is_floating_point() if is_tensor(value) else value.dtype.kind == "f"
+    return bool(value.is_floating_point() if is_tensor(value) else value.dtype.kind == "f")
 
 
 def to_safetensors(model: Any) -> bytes:
@@ -82,7 +82,7 @@ def to_safetensors(model: Any) -> bytes:
 
 def _bytes(value: Any) -> bytes:
     if is_array(value):
-        return value.astype(value.dtype.newbyteorder("<")).tobytes()
+        return bytes(value.astype(value.dtype.newbyteorder("<")).tobytes())
     import torch
 
     value = value.full_tensor() if hasattr(value, "full_tensor") else value

@@ -16,7 +16,7 @@ from ._reynolds import Error
 from .hooks import Hooks
 from .memory import is_direct, place
 from .plan import Plan, checked
-from .shards import Shard, is_sharded, refuse
+from .shards import Shard, gathered, is_sharded, refuse
 from .tiles import Tiles
 
 
@@ -73,11 +73,11 @@ class Report(list[LayerReport]):
 class _Layer:
     """A parameter that the plan types and on which the group acts."""
 
-    def __init__(self, layers: _reynolds.Layers, number: int, description: Mapping[str, Any], parameter: nn.Parameter):
+    def __init__(self, layers: _reynolds.Layers, number: int, description: _reynolds.LayerRow, parameter: nn.Parameter):
         self.layers, self.number, self.parameter = layers, number, parameter
-        self.name: str = description["name"]
-        self.size: int = description["weights"]
-        self.rank: int = description["rank"]
+        self.name = description["name"]
+        self.size = description["weights"]
+        self.rank = description["rank"]
         self.strength = 1.0
         self.equivariant_since: Tensor | None = None
         self._tiles: Tiles | None = None
@@ -109,8 +109,7 @@ class _Layer:
     def weights(self) -> Tensor:
         """What is projected: the parameter, or this process's shard, or all shards gathered."""
         if self.shard is not None and self.gathered:
-            whole: Tensor = self.parameter.detach().full_tensor()  # type: ignore[operator]
-            return whole
+            return gathered(self.parameter)
         return self.local(self.parameter)
 
     @property
@@ -413,7 +412,8 @@ class Penalty:
         for layer in self.layers:
             refuse(layer.name, layer.parameter, "attach the penalty to the optimizer")
         parameters = [layer.parameter for layer in self.layers]
-        return _Differentiable.apply(self, *parameters)  # type: ignore[no-any-return]
+        value: Tensor = _Differentiable.apply(self, *parameters)  # type: ignore[no-untyped-call,unused-ignore]
+        return value
 
     @torch.no_grad()
     def value(self) -> Tensor:
@@ -432,17 +432,16 @@ class Penalty:
                 at = (layer.number, *place(layer.name, host, layer.size))
             found = self._settings.values(self._layers, [(*at, lambda_g, lambda_perp)])[0]
             return torch.tensor(found, dtype=torch.float64, device=device)
-        equivariant, perp = _pair(*layer.split()) if squares is None else squares
-        first = equivariant + perp if self.whole else equivariant
-        if self.form == "squared":
-            return lambda_g * first + lambda_perp * perp
-        smoothing = self._smoothing(layer, equivariant + perp)
-        return lambda_g * (first + smoothing).sqrt() + lambda_perp * (perp + smoothing).sqrt()
+        pair = _pair(*layer.split()) if squares is None else squares
+        both = torch.stack([pair.sum() if self.whole else pair[0], pair[1]])
+        if self.form == "plain":
+            both = (both + self._smoothing(layer, pair.sum())).sqrt()
+        return torch.add(both[0] * lambda_g, both[1] * lambda_perp)
 
     def _smoothing(self, layer: _Layer, total: Tensor) -> Tensor:
         epsilon = torch.finfo(torch.float64 if layer.parameter.dtype == torch.float64 else torch.float32).eps
         kappa = 32 * epsilon * (layer.size / max(layer.rank, 1)) ** 0.5
-        return (kappa**2 * total).clamp(min=1e-12)
+        return torch.clamp(total * kappa**2, min=1e-12)
 
     def _gradient(self, layer: _Layer, squares: Tensor | None = None) -> Tensor:
         """The penalty's gradient by the weights of a layer, as a vector; by those of this process, where it is sharded."""
@@ -457,7 +456,8 @@ class Penalty:
             self._settings.add_gradient(self._layers, [job])
             return layer.mine(gradient.reshape(-1).to(weights.device))
         equivariant, perp = layer.split()
-        on_first, on_perp = 2 * lambda_g, 2 * lambda_perp
+        on_first: Tensor | float = 2 * lambda_g
+        on_perp: Tensor | float = 2 * lambda_perp
         if self.form == "plain":
             both = _pair(equivariant, perp) if squares is None else squares
             smoothing = self._smoothing(layer, both[0] + both[1])
@@ -546,13 +546,13 @@ class _Differentiable(torch.autograd.Function):
     """The penalty with its closed-form gradient."""
 
     @staticmethod
-    def forward(ctx: Any, penalty: Penalty, *parameters: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, penalty: Penalty, *parameters: Tensor) -> Tensor:
         ctx.save_for_backward(*[penalty._gradient(layer) for layer in penalty.layers])
         ctx.shapes = [(parameter.shape, parameter.dtype) for parameter in parameters]
         return penalty.value().to(parameters[0].dtype)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, slope: Tensor) -> Any:  # type: ignore[override,unused-ignore]
         gradients = [(gradient * slope.to(gradient)).reshape(shape).to(dtype) for gradient, (shape, dtype) in zip(ctx.saved_tensors, ctx.shapes)]
         return (None, *gradients)
 

@@ -13,7 +13,7 @@ from . import models
 from ._reynolds import Error
 from .memory import is_direct, place
 from .plan import Plan, checked
-from .shards import Shard, is_sharded
+from .shards import Shard, gathered, is_sharded
 from .tiles import Tiles
 
 
@@ -36,7 +36,7 @@ def project_(model: nn.Module, plan: Plan, blend: float = 1.0) -> list[str]:
             continue
         name, weights = description["name"], named[description["name"]]
         if is_sharded(weights):
-            shard, whole = Shard(name, weights), weights.detach().full_tensor()
+            shard, whole = Shard(name, weights), gathered(weights)
             new = torch.lerp(whole, Tiles(layers, number).project(whole), blend)
             local = shard.local(weights)
             local.copy_(shard.mine(new.reshape(-1)).view(local.shape))
@@ -80,16 +80,16 @@ def settle_(model: nn.Module, batches: Iterable[Any], plan: Plan | None = None) 
     model.eval()
     count = 0
     try:
-        for module in norms:
-            module.reset_running_stats()
-            module.momentum = None  # the plain average of all batches
-            module.train()
+        for norm in norms:
+            norm.reset_running_stats()
+            norm.momentum = None  # the plain average of all batches
+            norm.train()
         for batch in batches:
             model(batch[0] if isinstance(batch, (tuple, list)) else batch)
             count += 1
     finally:
-        for module, momentum in zip(norms, momenta):
-            module.momentum = momentum
+        for norm, momentum in zip(norms, momenta):
+            norm.momentum = momentum
         for module, mode in modes:
             module.training = mode
     if norms and count == 0:

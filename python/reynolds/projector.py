@@ -36,7 +36,7 @@ class Projector:
     def __init__(self, group: str, domain: str, codomain: str, kernel: int | None = None, dims: int = 2):
         rule = _RULE.format(group=group, domain=domain, codomain=codomain)
         channels = [_reynolds.field_dimension(group, fields) for fields in (codomain, domain)]
-        self.shape = tuple(channels + [kernel] * (dims if kernel else 0))
+        self.shape = tuple(channels + ([kernel] * dims if kernel else []))
         layers = Plan.from_toml(rule)._plan.resolve([("weight", list(self.shape))])
         self._layers = layers
         self._lists: Any = None

@@ -53,6 +53,13 @@ class Shard:
         return whole[self.start : self.end]
 
 
+@torch.no_grad()
+def gathered(parameter: Any) -> Tensor:
+    """The whole of a sharded parameter, in every process."""
+    whole: Tensor = parameter.detach().full_tensor()
+    return whole
+
+
 def refuse(name: str, value: Any, instead: str) -> None:
     """An error for a sharded parameter."""
     if is_sharded(value):

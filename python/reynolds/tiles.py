@@ -50,7 +50,7 @@ class Tiles:
         kinds, functions = self._ready[key]
         if functions is not None:
             coordinates = (flat.view(-1, functions.shape[0]) @ functions).reshape(-1)
-            return (_of_kinds(kinds, coordinates).view(-1, functions.shape[1]) @ functions.T).reshape(-1)
+            return torch.matmul(_of_kinds(kinds, coordinates).view(-1, functions.shape[1]), functions.T).reshape(-1)
         return _of_kinds(kinds, flat)
 
     def _prepare(self, like: Tensor) -> Any:

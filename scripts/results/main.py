@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import compare_measured  # noqa: E402
 import compare_table  # noqa: E402
 import pages  # noqa: E402
+import pay  # noqa: E402
 import performance  # noqa: E402
 import verdicts  # noqa: E402
 from compare_results import Results  # noqa: E402
@@ -38,6 +39,7 @@ def texts(root):
     """The text of every file that is made of results/, by its path."""
     found = {f"docs/results/{name}.md": text for name, text in pages.pages(root).items()}
     found["docs/results/performance.md"] = performance.page(root)
+    found["docs/results/pay.md"] = pay.page(root)
     found["RESULTS.md"] = verdicts.page(root)
     compared = {name: Results.open(root / f"results/compare-{name}.json") for name in ("cpu", "gpu")}
     found = {path: wrapped(text) for path, text in found.items()}

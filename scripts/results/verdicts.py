@@ -85,7 +85,8 @@ def page(root):
         lines = list(rows(root, room))
         if lines:
             found += [f"## {title}", "", *markdown(["claim", "verdict", "number", "more"], lines), ""]
-    found += ["## Budgets", "", "How long networks must train before a table says anything: [budgets](docs/results/budgets.md).", ""]
+    found += ["## Budgets", "", "How long networks must train before a table says anything: [budgets](docs/results/budgets.md).", "",
+              "## Does it pay?", "", "The penalty beside augmentation, strict equivariance and others, unfinished: [MNIST](docs/results/pay.md).", ""]
     return "\n".join(found)
 
 

@@ -308,7 +308,7 @@ mod tests {
             ("C3", "irrep(1)", "irrep(1)", 2),
         ] {
             let findings = found(group, domain, codomain).unwrap();
-            assert!(findings.checks.iter().all(|check| check.held), "{group}: {:?}", findings.checks);
+            assert!(findings.checks.iter().all(Check::is_held), "{group}: {:?}", findings.checks);
             assert!(findings.csv.contains(&format!("averaged,{free},")), "{group}: {}", findings.csv);
         }
     }

@@ -68,14 +68,14 @@ fn checks(measured: &Measured<'_, WaveyRings>) -> Vec<Check> {
         for (what, values) in [("the relative defect", &relative), ("ℰ_emp", &sum)] {
             let values = &values[row * SIGMAS.len()..][..SIGMAS.len()];
             let claim = format!("{name}: at λ_⊥ = {perp} {what} grows with σ_⊥");
-            checks.push(Check::new(claim, grows(values), listed(values.iter().copied())));
+            checks.push(measured.check(claim, grows(values), listed(values.iter().copied())));
         }
     }
     if relative.len() > SIGMAS.len() {
         let (weak, strong) = (&relative[..SIGMAS.len()], &relative[relative.len() - SIGMAS.len()..]);
         let held = weak.iter().zip(strong).all(|(weak, strong)| strong < weak);
         let found = format!("{} against {}", listed(strong.iter().copied()), listed(weak.iter().copied()));
-        checks.push(Check::new(
+        checks.push(measured.check(
             format!("{name}: at every σ_⊥ λ_⊥ = 1 is closer to invariant than λ_⊥ = 0"),
             held,
             found,

@@ -45,12 +45,12 @@ pub(crate) const LAMBDA_PATH: PlaneFigure<DiskAndArc> = PlaneFigure {
         let (relative, sum) = (measured.means("test/defect_relative"), measured.means("test/defect_sum"));
         let last = relative.last().copied().unwrap_or(f64::NAN);
         let path = |what: &str, values: Vec<f64>| {
-            Check::new(format!("{name}: {what} falls along the path"), falls(&values), listed(values))
+            measured.check(format!("{name}: {what} falls along the path"), falls(&values), listed(values))
         };
         vec![
             path("the relative defect", relative),
             path("ℰ_emp", sum),
-            Check::new(
+            measured.check(
                 format!("{name}: λ_G = 0, λ_⊥ = 0.1 is essentially invariant (relative defect at most {ESSENTIALLY})"),
                 last <= ESSENTIALLY,
                 listed([last]),
@@ -130,14 +130,14 @@ fn invariant(measured: &Measured<'_, DiskAndArc>) -> Check {
     let name = measured.name();
     let claim =
         format!("{name}: λ_⊥ = 0.1 with λ_G ≤ 0.01 is essentially invariant (relative defect at most {ESSENTIALLY})");
-    Check::new(claim, found.iter().all(|&value| value <= ESSENTIALLY), listed(found))
+    measured.check(claim, found.iter().all(|&value| value <= ESSENTIALLY), listed(found))
 }
 
 fn angular(measured: &Measured<'_, DiskAndArc>) -> Check {
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let (less, more) = (mean(relative(measured, |g, perp| perp < g)), mean(relative(measured, |g, perp| perp > g)));
     let claim = format!("{}: λ_⊥ < λ_G depends on the angle more than λ_⊥ > λ_G does", measured.name());
-    Check::new(claim, less > more, format!("mean relative defect {}", listed([less, more])))
+    measured.check(claim, less > more, format!("mean relative defect {}", listed([less, more])))
 }
 
 fn weight_decay(measured: &Measured<'_, DiskAndArc>) -> Check {

@@ -12,6 +12,7 @@ use super::spec::{Spec, form_name};
 use super::{FigureSettings, Network, PlaneData, PlaneExperiment, PlaneSettings, PlaneTask, REACH, SIDE};
 use crate::targets::columns::{Column, csv, table};
 use crate::targets::findings::{Figure, Findings};
+use crate::targets::judge::over_seeds;
 use crate::targets::point::{Frame, Point};
 use crate::targets::sample::{Sample, three_digits};
 use crate::targets::{Budget, Target, boxed};
@@ -63,6 +64,11 @@ impl<D: PlaneData> Measured<'_, D> {
     /// The form of the penalty, and whether it is decoupled, as claims name it.
     pub(super) fn name(&self) -> &'static str {
         form_name(self.form, self.settings.run.penalty.step)
+    }
+
+    /// A claim about means over seeds.
+    pub(super) fn check(&self, claim: String, held: bool, found: String) -> Check {
+        Check::new(claim, over_seeds(self.settings.seeds as usize, held), found)
     }
 }
 
@@ -259,15 +265,16 @@ pub(super) mod tests {
         form: Form,
         metrics: impl Fn(&Spec<D>) -> [(&'static str, f64); N],
     ) -> Vec<bool> {
-        let settings = FigureSettings { seeds: 1, ..figure.settings(Budget::Quick) };
+        let settings = FigureSettings { seeds: 2, ..figure.settings(Budget::Quick) };
         let models = (figure.models)(figure, &settings, form, 0);
-        let all = models.iter().cloned().chain((figure.besides)(&settings, 0));
-        let frame = Frame::new(all.map(|spec| {
+        let of =
+            |seed| (figure.models)(figure, &settings, form, seed).into_iter().chain((figure.besides)(&settings, seed));
+        let frame = Frame::new(settings.all_seeds().flat_map(of).map(|spec| {
             let trained = trained(metrics(&spec));
             (spec, trained)
         }));
         let measured = Measured { frame: &frame, settings: &settings, form, models };
-        (figure.checks)(&measured).iter().map(|check| check.held).collect()
+        (figure.checks)(&measured).iter().map(Check::is_held).collect()
     }
 
     #[test]

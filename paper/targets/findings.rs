@@ -50,7 +50,7 @@ pub struct Reproduction {
 
 impl Reproduction {
     pub fn all_held(&self) -> bool {
-        self.findings.checks.iter().all(|check| check.held)
+        self.findings.checks.iter().all(Check::is_held)
     }
 }
 

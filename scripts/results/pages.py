@@ -4,7 +4,7 @@ import json
 
 import targets
 from table import markdown, over_seeds, read, table
-from verdicts import ROOMS, verdict
+from verdicts import ROOMS
 
 
 def section(root, folder, title, columns, note):
@@ -22,6 +22,7 @@ def section(root, folder, title, columns, note):
     if columns:
         lines += ["", "Mean ± standard deviation over seeds.", "", *targets.shown(root, folder, columns)]
     if results["checks"]:
+        verdict = lambda check: ": ".join(filter(None, (check["verdict"], check.get("reason"))))  # noqa: E731
         claims = [[check["claim"], verdict(check), check["found"]] for check in results["checks"]]
         lines += ["", *markdown(["claim", "verdict", "found"], claims)]
     return [*lines, ""]

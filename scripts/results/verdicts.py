@@ -1,6 +1,5 @@
 """RESULTS.md: every claim with its verdict and number; and the five rows of README.md."""
 
-import re
 from collections import Counter
 
 import targets
@@ -9,31 +8,6 @@ from table import markdown
 
 HELD, FELL, OPEN = "held", "fell", "undecided"
 ROOMS = {"so2": "SO(2), section 4.1", "smoke": "Smoke, section 4.2", "ct": "CT, section 4.3", "medmnist": "MedMNIST, section 4.4"}
-# Why a claim cannot be decided, by words of what was found.
-REASONS = {"at least two seeds": "one seed", "; undecided:": "spread wider than the margin", "not trained": "networks not trained"}
-
-
-# A difference between two means within two standard errors of zero decides nothing.
-DIFFERENCE = re.compile(r"difference ([+-][\d.]+) with standard error ([\d.]+)")
-ERRORS = 2
-
-
-def reason(check):
-    """Why a claim cannot be decided, or None."""
-    found = DIFFERENCE.search(check["found"])
-    if found and abs(float(found[1])) <= ERRORS * float(found[2]):
-        return "difference within two standard errors"
-    if check.get("seeds") == 1:
-        return "one seed"
-    return next((why for words, why in REASONS.items() if words in check["found"]), None)
-
-
-def verdict(check):
-    why = reason(check)
-    if check["held"] and why != "one seed":
-        return HELD
-    return OPEN if why else FELL
-
 
 def checks(root):
     """(room, folder, check) of every claim of the paper, in its order."""
@@ -52,12 +26,12 @@ def rows(root, room):
     undecided = {}
     for _, folder, check in (found for found in checks(root) if found[0] == room):
         name = folder.split("/")[1]
-        if verdict(check) == OPEN:
-            undecided.setdefault((name, reason(check)), []).append(check)
+        if check["verdict"] == OPEN:
+            undecided.setdefault((name, check["reason"]), []).append(check)
         else:
-            yield [check["claim"], f"**{verdict(check)}**", short(check["found"]), f"[{name}](docs/results/{room}.md)"]
+            yield [check["claim"], f"**{check['verdict']}**", short(check["found"]), f"[{name}](docs/results/{room}.md)"]
     for (name, why), found in undecided.items():
-        yield [f"{name}: {len(found)} claims", f"**{OPEN}**", why, f"[{name}](docs/results/{room}.md)"]
+        yield [f"{name}: {len(found)} claim{'s' if len(found) > 1 else ''}", f"**{OPEN}**", why, f"[{name}](docs/results/{room}.md)"]
     for folder, (missing, why) in targets.MISSING.items():
         if folder.startswith(f"{room}/"):
             name = folder.split("/")[1]
@@ -77,7 +51,7 @@ def page(root):
     found = ["# Results", "",
              "Made from `results/` by `make results`; every number has its command, commit and machine on the page behind the",
              "link. *held*: our runs show what the paper claims; *fell*: our runs show otherwise; *undecided*: the networks are no",
-             "better than a trivial answer (not trained), only one seed was run, or a difference is within its standard error.", "",
+             "better than a trivial answer (not trained), only one seed was run, or the spread over seeds allows both.", "",
              "| claim | verdict | number | more |", "|---|---|---|---|",
              *(f"| speed on a {name}, compared with other programs | – | {compared(root, device)} | [performance](docs/results/performance.md) |"
                for name, device in (("processor", "cpu"), ("GPU", "gpu"))), ""]
@@ -95,8 +69,8 @@ def readme(root):
     lines = []
     for room, title in ROOMS.items():
         found = [check for other, _, check in checks(root) if other == room]
-        verdicts = [verdict(check) for check in found]
-        why = Counter(reason(check) for check in found if verdict(check) == OPEN)
+        verdicts = [check["verdict"] for check in found]
+        why = Counter(check["reason"] for check in found if check["verdict"] == OPEN)
         lines.append([title, *(verdicts.count(kind) for kind in (HELD, FELL, OPEN)),
                       "; ".join(f"{name} ({number})" for name, number in why.most_common()) or "–", f"[{room}](docs/results/{room}.md)"])
     table = markdown(["section", HELD, FELL, OPEN, "why undecided", "more"], lines)

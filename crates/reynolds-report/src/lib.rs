@@ -46,7 +46,7 @@ pub mod terminal;
 
 pub use cell::Cell;
 pub use chart::{Chart, Series};
-pub use check::Check;
+pub use check::{Check, Reason, Verdict};
 pub use csv::Csv;
 pub use last_resort::exit_code;
 pub use page::Report;

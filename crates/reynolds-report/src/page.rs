@@ -105,13 +105,12 @@ impl Report {
             let _ = writeln!(page, "<dl>\n{}</dl>", facts.collect::<String>());
         }
         if !self.checks.is_empty() {
-            let held = self.checks.iter().filter(|check| check.held).count();
+            let held = self.checks.iter().filter(|check| check.is_held()).count();
             let _ = writeln!(page, "<h2>Checks: {held} of {} held</h2>\n<ul class=\"checks\">", self.checks.len());
             for check in &self.checks {
-                let class = if check.held { "held" } else { "missed" };
-                let [claim, found] = [&check.claim, &check.found].map(|text| escape(text));
-                let verdict = check.verdict();
-                let _ = writeln!(page, "<li class=\"{class}\"><b>{verdict}</b> {claim} <span>{found}</span></li>");
+                let [claim, details] = [&check.claim, &check.details()].map(|text| escape(text));
+                let verdict = check.verdict.name();
+                let _ = writeln!(page, "<li class=\"{verdict}\"><b>{verdict}</b> {claim} <span>{details}</span></li>");
             }
             page += "</ul>\n";
         }

@@ -7,7 +7,6 @@
 //! No claim is held by rows that are not trained or have fewer than two seeds.
 
 use super::*;
-use crate::targets::judge::undecided;
 use Architecture::{Cnn, Ours, Pscnn, Rpp, Scnn};
 
 /// Accuracy by which ours may be lower and match.
@@ -74,13 +73,8 @@ impl Order {
         let differences: Vec<Difference> = pairs.map(|(high, low)| Difference::new(&high, &low)).collect();
         // What the claim is about comes first.
         let rows = if high.len() < low.len() { [high, low].concat() } else { [low, high].concat() };
-        Some(judged(
-            format!("{} ({})", self.claim, group_head(group)),
-            differences.iter().all(Difference::rises),
-            found(&rows),
-            differences.iter().all(|difference| difference.spread_known),
-            trained(&rows),
-        ))
+        let verdict = Verdict::all(differences.iter().map(Difference::rises));
+        Some(judged(format!("{} ({})", self.claim, group_head(group)), verdict, found(&rows), trained(&rows)))
     }
 }
 
@@ -89,31 +83,22 @@ fn robust(cells: &[Cell<'_>], set: Set, group: Symmetry) -> Option<Check> {
     let ours = find(cells, set, Row::ours(group))?;
     let others = [Cnn, Scnn, Rpp, Pscnn].into_iter().filter_map(|other| find(cells, set, ours.row().beside(other)));
     let others: Vec<&Cell<'_>> = others.collect();
-    let differences = others.iter().map(|other| Difference::new(&ours.accuracy(), &other.accuracy()));
-    let differences: Vec<Difference> = differences.collect();
+    let verdict = |other: &&Cell<'_>| Difference::new(&ours.accuracy(), &other.accuracy()).is_not_below(MARGIN);
     let labels = |cells: &[&Cell<'_>]| cells.iter().map(|cell| cell.label()).collect::<Vec<_>>().join(", ");
-    let (mut lost, mut open) = (Vec::new(), false);
-    let below = |difference: &Difference| difference.spread_known && !difference.is_not_below(MARGIN);
-    for (other, difference) in others.iter().zip(&differences).filter(|(_, of)| below(of)) {
-        match difference.straddles(MARGIN) {
-            true => open = true,
-            false => lost.push(*other),
-        }
-    }
     // A row that learned nothing is no rival, but ours must have learned.
     let mut check = judged(
         format!("{}: ours ({}) matches or beats {}", set.head(), group_head(group), labels(&others)),
-        lost.is_empty() && !open,
+        Verdict::all(others.iter().map(verdict)),
         ours.found(),
-        differences.iter().all(|difference| difference.spread_known),
         trained(&[ours]),
     );
     check.found += &format!("; {}", found(&others));
+    let lost: Vec<&Cell<'_>> = others.iter().copied().filter(|other| verdict(other) == Verdict::Fell).collect();
     if !lost.is_empty() {
         let lost = labels(&lost);
         check.found += &format!("; below {lost} by more than {MARGIN} and 2 standard errors");
-    } else if open {
-        check.found += &undecided(MARGIN);
+    } else if check.verdict == Verdict::Undecided(Reason::WideSpread) {
+        check.found += &format!("; margin {MARGIN}");
     }
     (!others.is_empty()).then_some(check)
 }
@@ -154,15 +139,15 @@ mod tests {
         // 0.0195 below with a standard error of 0.0007: on neither side of the margin.
         let open = judged("vessel", "2", |_, row| if row.is_ours() { 0.8805 } else { 0.9 });
         assert_eq!(held(&open), [false; 2]);
-        assert!(open[0].found.contains("undecided: two standard errors reach over the margin of 0.020"), "{open:?}");
+        assert_eq!(open[0].verdict, Verdict::Undecided(Reason::WideSpread), "{open:?}");
     }
 
     #[test]
     fn one_seed_and_untrained_rows_hold_no_claim() {
         let once = judged("vessel", "1", |_, _| 0.9);
-        assert!(once.iter().all(|check| !check.held && check.found.contains("at least two seeds")), "{once:?}");
+        assert!(once.iter().all(|check| check.verdict == Verdict::Undecided(Reason::OneSeed)), "{once:?}");
         assert!(once.iter().all(|check| !check.found.contains("below")), "{once:?}");
         let idle = judged("vessel,organ", "2", |_, _| 0.51);
-        assert!(idle.iter().all(|check| !check.held && check.found.contains("is not trained")), "{idle:?}");
+        assert!(idle.iter().all(|check| !check.is_held() && check.found.contains("is not trained")), "{idle:?}");
     }
 }

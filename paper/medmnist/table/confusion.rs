@@ -156,15 +156,15 @@ fn fewer(claim: String, low: &Cell<'_>, high: &Cell<'_>, pairs: &[[usize; 2]]) -
         high.label(),
         over_seeds.error
     );
-    let held = over_seeds.rises() && many - few > 2.0 * over_volumes;
-    judged(claim, held, found, over_seeds.spread_known, [low, high].map(|cell| (cell.label(), cell.is_trained())))
+    let volumes = Difference { mean: many - few, error: over_volumes, spread_known: true };
+    let verdict = Verdict::all([over_seeds.rises(), volumes.rises()]);
+    judged(claim, verdict, found, [low, high].map(|cell| (cell.label(), cell.is_trained())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::{of, run};
     use super::*;
-    use crate::targets::judge::ONE_SEED;
     use crate::targets::synthetic::given;
 
     fn quick(sets: &str, seeds: &str) -> TargetSettings<Keys> {
@@ -201,16 +201,16 @@ mod tests {
 
     #[test]
     fn fewer_is_by_more_than_two_standard_errors_over_volumes_and_over_seeds() {
-        let of = |cnn: f64, ours: f64| judged("2", |row, _| if row == Row::CNN { cnn } else { ours }).held;
+        let of = |cnn: f64, ours: f64| judged("2", |row, _| if row == Row::CNN { cnn } else { ours }).is_held();
         // Shares 0.10 and 0.05 of 200: a standard error of 0.026. 0.20 and 0.05: 0.032.
         assert!(!of(0.8, 0.9) && of(0.6, 0.9) && !of(0.9, 0.6) && !of(0.4, 0.9));
         let once = judged("1", |row, _| if row == Row::CNN { 0.6 } else { 0.9 });
-        assert!(!once.held && once.found.ends_with(ONE_SEED), "{once}");
+        assert!(once.verdict == Verdict::Undecided(Reason::OneSeed), "{once}");
         // Shares 0.10 and 0.03 in the mean: enough where seeds agree, and not where one has 0.06 and the other 0.14.
         let of =
             |apart: f64| judged("2", move |row, seed| if row == Row::CNN { 0.8 + apart * (0.5 - seed) } else { 0.94 });
         let (agreed, torn) = (of(0.0), of(0.16));
-        assert!(agreed.held && agreed.found.ends_with("0.000 over seeds"), "{agreed}");
-        assert!(!torn.held && torn.found.ends_with("0.040 over seeds"), "{torn}");
+        assert!(agreed.is_held() && agreed.found.ends_with("0.000 over seeds"), "{agreed}");
+        assert!(!torn.is_held() && torn.found.ends_with("0.040 over seeds"), "{torn}");
     }
 }

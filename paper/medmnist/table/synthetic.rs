@@ -63,5 +63,5 @@ pub(super) fn validated(validation: f64, test: f64) -> Trained {
 }
 
 pub(super) fn held<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Vec<bool> {
-    checks.into_iter().map(|check| check.held).collect()
+    checks.into_iter().map(|check| check.is_held()).collect()
 }

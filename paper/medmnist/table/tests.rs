@@ -49,7 +49,7 @@ fn findings_are_made_of_any_points() {
             let all = of(&settings, |_| if lost { diverged() } else { run(0.8, 0.1) });
             let findings = target.findings(&settings, &all).unwrap();
             assert!(findings.figures.iter().all(|figure| !figure.svg.contains("NaN")), "{}", target.name());
-            assert!(!lost || findings.checks.iter().all(|check| !check.held), "{:?}", findings.checks);
+            assert!(!lost || findings.checks.iter().all(|check| !check.is_held()), "{:?}", findings.checks);
             assert!(findings.notes.iter().all(|note| !note.is_empty()));
         }
     }

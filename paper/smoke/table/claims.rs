@@ -5,7 +5,8 @@
 //! ```
 
 use super::*;
-use crate::targets::judge::{Difference, judged, undecided};
+use crate::targets::judge::{Difference, judged, over_seeds};
+use reynolds_report::{Reason, Verdict};
 
 /// Share of an error that counts as no change.
 const SHARE: f64 = 0.02;
@@ -30,18 +31,15 @@ fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Part) -> Optio
     let claim = format!("{kind}, {test:?}: +Reg {rule} {}", without.head);
     let (ours, theirs) = (reg.test(test, "rmse"), plain.test(test, "rmse"));
     let effect = Difference::new(&ours, &theirs);
-    let Difference { mean: difference, error: se, spread_known } = effect;
+    let Difference { mean: difference, error: se, .. } = effect;
     let margin = SHARE * theirs.mean();
-    let held = if unchanged { effect.is_within(margin) } else { effect.falls() };
+    let verdict = if unchanged { effect.is_within(margin) } else { effect.falls() };
     let mut found = match difference.is_finite() {
         true => format!("{theirs} → {ours}, difference {difference:+.4} with standard error {se:.4}"),
         false => format!("{} → {}", shown(plain, test), shown(reg, test)),
     };
-    if spread_known && difference < 0.0 && !held && !unchanged {
-        found += ", lower but within two standard errors";
-    }
-    if unchanged && effect.straddles(margin) {
-        found += &undecided(margin);
+    if verdict == Verdict::Undecided(Reason::WideSpread) {
+        found += &format!("; margin {margin:.3}");
     }
     if let (Some((before, _)), Some((after, _))) = (without.published(kind, test), with.published(kind, test)) {
         found += &format!("; paper {before:.2} → {after:.2}");
@@ -50,7 +48,7 @@ fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Part) -> Optio
         }
     }
     let rows = [reg, plain].map(|cell| (cell.label(), cell.is_trained(test)));
-    Some(judged(claim, held, found, spread_known, rows))
+    Some(judged(claim, verdict, found, rows))
 }
 
 fn shown(cell: &Cell<'_>, test: Part) -> String {
@@ -79,7 +77,8 @@ fn best(cells: &[Cell<'_>], kind: Symmetry, test: Part) -> Option<Check> {
     let of = |cell: &Cell<'_>| format!("{} {}", cell.label(), shown(cell, test));
     let held = bold(least.column) && mean(least).is_finite();
     let found = if held { format!("best {}", of(least)) } else { format!("best {}, {}", of(least), of(favourite)) };
-    Some(judged(claim, held, found, true, [(favourite.label(), favourite.is_trained(test))]))
+    let verdict = over_seeds(favourite.runs.len(), held);
+    Some(judged(claim, verdict, found, [(favourite.label(), favourite.is_trained(test))]))
 }
 
 #[cfg(test)]
@@ -103,7 +102,7 @@ mod tests {
     }
 
     fn held(kinds: &str, columns: &str, rmse: impl Fn(&SmokePoint) -> f64) -> Vec<bool> {
-        judged(kinds, columns, rmse).into_iter().map(|check| check.held).collect()
+        judged(kinds, columns, rmse).into_iter().map(|check| check.is_held()).collect()
     }
 
     #[test]
@@ -125,7 +124,7 @@ mod tests {
         for (seeds, expected) in [(1, false), (2, true)] {
             let large = |model: &SmokePoint| run(if model.column.reg { 0.2 } else { 0.7 }, 0.5);
             let checks = judged_of("rotation", "rgroup,rgroup+reg", seeds, large);
-            assert!(checks[..2].iter().all(|check| check.held == expected), "{checks:?}");
+            assert!(checks.iter().all(|check| check.is_held() == expected), "{checks:?}");
         }
     }
 
@@ -170,16 +169,16 @@ mod tests {
         for trained in [diverged as fn() -> Trained, || run(f64::NAN, f64::NAN)] {
             let checks = judged(&favourite, trained);
             assert_eq!(checks.len(), 4);
-            assert!(checks.iter().all(|check| !check.held && check.found.contains("diverged")), "{checks:?}");
+            assert!(checks.iter().all(|check| !check.is_held() && check.found.contains("diverged")), "{checks:?}");
             assert!(checks.iter().all(|check| !check.found.contains("NaN")), "{checks:?}");
         }
         let one_seed = judged(&|model| favourite(model) && model.run.seed == 1, diverged);
-        assert!(one_seed.iter().all(|check| !check.held), "{one_seed:?}");
+        assert!(one_seed.iter().all(|check| !check.is_held()), "{one_seed:?}");
         for trained in [diverged as fn() -> Trained, || run(f64::NAN, 0.5)] {
             let rival = judged(&|model| model.column == Column::of(Conv, false), trained);
-            assert!(rival[2].held && rival[2].claim.contains("best of the 3"), "{rival:?}");
+            assert!(rival[2].is_held() && rival[2].claim.contains("best of the 3"), "{rival:?}");
         }
-        assert!(judged(&|_| true, diverged).iter().all(|check| !check.held));
+        assert!(judged(&|_| true, diverged).iter().all(|check| !check.is_held()));
     }
 
     #[test]

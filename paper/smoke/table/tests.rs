@@ -83,7 +83,7 @@ fn findings_are_made_of_whatever_was_run() {
     assert_eq!(findings.tables.len(), 3);
     assert!(findings.notes[0].contains("tested on rollouts of 20."), "{}", findings.notes[0]);
     assert_eq!(findings.checks.len(), 4);
-    assert!(findings.checks.iter().all(|check| check.held), "{:?}", findings.checks);
+    assert!(findings.checks.iter().all(|check| check.is_held()), "{:?}", findings.checks);
     assert_eq!(findings.more["cells"].as_array().unwrap().len(), 3);
     assert_eq!(findings.more["curves"].as_object().unwrap().len(), all.len());
     let (kinds, all) = (with(&[("kinds", "translation,rotation")]).unwrap(), Frame::default());

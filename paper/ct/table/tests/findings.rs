@@ -97,7 +97,7 @@ fn a_row_that_diverged_stands_beside_one_that_did_not() {
         let text = findings.tables[0].to_string();
         assert!(text.contains("diverged, not trained") && text.contains("40.00 ± 0.00"), "{text}");
         let mut about_lost = findings.checks.iter().filter(|check| check.claim.contains("improves"));
-        assert!(about_lost.all(|check| !check.held && check.found.contains("diverged")));
+        assert!(about_lost.all(|check| !check.is_held() && check.found.contains("diverged")));
         assert!(findings.figures.iter().all(|figure| !figure.svg.contains("NaN")));
     }
 }
@@ -116,12 +116,13 @@ fn norms_stand_beside_the_network_without_a_penalty() {
     });
     let text = both.tables[0].to_string();
     assert!(text.contains("no penalty") && text.contains("(1,3)") && text.contains("+12.0 %"), "{text}");
-    assert_eq!(both.checks.iter().map(|check| check.held).collect::<Vec<_>>(), [true; 3], "{:?}", both.checks);
+    assert_eq!(both.checks.iter().map(|check| check.is_held()).collect::<Vec<_>>(), [true; 3], "{:?}", both.checks);
     let said = both.notes.last().unwrap();
     assert!(said.contains("not squared (`penalty.form` = \"plain\")"), "{said}");
     assert!(said.contains("made with \"squared\""), "{said}");
     let once = findings(1, |_| 40.0).checks;
-    assert!(once.iter().take(2).all(|check| !check.held && check.found.contains("at least two seeds")), "{once:?}");
+    let one_seed = reynolds_report::Verdict::Undecided(reynolds_report::Reason::OneSeed);
+    assert!(once.iter().take(2).all(|check| check.verdict == one_seed), "{once:?}");
 }
 
 #[test]

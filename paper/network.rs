@@ -20,9 +20,9 @@ pub const TRAIN: Pass = Pass { mode: Mode::Train, precision: Precision::F32 };
 /// See [`TRAIN`].
 pub const EVALUATE: Pass = Pass { mode: Mode::Evaluate, precision: Precision::F32 };
 
-/// A part of mixing weights w: two orthogonal projections that add up to w.
+/// A component of mixing weights w: two orthogonal projections that add up to w.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum Component {
     /// P(w).
     Equivariant,
     /// w − P(w).
@@ -65,9 +65,9 @@ pub trait Network<Input: ?Sized = Tensor, Output = Tensor> {
         Ok(None)
     }
 
-    /// Σ‖A(ψ, part of w)‖² of layers with kernels assembled from filters ψ and mixing weights w, 0-d, on the tape.
-    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
-        let _ = (parameters, part);
+    /// Σ‖A(ψ, component of w)‖² of layers with kernels assembled from filters ψ and mixing weights w, 0-d, on the tape.
+    fn energy(&self, parameters: &Parameters, component: Component) -> Result<Option<Tensor>> {
+        let _ = (parameters, component);
         Ok(None)
     }
 

@@ -286,9 +286,9 @@ pub trait AnyStep {
     fn row(&self, device: Device, measured: &Trained) -> StepRow;
 }
 
-struct Of<E: Timed>(Step<E::Settings>);
+struct TypedStep<E: Timed>(Step<E::Settings>);
 
-impl<E: Timed> AnyStep for Of<E> {
+impl<E: Timed> AnyStep for TypedStep<E> {
     fn measure(&self, device: Device) -> Result<Trained> {
         self.0.measure::<E>(device)
     }
@@ -321,7 +321,7 @@ pub(crate) fn step<E: Timed>(source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
         }
     };
     step.validate::<E>()?;
-    Ok(Box::new(Of::<E>(step)))
+    Ok(Box::new(TypedStep::<E>(step)))
 }
 
 /// The command of the child process: measures what the folder's cost.toml asks for.

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use reynolds_paper::targets::{Budget, Outcome, Place, Request, Session, find, targets};
+use reynolds_paper::targets::{Budget, Outcome, OutputFolder, Request, Session, find, targets};
 use reynolds_report::terminal;
-use reynolds_train::command_line::{PlaceArgs, interrupted, models, session};
+use reynolds_train::command_line::{SessionArgs, interrupted, models, session};
 use reynolds_train::config::Assignment;
 
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=4096))]
     jobs: u64,
     #[command(flatten)]
-    place: PlaceArgs,
+    session: SessionArgs,
     /// Symmetry group: C4, D4, SO2, SO3, …
     #[arg(long, value_name = "G", help_heading = "fig-projection", conflicts_with = "resume")]
     group: Option<String>,
@@ -46,13 +46,13 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let target = find(&args.target)?;
-    let (device, interrupt) = session(&args.place)?;
-    let place = match &args.place.resume {
-        Some(folder) => Place::Resume(folder.clone()),
-        None => Place::Under(args.place.runs.clone()),
+    let (device, interrupt) = session(&args.session)?;
+    let folder = match &args.session.resume {
+        Some(folder) => OutputFolder::Resume(folder.clone()),
+        None => OutputFolder::Under(args.session.runs.clone()),
     };
     let assignments = assignments(args)?;
-    let request = Request { budget: args.budget, assignments, place, workers: args.jobs as usize };
+    let request = Request { budget: args.budget, assignments, folder, workers: args.jobs as usize };
     match target.reproduce(&request, Session { device, interrupt, observer: &mut *models() })? {
         Outcome::Interrupted { folder, command } => Ok(interrupted(&folder, &command)),
         Outcome::Finished(reproduction) => {

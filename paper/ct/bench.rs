@@ -1,6 +1,6 @@
 //! Steps of the CT networks on random images.
 
-use super::{CtData, CtDataConfig, CtExperiment, CtPart, CtSettings, CtTask};
+use super::{CtData, CtDataConfig, CtExperiment, CtSettings, CtSubset, CtTask};
 use crate::step::{Laps, Timed, Timer};
 use reynolds::random::Random;
 use reynolds_torch::Parameters;
@@ -28,7 +28,7 @@ impl Timed for CtExperiment {
     }
 
     fn timed_inference(task: &CtTask, timer: Timer<'_>) -> Result<f64> {
-        task.timed_inference(CtPart::Test, |pass| timer(pass))
+        task.timed_inference(CtSubset::Test, |pass| timer(pass))
     }
 
     fn parameters(task: &CtTask, run: &RunConfig<CtSettings>) -> usize {

@@ -2,7 +2,7 @@
 
 use super::metrics::{psnr, ssim};
 use super::networks::loss;
-use super::patches::{CtBatch, CtPart};
+use super::patches::{CtBatch, CtSubset};
 use super::task::{CtTask, Evaluated};
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
 use reynolds_train::error::Result;
@@ -44,7 +44,7 @@ impl CaseQuality {
 
 impl CtTask {
     /// PSNR and SSIM of all cases of a part; where the settings project, with P(W) on the test and the figure.
-    pub fn quality(&self, part: CtPart, measured: Measured) -> Result<CaseQuality> {
+    pub fn quality(&self, part: CtSubset, measured: Measured) -> Result<CaseQuality> {
         let [psnr, ssim] = match measured {
             Measured::Network => return Ok(self.quality_and_loss(part)?.0),
             Measured::Input => self.each(part, usize::MAX, |batch| qualities(&batch.input.image, batch))?,
@@ -56,7 +56,7 @@ impl CtTask {
     }
 
     /// As [`CtTask::quality`] of the network, with the mean task loss over minibatches of eight.
-    pub fn quality_and_loss(&self, part: CtPart) -> Result<(CaseQuality, f64)> {
+    pub fn quality_and_loss(&self, part: CtSubset) -> Result<(CaseQuality, f64)> {
         let numbers = |network: &Evaluated<'_>, batch: &CtBatch| {
             let reduction = network(&batch.input)?;
             let loss = loss(&reduction, &batch.input, &batch.truth)?.f_to_kind(Kind::Double)?;
@@ -72,7 +72,7 @@ impl CtTask {
     /// Calls `timed` with an evaluation pass over all of a part at once, without the tape and with assembled kernels.
     pub(crate) fn timed_inference<T>(
         &self,
-        part: CtPart,
+        part: CtSubset,
         timed: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<T>,
     ) -> Result<T> {
         let input = self.data().cases(part, 0, self.data().count(part))?.input;
@@ -80,14 +80,14 @@ impl CtTask {
     }
 
     /// The final image of one case, `[side · side]` from the top, from 0 to 255.
-    pub fn reduce(&self, part: CtPart, case: usize) -> Result<Vec<f32>> {
+    pub fn reduce(&self, part: CtSubset, case: usize) -> Result<Vec<f32>> {
         let input = self.data().cases(part, case, 1)?.input;
         let image = self.evaluated(part, |network| Ok(network(&input)?.image().f_to_kind(Kind::Float)?))?;
         Ok(Vec::try_from(image.f_contiguous()?.f_view([-1])?.f_to_device(Device::Cpu)?)?)
     }
 
     /// C4 defect: the mean of ‖rot_r N(x) − N(rot_r x)‖/‖N(x)‖ outside the metal over at most twelve cases and r = 1, 2, 3.
-    pub fn turning_defect(&self, part: CtPart) -> Result<f64> {
+    pub fn turning_defect(&self, part: CtSubset) -> Result<f64> {
         let defects = |network: &Evaluated<'_>, batch: &CtBatch| {
             let image = network(&batch.input)?.image().f_mul(&batch.input.keep)?;
             let defect = |turns: i64| -> Result<Tensor> {
@@ -105,7 +105,7 @@ impl CtTask {
     /// Numbers of every case of a part, at most `most`: `numbers` gives tensors `[N]` for a minibatch.
     fn each<const M: usize>(
         &self,
-        part: CtPart,
+        part: CtSubset,
         most: usize,
         numbers: impl Fn(&CtBatch) -> Result<[Tensor; M]>,
     ) -> Result<[Vec<f64>; M]> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::data::attenuation;
-use super::patches::{CaseImages, CtPart};
+use super::patches::{CaseImages, CtSubset};
 use super::task::CtTask;
 use reynolds_checkpoint::whole_file;
 use reynolds_report::figure::{Picture, Sheet};
@@ -24,7 +24,7 @@ pub fn shade(hounsfield: f32) -> f32 {
 /// Draws the middle case of the test and the pelvis, if the set has one.
 pub(super) fn draw(task: &CtTask, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
-    for (name, part) in [("test", CtPart::Test), ("pelvis", CtPart::Figure)] {
+    for (name, part) in [("test", CtSubset::Test), ("pelvis", CtSubset::Figure)] {
         let count = task.data().count(part);
         if count > 0 {
             let images = task.data().images(part, count / 2)?;

@@ -38,7 +38,7 @@ pub use self::{
     metrics::{psnr, ssim},
     modes::CtMode,
     pairs::{ensure_pairs, open as open_pairs, pairs_folder},
-    patches::{CaseImages, CtBatch, CtData, CtPart, Patch, Patches},
+    patches::{CaseImages, CtBatch, CtData, CtSubset, Patch, Patches},
     settings::{CtDataConfig, CtSettings, CtSource},
     task::CtTask,
 };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::patches::{CtData, CtPart};
+use super::patches::{CtData, CtSubset};
 use super::settings::CtDataConfig;
 use crate::ct::data::{self, CtSet, Library, SetConfig};
 use crate::data::generate::with_bar;
@@ -63,7 +63,7 @@ fn made_of(set: &CtSet, config: &CtDataConfig) -> Result<()> {
         return Ok(());
     }
     let library = library(config)?;
-    for case in CtPart::ALL.iter().filter_map(|part| set.cases(*part).first()) {
+    for case in CtSubset::ALL.iter().filter_map(|part| set.cases(*part).first()) {
         case.metal(&library, &case.slice(&library)?)?;
     }
     Ok(())
@@ -74,7 +74,7 @@ pub fn open(config: &CtDataConfig, device: Device) -> Result<CtData> {
     let (folder, wanted) = (pairs_folder(config), set_config(config));
     let set = CtSet::open(&folder)?;
     check(&folder, set.config(), &wanted)?;
-    let pairs = CtPart::ALL.into_iter().flat_map(|part| {
+    let pairs = CtSubset::ALL.into_iter().flat_map(|part| {
         let (count, all) = (wanted.count(part), set.config().count(part));
         let set = &set;
         (0..count).map(move |number| {
@@ -84,7 +84,7 @@ pub fn open(config: &CtDataConfig, device: Device) -> Result<CtData> {
             Ok(pair)
         })
     });
-    CtData::of_pairs(CtPart::ALL.map(|part| wanted.count(part)), wanted.side, device, pairs)
+    CtData::of_pairs(CtSubset::ALL.map(|part| wanted.count(part)), wanted.side, device, pairs)
 }
 
 fn set_config(config: &CtDataConfig) -> SetConfig {
@@ -95,7 +95,7 @@ fn set_config(config: &CtDataConfig) -> SetConfig {
 
 /// Refuses a set of other settings, or with fewer pairs of a part.
 fn check(folder: &Path, set: &SetConfig, wanted: &SetConfig) -> Result<()> {
-    let fewer = CtPart::ALL.into_iter().find(|part| set.count(*part) < wanted.count(*part));
+    let fewer = CtSubset::ALL.into_iter().find(|part| set.count(*part) < wanted.count(*part));
     let fewer = fewer.map(|part| [wanted, set].map(|config| format!("{} {}", part.name(), config.count(part))));
     let Some([expected, found]) = wanted.differences(set).or(fewer) else { return Ok(()) };
     let expected = format!("a folder that is empty or holds a set of the run's settings ({expected})");
@@ -126,8 +126,8 @@ mod tests {
         assert!(open(&wanted, Device::Cpu).is_err());
         assert!(ensure(&wanted).unwrap());
         let data = open(&wanted, Device::Cpu).unwrap();
-        assert_eq!((data.side(), data.count(CtPart::Train), data.count(CtPart::Test)), (16, 3, 2));
-        assert!(data.count(CtPart::Figure) > 0);
+        assert_eq!((data.side(), data.count(CtSubset::Train), data.count(CtSubset::Test)), (16, 3, 2));
+        assert!(data.count(CtSubset::Figure) > 0);
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
         let fewer = config(folder.path(), 1);
         assert!(ensure(&config(folder.path(), 3)).unwrap() && ensure(&fewer).unwrap());
         let [all, one] = [&config(folder.path(), 3), &fewer].map(|config| open(config, Device::Cpu).unwrap());
-        assert_eq!(one.images(CtPart::Train, 0).unwrap(), all.images(CtPart::Train, 1).unwrap());
+        assert_eq!(one.images(CtSubset::Train, 0).unwrap(), all.images(CtSubset::Train, 1).unwrap());
         let error = ensure(&config(folder.path(), 4)).unwrap_err().to_string();
         assert!(error.starts_with("config: data.folder: expected a folder that is empty or holds"), "{error}");
         assert_eq!(below(folder.path(), &fewer), folder.path());

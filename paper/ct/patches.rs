@@ -5,17 +5,17 @@
 //! patch: pixel (i, j) of a patch ← (row ± i, column ± j) of its case, the same for all four images
 //! ```
 //!
-//! Cases lie part after part, as in [`CtPart::ALL`]. A minibatch of patches is one gather on the device.
+//! Cases lie part after part, as in [`CtSubset::ALL`]. A minibatch of patches is one gather on the device.
 
 use crate::ct::data::Pair;
-pub use crate::ct::data::Part as CtPart;
+pub use crate::ct::data::Subset as CtSubset;
 use crate::ct::networks::Corrupted;
 use reynolds::random::Random;
 use reynolds_torch::tch::{Device, Kind, Tensor};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::task::Split;
 
-impl From<Split> for CtPart {
+impl From<Split> for CtSubset {
     fn from(split: Split) -> Self {
         match split {
             Split::Train => Self::Train,
@@ -98,7 +98,7 @@ impl CtData {
         self.images.size()[3] as usize
     }
 
-    pub fn count(&self, part: CtPart) -> usize {
+    pub fn count(&self, part: CtSubset) -> usize {
         self.counts[part as usize]
     }
 
@@ -111,7 +111,7 @@ impl CtData {
     }
 
     /// Whole images of `count` cases of a part from its case `first` on; they share the storage.
-    pub fn cases(&self, part: CtPart, first: usize, count: usize) -> Result<CtBatch> {
+    pub fn cases(&self, part: CtSubset, first: usize, count: usize) -> Result<CtBatch> {
         let before: usize = self.counts[..part as usize].iter().sum();
         if first + count > self.count(part) {
             let expected = format!("at most {}, the cases of a part", self.count(part));
@@ -120,7 +120,7 @@ impl CtData {
         batch(&self.images.f_narrow(1, (before + first) as i64, count as i64)?.f_unsqueeze(2)?)
     }
 
-    pub fn images(&self, part: CtPart, case: usize) -> Result<CaseImages> {
+    pub fn images(&self, part: CtSubset, case: usize) -> Result<CaseImages> {
         let CtBatch { input, truth } = self.cases(part, case, 1)?;
         let numbers = |images: &Tensor| -> Result<Vec<f32>> {
             Ok(Vec::try_from(images.f_reshape([-1])?.f_to_kind(Kind::Float)?.f_to_device(Device::Cpu)?)?)
@@ -232,24 +232,24 @@ mod tests {
 
     #[test]
     fn images_are_scaled_to_255_and_metal_becomes_what_is_kept() {
-        let test = data().images(CtPart::Test, 0).unwrap();
+        let test = data().images(CtSubset::Test, 0).unwrap();
         let number = |image: &[f32], at: usize| (image[at] / 255.0 * 1000.0).round();
         assert_eq!([0, 3, 4].map(|at| number(&test.truth, at)), [300.0, 303.0, 310.0]);
         assert_eq!((number(&test.corrupted, 4), number(&test.interpolated, 4)), (410.0, 510.0));
         assert!(test.keep.iter().enumerate().all(|(at, &keep)| (keep == 0.0) == (at == 6)));
         let mut bright = pair(0);
         (bright.truth[0], bright.truth[1]) = (3.0, -2.0);
-        let clipped = placed([1; 4], vec![bright; 4]).unwrap().cases(CtPart::Train, 0, 1).unwrap();
+        let clipped = placed([1; 4], vec![bright; 4]).unwrap().cases(CtSubset::Train, 0, 1).unwrap();
         assert_eq!(numbers(&clipped.truth)[..3], [1000, 0, 2]);
     }
 
     #[test]
     fn parts_lie_one_after_the_other_and_end_where_they_end() {
         let data = data();
-        assert_eq!(CtPart::ALL.map(|part| data.count(part)), [2, 1, 1, 0]);
-        assert_eq!(numbers(&data.cases(CtPart::Train, 1, 1).unwrap().truth)[0], 100);
-        assert_eq!(numbers(&data.cases(CtPart::Validation, 0, 1).unwrap().truth)[0], 200);
-        let error = data.cases(CtPart::Validation, 0, 2).unwrap_err().to_string();
+        assert_eq!(CtSubset::ALL.map(|part| data.count(part)), [2, 1, 1, 0]);
+        assert_eq!(numbers(&data.cases(CtSubset::Train, 1, 1).unwrap().truth)[0], 100);
+        assert_eq!(numbers(&data.cases(CtSubset::Validation, 0, 1).unwrap().truth)[0], 200);
+        let error = data.cases(CtSubset::Validation, 0, 2).unwrap_err().to_string();
         assert_eq!(error, "config: data.validation: expected at most 1, the cases of a part, found 2");
     }
 
@@ -293,7 +293,7 @@ mod tests {
         let whole = [1, 0].map(|case| Patch::draw(case, 0, false, &mut Random::new(1)));
         let whole = Patches::new(&whole, 4, Device::Cpu).unwrap();
         let second = data.patches(&whole.narrow(1, 1).unwrap()).unwrap();
-        assert_eq!(numbers(&second.truth), numbers(&data.cases(CtPart::Train, 0, 1).unwrap().truth));
+        assert_eq!(numbers(&second.truth), numbers(&data.cases(CtSubset::Train, 0, 1).unwrap().truth));
         assert_eq!(whole.count(), 2);
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::evaluation::{CaseQuality, Measured};
-use super::patches::{CtBatch, CtData, CtPart, Patch, Patches};
+use super::patches::{CtBatch, CtData, CtSubset, Patch, Patches};
 use super::settings::{CtDataConfig, CtSettings};
 use crate::ct::networks::{self, Corrupted, MarNetConfig, Mode, Pass, Reduction};
 use crate::epoch::{EpochOrder, shuffled};
@@ -146,8 +146,8 @@ impl CtTask {
     }
 
     /// Calls `what` with the weights that a part is evaluated with, and restores the weights.
-    fn with_weights_of<T>(&self, part: CtPart, what: impl FnOnce() -> Result<T>) -> Result<T> {
-        let tested = matches!(part, CtPart::Test | CtPart::Figure);
+    fn with_weights_of<T>(&self, part: CtSubset, what: impl FnOnce() -> Result<T>) -> Result<T> {
+        let tested = matches!(part, CtSubset::Test | CtSubset::Figure);
         let Some(binding) = self.binding.as_ref().filter(|_| self.projected && tested) else { return what() };
         let _guard = tch::no_grad_guard();
         let trained = Weights::of(&self.parameters).copied()?;
@@ -157,7 +157,7 @@ impl CtTask {
     }
 
     /// Calls `what` with the network in evaluation, with the weights that a part is evaluated with and without the tape.
-    pub(super) fn evaluated<T>(&self, part: CtPart, what: impl FnOnce(&Evaluated<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn evaluated<T>(&self, part: CtSubset, what: impl FnOnce(&Evaluated<'_>) -> Result<T>) -> Result<T> {
         let _guard = tch::no_grad_guard();
         let pass = Pass { mode: Mode::Evaluate, precision: self.precision };
         self.with_weights_of(part, || {
@@ -177,7 +177,7 @@ impl CtTask {
     /// The patches of an epoch: passes over the cases, each in another order.
     fn patches(&self, epoch: usize) -> Vec<Patch> {
         let CtDataConfig { batch, patch, steps, flips, .. } = self.config;
-        let cases = self.data.count(CtPart::Train);
+        let cases = self.data.count(CtSubset::Train);
         let wanted = if steps == 0 { cases } else { steps * batch };
         let mut order = Vec::with_capacity(wanted + cases);
         for pass in 0..wanted.div_ceil(cases) as u64 {
@@ -194,7 +194,7 @@ impl CtTask {
     }
 
     /// Metrics of the network and, on the test, of the trivial answers.
-    fn metrics(&self, part: CtPart) -> Result<Metrics> {
+    fn metrics(&self, part: CtSubset) -> Result<Metrics> {
         let (quality, loss) = self.quality_and_loss(part)?;
         let (psnr, psnr_error) = CaseQuality::mean(&quality.psnr);
         let mut metrics = Metrics::from([("psnr".into(), psnr), ("ssim".into(), CaseQuality::mean(&quality.ssim).0)]);
@@ -203,7 +203,7 @@ impl CtTask {
             let Residual { absolute, relative } = self.with_weights_of(part, residual)?;
             metrics.extend([("held/residual".into(), absolute), ("held/relative".into(), relative)]);
         }
-        if part != CtPart::Test {
+        if part != CtSubset::Test {
             metrics.insert("loss".into(), loss);
             return Ok(metrics);
         }
@@ -234,7 +234,7 @@ impl Task for CtTask {
     /// Where an epoch is one pass over the cases, its last minibatch may be shorter.
     fn steps_per_epoch(&self) -> usize {
         match self.config.steps {
-            0 => self.data.count(CtPart::Train).div_ceil(self.config.batch),
+            0 => self.data.count(CtSubset::Train).div_ceil(self.config.batch),
             steps => steps,
         }
     }

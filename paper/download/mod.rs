@@ -64,7 +64,7 @@ pub(crate) fn fetch(client: &Client, wanted: &Wanted<'_>, progress: Progress<'_>
             Err(_) => {}
         }
     }
-    let part = Part::open(target)?;
+    let part = PartialFile::open(target)?;
     let mut before = part.length()?;
     // An earlier call may have been stopped between the last byte and the rename.
     if before == 0 || md5_of_file(&part.path)? != md5 {
@@ -86,12 +86,12 @@ pub(crate) fn fetch(client: &Client, wanted: &Wanted<'_>, progress: Progress<'_>
 }
 
 /// The file `NAME.part` beside the target, locked for this process.
-struct Part {
+struct PartialFile {
     path: PathBuf,
     file: File,
 }
 
-impl Part {
+impl PartialFile {
     /// Opens what an earlier call left, or begins.
     fn open(target: &Path) -> Result<Self> {
         let mut name = target.file_name().context("expected a file name, found none")?.to_owned();
@@ -137,7 +137,7 @@ impl Client {
     }
 
     /// Appends the missing bytes; `false` if the server does not resume. An empty part is removed after an error.
-    fn receive(&self, url: &str, part: &Part, progress: Progress<'_>) -> Result<bool> {
+    fn receive(&self, url: &str, part: &PartialFile, progress: Progress<'_>) -> Result<bool> {
         match self.transfer(url, part, progress) {
             Err(error) if part.length()? == 0 => {
                 part.remove()?;
@@ -147,7 +147,7 @@ impl Client {
         }
     }
 
-    fn transfer(&self, url: &str, part: &Part, progress: Progress<'_>) -> Result<bool> {
+    fn transfer(&self, url: &str, part: &PartialFile, progress: Progress<'_>) -> Result<bool> {
         let before = part.length()?;
         let mut child = self.command(url, &part.path).spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => {

@@ -97,22 +97,22 @@ fn closed() -> String {
 }
 
 /// A folder to fetch to.
-struct Place {
+struct DownloadFolder {
     _folder: TempDir,
     target: PathBuf,
     part: PathBuf,
 }
 
-impl Place {
-    fn new() -> Place {
+impl DownloadFolder {
+    fn new() -> DownloadFolder {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("set.npz");
-        Place { part: folder.path().join("set.npz.part"), _folder: folder, target }
+        DownloadFolder { part: folder.path().join("set.npz.part"), _folder: folder, target }
     }
 
     /// A folder in which these bytes have arrived before.
-    fn with_part(bytes: &[u8]) -> Place {
-        let place = Place::new();
+    fn with_part(bytes: &[u8]) -> DownloadFolder {
+        let place = DownloadFolder::new();
         fs::write(&place.part, bytes).unwrap();
         place
     }
@@ -154,7 +154,7 @@ fn a_file_is_fetched_resumed_or_begun_anew_and_not_asked_for_again() {
         (Server::start(|_, _| whole(&file())), file()[..10].to_vec(), 200_000, 2),
         (Server::start(redirected), file()[..7].to_vec(), 199_993, 2),
     ] {
-        let place = if part.is_empty() { Place::new() } else { Place::with_part(&part) };
+        let place = if part.is_empty() { DownloadFolder::new() } else { DownloadFolder::with_part(&part) };
         assert_eq!(place.fetch(&server.address), Ok(Outcome::Fetched { bytes: 200_000, received }));
         assert!(place.is_whole());
         assert_eq!(place.fetch(&server.address), Ok(Outcome::Kept));
@@ -164,7 +164,7 @@ fn a_file_is_fetched_resumed_or_begun_anew_and_not_asked_for_again() {
 
 #[test]
 fn a_transfer_goes_on_where_it_stopped_and_tells_how_far_it_is() {
-    let (server, place) = (Server::of_file(), Place::with_part(&file()[..123_456]));
+    let (server, place) = (Server::of_file(), DownloadFolder::with_part(&file()[..123_456]));
     let heard = Mutex::new(Vec::new());
     let wanted = Wanted { url: &server.address, target: &place.target, md5: &md5(&file()), force: false };
     fetch(&client(60), &wanted, &|have, total| heard.lock().unwrap().push((have, total))).unwrap();
@@ -179,7 +179,7 @@ fn a_body_that_ends_early_is_kept_and_resumed() {
         None => say("200 OK\r\nContent-Length: 200000", &file()[..50_000]),
         first => ranged(&file(), first),
     });
-    let place = Place::new();
+    let place = DownloadFolder::new();
     let error = place.fetch(&server.address).unwrap_err();
     assert!(error.contains("cannot fetch") && error.contains("50000 bytes are kept"), "{error}");
     assert_eq!(fs::read(&place.part).unwrap(), file()[..50_000]);
@@ -190,7 +190,7 @@ fn a_body_that_ends_early_is_kept_and_resumed() {
 
 #[test]
 fn another_file_is_removed_and_what_was_there_stays() {
-    let (server, place) = (Server::start(|_, _| whole(b"not the file")), Place::new());
+    let (server, place) = (Server::start(|_, _| whole(b"not the file")), DownloadFolder::new());
     let error = place.fetch(&server.address).unwrap_err();
     let (expected, found) = (md5(&file()), md5(b"not the file"));
     assert!(error.contains(&format!("expected a file with the MD5 {expected}, found one with {found}")), "{error}");
@@ -202,7 +202,7 @@ fn another_file_is_removed_and_what_was_there_stays() {
 
 #[test]
 fn a_file_of_another_checksum_is_replaced_only_by_force() {
-    let (server, place) = (Server::of_file(), Place::new());
+    let (server, place) = (Server::of_file(), DownloadFolder::new());
     fs::write(&place.target, b"mine").unwrap();
     let error = place.fetch(&server.address).unwrap_err();
     assert!(error.starts_with("not replaced without --force") && error.contains("expected the MD5"), "{error}");
@@ -225,18 +225,18 @@ fn failed_transfers_keep_the_bytes_that_arrived() {
         (client(60), closed(), "Failed to connect"),
         (without, closed(), install),
     ] {
-        let place = Place::with_part(&file()[..10]);
+        let place = DownloadFolder::with_part(&file()[..10]);
         let error = place.fetch_by(&client, &url, false).unwrap_err();
         assert!(error.contains(needle), "{error}");
         assert_eq!(fs::read(&place.part).unwrap(), file()[..10]);
-        let place = Place::new();
+        let place = DownloadFolder::new();
         assert!(place.fetch_by(&client, &url, false).is_err() && !place.part.exists(), "nothing arrived");
     }
 }
 
 #[test]
 fn two_processes_do_not_write_one_file() {
-    let (server, place) = (Server::of_file(), Place::new());
+    let (server, place) = (Server::of_file(), DownloadFolder::new());
     let other = File::create(&place.part).unwrap();
     other.lock().unwrap();
     let error = place.fetch(&server.address).unwrap_err();

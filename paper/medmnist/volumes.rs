@@ -33,7 +33,7 @@ impl ClassPairs {
 }
 
 #[derive(Debug)]
-struct Part {
+struct SplitData {
     /// `[n, 1, 29, 29, 29]`.
     volumes: Tensor,
     /// `[n]`, whole numbers.
@@ -49,12 +49,12 @@ pub struct MedData {
     pub classes: Vec<String>,
     pub pairs: ClassPairs,
     /// By [`Split`].
-    parts: [Part; 3],
+    parts: [SplitData; 3],
 }
 
 impl Clone for MedData {
     fn clone(&self) -> Self {
-        let part = |part: &Part| Part {
+        let part = |part: &SplitData| SplitData {
             volumes: part.volumes.shallow_clone(),
             labels: part.labels.shallow_clone(),
             truth: part.truth.clone(),
@@ -82,7 +82,7 @@ impl MedData {
         precision: Precision,
         device: Device,
     ) -> Result<Self> {
-        let part = |name: &str, volumes: &Volumes, least: usize| -> Result<Part> {
+        let part = |name: &str, volumes: &Volumes, least: usize| -> Result<SplitData> {
             if volumes.count() < least {
                 return Err(Error::config(format!("data.{name}"), format!("at least {least}"), volumes.count()));
             }
@@ -93,7 +93,7 @@ impl MedData {
             }
             let labels: Vec<i64> = truth.iter().map(|&label| label as i64).collect();
             let labels = Tensor::f_from_slice(&labels)?.f_to_device(device)?;
-            Ok(Part { volumes: resized(volumes, resize, precision, device)?, labels, truth })
+            Ok(SplitData { volumes: resized(volumes, resize, precision, device)?, labels, truth })
         };
         let parts =
             [part("train", &set.train, 2)?, part("validation", &set.validation, 1)?, part("test", &set.test, 1)?];
@@ -119,11 +119,11 @@ impl MedData {
 
     /// Volumes `[n, 1, 29, 29, 29]` and labels `[n]` with these numbers `[n]`; does not synchronise.
     pub fn chosen(&self, split: Split, numbers: &Tensor) -> Result<(Tensor, Tensor)> {
-        let Part { volumes, labels, .. } = self.part(split);
+        let SplitData { volumes, labels, .. } = self.part(split);
         Ok((volumes.f_index_select(0, numbers)?, labels.f_index_select(0, numbers)?))
     }
 
-    fn part(&self, split: Split) -> &Part {
+    fn part(&self, split: Split) -> &SplitData {
         &self.parts[split as usize]
     }
 }

@@ -8,7 +8,7 @@ use reynolds_train::error::Result;
 
 use super::frames::{Rows, SmokeData};
 use super::{SmokeDataConfig, SmokeExperiment, SmokeSettings, SmokeTask};
-use crate::smoke::data::{INPUT_FRAMES, Part, SIDE};
+use crate::smoke::data::{INPUT_FRAMES, SIDE, Subset};
 use crate::step::{Laps, Timed, Timer};
 
 impl Timed for SmokeExperiment {
@@ -42,5 +42,5 @@ fn random_frames(data: &SmokeDataConfig, device: Device) -> Result<SmokeData> {
     let numbers: Vec<f32> = (0..shape.iter().product()).map(|_| random.normal() as f32).collect();
     let frames = Tensor::f_from_slice(&numbers)?.f_view(shape)?.f_to_device(device)?;
     let windows: Vec<Rows> = (0..data.batch).map(|window| Rows { first: window * length, simulation: 0 }).collect();
-    Ok(SmokeData::new(frames, INPUT_FRAMES, Part::ALL.map(|_| windows.clone())))
+    Ok(SmokeData::new(frames, INPUT_FRAMES, Subset::ALL.map(|_| windows.clone())))
 }

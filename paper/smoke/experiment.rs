@@ -10,7 +10,7 @@
 
 use std::path::Path;
 
-use crate::smoke::data::{Part, Symmetry};
+use crate::smoke::data::{Subset, Symmetry};
 use crate::smoke::networks::{Architecture, SmokeNetConfig};
 use reynolds_torch::tch::{Cuda, Device};
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ pub(super) fn within(key: &str, value: usize, most: usize) -> Result<()> {
 pub(super) fn check_smallest_batch(key: &str, data: &SmokeDataConfig) -> Result<()> {
     let batch = data.batch;
     let windows = match data.train_windows {
-        0 => data.kind.windows(Part::Train).len(),
+        0 => data.kind.windows(Subset::Train).len(),
         windows => windows,
     };
     if batch > 1 && windows % batch != 1 {

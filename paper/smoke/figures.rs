@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::smoke::data::{Part, speed};
+use crate::smoke::data::{Subset, speed};
 
 use super::task::{Rollout, SmokeTask};
 use reynolds_checkpoint::whole_file;
@@ -18,7 +18,7 @@ const PANEL: f64 = 104.0;
 pub(super) fn draw(task: &SmokeTask, length: usize, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
     let mut sheet = Sheet::new(2, 220.0);
-    for part in Part::TESTS {
+    for part in Subset::TESTS {
         let name = part.name();
         let middle = task.data().windows(part).len() / 2;
         let rollout = task.rollout(part, middle, length)?;

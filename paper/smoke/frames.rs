@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::experiment::SmokeDataConfig;
 use crate::data::generate::with_bar;
-use crate::smoke::data::{self, INPUT_FRAMES, Part, Setting, SmokeFile};
+use crate::smoke::data::{self, INPUT_FRAMES, Setting, SmokeFile, Subset};
 use crate::smoke::networks::Frames;
 use reynolds_torch::tch::{Device, Kind as Number, Tensor};
 
@@ -45,7 +45,7 @@ impl Clone for SmokeData {
 }
 
 impl SmokeData {
-    /// Frames `[rows, 2, H, H]` with the windows of [`Part::ALL`]; inputs are `seen` frames.
+    /// Frames `[rows, 2, H, H]` with the windows of [`Subset::ALL`]; inputs are `seen` frames.
     pub fn new(frames: Tensor, seen: usize, windows: [Vec<Rows>; 4]) -> Self {
         Self { frames, seen, windows }
     }
@@ -86,7 +86,7 @@ impl SmokeData {
         self.frames.device()
     }
 
-    pub fn windows(&self, part: Part) -> &[Rows] {
+    pub fn windows(&self, part: Subset) -> &[Rows] {
         &self.windows[part as usize]
     }
 
@@ -131,9 +131,9 @@ pub fn check_windows(config: &SmokeDataConfig) -> Result<()> {
 
 fn chosen(config: &SmokeDataConfig) -> Result<[Vec<data::Window>; 4]> {
     let mut parts: [Vec<data::Window>; 4] = Default::default();
-    for part in Part::ALL {
+    for part in Subset::ALL {
         let (key, count) = match part {
-            Part::Train => ("data.train_windows", config.train_windows),
+            Subset::Train => ("data.train_windows", config.train_windows),
             _ => ("data.evaluation_windows", config.evaluation_windows),
         };
         let all = config.kind.windows(part);

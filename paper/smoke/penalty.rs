@@ -13,7 +13,7 @@ use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds_torch::Parameters;
 use reynolds_torch::tch::{self, Kind, Tensor};
 
-use crate::network::{Network, Part};
+use crate::network::{Component, Network};
 use reynolds_train::config::{PenaltySettings, at_least_zero};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::regulariser::Regulariser;
@@ -51,9 +51,9 @@ pub fn add_gradient(
 ) -> Result<Tensor> {
     tch::with_grad(|| {
         let mut terms = Vec::new();
-        for (part, strength) in [Part::Equivariant, Part::Perp].into_iter().zip(strengths) {
+        for (component, strength) in [Component::Equivariant, Component::Perp].into_iter().zip(strengths) {
             if strength != 0.0
-                && let Some(energy) = network.energy(parameters, part)?
+                && let Some(energy) = network.energy(parameters, component)?
             {
                 terms.push(energy.f_mul_scalar(strength)?);
             }
@@ -72,10 +72,10 @@ pub fn add_gradient(
 pub fn energies(network: &dyn Network, parameters: &Parameters) -> Result<Option<(f64, f64)>> {
     let _guard = tch::no_grad_guard();
     let parameters = parameters.to_kind(Kind::Double)?;
-    let energy = |part: Part| -> Result<Option<f64>> {
-        Ok(network.energy(&parameters, part)?.map(|energy| energy.f_double_value(&[])).transpose()?)
+    let energy = |component: Component| -> Result<Option<f64>> {
+        Ok(network.energy(&parameters, component)?.map(|energy| energy.f_double_value(&[])).transpose()?)
     };
-    Ok(energy(Part::Equivariant)?.zip(energy(Part::Perp)?))
+    Ok(energy(Component::Equivariant)?.zip(energy(Component::Perp)?))
 }
 
 /// The penalty of a network for the training loop.

@@ -8,8 +8,8 @@
 use std::rc::Rc;
 
 use crate::epoch::{EpochOrder, shuffled};
-use crate::network::{EVALUATE, Network, Part as Mixed, TRAIN};
-use crate::smoke::data::Part;
+use crate::network::{Component, EVALUATE, Network, TRAIN};
+use crate::smoke::data::Subset;
 use crate::smoke::networks::{Frames, SmokeNetConfig, Symmetry};
 use crate::step::Timer;
 use reynolds::penalty::PenaltyConfig;
@@ -114,7 +114,7 @@ impl SmokeTask {
 
     /// First rows `[N]` of a minibatch, on the device.
     fn minibatch(&self, moment: Moment) -> Result<Tensor> {
-        let windows = self.data.windows(Part::Train);
+        let windows = self.data.windows(Subset::Train);
         let firsts = self.order.of(moment.epoch, || {
             let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
             let order = shuffled(windows.len(), &mut random);
@@ -129,13 +129,13 @@ impl SmokeTask {
     pub(super) fn timed_inference(&self, timed: Timer<'_>) -> Result<f64> {
         let _guard = tch::no_grad_guard();
         let length = self.config.out_length;
-        let batch = self.data.select(&self.data.firsts(self.data.windows(Part::Validation))?, length)?;
+        let batch = self.data.select(&self.data.firsts(self.data.windows(Subset::Validation))?, length)?;
         let assembled = self.network.assemble(&self.parameters, EVALUATE)?;
         timed(&mut || self.roll(&batch, &assembled, length, EVALUATE, |_, _| Ok(())))
     }
 
     /// Errors of the network over rollouts of `length` steps of a part.
-    pub fn errors(&self, part: Part, length: usize) -> Result<RolloutErrors> {
+    pub fn errors(&self, part: Subset, length: usize) -> Result<RolloutErrors> {
         let _guard = tch::no_grad_guard();
         let assembled = self.network.assemble(&self.parameters, EVALUATE)?;
         self.errors_of(part, length, |batch| {
@@ -149,7 +149,7 @@ impl SmokeTask {
     }
 
     /// Errors of the last input frame, repeated: the trivial forecast.
-    pub fn persistence(&self, part: Part, length: usize) -> Result<RolloutErrors> {
+    pub fn persistence(&self, part: Subset, length: usize) -> Result<RolloutErrors> {
         let _guard = tch::no_grad_guard();
         let seen = 2 * self.data.shape().count as i64;
         self.errors_of(part, length, |batch| {
@@ -161,7 +161,7 @@ impl SmokeTask {
     /// `errors` gives mean squares `[N]` of a minibatch, one tensor for each step.
     fn errors_of(
         &self,
-        part: Part,
+        part: Subset,
         length: usize,
         errors: impl Fn(&Tensor) -> Result<Vec<Tensor>>,
     ) -> Result<RolloutErrors> {
@@ -179,7 +179,7 @@ impl SmokeTask {
     }
 
     /// The rollout of one window of a part.
-    pub fn rollout(&self, part: Part, window: usize, length: usize) -> Result<Rollout> {
+    pub fn rollout(&self, part: Subset, window: usize, length: usize) -> Result<Rollout> {
         let _guard = tch::no_grad_guard();
         let rows = self.data.windows(part)[window];
         let batch = self.data.select(&self.data.firsts(&[rows])?, length)?;
@@ -216,7 +216,7 @@ impl Task for SmokeTask {
 
     /// The last minibatch of an epoch may be shorter.
     fn steps_per_epoch(&self) -> usize {
-        self.data.windows(Part::Train).len().div_ceil(self.config.batch)
+        self.data.windows(Subset::Train).len().div_ceil(self.config.batch)
     }
 
     fn loss(&self, moment: Moment) -> Result<Tensor> {
@@ -244,10 +244,10 @@ impl Task for SmokeTask {
             metrics.insert("equivariance/relative".into(), defect);
         }
         let part = match split {
-            Split::Train => Part::Train,
-            Split::Validation => Part::Validation,
+            Split::Train => Subset::Train,
+            Split::Validation => Subset::Validation,
             Split::Test => {
-                for part in Part::TESTS {
+                for part in Subset::TESTS {
                     let errors = self.errors(part, self.config.rollout)?;
                     let persistence = self.persistence(part, self.config.rollout)?;
                     let (gain, gain_error) = errors.gain_over(&persistence);
@@ -273,7 +273,7 @@ impl Task for SmokeTask {
     /// Not by a plan: a relaxed layer assembles its kernel from filters and mixing weights, and P acts on the assembled kernel.
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
         check(&penalty)?;
-        if self.network.energy(&self.parameters, Mixed::Perp)?.is_none() {
+        if self.network.energy(&self.parameters, Component::Perp)?.is_none() {
             return Ok(None);
         }
         let (network, parameters) = (Rc::clone(&self.network), Rc::clone(&self.parameters));

@@ -161,23 +161,23 @@ impl<D: PlaneData> PlaneFigure<D> {
 
 /// The columns of all tables; a row is a model with all its seeds.
 fn columns<D: PlaneData>(frame: &Frame, seeds: u64) -> Vec<Column<'_, Spec<D>>> {
-    type Of<'a, D> = Column<'a, Spec<D>>;
+    type SpecColumn<'a, D> = Column<'a, Spec<D>>;
     let held = |spec: &Spec<D>| spec.run.settings.model.network == Network::So2;
     let strength = |which: fn((f64, f64)) -> f64| move |spec: &Spec<D>| held(spec).then(|| which(spec.strengths()));
     let metric = |name: &'static str, head: &str| {
         let field = name.replace('/', "_");
-        Of::sample(field, move |spec: &Spec<D>| spec.over_seeds(frame, seeds, name)).headed(head)
+        SpecColumn::sample(field, move |spec: &Spec<D>| spec.over_seeds(frame, seeds, name)).headed(head)
     };
     let network = move |spec: &Spec<D>| if held(spec) { "so2" } else { "mlp" };
     vec![
-        Of::new("sigma", |spec: &Spec<D>| spec.run.settings.data.sigma())
+        SpecColumn::new("sigma", |spec: &Spec<D>| spec.run.settings.data.sigma())
             .format(|sigma| sigma.to_string())
             .headed("σ_⊥"),
-        Of::new("network", network),
-        Of::new("form", move |spec: &Spec<D>| held(spec).then(|| spec.form_name())).headed("penalty"),
-        Of::new("lambda_g", strength(|(g, _)| g)).format(|g| g.to_string()).headed("λ_G"),
-        Of::new("lambda_perp", strength(|(_, perp)| perp)).format(|perp| perp.to_string()).headed("λ_⊥"),
-        Of::new("seeds", move |_: &Spec<D>| seeds as usize),
+        SpecColumn::new("network", network),
+        SpecColumn::new("form", move |spec: &Spec<D>| held(spec).then(|| spec.form_name())).headed("penalty"),
+        SpecColumn::new("lambda_g", strength(|(g, _)| g)).format(|g| g.to_string()).headed("λ_G"),
+        SpecColumn::new("lambda_perp", strength(|(_, perp)| perp)).format(|perp| perp.to_string()).headed("λ_⊥"),
+        SpecColumn::new("seeds", move |_: &Spec<D>| seeds as usize),
         metric("train/accuracy", "train accuracy %").format(percent),
         metric("test/accuracy", "test accuracy %").format(percent),
         metric("test/defect_sum", "ℰ_emp"),

@@ -40,7 +40,7 @@ pub struct DataConfig {
 }
 
 /// One part of the data, with its features.
-struct Part {
+struct SplitData {
     cloud: PointCloud,
     /// `[N, 2]` in double precision.
     points: Tensor,
@@ -59,8 +59,8 @@ pub struct PlaneTask {
     parameters: Parameters,
     network: Box<dyn Network>,
     features: Features,
-    train: Part,
-    test: Part,
+    train: SplitData,
+    test: SplitData,
     /// Angles of the rotations that the defect is measured with.
     angles: Vec<f64>,
 }
@@ -83,12 +83,12 @@ impl PlaneTask {
             }
         };
         let parameters = builder.build(Kind::Float, device)?;
-        let part = |cloud: PointCloud| -> Result<Part> {
+        let part = |cloud: PointCloud| -> Result<SplitData> {
             let points = tensor(cloud.points(), device)?;
             let features = features(&points.f_to_kind(Kind::Float)?)?;
             let labels: Vec<f32> = cloud.labels().iter().map(|&positive| f32::from(u8::from(positive))).collect();
             let labels = Tensor::f_from_slice(&labels)?.f_to_device(device)?;
-            Ok(Part { cloud, points, features, labels })
+            Ok(SplitData { cloud, points, features, labels })
         };
         let (train, test) = (part(train)?, part(test)?);
         let angles = random_angles(data.turns, &mut stream(seed, Purpose::Turns));
@@ -128,7 +128,7 @@ impl PlaneTask {
         timed(&mut || self.logits_of(&self.train.features).map(drop))
     }
 
-    fn part(&self, split: Split) -> &Part {
+    fn part(&self, split: Split) -> &SplitData {
         match split {
             Split::Train | Split::Validation => &self.train,
             Split::Test => &self.test,

@@ -1,13 +1,13 @@
 //! A table as a list of columns: CSV, a table for people and JSON are all made of such a list.
 //!
 //! ```text
-//! type Of<'a> = Column<'a, Cell<'a>>;
+//! type CellColumn<'a> = Column<'a, Cell<'a>>;
 //! let columns = [
-//!     Of::new("row", |cell| cell.row.name()),
-//!     Of::new("parameters", Cell::parameters).format(decimals::<0>),
-//!     Of::sample("psnr", |cell| cell.runs.sample("test/psnr")).format(decimals::<2>),   // psnr_mean, psnr_sd; "41.44 ± 0.03"
-//!     Of::pair(["gain", "gain_se"], Cell::gain),                                        // gain, gain_se;      "+0.41 / 0.03"
-//!     Of::new("paper_psnr", |cell| PAPER.number(&cell.row.name(), "psnr")),             // NaN: a dash, an empty field, null
+//!     CellColumn::new("row", |cell| cell.row.name()),
+//!     CellColumn::new("parameters", Cell::parameters).format(decimals::<0>),
+//!     CellColumn::sample("psnr", |cell| cell.runs.sample("test/psnr")).format(decimals::<2>),   // psnr_mean, psnr_sd; "41.44 ± 0.03"
+//!     CellColumn::pair(["gain", "gain_se"], Cell::gain),                                        // gain, gain_se;      "+0.41 / 0.03"
+//!     CellColumn::new("paper_psnr", |cell| PAPER.number(&cell.row.name(), "psnr")),             // NaN: a dash, an empty field, null
 //! ];
 //! csv(&columns, &cells)        table(&columns, &cells)        json(&columns, cell)
 //! ```
@@ -250,16 +250,16 @@ mod tests {
 
     struct Cell(&'static str, Vec<f64>);
 
-    type Of = Column<'static, Cell>;
+    type CellColumn = Column<'static, Cell>;
 
-    fn columns() -> [Of; 6] {
+    fn columns() -> [CellColumn; 6] {
         [
-            Of::new("row", |cell| cell.0),
-            Of::new("norm", |_| Value::Quoted("(1,2)".into())),
-            Of::sample("psnr", |cell| Sample::new(cell.1.clone())).format(decimals::<1>),
-            Of::pair(["gain", "gain_se"], |cell| (cell.1[0] - 40.0, 0.5)).format(decimals::<2>),
-            Of::new("paper", |cell| (cell.1.len() > 1).then_some(1234.5)),
-            Of::new("seeds", |cell| (0..cell.1.len() as u64).collect::<Vec<_>>()),
+            CellColumn::new("row", |cell| cell.0),
+            CellColumn::new("norm", |_| Value::Quoted("(1,2)".into())),
+            CellColumn::sample("psnr", |cell| Sample::new(cell.1.clone())).format(decimals::<1>),
+            CellColumn::pair(["gain", "gain_se"], |cell| (cell.1[0] - 40.0, 0.5)).format(decimals::<2>),
+            CellColumn::new("paper", |cell| (cell.1.len() > 1).then_some(1234.5)),
+            CellColumn::new("seeds", |cell| (0..cell.1.len() as u64).collect::<Vec<_>>()),
         ]
     }
 

@@ -18,7 +18,7 @@ use reynolds_train::threads;
 
 /// The folder of a reproduction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputFolder {
     /// A new folder `root/reproduce/<target>/<time>-<id>`; the root is "runs" by default.
     Under(PathBuf),
     /// The folder of a reproduction that was stopped, with its own budget and settings.
@@ -31,7 +31,7 @@ pub struct Request {
     pub budget: Budget,
     /// Settings of the target, over those of the budget.
     pub assignments: Vec<Assignment>,
-    pub place: Place,
+    pub folder: OutputFolder,
     /// Models trained in parallel; 0 = one per processor, and one at a time on a GPU.
     pub workers: usize,
 }
@@ -49,15 +49,15 @@ pub enum Outcome {
 
 /// Trains what a target needs, draws it, and writes its folder.
 pub(crate) fn reproduce<T: Target>(target: &T, request: &Request, mut session: Session<'_>) -> Result<Outcome> {
-    let (folder, budget, settings) = match &request.place {
-        Place::Under(root) => {
+    let (folder, budget, settings) = match &request.folder {
+        OutputFolder::Under(root) => {
             let settings = config::load(&target.settings(request.budget), None, &request.assignments)?;
             target.points(&settings)?;
             let folder = RunFolder::create(&root.join("reproduce"), target.name())?;
             document::write(&folder, target, request.budget, &settings)?;
             (folder, request.budget, settings)
         }
-        Place::Resume(path) => {
+        OutputFolder::Resume(path) => {
             let folder = RunFolder::open(path)?;
             let (budget, settings) = document::read(&folder, target)?;
             (folder, budget, settings)
@@ -156,8 +156,8 @@ mod tests {
     #[test]
     fn a_reproduction_leaves_its_folder_and_goes_on_to_the_same_results_without_rewriting_where_models_were_trained() {
         let root = tempfile::tempdir().unwrap();
-        let place = Place::Under(root.path().into());
-        let first = finished("fig-so2", &request(place, &[("seeds", "1"), ("train.epochs", "2")]));
+        let folder = OutputFolder::Under(root.path().into());
+        let first = finished("fig-so2", &request(folder, &[("seeds", "1"), ("train.epochs", "2")]));
         let folder = first.folder.clone();
         for file in ["figures/fig-so2.svg", "figures/fig-so2-squared.svg", "table.csv", "report.html", "results.json"] {
             assert!(folder.join(file).is_file(), "{file}");
@@ -175,7 +175,7 @@ mod tests {
             let text = std::fs::read_to_string(&file).unwrap().replace("\"device\":\"cpu\"", "\"device\":\"cuda:0\"");
             std::fs::write(file, text.replace("\"time\":\"2", "\"time\":\"1")).unwrap();
         }
-        let again = finished("fig-so2", &request(Place::Resume(folder.clone()), &[]));
+        let again = finished("fig-so2", &request(OutputFolder::Resume(folder.clone()), &[]));
         assert!(again.speed.starts_with("1 models") && again.speed.contains("9 more"), "{}", again.speed);
         assert!(again.to_string().contains("models of several origins: cuda:0"), "{again}");
         let (after, resumed) = results(&folder);
@@ -184,7 +184,7 @@ mod tests {
         let second = &resumed["resumed"][0];
         assert_eq!((&second["device"], &second["time"]), (&"cpu".into(), &environment["time"]));
         assert!(page().contains("--device cuda:0") && page().contains("cpu (2 models)"));
-        let other = reproduced("fig-rings", &request(Place::Resume(folder), &[])).unwrap_err().to_string();
+        let other = reproduced("fig-rings", &request(OutputFolder::Resume(folder), &[])).unwrap_err().to_string();
         assert!(other.contains("config.toml: expected target = \"fig-rings\", found fig-so2"), "{other}");
     }
 
@@ -194,7 +194,7 @@ mod tests {
         let interrupt = Interrupt::new();
         interrupt.request();
         let session = Session { device: Device::Cpu, interrupt, observer: &mut Silent };
-        let request = request(Place::Under(root.path().into()), &[]);
+        let request = request(OutputFolder::Under(root.path().into()), &[]);
         let outcome = find("fig-so2").unwrap().reproduce(&request, session).unwrap();
         let Outcome::Interrupted { folder, command } = outcome else { panic!("it was interrupted") };
         assert_eq!(command, format!("reynolds reproduce fig-so2 --resume {}", folder.display()));

@@ -48,7 +48,7 @@ use crate::so2::{fig_projection, fig_rings, fig_so2};
 use reynolds_train::config::{self, Settings};
 use reynolds_train::error::{Error, Result};
 
-pub use engine::{Outcome, Place, Request, Session};
+pub use engine::{Outcome, OutputFolder, Request, Session};
 pub use findings::{Figure, Findings, Reproduction};
 pub use lists::{Chosen, Named, Numbers};
 pub use point::{Entry, Frame, Point, PointSession, Trained};

@@ -58,8 +58,8 @@ impl Provenance {
 
     /// Known facts for a page; "cuda:0 (40 models), cpu (2 models)" where sessions differ.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
-        type Part = fn(&Environment) -> &str;
-        let parts: [(&'static str, Part); 6] = [
+        type Field = fn(&Environment) -> &str;
+        let fields: [(&'static str, Field); 6] = [
             ("time", |session| &session.time),
             ("commit", |session| &session.commit),
             ("device", |session| &session.device),
@@ -67,7 +67,7 @@ impl Provenance {
             ("reynolds", |session| &session.reynolds),
             ("libtorch", |session| &session.libtorch),
         ];
-        parts.into_iter().map(|(name, part)| (name, self.spelt(part))).filter(|(_, text)| !text.is_empty()).collect()
+        fields.into_iter().map(|(name, field)| (name, self.spelt(field))).filter(|(_, text)| !text.is_empty()).collect()
     }
 
     /// A sentence on the origins of models, if they differ in device, commit or library, or are not all known.

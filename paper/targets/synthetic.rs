@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    Budget, Frame, Outcome, Place, Point, PointSession, Reproduction, Request, Session, Target, Trained, find,
+    Budget, Frame, Outcome, OutputFolder, Point, PointSession, Reproduction, Request, Session, Target, Trained, find,
 };
 use reynolds_torch::tch::Device;
 use reynolds_train::config::{self, Assignment, Settings};
@@ -28,8 +28,8 @@ pub(crate) fn loaded<S: Settings>(settings: S, given: &[(&str, &str)]) -> Result
 }
 
 /// A quick reproduction with these settings.
-pub(crate) fn request(place: Place, given: &[(&str, &str)]) -> Request {
-    Request { budget: Budget::Quick, assignments: assignments(given), place, workers: 2 }
+pub(crate) fn request(folder: OutputFolder, given: &[(&str, &str)]) -> Request {
+    Request { budget: Budget::Quick, assignments: assignments(given), folder, workers: 2 }
 }
 
 /// Reproduces a target on the processor.

@@ -10,8 +10,8 @@ use std::ops::{Deref, Range};
 pub(crate) enum Bytes {
     /// Mapped read-only: pages come in as they are read, and can be dropped again by the system.
     Mapped(memmap2::Mmap),
-    /// Held in memory.
-    Held(Vec<u8>),
+    /// Owned, in memory.
+    Owned(Vec<u8>),
 }
 
 impl Bytes {
@@ -26,7 +26,7 @@ impl Bytes {
     /// and `f64`, for which all patterns are valid, and lengths are read once, checked, and kept.
     pub(crate) fn map(file: &File) -> io::Result<Bytes> {
         if file.metadata()?.len() == 0 {
-            return Ok(Bytes::Held(Vec::new()));
+            return Ok(Bytes::Owned(Vec::new()));
         }
         // SAFETY: see above.
         Ok(Bytes::Mapped(unsafe { memmap2::Mmap::map(file)? }))
@@ -59,7 +59,7 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Bytes::Mapped(map) => map,
-            Bytes::Held(bytes) => bytes,
+            Bytes::Owned(bytes) => bytes,
         }
     }
 }

@@ -25,7 +25,7 @@ impl Checkpoint {
 
     /// A checkpoint from bytes in memory; `label` stands for the path in messages and gives the extension.
     pub fn from_bytes(label: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Checkpoint> {
-        Checkpoint::build(label.into(), Bytes::Held(bytes), None)
+        Checkpoint::build(label.into(), Bytes::Owned(bytes), None)
     }
 
     fn build(path: PathBuf, bytes: Bytes, identity: Option<Identity>) -> Result<Checkpoint> {

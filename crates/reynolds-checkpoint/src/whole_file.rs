@@ -151,7 +151,7 @@ fn folder(out: &Path) -> &Path {
 
 /// As [`write()`], for several pieces that follow each other.
 pub fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
-    write_whole(out, &Bytes::Held(Vec::new()), None, |sink| parts.iter().try_for_each(|part| sink.write(part)))
+    write_whole(out, &Bytes::Owned(Vec::new()), None, |sink| parts.iter().try_for_each(|part| sink.write(part)))
 }
 
 /// A new file beside `target`, under an unused name.

@@ -18,7 +18,7 @@ pub(crate) struct Layers {
 }
 
 /// Where a tensor's numbers lie: number of the layer, address, whether they are f64.
-type Place = (usize, usize, bool);
+type TensorAddress = (usize, usize, bool);
 
 /// P on the numbers of one layer: for each kind of tiles the places of every tile's numbers, and E `[numbers, rank]`, or the orbits with
 /// signs: (places, numbers in a tile, members, signs, ends, basis).
@@ -96,23 +96,23 @@ impl Layers {
     }
 
     /// weights ← P(weights), or (1 − t)·weights + t·P(weights), in place; the energies before.
-    #[pyo3(signature = (places, blend = 1.0))]
-    fn project_(&self, py: Python<'_>, places: Vec<Place>, blend: f64) -> PyResult<Vec<(f64, f64)>> {
-        self.each(py, &places, |layer, memory| {
+    #[pyo3(signature = (tensors, blend = 1.0))]
+    fn project_(&self, py: Python<'_>, tensors: Vec<TensorAddress>, blend: f64) -> PyResult<Vec<(f64, f64)>> {
+        self.each(py, &tensors, |layer, memory| {
             with_numbers!(layer.len(), memory, |weights| blended(layer, weights, blend))
         })
     }
 
     /// ‖P(W)‖² and ‖W − P(W)‖² of each.
-    fn energies(&self, py: Python<'_>, places: Vec<Place>) -> PyResult<Vec<(f64, f64)>> {
-        self.each(py, &places, |layer, memory| {
+    fn energies(&self, py: Python<'_>, tensors: Vec<TensorAddress>) -> PyResult<Vec<(f64, f64)>> {
+        self.each(py, &tensors, |layer, memory| {
             with_numbers!(layer.len(), memory, |weights| layer.projector.energies(&*weights))
         })
     }
 
     /// Bounds of the worst defect of one layer; an error where no exact action stands behind it.
-    fn worst_defect(&self, py: Python<'_>, place: Place) -> PyResult<(f64, f64)> {
-        let (layer, memory) = (self.layer(place.0)?, Memory::new(place.1, place.2)?);
+    fn worst_defect(&self, py: Python<'_>, tensor: TensorAddress) -> PyResult<(f64, f64)> {
+        let (layer, memory) = (self.layer(tensor.0)?, Memory::new(tensor.1, tensor.2)?);
         let Some(exact) = &layer.exact else {
             let message =
                 format!("{}: expected a weight with an exact action, found a {}", layer.name, layer.role.name());
@@ -163,10 +163,10 @@ impl Layers {
     fn each(
         &self,
         py: Python<'_>,
-        places: &[Place],
+        tensors: &[TensorAddress],
         run: impl Fn(&TypedTensor, Memory) -> reynolds::Result<Energies> + Sync,
     ) -> PyResult<Vec<(f64, f64)>> {
-        let jobs = places
+        let jobs = tensors
             .iter()
             .map(|&(number, address, double)| Ok((self.layer(number)?, Memory::new(address, double)?)))
             .collect::<PyResult<Vec<_>>>()?;

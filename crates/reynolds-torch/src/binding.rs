@@ -25,16 +25,16 @@
 //! ```
 
 mod agreement;
-mod place;
 mod rescale;
+mod selection;
 
 use std::sync::Arc;
 
 use faer::c64;
-use place::Place;
 use reynolds::plan::{ResolvedPlan, SymmetryPlan};
 use reynolds::projection::{Dimensions, Energies, KernelSpace, Lowered, Tiling, derive};
 use reynolds::scalar::Scalar;
+use selection::Selection;
 use tch::{Device, Kind, Tensor};
 
 use crate::error::{Error, Result};
@@ -59,7 +59,7 @@ pub struct Binding {
     kind: Kind,
     device: Device,
     bound: Vec<Bound>,
-    pub(crate) place: Place,
+    pub(crate) selection: Selection,
     /// P on the bound numbers, one parameter after the other.
     pub(crate) projector: FlatProjector,
     /// Executors or kernels for the squared penalty and the decoupled steps, where there are some for these parameters.
@@ -173,13 +173,13 @@ impl BindingBuilder {
         }
         let bound: Vec<Bound> = self.bound.into_iter().map(|(bound, _)| bound).collect();
         let lengths: Vec<i64> = bound.iter().map(|bound| bound.entry.len() as i64).collect();
-        let place = Place::of(&bound, self.device)?;
+        let selection = Selection::of(&bound, self.device)?;
         let projector = assembly.build(self.kind, self.device, self.products)?;
         let mut binding = Binding {
             len: self.len,
             kind: self.kind,
             device: self.device,
-            place,
+            selection,
             segments: Segments::new(&lengths, self.device)?,
             projector,
             one_pass,
@@ -257,7 +257,7 @@ impl Binding {
 
     /// P on all parameters, flat `[len]`; parameters that are not bound are returned as they are.
     pub fn project(&self, flat: &Tensor) -> Result<Tensor> {
-        self.place.replaced(flat, self.projector.apply(&self.gather(flat)?)?)
+        self.selection.replaced(flat, self.projector.apply(&self.gather(flat)?)?)
     }
 
     /// W ← P(W) for every bound parameter: the network becomes equivariant.
@@ -296,7 +296,7 @@ impl Binding {
     /// The bound numbers of a flat tensor, one parameter after the other.
     pub(crate) fn gather(&self, flat: &Tensor) -> Result<Tensor> {
         self.check(flat)?;
-        self.place.gather(flat)
+        self.selection.gather(flat)
     }
 
     fn check(&self, flat: &Tensor) -> Result<()> {

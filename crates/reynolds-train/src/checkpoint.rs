@@ -98,13 +98,13 @@ pub(crate) fn encode_best(snapshot: &Snapshot, parameters: &Parameters, config: 
 }
 
 /// Fills in the checksum and serialises.
-fn encode(mut tensors: Vec<(String, Part)>, mut label: Label) -> Result<Vec<u8>> {
+fn encode(mut tensors: Vec<(String, TensorBytes)>, mut label: Label) -> Result<Vec<u8>> {
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
     let sum = tensors.iter().fold(0, |sum, (_, part)| crc32c::crc32c_append(sum, &part.bytes));
     let text = |label: &Label| serde_json::to_string(label).expect("a label is plain numbers and texts");
     label.crc32c = with_label(sum, &text(&label));
     let metadata = HashMap::from([(KEY.to_string(), text(&label))]);
-    let views = tensors.iter().map(|(name, Part { dtype, shape, bytes })| {
+    let views = tensors.iter().map(|(name, TensorBytes { dtype, shape, bytes })| {
         (name, TensorView::new(*dtype, shape.clone(), bytes).expect("a part has as many bytes as its shape says"))
     });
     Ok(safetensors::serialize(views, Some(metadata)).expect("the views are of parts"))
@@ -158,7 +158,7 @@ fn with_label(sum: u32, text: &str) -> u32 {
 }
 
 /// A tensor to be written.
-struct Part {
+struct TensorBytes {
     dtype: Dtype,
     shape: Vec<usize>,
     bytes: Vec<u8>,
@@ -179,7 +179,7 @@ fn layout(entry: &Entry, kind: Kind) -> (Dtype, Vec<usize>) {
 }
 
 /// Parameters and running statistics under their names with a prefix.
-fn weights_named(prefix: &str, weights: &Weights, parameters: &Parameters) -> Result<Vec<(String, Part)>> {
+fn weights_named(prefix: &str, weights: &Weights, parameters: &Parameters) -> Result<Vec<(String, TensorBytes)>> {
     let mut parts = named(prefix, &weights.flat, parameters.entries())?;
     parts.extend(named(prefix, &weights.statistics, parameters.statistics_entries())?);
     Ok(parts)
@@ -193,19 +193,19 @@ fn bytes(tensor: &Tensor) -> Result<Vec<u8>> {
 }
 
 /// A list of integers, or of numbers in double precision.
-fn plain(tensor: &Tensor) -> Result<Part> {
+fn plain(tensor: &Tensor) -> Result<TensorBytes> {
     let dtype = if tensor.kind() == Kind::Int64 { Dtype::I64 } else { Dtype::F64 };
-    Ok(Part { dtype, shape: vec![tensor.numel()], bytes: bytes(tensor)? })
+    Ok(TensorBytes { dtype, shape: vec![tensor.numel()], bytes: bytes(tensor)? })
 }
 
 /// The entries of a flat tensor, named with a prefix.
-fn named(prefix: &str, flat: &Tensor, entries: &[Entry]) -> Result<Vec<(String, Part)>> {
+fn named(prefix: &str, flat: &Tensor, entries: &[Entry]) -> Result<Vec<(String, TensorBytes)>> {
     let kind = flat.kind();
     let (width, bytes) = (kind.elt_size_in_bytes(), bytes(flat)?);
     let part = |entry: &Entry| {
         let (dtype, shape) = layout(entry, kind);
         let bytes = bytes[entry.start * width..(entry.start + entry.len()) * width].to_vec();
-        (format!("{prefix}{}", entry.name), Part { dtype, shape, bytes })
+        (format!("{prefix}{}", entry.name), TensorBytes { dtype, shape, bytes })
     };
     Ok(entries.iter().map(part).collect())
 }
@@ -216,7 +216,7 @@ fn piece(prefix: &str, number: usize) -> String {
 }
 
 /// As [`named`], for several flat tensors in one.
-fn pieces(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(String, Part)>> {
+fn pieces(prefix: &str, flat: &Tensor, parameters: &Parameters) -> Result<Vec<(String, TensorBytes)>> {
     let len = parameters.len() as i64;
     let mut parts = Vec::new();
     for (number, flat) in flat.f_split(len, 0)?.iter().enumerate() {

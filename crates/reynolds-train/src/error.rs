@@ -82,7 +82,7 @@ pub enum Error {
         epoch: usize,
         /// The loss, the penalty, the weights, …
         quantity: String,
-        /// Place of the last good checkpoint.
+        /// Path of the last good checkpoint.
         checkpoint: String,
     },
     /// Some runs of a sweep failed.

@@ -10,7 +10,7 @@ use crate::config::{self, Assignment, RunConfig, Settings, TrainConfig};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metrics::Summary;
-use crate::run::{self, Outcome, Place, Session};
+use crate::run::{self, Outcome, OutputFolder, Session};
 use crate::task::Task;
 
 /// What can be trained by name: `run NAME`. Required are settings, a name and a [`Task`]; everything else has a default.
@@ -91,13 +91,13 @@ pub struct LoadedRun<'a> {
     start: Start<'a>,
 }
 
-/// Trains in a place, as a session asks.
-type Start<'a> = Box<dyn Fn(&Place, Session<'_>) -> Result<Outcome> + 'a>;
+/// Trains in a folder, as a session asks.
+type Start<'a> = Box<dyn Fn(&OutputFolder, Session<'_>) -> Result<Outcome> + 'a>;
 
 impl LoadedRun<'_> {
     /// Trains it: see [`run::run`].
-    pub fn run(&self, place: &Place, session: Session<'_>) -> Result<Outcome> {
-        (self.start)(place, session)
+    pub fn run(&self, folder: &OutputFolder, session: Session<'_>) -> Result<Outcome> {
+        (self.start)(folder, session)
     }
 }
 
@@ -119,7 +119,8 @@ impl<E: Experiment> Erased for E {
     fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<LoadedRun<'_>> {
         let config = config::load(&self.defaults(), file, assignments)?;
         let (text, seed, train) = (config::text(&config), config.seed, config.train.clone());
-        let start = Box::new(move |place: &Place, session: Session<'_>| run::run(self, &config, place, session));
+        let start =
+            Box::new(move |folder: &OutputFolder, session: Session<'_>| run::run(self, &config, folder, session));
         Ok(LoadedRun { text, seed, train, start })
     }
 

@@ -110,7 +110,7 @@ pub trait Journal {
     /// Stores a checkpoint with finite numbers, whole or not at all: if it cannot be written, the last one remains.
     fn save(&mut self, snapshot: &Snapshot, parameters: &Parameters) -> Result<()>;
 
-    /// Place of the last checkpoint, for messages.
+    /// Path of the last checkpoint, for messages.
     fn last_saved(&self) -> Option<String>;
 }
 

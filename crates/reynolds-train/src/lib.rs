@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use reynolds_train::prelude::*;
-//! use reynolds_train::{interrupt::Interrupt, progress::Silent, run::{self, Place, Session}};
+//! use reynolds_train::{interrupt::Interrupt, progress::Silent, run::{self, OutputFolder, Session}};
 //! use serde::{Deserialize, Serialize};
 //!
 //! #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -70,9 +70,9 @@
 //! let mut config = Mine.defaults();
 //! (config.settings.offset, config.penalty.lambda_perp, config.train.epochs) = (0.1, 1.0, 2);
 //! let root = tempfile::tempdir()?;
-//! let place = Place::Under(root.path().into());
+//! let folder = OutputFolder::Under(root.path().into());
 //! let session = Session { device: Device::Cpu, interrupt: Interrupt::new(), observer: &mut Silent };
-//! let outcome = run::run(&Mine, &config, &place, session)?;
+//! let outcome = run::run(&Mine, &config, &folder, session)?;
 //! assert!(outcome.summary().is_some_and(|summary| summary.epochs == 2));
 //! let lines = std::fs::read_to_string(outcome.folder().join("metrics.jsonl"))?;
 //! assert!(lines.lines().count() == 2 && lines.contains("\"penalty\"") && outcome.folder().join("report.html").exists());

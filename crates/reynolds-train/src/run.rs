@@ -21,7 +21,7 @@ use crate::train::{self, Ending, Trainer};
 
 /// Where the folder of a run goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputFolder {
     /// A new folder under this root, usually "runs".
     Under(PathBuf),
     /// This folder. A run with the same settings that is already there is resumed.
@@ -88,25 +88,25 @@ impl Outcome {
 pub fn run<E: Experiment + ?Sized>(
     experiment: &E,
     config: &RunConfig<E::Settings>,
-    place: &Place,
+    folder: &OutputFolder,
     session: Session<'_>,
 ) -> Result<Outcome> {
     config.validate()?;
-    if let Place::Exactly(path) = place
+    if let OutputFolder::Exactly(path) = folder
         && path.join("config.toml").is_file()
     {
         PointFolder::new(path.clone(), config::text(config)).check()?;
         return resume(experiment, path, session);
     }
     let work = Work { experiment, config, session };
-    let folder = || match place {
-        Place::Under(root) => RunFolder::create(root, experiment.name()),
-        Place::Exactly(path) => RunFolder::at(path),
+    let open = || match folder {
+        OutputFolder::Under(root) => RunFolder::create(root, experiment.name()),
+        OutputFolder::Exactly(path) => RunFolder::at(path),
     };
-    let Some(task) = work.task()? else { return work.stopped(&folder()?) };
+    let Some(task) = work.task()? else { return work.stopped(&open()?) };
     let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
     trainer.check_metric()?;
-    work.carry_out(&task, trainer, &folder()?)
+    work.carry_out(&task, trainer, &open()?)
 }
 
 /// Resumes the run of a folder from its last checkpoint, or from the beginning if there is none. A damaged checkpoint, or one of another

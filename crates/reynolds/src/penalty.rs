@@ -29,7 +29,7 @@
 //! ```
 
 use crate::error::{Error, Result, finite};
-use crate::norm::{Norm, Part, columns_of_rows};
+use crate::norm::{Component, Norm, columns_of_rows};
 use crate::projection::Projector;
 use crate::scalar::{Real, Weight};
 
@@ -107,8 +107,8 @@ impl PenaltyConfig {
         let epsilon = self.smoothing_of(projector, weights, rows)?;
         let mut total = 0.0;
         let mut sum = vec![T::default(); weights.len()];
-        for (part, lambda) in self.terms() {
-            let (norm, direction) = part.norm_and_gradient(self.norm, projector, weights, rows)?;
+        for (component, lambda) in self.terms() {
+            let (norm, direction) = component.norm_and_gradient(self.norm, projector, weights, rows)?;
             let (value, slope) = self.term(lambda, norm, epsilon);
             total += finite("penalty", value)?;
             let slope = T::Real::from_f64(slope);
@@ -127,9 +127,9 @@ impl PenaltyConfig {
         }
     }
 
-    fn terms(&self) -> [(Part, f64); 2] {
-        let first = if self.whole { Part::Whole } else { Part::Equivariant };
-        [(first, self.lambda_g), (Part::Perp, self.lambda_perp)]
+    fn terms(&self) -> [(Component, f64); 2] {
+        let first = if self.whole { Component::Whole } else { Component::Equivariant };
+        [(first, self.lambda_g), (Component::Perp, self.lambda_perp)]
     }
 
     /// The term's value and its derivative by N.

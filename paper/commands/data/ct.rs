@@ -7,14 +7,15 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use reynolds_checkpoint::whole_file;
 use reynolds_paper::ct::data::{
-    CtSet, Library, Pair, Part, SetConfig, Source, aapm, generate, hounsfield, preview, preview_image, syndeeplesion,
+    CtSet, Library, Pair, SetConfig, Source, Subset, aapm, generate, hounsfield, preview, preview_image, syndeeplesion,
 };
 use reynolds_report::terminal;
 
 use super::{Threads, shown};
 
 /// Pairs of a preview, by part; a part may have fewer.
-const SHOWN: [(Part, usize); 4] = [(Part::Train, 4), (Part::Validation, 1), (Part::Test, 2), (Part::Figure, 1)];
+const SHOWN: [(Subset, usize); 4] =
+    [(Subset::Train, 4), (Subset::Validation, 1), (Subset::Test, 2), (Subset::Figure, 1)];
 
 #[derive(Debug, Args)]
 pub(crate) struct CtArgs {

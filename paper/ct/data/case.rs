@@ -15,7 +15,7 @@ pub(super) const MAKER: &str = "ct pairs 2";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum Subset {
     Train,
     Validation,
     Test,
@@ -23,9 +23,9 @@ pub enum Part {
     Figure,
 }
 
-impl Part {
+impl Subset {
     /// In the order of a data set.
-    pub const ALL: [Part; 4] = [Part::Train, Part::Validation, Part::Test, Part::Figure];
+    pub const ALL: [Subset; 4] = [Subset::Train, Subset::Validation, Subset::Test, Subset::Figure];
 
     pub fn name(self) -> &'static str {
         ["train", "validation", "test", "figure"][self as usize]
@@ -59,7 +59,7 @@ pub struct Case {
     pub maker: String,
     /// The file is `name.npz`.
     pub name: String,
-    pub part: Part,
+    pub part: Subset,
     pub anatomy: Anatomy,
     pub side: usize,
     pub material: Material,

@@ -10,7 +10,7 @@
 //! The number of cases of a part changes none of them: a larger set begins with the smaller one.
 
 use super::anatomy;
-use super::case::{Anatomy, Case, MAKER, Part, contents};
+use super::case::{Anatomy, Case, MAKER, Subset, contents};
 use super::implant::{Implant, Shape};
 use super::library::Library;
 use super::phantom::{Region, phantom};
@@ -41,12 +41,12 @@ enum Purpose {
     Noise,
 }
 
-fn stream(config: &SetConfig, purpose: Purpose, part: Part, number: usize) -> Random {
+fn stream(config: &SetConfig, purpose: Purpose, part: Subset, number: usize) -> Random {
     Random::at(config.seed, &[0x6374, purpose as u64, part as u64, number as u64])
 }
 
 /// A slice by the number of its series and its own.
-type Place = (usize, usize);
+type SlicePosition = (usize, usize);
 
 impl SetConfig {
     /// All cases, part by part, the one of the figure last.
@@ -60,7 +60,7 @@ impl SetConfig {
             Source::Slices => self.places(library)?,
         };
         let mut cases = Vec::new();
-        for (part, places) in Part::ALL.into_iter().zip(places) {
+        for (part, places) in Subset::ALL.into_iter().zip(places) {
             let numbers = (0..self.count(part)).into_par_iter();
             cases.par_extend(numbers.map(|number| self.case(library, part, &places, number)));
         }
@@ -69,7 +69,7 @@ impl SetConfig {
     }
 
     /// The slices of training, validation and test.
-    fn places(&self, library: &Library) -> Result<[Vec<Place>; 3]> {
+    fn places(&self, library: &Library) -> Result<[Vec<SlicePosition>; 3]> {
         let series = &library.series;
         if series.len() < 2 {
             return Err(Error::setting("slices", "at least 2 series, since one is for testing alone", series.len()));
@@ -83,7 +83,7 @@ impl SetConfig {
                 Error::setting("test_series", names.join(", "), name)
             })?,
         };
-        let usable = |n: usize| -> Vec<Place> {
+        let usable = |n: usize| -> Vec<SlicePosition> {
             let body = |number: &usize| Body::of(&series[n].slice(*number, COARSE)).is_some();
             let numbers: Vec<usize> = (0..series[n].count()).into_par_iter().filter(body).collect();
             numbers.into_iter().map(|number| (n, number)).collect()
@@ -100,7 +100,7 @@ impl SetConfig {
             train.extend(places);
         }
         let parts = [train, validation, usable(test)];
-        for (part, places) in Part::ALL.into_iter().zip(&parts) {
+        for (part, places) in Subset::ALL.into_iter().zip(&parts) {
             if places.is_empty() && self.count(part) > 0 {
                 return Err(Error::setting("slices", format!("slices with a body for {}", part.name()), "none"));
             }
@@ -108,7 +108,7 @@ impl SetConfig {
         Ok(parts)
     }
 
-    fn case(&self, library: &Library, part: Part, places: &[Place], number: usize) -> Case {
+    fn case(&self, library: &Library, part: Subset, places: &[SlicePosition], number: usize) -> Case {
         let (anatomy, slice) = match self.source {
             Source::Phantom => {
                 let region = region(&mut stream(self, Purpose::Region, part, number));
@@ -137,7 +137,7 @@ impl SetConfig {
 
     /// Two metal hips: in the pelvis of the library where it has one, else in a phantom.
     fn figure(&self, library: &Library) -> Case {
-        let mut random = stream(self, Purpose::Metal, Part::Figure, 0);
+        let mut random = stream(self, Purpose::Metal, Subset::Figure, 0);
         let (anatomy, hips) = match &library.pelvis {
             Some(pelvis) => {
                 let field = pelvis.pixel_mm * pelvis.side as f64;
@@ -145,22 +145,23 @@ impl SetConfig {
                 (Anatomy::Pelvis { checksum: contents(pelvis) }, hips)
             }
             None => {
-                let (region, number) = (Region::Pelvis, (Part::Figure as u64) << 32);
+                let (region, number) = (Region::Pelvis, (Subset::Figure as u64) << 32);
                 let [x, y] = anatomy::hip(&mut super::phantom::stream(region, self.seed, number));
                 (Anatomy::Phantom { region, seed: self.seed, number }, [[-x, y], [x, y]])
             }
         };
         let implant = |(hip, extent_mm): ([f64; 2], f64)| {
-            let shape = if library.masks.is_empty() { Shape::Ball } else { shape(library, Part::Figure, &mut random) };
+            let shape =
+                if library.masks.is_empty() { Shape::Ball } else { shape(library, Subset::Figure, &mut random) };
             Implant { shape, centre_mm: hip.map(f64::round), extent_mm, turn: 0.0 }
         };
         let implants = hips.into_iter().zip([28.0, 25.0]).map(implant).collect();
-        self.made(Part::Figure, 0, anatomy, Material::Cobalt, implants)
+        self.made(Subset::Figure, 0, anatomy, Material::Cobalt, implants)
     }
 
-    fn made(&self, part: Part, number: usize, anatomy: Anatomy, material: Material, implants: Vec<Implant>) -> Case {
+    fn made(&self, part: Subset, number: usize, anatomy: Anatomy, material: Material, implants: Vec<Implant>) -> Case {
         let name = match part {
-            Part::Figure => "figure_pelvis".into(),
+            Subset::Figure => "figure_pelvis".into(),
             _ => format!("{}_{number:04}", part.name()),
         };
         // An integer that other readers of JSON keep exact in double precision.
@@ -177,13 +178,13 @@ fn region(random: &mut Random) -> Region {
 }
 
 /// A shape of those of the part; of all where there are too few to share out.
-fn shape(library: &Library, part: Part, random: &mut Random) -> Shape {
+fn shape(library: &Library, part: Subset, random: &mut Random) -> Shape {
     let count = library.masks.len();
     let (train, middle) = (count * 8 / 10, count * 9 / 10);
     let range = match part {
-        Part::Train => 0..train,
-        Part::Validation => train..middle,
-        Part::Test | Part::Figure => middle..count,
+        Subset::Train => 0..train,
+        Subset::Validation => train..middle,
+        Subset::Test | Subset::Figure => middle..count,
     };
     let range = if range.is_empty() { 0..count } else { range };
     let number = range.start + random.below(range.len());
@@ -219,7 +220,7 @@ mod tests {
             assert!(cases[..n].iter().all(|other| other.anatomy != one.anatomy && other.name != one.name));
         }
         let figure = cases.last().unwrap();
-        assert_eq!((figure.part, figure.implants.len()), (Part::Figure, 2));
+        assert_eq!((figure.part, figure.implants.len()), (Subset::Figure, 2));
         // Bone lies where the metal goes.
         let slice = figure.slice(&Library::built_in()).unwrap();
         for implant in &figure.implants {

@@ -35,7 +35,7 @@ mod slices;
 mod spectrum;
 pub mod syndeeplesion;
 
-pub use case::{Anatomy, Case, Part};
+pub use case::{Anatomy, Case, Subset};
 pub use fan::Fan;
 pub use file::{CtFile, generate};
 pub use implant::{Implant, Shape};

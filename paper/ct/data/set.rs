@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::case::{Case, MAKER, Part};
+use super::case::{Case, MAKER, Subset};
 use super::file::CtFile;
 use super::scanner::Scanner;
 use crate::data::error::{Error, Result};
@@ -81,12 +81,12 @@ impl SetConfig {
         self.scanner.validate()
     }
 
-    pub fn count(&self, part: Part) -> usize {
+    pub fn count(&self, part: Subset) -> usize {
         match part {
-            Part::Train => self.train,
-            Part::Validation => self.validation,
-            Part::Test => self.test,
-            Part::Figure => 1,
+            Subset::Train => self.train,
+            Subset::Validation => self.validation,
+            Subset::Test => self.test,
+            Subset::Figure => 1,
         }
     }
 
@@ -142,7 +142,7 @@ impl CtSet {
         let text = fs::read(&path).map_err(Error::io(&path, "open"))?;
         let malformed = |error| Error::malformed(&path, "the settings and cases of a set of CT pairs", error);
         let list: List = serde_json::from_slice(&text).map_err(malformed)?;
-        let parts = Part::ALL.into_iter().flat_map(|part| std::iter::repeat_n(part, list.config.count(part)));
+        let parts = Subset::ALL.into_iter().flat_map(|part| std::iter::repeat_n(part, list.config.count(part)));
         if !list.cases.iter().map(|case| case.part).eq(parts) {
             let expected = "as many cases of each part as its settings say, part by part";
             return Err(Error::malformed(&path, expected, format!("{} cases", list.cases.len())));
@@ -159,17 +159,17 @@ impl CtSet {
         &self.list.config
     }
 
-    pub fn cases(&self, part: Part) -> &[Case] {
+    pub fn cases(&self, part: Subset) -> &[Case] {
         &self.list.cases[self.first(part)..][..self.config().count(part)]
     }
 
     /// Cases before a part.
-    fn first(&self, part: Part) -> usize {
-        Part::ALL.iter().take_while(|other| **other != part).map(|other| self.config().count(*other)).sum()
+    fn first(&self, part: Subset) -> usize {
+        Subset::ALL.iter().take_while(|other| **other != part).map(|other| self.config().count(*other)).sum()
     }
 
     /// The images of a case, by its number in the part.
-    pub fn file(&self, part: Part, number: usize) -> &CtFile {
+    pub fn file(&self, part: Subset, number: usize) -> &CtFile {
         &self.files[self.first(part)..][..self.config().count(part)][number]
     }
 

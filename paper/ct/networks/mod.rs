@@ -66,7 +66,7 @@ impl Architecture {
 /// Which kernels are regularised towards C4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Held {
+pub enum Regularised {
     /// Those of the X-nets.
     #[default]
     X,
@@ -84,12 +84,12 @@ pub struct MarNetConfig {
     /// Residual blocks of an X-net or M-net.
     pub blocks: usize,
     /// Which kernels are regularised towards C4: "x" or "xm".
-    pub held: Held,
+    pub regularised: Regularised,
 }
 
 impl Default for MarNetConfig {
     fn default() -> Self {
-        Self { architecture: Architecture::Dicdnet, stages: 10, blocks: 3, held: Held::X }
+        Self { architecture: Architecture::Dicdnet, stages: 10, blocks: 3, regularised: Regularised::X }
     }
 }
 
@@ -133,9 +133,9 @@ impl Reduction {
 
 /// Types these kernels `[out, in, s, s]`, without their biases, by regular fields of C4: channel 4p + α has the orientation α of field p.
 /// `None` if there are none.
-pub fn regular_plan(parameters: &Parameters, held: &[String]) -> Result<Option<SymmetryPlan>> {
+pub fn regular_plan(parameters: &Parameters, regularised: &[String]) -> Result<Option<SymmetryPlan>> {
     let regular = |channels: usize| format!("{} regular", channels / 4);
-    let kernels = parameters.shapes().into_iter().filter(|(name, _)| held.contains(name));
+    let kernels = parameters.shapes().into_iter().filter(|(name, _)| regularised.contains(name));
     let rules = kernels.map(|(name, shape)| {
         let (domain, codomain) = (Some(regular(shape[1])), regular(shape[0]));
         Rule { name, domain, codomain, bias: Some(false), ..Rule::default() }

@@ -7,7 +7,7 @@
 
 use super::channels::{first, join, pad, parts};
 use super::residual_net::ResidualNet;
-use super::{Held, MarNetConfig, Pass, Precision};
+use super::{MarNetConfig, Pass, Precision, Regularised};
 use crate::network::Seen;
 use reynolds::random::Random;
 use reynolds_torch::error::Result;
@@ -22,7 +22,7 @@ pub(super) struct Nets {
     x: Vec<ResidualNet>,
     m: Vec<ResidualNet>,
     maps: i64,
-    held: Held,
+    regularised: Regularised,
 }
 
 impl Nets {
@@ -46,7 +46,7 @@ impl Nets {
             builder.real(&format!("m.{number}.threshold"), &[maps], &vec![1.5; maps])?;
         }
         builder.real("threshold", &[1], &[1.0])?;
-        Ok(Self { x, m, maps: maps as i64, held: config.held })
+        Ok(Self { x, m, maps: maps as i64, regularised: config.regularised })
     }
 
     pub(super) fn stages(&self) -> usize {
@@ -65,9 +65,12 @@ impl Nets {
         Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
-    /// Names of the held kernels, in the order of their use.
+    /// Names of the regularised kernels, in the order of their use.
     pub(super) fn kernels(&self) -> Vec<String> {
-        self.in_order().filter(|(_, x)| *x || self.held == Held::Xm).flat_map(|(net, _)| net.kernels()).collect()
+        self.in_order()
+            .filter(|(_, x)| *x || self.regularised == Regularised::Xm)
+            .flat_map(|(net, _)| net.kernels())
+            .collect()
     }
 }
 
@@ -117,7 +120,7 @@ impl<'r> Running<'r, '_> {
     pub(super) fn m(&mut self, number: usize, maps: &Tensor) -> Result<Tensor> {
         let (net, Pass { precision, .. }) = (&self.nets.m[number], self.pass);
         let part = self.take(net);
-        let seen = self.seen.as_deref_mut().filter(|_| self.nets.held == Held::Xm);
+        let seen = self.seen.as_deref_mut().filter(|_| self.nets.regularised == Regularised::Xm);
         let stream = pad(&precision.cast(maps)?, net.width(precision) - self.nets.maps)?;
         let (stream, _) = net.forward(self.parameters, part, (stream, None), self.pass, seen)?;
         // τ has the type of the parameters, and with it the difference.

@@ -104,7 +104,7 @@ impl Stages {
     }
 
     /// Names of the regularised kernels, in the order in which they are seen.
-    pub(super) fn held(&self) -> Vec<String> {
+    pub(super) fn regularised(&self) -> Vec<String> {
         self.nets.kernels()
     }
 
@@ -193,7 +193,7 @@ impl Network<Corrupted, Reduction> for Stages {
     }
 
     fn plan(&self, parameters: &Parameters) -> Result<Option<SymmetryPlan>> {
-        regular_plan(parameters, &self.held())
+        regular_plan(parameters, &self.regularised())
     }
 }
 

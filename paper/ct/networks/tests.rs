@@ -2,7 +2,7 @@
 //! `paper/tests/networks/ct_forward.rs`.
 
 use super::stages::Stages;
-use super::{Architecture, Corrupted, Held, MarNetConfig, Pass, Precision, Reduction, loss};
+use super::{Architecture, Corrupted, MarNetConfig, Pass, Precision, Reduction, Regularised, loss};
 use crate::network::{EVALUATE, Network, TRAIN};
 use reynolds::random::Random;
 use reynolds_torch::parameters::Parameters;
@@ -15,7 +15,7 @@ fn network(config: &MarNetConfig, kind: Kind) -> (Stages, Parameters) {
 }
 
 fn small(architecture: Architecture) -> MarNetConfig {
-    MarNetConfig { architecture, stages: 3, blocks: 1, held: Held::X }
+    MarNetConfig { architecture, stages: 3, blocks: 1, regularised: Regularised::X }
 }
 
 /// A smooth slice with a streak and a square of metal.
@@ -70,22 +70,24 @@ pub(super) fn far(a: &Tensor, b: &Tensor) -> f64 {
 }
 
 #[test]
-fn held_are_the_kernels_of_x_nets_and_with_xm_of_m_nets() {
+fn regularised_are_the_kernels_of_x_nets_and_with_xm_of_m_nets() {
     for (architecture, m) in [(Architecture::Acdnet, 72), (Architecture::Dicdnet, 60), (Architecture::Oscnet, 60)] {
         let x = 12 + m;
-        let count = |held| {
-            let config = MarNetConfig { architecture, held, ..MarNetConfig::default() };
-            Stages::new(&config, &mut Parameters::builder(), &mut Random::new(5)).unwrap().held().len()
+        let count = |regularised| {
+            let config = MarNetConfig { architecture, regularised, ..MarNetConfig::default() };
+            Stages::new(&config, &mut Parameters::builder(), &mut Random::new(5)).unwrap().regularised().len()
         };
-        assert_eq!([Held::X, Held::Xm].map(count), [x, x + m], "{architecture:?}");
+        assert_eq!([Regularised::X, Regularised::Xm].map(count), [x, x + m], "{architecture:?}");
     }
 }
 
 #[test]
-fn everything_held_is_seen_in_its_order_with_its_bias() {
-    for (architecture, held) in Architecture::ALL.into_iter().flat_map(|one| [(one, Held::X), (one, Held::Xm)]) {
-        let (network, parameters) = network(&MarNetConfig { held, ..small(architecture) }, Kind::Double);
-        let names = network.held();
+fn everything_regularised_is_seen_in_its_order_with_its_bias() {
+    for (architecture, regularised) in
+        Architecture::ALL.into_iter().flat_map(|one| [(one, Regularised::X), (one, Regularised::Xm)])
+    {
+        let (network, parameters) = network(&MarNetConfig { regularised, ..small(architecture) }, Kind::Double);
+        let names = network.regularised();
         let (input, _) = input(Kind::Double, 2, 12);
         let mut outputs = Vec::new();
         let seeing = run_seen(&network, &parameters, &input, TRAIN, |output| outputs.push(output.shallow_clone()));

@@ -200,7 +200,7 @@ pub(super) fn find<'a, 'b>(cells: &'a [Cell<'b>], network: Architecture, mode: M
     cells.iter().find(|cell| (cell.row.network, cell.row.mode) == (network, mode))
 }
 
-pub(super) type Of<'a> = Column<'a, Cell<'a>>;
+pub(super) type CellColumn<'a> = Column<'a, Cell<'a>>;
 
 /// Rows of a table after those of the two trivial images: their `names` under `head`, PSNR and SSIM under the heads of these columns.
 pub(super) fn lines<'r, 'a>(
@@ -216,19 +216,19 @@ pub(super) fn lines<'r, 'a>(
 }
 
 /// The quality of a row, for programs.
-pub(super) fn of_images<'a>() -> Vec<Of<'a>> {
+pub(super) fn of_images<'a>() -> Vec<CellColumn<'a>> {
     let norm = |cell: &Cell<'_>| (cell.row.mode == Mode::Penalty).then(|| Value::Quoted(cell.row.norm.to_string()));
-    let sample = |[name, metric]: [&'static str; 2]| Of::sample(name, move |cell: &Cell<'_>| cell.test(metric));
+    let sample = |[name, metric]: [&'static str; 2]| CellColumn::sample(name, move |cell: &Cell<'_>| cell.test(metric));
     let mut columns = vec![
-        Of::new("network", |cell| cell.row.network.name()),
-        Of::new("mode", |cell| cell.row.mode.name()),
-        Of::new("norm", norm),
-        Of::new("parameters", Cell::parameters),
-        Of::new("seeds", |cell| cell.runs.seeds()),
-        Of::new("diverged", |cell| cell.runs.diverged()),
-        Of::new("trained", Cell::is_trained),
-        Of::new("gain", |cell| cell.gain().0),
-        Of::new("gain_se", |cell| cell.gain().1),
+        CellColumn::new("network", |cell| cell.row.network.name()),
+        CellColumn::new("mode", |cell| cell.row.mode.name()),
+        CellColumn::new("norm", norm),
+        CellColumn::new("parameters", Cell::parameters),
+        CellColumn::new("seeds", |cell| cell.runs.seeds()),
+        CellColumn::new("diverged", |cell| cell.runs.diverged()),
+        CellColumn::new("trained", Cell::is_trained),
+        CellColumn::new("gain", |cell| cell.gain().0),
+        CellColumn::new("gain_se", |cell| cell.gain().1),
     ];
     let held = [["residual", "held/residual"], ["relative", "held/relative"]];
     columns.extend([["psnr"; 2], ["ssim"; 2], held[0], held[1], ["defect"; 2], ["psnr_se"; 2]].map(sample));
@@ -236,24 +236,24 @@ pub(super) fn of_images<'a>() -> Vec<Of<'a>> {
 }
 
 /// All of a row for programs: its quality, its cost at these batches, and the paper's numbers.
-pub(super) fn of_rows<'a>(batches: &[usize]) -> Vec<Of<'a>> {
+pub(super) fn of_rows<'a>(batches: &[usize]) -> Vec<CellColumn<'a>> {
     let mut columns = of_images();
     for &batch in batches {
-        columns.push(Of::new(format!("train_images_per_s_{batch}"), move |cell| cell.train(batch)));
-        columns.push(Of::new(format!("peak_memory_gib_{batch}"), move |cell| cell.memory(batch)));
+        columns.push(CellColumn::new(format!("train_images_per_s_{batch}"), move |cell| cell.train(batch)));
+        columns.push(CellColumn::new(format!("peak_memory_gib_{batch}"), move |cell| cell.memory(batch)));
     }
-    columns.push(Of::new("inference_images_per_s", Cell::inference));
-    columns.push(Of::new("epoch_s", Cell::epoch));
+    columns.push(CellColumn::new("inference_images_per_s", Cell::inference));
+    columns.push(CellColumn::new("epoch_s", Cell::epoch));
     let published = PAPER.metrics[1..].iter();
-    columns.extend(published.map(|name| Of::new(format!("paper_{name}"), move |cell| cell.published(name))));
+    columns.extend(published.map(|name| CellColumn::new(format!("paper_{name}"), move |cell| cell.published(name))));
     columns
 }
 
 /// "41.44 ± 0.03 not trained" and the like.
-pub(super) fn quality_text<'a>(head: &'static str, quality: Quality) -> Of<'a> {
-    Of::new(head, move |cell: &Cell<'_>| cell.text(quality)).format(move |value| quality.text(value))
+pub(super) fn quality_text<'a>(head: &'static str, quality: Quality) -> CellColumn<'a> {
+    CellColumn::new(head, move |cell: &Cell<'_>| cell.text(quality)).format(move |value| quality.text(value))
 }
 
-pub(super) fn gain<'a>() -> Of<'a> {
-    Of::pair(["gain over LI / se", "se"], Cell::gain).format(decimals::<2>)
+pub(super) fn gain<'a>() -> CellColumn<'a> {
+    CellColumn::pair(["gain over LI / se", "se"], Cell::gain).format(decimals::<2>)
 }

@@ -30,7 +30,7 @@ pub(super) fn notes(settings: &TargetSettings) -> Vec<String> {
             data.steps, data.patch
         ),
         "Networks: 36 channels and 5 × 5 kernels, as the paper's parameter counts say, in the plain rows too. Regularised towards C4 are the \
-         kernels of the X-nets (`model.held` = \"x\"), not their biases; normalisation and thresholds are not shared over orientations, and \
+         kernels of the X-nets (`model.regularised` = \"x\"), not their biases; normalisation and thresholds are not shared over orientations, and \
          the image lies in one slot of a regular field. So a network with W = P(W) is not equivariant as a whole: its defect is not 0."
             .into(),
         "Modes: the projection penalty is λ_⊥ Σ N(W − P(W)), squared if `penalty.form` = \"squared\", with the paper's λ_⊥ = 1. The sample-based \

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::row::{Mode, Row};
-use crate::ct::{CaseImages, CaseQuality, CtData, CtPart, CtSettings, CtTask, Measured, open_pairs, pairs_folder};
+use crate::ct::{CaseImages, CaseQuality, CtData, CtSettings, CtSubset, CtTask, Measured, open_pairs, pairs_folder};
 use crate::targets::point::{Point, PointSession, Trained};
 use crate::targets::training::{Shared, trained};
 use reynolds_torch::Precision;
@@ -19,7 +19,7 @@ pub(super) const CURVES: [&str; 6] =
     ["train/loss", "validation/psnr", "validation/ssim", "validation/held/relative", "penalty", "learning_rate"];
 
 /// Cases of which pictures are kept: the slice of the figure, and the first of the test.
-pub(super) const PICTURED: [(CtPart, &str); 2] = [(CtPart::Figure, "figure"), (CtPart::Test, "test")];
+pub(super) const PICTURED: [(CtSubset, &str); 2] = [(CtSubset::Figure, "figure"), (CtSubset::Test, "test")];
 
 /// Images that a plain model keeps beside its own.
 pub(super) const SEEN: [&str; 4] = ["truth", "input", "interpolated", "keep"];
@@ -59,13 +59,13 @@ impl CtRun {
     }
 
     /// The cases that are drawn.
-    fn pictured(&self, task: &CtTask) -> impl Iterator<Item = (CtPart, &'static str)> {
+    fn pictured(&self, task: &CtTask) -> impl Iterator<Item = (CtSubset, &'static str)> {
         PICTURED.into_iter().filter(|(part, _)| self.drawn && task.data().count(*part) > 0)
     }
 
     /// Metrics, PSNR and SSIM case by case, and pictures.
     fn tested(&self, task: &CtTask, summary: &Summary) -> Result<Trained> {
-        let CaseQuality { psnr, ssim } = task.quality(CtPart::Test, Measured::Network)?;
+        let CaseQuality { psnr, ssim } = task.quality(CtSubset::Test, Measured::Network)?;
         let mut metrics = summary.metrics().clone();
         metrics.insert("test/ssim_se".into(), CaseQuality::mean(&ssim).1);
         let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect();
@@ -96,7 +96,7 @@ impl CtRun {
         if other.check(task.data().device()).is_err() {
             return Ok(());
         }
-        let CaseQuality { psnr, ssim } = self.again(task, false, other)?.quality(CtPart::Test, Measured::Network)?;
+        let CaseQuality { psnr, ssim } = self.again(task, false, other)?.quality(CtSubset::Test, Measured::Network)?;
         let means = [("psnr", psnr), ("ssim", ssim)].map(|(metric, values)| (metric, CaseQuality::mean(&values).0));
         tested.metrics.extend(means.map(|(metric, mean)| (format!("{}/test/{metric}", other.name()), mean)));
         Ok(())

@@ -35,7 +35,7 @@ pub(super) const RENAMED: &[(&str, &str)] = &[
     ("precision", "train.precision"),
     ("stages", "model.stages"),
     ("blocks", "model.blocks"),
-    ("held", "model.held"),
+    ("held", "model.regularised"),
     ("lambda_perp", "penalty.lambda_perp"),
     ("form", "penalty.form"),
     ("rpp", "train.parametrisation"),

@@ -1,6 +1,6 @@
 //! The tables beside the paper's: how good the images are, and what they cost.
 
-use super::cells::{Cell, EPOCH, Of, PSNR, SSIM, find, gain, lines, quality_text};
+use super::cells::{Cell, CellColumn, EPOCH, PSNR, SSIM, find, gain, lines, quality_text};
 use super::pictures::Shown;
 use super::row::{Mode, head};
 use super::settings::{Costs, TargetSettings};
@@ -19,12 +19,12 @@ fn over(settings: &TargetSettings) -> String {
     }
 }
 
-fn paper<'a>(head: &str, metric: &'static str, format: fn(f64) -> String) -> Of<'a> {
-    Of::new(head, move |cell| cell.published(metric)).format(format)
+fn paper<'a>(head: &str, metric: &'static str, format: fn(f64) -> String) -> CellColumn<'a> {
+    CellColumn::new(head, move |cell| cell.published(metric)).format(format)
 }
 
 /// PSNR and SSIM, each beside the paper's, and the gain.
-fn images<'a>() -> [Of<'a>; 5] {
+fn images<'a>() -> [CellColumn<'a>; 5] {
     [
         quality_text("PSNR (dB)", PSNR),
         paper("paper", "psnr", decimals::<2>),
@@ -35,14 +35,14 @@ fn images<'a>() -> [Of<'a>; 5] {
 }
 
 /// How far the weights and the whole network are from C4.
-fn distances<'a>() -> [Of<'a>; 3] {
+fn distances<'a>() -> [CellColumn<'a>; 3] {
     [("‖W − P(W)‖", "held/residual"), ("relative", "held/relative"), ("C4 defect", "defect")]
-        .map(|(head, metric)| Of::sample(head, move |cell| cell.test(metric)))
+        .map(|(head, metric)| CellColumn::sample(head, move |cell| cell.test(metric)))
 }
 
 /// Images and distances of networks in their modes.
 pub(super) fn quality(settings: &TargetSettings, cells: &[Cell<'_>]) -> Table {
-    let mut columns = vec![Of::new("row", |cell| cell.label.clone())];
+    let mut columns = vec![CellColumn::new("row", |cell| cell.label.clone())];
     columns.extend(images());
     columns.extend(distances());
     let trained: Vec<Cell<'_>> = cells.iter().filter(|cell| !cell.runs.is_empty()).cloned().collect();
@@ -67,13 +67,13 @@ pub(super) fn precisions(cells: &[Cell<'_>]) -> Option<Table> {
         })
     });
     let tested: Vec<_> = both.filter(|(_, _, _, there)| there.is_finite()).collect();
-    type Of = Column<'static, (String, &'static str, f64, f64)>;
+    type CellColumn = Column<'static, (String, &'static str, f64, f64)>;
     let columns = [
-        Of::new("row", |tested| tested.0.clone()),
-        Of::new("tested in", |tested| tested.1),
-        Of::new("PSNR (dB)", |tested| tested.2).format(decimals::<2>),
-        Of::new("other precision", |tested| tested.3).format(decimals::<2>),
-        Of::new("difference (dB)", |tested| tested.3 - tested.2).format(|value| format!("{value:+.4}")),
+        CellColumn::new("row", |tested| tested.0.clone()),
+        CellColumn::new("tested in", |tested| tested.1),
+        CellColumn::new("PSNR (dB)", |tested| tested.2).format(decimals::<2>),
+        CellColumn::new("other precision", |tested| tested.3).format(decimals::<2>),
+        CellColumn::new("difference (dB)", |tested| tested.3 - tested.2).format(|value| format!("{value:+.4}")),
     ];
     let mut table = columns::table(&columns, &tested);
     table.caption(format!("{DATA}: the same trained weights tested in f32 (TF32 convolutions) and in bf16, by seed"));
@@ -88,18 +88,18 @@ pub(super) fn efficiency(costs: &Costs, cells: &[Cell<'_>]) -> Option<Table> {
     let larger = if most == least { "larger".into() } else { format!("batch {most}") };
     let train = |batch: usize| move |cell: &Cell<'_>| if batch == 0 { f64::NAN } else { cell.train(batch) };
     let columns = [
-        Of::new("row", |cell| cell.label.clone()),
-        Of::new("parameters", Cell::parameters).format(decimals::<0>),
+        CellColumn::new("row", |cell| cell.label.clone()),
+        CellColumn::new("parameters", Cell::parameters).format(decimals::<0>),
         paper("paper", "parameters", |value| format!("{value:.1}M")),
-        Of::new(format!("train/s, batch {least}"), train(least)),
+        CellColumn::new(format!("train/s, batch {least}"), train(least)),
         paper("paper (4)", "train_4", decimals::<2>),
-        Of::new(format!("train/s, {larger}"), train(if most == least { 0 } else { most })),
+        CellColumn::new(format!("train/s, {larger}"), train(if most == least { 0 } else { most })),
         paper("paper (12)", "train_12", decimals::<2>),
-        Of::new("inference/s", Cell::inference),
+        CellColumn::new("inference/s", Cell::inference),
         paper("paper", "inference", decimals::<2>),
-        Of::new("epoch (s)", Cell::epoch),
+        CellColumn::new("epoch (s)", Cell::epoch),
         paper("paper", "epoch_s", decimals::<0>),
-        Of::new("peak memory (GiB)", |cell| cell.memory(cell.largest())).format(decimals::<2>),
+        CellColumn::new("peak memory (GiB)", |cell| cell.memory(cell.largest())).format(decimals::<2>),
         paper("paper (GB)", "memory_gb", decimals::<2>),
     ];
     let mut table = columns::table(&columns, measured);
@@ -117,15 +117,18 @@ pub(super) fn efficiency(costs: &Costs, cells: &[Cell<'_>]) -> Option<Table> {
 /// Quality and cost of every norm.
 pub(super) fn norms(settings: &TargetSettings, cells: &[Cell<'_>]) -> Table {
     let plain = |cell: &Cell<'_>| find(cells, cell.row.network, Mode::Plain).map_or(f64::NAN, Cell::step);
-    let mut columns =
-        vec![Of::new("network", |cell| head(cell.row.network)), Of::new("norm", |cell| cell.label.clone())];
+    let mut columns = vec![
+        CellColumn::new("network", |cell| head(cell.row.network)),
+        CellColumn::new("norm", |cell| cell.label.clone()),
+    ];
     columns.extend(images());
     columns.extend([
-        Of::new("step (ms)", Cell::step),
-        Of::new("overhead", |cell| cell.step() / plain(cell) - 1.0).format(|share| format!("{:+.1} %", 100.0 * share)),
-        Of::new("train/s", |cell| cell.train(cell.largest())),
+        CellColumn::new("step (ms)", Cell::step),
+        CellColumn::new("overhead", |cell| cell.step() / plain(cell) - 1.0)
+            .format(|share| format!("{:+.1} %", 100.0 * share)),
+        CellColumn::new("train/s", |cell| cell.train(cell.largest())),
         paper("paper", "train_12", decimals::<2>),
-        Of::new("epoch (s)", Cell::epoch),
+        CellColumn::new("epoch (s)", Cell::epoch),
         paper("paper", "epoch_s", decimals::<0>),
     ]);
     columns.extend(distances());

@@ -25,7 +25,7 @@ pub(super) trait FieldConvolution {
     fn bias(&self, parameters: &Parameters) -> Result<Option<Tensor>>;
 }
 
-pub(super) struct Place {
+pub(super) struct BlockConvolution {
     /// "r1.conv1".
     pub(super) name: String,
     /// 0, 1, 2: conv1, conv2, skip.
@@ -79,12 +79,16 @@ impl<C: FieldConvolution> GatedBlock<C> {
         [domain, hidden, codomain]: [Fields; 3],
         [between, before_skip]: [Option<Pool3d>; 2],
         random: &mut Random,
-        mut convolution: impl FnMut(&mut Builder, &Place, &mut Random) -> Result<C>,
+        mut convolution: impl FnMut(&mut Builder, &BlockConvolution, &mut Random) -> Result<C>,
     ) -> Result<Self> {
         let name = |part: &str| format!("r{}.{part}", number + 1);
         let mut convolution = |part: usize, domain: Fields, codomain: Fields| {
             let name = name(["conv1", "conv2", "skip"][part]);
-            convolution(builder, &Place { name, part, domain, codomain, window: WINDOWS[number][part] }, random)
+            convolution(
+                builder,
+                &BlockConvolution { name, part, domain, codomain, window: WINDOWS[number][part] },
+                random,
+            )
         };
         let convolutions =
             [convolution(0, domain, hidden)?, convolution(1, hidden, codomain)?, convolution(2, domain, codomain)?];

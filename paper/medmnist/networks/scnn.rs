@@ -1,6 +1,6 @@
 //! The steerable CNN: equivariant by construction. Its blocks are those of [`gated`](super::gated), its pools Gaussians of σ = 0.66.
 
-use super::gated::{FieldConvolution, GatedBlock, Place};
+use super::gated::{BlockConvolution, FieldConvolution, GatedBlock};
 use super::*;
 use reynolds_torch::layers::{Steerable, SteerableConv3d};
 
@@ -37,9 +37,9 @@ impl ScnnBlock {
         partial: MakeKernels,
         random: &mut Random,
     ) -> Result<Self> {
-        Self::new(builder, number, config.fields(number), pools(number), random, |builder, place, random| {
-            let make: MakeKernels = if place.part == 0 { &steerable } else { partial };
-            Convolution::new(builder, place, config.layout, make, random)
+        Self::new(builder, number, config.fields(number), pools(number), random, |builder, convolution, random| {
+            let make: MakeKernels = if convolution.part == 0 { &steerable } else { partial };
+            Convolution::new(builder, convolution, config.layout, make, random)
         })
     }
 }
@@ -62,7 +62,7 @@ impl Convolution {
     /// The last one, of side 1, has no bias.
     fn new(
         builder: &mut Builder,
-        Place { name, domain, codomain, window, .. }: &Place,
+        BlockConvolution { name, domain, codomain, window, .. }: &BlockConvolution,
         layout: Layout,
         make: MakeKernels,
         random: &mut Random,

@@ -2,7 +2,7 @@
 //!
 //! Channels of parameters are ordered by irrep, copy and component, then gates; those of layers by irrep, component and copy.
 
-use super::gated::{FieldConvolution, Place, gates};
+use super::gated::{BlockConvolution, FieldConvolution, gates};
 use super::*;
 
 pub(super) struct TypedConv {
@@ -14,8 +14,13 @@ pub(super) struct TypedConv {
 }
 
 impl TypedConv {
-    pub(super) fn new(builder: &mut Builder, place: &Place, layout: Layout, random: &mut Random) -> Result<Self> {
-        let Place { name, domain, codomain, window, .. } = place;
+    pub(super) fn new(
+        builder: &mut Builder,
+        convolution: &BlockConvolution,
+        layout: Layout,
+        random: &mut Random,
+    ) -> Result<Self> {
+        let BlockConvolution { name, domain, codomain, window, .. } = convolution;
         let channels = [domain.dim(), codomain.dim() + gates(codomain)];
         let conv = Conv3d::new(builder, name, channels, *window, random)?;
         Ok(Self { conv, layout, rows: order(codomain, gates(codomain))?, columns: order(domain, 0)? })

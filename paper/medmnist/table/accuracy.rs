@@ -49,20 +49,20 @@ pub(super) fn findings(settings: &TargetSettings<Keys>, frame: &Frame) -> Findin
     }
 }
 
-fn for_programs<'a>(all: &'a [Cell<'a>]) -> Vec<Of<'a>> {
+fn for_programs<'a>(all: &'a [Cell<'a>]) -> Vec<CellColumn<'a>> {
     let mut columns = vec![cells::set(), cells::row()];
     columns.extend(cells::strengths());
     columns.extend([
-        Of::new("parameters", |cell| cell.runs.metric("parameters")),
+        CellColumn::new("parameters", |cell| cell.runs.metric("parameters")),
         cells::seeds(),
-        Of::new("diverged", |cell| cell.runs.diverged()),
+        CellColumn::new("diverged", |cell| cell.runs.diverged()),
         cells::trained(),
-        Of::new("majority", |cell| majority(all, cell.run.set())),
-        Of::pair(["gain", "gain_se"], Cell::gain),
+        CellColumn::new("majority", |cell| majority(all, cell.run.set())),
+        CellColumn::pair(["gain", "gain_se"], Cell::gain),
     ]);
     columns.extend(METRICS.map(|(name, metric)| cells::metric(name, metric)));
     let paper = |cell: &Cell<'_>| PAPER.mean_and_deviation(&cell.row().name(), &cell.run.set().name());
-    columns.push(Of::pair(["paper_accuracy", "paper_accuracy_sd"], paper));
+    columns.push(CellColumn::pair(["paper_accuracy", "paper_accuracy_sd"], paper));
     columns
 }
 
@@ -102,14 +102,14 @@ pub(super) fn table(settings: &TargetSettings<Keys>, cells: &[Cell<'_>]) -> Tabl
 
 fn of_set(settings: &TargetSettings<Keys>, cells: &[Cell<'_>], set: Set) -> Table {
     let columns = [
-        Of::new("row", Cell::label),
-        Of::new("accuracy", Cell::text),
+        CellColumn::new("row", Cell::label),
+        CellColumn::new("accuracy", Cell::text),
         cells::metric("AUC", "test/auc").format(decimals::<3>),
-        Of::pair(["gain / se", ""], Cell::gain).format(decimals::<3>),
+        CellColumn::pair(["gain / se", ""], Cell::gain).format(decimals::<3>),
         cells::metric("defect", "test/defect").format(decimals::<3>),
         cells::mean("‖W − P(W)‖", "test/held/residual"),
-        Of::new("parameters", |cell| cell.runs.metric("parameters")).format(decimals::<0>),
-        Of::new("learning rate", |cell| strength(cell.run.strengths().learning_rate)),
+        CellColumn::new("parameters", |cell| cell.runs.metric("parameters")).format(decimals::<0>),
+        CellColumn::new("learning rate", |cell| strength(cell.run.strengths().learning_rate)),
         cells::lambda("λ_G", |strengths| strengths.lambda_g),
         cells::lambda("λ_⊥", |strengths| strengths.lambda_perp),
     ];

@@ -53,48 +53,48 @@ impl<'a> Cell<'a> {
     }
 }
 
-pub(super) type Of<'a> = Column<'a, Cell<'a>>;
+pub(super) type CellColumn<'a> = Column<'a, Cell<'a>>;
 
-pub(super) fn strengths<'a>() -> [Of<'a>; 3] {
+pub(super) fn strengths<'a>() -> [CellColumn<'a>; 3] {
     [
-        Of::new("learning_rate", |cell| cell.run.strengths().learning_rate),
-        Of::new("lambda_g", |cell| cell.run.strengths().lambda_g),
-        Of::new("lambda_perp", |cell| cell.run.strengths().lambda_perp),
+        CellColumn::new("learning_rate", |cell| cell.run.strengths().learning_rate),
+        CellColumn::new("lambda_g", |cell| cell.run.strengths().lambda_g),
+        CellColumn::new("lambda_perp", |cell| cell.run.strengths().lambda_perp),
     ]
 }
 
-pub(super) fn set<'a>() -> Of<'a> {
-    Of::new("set", |cell| cell.run.set().name())
+pub(super) fn set<'a>() -> CellColumn<'a> {
+    CellColumn::new("set", |cell| cell.run.set().name())
 }
 
-pub(super) fn row<'a>() -> Of<'a> {
-    Of::new("row", |cell| cell.row().name())
+pub(super) fn row<'a>() -> CellColumn<'a> {
+    CellColumn::new("row", |cell| cell.row().name())
 }
 
-pub(super) fn group<'a>() -> Of<'a> {
-    Of::new("group", |cell| Named::name(cell.row().group))
+pub(super) fn group<'a>() -> CellColumn<'a> {
+    CellColumn::new("group", |cell| Named::name(cell.row().group))
 }
 
-pub(super) fn seeds<'a>() -> Of<'a> {
-    Of::new("seeds", |cell| cell.runs.seeds())
+pub(super) fn seeds<'a>() -> CellColumn<'a> {
+    CellColumn::new("seeds", |cell| cell.runs.seeds())
 }
 
-pub(super) fn trained<'a>() -> Of<'a> {
-    Of::new("trained", Cell::is_trained)
+pub(super) fn trained<'a>() -> CellColumn<'a> {
+    CellColumn::new("trained", Cell::is_trained)
 }
 
 /// A metric: name_mean and name_sd.
-pub(super) fn metric<'a>(name: &str, metric: &'static str) -> Of<'a> {
-    Of::sample(name, move |cell| cell.runs.sample(metric))
+pub(super) fn metric<'a>(name: &str, metric: &'static str) -> CellColumn<'a> {
+    CellColumn::sample(name, move |cell| cell.runs.sample(metric))
 }
 
-pub(super) fn mean<'a>(name: &str, metric: &'static str) -> Of<'a> {
-    Of::new(name, move |cell| cell.runs.sample(metric).mean())
+pub(super) fn mean<'a>(name: &str, metric: &'static str) -> CellColumn<'a> {
+    CellColumn::new(name, move |cell| cell.runs.sample(metric).mean())
 }
 
 /// λ of ours, for people; other rows have none.
-pub(super) fn lambda<'a>(head: &str, value: fn(Strengths) -> f64) -> Of<'a> {
-    Of::new(head, move |cell| cell.row().is_ours().then(|| strength(value(cell.run.strengths()))))
+pub(super) fn lambda<'a>(head: &str, value: fn(Strengths) -> f64) -> CellColumn<'a> {
+    CellColumn::new(head, move |cell| cell.row().is_ours().then(|| strength(value(cell.run.strengths()))))
 }
 
 /// "1e-4", "1", "0".

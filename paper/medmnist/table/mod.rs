@@ -23,7 +23,7 @@ mod tuning;
 mod volume_run;
 
 // What most files here need.
-use self::cells::{Cell, Of, find, over, strength};
+use self::cells::{Cell, CellColumn, find, over, strength};
 use self::settings::TargetSettings;
 use self::target::Trains;
 use self::volume_run::VolumeRun;

@@ -145,7 +145,7 @@ fn csv(maps: &[Map<'_>]) -> String {
     columns.extend([
         cells::seeds(),
         cells::trained(),
-        Of::sample("accuracy", Cell::accuracy),
+        CellColumn::sample("accuracy", Cell::accuracy),
         cells::mean("auc_mean", "test/auc"),
         cells::mean("validation_accuracy_mean", "validation/accuracy"),
         cells::mean("defect_mean", "test/defect"),

@@ -93,10 +93,10 @@ fn perp(cell: &Cell<'_>) -> f64 {
 
 fn table(own: &Shapes, all: &[Cell<'_>]) -> Table {
     let mut columns = vec![
-        Of::new("row", Cell::label),
-        Of::new("breaking", |cell| cell.run.breaking().to_string()),
+        CellColumn::new("row", Cell::label),
+        CellColumn::new("breaking", |cell| cell.run.breaking().to_string()),
         cells::lambda("λ_⊥", |strengths| strengths.lambda_perp),
-        Of::new("accuracy", Cell::text),
+        CellColumn::new("accuracy", Cell::text),
     ];
     columns.extend(NUMBERS[1..].iter().map(|&(_, head, metric)| cells::metric(head, metric).format(decimals::<3>)));
     let mut table = columns::table(&columns, all);
@@ -108,7 +108,7 @@ fn table(own: &Shapes, all: &[Cell<'_>]) -> Table {
 }
 
 fn csv(all: &[Cell<'_>]) -> String {
-    let mut columns = vec![cells::row(), cells::group(), Of::new("breaking", |cell| cell.run.breaking())];
+    let mut columns = vec![cells::row(), cells::group(), CellColumn::new("breaking", |cell| cell.run.breaking())];
     columns.extend(cells::strengths());
     columns.extend([cells::seeds(), cells::trained()]);
     columns.extend(NUMBERS.map(|(name, _, metric)| cells::metric(name, metric)));

@@ -26,4 +26,4 @@ pub use set::{SmokeFile, generate};
 pub use setting::{Buoyancy, SIDE, Setting, Symmetry};
 pub use simulate::simulate;
 pub use solver::Solver;
-pub use split::{INPUT_FRAMES, Part, Window};
+pub use split::{INPUT_FRAMES, Subset, Window};

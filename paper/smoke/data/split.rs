@@ -18,7 +18,7 @@ pub const INPUT_FRAMES: usize = 10;
 const LEAD: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum Subset {
     Train,
     /// The same simulations, later.
     Validation,
@@ -48,25 +48,25 @@ impl Window {
     }
 }
 
-impl Part {
-    pub const ALL: [Part; 4] = [Part::Train, Part::Validation, Part::Future, Part::Domain];
-    pub const TESTS: [Part; 2] = [Part::Future, Part::Domain];
+impl Subset {
+    pub const ALL: [Subset; 4] = [Subset::Train, Subset::Validation, Subset::Future, Subset::Domain];
+    pub const TESTS: [Subset; 2] = [Subset::Future, Subset::Domain];
 
     pub fn name(self) -> &'static str {
         match self {
-            Part::Train => "train",
-            Part::Validation => "validation",
-            Part::Future => "future",
-            Part::Domain => "domain",
+            Subset::Train => "train",
+            Subset::Validation => "validation",
+            Subset::Future => "future",
+            Subset::Domain => "domain",
         }
     }
 
     fn starts(self) -> Range<usize> {
         match self {
-            Part::Train => 0..160,
-            Part::Validation => 160..200,
-            Part::Future => 200..250,
-            Part::Domain => 0..100,
+            Subset::Train => 0..160,
+            Subset::Validation => 160..200,
+            Subset::Future => 200..250,
+            Subset::Domain => 0..100,
         }
     }
 }
@@ -89,18 +89,18 @@ const MEMBERS: [[&[usize]; 2]; 3] = [
 
 impl Symmetry {
     /// Indices in [`Symmetry::simulations`], in the order of the original.
-    pub fn members(self, split: Part) -> Vec<usize> {
-        MEMBERS[self as usize][usize::from(split == Part::Domain)].to_vec()
+    pub fn members(self, split: Subset) -> Vec<usize> {
+        MEMBERS[self as usize][usize::from(split == Subset::Domain)].to_vec()
     }
 
     /// All windows of a part: simulation by simulation, by start.
     ///
     /// ```
-    /// use reynolds_paper::smoke::data::{Symmetry, Part};
-    /// let windows = Symmetry::Rotation.windows(Part::Future);
+    /// use reynolds_paper::smoke::data::{Symmetry, Subset};
+    /// let windows = Symmetry::Rotation.windows(Subset::Future);
     /// assert_eq!((windows.len(), windows[0].simulation, windows[0].inputs()), (1250, 26, 202..212));
     /// ```
-    pub fn windows(self, split: Part) -> Vec<Window> {
+    pub fn windows(self, split: Subset) -> Vec<Window> {
         let starts = split.starts();
         let of = |simulation| starts.clone().map(move |start| Window { simulation, start });
         self.members(split).into_iter().flat_map(of).collect()
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn there_are_as_many_windows_as_in_the_original() {
-        let counts = |kind: Symmetry| Part::ALL.map(|split| kind.windows(split).len());
+        let counts = |kind: Symmetry| Subset::ALL.map(|split| kind.windows(split).len());
         assert_eq!(counts(Symmetry::Translation), [4000, 1000, 1250, 1000]);
         assert_eq!(counts(Symmetry::Rotation), [4000, 1000, 1250, 1000]);
         assert_eq!(counts(Symmetry::Scaling), [4480, 1120, 1400, 1000]);
@@ -124,19 +124,19 @@ mod tests {
     fn parts_have_different_simulations_all_but_k_32_and_windows_lie_within_them() {
         for (kind, left) in Symmetry::ALL.into_iter().zip([None, Some(31), None]) {
             let simulations = kind.simulations();
-            for window in Part::ALL.into_iter().flat_map(|part| kind.windows(part)) {
+            for window in Subset::ALL.into_iter().flat_map(|part| kind.windows(part)) {
                 assert_eq!(window.inputs().end, window.targets(0).start);
                 assert!(window.targets(20).end <= simulations[window.simulation].frames());
             }
             let used: Vec<usize> =
-                [Part::Train, Part::Domain].into_iter().flat_map(|split| kind.members(split)).collect();
+                [Subset::Train, Subset::Domain].into_iter().flat_map(|split| kind.members(split)).collect();
             let distinct: HashSet<usize> = used.iter().copied().collect();
             assert_eq!(used.len(), distinct.len());
             let rest: Vec<usize> = (0..simulations.len()).filter(|n| !distinct.contains(n)).collect();
             assert_eq!(rest, left.into_iter().collect::<Vec<_>>(), "{kind}");
         }
         let simulations = Symmetry::Translation.simulations();
-        assert_eq!(simulations[Symmetry::Translation.members(Part::Train)[0]].centre, [48.0, 10.0]);
-        assert_eq!(simulations[Symmetry::Translation.members(Part::Domain)[9]].centre, [40.0, 10.0]);
+        assert_eq!(simulations[Symmetry::Translation.members(Subset::Train)[0]].centre, [48.0, 10.0]);
+        assert_eq!(simulations[Symmetry::Translation.members(Subset::Domain)[9]].centre, [40.0, 10.0]);
     }
 }

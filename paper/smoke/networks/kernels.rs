@@ -1,4 +1,4 @@
-//! Kernels assembled from filters and mixing weights w, and the equivariant part of w.
+//! Kernels assembled from filters and mixing weights w, and the equivariant component of w.
 //!
 //! ```text
 //! w = P(w) + (w − P(w))      P averages over places: the turns, pixels or sizes of a relaxed group convolution, the positions of a kernel
@@ -6,19 +6,19 @@
 
 use super::*;
 
-/// A part of w, with P the mean along `axes`.
-pub(crate) fn part_of(weights: &Tensor, axes: &[i64], part: Part) -> Result<Tensor> {
+/// A component of w, with P the mean along `axes`.
+pub(crate) fn component_of(weights: &Tensor, axes: &[i64], component: Component) -> Result<Tensor> {
     let mean = weights.f_mean_dim(axes, true, weights.kind())?;
-    Ok(match part {
-        Part::Equivariant => mean.f_expand_as(weights)?,
-        Part::Perp => weights.f_sub(&mean)?,
+    Ok(match component {
+        Component::Equivariant => mean.f_expand_as(weights)?,
+        Component::Perp => weights.f_sub(&mean)?,
     })
 }
 
 /// w ← P(w) in place.
 pub(crate) fn project(weights: &Tensor, axes: &[i64]) -> Result<()> {
     let _guard = tch::no_grad_guard();
-    let mean = part_of(weights, axes, Part::Equivariant)?;
+    let mean = component_of(weights, axes, Component::Equivariant)?;
     weights.f_detach()?.f_copy_(&mean)?;
     Ok(())
 }
@@ -34,21 +34,21 @@ pub(crate) fn total(terms: impl IntoIterator<Item = Result<Tensor>>) -> Result<T
     Ok(Tensor::f_stack(&terms, 0)?.f_sum(terms[0].kind())?)
 }
 
-/// A layer with entries Σ_b w[place of e, b] K_b[e] after taking a part of w, as a matrix `[entries, (place, b)]`. `entries` has the place and
+/// A layer with entries Σ_b w[place of e, b] K_b[e] after taking a component of w, as a matrix `[entries, (place, b)]`. `entries` has the place and
 /// the K_b of each entry, `mean` is P[place, place].
-pub(crate) fn linear_part(
+pub(crate) fn linear_component(
     places: usize,
     entries: &[(usize, Vec<f64>)],
     mean: impl Fn(usize, usize) -> f64,
-    part: Part,
+    component: Component,
 ) -> Result<Constant> {
     let count = entries[0].1.len();
     let mut values = Vec::with_capacity(entries.len() * places * count);
     for (place, elements) in entries {
         for from in 0..places {
-            let factor = match part {
-                Part::Equivariant => mean(*place, from),
-                Part::Perp => f64::from(u8::from(*place == from)) - mean(*place, from),
+            let factor = match component {
+                Component::Equivariant => mean(*place, from),
+                Component::Perp => f64::from(u8::from(*place == from)) - mean(*place, from),
             };
             values.extend(elements.iter().map(|element| element * factor));
         }

@@ -23,9 +23,9 @@ mod tests;
 mod translation;
 
 // What most files here need.
-use crate::network::{Network, Part};
+use crate::network::{Component, Network};
 use crate::smoke::networks::body::{Body, Layer, norms};
-use crate::smoke::networks::kernels::{layers_of, linear_part, part_of, project, squares, total};
+use crate::smoke::networks::kernels::{component_of, layers_of, linear_component, project, squares, total};
 use reynolds_torch::layers::{BatchNorm, Constant, Conv2d, Linear, Pass, convolve, kernel_layout, uniform};
 use reynolds_torch::{Error, Parameters, Result};
 use tch::Tensor;
@@ -65,7 +65,7 @@ pub enum Architecture {
 /// What the projection penalty is taken on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Held {
+pub enum Regularised {
     /// The linear layer that the weights are mixed into.
     #[default]
     Operator,
@@ -88,12 +88,19 @@ pub struct SmokeNetConfig {
     /// α, the strength of the architecture's own constraint ([`Network::prior`]), if it has one.
     pub alpha: f64,
     /// What the projection penalty is taken on: "operator" or "mixing".
-    pub held: Held,
+    pub regularised: Regularised,
 }
 
 impl Default for SmokeNetConfig {
     fn default() -> Self {
-        Self { architecture: Architecture::Rsteer, hidden: 92, layers: 5, banks: 2, alpha: 0.0, held: Held::Operator }
+        Self {
+            architecture: Architecture::Rsteer,
+            hidden: 92,
+            layers: 5,
+            banks: 2,
+            alpha: 0.0,
+            regularised: Regularised::Operator,
+        }
     }
 }
 

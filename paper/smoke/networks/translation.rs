@@ -35,18 +35,18 @@ pub(crate) struct Rgroup {
     layers: usize,
     banks: usize,
     side: usize,
-    held: Held,
+    regularised: Regularised,
 }
 
 impl Rgroup {
     /// Adds [`FILTERS`], [`BIASES`] and [`MIXING`]; filters and biases begin as PyTorch's do.
     pub(crate) fn new(new: &mut Construction<'_>) -> Result<Self> {
-        let SmokeNetConfig { hidden, layers, banks, held, .. } = *new.config;
+        let SmokeNetConfig { hidden, layers, banks, regularised, .. } = *new.config;
         let (inputs, side) = (2 * new.frames.count, new.frames.side);
         let numbers = layers * banks * side * side;
         new.config.at_most(banks * count(&new.pairs(), false) + numbers)?;
         let taps = [inputs, hidden].map(|inputs| inputs * KERNEL * KERNEL);
-        let network = Self { inputs, hidden, layers, banks, side, held };
+        let network = Self { inputs, hidden, layers, banks, side, regularised };
         for (name, [layers, rows]) in network.filters() {
             let taps = taps[usize::from(name != FILTERS[0])];
             new.uniform(name, &[layers, rows, banks, hidden, KERNEL, KERNEL], taps)?;
@@ -137,14 +137,14 @@ impl Network for Rgroup {
         Ok(Some(variation(&parameters.get(MIXING)?, [2, 3])?))
     }
 
-    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
-        let mixing = part_of(&parameters.get(MIXING)?, &[2, 3], part)?;
-        Ok(Some(match self.held {
-            Held::Operator => {
+    fn energy(&self, parameters: &Parameters, component: Component) -> Result<Option<Tensor>> {
+        let mixing = component_of(&parameters.get(MIXING)?, &[2, 3], component)?;
+        Ok(Some(match self.regularised {
+            Regularised::Operator => {
                 let mixing = mixing.f_flatten(2, 3)?;
                 self.gram(parameters)?.f_bmm(&mixing)?.f_mul(&mixing)?.f_sum(mixing.kind())?
             }
-            Held::Mixing => squares(&mixing)?,
+            Regularised::Mixing => squares(&mixing)?,
         }))
     }
 

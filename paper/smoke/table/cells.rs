@@ -3,7 +3,7 @@
 use super::*;
 use crate::smoke::networks::SmokeNetConfig;
 
-pub(super) fn metric(test: Part, name: &str) -> String {
+pub(super) fn metric(test: Subset, name: &str) -> String {
     format!("test/{}/{name}", test.name())
 }
 
@@ -21,21 +21,21 @@ pub(super) struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    pub(super) fn test(&self, test: Part, name: &str) -> Sample {
+    pub(super) fn test(&self, test: Subset, name: &str) -> Sample {
         self.runs.sample(&metric(test, name))
     }
 
-    pub(super) fn persistence(&self, test: Part) -> f64 {
-        self.persistence[usize::from(test == Part::Domain)]
+    pub(super) fn persistence(&self, test: Subset) -> f64 {
+        self.persistence[usize::from(test == Subset::Domain)]
     }
 
     /// Mean gain over persistence, and its standard error.
-    pub(super) fn gain(&self, test: Part) -> (f64, f64) {
+    pub(super) fn gain(&self, test: Subset) -> (f64, f64) {
         self.runs.gain(&metric(test, "gain"))
     }
 
     /// Whether it beats persistence and no seed diverged.
-    pub(super) fn is_trained(&self, test: Part) -> bool {
+    pub(super) fn is_trained(&self, test: Subset) -> bool {
         self.runs.is_trained(&metric(test, "gain"))
     }
 
@@ -73,8 +73,8 @@ pub(super) fn cells<'a>(settings: &TableSettings, frame: &'a Frame) -> Vec<Cell<
             (!is_empty).then_some(Cell { kind, column, lambda_perp, model, runs, persistence: [f64::NAN; 2] })
         };
         let mut row: Vec<Cell<'a>> = settings.columns_of(kind).filter_map(cell).collect();
-        let trivial = |test: Part| in_common(row.iter().map(|cell| &cell.runs), &metric(test, "persistence_rmse"));
-        let persistence = Part::TESTS.map(trivial);
+        let trivial = |test: Subset| in_common(row.iter().map(|cell| &cell.runs), &metric(test, "persistence_rmse"));
+        let persistence = Subset::TESTS.map(trivial);
         row.iter_mut().for_each(|cell| cell.persistence = persistence);
         row
     };
@@ -117,6 +117,6 @@ mod tests {
         assert_eq!(selected(&settings, &strongest, Symmetry::Rotation, Column::of(Rsteer, true)), Some(1e-4));
         let all = models(&settings, |_| diverged());
         let cells = cells(&settings, &all);
-        assert_eq!((cells[0].runs.diverged(), cells[0].is_trained(Part::Future)), (1, false));
+        assert_eq!((cells[0].runs.diverged(), cells[0].is_trained(Subset::Future)), (1, false));
     }
 }

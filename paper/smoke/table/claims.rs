@@ -14,16 +14,16 @@ const SHARE: f64 = 0.02;
 pub(super) fn checks(kinds: &[Symmetry], cells: &[Cell<'_>]) -> Vec<Check> {
     let mut checks = Vec::new();
     for &kind in kinds {
-        for test in Part::TESTS {
+        for test in Subset::TESTS {
             checks.extend(COLUMNS.into_iter().filter_map(|with| effect(cells, kind, with, test)));
         }
-        checks.extend(Part::TESTS.into_iter().filter_map(|test| best(cells, kind, test)));
+        checks.extend(Subset::TESTS.into_iter().filter_map(|test| best(cells, kind, test)));
     }
     checks
 }
 
 /// The effect of +Reg on a network in a row.
-fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Part) -> Option<Check> {
+fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Subset) -> Option<Check> {
     let without = with.without_penalty()?;
     let (reg, plain) = (cell(cells, kind, with)?, cell(cells, kind, without)?);
     let unchanged = kind == Symmetry::Translation;
@@ -51,13 +51,13 @@ fn effect(cells: &[Cell<'_>], kind: Symmetry, with: Column, test: Part) -> Optio
     Some(judged(claim, verdict, found, rows))
 }
 
-fn shown(cell: &Cell<'_>, test: Part) -> String {
+fn shown(cell: &Cell<'_>, test: Subset) -> String {
     let sample = cell.test(test, "rmse");
     if sample.mean().is_finite() { sample.to_string() } else { "diverged".into() }
 }
 
 /// Whether the column that the paper has in bold has the least mean of its row; diverged ones count as the largest.
-fn best(cells: &[Cell<'_>], kind: Symmetry, test: Part) -> Option<Check> {
+fn best(cells: &[Cell<'_>], kind: Symmetry, test: Subset) -> Option<Check> {
     let bold = |column: Column| match kind {
         Symmetry::Translation => column.network == Architecture::Rgroup,
         Symmetry::Rotation | Symmetry::Scaling => column.network == Architecture::Rsteer && column.reg,

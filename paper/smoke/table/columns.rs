@@ -107,7 +107,7 @@ impl Column {
     }
 
     /// The paper's mean and deviation; `None` where it has none.
-    pub(super) fn published(self, kind: Symmetry, test: Part) -> Option<(f64, f64)> {
+    pub(super) fn published(self, kind: Symmetry, test: Subset) -> Option<(f64, f64)> {
         PAPER.mean_and_deviation(&format!("{kind}-{}", self.name()), test.name())
     }
 
@@ -146,11 +146,11 @@ mod tests {
             let there: Vec<Column> = COLUMNS.into_iter().filter(|column| column.exists(kind)).collect();
             assert_eq!(there.len(), count);
             for column in COLUMNS {
-                let published = Part::TESTS.map(|test| column.published(kind, test).is_some());
+                let published = Subset::TESTS.map(|test| column.published(kind, test).is_some());
                 assert_eq!(published, [there.contains(&column); 2], "{kind} {}", column.head);
             }
         }
-        assert_eq!(Column::of(Rsteer, true).published(Symmetry::Rotation, Part::Domain), Some((0.58, 0.0)));
+        assert_eq!(Column::of(Rsteer, true).published(Symmetry::Rotation, Subset::Domain), Some((0.58, 0.0)));
         assert!(!hidden(Symmetry::Translation).contains_key("rsteer"));
         assert_eq!(hidden(Symmetry::Scaling)["conv"], 192);
     }

@@ -30,7 +30,7 @@ pub(super) fn by_step(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure {
     let mut sheet = sheet();
     for kind in settings.kinds.iter() {
         let row: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.kind == kind).collect();
-        for test in Part::TESTS.into_iter().filter(|_| !row.is_empty()) {
+        for test in Subset::TESTS.into_iter().filter(|_| !row.is_empty()) {
             let of = |cell: &Cell<'_>, what: &str| numbered(mean(cell, &format!("by_step/{}/{what}", test.name())));
             let mut chart = LineChart::new("step of the rollout", "RMSE");
             for cell in &row {
@@ -76,8 +76,8 @@ pub(super) fn validation(settings: &TableSettings, cells: &[Cell<'_>]) -> Figure
 pub(super) fn sweep(settings: &TableSettings, models: &Frame, cells: &[Cell<'_>]) -> Option<Figure> {
     let shown = [
         ("validation/rmse".to_string(), Colour::NAVY, false, "validation"),
-        (metric(Part::Future, "rmse"), Colour::ORANGE, false, "Future"),
-        (metric(Part::Domain, "rmse"), Colour::RED, false, "Domain"),
+        (metric(Subset::Future, "rmse"), Colour::ORANGE, false, "Future"),
+        (metric(Subset::Domain, "rmse"), Colour::RED, false, "Domain"),
         ("validation/equivariance/relative".to_string(), Colour::BLUE, true, "‖W − P(W)‖/‖W‖"),
     ];
     let mut sheet = sheet();

@@ -20,7 +20,7 @@ mod tables;
 mod tests;
 
 // What most files here need.
-use crate::smoke::data::{Part, Symmetry};
+use crate::smoke::data::{Subset, Symmetry};
 use crate::smoke::networks::Architecture;
 use crate::smoke::table::cells::{Cell, cell, cells, metric, selected};
 use crate::smoke::table::columns::{COLUMNS, Column};

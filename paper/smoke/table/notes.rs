@@ -28,7 +28,7 @@ pub(super) fn notes(settings: &TableSettings) -> Vec<String> {
         "Constraints: baselines with a constraint have it at `alpha`, published for RGroup of translation and RSteer (0, 1e-5, 1e-6) and used \
          for all networks of a row except RPP, which has `alpha_rpp`: its published constraint contains a factor 1e-6 and no α, so α = 1; that \
          of translation has no constraint. With α = 0 the locally connected network of translation is unconstrained, as in the published \
-         command. The loss gets (α c)² as in the public code. +Reg is λ_⊥ Σ‖W − P(W)‖² on what `model.held` says, in place of that \
+         command. The loss gets (α c)² as in the public code. +Reg is λ_⊥ Σ‖W − P(W)‖² on what `model.regularised` says, in place of that \
          constraint: λ_G = 0, α = 0. Scalings have no invariant mean: there P is the projection onto shared weights. RSteer of scaling reads \
          one scale, at which shared weights already make every kernel, as Wang's does: Equiv and RSteer compute the same functions there, and \
          the claim about RSteer+Reg of scaling cannot test equivariance.",

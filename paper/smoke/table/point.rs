@@ -59,7 +59,7 @@ impl SmokePoint {
     fn arrays(&self, task: &SmokeTask) -> Result<BTreeMap<String, Vec<f32>>> {
         let mut arrays = BTreeMap::new();
         let length = self.run.settings.data.rollout;
-        for part in Part::TESTS {
+        for part in Subset::TESTS {
             let both = [("rmse", task.errors(part, length)?), ("persistence", task.persistence(part, length)?)];
             for (what, errors) in both {
                 let steps = errors.by_step().iter().map(|&value| value as f32).collect();
@@ -67,8 +67,8 @@ impl SmokePoint {
             }
         }
         if self.drawn {
-            let window = task.data().windows(Part::Future).len() / 2;
-            let rollout = task.rollout(Part::Future, window, length)?;
+            let window = task.data().windows(Subset::Future).len() / 2;
+            let rollout = task.rollout(Subset::Future, window, length)?;
             let shown = |frames: &[Vec<f32>]| drawn_steps(length).flat_map(|step| frames[step - 1].clone()).collect();
             arrays.insert(PREDICTION.into(), shown(&rollout.prediction));
             arrays.insert(TRUTH.into(), shown(&rollout.truth));

@@ -104,7 +104,7 @@ impl Settings for TableSettings {
             ("evaluation_windows", "data.evaluation_windows"),
             ("out_length", "data.out_length"),
             ("rollout", "data.rollout"),
-            ("held", "model.held"),
+            ("held", "model.regularised"),
             ("epochs", "train.epochs"),
             ("weights", "train.weights"),
             ("decay", "train.schedule.gamma"),

@@ -4,47 +4,50 @@ use super::*;
 use crate::targets::columns::{self, DASH, decimals};
 use serde_json::{Map, Value, json};
 
-type Of<'a> = columns::Column<'a, Cell<'a>>;
+type CellColumn<'a> = columns::Column<'a, Cell<'a>>;
 
 /// What a cell is, and how its training went.
-fn of_training<'a>() -> Vec<Of<'a>> {
+fn of_training<'a>() -> Vec<CellColumn<'a>> {
     vec![
-        Of::new("kind", |cell| cell.kind.to_string()),
-        Of::new("column", |cell| cell.column.name()),
-        Of::new("hidden", |cell| cell.model.hidden),
-        Of::new("parameters", |cell| cell.runs.metric("parameters")),
-        Of::new("alpha", |cell| cell.model.alpha),
-        Of::new("lambda_perp", |cell| cell.lambda_perp),
-        Of::new("seeds", |cell| cell.runs.len()),
-        Of::new("diverged", |cell| cell.runs.diverged()),
-        Of::new("epochs_mean", |cell| cell.runs.sample("epochs").mean()),
-        Of::sample("validation_rmse", |cell| cell.runs.sample("validation/rmse")),
-        Of::new("equivariance_relative_mean", |cell| cell.runs.sample("validation/equivariance/relative").mean()),
+        CellColumn::new("kind", |cell| cell.kind.to_string()),
+        CellColumn::new("column", |cell| cell.column.name()),
+        CellColumn::new("hidden", |cell| cell.model.hidden),
+        CellColumn::new("parameters", |cell| cell.runs.metric("parameters")),
+        CellColumn::new("alpha", |cell| cell.model.alpha),
+        CellColumn::new("lambda_perp", |cell| cell.lambda_perp),
+        CellColumn::new("seeds", |cell| cell.runs.len()),
+        CellColumn::new("diverged", |cell| cell.runs.diverged()),
+        CellColumn::new("epochs_mean", |cell| cell.runs.sample("epochs").mean()),
+        CellColumn::sample("validation_rmse", |cell| cell.runs.sample("validation/rmse")),
+        CellColumn::new("equivariance_relative_mean", |cell| {
+            cell.runs.sample("validation/equivariance/relative").mean()
+        }),
     ]
 }
 
 /// The results of a cell on a test.
-fn of_test<'a>(test: Part) -> Vec<Of<'a>> {
+fn of_test<'a>(test: Subset) -> Vec<CellColumn<'a>> {
     let name = |what: &str| format!("{}_{what}", test.name());
     let of_weights = |which: &'static str| {
-        Of::new(name(&format!("{which}_rmse_mean")), move |cell: &Cell<'_>| {
+        CellColumn::new(name(&format!("{which}_rmse_mean")), move |cell: &Cell<'_>| {
             cell.runs.sample(&format!("{which}/{}", metric(test, "rmse"))).mean()
         })
     };
     vec![
-        Of::sample(name("rmse"), move |cell| cell.test(test, "rmse")),
-        Of::sample(name("mse"), move |cell| cell.test(test, "mse")),
+        CellColumn::sample(name("rmse"), move |cell| cell.test(test, "rmse")),
+        CellColumn::sample(name("mse"), move |cell| cell.test(test, "mse")),
         of_weights("last"),
         of_weights("best"),
-        Of::new(name("persistence_rmse"), move |cell| cell.persistence(test)),
-        Of::pair([&name("gain"), &name("gain_se")], move |cell| cell.gain(test)),
-        Of::new(name("trained"), move |cell| cell.is_trained(test)),
-        Of::pair([&name("paper_mean"), &name("paper_sd")], move |cell| cell.column.published(cell.kind, test)),
+        CellColumn::new(name("persistence_rmse"), move |cell| cell.persistence(test)),
+        CellColumn::pair([&name("gain"), &name("gain_se")], move |cell| cell.gain(test)),
+        CellColumn::new(name("trained"), move |cell| cell.is_trained(test)),
+        CellColumn::pair([&name("paper_mean"), &name("paper_sd")], move |cell| cell.column.published(cell.kind, test)),
     ]
 }
 
 pub(super) fn csv(cells: &[Cell<'_>]) -> String {
-    let all: Vec<Of<'_>> = of_training().into_iter().chain(Part::TESTS.into_iter().flat_map(of_test)).collect();
+    let all: Vec<CellColumn<'_>> =
+        of_training().into_iter().chain(Subset::TESTS.into_iter().flat_map(of_test)).collect();
     columns::csv(&all, cells)
 }
 
@@ -58,7 +61,7 @@ pub(super) fn json(cells: &[Cell<'_>]) -> Value {
             ("seeds".to_string(), json!(cell.runs.seeds())),
             ("diverged".to_string(), json!(cell.runs.diverged())),
         ]);
-        for test in Part::TESTS {
+        for test in Subset::TESTS {
             let (gain, error) = cell.gain(test);
             let of_test = json!({
                 "rmse": cell.test(test, "rmse").values(),
@@ -83,7 +86,7 @@ fn errors_of(settings: &TableSettings, cells: &[Cell<'_>], metric: &str, power: 
     let mut table = Table::new(heads.chain(run.iter().map(|column| column.head)).chain(["persistence"]));
     for kind in settings.kinds.iter() {
         let Some(any) = cells.iter().find(|cell| cell.kind == kind) else { continue };
-        for test in Part::TESTS {
+        for test in Subset::TESTS {
             let ours = |column: &Column| {
                 let Some(cell) = cell(cells, kind, *column) else { return DASH.into() };
                 let sample = cell.test(test, metric);
@@ -126,22 +129,23 @@ pub(super) fn mean_squares(settings: &TableSettings, cells: &[Cell<'_>]) -> Tabl
 
 /// What each cell is: size, selected λ_⊥, how long it trained.
 pub(super) fn networks(cells: &[Cell<'_>]) -> Table {
-    let mean = |name: &'static str, metric: &'static str| Of::new(name, move |cell| cell.runs.sample(metric).mean());
+    let mean =
+        |name: &'static str, metric: &'static str| CellColumn::new(name, move |cell| cell.runs.sample(metric).mean());
     let gains = |cell: &Cell<'_>| {
-        let [future, domain] = Part::TESTS.map(|test| cell.gain(test));
+        let [future, domain] = Subset::TESTS.map(|test| cell.gain(test));
         format!("{:.3} / {:.3}, {:.3} / {:.3}", future.0, future.1, domain.0, domain.1)
     };
     let all = [
-        Of::new("data", |cell| cell.kind.to_string()),
-        Of::new("column", |cell| cell.column.head),
-        Of::new("hidden", |cell| cell.model.hidden),
-        Of::new("parameters", |cell| cell.runs.metric("parameters")).format(decimals::<0>),
-        Of::new("λ_⊥", |cell| cell.column.reg.then(|| strength(cell.lambda_perp))),
+        CellColumn::new("data", |cell| cell.kind.to_string()),
+        CellColumn::new("column", |cell| cell.column.head),
+        CellColumn::new("hidden", |cell| cell.model.hidden),
+        CellColumn::new("parameters", |cell| cell.runs.metric("parameters")).format(decimals::<0>),
+        CellColumn::new("λ_⊥", |cell| cell.column.reg.then(|| strength(cell.lambda_perp))),
         mean("epochs", "epochs").format(decimals::<0>),
         mean("best epoch", "best/epoch").format(decimals::<0>),
         mean("validation RMSE", "validation/rmse"),
         mean("‖W − P(W)‖/‖W‖", "validation/equivariance/relative"),
-        Of::new("gain over persistence / se (Future, Domain)", gains),
+        CellColumn::new("gain over persistence / se (Future, Domain)", gains),
     ];
     let mut table = columns::table(&all, cells);
     table.caption("networks of the cells, means over seeds");

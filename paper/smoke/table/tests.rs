@@ -5,7 +5,7 @@ use crate::smoke::SmokeExperiment;
 use crate::smoke::networks::Architecture::{Conv, Rgroup, Rsteer};
 use crate::targets::synthetic::{self, agrees_with_committed, diverged, finished, loaded, reproduced};
 use crate::targets::synthetic::{request, trained, with_arrays};
-use crate::targets::{Place, Request};
+use crate::targets::{OutputFolder, Request};
 use columns::Column;
 use reynolds_train::config;
 
@@ -124,7 +124,7 @@ fn a_tiny_table_is_simulated_trained_and_written() {
         ("width", "1"),
         ("data.folder", &data),
     ];
-    let request = request(Place::Under(root.path().join("runs")), &given);
+    let request = request(OutputFolder::Under(root.path().join("runs")), &given);
     let first = finished("table-smoke", &request);
     assert!(first.speed.starts_with("4 models"), "{}", first.speed);
     let files = ["table.csv", "validation_curves.csv", "errors_by_step.csv", "report.html", "results.json"];
@@ -136,8 +136,8 @@ fn a_tiny_table_is_simulated_trained_and_written() {
     // One window has no spread over simulations, so that nothing can be said to be trained.
     assert!(text.contains("not trained") && text.contains("hidden.rotation.rgroup = 2"), "{text}");
     std::fs::remove_dir_all(&data).unwrap();
-    let place = Place::Resume(first.folder.clone());
-    let again = finished("table-smoke", &Request { place, assignments: Vec::new(), ..request });
+    let folder = OutputFolder::Resume(first.folder.clone());
+    let again = finished("table-smoke", &Request { folder, assignments: Vec::new(), ..request });
     assert_eq!(again.speed, "all 4 models were trained before");
     assert_eq!(again.findings.csv, first.findings.csv);
     assert!(!std::path::Path::new(&data).exists(), "finished models need no data");
@@ -156,7 +156,7 @@ fn what_cannot_be_run_is_refused_by_its_own_key_and_leaves_nothing() {
             "--set: columns: expected a column that translation has, found conv, rsteer",
         ),
     ] {
-        let request = request(Place::Under(root.path().into()), given);
+        let request = request(OutputFolder::Under(root.path().into()), given);
         let message = reproduced("table-smoke", &request).unwrap_err().to_string();
         assert!(message.starts_with(expected), "{message}");
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use reynolds_paper::ct::data::{
-    Anatomy, Case, CtSet, Implant, Library, Part, Scanner, SetConfig, Shape, Source, generate,
+    Anatomy, Case, CtSet, Implant, Library, Scanner, SetConfig, Shape, Source, Subset, generate,
 };
 use reynolds_paper::data::generate::Event;
 
@@ -66,8 +66,8 @@ fn a_set_is_opened_part_by_part_and_its_images_are_finite() {
     generate(folder.path(), &config(), &library, &proceed).unwrap();
     let set = CtSet::open(folder.path()).unwrap();
     assert_eq!(set.config(), &config());
-    assert_eq!(Part::ALL.map(|part| set.cases(part).len()), [2, 1, 1, 1]);
-    for part in Part::ALL {
+    assert_eq!(Subset::ALL.map(|part| set.cases(part).len()), [2, 1, 1, 1]);
+    for part in Subset::ALL {
         for (number, case) in set.cases(part).iter().enumerate() {
             assert_eq!(case.part, part);
             let (file, pair) = (set.file(part, number), set.file(part, number).pair().unwrap());
@@ -121,13 +121,13 @@ fn no_series_slice_or_shape_is_in_two_parts() {
     let library = library(folder.path());
     let config = SetConfig { source: Source::Slices, train: 60, validation: 9, test: 20, ..config() };
     let cases = config.cases(&library).unwrap();
-    let of = |part: Part| cases.iter().filter(move |case| case.part == part);
+    let of = |part: Subset| cases.iter().filter(move |case| case.part == part);
     let slice = |case: &Case| match &case.anatomy {
         Anatomy::Slice { series, number, .. } => (series.clone(), *number),
         other => panic!("{other:?}"),
     };
-    let slices = |part: Part| of(part).map(slice).collect::<HashSet<_>>();
-    let shapes = |part: Part| {
+    let slices = |part: Subset| of(part).map(slice).collect::<HashSet<_>>();
+    let shapes = |part: Subset| {
         let implants = of(part).flat_map(|case| &case.implants);
         let number = |implant: &Implant| match implant.shape {
             Shape::Mask { number, .. } => number,
@@ -138,14 +138,14 @@ fn no_series_slice_or_shape_is_in_two_parts() {
     let seeds: HashSet<u64> = cases.iter().map(|case| case.seed).collect();
     assert_eq!(seeds.len(), cases.len(), "every case has noise of its own");
     // Two series: the shorter is tested on; of the longer, 24 slices, the upper 2 validate and 5 below them are in neither.
-    assert!(slices(Part::Test).iter().all(|(series, _)| series == "trunk"));
-    assert_eq!(slices(Part::Train), (0..17).map(|n| ("legs".into(), n)).collect());
-    assert_eq!(slices(Part::Validation), [22, 23].map(|n| ("legs".to_owned(), n)).into());
-    assert!(shapes(Part::Train).iter().all(|n| *n < 9));
-    assert!(shapes(Part::Validation).iter().all(|n| *n == 9));
-    assert!(shapes(Part::Test).iter().all(|n| *n >= 10));
+    assert!(slices(Subset::Test).iter().all(|(series, _)| series == "trunk"));
+    assert_eq!(slices(Subset::Train), (0..17).map(|n| ("legs".into(), n)).collect());
+    assert_eq!(slices(Subset::Validation), [22, 23].map(|n| ("legs".to_owned(), n)).into());
+    assert!(shapes(Subset::Train).iter().all(|n| *n < 9));
+    assert!(shapes(Subset::Validation).iter().all(|n| *n == 9));
+    assert!(shapes(Subset::Test).iter().all(|n| *n >= 10));
     let named = SetConfig { test_series: "legs".into(), validation: 0, ..config.clone() }.cases(&library).unwrap();
-    assert!(named.iter().filter(|case| case.part == Part::Test).all(|case| slice(case).0 == "legs"));
+    assert!(named.iter().filter(|case| case.part == Subset::Test).all(|case| slice(case).0 == "legs"));
     let error = SetConfig { test_series: "arms".into(), ..config }.cases(&library).unwrap_err().to_string();
     assert_eq!(error, "test_series: expected legs, trunk, found arms");
 }

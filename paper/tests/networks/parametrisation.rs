@@ -9,7 +9,7 @@ use reynolds_train::config::RunConfig;
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::{Observer, Silent};
-use reynolds_train::run::{Outcome, Place, Session, resume, run};
+use reynolds_train::run::{Outcome, OutputFolder, Session, resume, run};
 
 type So2 = PlaneExperiment<DiskAndArc>;
 
@@ -27,7 +27,7 @@ fn session<'a>(observer: &'a mut dyn Observer, interrupt: &Interrupt) -> Session
 }
 
 fn trained(config: &RunConfig<PlaneSettings<DiskAndArc>>, folder: &Path) -> Outcome {
-    run(&So2::new(), config, &Place::Exactly(folder.into()), session(&mut Silent, &Interrupt::new())).unwrap()
+    run(&So2::new(), config, &OutputFolder::Exactly(folder.into()), session(&mut Silent, &Interrupt::new())).unwrap()
 }
 
 /// Asks for a stop after some steps.
@@ -72,8 +72,8 @@ fn a_stopped_run_of_every_parametrisation_goes_on_to_the_same_bytes() {
         let stopped = root.path().join("stopped");
         let interrupt = Interrupt::new();
         let mut observer = StopAfter(5, interrupt.clone());
-        let place = Place::Exactly(stopped.clone());
-        let outcome = run(&So2::new(), &config, &place, session(&mut observer, &interrupt)).unwrap();
+        let folder = OutputFolder::Exactly(stopped.clone());
+        let outcome = run(&So2::new(), &config, &folder, session(&mut observer, &interrupt)).unwrap();
         assert!(matches!(outcome, Outcome::Interrupted { .. }));
         resume(&So2::new(), &stopped, session(&mut Silent, &Interrupt::new())).unwrap();
         assert_eq!(tensors(&whole), tensors(&stopped), "{kind:?}");
@@ -85,7 +85,7 @@ fn a_network_with_nothing_to_hold_against_a_group_cannot_be_constrained() {
     let root = tempfile::tempdir().unwrap();
     let mut config = config(Parametrisation::Constrained);
     config.settings.model.network = reynolds_paper::so2::Network::Mlp;
-    let place = Place::Exactly(root.path().join("run"));
-    let error = run(&So2::new(), &config, &place, session(&mut Silent, &Interrupt::new())).unwrap_err().to_string();
+    let folder = OutputFolder::Exactly(root.path().join("run"));
+    let error = run(&So2::new(), &config, &folder, session(&mut Silent, &Interrupt::new())).unwrap_err().to_string();
     assert!(error.contains("train.parametrisation.kind"), "{error}");
 }

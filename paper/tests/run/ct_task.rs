@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use reynolds::plan::SymmetryPlan;
 use reynolds::random::Random;
 use reynolds_paper::ct::networks::{Architecture, Corrupted, Pass, Reduction, regular_plan};
-use reynolds_paper::ct::{CtData, CtPart, CtSettings, CtTask, Measured};
+use reynolds_paper::ct::{CtData, CtSettings, CtSubset, CtTask, Measured};
 use reynolds_paper::network::{Network, Seen};
 use reynolds_torch::parametrisation::Parametrisation;
 use reynolds_torch::tch::{Device, Kind, Tensor};
@@ -206,8 +206,8 @@ fn a_network_that_turns_with_its_input_has_no_defect_and_another_has() {
     // It hands on what it is given.
     assert_eq!((metrics["gain/psnr"], metrics["psnr"]), (0.0, metrics["interpolated/psnr"]));
     assert!(!metrics.contains_key("held/residual"));
-    assert_eq!(task.reduce(CtPart::Test, 0).unwrap(), task.data().images(CtPart::Test, 0).unwrap().interpolated);
-    let quality = |measured| task.quality(CtPart::Test, measured).unwrap();
+    assert_eq!(task.reduce(CtSubset::Test, 0).unwrap(), task.data().images(CtSubset::Test, 0).unwrap().interpolated);
+    let quality = |measured| task.quality(CtSubset::Test, measured).unwrap();
     assert_eq!(quality(Measured::Network), quality(Measured::Interpolated));
     assert!(echo(1, &settings(16)).unwrap().evaluate(Split::Test).unwrap()["defect"] > 0.1);
 }

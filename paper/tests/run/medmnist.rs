@@ -7,7 +7,7 @@ use reynolds_train::config::{RunConfig, Selection};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::Silent;
-use reynolds_train::run::{Place, run};
+use reynolds_train::run::{OutputFolder, run};
 
 /// Five training volumes in minibatches of two and three; ours at its narrowest.
 fn config() -> RunConfig<MedSettings> {
@@ -62,8 +62,8 @@ fn refused_settings_leave_no_folder() {
     let refused = |change: fn(&mut RunConfig<MedSettings>)| {
         let mut config = config();
         change(&mut config);
-        let place = Place::Exactly(root.path().join("run"));
-        run(&MedExperiment, &config, &place, session(&mut Silent, &Interrupt::new())).unwrap_err().to_string()
+        let folder = OutputFolder::Exactly(root.path().join("run"));
+        run(&MedExperiment, &config, &folder, session(&mut Silent, &Interrupt::new())).unwrap_err().to_string()
     };
     let message = refused(|config| {
         config.settings.model.architecture = Architecture::Cnn;

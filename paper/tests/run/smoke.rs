@@ -2,7 +2,7 @@
 
 use reynolds::penalty::PenaltyConfig;
 use reynolds_paper::network::{self, Network};
-use reynolds_paper::smoke::data::Part;
+use reynolds_paper::smoke::data::Subset;
 use reynolds_paper::smoke::{Rows, SmokeData, SmokeDataConfig, SmokeTask};
 use reynolds_torch::layers::Pass;
 use reynolds_torch::tch::{Device, Kind, Tensor};
@@ -34,11 +34,11 @@ impl Network for Mixture {
         Ok(Some(parameters.get("w")?.get(0).abs()))
     }
 
-    fn energy(&self, parameters: &Parameters, part: network::Part) -> Result<Option<Tensor>> {
+    fn energy(&self, parameters: &Parameters, part: network::Component) -> Result<Option<Tensor>> {
         let weights = parameters.get("w")?;
         let part = match part {
-            network::Part::Equivariant => weights.f_narrow(0, 1, weights.size()[0] - 1)?,
-            network::Part::Perp => weights.f_narrow(0, 0, 1)?,
+            network::Component::Equivariant => weights.f_narrow(0, 1, weights.size()[0] - 1)?,
+            network::Component::Perp => weights.f_narrow(0, 0, 1)?,
         };
         Ok(Some(part.f_square()?.f_sum(weights.kind())?))
     }
@@ -97,7 +97,7 @@ fn feedback_drops_the_oldest_frame_and_appends_the_forecast() {
     let config = lengths(3, 3, 1);
     let windows = [rows(&[0]), rows(&[0]), rows(&[0]), rows(&[0, 1])];
     let task = task(constants(&VALUES), windows, &[1.0, 10.0, 100.0], &config, 0.0);
-    let rollout = task.rollout(Part::Domain, 0, 3).unwrap();
+    let rollout = task.rollout(Subset::Domain, 0, 3).unwrap();
     let at_corner: Vec<f32> = rollout.prediction.iter().map(|frame| frame[0]).collect();
     assert_eq!((rollout.side, at_corner), (8, vec![421.0, 42142.0, 4218414.0]));
     assert_eq!(rollout.truth.iter().map(|frame| frame[127]).collect::<Vec<_>>(), [30.0, 0.0, 50.0]);
@@ -107,7 +107,7 @@ fn feedback_drops_the_oldest_frame_and_appends_the_forecast() {
     let metrics = task.evaluate(Split::Validation).unwrap();
     close(metrics["mse"], squares.iter().sum::<f64>() / 3.0);
     close(metrics["rmse"], metrics["mse"].sqrt());
-    for (found, expected) in task.errors(Part::Validation, 3).unwrap().by_step().iter().zip(squares) {
+    for (found, expected) in task.errors(Subset::Validation, 3).unwrap().by_step().iter().zip(squares) {
         close(*found, expected.sqrt());
     }
 }

@@ -8,15 +8,15 @@ use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::Summary;
 use reynolds_train::progress::{Observer, Silent};
-use reynolds_train::run::{Outcome, Place, Session, resume, run};
+use reynolds_train::run::{Outcome, OutputFolder, Session, resume, run};
 
 pub(crate) fn session<'a>(observer: &'a mut dyn Observer, interrupt: &Interrupt) -> Session<'a> {
     Session { device: Device::Cpu, interrupt: interrupt.clone(), observer }
 }
 
 pub(crate) fn finished<E: Experiment>(experiment: &E, config: &RunConfig<E::Settings>, folder: &Path) -> Summary {
-    let place = Place::Exactly(folder.into());
-    let outcome = run(experiment, config, &place, session(&mut Silent, &Interrupt::new())).unwrap();
+    let folder = OutputFolder::Exactly(folder.into());
+    let outcome = run(experiment, config, &folder, session(&mut Silent, &Interrupt::new())).unwrap();
     let Outcome::Finished { summary, .. } = outcome else { panic!("{outcome:?}") };
     summary
 }
@@ -48,7 +48,7 @@ pub(crate) fn assert_resumes<E: Experiment>(
     stop: usize,
 ) {
     let interrupt = Interrupt::new();
-    let place = Place::Exactly(folder.into());
+    let place = OutputFolder::Exactly(folder.into());
     let outcome = run(experiment, config, &place, session(&mut Stop(stop, interrupt.clone()), &interrupt)).unwrap();
     assert!(matches!(outcome, Outcome::Interrupted { .. }), "{outcome:?}");
     let outcome = resume(experiment, folder, session(&mut Silent, &Interrupt::new())).unwrap();

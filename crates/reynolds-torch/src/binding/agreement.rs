@@ -12,7 +12,7 @@ use crate::proximal::{Rescaling, Rule};
 /// Kernels for the parameters of `binding` on a GPU, if there are some and they agree with operations of libtorch there.
 pub(super) fn on_gpu(binding: &Binding) -> Result<Option<Box<dyn OnePass>>> {
     let ends: Vec<usize> = binding.bound.iter().map(|bound| bound.entry.start + bound.entry.len()).collect();
-    let in_flat = |numbers: &Tensor| binding.place.in_flat(numbers);
+    let in_flat = |numbers: &Tensor| binding.selection.in_flat(numbers);
     let fused = Fused::new(&binding.projector, (binding.kind, binding.device), (binding.len, &ends), in_flat)?;
     fused.map_or(Ok(None), |fused| checked(fused, binding))
 }
@@ -28,12 +28,12 @@ fn gradient_agrees(fused: &Fused, binding: &Binding) -> Result<bool> {
     let flat = numbers(binding)?;
     let sum = flat.f_zeros_like()?;
     let value = fused.measured(Some(&sum), &flat, slopes).ok().flatten();
-    let weights = binding.place.gather(&flat)?;
+    let weights = binding.selection.gather(&flat)?;
     let projected = binding.projector.apply(&weights)?;
     let perp = weights.f_sub(&projected)?;
     let energy = |part: &Tensor| -> Result<f64> { Ok(f64::try_from(part.f_square()?.f_sum(Kind::Double)?)?) };
     let expected = penalty(slopes, Energies { equivariant: energy(&projected)?, perp: energy(&perp)? });
-    binding.place.add_to(&sum, &projected.f_mul_scalar(-slopes[0])?.f_sub(&perp.f_mul_scalar(slopes[1])?)?)?;
+    binding.selection.add_to(&sum, &projected.f_mul_scalar(-slopes[0])?.f_sub(&perp.f_mul_scalar(slopes[1])?)?)?;
     let value = value.map_or(Ok(f64::NAN), f64::try_from)?;
     let off = f64::try_from(sum.f_abs()?.f_max()?)?;
     let within = ROUNDING * norm::epsilon(binding.kind);

@@ -38,7 +38,7 @@ impl Binding {
         if !perp_alone {
             sum = sum.f_add_(&weights.f_sub(&projected)?.f_mul_(&spread(&b.f_sub(&base)?)?)?)?;
         }
-        self.place.put(flat, &sum)
+        self.selection.put(flat, &sum)
     }
 
     fn rescale_evenly(&self, flat: &Tensor, mut weights: Tensor, [a, b]: [f64; 2]) -> Result<()> {
@@ -57,6 +57,6 @@ impl Binding {
             weights = weights.f_mul_scalar_(base)?.f_add_(&larger.f_mul_scalar_(more)?)?;
         }
         // Views of the flat tensor are changed already.
-        if self.place.view(flat)?.is_some() { Ok(()) } else { self.place.put(flat, &weights) }
+        if self.selection.view(flat)?.is_some() { Ok(()) } else { self.selection.put(flat, &weights) }
     }
 }

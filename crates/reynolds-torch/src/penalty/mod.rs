@@ -118,7 +118,7 @@ impl Penalty {
             return Ok(value);
         }
         let (value, slope) = self.value_and_slope(&self.binding.gather(flat)?)?;
-        self.binding.place.add_to(gradient, &slope)?;
+        self.binding.selection.add_to(gradient, &slope)?;
         Ok(value)
     }
 
@@ -134,9 +134,9 @@ impl Penalty {
             return Ok(());
         }
         let weights = self.binding.gather(flat)?;
-        match self.binding.place.view(gradient)? {
+        match self.binding.selection.view(gradient)? {
             Some(sum) if squared => self.add_squared(&weights, sum),
-            _ => self.binding.place.add_to(gradient, &self.value_and_slope(&weights)?.1),
+            _ => self.binding.selection.add_to(gradient, &self.value_and_slope(&weights)?.1),
         }
     }
 

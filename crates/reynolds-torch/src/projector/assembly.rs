@@ -6,7 +6,7 @@ use faer::Mat;
 use reynolds::projection::{TileProjector, Tiling};
 use tch::{Device, Kind, Tensor};
 
-use super::band::{Band, Part};
+use super::band::{Band, CompressedLayers};
 use super::couplings::Couplings;
 use super::gather::{Gather, TileBasis};
 use super::lists::Lists;
@@ -146,14 +146,15 @@ impl Assembly {
         let spread = couplings.as_ref().filter(|_| products == TileProducts::Lists && self.order.is_none());
         let spread = spread.and_then(|couplings| couplings.spread(&parts, most));
         let sparse = spread.map(|e| Sparse::new(&e, self.numbers, (kind, device))).transpose()?;
-        let parts = parts.iter().map(|(numbers, functions)| Part::new(*numbers, functions.as_ref(), kind, device));
-        let parts = parts.collect::<Result<_>>()?;
+        let compressed =
+            parts.iter().map(|(numbers, functions)| CompressedLayers::new(*numbers, functions.as_ref(), kind, device));
+        let compressed = compressed.collect::<Result<_>>()?;
         let order = self.order.take().map(|order| upload_order(&order, device)).transpose()?;
         let inner = match couplings {
             Some(couplings) => FlatProjector::Lists(Lists::new(&couplings, self.len, (kind, device))?.0),
             None => self.coordinates(kind, device, products)?,
         };
-        Ok(FlatProjector::Band(Box::new(Band { order, parts, inner, sparse })))
+        Ok(FlatProjector::Band(Box::new(Band { order, compressed, inner, sparse })))
     }
 
     /// Orbits and tiles as couplings of all coordinates, if none is in two of them.

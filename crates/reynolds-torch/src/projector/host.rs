@@ -66,7 +66,7 @@ impl Number for f64 {
 /// The parts of all layers, with the numbers of all and the runs of parts that a thread takes at a time, for one number type.
 #[derive(Debug)]
 struct Executor<T: Number> {
-    parts: Vec<Part>,
+    parts: Vec<LayerPart>,
     layers: usize,
     numbers: usize,
     runs: Vec<Range<usize>>,
@@ -76,11 +76,11 @@ struct Executor<T: Number> {
 
 /// A part of a layer that P acts on by itself, and where its numbers lie.
 #[derive(Debug)]
-struct Part {
+struct LayerPart {
     projector: Shared,
     layer: usize,
     number: usize,
-    place: Range<usize>,
+    numbers: Range<usize>,
 }
 
 /// P(W) of a part; of complex weights W too.
@@ -123,19 +123,19 @@ impl<T: Number> OnePass for Executor<T> {
 
 impl<T: Number> Executor<T> {
     fn new(layers: &[(usize, Shared)]) -> Self {
-        let (mut parts, mut runs): (Vec<Part>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
+        let (mut parts, mut runs): (Vec<LayerPart>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
         for (layer, (start, projector)) in layers.iter().enumerate() {
             let mut at = *start;
             for (number, len) in projector.parts().into_iter().enumerate() {
                 match runs.last_mut() {
-                    Some(run) if at + len - parts[run.start].place.start <= RUN => run.end += 1,
+                    Some(run) if at + len - parts[run.start].numbers.start <= RUN => run.end += 1,
                     _ => runs.push(parts.len()..parts.len() + 1),
                 }
-                parts.push(Part { projector: projector.clone(), layer, number, place: at..at + len });
+                parts.push(LayerPart { projector: projector.clone(), layer, number, numbers: at..at + len });
                 at += len;
             }
         }
-        let numbers = parts.iter().map(|part| part.place.len()).sum();
+        let numbers = parts.iter().map(|part| part.numbers.len()).sum();
         Self { parts, layers: layers.len(), numbers, runs, buffers: Mutex::default() }
     }
 
@@ -156,16 +156,16 @@ impl<T: Number> Executor<T> {
         measured: bool,
         threads: usize,
     ) -> Energies {
-        let work = |part: &Part, sum: Option<&mut [T]>, buffers: &mut Buffers<T>| {
-            part.execute(sum, &weights[part.place.clone()], slopes, measured, buffers)
+        let work = |part: &LayerPart, sum: Option<&mut [T]>, buffers: &mut Buffers<T>| {
+            part.execute(sum, &weights[part.numbers.clone()], slopes, measured, buffers)
         };
         total(self.each(sum, threads, work))
     }
 
     /// The energies of each layer.
     fn energies(&self, weights: &[T], threads: usize) -> Vec<Energies> {
-        let work = |part: &Part, _: Option<&mut [T]>, buffers: &mut Buffers<T>| {
-            buffers.project(part, &weights[part.place.clone()]).1
+        let work = |part: &LayerPart, _: Option<&mut [T]>, buffers: &mut Buffers<T>| {
+            buffers.project(part, &weights[part.numbers.clone()]).1
         };
         let mut energies = vec![Energies::default(); self.layers];
         for (part, more) in self.parts.iter().zip(self.each(None, threads, work)) {
@@ -176,7 +176,7 @@ impl<T: Number> Executor<T> {
 
     /// Each layer in place, by its factors on P(W) and W − P(W).
     fn rescale_layers(&self, weights: &mut [T], factors: &[[f64; 2]], threads: usize) {
-        let work = |part: &Part, weights: Option<&mut [T]>, buffers: &mut Buffers<T>| {
+        let work = |part: &LayerPart, weights: Option<&mut [T]>, buffers: &mut Buffers<T>| {
             part.rescale(weights.expect("numbers of the part"), factors[part.layer], buffers);
             Energies::default()
         };
@@ -189,12 +189,12 @@ impl<T: Number> Executor<T> {
         &self,
         mut numbers: Option<&mut [T]>,
         threads: usize,
-        work: impl Fn(&Part, Option<&mut [T]>, &mut Buffers<T>) -> Energies + Sync,
+        work: impl Fn(&LayerPart, Option<&mut [T]>, &mut Buffers<T>) -> Energies + Sync,
     ) -> Vec<Energies> {
         let mut energies = vec![Energies::default(); self.parts.len()];
         let (mut at, mut rest) = (0, &mut energies[..]);
         let of_runs = self.runs.iter().map(|run| {
-            let (start, end) = (self.parts[run.start].place.start, self.parts[run.end - 1].place.end);
+            let (start, end) = (self.parts[run.start].numbers.start, self.parts[run.end - 1].numbers.end);
             let split = numbers.take().map(|numbers| numbers.split_at_mut(start - at).1.split_at_mut(end - start));
             let (of_run, behind) = split.unzip();
             (numbers, at) = (behind, end);
@@ -207,7 +207,7 @@ impl<T: Number> Executor<T> {
             let mut buffers = kept().pop().unwrap_or_default();
             while let Some((run, start, mut numbers, energies)) = next() {
                 for (part, energies) in self.parts[run.clone()].iter().zip(energies) {
-                    let place = part.place.start - start..part.place.end - start;
+                    let place = part.numbers.start - start..part.numbers.end - start;
                     *energies = work(part, numbers.as_deref_mut().map(|numbers| &mut numbers[place]), &mut buffers);
                 }
             }
@@ -234,7 +234,7 @@ fn total(energies: impl IntoIterator<Item = Energies>) -> Energies {
     energies.into_iter().fold(Energies::default(), |sum, more| sum + more)
 }
 
-impl Part {
+impl LayerPart {
     fn execute<T: Number>(
         &self,
         mut sum: Option<&mut [T]>,
@@ -279,7 +279,7 @@ impl Part {
 
 impl<T: Number> Buffers<T> {
     /// P(W) of a part, with both energies.
-    fn project(&mut self, part: &Part, weights: &[T]) -> (&[T], Energies) {
+    fn project(&mut self, part: &LayerPart, weights: &[T]) -> (&[T], Energies) {
         let Self { projected, weights: pairs, complex } = self;
         projected.resize(weights.len().max(projected.len()), T::default());
         let projected = &mut projected[..weights.len()];

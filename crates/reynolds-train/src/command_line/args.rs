@@ -6,7 +6,7 @@ use clap::Args;
 
 /// Device and folders.
 #[derive(Debug, Args)]
-pub struct PlaceArgs {
+pub struct SessionArgs {
     /// Device for tensors: cpu or cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: String,
@@ -43,7 +43,7 @@ pub struct RunArgs {
     pub seeds: u64,
     /// Device and folders.
     #[command(flatten)]
-    pub place: PlaceArgs,
+    pub session: SessionArgs,
     /// Print the complete settings and exit
     #[arg(long, conflicts_with = "resume")]
     pub show: bool,
@@ -72,5 +72,5 @@ pub struct SweepArgs {
     pub jobs: u64,
     /// Device and folders.
     #[command(flatten)]
-    pub place: PlaceArgs,
+    pub session: SessionArgs,
 }

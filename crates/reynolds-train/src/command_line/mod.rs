@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub use args::{PlaceArgs, RunArgs, SettingsArgs, SweepArgs};
+pub use args::{RunArgs, SessionArgs, SettingsArgs, SweepArgs};
 pub use session::{INTERRUPTED, interrupted, models, say, session};
 
 use crate::experiment::{AnyExperiment, Experiments};

@@ -9,7 +9,7 @@ use super::RunArgs;
 use super::session::{assignments, consecutive, interrupted, observer, session};
 use crate::config::Assignment;
 use crate::experiment::{Erased, Experiments, LoadedRun};
-use crate::run::{Outcome, Place, Session};
+use crate::run::{Outcome, OutputFolder, Session};
 use crate::sweep::end_with_sweep;
 use crate::{page, run_folder};
 
@@ -19,8 +19,8 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
         return Ok(ExitCode::SUCCESS);
     }
     end_with_sweep();
-    let (device, interrupt) = session(&args.place)?;
-    if let Some(folder) = &args.place.resume {
+    let (device, interrupt) = session(&args.session)?;
+    if let Some(folder) = &args.session.resume {
         let name = args.experiment.clone().map_or_else(|| run_folder::experiment(folder), Ok)?;
         let experiment = experiments.find(&name)?.as_ref();
         // Errors in its settings are reported by `resume`.
@@ -36,12 +36,12 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
         return Ok(ExitCode::SUCCESS);
     }
     for run in &runs {
-        let place = match &args.folder {
-            Some(folder) => Place::Exactly(folder.clone()),
-            None => Place::Under(args.place.runs.clone()),
+        let folder = match &args.folder {
+            Some(folder) => OutputFolder::Exactly(folder.clone()),
+            None => OutputFolder::Under(args.session.runs.clone()),
         };
         let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer(Some(&run.train)) };
-        let code = done(program, experiment, &run.run(&place, session)?)?;
+        let code = done(program, experiment, &run.run(&folder, session)?)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
         }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use reynolds_torch::{device, tch::Device};
 
-use super::PlaceArgs;
+use super::SessionArgs;
 use crate::config::{Assignment, TrainConfig};
 use crate::interrupt::Interrupt;
 use crate::progress::{self, Observer};
@@ -18,8 +18,8 @@ pub use crate::progress::say;
 pub const INTERRUPTED: u8 = 130;
 
 /// The device, and the flag that Ctrl-C sets.
-pub fn session(place: &PlaceArgs) -> Result<(Device, Interrupt)> {
-    Ok((device::parse(&place.device)?, Interrupt::on_signal()))
+pub fn session(args: &SessionArgs) -> Result<(Device, Interrupt)> {
+    Ok((device::parse(&args.device)?, Interrupt::on_signal()))
 }
 
 pub(super) fn assignments(given: &[String]) -> Result<Vec<Assignment>> {

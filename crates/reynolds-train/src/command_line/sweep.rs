@@ -27,10 +27,10 @@ const DEFINITION: &str = "sweep.toml";
 const SETTINGS: &str = "settings.toml";
 
 pub(super) fn run(program: &str, experiments: &Experiments, args: &SweepArgs) -> Result<ExitCode> {
-    let (_, interrupt) = session(&args.place)?;
+    let (_, interrupt) = session(&args.session)?;
     let definition = definition(args)?;
     let experiment = experiments.find(&definition.experiment)?;
-    let kept = args.place.resume.as_ref().map(|folder| folder.join(SETTINGS));
+    let kept = args.session.resume.as_ref().map(|folder| folder.join(SETTINGS));
     let file = kept.as_deref().or(args.settings.config.as_deref());
     let assignments = assignments(&args.settings.set)?;
     let settings = experiment.load(file, &assignments)?;
@@ -39,15 +39,15 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &SweepArgs) ->
     let grid = Grid { experiment, file, assignments: &assignments, axes: &axes, seeds: &seeds };
     let jobs = usize::try_from(args.jobs)?;
     let points = grid.points(jobs)?;
-    let folder = match &args.place.resume {
+    let folder = match &args.session.resume {
         Some(folder) => folder.clone(),
-        None => grid.folder(&args.place.runs)?,
+        None => grid.folder(&args.session.runs)?,
     };
     let files = match kept {
         Some(_) => Vec::new(),
         None => vec![(SETTINGS, settings.text), (DEFINITION, toml::to_string(&definition)?)],
     };
-    let (launcher, device) = (Launcher::this_program()?, args.place.device.clone());
+    let (launcher, device) = (Launcher::this_program()?, args.session.device.clone());
     let sweep = Sweep { folder, experiment: definition.experiment, device, jobs, launcher, points, files };
     carry_out(program, &sweep, &interrupt)
 }
@@ -74,7 +74,7 @@ fn carry_out(program: &str, sweep: &Sweep, interrupt: &Interrupt) -> Result<Exit
 
 /// From the arguments, or with `--resume` from the folder.
 fn definition(args: &SweepArgs) -> Result<Definition> {
-    let Some(folder) = &args.place.resume else {
+    let Some(folder) = &args.session.resume else {
         let experiment = args.experiment.clone().context("expected an experiment")?;
         return Ok(Definition { experiment, grid: args.grid.clone(), seeds: args.seeds });
     };

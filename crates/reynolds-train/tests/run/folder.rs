@@ -8,7 +8,7 @@ use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::Summary;
 use reynolds_train::progress::Silent;
-use reynolds_train::run::{Outcome, Place, resume, run};
+use reynolds_train::run::{Outcome, OutputFolder, resume, run};
 use reynolds_train::run_folder::{self, RunFolder};
 
 use crate::logistic::{Fault, Logistic, begin, go_on, session};
@@ -34,8 +34,8 @@ fn refused(folder: &Path, part: &str) {
 
 /// The default experiment in a new folder under a root.
 fn under(root: &Path) -> reynolds_train::Result<Outcome> {
-    let (experiment, place) = (Logistic::default(), Place::Under(root.into()));
-    run(&experiment, &experiment.defaults(), &place, session(&mut Silent, Device::Cpu, &Interrupt::new()))
+    let (experiment, folder) = (Logistic::default(), OutputFolder::Under(root.into()));
+    run(&experiment, &experiment.defaults(), &folder, session(&mut Silent, Device::Cpu, &Interrupt::new()))
 }
 
 #[test]

@@ -9,7 +9,7 @@ use reynolds_torch::tch::Device;
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::Silent;
-use reynolds_train::run::{Outcome, Place, run};
+use reynolds_train::run::{Outcome, OutputFolder, run};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::logistic::{Fault, Logistic, session};
@@ -28,8 +28,8 @@ fn child() {
     config.train.checkpoint_every = 1_000_000;
     let interrupt = Interrupt::on_signal();
     std::fs::write(Path::new(&folder).join("ready"), "").unwrap();
-    let place = Place::Exactly(Path::new(&folder).join("run"));
-    let outcome = run(&Logistic { fault }, &config, &place, session(&mut Silent, Device::Cpu, &interrupt)).unwrap();
+    let folder = OutputFolder::Exactly(Path::new(&folder).join("run"));
+    let outcome = run(&Logistic { fault }, &config, &folder, session(&mut Silent, Device::Cpu, &interrupt)).unwrap();
     std::process::exit(if matches!(outcome, Outcome::Interrupted { .. }) { 3 } else { 4 });
 }
 

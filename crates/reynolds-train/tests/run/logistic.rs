@@ -8,7 +8,7 @@ use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::Summary;
 use reynolds_train::prelude::*;
 use reynolds_train::progress::Silent;
-use reynolds_train::run::{Outcome, Place, Session, resume, run};
+use reynolds_train::run::{Outcome, OutputFolder, Session, resume, run};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -240,7 +240,7 @@ pub(crate) fn begin(fault: Fault, config: &Config, folder: &Path) -> Result<Outc
 
 pub(crate) fn begin_on(device: Device, fault: Fault, config: &Config, folder: &Path) -> Result<Outcome> {
     let interrupt = fault.interrupt();
-    run(&Logistic { fault }, config, &Place::Exactly(folder.into()), session(&mut Silent, device, &interrupt))
+    run(&Logistic { fault }, config, &OutputFolder::Exactly(folder.into()), session(&mut Silent, device, &interrupt))
 }
 
 /// The run in this folder resumed, with a fault.

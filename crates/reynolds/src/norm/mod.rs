@@ -9,7 +9,7 @@
 //!
 //! Where a norm has a kink the gradient is the symmetric subgradient: the average over the tied leading singular pairs, or over
 //! the tied largest entries, and 0 at A = 0. For complex weights it is ∂/∂Re + i ∂/∂Im, as in automatic differentiation.
-//! [`Part`] carries the gradient through a projector.
+//! [`Component`] carries the gradient through a projector.
 //!
 //! ```
 //! use reynolds::norm::Norm;
@@ -21,13 +21,13 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+mod component;
 mod entrywise;
 mod matrix_norm;
-mod part;
 mod scale;
 mod spectral;
 
+pub use component::Component;
 pub(crate) use matrix_norm::columns_of_rows;
 pub use matrix_norm::{Exponent, Norm};
-pub use part::Part;
 pub(crate) use scale::{length, scaled_down};

@@ -1,6 +1,6 @@
 //! Norms of P(W) and W − P(W) and their gradients, against PyTorch's autograd through P and SciPy's singular values.
 
-use reynolds::norm::{Norm, Part};
+use reynolds::norm::{Component, Norm};
 use reynolds::projection::{Projector, derive};
 use reynolds_testkit::golden::Golden;
 use reynolds_testkit::projector_laws::largest_difference;
@@ -35,7 +35,7 @@ fn norms_and_gradients_are_those_of_autograd() {
     for norm in Norm::all() {
         let name = file_name(norm);
         let (_, values) = golden.tensor(&format!("value.{name}"));
-        let parts = [(Part::Whole, "whole"), (Part::Equivariant, "project"), (Part::Perp, "perp")];
+        let parts = [(Component::Whole, "whole"), (Component::Equivariant, "project"), (Component::Perp, "perp")];
         for ((part, suffix), expected) in parts.into_iter().zip(values) {
             let (value, gradient) = part.norm_and_gradient(norm, &projector, &weight, ROWS).unwrap();
             assert!((value / expected - 1.0).abs() < 1e-12, "{name} of {suffix}: {value}, expected {expected}");
@@ -52,6 +52,6 @@ fn a_double_singular_value_needs_the_second_projection() {
     let (_, singular) = golden.tensor("singular_values.project");
     assert!((singular[0] - singular[1]).abs() < 1e-12 && singular[1] - singular[2] > 1e-3);
     let (_, weight) = golden.tensor("weight");
-    let value = Part::Equivariant.norm(Norm::Spectral, &projector(), &weight, ROWS).unwrap();
+    let value = Component::Equivariant.norm(Norm::Spectral, &projector(), &weight, ROWS).unwrap();
     assert!((value - singular[0]).abs() < 1e-12);
 }

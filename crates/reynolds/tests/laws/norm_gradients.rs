@@ -3,7 +3,7 @@
 use faer::c64;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use reynolds::norm::{Norm, Part};
+use reynolds::norm::{Component, Norm};
 use reynolds::penalty::{Form, PenaltyConfig};
 use reynolds::projection::{Dimensions, HaarProjector, KernelSpace, Projector, derive};
 use reynolds::{group, rep};
@@ -60,7 +60,7 @@ proptest! {
         let (projector, rows) = projector(which);
         let weights: Vec<f64> = random_weights(projector.len(), seed);
         for norm in Norm::all() {
-            for part in [Part::Equivariant, Part::Perp, Part::Whole] {
+            for part in [Component::Equivariant, Component::Perp, Component::Whole] {
                 let (value, gradient) = part.norm_and_gradient(norm, &projector, &weights, rows).unwrap();
                 prop_assert!((value - part.norm(norm, &projector, &weights, rows).unwrap()).abs() < 1e-12 * value);
                 let expected = finite_differences(&weights, |w| part.norm(norm, &projector, w, rows).unwrap());
@@ -134,7 +134,7 @@ fn complex_gradients_are_finite_differences() {
     let parts: Vec<f64> = random_weights(18, 6);
     let join = |parts: &[f64]| -> Vec<c64> { parts.chunks(2).map(|z| c64::new(z[0], z[1])).collect() };
     for norm in Norm::all() {
-        for part in [Part::Equivariant, Part::Perp] {
+        for part in [Component::Equivariant, Component::Perp] {
             let (_, gradient) = part.norm_and_gradient(norm, &projector, &join(&parts), 3).unwrap();
             let gradient: Vec<f64> = gradient.iter().flat_map(|z| [z.re, z.im]).collect();
             let expected = finite_differences(&parts, |w| part.norm(norm, &projector, &join(w), 3).unwrap());
@@ -153,7 +153,7 @@ fn without_projecting_again_the_gradient_is_wrong() {
         let (projector, rows) = projector(which);
         let weights: Vec<f64> = random_weights(projector.len(), 3);
         for norm in Norm::all() {
-            for (slot, part) in [Part::Equivariant, Part::Perp].into_iter().enumerate() {
+            for (slot, part) in [Component::Equivariant, Component::Perp].into_iter().enumerate() {
                 let (_, naive) = norm.value_and_gradient(&part.of(&projector, &weights).unwrap(), rows).unwrap();
                 let expected = finite_differences(&weights, |w| part.norm(norm, &projector, w, rows).unwrap());
                 let error = relative_error(&naive, &expected);

@@ -12,7 +12,7 @@ use super::cost::RowCost;
 use super::run::{CtRun, SEEN, picture};
 use super::settings::TargetSettings;
 use super::{CtTarget, FIGURE, NORMS, TABLE};
-use crate::targets::engine::{Outcome, Place, Request, Session};
+use crate::targets::engine::{Outcome, OutputFolder, Request, Session};
 use crate::targets::findings::Reproduction;
 use crate::targets::point::{Frame, Point, Trained};
 use crate::targets::synthetic::{agrees_with_committed, given, trained};
@@ -159,7 +159,7 @@ fn every_network_of_every_budget_can_be_built_and_the_figure_has_models_of_the_t
 
 fn request(root: &Path, assignments: &[(&str, &str)]) -> Request {
     let assignments = assignments.iter().map(|(key, value)| Assignment::new(key, value)).collect();
-    Request { budget: Budget::Quick, assignments, place: Place::Under(root.into()), workers: 1 }
+    Request { budget: Budget::Quick, assignments, folder: OutputFolder::Under(root.into()), workers: 1 }
 }
 
 fn session(observer: &mut Silent) -> Session<'_> {
@@ -189,7 +189,8 @@ fn a_tiny_table_is_simulated_trained_and_written() {
     let text = first.to_string();
     // One step teaches nothing.
     assert!(text.contains("not trained") && text.contains("test-time projection"), "{text}");
-    let again = finished(&Request { place: Place::Resume(first.folder.clone()), assignments: Vec::new(), ..request });
+    let again =
+        finished(&Request { folder: OutputFolder::Resume(first.folder.clone()), assignments: Vec::new(), ..request });
     assert_eq!(again.speed, "all 4 models were trained before");
     assert_eq!((again.findings.csv, again.findings.checks), (first.findings.csv, first.findings.checks));
 }

@@ -27,7 +27,7 @@ pub(crate) struct Rgroup {
     stacks: Vec<Stack>,
     layers: usize,
     banks: i64,
-    held: Held,
+    regularised: Regularised,
     /// Which entry of a filter comes where in the kernel of each turn, `[4, 36, 36]`.
     turns: Constant,
 }
@@ -44,7 +44,7 @@ struct Stack {
 impl Rgroup {
     /// Adds `mixing`, 1/(4 banks), and the filters, uniform in ±1/√(9 in) as in Wang's code. There is no bias.
     pub(crate) fn new(new: &mut Construction<'_>) -> Result<Self> {
-        let SmokeNetConfig { hidden, layers, banks, held, .. } = *new.config;
+        let SmokeNetConfig { hidden, layers, banks, regularised, .. } = *new.config;
         let count = layers * TURNS * banks;
         let pairs = hidden * (new.frames.count + hidden * (layers - 2) + 1);
         new.config.at_most(count + banks * pairs * FILTER)?;
@@ -58,7 +58,7 @@ impl Rgroup {
         });
         let stacks = stacks.collect::<Result<_>>()?;
         let turns = Constant::new(&turns(), &[TURNS as i64, FILTER as i64, FILTER as i64])?;
-        Ok(Self { stacks, layers, banks: banks as i64, held, turns })
+        Ok(Self { stacks, layers, banks: banks as i64, regularised, turns })
     }
 
     /// Σ_a w[n, a] ψ_a of each stack, `[layers, out, 4, numbers of a bank]`, before they are turned.
@@ -129,11 +129,11 @@ impl Network for Rgroup {
     }
 
     /// Turns only move the entries of a mixed filter.
-    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
-        let mixing = part_of(&parameters.get(MIXING)?, &[1], part)?;
-        Ok(Some(match self.held {
-            Held::Operator => total(self.mixed(parameters, &mixing)?.iter().map(squares))?,
-            Held::Mixing => squares(&mixing)?,
+    fn energy(&self, parameters: &Parameters, component: Component) -> Result<Option<Tensor>> {
+        let mixing = component_of(&parameters.get(MIXING)?, &[1], component)?;
+        Ok(Some(match self.regularised {
+            Regularised::Operator => total(self.mixed(parameters, &mixing)?.iter().map(squares))?,
+            Regularised::Mixing => squares(&mixing)?,
         }))
     }
 

@@ -27,7 +27,7 @@ struct Stack {
     /// K_b by position, `[9, b, codomain · domain]`.
     by_position: Constant,
     /// P(w) and w − P(w), or their kernels, `[numbers, 9 b]`.
-    parts: [Constant; 2],
+    components: [Constant; 2],
 }
 
 impl Rsteer {
@@ -56,19 +56,19 @@ impl Stack {
         };
         let by_position: Vec<f64> = (0..POSITIONS).flat_map(at).collect();
         let by_position = Constant::new(&by_position, &[POSITIONS as i64, count as i64, pairs as i64])?;
-        let entries: Vec<(usize, Vec<f64>)> = match new.config.held {
-            Held::Operator => (0..elements[0].len())
+        let entries: Vec<(usize, Vec<f64>)> = match new.config.regularised {
+            Regularised::Operator => (0..elements[0].len())
                 .map(|entry| (entry % POSITIONS, elements.iter().map(|element| element[entry]).collect()))
                 .collect(),
-            Held::Mixing => (0..POSITIONS * count)
+            Regularised::Mixing => (0..POSITIONS * count)
                 .map(|number| (number / count, (0..count).map(|b| f64::from(u8::from(b == number % count))).collect()))
                 .collect(),
         };
-        let part = |part| linear_part(POSITIONS, &entries, orbit_mean, part);
-        let parts = [part(Part::Equivariant)?, part(Part::Perp)?];
+        let matrix = |component| linear_component(POSITIONS, &entries, orbit_mean, component);
+        let components = [matrix(Component::Equivariant)?, matrix(Component::Perp)?];
         let shape = [layers, codomain.0, domain.0, POSITIONS, count];
         new.uniform(&format!("{name}.weight"), &shape, POSITIONS * domain.0)?;
-        Ok(Self { name: name.into(), layers, domain, codomain, by_position, parts })
+        Ok(Self { name: name.into(), layers, domain, codomain, by_position, components })
     }
 
     /// w, `[layers, out, in, 9, b]`.
@@ -138,10 +138,10 @@ impl Network for Rsteer {
         Ok(Some(total(self.stacks.iter().map(roughness))?))
     }
 
-    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
+    fn energy(&self, parameters: &Parameters, component: Component) -> Result<Option<Tensor>> {
         let energy = |stack: &Stack| {
             let weight = stack.weight(parameters)?;
-            let map = stack.parts[part as usize].like(&weight)?;
+            let map = stack.components[component as usize].like(&weight)?;
             squares(&weight.f_view([-1, map.size()[1]])?.f_mm(&map.f_transpose(0, 1)?)?)
         };
         Ok(Some(total(self.stacks.iter().map(energy))?))

@@ -27,7 +27,7 @@ pub(crate) struct Rgroup {
     banks: usize,
     norms: Vec<BatchNorm>,
     last: Conv2d,
-    held: Held,
+    regularised: Regularised,
 }
 
 /// R of all sizes.
@@ -75,7 +75,15 @@ impl Rgroup {
         }
         let norms = body::norms(new.builder, new.config.layers, new.config.hidden, 1)?;
         let last = Conv2d::new(new.builder, "last", [SIZES * new.config.hidden, 2], KERNEL, new.random)?;
-        Ok(Self { blur: gaussian()?, sizes: Sizes::new()?, pairs, banks, norms, last, held: new.config.held })
+        Ok(Self {
+            blur: gaussian()?,
+            sizes: Sizes::new()?,
+            pairs,
+            banks,
+            norms,
+            last,
+            regularised: new.config.regularised,
+        })
     }
 
     /// K_s of a layer for these mixing weights, `[out · in, points of all sizes]`.
@@ -149,12 +157,12 @@ impl Network for Rgroup {
         self.last.forward(parameters, last, &Tensor::f_cat(&copies, 1)?)
     }
 
-    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
+    fn energy(&self, parameters: &Parameters, component: Component) -> Result<Option<Tensor>> {
         let energy = |number: usize| {
-            let mixing = part_of(&parameters.get(&mixing(number))?, &[0], part)?;
-            match self.held {
-                Held::Operator => squares(&self.kernels(parameters, number, &mixing)?),
-                Held::Mixing => squares(&mixing),
+            let mixing = component_of(&parameters.get(&mixing(number))?, &[0], component)?;
+            match self.regularised {
+                Regularised::Operator => squares(&self.kernels(parameters, number, &mixing)?),
+                Regularised::Mixing => squares(&mixing),
             }
         };
         Ok(Some(total((0..self.pairs.len()).map(energy))?))

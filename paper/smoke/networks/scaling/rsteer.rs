@@ -16,9 +16,9 @@ use crate::smoke::networks;
 
 pub(crate) struct Rsteer {
     layers: Vec<ScaleConv>,
-    held: Held,
+    regularised: Regularised,
     /// Kernels of P(w) and of w − P(w), of all layers but the last and of the last, `[points, (p, n)]`.
-    parts: [[Constant; 2]; 2],
+    components: [[Constant; 2]; 2],
 }
 
 impl Rsteer {
@@ -27,13 +27,13 @@ impl Rsteer {
         let pairs = new.pairs();
         new.config.at_most(count(&pairs, Mixing::Relaxed))?;
         let layers = convolutions(new, &pairs, Mixing::Relaxed)?;
-        let parts = |layer: &ScaleConv| -> Result<[Constant; 2]> {
+        let components = |layer: &ScaleConv| -> Result<[Constant; 2]> {
             let entries = layer.samples(Read::First);
-            let part = |part| linear_part(POSITIONS, &entries, |_, _| 1.0 / POSITIONS as f64, part);
-            Ok([part(Part::Equivariant)?, part(Part::Perp)?])
+            let matrix = |component| linear_component(POSITIONS, &entries, |_, _| 1.0 / POSITIONS as f64, component);
+            Ok([matrix(Component::Equivariant)?, matrix(Component::Perp)?])
         };
-        let parts = [parts(&layers[0])?, parts(&layers[layers.len() - 1])?];
-        Ok(Self { layers, held: new.config.held, parts })
+        let components = [components(&layers[0])?, components(&layers[layers.len() - 1])?];
+        Ok(Self { layers, regularised: new.config.regularised, components })
     }
 }
 
@@ -56,16 +56,16 @@ impl Network for Rsteer {
         Ok(Some(total(self.layers.iter().map(step))?))
     }
 
-    fn energy(&self, parameters: &Parameters, part: Part) -> Result<Option<Tensor>> {
+    fn energy(&self, parameters: &Parameters, component: Component) -> Result<Option<Tensor>> {
         let energy = |(number, layer): (usize, &ScaleConv)| {
             let weight = layer.weight(parameters)?;
-            match self.held {
-                Held::Operator => {
-                    let map = &self.parts[usize::from(number + 1 == self.layers.len())][part as usize];
+            match self.regularised {
+                Regularised::Operator => {
+                    let map = &self.components[usize::from(number + 1 == self.layers.len())][component as usize];
                     let map = map.like(&weight)?;
                     squares(&map.f_mm(&weight.f_view([map.size()[1], -1])?)?)
                 }
-                Held::Mixing => squares(&part_of(&weight, &[0, 1], part)?),
+                Regularised::Mixing => squares(&component_of(&weight, &[0, 1], component)?),
             }
         };
         Ok(Some(total(self.layers.iter().enumerate().map(energy))?))

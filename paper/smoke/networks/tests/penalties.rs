@@ -17,16 +17,16 @@ const RELAXED: [(Symmetry, Architecture); 5] = [
 ];
 const FRAMES: Frames = Frames { count: 2, side: 5 };
 
-fn small(architecture: Architecture, held: Held) -> SmokeNetConfig {
-    SmokeNetConfig { held, banks: 3, ..config(architecture, 2, 4) }
+fn small(architecture: Architecture, regularised: Regularised) -> SmokeNetConfig {
+    SmokeNetConfig { regularised, banks: 3, ..config(architecture, 2, 4) }
 }
 
 /// Every relaxed network, on the operator and on the mixing weights.
-fn each(check: impl Fn(&str, Held, Built)) {
+fn each(check: impl Fn(&str, Regularised, Built)) {
     for (symmetry, architecture) in RELAXED {
-        for held in [Held::Operator, Held::Mixing] {
-            let case = format!("{symmetry:?} {architecture:?} {held:?}");
-            check(&case, held, moved(symmetry, &small(architecture, held), FRAMES));
+        for regularised in [Regularised::Operator, Regularised::Mixing] {
+            let case = format!("{symmetry:?} {architecture:?} {regularised:?}");
+            check(&case, regularised, moved(symmetry, &small(architecture, regularised), FRAMES));
         }
     }
 }
@@ -57,7 +57,7 @@ fn its_two_terms_add_up_and_a_strength_of_zero_adds_nothing() {
 
 #[test]
 fn its_gradient_is_that_of_finite_differences_for_every_factor() {
-    each(|case, held, built| {
+    each(|case, regularised, built| {
         let (network, parameters) = &built;
         let start = parameters.flat().copy();
         let gradient = start.ones_like();
@@ -71,12 +71,12 @@ fn its_gradient_is_that_of_finite_differences_for_every_factor() {
             let part = gradient.narrow(0, entry.start as i64, entry.len() as i64) - 1.0;
             let free = part.abs().max().double_value(&[]) == 0.0;
             let steerable = case.contains("Rsteer");
-            let expected = match (entry.name.ends_with("bias"), held) {
-                (true, _) => steerable || held == Held::Mixing || case.starts_with("Scaling"),
-                (false, Held::Operator) => {
+            let expected = match (entry.name.ends_with("bias"), regularised) {
+                (true, _) => steerable || regularised == Regularised::Mixing || case.starts_with("Scaling"),
+                (false, Regularised::Operator) => {
                     entry.name.starts_with("norms") || entry.name.starts_with("last.") && case.starts_with("Scaling")
                 }
-                (false, Held::Mixing) => !steerable && !entry.name.ends_with("mixing"),
+                (false, Regularised::Mixing) => !steerable && !entry.name.ends_with("mixing"),
             };
             assert_eq!(free, expected, "{case}: {}", entry.name);
             for _ in 0..6 {
@@ -98,13 +98,13 @@ fn its_gradient_is_that_of_finite_differences_for_every_factor() {
 
 #[test]
 fn the_energies_of_mixing_weights_add_up_to_theirs_and_those_of_operators_are_of_what_is_assembled() {
-    each(|case, held, built| {
+    each(|case, regularised, built| {
         let (network, parameters) = &built;
         let (equivariant, perp) = both(&built);
         let suffix = if case.contains("Rsteer") { "weight" } else { "mixing" };
         let mixing = parameters.entries().iter().filter(|entry| entry.name.ends_with(suffix));
         let weights: f64 = mixing.map(|entry| squared(parameters.get(&entry.name).unwrap())).sum();
-        if held == Held::Mixing {
+        if regularised == Regularised::Mixing {
             let sum = equivariant + perp;
             assert!((sum - weights).abs() < 1e-12 * weights && equivariant > 0.0 && perp > 0.0, "{case}");
         } else if case.starts_with("Scaling") {
@@ -143,8 +143,8 @@ fn projecting_keeps_the_equivariant_part_removes_the_rest_and_changes_nothing_wh
 #[test]
 fn its_value_is_right_in_single_precision_close_to_the_shared_weights() {
     for (symmetry, architecture) in RELAXED {
-        for held in [Held::Operator, Held::Mixing] {
-            let config = SmokeNetConfig { held, ..config(architecture, 4, 4) };
+        for regularised in [Regularised::Operator, Regularised::Mixing] {
+            let config = SmokeNetConfig { regularised, ..config(architecture, 4, 4) };
             let frames = Frames { count: 2, side: 8 };
             let built = [Kind::Double, Kind::Float].map(|kind| build(symmetry, &config, frames, kind).unwrap());
             let [(network, exact), (_, single)] = &built;
@@ -153,11 +153,11 @@ fn its_value_is_right_in_single_precision_close_to_the_shared_weights() {
             single.assign(&(exact.flat() + normal(&exact.flat().size(), 3) * size)).unwrap();
             exact.assign(&single.flat().to_kind(Kind::Double)).unwrap();
             let (shared, rest) = both(&built[0]);
-            assert!(rest < 1e-5 * shared, "{symmetry:?} {architecture:?} {held:?}: {rest} of {shared}");
+            assert!(rest < 1e-5 * shared, "{symmetry:?} {architecture:?} {regularised:?}: {rest} of {shared}");
             for strengths in [[0.0, 0.7], [0.3, 0.0], [0.3, 0.7]] {
                 let value = add_gradient(network.as_ref(), single, strengths, &single.flat().zeros_like()).unwrap();
                 let (value, expected) = (number(value), strengths[0] * shared + strengths[1] * rest);
-                let case = format!("{symmetry:?} {architecture:?} {held:?}");
+                let case = format!("{symmetry:?} {architecture:?} {regularised:?}");
                 assert!((value - expected).abs() < 0.03 * expected, "{case}: {value:e}");
             }
         }
@@ -199,7 +199,7 @@ fn turning(architecture: Architecture, parameters: &Parameters) -> Kernels {
             (assembled.into_iter().step_by(2).collect(), Field::Vector)
         }
     };
-    let config = small(architecture, Held::Operator);
+    let config = small(architecture, Regularised::Operator);
     let ((kernels, end), _) = constructed(&config, Symmetry::Rotation, FRAMES, made);
     let hidden: Fields = (2, Field::Regular);
     let fields = [(FRAMES.count, end), hidden, hidden, hidden, (1, end)];
@@ -245,7 +245,7 @@ fn shifting(parameters: &Parameters) -> Kernels {
 fn it_is_the_tapes_on_the_haar_average_of_the_dense_kernels() {
     let strengths = [0.3, 1.7];
     for (symmetry, architecture) in &RELAXED[..3] {
-        let (network, parameters) = moved(*symmetry, &small(*architecture, Held::Operator), FRAMES);
+        let (network, parameters) = moved(*symmetry, &small(*architecture, Regularised::Operator), FRAMES);
         let kernels = || match symmetry {
             Symmetry::Translation => shifting(&parameters),
             _ => turning(*architecture, &parameters),

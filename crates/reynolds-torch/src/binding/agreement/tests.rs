@@ -38,7 +38,7 @@ fn parameters(kind: Kind) -> (Parameters, Binding) {
 }
 
 fn kernels(binding: &Binding, layer_ends: &[usize]) -> Fused {
-    let in_flat = |numbers: &Tensor| binding.place.in_flat(numbers);
+    let in_flat = |numbers: &Tensor| binding.selection.in_flat(numbers);
     Fused::emulated(&binding.projector, binding.kind, (binding.len, layer_ends), in_flat).unwrap()
 }
 
@@ -90,7 +90,7 @@ fn kernels_that_disagree_are_not_used() {
     assert!(!agrees(&[ends[1], ends[1] + 1, ends[2]]));
     let bound = binding.gather(&numbers(&binding).unwrap()).unwrap();
     let other = FlatProjector::Mask(bound.ones_like());
-    let in_flat = |numbers: &Tensor| binding.place.in_flat(numbers);
+    let in_flat = |numbers: &Tensor| binding.selection.in_flat(numbers);
     let other = Fused::emulated(&other, Kind::Float, (binding.len, &ends), in_flat);
     assert!(checked(other.unwrap(), &binding).unwrap().is_none());
 }

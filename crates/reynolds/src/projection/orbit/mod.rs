@@ -52,17 +52,17 @@ pub struct Orbits {
     kinds: Vec<usize>,
 }
 
-/// How the rows of one output field are averaged, part by part.
+/// How the rows of one output field are averaged, run by run of tiles.
 #[derive(Debug, Clone)]
 struct RowLayout {
     channels: usize,
     rank: usize,
-    parts: Vec<Part>,
+    runs: Vec<TileRun>,
 }
 
 /// Neighbouring tiles that are averaged together.
 #[derive(Debug, Clone)]
-struct Part {
+struct TileRun {
     /// First weight in a row, and number of weights in each row.
     start: usize,
     len: usize,
@@ -100,7 +100,7 @@ impl Orbits {
         let mut start = 0;
         let mut sum = 0.0;
         for row in self.kinds.iter().map(|&kind| &self.layouts[kind]) {
-            for Part { start: column, len, pattern } in &row.parts {
+            for TileRun { start: column, len, pattern } in &row.runs {
                 let weights = &weights[start + column..];
                 let energy = |&at: &u32| weights[place(at, *len, self.row)].energy().to_f64();
                 let kept = |members: &[u32]| members.iter().map(energy).sum::<f64>() / members.len() as f64;
@@ -117,7 +117,7 @@ impl Orbits {
         let mut kinds = HashMap::new();
         let mut start = 0;
         for layout in self.kinds.iter().map(|&kind| &self.layouts[kind]) {
-            for Part { start: column, len, pattern } in &layout.parts {
+            for TileRun { start: column, len, pattern } in &layout.runs {
                 let kind = *kinds.entry(Arc::as_ptr(pattern)).or_insert_with(|| {
                     let orbits = pattern.orbits.clone().spread(numbers);
                     builder.kind(layout.channels, len * numbers, TileProjector::Orbits(orbits))
@@ -139,7 +139,7 @@ impl RowLayout {
     fn new<F: Scalar>(space: &KernelSpace<F>, out: &Rep<F>, domain: &Fields<F>) -> Result<Self> {
         let tiles = domain.kinds.iter().map(|into| Tile::new(space, out, into)).collect::<Result<Vec<_>>>()?;
         let mut patterns: HashMap<(usize, usize), Arc<Pattern>> = HashMap::new();
-        let (mut parts, mut rank) = (Vec::new(), 0);
+        let (mut runs, mut rank) = (Vec::new(), 0);
         for (into, channel, copies) in domain.runs() {
             let tile = &tiles[into];
             rank += copies * tile.orbits.len();
@@ -148,27 +148,27 @@ impl RowLayout {
                 let count = together.min(copies - first);
                 let pattern = patterns.entry((into, count)).or_insert_with(|| Arc::new(tile.pattern(count)));
                 let start = channel * space.points() + first * tile.segment;
-                parts.push(Part { start, len: count * tile.segment, pattern: pattern.clone() });
+                runs.push(TileRun { start, len: count * tile.segment, pattern: pattern.clone() });
             }
         }
-        Ok(Self { channels: out.dim(), rank, parts })
+        Ok(Self { channels: out.dim(), rank, runs })
     }
 
     fn apply<T: Weight>(&self, weights: &[T], out: &mut [T], row: usize) -> Energies {
         processor::clear_upper_registers(); // of this thread
         let mut energies = Energies::default();
-        for (index, Part { start, pattern, .. }) in self.parts.iter().enumerate() {
+        for (index, TileRun { start, pattern, .. }) in self.runs.iter().enumerate() {
             self.prefetch_after(index, weights, out, row);
             energies = energies + pattern.apply(&weights[*start..], &mut out[*start..]);
         }
         energies
     }
 
-    /// Prefetches the next part, after the last the first of the next output field.
+    /// Prefetches the next run, after the last the first of the next output field.
     fn prefetch_after<T: Weight>(&self, index: usize, weights: &[T], out: &[T], row: usize) {
-        let (ahead, Part { start, len, .. }) = match self.parts.get(index + 1) {
+        let (ahead, TileRun { start, len, .. }) = match self.runs.get(index + 1) {
             Some(next) => (0, next),
-            None => (self.channels * row, &self.parts[0]),
+            None => (self.channels * row, &self.runs[0]),
         };
         if *len * self.channels <= 2 * TOGETHER {
             for channel in 0..self.channels {

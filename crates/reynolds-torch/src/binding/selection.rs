@@ -7,14 +7,14 @@ use crate::error::Result;
 
 /// One parameter after the other, in the order of the flat storage.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Selection {
     /// Contiguous.
     Range { start: i64, len: i64 },
     /// At these indices, `[bound]` (int64), ascending.
     Index(Tensor),
 }
 
-impl Place {
+impl Selection {
     pub(crate) fn of(bound: &[Bound], device: Device) -> Result<Self> {
         let range = |bound: &Bound| bound.entry.start..bound.entry.start + bound.entry.len();
         if bound.windows(2).all(|pair| range(&pair[0]).end == range(&pair[1]).start) {

@@ -5,9 +5,9 @@ use crate::error::Result;
 use crate::projection::Projector;
 use crate::scalar::Weight;
 
-/// The part QW of a weight that is measured: Q = P, I − P or I.
+/// What is measured of a weight W: its component QW with Q = P or I − P, or W itself (Q = I).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum Component {
     /// P(W).
     Equivariant,
     /// W − P(W).
@@ -16,7 +16,7 @@ pub enum Part {
     Whole,
 }
 
-impl Part {
+impl Component {
     /// QW.
     pub fn of<T: Weight>(self, projector: &dyn Projector<T>, weights: &[T]) -> Result<Vec<T>> {
         match self {
@@ -42,7 +42,7 @@ impl Part {
     /// norm (permutations, with ties averaged); not for W − P(W), nor for P(W) where coordinates are turned.
     ///
     /// ```
-    /// use reynolds::norm::{Norm, Part};
+    /// use reynolds::norm::{Norm, Component};
     /// use reynolds::projection::{KernelSpace, derive};
     /// use reynolds::{group, rep};
     /// // C4 on ℝ⁴: the equivariant maps are the circulant matrices.
@@ -50,7 +50,7 @@ impl Part {
     /// let projector = derive(&KernelSpace::dense(&regular, &regular)?)?;
     /// let mut w = vec![0.0_f64; 16];
     /// w[1] = 4.0;
-    /// let (value, gradient) = Part::Equivariant.norm_and_gradient(Norm::Max, &projector, &w, 4)?;
+    /// let (value, gradient) = Component::Equivariant.norm_and_gradient(Norm::Max, &projector, &w, 4)?;
     /// assert!((value - 1.0).abs() < 1e-15);        // the four entries of one orbit share the weight 4
     /// assert!((gradient[1] - 0.25).abs() < 1e-15); // and each moves their mean by a quarter
     /// # Ok::<(), reynolds::Error>(())

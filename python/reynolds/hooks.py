@@ -14,7 +14,8 @@ from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 from ._reynolds import Error
 
 if TYPE_CHECKING:
-    from .penalty import Penalty, _Layer
+    from .layer import Layer
+    from .penalty import Penalty
 
 
 class Hooks:
@@ -79,9 +80,9 @@ class Hooks:
             )
             self._attach(optimizer)
 
-    def _of(self, optimizer: Optimizer) -> dict[int, tuple[_Layer, float | Tensor]]:
+    def _of(self, optimizer: Optimizer) -> dict[int, tuple[Layer, float | Tensor]]:
         """The penalised layers of an optimiser that have a gradient, with the learning rate of their own group."""
-        found: dict[int, tuple[_Layer, float | Tensor]] = {}
+        found: dict[int, tuple[Layer, float | Tensor]] = {}
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 layer = self._layers.get(id(parameter))
@@ -107,7 +108,7 @@ class Hooks:
             loss = closure()
             self._add(optimizer, 1.0)
             # A line search compares losses, so that the penalty belongs into them.
-            return loss + self._penalty.value().to(loss) if line_search and isinstance(loss, Tensor) else loss
+            return loss + self._penalty.value().sum().to(loss) if line_search and isinstance(loss, Tensor) else loss
 
         if "closure" in kwargs:
             return args, {**kwargs, "closure": with_penalty}

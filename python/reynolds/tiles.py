@@ -43,14 +43,14 @@ class Tiles:
         return self.project_flat(flat).reshape(weights.shape).to(weights.dtype)
 
     def project_flat(self, flat: Tensor) -> Tensor:
-        """P(W) of a contiguous vector in f32 or f64."""
+        """P(W) of a contiguous vector in f32 or f64, or of every row of a matrix."""
         key = (flat.device, flat.dtype)
         if key not in self._ready:
             self._ready[key] = self._prepare(flat)
         kinds, functions = self._ready[key]
         if functions is not None:
-            coordinates = (flat.view(-1, functions.shape[0]) @ functions).reshape(-1)
-            return torch.matmul(_of_kinds(kinds, coordinates).view(-1, functions.shape[1]), functions.T).reshape(-1)
+            coordinates = torch.matmul(flat.unflatten(-1, (-1, functions.shape[0])), functions).flatten(-2)
+            return torch.matmul(_of_kinds(kinds, coordinates).unflatten(-1, (-1, functions.shape[1])), functions.T).flatten(-2)
         return _of_kinds(kinds, flat)
 
     def _prepare(self, like: Tensor) -> Any:
@@ -87,7 +87,7 @@ def _of_kinds(kinds: Any, flat: Tensor) -> Tensor:
     out = torch.zeros_like(flat)
     for index, matrix in kinds:
         if index.dim() == 2:
-            out[index] = flat[index] @ matrix @ matrix.T
+            out[..., index] = flat[..., index] @ matrix @ matrix.T
         else:
-            out[index] = (flat[index] * matrix).mean(-1, keepdim=True) * matrix
+            out[..., index] = (flat[..., index] * matrix).mean(-1, keepdim=True) * matrix
     return out

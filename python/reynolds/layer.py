@@ -1,0 +1,131 @@
+"""A parameter that a penalty acts on: whole, sharded over processes, or of a stack of models."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import _reynolds
+from ._reynolds import Error
+from .memory import is_direct, place
+from .shards import Shard, gathered, is_sharded
+from .tiles import Tiles
+
+
+class Layer:
+    """A parameter that the plan types and on which the group acts."""
+
+    def __init__(self, layers: _reynolds.Layers, number: int, description: _reynolds.LayerRow, parameter: Tensor, stacked: bool):
+        self.layers, self.number, self.parameter = layers, number, parameter
+        self.name = description["name"]
+        self.size = description["weights"]
+        self.rank = description["rank"]
+        self.strength = 1.0
+        self.equivariant_since: Tensor | None = None
+        self._tiles: Tiles | None = None
+        self._direct: tuple[int, int, bool] | None = None
+        self._dtype: torch.dtype | None = None
+        #: The leading axis of a stack of models, or nothing.
+        self.stack = parameter.shape[:1] if stacked else parameter.shape[:0]
+        #: What this process holds, where the parameter is sharded.
+        self.shard = Shard(self.name, parameter) if is_sharded(parameter) else None
+        #: Whether all shards are needed to project any of them.
+        self.gathered = False
+
+    def bind_shard(self, whole: bool) -> bool:
+        """Chooses how a sharded parameter is projected; whether its shards cut fields. ``whole``: the norm needs all of it at once."""
+        if self.shard is None:
+            return False
+        cut = self.tiles.cuts(self.shard.boundaries)
+        self.gathered = whole or cut
+        if not self.gathered:
+            self.tiles.keep(self.shard.start, self.shard.end)
+        return cut
+
+    def local(self, tensor: Tensor) -> Tensor:
+        """The numbers of the parameter, or of its gradient, that this process holds."""
+        return tensor.detach() if self.shard is None else self.shard.local(tensor.detach())
+
+    def mine(self, values: Tensor) -> Tensor:
+        """Of values that `split` or `weights` led to, those of the numbers that this process holds."""
+        return self.shard.mine(values) if self.shard is not None and self.gathered else values
+
+    def weights(self) -> Tensor:
+        """What is projected: the parameter, or this process's shard, or all shards gathered."""
+        if self.shard is not None and self.gathered:
+            return gathered(self.parameter)
+        return self.local(self.parameter)
+
+    @property
+    def address(self) -> int:
+        """Where its numbers lie."""
+        return self.local(self.parameter).data_ptr()
+
+    @property
+    def tiles(self) -> Tiles:
+        if self._tiles is None:
+            self._tiles = Tiles(self.layers, self.number)
+        return self._tiles
+
+    def check(self) -> None:
+        """What may have changed since the penalty was made."""
+        expected = self.size * math.prod(self.stack)
+        if self.parameter.numel() != expected:
+            raise Error(f"{self.name}: expected {expected} weights as when the penalty was made, found {self.parameter.numel()}")
+
+    def split(self) -> tuple[Tensor, Tensor]:
+        """P(W) and W − P(W) as vectors in f32 or f64, a row for each model of a stack."""
+        self.check()
+        weights = self.weights()
+        dtype = torch.float64 if weights.dtype == torch.float64 else torch.float32
+        flat = weights.reshape(*self.stack, -1).to(dtype)
+        equivariant = self.tiles.project_flat(flat)
+        return equivariant, flat - equivariant
+
+    def place(self) -> tuple[int, int, bool] | None:
+        """Number, address and type for the compiled part; ``None`` where it cannot work on the weights' memory."""
+        parameter, known = self.parameter, self._direct
+        # What was checked once is not checked again while it is the same memory.
+        same = known is not None and parameter.data_ptr() == known[1] and parameter.dtype is self._dtype
+        if not same or parameter.numel() != self.size or not parameter.is_contiguous():
+            direct = not self.stack and is_direct(parameter)
+            self._direct = (self.number, *place(self.name, parameter, self.size)) if direct else None
+            self._dtype = parameter.dtype
+        return self._direct
+
+    def gradient_address(self) -> int | None:
+        """Where the gradient's numbers lie, if they lie as the weights do."""
+        grad = self.parameter.grad
+        if grad is None or grad.dtype is not self._dtype or not grad.is_contiguous() or grad.layout is not torch.strided:
+            return None
+        return grad.data_ptr() if grad.device == self.parameter.device and grad.numel() == self.size else None
+
+
+def write(layer: Layer, values: Tensor, skip: Tensor | None, unchanged: Tensor) -> None:
+    """Writes new weights, but none where nothing changes: the bits stay then."""
+    weights = layer.local(layer.parameter)
+    new = layer.mine(values).reshape(weights.shape).to(weights.dtype)
+    keep = unchanged if skip is None else unchanged | (skip.to(unchanged.device) > 0)
+    weights.copy_(torch.where(keep.view(keep.shape + (1,) * (weights.dim() - keep.dim())), weights, new))
+
+
+def pair(equivariant: Tensor, perp: Tensor) -> Tensor:
+    """Both sums of squares in f64: [2], or [2, models] of a stack."""
+    return torch.stack([equivariant.double().square().sum(-1), perp.double().square().sum(-1)])
+
+
+def over_shards(layers: list[Layer], pairs: list[Tensor]) -> list[Tensor]:
+    """Sums over the processes that share a layer; one all-reduce for all layers that the same processes share."""
+    groups: dict[Any, list[int]] = {}
+    for number, layer in enumerate(layers):
+        if layer.shard is not None and layer.shard.group is not None and not layer.gathered:
+            groups.setdefault(layer.shard.group, []).append(number)
+    for group, numbers in groups.items():
+        together = torch.stack([pairs[number] for number in numbers])
+        torch.distributed.all_reduce(together, group=group)
+        for number, sums in zip(numbers, together):
+            pairs[number] = sums
+    return pairs

@@ -1,4 +1,4 @@
-//! PSNR, SSIM and C4 defect of a network on the cases of a part.
+//! PSNR, SSIM and C4 equivariance error of a network on the cases of a part.
 
 use super::metrics::{psnr, ssim};
 use super::networks::loss;
@@ -10,7 +10,7 @@ use reynolds_train::error::Result;
 /// Cases of a minibatch in evaluation.
 const EVALUATED: usize = 8;
 
-/// Most cases that the defect is measured on.
+/// Most cases that the error is measured on.
 const TURNED: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,20 +86,20 @@ impl CtTask {
         Ok(Vec::try_from(image.f_contiguous()?.f_view([-1])?.f_to_device(Device::Cpu)?)?)
     }
 
-    /// C4 defect: the mean of ‖rot_r N(x) − N(rot_r x)‖/‖N(x)‖ outside the metal over at most twelve cases and r = 1, 2, 3.
-    pub fn turning_defect(&self, part: CtSubset) -> Result<f64> {
-        let defects = |network: &Evaluated<'_>, batch: &CtBatch| {
+    /// C4 equivariance error: the mean of ‖rot_r N(x) − N(rot_r x)‖/‖N(x)‖ outside the metal over at most twelve cases and r = 1, 2, 3.
+    pub fn turning_error(&self, part: CtSubset) -> Result<f64> {
+        let errors = |network: &Evaluated<'_>, batch: &CtBatch| {
             let image = network(&batch.input)?.image().f_mul(&batch.input.keep)?;
-            let defect = |turns: i64| -> Result<Tensor> {
+            let error = |turns: i64| -> Result<Tensor> {
                 let turned = batch.input.map(|images| images.f_rot90(turns, [2, 3]))?;
                 let other = network(&turned)?.image().f_mul(&turned.keep)?;
                 let difference = image.f_rot90(turns, [2, 3])?.f_sub(&other)?;
                 Ok(length(&difference)?.f_div(&length(&image)?)?)
             };
-            Ok([defect(1)?, defect(2)?, defect(3)?])
+            Ok([error(1)?, error(2)?, error(3)?])
         };
-        let defects = self.evaluated(part, |network| self.each(part, TURNED, |batch| defects(network, batch)))?;
-        Ok(CaseQuality::mean(&defects.concat()).0)
+        let errors = self.evaluated(part, |network| self.each(part, TURNED, |batch| errors(network, batch)))?;
+        Ok(CaseQuality::mean(&errors.concat()).0)
     }
 
     /// Numbers of every case of a part, at most `most`: `numbers` gives tensors `[N]` for a minibatch.

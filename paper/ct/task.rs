@@ -201,7 +201,7 @@ impl CtTask {
         if let Some(binding) = &self.binding {
             let residual = || Ok(binding.residual(self.parameters.flat())?);
             let Residual { absolute, relative } = self.with_weights_of(part, residual)?;
-            metrics.extend([("held/residual".into(), absolute), ("held/relative".into(), relative)]);
+            metrics.extend([("weights/distance".into(), absolute), ("weights/relative_distance".into(), relative)]);
         }
         if part != CtSubset::Test {
             metrics.insert("loss".into(), loss);
@@ -219,7 +219,7 @@ impl CtTask {
             ("interpolated/ssim", interpolated[1]),
             ("gain/psnr", gain),
             ("gain/psnr_se", gain_error),
-            ("defect", self.turning_defect(part)?),
+            ("equivariance_error", self.turning_error(part)?),
         ];
         metrics.extend(more.map(|(name, value)| (name.to_string(), value)));
         Ok(metrics)
@@ -258,9 +258,9 @@ impl Task for CtTask {
         Ok(loss.f_add(&witness.penalty()?.f_to_kind(loss.kind())?)?)
     }
 
-    /// "psnr" and "ssim", means over cases; "held/residual" = √Σ‖W − P(W)‖² and "held/relative", its ratio to √Σ‖W‖². On training and
+    /// "psnr" and "ssim", means over cases; "weights/distance" = √Σ‖W − P(W)‖² and "weights/relative_distance", its ratio to √Σ‖W‖². On training and
     /// validation cases "loss", as [`CtTask::quality_and_loss`]. On test cases "psnr_se"; "input/…" and "interpolated/…" of the slices that
-    /// the network sees; "gain/psnr" over the latter case by case, with "gain/psnr_se"; "defect", [`CtTask::turning_defect`].
+    /// the network sees; "gain/psnr" over the latter case by case, with "gain/psnr_se"; "equivariance_error", [`CtTask::turning_error`].
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         self.metrics(split.into())
     }

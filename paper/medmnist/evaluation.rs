@@ -15,7 +15,7 @@ pub(super) type Turn = ([i64; 3], [bool; 3]);
 
 /// Mean over volumes x and elements g of ‖softmax f(gx) − softmax f(x)‖.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TurningDefect {
+pub struct TurningError {
     /// Over the 24 rotations of the cube.
     pub rotation: f64,
     /// Over the 24 elements that mirror it.
@@ -37,9 +37,9 @@ impl MedTask {
         Ok(Scored::new(self.data().classes.len(), numbers, self.data().truth(split).to_vec()))
     }
 
-    /// The defect on at most `count` volumes of a part, evenly spread; `None` if there are none. The resized volumes are turned: resizing treats
+    /// The error of invariance on at most `count` volumes of a part, evenly spread; `None` if there are none. The resized volumes are turned: resizing treats
     /// all axes and directions alike.
-    pub fn turning_defect(&self, split: Split, count: usize) -> Result<Option<TurningDefect>> {
+    pub fn turning_error(&self, split: Split, count: usize) -> Result<Option<TurningError>> {
         let _guard = tch::no_grad_guard();
         let all = self.data().count(split);
         let count = count.min(all);
@@ -75,7 +75,7 @@ impl MedTask {
             sums[usize::from(number % elements.len() >= rotations.len())] += length;
         }
         let [rotation, reflection] = sums.map(|sum| sum / (count * rotations.len()) as f64);
-        Ok(Some(TurningDefect { rotation, reflection }))
+        Ok(Some(TurningError { rotation, reflection }))
     }
 
     /// Times passes over all volumes of a part at once, in evaluation, without the tape and with assembled kernels.

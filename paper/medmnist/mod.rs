@@ -29,7 +29,7 @@ mod volumes;
 
 #[cfg(feature = "torch")]
 pub use self::{
-    evaluation::TurningDefect,
+    evaluation::TurningError,
     experiment::MedExperiment,
     figures::confusion_sheet,
     metrics::{Scored, beats_majority, binomial_error, majority_class},

@@ -142,9 +142,9 @@ impl MedTask {
         for (at, taken) in scored.confusion().into_iter().enumerate() {
             metrics.insert(format!("confusion/{}/{}", at / classes, at % classes), taken as f64);
         }
-        if let Some(defect) = self.turning_defect(Split::Test, self.config.turned)? {
-            metrics.insert("defect".into(), defect.rotation);
-            metrics.insert("defect/reflection".into(), defect.reflection);
+        if let Some(error) = self.turning_error(Split::Test, self.config.turned)? {
+            metrics.insert("invariance_error".into(), error.rotation);
+            metrics.insert("invariance_error/reflection".into(), error.reflection);
         }
         Ok(())
     }
@@ -176,9 +176,9 @@ impl Task for MedTask {
     /// accuracy, auc, loss                the cross entropy alone
     /// pairs/rotation, pairs/reflection   of generated sets, each with …_count of volumes and …_se
     /// pairs/solid                        the share of volumes taken for either class of their pair
-    /// held/residual, held/relative       √Σ‖W − P(W)‖², and that by √Σ‖W‖²
+    /// weights/distance, weights/relative_distance       √Σ‖W − P(W)‖², and that by √Σ‖W‖²
     /// of the test: accuracy_se, majority (the class that is most common in training), gain/accuracy and gain/accuracy_se
-    /// ([`Scored::gain_over`]), confusion/i/j (volumes of class i taken for j), defect and defect/reflection ([`super::TurningDefect`])
+    /// ([`Scored::gain_over`]), confusion/i/j (volumes of class i taken for j), invariance_error and invariance_error/reflection ([`super::TurningError`])
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         self.settle()?;
         let scored = self.scored(split)?;
@@ -201,7 +201,7 @@ impl Task for MedTask {
         }
         if let Some(binding) = &self.binding {
             let Residual { absolute, relative } = binding.residual(self.parameters.flat())?;
-            metrics.extend([("held/residual".into(), absolute), ("held/relative".into(), relative)]);
+            metrics.extend([("weights/distance".into(), absolute), ("weights/relative_distance".into(), relative)]);
         }
         if split == Split::Test {
             self.tested(&scored, &mut metrics)?;

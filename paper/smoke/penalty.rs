@@ -127,8 +127,9 @@ mod tests {
             decoupled.starts_with("config: penalty.step: expected \"gradient\": the regularised weights"),
             "{decoupled}"
         );
-        let target =
-            check_settings(&PenaltySettings { target: 0.1, ..PenaltySettings::default() }).unwrap_err().to_string();
-        assert!(target.starts_with("config: penalty.target: expected 1: the regularised weights"), "{target}");
+        let target = check_settings(&PenaltySettings { target: Some(0.1), ..PenaltySettings::default() })
+            .unwrap_err()
+            .to_string();
+        assert!(target.starts_with("config: penalty.target: expected \"none\": the regularised weights"), "{target}");
     }
 }

@@ -198,7 +198,7 @@ impl SmokeTask {
 
     /// ‖W − P(W)‖/‖W‖ over the relaxed layers as √(e_⊥/(e_G + e_⊥)) of the two energies of the penalty; `None` if there are none. For changes
     /// of size P(W) and W − P(W) are not orthogonal, and the two differ. NaN if weights are NaN.
-    pub fn relative_defect(&self) -> Result<Option<f64>> {
+    pub fn relative_distance(&self) -> Result<Option<f64>> {
         let Some((held, rest)) = energies(&*self.network, &self.parameters)? else { return Ok(None) };
         Ok(Some(if rest == 0.0 && held.is_finite() { 0.0 } else { (rest / (held + rest)).sqrt() }))
     }
@@ -237,11 +237,11 @@ impl Task for SmokeTask {
 
     /// Training and validation: "rmse" and "mse" over the steps of the loss. Test, under "future/" and "domain/": "rmse", "mse",
     /// "persistence_rmse" and "gain" (RMSE of persistence minus "rmse"), with standard errors "rmse_se" and "gain_se". All, where layers are
-    /// relaxed: "equivariance/relative", [`SmokeTask::relative_defect`].
+    /// relaxed: "weights/relative_distance", [`SmokeTask::relative_distance`].
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         let mut metrics = Metrics::new();
-        if let Some(defect) = self.relative_defect()? {
-            metrics.insert("equivariance/relative".into(), defect);
+        if let Some(distance) = self.relative_distance()? {
+            metrics.insert("weights/relative_distance".into(), distance);
         }
         let part = match split {
             Split::Train => Subset::Train,

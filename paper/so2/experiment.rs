@@ -227,7 +227,11 @@ impl<D: PlaneData> Experiment for PlaneExperiment<D> {
         plane.boundary(&field, Colour::NAVY, false);
         let metric = |name: &str| summary.metrics().get(&format!("test/{name}")).copied().unwrap_or(f64::NAN);
         let caption = vec![
-            format!("ℰ_{{emp}} = {:.4}, relative {:.4}", metric("defect_sum"), metric("defect_relative")),
+            format!(
+                "ℰ_{{emp}} = {:.4}, relative {:.4}",
+                metric("invariance_error_sum"),
+                metric("invariance_error_relative")
+            ),
             format!("test accuracy {:.2} %", 100.0 * metric("accuracy")),
         ];
         let mut sheet = Sheet::new(1, 300.0);
@@ -300,7 +304,10 @@ mod tests {
         let (free, held) = (small(0.0, 0.0, Form::Plain), small(0.0, 0.1, Form::Plain));
         let [free, held] = [free, held].map(|config| trained(&task(&config), &config));
         assert!(free["test/accuracy"] > 0.95 && held["test/accuracy"] > 0.95, "{free:?} {held:?}");
-        assert!(held["test/defect_relative"] < 0.1 * free["test/defect_relative"], "{free:?} {held:?}");
+        assert!(
+            held["test/invariance_error_relative"] < 0.1 * free["test/invariance_error_relative"],
+            "{free:?} {held:?}"
+        );
     }
 
     #[test]

@@ -60,12 +60,13 @@ fn waves(settings: &Waves) -> [Waves; 4] {
 
 fn checks(measured: &Measured<'_, WaveyRings>) -> Vec<Check> {
     let name = measured.name();
-    let (relative, sum) = (measured.means("test/defect_relative"), measured.means("test/defect_sum"));
+    let (relative, sum) =
+        (measured.means("test/invariance_error_relative"), measured.means("test/invariance_error_sum"));
     let grows = |values: &[f64]| falls(&values.iter().map(|value| -value).collect::<Vec<_>>());
     let strengths = measured.models.iter().step_by(SIGMAS.len()).map(|spec| spec.strengths().1);
     let mut checks = Vec::new();
     for (row, perp) in strengths.enumerate().filter(|(_, perp)| *perp > 0.0) {
-        for (what, values) in [("the relative defect", &relative), ("ℰ_emp", &sum)] {
+        for (what, values) in [("the relative invariance error", &relative), ("ℰ_emp", &sum)] {
             let values = &values[row * SIGMAS.len()..][..SIGMAS.len()];
             let claim = format!("{name}: at λ_⊥ = {perp} {what} grows with σ_⊥");
             checks.push(measured.check(claim, grows(values), listed(values.iter().copied())));
@@ -97,7 +98,8 @@ mod tests {
         let of = |figure: &PlaneFigure<_>, form: Form, mean: fn(usize, f64) -> f64| {
             verdicts(figure, form, |spec: &Spec| {
                 let column = SIGMAS.iter().position(|sigma| *sigma == spec.run.settings.data.sigma).unwrap();
-                ["test/defect_relative", "test/defect_sum"].map(|name| (name, mean(column, spec.strengths().1)))
+                ["test/invariance_error_relative", "test/invariance_error_sum"]
+                    .map(|name| (name, mean(column, spec.strengths().1)))
             })
         };
         let grows = |column: usize, perp: f64| [0.1, 0.2, 0.3, 0.4][column] / (1.0 + perp);

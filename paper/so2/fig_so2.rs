@@ -23,7 +23,7 @@ const PATH: [(f64, f64); 5] = [(0.1, 0.01), (0.01, 0.01), (0.001, 0.01), (0.0, 0
 /// λ_G of the columns and λ_⊥ of the rows.
 const STRENGTHS: [f64; 4] = [0.0, 0.001, 0.01, 0.1];
 
-/// The relative defect of a network that is essentially invariant.
+/// The relative invariance error of a network that is essentially invariant.
 const ESSENTIALLY: f64 = 0.01;
 
 /// Smallest cosine between a gradient and the weights that counts as weight decay, in single precision.
@@ -42,16 +42,17 @@ pub(crate) const LAMBDA_PATH: PlaneFigure<DiskAndArc> = PlaneFigure {
     note: "",
     checks: |measured| {
         let name = measured.name();
-        let (relative, sum) = (measured.means("test/defect_relative"), measured.means("test/defect_sum"));
+        let (relative, sum) =
+            (measured.means("test/invariance_error_relative"), measured.means("test/invariance_error_sum"));
         let last = relative.last().copied().unwrap_or(f64::NAN);
         let path = |what: &str, values: Vec<f64>| {
             measured.check(format!("{name}: {what} falls along the path"), falls(&values), listed(values))
         };
         vec![
-            path("the relative defect", relative),
+            path("the relative invariance error", relative),
             path("ℰ_emp", sum),
             measured.check(
-                format!("{name}: λ_G = 0, λ_⊥ = 0.1 is essentially invariant (relative defect at most {ESSENTIALLY})"),
+                format!("{name}: λ_G = 0, λ_⊥ = 0.1 is essentially invariant (relative invariance error at most {ESSENTIALLY})"),
                 last <= ESSENTIALLY,
                 listed([last]),
             ),
@@ -95,14 +96,14 @@ fn decayed(settings: &Settings, form: Form) -> Vec<Spec> {
     STRENGTHS[1..].iter().map(|&lambda| Spec { decay: true, drawn: false, ..spec(lambda) }).collect()
 }
 
-/// The relative defect of every pair, in both forms.
+/// The relative invariance error of every pair, in both forms.
 fn defects(figure: &PlaneFigure<DiskAndArc>, settings: &Settings, frame: &Frame) -> Figure {
     let mut sheet = Sheet::new(FORMS.len(), 190.0);
     (sheet.shared_axes, sheet.label_room) = (false, 34.0);
     for form in FORMS {
         let models = (figure.models)(figure, settings, form, settings.run.seed);
         let measured = Measured { frame, settings, form, models };
-        let (name, values) = (measured.name(), measured.means("test/defect_relative"));
+        let (name, values) = (measured.name(), measured.means("test/invariance_error_relative"));
         let texts = values.iter().map(|&value| three_digits(value)).collect();
         let labels = STRENGTHS.map(|strength| strength.to_string()).to_vec();
         let shading = Shading::Logarithmic { low: 0.001, high: 1.0 };
@@ -110,14 +111,15 @@ fn defects(figure: &PlaneFigure<DiskAndArc>, settings: &Settings, frame: &Frame)
         sheet.add(format!("{name} penalty"), map, vec!["λ_G to the right, λ_⊥ downwards".into()]);
     }
     let seeds = settings.seeds;
-    let caption =
-        format!("Relative defect, mean over {seeds} seeds; the darker, the less invariant, on a logarithmic scale.");
-    Figure { name: "fig-so2-grid-defect", svg: sheet.svg(), caption }
+    let caption = format!(
+        "Relative invariance error, mean over {seeds} seeds; the darker, the less invariant, on a logarithmic scale."
+    );
+    Figure { name: "fig-so2-grid-error", svg: sheet.svg(), caption }
 }
 
-/// The mean relative defects of the models chosen by λ_G and λ_⊥.
+/// The mean relative invariance errors of the models chosen by λ_G and λ_⊥.
 fn relative(measured: &Measured<'_, DiskAndArc>, choose: impl Fn(f64, f64) -> bool) -> Vec<f64> {
-    let models = measured.models.iter().zip(measured.means("test/defect_relative"));
+    let models = measured.models.iter().zip(measured.means("test/invariance_error_relative"));
     let chosen = |spec: &Spec| {
         let (g, perp) = spec.strengths();
         choose(g, perp)
@@ -128,8 +130,9 @@ fn relative(measured: &Measured<'_, DiskAndArc>, choose: impl Fn(f64, f64) -> bo
 fn invariant(measured: &Measured<'_, DiskAndArc>) -> Check {
     let found = relative(measured, |g, perp| perp == 0.1 && g <= 0.01);
     let name = measured.name();
-    let claim =
-        format!("{name}: λ_⊥ = 0.1 with λ_G ≤ 0.01 is essentially invariant (relative defect at most {ESSENTIALLY})");
+    let claim = format!(
+        "{name}: λ_⊥ = 0.1 with λ_G ≤ 0.01 is essentially invariant (relative invariance error at most {ESSENTIALLY})"
+    );
     measured.check(claim, found.iter().all(|&value| value <= ESSENTIALLY), listed(found))
 }
 
@@ -137,7 +140,7 @@ fn angular(measured: &Measured<'_, DiskAndArc>) -> Check {
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let (less, more) = (mean(relative(measured, |g, perp| perp < g)), mean(relative(measured, |g, perp| perp > g)));
     let claim = format!("{}: λ_⊥ < λ_G depends on the angle more than λ_⊥ > λ_G does", measured.name());
-    measured.check(claim, less > more, format!("mean relative defect {}", listed([less, more])))
+    measured.check(claim, less > more, format!("mean relative invariance error {}", listed([less, more])))
 }
 
 fn weight_decay(measured: &Measured<'_, DiskAndArc>) -> Check {
@@ -169,7 +172,10 @@ mod tests {
         let of = |defect: fn(f64, f64) -> f64| {
             verdicts(&LAMBDA_PATH, Form::Plain, |spec| {
                 let (g, perp) = spec.strengths();
-                [("test/defect_relative", defect(g, perp)), ("test/defect_sum", 100.0 * defect(g, perp))]
+                [
+                    ("test/invariance_error_relative", defect(g, perp)),
+                    ("test/invariance_error_sum", 100.0 * defect(g, perp)),
+                ]
             })
         };
         assert_eq!(of(|g, perp| g + 0.001 / (1.0 + perp)), [true, true, true]);
@@ -182,7 +188,11 @@ mod tests {
         let of = |form: Form, defect: fn(f64, f64) -> f64, cosine: f64, difference: f64| {
             verdicts(&LAMBDA_GRID, form, |spec| {
                 let (g, perp) = spec.strengths();
-                [("test/defect_relative", defect(g, perp)), ("decay/cosine", cosine), ("decay/difference", difference)]
+                [
+                    ("test/invariance_error_relative", defect(g, perp)),
+                    ("decay/cosine", cosine),
+                    ("decay/difference", difference),
+                ]
             })
         };
         let as_claimed = |g: f64, perp: f64| if perp == 0.1 { 0.001 } else { g + 0.1 };

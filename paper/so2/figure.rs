@@ -180,9 +180,9 @@ fn columns<D: PlaneData>(frame: &Frame, seeds: u64) -> Vec<Column<'_, Spec<D>>> 
         SpecColumn::new("seeds", move |_: &Spec<D>| seeds as usize),
         metric("train/accuracy", "train accuracy %").format(percent),
         metric("test/accuracy", "test accuracy %").format(percent),
-        metric("test/defect_sum", "ℰ_emp"),
-        metric("test/defect_mean", "mean defect"),
-        metric("test/defect_relative", "relative defect"),
+        metric("test/invariance_error_sum", "ℰ_emp"),
+        metric("test/invariance_error_mean", "mean invariance error"),
+        metric("test/invariance_error_relative", "relative invariance error"),
     ]
 }
 
@@ -234,8 +234,8 @@ fn caption<D: PlaneData>(frame: &Frame, spec: &Spec<D>, seeds: u64) -> Vec<Strin
     let over = |metric: &str| spec.over_seeds(frame, seeds, metric);
     let accuracy: Sample = over("test/accuracy");
     vec![
-        format!("ℰ_{{emp}} = {}", over("test/defect_sum")),
-        format!("relative {}", over("test/defect_relative")),
+        format!("ℰ_{{emp}} = {}", over("test/invariance_error_sum")),
+        format!("relative {}", over("test/invariance_error_relative")),
         format!("accuracy {} ± {} %", percent(accuracy.mean()), percent(accuracy.deviation())),
     ]
 }

@@ -21,7 +21,7 @@ pub fn random_angles(count: usize, random: &mut Random) -> Vec<f64> {
     (0..count).map(|_| TAU * random.uniform()).collect()
 }
 
-/// The defect of `map`, `[N, 2]` → `[N]`, over `points` `[N, 2]` and rotations by these angles. Points should be in double precision, so
+/// The error of invariance of `map`, `[N, 2]` → `[N]`, over `points` `[N, 2]` and rotations by these angles. Points should be in double precision, so
 /// that only the map rounds.
 ///
 /// ```

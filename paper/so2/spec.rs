@@ -166,7 +166,7 @@ mod tests {
         let once = || train_point(&spec()).unwrap().unwrap();
         let (a, b) = (once(), once());
         assert_eq!(a, b);
-        assert!(a.metrics.contains_key("train/accuracy") && a.metrics.contains_key("test/defect_relative"));
+        assert!(a.metrics.contains_key("train/accuracy") && a.metrics.contains_key("test/invariance_error_relative"));
         let mut base = FigureSettings::<WaveyRings>::of_budget(Budget::Quick);
         base.run.train.epochs = 2;
         let baseline = Spec { drawn: false, ..Spec::baseline(&base, 3) };

@@ -1,4 +1,4 @@
-//! Classification of points: data, network, loss, defect.
+//! Classification of points: data, network, loss, error of invariance.
 
 use crate::network::{Network, TRAIN};
 use crate::so2::data::{PointCloud, Rings};
@@ -21,7 +21,7 @@ enum Purpose {
     Turns = 3,
 }
 
-/// Rotations for the defect on training points: all of them would take as long as the training.
+/// Rotations for the error of invariance on training points: all of them would take as long as the training.
 const WATCHED_TURNS: usize = 8;
 
 fn stream(seed: u64, purpose: Purpose) -> Random {
@@ -35,7 +35,7 @@ pub struct DataConfig {
     pub points: usize,
     /// Share of them for training.
     pub train_fraction: f64,
-    /// Number of random rotations for the defect.
+    /// Number of random rotations for the error of invariance.
     pub turns: usize,
 }
 
@@ -61,7 +61,7 @@ pub struct PlaneTask {
     features: Features,
     train: SplitData,
     test: SplitData,
-    /// Angles of the rotations that the defect is measured with.
+    /// Angles of the rotations that the error of invariance is measured with.
     angles: Vec<f64>,
 }
 
@@ -158,20 +158,20 @@ impl Task for PlaneTask {
         cross_entropy(&self.logits_of(&self.train.features)?, &self.train.labels)
     }
 
-    /// "loss", "accuracy", "defect_sum" (ℰ_emp), "defect_mean" and "defect_relative": with all rotations on test points, else with the first
+    /// "loss", "accuracy", "invariance_error_sum" (ℰ_emp), "invariance_error_mean" and "invariance_error_relative": with all rotations on test points, else with the first
     /// few.
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         let part = self.part(split);
         let logits = self.logits_of(&part.features)?;
         let right = logits.f_gt(0.0)?.f_eq_tensor(&part.labels.f_gt(0.5)?)?;
         let count = if split == Split::Test { self.angles.len() } else { WATCHED_TURNS.min(self.angles.len()) };
-        let defect = invariance(&part.points, &self.angles[..count], |points| self.logits(points))?;
+        let error = invariance(&part.points, &self.angles[..count], |points| self.logits(points))?;
         Ok(Metrics::from([
             ("loss".into(), cross_entropy(&logits, &part.labels)?.f_double_value(&[])?),
             ("accuracy".into(), right.f_to_kind(Kind::Double)?.f_mean(Kind::Double)?.f_double_value(&[])?),
-            ("defect_sum".into(), defect.sum),
-            ("defect_mean".into(), defect.mean),
-            ("defect_relative".into(), defect.relative),
+            ("invariance_error_sum".into(), error.sum),
+            ("invariance_error_mean".into(), error.mean),
+            ("invariance_error_relative".into(), error.relative),
         ]))
     }
 
@@ -207,17 +207,20 @@ mod tests {
     }
 
     #[test]
-    fn a_projected_network_has_no_defect_on_the_data_and_keeps_its_other_metrics() {
+    fn a_projected_network_is_invariant_on_the_data_and_keeps_its_other_metrics() {
         let task = task(experiment::Network::So2, 3);
         let before = task.evaluate(Split::Test).unwrap();
         task.binding().unwrap().unwrap().project_in_place(task.parameters()).unwrap();
         let after = task.evaluate(Split::Test).unwrap();
         // Single precision, a few hundred products to a logit.
         let rounding = 300.0 * f64::from(f32::EPSILON);
-        assert!(after["defect_relative"] < rounding && before["defect_relative"] > 0.05, "{before:?} {after:?}");
+        assert!(
+            after["invariance_error_relative"] < rounding && before["invariance_error_relative"] > 0.05,
+            "{before:?} {after:?}"
+        );
         assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
         assert!((0.0..=1.0).contains(&after["accuracy"]));
-        assert!((after["defect_sum"] - after["defect_mean"] * 40.0 * 8.0).abs() < 1e-12);
+        assert!((after["invariance_error_sum"] - after["invariance_error_mean"] * 40.0 * 8.0).abs() < 1e-12);
     }
 
     #[test]

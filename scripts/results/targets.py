@@ -5,22 +5,22 @@ import json
 import table
 
 SO2 = [("network", "network", None), ("form", "form", None), ("λ_G", "lambda_g", None), ("λ_⊥", "lambda_perp", None),
-       ("test accuracy", "test_accuracy", 3), ("ℰ_emp (sum of defects)", "test_defect_sum", 1), ("relative defect", "test_defect_relative", 4)]
+       ("test accuracy", "test_accuracy", 3), ("ℰ_emp (sum of invariance errors)", "test_invariance_error_sum", 1), ("relative invariance error", "test_invariance_error_relative", 4)]
 RINGS = [("σ_⊥", "sigma", None), *SO2]
 SMOKE = [("network", "column", None), ("parameters", "parameters", 0), ("λ_⊥", "lambda_perp", None),
          ("Future RMSE", "future_rmse", 3), ("trained", "future_trained", None), ("paper", "future_paper_mean", 2),
          ("Domain RMSE", "domain_rmse", 3), ("trained", "domain_trained", None), ("paper", "domain_paper_mean", 2),
-         ("‖W−P(W)‖/‖W‖", "equivariance_relative", 3)]
+         ("‖W−P(W)‖/‖W‖", "relative_distance", 3)]
 CT = [("network", "network", None), ("mode", "mode", None), ("norm", "norm", None), ("PSNR, dB", "psnr", 2), ("SSIM", "ssim", 4),
-      ("gain over LI, dB", "gain", 2), ("trained", "trained", None), ("‖W−P(W)‖/‖W‖", "relative", 3), ("defect", "defect", 3),
+      ("gain over LI, dB", "gain", 2), ("trained", "trained", None), ("‖W−P(W)‖/‖W‖", "relative_distance", 3), ("equivariance error", "equivariance_error", 3),
       ("training, images/s", "train_images_per_s_4", 1), ("paper PSNR", "paper_psnr", 2)]
 VOLUMES = [("set", "set", None), ("network", "row", None), ("parameters", "parameters", 0), ("accuracy", "accuracy", 3), ("AUC", "auc", 3),
-           ("trained", "trained", None), ("defect", "defect", 3), ("λ_⊥", "lambda_perp", None), ("paper", "paper_accuracy", 3)]
+           ("trained", "trained", None), ("invariance error", "invariance_error", 3), ("λ_⊥", "lambda_perp", None), ("paper", "paper_accuracy", 3)]
 SENSITIVITY = [("set", "set", None), ("group", "group", None), ("λ_G", "lambda_g", None), ("λ_⊥", "lambda_perp", None),
-               ("accuracy", "accuracy", 3), ("validation", "validation_accuracy", 3), ("defect", "defect", 3)]
+               ("accuracy", "accuracy", 3), ("validation", "validation_accuracy", 3), ("invariance error", "invariance_error", 3)]
 SHAPES = [("network", "row", None), ("breaking", "breaking", None), ("λ_⊥", "lambda_perp", None), ("accuracy", "accuracy", 3),
           ("rotation pairs", "rotation", 3), ("reflection pairs", "reflection", 3), ("solids", "solids", 3),
-          ("validation loss", "validation_loss", 3), ("defect", "defect", 3)]
+          ("validation loss", "validation_loss", 3), ("invariance error", "invariance_error", 3)]
 
 DECOUPLED = ("Not in the paper, and not counted among its claims: the penalty as a step of its own after Adam's, at the strengths that the "
              "paper's figure has for the gradient. The decoupled step needs larger ones on the path of fig-so2: where a claim fell it has hardly "
@@ -35,7 +35,7 @@ OURS = {"so2/fig-so2-decoupled", "so2/fig-rings-decoupled"}
 FOLDERS = [
     ("so2", "so2/fig-projection", "A dense matrix, after the mask, after averaging", None, ""),
     ("so2", "so2/fig-so2", "A path of λ_G and λ_⊥", SO2,
-     "The path was chosen as one on which the relative defect falls. ℰ_emp scales with the logits, which is why it rises before it falls."),
+     "The path was chosen as one on which the relative invariance error falls. ℰ_emp scales with the logits, which is why it rises before it falls."),
     ("so2", "so2/fig-so2-decoupled", "The same path with the decoupled step", SO2, DECOUPLED),
     ("so2", "so2/fig-so2-grid", "A grid of λ_G and λ_⊥", SO2, ""),
     ("so2", "so2/fig-rings", "Wavy rings at λ_⊥ = 1", RINGS, ""),
@@ -62,7 +62,7 @@ SWEEPS = [
      "reynolds sweep so2 --grid penalty.form=plain,squared --grid penalty.lambda_perp=0.1,0.3,1,3,10,30,100 --set penalty.step=decoupled "
      "--set train.evaluate_every=200 --seeds 5",
      [("form", "penalty.form", None), ("λ_⊥", "penalty.lambda_perp", None)],
-     [("test accuracy", "test/accuracy", 3), ("ℰ_emp (sum of defects)", "test/defect_sum", 2), ("relative defect", "test/defect_relative", None)],
+     [("test accuracy", "test/accuracy", 3), ("ℰ_emp (sum of invariance errors)", "test/invariance_error_sum", 2), ("relative invariance error", "test/invariance_error_relative", None)],
      SWEPT),
 ]
 

@@ -39,9 +39,8 @@ impl Decoupled {
             penalty = Some((ProximalStep::new(binding.clone(), proximal)?.per_layer(&both)?, factors));
         }
         let mut target = None;
-        if settings.has_target() {
-            let (shared, tau, scope) = (binding.clone(), Target::new(settings.target)?, settings.target_scope);
-            let step = TargetStep::new(shared, tau, scope)?;
+        if let Some(tau) = settings.target {
+            let step = TargetStep::new(binding.clone(), Target::new(tau)?, settings.target_scope)?;
             target = Some(match settings.target_by {
                 TargetBy::Scaling => step,
                 TargetBy::Dual => step.by_dual(settings.target_rate)?,

@@ -230,8 +230,10 @@ pub(super) fn of_images<'a>() -> Vec<CellColumn<'a>> {
         CellColumn::new("gain", |cell| cell.gain().0),
         CellColumn::new("gain_se", |cell| cell.gain().1),
     ];
-    let held = [["residual", "held/residual"], ["relative", "held/relative"]];
-    columns.extend([["psnr"; 2], ["ssim"; 2], held[0], held[1], ["defect"; 2], ["psnr_se"; 2]].map(sample));
+    let weights = [["distance", "weights/distance"], ["relative_distance", "weights/relative_distance"]];
+    columns.extend(
+        [["psnr"; 2], ["ssim"; 2], weights[0], weights[1], ["equivariance_error"; 2], ["psnr_se"; 2]].map(sample),
+    );
     columns
 }
 

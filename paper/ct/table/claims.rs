@@ -125,7 +125,7 @@ fn projected(cells: &[Cell<'_>], network: Architecture) -> Option<Check> {
 /// Our weights and our network are nearer to C4, with every seed. A network that returns LI has no defect, so that both rows must be trained.
 fn nearer(cells: &[Cell<'_>], network: Architecture, against: Mode) -> Option<Check> {
     let [other, ours] = pair(cells, network, [against, Mode::Penalty])?;
-    let metrics = [("‖W − P(W)‖/‖W‖", "held/relative"), ("C4 defect", "defect")];
+    let metrics = [("‖W − P(W)‖/‖W‖", "weights/relative_distance"), ("C4 equivariance error", "equivariance_error")];
     let below = |metric: &str| {
         let [ours, other] = [ours, other].map(|cell| cell.test(metric).values().to_vec());
         let least = other.iter().copied().fold(f64::INFINITY, f64::min);

@@ -15,8 +15,14 @@ use reynolds_train::metrics::Summary;
 use reynolds_train::task::{Split, Task};
 
 /// Metrics whose curves are kept.
-pub(super) const CURVES: [&str; 6] =
-    ["train/loss", "validation/psnr", "validation/ssim", "validation/held/relative", "penalty", "learning_rate"];
+pub(super) const CURVES: [&str; 6] = [
+    "train/loss",
+    "validation/psnr",
+    "validation/ssim",
+    "validation/weights/relative_distance",
+    "penalty",
+    "learning_rate",
+];
 
 /// Cases of which pictures are kept: the slice of the figure, and the first of the test.
 pub(super) const PICTURED: [(CtSubset, &str); 2] = [(CtSubset::Figure, "figure"), (CtSubset::Test, "test")];

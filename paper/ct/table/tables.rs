@@ -36,8 +36,12 @@ fn images<'a>() -> [CellColumn<'a>; 5] {
 
 /// How far the weights and the whole network are from C4.
 fn distances<'a>() -> [CellColumn<'a>; 3] {
-    [("‖W − P(W)‖", "held/residual"), ("relative", "held/relative"), ("C4 defect", "defect")]
-        .map(|(head, metric)| CellColumn::sample(head, move |cell| cell.test(metric)))
+    [
+        ("‖W − P(W)‖", "weights/distance"),
+        ("relative", "weights/relative_distance"),
+        ("C4 equivariance error", "equivariance_error"),
+    ]
+    .map(|(head, metric)| CellColumn::sample(head, move |cell| cell.test(metric)))
 }
 
 /// Images and distances of networks in their modes.

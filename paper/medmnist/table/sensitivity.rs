@@ -148,7 +148,7 @@ fn csv(maps: &[Map<'_>]) -> String {
         CellColumn::sample("accuracy", Cell::accuracy),
         cells::mean("auc_mean", "test/auc"),
         cells::mean("validation_accuracy_mean", "validation/accuracy"),
-        cells::mean("defect_mean", "test/defect"),
+        cells::mean("invariance_error_mean", "test/invariance_error"),
     ]);
     columns::csv(&columns, maps.iter().flat_map(|map| &map.0))
 }

@@ -25,7 +25,7 @@ const NUMBERS: [(&str, &str, &str); 7] = [
     ("solids", "solids", "test/pairs/solid"),
     ("validation", "validation", "validation/accuracy"),
     ("validation_loss", "validation loss", "validation/loss"),
-    ("defect", "defect", "test/defect"),
+    ("invariance_error", "invariance error", "test/invariance_error"),
 ];
 
 const COLOURS: [Colour; 5] = [

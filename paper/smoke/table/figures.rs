@@ -78,7 +78,7 @@ pub(super) fn sweep(settings: &TableSettings, models: &Frame, cells: &[Cell<'_>]
         ("validation/rmse".to_string(), Colour::NAVY, false, "validation"),
         (metric(Subset::Future, "rmse"), Colour::ORANGE, false, "Future"),
         (metric(Subset::Domain, "rmse"), Colour::RED, false, "Domain"),
-        ("validation/equivariance/relative".to_string(), Colour::BLUE, true, "‖W − P(W)‖/‖W‖"),
+        ("validation/weights/relative_distance".to_string(), Colour::BLUE, true, "‖W − P(W)‖/‖W‖"),
     ];
     let mut sheet = sheet();
     let with: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.column.reg).collect();
@@ -94,7 +94,7 @@ pub(super) fn sweep(settings: &TableSettings, models: &Frame, cells: &[Cell<'_>]
         sheet.add(format!("{}, {}", cell.kind, cell.column.head), chart, vec![note]);
     }
     sheet.legend = shown.map(|(_, colour, dashed, name)| Key::Line(colour, dashed, name.into())).to_vec();
-    let caption = "RMSE and the relative defect of the relaxed layers over λ_⊥, first seed. Leftmost the same network without +Reg, under its own constraint α. Selection looks at the \
+    let caption = "RMSE, and ‖W − P(W)‖/‖W‖ of the relaxed layers, over λ_⊥, first seed. Leftmost the same network without +Reg, under its own constraint α. Selection looks at the \
                    validation error alone, whose rollouts are those of the loss and shorter than the tests'."
         .into();
     (!with.is_empty()).then(|| Figure { name: "lambda-sweep", svg: sheet.svg(), caption })

@@ -19,8 +19,8 @@ fn of_training<'a>() -> Vec<CellColumn<'a>> {
         CellColumn::new("diverged", |cell| cell.runs.diverged()),
         CellColumn::new("epochs_mean", |cell| cell.runs.sample("epochs").mean()),
         CellColumn::sample("validation_rmse", |cell| cell.runs.sample("validation/rmse")),
-        CellColumn::new("equivariance_relative_mean", |cell| {
-            cell.runs.sample("validation/equivariance/relative").mean()
+        CellColumn::new("relative_distance_mean", |cell| {
+            cell.runs.sample("validation/weights/relative_distance").mean()
         }),
     ]
 }
@@ -144,7 +144,7 @@ pub(super) fn networks(cells: &[Cell<'_>]) -> Table {
         mean("epochs", "epochs").format(decimals::<0>),
         mean("best epoch", "best/epoch").format(decimals::<0>),
         mean("validation RMSE", "validation/rmse"),
-        mean("‖W − P(W)‖/‖W‖", "validation/equivariance/relative"),
+        mean("‖W − P(W)‖/‖W‖", "validation/weights/relative_distance"),
         CellColumn::new("gain over persistence / se (Future, Domain)", gains),
     ];
     let mut table = columns::table(&all, cells);

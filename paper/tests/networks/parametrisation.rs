@@ -53,7 +53,7 @@ fn constrained_weights_have_no_defect_and_free_ones_do() {
     let root = tempfile::tempdir().unwrap();
     let defect = |kind: Parametrisation| {
         let outcome = trained(&config(kind), &root.path().join(format!("{kind:?}")));
-        outcome.summary().unwrap().last_metrics["test/defect_relative"]
+        outcome.summary().unwrap().last_metrics["test/invariance_error_relative"]
     };
     let (constrained, free) = (defect(Parametrisation::Constrained), defect(Parametrisation::Free));
     assert!(constrained < 300.0 * f64::from(f32::EPSILON) && free > 0.05, "{constrained} {free}");

@@ -32,15 +32,18 @@ fn each_of_the_five_modes_trains_and_leaves_figures() {
     };
     let (plain, plain_weights, folder) = mode("plain", |_| {});
     let metrics = &plain.last_metrics;
-    let validation = "validation/psnr validation/ssim validation/loss validation/held/residual";
+    let validation = "validation/psnr validation/ssim validation/loss validation/weights/distance";
     let test = "test/psnr test/ssim test/psnr_se test/input/psnr test/input/ssim test/interpolated/psnr test/interpolated/ssim \
-                test/gain/psnr test/gain/psnr_se test/defect test/held/residual test/held/relative";
+                test/gain/psnr test/gain/psnr_se test/equivariance_error test/weights/distance test/weights/relative_distance";
     for name in validation.split(' ').chain(test.split(' ')) {
         assert!(metrics.get(name).is_some_and(|value| value.is_finite()), "{name}: {metrics:?}");
     }
     let gain = metrics["test/psnr"] - metrics["test/interpolated/psnr"];
     assert!((metrics["test/gain/psnr"] - gain).abs() < 1e-9, "{metrics:?}");
-    assert!(metrics["test/defect"] > 1e-3 && metrics["test/held/relative"] > 0.5, "{metrics:?}");
+    assert!(
+        metrics["test/equivariance_error"] > 1e-3 && metrics["test/weights/relative_distance"] > 0.5,
+        "{metrics:?}"
+    );
     for figure in ["test", "pelvis"] {
         let svg = std::fs::read_to_string(folder.join(format!("figures/{figure}.svg"))).unwrap();
         assert!(svg.starts_with("<svg") && svg.matches("<image ").count() == 7);
@@ -52,8 +55,11 @@ fn each_of_the_five_modes_trains_and_leaves_figures() {
     let (projected, weights, _) = mode("projected", |config| config.settings.projected = true);
     assert!(weights == plain_weights);
     let tested = &projected.last_metrics;
-    assert!(tested["test/held/relative"] < 1e-5 && tested["test/psnr"] != metrics["test/psnr"], "{tested:?}");
-    for name in ["validation/psnr", "validation/held/relative", "test/interpolated/psnr"] {
+    assert!(
+        tested["test/weights/relative_distance"] < 1e-5 && tested["test/psnr"] != metrics["test/psnr"],
+        "{tested:?}"
+    );
+    for name in ["validation/psnr", "validation/weights/relative_distance", "test/interpolated/psnr"] {
         assert_eq!(tested[name], metrics[name], "{name}");
     }
 
@@ -64,7 +70,7 @@ fn each_of_the_five_modes_trains_and_leaves_figures() {
     });
     let (penalty, penalised, folder) = mode("penalty", |config| config.penalty.lambda_perp = 1e6);
     assert!([&sample, &residual, &penalised].iter().all(|weights| **weights != plain_weights));
-    assert!(penalty.last_metrics["test/held/residual"] < metrics["test/held/residual"]);
+    assert!(penalty.last_metrics["test/weights/distance"] < metrics["test/weights/distance"]);
     assert!(std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap().contains("\"penalty\""));
 }
 

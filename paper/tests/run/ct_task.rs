@@ -202,14 +202,14 @@ fn held_kernels_are_regular_fields_in_and_out() {
 fn a_network_that_turns_with_its_input_has_no_defect_and_another_has() {
     let task = echo(0, &settings(16)).unwrap();
     let metrics = task.evaluate(Split::Test).unwrap();
-    assert_eq!(metrics["defect"], 0.0);
+    assert_eq!(metrics["equivariance_error"], 0.0);
     // It hands on what it is given.
     assert_eq!((metrics["gain/psnr"], metrics["psnr"]), (0.0, metrics["interpolated/psnr"]));
-    assert!(!metrics.contains_key("held/residual"));
+    assert!(!metrics.contains_key("weights/distance"));
     assert_eq!(task.reduce(CtSubset::Test, 0).unwrap(), task.data().images(CtSubset::Test, 0).unwrap().interpolated);
     let quality = |measured| task.quality(CtSubset::Test, measured).unwrap();
     assert_eq!(quality(Measured::Network), quality(Measured::Interpolated));
-    assert!(echo(1, &settings(16)).unwrap().evaluate(Split::Test).unwrap()["defect"] > 0.1);
+    assert!(echo(1, &settings(16)).unwrap().evaluate(Split::Test).unwrap()["equivariance_error"] > 0.1);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_strong_penalty_leaves_nothing_that_does_not_turn_and_every_norm_has_a_gradi
         let ending = train(&task, &config, &penalty, &mut Memory::default(), &mut Silent, &Interrupt::new());
         let Ok(Ending::Finished(summary)) = ending else { panic!("{norm}: {ending:?}") };
         let weights = Vec::<f32>::try_from(task.parameters().flat()).unwrap();
-        (summary.last_metrics["test/held/relative"], weights)
+        (summary.last_metrics["test/weights/relative_distance"], weights)
     };
     let ((free, _), (held, _)) = (trained(0.0, "frobenius", 20), trained(1e6, "frobenius", 20));
     assert!(free > 0.5 && held < 0.05, "{free} {held}");

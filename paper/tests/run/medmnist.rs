@@ -32,8 +32,8 @@ fn a_run_leaves_metrics_a_figure_and_facts_and_resumes_to_the_same_bits() {
     let best = summary.best.unwrap();
     assert_eq!(best.tie, summary.best_metrics.get("validation/loss").copied());
     let metrics = &summary.last_metrics;
-    let names = "validation/accuracy validation/loss validation/held/residual test/accuracy test/accuracy_se test/loss test/majority \
-                 test/gain/accuracy test/gain/accuracy_se test/held/relative test/pairs/rotation test/pairs/reflection \
+    let names = "validation/accuracy validation/loss validation/weights/distance test/accuracy test/accuracy_se test/loss test/majority \
+                 test/gain/accuracy test/gain/accuracy_se test/weights/relative_distance test/pairs/rotation test/pairs/reflection \
                  test/pairs/rotation_count";
     for name in names.split(' ') {
         assert!(metrics.get(name).is_some_and(|value| value.is_finite()), "{name}: {metrics:?}");
@@ -42,8 +42,8 @@ fn a_run_leaves_metrics_a_figure_and_facts_and_resumes_to_the_same_bits() {
         metrics.iter().filter(|(name, _)| name.starts_with("test/confusion/")).map(|(_, count)| count).sum();
     assert_eq!(confusion, 6.0);
     // Random weights are far from equivariant, and so are their logits of turned volumes.
-    assert!(metrics["test/held/relative"] > 0.5 && metrics["test/defect"] > 1e-6, "{metrics:?}");
-    assert!(metrics["test/defect/reflection"] > 1e-6, "{metrics:?}");
+    assert!(metrics["test/weights/relative_distance"] > 0.5 && metrics["test/invariance_error"] > 1e-6, "{metrics:?}");
+    assert!(metrics["test/invariance_error/reflection"] > 1e-6, "{metrics:?}");
     let svg = std::fs::read_to_string(whole.join("figures/confusion.svg")).unwrap();
     assert!(svg.contains("generated shapes, 6 test volumes") && svg.contains(">helix left</text>"), "{svg}");
     let facts: serde_json::Value = serde_json::from_slice(&std::fs::read(whole.join("facts.json")).unwrap()).unwrap();
@@ -88,6 +88,6 @@ fn every_other_network_can_be_run() {
         let summary = finished(&MedExperiment, &config, &root.path().join("run"));
         assert_eq!(summary.steps, 1, "{architecture:?}");
         let metrics = &summary.last_metrics;
-        assert!(metrics["test/loss"].is_finite() && !metrics.contains_key("test/held/residual"), "{metrics:?}");
+        assert!(metrics["test/loss"].is_finite() && !metrics.contains_key("test/weights/distance"), "{metrics:?}");
     }
 }

@@ -194,13 +194,13 @@ fn test_metrics_are_compared_with_the_class_most_common_in_training() {
     near("pairs/solid", 1.0);
     let confusion = [(0, 0, 3.0), (0, 1, 0.0), (1, 0, 2.0), (1, 1, 0.0)];
     confusion.iter().for_each(|(truth, answer, count)| near(&format!("confusion/{truth}/{answer}"), *count));
-    assert!(!metrics.contains_key("pairs/reflection") && !metrics.contains_key("held/residual"), "{metrics:?}");
+    assert!(!metrics.contains_key("pairs/reflection") && !metrics.contains_key("weights/distance"), "{metrics:?}");
     assert!(!task.evaluate(Split::Validation).unwrap().contains_key("majority"));
 }
 
 #[test]
-fn an_invariant_network_has_no_turning_defect_and_another_has() {
-    let defect = |sight, count| task(sight, 0.0, &[0, 1], &[0, 1, 1], 2).turning_defect(Split::Test, count).unwrap();
+fn an_invariant_network_has_no_turning_error_and_another_has() {
+    let defect = |sight, count| task(sight, 0.0, &[0, 1], &[0, 1, 1], 2).turning_error(Split::Test, count).unwrap();
     let still = defect(Sight::All, 3).unwrap();
     assert!(still.rotation < 1e-6 && still.reflection < 1e-6, "{still:?}");
     let moved = defect(Sight::Half, 3).unwrap();
@@ -212,7 +212,7 @@ fn an_invariant_network_has_no_turning_defect_and_another_has() {
     let probability = |value: f64| 1.0 / (1.0 + (-2.0 * value).exp());
     let [r, s, m] = [mean(2, 0), mean(2, 15), mean(3, 0)].map(probability);
     let by_hand = 2.0_f64.sqrt() * (4.0 * (s - r).abs() + 16.0 * (m - r).abs()) / 24.0;
-    let found = task.turning_defect(Split::Test, 1).unwrap().unwrap();
+    let found = task.turning_error(Split::Test, 1).unwrap().unwrap();
     assert!([found.rotation, found.reflection].iter().all(|of| (of - by_hand).abs() < 1e-6), "{found:?} {by_hand}");
     assert_eq!(defect(Sight::Half, 0), None);
 }

@@ -130,7 +130,7 @@ fn tests_are_over_all_windows_and_steps_beside_persistence() {
     close(metrics["domain/persistence_rmse"], mean(&[3.0, 2.0, 4.0, 3.0]).sqrt());
     close(metrics["domain/gain"], metrics["domain/persistence_rmse"] - metrics["domain/rmse"]);
     assert!(metrics["future/rmse_se"] > 0.0 && metrics["future/gain_se"] > 0.0);
-    assert_eq!(metrics["equivariance/relative"], 0.0);
+    assert_eq!(metrics["weights/relative_distance"], 0.0);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn the_defect_of_weights_that_are_no_numbers_is_none() {
     let defect = |weights: [f64; 2]| {
         let task = task(constants(&VALUES), [rows(&[1]), vec![], vec![], vec![]], &[0.5, 0.5], &config, 0.0);
         task.parameters().assign(&Tensor::from_slice(&weights)).unwrap();
-        task.relative_defect().unwrap().unwrap()
+        task.relative_distance().unwrap().unwrap()
     };
     assert!(defect([f64::NAN, 0.5]).is_nan() && defect([0.0, f64::NAN]).is_nan());
     assert_eq!((defect([0.0, 0.5]), defect([0.0, 0.0])), (0.0, 0.0));
@@ -193,7 +193,7 @@ fn training_finds_a_linear_motion_and_the_penalty_holds_what_it_should() {
     assert!(summary.best_metrics.contains_key("test/domain/rmse"));
     let held = moving();
     trained(&held, 1e4);
-    let (free, held) = (task.relative_defect().unwrap().unwrap(), held.relative_defect().unwrap().unwrap());
+    let (free, held) = (task.relative_distance().unwrap().unwrap(), held.relative_distance().unwrap().unwrap());
     assert!(held < 0.02 * free, "{held} {free}");
     assert!(task.regulariser(PenaltyConfig { whole: true, ..PenaltyConfig::default() }).is_err());
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::{Assignment, Settings, nearest};
+use super::{Assignment, NONE, Settings, nearest};
 use crate::error::{Error, Result};
 
 /// The defaults, overridden by a file, overridden by assignments; checked. Errors say whether a value came from the file or from `--set`.
@@ -101,11 +101,13 @@ struct Laid {
 }
 
 impl Laid {
-    /// A key whose default is a text takes any value as text; others take TOML.
+    /// A key whose default is a text takes any value as text, but for [`NONE`]; others take TOML.
     fn assign(&mut self, assignment: &Assignment) -> Result<()> {
         let value = match (self.find(&assignment.key), assignment.parsed()) {
             (None, _) => return Err(self.unknown(&assignment.key, assignment.origin())),
-            (Some(Value::String(_)), value) if !value.is_str() => Value::String(assignment.value.clone()),
+            (Some(Value::String(text)), value) if text != NONE && !value.is_str() => {
+                Value::String(assignment.value.clone())
+            }
             (Some(_), value) => value,
         };
         self.lay(&assignment.key, &value, assignment.origin())
@@ -174,10 +176,14 @@ impl Laid {
     }
 }
 
-/// The value, if it has the type of `place`; a whole number is converted to a float.
+/// The value, if it has the type of `place`; a whole number is converted to a float. [`NONE`] stands for a number that is not set.
 fn fit(place: &Value, value: &Value) -> Option<Value> {
     match (place, value) {
         (Value::Float(_), Value::Integer(number)) => Some(Value::Float(*number as f64)),
+        (Value::Float(_), Value::String(text)) | (Value::String(text), Value::Float(_)) if text == NONE => {
+            Some(value.clone())
+        }
+        (Value::String(text), Value::Integer(number)) if text == NONE => Some(Value::Float(*number as f64)),
         (Value::Array(places), Value::Array(values)) => match places.first() {
             Some(first) => values.iter().map(|value| fit(first, value)).collect::<Option<Vec<_>>>().map(Value::Array),
             None => Some(value.clone()),
@@ -197,6 +203,7 @@ fn mistyped(origin: &str, key: &str, place: &Value, value: &Value) -> Error {
 
 fn describe(value: &Value) -> &'static str {
     match value {
+        Value::String(text) if text == NONE => "a number or \"none\"",
         Value::String(_) => "a text",
         Value::Integer(_) => "a whole number",
         Value::Float(_) => "a number",
@@ -234,6 +241,7 @@ fn expected(message: &str) -> &str {
         "usize" | "u64" => "a whole number from 0",
         "u32" => "a whole number from 0 to 4294967295",
         "u8" => "a whole number from 0 to 255",
+        "f64" => "a number",
         other => other,
     }
 }

@@ -7,7 +7,7 @@
 //! [penalty] [train]             = RunConfig, written out complete as the run's config.toml
 //! ```
 //!
-//! An unknown key is an error that names the nearest one. There are no optional keys: what can be turned off is off at 0 or "".
+//! An unknown key is an error that names the nearest one. Every key is always written out: what can be turned off is off at 0, "" or "none".
 //!
 //! ```
 //! use reynolds_train::config::{self, RunConfig, Settings};
@@ -41,9 +41,12 @@ pub use train::{EarlyStopping, Mode, Rule, Selection, TrainConfig, under};
 
 use crate::error::{Error, Result};
 
+/// Value of an optional number that is not set.
+const NONE: &str = "none";
+
 /// Settings of an experiment (usually a struct with the fields `data` and `model`, both structs), of a run or of a table.
 ///
-/// Fields must not be `Option`s: the defaults are the list of valid keys. A file with another value of the key `experiment` is refused.
+/// Every field must be written out, also where it is not set (no bare `Option`): the defaults are the list of valid keys. A file with another value of the key `experiment` is refused.
 pub trait Settings: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt::Debug {
     /// Checks ranges; errors name the dotted key ("data.points") and the value.
     fn validate(&self) -> Result<()> {

@@ -55,8 +55,9 @@ pub struct PenaltySettings {
     pub scale: bool,
     /// "NAME=FACTOR": multiplies both strengths of that parameter, with the decoupled step.
     pub per_layer: Vec<String>,
-    /// τ: keeps ‖W − P(W)‖ ≤ τ‖W‖ in place of a λ_⊥; 1, which always holds, is none.
-    pub target: f64,
+    /// τ, in place of λ_⊥: keeps ‖W − P(W)‖ ≤ τ‖W‖, for 0 ≤ τ < 1 (0: exactly equivariant); "none" = no target.
+    #[serde(with = "target")]
+    pub target: Option<f64>,
     /// "layer" or "network": of what the residual is at most τ.
     #[serde(with = "ScopeName")]
     pub target_scope: Scope,
@@ -80,7 +81,7 @@ impl Default for PenaltySettings {
             step: PenaltyStep::Gradient,
             scale: true,
             per_layer: Vec::new(),
-            target: NO_TARGET,
+            target: None,
             target_scope: Scope::Layer,
             target_by: TargetBy::Scaling,
             target_rate: 1.0,
@@ -89,17 +90,15 @@ impl Default for PenaltySettings {
     }
 }
 
-/// ‖W − P(W)‖ ≤ ‖W‖ holds for every W.
-const NO_TARGET: f64 = 1.0;
-
 impl PenaltySettings {
     /// Checks ranges, and which keys go together.
     pub(super) fn validate(&self) -> Result<()> {
         at_least_zero("penalty.lambda_g", self.lambda_g)?;
         at_least_zero("penalty.lambda_perp", self.lambda_perp)?;
         self.anneal.validate().map_err(|error| under("penalty.anneal", error))?;
-        if !(0.0..=NO_TARGET).contains(&self.target) {
-            return Err(Error::config("penalty.target", "at least 0 and below 1 (1 = no target)", self.target));
+        if let Some(target) = self.target.filter(|target| !(0.0..1.0).contains(target)) {
+            let expected = "\"none\" or a number from 0, below 1";
+            return Err(Error::config("penalty.target", expected, target));
         }
         if !(self.target_rate.is_finite() && self.target_rate > 0.0) {
             return Err(Error::config("penalty.target_rate", "a finite number above 0", self.target_rate));
@@ -156,8 +155,8 @@ impl PenaltySettings {
             (
                 made && self.has_target(),
                 "target",
-                "1 unless train.parametrisation.kind = \"free\"",
-                self.target.to_string(),
+                "\"none\" unless train.parametrisation.kind = \"free\"",
+                target::text(self.target),
             ),
         ])
     }
@@ -180,7 +179,7 @@ impl PenaltySettings {
 
     /// Whether the residual is bounded.
     pub fn has_target(&self) -> bool {
-        self.target != NO_TARGET
+        self.target.is_some()
     }
 
     /// λ_⊥ at a time in epochs.
@@ -204,7 +203,7 @@ impl PenaltySettings {
     pub fn check_assembled(&self) -> Result<()> {
         let why = "the regularised weights of this model are assembled from factors, which have no proximal step";
         if self.has_target() {
-            return Err(Error::config("penalty.target", format!("1: {why}"), self.target));
+            return Err(Error::config("penalty.target", format!("\"none\": {why}"), target::text(self.target)));
         }
         if self.step == PenaltyStep::Decoupled && self.has_strength() {
             return Err(Error::config("penalty.step", format!("\"gradient\": {why}"), "\"decoupled\""));
@@ -215,9 +214,9 @@ impl PenaltySettings {
     /// The error of a task that has no regularised parameters.
     pub(crate) fn not_applicable(&self) -> Error {
         let (key, off, value) = match self {
-            _ if self.has_target() => ("penalty.target", 1, self.target),
-            _ if self.lambda_perp > 0.0 => ("penalty.lambda_perp", 0, self.lambda_perp),
-            _ => ("penalty.lambda_g", 0, self.lambda_g),
+            _ if self.has_target() => ("penalty.target", "\"none\"", target::text(self.target)),
+            _ if self.lambda_perp > 0.0 => ("penalty.lambda_perp", "0", self.lambda_perp.to_string()),
+            _ => ("penalty.lambda_g", "0", self.lambda_g.to_string()),
         };
         Error::config(key, format!("{off}: this model has no regularised parameters"), value)
     }
@@ -256,5 +255,35 @@ mod norm {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Norm, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+mod target {
+    //! Serde of a target: a number, or "none".
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use super::super::NONE;
+
+    pub(super) fn text(target: Option<f64>) -> String {
+        target.map_or_else(|| format!("{NONE:?}"), |tau| tau.to_string())
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Text(String),
+    }
+
+    pub(super) fn serialize<S: Serializer>(target: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        target.map_or_else(|| Written::Text(NONE.into()), Written::Number).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        match Written::deserialize(deserializer) {
+            Ok(Written::Number(tau)) => Ok(Some(tau)),
+            Ok(Written::Text(text)) if text == NONE => Ok(None),
+            _ => Err(D::Error::custom("expected \"none\" or a number")),
+        }
     }
 }

@@ -30,9 +30,16 @@ fn the_complete_text_reads_back_to_the_same_settings() {
 fn a_file_overrides_the_defaults_and_an_assignment_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("my.toml");
-    std::fs::write(&file, "seed = 3\n[train]\nepochs = 7\nclip = 2\n[penalty]\nform = \"plain\"\n").unwrap();
-    let assignments = ["train.epochs=9".parse().unwrap()];
-    let config = config::load(&Logistic::default().defaults(), Some(&file), &assignments).unwrap();
+    std::fs::write(&file, "seed = 3\n[train]\nepochs = 7\nclip = 2\n[penalty]\nform = \"plain\"\ntarget = 0\n")
+        .unwrap();
+    let load = |assignments: &[&str]| {
+        let assignments: Vec<_> = assignments.iter().map(|text| text.parse().unwrap()).collect();
+        config::load(&Logistic::default().defaults(), Some(&file), &assignments).unwrap()
+    };
+    let targets =
+        ["penalty.form=plain", "penalty.target=0.2", "penalty.target=none"].map(|one| load(&[one]).penalty.target);
+    assert_eq!(targets, [Some(0.0), Some(0.2), None]);
+    let config = load(&["train.epochs=9"]);
     assert_eq!((config.seed, config.train.epochs, config.train.clip), (3, 9, 2.0));
     assert_eq!(config.penalty.form, reynolds::penalty::Form::Plain);
     assert_eq!(config.settings, Logistic::default().defaults().settings);
@@ -79,6 +86,8 @@ fn refusals_name_origin_and_key() {
         ("--set penalty.form=round", "--set: penalty.form: expected `squared` or `plain`, found \"round\""),
         ("--set penalty.norm=nuclear", "--set: penalty.norm: expected …"),
         ("--set train.precision=f16", "--set: train.precision: expected …"),
+        ("--set penalty.target=off", "--set: penalty.target: expected \"none\" or a number, found \"off\""),
+        ("[penalty]\nlambda_g = \"none\"", "my.toml: penalty.lambda_g: expected a number, found \"none\""),
         // Values out of range.
         (
             "--set train.schedule.milestones=[5,3]",
@@ -95,13 +104,10 @@ fn refusals_name_origin_and_key() {
             "--set: train.optimiser.beta2: expected a number from 0 up to, but not, 1, found 1",
         ),
         ("--set penalty.step=proximal", "--set: penalty.step: expected `gradient` or `decoupled`, found \"proximal\""),
+        ("--set penalty.target=1", "--set: penalty.target: expected \"none\" or a number from 0, below 1, found 1"),
         (
             "--set penalty.target=-0.1",
-            "--set: penalty.target: expected at least 0 and below 1 (1 = no target), found -0.1",
-        ),
-        (
-            "--set penalty.target=1.5",
-            "--set: penalty.target: expected at least 0 and below 1 (1 = no target), found 1.5",
+            "--set: penalty.target: expected \"none\" or a number from 0, below 1, found -0.1",
         ),
         (
             "--set penalty.target=0.1 --set penalty.lambda_perp=1",
@@ -139,7 +145,7 @@ fn refusals_name_origin_and_key() {
         ),
         (
             "--set penalty.target=0.1 --set train.parametrisation.kind=constrained",
-            "--set: penalty.target: expected 1 unless train.parametrisation.kind = \"free\", found 0.1",
+            "--set: penalty.target: expected \"none\" unless train.parametrisation.kind = \"free\", found 0.1",
         ),
         (
             "--set penalty.step=decoupled --set penalty.lambda_perp=1 --set train.parametrisation.kind=residual",

@@ -195,7 +195,7 @@ fn the_plain_form_makes_a_layer_exactly_equivariant_and_the_summary_says_since_w
 #[test]
 fn a_target_bounds_the_residual_of_every_layer_and_records_the_strength_it_amounts_to() {
     let config = loop_settings();
-    let penalty = PenaltySettings { target: 0.1, ..PenaltySettings::default() };
+    let penalty = PenaltySettings { target: Some(0.1), ..PenaltySettings::default() };
     let target = Target::new(0.1).unwrap();
     let mut strengths = [0.0; 2];
     let expected = by_hand(&config, |_, rate, number, weights| {
@@ -218,7 +218,7 @@ fn a_target_bounds_the_residual_of_every_layer_and_records_the_strength_it_amoun
     let recorded = memory.records.iter().map(|record| record.values.contains_key("first/lambda_perp"));
     assert_eq!(recorded.collect::<Vec<_>>(), [true, true, false]);
     // τ = 0 is strict; a target of the network is one number; λ_G may come beside a target.
-    let strict = PenaltySettings { target: 0.0, ..PenaltySettings::default() };
+    let strict = PenaltySettings { target: Some(0.0), ..PenaltySettings::default() };
     assert_eq!(trained(&Pair::new(), &config, &strict).unwrap().1.records[0].values["residual"], 0.0);
     let network = PenaltySettings { target_scope: Scope::Network, lambda_g: 0.1, ..penalty };
     let (_, memory) = trained(&Pair::new(), &loop_settings(), &network).unwrap();
@@ -231,7 +231,7 @@ fn a_target_bounds_the_residual_of_every_layer_and_records_the_strength_it_amoun
 fn the_dual_update_moves_the_strength_of_each_layer_by_how_far_it_is_from_the_target() {
     let (config, rate_of_lambda) = (loop_settings(), 5.0);
     let dual = PenaltySettings {
-        target: 0.5,
+        target: Some(0.5),
         target_by: TargetBy::Dual,
         target_rate: rate_of_lambda,
         ..PenaltySettings::default()
@@ -239,7 +239,7 @@ fn the_dual_update_moves_the_strength_of_each_layer_by_how_far_it_is_from_the_ta
     let mut lambda = [0.0_f64; 2];
     let expected = by_hand(&config, |_, rate, number, weights| {
         let residual = (1.0 - layer().energies(weights).unwrap().ratio()).sqrt();
-        lambda[number] = (lambda[number] + rate_of_lambda * (residual - dual.target)).max(0.0);
+        lambda[number] = (lambda[number] + rate_of_lambda * (residual - dual.target.unwrap())).max(0.0);
         Proximal::new(PenaltyConfig::perp(lambda[number])).unwrap().apply(layer().projector(), weights, rate).unwrap();
     });
     let task = Pair::new();
@@ -255,7 +255,7 @@ fn parameters_without_a_proximal_step_are_refused_by_name() {
     let refused = |task: &Pair, penalty: PenaltySettings| {
         trained(task, &loop_settings(), &penalty).expect_err("a refusal").to_string()
     };
-    let target = PenaltySettings { target: 0.1, ..PenaltySettings::default() };
+    let target = PenaltySettings { target: Some(0.1), ..PenaltySettings::default() };
     // No map of C4 from four scalars to this irrep: P is 0.
     let dead = Pair::with("4 trivial", "2 irrep(1)");
     let message = refused(&dead, target.clone());
@@ -267,7 +267,7 @@ fn parameters_without_a_proximal_step_are_refused_by_name() {
     assert_eq!(refused(&Pair::new(), misnamed), expected);
     let unbound = Pair { plan: String::new(), ..Pair::new() };
     let none = "this model has no regularised parameters";
-    assert_eq!(refused(&unbound, target), format!("config: penalty.target: expected 1: {none}, found 0.1"));
+    assert_eq!(refused(&unbound, target), format!("config: penalty.target: expected \"none\": {none}, found 0.1"));
     let message = refused(&unbound, decoupled(Form::Squared, 1.0));
     assert_eq!(message, format!("config: penalty.lambda_perp: expected 0: {none}, found 1"));
 }

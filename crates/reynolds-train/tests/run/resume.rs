@@ -108,9 +108,9 @@ fn weights_that_change_after_the_optimisers_step_go_on_to_the_same_bytes() {
             |penalty| (penalty.form, penalty.lambda_perp) = (Form::Plain, 50.0),
             "\"exact_since\": {\n    \"weight\": 2\n",
         ),
-        (|penalty| (penalty.target, penalty.lambda_perp) = (0.2, 0.0), "\"weight/lambda_perp\":"),
+        (|penalty| (penalty.target, penalty.lambda_perp) = (Some(0.2), 0.0), "\"weight/lambda_perp\":"),
         (
-            |penalty| (penalty.target, penalty.lambda_perp, penalty.target_by) = (0.2, 0.0, TargetBy::Dual),
+            |penalty| (penalty.target, penalty.lambda_perp, penalty.target_by) = (Some(0.2), 0.0, TargetBy::Dual),
             "\"weight/lambda_perp\":",
         ),
     ];

@@ -93,11 +93,11 @@ fn nearer_is_only_what_both_rows_measured_and_learned() {
     // Nothing to be below.
     let unmeasured = of(&|model| {
         let mut trained = usual(model);
-        trained.metrics.retain(|name, _| model.row.mode != Mode::Sample || !name.ends_with("test/defect"));
+        trained.metrics.retain(|name, _| model.row.mode != Mode::Sample || !name.ends_with("test/equivariance_error"));
         trained
     });
     assert_eq!(unmeasured.iter().map(|check| check.is_held()).collect::<Vec<_>>(), [true, false]);
-    assert!(unmeasured[1].found.contains("C4 defect – → 0.0500"), "{}", unmeasured[1].found);
+    assert!(unmeasured[1].found.contains("C4 equivariance error – → 0.0500"), "{}", unmeasured[1].found);
     let hands_on = of(&|model| if model.row.mode == Mode::Penalty { run(LI, 0.0) } else { usual(model) });
     assert!(hands_on.iter().all(|check| !check.is_held() && check.found.contains("(ours) is not trained")));
 }

@@ -52,9 +52,9 @@ fn run(psnr: f64, defect: f64) -> Trained {
             ("interpolated/ssim", 0.9),
             ("gain/psnr", psnr - LI),
             ("gain/psnr_se", 0.1),
-            ("defect", defect),
-            ("held/residual", 10.0 * defect),
-            ("held/relative", defect),
+            ("equivariance_error", defect),
+            ("weights/distance", 10.0 * defect),
+            ("weights/relative_distance", defect),
         ]
         .map(|(name, value)| (format!("{prefix}test/{name}"), value))
     };

@@ -65,29 +65,28 @@ machine() {
     export LD_LIBRARY_PATH
     REYNOLDS_COMMIT="$(cat carry/commit)"
     export REYNOLDS_COMMIT
-    {
-        echo "commit $REYNOLDS_COMMIT"
-        python3 -c 'import torch; print("torch", torch.__version__, torch.cuda.get_device_name(0))'
-        nvidia-smi --query-gpu=name,driver_version,clocks.sm,memory.total --format=csv,noheader
-    } | tee "$out/machine.txt"
+    nvidia-smi --query-gpu=driver_version --format=csv,noheader | python3 -c 'import json, sys, torch
+driver = sys.stdin.read().split()[0]
+print(json.dumps({"commit": sys.argv[1], "device": torch.cuda.get_device_name(0), "driver": driver, "torch": torch.__version__}))' \
+        "$REYNOLDS_COMMIT" | tee "$out/machine.json"
 }
 
 # Tests that are passed over elsewhere: the kernel of the penalty, compiled there, beside the core in double precision.
 tests() {
-    carry/test-gpu --include-ignored --test-threads 1 2>&1 | tee "$out/tests.txt"
+    carry/test-gpu --include-ignored --test-threads 1 2>&1
 }
 
 method() {
     # One program for both devices, and the same experiment on both.
     for device in cpu cuda:0; do
         carry/reynolds run so2 --device "$device" --runs "$out/runs" --set penalty.lambda_perp=0.1 --set seed=0
-    done 2>&1 | sed "s#$out/##" | tee "$out/so2.txt"
+    done 2>&1 | sed "s#$out/##"
     # The penalty on 72 convolutions 5x5 of 36 channels at 256 x 256 under C4: design bar max(0.5 %, 100 us).
     {
         carry/reynolds bench penalty --device cuda:0 --layers 72 --batch 4 --side 256 --pairs 200
         carry/reynolds bench penalty --device cuda:0 --layers 72 --batch 12 --side 256 --pairs 50
         carry/bench-tiles --device cuda:0
-    } 2>&1 | tee "$out/penalty.txt"
+    } 2>&1
     tar -C "$out" -czf "$out/runs.tar.gz" runs && rm -rf "$out/runs"
 }
 
@@ -123,7 +122,7 @@ compare() {
 # Both programs in turn as ratios, then what the penalty adds to our steps.
 smoke_speed() {
     python3 peers/smoke_side_by_side.py --reynolds carry/reynolds --device cuda:0 --rounds "${ROUNDS:-2}" \
-        --pairs "${PAIRS:-200}" --json "$out/smoke-speed.jsonl" | tee "$out/smoke-speed.txt"
+        --pairs "${PAIRS:-200}" --json "$out/smoke-speed.jsonl"
 }
 
 smoke_data() {
@@ -135,8 +134,7 @@ smoke_data() {
 # Our program and PyTorch in turn as ratios, then what the projection penalty adds to our steps.
 ct_speed() {
     # shellcheck disable=SC2086
-    python3 peers/ct_side_by_side.py --reynolds carry/reynolds --device cuda:0 --json "$out/ct-speed.jsonl" ${SPEED_ARGS:-} |
-        tee "$out/ct-speed.txt"
+    python3 peers/ct_side_by_side.py --reynolds carry/reynolds --device cuda:0 --json "$out/ct-speed.jsonl" ${SPEED_ARGS:-}
 }
 
 ct_penalty() {
@@ -150,7 +148,7 @@ ct_penalty() {
 medmnist_speed() {
     # shellcheck disable=SC2086
     python3 peers/medmnist_side_by_side.py --reynolds carry/reynolds --device cuda:0 --json "$out/medmnist-speed.jsonl" \
-        ${SPEED_ARGS:-} | tee "$out/medmnist-speed.txt"
+        ${SPEED_ARGS:-}
 }
 
 medmnist_penalty() {

@@ -32,6 +32,13 @@ def jsonl(path):
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
+def origin(root, *names):
+    """Device, and the command and commit of files of results/gpu."""
+    runs = json.loads((root / "results/gpu/runs.json").read_text())
+    files = [runs["files"][f"{name}.jsonl"] for name in names]
+    return f"{runs['device']}; " + ", ".join(f"`{file['command']}` at commit {file['commit']}" for file in files) + "."
+
+
 def pairs(root):
     """What the penalty adds to a step, over interleaved pairs of steps with and without it."""
     rows = []
@@ -76,11 +83,9 @@ def page(root):
         results = Results.open(root / f"results/compare-{device}.json")
         lines += [f"## {title}", "", f"`{command}`", "", *compare_table.table(results), ""]
     lines += ["## How cost grows", "", *scaling(root, "scaling"), "### The penalty on a GPU", "", *scaling(root, "scaling-gpu")]
-    lines += ["## What the penalty adds to a training step", "", "NVIDIA H200, `scripts/gpu.sh run ct-penalty` and `medmnist-penalty`; commits in "
-              "[results/gpu](../../results/gpu/README.md).", "", *pairs(root), ""]
+    lines += ["## What the penalty adds to a training step", "", origin(root, "ct-penalty", "medmnist-penalty"), "", *pairs(root), ""]
     if (root / "results/gpu/penalty.jsonl").exists():
-        lines += ["## The penalty as a step of its own", "", "NVIDIA H200, f32, `scripts/gpu.sh run penalty`; commit in "
-                  "[results/gpu](../../results/gpu/README.md). Layers are equal convolutions between regular fields of C4. Bytes a weight: what a copy "
+        lines += ["## The penalty as a step of its own", "", origin(root, "penalty") + " In f32. Layers are equal convolutions between regular fields of C4. Bytes a weight: what a copy "
                   "moves in that time, and what the step moves with its index. The floor has no index; plain operations are those one would write in "
                   "PyTorch for all layers at once. The gradient's time is that of the call; a decoupled step changes the weights, so each is timed behind a "
                   "fresh copy, whose time is taken off: its weights lie in the cache, and its launch is hidden. Up to about a million weights a copy takes what its launch takes, and so does a step.", "", *decoupled(root), ""]

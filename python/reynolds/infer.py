@@ -21,6 +21,13 @@ _CONVOLUTIONS = (nn.Conv2d, nn.Conv3d)
 _TRANSPOSED = (nn.ConvTranspose2d, nn.ConvTranspose3d)
 
 
+class _Tracer(fx.Tracer):
+    """Does not look into users' own kinds of known layers."""
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        return isinstance(m, _CONVOLUTIONS + _TRANSPOSED + _NORMS + (nn.Linear,)) or super().is_leaf_module(m, module_qualified_name)
+
+
 @dataclass(frozen=True)
 class _Fields:
     """The fields of a tensor's channels, and the axis on which they lie."""
@@ -48,7 +55,7 @@ class Inference:
         mode = self.model.training
         self.model.eval()
         try:
-            graph = fx.symbolic_trace(self.model)
+            graph = fx.GraphModule(self.model, _Tracer().trace(self.model))
         except Exception as error:
             raise Error(f"model: torch.fx cannot trace its forward pass ({error}); write a plan by hand: Plan.suggest starts one") from error
         finally:

@@ -55,7 +55,7 @@ class Tiles:
 
     def _prepare(self, like: Tensor) -> Any:
         def numbers(values: list[float]) -> Tensor:
-            return torch.tensor(values, dtype=torch.float64).to(like)
+            return torch.tensor(values, dtype=torch.float64).to(like.device, like.dtype)
 
         kinds = []
         for places, count, members, signs, ends, basis in self._lists:

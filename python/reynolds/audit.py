@@ -45,7 +45,8 @@ class Audit:
 
     @property
     def ranking(self) -> list[dict[str, Any]]:
-        """Groups compared, for every kind of tensor, with a verdict."""
+        """One entry for every kind of tensor: ``group`` (its name, or None if nothing is beyond chance), ``z``, corrected ``p``,
+        ``indistinguishable_from``, a ``verdict``, all candidates under ``groups`` and every tensor under ``layers``."""
         return list(self._data["ranking"])
 
     def _first(self) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def audit(
     """Audits a module, a state_dict, a mapping of names to arrays, or a checkpoint file (.safetensors, .npz, .pt, .pth; no code in it is run).
 
     ``fields`` says what every channel is taken for, "trivial" or "regular"; without it both are shown. ``plan`` types layers one by one
-    instead. ``rank`` compares groups: which symmetry do the weights have?
+    instead. ``rank`` compares groups: which symmetry do the weights have? It is what happens without a group and a plan.
 
     >>> import numpy
     >>> found = audit({"conv.weight": numpy.ones((2, 1, 3, 3), numpy.float32)}, group="C4", fields="trivial")
@@ -97,10 +98,8 @@ def audit(
         plans = [checked(plan)]
     elif group is not None:
         plans = [Plan.uniform(group, kind) for kind in ([fields] if fields else ["trivial", "regular"])]
-    elif rank:
-        plans = []
     else:
-        raise _reynolds.Error("audit: expected a group, a plan or rank=True, found none")
+        plans, rank = [], True
     typings = [(plan.name, plan._plan) for plan in plans]
     ranked = (fields or "trivial") if rank else None
     if isinstance(model, (str, os.PathLike)):

@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "peers"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import audit  # noqa: E402
 import compare_measured  # noqa: E402
 import compare_table  # noqa: E402
 import pages  # noqa: E402
@@ -40,6 +41,7 @@ def texts(root):
     found = {f"docs/results/{name}.md": text for name, text in pages.pages(root).items()}
     found["docs/results/performance.md"] = performance.page(root)
     found["docs/results/pay.md"] = pay.page(root)
+    found["docs/results/audit.md"] = audit.page(root)
     found["RESULTS.md"] = verdicts.page(root)
     compared = {name: Results.open(root / f"results/compare-{name}.json") for name in ("cpu", "gpu")}
     found = {path: wrapped(text) for path, text in found.items()}

@@ -86,7 +86,7 @@ impl Typing {
             return Ok(vec![Named { fields: format!("plan {}", path.display()), plan }]);
         }
         let Some(name) = &self.group else {
-            bail!("expected --group G, --plan FILE or --rank");
+            bail!("expected --group G or --plan FILE");
         };
         let group = group::parse(name)?;
         let kinds = match self.fields {

@@ -4,6 +4,7 @@ pub mod files;
 pub mod golden;
 pub mod laws;
 pub mod projector_laws;
+pub mod ranking;
 pub mod representation_laws;
 pub mod spaces;
 

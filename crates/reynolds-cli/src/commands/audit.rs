@@ -15,12 +15,14 @@ pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
     if args.rank && args.typing.plan.is_some() {
         bail!("--rank: expected --fields regular or trivial, got a plan, which has its one group");
     }
-    let plans = if typed || !args.rank { args.typing.plans()? } else { vec![] };
+    // Without a group the question is which one.
+    let rank = args.rank || !typed;
+    let plans = if typed { args.typing.plans()? } else { vec![] };
     if args.require.is_some() && plans.len() != 1 {
         bail!("--require: expected --fields regular or trivial, or --plan FILE, found neither");
     }
     let model = Model::open(&args.model)?;
-    let report = audit(&model, &plans, args.rank.then_some(args.typing.fields.unwrap_or(UniformFields::Trivial)))?;
+    let report = audit(&model, &plans, rank.then_some(args.typing.fields.unwrap_or(UniformFields::Trivial)))?;
     if let Some(path) = &args.html {
         model.write_beside(path, &report.page().html())?;
     }
@@ -66,7 +68,7 @@ fn of_plan(model: &Model, named: &Named) -> Result<Typed> {
 }
 
 /// Audits every tensor that a plan types, several at a time.
-pub(super) fn audit_plan(
+fn audit_plan(
     model: &Model,
     plan: &SymmetryPlan,
     tensors: &[(String, Vec<usize>)],

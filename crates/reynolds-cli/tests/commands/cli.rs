@@ -160,34 +160,41 @@ fn a_written_plan_can_be_audited() {
 fn ranking_finds_the_symmetry_that_was_put_in() {
     let folder = random(&[("a.weight", &[6, 6, 5, 5]), ("b.weight", &[16, 16])]);
     folder.succeeds("project model.safetensors out.safetensors --group C4 --fields trivial");
-    let value = folder.json("audit out.safetensors --rank --json");
-    assert_eq!(value["ranking"][0]["groups"][0]["group"], "C4", "{value}");
-    assert_eq!(value["ranking"][1]["groups"][0]["group"], "S16");
-    let text = folder.succeeds("audit out.safetensors --rank");
-    assert!(text.contains("Which symmetry? 2-D kernels"), "{text}");
+    let value = folder.json("audit out.safetensors --json");
+    let [kernels, linear] = &value["ranking"].as_array().unwrap()[..] else { panic!("{value}") };
+    assert_eq!((&kernels["group"], &linear["group"]), (&"C4".into(), &serde_json::Value::Null), "{value}");
+    assert!(kernels["p"].as_f64().unwrap() < 1e-3 && linear["p"].as_f64().unwrap() > 1e-3, "{value}");
+    assert_eq!(kernels["layers"][0]["group"], "C4");
+    let groups: Vec<&str> =
+        kernels["groups"].as_array().unwrap().iter().map(|g| g["group"].as_str().unwrap()).collect();
+    assert_eq!((groups.len(), linear["groups"].as_array().unwrap().len()), (9, 2));
+    let text = folder.succeeds("audit out.safetensors");
+    assert!(text.contains("Which symmetry? 2-D kernels") && text.contains("C4 (quarter turns): z "), "{text}");
 }
 
 #[test]
-fn ranking_prefers_the_larger_group_also_under_noise() {
-    let shape = [16, 16, 5, 5];
+fn ranking_names_equal_groups_together_also_under_noise_and_takes_zeros_for_no_evidence() {
+    let shape = [16, 16, 3, 3];
     let folder = random(&[("a.weight", &shape)]);
-    folder.succeeds("project model.safetensors out.safetensors --group D4 --fields trivial");
+    folder.succeeds("project model.safetensors out.safetensors --group p4m --fields trivial");
     let bytes = folder.read("out.safetensors");
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let (numbers, _) = file.tensor("a.weight").unwrap().data().as_chunks::<4>();
     let exact: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
     let size = (exact.iter().map(|w| w * w).sum::<f32>() / exact.len() as f32).sqrt();
-    for noise in [0.0, 0.05] {
+    for noise in [0.0, 0.3] {
         let mut random = Random::new(9);
         let noisy = exact.iter().map(|w| w + noise * size * random.normal() as f32).collect();
-        let folder = Folder::with(&[("a.weight", &shape, noisy)]);
+        let folder = Folder::with(&[("a.weight", &shape, noisy), ("zero.weight", &shape, vec![0.0; 2304])]);
         let section = folder.json("audit model.safetensors --rank --json")["ranking"][0].clone();
-        let order: Vec<&str> =
-            section["groups"].as_array().unwrap().iter().map(|g| g["group"].as_str().unwrap()).collect();
-        assert_eq!((order[0], order[3]), ("D4", "C2"), "{noise}: {section}");
-        assert_eq!(section["verdict"], "D4: the largest group within 0.001 of the best");
-        let text = folder.succeeds("audit model.safetensors --rank");
-        assert!(text.contains("D4: the largest group within 0.001 of the best"), "{text}");
+        assert_eq!(
+            (&section["group"], &section["indistinguishable_from"][0]),
+            (&"C4".into(), &"D4".into()),
+            "{noise}: {section}"
+        );
+        assert_eq!(section["layers"].as_array().unwrap().len(), 1, "{section}");
+        let text = folder.succeeds("audit model.safetensors");
+        assert!(text.contains("C4 = D4 (quarter turns): z ") && text.contains("on 1 of 2 tensors"), "{text}");
     }
 }
 
@@ -198,7 +205,7 @@ fn with_nothing_to_compare_no_symmetry_is_claimed() {
     let value = folder.json(&format!("{audit} --json --html page.html"));
     let section = &value["ranking"][0];
     assert_eq!(value["ranking"].as_array().unwrap().len(), 1);
-    assert!(section["groups"].as_array().unwrap().is_empty(), "{section}");
+    assert!(section["groups"].as_array().unwrap().is_empty() && section["group"].is_null(), "{section}");
     assert!(section["verdict"].as_str().unwrap().contains("nothing to compare"), "{section}");
     let total = &value["audits"][0]["total"];
     assert!(total["layers"] == 0 && total["energy"].is_null() && total["excess"].is_null(), "{total}");
@@ -243,7 +250,6 @@ fn bad_input_exits_with_two_and_names_what_is_wrong() {
     let folder = random(&NETWORK);
     for (line, needles) in [
         ("audit model.safetensors --group X9 --fields trivial", &["unknown group \"X9\"", "expected C<n>"][..]),
-        ("audit model.safetensors", &["expected --group"]),
         ("audit missing.safetensors --group C4", &["missing.safetensors"]),
         ("audit model.safetensors --group SO2", &["SO2", "plan"]),
         ("audit model.safetensors --group C4 --fields odd", &["regular or trivial"]),

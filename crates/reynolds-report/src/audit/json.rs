@@ -1,10 +1,11 @@
 //! The audit as JSON; keys are part of the contract.
 
 use anyhow::Result;
+use reynolds::audit::ranking::{Found, Ranking};
 use reynolds::audit::{LayerAudit, Total};
 use serde_json::{Value, json};
 
-use super::{AuditReport, DEFECT_NOTE, Ranking, Typed};
+use super::{AuditReport, DEFECT_NOTE, Typed};
 
 impl AuditReport {
     /// The audit for programs, as pretty JSON.
@@ -82,9 +83,28 @@ fn layer(layer: &LayerAudit) -> Value {
 }
 
 fn section(section: &Ranking) -> Value {
-    let groups = section
-        .ranked
-        .iter()
-        .map(|row| json!({ "group": row.group, "total": total(&row.total), "indistinguishable_from": row.same_as }));
-    json!({ "what": section.what, "verdict": section.verdict, "groups": groups.collect::<Vec<_>>() })
+    let groups = section.groups.iter().map(|row| {
+        json!({
+            "group": row.group,
+            "z": row.z,
+            "p": row.p,
+            "indistinguishable_from": row.same_as,
+            "total": total(&row.total),
+        })
+    });
+    let layers = section.layers.iter().map(|(name, layer)| {
+        let mut value = found(layer);
+        value["name"] = json!(name);
+        value
+    });
+    let mut value = found(&section.found);
+    value["what"] = json!(section.what);
+    value["verdict"] = json!(section.verdict());
+    value["groups"] = groups.collect();
+    value["layers"] = layers.collect();
+    value
+}
+
+fn found(found: &Found) -> Value {
+    json!({ "group": found.group, "z": found.z, "p": found.p, "indistinguishable_from": found.same_as })
 }

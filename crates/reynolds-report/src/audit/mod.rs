@@ -24,7 +24,7 @@ mod text;
 
 pub use projection::{ProjectedTensor, ProjectionReport};
 
-use reynolds::audit::{LayerAudit, Total, ranking::Ranked};
+use reynolds::audit::{LayerAudit, Total, ranking::Ranking};
 use reynolds::plan::{Role, Untyped};
 
 /// All that an audit of one file says.
@@ -53,20 +53,13 @@ pub struct Typed {
     pub total: Total,
 }
 
-/// Groups compared on tensors of one kind.
-#[derive(Debug, Clone)]
-pub struct Ranking {
-    /// The tensors.
-    pub what: String,
-    /// Which group the tensors have, in one line.
-    pub verdict: String,
-    /// The groups, the best first; none where there was nothing to compare.
-    pub ranked: Vec<Ranked>,
-}
-
 /// What the worst defect is.
 const DEFECT_NOTE: &str = "worst = the largest change of a kernel under an element of the group (Frobenius norm; for band-limited kernels: under \
                            the rotations that map the grid to itself); it says nothing about outputs";
+
+/// What z and p are.
+const RANKING: &str = "z = how many standard deviations the energy is above that of random signs; p = its probability by chance, corrected for the \
+                       number of groups (and layers) tried";
 
 /// Whether it is a bias or norm parameter that breaks nothing: on a terminal only counted, not listed.
 fn is_constant(layer: &LayerAudit) -> bool {

@@ -1,6 +1,6 @@
 //! The audit as one page that opens from disk: a bar for each layer, columns that sort, nothing from a network.
 
-use super::{AuditReport, Typed, by_reason, number, share, tables, typing};
+use super::{AuditReport, RANKING, Typed, by_reason, number, share, tables, typing};
 use crate::Report;
 
 const LEGEND: &str = "The bar is the energy ‖P(W)‖²/‖W‖². Its mark is the energy to expect by chance: red for the same magnitudes with \
@@ -22,10 +22,8 @@ impl AuditReport {
             of_typing(&mut page, typed);
         }
         for ranking in &self.rankings {
-            page.section(format!("Which symmetry? {}", ranking.what)).text(&ranking.verdict);
-            if !ranking.ranked.is_empty() {
-                page.table(tables::ranking(ranking));
-            }
+            page.section(format!("Which symmetry? {}", ranking.what)).text(ranking.verdict()).note(RANKING);
+            page.table(tables::candidates(ranking)).table(tables::found(ranking));
         }
         page
     }

@@ -1,8 +1,9 @@
 //! The tables of an audit, for terminals and for pages.
 
+use reynolds::audit::ranking::{Ranking, probability};
 use reynolds::audit::{LayerAudit, Share, Total};
 
-use super::{Ranking, Typed, is_constant, number, shape, share};
+use super::{Typed, is_constant, number, shape, share};
 use crate::cell::{Cell, MarkedBar, Tone};
 use crate::table::Table;
 
@@ -87,23 +88,40 @@ pub(super) fn side_by_side(trivial: &Typed, regular: &Typed) -> Table {
     table
 }
 
-/// Groups, the best first.
-pub(super) fn ranking(ranking: &Ranking) -> Table {
-    let mut table = Table::new(["group", "indistinguishable from", "energy", "chance", "dim", "excess"]);
+/// Candidates, the largest z first.
+pub(super) fn candidates(ranking: &Ranking) -> Table {
+    let heads = ["group", "indistinguishable from", "energy", "chance", "excess", "z", "p"];
+    let mut table = Table::new(heads);
     table.words(2).sortable();
-    for row in &ranking.ranked {
+    for row in &ranking.groups {
         let total = &row.total;
-        let measured = |value: f64| -> Cell { share(total.energy().map(|_| value)).into() };
         table.row([
             row.group.as_str().into(),
             row.same_as.join(", ").into(),
             total_energy(total),
-            measured(total.chance),
-            measured(total.dimension_share),
+            share(total.energy().map(|_| total.chance)).into(),
             share(total.excess()).into(),
+            deviation(row.z),
+            probability(row.p).into(),
         ]);
     }
     table
+}
+
+/// The group of each tensor.
+pub(super) fn found(ranking: &Ranking) -> Table {
+    let mut table = Table::new(["layer", "group", "z", "p"]);
+    table.words(2).sortable();
+    for (name, found) in &ranking.layers {
+        let names: Vec<&str> = found.group.iter().chain(&found.same_as).map(String::as_str).collect();
+        let group = if names.is_empty() { "none beyond chance".into() } else { names.join(" = ") };
+        table.row([name.as_str().into(), group.into(), deviation(found.z), probability(found.p).into()]);
+    }
+    table
+}
+
+fn deviation(z: Option<f64>) -> Cell {
+    z.map_or_else(|| "–".into(), |z| format!("{z:.1}")).into()
 }
 
 fn energy(value: f64, excess: f64) -> Cell {

@@ -1,6 +1,6 @@
 //! The audit on a terminal.
 
-use super::{AuditReport, DEFECT_NOTE, Typed, by_reason, is_constant, tables, typing};
+use super::{AuditReport, DEFECT_NOTE, RANKING, Typed, by_reason, is_constant, tables, typing};
 use crate::terminal::printable;
 
 impl AuditReport {
@@ -34,10 +34,14 @@ impl AuditReport {
             text += &remarks(typed, self.typed.len() > 1);
         }
         for ranking in &self.rankings {
-            text += &format!("\nWhich symmetry? {}\n{}\n", ranking.what, ranking.verdict);
-            if !ranking.ranked.is_empty() {
-                text += &format!("\n{}", tables::ranking(ranking).text(colour));
+            text += &format!("\nWhich symmetry? {}\n{}\n\n", printable(&ranking.what), ranking.verdict());
+            text += &tables::candidates(ranking).text(colour);
+            if ranking.layers.len() > 1 {
+                text += &format!("\n{}", tables::found(ranking).text(colour));
             }
+        }
+        if !self.rankings.is_empty() {
+            text += &format!("\n{RANKING}\n");
         }
         text
     }

@@ -189,8 +189,8 @@ impl Stage {
                     let Some(map) = input.grid() else {
                         return Err(Error::shape(what, "no grid, on a vector", format!("{:?}", grid.shape())));
                     };
-                    if grid.side() % 2 == 0 || grid.dims() != map.dims() {
-                        let expected = format!("an odd side and {} axes", map.dims());
+                    if grid.shape().iter().any(|side| side % 2 == 0) || grid.dims() != map.dims() {
+                        let expected = format!("odd sides and {} axes", map.dims());
                         return Err(Error::shape(what, expected, format!("{:?}", grid.shape())));
                     }
                 }
@@ -270,10 +270,11 @@ fn correlate(space: &KernelSpace, weight: &[f64], map: Option<&Grid>, x: &[f64])
     let (rows, columns, taps) = (space.codomain().dim(), space.domain().dim(), space.points());
     let points = map.map_or(1, Grid::points);
     let mut out = vec![0.0; rows * points];
-    let side = space.grid().map_or(1, Grid::side);
+    let shape = |grid: Option<&Grid>| grid.map_or(vec![], Grid::shape);
+    let (sides, kernel) = (shape(map), shape(space.grid()));
     for p in 0..points {
         for tap in 0..taps {
-            let Some(q) = shifted(map, p, tap, side) else { continue };
+            let Some(q) = shifted(&sides, &kernel, p, tap) else { continue };
             for o in 0..rows {
                 for i in 0..columns {
                     out[o * points + p] += weight[(o * columns + i) * taps + tap] * x[i * points + q];
@@ -285,18 +286,18 @@ fn correlate(space: &KernelSpace, weight: &[f64], map: Option<&Grid>, x: &[f64])
 }
 
 /// The position p + d for the kernel point `tap`, or `None` outside the map.
-fn shifted(map: Option<&Grid>, p: usize, tap: usize, side: usize) -> Option<usize> {
-    let Some(map) = map else { return Some(p) };
-    let (mut p, mut tap, mut q, mut stride) = (p, tap, 0, 1);
-    for _ in 0..map.dims() {
-        let coordinate = (p % map.side() + tap % side).checked_sub(side / 2)?;
-        if coordinate >= map.side() {
+fn shifted(sides: &[usize], kernel: &[usize], mut p: usize, mut tap: usize) -> Option<usize> {
+    let (mut q, mut stride) = (0, 1);
+    for (axis, side) in sides.iter().enumerate().rev() {
+        let width = kernel.get(axis).copied().unwrap_or(1);
+        let coordinate = (p % side + tap % width).checked_sub(width / 2)?;
+        if coordinate >= *side {
             return None;
         }
         q += coordinate * stride;
-        stride *= map.side();
-        p /= map.side();
-        tap /= side;
+        stride *= side;
+        p /= side;
+        tap /= width;
     }
     Some(q)
 }

@@ -23,7 +23,7 @@ const TABLE_LIMIT: usize = 1024;
 /// A finite group of orthogonal d×d matrices, its elements in the order they were found (breadth first from the generators) or given.
 #[derive(Debug, Clone)]
 pub struct MatrixGroup {
-    name: String,
+    pub(super) name: String,
     pub(super) elements: Vec<Mat<f64>>,
     generators: Vec<usize>,
     index: Index,

@@ -21,6 +21,7 @@
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+mod array_group;
 mod classes;
 mod element;
 mod family;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 
+pub use array_group::{PLANAR, SPATIAL};
 pub use classes::{ConjugacyClasses, conjugacy_classes};
 pub use element::{Element, Planar, Spatial};
 pub use family::Family;

@@ -1,18 +1,19 @@
-//! Group names: "C4", "D4", "Oh", "S5", "SO2", "O3", "Z8", "C4 x Z8", and cycles "<(0 1 2 3), (0 2)>".
+//! Group names: "C4", "D4", "flip", "Oh", "S5", "SO2", "O3", "Z8", "C4 x Z8", and cycles "<(0 1 2 3), (0 2)>".
 
 use std::sync::Arc;
 
+use super::array_group::array_group;
 use super::{GroupRef, O2, O3, PermutationGroup, Polygon, Product, SO2, SO3, polyhedral};
 use crate::error::{Error, Result};
 
-const EXPECTED: &str = "C<n>, D<n>, S<n>, Z<n>, T, Td, Th, O, Oh, I, Ih, SO2, O2, SO3, O3, a permutation group \
-    \"<(0 1 2), (0 1)>\", or a product \"A x B\"";
+const EXPECTED: &str = "C<n>, D<n>, S<n>, Z<n>, T, Td, Th, O, Oh, I, Ih, SO2, O2, SO3, O3, a mirror (flip, flip-ud, flip-diag, flip-anti, \
+    D2-diag; in 3-D with its array axis: flip-0, C4-1, …), a permutation group \"<(0 1 2), (0 1)>\", or a product \"A x B\"";
 
 /// Largest nesting depth of brackets around products.
 const MAX_DEPTH: usize = 16;
 
-/// Reads a group name. Spaces, underscores, and brackets around a number or a product are ignored: "SO(3)", "O_h", "C_4"
-/// and "C2 x (S3 x SO2)" are understood.
+/// Reads a group name. Case, spaces, underscores, and brackets around a number or a product are ignored: "SO(3)", "O_h", "c_4"
+/// and "C2 x (S3 x SO2)" are understood, and so are "p4" (C4) and "p4m" (D4).
 pub fn parse(name: &str) -> Result<GroupRef> {
     parse_product(name, name, 0)
 }
@@ -67,13 +68,22 @@ fn parse_factor(whole: &str, factor: &str, depth: usize) -> Result<GroupRef> {
     if let Some(inside) = factor.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
         return if depth < MAX_DEPTH { parse_product(whole, inside, depth + 1) } else { Err(unknown()) };
     }
-    let plain = without_brackets(factor).ok_or_else(unknown)?;
+    let plain = without_brackets(factor).ok_or_else(unknown)?.to_lowercase();
+    if let Some(group) = array_group(&plain) {
+        return Ok(Arc::new(group?));
+    }
     Ok(match plain.as_str() {
-        "SO2" => Arc::new(SO2),
-        "O2" => Arc::new(O2),
-        "SO3" => Arc::new(SO3),
-        "O3" => Arc::new(O3),
-        "T" | "Td" | "Th" | "O" | "Oh" | "I" | "Ih" => Arc::new(polyhedral(&plain)?),
+        "so2" => Arc::new(SO2),
+        "o2" => Arc::new(O2),
+        "so3" => Arc::new(SO3),
+        "o3" => Arc::new(O3),
+        "flip" => Arc::new(Polygon::dihedral(1)?),
+        "p4" => Arc::new(Polygon::cyclic(4)?),
+        "p4m" => Arc::new(Polygon::dihedral(4)?),
+        "t" | "td" | "th" | "o" | "oh" | "i" | "ih" => {
+            let (first, rest) = plain.split_at(1);
+            Arc::new(polyhedral(&(first.to_uppercase() + rest))?)
+        }
         _ => {
             let (family, digits) = plain.split_at_checked(1).ok_or_else(unknown)?;
             if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -82,10 +92,10 @@ fn parse_factor(whole: &str, factor: &str, depth: usize) -> Result<GroupRef> {
             // Saturate a number that does not fit; the group refuses it as too large.
             let n = digits.parse().unwrap_or(usize::MAX);
             match family {
-                "C" => Arc::new(Polygon::cyclic(n)?),
-                "D" => Arc::new(Polygon::dihedral(n)?),
-                "S" => Arc::new(PermutationGroup::symmetric(n)?),
-                "Z" => Arc::new(Polygon::translations(n)?),
+                "c" => Arc::new(Polygon::cyclic(n)?),
+                "d" => Arc::new(Polygon::dihedral(n)?),
+                "s" => Arc::new(PermutationGroup::symmetric(n)?),
+                "z" => Arc::new(Polygon::translations(n)?),
                 _ => return Err(unknown()),
             }
         }
@@ -113,6 +123,15 @@ mod tests {
             ("O2", "O2", Family::O2),
             ("SO(3)", "SO3", Family::SO3),
             ("O3", "O3", Family::O3),
+            ("c_4", "C4", Family::Cyclic(4)),
+            ("p4", "C4", Family::Cyclic(4)),
+            ("P4M", "D4", Family::Dihedral(4)),
+            ("so2", "SO2", Family::SO2),
+            ("oh", "Oh", Family::Matrices),
+            ("D1", "flip", Family::Dihedral(1)),
+            ("Flip-UD", "flip-ud", Family::Matrices),
+            ("d2-diag", "D2-diag", Family::Matrices),
+            ("C4-2", "C4-2", Family::Matrices),
         ] {
             let group = parse(text).unwrap();
             assert_eq!((group.name().as_str(), group.family()), (name, family));

@@ -23,7 +23,7 @@ impl Polygon {
         Self::new(n, Family::Cyclic(n), "order of C_N")
     }
 
-    /// D_n.
+    /// D_n; D_1 is called `flip`.
     pub fn dihedral(n: usize) -> Result<Self> {
         Self::new(n, Family::Dihedral(n), "N of D_N")
     }
@@ -59,6 +59,7 @@ impl Polygon {
 impl Group for Polygon {
     fn name(&self) -> String {
         match self.family {
+            Family::Dihedral(1) => "flip".into(),
             Family::Dihedral(n) => format!("D{n}"),
             Family::Translations(n) => format!("Z{n}"),
             _ => format!("C{}", self.n),

@@ -31,12 +31,11 @@ struct Kind {
     /// For biases and scales the codomain.
     domain: Rep,
     codomain: Rep,
-    band_limited: bool,
 }
 
 impl PartialEq for Kind {
     fn eq(&self, other: &Self) -> bool {
-        (self.role, &self.shape, self.band_limited) == (other.role, &other.shape, other.band_limited)
+        (self.role, &self.shape) == (other.role, &other.shape)
             && rep::same(&self.domain, &other.domain)
             && rep::same(&self.codomain, &other.codomain)
     }
@@ -53,16 +52,15 @@ impl<'a> Builder<'a> {
         name: &str,
         shape: &[usize],
         (domain, codomain): (&Rep, &Rep),
-        band_limited: bool,
     ) -> Result<TypedTensor> {
         let (domain, codomain) = (domain.clone(), codomain.clone());
-        self.typed(name, Kind { role: Role::Weight, shape: shape.to_vec(), domain, codomain, band_limited })
+        self.typed(name, Kind { role: Role::Weight, shape: shape.to_vec(), domain, codomain })
     }
 
     /// A tensor of one number per channel.
     pub(super) fn channels(&mut self, name: &str, shape: &[usize], fields: &Rep, role: Role) -> Result<TypedTensor> {
         let (domain, codomain) = (fields.clone(), fields.clone());
-        self.typed(name, Kind { role, shape: shape.to_vec(), domain, codomain, band_limited: false })
+        self.typed(name, Kind { role, shape: shape.to_vec(), domain, codomain })
     }
 
     fn typed(&mut self, name: &str, kind: Kind) -> Result<TypedTensor> {
@@ -103,9 +101,13 @@ fn pull_back(inclusion: &Homomorphism, fields: &Rep) -> Result<Rep> {
     rep::sum(inclusion.source(), &parts)
 }
 
-fn weight(plan: &SymmetryPlan, Kind { shape, domain, codomain, band_limited, .. }: &Kind) -> Result<Made> {
-    if !matches!(shape.len(), 2 | 4 | 5) {
-        return Err(Error::shape("a weight", "[out, in], [out, in, k, k] or [out, in, k, k, k]", format!("{shape:?}")));
+fn weight(plan: &SymmetryPlan, Kind { shape, domain, codomain, .. }: &Kind) -> Result<Made> {
+    if !matches!(shape.len(), 2..=5) {
+        return Err(Error::shape(
+            "a weight",
+            "[out, in] or [out, in, k…] with one to three axes",
+            format!("{shape:?}"),
+        ));
     }
     for (side, fields, channels) in [("output", codomain, shape[0]), ("input", domain, shape[1])] {
         if fields.dim() != channels {
@@ -114,22 +116,24 @@ fn weight(plan: &SymmetryPlan, Kind { shape, domain, codomain, band_limited, .. 
         }
     }
     let (domain, codomain) = (restrict(plan, domain)?, restrict(plan, codomain)?);
-    let [_, _, side, others @ ..] = &shape[..] else {
+    let sides = &shape[2..];
+    if sides.is_empty() {
         return exact(KernelSpace::dense(&domain, &codomain)?);
-    };
-    let side = *side;
-    if others.iter().any(|&other| other != side) {
-        return Err(Error::shape("a kernel", "equal sides", format!("{:?}", &shape[2..])));
     }
-    let dims = shape.len() - 2;
-    match Grid::new(domain.group(), side, dims) {
+    match Grid::of_shape(domain.group(), sides) {
         Ok(grid) => exact(KernelSpace::kernel(&domain, &codomain, &grid)?),
-        Err(_) if *band_limited && domain.group().point_matrix(&domain.group().identity()).is_some() => {
-            let basis = Basis::derive(&domain, &codomain, side, dims, &RingsConfig::default())?;
-            Ok((Arc::new(Lowered::Basis(Box::new(basis))), grid_action(&domain, &codomain, side, dims)?))
+        Err(_) if has_band(domain.group(), sides) => {
+            let basis = Basis::derive(&domain, &codomain, sides[0], sides.len(), &RingsConfig::default())?;
+            Ok((Arc::new(Lowered::Basis(Box::new(basis))), grid_action(&domain, &codomain, sides)?))
         }
         Err(error) => Err(error),
     }
+}
+
+/// Whether smooth kernels of a point group stand in where the grid has no such symmetry.
+fn has_band(group: &group::GroupRef, sides: &[usize]) -> bool {
+    let space = group.point_matrix(&group.identity()).map(|matrix| matrix.nrows());
+    sides.len() >= 2 && space.is_some_and(|space| space <= sides.len()) && sides.iter().all(|side| *side == sides[0])
 }
 
 fn exact(space: KernelSpace) -> Result<Made> {
@@ -139,10 +143,10 @@ fn exact(space: KernelSpace) -> Result<Made> {
 }
 
 /// The action of the largest subgroup that maps the grid to itself, for a group that does not.
-fn grid_action(domain: &Rep, codomain: &Rep, side: usize, dims: usize) -> Result<Option<Exact>> {
+fn grid_action(domain: &Rep, codomain: &Rep, sides: &[usize]) -> Result<Option<Exact>> {
     for name in GRID_GROUPS {
         let Ok(inclusion) = group::subgroup(domain.group(), name) else { continue };
-        let Ok(grid) = Grid::new(inclusion.source(), side, dims) else { continue };
+        let Ok(grid) = Grid::of_shape(inclusion.source(), sides) else { continue };
         let space = KernelSpace::kernel(&pull_back(&inclusion, domain)?, &pull_back(&inclusion, codomain)?, &grid)?;
         return Ok(exact(space)?.1);
     }
@@ -235,10 +239,10 @@ mod tests {
     fn a_band_limited_layer_knows_the_rotations_of_its_grid() {
         let (plan, fields) = (plan("SO2"), fields("SO2", "1x(0..1)"));
         let mut builder = Builder::new(&plan);
-        let layer = builder.weight("w", &[3, 3, 5, 5], (&fields, &fields), true).unwrap();
+        let layer = builder.weight("w", &[3, 3, 5, 5], (&fields, &fields)).unwrap();
         assert!(layer.is_band_limited());
         assert_eq!(layer.exact.unwrap().space.group().name(), "C4");
-        assert!(builder.weight("w", &[3, 3, 5, 5], (&fields, &fields), false).is_err());
+        assert!(builder.weight("w", &[3, 3, 5, 3], (&fields, &fields)).is_err());
     }
 
     #[test]
@@ -249,7 +253,7 @@ mod tests {
         let cases =
             [(3, mixed, mixed), (3, apart, apart), (5, mixed, mixed), (3, "8 trivial", mixed), (3, mixed, "8 trivial")];
         let made = cases.map(|(side, domain, codomain)| {
-            builder.weight("w", &[8, 8, side, side], (&read(domain), &read(codomain)), true).unwrap()
+            builder.weight("w", &[8, 8, side, side], (&read(domain), &read(codomain))).unwrap()
         });
         for (i, j) in (0..made.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
             assert_eq!(Arc::ptr_eq(&made[i].projector, &made[j].projector), (i, j) == (1, 0), "{i} {j}");
@@ -267,9 +271,8 @@ mod tests {
     #[test]
     fn a_smaller_group_keeps_more() {
         let (plan, fields) = (plan("D4"), fields("D4", "1 regular"));
-        let rank = |plan: &SymmetryPlan| {
-            Builder::new(plan).weight("w", &[8, 8, 3, 3], (&fields, &fields), false).unwrap().rank()
-        };
+        let rank =
+            |plan: &SymmetryPlan| Builder::new(plan).weight("w", &[8, 8, 3, 3], (&fields, &fields)).unwrap().rank();
         assert_eq!(rank(&plan), 8 * 8 * 9 / 8);
         assert_eq!(rank(&plan.restricted_to("C4").unwrap()), 8 * 8 * 9 / 4);
         assert_eq!(rank(&plan.restricted_to("C1").unwrap()), 8 * 8 * 9);

@@ -39,7 +39,7 @@ pub use complex::ComplexTensor;
 pub use suggest::suggest;
 pub use toml_text::Rule;
 pub use typed_tensor::{Exact, Role, TypedTensor};
-pub use uniform::UniformFields;
+pub use uniform::{UniformFields, is_convolution};
 
 use crate::error::{Error, Result};
 use crate::group::{self, GroupRef, Homomorphism};

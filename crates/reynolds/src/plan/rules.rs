@@ -51,9 +51,9 @@ impl<'a> Ready<'a> {
             Role::Weight => {
                 let missing = || self.rule.error("domain", "a domain for a weight", "none");
                 let domain = self.domain.as_ref().ok_or_else(missing)?;
-                let mut layer = builder.weight(name, shape, (self.real(domain)?, self.real(&self.codomain)?), true)?;
+                let mut layer = builder.weight(name, shape, (self.real(domain)?, self.real(&self.codomain)?))?;
                 if shape.len() > 2 {
-                    layer.warnings = sampling_warnings(self.rule, shape[2]);
+                    layer.warnings = sampling_warnings(self.rule, &shape[2..]);
                 }
                 Ok(layer)
             }
@@ -135,23 +135,27 @@ fn own_bias(
     with_bias.then(|| builder.channels(name, shape, codomain, Role::Bias))
 }
 
-/// Where the sampling of a convolution with a kernel of `side` points breaks the symmetry. A strided convolution samples positions that are
+/// Where the sampling of a convolution with a kernel of these sides breaks the symmetry. A strided convolution samples positions that are
 /// symmetric about the centre of its input only if (H + 2·padding − k) is divisible by the stride.
-pub(super) fn sampling_warnings(rule: &Rule, side: usize) -> Vec<String> {
+pub(super) fn sampling_warnings(rule: &Rule, sides: &[usize]) -> Vec<String> {
     let mut warnings = Vec::new();
     let (stride, padding) = (rule.stride.unwrap_or(1), rule.padding.unwrap_or(0));
-    if let (Some(input), true) = (rule.input, stride > 1) {
-        let span = (input + 2 * padding).checked_sub(side);
-        match span {
-            None => warnings.push(format!("kernel of side {side} is larger than its input {input} + 2·{padding}")),
-            Some(span) if !span.is_multiple_of(stride) => warnings.push(format!(
-                "stride {stride}: ({input} + 2·{padding} − {side}) = {span} is not divisible by it, so the samples are off centre"
-            )),
-            Some(_) => {}
+    let mut sides = sides.to_vec();
+    sides.dedup();
+    for side in sides {
+        if let (Some(input), true) = (rule.input, stride > 1) {
+            let span = (input + 2 * padding).checked_sub(side);
+            match span {
+                None => warnings.push(format!("kernel of side {side} is larger than its input {input} + 2·{padding}")),
+                Some(span) if !span.is_multiple_of(stride) => warnings.push(format!(
+                    "stride {stride}: ({input} + 2·{padding} − {side}) = {span} is not divisible by it, so the samples are off centre"
+                )),
+                Some(_) => {}
+            }
         }
-    }
-    if side.is_multiple_of(2) {
-        warnings.push(format!("even kernel of side {side}: exact only with equal padding on all sides"));
+        if side.is_multiple_of(2) {
+            warnings.push(format!("even kernel of side {side}: exact only with equal padding on all sides"));
+        }
     }
     warnings
 }
@@ -175,9 +179,9 @@ mod tests {
     #[test]
     fn a_strided_layer_is_exact_only_on_inputs_of_the_right_parity() {
         let rule = |input| Rule { stride: Some(2), padding: Some(1), input: Some(input), ..Rule::default() };
-        assert!(sampling_warnings(&rule(33), 3).is_empty());
-        assert!(sampling_warnings(&rule(32), 3)[0].contains("31 is not divisible"));
-        assert!(sampling_warnings(&rule(0), 3)[0].contains("larger"));
-        assert!(sampling_warnings(&Rule::default(), 2)[0].contains("even"));
+        assert!(sampling_warnings(&rule(33), &[3, 3]).is_empty());
+        assert!(sampling_warnings(&rule(32), &[3])[0].contains("31 is not divisible"));
+        assert!(sampling_warnings(&rule(0), &[3])[0].contains("larger"));
+        assert!(sampling_warnings(&Rule::default(), &[2])[0].contains("even"));
     }
 }

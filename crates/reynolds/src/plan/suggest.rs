@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::build::Builder;
-use super::{SymmetryPlan, Typing, channel, glob};
+use super::{SymmetryPlan, Typing, channel, glob, is_convolution};
 use crate::error::Result;
 use crate::group::GroupRef;
 use crate::rep::parse_fields;
@@ -36,7 +36,9 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
             (2, Some(n)) if out.is_multiple_of(n) && into.is_multiple_of(n) => {
                 (format!("{} permutation", into / n), format!("{} permutation", out / n), "")
             }
-            (4 | 5, _) if group.point_matrix(&group.identity()).is_some() => (fields(into), fields(out), ""),
+            _ if is_convolution(shape) && group.point_matrix(&group.identity()).is_some() => {
+                (fields(into), fields(out), "")
+            }
             _ => (format!("{into} trivial"), format!("{out} trivial"), "# "),
         };
         // Equal shapes get equal fields, so one of each is built.
@@ -69,7 +71,7 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
 /// Tries a rule on a shape.
 fn build_once(plan: &SymmetryPlan, shape: &[usize], domain: &str, codomain: &str) -> Result<()> {
     let (domain, codomain) = (parse_fields(&plan.group, domain)?, parse_fields(&plan.group, codomain)?);
-    Builder::new(plan).weight("", shape, (&domain, &codomain), true).map(|_| ())
+    Builder::new(plan).weight("", shape, (&domain, &codomain)).map(|_| ())
 }
 
 /// A tensor's name as a TOML string that matches it and nothing else.

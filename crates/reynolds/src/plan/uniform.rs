@@ -38,6 +38,17 @@ impl FromStr for UniformFields {
     }
 }
 
+/// Longest kernel with one axis: longer ones are embeddings and tokens, `[1, positions, channels]`.
+const LONGEST_ROW: usize = 64;
+
+/// Whether a tensor of this shape is taken for convolution kernels `[out, in, k…]` with one to three axes.
+pub fn is_convolution(shape: &[usize]) -> bool {
+    match shape.len() {
+        3 => shape[2] <= LONGEST_ROW,
+        rank => matches!(rank, 4 | 5),
+    }
+}
+
 /// A tensor with fields, or why it has none.
 type Verdict = std::result::Result<TypedTensor, String>;
 
@@ -59,7 +70,7 @@ pub(super) fn resolve(
             _ if channel::is_optimizer_state(name) => {
                 Err("state of an optimiser, not weights: measured only where a plan names it".into())
             }
-            (4 | 5, _) => kernel(&mut builder, name, shape, &kind, &of)?,
+            _ if is_convolution(shape) => kernel(&mut builder, name, shape, &kind, &of)?,
             (1, UniformFields::Trivial) => Err("one number per scalar channel, which the group leaves as it is".into()),
             (1, UniformFields::Regular) if channel::role(name).is_none() => {
                 Err("one number per channel, but by its name neither a bias nor a norm parameter".into())
@@ -103,9 +114,9 @@ fn kernel(
             return Ok(Err(format!("{channels} {side} channels do not split into fields of {}", kind.dim())));
         }
     }
-    match builder.weight(name, shape, (&of(shape[1])?, &of(shape[0])?), false) {
+    match builder.weight(name, shape, (&of(shape[1])?, &of(shape[0])?)) {
         Ok(layer) => {
-            let warnings = super::rules::sampling_warnings(&super::Rule::default(), shape[2]);
+            let warnings = super::rules::sampling_warnings(&super::Rule::default(), &shape[2..]);
             Ok(Ok(TypedTensor { warnings, ..layer }))
         }
         Err(error @ (Error::NoAction { .. } | Error::Shape { .. } | Error::OutOfRange { .. })) => {

@@ -133,7 +133,7 @@ fn tensors_that_do_not_fit_are_named_with_the_reason() {
     assert_eq!(names(&regular.layers), ["body.conv.weight", "body.conv.bias", "body.bn.running_var", "one.weight"]);
     let reason = |name: &str| regular.untyped.iter().find(|u| u.name == name).unwrap().reason.clone();
     assert!(reason("stem.weight").contains("3 input channels"));
-    assert!(reason("wide.weight").contains("equal sides"));
+    assert!(reason("wide.weight").contains("axes of different length"));
     assert!(reason("head.weight").contains("plan"));
     let trivial = plan(UniformFields::Trivial);
     assert_eq!(names(&trivial.layers), ["stem.weight", "body.conv.weight", "one.weight"]);

@@ -13,4 +13,5 @@ mod fourier;
 mod group_laws;
 mod norm_gradients;
 mod projector_laws;
+mod ranking;
 mod rep_laws;

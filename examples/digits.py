@@ -80,12 +80,10 @@ class Convolution(nn.Conv2d):
     """A convolution as one matrix product: a stack of them is one batched product, which is faster than hundreds of groups."""
 
     def forward(self, x: Tensor) -> Tensor:
-        height, width = x.shape[2:]
-        padded = nn.functional.pad(x, (1, 1, 1, 1))
-        patches = torch.stack([padded[:, :, i : i + height, j : j + width] for i in range(3) for j in range(3)], 2)
-        product: Tensor = patches.flatten(1, 2).flatten(2).transpose(1, 2) @ self.weight.flatten(1).T
+        padded = nn.functional.pad(x.permute(0, 2, 3, 1), (0, 0, 1, 1, 1, 1))
+        patches = padded.unfold(1, 3, 1).unfold(2, 3, 1).flatten(3)
         assert self.bias is not None
-        return torch.unflatten((product + self.bias).transpose(1, 2), 2, (height, width))
+        return torch.permute(patches @ self.weight.flatten(1).T + self.bias, (0, 3, 1, 2))
 
 
 class Normalisation(nn.GroupNorm):

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 
 from ._reynolds import Error, __version__
 from .audit import Audit, audit
+from .fourier import FourierBlocks, fourier_blocks
 from .plan import Plan
 from .projector import Projector
 
 if TYPE_CHECKING:
+    from .certificate import Certificate, certify
     from .constraint import bake_, constrain_
     from .equivariance import EquivarianceError, equivariance_error
     from .penalty import Penalty
@@ -28,16 +30,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "Certificate",
     "EquivarianceError",
     "Error",
+    "FourierBlocks",
     "Penalty",
     "Plan",
     "Projector",
     "__version__",
     "audit",
     "bake_",
+    "certify",
     "constrain_",
     "equivariance_error",
+    "fourier_blocks",
     "project_",
     "projected",
     "settle_",
@@ -50,6 +56,8 @@ _WITH_TORCH = {
     "settle_": "projection",
     "equivariance_error": "equivariance",
     "EquivarianceError": "equivariance",
+    "certify": "certificate",
+    "Certificate": "certificate",
     "constrain_": "constraint",
     "bake_": "constraint",
 }

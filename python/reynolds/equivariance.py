@@ -145,7 +145,7 @@ def equivariance_error(
             raise Error("batches: expected at least one, found none")
     finally:
         model.train(mode)
-    errors = [(square / total) ** 0.5 if total > 0 else 0.0 for square in squares]
+    errors = [0.0 if total == 0 else (square / total) ** 0.5 for square in squares]
     others = errors[1:] or [0.0]
     return EquivarianceError(group, max(errors), sum(others) / len(others), errors, leak)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
-from torch.fx.passes.shape_prop import ShapeProp
+from torch.overrides import TorchFunctionMode
 
 from . import _reynolds, models
 from ._reynolds import Error
@@ -21,7 +22,59 @@ _CONVOLUTIONS = (nn.Conv2d, nn.Conv3d)
 _TRANSPOSED = (nn.ConvTranspose2d, nn.ConvTranspose3d)
 
 
-class _Tracer(fx.Tracer):
+class _Recorder(TorchFunctionMode):
+    """The graph of one forward pass, recorded while it runs: branches and checks of types are taken as they are for the example."""
+
+    def __init__(self, model: nn.Module, example: Tensor):
+        self.graph, self.root = fx.Graph(), Tracer()
+        self.nodes: dict[int, fx.Node] = {}
+        self.alive: list[Tensor] = []  # an address must not be used again
+        self.inside = 0
+        self._note(example, self.graph.placeholder("x"))
+        handles = []
+        for name, module in model.named_modules():
+            if name and self.root.is_leaf_module(module, name):
+                handles.append(module.register_forward_pre_hook(self._enter))
+                handles.append(module.register_forward_hook(functools.partial(self._leave, name), with_kwargs=True, always_call=True))
+        try:
+            with torch.no_grad(), self:
+                model(example)
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _enter(self, module: nn.Module, args: Any) -> None:
+        self.inside += 1
+
+    def _leave(self, name: str, module: nn.Module, args: Any, kwargs: Any, out: Any) -> None:
+        self.inside -= 1
+        if self.inside == 0 and out is not None:
+            self._note(out, self.graph.call_module(name, *self._nodes(args, kwargs)))
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if self.inside == 0:
+            of_nodes = self._nodes(args, kwargs or {})
+            if any(isinstance(value, fx.Node) for value in torch.utils._pytree.tree_leaves(of_nodes)):
+                self._note(out, (func, of_nodes))
+        return out
+
+    def _nodes(self, args: Any, kwargs: Any) -> Any:
+        def node(value: Any) -> Any:
+            return self.nodes.get(id(value)) if isinstance(value, Tensor) else value
+
+        return torch.utils._pytree.tree_map(node, (tuple(args), dict(kwargs)))
+
+    def _note(self, out: Any, node: Any) -> None:
+        for value in torch.utils._pytree.tree_leaves(out):
+            if isinstance(value, Tensor):
+                made = node if isinstance(node, fx.Node) else self.graph.create_node("call_function", node[0], *node[1])
+                made.meta.setdefault("tensor_meta", value)
+                self.nodes[id(value)] = made
+                self.alive.append(value)
+
+
+class Tracer(fx.Tracer):
     """Does not look into users' own kinds of known layers."""
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
@@ -51,33 +104,29 @@ class Inference:
         self.seen: set[str] = set()
         self.last: str | None = None
 
-    def _graph(self, example: Tensor | None) -> fx.GraphModule:
+    def _graph(self, example: Tensor | None) -> fx.Graph:
         mode = self.model.training
         self.model.eval()
         try:
-            graph = fx.GraphModule(self.model, _Tracer().trace(self.model))
+            if example is not None:
+                return _Recorder(self.model, example).graph
+            return Tracer().trace(self.model)
         except Exception as error:
-            raise Error(f"model: torch.fx cannot trace its forward pass ({error}); write a plan by hand: Plan.suggest starts one") from error
+            what = "it cannot be run on the example" if example is not None else "torch.fx cannot trace its forward pass; give an example input"
+            raise Error(f"model: {what} ({error}); write a plan by hand: Plan.suggest starts one") from error
         finally:
             self.model.train(mode)
-        if example is not None:
-            with torch.no_grad():
-                ShapeProp(graph.eval()).propagate(example)
-            self.model.train(mode)
-        return graph
 
     def text(self) -> str:
         """The plan in TOML."""
         known: dict[fx.Node, _Fields | None] = {}
-        for node in self.graph.graph.nodes:
+        for node in self.graph.nodes:
             if node.op == "placeholder":
                 known[node] = _Fields(self.input, 1) if not known else None
             elif node.op == "call_module":
                 known[node] = self._module(node, known)
             elif node.op in ("call_function", "call_method"):
                 known[node] = self._function(node, known)
-            else:
-                known[node] = None
         if not self.rules:
             raise Error(f"model: expected layers whose fields are known, found none ({'; '.join(self.warnings[:3])})")
         comments = "".join(f"# {warning}\n" for warning in self.warnings)
@@ -97,7 +146,7 @@ class Inference:
             if user in done:
                 continue
             done.add(user)
-            if user.op == "call_module" and any(True for _ in self.graph.get_submodule(str(user.target)).parameters()):
+            if user.op == "call_module" and any(True for _ in self.model.get_submodule(str(user.target)).parameters()):
                 return False
             todo.extend(user.users)
         return True
@@ -115,8 +164,8 @@ class Inference:
 
     def _module(self, node: fx.Node, known: dict[fx.Node, _Fields | None]) -> _Fields | None:
         name = str(node.target)
-        module = self.graph.get_submodule(name)
-        given = next((known.get(arg) for arg in node.args if isinstance(arg, fx.Node)), None)
+        module = self.model.get_submodule(name)
+        given = next((known.get(arg) for arg in (*node.args, *node.kwargs.values()) if isinstance(arg, fx.Node)), None)
         repeated = name in self.seen
         self.seen.add(name)
         if repeated and any(True for _ in module.parameters()):
@@ -158,7 +207,7 @@ class Inference:
         if isinstance(module, _TRANSPOSED):
             # Its weight is that of the adjoint map: [in, out, k…].
             self._rule(f"{name}.weight", domain=codomain, codomain=domain, bias=False)
-            if module.bias is not None and codomain != f"{module.out_channels} trivial":
+            if module.bias is not None:
                 self._rule(f"{name}.bias", kind="bias", codomain=codomain)
             return after
         if isinstance(module.padding, tuple) and len(set(module.padding)) == 1 and len(set(module.stride)) == 1:
@@ -182,7 +231,7 @@ class Inference:
         return _Fields(codomain, axis)
 
     def _norm(self, name: str, module: Any, given: _Fields | None, repeated: bool) -> None:
-        if given is None or repeated or given.text.endswith("trivial") and "+" not in given.text:
+        if given is None or repeated:
             return
         for part, kind in (("weight", "scale"), ("bias", "bias"), ("running_mean", "bias"), ("running_var", "scale")):
             value = getattr(module, part, None)
@@ -199,7 +248,7 @@ class Inference:
         return _Fields(given.text, 1) if shapes[0][1] == shapes[1][given.axis] else None
 
     def _function(self, node: fx.Node, known: dict[fx.Node, _Fields | None]) -> _Fields | None:
-        name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
+        name = (node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))).strip("_")
         if name in ("cat", "concat"):
             first = node.args[0]
             parts = [known.get(arg) if isinstance(arg, fx.Node) else None for arg in first] if isinstance(first, (list, tuple)) else []
@@ -209,12 +258,12 @@ class Inference:
         tensors = [arg for arg in node.args if isinstance(arg, fx.Node) and arg in known]
         if not tensors:
             return None
-        given = [known[arg] for arg in tensors if known[arg] is not None]
-        if name in ("add", "iadd", "sub", "mul"):
-            if len({fields.text for fields in given if fields is not None}) > 1:
-                self.warnings.append(f"{node.name}: {' and '.join(fields.text for fields in given if fields)} are added; their symmetry is lost")
-                return None
-            return given[0] if given else None
+        given = [known[arg] for arg in tensors]
+        if name in ("add", "iadd", "radd", "sub", "isub", "rsub", "mul", "imul", "rmul"):
+            texts = sorted({fields.text for fields in given if fields is not None})
+            if len(texts) > 1:
+                self.warnings.append(f"{node.name}: {' and '.join(texts)} are added; their symmetry is lost")
+            return given[0] if len(texts) == 1 and None not in given else None
         of_first = known[tensors[0]]
         if of_first is None:
             return None
@@ -223,7 +272,9 @@ class Inference:
             return _Fields(of_first.text, order.index(of_first.axis))
         if name in ("flatten", "view", "reshape", "mean", "squeeze"):
             return self._flattened(node, of_first)
-        return of_first
+        sizes = [meta.shape[of_first.axis : of_first.axis + 1] for meta in (arg.meta.get("tensor_meta") for arg in (node, tensors[0])) if meta is not None]
+        # A part of the channels has other fields.
+        return of_first if len(sizes) < 2 or sizes[0] == sizes[1] else None
 
 
 def _toml(value: Any) -> str:

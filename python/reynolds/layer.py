@@ -18,7 +18,7 @@ from .tiles import Tiles
 class Layer:
     """A parameter that the plan types and on which the group acts."""
 
-    def __init__(self, layers: _reynolds.Layers, number: int, description: _reynolds.LayerRow, parameter: Tensor, stacked: bool):
+    def __init__(self, layers: _reynolds.Layers, number: int, description: _reynolds.LayerRow, parameter: Tensor, stacked: bool, shared: dict[int, Tiles]):
         self.layers, self.number, self.parameter = layers, number, parameter
         self.name = description["name"]
         self.size = description["weights"]
@@ -26,6 +26,8 @@ class Layer:
         self.strength = 1.0
         self.equivariant_since: Tensor | None = None
         self._tiles: Tiles | None = None
+        #: Index lists of equal layers.
+        self._shared, self._projector = shared, description["projector"]
         self._direct: tuple[int, int, bool] | None = None
         self._dtype: torch.dtype | None = None
         #: The leading axis of a stack of models, or nothing.
@@ -66,8 +68,12 @@ class Layer:
 
     @property
     def tiles(self) -> Tiles:
-        if self._tiles is None:
+        if self._tiles is None and self.shard is not None:
             self._tiles = Tiles(self.layers, self.number)
+        elif self._tiles is None:
+            if self._projector not in self._shared:
+                self._shared[self._projector] = Tiles(self.layers, self.number)
+            self._tiles = self._shared[self._projector]
         return self._tiles
 
     def check(self) -> None:

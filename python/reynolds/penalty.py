@@ -19,6 +19,7 @@ from .memory import place
 from .plan import Plan, checked
 from .report import LayerReport, Report
 from .shards import refuse
+from .tiles import Tiles
 
 
 class Penalty:
@@ -113,6 +114,7 @@ class Penalty:
         layers = plan.resolve({name: value for name, value in named.items() if not _matches(name, exclude)})
         self._layers = layers
         self.layers: list[Layer] = []
+        shared: dict[int, Tiles] = {}
         #: Parameters that are not penalised, with the reasons.
         self.left_out: dict[str, str] = {name: "excluded" for name in parameters if _matches(name, exclude)}
         self.left_out.update((name, reason) for name, reason in layers.untyped() if name in parameters)
@@ -130,7 +132,7 @@ class Penalty:
                 raise Error(f"{name}: the parameter is frozen (requires_grad is False); unfreeze it, or leave it out with exclude=[\"{name}\"]")
             if parameter.dtype in (torch.bfloat16, torch.float16) and self.step_kind == "decoupled":
                 warnings.warn(f"{name}: {parameter.dtype} weights lose small steps to rounding; train with f32 weights and autocast", stacklevel=4)
-            layer = Layer(layers, number, description, parameter, self.stacked)
+            layer = Layer(layers, number, description, parameter, self.stacked, shared)
             twin = next((other.name for other in self.layers if other.address == layer.address != 0), None)
             if twin is not None:
                 raise Error(f"{name}: it shares its memory with {twin}; make them one parameter, or leave one out with exclude")
@@ -379,7 +381,7 @@ class Penalty:
         """‖W − P(W)‖/‖W‖ of all penalised layers together."""
         both = [[float(part.sum()) for part in parts] for parts in self.energies().values()]
         perp, total = sum(part[1] for part in both), sum(sum(part) for part in both)
-        return float((perp / total) ** 0.5) if perp > 0 else 0.0
+        return 0.0 if perp == 0 else float((perp / total) ** 0.5)
 
     def report(self) -> Report:
         """Every penalised layer as it is now."""
@@ -392,9 +394,9 @@ class Penalty:
                 LayerReport(
                     layer.name,
                     total**0.5,
-                    first / total if total > 0 else 1.0,
+                    1.0 if total == 0 else first / total,
                     layer.rank / layer.size,
-                    (second / total) ** 0.5 if second > 0 else 0.0,
+                    0.0 if second == 0 else (second / total) ** 0.5,
                     since if since >= 0 else None,
                 )
             )

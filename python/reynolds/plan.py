@@ -98,6 +98,38 @@ class Plan:
         plan.warnings = inference.warnings + [f"{row['name']}: {warning}" for row in rows for warning in row["warnings"]]
         return plan
 
+    @classmethod
+    def from_escnn(cls, module: Any) -> Plan:
+        """The plan of ``module.export()``, for an equivariant module of escnn with trivial and regular fields of C2, C4, D2 or D4."""
+        from itertools import groupby
+
+        rules, groups = [], set()
+        for name, part in module.named_modules():
+            before, after, kind = getattr(part, "in_type", None), getattr(part, "out_type", None), type(part).__name__
+            if before is None or kind not in ("R2Conv", "InnerBatchNorm"):
+                continue
+
+            def fields(of: Any, name: str = name) -> str:
+                groups.add(str(of.gspace.fibergroup.name))
+                runs = groupby("trivial" if one.is_trivial() else one.name for one in of.representations)
+                counted = [(kind, len(list(copies))) for kind, copies in runs]
+                other = [kind for kind, _ in counted if kind not in ("trivial", "regular")]
+                if other:
+                    raise _reynolds.Error(f"{name}: expected trivial and regular fields, found {other[0]}, whose basis in escnn is another than ours")
+                return " + ".join(f"{count} {kind}" for kind, count in counted)
+
+            prefix = f"{name}." if name else ""
+            if kind == "R2Conv":
+                rules.append(f'name = "{prefix}weight"\ndomain = "{fields(before)}"\ncodomain = "{fields(after)}"\n')
+            else:
+                parts = {"weight": "scale", "bias": "bias", "running_mean": "bias", "running_var": "scale"}
+                rules += [f'name = "{prefix}{part}"\nkind = "{role}"\ncodomain = "{fields(after)}"\n' for part, role in parts.items()]
+        if len(groups) != 1:
+            raise _reynolds.Error(f"module: expected convolutions of escnn over one group, found {', '.join(sorted(groups)) or 'none'}")
+        plan = cls.from_toml(f'group = "{groups.pop()}"\n' + "".join(f"[[layer]]\n{rule}" for rule in rules))
+        plan.name = "escnn"
+        return plan
+
     def restricted_to(self, subgroup: str) -> Plan:
         """The same fields, projected onto a subgroup."""
         return Plan(self._plan.restricted_to(subgroup), self.name)

@@ -20,7 +20,7 @@ codomain = "{codomain}"
 class Projector:
     """The orthogonal projection onto the equivariant weights of one layer: ``P(W) = mean over g of π′(g)⁻¹ W π(g)``.
 
-    ``domain`` and ``codomain`` are the fields of the input and the output channels, ``kernel`` the side of the kernel of a convolution
+    ``domain`` and ``codomain`` are the fields of the input and the output channels (text, or e3nn's `Irreps`), ``kernel`` the side of the kernel of a convolution
     with ``dims`` (2 or 3) spatial axes; without it the layer is a linear map.
 
     >>> import numpy
@@ -33,7 +33,8 @@ class Projector:
     True
     """
 
-    def __init__(self, group: str, domain: str, codomain: str, kernel: int | None = None, dims: int = 2):
+    def __init__(self, group: str, domain: object, codomain: object, kernel: int | None = None, dims: int = 2):
+        domain, codomain = str(domain), str(codomain)
         rule = _RULE.format(group=group, domain=domain, codomain=codomain)
         channels = [_reynolds.field_dimension(group, fields) for fields in (codomain, domain)]
         self.shape = tuple(channels + ([kernel] * dims if kernel else []))
@@ -73,7 +74,35 @@ class Projector:
     def residual(self, weights: Any) -> float:
         """‖W − P(W)‖ / ‖W‖: 0 for an equivariant layer."""
         equivariant, perp = self.energies(weights)
-        return (perp / (equivariant + perp)) ** 0.5 if perp > 0 else 0.0
+        return 0.0 if perp == 0 else (perp / (equivariant + perp)) ** 0.5
+
+    def norm(self, weights: Any, norm: str = "frobenius", component: str = "perp") -> float:
+        """A norm of W − P(W), or of P(W) (``component="equivariant"``) or W ("whole"): "frobenius", "spectral", "max" or "(p,q)"."""
+        return self._layers.norm((0, *place("weights", self._on_host(weights), self.size)), norm, component)
+
+    def basis(self) -> Any:
+        """An orthonormal basis of the equivariant weights as a NumPy array [rank, out, in, k…]; steerable kernels for continuous groups."""
+        import numpy
+
+        lists, functions = self._layers.tiles(0)
+        f = None if functions is None else numpy.array(functions[0]).reshape(functions[1], -1)
+        length = self.size if f is None else self.size // f.shape[0] * f.shape[1]
+        vectors = []
+        for places, count, members, signs, ends, basis in lists:
+            if basis:
+                e = numpy.array(basis).reshape(count, -1)
+            else:
+                e = numpy.zeros((count, len(ends)))
+                for column, (start, end) in enumerate(zip([0, *ends], ends)):
+                    e[members[start:end], column] = numpy.array(signs[start:end]) / (end - start) ** 0.5
+            for tile in numpy.frombuffer(places, dtype="<i8").reshape(-1, count):
+                one = numpy.zeros((e.shape[1], length))
+                one[:, tile] = e.T
+                vectors.append(one)
+        coordinates = numpy.concatenate(vectors) if vectors else numpy.zeros((0, length))
+        if f is not None:
+            coordinates = (coordinates.reshape(-1, f.shape[1]) @ f.T).reshape(len(coordinates), -1)
+        return coordinates.reshape(-1, *self.shape)
 
     def worst_defect(self, weights: Any) -> tuple[float, float]:
         """Bounds of the largest ‖π′(g) W − W π(g)‖ over g."""

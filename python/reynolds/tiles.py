@@ -23,7 +23,7 @@ class Tiles:
         ends = torch.tensor([self._coordinate(boundary) for boundary in boundaries])
         return any(
             bool((torch.bucketize(index.amin(1), ends, right=True) != torch.bucketize(index.amax(1), ends, right=True)).any())
-            for index in (torch.tensor(places).view(-1, count) for places, count, *_ in self._lists)
+            for index in (_index(places, count) for places, count, *_ in self._lists)
         )
 
     def keep(self, start: int, end: int) -> None:
@@ -59,7 +59,7 @@ class Tiles:
 
         kinds = []
         for places, count, members, signs, ends, basis in self._lists:
-            index = torch.tensor(places, device=like.device).view(-1, count)
+            index = _index(places, count).to(like.device)
             if self._span is not None:
                 start, end = self._span
                 index = index[(index >= start).all(1) & (index < end).all(1)] - start
@@ -81,6 +81,10 @@ class Tiles:
             values, rows = self._functions
             functions = numbers(values).view(rows, -1)
         return kinds, functions
+
+
+def _index(places: bytes, count: int) -> Tensor:
+    return torch.frombuffer(bytearray(places), dtype=torch.int64).view(-1, count)
 
 
 def _of_kinds(kinds: Any, flat: Tensor) -> Tensor:

@@ -1,9 +1,12 @@
 //! The tensors of one network that a plan types, with their projectors.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use rayon::prelude::*;
 use reynolds::defect;
+use reynolds::norm::{Component, Norm};
 use reynolds::plan::{ResolvedPlan, TypedTensor};
 use reynolds::projection::{Energies, Projector, TileProjector};
 use reynolds::scalar::Weight;
@@ -20,9 +23,9 @@ pub(crate) struct Layers {
 /// Where a tensor's numbers lie: number of the layer, address, whether they are f64.
 type TensorAddress = (usize, usize, bool);
 
-/// P on the numbers of one layer: for each kind of tiles the places of every tile's numbers, and E `[numbers, rank]`, or the orbits with
-/// signs: (places, numbers in a tile, members, signs, ends, basis).
-type TileLists = (Vec<i64>, usize, Vec<i64>, Vec<f64>, Vec<i64>, Vec<f64>);
+/// P on the numbers of one layer: for each kind of tiles the places of every tile's numbers (i64, the lowest byte first), and E
+/// `[numbers, rank]`, or the orbits with signs: (places, numbers in a tile, members, signs, ends, basis).
+type TileLists<'py> = (Bound<'py, PyBytes>, usize, Vec<i64>, Vec<f64>, Vec<i64>, Vec<f64>);
 
 /// Band-limited kernels: F, row-major, and its rows.
 type Functions = Option<(Vec<f64>, usize)>;
@@ -72,7 +75,7 @@ impl Layers {
         self.resolved.group.name()
     }
 
-    /// One dictionary a layer.
+    /// One dictionary a layer; equal layers have the number of the first as their `projector`.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let one = |layer: &TypedTensor| {
             let row = PyDict::new(py);
@@ -84,6 +87,8 @@ impl Layers {
             row.set_item("form", layer.projector.form())?;
             row.set_item("weights", layer.len())?;
             row.set_item("rank", layer.rank())?;
+            let equal = self.resolved.layers.iter().position(|one| Arc::ptr_eq(&one.projector, &layer.projector));
+            row.set_item("projector", equal)?;
             row.set_item("warnings", &layer.warnings)?;
             Ok(row)
         };
@@ -127,14 +132,36 @@ impl Layers {
         bracket.map(|bracket| (bracket.lower, bracket.upper)).map_err(of_core)
     }
 
+    /// A norm of P(W) ("equivariant"), of W − P(W) ("perp") or of W ("whole"), for W read as `[out, rest]`.
+    fn norm(&self, py: Python<'_>, place: TensorAddress, norm: &str, component: &str) -> PyResult<f64> {
+        let (layer, memory) = (self.layer(place.0)?, Memory::new(place.1, place.2)?);
+        let norm: Norm = norm.parse().map_err(of_core)?;
+        let component = match component {
+            "equivariant" => Component::Equivariant,
+            "perp" => Component::Perp,
+            "whole" => Component::Whole,
+            _ => {
+                let message = format!("component: expected equivariant, perp or whole, got \"{component}\"");
+                return Err(ReynoldsError::new_err(message));
+            }
+        };
+        let value = py.detach(|| {
+            with_numbers!(layer.len(), memory, |weights| {
+                component.norm(norm, layer.projector.as_ref(), &*weights, layer.shape[0])
+            })
+        });
+        value.map_err(|error| of_core(error.of_tensor(&layer.name)))
+    }
+
     /// P as index lists, for tensors on other devices.
-    fn tiles(&self, py: Python<'_>, number: usize) -> PyResult<(Vec<TileLists>, Functions)> {
+    fn tiles<'py>(&self, py: Python<'py>, number: usize) -> PyResult<(Vec<TileLists<'py>>, Functions)> {
         let layer = self.layer(number)?;
         let tiling = py.detach(|| layer.projector.tiling()).map_err(of_core)?;
         let mut lists = Vec::new();
         for (kind_number, kind) in tiling.kinds().iter().enumerate() {
             let of_kind = tiling.tiles().iter().filter(|tile| tile.kind == kind_number);
-            let places = of_kind.flat_map(|&tile| tiling.places(tile)).map(|place| place as i64).collect();
+            let places: Vec<u8> =
+                of_kind.flat_map(|&tile| tiling.places(tile)).flat_map(|place| (place as i64).to_le_bytes()).collect();
             let (mut members, mut signs, mut ends, mut basis) = (vec![], vec![], vec![], vec![]);
             match &kind.projector {
                 TileProjector::Orbits(orbits) => {
@@ -148,7 +175,7 @@ impl Layers {
                     basis.extend((0..e.nrows()).flat_map(|row| (0..e.ncols()).map(move |column| e[(row, column)])));
                 }
             }
-            lists.push((places, kind.rows * kind.segment, members, signs, ends, basis));
+            lists.push((PyBytes::new(py, &places), kind.rows * kind.segment, members, signs, ends, basis));
         }
         let functions = tiling.functions().map(|f| {
             let row_major = (0..f.nrows()).flat_map(|row| (0..f.ncols()).map(move |column| f[(row, column)]));

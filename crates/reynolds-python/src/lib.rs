@@ -10,7 +10,9 @@
 
 mod action;
 mod audit;
+mod certificate;
 mod error;
+mod fourier;
 mod layers;
 mod memory;
 mod penalty;
@@ -29,6 +31,8 @@ fn _reynolds(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(audit::audit_file, module)?)?;
     module.add_function(wrap_pyfunction!(audit::audit_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(audit::command_line, module)?)?;
+    module.add_function(wrap_pyfunction!(certificate::certify, module)?)?;
+    module.add_function(wrap_pyfunction!(fourier::fourier_blocks, module)?)?;
     module.add_function(wrap_pyfunction!(action::field_dimension, module)?)?;
     module.add_function(wrap_pyfunction!(action::channel_matrices, module)?)?;
     module.add_function(wrap_pyfunction!(action::grid_permutations, module)?)?;

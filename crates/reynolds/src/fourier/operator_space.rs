@@ -84,6 +84,11 @@ impl OperatorSpace {
         &self.transform
     }
 
+    /// The transform of untwisted signals, whose frequencies [`OperatorSpace::untwisted_spectrum`] has blocks for.
+    pub fn untwisted(&self) -> &FourierTransform {
+        &self.untwisted
+    }
+
     /// V and V′.
     pub fn fibres(&self) -> &KernelSpace<c64> {
         &self.fibres

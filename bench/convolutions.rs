@@ -53,7 +53,7 @@ struct Network {
 impl Convolutions {
     /// All rows, measured on one network that trains on.
     pub(super) fn measure(&self, bench: &PenaltyBench, device: Device) -> Result<Vec<AddedToStep>> {
-        let network = Network::new(bench, *self, device)?;
+        let mut network = Network::new(bench, *self, device)?;
         let mut builder = Binding::builder(&network.parameters);
         builder.plan(&bench.plan()?)?;
         let binding = Rc::new(builder.build()?);
@@ -66,8 +66,12 @@ impl Convolutions {
             rows.push(("tape", Added::Tape(bench.config(Form::Squared))));
         }
         let clock = Clock { device };
-        let adam = RefCell::new(Adam::new(AdamConfig::default(), network.parameters.flat())?);
-        let step = |added: &Added| network.step(&mut adam.borrow_mut(), added);
+        let adam = Adam::new(AdamConfig::default(), network.parameters.flat())?;
+        let training = RefCell::new((&mut network, adam));
+        let step = |added: &Added| {
+            let (network, adam) = &mut *training.borrow_mut();
+            network.step(adam, added)
+        };
         let measured = rows.iter().map(|(name, added)| {
             let paired = clock.paired(WARMUP, self.pairs, || step(&Added::Nothing), || step(added))?;
             Ok(AddedToStep { added: name, batch: self.batch, side: self.side, paired })
@@ -113,8 +117,7 @@ impl Network {
         Ok(features.f_square()?.f_mean(Kind::Float)?)
     }
 
-    fn step(&self, adam: &mut Adam, added: &Added) -> Result<()> {
-        let parameters = &self.parameters;
+    fn step(&mut self, adam: &mut Adam, added: &Added) -> Result<()> {
         let mut loss = self.loss()?;
         if let Added::Tape(config) = added {
             for weight in self.weights() {
@@ -126,11 +129,11 @@ impl Network {
                 loss = loss.f_add(&kept)?.f_add(&perp)?;
             }
         }
-        let mut gradient = parameters.gradient(&loss)?;
+        let mut gradient = self.parameters.gradient(&loss)?;
         if let Added::Flat(penalty) = added {
-            penalty.add_gradient(parameters.flat(), &mut gradient)?;
+            penalty.add_gradient(self.parameters.flat(), &mut gradient)?;
         }
-        Ok(adam.step(parameters.flat(), &gradient, LEARNING_RATE)?)
+        Ok(adam.step(self.parameters.flat_mut(), &gradient, LEARNING_RATE)?)
     }
 }
 

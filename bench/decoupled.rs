@@ -44,7 +44,8 @@ impl PenaltyBench {
     pub(super) fn decoupled(
         &self,
         binding: &Rc<Binding>,
-        [weights, stepped]: [&Tensor; 2],
+        weights: &Tensor,
+        stepped: &mut Tensor,
         copy_seconds: f64,
         clock: Clock,
     ) -> Result<Vec<DecoupledRow>> {
@@ -53,23 +54,21 @@ impl PenaltyBench {
         };
         let (mut squared, mut plain) = (proximal(Form::Squared)?, proximal(Form::Plain)?);
         let mut target = TargetStep::new(binding.clone(), Target::new(TARGET)?, Scope::Layer)?;
-        let measure = |step: &mut dyn FnMut() -> Result<()>| -> Result<f64> {
+        type Step<'a> = &'a mut dyn FnMut(&mut Tensor) -> Result<()>;
+        let mut measure = |step: Step<'_>| -> Result<f64> {
             let seconds = clock.median(WARMUP, self.repeats, || {
-                stepped.shallow_clone().f_copy_(weights)?;
-                step()
+                stepped.f_copy_(weights)?;
+                step(stepped)
             })?;
             Ok((seconds - copy_seconds).max(0.0))
         };
-        let row = |step, [floor, indexed]: [u32; 2], ours: &mut dyn FnMut() -> Result<()>| -> Result<DecoupledRow> {
+        let mut row = |step, [floor, indexed]: [u32; 2], ours: Step<'_>| -> Result<DecoupledRow> {
             let before = device::launches();
-            ours()?;
+            ours(&mut weights.f_detach_copy()?)?;
             let launches = device::launches() - before;
             let seconds = measure(ours)?;
-            let by_operations = (self.group == "C4").then(|| {
-                measure(&mut || {
-                    stepped.shallow_clone().f_copy_(&self.as_operations(step, stepped)?).map_err(Into::into)
-                })
-            });
+            let by_operations = (self.group == "C4")
+                .then(|| measure(&mut |stepped| Ok(stepped.f_copy_(&self.as_operations(step, stepped)?)?)));
             Ok(DecoupledRow {
                 step,
                 seconds,
@@ -82,9 +81,9 @@ impl PenaltyBench {
             })
         };
         Ok(vec![
-            row("squared", [8, 12], &mut || Ok(squared.apply(stepped, STEP)?))?,
-            row("plain", [12, 20], &mut || Ok(plain.apply(stepped, STEP)?))?,
-            row("target", [12, 20], &mut || Ok(target.apply(stepped, STEP)?))?,
+            row("squared", [8, 12], &mut |stepped| Ok(squared.apply(stepped, STEP)?))?,
+            row("plain", [12, 20], &mut |stepped| Ok(plain.apply(stepped, STEP)?))?,
+            row("target", [12, 20], &mut |stepped| Ok(target.apply(stepped, STEP)?))?,
         ])
     }
 
@@ -131,13 +130,13 @@ mod tests {
         let (binding, _) = bench.bind(Device::Cpu).unwrap();
         let proximal = |form| ProximalStep::new(binding.clone(), Proximal::new(bench.config(form)).unwrap()).unwrap();
         for step in ["squared", "plain", "target"] {
-            let stepped = weights.copy();
+            let mut stepped = weights.copy();
             match step {
-                "squared" => proximal(Form::Squared).apply(&stepped, STEP).unwrap(),
-                "plain" => proximal(Form::Plain).apply(&stepped, STEP).unwrap(),
+                "squared" => proximal(Form::Squared).apply(&mut stepped, STEP).unwrap(),
+                "plain" => proximal(Form::Plain).apply(&mut stepped, STEP).unwrap(),
                 _ => {
                     let target = Target::new(TARGET).unwrap();
-                    TargetStep::new(binding.clone(), target, Scope::Layer).unwrap().apply(&stepped, STEP).unwrap();
+                    TargetStep::new(binding.clone(), target, Scope::Layer).unwrap().apply(&mut stepped, STEP).unwrap();
                 }
             }
             let expected = bench.as_operations(step, &weights).unwrap();

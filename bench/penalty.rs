@@ -145,10 +145,11 @@ impl PenaltyBench {
         let plain_seconds = clock.median(WARMUP, steps, || add(&plain))?;
         let mut copy = weights.f_zeros_like()?;
         let copy_seconds = clock.median(WARMUP, steps, || Ok(copy.f_copy_(&weights)?))?;
-        let decoupled = self.decoupled(&binding, [&weights, &copy], copy_seconds, clock)?;
+        let decoupled = self.decoupled(&binding, &weights, &mut copy, copy_seconds, clock)?;
         drop(copy);
         let adam = std::cell::RefCell::new(Adam::new(AdamConfig::default(), &weights)?);
-        let step = || -> Result<()> { Ok(adam.borrow_mut().step(&weights, &gradient, LEARNING_RATE)?) };
+        let step =
+            || -> Result<()> { Ok(adam.borrow_mut().step(&mut weights.shallow_clone(), &gradient, LEARNING_RATE)?) };
         let adam_seconds = clock.median(WARMUP, steps, step)?;
         let beside_adam = clock.paired(WARMUP, steps, step, || {
             add(&squared)?;

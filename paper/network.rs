@@ -72,7 +72,7 @@ pub trait Network<Input: ?Sized = Tensor, Output = Tensor> {
     }
 
     /// w ← P(w) in these layers.
-    fn project(&self, parameters: &Parameters) -> Result<()> {
+    fn project(&self, parameters: &mut Parameters) -> Result<()> {
         let _ = parameters;
         Ok(())
     }

@@ -10,6 +10,7 @@
 //! <folder>/cost.toml   settings   ──reynolds-paper cost FOLDER──►   <folder>/cost.json   results
 //! ```
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -161,11 +162,11 @@ impl<S: Settings> Step<S> {
         }
         let mut laps = Laps { build_ms: 0.0, binding: Instant::now() };
         let needed = self.warmup + self.steps + 2 * (self.pairs + self.warmup) + 1;
-        let task = Endless(E::on_random_data(run, needed, device, &mut laps)?);
-        let mut trainer = Trainer::new(&task, &run.train, &run.penalty)?;
+        let mut task = Endless(E::on_random_data(run, needed, device, &mut laps)?);
+        let mut trainer = Trainer::new(&mut task, &run.train, &run.penalty)?;
         let bind_ms = milliseconds(laps.binding);
         let clock = Clock { device };
-        let train = clock.median(self.warmup, self.steps, || trainer.step())?;
+        let train = clock.median(self.warmup, self.steps, || trainer.step(&mut task))?;
         let peak = memory.as_ref().and_then(DeviceMemory::added_mib);
         let inference = E::timed_inference(&task.0, &mut |pass| clock.median(self.warmup, self.steps, pass))?;
         let samples = E::samples(&run.settings) as f64;
@@ -184,13 +185,13 @@ impl<S: Settings> Step<S> {
             None => drop(trained.failures.insert(PEAK.into(), "no driver counts the memory of this device".into())),
         }
         if self.pairs > 0 {
-            trained.metrics.extend(self.paired(&task, clock)?);
+            trained.metrics.extend(self.paired(&mut task, clock)?);
         }
         Ok(trained)
     }
 
     /// The overhead of the settings' projection penalty, or of λ_⊥ = 1 where they have none.
-    fn paired(&self, task: &dyn Task, clock: Clock) -> Result<Metrics> {
+    fn paired(&self, task: &mut dyn Task, clock: Clock) -> Result<Metrics> {
         let (train, none) = (&self.run.train, PenaltySettings::default());
         let mut penalty = self.run.penalty.clone();
         if penalty.is_zero() {
@@ -200,12 +201,15 @@ impl<S: Settings> Step<S> {
             return Err(Error::config("pairs", "0: this model has no regularised parameters", self.pairs));
         };
         let (mut without, mut with) = (Trainer::new(task, train, &none)?, Trainer::new(task, train, &penalty)?);
-        let pairs = clock.paired(self.warmup, self.pairs, || without.step(), || with.step())?;
-        let flat = task.parameters().flat();
-        let mut gradient = flat.f_zeros_like()?;
+        // Both train the same weights in turn.
+        let task = RefCell::new(task);
+        let step = |trainer: &mut Trainer<'_>| trainer.step(&mut **task.borrow_mut());
+        let pairs = clock.paired(self.warmup, self.pairs, || step(&mut without), || step(&mut with))?;
+        let parameters = task.into_inner().parameters_mut();
+        let mut gradient = parameters.flat().f_zeros_like()?;
         let alone = clock.median(self.warmup, self.pairs, || {
-            regularisation.add_gradient(flat, &mut gradient)?;
-            regularisation.after_step(flat, train.learning_rate)
+            regularisation.add_gradient(parameters, &mut gradient)?;
+            regularisation.after_step(parameters.flat_mut(), train.learning_rate)
         })?;
         Ok(named([
             ("pairs/count", pairs.pairs as f64),
@@ -345,6 +349,10 @@ struct Endless<T>(T);
 impl<T: Task> Task for Endless<T> {
     fn parameters(&self) -> &Parameters {
         self.0.parameters()
+    }
+
+    fn parameters_mut(&mut self) -> &mut Parameters {
+        self.0.parameters_mut()
     }
 
     fn steps_per_epoch(&self) -> usize {

@@ -80,7 +80,7 @@ fn all(grid: &[RunConfig<PlaneSettings<DiskAndArc>>], workers: usize) -> (Vec<(f
         let tasks: Vec<_> =
             mine.map(|config| (config, PlaneExperiment::new().task(config, Device::Cpu).unwrap())).collect();
         ready.wait();
-        tasks.iter().map(|(config, task)| trained(config, task)).collect::<Vec<_>>()
+        tasks.into_iter().map(|(config, mut task)| trained(config, &mut task)).collect::<Vec<_>>()
     };
     std::thread::scope(|scope| {
         let work = &work;
@@ -92,7 +92,7 @@ fn all(grid: &[RunConfig<PlaneSettings<DiskAndArc>>], workers: usize) -> (Vec<(f
     })
 }
 
-fn trained(config: &RunConfig<PlaneSettings<DiskAndArc>>, task: &impl Task) -> (f64, f64) {
+fn trained(config: &RunConfig<PlaneSettings<DiskAndArc>>, task: &mut impl Task) -> (f64, f64) {
     let mut journal = Memory::default();
     let ending = train(task, &config.train, &config.penalty, &mut journal, &mut Silent, &Interrupt::new()).unwrap();
     let Ending::Finished(summary) = ending else { panic!("nobody interrupts a benchmark") };

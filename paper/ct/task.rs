@@ -150,9 +150,11 @@ impl CtTask {
         let tested = matches!(part, CtSubset::Test | CtSubset::Figure);
         let Some(binding) = self.binding.as_ref().filter(|_| self.projected && tested) else { return what() };
         let _guard = tch::no_grad_guard();
-        let trained = Weights::of(&self.parameters).copied()?;
-        let result = binding.project_in_place(&self.parameters).map_err(Error::from).and_then(|()| what());
-        trained.assign_to(&self.parameters)?;
+        // A second handle of the storage: it is as it was on return, and `what` reads it through the task.
+        let mut parameters = self.parameters.shallow_clone();
+        let trained = Weights::of(&parameters).copied()?;
+        let result = binding.project_in_place(&mut parameters).map_err(Error::from).and_then(|()| what());
+        trained.assign_to(&mut parameters)?;
         result
     }
 
@@ -229,6 +231,10 @@ impl CtTask {
 impl Task for CtTask {
     fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Parameters {
+        &mut self.parameters
     }
 
     /// Where an epoch is one pass over the cases, its last minibatch may be shorter.

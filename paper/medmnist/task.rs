@@ -155,6 +155,10 @@ impl Task for MedTask {
         &self.parameters
     }
 
+    fn parameters_mut(&mut self) -> &mut Parameters {
+        &mut self.parameters
+    }
+
     fn steps_per_epoch(&self) -> usize {
         let (count, batch) = (self.data.count(Split::Train), self.config.batch);
         let left_alone = count > batch && count % batch == 1;

@@ -47,7 +47,7 @@ pub fn add_gradient(
     network: &dyn Network,
     parameters: &Parameters,
     strengths: [f64; 2],
-    gradient: &Tensor,
+    gradient: &mut Tensor,
 ) -> Result<Tensor> {
     tch::with_grad(|| {
         let mut terms = Vec::new();
@@ -81,18 +81,17 @@ pub fn energies(network: &dyn Network, parameters: &Parameters) -> Result<Option
 /// The penalty of a network for the training loop.
 pub(super) struct AssembledPenalty {
     pub(super) network: Rc<dyn Network>,
-    pub(super) parameters: Rc<Parameters>,
     /// [λ_G, λ_⊥].
     pub(super) strengths: [f64; 2],
 }
 
 impl Regulariser for AssembledPenalty {
-    fn add_gradient(&self, _: &Tensor, gradient: &mut Tensor) -> Result<()> {
-        add_gradient(&*self.network, &self.parameters, self.strengths, gradient).map(drop)
+    fn add_gradient(&self, parameters: &Parameters, gradient: &mut Tensor) -> Result<()> {
+        add_gradient(&*self.network, parameters, self.strengths, gradient).map(drop)
     }
 
-    fn value(&self, flat: &Tensor) -> Result<Tensor> {
-        add_gradient(&*self.network, &self.parameters, self.strengths, &flat.f_zeros_like()?)
+    fn value(&self, parameters: &Parameters) -> Result<Tensor> {
+        add_gradient(&*self.network, parameters, self.strengths, &mut parameters.flat().f_zeros_like()?)
     }
 
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {

@@ -47,7 +47,7 @@ pub struct Rollout {
 
 /// Data, network and loss of a run.
 pub struct SmokeTask {
-    parameters: Rc<Parameters>,
+    parameters: Parameters,
     network: Rc<dyn Network>,
     data: SmokeData,
     config: SmokeDataConfig,
@@ -83,7 +83,7 @@ impl SmokeTask {
         alpha: f64,
         seed: u64,
     ) -> Self {
-        let (parameters, network, config) = (Rc::new(parameters), network.into(), config.clone());
+        let (network, config) = (network.into(), config.clone());
         Self { parameters, network, data, config, alpha, seed, order: EpochOrder::default() }
     }
 
@@ -214,6 +214,10 @@ impl Task for SmokeTask {
         &self.parameters
     }
 
+    fn parameters_mut(&mut self) -> &mut Parameters {
+        &mut self.parameters
+    }
+
     /// The last minibatch of an epoch may be shorter.
     fn steps_per_epoch(&self) -> usize {
         self.data.windows(Subset::Train).len().div_ceil(self.config.batch)
@@ -276,8 +280,7 @@ impl Task for SmokeTask {
         if self.network.energy(&self.parameters, Component::Perp)?.is_none() {
             return Ok(None);
         }
-        let (network, parameters) = (Rc::clone(&self.network), Rc::clone(&self.parameters));
-        let strengths = [penalty.lambda_g, penalty.lambda_perp];
-        Ok(Some(Box::new(AssembledPenalty { network, parameters, strengths })))
+        let (network, strengths) = (Rc::clone(&self.network), [penalty.lambda_g, penalty.lambda_perp]);
+        Ok(Some(Box::new(AssembledPenalty { network, strengths })))
     }
 }

@@ -274,7 +274,7 @@ mod tests {
     use reynolds_train::train::{Ending, train};
 
     /// Trains a small problem for a few epochs; the final metrics.
-    fn trained(task: &dyn Task, config: &RunConfig<PlaneSettings<DiskAndArc>>) -> Metrics {
+    fn trained(task: &mut dyn Task, config: &RunConfig<PlaneSettings<DiskAndArc>>) -> Metrics {
         reynolds_train::threads::set(1);
         let ending =
             train(task, &config.train, &config.penalty, &mut Memory::default(), &mut Silent, &Interrupt::new());
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn training_tells_the_classes_apart_and_lambda_perp_makes_the_network_invariant() {
         let (free, held) = (small(0.0, 0.0, Form::Plain), small(0.0, 0.1, Form::Plain));
-        let [free, held] = [free, held].map(|config| trained(&task(&config), &config));
+        let [free, held] = [free, held].map(|config| trained(&mut task(&config), &config));
         assert!(free["test/accuracy"] > 0.95 && held["test/accuracy"] > 0.95, "{free:?} {held:?}");
         assert!(
             held["test/invariance_error_relative"] < 0.1 * free["test/invariance_error_relative"],
@@ -334,9 +334,9 @@ mod tests {
     #[test]
     fn a_finished_run_draws_its_boundary() {
         let config = small(0.0, 0.0, Form::Plain);
-        let (folder, task) = (tempfile::tempdir().unwrap(), task(&config));
+        let (folder, mut task) = (tempfile::tempdir().unwrap(), task(&config));
         let ending =
-            train(&task, &config.train, &config.penalty, &mut Memory::default(), &mut Silent, &Interrupt::new());
+            train(&mut task, &config.train, &config.penalty, &mut Memory::default(), &mut Silent, &Interrupt::new());
         let Ending::Finished(summary) = ending.unwrap() else { panic!("nobody interrupts a test") };
         PlaneExperiment::<DiskAndArc>::new().finish(&config, &task, &summary, folder.path()).unwrap();
         let svg = std::fs::read_to_string(folder.path().join("figures/boundary.svg")).unwrap();

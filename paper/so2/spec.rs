@@ -61,11 +61,11 @@ impl<D: PlaneData> Point for Spec<D> {
     fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
         let config = &self.run;
         config.validate()?;
-        let task: PlaneTask = PlaneExperiment::<D>::new().task(config, session.device)?;
-        let run = |task: &dyn Task, journal: &mut dyn Journal| {
+        let mut task: PlaneTask = PlaneExperiment::<D>::new().task(config, session.device)?;
+        let run = |task: &mut dyn Task, journal: &mut dyn Journal| {
             train(task, &config.train, &config.penalty, journal, &mut Silent, session.interrupt)
         };
-        let Ending::Finished(summary) = run(&task, &mut session.journal(config))? else { return Ok(None) };
+        let Ending::Finished(summary) = run(&mut task, &mut session.journal(config))? else { return Ok(None) };
         // The validation part is the training part.
         let watched = format!("{}/", Split::Validation.name());
         let renamed = |(name, value): (&String, &f64)| match name.strip_prefix(&watched) {
@@ -74,8 +74,8 @@ impl<D: PlaneData> Point for Spec<D> {
         };
         let mut metrics: Metrics = summary.metrics().iter().map(renamed).collect();
         if self.decay {
-            let other = weight_decay::Decayed(PlaneExperiment::<D>::new().task(config, session.device)?);
-            let Ending::Finished(_) = run(&other, &mut Memory::default())? else { return Ok(None) };
+            let mut other = weight_decay::Decayed(PlaneExperiment::<D>::new().task(config, session.device)?);
+            let Ending::Finished(_) = run(&mut other, &mut Memory::default())? else { return Ok(None) };
             metrics.extend(weight_decay::compare(&task, &other, config.penalty.penalty())?);
         }
         let mut arrays = BTreeMap::new();

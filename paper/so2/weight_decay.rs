@@ -21,6 +21,10 @@ impl Task for Decayed {
         self.0.parameters()
     }
 
+    fn parameters_mut(&mut self) -> &mut Parameters {
+        self.0.parameters_mut()
+    }
+
     fn steps_per_epoch(&self) -> usize {
         self.0.steps_per_epoch()
     }
@@ -54,12 +58,13 @@ struct Decay {
 }
 
 impl Regulariser for Decay {
-    fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
-        let _ = gradient.f_add_(&flat.f_mul(&self.mask)?.f_mul_scalar_(2.0 * self.lambda)?)?;
+    fn add_gradient(&self, parameters: &Parameters, gradient: &mut Tensor) -> Result<()> {
+        let _ = gradient.f_add_(&parameters.flat().f_mul(&self.mask)?.f_mul_scalar_(2.0 * self.lambda)?)?;
         Ok(())
     }
 
-    fn value(&self, flat: &Tensor) -> Result<Tensor> {
+    fn value(&self, parameters: &Parameters) -> Result<Tensor> {
+        let flat = parameters.flat();
         Ok(flat.f_mul(&self.mask)?.f_square()?.f_sum(flat.kind())?.f_mul_scalar(self.lambda)?)
     }
 
@@ -78,7 +83,7 @@ pub(super) fn compare(task: &PlaneTask, other: &Decayed, penalty: PenaltyConfig)
     let difference = largest(&ours.f_sub(theirs)?)? / largest(theirs)?;
     let mut gradient = ours.f_zeros_like()?;
     if let Some(regulariser) = task.regulariser(penalty)? {
-        regulariser.add_gradient(ours, &mut gradient)?;
+        regulariser.add_gradient(task.parameters(), &mut gradient)?;
     }
     let mut cosine = 1.0_f64;
     for entry in regularised(task.parameters()) {

@@ -36,19 +36,19 @@ impl<T: Clone> Shared<T> {
 
 /// Trains a model and adds the curves of these metrics to what `tested` makes of the summary; `None` if interrupted. A run whose loss
 /// becomes non-finite has the metric "diverged" = 1, and the failure "training" says why.
-pub(crate) fn trained<S: Settings>(
+pub(crate) fn trained<S: Settings, T: Task>(
     run: &RunConfig<S>,
-    task: &dyn Task,
+    task: &mut T,
     parameters: f64,
     of: &[&str],
     session: &PointSession<'_>,
-    tested: impl FnOnce(&Summary) -> Result<Trained>,
+    tested: impl FnOnce(&T, &Summary) -> Result<Trained>,
 ) -> Result<Option<Trained>> {
     let mut journal = session.journal(run);
     let mut trained = match train(task, &run.train, &run.penalty, &mut journal, &mut Silent, session.interrupt) {
         Ok(Ending::Interrupted { .. }) => return Ok(None),
         Ok(Ending::Finished(summary)) => {
-            let mut trained = tested(&summary)?;
+            let mut trained = tested(task, &summary)?;
             for (name, value) in [("epochs", summary.epochs), ("steps", summary.steps)] {
                 trained.metrics.insert(name.into(), value as f64);
             }

@@ -36,7 +36,7 @@ pub(crate) fn train(lambda_perp: f64) -> Result<f64> {
     let mut optimiser = nn::Adam::default().build(&store, 0.03)?;
 
     // README: begin
-    let variables = Variables::of(&store)?; // the trainable variables of an nn::VarStore
+    let mut variables = Variables::of(&store)?; // the trainable variables of an nn::VarStore
     let mut binding = variables.binding();
     binding.plan(&SymmetryPlan::from_toml(PLAN)?)?; // which layer has which fields: `reynolds plan` writes one
     let penalty = Penalty::new(binding.build()?, PenaltyConfig { lambda_perp, ..PenaltyConfig::default() })?;

@@ -261,7 +261,7 @@ impl Binding {
     }
 
     /// W ← P(W) for every bound parameter: the network becomes equivariant.
-    pub fn project_in_place(&self, parameters: &Parameters) -> Result<()> {
+    pub fn project_in_place(&self, parameters: &mut Parameters) -> Result<()> {
         let _guard = tch::no_grad_guard();
         parameters.assign(&self.project(parameters.flat())?)
     }

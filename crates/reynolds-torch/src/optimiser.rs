@@ -95,16 +95,16 @@ impl Adam {
     }
 
     /// One step on `weights` along `gradient`, both `[len]`, in place.
-    pub fn step(&mut self, weights: &Tensor, gradient: &Tensor, learning_rate: f64) -> Result<()> {
+    pub fn step(&mut self, weights: &mut Tensor, gradient: &Tensor, learning_rate: f64) -> Result<()> {
         check_size("weights", &self.first, weights)?;
         check_size("gradient", &self.first, gradient)?;
         let _guard = tch::no_grad_guard();
         let AdamConfig { method, beta1, beta2, epsilon, weight_decay } = self.config;
-        let (mut weights, mut gradient) = (weights.shallow_clone(), gradient.shallow_clone());
+        let mut gradient = gradient.shallow_clone();
         if weight_decay > 0.0 {
             match method {
                 Method::Adam => gradient = gradient.f_add(&weights.f_mul_scalar(weight_decay)?)?,
-                Method::AdamW => weights = weights.f_mul_scalar_(1.0 - learning_rate * weight_decay)?,
+                Method::AdamW => drop(weights.f_mul_scalar_(1.0 - learning_rate * weight_decay)?),
             }
         }
         self.steps += 1;

@@ -180,9 +180,14 @@ impl Parameters {
         Ok(Self { flat, entries, leaves, index, statistics, statistics_entries })
     }
 
-    /// The flat storage `[len]`: changing it in place changes every parameter. Not on the tape.
+    /// The flat storage `[len]`. Not on the tape.
     pub fn flat(&self) -> &Tensor {
         &self.flat
+    }
+
+    /// The flat storage, to change in place: every parameter changes with it.
+    pub fn flat_mut(&mut self) -> &mut Tensor {
+        &mut self.flat
     }
 
     /// Real numbers in the flat storage.
@@ -216,7 +221,8 @@ impl Parameters {
         Ok(self.leaves[*number].shallow_clone())
     }
 
-    /// A running statistic, in its shape: changing it in place changes the storage.
+    /// A running statistic, in its shape: changing it in place changes the storage. Layers keep theirs in their forward pass, which borrows
+    /// the parameters like any other.
     pub fn statistic(&self, name: &str) -> Result<Tensor> {
         let entry = self.statistics_entries.iter().find(|entry| entry.name == name);
         entry.ok_or_else(|| Error::parameter(name, "a running statistic", "none of that name"))?.part(&self.statistics)
@@ -250,7 +256,7 @@ impl Parameters {
     }
 
     /// Adds the gradient of a loss to `gradient`, flat `[len]`, in place: nothing where the loss does not depend on a parameter.
-    pub fn add_gradient(&self, loss: &Tensor, gradient: &Tensor) -> Result<()> {
+    pub fn add_gradient(&self, loss: &Tensor, gradient: &mut Tensor) -> Result<()> {
         for (part, entry) in self.gradients(loss)?.into_iter().zip(&self.entries) {
             if let Some(part) = part {
                 let _ = gradient.f_narrow(0, entry.start as i64, entry.len() as i64)?.f_add_(&part)?;
@@ -280,10 +286,21 @@ impl Parameters {
     ///
     /// # Errors
     /// [`Error::Setting`] if the length differs.
-    pub fn assign(&self, values: &Tensor) -> Result<()> {
+    pub fn assign(&mut self, values: &Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
         check_size("flat tensor", &self.flat, values)?;
-        self.flat.shallow_clone().f_copy_(values)?;
+        self.flat.f_copy_(values)?;
+        Ok(())
+    }
+
+    /// Overwrites the running statistics.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if their number differs.
+    pub fn assign_statistics(&mut self, values: &Tensor) -> Result<()> {
+        let _guard = tch::no_grad_guard();
+        check_size("running statistics", &self.statistics, values)?;
+        self.statistics.f_copy_(values)?;
         Ok(())
     }
 }
@@ -320,7 +337,7 @@ mod tests {
 
     #[test]
     fn complex_parameters_come_first_and_a_change_of_the_flat_storage_is_seen_by_every_leaf() {
-        let parameters = parameters(|builder| {
+        let mut parameters = parameters(|builder| {
             builder.real("a", &[3], &[1.0, 2.0, 3.0])?;
             builder.complex("z", &[1], &[(4.0, 5.0)])
         });
@@ -368,7 +385,7 @@ mod tests {
 
     #[test]
     fn wrong_numbers_names_losses_and_lengths_are_errors_that_change_nothing() {
-        let parameters = parameters(|builder| {
+        let mut parameters = parameters(|builder| {
             builder.real("a", &[2], &[1.0, 2.0])?;
             assert!(builder.real("a", &[1], &[1.0]).is_err() && builder.real("b", &[3], &[1.0]).is_err());
             assert_eq!(builder.entries().len(), 1);

@@ -16,13 +16,13 @@
 //! use reynolds_torch::parametrisation::{Parametrisation, Trained};
 //! let mut builder = Parameters::builder();
 //! builder.real("w", &[2, 2], &[3.0, 0.0, 1.0, 0.0])?;
-//! let parameters = builder.build(Kind::Double, Device::Cpu)?;
+//! let mut parameters = builder.build(Kind::Double, Device::Cpu)?;
 //! let regular = rep::regular(&group::parse("C2")?)?;
 //! let mut binding = Binding::builder(&parameters);
 //! binding.real("w", &KernelSpace::dense(&regular, &regular)?)?;
-//! let trained = Trained::new(Parametrisation::Constrained, &parameters, Some(Rc::new(binding.build()?)))?;
+//! let trained = Trained::new(Parametrisation::Constrained, &mut parameters, Some(Rc::new(binding.build()?)))?;
 //! assert_eq!(Vec::<f64>::try_from(parameters.flat())?, [1.5, 0.5, 0.5, 1.5]);
-//! assert_eq!(trained.theta().size(), [4]);
+//! assert_eq!(trained.theta(&parameters).size(), [4]);
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
 
@@ -89,17 +89,23 @@ impl From<Parametrisation> for ParametrisationConfig {
 pub struct Trained {
     config: ParametrisationConfig,
     weights: Weights,
-    /// Flat `[len]`, or `[2 len]` with B in the second half; for free weights the storage of the parameters itself.
-    theta: Tensor,
 }
 
-/// W of θ.
+/// W of θ; free weights are their own θ.
 #[derive(Debug)]
 enum Weights {
     Free,
-    Constrained(Rc<Binding>),
-    /// With the mask of bound weights, `[len]`: unbound parameters have no B.
-    Residual(Rc<Binding>, Tensor),
+    /// θ is flat, `[len]`.
+    Constrained {
+        binding: Rc<Binding>,
+        theta: Tensor,
+    },
+    /// θ is `[2 len]` with B in the second half, and the mask of bound weights `[len]`: unbound parameters have no B.
+    Residual {
+        binding: Rc<Binding>,
+        theta: Tensor,
+        bound: Tensor,
+    },
 }
 
 impl Trained {
@@ -107,7 +113,7 @@ impl Trained {
     /// from here on.
     pub fn new(
         config: impl Into<ParametrisationConfig>,
-        parameters: &Parameters,
+        parameters: &mut Parameters,
         binding: Option<Rc<Binding>>,
     ) -> Result<Self> {
         let config = config.into();
@@ -115,27 +121,38 @@ impl Trained {
         let flat = parameters.flat();
         let binding =
             || binding.ok_or_else(|| Error::setting("parametrisation", "a plan that binds parameters", "none"));
-        let (theta, weights) = match config.kind {
-            Parametrisation::Free => (flat.shallow_clone(), Weights::Free),
+        let weights = match config.kind {
+            Parametrisation::Free => Weights::Free,
             Parametrisation::Constrained => {
                 let binding = binding()?;
-                (binding.project(flat)?, Weights::Constrained(binding))
+                Weights::Constrained { theta: binding.project(flat)?, binding }
             }
             Parametrisation::Residual => {
                 let binding = binding()?;
                 let rest = flat.f_sub(&binding.project(flat)?)?;
                 let bound = mask(&binding, flat)?;
-                (Tensor::f_cat(&[flat, &rest], 0)?, Weights::Residual(binding, bound))
+                Weights::Residual { theta: Tensor::f_cat(&[flat, &rest], 0)?, binding, bound }
             }
         };
-        let trained = Self { config, weights, theta };
+        let trained = Self { config, weights };
         trained.refresh(parameters)?;
         Ok(trained)
     }
 
-    /// The trained numbers θ: optimised and kept in checkpoints.
-    pub fn theta(&self) -> &Tensor {
-        &self.theta
+    /// The trained numbers θ, of checkpoints: flat `[len]`, or `[2 len]` for residual weights.
+    pub fn theta<'a>(&'a self, parameters: &'a Parameters) -> &'a Tensor {
+        match &self.weights {
+            Weights::Free => parameters.flat(),
+            Weights::Constrained { theta, .. } | Weights::Residual { theta, .. } => theta,
+        }
+    }
+
+    /// θ for the optimiser to change; [`Trained::refresh`] takes W there afterwards.
+    pub fn theta_mut<'a>(&'a mut self, parameters: &'a mut Parameters) -> &'a mut Tensor {
+        match &mut self.weights {
+            Weights::Free => parameters.flat_mut(),
+            Weights::Constrained { theta, .. } | Weights::Residual { theta, .. } => theta,
+        }
     }
 
     /// Whether θ is W itself.
@@ -144,20 +161,21 @@ impl Trained {
     }
 
     /// Takes θ of a checkpoint over, and W with it.
-    pub fn restore(&self, theta: &Tensor, parameters: &Parameters) -> Result<()> {
-        check_size("trained numbers", &self.theta, theta)?;
+    pub fn restore(&mut self, theta: &Tensor, parameters: &mut Parameters) -> Result<()> {
+        let ours = self.theta_mut(parameters);
+        check_size("trained numbers", ours, theta)?;
         let _guard = tch::no_grad_guard();
-        self.theta.shallow_clone().f_copy_(theta)?;
+        ours.f_copy_(theta)?;
         self.refresh(parameters)
     }
 
     /// W ← W(θ), after θ has changed.
-    pub fn refresh(&self, parameters: &Parameters) -> Result<()> {
+    pub fn refresh(&self, parameters: &mut Parameters) -> Result<()> {
         match &self.weights {
             Weights::Free => Ok(()),
-            Weights::Constrained(binding) => parameters.assign(&binding.project(&self.theta)?),
-            Weights::Residual(binding, bound) => {
-                let [a, b] = self.halves(bound)?;
+            Weights::Constrained { binding, theta } => parameters.assign(&binding.project(theta)?),
+            Weights::Residual { binding, theta, bound } => {
+                let [a, b] = halves(theta, bound)?;
                 parameters.assign(&binding.project(&a)?.f_add(&b)?)
             }
         }
@@ -167,10 +185,10 @@ impl Trained {
     pub fn pull_back(&self, gradient: Tensor) -> Result<Tensor> {
         match &self.weights {
             Weights::Free => Ok(gradient),
-            Weights::Constrained(binding) => binding.project(&gradient),
-            Weights::Residual(binding, bound) => {
+            Weights::Constrained { binding, .. } => binding.project(&gradient),
+            Weights::Residual { binding, theta, bound } => {
                 let ParametrisationConfig { lambda_equivariant, lambda_residual, .. } = self.config;
-                let [a, b] = self.halves(bound)?;
+                let [a, b] = halves(theta, bound)?;
                 let prior = binding.project(&a)?.f_mul(bound)?.f_mul_scalar(2.0 * lambda_equivariant)?;
                 let by_a = binding.project(&gradient)?.f_add(&prior)?;
                 let by_b = gradient.f_mul(bound)?.f_add(&b.f_mul_scalar(2.0 * lambda_residual)?)?;
@@ -179,22 +197,20 @@ impl Trained {
         }
     }
 
-    /// λ_A ‖P(A)‖² + λ_B ‖B‖², a scalar on the device; zero for the other parametrisations.
-    pub fn prior(&self) -> Result<Tensor> {
-        let Weights::Residual(binding, bound) = &self.weights else {
-            return Ok(Tensor::f_zeros([], (self.theta.kind(), self.theta.device()))?);
-        };
+    /// λ_A ‖P(A)‖² + λ_B ‖B‖², a scalar on the device; `None` for the other parametrisations.
+    pub fn prior(&self) -> Result<Option<Tensor>> {
+        let Weights::Residual { binding, theta, bound } = &self.weights else { return Ok(None) };
         let ParametrisationConfig { lambda_equivariant, lambda_residual, .. } = self.config;
-        let [a, b] = self.halves(bound)?;
+        let [a, b] = halves(theta, bound)?;
         let equivariant = binding.project(&a)?.f_mul(bound)?;
-        Ok(equivariant.f_dot(&equivariant)? * lambda_equivariant + b.f_dot(&b)? * lambda_residual)
+        Ok(Some(equivariant.f_dot(&equivariant)? * lambda_equivariant + b.f_dot(&b)? * lambda_residual))
     }
+}
 
-    /// A and B.
-    fn halves(&self, bound: &Tensor) -> Result<[Tensor; 2]> {
-        let len = self.theta.size()[0] / 2;
-        Ok([self.theta.f_narrow(0, 0, len)?, self.theta.f_narrow(0, len, len)?.f_mul(bound)?])
-    }
+/// A and B of residual weights.
+fn halves(theta: &Tensor, bound: &Tensor) -> Result<[Tensor; 2]> {
+    let len = theta.size()[0] / 2;
+    Ok([theta.f_narrow(0, 0, len)?, theta.f_narrow(0, len, len)?.f_mul(bound)?])
 }
 
 /// 1 for every number that is bound, 0 for the others: `[len]`.
@@ -217,7 +233,7 @@ mod tests {
 
     /// A C4 convolution with a bias that is not bound.
     fn network() -> (Parameters, Rc<Binding>) {
-        let ((), parameters) = built(|builder| {
+        let ((), mut parameters) = built(|builder| {
             builder.real("bias", &[8], &[0.0; 8])?;
             builder.real("kernel", &[8, 8, 3, 3], &[0.0; 576])
         });
@@ -234,11 +250,12 @@ mod tests {
         kernel + (parameters.get("bias").unwrap() - 1.0).square().sum(Kind::Double)
     }
 
-    fn train(trained: &Trained, parameters: &Parameters, steps: usize) {
-        let mut adam = Adam::new(AdamConfig::default(), trained.theta()).unwrap();
+    fn train(trained: &mut Trained, parameters: &mut Parameters, steps: usize) {
+        let mut adam = Adam::new(AdamConfig::default(), trained.theta(parameters)).unwrap();
         for step in 0..steps {
             let gradient = trained.pull_back(parameters.gradient(&loss(parameters)).unwrap()).unwrap();
-            adam.step(trained.theta(), &gradient, 0.05 * (1.0 - step as f64 / steps as f64)).unwrap();
+            let rate = 0.05 * (1.0 - step as f64 / steps as f64);
+            adam.step(trained.theta_mut(parameters), &gradient, rate).unwrap();
             trained.refresh(parameters).unwrap();
         }
     }
@@ -250,16 +267,17 @@ mod tests {
     #[test]
     fn gradients_are_those_of_finite_differences() {
         for parametrisation in [Parametrisation::Free.into(), Parametrisation::Constrained.into(), residual(0.2, 0.7)] {
-            let (parameters, binding) = network();
-            let trained = Trained::new(parametrisation, &parameters, Some(binding)).unwrap();
+            let (mut parameters, binding) = network();
+            let mut trained = Trained::new(parametrisation, &mut parameters, Some(binding)).unwrap();
             let gradient = trained.pull_back(parameters.gradient(&loss(&parameters)).unwrap()).unwrap();
-            let start = trained.theta().copy();
+            let start = trained.theta(&parameters).copy();
             for index in (0..start.size()[0]).step_by(7) {
-                let at = |step: f64| {
-                    trained.theta().shallow_clone().copy_(&start);
-                    let _ = trained.theta().get(index).g_add_scalar_(step);
-                    trained.refresh(&parameters).unwrap();
-                    (loss(&parameters) + trained.prior().unwrap()).double_value(&[])
+                let mut at = |step: f64| {
+                    let moved = start.copy();
+                    let _ = moved.get(index).g_add_scalar_(step);
+                    trained.restore(&moved, &mut parameters).unwrap();
+                    let prior = trained.prior().unwrap().map_or(0.0, |prior| prior.double_value(&[]));
+                    loss(&parameters).double_value(&[]) + prior
                 };
                 let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                 let closed = gradient.double_value(&[index]);
@@ -270,21 +288,21 @@ mod tests {
 
     #[test]
     fn a_constrained_network_has_no_defect_after_any_number_of_steps() {
-        let (parameters, binding) = network();
-        let trained = Trained::new(Parametrisation::Constrained, &parameters, Some(binding.clone())).unwrap();
+        let (mut parameters, binding) = network();
+        let mut trained = Trained::new(Parametrisation::Constrained, &mut parameters, Some(binding.clone())).unwrap();
         let before = parameters.flat().copy();
-        train(&trained, &parameters, 20);
+        train(&mut trained, &mut parameters, 20);
         assert!(largest(&(before - parameters.flat())) > 0.1);
         assert_eq!(*parameters.flat(), binding.project(parameters.flat()).unwrap());
     }
 
     #[test]
     fn a_residual_network_starts_where_the_free_one_does_and_a_strong_prior_makes_it_equivariant() {
-        let (parameters, binding) = network();
+        let (mut parameters, binding) = network();
         let before = parameters.flat().copy();
-        let trained = Trained::new(residual(0.0, 1e3), &parameters, Some(binding.clone())).unwrap();
+        let mut trained = Trained::new(residual(0.0, 1e3), &mut parameters, Some(binding.clone())).unwrap();
         assert!(largest(&(before - parameters.flat())) < 1e-14);
-        train(&trained, &parameters, 600);
+        train(&mut trained, &mut parameters, 600);
         assert!(largest(&(parameters.flat() - binding.project(parameters.flat()).unwrap())) < 0.01);
         // The bias is bound by nothing: it is free to reach 1.
         assert!(largest(&(parameters.get("bias").unwrap() - 1.0)) < 0.05);
@@ -292,11 +310,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_constrained_is_an_error() {
-        let (parameters, binding) = network();
-        assert!(Trained::new(Parametrisation::Constrained, &parameters, None).is_err());
+        let (mut parameters, binding) = network();
+        assert!(Trained::new(Parametrisation::Constrained, &mut parameters, None).is_err());
         let unused = ParametrisationConfig { lambda_residual: 1.0, ..ParametrisationConfig::default() };
         for bad in [residual(0.0, -1.0), residual(f64::NAN, 0.0), unused] {
-            assert!(Trained::new(bad, &parameters, Some(binding.clone())).is_err(), "{bad:?}");
+            assert!(Trained::new(bad, &mut parameters, Some(binding.clone())).is_err(), "{bad:?}");
         }
     }
 }

@@ -9,7 +9,7 @@
 //! use reynolds_torch::{Penalty, Variables, tch::{Device, Kind, Tensor, nn, nn::Module}};
 //! let store = nn::VarStore::new(Device::Cpu);
 //! let layer = nn::conv2d(store.root() / "layer", 4, 8, 3, Default::default());
-//! let variables = Variables::of(&store)?;
+//! let mut variables = Variables::of(&store)?;
 //! let mut binding = variables.binding();
 //! binding.plan(&SymmetryPlan::uniform(&group::parse("C4")?, UniformFields::Regular)?)?;
 //! let penalty = Penalty::new(binding.build()?, PenaltyConfig { lambda_perp: 0.1, ..PenaltyConfig::default() })?;
@@ -96,7 +96,7 @@ impl Variables {
 
     /// Adds the penalty's gradient to the `.grad` of every bound tensor and returns the penalty. After `loss.backward()`, before the
     /// optimiser's step; tensors that are not bound keep what they have.
-    pub fn add_penalty(&self, penalty: &Penalty) -> Result<Tensor> {
+    pub fn add_penalty(&mut self, penalty: &Penalty) -> Result<Tensor> {
         let binding = penalty.binding();
         let (value, slope) = {
             let _guard = tch::no_grad_guard();
@@ -111,11 +111,11 @@ impl Variables {
     }
 
     /// W ← P(W) for every bound tensor.
-    pub fn project(&self, binding: &Binding) -> Result<()> {
+    pub fn project(&mut self, binding: &Binding) -> Result<()> {
         let _guard = tch::no_grad_guard();
         let projected = binding.project(&self.flat()?)?;
-        for (entry, tensor) in self.entries.iter().zip(&self.tensors) {
-            tensor.shallow_clone().f_copy_(&entry.part(&projected)?)?;
+        for (entry, tensor) in self.entries.iter().zip(&mut self.tensors) {
+            tensor.f_copy_(&entry.part(&projected)?)?;
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ fn orbits_of_several_layers_take_one_kernel_and_other_forms_among_them_none() {
 fn a_second_launch_gives_the_same_to_the_bit_and_equivariant_weights_have_no_slope() {
     let layers: Vec<Layer> = every_form().into_iter().filter(has_a_kernel).collect();
     let gpu = device::parse("cuda:0").unwrap();
-    let parameters = parameters_on(gpu, &layers, 9, Kind::Float, true);
+    let mut parameters = parameters_on(gpu, &layers, 9, Kind::Float, true);
     let binding = bind_by(&parameters, &layers, TileProducts::on(gpu));
     let penalty = Penalty::new(binding.clone(), squared([0.0, 0.7])).unwrap();
     let once = || {
@@ -75,7 +75,7 @@ fn a_second_launch_gives_the_same_to_the_bit_and_equivariant_weights_have_no_slo
         (numbers(&penalty.add_gradient_with_value(parameters.flat(), &mut sum).unwrap()), numbers(&sum))
     };
     assert_eq!(once(), once());
-    binding.project_in_place(&parameters).unwrap();
+    binding.project_in_place(&mut parameters).unwrap();
     let mut sum = parameters.flat().zeros_like();
     assert_eq!(penalty.add_gradient_with_value(parameters.flat(), &mut sum).unwrap().double_value(&[]), 0.0);
     assert_eq!(sum.abs().max().double_value(&[]), 0.0);
@@ -93,10 +93,10 @@ fn launches_do_not_grow_with_layers_and_steps_are_the_same_to_the_bit() {
     for layers in [several(1), several(2), several(40)] {
         let parameters = parameters_on(gpu, &layers, 7, Kind::Float, true);
         let binding = bind_by(&parameters, &layers, TileProducts::on(gpu));
-        let launches = |apply: &dyn Fn(&Tensor)| {
+        let launches = |apply: &dyn Fn(&mut Tensor)| {
             let [once, again] = [(); 2].map(|()| {
-                let (flat, before) = (parameters.flat().copy(), device::launches());
-                apply(&flat);
+                let (mut flat, before) = (parameters.flat().copy(), device::launches());
+                apply(&mut flat);
                 (numbers(&flat), device::launches() - before)
             });
             assert!(once == again);
@@ -111,8 +111,8 @@ fn launches_do_not_grow_with_layers_and_steps_are_the_same_to_the_bit() {
         let target = Target::new(0.3).unwrap();
         let rules = [Scope::Layer, Scope::Network].map(|scope| {
             let target_step =
-                |flat: &Tensor| TargetStep::new(binding.clone(), target, scope).unwrap().apply(flat, STEP).unwrap();
-            let dual = |flat: &Tensor| {
+                |flat: &mut Tensor| TargetStep::new(binding.clone(), target, scope).unwrap().apply(flat, STEP).unwrap();
+            let dual = |flat: &mut Tensor| {
                 TargetStep::new(binding.clone(), target, scope)
                     .unwrap()
                     .by_dual(1.0)
@@ -123,7 +123,7 @@ fn launches_do_not_grow_with_layers_and_steps_are_the_same_to_the_bit() {
             [launches(&target_step), launches(&dual)]
         });
         let penalty = Penalty::new(binding.clone(), squared([0.3, 0.7])).unwrap();
-        let gradient = launches(&|flat| penalty.add_gradient(parameters.flat(), &mut flat.shallow_clone()).unwrap());
+        let gradient = launches(&|flat| penalty.add_gradient(parameters.flat(), flat).unwrap());
         let squared = [step(Form::Squared, 1.0), step(Form::Squared, 0.5)];
         assert_eq!(squared, [gradient; 2], "one pass");
         let two_passes = [step(Form::Plain, 1.0), rules[0][0], rules[0][1], rules[1][0], rules[1][1]];
@@ -131,8 +131,8 @@ fn launches_do_not_grow_with_layers_and_steps_are_the_same_to_the_bit() {
         found.push(gradient);
         // Factors 1 leave every bit alone.
         let still = Target::new(0.999_999_9).unwrap();
-        let flat = parameters.flat().copy();
-        TargetStep::new(binding.clone(), still, Scope::Network).unwrap().apply(&flat, STEP).unwrap();
+        let mut flat = parameters.flat().copy();
+        TargetStep::new(binding.clone(), still, Scope::Network).unwrap().apply(&mut flat, STEP).unwrap();
         assert_eq!(flat, *parameters.flat());
     }
     assert!(found[0] > 0 && found.iter().all(|launches| *launches == found[0]), "{found:?}");

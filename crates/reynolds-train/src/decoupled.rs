@@ -57,7 +57,7 @@ impl Decoupled {
     }
 
     /// Changes the parameters `flat` `[len]` in place, with the learning rate of the step; does not synchronise.
-    pub(crate) fn apply(&mut self, flat: &Tensor, rate: f64) -> Result<()> {
+    pub(crate) fn apply(&mut self, flat: &mut Tensor, rate: f64) -> Result<()> {
         if let Some((step, _)) = &mut self.penalty {
             step.apply(flat, rate)?;
         }

@@ -54,20 +54,9 @@ impl Weights {
     }
 
     /// Overwrites `parameters`.
-    pub fn assign_to(&self, parameters: &Parameters) -> Result<()> {
+    pub fn assign_to(&self, parameters: &mut Parameters) -> Result<()> {
         parameters.assign(&self.flat)?;
-        self.assign_statistics_to(parameters)
-    }
-
-    pub(crate) fn assign_statistics_to(&self, parameters: &Parameters) -> Result<()> {
-        let _guard = tch::no_grad_guard();
-        let mut statistics = parameters.statistics().shallow_clone();
-        if statistics.size() != self.statistics.size() {
-            let [expected, found] = [&statistics, &self.statistics].map(|tensor| format!("{:?}", tensor.size()));
-            return Err(reynolds_torch::Error::Setting { what: "running statistics".into(), expected, found }.into());
-        }
-        statistics.f_copy_(&self.statistics)?;
-        Ok(())
+        Ok(parameters.assign_statistics(&self.statistics)?)
     }
 }
 

@@ -54,6 +54,9 @@
 //!     fn parameters(&self) -> &Parameters {
 //!         &self.parameters
 //!     }
+//!     fn parameters_mut(&mut self) -> &mut Parameters {
+//!         &mut self.parameters
+//!     }
 //!     fn loss(&self, _: Moment) -> Result<Tensor> {
 //!         let found = self.inputs.linear::<Tensor>(&self.parameters.get("map")?, None).squeeze_dim(1);
 //!         Ok((found - &self.truth).square().mean(Kind::Double))

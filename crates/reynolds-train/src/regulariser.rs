@@ -2,33 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use reynolds_torch::Penalty;
 use reynolds_torch::tch::{self, Kind, Tensor};
+use reynolds_torch::{Parameters, Penalty};
 
 use crate::config::{PenaltySettings, PenaltyStep};
 use crate::decoupled::Decoupled;
 use crate::error::Result;
 use crate::task::{Metrics, Task};
 
-/// A penalty on the flat parameters with a gradient of its own.
+/// A penalty on parameters with a gradient of its own.
 pub trait Regulariser {
-    /// Adds the gradient at `flat` to `gradient`, both `[len]`, in place; does not synchronise.
-    fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()>;
+    /// Adds the gradient to `gradient`, flat `[len]`, in place; does not synchronise.
+    fn add_gradient(&self, parameters: &Parameters, gradient: &mut Tensor) -> Result<()>;
 
-    /// The penalty at `flat`, a 0-d tensor.
-    fn value(&self, flat: &Tensor) -> Result<Tensor>;
+    /// The penalty, a 0-d tensor.
+    fn value(&self, parameters: &Parameters) -> Result<Tensor>;
 
     /// Changes λ_⊥; an error if it is negative or not finite.
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()>;
 }
 
 impl Regulariser for Penalty {
-    fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
-        Ok(Penalty::add_gradient(self, flat, gradient)?)
+    fn add_gradient(&self, parameters: &Parameters, gradient: &mut Tensor) -> Result<()> {
+        Ok(Penalty::add_gradient(self, parameters.flat(), gradient)?)
     }
 
-    fn value(&self, flat: &Tensor) -> Result<Tensor> {
-        Ok(Penalty::value(self, flat)?)
+    fn value(&self, parameters: &Parameters) -> Result<Tensor> {
+        Ok(Penalty::value(self, parameters.flat())?)
     }
 
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
@@ -76,25 +76,25 @@ impl Regularisation {
         self.after.as_mut().map_or(Ok(()), |after| after.set_lambda_perp(lambda_perp))
     }
 
-    /// Before the optimiser's step: adds the gradient at `flat` to `gradient`, both `[len]`, in place. Does not synchronise.
-    pub fn add_gradient(&self, flat: &Tensor, gradient: &mut Tensor) -> Result<()> {
+    /// Before the optimiser's step: adds the gradient to `gradient`, flat `[len]`, in place. Does not synchronise.
+    pub fn add_gradient(&self, parameters: &Parameters, gradient: &mut Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
-        self.gradient.as_ref().map_or(Ok(()), |regulariser| regulariser.add_gradient(flat, gradient))
+        self.gradient.as_ref().map_or(Ok(()), |regulariser| regulariser.add_gradient(parameters, gradient))
     }
 
     /// After the optimiser's step with this learning rate: changes `flat` `[len]` in place. Does not synchronise.
-    pub fn after_step(&mut self, flat: &Tensor, rate: f64) -> Result<()> {
+    pub fn after_step(&mut self, flat: &mut Tensor, rate: f64) -> Result<()> {
         self.after.as_mut().map_or(Ok(()), |after| after.apply(flat, rate))
     }
 
-    /// The penalty at `flat`, a 0-d tensor in double precision; `None` if there is a target alone.
-    pub(crate) fn value(&self, flat: &Tensor) -> Result<Option<Tensor>> {
+    /// The penalty, a 0-d tensor in double precision; `None` if there is a target alone.
+    pub(crate) fn value(&self, parameters: &Parameters) -> Result<Option<Tensor>> {
         let _guard = tch::no_grad_guard();
         match (&self.gradient, &self.after) {
-            (Some(gradient), _) => Ok(Some(gradient.value(flat)?.f_to_kind(Kind::Double)?)),
+            (Some(gradient), _) => Ok(Some(gradient.value(parameters)?.f_to_kind(Kind::Double)?)),
             (None, Some(after)) => {
-                let on_device = |value| Tensor::f_full([0_i64; 0], value, (Kind::Double, flat.device()));
-                Ok(after.value(flat)?.map(on_device).transpose()?)
+                let on_device = |value| Tensor::f_full([0_i64; 0], value, (Kind::Double, parameters.device()));
+                Ok(after.value(parameters.flat())?.map(on_device).transpose()?)
             }
             (None, None) => Ok(None),
         }

@@ -103,10 +103,10 @@ pub fn run<E: Experiment + ?Sized>(
         OutputFolder::Under(root) => RunFolder::create(root, experiment.name()),
         OutputFolder::Exactly(path) => RunFolder::at(path),
     };
-    let Some(task) = work.task()? else { return work.stopped(&open()?) };
-    let trainer = Trainer::new(&task, &config.train, &config.penalty)?;
-    trainer.check_metric()?;
-    work.carry_out(&task, trainer, &open()?)
+    let Some(mut task) = work.task()? else { return work.stopped(&open()?) };
+    let trainer = Trainer::new(&mut task, &config.train, &config.penalty)?;
+    trainer.check_metric(&task)?;
+    work.carry_out(task, trainer, &open()?)
 }
 
 /// Resumes the run of a folder from its last checkpoint, or from the beginning if there is none. A damaged checkpoint, or one of another
@@ -136,9 +136,9 @@ impl<E: Experiment + ?Sized> Work<'_, '_, E> {
         if let Some(summary) = run_folder::summary(folder.path())? {
             return Ok(Outcome::AlreadyFinished { folder: folder.path().into(), summary });
         }
-        let Some(task) = self.task()? else { return self.stopped(&folder) };
-        let trainer = Trainer::new(&task, &self.config.train, &self.config.penalty)?;
-        self.carry_out(&task, trainer, &folder)
+        let Some(mut task) = self.task()? else { return self.stopped(&folder) };
+        let trainer = Trainer::new(&mut task, &self.config.train, &self.config.penalty)?;
+        self.carry_out(task, trainer, &folder)
     }
 
     /// The task; `None` if it was cancelled while its data were generated.
@@ -169,17 +169,17 @@ impl<E: Experiment + ?Sized> Work<'_, '_, E> {
         }
     }
 
-    fn carry_out(self, task: &E::Task, trainer: Trainer<'_>, folder: &RunFolder) -> Result<Outcome> {
+    fn carry_out(self, mut task: E::Task, trainer: Trainer<'_>, folder: &RunFolder) -> Result<Outcome> {
         self.keep_settings(folder)?;
         let mut journal = FolderJournal::open(folder, config::text(self.config))?;
         // Before anything in the folder changes.
         journal.check(task.parameters())?;
         Environment::now(self.session.device).add_to(folder)?;
         let path = folder.path().to_path_buf();
-        match train::go_on(trainer, &mut journal, self.session.observer, &self.session.interrupt)? {
+        match train::go_on(&mut task, trainer, &mut journal, self.session.observer, &self.session.interrupt)? {
             Ending::Interrupted { epoch, .. } => Ok(Outcome::Interrupted { folder: path, epoch }),
             Ending::Finished(summary) => {
-                self.experiment.finish(self.config, task, &summary, &path)?;
+                self.experiment.finish(self.config, &task, &summary, &path)?;
                 page::write(&path, &summary)?;
                 let text = serde_json::to_string_pretty(&summary).expect("a summary is plain numbers and names");
                 folder.write("summary.json", text.as_bytes())?;

@@ -50,6 +50,9 @@ pub trait Task {
     /// The parameters that are trained.
     fn parameters(&self) -> &Parameters;
 
+    /// The same, to be changed by a step.
+    fn parameters_mut(&mut self) -> &mut Parameters;
+
     /// Minibatches in an epoch.
     fn steps_per_epoch(&self) -> usize {
         1

@@ -39,35 +39,38 @@ pub enum Ending {
 
 /// Trains the parameters of a task, from the journal's last checkpoint if it has one, and leaves the selected weights in them.
 pub fn train(
-    task: &dyn Task,
+    task: &mut dyn Task,
     config: &TrainConfig,
     penalty: &PenaltySettings,
     journal: &mut dyn Journal,
     observer: &mut dyn Observer,
     interrupt: &Interrupt,
 ) -> Result<Ending> {
-    go_on(Trainer::new(task, config, penalty)?, journal, observer, interrupt)
+    let trainer = Trainer::new(task, config, penalty)?;
+    go_on(task, trainer, journal, observer, interrupt)
 }
 
 /// [`train`] with a given trainer.
 pub(crate) fn go_on(
+    task: &mut dyn Task,
     mut trainer: Trainer<'_>,
     journal: &mut dyn Journal,
     observer: &mut dyn Observer,
     interrupt: &Interrupt,
 ) -> Result<Ending> {
-    if let Some(snapshot) = journal.restore(trainer.task.parameters())? {
-        trainer.restore(&snapshot)?;
+    if let Some(snapshot) = journal.restore(task.parameters())? {
+        trainer.restore(task, &snapshot)?;
     }
     observer.begin(trainer.steps_done(), trainer.steps_in_all());
-    let stopped = all_epochs(&mut trainer, journal, observer, interrupt);
+    let stopped = all_epochs(task, &mut trainer, journal, observer, interrupt);
     observer.end();
     let Progress { epoch, step, .. } = trainer.progress;
-    Ok(if stopped? { Ending::Interrupted { epoch, step } } else { Ending::Finished(trainer.summary()?) })
+    Ok(if stopped? { Ending::Interrupted { epoch, step } } else { Ending::Finished(trainer.summary(task)?) })
 }
 
 /// Trains to the end; whether it was cancelled.
 fn all_epochs(
+    task: &mut dyn Task,
     trainer: &mut Trainer<'_>,
     journal: &mut dyn Journal,
     observer: &mut dyn Observer,
@@ -75,20 +78,20 @@ fn all_epochs(
 ) -> Result<bool> {
     while !trainer.is_over() {
         while !trainer.epoch_is_over() {
-            trainer.step()?;
-            let loss = if trainer.look_is_due() { Some(trainer.look(journal)?.0) } else { None };
+            trainer.step(task)?;
+            let loss = if trainer.look_is_due() { Some(trainer.look(task, journal)?.0) } else { None };
             observer.step(trainer.steps_done(), loss);
             if interrupt.requested() {
-                trainer.look(journal)?;
-                journal.save(&trainer.snapshot(), trainer.task.parameters())?;
+                trainer.look(task, journal)?;
+                journal.save(&trainer.snapshot(task.parameters()), task.parameters())?;
                 return Ok(true);
             }
         }
-        let record = trainer.end_epoch(journal)?;
+        let record = trainer.end_epoch(task, journal)?;
         journal.record(&record)?;
         observer.epoch(&record, trainer.config.epochs);
         if trainer.save_is_due() {
-            journal.save(&trainer.snapshot(), trainer.task.parameters())?;
+            journal.save(&trainer.snapshot(task.parameters()), task.parameters())?;
         }
     }
     Ok(false)

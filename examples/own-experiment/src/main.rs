@@ -96,6 +96,10 @@ impl Task for HookTask {
         &self.parameters
     }
 
+    fn parameters_mut(&mut self) -> &mut Parameters {
+        &mut self.parameters
+    }
+
     fn loss(&self, _: Moment) -> Result<Tensor> {
         let (images, labels) = &self.train;
         Ok(cross_entropy(&self.logits(images)?, labels))

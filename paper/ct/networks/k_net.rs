@@ -49,7 +49,7 @@ mod tests {
     fn rows_have_norm_one_whatever_the_scale_and_rows_of_zeros_have_a_gradient() {
         let mut builder = Parameters::builder();
         let net = KNet::new(&mut builder, 0, 6, &mut Random::new(1)).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let mut parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         assert_eq!(parameters.len(), 2 * (36 + 6) + 6);
         // The residual part is small beside 1e6: the second row of the second sample is negative, and becomes zero.
         let values = [3.0, 4.0, -1.0, 1.0, 0.0, 2.0, 1.0, 2.0, 2.0, -1.0, -2.0, -2.0].map(|value| value * 1e6);

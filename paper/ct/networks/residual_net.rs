@@ -234,7 +234,7 @@ mod tests {
         let mut builder = Parameters::builder();
         let mut random = Random::new(1);
         let net = ResidualNet::new(&mut builder, "x.0", 6, 2, &mut random).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let mut parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         let numbers: Vec<f64> = (0..parameters.len()).map(|_| 0.3 * random.normal()).collect();
         parameters.assign(&Tensor::from_slice(&numbers)).unwrap();
         let input: Vec<f64> = (0..2 * 6 * 7 * 8).map(|_| random.normal()).collect();

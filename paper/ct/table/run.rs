@@ -58,9 +58,9 @@ impl CtRun {
 
     /// The network of `task`, in a precision, tested with P(W) for regularised kernels if `projected`.
     fn again(&self, task: &CtTask, projected: bool, precision: Precision) -> Result<CtTask> {
-        let again = self.task(task.data().device(), projected, precision)?;
-        again.parameters().assign(task.parameters().flat())?;
-        again.parameters().statistics().shallow_clone().f_copy_(task.parameters().statistics())?;
+        let mut again = self.task(task.data().device(), projected, precision)?;
+        again.parameters_mut().assign(task.parameters().flat())?;
+        again.parameters_mut().assign_statistics(task.parameters().statistics())?;
         Ok(again)
     }
 
@@ -135,8 +135,8 @@ impl Point for CtRun {
     }
 
     fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
-        let task = self.task(session.device, false, self.run.train.precision)?;
+        let mut task = self.task(session.device, false, self.run.train.precision)?;
         let parameters = task.trained_numbers(self.run.train.parametrisation.kind) as f64;
-        trained(&self.run, &task, parameters, &CURVES, session, |summary| self.tested(&task, summary))
+        trained(&self.run, &mut task, parameters, &CURVES, session, |task, summary| self.tested(task, summary))
     }
 }

@@ -93,9 +93,9 @@ impl Point for VolumeRun {
     }
 
     fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
-        let task = self.task(session.device)?;
+        let mut task = self.task(session.device)?;
         let parameters = task.parameters().len() as f64;
-        trained(&self.config, &task, parameters, &CURVES, session, |summary| {
+        trained(&self.config, &mut task, parameters, &CURVES, session, |_, summary| {
             let mut metrics = summary.metrics().clone();
             let last = summary.last_metrics.get("test/accuracy").copied();
             metrics.insert("last/test/accuracy".into(), last.unwrap_or(f64::NAN));

@@ -148,7 +148,7 @@ impl Network for Rgroup {
         }))
     }
 
-    fn project(&self, parameters: &Parameters) -> Result<()> {
+    fn project(&self, parameters: &mut Parameters) -> Result<()> {
         project(&parameters.get(MIXING)?, &[2, 3])
     }
 }

@@ -107,10 +107,10 @@ impl Point for SmokePoint {
     }
 
     fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
-        let task = self.task(session.device)?;
+        let mut task = self.task(session.device)?;
         let parameters = task.parameters().len() as f64;
-        trained(&self.run, &task, parameters, &CURVES, session, |summary| {
-            Ok(Trained { metrics: metrics(summary), arrays: self.arrays(&task)?, ..Trained::default() })
+        trained(&self.run, &mut task, parameters, &CURVES, session, |task, summary| {
+            Ok(Trained { metrics: metrics(summary), arrays: self.arrays(task)?, ..Trained::default() })
         })
     }
 

@@ -66,7 +66,7 @@ mod tests {
     fn one_hidden_layer_by_hand() {
         let mut builder = Parameters::builder();
         let mlp = Mlp::new(&mut builder, &[2, 2, 1], &mut Random::new(0)).unwrap();
-        let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
+        let mut parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         // W₁ = 1, b₁ = (0, −5), W₂ = (2, 3), b₂ = 1 at x = (1, 3): ReLU(1, −2) = (1, 0), so 3.
         parameters.assign(&Tensor::from_slice(&[1.0, 0.0, 0.0, 1.0, 0.0, -5.0, 2.0, 3.0, 1.0])).unwrap();
         let logit = mlp.forward(&parameters, &[], &Tensor::from_slice(&[1.0, 3.0]).view([1, 2]), TRAIN).unwrap();

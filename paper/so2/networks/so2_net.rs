@@ -165,7 +165,7 @@ mod tests {
     }
 
     /// P on L₁ and L₂, in place.
-    fn project(net: &So2Net, parameters: &Parameters) {
+    fn project(net: &So2Net, parameters: &mut Parameters) {
         let binding = Binding::of_plan(parameters, &net.plan(parameters).unwrap().unwrap()).unwrap();
         binding.project_in_place(parameters).unwrap();
     }
@@ -176,12 +176,12 @@ mod tests {
 
     #[test]
     fn the_projector_is_the_mask_of_equal_orders() {
-        let (net, parameters) = network(Form::Collapsed, Kind::Double);
+        let (net, mut parameters) = network(Form::Collapsed, Kind::Double);
         let names = ["first.weight", "second.weight", "head.weight", "head.bias"];
-        let weights = || names.map(|name| parameters.get(name).unwrap().detach().copy());
-        let before = weights();
-        project(&net, &parameters);
-        for ((name, before), after) in names.iter().zip(&before).zip(&weights()) {
+        let weights = |parameters: &Parameters| names.map(|name| parameters.get(name).unwrap().detach().copy());
+        let before = weights(&parameters);
+        project(&net, &mut parameters);
+        for ((name, before), after) in names.iter().zip(&before).zip(&weights(&parameters)) {
             let order = |size: i64| Tensor::arange(size, (Kind::Int64, Device::Cpu)).remainder(9);
             let expected = match name.starts_with("head") {
                 true => before.shallow_clone(),
@@ -213,19 +213,19 @@ mod tests {
     #[test]
     fn a_projected_network_is_invariant_and_an_unprojected_one_is_not() {
         for form in [Form::Literal, Form::Collapsed] {
-            let (net, parameters) = network(form, Kind::Float);
+            let (net, mut parameters) = network(form, Kind::Float);
             let points = points(Kind::Float);
-            let change = |angle: f64| {
-                let (before, after) =
-                    (logits(&net, &parameters, &points), logits(&net, &parameters, &turned(&points, angle)));
+            let change = |parameters: &Parameters, angle: f64| {
+                let [before, after] = [&points, &turned(&points, angle)].map(|points| logits(&net, parameters, points));
                 largest(&(after - &before)) / largest(&before)
             };
-            assert!(change(0.9) > 0.1);
-            project(&net, &parameters);
+            assert!(change(&parameters, 0.9) > 0.1);
+            project(&net, &mut parameters);
             // A few hundred products are summed, and a coordinate of size 3 is rounded in the turn.
             let rounding = 300.0 * f64::from(f32::EPSILON);
             for angle in [0.1, 0.9, 2.0, -3.0] {
-                assert!(change(angle) < rounding, "{}", change(angle));
+                let change = change(&parameters, angle);
+                assert!(change < rounding, "{change}");
             }
         }
     }

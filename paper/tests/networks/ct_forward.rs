@@ -70,7 +70,7 @@ impl Case {
         let parameters = builder.build(Kind::Double, Device::Cpu).unwrap();
         let name = format!("{architecture:?}").to_lowercase();
         let turned = architecture == Architecture::Oscnet;
-        let case = Self { name, network, parameters, golden: Golden::open("ct_forward"), turned };
+        let mut case = Self { name, network, parameters, golden: Golden::open("ct_forward"), turned };
         case.parameters.assign(&case.weights()).unwrap();
         case.reset_statistics();
         case
@@ -239,8 +239,9 @@ fn the_sample_based_penalty_is_that_of_the_doubled_batch() {
 #[test]
 fn residual_pathways_have_the_loss_and_the_gradients_of_their_sum() {
     for architecture in Architecture::ALL {
-        let case = Case::new(architecture);
-        let trained = Trained::new(Parametrisation::Residual, &case.parameters, Some(case.binding())).unwrap();
+        let mut case = Case::new(architecture);
+        let binding = Some(case.binding());
+        let mut trained = Trained::new(Parametrisation::Residual, &mut case.parameters, binding).unwrap();
         let held: Vec<String> = case.binding().bound().iter().map(|bound| bound.entry.name.clone()).collect();
         let pathway = |name: &str| name.replace(".weight", ".equivariant");
         let equivariant = case.parameters.entries().iter().map(|entry| match held.contains(&entry.name) {
@@ -248,7 +249,7 @@ fn residual_pathways_have_the_loss_and_the_gradients_of_their_sum() {
             false => case.weight(&entry.name, entry.len()),
         });
         let halves = [Tensor::cat(&equivariant.collect::<Vec<_>>(), 0), case.weights()];
-        trained.restore(&Tensor::cat(&halves, 0), &case.parameters).unwrap();
+        trained.restore(&Tensor::cat(&halves, 0), &mut case.parameters).unwrap();
         let (input, truth) = case.images();
         let loss = loss(&case.run(Mode::Train, &input, None), &input, &truth).unwrap();
         close(loss.double_value(&[]), case.golden.number(&format!("{}.pathway.loss", case.name)), &case.name);

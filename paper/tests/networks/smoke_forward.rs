@@ -47,7 +47,7 @@ fn every_network_forecasts_what_its_equations_say() {
     let frames = tensor(&golden, "frames");
     for (symmetry, architecture) in networks() {
         let case = name(symmetry, architecture);
-        let (network, parameters) = network(symmetry, architecture, 4, 1);
+        let (network, mut parameters) = network(symmetry, architecture, 4, 1);
         let entries = || parameters.entries().iter().chain(parameters.statistics_entries());
         let ours: BTreeMap<String, Vec<usize>> =
             entries().map(|entry| (entry.name.clone(), entry.shape.clone())).collect();

@@ -145,7 +145,7 @@ impl Case {
             _ => BTreeMap::new(),
         };
         let name = format!("{kind}.{}", config.group.name());
-        let case = Self { name, network, parameters, golden: Golden::open("medmnist_forward"), spans };
+        let mut case = Self { name, network, parameters, golden: Golden::open("medmnist_forward"), spans };
         let weights = case.parameters.entries().iter().map(|entry| match case.spans.get(&entry.name) {
             Some(span) => (span.weights(&values(&entry.name, &span.shape())) * GAIN).reshape([-1]),
             None => values(&entry.name, &entry.shape).view([-1]),

@@ -188,9 +188,9 @@ fn an_epoch_sees_every_case_once_in_an_order_and_at_places_of_its_own() {
 
 #[test]
 fn held_kernels_are_regular_fields_in_and_out() {
-    let task = echo_of(data(16), Echo { held: true, ..Echo::default() }, &settings(16)).unwrap();
+    let mut task = echo_of(data(16), Echo { held: true, ..Echo::default() }, &settings(16)).unwrap();
     let binding = task.binding().unwrap().unwrap();
-    binding.project_in_place(task.parameters()).unwrap();
+    binding.project_in_place(task.parameters_mut()).unwrap();
     let kernel = task.parameters().get("kernel").unwrap().detach();
     // A quarter turn of the grid is the next orientation of output and input.
     let turned = kernel.rot90(1, [2, 3]).roll([1, 1], [0, 1]);
@@ -229,12 +229,12 @@ fn modes_that_need_held_kernels_are_refused_where_there_are_none() {
 #[test]
 fn a_strong_penalty_leaves_nothing_that_does_not_turn_and_every_norm_has_a_gradient() {
     let trained = |lambda_perp: f64, norm: &str, epochs: usize| {
-        let task = CtTask::new(data(16), &settings(16), Precision::F32, 1).unwrap();
+        let mut task = CtTask::new(data(16), &settings(16), Precision::F32, 1).unwrap();
         let mut config = TrainConfig { epochs, evaluate_every: epochs, learning_rate: 0.01, ..TrainConfig::default() };
         config.schedule.shape = Shape::Cosine;
         config.early_stopping.metric = "psnr".into();
         let penalty = PenaltySettings { lambda_perp, norm: norm.parse().unwrap(), ..PenaltySettings::default() };
-        let ending = train(&task, &config, &penalty, &mut Memory::default(), &mut Silent, &Interrupt::new());
+        let ending = train(&mut task, &config, &penalty, &mut Memory::default(), &mut Silent, &Interrupt::new());
         let Ok(Ending::Finished(summary)) = ending else { panic!("{norm}: {ending:?}") };
         let weights = Vec::<f32>::try_from(task.parameters().flat()).unwrap();
         (summary.last_metrics["test/weights/relative_distance"], weights)

@@ -160,7 +160,7 @@ fn moving() -> SmokeTask {
     task(constants(&values), windows, &[0.3, 0.3, 0.3], &config, 0.0)
 }
 
-fn trained(task: &SmokeTask, lambda_perp: f64) -> reynolds_train::metrics::Summary {
+fn trained(task: &mut SmokeTask, lambda_perp: f64) -> reynolds_train::metrics::Summary {
     let mut config = TrainConfig { epochs: 400, learning_rate: 0.02, ..TrainConfig::default() };
     config.early_stopping.metric = "rmse".into();
     let penalty = PenaltySettings { lambda_perp, ..PenaltySettings::default() };
@@ -173,8 +173,8 @@ fn trained(task: &SmokeTask, lambda_perp: f64) -> reynolds_train::metrics::Summa
 fn the_defect_of_weights_that_are_no_numbers_is_none() {
     let config = lengths(1, 1, 1);
     let defect = |weights: [f64; 2]| {
-        let task = task(constants(&VALUES), [rows(&[1]), vec![], vec![], vec![]], &[0.5, 0.5], &config, 0.0);
-        task.parameters().assign(&Tensor::from_slice(&weights)).unwrap();
+        let mut task = task(constants(&VALUES), [rows(&[1]), vec![], vec![], vec![]], &[0.5, 0.5], &config, 0.0);
+        task.parameters_mut().assign(&Tensor::from_slice(&weights)).unwrap();
         task.relative_distance().unwrap().unwrap()
     };
     assert!(defect([f64::NAN, 0.5]).is_nan() && defect([0.0, f64::NAN]).is_nan());
@@ -184,15 +184,15 @@ fn the_defect_of_weights_that_are_no_numbers_is_none() {
 
 #[test]
 fn training_finds_a_linear_motion_and_the_penalty_holds_what_it_should() {
-    let task = moving();
+    let mut task = moving();
     let before = task.evaluate(Split::Test).unwrap();
-    let summary = trained(&task, 0.0);
+    let summary = trained(&mut task, 0.0);
     let after = &summary.last_metrics;
     assert!(after["test/future/rmse"] < 0.05 * before["future/rmse"], "{before:?} {after:?}");
     assert!(after["test/domain/gain"] > 3.0 * after["test/domain/gain_se"], "{after:?}");
     assert!(summary.best_metrics.contains_key("test/domain/rmse"));
-    let held = moving();
-    trained(&held, 1e4);
+    let mut held = moving();
+    trained(&mut held, 1e4);
     let (free, held) = (task.relative_distance().unwrap().unwrap(), held.relative_distance().unwrap().unwrap());
     assert!(held < 0.02 * free, "{held} {free}");
     assert!(task.regulariser(PenaltyConfig { whole: true, ..PenaltyConfig::default() }).is_err());

@@ -54,11 +54,11 @@ fn steps_agree(fused: &Fused, binding: &Binding) -> Result<bool> {
             _ => Some(Rule::Dual { tau: 0.25, rate: 1.0, step, network, strengths }),
         };
         let rescaling = rule.as_ref().map_or(Rescaling::Even([0.25, 0.75]), Rescaling::ByRule);
-        let flat = flat.f_detach_copy()?;
+        let mut flat = flat.f_detach_copy()?;
         if by_kernels {
             return Ok(fused.rescale(&flat, &rescaling).ok().filter(|&done| done).map(|_| flat));
         }
-        binding.rescale_by_operations(&flat, &rescaling)?;
+        binding.rescale_by_operations(&mut flat, &rescaling)?;
         Ok(Some(flat))
     };
     for nth in 0..7 {

@@ -8,7 +8,7 @@ use crate::proximal::Rescaling;
 
 impl Binding {
     /// By executors of the core or by kernels where there are some for these parameters, else by operations of libtorch.
-    pub(crate) fn rescale(&self, flat: &Tensor, rescaling: &Rescaling<'_>) -> Result<()> {
+    pub(crate) fn rescale(&self, flat: &mut Tensor, rescaling: &Rescaling<'_>) -> Result<()> {
         let _guard = tch::no_grad_guard();
         match self.one_pass(flat)? {
             Some(one_pass) if one_pass.rescale(flat, rescaling)? => Ok(()),
@@ -16,7 +16,7 @@ impl Binding {
         }
     }
 
-    pub(super) fn rescale_by_operations(&self, flat: &Tensor, rescaling: &Rescaling<'_>) -> Result<()> {
+    pub(super) fn rescale_by_operations(&self, flat: &mut Tensor, rescaling: &Rescaling<'_>) -> Result<()> {
         let weights = self.gather(flat)?;
         if let Rescaling::Even(factors) = rescaling {
             return self.rescale_evenly(flat, weights, *factors);
@@ -41,7 +41,7 @@ impl Binding {
         self.selection.put(flat, &sum)
     }
 
-    fn rescale_evenly(&self, flat: &Tensor, mut weights: Tensor, [a, b]: [f64; 2]) -> Result<()> {
+    fn rescale_evenly(&self, flat: &mut Tensor, mut weights: Tensor, [a, b]: [f64; 2]) -> Result<()> {
         if (a, b) == (1.0, 1.0) {
             return Ok(());
         }

@@ -64,10 +64,10 @@ impl Selection {
     }
 
     /// Overwrites the bound numbers of a flat tensor.
-    pub(crate) fn put(&self, flat: &Tensor, numbers: &Tensor) -> Result<()> {
+    pub(crate) fn put(&self, flat: &mut Tensor, numbers: &Tensor) -> Result<()> {
         match self {
             Self::Range { start, len } => flat.f_narrow(0, *start, *len)?.f_copy_(numbers)?,
-            Self::Index(index) => drop(flat.shallow_clone().f_index_copy_(0, index, numbers)?),
+            Self::Index(index) => drop(flat.f_index_copy_(0, index, numbers)?),
         }
         Ok(())
     }

@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn folded_into_a_convolution_it_is_evaluated_with_it() {
-        let (norm, parameters) = layer(2, 4);
+        let (norm, mut parameters) = layer(2, 4);
         let (kernel, bias) = (normal(&[8, 8, 3, 3], 4), normal(&[8], 5));
         let _ = norm.forward(&parameters, &input(), Mode::Train).unwrap();
         parameters.assign(&Tensor::from_slice(&[0.5, -2.0, 0.25, 3.0])).unwrap();

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_convolution_by_hand_with_zeros_around() {
-        let (layer, parameters) = built(|builder| Conv2d::new(builder, "c", [1, 1], 3, &mut Random::new(0)));
+        let (layer, mut parameters) = built(|builder| Conv2d::new(builder, "c", [1, 1], 3, &mut Random::new(0)));
         parameters.assign(&Tensor::from_slice(&[0.0, 1.0, 0.0, 2.0, 3.0, 4.0, 0.0, 5.0, 0.0, 0.5])).unwrap();
         let input = Tensor::from_slice(&[1.0, 2.0, 3.0, 4.0]).view([1, 1, 2, 2]);
         let output = layer.forward(&parameters, &layer.kernel(&parameters).unwrap(), &input).unwrap();

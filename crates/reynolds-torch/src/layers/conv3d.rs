@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_convolution_by_hand_with_zeros_around() {
         let window = Window { side: 2, stride: 2, padding: 1 };
-        let (layer, parameters) = built(|builder| Conv3d::new(builder, "c", [1, 1], window, &mut Random::new(0)));
+        let (layer, mut parameters) = built(|builder| Conv3d::new(builder, "c", [1, 1], window, &mut Random::new(0)));
         let numbers: Vec<f64> = (1..=8).map(f64::from).collect();
         parameters.assign(&Tensor::from_slice(&[&numbers[..], &[0.5]].concat())).unwrap();
         let input = Tensor::from_slice(&numbers).view([1, 1, 2, 2, 2]);

@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_row_by_hand() {
-        let (layer, parameters) = built(|builder| Linear::new(builder, "l", 2, 2, &mut Random::new(0)));
+        let (layer, mut parameters) = built(|builder| Linear::new(builder, "l", 2, 2, &mut Random::new(0)));
         parameters.assign(&Tensor::from_slice(&[1.0, 2.0, 3.0, 4.0, 10.0, 20.0])).unwrap();
         let output = layer.forward(&parameters, &Tensor::from_slice(&[1.0, -1.0]).view([1, 2])).unwrap();
         assert_eq!(Vec::<f64>::try_from(output.detach().view([-1])).unwrap(), [9.0, 19.0]);

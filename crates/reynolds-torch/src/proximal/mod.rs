@@ -17,17 +17,17 @@
 //! let weights: Vec<f64> = (0..144).map(|i| f64::from(i).sin()).collect();
 //! let mut builder = Parameters::builder();
 //! builder.real("conv.weight", &[4, 4, 3, 3], &weights)?;
-//! let parameters = builder.build(Kind::Double, Device::Cpu)?;
+//! let mut parameters = builder.build(Kind::Double, Device::Cpu)?;
 //! let plan = "group = \"C4\"\n[[layer]]\nname = \"conv.weight\"\ndomain = \"regular\"\ncodomain = \"regular\"";
 //! let binding = std::rc::Rc::new(Binding::of_plan(&parameters, &SymmetryPlan::from_toml(plan)?)?);
 //!
 //! let before = binding.residual(parameters.flat())?.absolute;
 //! let mut step = ProximalStep::new(binding.clone(), Proximal::new(PenaltyConfig::perp(5.0))?)?;
-//! step.apply(parameters.flat(), 0.1)?; // after the optimiser's step with η = 0.1
+//! step.apply(parameters.flat_mut(), 0.1)?; // after the optimiser's step with η = 0.1
 //! assert!((binding.residual(parameters.flat())?.absolute - before / 2.0).abs() < 1e-12);
 //!
 //! let mut target = TargetStep::new(binding.clone(), Target::new(0.05)?, Scope::Layer)?;
-//! target.apply(parameters.flat(), 0.1)?;
+//! target.apply(parameters.flat_mut(), 0.1)?;
 //! assert!((binding.residual(parameters.flat())?.relative - 0.05).abs() < 1e-12);
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
@@ -111,14 +111,14 @@ impl ProximalStep {
     ///
     /// # Errors
     /// [`Error::Setting`] if η is negative or not finite, or `flat` is not a tensor of these parameters.
-    pub fn apply(&mut self, flat: &Tensor, step: f64) -> Result<()> {
+    pub fn apply(&mut self, flat: &mut Tensor, step: f64) -> Result<()> {
         check_nonnegative("step size", step)?;
         self.apply_as(self.calls + 1, flat, step)?;
         self.calls += 1;
         Ok(())
     }
 
-    fn apply_as(&mut self, call: i64, flat: &Tensor, step: f64) -> Result<()> {
+    fn apply_as(&mut self, call: i64, flat: &mut Tensor, step: f64) -> Result<()> {
         let penalty = self.proximal.penalty();
         let (by_g, by_perp) = (step * penalty.lambda_g, step * penalty.lambda_perp);
         match penalty.form {

@@ -65,7 +65,7 @@ impl TargetStep {
     ///
     /// # Errors
     /// [`Error::Setting`] if η is negative or not finite, or `flat` is not a tensor of these parameters.
-    pub fn apply(&mut self, flat: &Tensor, step: f64) -> Result<()> {
+    pub fn apply(&mut self, flat: &mut Tensor, step: f64) -> Result<()> {
         check_nonnegative("step size", step)?;
         let (network, strengths) = (self.scope == Scope::Network, &self.strengths);
         let rule = match self.rate {

@@ -61,11 +61,11 @@ fn defect(parameters: &Parameters, group: &str, padding: &str) -> f64 {
 fn a_projected_network_commutes_with_the_group() {
     for group in ["C4", "D4"] {
         for (kind, tolerance) in [(Kind::Double, 1e-12), (Kind::Float, 1e-5)] {
-            let (parameters, plan) = network(group, kind);
+            let (mut parameters, plan) = network(group, kind);
             let binding = Binding::of_plan(&parameters, &plan).unwrap();
             assert_eq!(binding.bound().len(), 2 * LAYERS.len());
             assert!(defect(&parameters, group, "constant") > 0.1, "random weights are not equivariant");
-            binding.project_in_place(&parameters).unwrap();
+            binding.project_in_place(&mut parameters).unwrap();
             for padding in ["constant", "circular"] {
                 let defect = defect(&parameters, group, padding);
                 assert!(defect <= tolerance, "{group} {kind:?}, padding {padding}: {defect:e}");

@@ -45,14 +45,14 @@ fn both_methods_follow_their_formulas() {
             let config = AdamConfig { method, beta1: 0.8, beta2: 0.95, epsilon: 1e-3, weight_decay };
             let mut random = Random::new(5);
             let mut expected = normals(&mut random, 7);
-            let weights = Tensor::from_slice(&expected);
+            let mut weights = Tensor::from_slice(&expected);
             let mut adam = Adam::new(config, &weights).unwrap();
             let mut reference = Reference { config, first: vec![0.0; 7], second: vec![0.0; 7], steps: 0 };
             for step in 0..50 {
                 let gradient = normals(&mut random, 7);
                 let rate = 0.1 / (1.0 + f64::from(step));
                 reference.step(&mut expected, &gradient, rate);
-                adam.step(&weights, &Tensor::from_slice(&gradient), rate).unwrap();
+                adam.step(&mut weights, &Tensor::from_slice(&gradient), rate).unwrap();
             }
             for (a, b) in Vec::<f64>::try_from(&weights).unwrap().iter().zip(&expected) {
                 assert!((a - b).abs() < 1e-12, "{method:?} {weight_decay}: {a} {b}");
@@ -65,18 +65,18 @@ fn both_methods_follow_their_formulas() {
 fn a_restored_state_goes_on_to_the_same_bits() {
     let mut random = Random::new(9);
     let mut vector = || Tensor::from_slice(&normals(&mut random, 5)).to_kind(Kind::Float);
-    let (whole, gradients) = (vector(), [(); 10].map(|()| vector()));
-    let parts = whole.copy();
+    let (mut whole, gradients) = (vector(), [(); 10].map(|()| vector()));
+    let mut parts = whole.copy();
     let mut adam = Adam::new(AdamConfig::default(), &whole).unwrap();
     let mut first = Adam::new(AdamConfig::default(), &parts).unwrap();
     let mut second = Adam::new(AdamConfig::default(), &parts).unwrap();
     for (number, gradient) in gradients.iter().enumerate() {
-        adam.step(&whole, gradient, 0.01).unwrap();
+        adam.step(&mut whole, gradient, 0.01).unwrap();
         if number == 4 {
             let (mean, square, steps) = first.state();
             second.restore(mean, square, steps).unwrap();
         }
-        if number < 4 { &mut first } else { &mut second }.step(&parts, gradient, 0.01).unwrap();
+        if number < 4 { &mut first } else { &mut second }.step(&mut parts, gradient, 0.01).unwrap();
     }
     assert_eq!(whole, parts);
 }

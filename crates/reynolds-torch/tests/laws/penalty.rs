@@ -81,10 +81,10 @@ fn equivariant_weights_have_no_slope_to_the_bit() {
     layers.retain(|layer| exact.iter().any(|name| layer.name.starts_with(name)));
     assert_eq!(layers.len(), 5);
     for kind in [Kind::Double, Kind::Float] {
-        let parameters = parameters(&layers, 2, kind, true);
+        let mut parameters = parameters(&layers, 2, kind, true);
         let binding = bind(&parameters, &layers);
         // What is projected is a mean of equal weights from then on.
-        binding.project_in_place(&parameters).unwrap();
+        binding.project_in_place(&mut parameters).unwrap();
         let mut gradient = parameters.flat().cos();
         let penalty = Penalty::new(binding, squared([0.0, 0.7])).unwrap();
         let value = penalty.add_gradient_with_value(parameters.flat(), &mut gradient).unwrap();
@@ -127,9 +127,9 @@ fn a_weight_that_is_no_number_is_seen_in_the_value_and_in_the_slope_of_its_layer
 fn the_plain_form_is_flat_at_equivariant_weights() {
     let layers = every_form();
     for kind in [Kind::Double, Kind::Float] {
-        let parameters = parameters(&layers, 17, kind, false);
+        let mut parameters = parameters(&layers, 17, kind, false);
         let binding = bind(&parameters, &layers);
-        binding.project_in_place(&parameters).unwrap();
+        binding.project_in_place(&mut parameters).unwrap();
         let config = PenaltyConfig { form: Form::Plain, ..squared([0.0, 1.0]) };
         let mut gradient = parameters.flat().zeros_like();
         let _ = Penalty::new(binding, config).unwrap().add_gradient_with_value(parameters.flat(), &mut gradient);

@@ -15,7 +15,7 @@ fn every_form_on_the_device_is_the_host_projector() {
         for (kind, products) in
             [Kind::Double, Kind::Float].into_iter().flat_map(|kind| BOTH_WAYS.map(|way| (kind, way)))
         {
-            let parameters = parameters(&layers, 1, kind, gaps);
+            let mut parameters = parameters(&layers, 1, kind, gaps);
             let binding = bind_by(&parameters, &layers, products);
             let (projected, energies) =
                 (binding.project(parameters.flat()).unwrap(), binding.energies(parameters.flat()).unwrap());
@@ -33,7 +33,7 @@ fn every_form_on_the_device_is_the_host_projector() {
                 let (_, found) = energies.iter().find(|(name, _)| *name == entry.name).unwrap();
                 assert!((found.equivariant - energy).abs() <= 10.0 * within * energy.max(1.0), "{}", entry.name);
             }
-            binding.project_in_place(&parameters).unwrap();
+            binding.project_in_place(&mut parameters).unwrap();
             assert_eq!(*parameters.flat(), projected);
         }
     }

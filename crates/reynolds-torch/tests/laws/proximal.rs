@@ -60,16 +60,16 @@ fn networks() -> Vec<(Parameters, Rc<Binding>)> {
 
 #[test]
 fn no_strength_and_no_step_leave_every_bit_alone() {
-    for (parameters, binding) in networks() {
+    for (mut parameters, binding) in networks() {
         let before = parameters.flat().copy();
         for (strengths, size) in [([0.0, 0.0], STEP), ([0.3, 0.7], 0.0)] {
             for proximal in every_proximal(strengths) {
-                ProximalStep::new(binding.clone(), proximal).unwrap().apply(parameters.flat(), size).unwrap();
+                ProximalStep::new(binding.clone(), proximal).unwrap().apply(parameters.flat_mut(), size).unwrap();
                 assert_eq!(*parameters.flat(), before);
             }
         }
         let target = Target::new(0.999_999_9).unwrap();
-        TargetStep::new(binding, target, Scope::Network).unwrap().apply(parameters.flat(), STEP).unwrap();
+        TargetStep::new(binding, target, Scope::Network).unwrap().apply(parameters.flat_mut(), STEP).unwrap();
         assert_eq!(*parameters.flat(), before);
     }
 }
@@ -83,23 +83,23 @@ fn equal_strengths_shrink_every_weight_alike_and_a_boundless_one_projects_to_the
             let _ = is_bound.narrow(0, bound.entry.start as i64, bound.entry.len() as i64).fill_(1.0);
         }
         let before = parameters.flat().copy();
-        let flat = before.copy();
+        let mut flat = before.copy();
         let even = proximal(Form::Squared, false, [0.7, 0.7]);
-        ProximalStep::new(binding.clone(), even).unwrap().apply(&flat, STEP).unwrap();
+        ProximalStep::new(binding.clone(), even).unwrap().apply(&mut flat, STEP).unwrap();
         let shrunk = &before * (1.0 / (1.0 + 2.0 * STEP * 0.7));
         assert_eq!(flat, shrunk.where_self(&is_bound.eq(1.0), &before));
         let projected = binding.project(&before).unwrap();
         for form in [Form::Squared, Form::Plain] {
-            let flat = before.copy();
+            let mut flat = before.copy();
             let strict = proximal(form, false, [0.0, 1e300]);
-            ProximalStep::new(binding.clone(), strict).unwrap().apply(&flat, STEP).unwrap();
+            ProximalStep::new(binding.clone(), strict).unwrap().apply(&mut flat, STEP).unwrap();
             let off = (&flat - &projected).abs().max().double_value(&[]);
             assert!(off <= tolerance(flat.kind(), 16, 1.0), "{form:?}: {off}");
         }
         let strict = Target::new(0.0).unwrap();
         let steps = [0; 2].map(|_| {
-            let flat = before.copy();
-            TargetStep::new(binding.clone(), strict, Scope::Network).unwrap().apply(&flat, STEP).unwrap();
+            let mut flat = before.copy();
+            TargetStep::new(binding.clone(), strict, Scope::Network).unwrap().apply(&mut flat, STEP).unwrap();
             flat
         });
         assert_eq!(steps[0], steps[1]);
@@ -119,9 +119,9 @@ fn each_part_moves_along_itself_alone() {
         };
         for strengths in [[0.0, 0.7], [0.7, 0.0]] {
             for form in [Form::Squared, Form::Plain] {
-                let flat = parameters.flat().copy();
+                let mut flat = parameters.flat().copy();
                 let step = proximal(form, false, strengths);
-                ProximalStep::new(binding.clone(), step).unwrap().apply(&flat, STEP).unwrap();
+                ProximalStep::new(binding.clone(), step).unwrap().apply(&mut flat, STEP).unwrap();
                 let after = binding.energies(&flat).unwrap();
                 let within = 100.0 * tolerance(flat.kind(), 16, 1.0);
                 for ((name, before), (_, after)) in before.iter().zip(&after) {
@@ -146,10 +146,10 @@ fn a_target_is_met_by_every_layer_or_by_all_together_and_says_which_strength_it_
         let target = Target::new(0.25).unwrap();
         let within = tolerance(binding.kind(), 64, 1.0);
         for scope in [Scope::Layer, Scope::Network] {
-            let flat = parameters.flat().copy();
+            let mut flat = parameters.flat().copy();
             let before = binding.energies(&flat).unwrap();
             let mut step = TargetStep::new(binding.clone(), target, scope).unwrap();
-            step.apply(&flat, STEP).unwrap();
+            step.apply(&mut flat, STEP).unwrap();
             let after = binding.energies(&flat).unwrap();
             let whole = binding.residual(&flat).unwrap().relative;
             assert!(whole <= 0.25 + within && (scope == Scope::Layer || whole >= 0.25 - within), "{scope:?}: {whole}");
@@ -169,12 +169,12 @@ fn a_target_is_met_by_every_layer_or_by_all_together_and_says_which_strength_it_
 fn a_dual_strength_grows_above_its_target_falls_below_it_and_reaches_it() {
     for (parameters, binding) in networks() {
         for scope in [Scope::Layer, Scope::Network] {
-            let flat = parameters.flat().copy();
+            let mut flat = parameters.flat().copy();
             let target = Target::new(0.3).unwrap();
             let mut step = TargetStep::new(binding.clone(), target, scope).unwrap().by_dual(2.0).unwrap();
             let energies = binding.energies(&flat).unwrap();
             let whole = binding.residual(&flat).unwrap().relative;
-            step.apply(&flat, STEP).unwrap();
+            step.apply(&mut flat, STEP).unwrap();
             for ((name, energies), lambda) in energies.iter().zip(numbers(step.strengths())) {
                 let residual = if scope == Scope::Network { whole } else { (energies.perp / energies.total()).sqrt() };
                 let expected = (2.0 * (residual - 0.3)).max(0.0);
@@ -184,8 +184,8 @@ fn a_dual_strength_grows_above_its_target_falls_below_it_and_reaches_it() {
             let mut last = 0.0;
             for _ in 0..200 {
                 for _ in 0..20 {
-                    let _ = flat.shallow_clone().lerp_(parameters.flat(), 0.1);
-                    step.apply(&flat, 0.05).unwrap();
+                    let _ = flat.lerp_(parameters.flat(), 0.1);
+                    step.apply(&mut flat, 0.05).unwrap();
                 }
                 last = binding.residual(&flat).unwrap().relative;
                 if last <= 0.301 && (scope == Scope::Layer || last >= 0.299) {
@@ -196,9 +196,9 @@ fn a_dual_strength_grows_above_its_target_falls_below_it_and_reaches_it() {
             // Continued from its state it does the same to the bit.
             let mut again = TargetStep::new(binding.clone(), target, scope).unwrap().by_dual(2.0).unwrap();
             again.restore(&step.strengths().copy()).unwrap();
-            let other = flat.copy();
-            step.apply(&flat, STEP).unwrap();
-            again.apply(&other, STEP).unwrap();
+            let mut other = flat.copy();
+            step.apply(&mut flat, STEP).unwrap();
+            again.apply(&mut other, STEP).unwrap();
             assert_eq!((&flat, step.strengths()), (&other, again.strengths()));
         }
     }
@@ -206,8 +206,8 @@ fn a_dual_strength_grows_above_its_target_falls_below_it_and_reaches_it() {
 
 #[test]
 fn layers_that_become_equivariant_are_noted_with_the_call_and_a_restored_step_goes_on_to_the_bit() {
-    for (parameters, binding) in networks() {
-        let flat = parameters.flat();
+    for (mut parameters, binding) in networks() {
+        let flat = parameters.flat_mut();
         assert!(binding.bound().iter().all(|bound| bound.rank < bound.entry.numel()));
         let weak = proximal(Form::Plain, false, [0.0, 0.8]);
         let mut step = ProximalStep::new(binding.clone(), weak).unwrap();
@@ -223,7 +223,7 @@ fn layers_that_become_equivariant_are_noted_with_the_call_and_a_restored_step_go
             }
             step.apply(flat, STEP).unwrap();
             if let Some(other) = &mut restored {
-                other.apply(&resumed, STEP).unwrap();
+                other.apply(&mut resumed, STEP).unwrap();
             }
             let energies = binding.energies(flat).unwrap();
             for (seen, (_, energies)) in seen.iter_mut().zip(energies) {
@@ -240,11 +240,12 @@ fn layers_that_become_equivariant_are_noted_with_the_call_and_a_restored_step_go
         }
         assert!(seen.iter().any(|&since| since > 1.0), "{seen:?}");
         let other = restored.unwrap();
-        assert_eq!((flat, step.exact_since(), step.calls()), (&resumed, other.exact_since(), other.calls()));
+        assert_eq!((&*flat, step.exact_since(), step.calls()), (&resumed, other.exact_since(), other.calls()));
         // η = 0 changes nothing; a weaker step ends what was.
         step.apply(flat, 0.0).unwrap();
         assert_eq!((numbers(step.exact_since()), step.calls()), (seen, 7));
-        let _ = flat.shallow_clone().g_add_(&Tensor::arange(flat.size()[0], (flat.kind(), flat.device())).sin());
+        let ramp = Tensor::arange(flat.size()[0], (flat.kind(), flat.device()));
+        let _ = flat.g_add_(&ramp.sin());
         step.set_lambda_perp(1e-6).unwrap();
         step.apply(flat, STEP).unwrap();
         assert!(numbers(step.exact_since()).iter().all(|&since| since == -1.0));
@@ -258,7 +259,7 @@ fn layers_that_become_equivariant_are_noted_with_the_call_and_a_restored_step_go
 fn what_is_refused_is_refused_by_name() {
     let nothing = real("nothing is kept", "C4", "1 trivial", "1 vector", (0, 0));
     let layers = [nothing, every_form().remove(0)];
-    let parameters = parameters(&layers, 1, Kind::Float, false);
+    let mut parameters = parameters(&layers, 1, Kind::Float, false);
     let binding = bind(&parameters, &layers);
     assert_eq!(binding.bound()[0].rank, 0);
     let target = Target::new(0.1).unwrap();
@@ -274,10 +275,10 @@ fn what_is_refused_is_refused_by_name() {
     let mut step = ProximalStep::new(binding.clone(), perp).unwrap();
     assert!(step.set_lambda_perp(-1.0).is_err());
     for size in [-0.1, f64::NAN, f64::INFINITY] {
-        let message = step.apply(parameters.flat(), size).unwrap_err().to_string();
+        let message = step.apply(parameters.flat_mut(), size).unwrap_err().to_string();
         assert!(message.starts_with("step size: expected a finite number, at least 0"), "{message}");
     }
-    let message = step.apply(&parameters.flat().narrow(0, 0, 7), 0.1).unwrap_err().to_string();
+    let message = step.apply(&mut parameters.flat().narrow(0, 0, 7), 0.1).unwrap_err().to_string();
     assert!(message.starts_with("flat tensor: expected ["), "{message}");
     assert_eq!(step.calls(), 0);
     assert!(step.restore(&Tensor::from_slice(&[1_i64]), 1).is_err());

@@ -38,7 +38,7 @@ fn what_is_added_to_grad_is_the_gradient_on_the_tape() {
     for form in [Form::Squared, Form::Plain] {
         let config = PenaltyConfig { lambda_g: 0.2, lambda_perp: 0.5, form, ..PenaltyConfig::default() };
         let (ours, theirs) = (store(), store());
-        let variables = Variables::of(&ours).unwrap();
+        let mut variables = Variables::of(&ours).unwrap();
         let penalty = bound(&variables, config);
         let loss = |store: &VarStore| {
             store.variables().values().map(|v| v.pow_tensor_scalar(3).sum(Kind::Double)).sum::<Tensor>()
@@ -63,7 +63,7 @@ fn complex_and_real_tensors_in_any_order() {
     let odd = tensor(&[3], Kind::Double).set_requires_grad(true);
     let w = tensor(&[4, 4], Kind::Double).set_requires_grad(true);
     let named = [("odd", &odd), ("w", &w), ("z", &z)].map(|(name, tensor)| (name.to_string(), tensor.shallow_clone()));
-    let variables = Variables::new(named).unwrap();
+    let mut variables = Variables::new(named).unwrap();
     let mut binding = variables.binding();
     bind_to(&mut binding, &layers);
     let penalty = Penalty::new(binding.build().unwrap(), squared([0.0, 0.5])).unwrap();

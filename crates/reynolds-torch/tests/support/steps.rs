@@ -29,7 +29,7 @@ fn assert_step(
     (layers, parameters): (&[Layer], &Parameters),
     what: &str,
     expected: impl Fn(&Layer, &[f64]) -> Vec<f64>,
-    apply: impl Fn(&Tensor),
+    apply: impl Fn(&mut Tensor),
 ) {
     let flat = parameters.flat();
     let mut stepped = numbers(flat);
@@ -42,8 +42,8 @@ fn assert_step(
         kind => 4.0 * tolerance(kind, 64, 1.0),
     };
     for laid_out in [Tensor::copy as fn(&Tensor) -> Tensor, strided] {
-        let found = laid_out(flat);
-        apply(&found);
+        let mut found = laid_out(flat);
+        apply(&mut found);
         let what = format!("{} and others, {:?}, {what}", layers[0].name, flat.kind());
         assert_close(&numbers(&found), &stepped, within, &what);
     }

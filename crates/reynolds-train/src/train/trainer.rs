@@ -1,5 +1,6 @@
 //! The state of the loop, and what it does in a step, at a check of the loss, after an epoch and at the end.
 
+use reynolds_torch::Parameters;
 use reynolds_torch::optimiser::Adam;
 use reynolds_torch::parametrisation::{Parametrisation, Trained};
 use reynolds_torch::tch::{self, Kind, Tensor};
@@ -14,15 +15,16 @@ use crate::task::{Metrics, Moment, Split, Task};
 /// Added to the norm that clipping divides by, as in PyTorch.
 const CLIP_EPSILON: f64 = 1e-6;
 
-/// The state of the loop.
+/// The state of the loop beside the weights, which are the task's.
 pub struct Trainer<'a> {
-    pub(super) task: &'a dyn Task,
     pub(super) config: &'a TrainConfig,
     penalty: &'a PenaltySettings,
     regularisation: Option<Regularisation>,
     trained: Trained,
     optimiser: Adam,
     pub(super) progress: Progress,
+    /// Minibatches in an epoch.
+    minibatches: usize,
     /// Sum of the losses of this epoch, 0-d in double precision.
     loss_sum: Tensor,
     best_weights: Option<Weights>,
@@ -32,10 +34,10 @@ pub struct Trainer<'a> {
 
 impl<'a> Trainer<'a> {
     /// The loop before its first step; refuses settings that the task cannot be trained with.
-    pub fn new(task: &'a dyn Task, config: &'a TrainConfig, penalty: &'a PenaltySettings) -> Result<Self> {
-        let parameters = task.parameters();
-        config.check_device(parameters.device())?;
-        if task.steps_per_epoch() == 0 {
+    pub fn new(task: &mut dyn Task, config: &'a TrainConfig, penalty: &'a PenaltySettings) -> Result<Self> {
+        config.check_device(task.parameters().device())?;
+        let minibatches = task.steps_per_epoch();
+        if minibatches == 0 {
             return Err(Error::config("data", "at least one minibatch an epoch", "none"));
         }
         let regularisation = match penalty.is_zero() {
@@ -51,15 +53,16 @@ impl<'a> Trainer<'a> {
             let expected = "\"free\": this model has no regularised parameters";
             return Err(Error::config("train.parametrisation.kind", expected, found));
         }
+        let parameters = task.parameters_mut();
         let trained = Trained::new(parametrisation, parameters, binding)?;
         Ok(Self {
-            task,
             config,
             penalty,
             regularisation,
-            optimiser: Adam::new(config.optimiser, trained.theta())?,
+            optimiser: Adam::new(config.optimiser, trained.theta(parameters))?,
             trained,
             progress: Progress::default(),
+            minibatches,
             loss_sum: Tensor::f_zeros([0_i64; 0], (Kind::Double, parameters.device()))?,
             best_weights: None,
             validated: None,
@@ -67,10 +70,10 @@ impl<'a> Trainer<'a> {
     }
 
     /// Checks that the task has the watched metrics; evaluates once.
-    pub(crate) fn check_metric(&self) -> Result<()> {
+    pub(crate) fn check_metric(&self, task: &dyn Task) -> Result<()> {
         match self.config.early_stopping.metric.is_empty() {
             true => Ok(()),
-            false => self.watched(&self.evaluate(Split::Validation)?).map(drop),
+            false => self.watched(&evaluate(task, Split::Validation)?).map(drop),
         }
     }
 
@@ -82,12 +85,10 @@ impl<'a> Trainer<'a> {
         Ok((value, tie.transpose()?))
     }
 
-    pub(super) fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
-        match &snapshot.theta {
-            Some(theta) => self.trained.restore(theta, self.task.parameters())?,
-            None => self.task.parameters().assign(&snapshot.weights.flat)?,
-        }
-        snapshot.weights.assign_statistics_to(self.task.parameters())?;
+    pub(super) fn restore(&mut self, task: &mut dyn Task, snapshot: &Snapshot) -> Result<()> {
+        let parameters = task.parameters_mut();
+        self.trained.restore(snapshot.theta.as_ref().unwrap_or(&snapshot.weights.flat), parameters)?;
+        parameters.assign_statistics(&snapshot.weights.statistics)?;
         self.optimiser.restore(&snapshot.first, &snapshot.second, snapshot.steps)?;
         if let Some(regularisation) = &mut self.regularisation {
             regularisation.restore(&snapshot.penalty, snapshot.steps)?;
@@ -99,38 +100,37 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// One step of the optimiser; does not synchronise.
-    pub fn step(&mut self) -> Result<()> {
-        let parameters = self.task.parameters();
-        let flat = parameters.flat();
-        let mut gradient = self.accumulated_gradient()?;
+    /// One step of the optimiser on the task it was made for; does not synchronise.
+    pub fn step(&mut self, task: &mut dyn Task) -> Result<()> {
+        let mut gradient = self.accumulated_gradient(task)?;
+        let parameters = task.parameters_mut();
         let lambda_perp = self.lambda_perp_at(self.progress.step);
         if let Some(regularisation) = &mut self.regularisation {
             regularisation.set_lambda_perp(lambda_perp)?;
-            regularisation.add_gradient(flat, &mut gradient)?;
+            regularisation.add_gradient(parameters, &mut gradient)?;
         }
-        let gradient = self.trained.pull_back(gradient)?;
+        let mut gradient = self.trained.pull_back(gradient)?;
         if self.config.clip > 0.0 {
-            clip(&gradient, self.config.clip)?;
+            clip(&mut gradient, self.config.clip)?;
         }
         let rate = self.rate_at(self.progress.step);
-        self.optimiser.step(self.trained.theta(), &gradient, rate)?;
+        self.optimiser.step(self.trained.theta_mut(parameters), &gradient, rate)?;
         self.trained.refresh(parameters)?;
         if let Some(regularisation) = &mut self.regularisation {
-            regularisation.after_step(flat, rate)?;
+            regularisation.after_step(parameters.flat_mut(), rate)?;
         }
         self.progress.step += 1;
         Ok(())
     }
 
     /// The mean gradient `[len]` over the minibatches of this step; the last step of an epoch may have fewer.
-    fn accumulated_gradient(&mut self) -> Result<Tensor> {
-        let parameters = self.task.parameters();
+    fn accumulated_gradient(&mut self, task: &dyn Task) -> Result<Tensor> {
+        let parameters = task.parameters();
         let first = self.progress.step * self.config.accumulate;
-        let last = (first + self.config.accumulate).min(self.task.steps_per_epoch());
+        let last = (first + self.config.accumulate).min(self.minibatches);
         let mut sum: Option<Tensor> = None;
         for step in first..last {
-            let loss = self.task.loss(Moment { epoch: self.progress.epoch, step })?;
+            let loss = task.loss(Moment { epoch: self.progress.epoch, step })?;
             let gradient = parameters.gradient(&loss)?;
             let _ = self.loss_sum.f_add_(&loss.f_detach()?.f_to_kind(Kind::Double)?)?;
             sum = Some(match sum {
@@ -143,16 +143,17 @@ impl<'a> Trainer<'a> {
     }
 
     /// Synchronises, checks that everything is finite, and returns the mean loss of this epoch and the current penalty.
-    pub(super) fn look(&mut self, journal: &dyn Journal) -> Result<(f64, Option<f64>)> {
+    pub(super) fn look(&mut self, task: &dyn Task, journal: &dyn Journal) -> Result<(f64, Option<f64>)> {
+        let parameters = task.parameters();
         let (_, second, _) = self.optimiser.state();
-        let weights = zero_if_finite(self.task.parameters().flat())?;
-        let statistics = zero_if_finite(self.task.parameters().statistics())?;
+        let weights = zero_if_finite(parameters.flat())?;
+        let statistics = zero_if_finite(parameters.statistics())?;
         // With the λ_⊥ of the last step: a resumed run has not set it.
         let lambda_perp = self.lambda_perp_at(self.progress.step.saturating_sub(1));
         let mut penalty = None;
         if let Some(regularisation) = &mut self.regularisation {
             regularisation.set_lambda_perp(lambda_perp)?;
-            penalty = regularisation.value(self.task.parameters().flat())?;
+            penalty = regularisation.value(parameters)?;
         }
         let (zero, penalised) = (self.loss_sum.f_zeros_like()?, penalty.is_some());
         let penalty = penalty.unwrap_or(zero);
@@ -183,8 +184,8 @@ impl<'a> Trainer<'a> {
     }
 
     /// Reads the loss, evaluates if due, and moves on to the next epoch.
-    pub(super) fn end_epoch(&mut self, journal: &dyn Journal) -> Result<Record> {
-        let (loss, penalty) = self.look(journal)?;
+    pub(super) fn end_epoch(&mut self, task: &dyn Task, journal: &dyn Journal) -> Result<Record> {
+        let (loss, penalty) = self.look(task, journal)?;
         let last_step = self.progress.step - 1;
         let rate = self.rate_at(last_step);
         let mut values = Metrics::from([("train/loss".into(), loss), ("learning_rate".into(), rate)]);
@@ -193,12 +194,12 @@ impl<'a> Trainer<'a> {
             values.insert("lambda_perp".into(), self.lambda_perp_at(last_step));
         }
         if let Some(regularisation) = &self.regularisation {
-            values.extend(regularisation.metrics(self.task.parameters().flat(), rate)?);
+            values.extend(regularisation.metrics(task.parameters().flat(), rate)?);
         }
         let epoch = self.progress.epoch + 1;
         if epoch.is_multiple_of(self.config.evaluate_every) || epoch == self.config.epochs {
-            let metrics = self.evaluate(Split::Validation)?;
-            self.select(&metrics, journal)?;
+            let metrics = evaluate(task, Split::Validation)?;
+            self.select(task, &metrics, journal)?;
             self.validated = Some((epoch, metrics.clone()));
             values.extend(prefixed(Split::Validation, metrics));
         }
@@ -209,7 +210,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Keeps the weights if they are the best so far; decides on early stopping.
-    fn select(&mut self, metrics: &Metrics, journal: &dyn Journal) -> Result<()> {
+    fn select(&mut self, task: &dyn Task, metrics: &Metrics, journal: &dyn Journal) -> Result<()> {
         let stopping = &self.config.early_stopping;
         if stopping.metric.is_empty() {
             return Ok(());
@@ -223,7 +224,7 @@ impl<'a> Trainer<'a> {
         if self.progress.best.is_none_or(|best| stopping.beats(value, tie, &best)) {
             self.progress.best = Some(Best { epoch: self.progress.epoch + 1, value, tie });
             self.progress.stale = 0;
-            self.best_weights = Some(Weights::of(self.task.parameters()).copied()?);
+            self.best_weights = Some(Weights::of(task.parameters()).copied()?);
         } else {
             self.progress.stale += 1;
         }
@@ -233,25 +234,19 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    fn evaluate(&self, split: Split) -> Result<Metrics> {
-        let _guard = tch::no_grad_guard();
-        self.task.evaluate(split)
-    }
-
     /// Evaluates the last and the best weights, and leaves the selected ones in the task.
-    pub(super) fn summary(&self) -> Result<Summary> {
-        let parameters = self.task.parameters();
+    pub(super) fn summary(&self, task: &mut dyn Task) -> Result<Summary> {
         let validated = self.validated.as_ref().filter(|(epoch, _)| *epoch == self.progress.epoch);
-        let last_metrics = self.final_metrics(validated.map(|(_, metrics)| metrics.clone()))?;
+        let last_metrics = final_metrics(task, validated.map(|(_, metrics)| metrics.clone()))?;
         let mut best_metrics = Metrics::new();
         if self.progress.best.is_some_and(|best| best.epoch == self.progress.epoch) {
             best_metrics.clone_from(&last_metrics);
         } else if let Some(best) = &self.best_weights {
-            let last = Weights::of(parameters).copied()?;
-            best.assign_to(parameters)?;
-            best_metrics = self.final_metrics(None)?;
+            let last = Weights::of(task.parameters()).copied()?;
+            best.assign_to(task.parameters_mut())?;
+            best_metrics = final_metrics(task, None)?;
             if self.config.weights == Selection::Last {
-                last.assign_to(parameters)?;
+                last.assign_to(task.parameters_mut())?;
             }
         }
         let mut exact_since =
@@ -272,21 +267,13 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// Metrics of the current weights; validates unless the result is given.
-    fn final_metrics(&self, validated: Option<Metrics>) -> Result<Metrics> {
-        let validated = validated.map_or_else(|| self.evaluate(Split::Validation), Ok)?;
-        let mut metrics: Metrics = prefixed(Split::Validation, validated).collect();
-        metrics.extend(prefixed(Split::Test, self.evaluate(Split::Test)?));
-        Ok(metrics)
-    }
-
     /// The current state; shares its tensors.
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self, parameters: &Parameters) -> Snapshot {
         let (first, second, steps) = self.optimiser.state();
         Snapshot {
             progress: self.progress.clone(),
-            weights: Weights::of(self.task.parameters()),
-            theta: (!self.trained.is_free()).then(|| self.trained.theta().shallow_clone()),
+            weights: Weights::of(parameters),
+            theta: (!self.trained.is_free()).then(|| self.trained.theta(parameters).shallow_clone()),
             first: first.shallow_clone(),
             second: second.shallow_clone(),
             steps,
@@ -297,11 +284,11 @@ impl<'a> Trainer<'a> {
 
     /// Optimiser steps in an epoch.
     fn steps_per_epoch(&self) -> usize {
-        self.task.steps_per_epoch().div_ceil(self.config.accumulate)
+        self.minibatches.div_ceil(self.config.accumulate)
     }
 
     fn minibatches_done(&self) -> usize {
-        (self.progress.step * self.config.accumulate).min(self.task.steps_per_epoch())
+        (self.progress.step * self.config.accumulate).min(self.minibatches)
     }
 
     /// λ_⊥ at a step of this epoch.
@@ -351,11 +338,24 @@ fn watched(metrics: &Metrics, key: &str, name: &str) -> Result<f64> {
     })
 }
 
+fn evaluate(task: &dyn Task, split: Split) -> Result<Metrics> {
+    let _guard = tch::no_grad_guard();
+    task.evaluate(split)
+}
+
+/// Metrics of the current weights; validates unless the result is given.
+fn final_metrics(task: &dyn Task, validated: Option<Metrics>) -> Result<Metrics> {
+    let validated = validated.map_or_else(|| evaluate(task, Split::Validation), Ok)?;
+    let mut metrics: Metrics = prefixed(Split::Validation, validated).collect();
+    metrics.extend(prefixed(Split::Test, evaluate(task, Split::Test)?));
+    Ok(metrics)
+}
+
 /// Scales a gradient `[len]` in place so that its Euclidean norm is at most `largest`.
-fn clip(gradient: &Tensor, largest: f64) -> Result<()> {
+fn clip(gradient: &mut Tensor, largest: f64) -> Result<()> {
     let norm = gradient.f_norm()?.f_add_scalar(CLIP_EPSILON)?;
     let factor = norm.f_reciprocal()?.f_mul_scalar(largest)?.f_clamp_max(1.0)?;
-    let _ = gradient.shallow_clone().f_mul_(&factor)?;
+    let _ = gradient.f_mul_(&factor)?;
     Ok(())
 }
 

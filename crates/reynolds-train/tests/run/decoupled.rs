@@ -55,6 +55,10 @@ impl Task for Pair {
         &self.parameters
     }
 
+    fn parameters_mut(&mut self) -> &mut Parameters {
+        &mut self.parameters
+    }
+
     fn steps_per_epoch(&self) -> usize {
         2
     }
@@ -84,7 +88,7 @@ fn decoupled(form: Form, lambda_perp: f64) -> PenaltySettings {
     PenaltySettings { step: PenaltyStep::Decoupled, form, lambda_perp, ..PenaltySettings::default() }
 }
 
-fn trained(task: &Pair, config: &TrainConfig, penalty: &PenaltySettings) -> Result<(Summary, Memory)> {
+fn trained(task: &mut Pair, config: &TrainConfig, penalty: &PenaltySettings) -> Result<(Summary, Memory)> {
     let mut memory = Memory::default();
     match train(task, config, penalty, &mut memory, &mut Silent, &Interrupt::new())? {
         Ending::Finished(summary) => Ok((summary, memory)),
@@ -94,13 +98,12 @@ fn trained(task: &Pair, config: &TrainConfig, penalty: &PenaltySettings) -> Resu
 
 /// The parameters after steps of Adam by hand, each followed by `after` of (number of the step, learning rate, layer, its weights).
 fn by_hand(config: &TrainConfig, mut after: impl FnMut(usize, f64, usize, &mut [f64])) -> Vec<f64> {
-    let task = Pair::new();
-    let flat = task.parameters.flat();
-    let mut adam = Adam::new(AdamConfig::default(), flat).unwrap();
+    let mut task = Pair::new();
+    let mut adam = Adam::new(AdamConfig::default(), task.parameters.flat()).unwrap();
     for step in 0..6 {
         let rate = config.schedule.rate(config.learning_rate, step / 2, config.epochs, step);
         let gradient = task.parameters.gradient(&task.loss(Moment { epoch: 0, step }).unwrap()).unwrap();
-        adam.step(flat, &gradient, rate).unwrap();
+        adam.step(task.parameters.flat_mut(), &gradient, rate).unwrap();
         let mut numbers = task.numbers();
         for (layer, weights) in numbers[1..].chunks_mut(LEN).enumerate() {
             after(step, rate, layer, weights);
@@ -128,8 +131,8 @@ fn the_proximal_step_comes_after_adams_with_the_strength_and_the_learning_rate_o
             penalty.anneal.shape = reynolds_torch::anneal::Shape::Linear;
             (penalty.anneal.start, penalty.anneal.epochs) = (0.5, 2.0);
             penalty.per_layer = vec!["second = 3".into()];
-            let task = Pair::new();
-            let (_, memory) = trained(&task, &config, &penalty).unwrap();
+            let mut task = Pair::new();
+            let (_, memory) = trained(&mut task, &config, &penalty).unwrap();
             let expected = by_hand(&config, |step, rate, number, weights| {
                 let (time, factor) = (step as f64 / 2.0, [1.0, 3.0][number]);
                 let mut strengths = penalty.penalty();
@@ -177,8 +180,8 @@ fn the_plain_form_makes_a_layer_exactly_equivariant_and_the_summary_says_since_w
             since[number]
         };
     });
-    let task = Pair::new();
-    let (summary, memory) = trained(&task, &config, &penalty).unwrap();
+    let mut task = Pair::new();
+    let (summary, memory) = trained(&mut task, &config, &penalty).unwrap();
     near(&task.numbers(), &expected);
     assert!(since[0] > 0 && since[1] > since[0], "{since:?}");
     assert_eq!(summary.exact_since, LAYERS.map(String::from).into_iter().zip(since).collect());
@@ -186,10 +189,10 @@ fn the_plain_form_makes_a_layer_exactly_equivariant_and_the_summary_says_since_w
     // Of the best weights only what was exact when they were found.
     let mut best = TrainConfig { weights: Selection::Best, ..config.clone() };
     best.early_stopping.mode = Mode::Max; // the loss falls: the first epoch has the highest
-    let (summary, _) = trained(&Pair::new(), &best, &penalty).unwrap();
+    let (summary, _) = trained(&mut Pair::new(), &best, &penalty).unwrap();
     assert_eq!((summary.best.unwrap().epoch, summary.exact_since.len()), (1, 0), "{since:?}");
     // Other forms claim nothing.
-    assert!(trained(&Pair::new(), &config, &decoupled(Form::Squared, 1e9)).unwrap().0.exact_since.is_empty());
+    assert!(trained(&mut Pair::new(), &config, &decoupled(Form::Squared, 1e9)).unwrap().0.exact_since.is_empty());
 }
 
 #[test]
@@ -202,8 +205,8 @@ fn a_target_bounds_the_residual_of_every_layer_and_records_the_strength_it_amoun
         let factors = target.apply(layer().projector(), weights).unwrap();
         strengths[number] = Target::strength(factors, rate).unwrap();
     });
-    let task = Pair::new();
-    let (_, memory) = trained(&task, &config, &penalty).unwrap();
+    let mut task = Pair::new();
+    let (_, memory) = trained(&mut task, &config, &penalty).unwrap();
     near(&task.numbers(), &expected);
     let last = &memory.records[2].values;
     for (name, expected) in LAYERS.iter().zip(strengths) {
@@ -214,14 +217,14 @@ fn a_target_bounds_the_residual_of_every_layer_and_records_the_strength_it_amoun
     // Without a learning rate there is no such strength.
     let mut config = loop_settings();
     config.schedule.gamma = 1e-300;
-    let (_, memory) = trained(&Pair::new(), &config, &penalty).unwrap();
+    let (_, memory) = trained(&mut Pair::new(), &config, &penalty).unwrap();
     let recorded = memory.records.iter().map(|record| record.values.contains_key("first/lambda_perp"));
     assert_eq!(recorded.collect::<Vec<_>>(), [true, true, false]);
     // τ = 0 is strict; a target of the network is one number; λ_G may come beside a target.
     let strict = PenaltySettings { target: Some(0.0), ..PenaltySettings::default() };
-    assert_eq!(trained(&Pair::new(), &config, &strict).unwrap().1.records[0].values["residual"], 0.0);
+    assert_eq!(trained(&mut Pair::new(), &config, &strict).unwrap().1.records[0].values["residual"], 0.0);
     let network = PenaltySettings { target_scope: Scope::Network, lambda_g: 0.1, ..penalty };
-    let (_, memory) = trained(&Pair::new(), &loop_settings(), &network).unwrap();
+    let (_, memory) = trained(&mut Pair::new(), &loop_settings(), &network).unwrap();
     let values = &memory.records[2].values;
     assert!((values["residual"] - 0.1).abs() < 1e-12 && values["lambda_perp"] > 0.0, "{values:?}");
     assert!(values["penalty"] > 0.0 && !values.contains_key("first/lambda_perp"), "{values:?}");
@@ -242,8 +245,8 @@ fn the_dual_update_moves_the_strength_of_each_layer_by_how_far_it_is_from_the_ta
         lambda[number] = (lambda[number] + rate_of_lambda * (residual - dual.target.unwrap())).max(0.0);
         Proximal::new(PenaltyConfig::perp(lambda[number])).unwrap().apply(layer().projector(), weights, rate).unwrap();
     });
-    let task = Pair::new();
-    let (_, memory) = trained(&task, &config, &dual).unwrap();
+    let mut task = Pair::new();
+    let (_, memory) = trained(&mut task, &config, &dual).unwrap();
     near(&task.numbers(), &expected);
     let recorded = LAYERS.map(|name| memory.records[2].values[&format!("{name}/lambda_perp")]);
     near(&recorded, &lambda);
@@ -252,22 +255,22 @@ fn the_dual_update_moves_the_strength_of_each_layer_by_how_far_it_is_from_the_ta
 
 #[test]
 fn parameters_without_a_proximal_step_are_refused_by_name() {
-    let refused = |task: &Pair, penalty: PenaltySettings| {
-        trained(task, &loop_settings(), &penalty).expect_err("a refusal").to_string()
+    let refused = |mut task: Pair, penalty: PenaltySettings| {
+        trained(&mut task, &loop_settings(), &penalty).expect_err("a refusal").to_string()
     };
     let target = PenaltySettings { target: Some(0.1), ..PenaltySettings::default() };
     // No map of C4 from four scalars to this irrep: P is 0.
-    let dead = Pair::with("4 trivial", "2 irrep(1)");
-    let message = refused(&dead, target.clone());
+    let dead = || Pair::with("4 trivial", "2 irrep(1)");
+    let message = refused(dead(), target.clone());
     assert!(message.contains("second") && message.ends_with("found rank 0"), "{message}");
     let network = PenaltySettings { target_scope: Scope::Network, ..target.clone() };
-    assert!(trained(&Pair::with("4 trivial", "2 irrep(1)"), &loop_settings(), &network).is_ok());
+    assert!(trained(&mut dead(), &loop_settings(), &network).is_ok());
     let misnamed = PenaltySettings { per_layer: vec!["third=2".into()], ..decoupled(Form::Squared, 1.0) };
     let expected = "config: penalty.per_layer: expected a regularised parameter (first, second), found \"third\"";
-    assert_eq!(refused(&Pair::new(), misnamed), expected);
-    let unbound = Pair { plan: String::new(), ..Pair::new() };
+    assert_eq!(refused(Pair::new(), misnamed), expected);
+    let unbound = || Pair { plan: String::new(), ..Pair::new() };
     let none = "this model has no regularised parameters";
-    assert_eq!(refused(&unbound, target), format!("config: penalty.target: expected \"none\": {none}, found 0.1"));
-    let message = refused(&unbound, decoupled(Form::Squared, 1.0));
+    assert_eq!(refused(unbound(), target), format!("config: penalty.target: expected \"none\": {none}, found 0.1"));
+    let message = refused(unbound(), decoupled(Form::Squared, 1.0));
     assert_eq!(message, format!("config: penalty.lambda_perp: expected 0: {none}, found 1"));
 }

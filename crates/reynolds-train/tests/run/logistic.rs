@@ -174,6 +174,10 @@ impl Task for LogisticTask {
         &self.parameters
     }
 
+    fn parameters_mut(&mut self) -> &mut Parameters {
+        &mut self.parameters
+    }
+
     fn steps_per_epoch(&self) -> usize {
         self.config.settings.data.points / self.config.settings.data.batch
     }

@@ -29,9 +29,9 @@ fn statistics(parameters: &Parameters) {
 /// Ours with gates, of width 1, W = P(W), kernels as large as before, and statistics as after some training.
 fn projected(group: Symmetry) -> (Box<dyn Network>, Parameters) {
     let config = VolumeNetConfig { nonlinearity: Nonlinearity::Gated, ..config(Architecture::Ours, group, 1) };
-    let (network, parameters) = build(&config, 3, Kind::Double);
+    let (network, mut parameters) = build(&config, 3, Kind::Double);
     let binding = bind(&*network, &parameters);
-    binding.project_in_place(&parameters).unwrap();
+    binding.project_in_place(&mut parameters).unwrap();
     for bound in binding.bound().iter().filter(|bound| bound.entry.shape.len() == 5) {
         let (start, len) = (bound.entry.start as i64, bound.entry.len() as i64);
         let larger = (len as f64 / bound.rank as f64).sqrt();

@@ -87,16 +87,17 @@ fn gradients_are_finite_differences_along_weights_and_likelihoods() {
     // The divergence from the likelihood before, which is held fixed, has no such differences.
     let likelihood = LikelihoodConfig { divergence: 0.0, ..LikelihoodConfig::default() };
     let config = VolumeNetConfig { likelihood, ..config(Architecture::Pscnn, Symmetry::So3, 1) };
-    let (network, parameters) = build(&config, 3, Kind::Double);
+    let (network, mut parameters) = build(&config, 3, Kind::Double);
     let volume = volumes(1, 2);
     let start = parameters.flat() + normal(&[parameters.len() as i64], 3) * 0.02;
-    let loss = |point: &Tensor| {
+    let loss = |parameters: &mut Parameters, point: &Tensor| {
         parameters.assign(point).unwrap();
-        let logits = evaluated(&*network, &parameters, &volume);
-        let prior = network.prior(&parameters).unwrap().unwrap();
+        let logits = evaluated(&*network, parameters, &volume);
+        let prior = network.prior(parameters).unwrap().unwrap();
         logits.square().sum(Kind::Double) + prior
     };
-    let gradient = parameters.gradient(&loss(&start)).unwrap();
+    let at_start = loss(&mut parameters, &start);
+    let gradient = parameters.gradient(&at_start).unwrap();
     let likelihoods = start.zeros_like();
     for entry in parameters.entries().iter().filter(|entry| entry.name.starts_with("likelihood.")) {
         let _ = likelihoods.narrow(0, entry.start as i64, entry.len() as i64).fill_(1.0);
@@ -104,7 +105,7 @@ fn gradients_are_finite_differences_along_weights_and_likelihoods() {
     let random = normal(&[parameters.len() as i64], 4);
     for direction in [&random * &likelihoods, &random * (1.0 - &likelihoods)] {
         let step = 1e-5;
-        let at = |t: f64| f64::try_from(loss(&(&start + &direction * t)).detach()).unwrap();
+        let mut at = |t: f64| f64::try_from(loss(&mut parameters, &(&start + &direction * t)).detach()).unwrap();
         let difference = (at(step) - at(-step)) / (2.0 * step);
         let product = f64::try_from(gradient.dot(&direction)).unwrap();
         assert!((product - difference).abs() < 1e-5 * product.abs().max(1.0), "{product} {difference}");

@@ -137,7 +137,7 @@ impl Network for Rgroup {
         }))
     }
 
-    fn project(&self, parameters: &Parameters) -> Result<()> {
+    fn project(&self, parameters: &mut Parameters) -> Result<()> {
         project(&parameters.get(MIXING)?, &[1])
     }
 }

@@ -91,7 +91,7 @@ impl Stack {
         layers_of(&mixed.f_permute([2, 3, 5, 4, 6, 0, 1])?)
     }
 
-    fn project(&self, parameters: &Parameters) -> Result<()> {
+    fn project(&self, parameters: &mut Parameters) -> Result<()> {
         let mut weight = self.weight(parameters)?.f_detach()?;
         let mean: Vec<f64> = (0..POSITIONS * POSITIONS).map(|at| orbit_mean(at / POSITIONS, at % POSITIONS)).collect();
         let mean = Constant::new(&mean, &[POSITIONS as i64, POSITIONS as i64])?.like(&weight)?;
@@ -147,7 +147,7 @@ impl Network for Rsteer {
         Ok(Some(total(self.stacks.iter().map(energy))?))
     }
 
-    fn project(&self, parameters: &Parameters) -> Result<()> {
+    fn project(&self, parameters: &mut Parameters) -> Result<()> {
         let _guard = tch::no_grad_guard();
         self.stacks.iter().try_for_each(|stack| stack.project(parameters))
     }

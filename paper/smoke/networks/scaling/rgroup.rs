@@ -168,7 +168,7 @@ impl Network for Rgroup {
         Ok(Some(total((0..self.pairs.len()).map(energy))?))
     }
 
-    fn project(&self, parameters: &Parameters) -> Result<()> {
+    fn project(&self, parameters: &mut Parameters) -> Result<()> {
         (0..self.pairs.len()).try_for_each(|number| project(&parameters.get(&mixing(number))?, &[0]))
     }
 }

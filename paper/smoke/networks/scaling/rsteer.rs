@@ -71,7 +71,7 @@ impl Network for Rsteer {
         Ok(Some(total(self.layers.iter().enumerate().map(energy))?))
     }
 
-    fn project(&self, parameters: &Parameters) -> Result<()> {
+    fn project(&self, parameters: &mut Parameters) -> Result<()> {
         self.layers.iter().try_for_each(|layer| project(&layer.weight(parameters)?, &[0, 1]))
     }
 }

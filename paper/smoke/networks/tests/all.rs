@@ -129,7 +129,8 @@ fn a_lift_of_one_sample_cannot_be_trained_where_its_encoder_normalises() {
 fn constraints_are_those_of_hand_made_weights_or_none() {
     let cost = |symmetry, architecture, layers: usize, weights: &dyn Fn(&str, i64) -> f64| {
         let frames = Frames { count: 10, side: 8 };
-        let (network, parameters) = build(symmetry, &config(architecture, 4, layers), frames, Kind::Double).unwrap();
+        let (network, mut parameters) =
+            build(symmetry, &config(architecture, 4, layers), frames, Kind::Double).unwrap();
         let parts = parameters.entries().iter().map(|entry| {
             Tensor::from_slice(&(0..entry.len() as i64).map(|index| weights(&entry.name, index)).collect::<Vec<_>>())
         });

@@ -37,12 +37,12 @@ pub(super) fn constructed<T>(
 
 /// A small network in double precision, every parameter moved from where it began.
 fn moved(symmetry: Symmetry, config: &SmokeNetConfig, frames: Frames) -> Built {
-    let (network, parameters) = build(symmetry, config, frames, Kind::Double).unwrap();
-    shake(&parameters, 0.3);
+    let (network, mut parameters) = build(symmetry, config, frames, Kind::Double).unwrap();
+    shake(&mut parameters, 0.3);
     (network, parameters)
 }
 
-fn shake(parameters: &Parameters, size: f64) {
+fn shake(parameters: &mut Parameters, size: f64) {
     let noise = normal(&parameters.flat().size(), 9).to_kind(parameters.flat().kind()) * size;
     parameters.assign(&(parameters.flat() + noise)).unwrap();
 }

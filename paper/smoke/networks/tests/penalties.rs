@@ -22,11 +22,11 @@ fn small(architecture: Architecture, regularised: Regularised) -> SmokeNetConfig
 }
 
 /// Every relaxed network, on the operator and on the mixing weights.
-fn each(check: impl Fn(&str, Regularised, Built)) {
+fn each(check: impl Fn(&str, Regularised, &mut Built)) {
     for (symmetry, architecture) in RELAXED {
         for regularised in [Regularised::Operator, Regularised::Mixing] {
             let case = format!("{symmetry:?} {architecture:?} {regularised:?}");
-            check(&case, regularised, moved(symmetry, &small(architecture, regularised), FRAMES));
+            check(&case, regularised, &mut moved(symmetry, &small(architecture, regularised), FRAMES));
         }
     }
 }
@@ -38,16 +38,16 @@ fn both((network, parameters): &Built) -> (f64, f64) {
 #[test]
 fn its_two_terms_add_up_and_a_strength_of_zero_adds_nothing() {
     each(|case, _, built| {
-        let (network, parameters) = &built;
+        let (network, parameters) = &*built;
         let of = |strengths| {
-            let gradient = parameters.flat().zeros_like();
-            let value = tch::no_grad(|| add_gradient(network.as_ref(), parameters, strengths, &gradient)).unwrap();
+            let mut gradient = parameters.flat().zeros_like();
+            let value = tch::no_grad(|| add_gradient(network.as_ref(), parameters, strengths, &mut gradient)).unwrap();
             assert!(!value.requires_grad());
             (number(value), gradient)
         };
         let (all, gradient) = of([0.3, 0.7]);
         let ((shared, first), (rest, second), (none, zero)) = (of([0.3, 0.0]), of([0.0, 0.7]), of([0.0, 0.0]));
-        let (equivariant, perp) = both(&built);
+        let (equivariant, perp) = both(built);
         assert!((shared - 0.3 * equivariant).abs() < 1e-12 * all && (rest - 0.7 * perp).abs() < 1e-12 * all, "{case}");
         assert!((all - shared - rest).abs() < 1e-12 * all && shared > 0.0 && rest > 0.0, "{case}");
         assert!(number((&gradient - first - second).abs().max()) < 1e-12 * number(gradient.abs().max()), "{case}");
@@ -58,16 +58,11 @@ fn its_two_terms_add_up_and_a_strength_of_zero_adds_nothing() {
 #[test]
 fn its_gradient_is_that_of_finite_differences_for_every_factor() {
     each(|case, regularised, built| {
-        let (network, parameters) = &built;
-        let start = parameters.flat().copy();
-        let gradient = start.ones_like();
-        let value = number(add_gradient(network.as_ref(), parameters, [0.3, 1.7], &gradient).unwrap());
-        let cost = || {
-            let (equivariant, perp) = both(&built);
-            0.3 * equivariant + 1.7 * perp
-        };
+        let start = built.1.flat().copy();
+        let mut gradient = start.ones_like();
+        let value = number(add_gradient(built.0.as_ref(), &built.1, [0.3, 1.7], &mut gradient).unwrap());
         let mut random = Random::new(2);
-        for entry in parameters.entries() {
+        for entry in built.1.entries().to_vec() {
             let part = gradient.narrow(0, entry.start as i64, entry.len() as i64) - 1.0;
             let free = part.abs().max().double_value(&[]) == 0.0;
             let steerable = case.contains("Rsteer");
@@ -81,10 +76,12 @@ fn its_gradient_is_that_of_finite_differences_for_every_factor() {
             assert_eq!(free, expected, "{case}: {}", entry.name);
             for _ in 0..6 {
                 let index = (entry.start + random.below(entry.len())) as i64;
-                let at = |step: f64| {
-                    parameters.assign(&start).unwrap();
-                    let _ = parameters.flat().get(index).g_add_scalar_(step);
-                    cost()
+                let mut at = |step: f64| {
+                    let moved = start.copy();
+                    let _ = moved.get(index).g_add_scalar_(step);
+                    built.1.assign(&moved).unwrap();
+                    let (equivariant, perp) = both(built);
+                    0.3 * equivariant + 1.7 * perp
                 };
                 // Exact for a quadratic along each coordinate.
                 let difference = (at(1e-2) - at(-1e-2)) / 2e-2;
@@ -92,15 +89,14 @@ fn its_gradient_is_that_of_finite_differences_for_every_factor() {
                 assert!((difference - closed).abs() < 1e-9 * value, "{case} {}: {difference} {closed}", entry.name);
             }
         }
-        parameters.assign(&start).unwrap();
     });
 }
 
 #[test]
 fn the_energies_of_mixing_weights_add_up_to_theirs_and_those_of_operators_are_of_what_is_assembled() {
     each(|case, regularised, built| {
-        let (network, parameters) = &built;
-        let (equivariant, perp) = both(&built);
+        let (equivariant, perp) = both(built);
+        let (network, parameters) = built;
         let suffix = if case.contains("Rsteer") { "weight" } else { "mixing" };
         let mixing = parameters.entries().iter().filter(|entry| entry.name.ends_with(suffix));
         let weights: f64 = mixing.map(|entry| squared(parameters.get(&entry.name).unwrap())).sum();
@@ -108,15 +104,15 @@ fn the_energies_of_mixing_weights_add_up_to_theirs_and_those_of_operators_are_of
             let sum = equivariant + perp;
             assert!((sum - weights).abs() < 1e-12 * weights && equivariant > 0.0 && perp > 0.0, "{case}");
         } else if case.starts_with("Scaling") {
-            let kernels = || {
+            let kernels = |parameters: &Parameters| {
                 let mut kernels = network.assemble(parameters, EVALUATE).unwrap();
                 // The last kernel of RGroup is dense.
                 kernels.truncate(if case.contains("Rgroup") { kernels.len() - 1 } else { kernels.len() });
                 kernels.iter().map(Tensor::detach).collect::<Vec<_>>()
             };
-            let whole = kernels();
+            let whole = kernels(parameters);
             network.project(parameters).unwrap();
-            let projected = kernels();
+            let projected = kernels(parameters);
             let off: f64 = whole.iter().zip(&projected).map(|(whole, projected)| squared(whole - projected)).sum();
             let kept: f64 = projected.iter().map(squared).sum();
             let scale = 1e-12 * (kept + off);
@@ -128,12 +124,12 @@ fn the_energies_of_mixing_weights_add_up_to_theirs_and_those_of_operators_are_of
 #[test]
 fn projecting_keeps_the_equivariant_part_removes_the_rest_and_changes_nothing_when_repeated() {
     each(|case, _, built| {
-        let (network, parameters) = &built;
-        let (equivariant, perp) = both(&built);
+        let (equivariant, perp) = both(built);
         assert!(perp > 1e-3 * equivariant, "{case}");
-        network.project(parameters).unwrap();
-        let (kept, gone) = both(&built);
+        built.0.project(&mut built.1).unwrap();
+        let (kept, gone) = both(built);
         assert!((kept - equivariant).abs() < 1e-12 * kept && gone < 1e-24 * kept, "{case}: {kept} {gone}");
+        let (network, parameters) = built;
         let once = parameters.flat().copy();
         network.project(parameters).unwrap();
         assert!(number((parameters.flat() - once).abs().max()) < 1e-15, "{case}");
@@ -146,16 +142,17 @@ fn its_value_is_right_in_single_precision_close_to_the_shared_weights() {
         for regularised in [Regularised::Operator, Regularised::Mixing] {
             let config = SmokeNetConfig { regularised, ..config(architecture, 4, 4) };
             let frames = Frames { count: 2, side: 8 };
-            let built = [Kind::Double, Kind::Float].map(|kind| build(symmetry, &config, frames, kind).unwrap());
-            let [(network, exact), (_, single)] = &built;
+            let mut built = [Kind::Double, Kind::Float].map(|kind| build(symmetry, &config, frames, kind).unwrap());
+            let [(network, exact), (_, single)] = &mut built;
             network.project(exact).unwrap();
             let size = 1e-4 * exact.flat().abs().mean(Kind::Double);
             single.assign(&(exact.flat() + normal(&exact.flat().size(), 3) * size)).unwrap();
             exact.assign(&single.flat().to_kind(Kind::Double)).unwrap();
             let (shared, rest) = both(&built[0]);
+            let [(network, _), (_, single)] = &built;
             assert!(rest < 1e-5 * shared, "{symmetry:?} {architecture:?} {regularised:?}: {rest} of {shared}");
             for strengths in [[0.0, 0.7], [0.3, 0.0], [0.3, 0.7]] {
-                let value = add_gradient(network.as_ref(), single, strengths, &single.flat().zeros_like()).unwrap();
+                let value = add_gradient(network.as_ref(), single, strengths, &mut single.flat().zeros_like()).unwrap();
                 let (value, expected) = (number(value), strengths[0] * shared + strengths[1] * rest);
                 let case = format!("{symmetry:?} {architecture:?} {regularised:?}");
                 assert!((value - expected).abs() < 0.03 * expected, "{case}: {value:e}");
@@ -245,14 +242,14 @@ fn shifting(parameters: &Parameters) -> Kernels {
 fn it_is_the_tapes_on_the_haar_average_of_the_dense_kernels() {
     let strengths = [0.3, 1.7];
     for (symmetry, architecture) in &RELAXED[..3] {
-        let (network, parameters) = moved(*symmetry, &small(*architecture, Regularised::Operator), FRAMES);
-        let kernels = || match symmetry {
-            Symmetry::Translation => shifting(&parameters),
-            _ => turning(*architecture, &parameters),
+        let (network, mut parameters) = moved(*symmetry, &small(*architecture, Regularised::Operator), FRAMES);
+        let kernels = |parameters: &Parameters| match symmetry {
+            Symmetry::Translation => shifting(parameters),
+            _ => turning(*architecture, parameters),
         };
-        let (expected, energies_of_haar, projected) = averaged(&parameters, &kernels(), strengths);
-        let gradient = parameters.flat().zeros_like();
-        let value = number(add_gradient(network.as_ref(), &parameters, strengths, &gradient).unwrap());
+        let (expected, energies_of_haar, projected) = averaged(&parameters, &kernels(&parameters), strengths);
+        let mut gradient = parameters.flat().zeros_like();
+        let value = number(add_gradient(network.as_ref(), &parameters, strengths, &mut gradient).unwrap());
         let [equivariant, perp] = energies_of_haar;
         let scale = equivariant + perp;
         assert!(equivariant > 0.05 * scale && perp > 0.05 * scale);
@@ -263,8 +260,8 @@ fn it_is_the_tapes_on_the_haar_average_of_the_dense_kernels() {
         let largest = number(expected.abs().max());
         let off = number((gradient - expected).abs().max());
         assert!(off < 1e-12 * largest.max(1.0), "{symmetry:?} {architecture:?}: {off:e} of {largest}");
-        network.project(&parameters).unwrap();
-        for ((kernel, _), expected) in kernels().iter().zip(projected) {
+        network.project(&mut parameters).unwrap();
+        for ((kernel, _), expected) in kernels(&parameters).iter().zip(projected) {
             let norm = expected.iter().map(|value| value * value).sum::<f64>().sqrt();
             let worst = numbers(kernel).iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(worst < 1e-12 * norm.max(1.0), "{symmetry:?} {architecture:?}: {worst:e}");

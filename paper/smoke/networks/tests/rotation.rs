@@ -31,10 +31,10 @@ fn a_turn_takes_a_vector_at_a_place_where_it_should() {
 fn relaxed_networks_are_equivariant_once_projected_and_not_before() {
     for architecture in [Architecture::Rsteer, Architecture::Rgroup] {
         for (hidden, layers) in [(3, 4), (2, 2)] {
-            let built = network(architecture, hidden, layers);
-            shake(&built.1, 0.05);
+            let mut built = network(architecture, hidden, layers);
+            shake(&mut built.1, 0.05);
             let before = defect(&built);
-            built.0.project(&built.1).unwrap();
+            built.0.project(&mut built.1).unwrap();
             let after = defect(&built);
             assert!(before > 0.01 && after < 1e-5, "{architecture:?}: {before:e} {after:e}");
         }
@@ -46,11 +46,11 @@ fn the_steerable_network_is_equivariant_and_others_are_where_their_free_part_is_
     for (architecture, free) in
         [(Architecture::Equiv, None), (Architecture::Rpp, Some("dense")), (Architecture::Lift, Some("encoder.2"))]
     {
-        let built = network(architecture, 4, 4);
-        let (network, parameters) = &built;
+        let mut built = network(architecture, 4, 4);
         if architecture == Architecture::Equiv {
-            shake(parameters, 0.05);
+            shake(&mut built.1, 0.05);
         }
+        let (network, parameters) = &built;
         // Running statistics of each field; RPP's, of each channel, do not commute once they have seen data.
         if architecture != Architecture::Rpp {
             let assembled = network.assemble(parameters, TRAIN).unwrap();

@@ -47,9 +47,9 @@ fn a_window_alone_has_three_sizes_to_normalise_with() {
 
 #[test]
 fn a_projected_relaxed_group_network_is_that_of_one_filter_at_all_sizes() {
-    let relaxed = network(Architecture::Rgroup, 4);
+    let mut relaxed = network(Architecture::Rgroup, 4);
     let before = forecast(&relaxed, &frames());
-    relaxed.0.project(&relaxed.1).unwrap();
+    relaxed.0.project(&mut relaxed.1).unwrap();
     let one = SmokeNetConfig { banks: 1, ..config(Architecture::Rgroup, 2, 4) };
     let shared = build(Scaling, &one, FRAMES, Kind::Double).unwrap();
     copy(&relaxed.1, &shared.1, |name, value| {
@@ -104,9 +104,9 @@ fn shared_weights_compute_whatever_relaxed_ones_do_and_the_penalty_of_that_is_ze
 
 #[test]
 fn a_projected_relaxed_layer_is_the_steerable_one_of_its_mean_weights() {
-    let (relaxed, shared) = (network(Architecture::Rsteer, 3), network(Architecture::Equiv, 3));
+    let (mut relaxed, shared) = (network(Architecture::Rsteer, 3), network(Architecture::Equiv, 3));
     let before = forecast(&relaxed, &frames());
-    relaxed.0.project(&relaxed.1).unwrap();
+    relaxed.0.project(&mut relaxed.1).unwrap();
     copy(&relaxed.1, &shared.1, |name, weight| match name.ends_with("bias") {
         true => weight,
         false => weight.mean_dim([0_i64, 1].as_slice(), false, Kind::Double),

@@ -15,10 +15,10 @@ fn defects(built: &Built, channels: i64) -> [f64; 2] {
 #[test]
 fn a_projected_relaxed_network_commutes_with_shifts_away_from_the_border() {
     let frames = Frames { count: 1, side: 16 };
-    let built = build(Translation, &config(Architecture::Rgroup, 2, 4), frames, Kind::Float).unwrap();
-    shake(&built.1, 0.3);
+    let mut built = build(Translation, &config(Architecture::Rgroup, 2, 4), frames, Kind::Float).unwrap();
+    shake(&mut built.1, 0.3);
     let [before, _] = defects(&built, 2);
-    built.0.project(&built.1).unwrap();
+    built.0.project(&mut built.1).unwrap();
     let [after, _] = defects(&built, 2);
     assert!(before > 1e-2 && after < 1e-5, "{before:e} {after:e}");
 }

@@ -54,11 +54,11 @@ fn kernels_that_agree_take_the_gradient_and_the_steps() {
         by_kernels.one_pass = checked(kernels(&by_kernels, &ends(&by_kernels)), &by_kernels).unwrap();
         assert!(by_kernels.takes_one_pass() && !operations.takes_one_pass());
         let bindings = [Rc::new(by_kernels), Rc::new(operations)];
-        let same = |what: &str, act: &dyn Fn(&Rc<Binding>, &Tensor)| {
+        let same = |what: &str, act: &dyn Fn(&Rc<Binding>, &mut Tensor)| {
             let before = crate::device::launches();
             let [ours, theirs] = [0, 1].map(|nth: usize| {
-                let flat = parameters.flat().copy();
-                act(&bindings[nth], &flat);
+                let mut flat = parameters.flat().copy();
+                act(&bindings[nth], &mut flat);
                 flat
             });
             assert!(crate::device::launches() > before, "{what}");
@@ -68,7 +68,7 @@ fn kernels_that_agree_take_the_gradient_and_the_steps() {
         let config = PenaltyConfig { lambda_g: 0.2, lambda_perp: 0.6, ..PenaltyConfig::default() };
         same("the gradient", &|binding, flat| {
             let penalty = Penalty::new(binding.clone(), config).unwrap();
-            penalty.add_gradient(&flat.cos(), &mut flat.shallow_clone()).unwrap();
+            penalty.add_gradient(&flat.cos(), flat).unwrap();
         });
         for form in [Form::Squared, Form::Plain] {
             let proximal = Proximal::new(PenaltyConfig { form, ..config }).unwrap();

@@ -14,7 +14,8 @@
 //! own sweep mine --grid penalty.lambda_perp=0,0.01,0.1 --seeds 3 --jobs 2    one CSV
 //! ```
 //!
-//! `examples/own-experiment` is such a program. Without a command line: a linear map is fitted to one that is invariant under permutations
+//! An experiment of examples with targets is one trait, [`Supervised`](supervised::Supervised): `examples/own-experiment` is such a
+//! program. Without a command line, and with both traits: a linear map is fitted to one that is invariant under permutations
 //! of its three inputs, and regularised towards such maps.
 //!
 //! ```
@@ -104,6 +105,7 @@ pub mod regulariser;
 pub mod run;
 pub mod run_folder;
 pub mod schedule;
+pub mod supervised;
 pub mod sweep;
 pub mod task;
 pub mod threads;

@@ -3,9 +3,11 @@
 pub use reynolds::plan::SymmetryPlan;
 pub use reynolds::random::Random;
 pub use reynolds_torch::Parameters;
+pub use reynolds_torch::parameters::Builder;
 pub use reynolds_torch::tch::{Device, Kind, Reduction, Tensor};
 
 pub use crate::config::{RunConfig, Settings};
 pub use crate::error::{Error, Result};
 pub use crate::experiment::Experiment;
+pub use crate::supervised::{Supervised, supervised};
 pub use crate::task::{Metrics, Moment, Split, Task};

@@ -29,88 +29,48 @@ impl Default for Hooks {
 
 impl Settings for Hooks {}
 
-impl Hooks {
-    /// Images `[N, 1, 9, 9]`, turned by 0 to `turns` − 1 quarters, and whether they are mirrored, `[N]`.
-    fn draw(&self, turns: usize, random: &mut Random) -> (Tensor, Tensor) {
-        let images: Vec<Tensor> = (0..self.images)
-            .map(|number| {
-                let noise: Vec<f32> = (0..81).map(|_| (self.noise * random.normal()) as f32).collect();
-                let image = Tensor::from_slice(&noise).view([1, 9, 9]);
-                let _ = image.narrow(1, 2, 5).narrow(2, 4, 1).g_add_scalar_(1.0);
-                let _ = image.narrow(1, 6, 1).narrow(2, [5, 2][number % 2], 2).g_add_scalar_(1.0);
-                image.rot90((number / 2 % turns) as i64, [1, 2])
-            })
-            .collect();
-        let labels: Vec<f32> = (0..self.images).map(|number| (number % 2) as f32).collect();
-        (Tensor::stack(&images, 0), Tensor::from_slice(&labels))
-    }
-}
+impl Supervised for Hooks {
+    const NAME: &'static str = "mine";
+    type Network = (Conv2d, Linear);
 
-struct Mine;
-
-impl Experiment for Mine {
-    type Settings = Hooks;
-    type Task = HookTask;
-
-    fn name(&self) -> &'static str {
-        "mine"
-    }
-
-    fn defaults(&self) -> RunConfig<Hooks> {
-        let mut config = RunConfig::new(self.name(), Hooks::default());
+    fn defaults() -> RunConfig<Self> {
+        let mut config = RunConfig::new(Self::NAME, Self::default());
         (config.train.epochs, config.train.learning_rate) = (200, 0.02);
         config
     }
 
-    fn task(&self, config: &RunConfig<Hooks>, device: Device) -> Result<HookTask> {
-        let (mut random, mut builder) = (Random::new(config.seed), Parameters::builder());
-        let conv = Conv2d::new(&mut builder, "conv", [1, 8], 5, &mut random)?;
-        let head = Linear::new(&mut builder, "head", 8, 1, &mut random)?;
-        let parts = [1, 4].map(|turns| config.settings.draw(turns, &mut random));
-        let [train, test] = parts.map(|(images, labels)| (images.to_device(device), labels.to_device(device)));
-        Ok(HookTask { parameters: builder.build(Kind::Float, device)?, conv, head, train, test })
-    }
-}
-
-struct HookTask {
-    parameters: Parameters,
-    conv: Conv2d,
-    head: Linear,
-    train: (Tensor, Tensor),
-    test: (Tensor, Tensor),
-}
-
-impl HookTask {
-    fn logits(&self, images: &Tensor) -> Result<Tensor> {
-        let features = self.conv.forward(&self.parameters, &self.conv.kernel(&self.parameters)?, images)?.relu();
-        Ok(self.head.forward(&self.parameters, &features.amax([2, 3], false))?.squeeze_dim(1))
-    }
-}
-
-fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Tensor {
-    logits.binary_cross_entropy_with_logits::<Tensor>(labels, None, None, Reduction::Mean)
-}
-
-impl Task for HookTask {
-    fn parameters(&self) -> &Parameters {
-        &self.parameters
+    /// Images `[N, 1, 9, 9]`, of the test turned by 0 to 3 quarters, and whether they are mirrored, `[N]`.
+    fn data(&self, split: Split, random: &mut Random) -> Result<(Tensor, Tensor)> {
+        let turns = if split == Split::Test { 4 } else { 1 };
+        let image = |number: usize| {
+            let noise: Vec<f32> = (0..81).map(|_| (self.noise * random.normal()) as f32).collect();
+            let image = Tensor::from_slice(&noise).view([1, 9, 9]);
+            let _ = image.narrow(1, 2, 5).narrow(2, 4, 1).g_add_scalar_(1.0);
+            let _ = image.narrow(1, 6, 1).narrow(2, [5, 2][number % 2], 2).g_add_scalar_(1.0);
+            image.rot90((number / 2 % turns) as i64, [1, 2])
+        };
+        let images: Vec<Tensor> = (0..self.images).map(image).collect();
+        let labels: Vec<f32> = (0..self.images).map(|number| (number % 2) as f32).collect();
+        Ok((Tensor::stack(&images, 0), Tensor::from_slice(&labels)))
     }
 
-    fn parameters_mut(&mut self) -> &mut Parameters {
-        &mut self.parameters
+    fn network(&self, builder: &mut Builder, random: &mut Random) -> Result<Self::Network> {
+        let conv = Conv2d::new(builder, "conv", [1, 8], 5, random)?;
+        Ok((conv, Linear::new(builder, "head", 8, 1, random)?))
     }
 
-    fn loss(&self, _: Moment) -> Result<Tensor> {
-        let (images, labels) = &self.train;
-        Ok(cross_entropy(&self.logits(images)?, labels))
+    fn outputs((conv, head): &Self::Network, parameters: &Parameters, images: &Tensor) -> Result<Tensor> {
+        let features = conv.forward(parameters, &conv.kernel(parameters)?, images)?.relu();
+        Ok(head.forward(parameters, &features.amax([2, 3], false))?.squeeze_dim(1))
     }
 
-    fn evaluate(&self, split: Split) -> Result<Metrics> {
-        let (images, labels) = if split == Split::Test { &self.test } else { &self.train };
-        let logits = self.logits(images)?;
+    fn loss(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
+        Ok(logits.f_binary_cross_entropy_with_logits::<Tensor>(labels, None, None, Reduction::Mean)?)
+    }
+
+    fn metrics(logits: &Tensor, labels: &Tensor) -> Result<Metrics> {
         let right = logits.gt(0.0).eq_tensor(&labels.gt(0.5)).to_kind(Kind::Double).mean(None);
-        let metrics = [("accuracy", right), ("loss", cross_entropy(&logits, labels))];
-        Ok(metrics.map(|(name, value)| (name.into(), value.double_value(&[]))).into())
+        Ok(Metrics::from([("accuracy".into(), right.double_value(&[]))]))
     }
 
     fn plan(&self) -> Result<Option<SymmetryPlan>> {
@@ -119,5 +79,5 @@ impl Task for HookTask {
 }
 
 fn main() -> std::process::ExitCode {
-    reynolds_train::main([Mine.into()])
+    reynolds_train::main([supervised::<Hooks>()])
 }

@@ -24,7 +24,7 @@
 //! | CNN, ours | dense: `dense`; of ours with gates `typed` | means | ours is regularised towards the group |
 //! | SCNN | steerable: `scnn` | Gaussians, σ = 0.66 | |
 //! | RPP | in every block both, added | Gaussians | prior α Σ‖steerable‖² + β Σ‖dense‖² |
-//! | P-SCNN | conv1 steerable, conv2 and skip averaged over the group with a learned `likelihood`: `partial_kernels` | Gaussians | alignment and divergences of the likelihoods |
+//! | P-SCNN | conv1 steerable, conv2 and skip averaged over the group with a learned `likelihood`: `pscnn` | Gaussians | alignment and divergences of the likelihoods |
 //!
 //! The published 2.0 million parameters of ours are those of SO(3) at c = 2. With O(3) c = 1 has 0.8 and c = 2 has 3.3 million; c = 2, nearer
 //! in ratio and with as many fields, is used.
@@ -37,8 +37,7 @@ mod fields;
 mod gated;
 mod likelihood;
 mod network;
-mod partial_elements;
-mod partial_kernels;
+mod pscnn;
 mod scnn;
 #[cfg(test)]
 mod tests;

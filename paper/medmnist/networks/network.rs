@@ -3,7 +3,7 @@
 use super::dense::DenseBlock;
 use super::gated::{GatedBlock, gates};
 use super::likelihood::Likelihood;
-use super::partial_kernels::Partial;
+use super::pscnn::Partial;
 use super::scnn::{ScnnBlock, steerable};
 use super::typed::TypedConv;
 use super::*;

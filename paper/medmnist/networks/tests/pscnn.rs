@@ -4,7 +4,7 @@ use tch::{Kind, Tensor};
 
 use super::{build, config, largest, logits, normal, volumes};
 use crate::medmnist::networks::likelihood::{Likelihood, peak_at_identity};
-use crate::medmnist::networks::partial_kernels::Partial;
+use crate::medmnist::networks::pscnn::Partial;
 use crate::medmnist::networks::{Architecture, Fields, LikelihoodConfig, Network, Symmetry, VolumeNetConfig};
 use crate::network::EVALUATE;
 use reynolds_torch::layers::FieldPair;

@@ -1,8 +1,8 @@
-//! Kernels averaged over a group with a likelihood: equivariant if it is uniform, free if it is one element.
+//! The P-SCNN's kernels, averaged over a group with a likelihood: equivariant if it is uniform, free if it is one element.
 //!
 //! ```text
 //! K(x) = ∫ λ(g) ρ_out(g)⁻¹ K₀(gx) ρ_in(g) dg,      K₀ any band-limited kernel
-//! K₀ = Σ_κ w_κ K_κ      ⟹      K = Σ_c (λ̂(ψ) w)_c K_c,      the K_κ of [`partial_elements`](super::partial_elements)
+//! K₀ = Σ_κ w_κ K_κ      ⟹      K = Σ_c (λ̂(ψ) w)_c K_c,      the K_κ of [`elements`]
 //! ```
 //!
 //! This is the Reynolds operator with a weight: a likelihood multiplies weights, the basis is fixed. With a uniform likelihood only the
@@ -15,10 +15,12 @@
 //! Departures from Veefkind and Cesa: elements are normalised as those of the steerable convolution, theirs are not. As in their code an
 //! element of SO(3) has one weight for each J of its irreps, and these are added.
 
+mod elements;
+
 use std::collections::BTreeMap;
 
+use self::elements::{Column, Functions, Segment, basis, columns, equal_irreps, segments};
 use super::likelihood::Likelihood;
-use super::partial_elements::{Column, Functions, Segment, basis, columns, equal_irreps, segments};
 use super::*;
 use reynolds::steerable::RingsConfig;
 

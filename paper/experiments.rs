@@ -8,35 +8,40 @@
 //! ```
 
 use reynolds_train::error::Result;
-use reynolds_train::experiment::Experiments;
+use reynolds_train::experiment::{AnyExperiment, Experiments};
 
 use crate::ct::CtExperiment;
 use crate::medmnist::MedExperiment;
 use crate::smoke::SmokeExperiment;
 use crate::so2::{DiskAndArc, PlaneExperiment, WaveyRings};
-use crate::step::{self, AnyStep, Source};
+use crate::step::{self, AnyStep, Source, Timed};
+
+type MeasuredStep = fn(&Source<'_>) -> Result<Box<dyn AnyStep>>;
+
+/// Every experiment, with what measures its steps.
+fn list() -> [(AnyExperiment, MeasuredStep); 5] {
+    fn of<E: Timed>() -> (AnyExperiment, MeasuredStep) {
+        (E::default().into(), step::step::<E>)
+    }
+    [
+        of::<PlaneExperiment<DiskAndArc>>(),
+        of::<PlaneExperiment<WaveyRings>>(),
+        of::<SmokeExperiment>(),
+        of::<CtExperiment>(),
+        of::<MedExperiment>(),
+    ]
+}
 
 /// Every experiment that can be run by name.
 pub fn all() -> Experiments {
-    Experiments::new(vec![
-        Box::new(PlaneExperiment::<DiskAndArc>::new()),
-        Box::new(PlaneExperiment::<WaveyRings>::new()),
-        Box::new(SmokeExperiment),
-        Box::new(CtExperiment),
-        Box::new(MedExperiment),
-    ])
+    Experiments::new(list().map(|(experiment, _)| experiment).into())
 }
 
 /// Steps of an experiment, to be measured.
 pub fn step(name: &str, source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
-    match all().find(name)?.name() {
-        "so2" => step::step::<PlaneExperiment<DiskAndArc>>(source),
-        "rings" => step::step::<PlaneExperiment<WaveyRings>>(source),
-        "smoke" => step::step::<SmokeExperiment>(source),
-        "ct" => step::step::<CtExperiment>(source),
-        "medmnist" => step::step::<MedExperiment>(source),
-        name => unreachable!("{name}: every experiment has a step"),
-    }
+    all().find(name)?;
+    let (_, step) = list().into_iter().find(|(experiment, _)| experiment.name() == name).expect("it was found");
+    step(source)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod download;
 use clap::Parser;
 
 fn main() -> std::process::ExitCode {
+    reynolds_checkpoint::say_when_shortened();
     let args = commands::Args::parse();
     reynolds_report::exit_code(move || args.carry_out())
 }

@@ -48,6 +48,8 @@ pub use error::{Error, Result};
 pub use reynolds::Values;
 pub use write_npz::{Numbers, write_npz};
 
+pub use map::say_when_shortened;
+
 use map::Bytes;
 use std::collections::HashMap;
 use std::fmt;
@@ -111,8 +113,8 @@ pub struct Checkpoint {
     storages: Vec<Storage>,
     /// The archive of the zip formats; empty for the other.
     archive: zip::Archive,
-    /// Identity of the file it came from, if any.
-    identity: Option<whole_file::Identity>,
+    /// The file it came from, if any.
+    origin: Option<whole_file::Origin>,
 }
 
 impl Checkpoint {

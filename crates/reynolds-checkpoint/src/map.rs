@@ -19,7 +19,7 @@ impl Bytes {
     ///
     /// Safety argument. The map is private to this value, read-only, and unmapped when it is dropped; no reference to it
     /// outlives it, because `Deref` ties them to `&self`. What the compiler cannot see is another process that shortens or
-    /// rewrites the file meanwhile: shortening ends this process with SIGBUS, rewriting changes numbers under the reader. Both
+    /// rewrites the file meanwhile: shortening ends this process with SIGBUS (see [`say_when_shortened`]), rewriting changes numbers under the reader. Both
     /// are what every memory-mapped reader accepts. Within this crate nothing writes to a mapped file: the output is always
     /// another file (`Checkpoint::write` compares device and inode), and it is moved into place by a rename, which leaves
     /// the mapped inode as it is. No value is interpreted where some bit patterns would be invalid: bytes become `u8`, `f32`
@@ -52,6 +52,27 @@ impl Bytes {
         drop(range);
     }
 }
+
+/// For programs, not libraries: a checkpoint that another process shortens while it is read ends this one with one line and exit code 2,
+/// in place of a signal without a word.
+#[cfg(unix)]
+pub fn say_when_shortened() {
+    const LINE: &[u8] =
+        b"error: a checkpoint was shortened by another process while it was read; try again once it is whole\n";
+    let end = || {
+        // Nobody is left to hear of a closed output.
+        let _ = rustix::io::write(rustix::stdio::stderr(), LINE);
+        signal_hook::low_level::exit(2);
+    };
+    // SAFETY: both calls are single system calls, which a signal handler may make; nothing is allocated or locked.
+    let registered = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, end) };
+    // Without it the signal ends the process as before.
+    drop(registered);
+}
+
+/// There is no such signal.
+#[cfg(not(unix))]
+pub fn say_when_shortened() {}
 
 impl Deref for Bytes {
     type Target = [u8];

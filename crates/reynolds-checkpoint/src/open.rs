@@ -1,7 +1,7 @@
 //! Opening a checkpoint: which format it is, by its first bytes.
 
 use super::map::Bytes;
-use super::whole_file::{Identity, expect_ordinary};
+use super::whole_file::{Identity, Origin, expect_ordinary};
 use super::{Checkpoint, Contents, Format, Input, npz, safetensors, torch, zip};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -16,11 +16,15 @@ impl Checkpoint {
     /// anything but tensors in plain containers.
     pub fn open(path: impl AsRef<Path>) -> Result<Checkpoint> {
         let path = path.as_ref();
+        // Before it is opened: opening a pipe waits for its writer.
+        let metadata = std::fs::metadata(path).map_err(Error::io(path, "open"))?;
+        expect_ordinary(path, &metadata, "a checkpoint file")?;
         let file = File::open(path).map_err(Error::io(path, "open"))?;
         let metadata = file.metadata().map_err(Error::io(path, "inspect"))?;
-        expect_ordinary(path, &metadata, "a checkpoint file")?;
         let bytes = Bytes::map(&file).map_err(Error::io(path, "map into memory"))?;
-        Checkpoint::build(path.into(), bytes, Identity::of(path, &metadata))
+        let permissions = metadata.permissions();
+        let origin = Identity::of(path, &metadata).map(|identity| Origin { identity, permissions });
+        Checkpoint::build(path.into(), bytes, origin)
     }
 
     /// A checkpoint from bytes in memory; `label` stands for the path in messages and gives the extension.
@@ -28,7 +32,7 @@ impl Checkpoint {
         Checkpoint::build(label.into(), Bytes::Owned(bytes), None)
     }
 
-    fn build(path: PathBuf, bytes: Bytes, identity: Option<Identity>) -> Result<Checkpoint> {
+    fn build(path: PathBuf, bytes: Bytes, origin: Option<Origin>) -> Result<Checkpoint> {
         let input = Input { path: &path, bytes: &bytes };
         let (format, contents) = parse(input)?;
         let mut numbers = HashMap::with_capacity(contents.entries.len());
@@ -38,7 +42,7 @@ impl Checkpoint {
             }
         }
         let Contents { entries, storages, archive } = contents;
-        Ok(Checkpoint { path, format, bytes, entries, numbers, storages, archive, identity })
+        Ok(Checkpoint { path, format, bytes, entries, numbers, storages, archive, origin })
     }
 }
 

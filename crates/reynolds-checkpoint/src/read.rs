@@ -79,6 +79,14 @@ impl Checkpoint {
         }
     }
 
+    /// Bytes of a storage.
+    pub(super) fn storage_length(&self, storage: StorageId) -> usize {
+        match &self.storages[storage.0] {
+            Storage::Plain(range) => range.len(),
+            Storage::Member(member) => self.archive.members[*member].size,
+        }
+    }
+
     pub(super) fn input(&self) -> Input<'_> {
         Input { path: &self.path, bytes: &self.bytes }
     }

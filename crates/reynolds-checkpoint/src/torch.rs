@@ -7,12 +7,14 @@ use std::collections::HashMap;
 
 /// Bytes of a pickle, which names tensors but does not hold them.
 const PICKLE_LIMIT: usize = 1 << 28;
+/// So many times as long as its compressed form a pickle may be; names of tensors compress about tenfold.
+const RATIO_LIMIT: usize = 100;
 /// Depth of nested containers.
 const DEPTH_LIMIT: usize = 64;
 /// Bytes of one key.
 const KEY_LIMIT: usize = 1 << 12;
-/// Containers and tensors that are visited; a shared container is visited once per path to it.
-const VISIT_LIMIT: usize = 1 << 20;
+/// Containers and tensors that are visited beyond one for each byte of the pickle; a shared container is visited once per path to it.
+const VISIT_LIMIT: usize = 1 << 12;
 /// Bytes of all names together.
 const NAME_LIMIT: usize = 1 << 27;
 /// What to do about a pickle that is refused.
@@ -44,10 +46,14 @@ pub(super) fn parse(input: Input<'_>, mut archive: zip::Archive, member_of_pickl
             input.malformed("a saved state_dict", "a TorchScript archive (save torch.jit.load(file).state_dict())")
         );
     }
-    let size = archive.members[member_of_pickle].size;
-    if size > PICKLE_LIMIT {
-        let name = &archive.members[member_of_pickle].name;
-        return Err(input.bad_tensor(name, format!("at most {PICKLE_LIMIT} bytes"), format!("{size}")));
+    let packed = &archive.members[member_of_pickle];
+    let most = PICKLE_LIMIT.min((1 << 20) + RATIO_LIMIT * packed.data().len());
+    if packed.size > most {
+        return Err(input.bad_tensor(
+            &packed.name,
+            format!("a pickle of at most {most} bytes"),
+            packed.size.to_string(),
+        ));
     }
     let bytes = archive.members[member_of_pickle].contents(input)?;
     let parsed = pickle::read(&bytes).map_err(|fault| match fault {
@@ -57,7 +63,8 @@ pub(super) fn parse(input: Input<'_>, mut archive: zip::Archive, member_of_pickl
         }
     })?;
 
-    let mut walk = Walk { input, pickle: &parsed, path: Vec::new(), visits: 0, named: 0, found: Vec::new() };
+    let most = VISIT_LIMIT + bytes.len();
+    let mut walk = Walk { input, pickle: &parsed, path: Vec::new(), visits: 0, most, named: 0, found: Vec::new() };
     walk.visit(parsed.root)?;
     let (mut entries, mut storages, mut ids) = (Vec::with_capacity(walk.found.len()), Vec::new(), HashMap::new());
     for (name, view) in walk.found {
@@ -119,6 +126,8 @@ struct Walk<'p, 'a> {
     /// The keys from the root to here.
     path: Vec<String>,
     visits: usize,
+    /// As many visits as there may be.
+    most: usize,
     named: usize,
     found: Vec<(String, &'p View)>,
 }
@@ -127,8 +136,8 @@ impl<'p> Walk<'p, '_> {
     fn visit(&mut self, id: Id) -> Result<()> {
         self.visits += 1;
         let limit = |expected: String, found: &str| Err(self.input.malformed(expected, found));
-        if self.visits > VISIT_LIMIT {
-            return limit(format!("at most {VISIT_LIMIT} containers and tensors"), "more, through shared containers");
+        if self.visits > self.most {
+            return limit(format!("at most {} containers and tensors", self.most), "more, through shared containers");
         }
         if self.path.len() > DEPTH_LIMIT {
             return limit(format!("containers nested at most {DEPTH_LIMIT} deep"), "a deeper one, or a cycle");

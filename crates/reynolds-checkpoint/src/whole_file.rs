@@ -2,7 +2,7 @@
 
 use super::map::Bytes;
 use crate::error::{Error, Result};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,13 @@ impl Identity {
     pub(super) fn of(path: &Path, _: &Metadata) -> Option<Identity> {
         fs::canonicalize(path).ok().map(Identity)
     }
+}
+
+/// The file that a checkpoint came from.
+#[derive(Debug)]
+pub(super) struct Origin {
+    pub(super) identity: Identity,
+    pub(super) permissions: Permissions,
 }
 
 /// Refuses folders, devices and pipes.
@@ -66,51 +73,128 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// A temporary file beside the output, removed unless it was moved into place.
+/// A new file in the folder of the output. Where the system can, it has no name until it is whole, so that nothing is left of a process
+/// that was killed; elsewhere it has a hidden one and is removed unless it was moved into place.
 struct Temporary {
+    file: File,
     path: PathBuf,
-    kept: bool,
+    named: bool,
+}
+
+impl Temporary {
+    fn beside(target: &Path) -> io::Result<Temporary> {
+        let path =
+            |name: &str, attempt: u32| folder(target).join(format!(".{name}.{}.{attempt}.tmp", std::process::id()));
+        let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+        if let Some(file) = unnamed(folder(target)) {
+            return Ok(Temporary { file, path: path(&name, 0), named: false });
+        }
+        let mut attempt = 0;
+        loop {
+            let path = path(&name, attempt);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok(Temporary { file, path, named: true }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Moves the file into place once it is on disk.
+    fn settle(mut self, to: &Path) -> Result<()> {
+        let io = |action| Error::io(to, action);
+        self.file.sync_all().map_err(io("synchronise"))?;
+        if !self.named {
+            // Somebody else's process of the same number, on another machine, may have left one.
+            let _ = fs::remove_file(&self.path);
+            link(&self.file, &self.path).map_err(io("name a temporary file beside"))?;
+            self.named = true;
+        }
+        fs::rename(&self.path, to).map_err(io("rename a temporary file to"))?;
+        self.named = false;
+        synchronise_folder(to);
+        Ok(())
+    }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if !self.kept {
+        if self.named {
             // The error that led here is the one to report.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
+/// A file without a name, if the system has such files and can name them later.
+#[cfg(target_os = "linux")]
+fn unnamed(folder: &Path) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let unnamed = rustix::fs::OFlags::TMPFILE.bits() as i32;
+    let file = OpenOptions::new().write(true).custom_flags(unnamed).open(folder).ok()?;
+    descriptor(&file).exists().then_some(file)
+}
+
+#[cfg(target_os = "linux")]
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    Ok(linkat(CWD, &descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(target_os = "linux")]
+fn descriptor(file: &File) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed(_: &Path) -> Option<File> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn link(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Writes `out` by `fill`: to a temporary file in the same folder, synchronised to disk and renamed. Refuses to replace the file of that
-/// identity, which is the input. Where `out` is a link, the file it leads to is replaced.
+/// identity, which is the input. Where `out` is a link, the file it leads to is replaced. The permissions are those of the file that is
+/// replaced, else the given ones.
 pub(super) fn write_whole(
     out: &Path,
     input: &Bytes,
-    identity: Option<&Identity>,
+    origin: Option<&Origin>,
     fill: impl FnOnce(&mut Sink<'_>) -> Result<()>,
 ) -> Result<()> {
     let io = |action| Error::io(out, action);
+    let mut permissions = origin.map(|origin| origin.permissions.clone());
     let target = match fs::metadata(out) {
         Ok(metadata) => {
             let existing = Identity::of(out, &metadata);
-            if existing.is_some() && existing.as_ref() == identity {
+            if existing.is_some() && existing.as_ref() == origin.map(|origin| &origin.identity) {
                 return Err(Error::malformed(out, "an output other than the input", "the input itself"));
             }
             expect_ordinary(out, &metadata, "an ordinary output file")?;
+            permissions = Some(metadata.permissions());
             fs::canonicalize(out).map_err(io("resolve"))?
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => out.to_path_buf(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if out.is_symlink() {
+                return Err(Error::malformed(out, "an ordinary output file", "a link to a file that does not exist"));
+            }
+            out.to_path_buf()
+        }
         Err(error) => return Err(io("inspect")(error)),
     };
-    let (mut temporary, file) =
-        create_beside(&target, folder(&target)).map_err(io("create a temporary file beside"))?;
-    let mut writer = BufWriter::with_capacity(1 << 20, &file);
+    let temporary = Temporary::beside(&target).map_err(io("create a temporary file beside"))?;
+    if let Some(permissions) = permissions {
+        temporary.file.set_permissions(permissions).map_err(io("set the permissions of"))?;
+    }
+    let mut writer = BufWriter::with_capacity(1 << 20, &temporary.file);
     fill(&mut Sink::new(out, input, &mut writer))?;
     writer.flush().map_err(io("write"))?;
     drop(writer);
-    settle(file, &temporary.path, &target)?;
-    temporary.kept = true;
-    Ok(())
+    temporary.settle(&target)
 }
 
 /// Moves a finished file into place: `file`, at `from` in the same folder as `to`, becomes `to` and is on disk when this returns. For files
@@ -120,11 +204,15 @@ pub fn settle(file: File, from: &Path, to: &Path) -> Result<()> {
     file.sync_all().map_err(io("synchronise"))?;
     drop(file);
     fs::rename(from, to).map_err(io("rename a temporary file to"))?;
-    // The rename itself is durable once the folder is synchronised; systems that cannot open folders need no such step.
-    if let Ok(folder) = File::open(folder(to)) {
+    synchronise_folder(to);
+    Ok(())
+}
+
+/// A rename is durable once the folder is synchronised; systems that cannot open folders need no such step.
+fn synchronise_folder(of: &Path) {
+    if let Ok(folder) = File::open(folder(of)) {
         let _ = folder.sync_all();
     }
-    Ok(())
 }
 
 /// Writes `bytes` to `out`, whole or not at all: after an error the old file is untouched.
@@ -152,20 +240,6 @@ fn folder(out: &Path) -> &Path {
 /// As [`write()`], for several pieces that follow each other.
 pub fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
     write_whole(out, &Bytes::Owned(Vec::new()), None, |sink| parts.iter().try_for_each(|part| sink.write(part)))
-}
-
-/// A new file beside `target`, under an unused name.
-fn create_beside(target: &Path, folder: &Path) -> io::Result<(Temporary, File)> {
-    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
-    let mut attempt = 0_u32;
-    loop {
-        let path = folder.join(format!(".{name}.{}.{attempt}.tmp", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((Temporary { path, kept: false }, file)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::whole_file::{Sink, write_whole};
 use super::{Checkpoint, Entry, Format, Storage, StorageId, Values, values};
 use crate::error::{Error, Result};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 
@@ -41,7 +41,7 @@ impl Checkpoint {
             return Err(Error::malformed(out, expected, format!("the extension .{extension}")));
         }
         let plan = self.changes(names)?;
-        write_whole(out, &self.bytes, self.identity.as_ref(), |sink| self.emit(sink, &plan, &mut values))
+        write_whole(out, &self.bytes, self.origin.as_ref(), |sink| self.emit(sink, &plan, &mut values))
     }
 
     /// As [`Checkpoint::write`], to any writer.
@@ -56,21 +56,27 @@ impl Checkpoint {
     /// The tensors to change, by storage. Each is checked, and none shares bytes with one that is not to change.
     fn changes(&self, names: &[&str]) -> Result<HashMap<StorageId, Vec<&Entry>>> {
         let mut plan: HashMap<StorageId, Vec<&Entry>> = HashMap::new();
+        let mut chosen = HashSet::with_capacity(names.len());
         for &name in names {
             let entry = self.entry(name).ok_or_else(|| self.unknown(name))?;
             self.check_readable(entry)?;
             let members = plan.entry(entry.storage).or_default();
-            if members.contains(&entry) {
+            if !chosen.insert(name) {
                 return Err(self.input().duplicate(name));
             }
             members.push(entry);
         }
-        for other in &self.entries {
+        // The bytes that change, of storages that hold other tensors too.
+        let mut changing: HashMap<StorageId, Vec<bool>> = HashMap::new();
+        for other in self.entries.iter().filter(|entry| !chosen.contains(entry.name.as_str())) {
             let Some(members) = plan.get(&other.storage) else { continue };
-            if members.contains(&other) {
-                continue;
-            }
-            if let Some(tied) = members.iter().find(|member| member.overlaps(other)) {
+            let marks = changing.entry(other.storage).or_insert_with(|| {
+                let mut marks = vec![false; self.storage_length(other.storage)];
+                members.iter().for_each(|member| member.mark(&mut marks));
+                marks
+            });
+            if other.touches(marks) {
+                let tied = members.iter().find(|member| member.overlaps(other)).unwrap_or(&members[0]);
                 return Err(self.tied(tied, other, "to change too, or neither", "a change to this one only"));
             }
         }
@@ -114,22 +120,26 @@ impl Checkpoint {
     fn changed_storage(&self, storage: StorageId, entries: &[&Entry], values: &mut Source<'_, '_>) -> Result<Vec<u8>> {
         let mut bytes = self.storage(storage.0)?.into_owned();
         self.release_storage(storage);
+        let mut written = vec![false; if entries.len() > 1 { bytes.len() } else { 0 }];
         for (number, &entry) in entries.iter().enumerate() {
             let new = values(entry)?;
             if new.len() != entry.len() {
                 let expected = format!("{} new values for shape {:?}", entry.len(), entry.shape);
                 return Err(self.input().bad_tensor(&entry.name, expected, format!("{}", new.len())));
             }
-            let earlier = entries[..number].iter().find(|earlier| earlier.overlaps(entry));
-            let before = earlier.map(|_| bytes.clone());
+            let before = entry.touches(&written).then(|| entry.bytes(&bytes));
             values::encode(entry, &new, &mut bytes);
             drop(new);
             self.release_storage(storage);
-            // Both views must write the same bits to the elements that they share.
-            if let (Some(earlier), Some(before)) = (earlier, before)
-                && !entries[..number].iter().all(|entry| same_bits(entry, &before, &bytes))
+            // Views must write the same bits to the elements that they share.
+            if let Some(before) = before
+                && !entry.agrees(&before, &bytes, &written)
             {
+                let earlier = entries[..number].iter().find(|earlier| earlier.overlaps(entry)).unwrap_or(&entry);
                 return Err(self.tied(earlier, entry, "to get the same values", "others"));
+            }
+            if number + 1 < entries.len() {
+                entry.mark(&mut written);
             }
         }
         Ok(bytes)
@@ -142,10 +152,44 @@ impl Checkpoint {
     }
 }
 
-/// Whether a tensor has the same bits before and after.
-fn same_bits(entry: &Entry, before: &[u8], after: &[u8]) -> bool {
-    let size = entry.dtype.size().unwrap_or(1);
-    let mut same = true;
-    entry.for_each_element(size, |at| same &= before[at..at + size] == after[at..at + size]);
-    same
+/// Which bytes of a storage a tensor lies on, in a time that grows with its own length.
+impl Entry {
+    /// Marks its bytes.
+    fn mark(&self, marks: &mut [bool]) {
+        let size = self.dtype.size().unwrap_or(1);
+        self.for_each_element(size, |at| marks[at..at + size].fill(true));
+    }
+
+    /// Whether one of its bytes is marked; for types that are not read one of the storage, for expanded views one of the span.
+    fn touches(&self, marks: &[bool]) -> bool {
+        if self.is_empty() || marks.is_empty() {
+            return false;
+        }
+        let Some(size) = self.dtype.size() else { return marks.contains(&true) };
+        if self.is_contiguous() || self.repeats() {
+            return marks[self.span(size)].contains(&true);
+        }
+        let mut touched = false;
+        self.for_each_element(size, |at| touched |= marks[at..at + size].contains(&true));
+        touched
+    }
+
+    /// Its bytes, element by element.
+    fn bytes(&self, storage: &[u8]) -> Vec<u8> {
+        let size = self.dtype.size().unwrap_or(1);
+        let mut bytes = Vec::with_capacity(self.len() * size);
+        self.for_each_element(size, |at| bytes.extend_from_slice(&storage[at..at + size]));
+        bytes
+    }
+
+    /// Whether its marked bytes are what [`Entry::bytes`] gave before.
+    fn agrees(&self, before: &[u8], storage: &[u8], marks: &[bool]) -> bool {
+        let size = self.dtype.size().unwrap_or(1);
+        let (mut agrees, mut read) = (true, 0);
+        self.for_each_element(size, |at| {
+            agrees &= (0..size).all(|byte| !marks[at + byte] || before[read + byte] == storage[at + byte]);
+            read += size;
+        });
+        agrees
+    }
 }

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 
 /// Number of values a pickle may make: far more than any checkpoint needs, and a bound on the memory that a small file can claim.
 const VALUE_LIMIT: usize = 1 << 24;
+/// Open marks: one for each container that is being filled.
+const MARK_LIMIT: usize = 1 << 12;
 
 /// The machine at work.
 struct Machine<'a> {
@@ -45,6 +47,9 @@ impl<'a> Machine<'a> {
             },
             0x95 => self.take(8).map(drop),
             b'(' => {
+                if self.marks.len() == MARK_LIMIT {
+                    return malformed(format!("more than {MARK_LIMIT} open marks"));
+                }
                 self.marks.push(self.stack.len());
                 Ok(())
             }

@@ -106,6 +106,45 @@ fn bombs_are_bounded_by_the_array_they_claim_to_be() {
 }
 
 #[test]
+fn a_pickle_that_was_compressed_beyond_reason_is_refused_unread() {
+    let marks = vec![b'('; 3 << 20];
+    let file = zip(&[deflated("model/data.pkl", &marks), stored("model/byteorder", b"little")]);
+    assert_refused("marks.pt", file, &["model/data.pkl", "a pickle of at most 1", "3145728"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_refused_without_waiting_for_its_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.pt");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let message = Checkpoint::open(&pipe).unwrap_err().to_string();
+    assert!(message.contains("pipe.pt") && message.contains("a special file"), "{message}");
+}
+
+/// Runs itself in a process of its own, which reads beyond the end of a file that became shorter.
+#[test]
+#[cfg(unix)]
+fn a_file_that_is_shortened_while_it_is_read_ends_the_program_with_one_line() {
+    const FILE: &str = "REYNOLDS_TEST_SHORTENED";
+    let test = "bad_input::a_file_that_is_shortened_while_it_is_read_ends_the_program_with_one_line";
+    if let Some(path) = std::env::var_os(FILE) {
+        reynolds_checkpoint::say_when_shortened();
+        let checkpoint = Checkpoint::open(&path).unwrap();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
+        let read = checkpoint.read(&checkpoint.entries()[0]).map(|values| values.to_f64().iter().sum::<f64>());
+        panic!("read {read:?} from a file that was shortened");
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, reynolds_testkit::files::singles(&[("w", &[1 << 16], vec![1.0; 1 << 16])])).unwrap();
+    let program = std::env::current_exe().unwrap();
+    let ended = std::process::Command::new(program).args(["--exact", test]).env(FILE, file.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    assert!(said.contains("shortened by another process"), "{said}");
+}
+
+#[test]
 fn members_that_lead_out_are_refused() {
     let array = npy("<f4", "()", &[0; 4]);
     for name in ["../w.npy", "/etc/w.npy", "a/../../w.npy", "..\\w.npy", "C:\\w.npy", "\\w.npy", "w\0.npy"] {
@@ -178,6 +217,7 @@ fn pickles_that_make_no_sense_are_refused() {
         (b"X\xff\xff\xff\xff", "truncated"),
         (b"\x8d\xff\xff\xff\xff\xff\xff\xff\xff", "truncated"),
         (b"K\x01Q", "names no storage"),
+        (&[b'('; 5000], "open marks"),
     ] {
         assert_refused("odd.pt", torch(pickle, &[]), &["model/data.pkl", word]);
     }
@@ -189,6 +229,11 @@ fn pickles_that_make_no_sense_are_refused() {
         laughs.extend([b'q', level, b'h', level, 0x86]);
     }
     assert_refused("laughs.pt", torch(&laughs, &[]), &["shared containers"]);
+    // Sixty-four indices, a thousand times, through two levels of sharing.
+    let many = |key: u8| [vec![b'('], [b'h', key].repeat(1000), b"t".to_vec()].concat();
+    let shared =
+        [tensor("0", 1, 0, &[1; 64], &[1; 64]), b"q\x00".to_vec(), many(0), b"q\x01".to_vec(), many(1)].concat();
+    assert_refused("bomb.pt", torch(&shared, &[("0", vec![0; 4])]), &["shared containers"]);
     let nested = [vec![b'('; 100], b"]".to_vec(), vec![b't'; 100]].concat();
     assert_refused("deep.pt", torch(&nested, &[]), &["64 deep"]);
 }

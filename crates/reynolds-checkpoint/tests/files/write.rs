@@ -145,6 +145,43 @@ fn the_input_is_never_the_output() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn nothing_is_in_the_folder_before_the_output_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = open("state_dict.pt");
+    let out = folder.path().join("out.pt");
+    let written = checkpoint.write_with(&out, &["conv.bias"], |entry| {
+        // What a kill would leave now.
+        assert_eq!(listing(folder.path()), [""; 0]);
+        Ok(doubled(checkpoint.read(entry)?))
+    });
+    written.unwrap();
+    assert_eq!(listing(folder.path()), ["out.pt"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_output_keeps_the_permissions_of_the_file_it_replaces_else_has_those_of_the_input() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (input, out) = (folder.path().join("model.pt"), folder.path().join("out.pt"));
+    std::fs::copy(golden("state_dict.pt"), &input).unwrap();
+    let set = |path: &Path, mode: u32| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    set(&input, 0o600);
+    let checkpoint = Checkpoint::open(&input).unwrap();
+    checkpoint.write(&out, &Changes::new()).unwrap();
+    assert_eq!(mode(&out), 0o600);
+    set(&out, 0o640);
+    checkpoint.write(&out, &Changes::new()).unwrap();
+    assert_eq!(mode(&out), 0o640);
+    let dangling = folder.path().join("dangling.pt");
+    std::os::unix::fs::symlink(folder.path().join("absent.pt"), &dangling).unwrap();
+    let message = checkpoint.write(&dangling, &Changes::new()).unwrap_err().to_string();
+    assert!(message.contains("dangling.pt") && message.contains("a link to a file that does not exist"), "{message}");
+}
+
+#[test]
 fn an_output_of_another_format_is_refused_and_a_failure_leaves_the_old_output() {
     let folder = tempfile::tempdir().unwrap();
     let checkpoint = open("state_dict.pt");

@@ -17,8 +17,11 @@ const CLOSED_TOLERANCE: f64 = 1e-8;
 const SAME_TOLERANCE: f64 = 1e-6;
 /// Different elements are further apart than this: neighbours among 50,000 turns of the plane are 1.8e-4 apart.
 const SEPARATION: f64 = 1e-4;
-/// Up to this order the multiplication table is kept.
+/// Up to this order the multiplication table is kept, if making it takes at most so many multiplications of numbers.
 const TABLE_LIMIT: usize = 1024;
+const TABLE_WORK: usize = 1 << 32;
+/// Entries of all matrices of a group together: 128 MiB.
+const ENTRY_LIMIT: usize = 1 << 24;
 
 /// A finite group of orthogonal d×d matrices, its elements in the order they were found (breadth first from the generators) or given.
 #[derive(Debug, Clone)]
@@ -95,6 +98,9 @@ impl MatrixGroup {
                     Some((_, error)) if error <= CLOSED_TOLERANCE => worst = worst.max(error),
                     Some((_, error)) => return Err(open(format!("a product is off an element by {error:.1e}"))),
                     None if elements.len() as u128 == ENUMERATION_LIMIT => return Err(open("there are more".into())),
+                    None if (elements.len() + 1) * dim * dim > ENTRY_LIMIT => {
+                        return Err(open(format!("there are more than {} of {dim}×{dim} numbers", elements.len())));
+                    }
                     None => {
                         index.insert(&product, elements.len());
                         elements.push(product);
@@ -129,8 +135,8 @@ impl MatrixGroup {
 
     fn assemble(name: String, elements: Vec<Mat<f64>>, generators: Vec<usize>, index: Index) -> Self {
         let mut group = Self { name, elements, generators, index, table: vec![] };
-        let n = group.elements.len();
-        if n <= TABLE_LIMIT {
+        let (n, dim) = (group.elements.len(), group.elements[0].nrows());
+        if n <= TABLE_LIMIT && n * n * dim.pow(3) <= TABLE_WORK {
             group.table = (0..n * n).map(|k| group.product(k / n, k % n) as u16).collect();
         }
         group
@@ -247,6 +253,16 @@ mod tests {
         assert!(error.contains("generator 1"), "{error}");
         let nan = Mat::from_fn(2, 2, |_, _| f64::NAN);
         assert!(MatrixGroup::new(&[nan]).is_err());
+        // Cycles of the first primes in 300 dimensions: a group of 9,699,690 elements, refused at the 187th.
+        let mut images: Vec<usize> = (0..300).collect();
+        let mut first = 0;
+        for prime in [2, 3, 5, 7, 11, 13, 17, 19] {
+            images[first..first + prime].rotate_left(1);
+            first += prime;
+        }
+        let large = Mat::from_fn(300, 300, |row, column| f64::from(images[column] == row));
+        let error = MatrixGroup::new(&[large]).unwrap_err().to_string();
+        assert!(error.contains("more than 186 of 300×300 numbers"), "{error}");
         assert!(MatrixGroup::new(&[]).is_err());
     }
 }

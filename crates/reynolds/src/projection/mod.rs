@@ -121,7 +121,7 @@ pub trait Projector<T: Weight>: Dimensions {
         if (SMALLEST_ENERGY..=f64::MAX).contains(&energies.total()) {
             return Ok(energies);
         }
-        rescue(weights, out)
+        in_range(self, weights, out)
     }
 
     /// P(W).
@@ -150,18 +150,19 @@ pub trait Projector<T: Weight>: Dimensions {
 /// Energies below this may have lost terms that underflow in single precision.
 const SMALLEST_ENERGY: f64 = 1e-25;
 
-/// Sums the energies again in double precision where they came out infinite, NaN or tiny; an error if that does not help.
-fn rescue<T: Weight>(weights: &[T], out: &[T]) -> Result<Energies> {
+/// P(W) and its energies where sums over- or underflowed: of the weights times a power of two, which changes no digit.
+fn in_range<T: Weight, P: Projector<T> + ?Sized>(projector: &P, weights: &[T], out: &mut [T]) -> Result<Energies> {
     all_finite(weights)?;
-    let energies = energies_of(weights, out);
-    let lost = energies.total() < f64::MIN_POSITIVE / f64::EPSILON && weights.iter().any(|&w| w != T::default());
+    let largest = weights.iter().map(|w| w.to_c64().norm()).fold(0.0, f64::max);
+    let scale = 2_f64.powi(largest.max(f64::MIN_POSITIVE).log2().clamp(-1000.0, 1000.0) as i32);
+    let scaled: Vec<T> = weights.iter().map(|w| T::from_c64(w.to_c64() / scale)).collect();
+    let found = projector.apply(&scaled, out);
+    out.iter_mut().for_each(|p| *p = T::from_c64(p.to_c64() * scale));
+    let energies = Energies { equivariant: found.equivariant * scale * scale, perp: found.perp * scale * scale };
+    let lost = energies.total() < f64::MIN_POSITIVE / f64::EPSILON && largest > 0.0;
     if lost || !energies.total().is_finite() {
-        let largest = weights.iter().map(|w| w.to_c64().norm()).fold(0.0, f64::max);
-        return Err(Error::range(
-            "magnitude of the weights",
-            "squares within double precision",
-            format!("{largest:e}"),
-        ));
+        let expected = "squares within double precision";
+        return Err(Error::range("magnitude of the weights", expected, format!("{largest:e}")));
     }
     Ok(energies)
 }

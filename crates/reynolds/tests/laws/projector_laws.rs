@@ -273,6 +273,13 @@ fn energies_of_tiny_and_huge_weights_are_right_or_refused() {
         assert!(projector.energies(&scaled).unwrap_err().to_string().contains("magnitude"), "{scale}");
     }
     assert_eq!(projector.energies(&[0.0_f32; 16]).unwrap().ratio(), 1.0);
+    // The largest numbers of single precision, whose sums leave it, and the smallest.
+    for scale in [f64::from(f32::MAX), 1e-38] {
+        let narrow: Vec<f32> = wide.iter().map(|&w| (w.clamp(-1.0, 1.0) * scale) as f32).collect();
+        let found = projector.project(&narrow).unwrap();
+        let expected = projector.project(&narrow.iter().map(|&w| f64::from(w)).collect::<Vec<f64>>()).unwrap();
+        assert!(found.iter().zip(&expected).all(|(&p, q)| (f64::from(p) - q).abs() <= 1e-6 * scale), "{scale}");
+    }
 }
 
 #[test]

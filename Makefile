@@ -4,7 +4,7 @@ CARGO ?= cargo
 TORCH := 2.11.0
 TORCHVISION := 0.26.0
 
-.PHONY: help demo demo-project demo-audit test test-core test-python check bench fuzz package peers compare results libtorch libtorch-cuda
+.PHONY: help demo demo-project demo-audit test test-core test-python wheel test-wheel check bench fuzz package peers compare results libtorch libtorch-cuda
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -43,6 +43,12 @@ test-core: ## the tests of what builds without libtorch
 	$(CARGO) test
 	$(PEERS_TEST)
 
+wheel: ## a wheel for every Linux with glibc 2.28 or newer into python/dist, by zig from PyPI
+	scripts/wheel.sh
+
+test-wheel: ## the wheel under every Python that is here (3.10 to 3.14), with torch 2.4, 2.11 and the newest: 4.7 GB each
+	scripts/test_wheel.sh
+
 test-python: ## the tests of the Python package, with torch in a virtual environment of their own (4.7 GB)
 	scripts/test_python.sh $(TORCH) $(TORCHVISION)
 
@@ -73,6 +79,7 @@ peers: ## builds the environment of the peers (escnn, e3nn, symm-learning, PyTor
 
 compare: libtorch peers ## reynolds beside the peers, in turn, into results/ and docs/results/: QUICK=1 (a look), CLONE=1 (from clone on too), ARGS=--resume or --fresh
 	$(CARGO) build --release -p reynolds-cli -p reynolds-paper
+	peers/.venv/bin/pip install --quiet --force-reinstall --no-deps ./python
 	peers/.venv/bin/python peers/compare.py --reynolds $(or $(CARGO_TARGET_DIR),target)/release/reynolds \
 	  $(if $(QUICK),--quick) $(if $(CLONE),--clone) $(ARGS)
 	$(or $(CARGO_TARGET_DIR),target)/release/reynolds bench scaling $(if $(QUICK),--quick --out target/compare/scaling,--out results/scaling)

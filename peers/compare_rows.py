@@ -64,6 +64,27 @@ def penalties(quick, device):
             agreement.values("value") if given else None, note=note,
         )
         found.append(Batch((row, value), weights, rounds=1 if size == "1e8" and device == "cpu" else 0))
+    return found + (package(quick) if device == "cpu" else [])
+
+
+def package(quick):
+    """The Python package in a PyTorch loop: 10⁷ weights, and 60 small layers, where calls take longer than arithmetic."""
+    forms = {
+        "closed": "PyTorch, layer by layer, closed form",
+        "flat-compiled": "PyTorch, one flat index, torch.compile",
+        "orbits-compiled": "PyTorch, orbit index, torch.compile",
+    }
+    large = "1e6" if quick else "1e7"
+    sizes = {
+        "penalty-package": (f"{float(large):,.0f} weights of a PyTorch module, by the Python package", ("--weights", large)),
+        "penalty-package-60": ("60 layers 4 → 4, 1 × 1, of a PyTorch module, by the Python package", ("--weights", "960", "--channels", "4", "--kernel", "1")),
+    }
+    found = []
+    for name, (title, what) in sizes.items():
+        script = ("{python}", "{peers}/penalty.py", *what, "--limit", "5", "--repeats", "5" if quick else "31", "--threads", "{threads}", "--json", "--forms")
+        ours, checked = Side("reynolds", (*script, "package"), {"form": "package"}), "as at 10⁷: the same code"
+        peers = tuple(Side(who, (*script, ",".join(forms)), {"form": form}, also=COMPILING, checked=checked) for form, who in forms.items())
+        found.append(Batch((Row(name, PENALTY, title, ours, peers),)))
     return found
 
 

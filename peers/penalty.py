@@ -10,7 +10,7 @@ Forms: tape, layer by layer as one would write it (rot90 and roll, mean, one bac
 written down and added to each parameter's; stacked, the closed form on one tensor of all layers, which equal layers alone allow; flat, one
 index for all layers, closed form added to a flat gradient; flat-tape, the same index on the tape; orbits, what reynolds does: the members of each
 orbit gathered, their mean, and that gathered back, closed form; flat-compiled and orbits-compiled, those by torch.compile, which fuses what it
-can (`compile_seconds`, of both functions, are not in the others; less where its cache has them). `seconds` is the gradient alone, `with_value` both; the tape has no gradient
+can (`compile_seconds`, of both functions, are not in the others; less where its cache has them); package, our Python package on a module. `seconds` is the gradient alone, `with_value` both; the tape has no gradient
 without a value. --check compares the gradients and values of the forms instead of timing them. Channel 4p + α of a regular field is its
 orientation α. --weights-file has an array `weights` [layers, c, c, k, k], and --out takes `gradient` of the last form. Beside them a step of
 Adam on as many numbers and a copy of them. Needs torch and NumPy only.
@@ -36,7 +36,7 @@ else:
 LAMBDA_G, LAMBDA_PERP = 1e-3, 1e-1
 """Those of `reynolds bench penalty`."""
 
-BYTES = {"tape": 40, "closed": 12, "stacked": 24, "flat": 48, "flat-tape": 60, "orbits": 40, "flat-compiled": 48, "orbits-compiled": 40}
+BYTES = {"tape": 40, "closed": 12, "stacked": 24, "flat": 48, "flat-tape": 60, "orbits": 40, "flat-compiled": 48, "orbits-compiled": 40, "package": 12}
 """Bytes a weight that a form has in use at most, weights and gradient included (measured at 1e7 on the CPU, rounded up)."""
 
 
@@ -180,6 +180,28 @@ class Orbits(Flat):
         return flat.index_select(0, self.members).reshape(4, -1).mean(0).index_select(0, self.orbit)
 
 
+class Package(Closed):
+    """Our own Python package, on the parameters of a module."""
+
+    def __init__(self, weights):
+        import reynolds
+
+        out, kernel = weights.shape[1], weights.shape[-1]
+        self.model = torch.nn.ModuleList(torch.nn.Conv2d(out, out, kernel, bias=False, device=weights.device) for _ in weights)
+        for layer, values in zip(self.model, weights):
+            layer.weight.data.copy_(values)
+            layer.weight.grad = torch.zeros_like(layer.weight)
+        strengths = {"lambda_g": LAMBDA_G, "lambda_perp": LAMBDA_PERP}
+        self.penalty = reynolds.Penalty(self.model, reynolds.Plan.uniform("C4", "regular"), step="gradient", **strengths)
+
+    def __call__(self, wanted=True):
+        self.penalty.add_grad_()
+        return self.penalty.value() if wanted else 0
+
+    def gradient(self):
+        return torch.stack([layer.weight.grad for layer in self.model])
+
+
 class Compiled:
     """A form by torch.compile; both of its functions are compiled when it is first called."""
 
@@ -204,6 +226,7 @@ FORMS = {
     "orbits": Orbits,
     "flat-compiled": lambda weights: Compiled(Flat(weights)),
     "orbits-compiled": lambda weights: Compiled(Orbits(weights)),
+    "package": Package,
 }
 
 
@@ -305,7 +328,7 @@ def main():
     parser.add_argument("--weights", default="1e6", help="sizes, with commas between them")
     parser.add_argument("--weights-file", type=pathlib.Path, help="an .npz instead")
     parser.add_argument("--out", type=pathlib.Path, help="an .npz for the gradient")
-    parser.add_argument("--forms", default=",".join(FORMS), help="some of them, with commas between them")
+    parser.add_argument("--forms", default=",".join(name for name in FORMS if name != "package"), help="some of them, with commas between them")
     parser.add_argument("--channels", type=int, default=36)
     parser.add_argument("--kernel", type=int, default=5)
     parser.add_argument("--device", default="cpu")

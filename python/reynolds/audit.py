@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _reynolds, models
+from . import _reynolds, models, show
 from .plan import Plan, checked
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Audit:
@@ -67,6 +70,11 @@ class Audit:
 
     def _repr_html_(self) -> str:
         return self._found.html
+
+    def plot(self) -> Figure:
+        """Energy by layer of the first typing, beside the energy of random signs."""
+        layers = self.layers
+        return show.energies(*([layer[key] for layer in layers] for key in ("name", "energy", "chance_random_signs")))
 
     def __str__(self) -> str:
         return self._found.text

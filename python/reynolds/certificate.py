@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 
-from . import _reynolds, models
+from . import _reynolds, models, show
 from ._reynolds import Error
 from .infer import Tracer
 from .plan import Plan, checked
@@ -47,6 +47,10 @@ class Certificate:
 
     def __str__(self) -> str:
         return self._text.rstrip()
+
+    def _repr_html_(self) -> str:
+        rows = [(term.layer, term.lipschitz, term.radius, term.defect, term.contribution) for term in self.terms]
+        return show.table(("layer", "Lipschitz", "radius in", "defect", "contribution"), rows, [f"bound {self.bound:.4g} for ‖x‖ ≤ {self.radius:g}"])
 
 
 def certify(model: nn.Module, plan: Plan, radius: float = 1.0, example: Tensor | None = None, search: int = 0) -> Certificate:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from . import _reynolds, models
+from . import _reynolds, models, show
 from ._reynolds import Error
 from .plan import Plan, checked
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: A module leaks where its output's error is beyond this and its input's is not.
 TOLERANCE = 1e-4
@@ -44,6 +47,14 @@ class EquivarianceError:
     #: One number an element, in the order of the group; the first is the identity.
     by_element: list[float] = field(repr=False)
     leak: Leak | None = None
+
+    def plot(self) -> Figure:
+        """The error of every element."""
+        return show.curve(range(len(self.by_element)), self.by_element, f"element of {self.group}", "‖f(gx) − g f(x)‖ / ‖f(x)‖", "o")
+
+    def _repr_html_(self) -> str:
+        notes = [] if self.leak is None else [f"first leak: {self.leak}"]
+        return show.table(("group", "worst", "mean"), [(self.group, self.worst, self.mean)], notes)
 
     def __str__(self) -> str:
         line = f"equivariance error under {self.group}: worst {self.worst:.2e}, mean {self.mean:.2e}"
@@ -131,7 +142,7 @@ def equivariance_error(
             y = tracer.reference(x) if tracer else model(x)
             fields_out = output or f"{y.shape[1]} trivial"
             total += float(y.double().square().sum())
-            for element in range(action.order):
+            for element in show.progress(range(action.order), "equivariance error"):
                 turned = action.apply(element, x, fields_in)
                 found = tracer.compare(turned, element) if tracer else model(turned)
                 expected = action.apply(element, y, fields_out)

@@ -29,6 +29,8 @@ class Hooks:
         self._penalty = penalty
         self._handles: list[Any] = []
         self._attached: weakref.WeakSet[Optimizer] = weakref.WeakSet()
+        self._groups: weakref.WeakKeyDictionary[Optimizer, tuple[list[tuple[int, int]], list[tuple[Layer, dict[str, Any]]]]]
+        self._groups = weakref.WeakKeyDictionary()
         self._layers = {id(layer.parameter): layer for layer in penalty.layers}
         found = list(optimizers)
         held: dict[int, Optimizer] = {}
@@ -80,15 +82,16 @@ class Hooks:
             )
             self._attach(optimizer)
 
-    def _of(self, optimizer: Optimizer) -> dict[int, tuple[Layer, float | Tensor]]:
-        """The penalised layers of an optimiser that have a gradient, with the learning rate of their own group."""
-        found: dict[int, tuple[Layer, float | Tensor]] = {}
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                layer = self._layers.get(id(parameter))
-                if layer is not None and parameter.grad is not None:
-                    found[id(parameter)] = (layer, group["lr"])
-        return found
+    def _of(self, optimizer: Optimizer) -> list[tuple[Layer, dict[str, Any]]]:
+        """The penalised layers of an optimiser that have a gradient, with their own parameter group."""
+        groups = optimizer.param_groups
+        sizes = [(id(group), len(group["params"])) for group in groups]
+        known = self._groups.get(optimizer)
+        # Looked up anew where parameters were added, or groups replaced.
+        if known is None or known[0] != sizes:
+            held = [(self._layers.get(id(parameter)), group) for group in groups for parameter in group["params"]]
+            known = self._groups[optimizer] = (sizes, [(layer, group) for layer, group in held if layer is not None])
+        return [pair for pair in known[1] if pair[0].parameter.grad is not None]
 
     def _before(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Gradient form: adds the penalty's gradient, once to every gradient that the step uses."""
@@ -115,8 +118,7 @@ class Hooks:
         return (args[0], with_penalty, *args[2:]), kwargs
 
     def _add(self, optimizer: Optimizer, scale: Tensor | float) -> None:
-        mine = self._of(optimizer)
-        self._penalty.add_grad_(scale, only=lambda layer: id(layer.parameter) in mine)
+        self._penalty._add_gradients([layer for layer, _ in self._of(optimizer)], scale)
         self._penalty.steps += 1
 
     @torch.no_grad()
@@ -124,9 +126,9 @@ class Hooks:
         """Decoupled form: shrinks W − P(W) after the step."""
         # A fused optimizer under a gradient scaler passes over a step with infinite gradients by itself, and its hooks run nevertheless.
         skip: Tensor | None = getattr(optimizer, "found_inf", None)
-        mine = list(self._of(optimizer).values())
+        mine = self._of(optimizer)
         if mine:
-            self._penalty._decoupled(mine, skip)
+            self._penalty._decoupled([(layer, group["lr"]) for layer, group in mine], skip)
             self._penalty.steps += 1
 
 

@@ -177,6 +177,10 @@ class Inference:
         if isinstance(module, _NORMS):
             self._norm(name, module, given, repeated)
             return given
+        if isinstance(module, nn.PReLU):
+            if given is not None and not repeated and module.num_parameters > 1:
+                self._rule(f"{name}.weight", kind="scale", codomain=given.text)
+            return given
         if isinstance(module, _POINTWISE) or type(module).__name__ in ("StochasticDepth", "DropPath"):
             return given
         if isinstance(module, nn.Flatten):

@@ -95,19 +95,20 @@ class Layer:
         """Number, address and type for the compiled part; ``None`` where it cannot work on the weights' memory."""
         parameter, known = self.parameter, self._direct
         # What was checked once is not checked again while it is the same memory.
-        same = known is not None and parameter.data_ptr() == known[1] and parameter.dtype is self._dtype
-        if not same or parameter.numel() != self.size or not parameter.is_contiguous():
-            direct = not self.stack and is_direct(parameter)
-            self._direct = (self.number, *place(self.name, parameter, self.size)) if direct else None
-            self._dtype = parameter.dtype
+        if known is not None and parameter.data_ptr() == known[1] and parameter.dtype is self._dtype:
+            if parameter.numel() == self.size and parameter.is_contiguous():
+                return known
+        direct = not self.stack and is_direct(parameter)
+        self._direct = (self.number, *place(self.name, parameter, self.size)) if direct else None
+        self._dtype = parameter.dtype
         return self._direct
 
-    def gradient_address(self) -> int | None:
-        """Where the gradient's numbers lie, if they lie as the weights do."""
-        grad = self.parameter.grad
-        if grad is None or grad.dtype is not self._dtype or not grad.is_contiguous() or grad.layout is not torch.strided:
+    def places(self, grad: Tensor) -> tuple[int, int, int, bool] | None:
+        """Number, address, address of the gradient, and type, if the gradient's numbers lie as the weights do."""
+        at = self.place()
+        if at is None or not grad.is_cpu or grad.dtype is not self._dtype or grad.numel() != self.size or not grad.is_contiguous():
             return None
-        return grad.data_ptr() if grad.device == self.parameter.device and grad.numel() == self.size else None
+        return at[0], at[1], grad.data_ptr(), at[2]
 
 
 def write(layer: Layer, values: Tensor, skip: Tensor | None, unchanged: Tensor) -> None:

@@ -62,6 +62,16 @@ def _is_float(value: Any) -> bool:
     return bool(value.is_floating_point() if is_tensor(value) else value.dtype.kind == "f")
 
 
+def to_array(value: Any) -> Any:
+    """The numbers of a tensor or an array in f64, as a new NumPy array."""
+    if is_array(value):
+        return value.astype("float64")
+    import torch
+
+    value = value.full_tensor() if hasattr(value, "full_tensor") else value
+    return value.detach().to("cpu", torch.float64, copy=True).contiguous().numpy()
+
+
 def to_safetensors(model: Any) -> bytes:
     """The tensors as a file of the safetensors format, in memory."""
     header: dict[str, Any] = {}

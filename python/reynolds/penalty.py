@@ -5,13 +5,13 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from . import _reynolds, models
+from . import _reynolds, models, show
 from ._reynolds import Error
 from .hooks import Hooks
 from .layer import Layer, over_shards, pair, write
@@ -20,6 +20,9 @@ from .plan import Plan, checked
 from .report import LayerReport, Report
 from .shards import refuse
 from .tiles import Tiles
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Penalty:
@@ -96,6 +99,8 @@ class Penalty:
         self.stacked = stacked
         #: Optimiser steps with this penalty so far.
         self.steps = 0
+        #: Step and residual at every call of `metrics`.
+        self.history: list[tuple[int, float]] = []
         self._bind(model if isinstance(model, Mapping) else models.unwrapped(model), checked(plan), list(exclude))
         self._set_strengths(strengths or {})
         self._hooks: Hooks | None = None
@@ -174,21 +179,22 @@ class Penalty:
             self._hooks.remove()
             self._hooks = None
 
-    @torch.no_grad()
-    def add_grad_(self, scale: Tensor | float = 1.0, *, only: Callable[[Layer], bool] | None = None) -> None:
+    def add_grad_(self, scale: Tensor | float = 1.0) -> None:
         """Adds ``scale`` times the penalty's gradient to the gradients of the parameters: for loops that clip gradients after it."""
+        self._add_gradients(self.layers, scale)
+
+    @torch.no_grad()
+    def _add_gradients(self, chosen: list[Layer], scale: Tensor | float) -> None:
         direct = []
         as_it_is = not isinstance(scale, Tensor) and scale == 1.0
-        chosen = self._chosen(only)
         squares = self._squares(chosen) if self.form == "plain" else {}
         for layer in chosen:
             grad = layer.parameter.grad
             if grad is None:
                 continue
-            at = layer.place() if as_it_is else None
-            address = layer.gradient_address() if at is not None else None
-            if at is not None and address is not None:
-                direct.append((at[0], at[1], address, at[2], *self._floats(layer)))
+            at = layer.places(grad) if as_it_is else None
+            if at is not None:
+                direct.append((*at, *self._floats(layer)))
             else:
                 local = layer.local(grad)
                 local.add_(self._gradient(layer, squares.get(layer.name)).reshape(local.shape).to(local.dtype) * scale)
@@ -196,13 +202,10 @@ class Penalty:
             self._settings.add_gradient(self._layers, direct)
 
     @torch.no_grad()
-    def step_(self, lr: float | Tensor, *, only: Callable[[Layer], bool] | None = None) -> None:
+    def step_(self, lr: float | Tensor) -> None:
         """The decoupled step with learning rate ``lr``, after the optimiser's own: for loops without ``attach``."""
-        self._decoupled([(layer, lr) for layer in self._chosen(only)], None)
+        self._decoupled([(layer, lr) for layer in self.layers], None)
         self.steps += 1
-
-    def _chosen(self, only: Callable[[Layer], bool] | None) -> list[Layer]:
-        return [layer for layer in self.layers if only is None or only(layer)]
 
     def _strengths(self, layer: Layer) -> tuple[float | Tensor, float | Tensor]:
         return self.lambda_g * layer.strength, self.lambda_perp * layer.strength
@@ -403,9 +406,21 @@ class Penalty:
         return rows
 
     def metrics(self) -> dict[str, float]:
-        """A flat dictionary for any logger."""
+        """A flat dictionary for any logger; `plot` draws the residuals that were asked for."""
         named = {f"reynolds/residual/{row.name}": row.residual for row in self.report()}
-        return {"reynolds/penalty": float(self.value().sum()), "reynolds/residual": self.residual(), **named}
+        residual = self.residual()
+        self.history.append((self.steps, residual))
+        return {"reynolds/penalty": float(self.value().sum()), "reynolds/residual": residual, **named}
+
+    def plot(self) -> Figure:
+        """The residual over training, at the steps at which `metrics` was called."""
+        if not self.history:
+            raise Error("plot: expected calls of metrics() during training, found none")
+        steps, residuals = zip(*self.history)
+        return show.curve(steps, residuals, "step", "‖W − P(W)‖ / ‖W‖")
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
 
     # Checkpoints
 

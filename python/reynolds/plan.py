@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
-from . import _reynolds, models
+from . import _reynolds, models, show
+from .memory import place
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def checked(plan: Any) -> Plan:
@@ -148,6 +153,23 @@ class Plan:
     def resolve(self, named: Mapping[str, Any]) -> _reynolds.Layers:
         """The plan applied to these tensors."""
         return self._plan.resolve(models.shapes(named))
+
+    def plot(self, model: Any, layer: str | None = None, count: int = 12) -> Figure:
+        """The first kernels of a layer (of the first convolution without ``layer``), their projections and what is left."""
+        named = models.tensors(model)
+        layers = self.resolve(named)
+        for number, row in enumerate(layers.describe()):
+            if row["name"] == layer or layer is None and len(row["shape"]) > 3:
+                weights = models.to_array(named[row["name"]])
+                projected = weights.copy()
+                layers.project_([(number, *place(row["name"], projected, row["weights"]))])
+                if weights.ndim < 4:
+                    raise _reynolds.Error(f"{row['name']}: expected a convolution, found shape {list(weights.shape)}")
+                return show.kernels(row["name"], weights, projected, count)
+        raise _reynolds.Error(f"layer: expected a convolution that the plan types, found none named {layer}" if layer else "plan: it types no convolution")
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>" + (f"<pre>{escape(self._text)}</pre>" if self._text else "") + "".join(f"<p>{escape(text)}</p>" for text in self.warnings)
 
     def __repr__(self) -> str:
         return f"Plan({self.group}, {self.name})"

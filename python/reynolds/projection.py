@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from . import models
+from . import models, show
 from ._reynolds import Error
 from .memory import is_direct, place
 from .plan import Plan, checked
@@ -84,7 +84,7 @@ def settle_(model: nn.Module, batches: Iterable[Any], plan: Plan | None = None) 
             norm.reset_running_stats()
             norm.momentum = None  # the plain average of all batches
             norm.train()
-        for batch in batches:
+        for batch in show.progress(batches, "statistics"):
             model(batch[0] if isinstance(batch, (tuple, list)) else batch)
             count += 1
     finally:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import show
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -46,11 +52,9 @@ class Report(list[LayerReport]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        rows = [(row.name, row.norm, row.energy, row.chance, row.residual) for row in self]
+        return show.table(("parameter", "‖W‖", "energy", "chance", "residual"), rows)
 
-        head = "".join(f"<th>{name}</th>" for name in ("layer", "‖W‖", "energy", "chance", "residual"))
-        rows = "".join(
-            f"<tr><td>{escape(row.name)}</td><td>{row.norm:.4f}</td><td>{row.energy:.4f}</td><td>{row.chance:.4f}</td><td>{row.residual:.4f}</td></tr>"
-            for row in self
-        )
-        return f"<table><tr>{head}</tr>{rows}</table>"
+    def plot(self) -> Figure:
+        """Energy by parameter, beside what chance would give."""
+        return show.energies([row.name for row in self], [row.energy for row in self], [row.chance for row in self])

@@ -133,8 +133,8 @@ impl Layers {
     }
 
     /// A norm of P(W) ("equivariant"), of W − P(W) ("perp") or of W ("whole"), for W read as `[out, rest]`.
-    fn norm(&self, py: Python<'_>, place: TensorAddress, norm: &str, component: &str) -> PyResult<f64> {
-        let (layer, memory) = (self.layer(place.0)?, Memory::new(place.1, place.2)?);
+    fn norm(&self, py: Python<'_>, tensor: TensorAddress, norm: &str, component: &str) -> PyResult<f64> {
+        let (layer, memory) = (self.layer(tensor.0)?, Memory::new(tensor.1, tensor.2)?);
         let norm: Norm = norm.parse().map_err(of_core)?;
         let component = match component {
             "equivariant" => Component::Equivariant,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import math
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,9 @@ class Penalty:
 
     ``step="decoupled"`` (default) divides W − P(W) by 1 + 2·lr·λ_⊥ after each step of the optimiser, as AdamW's decay shrinks W: stable at
     every strength. ``step="gradient"`` adds the penalty's gradient before the step, as the paper does. ``target=0.05`` takes the place of
-    ``lambda_perp``: it keeps ‖W − P(W)‖ at most at 5 % of ‖W‖, for every layer or for the whole network (``target_scope``).
+    ``lambda_perp``: it keeps ‖W − P(W)‖ at most at 5 % of ‖W‖, for every layer or for the whole network (``target_scope``), by scaling
+    W − P(W) down after every step; ``metrics`` has the λ_⊥ that this amounts to. ``target_by="dual"`` reaches it by a λ_⊥ that each step
+    moves by ``target_rate`` times the distance from the target.
 
     ``form``: "squared", λ‖·‖² (default), or "plain", λ‖·‖, whose decoupled step makes whole layers exactly equivariant; ``scale`` multiplies its
     strengths by √(number of weights), so that one value serves layers of all sizes. ``norm``: "frobenius", or with ``step="gradient"`` also
@@ -70,6 +73,8 @@ class Penalty:
         scale: bool = True,
         target: float | None = None,
         target_scope: str = "layer",
+        target_by: str = "scaling",
+        target_rate: float = 1.0,
         strengths: Mapping[str, float] | None = None,
         exclude: Iterable[str] = (),
         stacked: bool = False,
@@ -78,8 +83,16 @@ class Penalty:
             raise Error(f'step: expected "decoupled" or "gradient", got "{step}"')
         if target_scope not in ("layer", "network"):
             raise Error(f'target_scope: expected "layer" or "network", got "{target_scope}"')
-        if target is not None and (lambda_perp is not None or isinstance(lambda_g, Tensor) or lambda_g != 0.0):
-            raise Error("target: it takes the place of lambda_perp and lambda_g; expected one or the other, found both")
+        if target_by not in ("scaling", "dual"):
+            raise Error(f'target_by: expected "scaling" or "dual", found "{target_by}"')
+        if target is None and (target_scope, target_by) != ("layer", "scaling"):
+            raise Error(f'target: expected a number with target_scope="{target_scope}" and target_by="{target_by}", found none')
+        if not 0.0 < target_rate < math.inf:
+            raise Error(f"target_rate: expected a finite number above 0, found {target_rate}")
+        if target_by == "scaling" and target_rate != 1.0:
+            raise Error(f'target_rate: expected 1 unless target_by="dual", found {target_rate}')
+        if target is not None and lambda_perp is not None:
+            raise Error("target: it takes the place of lambda_perp; expected one or the other, found both")
         if target is not None and step == "gradient":
             raise Error('target: it is a step of its own after the optimiser\'s; expected step="decoupled", found "gradient"')
         if target is not None and not 0.0 <= target < 1.0:
@@ -89,13 +102,16 @@ class Penalty:
         self._settings = _reynolds.Settings(form=form, norm=norm, whole=whole, scale=scale)
         self.form, self.norm, self.whole, self.scale = form, norm, whole, scale
         self.step_kind, self.target, self.target_scope = step, target, target_scope
+        self.target_by, self.target_rate = target_by, target_rate
+        #: Of each layer: that of the dual update, or the one that the last scaling amounts to.
+        self._target_lambdas: dict[str, Tensor] = {}
         self.lambda_g, self.lambda_perp = lambda_g, 0.0 if lambda_perp is None else lambda_perp
         if norm != "frobenius" and step == "decoupled":
             raise Error(f'norm: "{norm}" needs step="gradient"; the decoupled step is known for "frobenius" alone')
         if norm != "frobenius" and stacked:
             raise Error(f'norm: "{norm}" is known for one model at a time; expected "frobenius" with stacked=True')
         for on_g, on_perp in itertools.product(_numbers(self.lambda_g), _numbers(self.lambda_perp)):
-            self._settings.check(on_g, on_perp, step == "decoupled" and target is None)
+            self._settings.check(on_g, on_perp, step == "decoupled")
         self.stacked = stacked
         #: Optimiser steps with this penalty so far.
         self.steps = 0
@@ -215,14 +231,16 @@ class Penalty:
 
     def _decoupled(self, layers: list[tuple[Layer, float | Tensor]], skip: Tensor | None) -> None:
         """Shrinks each of the layers with its learning rate; nothing where ``skip`` is 1 (a step that a gradient scaler passed over)."""
-        if self.target is not None and self.target_scope == "network":
-            self._to_network_target([layer for layer, _ in layers], skip)
-            return
+        if self.target is None or isinstance(self.lambda_g, Tensor) or self.lambda_g != 0.0:
+            self._proximal(layers, skip)
+        if self.target is not None:
+            self._to_target(layers, skip, self.target)
+
+    def _proximal(self, layers: list[tuple[Layer, float | Tensor]], skip: Tensor | None) -> None:
         direct, jobs = [], []
-        squares = self._squares([layer for layer, _ in layers]) if self.form == "plain" or self.target is not None else {}
+        squares = self._squares([layer for layer, _ in layers]) if self.form == "plain" else {}
         for layer, lr in layers:
-            on_host = skip is None and (not isinstance(lr, Tensor) or lr.device.type == "cpu")
-            at = layer.place() if on_host else None
+            at = _place(layer, lr, skip)
             if at is None:
                 self._shrink(layer, lr, skip, squares.get(layer.name))
             else:
@@ -230,43 +248,72 @@ class Penalty:
                 jobs.append((*at, float(lr), *self._floats(layer)))
         if not direct:
             return
-        if self.target is not None:
-            _reynolds.Settings.target(self._layers, self.target, False, [job[:3] for job in jobs])
-        else:
-            factors = self._settings.decoupled(self._layers, jobs)
-            if self.form == "plain":
-                for layer, (_, perp) in zip(direct, factors):
-                    self._note(layer, torch.tensor(perp))
-        for layer in direct:
-            # The memory was written behind torch's back: its version counter says so to autograd.
-            torch.autograd.graph.increment_version(layer.parameter)
+        factors = self._settings.decoupled(self._layers, jobs)
+        if self.form == "plain":
+            for layer, both in zip(direct, torch.tensor(factors, dtype=torch.float64)):
+                self._note(layer, *both)
+        _written(direct)
 
     def _shrink(self, layer: Layer, lr: float | Tensor, skip: Tensor | None, squares: Tensor | None = None) -> None:
         equivariant, perp = layer.split()
-        if self.target is not None:
-            norms = (pair(equivariant, perp) if squares is None else squares).sqrt()
-            on_equivariant, on_perp = torch.ones((), device=perp.device), _to_target(self.target, norms[0], norms[1]).to(perp)
-        else:
-            on_equivariant, on_perp = self._factors(layer, equivariant, perp, lr, squares)
-            self._note(layer, on_perp if skip is None else torch.where(skip > 0, torch.ones_like(on_perp), on_perp))
+        on_equivariant, on_perp = self._factors(layer, equivariant, perp, lr, squares)
+        self._note(layer, on_equivariant, on_perp if skip is None else torch.where(skip > 0, torch.ones_like(on_perp), on_perp))
         write(layer, equivariant * on_equivariant[..., None] + perp * on_perp[..., None], skip, unchanged=(on_equivariant == 1) & (on_perp == 1))
 
-    def _to_network_target(self, layers: list[Layer], skip: Tensor | None) -> None:
-        assert self.target is not None
-        places = [layer.place() for layer in layers]
-        direct = [at for at in places if at is not None]
-        if skip is None and len(direct) == len(layers):
-            _reynolds.Settings.target(self._layers, self.target, True, direct)
-            for layer in layers:
-                torch.autograd.graph.increment_version(layer.parameter)
-            return
-        parts = [layer.split() for layer in layers]
-        pairs = over_shards(layers, [pair(*part) for part in parts])
-        norms = torch.stack([pair.to(pairs[0].device) for pair in pairs]).sum(0).sqrt()
-        factor = _to_target(self.target, norms[0], norms[1])
-        for layer, (equivariant, perp) in zip(layers, parts):
-            on_perp = factor.to(perp)
+    def _to_target(self, layers: list[tuple[Layer, float | Tensor]], skip: Tensor | None, target: float) -> None:
+        """Scales W − P(W), by the target itself or by the λ_⊥ of the dual update."""
+        network = self.target_scope == "network"
+        places = {layer.name: at for layer, lr in layers if (at := _place(layer, lr, skip)) is not None}
+        if network and len(places) < len(layers):
+            places = {}
+        if places:
+            self._to_target_on_host([(layer, float(lr), places[layer.name]) for layer, lr in layers if layer.name in places], target)
+        rest = [(layer, lr) for layer, lr in layers if layer.name not in places]
+        parts = {layer.name: layer.split() for layer, _ in rest} if network else {}
+        if network:
+            squares = _summed(dict(zip(parts, over_shards([layer for layer, _ in rest], [pair(*part) for part in parts.values()]))))
+        else:
+            squares = self._squares([layer for layer, _ in rest])
+        for layer, lr in rest:
+            equivariant, perp = parts.pop(layer.name) if network else layer.split()
+            both = squares[layer.name] if layer.name in squares else pair(equivariant, perp)
+            on_perp = self._target_factor(layer, both, lr, skip, target).to(perp)
             write(layer, equivariant + perp * on_perp[..., None], skip, unchanged=on_perp == 1)
+
+    def _to_target_on_host(self, layers: list[tuple[Layer, float, tuple[int, int, bool]]], target: float) -> None:
+        network, places = self.target_scope == "network", [at for _, _, at in layers]
+        if self.target_by == "dual":
+            found = {layer.name: both for (layer, _, _), both in zip(layers, torch.tensor(self._layers.energies(places), dtype=torch.float64))}
+            for layer, rate, _ in layers:
+                self._target_factor(layer, (_summed(found) if network else found)[layer.name], rate, None, target)
+            jobs = [(*at, rate, 0.0, float(self._target_lambdas[layer.name])) for layer, rate, at in layers]
+            _reynolds.Settings(form="squared", norm="frobenius", whole=False, scale=True).decoupled(self._layers, jobs)
+        else:
+            factors = torch.tensor(_reynolds.Settings.target(self._layers, target, network, places), dtype=torch.float64)
+            rates = torch.tensor([rate for _, rate, _ in layers], dtype=torch.float64)
+            self._target_lambdas.update(zip((layer.name for layer, _, _ in layers), (1 / factors - 1) / (2 * rates)))
+        _written([layer for layer, _, _ in layers])
+
+    def _target_factor(self, layer: Layer, both: Tensor, lr: float | Tensor, skip: Tensor | None, target: float) -> Tensor:
+        """What W − P(W) is multiplied by at these sums of squares; keeps the λ_⊥ that this amounts to where a captured CUDA graph finds it."""
+        rate = _scalar(lr, both)
+        kept = self._target_lambdas.get(layer.name)
+        before = torch.zeros_like(both[0]) if kept is None else kept.to(both)
+        if self.target_by == "dual":
+            total = both[0] + both[1]
+            residual = (both[1] / torch.where(total == 0, torch.ones_like(total), total)).sqrt()
+            strength = (before + self.target_rate * (residual - target)).clamp(min=0.0)
+            factor = torch.reciprocal(1 + 2 * rate * strength)
+        else:
+            factor = _to_target(target, *both.sqrt())
+            strength = (1 / factor - 1) / (2 * rate)
+        if skip is not None:
+            strength = torch.where(skip.to(strength.device) > 0, before, strength)
+        if kept is not None and kept.device == strength.device:
+            kept.copy_(strength)
+        else:
+            self._target_lambdas[layer.name] = strength
+        return factor
 
     def _squares(self, layers: list[Layer]) -> dict[str, Tensor]:
         """‖P(W)‖² and ‖W − P(W)‖² of every sharded layer, with one all-reduce."""
@@ -293,15 +340,15 @@ class Penalty:
             return of_all.to(perp), (of_all * on_perp).to(perp)
         return _threshold(first, rate * lambda_g).to(perp), on_perp.to(perp)
 
-    def _note(self, layer: Layer, on_perp: Tensor) -> None:
-        """Since when a layer has been exactly equivariant; −1 where it is not."""
-        if self.form != "plain" or not isinstance(self.lambda_perp, Tensor) and self.lambda_perp == 0.0:
+    def _note(self, layer: Layer, on_equivariant: Tensor, on_perp: Tensor) -> None:
+        """Since when a layer has been exactly equivariant; −1 where it is not, or W is 0."""
+        if layer.rank == 0 or self.form != "plain" or not isinstance(self.lambda_perp, Tensor) and self.lambda_perp == 0.0:
             return
         before = layer.equivariant_since
         if before is None or before.device != on_perp.device:
             before = torch.full_like(on_perp, -1, dtype=torch.int64) if before is None else before.to(on_perp.device)
         now = torch.where(before < 0, torch.full_like(before, self.steps), before)
-        layer.equivariant_since = torch.where(on_perp == 0, now, torch.full_like(before, -1))
+        layer.equivariant_since = torch.where((on_perp == 0) & (on_equivariant != 0), now, torch.full_like(before, -1))
 
     # Values
 
@@ -406,8 +453,14 @@ class Penalty:
         return rows
 
     def metrics(self) -> dict[str, float]:
-        """A flat dictionary for any logger; `plot` draws the residuals that were asked for."""
+        """A flat dictionary for any logger; after a step with a target with the λ_⊥ of each layer, or of the network, the mean over a stack.
+        `plot` draws the residuals that were asked for."""
         named = {f"reynolds/residual/{row.name}": row.residual for row in self.report()}
+        network = self.target_scope == "network"
+        for name, strength in self._target_lambdas.items():
+            # Scaling at a learning rate of 0 amounts to none.
+            if bool((strength.isfinite() | (self.target == 0.0)).all()):
+                named["reynolds/lambda_perp" if network else f"reynolds/lambda_perp/{name}"] = float(strength.mean())
         residual = self.residual()
         self.history.append((self.steps, residual))
         return {"reynolds/penalty": float(self.value().sum()), "reynolds/residual": residual, **named}
@@ -432,6 +485,7 @@ class Penalty:
             "lambda_g": self.lambda_g,
             "lambda_perp": self.lambda_perp,
             "target": self.target,
+            "target_lambdas": {name: strength.tolist() for name, strength in self._target_lambdas.items()},
             "steps": self.steps,
             "strengths": strengths,
             "equivariant_since": since,
@@ -444,13 +498,16 @@ class Penalty:
             raise Error(f"state: expected the layers {', '.join(names)}, found {', '.join(state['strengths'])}")
         self.lambda_g, self.lambda_perp, self.target = state["lambda_g"], state["lambda_perp"], state["target"]
         self.steps = state["steps"]
+        self._target_lambdas = {
+            name: torch.tensor(strength, dtype=torch.float64) for name, strength in state.get("target_lambdas", {}).items()
+        }
         for layer in self.layers:
             layer.strength = state["strengths"][layer.name]
             since = state["equivariant_since"].get(layer.name)
             layer.equivariant_since = None if since is None else torch.tensor(since)
 
     def __repr__(self) -> str:
-        strength = f"target={self.target}" if self.target is not None else f"lambda_g={self.lambda_g}, lambda_perp={self.lambda_perp}"
+        strength = f"lambda_g={self.lambda_g}, " + (f"target={self.target}" if self.target is not None else f"lambda_perp={self.lambda_perp}")
         return f"Penalty({self._layers.group}, {len(self.layers)} layers, {strength}, step={self.step_kind!r}, form={self.form!r})"
 
 
@@ -484,6 +541,25 @@ def _to_target(tau: float, equivariant: Tensor, perp: Tensor) -> Tensor:
     """min(1, τ‖P(W)‖ / (√(1 − τ²) ‖W − P(W)‖)), and 1 where W − P(W) is 0."""
     most = equivariant * (tau / (1 - tau * tau) ** 0.5)
     return torch.where(perp <= most, torch.ones_like(perp), most / perp)
+
+
+def _summed(squares: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The sum over all layers, for each of them on its device."""
+    pairs = list(squares.values())
+    total = torch.stack([pair.to(pairs[0].device) for pair in pairs]).sum(0) if pairs else None
+    return {name: total.to(pair) for name, pair in squares.items() if total is not None}
+
+
+def _place(layer: Layer, lr: float | Tensor, skip: Tensor | None) -> tuple[int, int, bool] | None:
+    """Where the compiled part can take a step of the layer; it reads the learning rate."""
+    on_host = skip is None and (not isinstance(lr, Tensor) or lr.device.type == "cpu")
+    return layer.place() if on_host else None
+
+
+def _written(layers: list[Layer]) -> None:
+    """The memory was written behind torch's back: its version counter says so to autograd."""
+    for layer in layers:
+        torch.autograd.graph.increment_version(layer.parameter)
 
 
 def _numbers(strength: float | Tensor) -> list[float]:

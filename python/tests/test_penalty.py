@@ -156,6 +156,60 @@ def test_a_target_is_kept_after_every_step(scope):
     assert max(row.residual for row in penalty.report()) > 0.049
 
 
+@pytest.mark.parametrize("form", ["squared", "plain"])
+@pytest.mark.parametrize("by", ["scaling", "dual"])
+@pytest.mark.parametrize("scope", ["layer", "network"])
+def test_a_target_takes_the_steps_of_its_definition_beside_lambda_g_and_says_which_strength_it_was(form, by, scope):
+    tau, rate, lr, lambda_g = 0.1, 3.0, 0.2, 0.01
+    model = network()
+    # By the compiled part, by torch operations on weights in another memory format, and by hand.
+    models = [model, copy.deepcopy(model).to(memory_format=torch.channels_last)]
+    settings = {"target": tau, "target_scope": scope, "target_by": by, "target_rate": rate if by == "dual" else 1.0}
+    penalties = [rn.Penalty(one, PLAN, lambda_g=lambda_g, form=form, **settings) for one in models]
+    by_hand = copy.deepcopy(model)
+    shrink = rn.Penalty(by_hand, PLAN, lambda_g=lambda_g, lambda_perp=0.0, form=form)
+    strengths = {layer.name: 0.0 for layer in shrink.layers}
+    for step in range(4):
+        if step == 2:  # a checkpoint goes on as if there had been none
+            for nth, one in enumerate(models):
+                restored = rn.Penalty(one, PLAN, lambda_g=lambda_g, form=form, **settings)
+                restored.load_state_dict(pickle.loads(pickle.dumps(penalties[nth].state_dict())))
+                penalties[nth] = restored
+        for penalty in penalties:
+            penalty.step_(lr)
+        shrink.step_(lr)
+        parts = {layer.name: layer.split() for layer in shrink.layers}
+        squares = {name: [float(part.square().sum()) for part in both] for name, both in parts.items()}
+        if scope == "network":
+            squares = {name: [sum(both[part] for both in squares.values()) for part in (0, 1)] for name in squares}
+        for layer in shrink.layers:
+            first, second = squares[layer.name]
+            if by == "dual":
+                residual = (second / (first + second)) ** 0.5 if second else 0.0
+                strengths[layer.name] = max(0.0, strengths[layer.name] + rate * (residual - tau))
+                factor = 1 / (1 + 2 * lr * strengths[layer.name])
+            else:
+                factor = min(1.0, tau / (1 - tau * tau) ** 0.5 * (first / second) ** 0.5) if second else 1.0
+                strengths[layer.name] = (1 / factor - 1) / (2 * lr)
+            equivariant, perp = parts[layer.name]
+            with torch.no_grad():
+                layer.parameter.copy_((equivariant + factor * perp).view_as(layer.parameter))
+        for penalty, one in zip(penalties, models):
+            for ours, expected in zip(one.parameters(), by_hand.parameters()):
+                torch.testing.assert_close(ours, expected, rtol=0, atol=1e-12)
+            found = {name: value for name, value in penalty.metrics().items() if name.startswith("reynolds/lambda_perp")}
+            expected = {"": next(iter(strengths.values()))} if scope == "network" else {f"/{name}": value for name, value in strengths.items()}
+            assert found == {f"reynolds/lambda_perp{name}": pytest.approx(value, rel=1e-9) for name, value in expected.items()}
+    assert any(strengths.values())
+
+
+def test_a_layer_that_became_zero_is_not_reported_as_equivariant():
+    for moved in (network(), network().to(memory_format=torch.channels_last)):
+        penalty = rn.Penalty(moved, PLAN, lambda_g=1e3, lambda_perp=1e3, form="plain", whole=True)
+        penalty.step_(1.0)
+        assert all(row.norm == 0.0 and row.equivariant_since is None for row in penalty.report())
+
+
 def test_a_closure_gets_the_penalty_once_a_gradient_and_lbfgs_needs_one():
     models = [network() for _ in range(2)]
     penalties = [rn.Penalty(model, PLAN, lambda_perp=0.3, step="gradient") for model in models]
@@ -371,6 +425,11 @@ def test_bad_use_says_what_was_expected():
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0, target=0.1), "target"),
         (lambda: rn.Penalty(model, PLAN, target=1.0), "below 1"),
         (lambda: rn.Penalty(model, PLAN, target=0.1, step="gradient"), "target"),
+        (lambda: rn.Penalty(model, PLAN, target=0.1, target_by="hand"), "dual"),
+        (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0, target_by="dual"), "expected a number with"),
+        (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0, target_scope="network"), "expected a number with"),
+        (lambda: rn.Penalty(model, PLAN, target=0.1, target_rate=2.0), "target_rate: expected 1"),
+        (lambda: rn.Penalty(model, PLAN, target=0.1, target_by="dual", target_rate=0.0), "above 0"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0, step="both"), "decoupled"),
         (lambda: rn.Penalty(model, PLAN, lambda_perp=1.0, norm="spectral"), 'needs step="gradient"'),
         (lambda: rn.Penalty(model, "C4", lambda_perp=1.0), "expected a Plan"),
@@ -404,6 +463,7 @@ STACKED = {
     "plain gradient": {"form": "plain", "step": "gradient"},
     "target": {"target": 0.1},
     "network target": {"target": 0.1, "target_scope": "network"},
+    "dual target": {"target": 0.1, "target_by": "dual", "target_rate": 5.0},
 }
 
 

@@ -12,7 +12,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -98,7 +98,7 @@ impl PartialFile {
         name.push(".part");
         let path = target.with_file_name(name);
         let cannot = |action: &str| format!("{}: cannot {action}", path.display());
-        let file = OpenOptions::new().append(true).create(true).open(&path).with_context(|| cannot("create"))?;
+        let file = whole_file::open_to_append(&path)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { path, file }),
             Err(TryLockError::WouldBlock) => {

@@ -158,8 +158,8 @@ fn link(_: &File, _: &Path) -> io::Result<()> {
 }
 
 /// Writes `out` by `fill`: to a temporary file in the same folder, synchronised to disk and renamed. Refuses to replace the file of that
-/// identity, which is the input. Where `out` is a link, the file it leads to is replaced. The permissions are those of the file that is
-/// replaced, else the given ones.
+/// identity, which is the input. The permissions are those of the file that is replaced, else those of the input. Where `out` is a
+/// link, a changed checkpoint replaces the file that it leads to, and anything else the link itself.
 pub(super) fn write_whole(
     out: &Path,
     input: &Bytes,
@@ -168,7 +168,9 @@ pub(super) fn write_whole(
 ) -> Result<()> {
     let io = |action| Error::io(out, action);
     let mut permissions = origin.map(|origin| origin.permissions.clone());
-    let target = match fs::metadata(out) {
+    let found = if origin.is_some() { fs::metadata(out) } else { fs::symlink_metadata(out) };
+    let target = match found {
+        Ok(metadata) if metadata.is_symlink() => out.to_path_buf(),
         Ok(metadata) => {
             let existing = Identity::of(out, &metadata);
             if existing.is_some() && existing.as_ref() == origin.map(|origin| &origin.identity) {
@@ -176,7 +178,7 @@ pub(super) fn write_whole(
             }
             expect_ordinary(out, &metadata, "an ordinary output file")?;
             permissions = Some(metadata.permissions());
-            fs::canonicalize(out).map_err(io("resolve"))?
+            if origin.is_some() { fs::canonicalize(out).map_err(io("resolve"))? } else { out.to_path_buf() }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if out.is_symlink() {
@@ -218,6 +220,24 @@ fn synchronise_folder(of: &Path) {
 /// Writes `bytes` to `out`, whole or not at all: after an error the old file is untouched.
 pub fn write(out: &Path, bytes: &[u8]) -> Result<()> {
     write_parts(out, &[bytes])
+}
+
+/// Opens a file that grows, made if it is missing and never emptied. A symbolic link is refused, because it may lead to any file of the
+/// user: folders of runs come from elsewhere, too.
+pub fn open_to_append(path: &Path) -> Result<File> {
+    if path.is_symlink() {
+        return Err(Error::malformed(path, "an ordinary file", "a symbolic link"));
+    }
+    OpenOptions::new().create(true).append(true).open(path).map_err(Error::io(path, "open"))
+}
+
+/// A new, empty file in place of what is there; a symbolic link is replaced itself.
+pub fn create_anew(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 /// Checks, before long work, that `out` is not a folder and lies in a folder that exists.

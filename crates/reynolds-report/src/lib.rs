@@ -23,11 +23,11 @@
 //!     .check(Check::new("the relative defect falls along the path", true, "0.41 0.20 0.02"))
 //!     .section("Accuracy and defect")
 //!     .table(table)
-//!     .figure("<svg viewBox=\"0 0 1 1\"></svg>", "Decision boundaries");
+//!     .figure("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1 1\"></svg>", "Decision boundaries");
 //! assert!(report.html().contains("held"));
 //! ```
 //!
-//! Text is escaped on pages and spelt out on terminals; a figure is SVG of our own and goes in as it is. Pages are readable in the dark and
+//! Text is escaped on pages and spelt out on terminals; a figure is an image, in which nothing runs. Pages are readable in the dark and
 //! on paper, load nothing, and have a script only where a table sorts.
 
 pub mod audit;

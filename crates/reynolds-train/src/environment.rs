@@ -8,7 +8,7 @@ use reynolds_torch::tch::{self, Device};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::run_folder::{RunFolder, read_if_there};
+use crate::run_folder::RunFolder;
 use crate::utc;
 
 /// Versions and machine of a run, without names of hosts or users.
@@ -85,8 +85,13 @@ impl Environment {
 
     fn of(folder: &RunFolder) -> Result<Option<Self>> {
         let file = folder.file(FILE);
-        let Some(text) = read_if_there(&file)? else { return Ok(None) };
-        serde_json::from_str(&text).map(Some).map_err(|error| Error::file(&file, "the environment of a run", error))
+        let Ok(bytes) = fs::read(&file) else { return Ok(None) };
+        let found = serde_json::from_slice(&bytes);
+        if let Err(error) = &found {
+            // It only informs, so that it never keeps a run from going on.
+            eprintln!("warning: {}: expected the environment of a run, found {error}; written anew", file.display());
+        }
+        Ok(found.ok())
     }
 }
 

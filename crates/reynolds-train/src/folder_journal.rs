@@ -1,8 +1,8 @@
 //! The journal of a run folder.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use reynolds_torch::Parameters;
@@ -128,7 +128,10 @@ impl Journal for FolderJournal {
         };
         self.metrics.cut(label.lengths.metrics)?;
         self.metrics_crc32c = label.lengths.metrics_crc32c;
-        self.timing.cut(label.lengths.timing.min(self.timing.length))?;
+        // It only informs: a shorter one is filled with empty lines, so that later lengths are those of an undisturbed run.
+        let missing = label.lengths.timing.saturating_sub(self.timing.length);
+        self.timing.append(&vec![b'\n'; missing as usize])?;
+        self.timing.cut(label.lengths.timing)?;
         self.restore_events(label.lengths.events)?;
         self.remember(&snapshot);
         Ok(Some(snapshot))
@@ -181,8 +184,7 @@ struct Appended {
 
 impl Appended {
     fn open(path: PathBuf) -> Result<Self> {
-        let open = |path: &Path| OpenOptions::new().create(true).append(true).open(path);
-        let file = open(&path).map_err(Error::io(&path, "open"))?;
+        let file = whole_file::open_to_append(&path)?;
         let length = file.metadata().map_err(Error::io(&path, "inspect"))?.len();
         Ok(Self { path, file, length })
     }

@@ -51,6 +51,11 @@ impl RunFolder {
     pub fn at(path: &Path) -> Result<Self> {
         let lock = Lock::take(path)?;
         let checkpoints = path.join("checkpoints");
+        for part in [&checkpoints, &path.join("figures")] {
+            if part.is_symlink() {
+                return Err(Error::file(part, "a folder of the run", "a symbolic link"));
+            }
+        }
         fs::create_dir_all(&checkpoints).map_err(Error::io(&checkpoints, "create"))?;
         Ok(Self { path: path.into(), _lock: lock })
     }
@@ -101,7 +106,7 @@ impl Lock {
     pub(crate) fn take(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io(folder, "create"))?;
         let file = folder.join("lock");
-        let lock = File::create(&file).map_err(Error::io(&file, "create"))?;
+        let lock = whole_file::open_to_append(&file)?;
         match lock.try_lock() {
             Ok(()) => Ok(Self(lock)),
             Err(TryLockError::WouldBlock) => {
@@ -161,6 +166,32 @@ mod tests {
         assert!(path.join("lock").is_file());
         assert!(RunFolder::at(&path).is_ok());
         assert_ne!(RunFolder::create(root.path(), "so2").unwrap().path(), path, "two folders made at once differ");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_in_a_folder_lead_to_no_file_of_the_user() {
+        use std::os::unix::fs::symlink;
+        let root = tempfile::tempdir().unwrap();
+        let precious = root.path().join("precious");
+        fs::write(&precious, "kept").unwrap();
+        let refused = |name: &str, words: &str| {
+            let run = root.path().join("run");
+            let link = run.join(name);
+            fs::create_dir_all(&run).unwrap();
+            symlink(if name == "lock" { &precious } else { root.path() }, &link).unwrap();
+            let message = RunFolder::at(&run).unwrap_err().to_string();
+            assert!(message.contains(name) && message.contains(words), "{message}");
+            fs::remove_file(link).unwrap();
+        };
+        refused("lock", "expected an ordinary file, found a symbolic link");
+        refused("checkpoints", "expected a folder of the run, found a symbolic link");
+        refused("figures", "expected a folder of the run, found a symbolic link");
+        let folder = RunFolder::at(&root.path().join("run")).unwrap();
+        symlink(&precious, folder.file("report.html")).unwrap();
+        folder.write("report.html", b"new").unwrap();
+        assert_eq!(fs::read(folder.file("report.html")).unwrap(), b"new");
+        assert_eq!(fs::read(&precious).unwrap(), b"kept");
     }
 
     #[test]

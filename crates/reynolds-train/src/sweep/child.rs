@@ -1,7 +1,7 @@
 //! One run in a process of its own.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metrics::Summary;
 use crate::run_folder;
+use reynolds_checkpoint::whole_file;
 
 /// Time between two checks of a child.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -93,7 +94,7 @@ impl Launcher {
         let mut command = Command::new(&self.program);
         command.args(&self.before).args(arguments).args(["--device", device]);
         command.env(PARENT, std::process::id().to_string());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(errors)?);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(whole_file::create_anew(errors)?);
         // Ctrl-C goes to a whole process group: with a group of its own a child is signalled once, by its parent.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

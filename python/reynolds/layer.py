@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +15,11 @@ from ._reynolds import Error
 from .memory import is_direct, place
 from .shards import Shard, gathered, is_sharded
 from .tiles import Tiles
+
+_Common = TypeVar("_Common")
+
+#: As many weights are stacked at most, so that their copies stay small.
+MOST = 1 << 24
 
 
 class Layer:
@@ -27,7 +34,7 @@ class Layer:
         self.equivariant_since: Tensor | None = None
         self._tiles: Tiles | None = None
         #: Index lists of equal layers.
-        self._shared, self._projector = shared, description["projector"]
+        self._shared, self.projector = shared, description["projector"]
         self._direct: tuple[int, int, bool] | None = None
         self._dtype: torch.dtype | None = None
         #: The leading axis of a stack of models, or nothing.
@@ -71,10 +78,21 @@ class Layer:
         if self._tiles is None and self.shard is not None:
             self._tiles = Tiles(self.layers, self.number)
         elif self._tiles is None:
-            if self._projector not in self._shared:
-                self._shared[self._projector] = Tiles(self.layers, self.number)
-            self._tiles = self._shared[self._projector]
+            if self.projector not in self._shared:
+                self._shared[self.projector] = Tiles(self.layers, self.number)
+            self._tiles = self._shared[self.projector]
         return self._tiles
+
+    def stacked_with(self, layers: list[Layer]) -> Layer:
+        """Equal layers, this one among them, as a stack of copies; itself if it is the only one."""
+        if len(layers) == 1:
+            return self
+        for layer in layers:
+            layer.check()
+        stack = copy.copy(self)
+        stack.parameter = torch.stack([layer.parameter.detach().reshape(-1) for layer in layers])
+        stack.stack, stack._direct = stack.parameter.shape[:1], None
+        return stack
 
     def check(self) -> None:
         """What may have changed since the penalty was made."""
@@ -109,6 +127,21 @@ class Layer:
         if at is None or not grad.is_cpu or grad.dtype is not self._dtype or grad.numel() != self.size or not grad.is_contiguous():
             return None
         return at[0], at[1], grad.data_ptr(), at[2]
+
+
+def together(layers: list[tuple[Layer, _Common]]) -> Iterator[tuple[Layer, _Common, list[Layer]]]:
+    """Equal layers as stacks of copies, with what they have in common: one operation on a device is for all layers of a stack."""
+    groups: dict[Any, list[tuple[Layer, _Common]]] = {}
+    for layer, common in layers:
+        alone = layer.shard is not None or len(layer.stack) > 0
+        parameter, like = layer.parameter, id(common) if isinstance(common, Tensor) else common
+        key = layer.number if alone else (layer.projector, parameter.dtype, parameter.device, layer.strength, like)
+        groups.setdefault(key, []).append((layer, common))
+    for pairs in groups.values():
+        most = max(MOST // pairs[0][0].size, 1)
+        for start in range(0, len(pairs), most):
+            members = [layer for layer, _ in pairs[start : start + most]]
+            yield members[0].stacked_with(members), pairs[0][1], members
 
 
 def write(layer: Layer, values: Tensor, skip: Tensor | None, unchanged: Tensor) -> None:

@@ -6,7 +6,7 @@ import fnmatch
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from . import _reynolds, models, show
 from ._reynolds import Error
 from .hooks import Hooks
-from .layer import Layer, over_shards, pair, write
+from .layer import Layer, _Common, over_shards, pair, together, write
 from .memory import place
 from .plan import Plan, checked
 from .report import LayerReport, Report
@@ -204,6 +204,7 @@ class Penalty:
         direct = []
         as_it_is = not isinstance(scale, Tensor) and scale == 1.0
         squares = self._squares(chosen) if self.form == "plain" else {}
+        rest = []
         for layer in chosen:
             grad = layer.parameter.grad
             if grad is None:
@@ -212,10 +213,21 @@ class Penalty:
             if at is not None:
                 direct.append((*at, *self._floats(layer)))
             else:
-                local = layer.local(grad)
-                local.add_(self._gradient(layer, squares.get(layer.name)).reshape(local.shape).to(local.dtype) * scale)
+                rest.append((layer, None))
         if direct:
             self._settings.add_gradient(self._layers, direct)
+        for stack, _, members in self._together(rest):
+            gradient = self._gradient(stack, squares.get(stack.name)) * scale
+            grads = [layer.local(layer.parameter.grad) for layer in members if layer.parameter.grad is not None]
+            rows = [gradient] if len(members) == 1 else gradient.unbind()
+            torch._foreach_add_(grads, [row.reshape(grad.shape).to(grad.dtype) for row, grad in zip(rows, grads)])
+
+    def _together(self, layers: list[tuple[Layer, _Common]]) -> Iterator[tuple[Layer, _Common, list[Layer]]]:
+        """Equal layers in one; not where a norm needs them on the host, or a layer remembers since when it has been equivariant."""
+        if self.norm == "frobenius" and self.form == "squared":
+            yield from together(layers)
+        else:
+            yield from ((layer, common, [layer]) for layer, common in layers)
 
     @torch.no_grad()
     def step_(self, lr: float | Tensor) -> None:
@@ -237,15 +249,20 @@ class Penalty:
             self._to_target(layers, skip, self.target)
 
     def _proximal(self, layers: list[tuple[Layer, float | Tensor]], skip: Tensor | None) -> None:
-        direct, jobs = [], []
+        direct, jobs, rest = [], [], []
         squares = self._squares([layer for layer, _ in layers]) if self.form == "plain" else {}
         for layer, lr in layers:
             at = _place(layer, lr, skip)
             if at is None:
-                self._shrink(layer, lr, skip, squares.get(layer.name))
+                rest.append((layer, lr))
             else:
                 direct.append(layer)
                 jobs.append((*at, float(lr), *self._floats(layer)))
+        for stack, lr, members in self._together(rest):
+            self._shrink(stack, lr, skip, squares.get(stack.name))
+            if len(members) > 1:
+                old = [layer.parameter.detach() for layer in members]
+                torch._foreach_copy_(old, [row.view(weights.shape) for row, weights in zip(stack.parameter.unbind(), old)])
         if not direct:
             return
         factors = self._settings.decoupled(self._layers, jobs)

@@ -456,6 +456,27 @@ def test_not_finite_weights_are_an_error_that_names_the_layer():
         penalty.step_(0.1)
 
 
+@pytest.mark.parametrize("settings", [{"lambda_perp": 0.5, "lambda_g": 0.1}, {"target": 0.3}, {"lambda_perp": 0.5, "step": "gradient"}])
+def test_equal_layers_elsewhere_are_worked_on_together_as_alone(settings):
+    torch.manual_seed(2)
+    model = nn.ModuleList(nn.Conv2d(4, 8 if at == 3 else 4, 3) for at in range(6)).double()
+    other = copy.deepcopy(model).to(memory_format=torch.channels_last)
+    strengths = {"1.*": 2.0} if "target" not in settings else {}
+    weights = []
+    for one in (model, other):
+        penalty = rn.Penalty(one, PLAN, strengths=strengths, **settings)
+        rates = [{"params": part.parameters(), "lr": 0.1 if at < 4 else 0.2} for at, part in enumerate(one)]
+        optimizer = torch.optim.SGD(rates)
+        penalty.attach(optimizer)
+        for parameter in one.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        optimizer.step()
+        weights.append([parameter.detach().clone() for parameter in one.parameters()])
+        assert any(layer.place() is None for layer in penalty.layers) == (one is other)
+    for ours, theirs in zip(*weights):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-13)
+
+
 STACKED = {
     "squared": {"lambda_g": 0.02},
     "gradient": {"lambda_g": 0.02, "step": "gradient"},

@@ -62,3 +62,6 @@ mod tests {
         assert!(count >= 2);
     }
 }
+
+#[cfg(test)]
+mod settings_page;

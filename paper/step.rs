@@ -321,7 +321,7 @@ pub(crate) fn step<E: Timed>(source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
             Step { steps: *steps, warmup: *warmup, pairs: *pairs, run }
         }
         Source::Text { file, text } => {
-            toml::from_str(text).map_err(|error| Error::file(file, "what is to be measured", error.message()))?
+            toml::from_str(text).map_err(|error| Error::file(file, "the settings of a measurement", error.message()))?
         }
     };
     step.validate::<E>()?;
@@ -337,7 +337,7 @@ pub fn carry_out(folder: &Path, device: Device) -> Result<()> {
     let file = folder.join("cost.toml");
     let text = fs::read_to_string(&file).map_err(Error::io(&file, "read"))?;
     let named: Named =
-        toml::from_str(&text).map_err(|error| Error::file(&file, "what is to be measured", error.message()))?;
+        toml::from_str(&text).map_err(|error| Error::file(&file, "the settings of a measurement", error.message()))?;
     let step = crate::experiments::step(&named.experiment, &Source::Text { file: &file, text: &text })?;
     let measured = serde_json::to_string(&step.measure(device)?).expect("plain numbers and names");
     Ok(whole_file::write(&folder.join("cost.json"), measured.as_bytes())?)

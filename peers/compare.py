@@ -1,14 +1,14 @@
-"""reynolds beside everyone else: runs both sides of every row in turn, takes medians, and writes results/compare-*.json.
+"""Measures reynolds and other programs: runs both sides of every row in turn, takes medians, writes results/compare-*.json.
 
     peers/.venv/bin/python peers/compare.py --reynolds target/release/reynolds      # what `make compare` does; minutes
     python3 peers/compare.py --reynolds carry/reynolds --device cuda:0 --out DIR    # the rows of a GPU
     python3 peers/compare.py --list                                                 # the rows
 
-The rows are those of compare_rows.py. A round runs ours, then each peer, one process at a time, on the same number of threads; a number is
-the median over rounds. The ratio is theirs / ours, more is better for us; the largest difference is over the largest value. The file is
-written after every batch of rows, so that a run that was stopped goes on with --resume; rows that are there stay until they are measured
-anew, with their own commit and date. --only measures the rows whose names match. A file of another machine is begun anew, but
-for --only and --resume, which refuse it, as one of another device or size is by all; --fresh begins anew. --quick has small sizes and one round, and writes to target/compare.
+The rows are in compare_rows.py. A round runs ours, then each peer, one process at a time, on the same number of threads; a number is the
+median over rounds. Ratios are theirs / ours, more is better for us; differences are relative to the largest value. The file is written after
+every batch of rows: --resume continues a run that was stopped. Rows that are not measured again stay, with their own commit and date; --only
+measures the rows whose names match. A file of another machine is overwritten, or refused with --only and --resume; a file of another device
+or size is always refused; --fresh starts a new one. --quick has small sizes and one round, and writes to target/compare.
 """
 
 import argparse
@@ -142,8 +142,8 @@ def arguments():
     parser.add_argument("--compile", action="store_true", help="also torch.compile in training steps: minutes of compiling a network")
     begin = parser.add_mutually_exclusive_group()
     begin.add_argument("--resume", action="store_true", help="skip the rows that were measured at this commit")
-    begin.add_argument("--fresh", action="store_true", help="begin anew: forget the rows that are there")
-    parser.add_argument("--list", action="store_true", help="say which rows there are")
+    begin.add_argument("--fresh", action="store_true", help="start a new file")
+    parser.add_argument("--list", action="store_true", help="list the rows")
     parser.add_argument("--out", type=pathlib.Path, help="where compare-cpu.json or compare-gpu.json goes [results]")
     options = parser.parse_args()
     options.out = options.out or (ROOT / "target/compare" if options.quick else ROOT / "results")

@@ -283,12 +283,12 @@ pub(super) fn sizes_in(figures: &[(&str, Vec<Plan>)]) -> usize {
     figures.iter().flat_map(|figure| &figure.1).flat_map(|plan| &plan.families).map(|family| family.cases.len()).sum()
 }
 
-pub(super) fn plot(name: &str, plans: Vec<Plan>, effort: Effort, progress: &progress::Work) -> Result<Plot> {
+pub(super) fn plot(name: &str, plans: Vec<Plan>, effort: Effort, progress: &progress::WorkProgress) -> Result<Plot> {
     let panels = plans.into_iter().map(|plan| measured(plan, effort, progress));
     Ok(Plot { name: name.into(), panels: panels.collect::<Result<_>>()? })
 }
 
-fn measured(plan: Plan, effort: Effort, progress: &progress::Work) -> Result<Panel> {
+fn measured(plan: Plan, effort: Effort, progress: &progress::WorkProgress) -> Result<Panel> {
     let Plan { mut panel, families } = plan;
     panel = panel.floor(FLOOR);
     for family in families {

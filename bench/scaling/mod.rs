@@ -50,7 +50,7 @@ impl Scaling {
         let sizes = self.extent.sizes(self.device);
         let (figures, effort) = (host::figures(&sizes)?, self.extent.effort());
         let layers = if self.device.is_some() { sizes.layers.len() } else { 0 };
-        let progress = progress::Work::begin("scaling", (host::sizes_in(&figures) + layers) as u64);
+        let progress = progress::WorkProgress::begin("scaling", (host::sizes_in(&figures) + layers) as u64);
         let host = || -> Result<Vec<Plot>> {
             figures.into_iter().map(|(name, plans)| host::plot(name, plans, effort, &progress)).collect()
         };

@@ -25,7 +25,12 @@ const FLOOR: &str = "floor: read W, read and write ∇";
 const STRENGTHS: [f64; 2] = [0.25, 1.0];
 
 /// The penalty of 5×5 convolutions 36 → 36 under C4.
-pub(super) fn plot(layers: &[usize], device: Device, effort: Effort, progress: &progress::Work) -> Result<Plot> {
+pub(super) fn plot(
+    layers: &[usize],
+    device: Device,
+    effort: Effort,
+    progress: &progress::WorkProgress,
+) -> Result<Plot> {
     let title = format!("penalty of 5×5 convolutions, C4, f32, {}", device::name(device));
     let mut panel = Panel::new(&title, "weights N")
         .series(SLOPE, Some(1.0), "paper: linear in the parameters")

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CtDataConfig {
+    /// `phantom` (generated bodies) or `slices` (real slices from files).
     pub source: CtSource,
     /// Folder of the pairs; "" = `$REYNOLDS_DATA/ct-pairs` (or `data/ct-pairs`), or a folder in there that is named by these settings.
     pub folder: String,
@@ -20,8 +21,11 @@ pub struct CtDataConfig {
     pub test_series: String,
     /// Pixels along a side of an image.
     pub side: usize,
+    /// Number of training pairs.
     pub train: usize,
+    /// Number of validation pairs.
     pub validation: usize,
+    /// Number of test pairs.
     pub test: usize,
     /// Random seed of bodies, implants and noise.
     pub set_seed: u64,

@@ -19,7 +19,7 @@ use reynolds::{group, rep};
 use reynolds_torch::action::FieldAction;
 use reynolds_torch::binding::Residual;
 use reynolds_torch::parametrisation::Parametrisation;
-use reynolds_torch::sample_penalty::{SamplePenalty, SamplePenaltyConfig, Witness};
+use reynolds_torch::sample_penalty::{OutputPairs, SamplePenalty, SamplePenaltyConfig};
 use reynolds_torch::tch::{self, Cuda, Tensor};
 use reynolds_torch::{Binding, Parameters, Precision};
 use reynolds_train::config::under;
@@ -75,13 +75,13 @@ impl SampleBased {
     }
 
     /// Compares the halves of an output.
-    fn see(&self, witness: &mut Witness<'_>, output: &Tensor) -> reynolds_torch::Result<()> {
+    fn compare(&self, pairs: &mut OutputPairs<'_>, output: &Tensor) -> reynolds_torch::Result<()> {
         let channels = output.size().get(1).copied().unwrap_or(0);
         let fields = self.fields.get(&channels).ok_or_else(|| {
             let known: Vec<_> = self.fields.keys().map(ToString::to_string).collect();
             reynolds_torch::Error::parameter("output", format!("{} channels", known.join(" or ")), channels)
         })?;
-        witness.see(output, fields)
+        pairs.compare(output, fields)
     }
 }
 
@@ -255,13 +255,13 @@ impl Task for CtTask {
             return Ok(networks::loss(&reduction, &batch.input, &batch.truth)?);
         };
         let place = [Purpose::Turn as u64, moment.epoch as u64, moment.step as u64];
-        let mut witness = sample.penalty.draw(&mut Random::at(self.seed, &place))?;
-        let twice = |images: &Tensor| witness.double(images);
+        let mut pairs = sample.penalty.draw(&mut Random::at(self.seed, &place))?;
+        let twice = |images: &Tensor| pairs.double(images);
         let batch = CtBatch { input: batch.input.map(twice)?, truth: twice(&batch.truth)? };
-        let mut see = |output: &Tensor| sample.see(&mut witness, output);
+        let mut see = |output: &Tensor| sample.compare(&mut pairs, output);
         let reduction = self.network.forward_seen(&self.parameters, &assembled, &batch.input, pass, &mut see)?;
         let loss = networks::loss(&reduction, &batch.input, &batch.truth)?;
-        Ok(loss.f_add(&witness.penalty()?.f_to_kind(loss.kind())?)?)
+        Ok(loss.f_add(&pairs.penalty()?.f_to_kind(loss.kind())?)?)
     }
 
     /// "psnr" and "ssim", means over cases; "weights/distance" = √Σ‖W − P(W)‖² and "weights/relative_distance", its ratio to √Σ‖W‖². On training and

@@ -13,7 +13,7 @@ use super::error::{Error, Result};
 #[cfg(feature = "torch")]
 use {
     reynolds_train::interrupt::Interrupt,
-    reynolds_train::progress::{Work, note},
+    reynolds_train::progress::{WorkProgress, note},
     reynolds_train::threads,
     std::sync::OnceLock,
     std::sync::atomic::{AtomicU64, Ordering},
@@ -125,12 +125,12 @@ pub(crate) fn with_bar<C: Case>(
 ) -> reynolds_train::Result<bool> {
     let (all, kept, work) = (AtomicU64::new(0), AtomicU64::new(0), OnceLock::new());
     // The bar begins with the first step: checking files is fast.
-    let begin = || Work::begin(what, all.load(Ordering::SeqCst).saturating_sub(kept.load(Ordering::SeqCst)));
+    let begin = || WorkProgress::begin(what, all.load(Ordering::SeqCst).saturating_sub(kept.load(Ordering::SeqCst)));
     let report = |event: Event<'_, C>| {
         match event {
             Event::Begun { work, .. } => all.store(work, Ordering::SeqCst),
             Event::Kept(case) => match work.get() {
-                Some(work) => Work::advance(work, case.work()),
+                Some(work) => WorkProgress::advance(work, case.work()),
                 None => drop(kept.fetch_add(case.work(), Ordering::SeqCst)),
             },
             Event::Stepped(case) => work.get_or_init(begin).advance(case.work() / case.steps()),

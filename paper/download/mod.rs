@@ -81,7 +81,7 @@ pub(crate) fn fetch(client: &Client, wanted: &Wanted<'_>, progress: Progress<'_>
         }
     }
     let bytes = part.length()?;
-    whole_file::settle(part.file, &part.path, target)?;
+    whole_file::move_into_place(part.file, &part.path, target)?;
     Ok(Outcome::Fetched { bytes, received: bytes - before })
 }
 

@@ -23,7 +23,7 @@ pub enum Resize {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MedDataConfig {
-    /// "shapes" (generated), or a set of MedMNIST: "organ", "nodule", "adrenal", "fracture", "vessel" or "synapse".
+    /// `shapes` (generated), or a set of MedMNIST: `organ`, `nodule`, `adrenal`, `fracture`, `vessel` or `synapse`.
     pub set: Set,
     /// Voxels along a side of MedMNIST's files: 28 or 64.
     pub size: usize,
@@ -31,9 +31,9 @@ pub struct MedDataConfig {
     pub folder: String,
     /// Volumes of a minibatch, at least two.
     pub batch: usize,
-    /// Interpolation from 28³ or 64³ to the 29³ that networks see: "trilinear" or "nearest".
+    /// Interpolation from 28³ or 64³ to the 29³ that networks see: `trilinear` or `nearest`.
     pub resize: Resize,
-    /// Number of test volumes that the equivariance defect is measured on; 0 = off.
+    /// Number of test volumes on which the error of invariance is measured; 0 = off.
     pub turned: usize,
     /// Minibatches of training volumes, at most an epoch, that the statistics of normalisations are measured on before an evaluation; 0 = running
     /// statistics, which lag behind fast weights.

@@ -32,7 +32,7 @@ const LONGEST: usize = 48;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SmokeDataConfig {
-    /// "translation", "rotation" or "scaling".
+    /// `translation`, `rotation` or `scaling`: the symmetry.
     pub kind: Symmetry,
     /// Folder of the simulations; "" = `$REYNOLDS_DATA/smoke`, or `data/smoke` if that is not set.
     pub folder: String,
@@ -40,7 +40,7 @@ pub struct SmokeDataConfig {
     pub out_length: usize,
     /// Steps of a rollout in both tests.
     pub rollout: usize,
-    /// Windows of a minibatch.
+    /// Samples (windows of frames) in a minibatch.
     pub batch: usize,
     /// Windows trained on, evenly spread over all; 0 = all.
     pub train_windows: usize,

@@ -37,7 +37,7 @@ pub(super) fn draw(task: &SmokeTask, length: usize, folder: &Path) -> Result<()>
         }
         sheet.add(name, chart, vec![]);
     }
-    sheet.chart_room();
+    sheet.with_axes();
     Ok(whole_file::write(&folder.join("errors.svg"), sheet.svg().as_bytes())?)
 }
 

@@ -46,6 +46,7 @@ pub enum Network {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelConfig {
+    /// `so2`, the SO(2) network, or `mlp`, a baseline without penalty.
     pub network: Network,
     pub so2: So2NetConfig,
     pub mlp: MlpConfig,
@@ -54,7 +55,7 @@ pub struct ModelConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MlpConfig {
-    /// Widths between the two coordinates and the logit.
+    /// Widths of the hidden layers.
     pub hidden: Vec<usize>,
 }
 
@@ -82,10 +83,11 @@ pub trait PlaneData:
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiskAndArc {
+    /// Number of points.
     pub points: usize,
-    /// Share of them for training.
+    /// Share of the points for training; the others are for testing.
     pub train_fraction: f64,
-    /// Number of random rotations for the defect.
+    /// Number of random rotations for the error of invariance.
     pub turns: usize,
 }
 
@@ -109,10 +111,11 @@ impl PlaneData for DiskAndArc {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WaveyRings {
+    /// Number of points.
     pub points: usize,
-    /// Share of them for training.
+    /// Share of the points for training; the others are for testing.
     pub train_fraction: f64,
-    /// Number of random rotations for the defect.
+    /// Number of random rotations for the error of invariance.
     pub turns: usize,
     /// σ_⊥, the amplitude of the wave.
     pub sigma: f64,

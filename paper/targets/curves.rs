@@ -48,7 +48,7 @@ pub(crate) fn csv(frame: &Frame, kind: &str, place: &str, names: &[&str]) -> Str
 pub(crate) fn sheet() -> Sheet {
     let mut sheet = Sheet::new(2, 0.0);
     sheet.panel = [430.0, 230.0];
-    sheet.chart_room();
+    sheet.with_axes();
     sheet
 }
 

@@ -85,8 +85,8 @@ impl Store {
             observer.step(done, None);
             Ok(())
         };
-        let result = queue::in_turn(&together, self.workers, interrupt, &train, &mut finished)
-            .and_then(|()| queue::in_turn(&alone, 1, interrupt, &train, &mut finished));
+        let result = queue::run_jobs(&together, self.workers, interrupt, &train, &mut finished)
+            .and_then(|()| queue::run_jobs(&alone, 1, interrupt, &train, &mut finished));
         observer.end();
         result?;
         Ok((done == total).then_some(missing.len()))

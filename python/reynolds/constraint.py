@@ -47,7 +47,7 @@ def constrain_(model: nn.Module, plan: Plan, kind: str = "strict") -> list[str]:
     forcing them (residual pathway priors). Make the optimiser after this call, since parameters are new. `bake_` undoes it.
     """
     if kind not in ("strict", "residual"):
-        raise Error(f'kind: expected "strict" or "residual", got "{kind}"')
+        raise Error(f'kind: expected "strict" or "residual", found "{kind}"')
     checked(plan)
     inner = models.unwrapped(model)
     parameters = dict(inner.named_parameters())

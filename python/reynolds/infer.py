@@ -94,7 +94,7 @@ class Inference:
 
     def __init__(self, model: nn.Module, group: str, input: str, fields: str, output: str | None, example: Tensor | None):
         if fields not in ("regular", "trivial"):
-            raise Error(f'fields: expected "regular" or "trivial" for the layers inside, got "{fields}"')
+            raise Error(f'fields: expected "regular" or "trivial" for the layers inside, found "{fields}"')
         self.model, self.group, self.fields, self.output = models.unwrapped(model), group, fields, output
         self.order = len(_reynolds.channel_matrices(group, "1 trivial")[1])
         self.input = input

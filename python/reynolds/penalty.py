@@ -80,9 +80,9 @@ class Penalty:
         stacked: bool = False,
     ):
         if step not in ("decoupled", "gradient"):
-            raise Error(f'step: expected "decoupled" or "gradient", got "{step}"')
+            raise Error(f'step: expected "decoupled" or "gradient", found "{step}"')
         if target_scope not in ("layer", "network"):
-            raise Error(f'target_scope: expected "layer" or "network", got "{target_scope}"')
+            raise Error(f'target_scope: expected "layer" or "network", found "{target_scope}"')
         if target_by not in ("scaling", "dual"):
             raise Error(f'target_by: expected "scaling" or "dual", found "{target_by}"')
         if target is None and (target_scope, target_by) != ("layer", "scaling"):
@@ -96,7 +96,7 @@ class Penalty:
         if target is not None and step == "gradient":
             raise Error('target: it is a step of its own after the optimiser\'s; expected step="decoupled", found "gradient"')
         if target is not None and not 0.0 <= target < 1.0:
-            raise Error(f"target: expected a number from 0 to below 1, got {target}")
+            raise Error(f"target: expected a number from 0 to below 1, found {target}")
         if target is None and lambda_perp is None:
             raise Error("lambda_perp: expected a strength, or a target in its place, found neither")
         self._settings = _reynolds.Settings(form=form, norm=norm, whole=whole, scale=scale)
@@ -175,9 +175,9 @@ class Penalty:
         for pattern, factor in strengths.items():
             chosen = [layer for layer in self.layers if fnmatch.fnmatchcase(layer.name, pattern)]
             if not chosen:
-                raise Error(f"strengths: expected a glob that matches a penalised layer, got \"{pattern}\"")
+                raise Error(f"strengths: expected a glob that matches a penalised layer, found \"{pattern}\"")
             if not factor >= 0.0 or factor == float("inf"):
-                raise Error(f"strengths: expected a finite number, at least 0, for \"{pattern}\", got {factor}")
+                raise Error(f"strengths: expected a finite number, at least 0, for \"{pattern}\", found {factor}")
             for layer in chosen:
                 layer.strength = float(factor)
 

@@ -27,7 +27,7 @@ def project_(model: nn.Module, plan: Plan, blend: float = 1.0) -> list[str]:
     """
     checked(plan)
     if not 0.0 <= blend <= 1.0:
-        raise Error(f"blend: expected a number from 0 to 1, got {blend}")
+        raise Error(f"blend: expected a number from 0 to 1, found {blend}")
     named = models.tensors(model)
     layers = plan.resolve(named)
     projected = []

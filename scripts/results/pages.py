@@ -3,7 +3,7 @@
 import json
 
 import targets
-from table import markdown, over_seeds, read, table
+from table import day, markdown, over_seeds, read, table
 from verdicts import ROOMS
 
 
@@ -36,7 +36,7 @@ def sweep(root, folder, title, command, settings, metrics, note):
     where = json.loads((place / "environment.json").read_text())
     fields = lambda columns: [field for _, field, _ in columns]  # noqa: E731
     rows = over_seeds(read(place / "sweep.csv"), fields(settings), fields(metrics))
-    return [f"## {title}", "", f"`{command}`, commit {where['commit'][:7]}, {where['device']}, {where['time'][:8]}.", "", note, "",
+    return [f"## {title}", "", f"`{command}`, commit {where['commit'][:7]}, {where['device']}, {day(where['time'])}.", "", note, "",
             "Mean ± standard deviation over seeds.", "", *table(rows, settings + metrics), ""]
 
 

@@ -59,3 +59,8 @@ def over_seeds(rows, keys, metrics):
 def table(rows, columns):
     """`columns`: (head, field, decimals or None for text)."""
     return markdown([head for head, _, _ in columns], [[cell(row, field, digits) for _, field, digits in columns] for row in rows])
+
+
+def day(time):
+    """2026-11-19 of 20261119T081500Z."""
+    return f"{time[:4]}-{time[4:6]}-{time[6:8]}"

@@ -96,7 +96,7 @@ def provenance(results):
     where = results["environment"]
     commit = (where.get("commit") or "unknown")[:7]
     command = results.get("command") or f"reynolds reproduce {results['target']} --budget {results['budget']}"
-    return f"`{command}`, commit {commit}, {where['device']}, {len(results['models'])} models, {where['time'][:8]}."
+    return f"`{command}`, commit {commit}, {where['device']}, {len(results['models'])} models, {table.day(where['time'])}."
 
 
 def shown(root, folder, columns):

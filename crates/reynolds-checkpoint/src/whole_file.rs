@@ -201,7 +201,7 @@ pub(super) fn write_whole(
 
 /// Moves a finished file into place: `file`, at `from` in the same folder as `to`, becomes `to` and is on disk when this returns. For files
 /// that grow over time, such as downloads.
-pub fn settle(file: File, from: &Path, to: &Path) -> Result<()> {
+pub fn move_into_place(file: File, from: &Path, to: &Path) -> Result<()> {
     let io = |action| Error::io(to, action);
     file.sync_all().map_err(io("synchronise"))?;
     drop(file);
@@ -264,7 +264,7 @@ pub fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{File, settle, write};
+    use super::{File, move_into_place, write};
 
     #[test]
     fn a_file_is_replaced_and_nothing_else_is_left() {
@@ -282,7 +282,7 @@ mod tests {
         let [part, whole] = ["a.part", "a.npz"].map(|name| folder.path().join(name));
         std::fs::write(&part, "new").unwrap();
         std::fs::write(&whole, "old").unwrap();
-        settle(File::open(&part).unwrap(), &part, &whole).unwrap();
+        move_into_place(File::open(&part).unwrap(), &part, &whole).unwrap();
         assert!(!part.exists() && std::fs::read(&whole).unwrap() == b"new");
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure how equivariant each layer of a checkpoint is, and how much of that chance explains
+    /// Measure how equivariant each layer of a checkpoint is: its energy ‖P(W)‖²/‖W‖² (1 = equivariant) beside what random signs give
     Audit(AuditArgs),
     /// Replace each weight tensor W by its equivariant part P(W); all other bytes of the file stay the same
     Project(ProjectArgs),
@@ -52,7 +52,7 @@ pub(crate) struct Typing {
     /// Symmetry group: C4, D4, C8, SO2, O2, SO3, O3, Oh, S5, …; not needed with --plan, which names its own
     #[arg(long, value_name = "G")]
     pub(crate) group: Option<String>,
-    /// Type of all channels: `trivial` (each is a scalar) or `regular` (|G| consecutive channels, one per orientation, are a field)
+    /// Fields of all channels: `trivial` (each channel is a scalar) or `regular` (each |G| consecutive channels are permuted by G)
     #[arg(long, value_name = "regular|trivial", conflicts_with = "plan")]
     pub(crate) fields: Option<UniformFields>,
     /// TOML file that gives the fields of each layer by name; `reynolds plan` writes a draft
@@ -72,7 +72,7 @@ pub(crate) struct AuditArgs {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Compare several groups to find the symmetry that the weights have
+    /// Which symmetry do the weights have? Lists several groups by how far the energy lies above chance
     #[arg(long)]
     pub(crate) rank: bool,
     /// Exit with code 1 unless the energy ‖P(W)‖²/‖W‖² of all layers together is at least x
@@ -113,6 +113,6 @@ pub(crate) struct PlanArgs {
 
 /// A number from 0 to 1.
 fn share(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| format!("expected a number, got \"{text}\""))?;
-    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(format!("expected a number from 0 to 1, got {value}")) }
+    let value: f64 = text.parse().map_err(|_| format!("expected a number, found \"{text}\""))?;
+    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(format!("expected a number from 0 to 1, found {value}")) }
 }

@@ -15,7 +15,7 @@ pub struct Model {
     pub(crate) checkpoint: Checkpoint,
     /// Name and shape of every tensor that can be read.
     pub(crate) tensors: Vec<(String, Vec<usize>)>,
-    /// The others.
+    /// Tensors that cannot be measured, with the reason.
     pub(crate) unread: Vec<Untyped>,
 }
 
@@ -63,17 +63,17 @@ impl Model {
     }
 }
 
-/// One way to type the tensors, and its name.
+/// A plan and its name: one assumption about the fields of the tensors.
 #[derive(Debug)]
 pub struct Named {
-    /// What the channels are taken for.
+    /// "trivial", "regular" or "plan FILE".
     pub fields: String,
-    /// The plan that types them.
+    /// The fields of each tensor.
     pub plan: SymmetryPlan,
 }
 
 impl Typing {
-    /// The typings asked for: one, or both uniform ones where only a group is given.
+    /// The plans asked for: one, or both uniform ones where only a group is given.
     pub(crate) fn plans(&self) -> Result<Vec<Named>> {
         if let Some(path) = &self.plan {
             let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
@@ -81,12 +81,12 @@ impl Typing {
             if let Some(name) = &self.group
                 && !group::same(&group::parse(name)?, plan.group())
             {
-                bail!("--group {name}: expected the group of the plan, {}", plan.group().name());
+                bail!("--group {name}: expected {}, the group of the plan", plan.group().name());
             }
             return Ok(vec![Named { fields: format!("plan {}", path.display()), plan }]);
         }
         let Some(name) = &self.group else {
-            bail!("expected --group G or --plan FILE");
+            bail!("expected --group G or --plan FILE, found neither");
         };
         let group = group::parse(name)?;
         let kinds = match self.fields {

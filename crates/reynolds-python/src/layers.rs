@@ -49,7 +49,7 @@ pub(crate) fn over<J: Sync, T: Send>(
 impl Layers {
     pub(crate) fn layer(&self, number: usize) -> PyResult<&TypedTensor> {
         let count = self.resolved.layers.len();
-        let message = || format!("layer: expected a number below {count}, got {number}");
+        let message = || format!("layer: expected a number below {count}, found {number}");
         self.resolved.layers.get(number).ok_or_else(|| ReynoldsError::new_err(message()))
     }
 }

@@ -35,7 +35,7 @@ impl Settings {
         let form = match form {
             "squared" => Form::Squared,
             "plain" => Form::Plain,
-            _ => return Err(ReynoldsError::new_err(format!("form: expected squared or plain, got \"{form}\""))),
+            _ => return Err(ReynoldsError::new_err(format!("form: expected squared or plain, found \"{form}\""))),
         };
         Ok(Self { form, norm: norm.parse().map_err(of_core)?, whole, scale })
     }

@@ -30,7 +30,7 @@ impl Table {
     }
 
     /// Aligns the first `columns` columns to the left and all others to the right. Otherwise columns of numbers alone are right-aligned.
-    pub fn words(&mut self, columns: usize) -> &mut Self {
+    pub fn left_columns(&mut self, columns: usize) -> &mut Self {
         self.words = Some(columns);
         self
     }
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn columns_can_be_aligned_whatever_they_hold_and_cells_coloured() {
         let mut table = Table::new(["shape", "energy"]);
-        table.words(1).row([Cell::from("8x3"), Cell::from("fixed")]);
+        table.left_columns(1).row([Cell::from("8x3"), Cell::from("fixed")]);
         table.row([Cell::from("8x8x3"), Cell::from("0.5").toned(Tone::Good)]);
         assert_eq!(table.to_string(), "shape  energy\n8x3     fixed\n8x8x3     0.5\n");
         let coloured = table.text(true);
@@ -142,7 +142,7 @@ mod tests {
     fn a_cell_has_a_sort_key_and_a_bar() {
         let mut table = Table::new(["energy"]);
         let bar = MarkedBar { share: 0.25, mark: 0.5, class: "dim", title: "<".into() };
-        table.words(0).sortable().row([Cell::from("0.2500").sorted_by(0.25).with_bar(bar)]);
+        table.left_columns(0).sortable().row([Cell::from("0.2500").sorted_by(0.25).with_bar(bar)]);
         let html = table.html();
         assert!(html.contains("<table class=\"sortable\">"), "{html}");
         assert!(html.contains("<td class=\"number\" data-key=\"0.25\">0.2500<div class=\"bar\">"), "{html}");

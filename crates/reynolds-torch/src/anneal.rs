@@ -35,11 +35,11 @@ pub enum Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Anneal {
-    /// The shape of the growth.
+    /// λ_⊥ over the epochs: `constant`, or `linear` or `cosine` from `start`·λ_⊥ to λ_⊥.
     pub shape: Shape,
-    /// The factor at the beginning, in [0, 1] as a rule; above 1 it falls.
+    /// The factor on λ_⊥ at the beginning, usually from 0 to 1; above 1 it falls.
     pub start: f64,
-    /// When the factor has reached 1, in epochs.
+    /// Epochs until λ_⊥ has its full strength.
     pub epochs: f64,
 }
 

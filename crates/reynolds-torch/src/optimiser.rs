@@ -26,15 +26,15 @@ pub enum Method {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdamConfig {
-    /// Adam or AdamW.
+    /// `adam` (weight decay is added to the gradient) or `adamw` (decoupled weight decay).
     pub method: Method,
-    /// β₁.
+    /// β₁, decay of the mean gradient.
     pub beta1: f64,
-    /// β₂.
+    /// β₂, decay of the mean squared gradient.
     pub beta2: f64,
-    /// ε.
+    /// ε, added to the root of the mean squared gradient.
     pub epsilon: f64,
-    /// λ.
+    /// Strength of the weight decay.
     pub weight_decay: f64,
 }
 

@@ -31,7 +31,7 @@ use crate::error::{Error, Result, check_size};
 /// One parameter's place in the flat storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// Name in plans and checkpoints.
     pub name: String,
     /// Its shape, `[out, in, k…]`; of complex numbers if `complex`.
     pub shape: Vec<usize>,
@@ -104,7 +104,7 @@ impl Builder {
 
     fn entry(&self, name: &str, shape: &[usize], complex: bool) -> Result<Entry> {
         match self.trained.entries.iter().chain(&self.running.entries).any(|entry| entry.name == name) {
-            true => Err(Error::parameter(name, "a new name", "one that is taken")),
+            true => Err(Error::parameter(name, "a unique name", "a second parameter of that name")),
             false => Ok(Entry { name: name.into(), shape: shape.to_vec(), complex, start: 0 }),
         }
     }

@@ -36,7 +36,7 @@ use crate::device::upload;
 use crate::error::{Error, Result, check_nonnegative, check_size};
 use crate::parameters::Parameters;
 
-/// The parametrisation.
+/// How the weights W are made of the trained numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Parametrisation {
@@ -53,11 +53,12 @@ pub enum Parametrisation {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ParametrisationConfig {
-    /// "free", "constrained" or "residual".
+    /// `free`: the weights W are trained. `constrained`: A is trained and W = P(A), exactly equivariant. `residual` (RPP): A and B are trained
+    /// and W = P(A) + B.
     pub kind: Parametrisation,
-    /// λ_A, the prior on the equivariant part of residual weights.
+    /// For `kind=residual`: the loss gets this times ‖P(A)‖².
     pub lambda_equivariant: f64,
-    /// λ_B, the prior on the rest of residual weights: the larger, the more equivariant the network.
+    /// For `kind=residual`: the loss gets this times ‖B‖²; the larger, the more equivariant the network.
     pub lambda_residual: f64,
 }
 

@@ -5,10 +5,10 @@
 //! ```
 //!
 //! The batch is doubled by its own copy under g and goes through one forward pass; every regularised layer shows its output to a
-//! [`Witness`], which compares the two halves. The norm is that of the whole tensor, plain or squared.
+//! [`OutputPairs`], which compares the two halves. The norm is that of the whole tensor, plain or squared.
 //!
 //! A comparison copies half a batch at most twice; of it the difference alone is kept for the gradient. Norms, weights and the sum are taken
-//! once for all layers, in [`Witness::penalty`].
+//! once for all layers, in [`OutputPairs::penalty`].
 //!
 //! ```
 //! use reynolds::{group, random::Random, rep};
@@ -18,10 +18,10 @@
 //! let scalars = FieldAction::new(&rep::trivial(&c4));
 //! let penalty = SamplePenalty::new(&scalars, SamplePenaltyConfig { weight: 1.0, squared: false })?;
 //! let images = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0]).view([1, 1, 2, 2]);
-//! let mut witness = penalty.draw(&mut Random::at(0, &[0, 0]))?;
-//! let doubled = witness.double(&images)?;
-//! witness.see(&doubled.relu(), &scalars)?; // pointwise: equivariant
-//! assert_eq!(f64::try_from(witness.penalty()?)?, 0.0);
+//! let mut pairs = penalty.draw(&mut Random::at(0, &[0, 0]))?;
+//! let doubled = pairs.double(&images)?;
+//! pairs.compare(&doubled.relu(), &scalars)?; // pointwise: equivariant
+//! assert_eq!(f64::try_from(pairs.penalty()?)?, 0.0);
 //! # Ok::<(), reynolds_torch::Error>(())
 //! ```
 
@@ -59,16 +59,16 @@ impl SamplePenalty {
     }
 
     /// Draws the g of one step; the identity too, as Bai et al. do.
-    pub fn draw(&self, random: &mut Random) -> Result<Witness<'_>> {
+    pub fn draw(&self, random: &mut Random) -> Result<OutputPairs<'_>> {
         let mut drawn = haar::sample(self.input.group().as_ref(), 1, random)?;
         let g = drawn.pop().expect("one was asked for");
-        Ok(Witness { penalty: self, g, layers: Vec::new() })
+        Ok(OutputPairs { penalty: self, g, layers: Vec::new() })
     }
 }
 
 /// Collects the outputs of one forward pass on a doubled batch.
 #[derive(Debug)]
-pub struct Witness<'a> {
+pub struct OutputPairs<'a> {
     penalty: &'a SamplePenalty,
     g: Element,
     layers: Vec<Seen>,
@@ -83,7 +83,7 @@ struct Seen {
     square: Tensor,
 }
 
-impl Witness<'_> {
+impl OutputPairs<'_> {
     /// The g of this step.
     pub fn element(&self) -> &Element {
         &self.g
@@ -110,7 +110,7 @@ impl Witness<'_> {
     }
 
     /// Compares the halves of a layer's output `[2·batch, …]`, whose channels transform by `action`.
-    pub fn see(&mut self, output: &Tensor, action: &FieldAction) -> Result<()> {
+    pub fn compare(&mut self, output: &Tensor, action: &FieldAction) -> Result<()> {
         let rows = output.size().first().copied().unwrap_or(0);
         if rows == 0 || rows % 2 != 0 {
             return Err(Error::parameter("output", "an even number of rows: a doubled batch", rows));
@@ -168,9 +168,9 @@ mod tests {
     }
 
     /// A step that draws so many quarter turns.
-    fn drawn(penalty: &SamplePenalty, turns: u128) -> Witness<'_> {
+    fn drawn(penalty: &SamplePenalty, turns: u128) -> OutputPairs<'_> {
         let draw = |step| penalty.draw(&mut Random::at(0, &[step])).unwrap();
-        (0..100).map(draw).find(|witness| witness.g == Element::Finite(turns)).expect("every turn is drawn")
+        (0..100).map(draw).find(|pairs| pairs.g == Element::Finite(turns)).expect("every turn is drawn")
     }
 
     /// The 3×3 mean is equivariant and a ramp is not; under the identity nothing can be seen. The plain norm has a derivative at 0.
@@ -180,11 +180,11 @@ mod tests {
         for (turns, squared) in [(0, true), (1, true), (2, true), (3, true), (1, false)] {
             let (penalty, scalars) = penalty("1 trivial", 2.0, squared);
             let cost = |kernel: &Tensor| {
-                let mut witness = drawn(&penalty, turns);
+                let mut pairs = drawn(&penalty, turns);
                 let scale = Tensor::from(2.0).set_requires_grad(true);
-                let batch = witness.double(&normal(&[2, 1, 6, 6], 5)).unwrap() * &scale;
-                witness.see(&batch.conv2d(kernel, None::<Tensor>, [1, 1], [1, 1], [1, 1], 1), &scalars).unwrap();
-                let cost = witness.penalty().unwrap();
+                let batch = pairs.double(&normal(&[2, 1, 6, 6], 5)).unwrap() * &scale;
+                pairs.compare(&batch.conv2d(kernel, None::<Tensor>, [1, 1], [1, 1], [1, 1], 1), &scalars).unwrap();
+                let cost = pairs.penalty().unwrap();
                 cost.backward();
                 (cost.double_value(&[]), scale.grad().double_value(&[]))
             };
@@ -219,9 +219,9 @@ mod tests {
             let (penalty, regular) = penalty("3 regular", 0.3, squared);
             let form = |square: f64| 2.0 * 0.3 * if squared { square } else { square.sqrt() };
             for output in [leaf.shallow_clone(), innermost(&leaf)] {
-                let mut witness = drawn(&penalty, r as u128);
-                (0..2).for_each(|_| witness.see(&output, &regular).unwrap());
-                let value = witness.penalty().unwrap();
+                let mut pairs = drawn(&penalty, r as u128);
+                (0..2).for_each(|_| pairs.compare(&output, &regular).unwrap());
+                let value = pairs.penalty().unwrap();
                 let (found, expected) = (value.double_value(&[]), form(literal(&values, r)));
                 assert!((found - expected).abs() < 1e-6 + 1e-12 * expected, "{r}: {found} {expected}");
                 let gradient = Tensor::run_backward(&[value], &[&leaf], false, false)[0].reshape([-1]);
@@ -246,9 +246,9 @@ mod tests {
         let rounded = normal(&[40, 1, 6, 6], 5).to_kind(Kind::BFloat16);
         let value = |output: &Tensor| {
             let leaf = output.copy().set_requires_grad(true);
-            let mut witness = drawn(&penalty, 1);
-            witness.see(&leaf, &scalars).unwrap();
-            let value = witness.penalty().unwrap();
+            let mut pairs = drawn(&penalty, 1);
+            pairs.compare(&leaf, &scalars).unwrap();
+            let value = pairs.penalty().unwrap();
             value.backward();
             (value.double_value(&[]), leaf.grad().to_kind(Kind::Double))
         };
@@ -261,14 +261,14 @@ mod tests {
     #[test]
     fn complex_outputs_count_and_bad_settings_odd_batches_and_other_groups_are_errors() {
         let (penalty, regular) = penalty("1 regular", 1.0, true);
-        let mut witness = drawn(&penalty, 2);
+        let mut pairs = drawn(&penalty, 2);
         // (0, 1, 0, 0)i becomes (0, 0, 0, 1)i: a difference of √2.
         let part = Tensor::from_slice(&[0.0, 1.0, 0.0, 0.0]).view([1, 4]).repeat([2, 1]);
-        witness.see(&Tensor::complex(&part.zeros_like(), &part), &regular).unwrap();
-        assert_eq!(witness.penalty().unwrap().double_value(&[]), 2.0);
-        assert!(witness.see(&normal(&[3, 4], 1), &regular).is_err());
+        pairs.compare(&Tensor::complex(&part.zeros_like(), &part), &regular).unwrap();
+        assert_eq!(pairs.penalty().unwrap().double_value(&[]), 2.0);
+        assert!(pairs.compare(&normal(&[3, 4], 1), &regular).is_err());
         let other = FieldAction::new(&rep::regular(&group::parse("C3").unwrap()).unwrap());
-        assert!(witness.see(&normal(&[2, 3], 1), &other).is_err());
+        assert!(pairs.compare(&normal(&[2, 3], 1), &other).is_err());
         assert!(SamplePenalty::new(&regular, SamplePenaltyConfig { weight: -1.0, squared: false }).is_err());
     }
 }

@@ -43,7 +43,7 @@ impl Variables {
         for (name, tensor) in named {
             let kind = real_kind(&name, &tensor)?;
             if held.iter().any(|(entry, _)| entry.name == name) {
-                return Err(Error::parameter(name, "a new name", "one that is taken"));
+                return Err(Error::parameter(name, "a unique name", "a second parameter of that name"));
             }
             if let Some((first, other)) = held.first() {
                 let (expected, device) = (real_part(other.kind()), other.device());

@@ -42,7 +42,7 @@ pub struct Environment {
 const FILE: &str = "environment.json";
 
 impl Environment {
-    /// Of this process.
+    /// The environment of this process.
     pub fn now(device: Device) -> Self {
         Self {
             time: utc::stamp(),

@@ -90,7 +90,7 @@ pub enum Error {
     Sweep {
         /// How many failed.
         failed: usize,
-        /// Of how many.
+        /// Number of runs.
         total: usize,
     },
 }

@@ -79,7 +79,7 @@ pub mod nullable {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::collections::BTreeMap;
 
-    /// As numbers or null.
+    /// Writes numbers; those that are not finite as null.
     pub fn serialize<S: Serializer>(metrics: &Metrics, serializer: S) -> Result<S::Ok, S::Error> {
         let finite = |(name, &value): (_, &f64)| (name, Some(value).filter(|value| value.is_finite()));
         metrics.iter().map(finite).collect::<BTreeMap<&String, Option<f64>>>().serialize(serializer)

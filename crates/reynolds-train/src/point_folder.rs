@@ -31,7 +31,7 @@ impl PointFolder {
         Self { path, config }
     }
 
-    /// Its path.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -151,14 +151,14 @@ impl Observer for Lines {
 
 /// Progress of work of a known size before training: a bar on a terminal, a line for each tenth elsewhere. Shared by threads.
 #[derive(Debug)]
-pub struct Work {
+pub struct WorkProgress {
     bar: ProgressBar,
     what: String,
     total: u64,
     done: AtomicU64,
 }
 
-impl Work {
+impl WorkProgress {
     /// `total` units of `what` lie ahead.
     pub fn begin(what: &str, total: u64) -> Self {
         let bar = bar("{msg} {wide_bar} {percent} % eta {eta}", Some(total));
@@ -180,7 +180,7 @@ impl Work {
     }
 }
 
-impl Drop for Work {
+impl Drop for WorkProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

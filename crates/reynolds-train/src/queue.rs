@@ -8,7 +8,7 @@ use crate::interrupt::Interrupt;
 
 /// Does the numbered jobs in order, `workers` at a time, and calls `ended` on this thread as each ends. After an error of a job or of
 /// `ended`, or a cancellation, no further job starts, and those under way are waited for. Returns the error of the first in order.
-pub fn in_turn<T: Send>(
+pub fn run_jobs<T: Send>(
     order: &[usize],
     workers: usize,
     interrupt: &Interrupt,
@@ -57,7 +57,7 @@ mod tests {
     fn every_job_is_done_once_and_reported_here() {
         let mut seen = Vec::new();
         let work = |index: usize| Ok(index * index);
-        in_turn(&[3, 1, 2], 2, &Interrupt::new(), &work, &mut |index, square| {
+        run_jobs(&[3, 1, 2], 2, &Interrupt::new(), &work, &mut |index, square| {
             seen.push((index, square));
             Ok(())
         })
@@ -74,7 +74,7 @@ mod tests {
             if index >= 2 { Err(Error::config("job", "to go well", index)) } else { Ok(()) }
         };
         let order: Vec<usize> = (0..100).collect();
-        let error = in_turn(&order, 1, &Interrupt::new(), &work, &mut |_, ()| Ok(())).unwrap_err().to_string();
+        let error = run_jobs(&order, 1, &Interrupt::new(), &work, &mut |_, ()| Ok(())).unwrap_err().to_string();
         assert!(error.ends_with("found 2") && begun.load(Ordering::SeqCst) == 3, "{error}");
     }
 
@@ -83,6 +83,6 @@ mod tests {
         let interrupt = Interrupt::new();
         interrupt.request();
         let work = |_: usize| -> Result<()> { panic!("nothing is begun") };
-        in_turn(&[0, 1], 2, &interrupt, &work, &mut |_, ()| Ok(())).unwrap();
+        run_jobs(&[0, 1], 2, &interrupt, &work, &mut |_, ()| Ok(())).unwrap();
     }
 }

@@ -43,21 +43,21 @@ pub struct Session<'a> {
 pub enum Outcome {
     /// It finished.
     Finished {
-        /// Its folder.
+        /// Run folder.
         folder: PathBuf,
-        /// Its result.
+        /// Final metrics.
         summary: Summary,
     },
     /// It had finished before; nothing was changed.
     AlreadyFinished {
-        /// Its folder.
+        /// Run folder.
         folder: PathBuf,
-        /// Its result.
+        /// Final metrics.
         summary: Summary,
     },
     /// It was cancelled and can be resumed.
     Interrupted {
-        /// Its folder.
+        /// Run folder.
         folder: PathBuf,
         /// Epochs done.
         epoch: usize,

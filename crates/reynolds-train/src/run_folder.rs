@@ -69,7 +69,7 @@ impl RunFolder {
         Self::at(path)
     }
 
-    /// Its path.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -37,15 +37,16 @@ pub enum Shape {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
-    /// The formula.
+    /// Learning rate: `constant`, `multi_step` (times `gamma` at each of `milestones`), `exponential` (times `gamma` an epoch), `cosine` (down
+    /// to `minimum`).
     pub shape: Shape,
-    /// Epochs, increasing.
+    /// For `shape=multi_step`: epochs, increasing.
     pub milestones: Vec<usize>,
-    /// γ.
+    /// For `shape=multi_step` and `exponential`: the factor.
     pub gamma: f64,
-    /// η_min.
+    /// For `shape=cosine`: the learning rate at the end.
     pub minimum: f64,
-    /// Steps of the optimiser over which the rate rises to its full height; 0 = none.
+    /// Optimiser steps over which the learning rate rises from 0; 0 = none.
     pub warmup_steps: usize,
 }
 

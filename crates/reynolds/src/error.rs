@@ -11,10 +11,10 @@ pub enum Error {
     #[error("unknown group \"{name}\": expected {expected}")]
     UnknownGroup { name: String, expected: String },
     /// Generators that do not generate a finite orthogonal or permutation group.
-    #[error("bad generators: expected {expected}, got {got}")]
+    #[error("bad generators: expected {expected}, found {got}")]
     Generators { expected: String, got: String },
     /// A group that is too large, or infinite, for what was asked.
-    #[error("group {group} is too large for {operation}: expected order at most {limit}, got {got}")]
+    #[error("group {group} is too large for {operation}: expected order at most {limit}, found {got}")]
     TooLarge { group: String, operation: &'static str, limit: u128, got: String },
     /// A group that does not act on the target.
     #[error("{group} does not act on {target}: {reason}")]
@@ -23,16 +23,16 @@ pub enum Error {
     #[error("{subgroup} is not a subgroup of {group}: {reason}")]
     NotASubgroup { subgroup: String, group: String, reason: String },
     /// Two objects that belong to different groups.
-    #[error("different groups: expected {expected}, got {got}")]
+    #[error("different groups: expected {expected}, found {got}")]
     GroupMismatch { expected: String, got: String },
     /// A size, degree, frequency or index outside its range.
-    #[error("{what} out of range: expected {expected}, got {got}")]
+    #[error("{what} out of range: expected {expected}, found {got}")]
     OutOfRange { what: String, expected: String, got: String },
     /// A text that cannot be read (irreps, fields).
     #[error("cannot read {what} \"{text}\": expected {expected}")]
     Parse { what: &'static str, text: String, expected: String },
     /// A tensor of the wrong shape.
-    #[error("wrong shape of {what}: expected {expected}, got {got}")]
+    #[error("wrong shape of {what}: expected {expected}, found {got}")]
     Shape { what: String, expected: String, got: String },
     /// A weight that is NaN or infinite.
     #[error("weight {index} is {value}: expected finite weights")]
@@ -41,7 +41,7 @@ pub enum Error {
     #[error("no certificate for layer {layer}: {reason}")]
     NotCertifiable { layer: String, reason: String },
     /// A plan that cannot be read, or that does not fit the tensors it is for.
-    #[error("plan: {what}: expected {expected}, got {got}")]
+    #[error("plan: {what}: expected {expected}, found {got}")]
     Plan { what: String, expected: String, got: String },
     /// An error in one tensor of many.
     #[error("tensor {name}: {source}")]

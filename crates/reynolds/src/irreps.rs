@@ -197,6 +197,6 @@ mod tests {
     #[test]
     fn a_degree_too_large_is_named() {
         let message = "1x0 + 1x33".parse::<Irreps>().unwrap_err().to_string();
-        assert!(message.ends_with("got 33"), "{message}");
+        assert!(message.ends_with("found 33"), "{message}");
     }
 }

@@ -104,7 +104,7 @@ fn stray(args: &CtArgs) -> Result<()> {
     let given = [("--slices", args.slices.is_some()), ("--test-series", !args.test_series.is_empty())];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) if args.source != Source::Slices => {
-            bail!("{option}: expected --source slices with it, found --source {}", args.source)
+            bail!("{option}: expected --source slices, found --source {}", args.source)
         }
         _ => Ok(()),
     }

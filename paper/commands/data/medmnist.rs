@@ -60,7 +60,7 @@ pub(super) fn run(args: &MedmnistArgs) -> Result<ExitCode> {
         fetched(args, set, size, &target)?;
     } else if !target.exists() {
         if args.preview.is_some() {
-            bail!("{}: expected the file to show, found none; without --show it is fetched", target.display());
+            bail!("{}: expected the file to show, found none; without --show it is downloaded", target.display());
         }
         terminal::print(&published(set, size, &target))?;
         return Ok(ExitCode::SUCCESS);
@@ -139,8 +139,7 @@ fn verify(args: &MedmnistArgs, folder: &Path) -> Result<ExitCode> {
     match wrong {
         0 => Ok(ExitCode::SUCCESS),
         wrong => {
-            let are = if wrong == 1 { "is" } else { "are" };
-            bail!("expected files as published, found {wrong} of {} that {are} not", files.len())
+            bail!("expected the publisher's files, found other contents in {wrong} of {} files", files.len())
         }
     }
 }

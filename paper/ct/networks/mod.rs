@@ -77,13 +77,13 @@ pub enum Regularised {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MarNetConfig {
-    /// "acdnet", "dicdnet" or "oscnet".
+    /// `acdnet`, `dicdnet` or `oscnet`.
     pub architecture: Architecture,
-    /// T, stages.
+    /// T, number of stages.
     pub stages: usize,
     /// Residual blocks of an X-net or M-net.
     pub blocks: usize,
-    /// Which kernels are regularised towards C4: "x" or "xm".
+    /// Which kernels are regularised towards C4: `x`, those of the X-nets, or `xm`, those of the X-nets and M-nets.
     pub regularised: Regularised,
 }
 

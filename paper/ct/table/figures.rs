@@ -47,7 +47,7 @@ pub(super) fn convergence(cells: &[Cell<'_>], key: impl Fn(&Cell<'_>) -> (Colour
         for (metric, up) in [("validation/psnr", "validation PSNR (dB)"), ("train/loss", "training loss")] {
             let mut chart = LineChart::new("epoch", up);
             if metric == "validation/psnr" {
-                chart.from_anywhere();
+                chart.free_y_axis();
             }
             for ((colour, _), run) in &lines {
                 chart.line(&points(run, metric), *colour, false);

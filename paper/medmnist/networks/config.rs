@@ -40,7 +40,9 @@ pub enum Nonlinearity {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RppConfig {
+    /// For `architecture=rpp`: weight of Σ‖·‖² over the steerable branches.
     pub equivariant: f64,
+    /// For `architecture=rpp`: weight of Σ‖·‖² over the dense branches.
     pub dense: f64,
 }
 
@@ -54,7 +56,7 @@ impl Default for RppConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LikelihoodConfig {
-    /// Degree of the logarithm of a likelihood.
+    /// For `architecture=pscnn`: degree of the logarithm of a likelihood.
     pub degree: usize,
     /// Degree up to which a likelihood enters kernels.
     pub kernel_degree: usize,
@@ -75,15 +77,15 @@ impl Default for LikelihoodConfig {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VolumeNetConfig {
-    /// "cnn", "scnn", "rpp", "pscnn" or "ours".
+    /// `cnn`, `scnn` (steerable), `rpp`, `pscnn` (partial symmetry) or `ours`.
     pub architecture: Architecture,
-    /// "so3" or "o3": the group, and with it the channels.
+    /// `so3` or `o3`: the group, and with it the channels.
     pub group: Symmetry,
-    /// c, fields of the first layer; 0: 2 for ours, 6 for the others.
+    /// c, fields of the first layer; 0 = 2 for `ours`, 6 for the others.
     pub width: usize,
-    /// Of ours: "pointwise" or "gated".
+    /// For `architecture=ours`: `pointwise` or `gated`.
     pub nonlinearity: Nonlinearity,
-    /// "channels" or "planes": innermost in memory (for steerable kernels on CUDA alone).
+    /// `channels` or `planes`: what is innermost in memory (for steerable kernels on CUDA alone).
     pub layout: Layout,
     pub rpp: RppConfig,
     pub likelihood: LikelihoodConfig,

@@ -26,7 +26,7 @@ pub(super) fn convergence(own: &Table, cells: &[Cell<'_>]) -> Vec<Figure> {
         add_accuracies(&mut bars, own, set, &of_set);
         for (metric, up) in PANELS {
             let mut chart = LineChart::new("epoch", up);
-            chart.from_anywhere();
+            chart.free_y_axis();
             for cell in &of_set {
                 let (colour, dashed) = style(cell.row());
                 let curve = cell.runs.first().map(|run| points(run, metric)).unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn convergence(own: &Table, cells: &[Cell<'_>]) -> Vec<Figure> {
 
 fn add_accuracies(sheet: &mut Sheet, own: &Table, set: Set, cells: &[&Cell<'_>]) {
     let mut chart = LineChart::new("row", "test accuracy");
-    chart.from_anywhere();
+    chart.free_y_axis();
     for cell in cells {
         let place = own.rows.iter().position(|row| row == cell.row()).unwrap_or_default() as f64;
         let (accuracy, (colour, dashed)) = (cell.accuracy(), style(cell.row()));

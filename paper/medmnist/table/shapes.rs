@@ -122,7 +122,7 @@ fn lines(own: &Shapes) -> impl Iterator<Item = (f64, Colour)> {
 fn panel(own: &Shapes, all: &[Cell<'_>], group: Symmetry, axis: &str, metric: &str) -> LineChart {
     let places = own.lambda_perp.increasing();
     let mut chart = LineChart::new("λ_⊥", axis);
-    chart.from_anywhere();
+    chart.free_y_axis();
     for (breaking, colour) in lines(own) {
         let (mut points, mut bars) = (Vec::new(), Vec::new());
         for cell in sweep(all, group, breaking) {

@@ -77,17 +77,17 @@ pub enum Regularised {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SmokeNetConfig {
-    /// "conv", "equiv", "rpp", "clcnn", "lift", "rgroup" or "rsteer".
+    /// `conv`, `equiv`, `rpp`, `clcnn`, `lift`, `rgroup` or `rsteer`.
     pub architecture: Architecture,
     /// Channels or fields between the layers.
     pub hidden: usize,
-    /// Convolutions.
+    /// Number of convolutions.
     pub layers: usize,
     /// Filter banks of a relaxed group convolution.
     pub banks: usize,
-    /// α, the strength of the architecture's own constraint ([`Network::prior`]), if it has one.
+    /// α, the strength of the architecture's own constraint, if it has one.
     pub alpha: f64,
-    /// What the projection penalty is taken on: "operator" or "mixing".
+    /// What the penalty is taken on: `operator`, the linear layer that the weights are mixed into, or `mixing`, the mixing weights themselves.
     pub regularised: Regularised,
 }
 

@@ -39,13 +39,13 @@ pub enum Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct So2NetConfig {
-    /// M, the largest order.
+    /// M, the largest order of the features.
     pub max_degree: usize,
     /// C, radial bumps of the feature map.
     pub radial_channels: usize,
     /// C_hid, channels of each order after L₁ and after L₂.
     pub hidden_channels: usize,
-    /// How L₂L₁ is applied.
+    /// How the two linear layers are applied: `collapsed`, as one product, or `literal`, one after the other.
     pub form: Form,
 }
 

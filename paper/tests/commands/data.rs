@@ -73,7 +73,7 @@ fn bad_input_is_refused_before_anything_is_written() {
     let folder = Folder::new();
     folder.write("file", "mine");
     fs::create_dir(folder.path("empty")).unwrap();
-    let stray = |option: &str| format!("{option}: expected --source slices with it, found --source phantom");
+    let stray = |option: &str| format!("{option}: expected --source slices, found --source phantom");
     let simulations = "--simulation: expected one of rotation_k01_j0 … rotation_k36_j3, found \"rotation_k99_j0\"";
     for (options, needle) in [
         ("", "smoke"),

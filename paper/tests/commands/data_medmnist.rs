@@ -60,8 +60,10 @@ fn facts_are_printed_without_a_file_and_other_files_are_told() {
     assert_eq!(folder.done("data medmnist --set FractureMNIST3D --show --out out"), expected);
     folder.refused("data medmnist --verify --out .", &["expected files of MedMNIST to check, found none"]);
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden/medmnist");
-    let needles =
-        ["expected files as published, found 2 of 2 that are not", "expected the MD5 6aa7b0143a6b42da40027a9dda61302f"];
+    let needles = [
+        "expected the publisher's files, found other contents in 2 of 2 files",
+        "expected the MD5 6aa7b0143a6b42da40027a9dda61302f",
+    ];
     folder.refused(&format!("data medmnist --verify --out '{golden}'"), &needles);
     let preview = "data medmnist --set organ --out . --show --preview x.png";
     folder.refused(preview, &["expected the file to show, found none"]);

@@ -211,21 +211,21 @@ fn the_sample_based_penalty_is_that_of_the_doubled_batch() {
         let (input, truth) = case.images();
         for r in 0..4_u128 {
             let drawn = (0..).map(|seed| penalty.draw(&mut Random::new(seed)).unwrap());
-            let mut witness = drawn.into_iter().find(|witness| *witness.element() == Element::Finite(r)).unwrap();
-            let doubled = input.map(|image| witness.double(image)).unwrap();
-            let truth = witness.double(&truth).unwrap();
+            let mut pairs = drawn.into_iter().find(|pairs| *pairs.element() == Element::Finite(r)).unwrap();
+            let doubled = input.map(|image| pairs.double(image)).unwrap();
+            let truth = pairs.double(&truth).unwrap();
             case.reset_statistics();
             let mut layers = 0;
             let mut see = |output: &Tensor| {
                 layers += 1;
-                witness.see(output, &fields)
+                pairs.compare(output, &fields)
             };
             let reduction = case.run(Mode::Train, &doubled, Some(&mut see));
             assert_eq!(layers, case.binding().bound().len());
             let task = loss(&reduction, &doubled, &truth).unwrap();
             let (_, expected) = case.golden.tensor(&format!("{}.sample.{r}", case.name));
             close(task.double_value(&[]), expected[0], &case.name);
-            let penalty = witness.penalty().unwrap();
+            let penalty = pairs.penalty().unwrap();
             // Norms are √(N² + 10⁻¹²) − 10⁻⁶, which have a gradient at 0.
             let expected = 0.02 * (expected[1] - if r == 0 { 0.0 } else { 1e-6 * layers as f64 });
             close(penalty.double_value(&[]), expected, &format!("{}: penalty at r = {r}", case.name));

@@ -13,13 +13,13 @@ use reynolds_report::terminal;
 pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
     let typed = args.typing.group.is_some() || args.typing.plan.is_some();
     if args.rank && args.typing.plan.is_some() {
-        bail!("--rank: expected --fields regular or trivial, got a plan, which has its one group");
+        bail!("--rank compares groups: expected --fields trivial or regular, found --plan, which names one group");
     }
     // Without a group the question is which one.
     let rank = args.rank || !typed;
     let plans = if typed { args.typing.plans()? } else { vec![] };
     if args.require.is_some() && plans.len() != 1 {
-        bail!("--require: expected --fields regular or trivial, or --plan FILE, found neither");
+        bail!("--require checks one energy: expected --fields trivial or regular, or --plan FILE, found neither");
     }
     let model = Model::open(&args.model)?;
     let report = audit(&model, &plans, rank.then_some(args.typing.fields.unwrap_or(UniformFields::Trivial)))?;
@@ -54,7 +54,7 @@ pub fn audit(model: &Model, plans: &[Named], rank: Option<UniformFields>) -> Res
     let nothing = |typed: &Typed| typed.layers.is_empty();
     if !typed.is_empty() && typed.iter().all(nothing) {
         let why = by_reason(&typed.last().context("one audit at least")?.untyped).join("; ");
-        bail!("{}: expected tensors that match the fields, found none: {why}", model.file());
+        bail!("{}: expected a tensor with channels that fit the fields, found none ({why})", model.file());
     }
     let rankings = rank.map_or(Ok(vec![]), |fields| super::rank::rankings(model, fields))?;
     Ok(AuditReport { file: model.file(), typed, rankings })

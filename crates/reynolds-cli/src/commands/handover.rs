@@ -21,7 +21,7 @@ const ENVIRONMENT: [(&str, &str); 2] = [
 pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<u8> {
     let Some(program) = find()? else {
         bail!(
-            "{name}: this command needs the program {PROGRAM}, which is not beside this one nor on PATH: `make demo` builds it"
+            "{name}: this command needs the program {PROGRAM}, which is neither in the folder of reynolds nor on PATH; `make demo` builds it"
         )
     };
     let mut command = Command::new(&program);

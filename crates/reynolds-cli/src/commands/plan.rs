@@ -13,7 +13,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<u8> {
     let text = plan::suggest(&group, &model.tensors);
     match &args.out {
         Some(path) if path.exists() => {
-            bail!("{}: expected a new file, found one that may hold your edits", path.display())
+            bail!("{}: expected the name of a new file, found one that exists (it may hold your edits)", path.display())
         }
         Some(path) => model.write_beside(path, &text)?,
         None => terminal::print(&text)?,

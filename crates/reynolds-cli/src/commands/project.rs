@@ -15,7 +15,7 @@ use reynolds_report::terminal;
 pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     if args.typing.plan.is_none() && (args.typing.fields.is_none() || args.typing.group.is_none()) {
         bail!(
-            "project: expected --plan FILE, or --group G with --fields regular or trivial, found no type of the channels"
+            "project: expected --plan FILE, or --group G with --fields trivial or regular, found no fields of the channels"
         );
     }
     let plans = args.typing.plans()?;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
         .collect();
     if chosen.is_empty() {
         let why = by_reason(&resolved.untyped).join("; ");
-        bail!("{}: expected tensors on which {} acts, found none: {why}", model.file(), resolved.group.name());
+        bail!("{}: expected a tensor on which {} acts, found none ({why})", model.file(), resolved.group.name());
     }
     let bar = reynolds_report::bar(2 * chosen.iter().map(|layer| layer.len() as u64).sum::<u64>(), "projecting");
     let measured = |layer: &&TypedTensor| -> Result<ProjectedTensor> {

@@ -153,7 +153,7 @@ fn a_written_plan_can_be_audited() {
     assert_eq!(folder.text("plan.toml"), out);
     let value = folder.json("audit model.safetensors --plan plan.toml --json");
     assert_eq!(value["audits"][0]["total"]["layers"], 2);
-    folder.refuses("audit model.safetensors --plan plan.toml --group D4", &["group of the plan, C4"]);
+    folder.refuses("audit model.safetensors --plan plan.toml --group D4", &["C4, the group of the plan"]);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn bad_input_exits_with_two_and_names_what_is_wrong() {
         ("audit model.safetensors --group SO2", &["SO2", "plan"]),
         ("audit model.safetensors --group C4 --fields odd", &["regular or trivial"]),
         ("audit model.safetensors --group C4 --require 2", &["from 0 to 1"]),
-        ("audit model.safetensors --group C4 --require 0.5", &["--fields regular or trivial"]),
+        ("audit model.safetensors --group C4 --require 0.5", &["--fields trivial or regular"]),
         ("audit model.safetensors --group S5 --fields trivial", &["found none", "S5 does not act"]),
         ("audit model.safetensors --group C4 --html model.safetensors", &["the model itself"]),
         ("project model.safetensors out.safetensors --group C4", &["--fields"]),
@@ -266,7 +266,7 @@ fn bad_input_exits_with_two_and_names_what_is_wrong() {
     }
     for (layer, needle) in [
         ("name = \"nothing.*\"\ndomain = \"2 regular\"", "no match"),
-        ("name = \"stem.weight\"\ndomain = \"1 regular\"", "expected 4 input channels, got 3"),
+        ("name = \"stem.weight\"\ndomain = \"1 regular\"", "expected 4 input channels, found 3"),
         ("name = \"stem.weight\"\ndomain = \"3 scalar\"", "cannot read fields"),
     ] {
         folder.write("plan.toml", format!("group = \"C4\"\n[[layer]]\n{layer}\ncodomain = \"2 regular\"\n"));

@@ -40,7 +40,7 @@ impl ProjectionReport {
     /// The report for a terminal.
     pub fn text(&self, colour: bool) -> String {
         let mut table = Table::new(["tensor", "shape", "role", "‖W‖", "moved", "of ‖W‖"]);
-        table.words(3);
+        table.left_columns(3);
         let share = |moved: f64, norm: f64| format!("{:.2} %", if norm > 0.0 { 100.0 * moved / norm } else { 0.0 });
         for ProjectedTensor { name, shape: sizes, role, norm, moved } in &self.tensors {
             let numbers = [number(*norm), number(*moved), share(*moved, *norm)];

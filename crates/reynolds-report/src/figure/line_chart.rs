@@ -50,7 +50,7 @@ impl LineChart {
     }
 
     /// Lets the y axis begin at the least value: for decibels, where 0 means nothing.
-    pub fn from_anywhere(&mut self) -> &mut Self {
+    pub fn free_y_axis(&mut self) -> &mut Self {
         self.from_zero = false;
         self
     }
@@ -154,13 +154,13 @@ mod tests {
         let mut chart = LineChart::new("epoch", "PSNR");
         chart.line(&[[1.0, 30.0], [2.0, 40.0]], Colour::BLUE, false);
         let standing = drawn(&chart);
-        let text = drawn(chart.from_anywhere());
+        let text = drawn(chart.free_y_axis());
         assert!(standing.contains(">0</text>") && !text.contains(">0</text>"), "{text}");
         assert!(text.contains("d=\"M56 114L156 14\""), "{text}");
         // Room for both ends of a bar: y from 25 at 114 to 45 at 14.
         let mut chart = LineChart::new("epoch", "PSNR");
         chart.line_with_bars(&[[1.0, 30.0], [2.0, 40.0]], &[5.0, 5.0], Colour::BLUE, false);
-        let text = drawn(chart.from_anywhere());
+        let text = drawn(chart.free_y_axis());
         assert!(text.contains("x1=\"56\" y1=\"114\" x2=\"56\" y2=\"64\""), "{text}");
     }
 

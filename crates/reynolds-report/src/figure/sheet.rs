@@ -103,7 +103,7 @@ impl Sheet {
     }
 
     /// Gives each panel axes of its own, as [`LineChart`](super::LineChart) needs.
-    pub fn chart_room(&mut self) {
+    pub fn with_axes(&mut self) {
         (self.label_room, self.tick_room, self.shared_axes) = (46.0, 32.0, false);
     }
 

@@ -27,7 +27,7 @@ use crate::parameters::Parameters;
 
 /// A layer that does the same in training and evaluation.
 pub trait Forward: std::fmt::Debug + Send {
-    /// Its output.
+    /// The output of a forward pass.
     fn forward(&self, parameters: &Parameters, input: &Tensor) -> Result<Tensor>;
 }
 

@@ -25,7 +25,7 @@ pub struct TargetStep {
     binding: Rc<Binding>,
     target: Target,
     scope: Scope,
-    /// Of the dual update.
+    /// Rate of the dual update; `None` scales W − P(W) down instead.
     rate: Option<f64>,
     strengths: Tensor,
 }

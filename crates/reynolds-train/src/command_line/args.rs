@@ -44,7 +44,7 @@ pub struct RunArgs {
     /// Device and folders.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Print the complete settings and exit
+    /// Print all settings with their values and exit; docs/settings.md of reynolds explains them
     #[arg(long, conflicts_with = "resume")]
     pub show: bool,
     /// Folder of the run; created, or resumed if it exists

@@ -37,33 +37,35 @@ pub enum TargetBy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PenaltySettings {
-    /// λ_G, on the equivariant part.
+    /// λ_G, the strength on P(W).
     pub lambda_g: f64,
-    /// λ_⊥, on the rest.
+    /// λ_⊥, the strength on W − P(W).
     pub lambda_perp: f64,
-    /// "squared" or "plain".
+    /// `squared`: λ_G‖P(W)‖² + λ_⊥‖W − P(W)‖² (section 3 of the paper); `plain`: the norms are not squared (section 4.1).
     #[serde(with = "FormName")]
     pub form: Form,
-    /// Put λ_G on the whole W instead of P(W).
+    /// λ_G acts on ‖W‖, not on ‖P(W)‖.
     pub whole: bool,
-    /// "frobenius", "spectral", "max" or "(p,q)", the q-norm of the p-norms of the output channels, with p and q among 1, 2, 3.
+    /// `frobenius`, `spectral`, `max` or `"(p,q)"`, the q-norm of the p-norms of the output channels, with p and q in 1, 2, 3: `--set
+    /// 'penalty.norm="(2,1)"'`.
     #[serde(with = "norm")]
     pub norm: Norm,
-    /// "gradient" or "decoupled".
+    /// `gradient`: the penalty is added to the loss, as in the paper; `decoupled`: a step of its own after the optimiser's.
     pub step: PenaltyStep,
-    /// Multiply the strengths of the decoupled plain form by the root of each layer's dimension; the other forms have no such factor.
+    /// With `form=plain step=decoupled`: λ_⊥ times √(real dimension of the complement), λ_G times √(real rank of P), with `whole` √(real
+    /// dimension of W), so that one value serves layers of all sizes; `false` turns it off.
     pub scale: bool,
-    /// "NAME=FACTOR": multiplies both strengths of that parameter, with the decoupled step.
+    /// With `step=decoupled`: factors on both λ by parameter, `--set 'penalty.per_layer=["first.weight=0.5"]'`.
     pub per_layer: Vec<String>,
-    /// τ, in place of λ_⊥: keeps ‖W − P(W)‖ ≤ τ‖W‖, for 0 ≤ τ < 1 (0: exactly equivariant); "none" = no target.
+    /// τ, in place of λ_⊥: keeps ‖W − P(W)‖ ≤ τ‖W‖, for 0 ≤ τ < 1 (0: exactly equivariant); `none`: no target.
     #[serde(with = "target")]
     pub target: Option<f64>,
-    /// "layer" or "network": of what the residual is at most τ.
+    /// τ holds for every `layer`, or for the `network` as a whole.
     #[serde(with = "ScopeName")]
     pub target_scope: Scope,
-    /// "scaling" or "dual".
+    /// `scaling`: W − P(W) is scaled down after every step; `dual`: λ_⊥ ← max(0, λ_⊥ + `target_rate`·(‖W − P(W)‖/‖W‖ − τ)).
     pub target_by: TargetBy,
-    /// How fast the dual update moves λ_⊥.
+    /// For `target_by=dual`: how fast λ_⊥ moves.
     pub target_rate: f64,
     /// The factor on λ_⊥ over time.
     pub anneal: Anneal,

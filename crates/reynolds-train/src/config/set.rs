@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 pub struct Assignment {
     /// Dotted, as in "penalty.lambda_perp".
     pub key: String,
-    /// As written.
+    /// Text of the value, as given.
     pub value: String,
     /// The option it was given with, for messages.
     origin: &'static str,

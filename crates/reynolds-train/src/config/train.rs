@@ -48,19 +48,20 @@ pub enum Rule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EarlyStopping {
-    /// A metric of the validation split; "" keeps no best weights.
+    /// The validation metric that decides which weights are best; `""` keeps no best weights.
     pub metric: String,
-    /// "min" or "max".
+    /// Whether `min` or `max` of it is better.
     pub mode: Mode,
-    /// A second validation metric, lower is better, which decides between equal values of the first; "" = the earlier evaluation wins.
+    /// A second validation metric, lower is better, between evaluations equal in the first; `""`: the earlier one wins.
     pub ties: String,
-    /// "patience" or "plateau"; each uses only its own keys.
+    /// `patience`: stop after `patience` evaluations without a better one. `plateau`: after more than `after` epochs, stop when the mean of the
+    /// last `window` evaluations is no better than that of the `window` before.
     pub rule: Rule,
-    /// Number of evaluations without a better one; 0 = never stop.
+    /// For `rule=patience`: evaluations without a better one; 0 = never stop.
     pub patience: usize,
-    /// A plateau ends a run only after more epochs than this.
+    /// For `rule=plateau`: epochs before a plateau may end the run.
     pub after: usize,
-    /// Evaluations on each side of a plateau's comparison.
+    /// For `rule=plateau`: evaluations on each side of the comparison.
     pub window: usize,
     /// Smallest difference that counts as better.
     pub min_delta: f64,
@@ -140,23 +141,23 @@ impl EarlyStopping {
 pub struct TrainConfig {
     /// Passes over the data.
     pub epochs: usize,
-    /// η, before the schedule.
+    /// Learning rate before the schedule.
     pub learning_rate: f64,
-    /// Minibatches a step, with averaged gradients.
+    /// Minibatches whose gradients are averaged for one step of the optimiser.
     pub accumulate: usize,
     /// Largest Euclidean norm of the whole gradient, penalty included; 0 = no clipping.
     pub clip: f64,
-    /// "f32", or "bf16" on CUDA.
+    /// `f32`, or `bf16` on CUDA.
     pub precision: Precision,
     /// Epochs between two evaluations on the validation split; the last epoch always has one.
     pub evaluate_every: usize,
     /// Epochs between two checkpoints; the last epoch always has one.
     pub checkpoint_every: usize,
-    /// Optimiser steps between two checks of the loss inside an epoch, which synchronise; 0 = at its end only.
+    /// Optimiser steps between checks of the loss for NaN; 0 = once an epoch. A check synchronises with the device.
     pub look_every: usize,
-    /// Processor threads; 0 = all.
+    /// CPU threads; 0 = all.
     pub threads: usize,
-    /// "last" or "best": the weights for tests and figures.
+    /// Weights for tests and figures: after the `last` step, or those `best` on validation.
     pub weights: Selection,
     /// Free, constrained or residual weights.
     pub parametrisation: ParametrisationConfig,

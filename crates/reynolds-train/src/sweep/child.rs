@@ -38,7 +38,7 @@ pub fn end_with_sweep() {
 /// How to start a process of this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
-    /// The program.
+    /// Program that is started for each run.
     pub program: PathBuf,
     /// First arguments.
     pub before: Vec<OsString>,

@@ -32,7 +32,7 @@ use reynolds_checkpoint::whole_file;
 /// A sweep.
 #[derive(Debug)]
 pub struct Sweep {
-    /// Its folder.
+    /// Folder of the sweep.
     pub folder: PathBuf,
     /// Name of the experiment.
     pub experiment: String,
@@ -53,7 +53,7 @@ pub struct Sweep {
 pub struct Report {
     /// One for each point, in their order.
     pub rows: Vec<Row>,
-    /// The table.
+    /// File of the table.
     pub csv: PathBuf,
 }
 
@@ -92,7 +92,7 @@ impl Sweep {
         let order: Vec<usize> = rows.iter().enumerate().filter(waiting).map(|(index, _)| index).collect();
         let folders: Vec<PathBuf> = rows.iter().map(|row| row.folder.clone()).collect();
         let work = |index: usize| Ok(self.launcher.run(&self.experiment, &folders[index], &self.device, interrupt));
-        queue::in_turn(&order, self.jobs, interrupt, &work, &mut |index, status| {
+        queue::run_jobs(&order, self.jobs, interrupt, &work, &mut |index, status| {
             rows[index].finish(status)?;
             write(&rows)?;
             told(&rows[index]);

@@ -11,7 +11,7 @@ use crate::threads;
 
 /// A grid of settings.
 pub struct Grid<'a> {
-    /// The experiment.
+    /// Experiment of all runs.
     pub experiment: &'a AnyExperiment,
     /// `--config`.
     pub file: Option<&'a Path>,
@@ -28,7 +28,7 @@ pub struct Grid<'a> {
 pub struct Point {
     /// A value for each axis.
     pub values: Vec<Assignment>,
-    /// Its seed.
+    /// Random seed.
     pub seed: u64,
     /// Its complete settings as TOML.
     pub text: String,

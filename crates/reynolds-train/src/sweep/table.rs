@@ -41,11 +41,11 @@ impl Status {
 pub struct Row {
     /// A value for each axis.
     pub values: Vec<Assignment>,
-    /// The seed.
+    /// Random seed.
     pub seed: u64,
     /// The run's folder.
     pub folder: PathBuf,
-    /// Its state.
+    /// State of the run.
     pub status: Status,
     /// Its result, if it is finished.
     pub summary: Option<Summary>,

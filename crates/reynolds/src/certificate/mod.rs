@@ -55,4 +55,4 @@ mod search;
 pub use activation::Activation;
 pub use network::{Network, Stage, StageKind};
 pub use report::{Certificate, Term};
-pub use search::Searched;
+pub use search::SearchResult;

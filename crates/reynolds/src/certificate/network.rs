@@ -42,7 +42,7 @@ pub enum StageKind {
 pub struct Stage {
     /// Name in terms and errors.
     pub name: String,
-    /// The map.
+    /// Linear map, activation or normalisation.
     pub kind: StageKind,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Searched;
+use super::SearchResult;
 
 /// The contribution of one layer to the bound.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,12 +29,12 @@ pub struct Certificate {
     /// The sum of the contributions.
     pub bound: f64,
     /// The worst case found by a search, a lower bound.
-    pub searched: Option<Searched>,
+    pub searched: Option<SearchResult>,
 }
 
 impl Certificate {
     /// Adds what a search found, which gives the looseness.
-    pub fn with_search(self, searched: Searched) -> Self {
+    pub fn with_search(self, searched: SearchResult) -> Self {
         Self { searched: Some(searched), ..self }
     }
 

@@ -11,7 +11,7 @@ use crate::random::Random;
 
 /// The worst equivariance error found by a search: a lower bound of the true one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Searched {
+pub struct SearchResult {
     /// ‖π′(g) T(x) − T(π(g) x)‖.
     pub value: f64,
     /// g.
@@ -34,7 +34,7 @@ impl Network {
     ///
     /// # Errors
     /// [`Error::TooLarge`] for a group that can be neither listed nor sampled.
-    pub fn search(&self, radius: f64, evaluations: usize, seed: u64) -> Result<Searched> {
+    pub fn search(&self, radius: f64, evaluations: usize, seed: u64) -> Result<SearchResult> {
         check_radius(radius)?;
         let candidates = self.candidates(seed)?;
         if evaluations < candidates.len() {
@@ -44,7 +44,7 @@ impl Network {
         let n = self.input().len();
         let mut point = |scale: f64| -> Vec<f64> { (0..n).map(|_| scale * random.normal()).collect() };
         // A fifth of the budget picks the element and the start, the rest climbs.
-        let mut best: Option<Searched> = None;
+        let mut best: Option<SearchResult> = None;
         let starts = (evaluations / (5 * candidates.len())).max(1);
         let mut used = 0;
         for _ in 0..starts {
@@ -53,7 +53,7 @@ impl Network {
                 let value = self.error_at(g, &x)?;
                 used += 1;
                 if best.as_ref().is_none_or(|best| value > best.value) {
-                    best = Some(Searched { value, element: g.clone(), input: x.clone() });
+                    best = Some(SearchResult { value, element: g.clone(), input: x.clone() });
                 }
             }
         }
@@ -65,7 +65,7 @@ impl Network {
             let value = self.error_at(&best.element, &x)?;
             used += 1;
             if value > best.value {
-                best = Searched { value, input: x, ..best };
+                best = SearchResult { value, input: x, ..best };
                 step *= 1.5;
             } else {
                 step = (step * 0.97).max(1e-6 * radius);

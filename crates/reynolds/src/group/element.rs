@@ -114,7 +114,7 @@ impl Element {
     pub fn index(&self) -> u128 {
         match self {
             Self::Finite(index) => *index,
-            other => panic!("expected an element of a finite group, got {other:?}"),
+            other => panic!("expected an element of a finite group, found {other:?}"),
         }
     }
 
@@ -122,7 +122,7 @@ impl Element {
     pub fn planar(&self) -> Planar {
         match self {
             Self::Planar(planar) => *planar,
-            other => panic!("expected an element of SO(2) or O(2), got {other:?}"),
+            other => panic!("expected an element of SO(2) or O(2), found {other:?}"),
         }
     }
 
@@ -130,7 +130,7 @@ impl Element {
     pub fn spatial(&self) -> Spatial {
         match self {
             Self::Spatial(spatial) => *spatial,
-            other => panic!("expected an element of SO(3) or O(3), got {other:?}"),
+            other => panic!("expected an element of SO(3) or O(3), found {other:?}"),
         }
     }
 }

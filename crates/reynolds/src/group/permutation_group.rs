@@ -98,7 +98,7 @@ impl PermutationGroup {
 
     fn word(&self, g: &Element) -> Vec<u32> {
         let index = g.index();
-        assert!(index < self.order, "expected an element of {}, got number {index}", self.name);
+        assert!(index < self.order, "expected an element of {}, found number {index}", self.name);
         self.chain.unrank(index)
     }
 

@@ -74,7 +74,7 @@ impl Product {
         match (g, self.radix()) {
             (Element::Finite(index), Some(radix)) => (Element::Finite(index / radix), Element::Finite(index % radix)),
             (Element::Pair(pair), _) => (pair.0.clone(), pair.1.clone()),
-            _ => panic!("expected an element of {}, got {g:?}", self.name()),
+            _ => panic!("expected an element of {}, found {g:?}", self.name()),
         }
     }
 

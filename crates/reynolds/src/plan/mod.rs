@@ -90,8 +90,8 @@ impl SymmetryPlan {
         if group.order().is_none() {
             return Err(Error::plan(
                 format!("group {}", group.name()),
-                "fields layer by layer, in a plan (`reynolds plan` writes one to start from), since the group is continuous",
-                format!("{fields} fields for all"),
+                "a plan with the fields of each layer, as for every continuous group (`reynolds plan` writes a draft)",
+                format!("{fields} fields for all layers"),
             ));
         }
         Ok(Self { group: group.clone(), restriction: None, typing: Typing::Uniform(fields) })

@@ -68,7 +68,7 @@ fn only<'a, 'r>(rules: &'a [Ready<'r>], name: &str) -> Result<Option<&'a Ready<'
     match (hits.next(), hits.next()) {
         (Some(first), Some(second)) => {
             let got = format!("\"{}\" and \"{}\"", first.rule.name, second.rule.name);
-            Err(Error::plan(format!("tensor {name}"), "one rule", got))
+            Err(Error::plan(format!("tensor {name}"), "exactly one matching rule", got))
         }
         (hit, _) => Ok(hit),
     }
@@ -85,7 +85,7 @@ pub(super) fn resolve(
     if let Some(idle) = rules.iter().find(|rule| !all.clone().any(|(name, _)| rule.glob.is_match(name))) {
         let some: Vec<&str> = all.clone().take(4).map(|(name, _)| name.as_str()).collect();
         let got = format!("no match among {} tensors ({}, …)", all.count(), some.join(", "));
-        return Err(idle.rule.error("name", "a tensor of that name", got));
+        return Err(idle.rule.error("name", "a pattern that matches a tensor", got));
     }
     let matched: Vec<Option<&Ready<'_>>> = tensors.iter().map(|(name, _)| only(&rules, name)).collect::<Result<_>>()?;
     let mut builder = Builder::new(plan);

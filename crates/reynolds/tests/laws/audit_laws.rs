@@ -190,7 +190,11 @@ fn plans_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
         ("group = \"C4\"", layer("b.*", "2 regular", "2 regula"), "cannot read fields"),
         ("group = \"C4\"", without_domain("b.*", ""), "domain"),
         ("group = \"C4\"", without_domain("[", ""), "glob"),
-        ("group = \"C4\"", layer("a*", "2 regular", "2 regular") + &without_domain("*", ""), "one rule"),
+        (
+            "group = \"C4\"",
+            layer("a*", "2 regular", "2 regular") + &without_domain("*", ""),
+            "exactly one matching rule",
+        ),
         ("group = \"SO2\"", layer("a*", "1x(-1..1)", "1x(-1..1)"), "fields of real numbers"),
         ("group = \"SO2\"", layer("mix.*", "1x(-1..1)", "1x(-1..1)"), "tensor mix.0: wrong shape"),
         ("group = \"C4\"", layer("mix.*", "1x(-1..1)", "1x(-1..1)"), "fields"),

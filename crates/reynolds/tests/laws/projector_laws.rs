@@ -349,7 +349,7 @@ fn bad_weights_are_errors() {
     assert!(projector.project(&weights).unwrap_err().to_string().contains("weight 7 is NaN"));
     weights[7] = f32::INFINITY;
     assert!(projector.project(&weights).is_err());
-    assert!(projector.project(&[1.0_f32; 15]).unwrap_err().to_string().contains("expected 16 weights, got 15"));
+    assert!(projector.project(&[1.0_f32; 15]).unwrap_err().to_string().contains("expected 16 weights, found 15"));
     assert!(projector.project(&[] as &[f32]).is_err());
     // Squares that overflow single precision are still energies.
     let large = projector.energies(&[1e30_f32; 16]).unwrap();

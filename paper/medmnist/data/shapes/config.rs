@@ -10,9 +10,13 @@ const MOST: u64 = 1 << 31;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShapesConfig {
+    /// Number of training volumes.
     pub train: usize,
+    /// Number of validation volumes.
     pub validation: usize,
+    /// Number of test volumes.
     pub test: usize,
+    /// Voxels along an edge.
     pub side: usize,
     /// Symmetry breaking b in [0, 1]: the probability that a volume has the pose of its class.
     pub breaking: f64,

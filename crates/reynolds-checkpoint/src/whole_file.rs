@@ -138,7 +138,7 @@ fn unnamed(folder: &Path) -> Option<File> {
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
-    Ok(linkat(CWD, &descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    Ok(linkat(CWD, descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
 #[cfg(target_os = "linux")]

@@ -36,9 +36,11 @@ pub fn noise(shape: &[usize], seed: u64) -> Vec<f64> {
 pub fn planted(group: &str, shape: &[usize], noise: f64, seed: u64, spread: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut random = Random::at(seed, &[1]);
     let weights: Vec<f64> = (0..shape.iter().product()).map(|_| random.normal()).collect();
-    let plan = SymmetryPlan::uniform(&group::parse(group).unwrap(), UniformFields::Trivial).unwrap();
-    let resolved = plan.resolve(&[("w".into(), shape.to_vec())]).unwrap();
-    let signal = resolved.layers[0].projector.project(&weights).unwrap();
+    let plan =
+        SymmetryPlan::uniform(&group::parse(group).expect("groups and shapes of the tests"), UniformFields::Trivial)
+            .expect("groups and shapes of the tests");
+    let resolved = plan.resolve(&[("w".into(), shape.to_vec())]).expect("groups and shapes of the tests");
+    let signal = resolved.layers[0].projector.project(&weights).expect("groups and shapes of the tests");
     let deviation = (signal.iter().map(|w| w * w).sum::<f64>() / signal.len() as f64).sqrt();
     let points: usize = shape[2..].iter().product();
     let noisy = signal.iter().map(|w| w + noise * deviation * random.normal());
@@ -47,8 +49,9 @@ pub fn planted(group: &str, shape: &[usize], noise: f64, seed: u64, spread: impl
 
 /// What the ranking says of one tensor.
 pub fn named(shape: &[usize], weights: &[f64]) -> Found {
-    let contests = Contest::all(&[("w".into(), shape.to_vec())], UniformFields::Trivial).unwrap();
-    let weighed = contests[0].weigh(0, &weights.into()).unwrap();
+    let contests =
+        Contest::all(&[("w".into(), shape.to_vec())], UniformFields::Trivial).expect("groups and shapes of the tests");
+    let weighed = contests[0].weigh(0, &weights.into()).expect("groups and shapes of the tests");
     contests[0].judge(&[weighed]).found
 }
 

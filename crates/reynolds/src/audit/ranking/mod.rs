@@ -353,7 +353,7 @@ impl Ranking {
             (None, None) => "nothing to compare: no candidate acts on weights other than zero".into(),
             (None, Some(z)) => format!("no group is beyond chance: largest z {z:.1}, corrected p {p}"),
             (Some(group), z) => {
-                let names = [&[group.clone()], &self.found.same_as[..]].concat().join(" = ");
+                let names = [std::slice::from_ref(group), &self.found.same_as[..]].concat().join(" = ");
                 let excess = self.groups.iter().find(|row| row.group == *group).and_then(|row| row.total.excess());
                 let meaning = meaning(group).map_or(String::new(), |words| format!(" ({words})"));
                 format!(

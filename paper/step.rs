@@ -27,9 +27,10 @@ use reynolds_train::environment::current_commit;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
+use reynolds_train::progress::say;
 use reynolds_train::regulariser::{Regularisation, Regulariser};
 use reynolds_train::sweep::Launcher;
-use reynolds_train::task::{Metrics, Moment, Split, Task};
+use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 use reynolds_train::threads;
 use reynolds_train::train::Trainer;
 use serde::{Deserialize, Serialize};
@@ -118,6 +119,8 @@ pub struct StepRow {
     pub commit: String,
     /// Whether steps have the projection penalty.
     pub penalty: bool,
+    /// Whether steps were replayed from a CUDA graph.
+    pub graph: bool,
     pub norm: String,
     /// Median of a training step.
     pub train_ms: f64,
@@ -167,6 +170,9 @@ impl<S: Settings> Step<S> {
         let bind_ms = milliseconds(laps.binding);
         let clock = Clock { device };
         let train = clock.median(self.warmup, self.steps, || trainer.step(&mut task))?;
+        if let Some(why) = trainer.not_captured() {
+            say(&why);
+        }
         let peak = memory.as_ref().and_then(DeviceMemory::added_mib);
         let inference = E::timed_inference(&task.0, &mut |pass| clock.median(self.warmup, self.steps, pass))?;
         let samples = E::samples(&run.settings) as f64;
@@ -178,6 +184,7 @@ impl<S: Settings> Step<S> {
             ("inference_samples_per_s", samples / inference),
             ("build_ms", laps.build_ms),
             ("bind_ms", bind_ms),
+            ("replayed", trainer.replayed() as f64),
             ("parameters", E::parameters(&task.0, run) as f64),
         ]));
         match peak {
@@ -205,11 +212,12 @@ impl<S: Settings> Step<S> {
         let task = RefCell::new(task);
         let step = |trainer: &mut Trainer<'_>| trainer.step(&mut **task.borrow_mut());
         let pairs = clock.paired(self.warmup, self.pairs, || step(&mut without), || step(&mut with))?;
+        regularisation.prepare(penalty.lambda_perp, train.learning_rate)?;
         let parameters = task.into_inner().parameters_mut();
         let mut gradient = parameters.flat().f_zeros_like()?;
         let alone = clock.median(self.warmup, self.pairs, || {
             regularisation.add_gradient(parameters, &mut gradient)?;
-            regularisation.after_step(parameters.flat_mut(), train.learning_rate)
+            regularisation.after_step(parameters.flat_mut())
         })?;
         Ok(named([
             ("pairs/count", pairs.pairs as f64),
@@ -243,6 +251,7 @@ impl<S: Settings> Step<S> {
             device: device::name(device),
             commit: current_commit(),
             penalty: !penalty.is_zero(),
+            graph: number("replayed") > 0.0,
             norm: penalty.norm.to_string(),
             train_ms: number("train_ms"),
             train_samples_per_s: number("train_samples_per_s"),
@@ -346,6 +355,22 @@ pub fn carry_out(folder: &Path, device: Device) -> Result<()> {
 /// A task whose epoch never ends: its minibatches repeat.
 struct Endless<T>(T);
 
+impl<T: Task> Endless<T> {
+    fn repeated(&self, moment: Moment) -> Moment {
+        Moment { epoch: 0, step: moment.step % self.0.steps_per_epoch() }
+    }
+}
+
+impl<T: Task> Captured for Endless<T> {
+    fn minibatch(&self, moment: Moment) -> Result<Tensor> {
+        self.0.captured().expect("asked before").minibatch(self.repeated(moment))
+    }
+
+    fn loss_of(&self, minibatch: &Tensor) -> Result<Tensor> {
+        self.0.captured().expect("asked before").loss_of(minibatch)
+    }
+}
+
 impl<T: Task> Task for Endless<T> {
     fn parameters(&self) -> &Parameters {
         self.0.parameters()
@@ -360,7 +385,11 @@ impl<T: Task> Task for Endless<T> {
     }
 
     fn loss(&self, moment: Moment) -> Result<Tensor> {
-        self.0.loss(Moment { epoch: 0, step: moment.step % self.0.steps_per_epoch() })
+        self.0.loss(self.repeated(moment))
+    }
+
+    fn captured(&self) -> Result<&dyn Captured, &'static str> {
+        self.0.captured().map(|_| self as &dyn Captured)
     }
 
     fn evaluate(&self, split: Split) -> Result<Metrics> {

@@ -100,7 +100,7 @@ def measure(options, mode, batch_size, precision, layout, context):
     dtype = torch.bfloat16 if precision == "bf16-pure" else torch.float32
     network = network.to(options.device, dtype, memory_format=memory)
     batch = slices(options, batch_size, dtype, memory)
-    more = {"fused": True} if options.fused else {}
+    more = ({"fused": True} if options.fused else {}) | ({"capturable": True} if options.graph else {})
     optimiser = torch.optim.Adam(network.parameters(), lr=2e-4, betas=(0.5, 0.999), **more)
 
     def autocast():
@@ -114,8 +114,11 @@ def measure(options, mode, batch_size, precision, layout, context):
     peak, compiling = 0.0, time.perf_counter()
     first = step(optimiser, batch, autocast).item()
     compiling = time.perf_counter() - compiling
-    train = report.timed(lambda: step(optimiser, batch, autocast), options, synchronise)
-    last = step(optimiser, batch, autocast).item()
+    again = lambda: step(optimiser, batch, autocast)  # noqa: E731
+    if options.graph:
+        again = report.graphed(again)
+    train = report.timed(again, options, synchronise)
+    last = again().item()
     if cuda:  # what PyTorch has once taken it keeps
         peak = device_memory(options.device) - before + context
     infer = None
@@ -136,6 +139,7 @@ def measure(options, mode, batch_size, precision, layout, context):
         "precision": precision,
         "layout": layout,
         "compiled": options.compile,
+        "graph": options.graph,
         "device": options.device,
         "train_ms": train,
         "train_images_per_s": batch_size / train * 1e3,
@@ -184,6 +188,7 @@ def main():
     parser.add_argument("--strength", type=float, default=1.0, help="of the projection penalty")
     parser.add_argument("--compile", action="store_true", help="the network by torch.compile, which happens in the first step, not timed")
     parser.add_argument("--fused", action="store_true", help="the fused Adam; PyTorch's default is the other")
+    parser.add_argument("--graph", action="store_true", help="the whole step, Adam included, in a CUDA graph, captured after the first; not timed")
     parser.add_argument("--no-inference", action="store_true")
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--warmup", type=int, default=3)

@@ -50,12 +50,13 @@ def build(model, group, options):
 class Step:
     """One training step: forward, cross entropy, penalty, backward, Adam."""
 
-    def __init__(self, network, call, penalty, precision, device):
+    def __init__(self, network, call, penalty, precision, options):
         self.network, self.call, self.penalty = network, call, penalty
+        device = options.device
         self.kind = torch.device(device).type
         self.dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
         self.scaler = torch.amp.GradScaler(self.kind) if precision == "fp16" else None
-        self.optimiser = torch.optim.Adam(network.parameters(), lr=1e-4)
+        self.optimiser = torch.optim.Adam(network.parameters(), lr=1e-4, capturable=options.graph)
 
     def autocast(self):
         return torch.autocast(self.kind, self.dtype) if self.dtype else contextlib.nullcontext()
@@ -102,12 +103,15 @@ def measure(options, model, group, batch, precision, layout):
     if cuda:
         torch.cuda.reset_peak_memory_stats()
     call = torch.compile(network) if options.compile else network
-    step = Step(network, call, penalty, precision, options.device)
+    step = Step(network, call, penalty, precision, options)
     compiling = time.perf_counter()
     first = step(inputs, labels).item()
     compiling = time.perf_counter() - compiling
-    train = report.timed(lambda: step(inputs, labels), options, synchronise)
-    last = step(inputs, labels).item()
+    again = lambda: step(inputs, labels)  # noqa: E731
+    if options.graph:
+        again = report.graphed(again)
+    train = report.timed(again, options, synchronise)
+    last = again().item()
     peak = torch.cuda.max_memory_reserved() / 2**20 if cuda else 0.0
     infer, many = None, options.inference_batch or batch
     if not options.no_inference:
@@ -128,6 +132,7 @@ def measure(options, model, group, batch, precision, layout):
         "precision": precision,
         "layout": layout,
         "compiled": options.compile,
+        "graph": options.graph,
         "device": options.device,
         "train_ms": train,
         "train_samples_per_s": batch / train * 1e3,
@@ -170,6 +175,7 @@ def main():
     parser.add_argument("--lambda-g", type=float, default=1e-3)
     parser.add_argument("--lambda-perp", type=float, default=1.0)
     parser.add_argument("--compile", action="store_true", help="the network by torch.compile, which happens in the first step, not timed")
+    parser.add_argument("--graph", action="store_true", help="the whole step, Adam included, in a CUDA graph, captured after the first; not timed")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--group-steps", type=int, default=5, help="steps between synchronisations")

@@ -28,6 +28,27 @@ def timed(call, options, synchronise):
     return statistics.median(times)
 
 
+def graphed(step):
+    """A step in a CUDA graph, warmed up and captured on a side stream; each call replays it and returns the one result."""
+    import torch
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = step()
+
+    def replay():
+        graph.replay()
+        return result
+
+    return replay
+
+
 def row(name, seconds, package_versions, as_json):
     if as_json:
         print(json.dumps({"row": name, "seconds": seconds, "versions": package_versions}), flush=True)

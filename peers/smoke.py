@@ -280,22 +280,24 @@ def measure(options):
     memory = torch.channels_last if options.channels_last else torch.contiguous_format
     network = Network(options.model, options.hidden, options.layers, options.banks, options.side)
     network = network.to(options.device, memory_format=memory)
-    optimiser = torch.optim.Adam(network.parameters(), lr=1e-3, weight_decay=4e-4)
+    optimiser = torch.optim.Adam(network.parameters(), lr=1e-3, weight_decay=4e-4, capturable=options.graph)
     shape = options.batch, 2 * FRAMES, options.side, options.side
     frames = torch.randn(shape, device=options.device).contiguous(memory_format=memory)
     targets = torch.randn(options.batch, options.out_length, 2, *shape[2:], device=options.device)
     synchronise = torch.cuda.synchronize if cuda else lambda: None
+    step = lambda: train_step(network, optimiser, frames, targets, options)  # noqa: E731
+    first = step().item()
+    if options.graph:
+        step = report.graphed(step)
     times = []
     for number in range(options.warmup + options.steps):
         if cuda and number == options.warmup:
             torch.cuda.reset_peak_memory_stats()
         synchronise()
         start = time.perf_counter()
-        loss = train_step(network, optimiser, frames, targets, options)
+        loss = step()
         synchronise()
         times.append(time.perf_counter() - start)
-        if number == 0:
-            first = loss.item()
     seconds = statistics.median(times[options.warmup :])
     result = {
         "row": f"PyTorch: {options.model}, hidden {options.hidden}, batch {options.batch}, reg {options.reg}, {options.device}, "
@@ -419,6 +421,7 @@ def main():
     parser.add_argument("--channels-last", default=0, **switch)
     parser.add_argument("--cudnn-benchmark", default=0, **switch)
     parser.add_argument("--tf32-matmul", default=0, **switch, help="convolutions use TF32 by PyTorch's default, products do not")
+    parser.add_argument("--graph", action="store_true", help="the whole step, Adam included, in a CUDA graph, captured after the first; not timed")
     parser.add_argument("--json", action="store_true", help="one JSON line instead of text")
     parser.add_argument("--check", action="store_true", help="assert parameter counts, symmetry and penalties; measure nothing")
     options = parser.parse_args()

@@ -5,7 +5,8 @@
 # Where both are one machine `scripts/gpu.sh run compare` is enough: it packs first if nothing is packed.
 # WHAT is tests (those that only a GPU can run), compare (the rows of peers/compare.py that a GPU has, stopped after STOP=400 seconds, 0 =
 # never, and then its last line is the command that goes on), method (SO(2) on both devices,
-# the penalty in a step of 72 convolutions), penalty (its gradient and its decoupled steps by themselves), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
+# the penalty in a step of 72 convolutions), graphs (training steps with and without a CUDA graph, beside PyTorch's in one),
+# penalty (its gradient and its decoupled steps by themselves), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
 # ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a
 # table or figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table, table-ct, table-norms, fig-ct,
 # table-medmnist, table-medmnist-efficiency, fig-sensitivity, fig-confusion, fig-shapes.
@@ -53,6 +54,7 @@ pack() {
     cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-paper} carry/
     built bench reynolds-torch tiles bench-tiles
     built test reynolds-torch gpu test-gpu --release
+    built test reynolds-train run test-train --release
     strip carry/* || true
     git rev-parse HEAD > carry/commit
     ls -l carry
@@ -71,9 +73,10 @@ print(json.dumps({"commit": sys.argv[1], "device": torch.cuda.get_device_name(0)
         "$REYNOLDS_COMMIT" | tee "$out/machine.json"
 }
 
-# Tests that are passed over elsewhere: the kernel of the penalty, compiled there, beside the core in double precision.
+# Tests that are passed over elsewhere: the kernels of the penalty beside the core in double precision, and CUDA graphs.
 tests() {
     carry/test-gpu --include-ignored --test-threads 1 2>&1
+    carry/test-train --test-threads 1 cuda:: 2>&1
 }
 
 method() {
@@ -96,6 +99,43 @@ penalty() {
         # shellcheck disable=SC2086
         carry/reynolds bench penalty --device cuda:0 $size --json
     done | tee "$out/penalty.jsonl"
+}
+
+# Steps of networks that wait for launches, with and without a CUDA graph, and PyTorch's whole step in one; then what the penalty adds to
+# steps in a graph, and two larger steps.
+graphs() {
+    local dicdnet="ct --set train.precision=bf16 --set data.side=64 --set data.patch=64 --batch 16"
+    local small="$dicdnet --set model.stages=3 --set model.blocks=2"
+    local smoke="smoke --batch 8 --set data.kind"
+    local medmnist="medmnist --set data.set=nodule --set model.architecture=ours --set model.group=so3 --set train.precision=bf16 --batch"
+    local tuned="--assemble once --channels-last 1 --cudnn-benchmark 1"
+    {
+        in_graph "$dicdnet" "ct.py --row plain:16:bf16:default --row plain:16:bf16:channels-last --side 64 --no-inference"
+        in_graph "$small" "ct.py --row plain:16:bf16:default --row plain:16:bf16:channels-last --side 64 --stages 3 --blocks 2 --no-inference"
+        in_graph "$smoke=translation --set model.architecture=rgroup --set model.hidden=128 --set model.banks=2" "smoke.py --model rgroup-translation $tuned"
+        in_graph "$smoke=scaling --set model.architecture=rsteer --set model.hidden=48 --set model.banks=1" "smoke.py --model rsteer-scale $tuned"
+        in_graph "$medmnist 8" "medmnist.py --row ours:so3:8:bf16:default --row ours:so3:8:bf16:channels-last --no-inference"
+        for step in gradient decoupled; do
+            for network in "$small" "$medmnist 8"; do
+                our_step "$network" --pairs "${PAIRS:-200}" --set penalty.lambda_perp=1 --set penalty.step=$step
+            done
+        done
+        in_graph "ct --set train.precision=bf16 --batch 4"
+        in_graph "$medmnist 32"
+    } | tee "$out/graphs.jsonl"
+}
+
+# in_graph OURS [THEIRS]: our step with a graph and without, and PyTorch's in one.
+in_graph() {
+    our_step "$1"
+    our_step "$1" --set train.graph=false
+    # shellcheck disable=SC2086
+    [ -z "${2:-}" ] || python3 peers/$2 --graph --device cuda:0 --steps "${STEPS:-20}" --json
+}
+
+our_step() {
+    # shellcheck disable=SC2086
+    carry/reynolds bench step $1 "${@:2}" --device cuda:0 --steps "${STEPS:-20}" --json
 }
 
 # The penalty at 1e6, 1e7 and 1e8 weights; training steps of the networks with and without it; sample-based versus projection. Without
@@ -193,12 +233,12 @@ case "${1:-}" in
         out="${given_out:-results/gpu}"
         mkdir -p "$out"
         case "${2:-}" in
-            tests | compare | method | penalty | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
+            tests | compare | method | graphs | penalty | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
                 machine && "${2//-/_}" ;;
             smoke-table) machine && table table-smoke ;;
             table-ct | table-norms | fig-ct) machine && table "$2" ;;
             table-medmnist | table-medmnist-efficiency | fig-sensitivity | fig-confusion | fig-shapes) machine && table "$2" ;;
-            *) sed -n '2,12s/^# //p' "$0"; exit 2 ;;
+            *) sed -n '2,13s/^# //p' "$0"; exit 2 ;;
         esac ;;
-    *) sed -n '2,12s/^# //p' "$0"; exit 2 ;;
+    *) sed -n '2,13s/^# //p' "$0"; exit 2 ;;
 esac

@@ -134,12 +134,12 @@ impl CtData {
         })
     }
 
-    /// Patches of training cases; does not synchronise.
-    pub fn patches(&self, patches: &Patches) -> Result<CtBatch> {
-        let (patch, side) = (patches.side as i64, self.side() as i64);
+    /// Patches of training cases, by their numbers as [`Patches`] has them; does not synchronise.
+    pub fn patches(&self, numbers: &Tensor, patch: usize) -> Result<CtBatch> {
+        let (patch, side) = (patch as i64, self.side() as i64);
         let along = Tensor::f_arange(patch, (Kind::Int64, self.device()))?;
         // First row or column plus or minus 0, 1, …: [N, patch].
-        let [case, row, down, column, right] = [0, 1, 2, 3, 4].map(|number| patches.numbers.get(number).unsqueeze(1));
+        let [case, row, down, column, right] = [0, 1, 2, 3, 4].map(|number| numbers.get(number).unsqueeze(1));
         let rows = down.f_mul(&along)?.f_add(&row)?.f_add(&case.f_mul_scalar(side)?)?.f_mul_scalar(side)?;
         let columns = right.f_mul(&along)?.f_add(&column)?;
         let pixels = rows.f_unsqueeze(2)?.f_add(&columns.f_unsqueeze(1)?)?.f_view([-1])?;
@@ -174,7 +174,6 @@ impl Patch {
 /// Patches as numbers on the device.
 #[derive(Debug)]
 pub struct Patches {
-    side: usize,
     /// Case, first row, step of rows (±1), first column, step of columns (±1): `[5, N]` on the device.
     numbers: Tensor,
 }
@@ -189,16 +188,16 @@ impl Patches {
                 numbers[2 * axis + 2].push(if mirrored { -1 } else { 1 });
             }
         }
-        Ok(Self { side, numbers: Tensor::f_from_slice(&numbers.concat())?.f_view([5, -1])?.f_to_device(device)? })
+        Ok(Self { numbers: Tensor::f_from_slice(&numbers.concat())?.f_view([5, -1])?.f_to_device(device)? })
     }
 
     pub fn count(&self) -> usize {
         self.numbers.size()[1] as usize
     }
 
-    /// `count` of them from `first` on.
-    pub fn narrow(&self, first: usize, count: usize) -> Result<Self> {
-        Ok(Self { side: self.side, numbers: self.numbers.f_narrow(1, first as i64, count as i64)? })
+    /// The numbers of `count` patches from `first` on, `[5, count]`.
+    pub fn narrow(&self, first: usize, count: usize) -> Result<Tensor> {
+        Ok(self.numbers.f_narrow(1, first as i64, count as i64)?)
     }
 }
 
@@ -265,7 +264,7 @@ mod tests {
             ([true, true], [3, 2, 1, 0]),
         ] {
             let patch = Patch { case: 1, corner: [1, 2], mirrored };
-            let batch = data.patches(&Patches::new(&[patch], 2, Device::Cpu).unwrap()).unwrap();
+            let batch = data.patches(&Patches::new(&[patch], 2, Device::Cpu).unwrap().numbers, 2).unwrap();
             let expected = order.map(|at: usize| upright[at]);
             assert_eq!(numbers(&batch.truth), expected);
             assert_eq!(numbers(&batch.input.image), expected.map(|number| number + 100));
@@ -285,14 +284,14 @@ mod tests {
             Patches::new(&patches, 3, Device::Cpu).unwrap()
         };
         let corners = |patches: &Patches| -> BTreeSet<i64> {
-            numbers(&data.patches(patches).unwrap().truth.view([400, 9]).select(1, 0)).into_iter().collect()
+            numbers(&data.patches(&patches.numbers, 3).unwrap().truth.view([400, 9]).select(1, 0)).into_iter().collect()
         };
         // Upright patches begin at rows and columns 0 and 1; mirrored ones at 2 and 3 too.
         assert_eq!(corners(&draw(false)), [0, 1, 10, 11].into());
         assert_eq!(corners(&draw(true)).len(), 16);
         let whole = [1, 0].map(|case| Patch::draw(case, 0, false, &mut Random::new(1)));
         let whole = Patches::new(&whole, 4, Device::Cpu).unwrap();
-        let second = data.patches(&whole.narrow(1, 1).unwrap()).unwrap();
+        let second = data.patches(&whole.narrow(1, 1).unwrap(), 4).unwrap();
         assert_eq!(numbers(&second.truth), numbers(&data.cases(CtSubset::Train, 0, 1).unwrap().truth));
         assert_eq!(whole.count(), 2);
     }

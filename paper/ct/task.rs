@@ -25,7 +25,7 @@ use reynolds_torch::{Binding, Parameters, Precision};
 use reynolds_train::config::under;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::journal::Weights;
-use reynolds_train::task::{Metrics, Moment, Split, Task};
+use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
 /// A network that is evaluated.
 pub(super) type Evaluated<'a> = dyn Fn(&Corrupted) -> Result<Reduction> + 'a;
@@ -168,14 +168,6 @@ impl CtTask {
         })
     }
 
-    /// The patches of a minibatch, on the device.
-    fn minibatch(&self, moment: Moment) -> Result<CtBatch> {
-        let make = || Patches::new(&self.patches(moment.epoch), self.config.patch, self.data.device());
-        let patches = self.epoch.of(moment.epoch, make)?;
-        let first = moment.step * self.config.batch;
-        self.data.patches(&patches.narrow(first, self.config.batch.min(patches.count() - first))?)
-    }
-
     /// The patches of an epoch: passes over the cases, each in another order.
     fn patches(&self, epoch: usize) -> Vec<Patch> {
         let CtDataConfig { batch, patch, steps, flips, .. } = self.config;
@@ -228,6 +220,24 @@ impl CtTask {
     }
 }
 
+impl Captured for CtTask {
+    /// Patches, `[5, N]`: see [`Patches`].
+    fn minibatch(&self, moment: Moment) -> Result<Tensor> {
+        let make = || Patches::new(&self.patches(moment.epoch), self.config.patch, self.data.device());
+        let patches = self.epoch.of(moment.epoch, make)?;
+        let first = moment.step * self.config.batch;
+        patches.narrow(first, self.config.batch.min(patches.count() - first))
+    }
+
+    fn loss_of(&self, patches: &Tensor) -> Result<Tensor> {
+        let batch = self.data.patches(patches, self.config.patch)?;
+        let pass = Pass { mode: Mode::Train, precision: self.precision };
+        let assembled = self.network.assemble(&self.parameters, pass)?;
+        let reduction = self.network.forward(&self.parameters, &assembled, &batch.input, pass)?;
+        Ok(networks::loss(&reduction, &batch.input, &batch.truth)?)
+    }
+}
+
 impl Task for CtTask {
     fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -247,13 +257,11 @@ impl Task for CtTask {
 
     /// With the sample-based penalty, if any: it is a penalty on outputs of layers, not on parameters.
     fn loss(&self, moment: Moment) -> Result<Tensor> {
-        let batch = self.minibatch(moment)?;
+        let patches = self.minibatch(moment)?;
+        let Some(sample) = &self.sample else { return self.loss_of(&patches) };
+        let batch = self.data.patches(&patches, self.config.patch)?;
         let pass = Pass { mode: Mode::Train, precision: self.precision };
         let assembled = self.network.assemble(&self.parameters, pass)?;
-        let Some(sample) = &self.sample else {
-            let reduction = self.network.forward(&self.parameters, &assembled, &batch.input, pass)?;
-            return Ok(networks::loss(&reduction, &batch.input, &batch.truth)?);
-        };
         let place = [Purpose::Turn as u64, moment.epoch as u64, moment.step as u64];
         let mut pairs = sample.penalty.draw(&mut Random::at(self.seed, &place))?;
         let twice = |images: &Tensor| pairs.double(images);
@@ -262,6 +270,10 @@ impl Task for CtTask {
         let reduction = self.network.forward_seen(&self.parameters, &assembled, &batch.input, pass, &mut see)?;
         let loss = networks::loss(&reduction, &batch.input, &batch.truth)?;
         Ok(loss.f_add(&pairs.penalty()?.f_to_kind(loss.kind())?)?)
+    }
+
+    fn captured(&self) -> Result<&dyn Captured, &'static str> {
+        if self.sample.is_some() { Err("the sample-based penalty draws its turns on the host") } else { Ok(self) }
     }
 
     /// "psnr" and "ssim", means over cases; "weights/distance" = √Σ‖W − P(W)‖² and "weights/relative_distance", its ratio to √Σ‖W‖². On training and

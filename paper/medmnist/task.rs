@@ -25,7 +25,7 @@ use super::settings::{MedDataConfig, MedSettings};
 use super::volumes::MedData;
 use reynolds_train::config::under;
 use reynolds_train::error::Result;
-use reynolds_train::task::{Metrics, Moment, Split, Task};
+use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
 /// Streams of random numbers.
 enum Purpose {
@@ -100,21 +100,14 @@ impl MedTask {
         let assembled = self.network.assemble(&self.parameters, pass)?;
         let mut sum = statistics.f_zeros_like()?;
         for step in 0..minibatches {
-            let (volumes, _) = self.minibatch(Moment { epoch: 0, step })?;
+            let numbers = self.minibatch(Moment { epoch: 0, step })?;
+            let (volumes, _) = self.data.chosen(Split::Train, &numbers)?;
             let _ = statistics.f_zero_()?;
             let _ = self.network.forward(&self.parameters, &assembled, &volumes, pass)?;
             let _ = sum.f_add_(&statistics)?;
         }
         statistics.f_copy_(&sum.f_div_scalar(minibatches as f64 * BatchNorm::MOMENTUM)?)?;
         Ok(())
-    }
-
-    fn minibatch(&self, moment: Moment) -> Result<(Tensor, Tensor)> {
-        let order = self.order.of(moment.epoch, || self.order(moment.epoch))?;
-        let (count, batch) = (self.data.count(Split::Train), self.config.batch);
-        let first = moment.step * batch;
-        let last = if moment.step + 1 == self.steps_per_epoch() { count } else { first + batch };
-        self.data.chosen(Split::Train, &order.f_narrow(0, first as i64, (last - first) as i64)?)
     }
 
     fn order(&self, epoch: usize) -> Result<Tensor> {
@@ -150,6 +143,29 @@ impl MedTask {
     }
 }
 
+impl Captured for MedTask {
+    /// Numbers of the volumes, `[n]`.
+    fn minibatch(&self, moment: Moment) -> Result<Tensor> {
+        let order = self.order.of(moment.epoch, || self.order(moment.epoch))?;
+        let (count, batch) = (self.data.count(Split::Train), self.config.batch);
+        let first = moment.step * batch;
+        let last = if moment.step + 1 == self.steps_per_epoch() { count } else { first + batch };
+        Ok(order.f_narrow(0, first as i64, (last - first) as i64)?)
+    }
+
+    fn loss_of(&self, numbers: &Tensor) -> Result<Tensor> {
+        let (volumes, labels) = self.data.chosen(Split::Train, numbers)?;
+        let pass = self.pass(Mode::Train);
+        let assembled = self.network.assemble(&self.parameters, pass)?;
+        let logits = self.network.forward(&self.parameters, &assembled, &volumes, pass)?;
+        let loss = logits.f_cross_entropy_loss::<Tensor>(&labels, None, Reduction::Mean, -100, 0.0)?;
+        match self.network.prior(&self.parameters)? {
+            Some(prior) => Ok(loss.f_add(&prior)?),
+            None => Ok(loss),
+        }
+    }
+}
+
 impl Task for MedTask {
     fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -166,15 +182,11 @@ impl Task for MedTask {
     }
 
     fn loss(&self, moment: Moment) -> Result<Tensor> {
-        let (volumes, labels) = self.minibatch(moment)?;
-        let pass = self.pass(Mode::Train);
-        let assembled = self.network.assemble(&self.parameters, pass)?;
-        let logits = self.network.forward(&self.parameters, &assembled, &volumes, pass)?;
-        let loss = logits.f_cross_entropy_loss::<Tensor>(&labels, None, Reduction::Mean, -100, 0.0)?;
-        match self.network.prior(&self.parameters)? {
-            Some(prior) => Ok(loss.f_add(&prior)?),
-            None => Ok(loss),
-        }
+        self.loss_of(&self.minibatch(moment)?)
+    }
+
+    fn captured(&self) -> Result<&dyn Captured, &'static str> {
+        Ok(self)
     }
 
     /// accuracy, auc, loss                the cross entropy alone

@@ -25,7 +25,7 @@ use super::penalty::{AssembledPenalty, check, energies};
 use reynolds_train::config::under;
 use reynolds_train::error::Result;
 use reynolds_train::regulariser::Regulariser;
-use reynolds_train::task::{Metrics, Moment, Split, Task};
+use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
 /// Windows of a minibatch in evaluation.
 const EVALUATED: usize = 64;
@@ -112,19 +112,6 @@ impl SmokeTask {
         Ok(())
     }
 
-    /// First rows `[N]` of a minibatch, on the device.
-    fn minibatch(&self, moment: Moment) -> Result<Tensor> {
-        let windows = self.data.windows(Subset::Train);
-        let firsts = self.order.of(moment.epoch, || {
-            let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
-            let order = shuffled(windows.len(), &mut random);
-            self.data.firsts(&order.into_iter().map(|window| windows[window]).collect::<Vec<_>>())
-        })?;
-        let start = moment.step * self.config.batch;
-        let count = self.config.batch.min(windows.len() - start);
-        Ok(firsts.f_narrow(0, start as i64, count as i64)?)
-    }
-
     /// Times rollouts of all validation windows at once, as long as those of training, without the tape and with kernels ready.
     pub(super) fn timed_inference(&self, timed: Timer<'_>) -> Result<f64> {
         let _guard = tch::no_grad_guard();
@@ -209,6 +196,37 @@ fn mean_square(prediction: &Tensor, truth: &Tensor) -> Result<Tensor> {
     Ok(prediction.f_sub(truth)?.f_square()?.f_mean_dim([1_i64, 2, 3].as_slice(), false, Kind::Double)?)
 }
 
+impl Captured for SmokeTask {
+    /// First rows `[N]` of the windows.
+    fn minibatch(&self, moment: Moment) -> Result<Tensor> {
+        let windows = self.data.windows(Subset::Train);
+        let firsts = self.order.of(moment.epoch, || {
+            let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
+            let order = shuffled(windows.len(), &mut random);
+            self.data.firsts(&order.into_iter().map(|window| windows[window]).collect::<Vec<_>>())
+        })?;
+        let start = moment.step * self.config.batch;
+        let count = self.config.batch.min(windows.len() - start);
+        Ok(firsts.f_narrow(0, start as i64, count as i64)?)
+    }
+
+    fn loss_of(&self, firsts: &Tensor) -> Result<Tensor> {
+        let batch = self.data.select(firsts, self.config.out_length)?;
+        let assembled = self.network.assemble(&self.parameters, TRAIN)?;
+        let mut terms = Vec::with_capacity(self.config.out_length + 1);
+        self.roll(&batch, &assembled, self.config.out_length, TRAIN, |prediction, truth| {
+            terms.push(prediction.f_mse_loss(truth, tch::Reduction::Mean)?);
+            Ok(())
+        })?;
+        if self.alpha > 0.0
+            && let Some(constraint) = self.network.prior(&self.parameters)?
+        {
+            terms.push(constraint.f_mul_scalar(self.alpha)?.f_square()?);
+        }
+        Ok(Tensor::f_stack(&terms, 0)?.f_sum(terms[0].kind())?)
+    }
+}
+
 impl Task for SmokeTask {
     fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -224,19 +242,11 @@ impl Task for SmokeTask {
     }
 
     fn loss(&self, moment: Moment) -> Result<Tensor> {
-        let batch = self.data.select(&self.minibatch(moment)?, self.config.out_length)?;
-        let assembled = self.network.assemble(&self.parameters, TRAIN)?;
-        let mut terms = Vec::with_capacity(self.config.out_length + 1);
-        self.roll(&batch, &assembled, self.config.out_length, TRAIN, |prediction, truth| {
-            terms.push(prediction.f_mse_loss(truth, tch::Reduction::Mean)?);
-            Ok(())
-        })?;
-        if self.alpha > 0.0
-            && let Some(constraint) = self.network.prior(&self.parameters)?
-        {
-            terms.push(constraint.f_mul_scalar(self.alpha)?.f_square()?);
-        }
-        Ok(Tensor::f_stack(&terms, 0)?.f_sum(terms[0].kind())?)
+        self.loss_of(&self.minibatch(moment)?)
+    }
+
+    fn captured(&self) -> Result<&dyn Captured, &'static str> {
+        Ok(self)
     }
 
     /// Training and validation: "rmse" and "mse" over the steps of the loss. Test, under "future/" and "domain/": "rmse", "mse",

@@ -11,7 +11,7 @@ use reynolds_torch::tch::{self, Device, Kind, Reduction, Tensor};
 use super::experiment::{self, ModelConfig};
 use crate::so2::invariance::{invariance, random_angles};
 use reynolds_train::error::Result;
-use reynolds_train::task::{Metrics, Moment, Split, Task};
+use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
 /// Names the stream of random numbers, with the seed.
 #[derive(Debug, Clone, Copy)]
@@ -145,6 +145,17 @@ fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     Ok(logits.f_binary_cross_entropy_with_logits(labels, None::<Tensor>, None::<Tensor>, Reduction::Mean)?)
 }
 
+impl Captured for PlaneTask {
+    /// All points at every step: nothing differs.
+    fn minibatch(&self, _: Moment) -> Result<Tensor> {
+        Ok(Tensor::f_zeros([0], (Kind::Float, self.parameters.device()))?)
+    }
+
+    fn loss_of(&self, _: &Tensor) -> Result<Tensor> {
+        cross_entropy(&self.logits_of(&self.train.features)?, &self.train.labels)
+    }
+}
+
 impl Task for PlaneTask {
     fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -158,8 +169,12 @@ impl Task for PlaneTask {
         1
     }
 
-    fn loss(&self, _moment: Moment) -> Result<Tensor> {
-        cross_entropy(&self.logits_of(&self.train.features)?, &self.train.labels)
+    fn loss(&self, moment: Moment) -> Result<Tensor> {
+        self.loss_of(&self.minibatch(moment)?)
+    }
+
+    fn captured(&self) -> Result<&dyn Captured, &'static str> {
+        Ok(self)
     }
 
     /// "loss", "accuracy", "invariance_error_sum" (ℰ_emp), "invariance_error_mean" and "invariance_error_relative": with all rotations on test points, else with the first

@@ -11,7 +11,7 @@ use reynolds_torch::tch::{self, Kind, Tensor};
 use crate::so2::PlaneTask;
 use reynolds_train::error::Result;
 use reynolds_train::regulariser::Regulariser;
-use reynolds_train::task::{Metrics, Moment, Split, Task};
+use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
 /// A task with λ_G ‖W‖² on the same weights in place of its penalty, without a projector.
 pub(super) struct Decayed(pub(super) PlaneTask);
@@ -31,6 +31,10 @@ impl Task for Decayed {
 
     fn loss(&self, moment: Moment) -> Result<Tensor> {
         self.0.loss(moment)
+    }
+
+    fn captured(&self) -> Result<&dyn Captured, &'static str> {
+        self.0.captured()
     }
 
     fn evaluate(&self, split: Split) -> Result<Metrics> {

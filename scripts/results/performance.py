@@ -51,6 +51,39 @@ def pairs(root):
     return markdown(["network", "batch", "precision", "step without", "added", "95 % interval, µs", "pairs"], rows)
 
 
+def graphs(root):
+    """Steps with and without a CUDA graph beside PyTorch's in one, in its better layout; and what the penalty adds to a step in a graph."""
+    groups, added = [], []
+    for found in jsonl(root / "results/gpu/graphs.jsonl"):
+        if found.get("row") != "step":
+            groups[-1]["theirs"].append(found.get("train_ms") or 1e3 * found["seconds"])
+        elif "pairs" in found:
+            pairs, step = found["pairs"], found["settings"].get("penalty.step", "gradient").strip('"')
+            share = pairs["added_us"] / pairs["without_us"]
+            added.append([network(found), step, f"{pairs['without_us'] / 1000:.2f} ms", f"{pairs['added_us']:.0f} µs ({share:.2%})",
+                          f"[{pairs['low_us']:.0f}, {pairs['high_us']:.0f}]", pairs["pairs"]])
+        elif found["graph"]:
+            groups.append({"found": found, "ours": found["train_ms"], "theirs": []})
+        else:
+            groups[-1]["without"] = found["train_ms"]
+    rows = []
+    for group in groups:
+        theirs = min(group["theirs"], default=None)
+        rows.append([network(group["found"]), f"{group['ours']:.2f} ms", f"{group['without']:.2f} ms", f"{theirs:.2f} ms" if theirs else "–",
+                     f"{theirs / group['ours']:.2f}" if theirs else "–"])
+    return [*markdown(["network", "in a graph", "without", "PyTorch in a graph", "theirs / ours"], rows), "",
+            *markdown(["network", "penalty", "step without", "added", "95 % interval, µs", "pairs"], added)]
+
+
+def network(found):
+    """Network and minibatch of a row of `bench step`."""
+    settings = {key.split(".")[-1]: value.strip('"') for key, value in found["settings"].items()}
+    what = {"ct": "DICDNet", "smoke": settings.get("architecture", "RSteer") + " " + settings.get("kind", ""), "medmnist": "MedMNIST ours"}
+    size = f", {settings['stages']} stages, {settings['blocks']} blocks" if "stages" in settings else ""
+    side = f" × {settings.get('patch', 256)}²" if found["experiment"] == "ct" else ""
+    return f"{what[found['experiment']]}{size}, {found['batch']}{side}, {found['precision']}"
+
+
 def decoupled(root):
     """The decoupled steps by themselves, beside what they have to move and beside plain operations."""
     rows = []
@@ -84,6 +117,9 @@ def page(root):
         lines += [f"## {title}", "", f"`{command}`", "", *compare_table.table(results), ""]
     lines += ["## How cost grows", "", *scaling(root, "scaling"), "### The penalty on a GPU", "", *scaling(root, "scaling-gpu")]
     lines += ["## What the penalty adds to a training step", "", origin(root, "ct-penalty", "medmnist-penalty"), "", *pairs(root), ""]
+    if (root / "results/gpu/graphs.jsonl").exists():
+        lines += ["## Steps in CUDA graphs", "", origin(root, "graphs") + " PyTorch: the whole step, Adam included, in one graph, in the better of its two layouts.", "",
+                  *graphs(root), ""]
     if (root / "results/gpu/penalty.jsonl").exists():
         lines += ["## The penalty as a step of its own", "", origin(root, "penalty") + " In f32. Layers are equal convolutions between regular fields of C4. Bytes a weight: what a copy "
                   "moves in that time, and what the step moves with its index. The floor has no index; plain operations are those one would write in "

@@ -255,6 +255,12 @@ impl Binding {
         self.one_pass.is_some()
     }
 
+    /// Whether [`Binding::takes_one_pass`] by kernels of a GPU, which read strengths from its memory: steps that are captured can be replayed
+    /// with others.
+    pub fn has_kernels(&self) -> bool {
+        self.device.is_cuda() && self.takes_one_pass()
+    }
+
     /// P on all parameters, flat `[len]`; parameters that are not bound are returned as they are.
     pub fn project(&self, flat: &Tensor) -> Result<Tensor> {
         self.selection.replaced(flat, self.projector.apply(&self.gather(flat)?)?)

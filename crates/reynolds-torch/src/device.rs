@@ -6,10 +6,12 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use reynolds_cuda::Place;
 use tch::kind::Element;
 use tch::{Device, Kind, Tensor};
 
 use crate::error::{Error, Result};
+use crate::graph;
 
 /// The device a user names: `cpu` or `cuda:N`.
 ///
@@ -45,9 +47,15 @@ pub fn name(device: Device) -> String {
     }
 }
 
-/// How many kernels of this crate the calling thread has launched so far; operations of libtorch are not counted.
+/// How many kernels of [`reynolds_cuda`] the calling thread has launched so far; operations of libtorch are not counted.
 pub fn launches() -> u64 {
-    crate::projector::launches()
+    reynolds_cuda::launches()
+}
+
+/// The device and its current stream in this thread, for kernels; on a processor, where they are emulated, it means nothing.
+pub(crate) fn place(device: Device) -> Result<Place> {
+    let Device::Cuda(number) = device else { return Ok(Place { device: 0, stream: 0 }) };
+    Ok(Place { device: number, stream: graph::current_stream(number)? })
 }
 
 /// Values of the host on a device, as numbers of `kind`.

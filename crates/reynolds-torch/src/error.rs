@@ -61,6 +61,13 @@ pub fn first_line(error: &tch::TchError) -> String {
     line.strip_prefix("Internal torch error: ").unwrap_or(line).to_string()
 }
 
+impl From<reynolds_cuda::Error> for Error {
+    fn from(error: reynolds_cuda::Error) -> Self {
+        let reynolds_cuda::Error { device, what, found } = error;
+        Self::Device { device: format!("cuda:{device}"), expected: format!("to {what}"), found }
+    }
+}
+
 impl Error {
     /// An [`Error::Parameter`].
     pub fn parameter(name: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {

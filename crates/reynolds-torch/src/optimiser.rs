@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use crate::error::{Error, Result, check_nonnegative, check_size};
+use crate::numbers::Numbers;
 
 /// The kind of weight decay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -67,13 +68,16 @@ pub struct Adam {
     first: Tensor,
     second: Tensor,
     steps: i64,
+    /// 1 − ηλ, √(1−β₂ᵗ) and −η/(1−β₁ᵗ) of the prepared step, in the type of the weights.
+    numbers: Numbers,
 }
 
 impl Adam {
     /// Before the first step on `weights` `[len]`.
     pub fn new(config: AdamConfig, weights: &Tensor) -> Result<Self> {
         config.validate()?;
-        Ok(Self { config, first: weights.f_zeros_like()?, second: weights.f_zeros_like()?, steps: 0 })
+        let numbers = Numbers::of_kind(&[1.0, 1.0, 0.0], weights.kind(), weights.device())?;
+        Ok(Self { config, first: weights.f_zeros_like()?, second: weights.f_zeros_like()?, steps: 0, numbers })
     }
 
     /// First moment, second moment, steps taken: the state of a checkpoint.
@@ -96,25 +100,39 @@ impl Adam {
 
     /// One step on `weights` along `gradient`, both `[len]`, in place.
     pub fn step(&mut self, weights: &mut Tensor, gradient: &Tensor, learning_rate: f64) -> Result<()> {
+        self.prepare(learning_rate)?;
+        self.step_prepared(weights, gradient).inspect_err(|_| self.steps -= 1)
+    }
+
+    /// The first half of [`Adam::step`]: writes the next step's rate and bias corrections to where the step reads them. Then a captured
+    /// [`Adam::step_prepared`] can be replayed.
+    pub fn prepare(&mut self, learning_rate: f64) -> Result<()> {
+        let AdamConfig { beta1, beta2, weight_decay, .. } = self.config;
+        self.steps += 1;
+        let steps = self.steps as f64;
+        let (correction1, correction2) = (1.0 - beta1.powf(steps), (1.0 - beta2.powf(steps)).sqrt());
+        self.numbers.set(&[1.0 - learning_rate * weight_decay, correction2, -learning_rate / correction1])
+    }
+
+    /// The second half of [`Adam::step`].
+    pub fn step_prepared(&mut self, weights: &mut Tensor, gradient: &Tensor) -> Result<()> {
         check_size("weights", &self.first, weights)?;
         check_size("gradient", &self.first, gradient)?;
         let _guard = tch::no_grad_guard();
         let AdamConfig { method, beta1, beta2, epsilon, weight_decay } = self.config;
+        let [decay, correction2, rate] = [0, 1, 2].map(|nth| self.numbers.memory().get(nth));
         let mut gradient = gradient.shallow_clone();
         if weight_decay > 0.0 {
             match method {
                 Method::Adam => gradient = gradient.f_add(&weights.f_mul_scalar(weight_decay)?)?,
-                Method::AdamW => drop(weights.f_mul_scalar_(1.0 - learning_rate * weight_decay)?),
+                Method::AdamW => drop(weights.f_mul_(&decay)?),
             }
         }
-        self.steps += 1;
-        let steps = self.steps as f64;
         // m + (1−β₁)(g − m), as PyTorch rounds it.
         let _ = self.first.f_lerp_(&gradient, 1.0 - beta1)?;
         let _ = self.second.f_mul_scalar_(beta2)?.f_addcmul_(&gradient, &(&gradient * (1.0 - beta2)))?;
-        let (correction1, correction2) = (1.0 - beta1.powf(steps), (1.0 - beta2.powf(steps)).sqrt());
-        let root = self.second.f_sqrt()?.f_div_scalar_(correction2)?.f_add_scalar_(epsilon)?;
-        let update = self.first.f_div(&root)?.f_mul_scalar_(-learning_rate / correction1)?;
+        let root = self.second.f_sqrt()?.f_div_(&correction2)?.f_add_scalar_(epsilon)?;
+        let update = self.first.f_div(&root)?.f_mul_(&rate)?;
         let _ = weights.f_add_(&update)?;
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! The squared penalty, its gradient and the decoupled steps on a GPU, by kernels or by operations of libtorch, beside the core in double
-//! precision.
+//! precision; and a step that is captured in a CUDA graph beside one that is not.
 //!
 //! ```text
 //! scripts/gpu.sh run tests
@@ -9,12 +9,17 @@
 
 mod support;
 
+use std::rc::Rc;
+
 use reynolds::penalty::Form;
+use reynolds::plan::SymmetryPlan;
 use reynolds::proximal::Target;
 use reynolds_torch::binding::TileProducts;
+use reynolds_torch::graph::Recorder;
+use reynolds_torch::optimiser::{Adam, AdamConfig};
 use reynolds_torch::proximal::{ProximalStep, Scope, TargetStep};
-use reynolds_torch::tch::{Kind, Tensor};
-use reynolds_torch::{Penalty, device};
+use reynolds_torch::tch::{Device, Kind, Tensor};
+use reynolds_torch::{Binding, Parameters, Penalty, device};
 use support::*;
 
 /// Layers whose P averages short signed orbits or keeps and drops numbers, which the kernels are for.
@@ -136,4 +141,107 @@ fn launches_do_not_grow_with_layers_and_steps_are_the_same_to_the_bit() {
         assert_eq!(flat, *parameters.flat());
     }
     assert!(found[0] > 0 && found.iter().all(|launches| *launches == found[0]), "{found:?}");
+}
+
+/// A small network with a regularised layer, and a training step of it that can be captured: loss, penalty, Adam, decoupled step.
+struct Training {
+    parameters: Parameters,
+    penalty: Penalty,
+    adam: Adam,
+    after: [ProximalStep; 2],
+    target: TargetStep,
+    input: Tensor,
+    sum: Tensor,
+}
+
+impl Training {
+    fn new(gpu: Device) -> Self {
+        let mut builder = Parameters::builder();
+        builder.real("kernel", &[8, 4, 3, 3], &(0..288).map(|i| f64::from(i).sin()).collect::<Vec<_>>()).unwrap();
+        builder.real("head", &[8, 2], &(0..16).map(|i| f64::from(i).cos()).collect::<Vec<_>>()).unwrap();
+        let parameters = builder.build(Kind::Float, gpu).unwrap();
+        let plan = "group = \"C4\"\n[[layer]]\nname = \"kernel\"\ndomain = \"regular\"\ncodomain = \"2 regular\"";
+        let binding = Rc::new(Binding::of_plan(&parameters, &SymmetryPlan::from_toml(plan).unwrap()).unwrap());
+        assert!(binding.has_kernels());
+        let after = [Form::Squared, Form::Plain]
+            .map(|form| ProximalStep::new(binding.clone(), proximal(form, false, [0.3, 0.7])).unwrap());
+        Self {
+            penalty: Penalty::new(binding.clone(), squared([0.1, 0.2])).unwrap(),
+            adam: Adam::new(AdamConfig { weight_decay: 0.1, ..AdamConfig::default() }, parameters.flat()).unwrap(),
+            target: TargetStep::new(binding.clone(), Target::new(0.9).unwrap(), Scope::Layer).unwrap(),
+            after,
+            input: Tensor::zeros([4, 4, 8, 8], (Kind::Float, gpu)),
+            sum: Tensor::zeros([], (Kind::Float, gpu)),
+            parameters,
+        }
+    }
+
+    /// The strength, the rate and the minibatch of a step.
+    fn prepare(&mut self, [strength, rate]: [f64; 2], nth: i64) {
+        self.penalty.set_lambda_perp(strength).unwrap();
+        for step in &mut self.after {
+            step.set_lambda_perp(strength).unwrap();
+            step.prepare(rate).unwrap();
+        }
+        self.target.prepare(rate).unwrap();
+        self.adam.prepare(rate).unwrap();
+        let numbers = Tensor::arange(4 * 4 * 64, (Kind::Float, self.input.device())) + nth;
+        self.input.copy_(&numbers.cos().view([4, 4, 8, 8]));
+    }
+
+    fn step(&mut self) -> reynolds_torch::Result<()> {
+        let image = self.input.f_conv2d(&self.parameters.get("kernel")?, None::<&Tensor>, 1, 1, 1, 1)?.f_relu()?;
+        let image = image.f_mean_dim([2_i64, 3].as_slice(), false, None)?;
+        let loss = image.f_matmul(&self.parameters.get("head")?)?.f_square()?.f_sum(Kind::Float)?;
+        let mut gradient = self.parameters.gradient(&loss)?;
+        let _ = self.sum.f_add_(&loss.f_detach()?)?;
+        self.penalty.add_gradient(self.parameters.flat(), &mut gradient)?;
+        let flat = self.parameters.flat_mut();
+        self.adam.step_prepared(flat, &gradient)?;
+        for step in &mut self.after {
+            step.apply_prepared(flat)?;
+        }
+        self.target.apply_prepared(flat)
+    }
+
+    /// Weights, the sum of the losses, and what the decoupled steps keep.
+    fn state(&self) -> Vec<f64> {
+        let kept = [self.target.strengths(), self.after[1].exact_since()];
+        [self.parameters.flat(), &self.sum, kept[0], kept[1]].iter().flat_map(|tensor| numbers(tensor)).collect()
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_replayed_step_takes_other_strengths_and_rates_and_what_cannot_be_captured_says_so() {
+    let gpu = device::parse("cuda:0").unwrap();
+    // λ_⊥ and η.
+    let numbers = [[0.2, 0.1], [0.2, 0.1], [0.5, 0.05], [10.0, 0.2], [0.1, 0.01], [2.0, 0.1]];
+    let [eager, replayed] = [false, true].map(|by_graph| {
+        let (mut training, mut recorder) = (Training::new(gpu), Recorder::new(gpu).unwrap());
+        let mut graph = None;
+        for (nth, numbers) in (0..).zip(numbers) {
+            training.prepare(numbers, nth);
+            if !by_graph || nth < 2 {
+                recorder.aside(|| training.step()).unwrap();
+                continue;
+            }
+            if nth == 2 {
+                // A number that is read on the way: nothing is computed, and the next capture is none the worse.
+                let before = training.state();
+                let reading = recorder.capture(|| {
+                    training.step()?;
+                    let _ = f64::try_from(&training.sum)?;
+                    Ok::<_, reynolds_torch::Error>(())
+                });
+                assert!(reading.unwrap_err().to_string().contains("capture"));
+                assert_eq!(before, training.state());
+            }
+            graph.get_or_insert_with(|| recorder.capture(|| training.step()).unwrap()).replay().unwrap();
+        }
+        training.state()
+    });
+    for (eager, replayed) in eager.iter().zip(&replayed) {
+        assert!((eager - replayed).abs() <= 1e-5 * eager.abs().max(1.0), "{eager} {replayed}");
+    }
 }

@@ -56,15 +56,31 @@ impl Decoupled {
         }
     }
 
-    /// Changes the parameters `flat` `[len]` in place, with the learning rate of the step; does not synchronise.
-    pub(crate) fn apply(&mut self, flat: &mut Tensor, rate: f64) -> Result<()> {
+    /// The learning rate of the next step.
+    pub(crate) fn prepare(&mut self, rate: f64) -> Result<()> {
         if let Some((step, _)) = &mut self.penalty {
-            step.apply(flat, rate)?;
+            step.prepare(rate)?;
         }
         if let Some(step) = &mut self.target {
-            step.apply(flat, rate)?;
+            step.prepare(rate)?;
         }
         Ok(())
+    }
+
+    /// Changes the parameters `flat` `[len]` in place, with the prepared learning rate; does not synchronise.
+    pub(crate) fn apply(&mut self, flat: &mut Tensor) -> Result<()> {
+        if let Some((step, _)) = &mut self.penalty {
+            step.apply_prepared(flat)?;
+        }
+        if let Some(step) = &mut self.target {
+            step.apply_prepared(flat)?;
+        }
+        Ok(())
+    }
+
+    /// As [`crate::regulariser::Regulariser::reads_memory`].
+    pub(crate) fn reads_memory(&self) -> bool {
+        self.binding.has_kernels()
     }
 
     /// The penalty at `flat`, each parameter with its own strengths; `None` if there is a target alone. Synchronises.

@@ -10,4 +10,4 @@ pub use crate::config::{RunConfig, Settings};
 pub use crate::error::{Error, Result};
 pub use crate::experiment::Experiment;
 pub use crate::supervised::{Supervised, supervised};
-pub use crate::task::{Metrics, Moment, Split, Task};
+pub use crate::task::{Captured, Metrics, Moment, Split, Task};

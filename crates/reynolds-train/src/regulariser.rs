@@ -20,6 +20,11 @@ pub trait Regulariser {
 
     /// Changes λ_⊥; an error if it is negative or not finite.
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()>;
+
+    /// Whether a step that was captured in a CUDA graph sees later changes of λ_⊥; if not, it is captured again after each.
+    fn reads_memory(&self) -> bool {
+        false
+    }
 }
 
 impl Regulariser for Penalty {
@@ -33,6 +38,10 @@ impl Regulariser for Penalty {
 
     fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
         Ok(Penalty::set_lambda_perp(self, lambda_perp)?)
+    }
+
+    fn reads_memory(&self) -> bool {
+        Penalty::reads_memory(self)
     }
 }
 
@@ -76,15 +85,30 @@ impl Regularisation {
         self.after.as_mut().map_or(Ok(()), |after| after.set_lambda_perp(lambda_perp))
     }
 
+    /// λ_⊥ and the learning rate of the next step, before its first operation.
+    pub fn prepare(&mut self, lambda_perp: f64, rate: f64) -> Result<()> {
+        self.set_lambda_perp(lambda_perp)?;
+        self.after.as_mut().map_or(Ok(()), |after| after.prepare(rate))
+    }
+
+    /// What a captured step has of λ_⊥ and the learning rate for good: only whether they are 0 where it reads them from memory.
+    pub(crate) fn baked(&self, lambda_perp: f64, rate: f64) -> [f64; 2] {
+        let is_set = |number: f64| f64::from(u8::from(number != 0.0));
+        let gradient = self.gradient.as_ref().is_none_or(|gradient| gradient.reads_memory());
+        let after = self.after.as_ref().is_none_or(Decoupled::reads_memory);
+        let lambda_perp = if gradient && after { is_set(lambda_perp) } else { lambda_perp };
+        [lambda_perp, if after { is_set(rate) } else { rate }]
+    }
+
     /// Before the optimiser's step: adds the gradient to `gradient`, flat `[len]`, in place. Does not synchronise.
     pub fn add_gradient(&self, parameters: &Parameters, gradient: &mut Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
         self.gradient.as_ref().map_or(Ok(()), |regulariser| regulariser.add_gradient(parameters, gradient))
     }
 
-    /// After the optimiser's step with this learning rate: changes `flat` `[len]` in place. Does not synchronise.
-    pub fn after_step(&mut self, flat: &mut Tensor, rate: f64) -> Result<()> {
-        self.after.as_mut().map_or(Ok(()), |after| after.apply(flat, rate))
+    /// After the optimiser's step with the prepared learning rate: changes `flat` `[len]` in place. Does not synchronise.
+    pub fn after_step(&mut self, flat: &mut Tensor) -> Result<()> {
+        self.after.as_mut().map_or(Ok(()), |after| after.apply(flat))
     }
 
     /// The penalty, a 0-d tensor in double precision; `None` if there is a target alone.

@@ -45,6 +45,16 @@ pub struct Moment {
     pub step: usize,
 }
 
+/// A loss that can be captured in a CUDA graph and replayed: its operations depend on nothing but shapes, and it reads nothing from the
+/// host.
+pub trait Captured {
+    /// All that differs between two minibatches of one shape, on the device: as a rule the numbers of its samples.
+    fn minibatch(&self, moment: Moment) -> Result<Tensor>;
+
+    /// The loss of a minibatch, as [`Task::loss`].
+    fn loss_of(&self, minibatch: &Tensor) -> Result<Tensor>;
+}
+
 /// Data, network, loss and metrics of one run, on its device.
 pub trait Task {
     /// The parameters that are trained.
@@ -60,6 +70,12 @@ pub trait Task {
 
     /// The loss of one minibatch without the penalty: a 0-d tensor on the tape.
     fn loss(&self, moment: Moment) -> Result<Tensor>;
+
+    /// The same loss as a function of one tensor of a fixed shape, for steps that are captured in a CUDA graph; else the reason why there is
+    /// none.
+    fn captured(&self) -> Result<&dyn Captured, &'static str> {
+        Err("the experiment does not offer it")
+    }
 
     /// Metrics of a split with the current parameters. `train.early_stopping` watches "loss" by default.
     fn evaluate(&self, split: Split) -> Result<Metrics>;

@@ -9,9 +9,10 @@
 //! then, once per epoch: read the loss, check that all is finite, evaluate, record, save
 //! ```
 //!
-//! No step synchronises with the device. A step is a function of the seed and the moment only, so that a resumed loop does what an
+//! No step synchronises with the device; on CUDA it is captured in a graph and replayed where the task allows it. A step is a function of the seed and the moment only, so that a resumed loop does what an
 //! uninterrupted one does.
 
+mod replay;
 mod trainer;
 
 use crate::config::{PenaltySettings, TrainConfig};
@@ -79,6 +80,9 @@ fn all_epochs(
     while !trainer.is_over() {
         while !trainer.epoch_is_over() {
             trainer.step(task)?;
+            if let Some(why) = trainer.not_captured() {
+                observer.say(&why);
+            }
             let loss = if trainer.look_is_due() { Some(trainer.look(task, journal)?.0) } else { None };
             observer.step(trainer.steps_done(), loss);
             if interrupt.requested() {

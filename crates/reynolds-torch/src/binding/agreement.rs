@@ -6,6 +6,7 @@ use tch::{Kind, Tensor};
 use super::Binding;
 use crate::error::Result;
 use crate::norm;
+use crate::numbers::Numbers;
 use crate::projector::{Fused, OnePass, penalty};
 use crate::proximal::{Rescaling, Rule};
 
@@ -25,9 +26,10 @@ fn checked(fused: Fused, binding: &Binding) -> Result<Option<Box<dyn OnePass>>> 
 
 fn gradient_agrees(fused: &Fused, binding: &Binding) -> Result<bool> {
     let slopes = [0.25, 0.75];
-    let flat = numbers(binding)?;
+    let on_device = Numbers::new(&slopes, binding.device)?;
+    let flat = probe(binding)?;
     let sum = flat.f_zeros_like()?;
-    let value = fused.measured(Some(&sum), &flat, slopes).ok().flatten();
+    let value = fused.measured(Some(&sum), &flat, &on_device).ok().flatten();
     let weights = binding.selection.gather(&flat)?;
     let projected = binding.projector.apply(&weights)?;
     let perp = weights.f_sub(&projected)?;
@@ -41,19 +43,22 @@ fn gradient_agrees(fused: &Fused, binding: &Binding) -> Result<bool> {
 }
 
 fn steps_agree(fused: &Fused, binding: &Binding) -> Result<bool> {
-    let flat = numbers(binding)?;
+    let flat = probe(binding)?;
     let count = binding.bound.len() as i64;
     let scales = Tensor::f_ones([2, count], (Kind::Double, binding.device))?;
+    let numbers = |values: &[f64]| Numbers::new(values, binding.device);
+    let (even, by, step) = (numbers(&[0.25, 0.75])?, numbers(&[0.25, 0.5, 2.0])?, numbers(&[0.1])?);
     let after = |nth: usize, by_kernels: bool| -> Result<Option<Tensor>> {
         let (strengths, exact_since) = (scales.f_get(0)?.f_detach_copy()?, scales.f_get(0)?.f_to_kind(Kind::Int64)?);
-        let (strengths, exact_since, step, network) = (&strengths, &exact_since, 0.1, nth.is_multiple_of(2));
+        let (strengths, exact_since, network) = (&strengths, &exact_since, nth.is_multiple_of(2));
+        let (by, step, scales) = (&by, &step, &scales);
         let rule = match nth {
             0 => None,
-            1 | 2 => Some(Rule::Plain { by: [0.25, 0.5], scales: &scales, whole: network, exact_since, call: 2 }),
+            1 | 2 => Some(Rule::Plain { by, scales, whole: network, exact_since }),
             3 | 4 => Some(Rule::Target { slope: 0.25, step, network, strengths }),
             _ => Some(Rule::Dual { tau: 0.25, rate: 1.0, step, network, strengths }),
         };
-        let rescaling = rule.as_ref().map_or(Rescaling::Even([0.25, 0.75]), Rescaling::ByRule);
+        let rescaling = rule.as_ref().map_or(Rescaling::Even(&even), Rescaling::ByRule);
         let mut flat = flat.f_detach_copy()?;
         if by_kernels {
             return Ok(fused.rescale(&flat, &rescaling).ok().filter(|&done| done).map(|_| flat));
@@ -72,7 +77,7 @@ fn steps_agree(fused: &Fused, binding: &Binding) -> Result<bool> {
 }
 
 /// Numbers that every parameter can be checked on.
-fn numbers(binding: &Binding) -> Result<Tensor> {
+fn probe(binding: &Binding) -> Result<Tensor> {
     Ok(Tensor::f_arange(binding.len as i64, (binding.kind, binding.device))?.f_sin()?)
 }
 

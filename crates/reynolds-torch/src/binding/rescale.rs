@@ -19,7 +19,7 @@ impl Binding {
     pub(super) fn rescale_by_operations(&self, flat: &mut Tensor, rescaling: &Rescaling<'_>) -> Result<()> {
         let weights = self.gather(flat)?;
         if let Rescaling::Even(factors) = rescaling {
-            return self.rescale_evenly(flat, weights, *factors);
+            return self.rescale_evenly(flat, weights, [factors.host()[0], factors.host()[1]]);
         }
         let projected = self.projector.apply(&weights)?;
         let (factors, perp_alone) = match rescaling {

@@ -42,6 +42,7 @@ use crate::device::upload;
 use crate::error::{Error, Result};
 use crate::matrices::Matrices;
 use crate::norm;
+use crate::numbers::Numbers;
 use crate::parameters::{Entry, Parameters};
 use frobenius::slopes;
 
@@ -53,6 +54,8 @@ type ValueAndSlope = (Tensor, Option<Tensor>);
 pub struct Penalty {
     binding: Rc<Binding>,
     config: PenaltyConfig,
+    /// a and b of the squared form.
+    slopes: Numbers,
     matrices: Matrices,
     /// κ² of every bound parameter, `[count]` in double precision: see [`reynolds::penalty::PLAIN_EPSILON`]. In the order of the matrices for
     /// norms other than Frobenius.
@@ -73,7 +76,8 @@ impl Penalty {
             _ => matrices.numbers().iter().map(|&number| kappa_squared(&binding.bound()[number])).collect(),
         };
         let kappa_squared = upload(&kappa_squared, Kind::Double, binding.device())?;
-        Ok(Self { binding, config, matrices, kappa_squared })
+        let slopes = Numbers::new(&slopes(&config), binding.device())?;
+        Ok(Self { binding, config, slopes, matrices, kappa_squared })
     }
 
     /// Strength and shape.
@@ -86,12 +90,17 @@ impl Penalty {
         &self.binding
     }
 
+    /// Whether a captured step sees later changes of λ_⊥: it is read by kernels, from the device's memory.
+    pub fn reads_memory(&self) -> bool {
+        self.is_squared() && self.binding.has_kernels()
+    }
+
     /// Changes λ_⊥, as a schedule does.
     pub fn set_lambda_perp(&mut self, lambda_perp: f64) -> Result<()> {
         let config = PenaltyConfig { lambda_perp, ..self.config };
         config.validate()?;
         self.config = config;
-        Ok(())
+        self.slopes.set(&slopes(&config))
     }
 
     /// The penalty at the parameters `flat` `[len]`: a 0-d tensor; does not synchronise.
@@ -99,7 +108,7 @@ impl Penalty {
         let _guard = tch::no_grad_guard();
         if self.is_squared()
             && let Some(one_pass) = self.binding.one_pass(flat)?
-            && let Some(value) = one_pass.measured(None, flat, slopes(&self.config))?
+            && let Some(value) = one_pass.measured(None, flat, &self.slopes)?
         {
             return Ok(value);
         }
@@ -113,7 +122,7 @@ impl Penalty {
         check(flat, gradient)?;
         if self.is_squared()
             && let Some(one_pass) = self.binding.one_pass(flat)?
-            && let Some(value) = one_pass.measured(Some(gradient), flat, slopes(&self.config))?
+            && let Some(value) = one_pass.measured(Some(gradient), flat, &self.slopes)?
         {
             return Ok(value);
         }
@@ -129,7 +138,7 @@ impl Penalty {
         let squared = self.is_squared();
         if squared
             && let Some(one_pass) = self.binding.one_pass(flat)?
-            && one_pass.add_to(gradient, flat, slopes(&self.config))?
+            && one_pass.add_to(gradient, flat, &self.slopes)?
         {
             return Ok(());
         }

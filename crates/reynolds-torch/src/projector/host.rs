@@ -25,6 +25,7 @@ use super::shared::Shared;
 use super::slices::{with_numbers, with_numbers_mut, with_numbers_of};
 use super::team::on_threads;
 use crate::error::Result;
+use crate::numbers::Numbers;
 use crate::proximal::Rescaling;
 
 /// About how many numbers a thread takes at a time, and for how many another thread is called.
@@ -42,6 +43,11 @@ pub(crate) fn executor(layers: &[(usize, Shared)], kind: Kind) -> Option<Box<dyn
         Kind::Double => Some(Box::new(Executor::<f64>::new(layers))),
         _ => None,
     }
+}
+
+/// a and b.
+fn pair(numbers: &Numbers) -> [f64; 2] {
+    [numbers.host()[0], numbers.host()[1]]
 }
 
 /// Half the weighted sum of energies; a part whose weight is 0 may be no number.
@@ -92,11 +98,12 @@ struct Buffers<T: Number> {
 }
 
 impl<T: Number> OnePass for Executor<T> {
-    fn add_to(&self, sum: &Tensor, weights: &Tensor, slopes: [f64; 2]) -> Result<bool> {
-        Ok(self.on_tensors(Some(sum), weights, slopes, false).is_some())
+    fn add_to(&self, sum: &Tensor, weights: &Tensor, slopes: &Numbers) -> Result<bool> {
+        Ok(self.on_tensors(Some(sum), weights, pair(slopes), false).is_some())
     }
 
-    fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>> {
+    fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: &Numbers) -> Result<Option<Tensor>> {
+        let slopes = pair(slopes);
         let Some(energies) = self.on_tensors(sum, weights, slopes, true) else { return Ok(None) };
         Ok(Some(Tensor::f_full([0_i64; 0], penalty(slopes, energies), (T::KIND, Device::Cpu))?))
     }
@@ -106,7 +113,7 @@ impl<T: Number> OnePass for Executor<T> {
             return Ok(false);
         }
         let factors = match rescaling {
-            Rescaling::Even(factors) => vec![*factors; self.layers],
+            Rescaling::Even(factors) => vec![pair(factors); self.layers],
             Rescaling::Each { factors, .. } => by_layer(factors)?,
             Rescaling::ByRule(rule) => {
                 let Some(energies) = with_numbers_of(weights, |w| self.energies(w, threads())) else {

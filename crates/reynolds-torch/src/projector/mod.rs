@@ -31,7 +31,7 @@ use std::fmt::Debug;
 pub(crate) use assembly::Assembly;
 use band::Band;
 use faer::Mat;
-pub(crate) use fused::{Fused, launches};
+pub(crate) use fused::Fused;
 use gather::Gather;
 pub(crate) use host::{executor, penalty};
 use lists::Lists;
@@ -41,6 +41,7 @@ use tch::{Device, Kind, Tensor};
 
 use crate::device::upload;
 use crate::error::Result;
+use crate::numbers::Numbers;
 use crate::proximal::Rescaling;
 
 /// Products with tiles that are not orbits.
@@ -61,11 +62,11 @@ impl TileProducts {
 
 /// What needs no operations of libtorch. It does nothing with tensors that are not contiguous vectors on the right device.
 pub(crate) trait OnePass: Debug + Send {
-    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors; whether it was done.
-    fn add_to(&self, sum: &Tensor, weights: &Tensor, slopes: [f64; 2]) -> Result<bool>;
+    /// `sum ← sum + a P(W) + b (W − P(W))` of flat tensors, a and b the `slopes`; whether it was done.
+    fn add_to(&self, sum: &Tensor, weights: &Tensor, slopes: &Numbers) -> Result<bool>;
 
     /// The same if there is a `sum`, and (a ‖P(W)‖² + b ‖W − P(W)‖²) / 2, a 0-d tensor; `None` if nothing was done.
-    fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: [f64; 2]) -> Result<Option<Tensor>>;
+    fn measured(&self, sum: Option<&Tensor>, weights: &Tensor, slopes: &Numbers) -> Result<Option<Tensor>>;
 
     /// `W ← a P(W) + b (W − P(W))` of a flat tensor in place; whether it was done.
     fn rescale(&self, weights: &Tensor, rescaling: &Rescaling<'_>) -> Result<bool>;

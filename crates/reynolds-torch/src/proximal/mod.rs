@@ -46,6 +46,7 @@ pub use target::{Scope, TargetStep};
 use crate::binding::{Binding, Bound};
 use crate::device::upload;
 use crate::error::{Error, Result, check_nonnegative};
+use crate::numbers::Numbers;
 pub(crate) use rule::{Rescaling, Rule};
 
 /// The proximal step of a penalty on the parameters of a [`Binding`].
@@ -59,6 +60,9 @@ pub struct ProximalStep {
     uniform: bool,
     exact_since: Tensor,
     calls: i64,
+    /// η of the prepared step, and what follows from it: a and b of all parameters, or 2ηλ_G and 2ηλ_⊥, or ηλ_G, ηλ_⊥ and the number of the call.
+    step: f64,
+    numbers: Numbers,
 }
 
 impl ProximalStep {
@@ -68,7 +72,8 @@ impl ProximalStep {
         let count = binding.bound().len() as i64;
         let exact_since = Tensor::f_full([count], -1, (Kind::Int64, binding.device()))?;
         let scales = Tensor::f_ones([2, count], (Kind::Double, binding.device()))?;
-        let step = Self { binding, proximal, scales, uniform: true, exact_since, calls: 0 };
+        let numbers = Numbers::new(&[1.0, 1.0, 0.0], binding.device())?;
+        let step = Self { binding, proximal, scales, uniform: true, exact_since, calls: 0, step: 0.0, numbers };
         let ones = vec![[1.0; 2]; count as usize];
         step.per_layer(&ones)
     }
@@ -112,42 +117,54 @@ impl ProximalStep {
     /// # Errors
     /// [`Error::Setting`] if η is negative or not finite, or `flat` is not a tensor of these parameters.
     pub fn apply(&mut self, flat: &mut Tensor, step: f64) -> Result<()> {
-        check_nonnegative("step size", step)?;
-        self.apply_as(self.calls + 1, flat, step)?;
-        self.calls += 1;
-        Ok(())
+        self.prepare(step)?;
+        self.apply_prepared(flat).inspect_err(|_| self.calls -= 1)
     }
 
-    fn apply_as(&mut self, call: i64, flat: &mut Tensor, step: f64) -> Result<()> {
+    /// The first half of [`ProximalStep::apply`]: writes what follows from η to where the step reads it. Then a captured
+    /// [`ProximalStep::apply_prepared`] can be replayed.
+    pub fn prepare(&mut self, step: f64) -> Result<()> {
+        check_nonnegative("step size", step)?;
         let penalty = self.proximal.penalty();
         let (by_g, by_perp) = (step * penalty.lambda_g, step * penalty.lambda_perp);
-        match penalty.form {
-            _ if step == 0.0 => Ok(()),
-            Form::Squared => {
-                let both = [2.0 * by_g, 2.0 * by_perp];
-                if self.uniform {
-                    let perp = both[1] + if penalty.whole { both[0] } else { 0.0 };
-                    let even = [1.0 / (1.0 + both[0]), 1.0 / (1.0 + perp)];
-                    return self.binding.rescale(flat, &Rescaling::Even(even));
-                }
-                let factors = &self.squared(both, penalty.whole)?;
-                self.binding.rescale(flat, &Rescaling::Each { factors, perp_alone: by_g == 0.0 })
+        let both = [2.0 * by_g, 2.0 * by_perp];
+        self.calls += 1;
+        self.step = step;
+        self.numbers.set(&match penalty.form {
+            Form::Plain => [by_g, by_perp, self.calls as f64],
+            Form::Squared if self.uniform => {
+                let perp = both[1] + if penalty.whole { both[0] } else { 0.0 };
+                [1.0 / (1.0 + both[0]), 1.0 / (1.0 + perp), 0.0]
             }
-            Form::Plain if (by_g, by_perp) == (0.0, 0.0) => {
+            Form::Squared => [both[0], both[1], 0.0],
+        })
+    }
+
+    /// The second half of [`ProximalStep::apply`].
+    pub fn apply_prepared(&mut self, flat: &mut Tensor) -> Result<()> {
+        let penalty = self.proximal.penalty();
+        match penalty.form {
+            _ if self.step == 0.0 => Ok(()),
+            Form::Squared if self.uniform => self.binding.rescale(flat, &Rescaling::Even(&self.numbers)),
+            Form::Squared => {
+                let factors = &self.squared(penalty.whole)?;
+                self.binding.rescale(flat, &Rescaling::Each { factors, perp_alone: penalty.lambda_g == 0.0 })
+            }
+            Form::Plain if (penalty.lambda_g, penalty.lambda_perp) == (0.0, 0.0) => {
                 let _ = self.exact_since.f_fill_(-1)?;
                 Ok(())
             }
             Form::Plain => {
-                let (by, scales, exact_since) = ([by_g, by_perp], &self.scales, &self.exact_since);
-                let rule = Rule::Plain { by, scales, whole: penalty.whole, exact_since, call };
+                let (by, scales, exact_since) = (&self.numbers, &self.scales, &self.exact_since);
+                let rule = Rule::Plain { by, scales, whole: penalty.whole, exact_since };
                 self.binding.rescale(flat, &Rescaling::ByRule(&rule))
             }
         }
     }
 
     /// 1/(1 + 2ηλ) of each parameter, `[2, count]`.
-    fn squared(&self, [on_g, on_perp]: [f64; 2], whole: bool) -> Result<Tensor> {
-        let (on_g, on_perp) = (self.scales.f_get(0)?.f_mul_scalar(on_g)?, self.scales.f_get(1)?.f_mul_scalar(on_perp)?);
+    fn squared(&self, whole: bool) -> Result<Tensor> {
+        let [on_g, on_perp] = [0, 1].map(|part| self.scales.get(part) * self.numbers.memory().get(part));
         let on_perp = if whole { on_perp.f_add(&on_g)? } else { on_perp };
         Ok(Tensor::f_stack(&[on_g, on_perp], 0)?.f_add_scalar_(1.0)?.f_reciprocal()?)
     }

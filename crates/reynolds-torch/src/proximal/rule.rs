@@ -3,12 +3,13 @@
 use tch::{Kind, Tensor};
 
 use crate::error::Result;
+use crate::numbers::Numbers;
 
 /// W ← a P(W) + b (W − P(W)): where a and b come from.
 #[derive(Debug)]
 pub(crate) enum Rescaling<'a> {
     /// The same for all parameters.
-    Even([f64; 2]),
+    Even(&'a Numbers),
     /// Those of each parameter, `[2, count]` in double precision; a is 1, and no smaller than b, if `perp_alone`.
     Each { factors: &'a Tensor, perp_alone: bool },
     /// From ‖P(W)‖² and ‖W − P(W)‖² of each parameter.
@@ -21,25 +22,24 @@ pub(crate) enum Rescaling<'a> {
 pub(crate) enum Rule<'a> {
     /// Each part · max(0, 1 − ηλ/‖part‖).
     Plain {
-        /// ηλ_G and ηλ_⊥, to be multiplied by those of each parameter, `[2, count]`.
-        by: [f64; 2],
+        /// ηλ_G and ηλ_⊥, to be multiplied by those of each parameter, `[2, count]`; and the number of this call.
+        by: &'a Numbers,
         scales: &'a Tensor,
         whole: bool,
         /// The number of the call since which W − P(W) was made 0 at every call, else −1: `[count]` (int64).
         exact_since: &'a Tensor,
-        call: i64,
     },
     /// W − P(W) · min(1, slope ‖P(W)‖/‖W − P(W)‖).
-    Target { slope: f64, step: f64, network: bool, strengths: &'a Tensor },
+    Target { slope: f64, step: &'a Numbers, network: bool, strengths: &'a Tensor },
     /// λ_⊥ ← max(0, λ_⊥ + rate (‖W − P(W)‖/‖W‖ − τ)), then W − P(W) / (1 + 2ηλ_⊥).
-    Dual { tau: f64, rate: f64, step: f64, network: bool, strengths: &'a Tensor },
+    Dual { tau: f64, rate: f64, step: &'a Numbers, network: bool, strengths: &'a Tensor },
 }
 
 impl Rule<'_> {
     /// Whether P(W) stays what it is.
     pub(crate) fn perp_alone(&self) -> bool {
         match self {
-            Self::Plain { by: [on_g, _], .. } => *on_g == 0.0,
+            Self::Plain { by, .. } => by.host()[0] == 0.0,
             _ => true,
         }
     }
@@ -47,7 +47,8 @@ impl Rule<'_> {
     /// The factors `[2, count]` at energies `[2, count]`; what the rule keeps is changed in place.
     pub(crate) fn factors(&self, energies: &Tensor) -> Result<Tensor> {
         match *self {
-            Self::Plain { by: [on_g, on_perp], scales, whole, exact_since, call } => {
+            Self::Plain { by, scales, whole, exact_since } => {
+                let [on_g, on_perp, call] = by.host()[..] else { unreachable!("three numbers") };
                 let (equivariant, perp) = (energies.f_get(0)?, energies.f_get(1)?);
                 let mut b = threshold(&perp, on_perp, &scales.f_get(1)?)?;
                 let a = if whole {
@@ -59,7 +60,7 @@ impl Rule<'_> {
                 if whole {
                     b = b.f_mul(&a)?;
                 }
-                note(exact_since, &b, call)?;
+                note(exact_since, &b, call as i64)?;
                 Ok(Tensor::f_stack(&[a, b], 0)?)
             }
             Self::Target { slope, step, network, strengths } => {
@@ -68,7 +69,7 @@ impl Rule<'_> {
                 let (most, perp) = (roots.f_get(0)?.f_mul_scalar(slope)?, roots.f_get(1)?);
                 let within = perp.f_le_tensor(&most)?;
                 let s = perp.f_ones_like()?.f_where_self(&within, &most.f_div(&perp)?)?;
-                let strength = s.f_reciprocal()?.f_sub_scalar(1.0)?.f_div_scalar(2.0 * step)?;
+                let strength = s.f_reciprocal()?.f_sub_scalar(1.0)?.f_div_scalar(2.0 * step.host()[0])?;
                 beside_one(s, strengths, &strength)
             }
             Self::Dual { tau, rate, step, network, strengths } => {
@@ -78,7 +79,7 @@ impl Rule<'_> {
                 let alive = total.f_ne(0.0)?;
                 let residual = perp.f_div(&total.f_where_self(&alive, &total.f_ones_like()?)?)?.f_sqrt()?;
                 let moved = residual.f_sub_scalar(tau)?.f_mul_scalar_(rate)?.f_add_(strengths)?.f_clamp_min(0.0)?;
-                let b = moved.f_mul_scalar(2.0 * step)?.f_add_scalar_(1.0)?.f_reciprocal()?;
+                let b = moved.f_mul_scalar(2.0 * step.host()[0])?.f_add_scalar_(1.0)?.f_reciprocal()?;
                 beside_one(b, strengths, &moved)
             }
         }

@@ -8,6 +8,7 @@ use tch::{Kind, Tensor};
 use super::{Rescaling, Rule};
 use crate::binding::Binding;
 use crate::error::{Error, Result, check_nonnegative, check_size};
+use crate::numbers::Numbers;
 
 /// Which residual is at most τ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -28,6 +29,8 @@ pub struct TargetStep {
     /// Rate of the dual update; `None` scales W − P(W) down instead.
     rate: Option<f64>,
     strengths: Tensor,
+    /// η of the prepared step.
+    step: Numbers,
 }
 
 impl TargetStep {
@@ -36,7 +39,8 @@ impl TargetStep {
     pub fn new(binding: impl Into<Rc<Binding>>, target: Target, scope: Scope) -> Result<Self> {
         let binding = binding.into();
         let strengths = zeros(&binding, scope)?;
-        Ok(Self { binding, target, scope, rate: None, strengths })
+        let step = Numbers::new(&[0.0], binding.device())?;
+        Ok(Self { binding, target, scope, rate: None, strengths, step })
     }
 
     /// Reaches the same residual by a strength that starts at 0, grows while the residual is above τ and falls while it is below: a control
@@ -66,8 +70,19 @@ impl TargetStep {
     /// # Errors
     /// [`Error::Setting`] if η is negative or not finite, or `flat` is not a tensor of these parameters.
     pub fn apply(&mut self, flat: &mut Tensor, step: f64) -> Result<()> {
+        self.prepare(step)?;
+        self.apply_prepared(flat)
+    }
+
+    /// The first half of [`TargetStep::apply`], as [`super::ProximalStep::prepare`].
+    pub fn prepare(&mut self, step: f64) -> Result<()> {
         check_nonnegative("step size", step)?;
-        let (network, strengths) = (self.scope == Scope::Network, &self.strengths);
+        self.step.set(&[step])
+    }
+
+    /// The second half of [`TargetStep::apply`].
+    pub fn apply_prepared(&mut self, flat: &mut Tensor) -> Result<()> {
+        let (network, strengths, step) = (self.scope == Scope::Network, &self.strengths, &self.step);
         let rule = match self.rate {
             None => Rule::Target { slope: self.target.slope(), step, network, strengths },
             Some(rate) => Rule::Dual { tau: self.target.tau(), rate, step, network, strengths },

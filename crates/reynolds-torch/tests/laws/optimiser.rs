@@ -4,7 +4,7 @@
 
 use reynolds::random::Random;
 use reynolds_torch::optimiser::{Adam, AdamConfig, Method};
-use reynolds_torch::tch::{Kind, Tensor};
+use reynolds_torch::tch::{Device, Kind, Tensor};
 
 /// torch.optim.Adam and AdamW, one weight at a time.
 struct Reference {
@@ -92,5 +92,29 @@ fn settings_out_of_range_are_refused_by_name() {
     ] {
         let message = Adam::new(config, &Tensor::from(1.0)).unwrap_err().to_string();
         assert!(message.starts_with(&format!("{name}: expected ")), "{message}");
+    }
+}
+
+#[test]
+fn numbers_read_from_memory_round_as_scalars_of_an_operation_do() {
+    let mut random = Random::new(3);
+    for kind in [Kind::Float, Kind::Double] {
+        let mut vector = || Tensor::from_slice(&normals(&mut random, 1000)).to_kind(kind);
+        let (mut weights, mut expected) = (vector(), Tensor::zeros([1000], (kind, Device::Cpu)));
+        expected.copy_(&weights);
+        let (mut first, mut second) = (weights.zeros_like(), weights.zeros_like());
+        let config = AdamConfig { method: Method::AdamW, weight_decay: 0.3, ..AdamConfig::default() };
+        let mut adam = Adam::new(config, &weights).unwrap();
+        for step in 1..8 {
+            let (gradient, rate) = (vector(), 0.3 / f64::from(step));
+            adam.step(&mut weights, &gradient, rate).unwrap();
+            let corrections = [1.0 - config.beta1.powf(step.into()), (1.0 - config.beta2.powf(step.into())).sqrt()];
+            expected = expected * (1.0 - rate * 0.3);
+            let _ = first.lerp_(&gradient, 1.0 - config.beta1);
+            second = (second * config.beta2).addcmul(&gradient, &(&gradient * (1.0 - config.beta2)));
+            let root = second.sqrt() / corrections[1] + config.epsilon;
+            expected += &first / root * (-rate / corrections[0]);
+            assert_eq!(weights, expected, "{kind:?}, step {step}");
+        }
     }
 }

@@ -155,6 +155,9 @@ pub struct TrainConfig {
     pub checkpoint_every: usize,
     /// Optimiser steps between checks of the loss for NaN; 0 = once an epoch. A check synchronises with the device.
     pub look_every: usize,
+    /// Capture steps on CUDA in a CUDA graph and replay them, so that small ones do not wait for launches; a step that cannot be captured says
+    /// why.
+    pub graph: bool,
     /// CPU threads; 0 = all.
     pub threads: usize,
     /// Weights for tests and figures: after the `last` step, or those `best` on validation.
@@ -180,6 +183,7 @@ impl Default for TrainConfig {
             evaluate_every: 1,
             checkpoint_every: 10,
             look_every: 0,
+            graph: true,
             threads: 0,
             weights: Selection::Last,
             parametrisation: ParametrisationConfig::default(),

@@ -11,6 +11,10 @@ use crate::journal::{Journal, Progress, Snapshot, Weights};
 use crate::metrics::{Best, Record, Summary, prefixed};
 use crate::regulariser::Regularisation;
 use crate::task::{Metrics, Moment, Split, Task};
+use crate::train::replay::{Replay, captured};
+
+/// The loss of a minibatch of a step.
+type Loss<'a> = dyn Fn(&dyn Task, usize) -> Result<Tensor> + 'a;
 
 /// Added to the norm that clipping divides by, as in PyTorch.
 const CLIP_EPSILON: f64 = 1e-6;
@@ -27,6 +31,8 @@ pub struct Trainer<'a> {
     minibatches: usize,
     /// Sum of the losses of this epoch, 0-d in double precision.
     loss_sum: Tensor,
+    /// Captured steps, on CUDA; or why there are none, until it is said.
+    replay: Result<Replay, Option<String>>,
     best_weights: Option<Weights>,
     /// The last epoch that was evaluated in this session, and its validation metrics.
     validated: Option<(usize, Metrics)>,
@@ -53,6 +59,10 @@ impl<'a> Trainer<'a> {
             let expected = "\"free\": this model has no regularised parameters";
             return Err(Error::config("train.parametrisation.kind", expected, found));
         }
+        let replay = match config.graph && task.parameters().device().is_cuda() {
+            true => Replay::new(task).map_err(Some),
+            false => Err(None),
+        };
         let parameters = task.parameters_mut();
         let trained = Trained::new(parametrisation, parameters, binding)?;
         Ok(Self {
@@ -64,6 +74,7 @@ impl<'a> Trainer<'a> {
             progress: Progress::default(),
             minibatches,
             loss_sum: Tensor::f_zeros([0_i64; 0], (Kind::Double, parameters.device()))?,
+            replay,
             best_weights: None,
             validated: None,
         })
@@ -100,38 +111,70 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// One step of the optimiser on the task it was made for; does not synchronise.
+    /// One step of the optimiser on the task it was made for; does not synchronise, unless it is captured in a CUDA graph.
     pub fn step(&mut self, task: &mut dyn Task) -> Result<()> {
-        let mut gradient = self.accumulated_gradient(task)?;
-        let parameters = task.parameters_mut();
-        let lambda_perp = self.lambda_perp_at(self.progress.step);
+        let (lambda_perp, rate) = (self.lambda_perp_at(self.progress.step), self.rate_at(self.progress.step));
         if let Some(regularisation) = &mut self.regularisation {
-            regularisation.set_lambda_perp(lambda_perp)?;
+            regularisation.prepare(lambda_perp, rate)?;
+        }
+        self.optimiser.prepare(rate)?;
+        let first = self.progress.step * self.config.accumulate;
+        let last = (first + self.config.accumulate).min(self.minibatches);
+        let moment = |step: usize| Moment { epoch: self.progress.epoch, step };
+        let moments: Vec<Moment> = (first..last).map(moment).collect();
+        match std::mem::replace(&mut self.replay, Err(None)) {
+            Ok(mut replay) => {
+                let baked = self.regularisation.as_ref().map_or([0.0; 2], |all| all.baked(lambda_perp, rate));
+                let done = replay.step(task, &moments, baked, &mut |task, inputs| {
+                    self.prepared_step(task, inputs.len(), &|task, nth| captured(task).loss_of(&inputs[nth]))
+                });
+                self.replay = done?.map_or(Ok(replay), |why| Err(Some(why)));
+            }
+            Err(why) => {
+                self.replay = Err(why);
+                self.prepared_step(task, moments.len(), &|task, nth| task.loss(moments[nth]))?;
+            }
+        }
+        self.progress.step += 1;
+        Ok(())
+    }
+
+    /// Steps that were replayed from a CUDA graph so far.
+    pub fn replayed(&self) -> usize {
+        self.replay.as_ref().map_or(0, Replay::replays)
+    }
+
+    /// Why steps are not captured in a CUDA graph where that was asked for; once.
+    pub fn not_captured(&mut self) -> Option<String> {
+        let why = self.replay.as_mut().err().and_then(Option::take)?;
+        Some(format!("steps are not captured in a CUDA graph: {why}"))
+    }
+
+    /// The operations of a step, whose numbers are prepared, with so many minibatches. What it does to the host is lost when it is replayed.
+    fn prepared_step(&mut self, task: &mut dyn Task, minibatches: usize, loss: &Loss<'_>) -> Result<()> {
+        let mut gradient = self.accumulated_gradient(task, minibatches, loss)?;
+        let parameters = task.parameters_mut();
+        if let Some(regularisation) = &mut self.regularisation {
             regularisation.add_gradient(parameters, &mut gradient)?;
         }
         let mut gradient = self.trained.pull_back(gradient)?;
         if self.config.clip > 0.0 {
             clip(&mut gradient, self.config.clip)?;
         }
-        let rate = self.rate_at(self.progress.step);
-        self.optimiser.step(self.trained.theta_mut(parameters), &gradient, rate)?;
+        self.optimiser.step_prepared(self.trained.theta_mut(parameters), &gradient)?;
         self.trained.refresh(parameters)?;
-        if let Some(regularisation) = &mut self.regularisation {
-            regularisation.after_step(parameters.flat_mut(), rate)?;
+        match &mut self.regularisation {
+            Some(regularisation) => regularisation.after_step(parameters.flat_mut()),
+            None => Ok(()),
         }
-        self.progress.step += 1;
-        Ok(())
     }
 
     /// The mean gradient `[len]` over the minibatches of this step; the last step of an epoch may have fewer.
-    fn accumulated_gradient(&mut self, task: &dyn Task) -> Result<Tensor> {
-        let parameters = task.parameters();
-        let first = self.progress.step * self.config.accumulate;
-        let last = (first + self.config.accumulate).min(self.minibatches);
+    fn accumulated_gradient(&mut self, task: &dyn Task, minibatches: usize, loss: &Loss<'_>) -> Result<Tensor> {
         let mut sum: Option<Tensor> = None;
-        for step in first..last {
-            let loss = task.loss(Moment { epoch: self.progress.epoch, step })?;
-            let gradient = parameters.gradient(&loss)?;
+        for nth in 0..minibatches {
+            let loss = loss(task, nth)?;
+            let gradient = task.parameters().gradient(&loss)?;
             let _ = self.loss_sum.f_add_(&loss.f_detach()?.f_to_kind(Kind::Double)?)?;
             sum = Some(match sum {
                 Some(mut sum) => sum.f_add_(&gradient)?,
@@ -139,7 +182,7 @@ impl<'a> Trainer<'a> {
             });
         }
         let mut sum = sum.expect("an epoch has at least one minibatch");
-        Ok(if last - first > 1 { sum.f_div_scalar_((last - first) as f64)? } else { sum })
+        Ok(if minibatches > 1 { sum.f_div_scalar_(minibatches as f64)? } else { sum })
     }
 
     /// Synchronises, checks that everything is finite, and returns the mean loss of this epoch and the current penalty.

@@ -1,11 +1,15 @@
 //! The loop on a GPU; without one these tests print so and pass.
 
-use reynolds_torch::tch::Device;
+use reynolds::penalty::Form;
+use reynolds_torch::anneal::{self, Anneal};
 use reynolds_torch::{Precision, device};
-use reynolds_train::config::PenaltyStep;
-use reynolds_train::experiment::Experiment;
+use reynolds_train::config::{PenaltySettings, PenaltyStep, TargetBy};
 use reynolds_train::interrupt::Interrupt;
+use reynolds_train::journal::Memory;
+use reynolds_train::prelude::*;
+use reynolds_train::progress::Observer;
 use reynolds_train::run::Outcome;
+use reynolds_train::train::train;
 
 use crate::logistic::{Config, Fault, Logistic, begin, begin_on, go_on_on};
 
@@ -39,6 +43,59 @@ fn a_run_stopped_on_a_gpu_goes_on_there_and_ends_where_the_processor_ends() {
         let on_gpu = final_loss(&go_on_on(gpu, Fault::None, &folder).unwrap());
         // 80 steps of 0.05 in single precision, sums in another order.
         assert!((on_processor - on_gpu).abs() < 1e-4, "{step:?}: {on_processor} {on_gpu}");
+    }
+}
+
+/// What is said while a run trains.
+#[derive(Default)]
+struct Said(Vec<String>);
+
+impl Observer for Said {
+    fn say(&mut self, text: &str) {
+        self.0.push(text.into());
+    }
+}
+
+/// All numbers of the records and the weights of a run, what was said, and how many kernels were launched.
+fn trained(gpu: Device, config: &Config) -> (Vec<f64>, Vec<String>, u64) {
+    let mut task = Logistic::default().task(config, gpu).unwrap();
+    let (mut journal, mut said, before) = (Memory::default(), Said::default(), device::launches());
+    train(&mut task, &config.train, &config.penalty, &mut journal, &mut said, &Interrupt::new()).unwrap();
+    let mut found: Vec<f64> = journal.records.iter().flat_map(|record| record.values.values().copied()).collect();
+    found.extend(Vec::<f64>::try_from(task.parameters().flat().to_kind(Kind::Double)).unwrap());
+    (found, said.0, device::launches() - before)
+}
+
+#[test]
+fn replayed_steps_end_where_others_do_with_rates_and_strengths_that_change() {
+    let Some(gpu) = gpu() else { return };
+    // Settings, minibatches of a step, and whether steps are replayed, or say that their strength changes too often.
+    type Change = fn(&mut PenaltySettings);
+    let cases: [(Change, usize, bool); 6] = [
+        (|_| (), 1, true),
+        (|penalty| penalty.step = PenaltyStep::Decoupled, 1, true),
+        (|penalty| (penalty.step, penalty.form) = (PenaltyStep::Decoupled, Form::Plain), 3, true),
+        (
+            |penalty| (penalty.lambda_perp, penalty.target, penalty.target_by) = (0.0, Some(0.3), TargetBy::Dual),
+            1,
+            true,
+        ),
+        (|penalty| (penalty.form, penalty.anneal) = (Form::Plain, Anneal::default()), 1, true),
+        (|penalty| penalty.form = Form::Plain, 1, false),
+    ];
+    for (nth, (change, accumulate, replays)) in cases.into_iter().enumerate() {
+        let mut config = config();
+        config.penalty.anneal = Anneal { shape: anneal::Shape::Linear, start: 0.0, epochs: 10.0 };
+        change(&mut config.penalty);
+        config.train.accumulate = accumulate;
+        config.train.schedule.warmup_steps = 9;
+        let (found, said, launches) = trained(gpu, &config);
+        config.train.graph = false;
+        let (expected, nothing, all) = trained(gpu, &config);
+        assert_eq!((said.is_empty(), nothing), (replays, vec![]), "case {nth}: {said:?}");
+        assert!(nth > 3 || launches < all / 2, "case {nth}: {launches} launches of {all}");
+        let off = found.iter().zip(&expected).map(|(a, b)| (a - b).abs() / b.abs().max(1.0)).fold(0.0, f64::max);
+        assert!(off < 1e-5 && found.len() == expected.len(), "case {nth}: {off}");
     }
 }
 

@@ -169,6 +169,21 @@ impl LogisticTask {
     }
 }
 
+impl Captured for LogisticTask {
+    fn minibatch(&self, moment: Moment) -> Result<Tensor> {
+        Ok(Tensor::from_slice(&self.points(moment)).to_device(self.inputs.device()))
+    }
+
+    fn loss_of(&self, index: &Tensor) -> Result<Tensor> {
+        let inputs = self.inputs.index_select(0, index);
+        // A statistic follows the inputs, as that of a batch normalisation does.
+        let seen = self.parameters.statistic("seen")?;
+        let newest = inputs.mean_dim(0, false, Kind::Float);
+        seen.shallow_clone().copy_(&(seen * 0.9 + newest * 0.1));
+        self.loss_on(&inputs, &self.targets.index_select(0, index))
+    }
+}
+
 impl Task for LogisticTask {
     fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -184,13 +199,7 @@ impl Task for LogisticTask {
 
     fn loss(&self, moment: Moment) -> Result<Tensor> {
         let call = self.calls.replace(self.calls.get() + 1);
-        let index = Tensor::from_slice(&self.points(moment)).to_device(self.inputs.device());
-        let inputs = self.inputs.index_select(0, &index);
-        // A statistic follows the inputs, as that of a batch normalisation does.
-        let seen = self.parameters.statistic("seen")?;
-        let newest = inputs.mean_dim(0, false, Kind::Float);
-        seen.shallow_clone().copy_(&(seen * 0.9 + newest * 0.1));
-        let loss = self.loss_on(&inputs, &self.targets.index_select(0, &index))?;
+        let loss = self.loss_of(&self.minibatch(moment)?)?;
         match &self.fault {
             Fault::Killed(at) if *at == call => return Err(Error::config("test", "to live", "killed")),
             Fault::Stuck(at) if *at == call => loop {
@@ -206,6 +215,10 @@ impl Task for LogisticTask {
             _ => {}
         }
         Ok(loss)
+    }
+
+    fn captured(&self) -> Result<&dyn Captured, &'static str> {
+        if let Fault::None = self.fault { Ok(self) } else { Err("a fault is at one call") }
     }
 
     fn evaluate(&self, split: Split) -> Result<Metrics> {

@@ -88,7 +88,7 @@ fn kernels_that_disagree_are_not_used() {
     assert!(agrees(&ends));
     // Energies of the first layer with those of the second: the gradient is right, steps are not.
     assert!(!agrees(&[ends[1], ends[1] + 1, ends[2]]));
-    let bound = binding.gather(&numbers(&binding).unwrap()).unwrap();
+    let bound = binding.gather(&probe(&binding).unwrap()).unwrap();
     let other = FlatProjector::Mask(bound.ones_like());
     let in_flat = |numbers: &Tensor| binding.selection.in_flat(numbers);
     let other = Fused::emulated(&other, Kind::Float, (binding.len, &ends), in_flat);

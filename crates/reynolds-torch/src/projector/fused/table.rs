@@ -1,5 +1,6 @@
 //! The orbits of all layers as the kernel reads them.
 
+use reynolds_cuda::Run;
 use tch::{Kind, Tensor};
 
 use crate::error::Result;
@@ -20,16 +21,6 @@ pub(super) struct Table {
     /// index occurs twice.
     pub(super) members: Tensor,
     pub(super) runs: Vec<Run>,
-}
-
-/// Orbits of one size.
-#[derive(Debug, PartialEq)]
-pub(super) struct Run {
-    /// 0: single numbers that P sets to 0.
-    pub(super) size: i64,
-    pub(super) count: i32,
-    /// Index of the first member.
-    pub(super) start: usize,
 }
 
 impl Table {
@@ -65,6 +56,14 @@ impl Table {
         let taken = taken.f_index_fill(0, &places.f_to_kind(Kind::Int64)?, 1)?.f_sum(Kind::Int64)?;
         assert_eq!(i64::try_from(taken)?, all as i64, "no number in two orbits");
         Ok((!runs.is_empty()).then_some(Self { len, members, runs }))
+    }
+
+    /// The first member of each orbit, run by run, on the host.
+    pub(super) fn first_members(&self) -> Result<Vec<Vec<i32>>> {
+        let firsts = |run: &Run| -> Result<Vec<i32>> {
+            Ok(Vec::try_from(self.members.f_narrow(0, run.start as i64, run.count.into())?)?)
+        };
+        self.runs.iter().map(firsts).collect()
     }
 }
 

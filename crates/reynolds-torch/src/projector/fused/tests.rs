@@ -1,42 +1,10 @@
 //! The kernels on a processor against operations of libtorch: a C++ compiler takes the same source as NVRTC.
 
-#![allow(unsafe_code, reason = "what a compiler made is opened and called with addresses of tensors")]
-
-use std::collections::BTreeMap;
-use std::ffi::{c_int, c_uint, c_void};
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
-
-use libloading::Library;
-
 use super::*;
+use crate::device::launches;
 use crate::projector::{Assembly, TileProducts};
 use crate::segments::Segments;
 use crate::testing::largest;
-
-/// A grid with few threads, so that small tests fill several blocks.
-const SMALL: Grid = Grid { threads: 8, measuring: 3, shares: 5 };
-
-/// A launch of a library that was compiled from emulated.cpp.
-pub(super) fn emulate(library: &Library, kernel: Kernel, blocks: u32, arguments: &[Argument]) {
-    // Blocks of a GPU have memory of their own; here all launches share one.
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut addresses: Vec<*const c_void> = arguments
-        .iter()
-        .map(|argument| match argument {
-            Argument::Address(address) => (&raw const *address).cast(),
-            Argument::Int(number) => (&raw const *number).cast(),
-            Argument::Long(number) => (&raw const *number).cast(),
-            Argument::Double(number) => (&raw const *number).cast(),
-        })
-        .collect();
-    // SAFETY: the signature is that of emulated.cpp; the arguments are those of a launch, and nobody else uses what they point to.
-    unsafe {
-        let emulated = library.get::<unsafe extern "C" fn(c_int, c_uint, *mut *const c_void)>(b"emulated\0").unwrap();
-        emulated(kernel as c_int, blocks, addresses.as_mut_ptr());
-    }
-}
 
 impl Fused {
     /// The kernels on a processor; `None` where there are none.
@@ -46,48 +14,31 @@ impl Fused {
         (len, layer_ends): (usize, &[usize]),
         in_flat: impl Fn(&Tensor) -> Result<Tensor>,
     ) -> Option<Self> {
-        Some(Self::on_processor(Table::new(projector, len, in_flat).unwrap()?, kind, layer_ends, SMALL))
+        Some(Self::on_processor(Table::new(projector, len, in_flat).unwrap()?, kind, layer_ends, 3))
     }
 
-    fn on_processor(table: Table, kind: Kind, layer_ends: &[usize], grid: Grid) -> Self {
-        let programs = table.runs.iter().map(|run| Arc::new(Program::Emulated(library(kind, run.size)))).collect();
-        Self::over(table, programs, kind, layer_ends, grid).unwrap()
+    /// With so many blocks that measure at most.
+    fn on_processor(table: Table, kind: Kind, layer_ends: &[usize], measuring: u32) -> Self {
+        let layout = Layout::small(table.runs.clone(), &table.first_members().unwrap(), layer_ends, measuring);
+        let emulated = |number, layout, memory| Some(Orbits::emulated(number, layout, memory));
+        Self::over(table, kind, layout, emulated).unwrap().unwrap()
     }
 
     fn value(&self, weights: &Tensor, sum: Option<&Tensor>, slopes: [f64; 2]) -> f64 {
-        let value = self.measured(sum, weights, slopes).unwrap().unwrap();
+        let value = self.measured(sum, weights, &of(&slopes)).unwrap().unwrap();
         assert_eq!(self.done.int64_value(&[0]), 0, "ready for the next launch");
         value.double_value(&[])
     }
 }
 
+fn of(values: &[f64]) -> Numbers {
+    Numbers::new(values, Device::Cpu).unwrap()
+}
+
 /// The kernels for one layer whose numbers fill the flat tensors, with so many blocks that measure at most.
 fn kernels(projector: &FlatProjector, len: usize, kind: Kind, measuring: u32) -> Fused {
     let table = Table::new(projector, len, |numbers| Ok(numbers.shallow_clone())).unwrap().unwrap();
-    Fused::on_processor(table, kind, &[len], Grid { measuring, ..SMALL })
-}
-
-/// The kernel for one number type and size.
-fn library(kind: Kind, size: i64) -> &'static Library {
-    static KNOWN: Mutex<BTreeMap<(bool, i64), &Library>> = Mutex::new(BTreeMap::new());
-    let mut known = KNOWN.lock().unwrap();
-    known.entry((kind == Kind::Double, size)).or_insert_with(|| Box::leak(Box::new(compiled(kind, size))))
-}
-
-/// A library that a compiler has just made.
-fn compiled(kind: Kind, size: i64) -> Library {
-    let name = if kind == Kind::Double { "double" } else { "float" };
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/projector/fused/emulated.cpp");
-    let path = format!("{}/fused-{}-{name}-{size}.so", env!("OUT_DIR"), std::process::id());
-    let options = ["-std=c++20", "-shared", "-fPIC", "-pthread", "-Wall", "-Werror", "-Wno-unknown-pragmas"];
-    let defined = [format!("-DNUMBER={name}"), format!("-DSIZE={size}")];
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-    let made = Command::new(compiler).args(options).args(defined).args([source, "-o", &path]).status();
-    assert!(made.unwrap().success());
-    // SAFETY: the library has no initialisers but those of C++.
-    let library = unsafe { Library::new(&path) }.unwrap();
-    std::fs::remove_file(path).unwrap();
-    library
+    Fused::on_processor(table, kind, &[len], measuring)
 }
 
 /// P on `len` numbers that averages these orbits and drops the other numbers; a member below zero, ~i, is −w_i.
@@ -124,7 +75,7 @@ fn it_adds_and_measures_what_the_projection_makes() {
                 for kernel in &kernels {
                     let [sum, measured] = [numbers(len, kind).cos(), numbers(len, kind).cos()];
                     let expected = &sum + a * &projected + b * (&weights - &projected);
-                    assert!(kernel.add_to(&sum, &weights, slopes).unwrap());
+                    assert!(kernel.add_to(&sum, &weights, &of(&slopes)).unwrap());
                     let value = kernel.value(&weights, Some(&measured), slopes);
                     let off = largest(&(&sum - expected));
                     assert!(off < 64.0 * epsilon, "{kind:?}, signs {signed}, slopes {a} {b}: {off}");
@@ -183,8 +134,8 @@ fn it_takes_steps_with_the_same_factors_and_with_those_of_each_layer() {
             let even = Tensor::from_slice(&[0.75, 0.5]).view([2, 1]).repeat([1, 4]);
             for (factors, rescaling) in [
                 (&each, Rescaling::Each { factors: &each, perp_alone: false }),
-                (&even, Rescaling::Even([0.75, 0.5])),
-                (&(&even * 0.0 + 0.5), Rescaling::Even([0.5, 0.5])),
+                (&even, Rescaling::Even(&of(&[0.75, 0.5]))),
+                (&(&even * 0.0 + 0.5), Rescaling::Even(&of(&[0.5, 0.5]))),
             ] {
                 let found = weights.copy();
                 assert!(kernel.rescale(&found, &rescaling).unwrap());
@@ -196,31 +147,35 @@ fn it_takes_steps_with_the_same_factors_and_with_those_of_each_layer() {
             let _ = odd.narrow(0, ends[1] as i64, 1).fill_(-0.0);
             let _ = odd.narrow(0, ends[1] as i64 + 1, 1).fill_(f64::INFINITY);
             let before: Vec<u64> = Vec::<f64>::try_from(&odd).unwrap().into_iter().map(f64::to_bits).collect();
-            for rescaling in
-                [Rescaling::Even([1.0; 2]), Rescaling::Each { factors: &Tensor::ones_like(&each), perp_alone: true }]
-            {
+            for rescaling in [
+                Rescaling::Even(&of(&[1.0; 2])),
+                Rescaling::Each { factors: &Tensor::ones_like(&each), perp_alone: true },
+            ] {
                 assert!(kernel.rescale(&odd, &rescaling).unwrap());
                 let after: Vec<u64> = Vec::<f64>::try_from(&odd).unwrap().into_iter().map(f64::to_bits).collect();
                 assert_eq!(after, before);
             }
             let found = weights.copy();
-            assert!(kernel.rescale(&found, &Rescaling::Even([1.0, 0.0])).unwrap());
+            assert!(kernel.rescale(&found, &Rescaling::Even(&of(&[1.0, 0.0]))).unwrap());
             assert!(largest(&(&found - &projected)) < 64.0 * epsilon);
             let once = found.copy();
-            assert!(kernel.rescale(&found, &Rescaling::Even([1.0, 0.0])).unwrap());
+            assert!(kernel.rescale(&found, &Rescaling::Even(&of(&[1.0, 0.0]))).unwrap());
             assert_eq!(found, once);
-            assert!(kernel.rescale(&found, &Rescaling::Even([0.25; 2])).unwrap());
+            assert!(kernel.rescale(&found, &Rescaling::Even(&of(&[0.25; 2]))).unwrap());
             assert_eq!(kernel.value(&found, None, [0.0, 1.0]), 0.0);
             let not_taken = [found.to_kind(Kind::Half), found.narrow(0, 0, 3), found.copy().set_requires_grad(true)];
-            assert!(not_taken.iter().all(|tensor| !kernel.rescale(tensor, &Rescaling::Even([0.5, 0.0])).unwrap()));
+            assert!(
+                not_taken.iter().all(|tensor| !kernel.rescale(tensor, &Rescaling::Even(&of(&[0.5, 0.0]))).unwrap())
+            );
         }
     }
 }
 
 /// Every rule, with what it keeps between calls.
 fn rules<'a>(scales: &'a Tensor, exact_since: &'a Tensor, strengths: &'a Tensor) -> Vec<Rule<'a>> {
-    let step = 0.3;
-    let plain = |by, whole| Rule::Plain { by, scales, whole, exact_since, call: 7 };
+    let kept = |values: &[f64]| -> &'static Numbers { Box::leak(Box::new(of(values))) };
+    let step = kept(&[0.3]);
+    let plain = |by: [f64; 2], whole| Rule::Plain { by: kept(&[by[0], by[1], 7.0]), scales, whole, exact_since };
     let mut rules = vec![plain([0.0, 2.0], false), plain([0.7, 0.4], true), plain([0.4, 0.0], false)];
     for network in [false, true] {
         rules.push(Rule::Target { slope: 0.4, step, network, strengths });
@@ -311,7 +266,7 @@ fn equal_slopes_are_weight_decay_to_the_last_bit() {
     let (len, orbits) = mixed(&[3, 12], true);
     let (weights, sum) = (numbers(len, Kind::Double), Tensor::zeros([len as i64], (Kind::Double, Device::Cpu)));
     let kernel = kernels(&gather(len, &orbits, Kind::Double), len, Kind::Double, 1);
-    assert!(kernel.add_to(&sum, &weights, [0.3, 0.3]).unwrap());
+    assert!(kernel.add_to(&sum, &weights, &of(&[0.3, 0.3])).unwrap());
     assert_eq!(sum, weights * 0.3);
 }
 
@@ -353,7 +308,7 @@ fn parameters_that_are_not_bound_may_lie_in_between() {
     // Means −2 and 2; W − P(W) is 3, 3 and 4.
     assert_eq!(Vec::<f64>::try_from(sum).unwrap(), [0.0, -0.5, 0.0, 2.0, 3.5, 0.0, 2.0]);
     assert_eq!(value, (4.0 + 4.0 + 4.0) / 2.0 + 0.5 * (9.0 + 9.0 + 16.0) / 2.0);
-    assert!(kernel.rescale(&weights, &Rescaling::Even([1.0, 0.5])).unwrap());
+    assert!(kernel.rescale(&weights, &Rescaling::Even(&of(&[1.0, 0.5]))).unwrap());
     assert_eq!(Vec::<f64>::try_from(weights).unwrap(), [9.0, -0.5, 9.0, 2.0, 3.5, 9.0, 2.0]);
 }
 

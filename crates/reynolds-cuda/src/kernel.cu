@@ -4,6 +4,7 @@
 //   rescaled          w ← a P(w) + b (w − P(w)), with the same a and b for all numbers or some for each layer
 //   summed, …_factors ‖P(w)‖² and ‖w − P(w)‖² of each layer, and a and b from them
 //
+// a and b, and other numbers that change from step to step, are read from the device's memory: a captured launch is replayed with other ones.
 // Every number is in at most one orbit and so belongs to one thread. Energies are summed in double precision, in an order that follows
 // from the launches alone.
 //
@@ -134,18 +135,19 @@ template <unsigned GROUP> static __device__ void sum_over(double both[2]) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) added(
-    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, double a, double b
+    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, const double* __restrict__ slopes
 ) {
     const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
-    if (i < count) orbit<true, false>(w, sum, members + i, count, Factors(a, b), nullptr);
+    if (i < count) orbit<true, false>(w, sum, members + i, count, Factors(slopes[0], slopes[1]), nullptr);
 }
 
 // `sum` may be null. `partial` takes two energies from each of `blocks` blocks of all launches, the first of this launch at `first`; `done`
 // counts blocks and is 0 before and after. The last block to finish adds up and writes `value`.
 extern "C" __global__ void __launch_bounds__(BLOCK) measured(
-    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, double a, double b, number* value,
+    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, const double* __restrict__ slopes, number* value,
     volatile double* partial, unsigned* done, unsigned first, unsigned blocks
 ) {
+    const double a = slopes[0], b = slopes[1];
     const Factors factors(a, b);
     double energies[2] = {0, 0};
 #pragma unroll 1
@@ -179,17 +181,17 @@ struct Share {
     int first, end, layer, slot;
 };
 
-// In place: with a and b, or with those of each layer, `factors` [2, layers], block after block of `shares`.
+// In place, with `factors` [2, layers]: those of each layer, block after block of `shares`; without shares one pair for all.
 extern "C" __global__ void __launch_bounds__(BLOCK) rescaled(
-    number* w, const int* __restrict__ members, int count, double a, double b, const double* __restrict__ factors, int layers,
-    const Share* __restrict__ shares
+    number* w, const int* __restrict__ members, int count, const double* __restrict__ factors, int layers, const Share* __restrict__ shares
 ) {
+    int layer = 0;
     long long i = (long long)blockIdx.x * BLOCK, end = i + BLOCK < count ? i + BLOCK : count;
     if (shares) {
         const Share share = shares[blockIdx.x];
-        a = factors[share.layer], b = factors[layers + share.layer];
-        i = share.first, end = share.end;
+        layer = share.layer, i = share.first, end = share.end;
     }
+    const double a = factors[layer], b = factors[layers + layer];
     if (a == 1 && b == 1) return;
     const Factors by(a, b);
 #pragma unroll 1
@@ -247,11 +249,13 @@ static __device__ double at_least_zero(double x) { return x < 0 ? 0 : x; }
 // max(0, 1 − t/n) at n² = `energy`; 1 at t = 0.
 static __device__ double threshold(double energy, double by) { return by == 0 ? 1 : at_least_zero(1 - by / sqrt(energy)); }
 
-// proximal/rule.rs has the same rules as operations of libtorch. `factors` [2, layers] is written by one block.
+// proximal/rule.rs of reynolds-torch has the same rules as operations of libtorch. `factors` [2, layers] is written by one block. `by` holds
+// ηλ_G, ηλ_⊥ and the number of this call.
 extern "C" __global__ void __launch_bounds__(BLOCK) plain_factors(
-    const double* partial, const int* ends, int layers, double on_g, double on_perp, const double* scales, int whole, long long* exact_since,
-    long long call, double* factors
+    const double* partial, const int* ends, int layers, const double* by, const double* scales, int whole, long long* exact_since, double* factors
 ) {
+    const double on_g = by[0], on_perp = by[1];
+    const long long call = (long long)by[2];
     energies_of(partial, ends, layers, 0, factors);
     for (int layer = threadIdx.x; layer < layers; layer += BLOCK) {
         const double equivariant = factors[layer], perp = factors[layers + layer];
@@ -264,25 +268,25 @@ extern "C" __global__ void __launch_bounds__(BLOCK) plain_factors(
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) target_factors(
-    const double* partial, const int* ends, int layers, double slope, double step, int network, double* strengths, double* factors
+    const double* partial, const int* ends, int layers, double slope, const double* step, int network, double* strengths, double* factors
 ) {
     energies_of(partial, ends, layers, network, factors);
     for (int layer = threadIdx.x; layer < layers; layer += BLOCK) {
         const double most = slope * sqrt(factors[layer]), perp = sqrt(factors[layers + layer]);
         const double s = perp <= most ? 1 : most / perp;
-        strengths[layer] = (1 / s - 1) / (2 * step);
+        strengths[layer] = (1 / s - 1) / (2 * *step);
         factors[layer] = 1, factors[layers + layer] = s;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) dual_factors(
-    const double* partial, const int* ends, int layers, double tau, double rate, double step, int network, double* strengths, double* factors
+    const double* partial, const int* ends, int layers, double tau, double rate, const double* step, int network, double* strengths, double* factors
 ) {
     energies_of(partial, ends, layers, network, factors);
     for (int layer = threadIdx.x; layer < layers; layer += BLOCK) {
         const double perp = factors[layers + layer], total = factors[layer] + perp;
         const double residual = sqrt(perp / (total == 0 ? 1 : total));
         strengths[layer] = at_least_zero(strengths[layer] + rate * (residual - tau));
-        factors[layer] = 1, factors[layers + layer] = 1 / (1 + 2 * step * strengths[layer]);
+        factors[layer] = 1, factors[layers + layer] = 1 / (1 + 2 * *step * strengths[layer]);
     }
 }

@@ -1,0 +1,152 @@
+//! The sizes of launches, and which orbits of which layer each block takes where energies or factors are those of a layer.
+
+/// Orbits of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// 0: single numbers that P sets to 0.
+    pub size: i64,
+    /// How many orbits.
+    pub count: i32,
+    /// Index of the first member among all members.
+    pub start: usize,
+}
+
+/// The sizes of launches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grid {
+    /// Threads of a block.
+    pub(crate) threads: u32,
+    /// Blocks of a launch that measures the penalty, at most: enough for any GPU, few to add up.
+    pub(crate) measuring: u32,
+    /// About how many shares there are of all layers together.
+    pub(crate) shares: u32,
+}
+
+impl Grid {
+    pub(crate) const GPU: Self = Self { threads: crate::program::BLOCK, measuring: 1024, shares: 4096 };
+
+    pub(crate) fn blocks(self, count: i32) -> u32 {
+        count.unsigned_abs().div_ceil(self.threads)
+    }
+
+    pub(crate) fn measuring(self, count: i32) -> u32 {
+        self.blocks(count).min(self.measuring)
+    }
+}
+
+/// Orbits of several layers, and how launches share them.
+///
+/// Every block of a share takes orbits of one size and one layer. Their energies have a slot each, those of one layer one after the other.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    pub(crate) grid: Grid,
+    pub(crate) runs: Vec<Run>,
+    records: Vec<i32>,
+    /// How many shares each run has.
+    pub(crate) counts: Vec<u32>,
+    ends: Vec<i32>,
+}
+
+impl Layout {
+    /// Numbers of a record.
+    pub(crate) const RECORD: usize = 4;
+
+    /// For `runs` whose orbits have these first members, i or ~i, in flat vectors where each layer ends before one of `layer_ends`.
+    ///
+    /// # Panics
+    /// If the orbits of a run do not come layer by layer.
+    pub fn new(runs: Vec<Run>, first_members: &[Vec<i32>], layer_ends: &[usize]) -> Self {
+        Self::on(Grid::GPU, runs, first_members, layer_ends)
+    }
+
+    /// About `grid.shares` shares and a few for each layer. Shares but the last of a layer are multiples of a block's threads.
+    pub(crate) fn on(grid: Grid, runs: Vec<Run>, first_members: &[Vec<i32>], layer_ends: &[usize]) -> Self {
+        let orbits: usize = runs.iter().map(|run| run.count as usize).sum();
+        let length = (orbits / grid.shares as usize + 1).next_multiple_of(grid.threads as usize);
+        let mut ends = vec![0_i32; layer_ends.len()];
+        let mut shares: Vec<[usize; 3]> = vec![];
+        let mut counts = vec![];
+        let layer_of = |&member: &i32| {
+            let place = if member < 0 { !member } else { member };
+            layer_ends.partition_point(|&end| end <= place as usize)
+        };
+        for firsts in first_members {
+            let (before, mut start) = (shares.len(), 0);
+            let layers: Vec<usize> = firsts.iter().map(layer_of).collect();
+            assert!(layers.is_sorted(), "orbits of one size come layer by layer");
+            for of_layer in layers.chunk_by(|a, b| a == b) {
+                let (layer, end) = (of_layer[0], start + of_layer.len());
+                shares.extend((start..end).step_by(length).map(|at| [at, end.min(at + length), layer]));
+                ends[layer] += of_layer.len().div_ceil(length) as i32;
+                start = end;
+            }
+            counts.push((shares.len() - before) as u32);
+        }
+        let mut slots: Vec<i32> = vec![];
+        let mut all = 0;
+        for end in &mut ends {
+            slots.push(all);
+            all += *end;
+            *end = all;
+        }
+        let record = |[first, end, layer]: [usize; 3]| {
+            let slot = &mut slots[layer];
+            *slot += 1;
+            [first as i32, end as i32, layer as i32, *slot - 1]
+        };
+        let records = shares.into_iter().flat_map(record).collect();
+        Self { grid, runs, records, counts, ends }
+    }
+
+    /// First orbit, end, layer and slot of each share, those of a run together: what lies at [`crate::Memory::shares`].
+    pub fn shares(&self) -> &[i32] {
+        &self.records
+    }
+
+    /// Where the slots of each layer end: what lies at [`crate::Memory::slot_ends`].
+    pub fn slot_ends(&self) -> &[i32] {
+        &self.ends
+    }
+
+    /// Pairs of energies that [`crate::Memory::partial`] has room for.
+    pub fn partial(&self) -> usize {
+        let measuring: u32 = self.runs.iter().map(|run| self.grid.measuring(run.count)).sum();
+        measuring.max(self.counts.iter().sum()) as usize
+    }
+
+    /// Number of layers.
+    pub fn layers(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Number of orbits of each size.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_orbit_is_in_one_share_of_its_layer_and_slots_of_a_layer_are_neighbours() {
+        let grid = Grid { threads: 2, measuring: 3, shares: 4 };
+        // Sizes 3 and 1; the second layer has no orbit of three.
+        let runs = vec![Run { size: 3, count: 7, start: 0 }, Run { size: 1, count: 3, start: 21 }];
+        let firsts = [vec![0, !1, 2, 3, 4, 20, 21], vec![!9, 12, 19]];
+        let layout = Layout::on(grid, runs, &firsts, &[10, 20, 40]);
+        assert_eq!(layout.counts, [3, 2]);
+        // Ten orbits in about four shares: four at a time.
+        let expected = [[0, 4, 0, 0], [4, 5, 0, 1], [5, 7, 2, 4], [0, 1, 0, 2], [1, 3, 1, 3]];
+        assert_eq!(layout.shares(), expected.concat());
+        assert_eq!(layout.slot_ends(), [3, 4, 5]);
+        assert_eq!((layout.partial(), layout.layers()), (5, 3));
+    }
+
+    #[test]
+    #[should_panic(expected = "layer by layer")]
+    fn orbits_in_another_order_are_a_bug_that_is_seen() {
+        let _ = Layout::new(vec![Run { size: 1, count: 2, start: 0 }], &[vec![5, 0]], &[3, 6]);
+    }
+}

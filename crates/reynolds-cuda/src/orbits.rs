@@ -1,0 +1,224 @@
+//! The launches of a gradient and of a step.
+
+#![allow(unsafe_code, reason = "kernels take addresses")]
+
+use std::sync::Arc;
+
+use crate::Result;
+use crate::layout::Layout;
+use crate::program::{Argument, Kernel, Number, Place, Program};
+
+/// Addresses of what the kernels keep on the device, which the caller has allocated and filled.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory {
+    /// Indices of the members of all orbits (int32), orbits of one size together, the first member of each before the second of any; ~i for a
+    /// negative sign. No index occurs twice.
+    pub members: u64,
+    /// [`Layout::shares`] (int32).
+    pub shares: u64,
+    /// [`Layout::slot_ends`] (int32).
+    pub slot_ends: u64,
+    /// Room for [`Layout::partial`] pairs of doubles.
+    pub partial: u64,
+    /// One int32, 0.
+    pub done: u64,
+    /// Room for a and b of each layer, `[2, layers]` doubles.
+    pub factors: u64,
+}
+
+/// How a and b of each layer follow from ‖P(w)‖² and ‖w − P(w)‖², by addresses of doubles on the device.
+#[derive(Debug, Clone, Copy)]
+pub enum Rule {
+    /// Each part · max(0, 1 − ηλ/‖part‖).
+    Plain {
+        /// ηλ_G, ηλ_⊥ and the number of this call, from 1.
+        by: u64,
+        /// Factors of ηλ_G and ηλ_⊥ of each layer, `[2, layers]`.
+        scales: u64,
+        /// Whether λ_G is on w, not on P(w).
+        whole: bool,
+        /// The call since which w − P(w) was made 0 each time, else −1: `[layers]` (int64).
+        exact_since: u64,
+    },
+    /// (w − P(w)) · min(1, slope ‖P(w)‖/‖w − P(w)‖).
+    Target {
+        /// τ/√(1 − τ²).
+        slope: f64,
+        /// η.
+        step: u64,
+        /// Whether norms are those of all layers together.
+        network: bool,
+        /// The λ_⊥ that this amounts to, `[layers]`.
+        strengths: u64,
+    },
+    /// λ_⊥ ← max(0, λ_⊥ + rate (‖w − P(w)‖/‖w‖ − τ)), then (w − P(w)) / (1 + 2ηλ_⊥).
+    Dual {
+        /// τ.
+        tau: f64,
+        /// Rate of the update.
+        rate: f64,
+        /// η.
+        step: u64,
+        /// Whether norms are those of all layers together.
+        network: bool,
+        /// λ_⊥, `[layers]`.
+        strengths: u64,
+    },
+}
+
+/// The orbits of all layers, and the kernels for each size of them.
+#[derive(Debug)]
+pub struct Orbits {
+    layout: Layout,
+    memory: Memory,
+    programs: Vec<Arc<Program>>,
+}
+
+impl Orbits {
+    /// On a device with this number; `None` without a GPU, its driver or a compiler for it.
+    pub fn new(device: usize, number: Number, layout: Layout, memory: Memory) -> Option<Self> {
+        let programs = layout.runs.iter().map(|run| Program::new(device, number, run.size)).collect::<Option<_>>()?;
+        Some(Self { layout, memory, programs })
+    }
+
+    #[cfg(feature = "emulation")]
+    pub(crate) fn over(layout: Layout, memory: Memory, programs: Vec<Arc<Program>>) -> Self {
+        Self { layout, memory, programs }
+    }
+
+    /// The sizes of launches.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// sum ← sum + a P(w) + b (w − P(w)), with a and b at `slopes` (doubles).
+    ///
+    /// # Safety
+    /// All addresses are of memory of this device with as many numbers as said here and at [`Memory`], and of the vectors `sum` and `w` as
+    /// many as the largest member; members are those of [`Layout`]. `sum` and `w` do not overlap. Nobody but earlier and later work on the
+    /// stream uses them.
+    pub unsafe fn add_to(&self, place: Place, sum: u64, w: u64, slopes: u64) -> Result<()> {
+        for nth in 0..self.programs.len() {
+            let (members, count) = self.members(nth);
+            let arguments = [at(w), at(sum), members, Argument::Int(count), at(slopes)];
+            // SAFETY: the caller's.
+            unsafe { self.launch(nth, place, Kernel::Added, self.layout.grid.blocks(count), &arguments)? };
+        }
+        Ok(())
+    }
+
+    /// [`Orbits::add_to`], unless `sum` is 0; and `value` ← (a ‖P(w)‖² + b ‖w − P(w)‖²) / 2, one number.
+    ///
+    /// # Safety
+    /// As [`Orbits::add_to`].
+    pub unsafe fn measured(&self, place: Place, sum: u64, w: u64, slopes: u64, value: u64) -> Result<()> {
+        let blocks: u32 = self.layout.runs.iter().map(|run| self.layout.grid.measuring(run.count)).sum();
+        let (whole, mut first) = (Argument::from(blocks), 0);
+        for nth in 0..self.programs.len() {
+            let (members, count) = self.members(nth);
+            let of_launch = self.layout.grid.measuring(count);
+            let numbers = [at(w), at(sum), members, Argument::Int(count), at(slopes), at(value)];
+            let total = [at(self.memory.partial), at(self.memory.done), Argument::from(first), whole];
+            // SAFETY: the caller's; `partial` has room for the blocks of all launches, the last of which leaves `done` at 0.
+            unsafe { self.launch(nth, place, Kernel::Measured, of_launch, &[&numbers[..], &total].concat())? };
+            first += of_launch;
+        }
+        Ok(())
+    }
+
+    /// w ← a P(w) + b (w − P(w)), with a and b at `factors`, the same for all layers.
+    ///
+    /// # Safety
+    /// As [`Orbits::add_to`].
+    pub unsafe fn rescale(&self, place: Place, w: u64, factors: u64) -> Result<()> {
+        for nth in 0..self.programs.len() {
+            let (members, count) = self.members(nth);
+            let arguments = [at(w), members, Argument::Int(count), at(factors), Argument::Int(1), at(0)];
+            // SAFETY: the caller's.
+            unsafe { self.launch(nth, place, Kernel::Rescaled, self.layout.grid.blocks(count), &arguments)? };
+        }
+        Ok(())
+    }
+
+    /// w ← a P(w) + b (w − P(w)), with a and b of each layer at `factors`, `[2, layers]` doubles.
+    ///
+    /// # Safety
+    /// As [`Orbits::add_to`].
+    pub unsafe fn rescale_layers(&self, place: Place, w: u64, factors: u64) -> Result<()> {
+        for (nth, (shares, blocks)) in self.shares().enumerate() {
+            let (members, count) = self.members(nth);
+            let arguments = [at(w), members, Argument::Int(count), at(factors), self.layers(), shares];
+            // SAFETY: the caller's; shares are of orbits that there are, of layers that there are.
+            unsafe { self.launch(nth, place, Kernel::Rescaled, blocks, &arguments)? };
+        }
+        Ok(())
+    }
+
+    /// a and b of each layer into [`Memory::factors`].
+    ///
+    /// # Safety
+    /// As [`Orbits::add_to`].
+    pub unsafe fn factors(&self, place: Place, w: u64, rule: &Rule) -> Result<()> {
+        let partial = at(self.memory.partial);
+        for (nth, (shares, blocks)) in self.shares().enumerate() {
+            let (members, count) = self.members(nth);
+            let arguments = [at(w), members, Argument::Int(count), partial, shares];
+            // SAFETY: the caller's.
+            unsafe { self.launch(nth, place, Kernel::Summed, blocks, &arguments)? };
+        }
+        let (kernel, of_rule) = match *rule {
+            Rule::Plain { by, scales, whole, exact_since } => {
+                (Kernel::Plain, vec![at(by), at(scales), Argument::Int(whole.into()), at(exact_since)])
+            }
+            Rule::Target { slope, step, network, strengths } => {
+                let step = at(step);
+                (Kernel::Target, vec![Argument::Double(slope), step, Argument::Int(network.into()), at(strengths)])
+            }
+            Rule::Dual { tau, rate, step, network, strengths } => {
+                let numbers = [Argument::Double(tau), Argument::Double(rate), at(step)];
+                (Kernel::Dual, [&numbers[..], &[Argument::Int(network.into()), at(strengths)]].concat())
+            }
+        };
+        let energies = [partial, at(self.memory.slot_ends), self.layers()];
+        let arguments = [&energies[..], &of_rule, &[at(self.memory.factors)]].concat();
+        // SAFETY: the caller's; a rule holds a number for each layer.
+        unsafe { self.launch(0, place, kernel, 1, &arguments) }
+    }
+
+    fn layers(&self) -> Argument {
+        Argument::Int(self.layout.layers() as i32)
+    }
+
+    /// Where the members of a run begin, and how many orbits it has.
+    fn members(&self, nth: usize) -> (Argument, i32) {
+        let run = &self.layout.runs[nth];
+        (at(self.memory.members + 4 * run.start as u64), run.count)
+    }
+
+    /// Where the shares of each run begin, and how many it has.
+    fn shares(&self) -> impl Iterator<Item = (Argument, u32)> + '_ {
+        self.layout.counts.iter().scan(0, |start, &count| {
+            let first = self.memory.shares + 4 * (Layout::RECORD * *start) as u64;
+            *start += count as usize;
+            Some((at(first), count))
+        })
+    }
+
+    /// # Safety
+    /// The arguments are those of the kernel, in the order of kernel.cu.
+    unsafe fn launch(
+        &self,
+        nth: usize,
+        place: Place,
+        kernel: Kernel,
+        blocks: u32,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.programs[nth].launch(place, kernel, blocks, arguments) }
+    }
+}
+
+fn at(address: u64) -> Argument {
+    Argument::Address(address)
+}

@@ -26,7 +26,7 @@ fn main() -> Result<()> {
     println!("A random layer W, its projection P(W) onto the equivariant maps, and how far W is from it.\n");
     println!(
         "{:<9}{:<24}{:<8}{:>9}{:>8}{:>9}{:>9}   worst defect",
-        "group", "fields", "form", "weights", "dim Hom", "energy", "chance"
+        "group", "fields", "form", "weights", "rank P", "energy", "dim"
     );
     let mut random = Random::new(2026);
     for (name, domain, codomain, side, dims) in LAYERS {
@@ -65,10 +65,10 @@ fn main() -> Result<()> {
         energies.perp.sqrt()
     );
     println!(
-        "\nenergy = |P(W)|^2 / |W|^2, chance = dim Hom_G / dim Hom: random weights are as equivariant as chance allows."
+        "\nenergy = |P(W)|^2 / |W|^2; dim = rank P / weights, the energy to expect of Gaussian weights such as these."
     );
     println!(
-        "worst defect = sup over g of |W g - g W|: exact for finite groups, a proven interval for continuous ones."
+        "worst defect = the largest |W g - g W| over g in the group, between two proven bounds (equal for finite groups)."
     );
     Ok(())
 }

@@ -52,9 +52,10 @@ pub(crate) struct Typing {
     /// Symmetry group: C4, D4, C8, SO2, O2, SO3, O3, Oh, S5, …; not needed with --plan, which names its own
     #[arg(long, value_name = "G")]
     pub(crate) group: Option<String>,
-    /// Fields of all channels: `trivial` (each channel is a scalar) or `regular` (each |G| consecutive channels are permuted by G)
-    #[arg(long, value_name = "regular|trivial", conflicts_with = "plan")]
-    pub(crate) fields: Option<UniformFields>,
+    /// Fields of all channels: `trivial` (each channel is a scalar), `regular` (each |G| consecutive channels are permuted by G) or `auto`
+    /// (as `reynolds plan` guesses)
+    #[arg(long, value_name = "regular|trivial|auto", conflicts_with = "plan", value_parser = fields)]
+    pub(crate) fields: Option<FieldsArg>,
     /// TOML file that gives the fields of each layer by name; `reynolds plan` writes a draft
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
@@ -109,6 +110,23 @@ pub(crate) struct PlanArgs {
     /// Output file; standard output by default
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// What all channels are taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FieldsArg {
+    Uniform(UniformFields),
+    /// What a suggested plan says.
+    Auto,
+}
+
+fn fields(text: &str) -> Result<FieldsArg, String> {
+    let uniform = || {
+        text.parse()
+            .map(FieldsArg::Uniform)
+            .map_err(|_| format!("expected regular or trivial or auto, found \"{text}\""))
+    };
+    if text == "auto" { Ok(FieldsArg::Auto) } else { uniform() }
 }
 
 /// A number from 0 to 1.

@@ -20,6 +20,7 @@
 
 mod args;
 mod commands;
+mod layout;
 mod model;
 
 use std::ffi::OsString;

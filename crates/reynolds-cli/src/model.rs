@@ -1,13 +1,15 @@
 //! A checkpoint and its typing, from the arguments.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use reynolds::group::{self, GroupRef};
-use reynolds::plan::{SymmetryPlan, UniformFields, Untyped};
-use reynolds_checkpoint::{Checkpoint, Values, whole_file};
+use reynolds::plan::{self, SymmetryPlan, UniformFields, Untyped};
+use reynolds_checkpoint::{Checkpoint, Entry, Values, whole_file};
 
-use crate::args::Typing;
+use crate::args::{FieldsArg, Typing};
+use crate::layout::Layout;
 
 /// An open checkpoint.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub struct Model {
     pub(crate) tensors: Vec<(String, Vec<usize>)>,
     /// Tensors that cannot be measured, with the reason.
     pub(crate) unread: Vec<Untyped>,
+    /// Tensors whose bytes an earlier one has, too, and its name.
+    pub(crate) tied: HashMap<String, String>,
 }
 
 impl Model {
@@ -26,25 +30,34 @@ impl Model {
 
     /// The tensors of a checkpoint.
     pub fn new(checkpoint: Checkpoint) -> Self {
-        let (mut tensors, mut unread) = (Vec::new(), Vec::new());
+        let (mut tensors, mut unread, mut tied) = (Vec::new(), Vec::new(), HashMap::new());
+        let mut by_storage: HashMap<_, Vec<&Entry>> = HashMap::new();
         for entry in checkpoint.entries() {
+            let others = by_storage.entry(entry.storage).or_default();
+            if let Some(first) = others.iter().find(|other| other.len() == entry.len() && other.overlaps(entry)) {
+                tied.insert(entry.name.clone(), first.name.clone());
+            } else {
+                others.push(entry);
+            }
             let reason = if !entry.is_float() {
                 format!("not floating-point ({})", entry.dtype)
             } else if entry.is_empty() || entry.shape.is_empty() {
                 "a single number or none".to_string()
             } else {
-                tensors.push((entry.name.clone(), entry.shape.clone()));
+                tensors.push((entry.name.clone(), Layout::of(entry).shape(&entry.shape)));
                 continue;
             };
             unread.push(Untyped { name: entry.name.clone(), reason });
         }
-        Self { checkpoint, tensors, unread }
+        drop(by_storage);
+        Self { checkpoint, tensors, unread, tied }
     }
 
     /// The values of a tensor of this checkpoint.
     pub(crate) fn read(&self, name: &str) -> Result<Values<'_>> {
         let entry = self.checkpoint.entry(name).with_context(|| format!("no tensor \"{name}\""))?;
-        Ok(self.checkpoint.read(entry)?)
+        let values = self.checkpoint.read(entry)?;
+        Ok(Layout::of(entry).read(values, &entry.shape))
     }
 
     /// Writes a file about the checkpoint, other than the checkpoint itself.
@@ -74,7 +87,7 @@ pub struct Named {
 
 impl Typing {
     /// The plans asked for: one, or both uniform ones where only a group is given.
-    pub(crate) fn plans(&self) -> Result<Vec<Named>> {
+    pub(crate) fn plans(&self, model: &Model) -> Result<Vec<Named>> {
         if let Some(path) = &self.plan {
             let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
             let plan = SymmetryPlan::from_toml(&text).with_context(|| path.display().to_string())?;
@@ -90,7 +103,12 @@ impl Typing {
         };
         let group = group::parse(name)?;
         let kinds = match self.fields {
-            Some(fields) => vec![fields],
+            Some(FieldsArg::Auto) => {
+                let plan = SymmetryPlan::from_toml(&plan::suggest(&group, &model.tensors));
+                let plan = plan.with_context(|| format!("{}: no fields can be guessed", model.file()))?;
+                return Ok(vec![Named { fields: "plan guessed from names and shapes".into(), plan }]);
+            }
+            Some(FieldsArg::Uniform(fields)) => vec![fields],
             None => vec![UniformFields::Trivial, UniformFields::Regular],
         };
         kinds.into_iter().map(|fields| uniform(&group, fields)).collect()

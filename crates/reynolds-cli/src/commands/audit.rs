@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use reynolds::audit::{LayerAudit, Total, layer as measure};
 use reynolds::plan::{SymmetryPlan, TypedTensor, UniformFields, Untyped};
 
-use crate::args::AuditArgs;
+use crate::args::{AuditArgs, FieldsArg};
 use crate::model::{Model, Named};
 use reynolds_report::audit::{AuditReport, Typed, by_reason};
 use reynolds_report::terminal;
@@ -17,12 +17,16 @@ pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
     }
     // Without a group the question is which one.
     let rank = args.rank || !typed;
-    let plans = if typed { args.typing.plans()? } else { vec![] };
+    let model = Model::open(&args.model)?;
+    let plans = if typed { args.typing.plans(&model)? } else { vec![] };
     if args.require.is_some() && plans.len() != 1 {
         bail!("--require checks one energy: expected --fields trivial or regular, or --plan FILE, found neither");
     }
-    let model = Model::open(&args.model)?;
-    let report = audit(&model, &plans, rank.then_some(args.typing.fields.unwrap_or(UniformFields::Trivial)))?;
+    let ranked = match args.typing.fields {
+        Some(FieldsArg::Uniform(fields)) => fields,
+        _ => UniformFields::Trivial,
+    };
+    let report = audit(&model, &plans, rank.then_some(ranked))?;
     if let Some(path) = &args.html {
         model.write_beside(path, &report.page().html())?;
     }
@@ -77,7 +81,11 @@ fn audit_plan(
     let weights = resolved.layers.iter().map(|layer| layer.len() as u64).sum();
     let bar = reynolds_report::bar(weights, "auditing");
     let one = |layer: &TypedTensor| -> Result<LayerAudit> {
-        let audit = measure(layer, model.read(&layer.name)?).with_context(|| model.file())?;
+        let mut audit = measure(layer, model.read(&layer.name)?).with_context(|| model.file())?;
+        if let Some(first) = model.tied.get(&layer.name) {
+            audit.notes.push(format!("the same bytes as {first}, counted once"));
+            audit.tied_to = Some(first.clone());
+        }
         bar.inc(layer.len() as u64);
         Ok(audit)
     };

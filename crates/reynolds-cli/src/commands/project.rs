@@ -2,12 +2,13 @@
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use reynolds::plan::{ResolvedPlan, Role, TypedTensor};
+use reynolds::plan::{ResolvedPlan, Role, TypedTensor, Untyped};
 use reynolds::projection::Projector;
 use reynolds::scalar::Real;
 use reynolds_checkpoint::{Entry, Values};
 
 use crate::args::ProjectArgs;
+use crate::layout::Layout;
 use crate::model::Model;
 use reynolds_report::audit::{ProjectedTensor, ProjectionReport, by_reason};
 use reynolds_report::terminal;
@@ -18,10 +19,10 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
             "project: expected --plan FILE, or --group G with --fields trivial or regular, found no fields of the channels"
         );
     }
-    let plans = args.typing.plans()?;
+    let model = Model::open(&args.model)?;
+    let plans = args.typing.plans(&model)?;
     let plan = &plans.first().context("one typing")?.plan;
     let restricted = args.to.as_deref().map(|subgroup| plan.restricted_to(subgroup)).transpose()?;
-    let model = Model::open(&args.model)?;
     let resolved = restricted.as_ref().unwrap_or(plan).resolve(&model.tensors).with_context(|| model.file())?;
     let chosen: Vec<&TypedTensor> = resolved
         .layers
@@ -46,7 +47,9 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
         let layer = chosen.iter().find(|layer| layer.name == entry.name);
         let values = layer.context("a tensor that was asked for").and_then(|layer| project(&model, layer, args.blend));
         bar.inc(entry.len() as u64);
-        values.map(|projected| projected.values).map_err(|error| of_tensor(&model, entry, &error))
+        values
+            .map(|projected| Layout::of(entry).write(projected.values, &entry.shape))
+            .map_err(|error| of_tensor(&model, entry, &error))
     })?;
     bar.finish_and_clear();
     let [from, to] = [&args.model, &args.out].map(|path| path.display().to_string());
@@ -104,7 +107,7 @@ fn measure(model: &Model, layer: &TypedTensor, blend: f64) -> Result<ProjectedTe
 
 /// What may still break equivariance after the projection.
 fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Vec<String> {
-    let mut broken = Vec::new();
+    let mut broken: Vec<String> = reynolds_report::audit::sampling(resolved.layers.iter()).into_iter().collect();
     if args.blend < 1.0 {
         broken.push(format!("the share {} of W − P(W) that --blend kept", 1.0 - args.blend));
     }
@@ -122,10 +125,8 @@ fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Vec<Str
     for layer in &resolved.layers {
         broken.extend(layer.warnings.iter().map(|warning| format!("{}: {warning}", layer.name)));
     }
-    if resolved.layers.iter().any(|layer| layer.shape.len() >= 4 && layer.warnings.is_empty()) {
-        let keys = "stride, padding and input of a plan's layers say where they break the symmetry";
-        broken.push(format!("strides, paddings and pooling, which are not in the file: {keys}"));
-    }
-    broken.extend(by_reason(&resolved.untyped).into_iter().map(|line| format!("unchanged: {line}")));
+    // What G leaves as it is breaks nothing.
+    let harmful: Vec<Untyped> = resolved.untyped.iter().filter(|tensor| !tensor.is_harmless()).cloned().collect();
+    broken.extend(by_reason(&harmful).into_iter().map(|line| format!("unchanged: {line}")));
     broken
 }

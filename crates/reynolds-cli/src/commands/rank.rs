@@ -15,5 +15,7 @@ pub(super) fn rankings(model: &Model, fields: UniformFields) -> Result<Vec<Ranki
         let weighed = names.par_iter().enumerate().map(weigh).collect::<Result<Vec<_>>>();
         Ok(contest.judge(&weighed.with_context(|| model.file())?))
     };
-    Contest::all(&model.tensors, fields)?.iter().map(judged).collect()
+    // A tied tensor is evidence once.
+    let once: Vec<_> = model.tensors.iter().filter(|(name, _)| !model.tied.contains_key(name)).cloned().collect();
+    Contest::all(&once, fields)?.iter().map(judged).collect()
 }

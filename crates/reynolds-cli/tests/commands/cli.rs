@@ -215,6 +215,45 @@ fn with_nothing_to_compare_no_symmetry_is_claimed() {
 }
 
 #[test]
+fn kernels_of_keras_are_projected_in_their_own_order() {
+    let folder = random(&[("conv/kernel:0", &[3, 3, 2, 8])]);
+    folder.succeeds("project model.safetensors out.safetensors --group flip --fields trivial");
+    let audit = folder.json("audit out.safetensors --group flip --fields trivial --json");
+    assert_eq!(audit["audits"][0]["layers"][0]["shape"], serde_json::json!([8, 2, 3, 3]));
+    let bytes = folder.read("out.safetensors");
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let (numbers, _) = file.tensor("conv/kernel:0").unwrap().data().as_chunks::<4>();
+    let weights: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
+    // [row, column, in and out]: columns 0 and 2 are equal.
+    assert!((0..3 * 16).all(|at| weights[at / 16 * 48 + at % 16] == weights[at / 16 * 48 + 32 + at % 16]));
+}
+
+#[test]
+fn guessed_fields_are_those_of_the_suggested_plan_and_wrappers_are_seen_through() {
+    let folder =
+        random(&[("module.up.weight", &[8, 4, 2, 2]), ("module.up.bias", &[4]), ("module.a.weight", &[8, 8, 3, 3])]);
+    let plan = folder.succeeds("plan model.safetensors --group C4");
+    assert!(plan.contains("kind = \"transposed\"\ndomain = \"2 regular\"\ncodomain = \"1 regular\""), "{plan}");
+    folder.write("plan.toml", plan);
+    let by =
+        |typing: &str| folder.json(&format!("audit model.safetensors {typing} --json"))["audits"][0]["layers"].clone();
+    let guessed = by("--group c4 --fields auto");
+    assert_eq!((guessed.as_array().unwrap().len(), &guessed), (3, &by("--plan plan.toml")));
+    let rule =
+        "name = \"a.weight\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"\nstride = 2\npadding = 1\ninput = 8";
+    folder.write("plan.toml", format!("group = \"C4\"\n[[layer]]\n{rule}\n"));
+    assert_eq!(by("--plan plan.toml")[0]["sampling"], "breaks");
+    let text = folder.succeeds("audit model.safetensors --plan plan.toml");
+    assert!(text.starts_with("Strides and paddings commute with the group at 0 of 1 convolutions; not at 1"), "{text}");
+    let text = folder.succeeds("audit model.safetensors --group C8 --fields trivial");
+    assert!(
+        text.starts_with("Whether the network commutes is not known at ")
+            && text.contains("pixels turn exactly only by C4"),
+        "{text}"
+    );
+}
+
+#[test]
 fn weights_that_are_not_finite_are_reported_by_audit_and_refused_by_project() {
     let (good, mut bad) = (vec![1.0; 9], vec![1.0; 9]);
     bad[4] = f32::NAN;

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use reynolds::audit::ranking::{Found, Ranking};
 use reynolds::audit::{LayerAudit, Total};
+use reynolds::plan::Sampling;
 use serde_json::{Value, json};
 
 use super::{AuditReport, DEFECT_NOTE, Typed};
@@ -78,6 +79,8 @@ fn layer(layer: &LayerAudit) -> Value {
         "worst_defect": worst,
         "isotypic": shares.collect::<Vec<_>>(),
         "not_finite": layer.not_finite.as_ref().map(|(index, value)| json!({ "index": index, "value": value })),
+        "sampling": layer.tensor.sampling.map(Sampling::name),
+        "tied_to": layer.tied_to,
         "notes": layer.notes,
     })
 }
@@ -106,5 +109,11 @@ fn section(section: &Ranking) -> Value {
 }
 
 fn found(found: &Found) -> Value {
-    json!({ "group": found.group, "z": found.z, "p": found.p, "indistinguishable_from": found.same_as })
+    json!({
+        "group": found.group,
+        "z": found.z,
+        "p": found.p,
+        "indistinguishable_from": found.same_as,
+        "also_beyond_chance": found.also,
+    })
 }

@@ -25,7 +25,7 @@ mod text;
 pub use projection::{ProjectedTensor, ProjectionReport};
 
 use reynolds::audit::{LayerAudit, Total, ranking::Ranking};
-use reynolds::plan::{Role, Untyped};
+use reynolds::plan::{Role, Sampling, TypedTensor, Untyped};
 
 /// All that an audit of one file says.
 #[derive(Debug, Clone)]
@@ -51,6 +51,14 @@ pub struct Typed {
     pub untyped: Vec<Untyped>,
     /// All weights together.
     pub total: Total,
+}
+
+impl Typed {
+    /// What is known of strides and paddings, in one line.
+    fn sampling(&self) -> Option<String> {
+        let line = sampling(self.layers.iter().map(|layer| &layer.tensor))?;
+        Some(line[..1].to_uppercase() + &line[1..] + ".")
+    }
 }
 
 /// What the worst defect is.
@@ -85,6 +93,37 @@ fn share(value: Option<f64>) -> String {
 
 fn shape(shape: &[usize]) -> String {
     shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
+}
+
+/// What is known of strides and paddings: where the network does not commute with the group whatever the weights are. `None` without
+/// convolutions on whose kernels the group acts.
+pub fn sampling<'a>(layers: impl Iterator<Item = &'a TypedTensor>) -> Option<String> {
+    let mut names: [Vec<&str>; 3] = Default::default();
+    for layer in layers.filter(|layer| !layer.acts_trivially()) {
+        match layer.sampling {
+            Some(Sampling::Commutes) => names[0].push(&layer.name),
+            Some(Sampling::Breaks) => names[1].push(&layer.name),
+            Some(Sampling::Unknown) => names[2].push(&layer.name),
+            None => {}
+        }
+    }
+    let all: usize = names.iter().map(Vec::len).sum();
+    let first = |names: &[&str]| {
+        names.iter().take(3).copied().collect::<Vec<_>>().join(", ") + if names.len() > 3 { ", …" } else { "" }
+    };
+    let breaks =
+        if names[1].is_empty() { String::new() } else { format!("; not at {} ({})", names[1].len(), first(&names[1])) };
+    match (all, names[2].len()) {
+        (0, _) => None,
+        (_, 0) => Some(format!(
+            "strides and paddings commute with the group at {} of {all} convolutions{breaks}",
+            names[0].len()
+        )),
+        (_, unknown) => Some(format!(
+            "whether the network commutes is not known at {unknown} of {all} convolutions{breaks}: strides, paddings and input sizes are not in \
+             the file (a plan gives them: stride, padding, input)"
+        )),
+    }
 }
 
 /// One line for each reason, with the number of tensors and the first names.

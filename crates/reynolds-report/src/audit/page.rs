@@ -39,6 +39,9 @@ fn of_typing(page: &mut Report, typed: &Typed) {
         "{} layers, {} weights: energy {energy}, chance {chance}, dim {dim}, excess {excess}, ‖W−P(W)‖ {distance}",
         total.layers, total.weights
     ));
+    if let Some(sampling) = typed.sampling() {
+        page.text(sampling);
+    }
     page.table(tables::layers(typed, typed.layers.iter(), SHARES));
     for layer in &typed.layers {
         for note in &layer.notes {

@@ -148,11 +148,13 @@ fn bar(layer: &LayerAudit) -> MarkedBar {
     MarkedBar { share: layer.energy(), mark, class, title: format!("{what}: {mark:.4}") }
 }
 
-/// The worst defect: one number if it is exact, else both ends of its bracket; with its group if that is not the group of the audit.
+/// The worst defect: one number if it is known up to rounding, else both ends of its bracket; with its group if that is not the group of the audit.
 fn worst(layer: &LayerAudit, group: &str) -> Cell {
     let Some(worst) = &layer.worst else { return Cell::default() };
     let (lower, upper) = (worst.bracket.lower, worst.bracket.upper);
-    let range = if lower == upper { number(upper) } else { format!("{}..{}", number(lower), number(upper)) };
+    const ROUNDING: f64 = 1e-4;
+    let range =
+        if upper - lower <= ROUNDING * upper { number(upper) } else { format!("{}..{}", number(lower), number(upper)) };
     let over = if worst.group == group { String::new() } else { format!(" over {}", worst.group) };
     Cell::from(range + &over).sorted_by(upper)
 }

@@ -2,11 +2,15 @@
 
 use super::{AuditReport, DEFECT_NOTE, RANKING, Typed, by_reason, is_constant, tables, typing};
 use crate::terminal::printable;
+use reynolds::plan::Untyped;
 
 impl AuditReport {
     /// The audit for a terminal.
     pub fn text(&self, colour: bool) -> String {
         let (mut text, file) = (String::new(), printable(&self.file));
+        if let Some(sampling) = self.typed.iter().find_map(Typed::sampling) {
+            text += &format!("{sampling}\n\n");
+        }
         match self.typed.as_slice() {
             [trivial, regular] => {
                 text += &format!(
@@ -55,7 +59,14 @@ fn remarks(typed: &Typed, name_fields: bool) -> String {
     if constant > 0 {
         lines.push(format!("{constant} biases and norm parameters are equivariant already (constant inside fields)"));
     }
-    lines.extend(by_reason(&typed.untyped).into_iter().map(|line| format!("not measured: {line}")));
+    let harmless = typed.untyped.iter().filter(|tensor| tensor.is_harmless()).count();
+    if harmless > 0 {
+        lines.push(format!(
+            "{harmless} biases and norm parameters of scalar channels are left as they are by the group"
+        ));
+    }
+    let others: Vec<Untyped> = typed.untyped.iter().filter(|tensor| !tensor.is_harmless()).cloned().collect();
+    lines.extend(by_reason(&others).into_iter().map(|line| format!("not measured: {line}")));
     let prefix = if name_fields { format!("{}: ", typed.fields) } else { String::new() };
     let lines: String = lines.iter().map(|line| format!("{prefix}{}\n", printable(line))).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }

@@ -43,6 +43,8 @@ pub struct LayerAudit {
     pub not_finite: Option<(usize, String)>,
     /// Remarks for the reader.
     pub notes: Vec<String>,
+    /// An earlier tensor with the same bytes of the file, which is counted in its place.
+    pub tied_to: Option<String>,
 }
 
 impl LayerAudit {
@@ -71,10 +73,11 @@ impl LayerAudit {
         excess(self.energy(), self.chance.unwrap_or(self.dimension_share()))
     }
 
-    /// Whether it belongs in totals: finite weights on which the group acts. Biases and scales do not; a few hundred variances would outweigh
+    /// Whether it belongs in totals: finite weights on which the group acts, each once. Biases and scales do not; a few hundred variances would outweigh
     /// a million weights.
     pub fn counts(&self) -> bool {
-        self.tensor.role == Role::Weight && !self.tensor.acts_trivially() && self.not_finite.is_none()
+        let once = self.tied_to.is_none() && self.not_finite.is_none();
+        self.tensor.role == Role::Weight && !self.tensor.acts_trivially() && once
     }
 }
 
@@ -98,6 +101,7 @@ fn measure(layer: &TypedTensor, values: &Values<'_>) -> Result<LayerAudit> {
         isotypic: vec![],
         not_finite: None,
         notes: layer.warnings.clone(),
+        tied_to: None,
     };
     let profile = layer.exact.as_ref().and_then(|exact| profile(exact, values));
     if profile.is_none() {
@@ -175,7 +179,7 @@ fn largest(profile: &Profile) -> Bracket {
     let best = profile.squares.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
     let (index, square) = best.map_or((0, 0.0), |(index, &square)| (index, square));
     let found = (square > 0.0).then_some(Element::Finite(index as u128));
-    Bracket { lower: square.sqrt(), upper: square.sqrt(), found }
+    Bracket { lower: square.sqrt(), upper: square.sqrt(), found }.widened(profile.rounding, 0.0)
 }
 
 /// Multiplications of one action on the weights.
@@ -193,7 +197,8 @@ fn is_affordable(space: &KernelSpace) -> bool {
 fn plain_bracket(exact: &Exact, weights: &[f64]) -> Result<Bracket> {
     let d = exact.projector.energies(weights)?.perp.sqrt();
     let least = exact.space.group().order().map_or(2.0, |n| 2.0 * n as f64 / (n - 1).max(1) as f64);
-    Ok(Bracket { lower: (least.sqrt() * d).min(2.0 * d), upper: 2.0 * d, found: None })
+    let bracket = Bracket { lower: (least.sqrt() * d).min(2.0 * d), upper: 2.0 * d, found: None };
+    Ok(bracket.widened(f64::EPSILON * weights.len() as f64, defect::rounding_of_projection(weights)))
 }
 
 fn isotypic_shares(exact: &Exact, profile: Option<Profile>, values: &Values<'_>, energy: f64) -> Result<Vec<Share>> {

@@ -16,7 +16,7 @@ mod tile;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use orbit_shape::Sums;
+use orbit_shape::{RUN, Sums};
 use rayon::prelude::*;
 use tile::Tile;
 
@@ -54,6 +54,8 @@ pub struct Profile {
     pub random_signs: f64,
     /// ‖Δ_g(W)‖² for every g, in the order of the group.
     pub squares: Vec<f64>,
+    /// Bound of the relative rounding error of each of these.
+    pub rounding: f64,
 }
 
 impl Displacements {
@@ -107,6 +109,9 @@ impl Displacements {
             energies: Energies { equivariant: total.equivariant, perp: total.perp },
             random_signs: total.random_signs,
             squares: self.number.iter().map(|&number| total.squares[number]).collect(),
+            // All terms are squares: one rounding each for difference, square and sum, up to twice RUN sums in the precision of the weights,
+            // and from there on at most one for each weight in double precision.
+            rounding: (2 * RUN + 8) as f64 * T::EPSILON + self.len as f64 * f64::EPSILON,
         }
     }
 }

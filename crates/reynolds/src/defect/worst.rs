@@ -28,11 +28,23 @@ impl Bracket {
     pub fn width(&self) -> f64 {
         if self.upper == 0.0 { 0.0 } else { self.upper / self.lower - 1.0 }
     }
+
+    /// The bracket of a value that was computed with these errors, relative and absolute.
+    pub(crate) fn widened(self, relative: f64, absolute: f64) -> Self {
+        let lower = (self.lower * (1.0 - relative) - absolute).max(0.0);
+        Self { lower, upper: self.upper * (1.0 + relative) + absolute, ..self }
+    }
+}
+
+/// How far rounding of T − P(T) moves ℰ(T): by a few units in the last place of every entry.
+pub(crate) fn rounding_of_projection<F: Weight>(t: &[F]) -> f64 {
+    let parts = t.iter().map(|w| w.to_c64()).map(|z| z.re.abs().max(z.im.abs()));
+    4.0 * f64::EPSILON * (t.len() as f64).sqrt() * parts.fold(0.0, f64::max)
 }
 
 /// ℰ(T) for `t` of the shape of `space`; `projector` is P on that space.
 ///
-/// - Finite G up to [`ENUMERATION_LIMIT`]: every element is tried; lower = upper.
+/// - Finite G up to [`ENUMERATION_LIMIT`]: every element is tried; the bracket is as wide as rounding.
 /// - Larger finite G: √(2|G|/(|G|−1))·d ≤ ℰ ≤ 2d, the lower end raised by a search over generators and random elements.
 /// - SO(2), O(2), and SO(3), O(3) up to degree l_in + l_out = 24: a grid with a proven covering angle; upper/lower − 1 is at most 1 %.
 /// - Any other continuous group: √2·d ≤ ℰ ≤ 2d, the lower end raised by the nodes of the Haar quadrature.
@@ -50,7 +62,8 @@ pub fn worst<F: Scalar + Weight>(space: &KernelSpace<F>, projector: &dyn Project
     }
     let (lower, upper, found) = squared_ends(space, &Correlation::new(space, &perp))?;
     let [lower, upper] = [lower, upper].map(|square| finite("defect", square.sqrt() * scale));
-    Ok(Bracket { lower: lower?, upper: upper?, found: Some(found) })
+    let bracket = Bracket { lower: lower?, upper: upper?, found: Some(found) };
+    Ok(bracket.widened(relative_rounding(t.len()), rounding_of_projection(t)))
 }
 
 /// T − P(T) divided by a power of two near its largest entry, and that power; 0 if there is no difference.
@@ -104,9 +117,14 @@ fn squared_ends<F: Scalar>(space: &KernelSpace<F>, correlation: &Correlation<'_,
     let lower = value.max(mean);
     // The bounds hold in exact arithmetic. Where they meet rounding may let them cross, by no more than a sum of this length loses;
     // then the upper end gives way, since the lower one was attained.
-    let rounding = 1e-12 + 2.0 * f64::EPSILON * correlation.map.len() as f64;
+    let rounding = relative_rounding(correlation.map.len());
     debug_assert!(lower <= upper * (1.0 + rounding), "bounds cross: {lower:e} over {upper:e}");
     Ok((lower, upper.max(lower), g))
+}
+
+/// Relative error of sums of squares over so many weights.
+fn relative_rounding(len: usize) -> f64 {
+    1e-12 + 2.0 * f64::EPSILON * len as f64
 }
 
 /// ‖Δ_g(T)‖² at each of some elements, for `t` of the shape of `space`; `projector` is P on that space.

@@ -80,6 +80,7 @@ impl<'a> Builder<'a> {
             projector: projector.clone(),
             exact: exact.clone(),
             warnings: vec![],
+            sampling: None,
         };
         if is_new {
             self.made.push((kind, (projector, exact)));

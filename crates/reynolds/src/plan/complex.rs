@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use faer::c64;
 
-use super::{Role, Rule, SymmetryPlan};
+use super::{Rule, RuleKind, SymmetryPlan};
 use crate::error::{Error, Result};
 use crate::irreps::Irreps;
 use crate::projection::{KernelSpace, Lowered, derive};
@@ -32,8 +32,8 @@ pub(super) fn typed(
     (name, shape): (&str, &[usize]),
     known: &[ComplexTensor],
 ) -> Result<ComplexTensor> {
-    if let Some(kind) = rule.kind.filter(|&kind| kind != Role::Weight) {
-        return Err(rule.error("kind", "weight, for complex numbers", kind.name()));
+    if let Some(kind) = rule.kind.filter(|&kind| kind != RuleKind::Weight) {
+        return Err(rule.error("kind", "weight, for complex numbers", format!("{kind:?}").to_lowercase()));
     }
     let domain = rule.domain.clone().ok_or_else(|| rule.error("domain", "a domain for a weight", "none"))?;
     let codomain = rule.codomain.clone();

@@ -37,8 +37,8 @@ mod uniform;
 
 pub use complex::ComplexTensor;
 pub use suggest::suggest;
-pub use toml_text::Rule;
-pub use typed_tensor::{Exact, Role, TypedTensor};
+pub use toml_text::{Rule, RuleKind};
+pub use typed_tensor::{Exact, Role, Sampling, TypedTensor};
 pub use uniform::{UniformFields, is_convolution};
 
 use crate::error::{Error, Result};
@@ -79,6 +79,16 @@ pub struct Untyped {
     pub name: String,
     /// Why it has no fields.
     pub reason: String,
+}
+
+impl Untyped {
+    /// What is said of one number for each scalar channel.
+    const HARMLESS: &str = "one number per scalar channel, which the group leaves as it is";
+
+    /// Whether the group leaves it as it is, so that it breaks nothing.
+    pub fn is_harmless(&self) -> bool {
+        self.reason == Self::HARMLESS
+    }
 }
 
 impl SymmetryPlan {

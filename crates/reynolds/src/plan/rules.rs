@@ -1,16 +1,20 @@
 //! Tensors typed by rules over their names.
 
+use std::collections::HashMap;
+
 use super::build::Builder;
 use super::glob::Glob;
-use super::{ComplexTensor, Role, Rule, SymmetryPlan, TypedTensor, Untyped, channel, complex};
+use super::{ComplexTensor, Role, Rule, RuleKind, Sampling, SymmetryPlan, TypedTensor, Untyped, channel, complex};
 use crate::error::{Error, Result};
+use crate::group::Element;
 use crate::irreps::Irreps;
-use crate::rep::{Rep, parse_fields};
+use crate::rep::{self, Rep, parse_fields};
 
 /// A rule with its glob and its fields parsed.
 struct Ready<'a> {
     rule: &'a Rule,
-    glob: Glob,
+    /// Its pattern, and the pattern without the prefixes of wrappers.
+    globs: [Glob; 2],
     domain: Option<Fields>,
     codomain: Fields,
 }
@@ -23,9 +27,12 @@ enum Fields {
 
 impl<'a> Ready<'a> {
     fn new(plan: &SymmetryPlan, rule: &'a Rule) -> Result<Self> {
-        let glob = Glob::new(&rule.name).map_err(|found| rule.error("name", "a glob", found))?;
-        if rule.stride == Some(0) {
-            return Err(rule.error("stride", "at least 1", 0));
+        let glob = |pattern: &str| Glob::new(pattern).map_err(|found| rule.error("name", "a glob", found));
+        let globs = [glob(&rule.name)?, glob(&channel::unwrapped(&rule.name))?];
+        for (key, number) in [("stride", rule.stride), ("groups", rule.groups)] {
+            if number == Some(0) {
+                return Err(rule.error(key, "at least 1", 0));
+            }
         }
         let read = |text: &str| {
             let read = match text.parse::<Irreps>() {
@@ -35,7 +42,7 @@ impl<'a> Ready<'a> {
             read.map_err(|error| rule.error("fields", "fields", error))
         };
         let domain = rule.domain.as_deref().map(read).transpose()?;
-        Ok(Self { rule, glob, domain, codomain: read(&rule.codomain)? })
+        Ok(Self { rule, globs, domain, codomain: read(&rule.codomain)? })
     }
 
     fn real<'f>(&self, fields: &'f Fields) -> Result<&'f Rep> {
@@ -45,26 +52,87 @@ impl<'a> Ready<'a> {
         }
     }
 
+    /// Whether the name matches, as it stands or without what wrappers add to it.
+    fn is_match(&self, name: &str) -> bool {
+        self.globs[0].is_match(name) || self.globs[1].is_match(&channel::unwrapped(name))
+    }
+
     fn layer(&self, builder: &mut Builder<'_>, name: &str, shape: &[usize]) -> Result<TypedTensor> {
         let by_name = if shape.len() == 1 { channel::role(name).unwrap_or(Role::Bias) } else { Role::Weight };
-        match self.rule.kind.unwrap_or(by_name) {
+        let transposed = self.rule.kind == Some(RuleKind::Transposed);
+        match self.rule.kind.map_or(by_name, RuleKind::role) {
             Role::Weight => {
                 let missing = || self.rule.error("domain", "a domain for a weight", "none");
-                let domain = self.domain.as_ref().ok_or_else(missing)?;
-                let mut layer = builder.weight(name, shape, (self.real(domain)?, self.real(&self.codomain)?))?;
+                let domain = self.real(self.domain.as_ref().ok_or_else(missing)?)?;
+                // The weight of a transposed convolution is that of the adjoint map.
+                let codomain = self.real(&self.codomain)?;
+                let (into, out) = if transposed { (codomain, domain) } else { (domain, codomain) };
+                let into = match self.rule.groups {
+                    Some(groups) if groups > 1 => &self.one_group(into, out, groups)?,
+                    _ => into,
+                };
+                let mut layer = builder.weight(name, shape, (into, out))?;
                 if shape.len() > 2 {
-                    layer.warnings = sampling_warnings(self.rule, &shape[2..]);
+                    let (sampling, warnings) = sampling(self.rule, &shape[2..]);
+                    (layer.sampling, layer.warnings) = (Some(sampling), warnings);
                 }
                 Ok(layer)
             }
             role => builder.channels(name, shape, self.real(&self.codomain)?, role),
         }
     }
+
+    /// The fields of the input channels that each output channel of a grouped convolution sees.
+    ///
+    /// Groups of whole fields: those of the first group, if all are alike. Depthwise, where the group permutes the channels: the kernels are
+    /// permuted with them, as from one scalar.
+    fn one_group(&self, into: &Rep, out: &Rep, groups: usize) -> Result<Rep> {
+        let group = into.group();
+        let refuse = |got: &str| {
+            Err(self.rule.error("groups", "groups of whole, equal fields, or depthwise on permuted channels", got))
+        };
+        if !into.dim().is_multiple_of(groups) || !out.dim().is_multiple_of(groups) {
+            return refuse(&format!("{groups} groups of {} and {} channels", into.dim(), out.dim()));
+        }
+        let permuted = |fields: &Rep| {
+            let one = |g: &Element| fields.signed_permutation(g).is_some_and(|moved| !moved.negative.contains(&true));
+            group.generators().iter().all(one)
+        };
+        if groups == into.dim() && rep::same(into, out) && permuted(into) {
+            return Ok(rep::trivial(group));
+        }
+        let parts = |fields: &Rep| -> Vec<Rep> {
+            let whole = [(1, fields.clone())];
+            let parts = fields.summands().unwrap_or(&whole);
+            parts.iter().flat_map(|(copies, part)| std::iter::repeat_n(part.clone(), *copies)).collect()
+        };
+        let split = |fields: &Rep| -> Option<Vec<Vec<Rep>>> {
+            let side = fields.dim() / groups;
+            let mut blocks: Vec<Vec<Rep>> = vec![vec![]];
+            for part in parts(fields) {
+                let filled: usize = blocks.last()?.iter().map(|part| part.dim()).sum();
+                match filled {
+                    full if full == side => blocks.push(vec![part]),
+                    _ => blocks.last_mut()?.push(part),
+                }
+            }
+            blocks.iter().all(|block| block.iter().map(|part| part.dim()).sum::<usize>() == side).then_some(blocks)
+        };
+        let (Some(inner), Some(_)) = (split(into), split(out)) else { return refuse("a field cut by a group") };
+        let alike = |block: &Vec<Rep>| {
+            block.len() == inner[0].len() && block.iter().zip(&inner[0]).all(|(a, b)| rep::same(a, b))
+        };
+        if !inner.iter().all(alike) {
+            return refuse("groups with different fields");
+        }
+        let one: Vec<(usize, Rep)> = inner[0].iter().map(|part| (1, part.clone())).collect();
+        rep::sum(group, &one)
+    }
 }
 
 /// The one rule that types a tensor.
 fn only<'a, 'r>(rules: &'a [Ready<'r>], name: &str) -> Result<Option<&'a Ready<'r>>> {
-    let mut hits = rules.iter().filter(|rule| rule.glob.is_match(name));
+    let mut hits = rules.iter().filter(|rule| rule.is_match(name));
     match (hits.next(), hits.next()) {
         (Some(first), Some(second)) => {
             let got = format!("\"{}\" and \"{}\"", first.rule.name, second.rule.name);
@@ -82,18 +150,25 @@ pub(super) fn resolve(
 ) -> Result<(Vec<TypedTensor>, Vec<ComplexTensor>, Vec<Untyped>)> {
     let rules: Vec<Ready<'_>> = rules.iter().map(|rule| Ready::new(plan, rule)).collect::<Result<_>>()?;
     let all = tensors.iter().chain(complex);
-    if let Some(idle) = rules.iter().find(|rule| !all.clone().any(|(name, _)| rule.glob.is_match(name))) {
+    if let Some(idle) = rules.iter().find(|rule| !all.clone().any(|(name, _)| rule.is_match(name))) {
         let some: Vec<&str> = all.clone().take(4).map(|(name, _)| name.as_str()).collect();
         let got = format!("no match among {} tensors ({}, …)", all.count(), some.join(", "));
         return Err(idle.rule.error("name", "a pattern that matches a tensor", got));
     }
     let matched: Vec<Option<&Ready<'_>>> = tensors.iter().map(|(name, _)| only(&rules, name)).collect::<Result<_>>()?;
+    let mut weights = HashMap::new();
+    for ((name, shape), rule) in tensors.iter().zip(&matched) {
+        let (module, own) = channel::split(name);
+        if let Some(rule) = rule.filter(|_| own == "weight" && shape.len() >= 2) {
+            weights.entry(module).or_insert(rule);
+        }
+    }
     let mut builder = Builder::new(plan);
     let (mut layers, mut untyped) = (Vec::new(), Vec::new());
     for ((name, shape), rule) in tensors.iter().zip(&matched) {
         let layer = match rule {
             Some(rule) => Some(rule.layer(&mut builder, name, shape)),
-            None => own_bias(&mut builder, name, shape, tensors, &matched),
+            None => own_bias(&mut builder, name, shape, &weights),
         };
         match layer {
             Some(layer) => layers.push(layer.map_err(|error| error.of_tensor(name))?),
@@ -117,47 +192,60 @@ fn unmatched(name: &str) -> Untyped {
     Untyped { name: name.into(), reason: "no rule of the plan matches".into() }
 }
 
-/// The bias of a layer with a rule, where no rule matches the bias itself.
+/// The bias of a layer with a rule, where no rule matches the bias itself. `weights` are the rules of the weights by their modules.
 fn own_bias(
     builder: &mut Builder<'_>,
     name: &str,
     shape: &[usize],
-    tensors: &[(String, Vec<usize>)],
-    matched: &[Option<&Ready<'_>>],
+    weights: &HashMap<String, &Ready<'_>>,
 ) -> Option<Result<TypedTensor>> {
     let (module, own) = channel::split(name);
-    let weight = tensors.iter().zip(matched).find(|((other, shape), rule)| {
-        rule.is_some() && shape.len() >= 2 && channel::split(other) == (module, "weight")
-    });
-    let ready = weight?.1.as_ref()?;
+    let ready = weights.get(&module).filter(|_| own == "bias")?;
     let Fields::Real(codomain) = &ready.codomain else { return None };
-    let with_bias = own == "bias" && shape == [codomain.dim()] && ready.rule.bias != Some(false);
+    let with_bias = shape == [codomain.dim()] && ready.rule.bias != Some(false);
     with_bias.then(|| builder.channels(name, shape, codomain, Role::Bias))
 }
 
-/// Where the sampling of a convolution with a kernel of these sides breaks the symmetry. A strided convolution samples positions that are
-/// symmetric about the centre of its input only if (H + 2·padding − k) is divisible by the stride.
-pub(super) fn sampling_warnings(rule: &Rule, sides: &[usize]) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let (stride, padding) = (rule.stride.unwrap_or(1), rule.padding.unwrap_or(0));
+/// Whether a convolution with a kernel of these sides commutes with symmetries of its input, and why not.
+///
+/// A strided convolution samples positions that are symmetric about the centre of its input only if (H + 2·padding − k) is divisible by the
+/// stride. A transposed one has an output that is symmetric about its centre unless points are added on one side.
+pub(super) fn sampling(rule: &Rule, sides: &[usize]) -> (Sampling, Vec<String>) {
+    let (mut breaks, mut open) = (Vec::new(), Vec::new());
     let mut sides = sides.to_vec();
     sides.dedup();
-    for side in sides {
-        if let (Some(input), true) = (rule.input, stride > 1) {
-            let span = (input + 2 * padding).checked_sub(side);
-            match span {
-                None => warnings.push(format!("kernel of side {side} is larger than its input {input} + 2·{padding}")),
-                Some(span) if !span.is_multiple_of(stride) => warnings.push(format!(
-                    "stride {stride}: ({input} + 2·{padding} − {side}) = {span} is not divisible by it, so the samples are off centre"
-                )),
-                Some(_) => {}
+    if rule.kind == Some(RuleKind::Transposed) {
+        return match (rule.output_padding, rule.stride) {
+            (Some(0), _) | (None, Some(1)) => (Sampling::Commutes, vec![]),
+            (Some(added), _) => {
+                let reason = format!("output padding {added}: the output has more points on one side of its centre");
+                (Sampling::Breaks, vec![reason])
             }
+            (None, _) => (Sampling::Unknown, vec![]),
+        };
+    }
+    let (stride, padding) = (rule.stride.unwrap_or(1), rule.padding.unwrap_or(0));
+    for side in sides {
+        match rule.input.map(|input| (input, (input + 2 * padding).checked_sub(side))) {
+            Some((input, None)) => {
+                breaks.push(format!("kernel of side {side} is larger than its input {input} + 2·{padding}"));
+            }
+            Some((input, Some(span))) if !span.is_multiple_of(stride) => breaks.push(format!(
+                "stride {stride}: ({input} + 2·{padding} − {side}) = {span} is not divisible by it, so the samples are off centre"
+            )),
+            _ => {}
         }
-        if side.is_multiple_of(2) {
-            warnings.push(format!("even kernel of side {side}: exact only with equal padding on all sides"));
+        if side.is_multiple_of(2) && rule.padding.is_none() {
+            open.push(format!("even kernel of side {side}: exact only with equal padding on all sides"));
         }
     }
-    warnings
+    let is_known = rule.stride == Some(1) || (rule.stride.is_some() && rule.input.is_some());
+    let sampling = match (breaks.is_empty(), is_known && open.is_empty()) {
+        (false, _) => Sampling::Breaks,
+        (true, true) => Sampling::Commutes,
+        (true, false) => Sampling::Unknown,
+    };
+    (sampling, [breaks, open].concat())
 }
 
 #[cfg(test)]
@@ -178,10 +266,52 @@ mod tests {
 
     #[test]
     fn a_strided_layer_is_exact_only_on_inputs_of_the_right_parity() {
-        let rule = |input| Rule { stride: Some(2), padding: Some(1), input: Some(input), ..Rule::default() };
-        assert!(sampling_warnings(&rule(33), &[3, 3]).is_empty());
-        assert!(sampling_warnings(&rule(32), &[3])[0].contains("31 is not divisible"));
-        assert!(sampling_warnings(&rule(0), &[3])[0].contains("larger"));
-        assert!(sampling_warnings(&Rule::default(), &[2])[0].contains("even"));
+        let of = |sides: &[usize], rule: &Rule| sampling(rule, sides);
+        let rule = |input| Rule { stride: Some(2), padding: Some(1), input, ..Rule::default() };
+        assert_eq!(of(&[3, 3], &rule(Some(33))), (Sampling::Commutes, vec![]));
+        let (found, why) = of(&[3], &rule(Some(32)));
+        assert!(found == Sampling::Breaks && why[0].contains("31 is not divisible"), "{why:?}");
+        assert!(of(&[3], &rule(Some(0))).1[0].contains("larger"));
+        assert_eq!(of(&[3], &rule(None)).0, Sampling::Unknown);
+        let (found, why) = of(&[2], &Rule::default());
+        assert!(found == Sampling::Unknown && why[0].contains("even"), "{why:?}");
+        assert_eq!(
+            of(&[2], &Rule { stride: Some(1), padding: Some(1), ..Rule::default() }),
+            (Sampling::Commutes, vec![])
+        );
+        let transposed = |output_padding| Rule { kind: Some(RuleKind::Transposed), output_padding, ..rule(Some(8)) };
+        let found = [None, Some(0), Some(1)].map(|added| of(&[4, 4], &transposed(added)).0);
+        assert_eq!(found, [Sampling::Unknown, Sampling::Commutes, Sampling::Breaks]);
+    }
+
+    fn resolved(group: &str, layer: &str, shapes: &[(&str, &[usize])]) -> Result<Vec<TypedTensor>> {
+        let tensors: Vec<_> = shapes.iter().map(|(name, shape)| (name.to_string(), shape.to_vec())).collect();
+        let text = format!("group = \"{group}\"\n[[layer]]\n{layer}");
+        Ok(SymmetryPlan::from_toml(&text)?.resolve(&tensors)?.layers)
+    }
+
+    #[test]
+    fn a_transposed_convolution_is_the_adjoint_of_one_and_its_bias_is_of_its_output() {
+        let layer =
+            "name = \"up.weight\"\nkind = \"transposed\"\ndomain = \"2 regular\"\ncodomain = \"1 regular + 3 trivial\"";
+        let layers = resolved("C4", layer, &[("module.up.weight", &[8, 7, 2, 2]), ("module.up.bias", &[7])]).unwrap();
+        assert_eq!((layers.len(), layers[0].rank(), layers[1].rank()), (2, 8 * 7 * 4 / 4, 1 + 3));
+    }
+
+    #[test]
+    fn groups_of_whole_fields_and_depthwise_kernels_have_fields() {
+        let rank = |fields: &str, groups: usize, shape: &[usize]| {
+            let layer = format!("name = \"w\"\ngroups = {groups}\ndomain = \"{fields}\"\ncodomain = \"{fields}\"");
+            resolved("C4", &layer, &[("w", shape)]).map(|layers| layers[0].rank())
+        };
+        assert_eq!(rank("4 regular", 2, &[16, 8, 3, 3]).unwrap(), 16 * 8 * 9 / 4);
+        assert_eq!(rank("4 regular", 16, &[16, 1, 3, 3]).unwrap(), 16 * 9 / 4);
+        for (fields, groups, shape) in [
+            ("4 regular", 8, [16, 2, 3, 3]),
+            ("2 irrep(1)", 4, [4, 1, 3, 3]),
+            ("4 trivial + 1 regular", 2, [8, 4, 3, 3]),
+        ] {
+            assert!(rank(fields, groups, &shape).unwrap_err().to_string().contains("groups"), "{fields}");
+        }
     }
 }

@@ -22,12 +22,19 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
     let mut text = format!(
         "# A plan to start from. Fields are a guess: say here what the channels are, then\n\
          #   reynolds audit MODEL --plan THIS\n\
+         # Add stride, padding and input (its side) to a layer, and the audit says whether the network commutes there.\n\
          group = \"{}\"\n",
         group.name()
     );
     let plan = SymmetryPlan { group: group.clone(), restriction: None, typing: Typing::Rules(vec![]) };
     let tensors: Vec<&(String, Vec<usize>)> =
         tensors.iter().filter(|(name, _)| !channel::is_optimizer_state(name)).collect();
+    // The bias of a transposed convolution has as many numbers as its weight's second axis.
+    let of_module = |(name, shape): &&(String, Vec<usize>)| match (channel::split(name), &shape[..]) {
+        ((module, own), [length]) if own == "bias" => Some((module, *length)),
+        _ => None,
+    };
+    let biases: HashMap<String, usize> = tensors.iter().filter_map(of_module).collect();
     let mut verdicts: HashMap<&[usize], Option<String>> = HashMap::new();
     let mut typed: HashMap<&str, (String, String)> = HashMap::new();
     for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() >= 2) {
@@ -45,11 +52,14 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
         let mut build = || build_once(&plan, shape, &domain, &codomain).err().map(|error| error.to_string());
         let refusal = comment.is_empty().then(|| verdicts.entry(shape).or_insert_with(&mut build).clone()).flatten();
         let comment = if refusal.is_some() { "# " } else { comment };
+        let transposed = shape.len() > 2 && into != out && biases.get(&channel::split(name).0) == Some(&into);
+        let (first, second) = if transposed { (&codomain, &domain) } else { (&domain, &codomain) };
+        let kind = if transposed { format!("{comment}kind = \"transposed\"\n") } else { String::new() };
         // Writing to a string cannot fail.
         let _ = refusal.map(|reason| write!(text, "\n# does not fit: {}", reason.replace('\n', " ")));
         let _ = write!(
             text,
-            "\n{comment}[[layer]]  # {shape:?}\n{comment}name = {}\n{comment}domain = \"{domain}\"\n{comment}codomain = \"{codomain}\"\n",
+            "\n{comment}[[layer]]  # {shape:?}\n{comment}name = {}\n{kind}{comment}domain = \"{first}\"\n{comment}codomain = \"{second}\"\n",
             quoted(name),
         );
         if comment.is_empty() {

@@ -9,6 +9,30 @@ use super::Role;
 use crate::error::{Error, Result};
 use crate::group::{self, GroupRef, MatrixGroup, PermutationGroup};
 
+/// What a rule says a tensor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleKind {
+    /// [`Role::Weight`].
+    Weight,
+    /// The weight `[in, out, k…]` of a transposed convolution.
+    Transposed,
+    /// [`Role::Bias`].
+    Bias,
+    /// [`Role::Scale`].
+    Scale,
+}
+
+impl RuleKind {
+    pub(super) fn role(self) -> Role {
+        match self {
+            Self::Weight | Self::Transposed => Role::Weight,
+            Self::Bias => Role::Bias,
+            Self::Scale => Role::Scale,
+        }
+    }
+}
+
 /// One `[[layer]]`: the fields of every tensor whose name matches.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, Default)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +44,7 @@ pub struct Rule {
     /// Fields of the output channels.
     pub codomain: String,
     /// Derived from name and rank if not given.
-    pub kind: Option<Role>,
+    pub kind: Option<RuleKind>,
     /// Whether the bias of the same module gets fields too; default `true`.
     pub bias: Option<bool>,
     /// Stride of the convolution.
@@ -29,6 +53,10 @@ pub struct Rule {
     pub padding: Option<usize>,
     /// Side of its input.
     pub input: Option<usize>,
+    /// Points that a transposed convolution adds on one side of its output.
+    pub output_padding: Option<usize>,
+    /// Groups of a convolution: each sees as many of the input channels as its weight has.
+    pub groups: Option<usize>,
 }
 
 impl Rule {

@@ -30,6 +30,28 @@ impl Role {
     }
 }
 
+/// Whether a convolution takes its samples symmetrically about the centre of its input, so that the network commutes there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampling {
+    /// It does.
+    Commutes,
+    /// It does not: the warnings of the tensor say why.
+    Breaks,
+    /// Stride, padding or input size is not known.
+    Unknown,
+}
+
+impl Sampling {
+    /// "commutes", "breaks" or "unknown".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Commutes => "commutes",
+            Self::Breaks => "breaks",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// An exact action on a tensor.
 #[derive(Debug, Clone)]
 pub struct Exact {
@@ -60,6 +82,8 @@ pub struct TypedTensor {
     pub exact: Option<Exact>,
     /// What breaks equivariance besides the weights.
     pub warnings: Vec<String>,
+    /// For convolutions.
+    pub sampling: Option<Sampling>,
 }
 
 impl TypedTensor {

@@ -71,7 +71,7 @@ pub(super) fn resolve(
                 Err("state of an optimiser, not weights: measured only where a plan names it".into())
             }
             _ if is_convolution(shape) => kernel(&mut builder, name, shape, &kind, &of)?,
-            (1, UniformFields::Trivial) => Err("one number per scalar channel, which the group leaves as it is".into()),
+            (1, UniformFields::Trivial) => Err(Untyped::HARMLESS.into()),
             (1, UniformFields::Regular) if channel::role(name).is_none() => {
                 Err("one number per channel, but by its name neither a bias nor a norm parameter".into())
             }
@@ -109,15 +109,18 @@ fn kernel(
     kind: &Rep,
     of: &impl Fn(usize) -> Result<Rep>,
 ) -> Result<Verdict> {
+    // One input channel: a scalar, or each kernel of a depthwise convolution for itself, which the group permutes like its channel.
+    let single = shape[1] == 1;
     for (side, channels) in [("input", shape[1]), ("output", shape[0])] {
-        if channels == 0 || channels % kind.dim() != 0 {
+        if channels == 0 || (channels % kind.dim() != 0 && !(single && side == "input")) {
             return Ok(Err(format!("{channels} {side} channels do not split into fields of {}", kind.dim())));
         }
     }
-    match builder.weight(name, shape, (&of(shape[1])?, &of(shape[0])?)) {
+    let into = if single { rep::trivial(kind.group()) } else { of(shape[1])? };
+    match builder.weight(name, shape, (&into, &of(shape[0])?)) {
         Ok(layer) => {
-            let warnings = super::rules::sampling_warnings(&super::Rule::default(), &shape[2..]);
-            Ok(Ok(TypedTensor { warnings, ..layer }))
+            let (sampling, warnings) = super::rules::sampling(&super::Rule::default(), &shape[2..]);
+            Ok(Ok(TypedTensor { warnings, sampling: Some(sampling), ..layer }))
         }
         Err(error @ (Error::NoAction { .. } | Error::Shape { .. } | Error::OutOfRange { .. })) => {
             Ok(Err(error.to_string()))

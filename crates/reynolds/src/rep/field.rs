@@ -7,7 +7,7 @@ use crate::irrep::Irrep;
 use crate::irreps::Irreps;
 
 const EXPECTED: &str = "terms \"N name\" joined by +, name one of trivial, regular, irrep(k), quotient(H), permutation, vector, \
-    each with ^2 to ^8 for a tensor power; or irreps such as \"16x0e + 4x1o\"";
+    heads(n), each with ^2 to ^8 for a tensor power; or irreps such as \"16x0e + 4x1o\"";
 
 /// The largest tensor power of a field.
 const MAX_POWER: usize = 8;
@@ -17,6 +17,7 @@ const MAX_SHOWN: usize = 24;
 
 /// Reads the fields of a layer's channels as a real representation. An irrep goes by its label, `irrep(1)`, `irrep(0,-)`,
 /// `irrep([3,1])`, `irrep(1o)`, never by its place in the list. `name^2` is name ⊗ name, the second factor fastest.
+/// `heads(n)` of a permutation group: n channels for each point, which move together, as those of an attention head do.
 ///
 /// ```
 /// use reynolds::{group, rep};
@@ -62,6 +63,11 @@ fn named(group: &GroupRef, name: &str) -> Result<Option<Rep>> {
         "regular" => Some(regular(group)?),
         "permutation" => Some(permutation(group)?),
         "vector" => Some(point(group)?),
+        _ if inside("heads").is_some() => {
+            let channels = inside("heads").and_then(|n| n.trim().parse().ok()).filter(|n| *n > 0);
+            let Some(channels) = channels else { return Ok(None) };
+            Some(tensor(&permutation(group)?, &sum(group, &[(channels, trivial(group))])?)?)
+        }
         _ => match (inside("quotient"), labelled(group, name), inside("irrep")) {
             (Some(subgroup), ..) => Some(quotient(&group::subgroup(group, subgroup)?)?),
             (None, None, Some(which)) => return Err(no_such_irrep(group, which.trim())?),

@@ -52,6 +52,30 @@ fn one_pass_gives_the_displacement_of_every_element() {
     }
 }
 
+/// Squares summed in single precision are 6e-8 off; the bracket says so.
+#[test]
+fn the_bracket_of_single_precision_weights_contains_the_exact_defect() {
+    for (group, shape) in
+        [("C4", vec![16, 12, 5, 5]), ("D4", vec![8, 8, 3, 3]), ("Oh", vec![4, 4, 3, 3, 3]), ("C2", vec![64, 64, 3, 3])]
+    {
+        let plan = SymmetryPlan::uniform(&group::parse(group).unwrap(), UniformFields::Trivial).unwrap();
+        let layer = &plan.resolve(&[("w".into(), shape)]).unwrap().layers[0];
+        for seed in 0..5 {
+            let weights: Vec<f32> = random_weights::<f64>(layer.len(), seed).iter().map(|&w| w as f32).collect();
+            let bracket = audit::layer(layer, &weights[..]).unwrap().worst.unwrap().bracket;
+            let exact: Vec<f64> = weights.iter().map(|&w| f64::from(w)).collect();
+            let space = &layer.exact.as_ref().unwrap().space;
+            let elements = group::elements(space.group().as_ref()).unwrap();
+            let moved = |g| defect::at(space, g, &exact).unwrap().iter().map(|x| x * x).sum::<f64>().sqrt();
+            let largest = elements.iter().map(moved).fold(0.0, f64::max);
+            assert!(
+                bracket.lower <= largest && largest <= bracket.upper && bracket.width() < 1e-3,
+                "{group}: {largest} {bracket:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn random_signs_are_the_mean_over_signs() {
     let space = space("D4", "2 trivial", "vector + trivial", 3, 2);
@@ -182,7 +206,7 @@ fn plans_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
         ("group = \"C4\"\ngenerators = [[1, 0]]", layer("a", "", ""), "both"),
         ("group = \"X9\"", layer("a", "", ""), "unknown group"),
         ("group = \"C4\"", "[[layer]]\nname = \"a\"\ncodomian = \"\"".into(), "line 4"),
-        ("group = \"C4\"", without_domain("a", "kind = \"x\""), "`weight`, `bias`, `scale`"),
+        ("group = \"C4\"", without_domain("a", "kind = \"x\""), "`weight`, `transposed`, `bias`, `scale`"),
         ("generators = [[1, 2, 3]]", layer("a", "", ""), "3 numbers"),
         ("generators = [[[1, 2], [3]]]", layer("a", "", ""), "uneven"),
         ("group = \"C4\"", layer("c.*", "2 regular", "2 regular"), "no match"),

@@ -53,7 +53,7 @@ fn assert_bracketed<F: Scalar>(space: &KernelSpace<F>, seed: u64) -> (Bracket, f
     let t: Vec<F> = random_weights(space.len(), seed);
     let d = norm(&projector.perp(&t).unwrap());
     let worst = defect::worst(space, &projector, &t).unwrap();
-    let slack = 1.0 + 1e-12;
+    let slack = 1.0 + 1e-11;
     assert!(worst.lower <= worst.upper, "{name}: {worst:?}");
     assert!(2.0_f64.sqrt() * d <= worst.lower * slack && worst.upper <= 2.0 * d * slack, "{name}: {worst:?}");
     let square = |h: &Element| norm(&defect::at(space, h, &t).unwrap()).powi(2);
@@ -82,8 +82,7 @@ proptest! {
 
         let worst = defect::worst(&space, &projector, &t).unwrap();
         let largest = squares.iter().copied().fold(0.0, f64::max).sqrt();
-        prop_assert_eq!(worst.lower, worst.upper);
-        prop_assert!((worst.upper - largest).abs() < 1e-12 * largest.max(1.0));
+        prop_assert!(worst.lower <= largest && largest <= worst.upper && worst.width() < 1e-10, "{worst:?} {largest}");
         let found = norm(&defect::at(&space, &worst.found.unwrap(), &t).unwrap());
         prop_assert!((found - largest).abs() < 1e-12 * largest.max(1.0));
         let order = all.len() as f64;
@@ -222,7 +221,7 @@ fn reflections_count_where_rotations_do_nothing() {
         let fields = if name == "O2" { "irrep(0) + irrep(0,-)" } else { "1x0e + 1x0o" };
         let space = space(name, fields, fields, 0, 0);
         let worst = defect::worst(&space, &derive(&space).unwrap(), &[5.0, 1.0, 0.0, 3.0]).unwrap();
-        assert!((worst.lower - 2.0).abs() < 1e-12 && (worst.upper - 2.0).abs() < 1e-11, "{name}: {worst:?}");
+        assert!(worst.lower <= 2.0 && 2.0 <= worst.upper && worst.width() < 1e-10, "{name}: {worst:?}");
     }
 }
 
@@ -230,7 +229,7 @@ fn reflections_count_where_rotations_do_nothing() {
 #[test]
 fn other_continuous_groups_keep_the_plain_bracket() {
     let (worst, found, d) = assert_bracketed(&on_irreps("SO2 x C2", 1), 9);
-    assert!((worst.upper - 2.0 * d).abs() < 1e-10 && found <= worst.lower * (1.0 + 1e-12));
+    assert!((worst.upper - 2.0 * d).abs() < 1e-10 && found <= worst.lower * (1.0 + 1e-11));
 }
 
 /// Complex maps between unitary representations obey the same laws.
@@ -259,7 +258,7 @@ fn large_permutation_groups_are_searched() {
     // An odd ↔ even exchange turns T into −T: ℰ = 2‖T‖ = 2d.
     let worst = defect::worst(&space, &projector, &t).unwrap();
     let d = 12.0_f64.sqrt();
-    assert!((worst.upper - 2.0 * d).abs() < 1e-12);
+    assert!(2.0 * d <= worst.upper && worst.upper < 2.0 * d + 1e-10, "{worst:?}");
     assert!((worst.lower - 2.0 * d).abs() < 1e-9, "{worst:?}");
     assert!(matches!(worst.found, Some(Element::Finite(_))));
 }

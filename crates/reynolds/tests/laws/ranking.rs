@@ -68,11 +68,30 @@ fn regular_fields_have_candidates_of_their_own() {
     }
 }
 
+/// As in MTCNN's ONet: kernels with little that is odd under both mirrors, which is the part that the half turn leaves as it is.
+#[test]
+fn two_mirrors_are_not_their_group_where_the_half_turn_is_below_chance() {
+    let shape = [32, 32, 3, 3];
+    let mut weights = noise(&shape, 3);
+    for kernel in weights.chunks_exact_mut(9) {
+        let before = kernel.to_vec();
+        for (at, w) in kernel.iter_mut().enumerate() {
+            let (row, column) = (at / 3, at % 3);
+            let odd = before[at] - before[3 * row + 2 - column] - before[6 - 3 * row + column] + before[8 - at];
+            *w -= 0.2 * odd;
+        }
+    }
+    let found = named(&shape, &weights);
+    let mut mirrors = [found.group.as_deref(), found.also.first().map(String::as_str)];
+    mirrors.sort_unstable();
+    assert_eq!(mirrors, [Some("flip"), Some("flip-ud")], "{found:?}");
+}
+
 #[test]
 fn few_weights_are_named_only_if_they_are_exactly_symmetric() {
     let shape = [1, 1, 3, 3];
     assert_eq!(named(&shape, &planted("D4", &shape, 0.3, 1, |_| 1.0)).group, None);
     assert!(is_exactly(&named(&shape, &planted("D4", &shape, 0.0, 1, |_| 1.0)), "D4"));
-    assert_eq!(named(&shape, &[0.0; 9]), Found { group: None, z: None, p: 1.0, same_as: vec![] });
+    assert_eq!(named(&shape, &[0.0; 9]), Found { group: None, z: None, p: 1.0, same_as: vec![], also: vec![] });
     assert_eq!(named(&shape, &[f64::NAN; 9]).z, None);
 }

@@ -31,8 +31,8 @@ mod tail;
 
 use std::collections::HashMap;
 
-use climb::Order;
 pub use climb::SIGNIFICANCE;
+use climb::{Energy, Order};
 use evidence::{Evidence, Step};
 use lattice::Lattice;
 
@@ -53,6 +53,8 @@ pub struct Found {
     pub p: f64,
     /// Groups with the same orbits on every kernel.
     pub same_as: Vec<String>,
+    /// Groups of prime order that are beyond chance by themselves, but not together with `group`.
+    pub also: Vec<String>,
 }
 
 /// One candidate, against random signs of all weights.
@@ -259,8 +261,11 @@ impl Contest {
                 .collect();
             let below = |a: usize, b: usize| a != b && lattice.partitions[a].refines(&lattice.partitions[b]);
             let evidence = |from, to| weighed.evidence.get(&(from, to)).copied().unwrap_or_default();
-            let is_exact = |class: usize| is_exact(weighed.norm, weighed.energies[class].0);
-            let order = Order { classes: &classes, below: &below, evidence: &evidence, is_exact: &is_exact };
+            let energies = |class: usize| {
+                let (value, chance) = weighed.energies[class];
+                Energy { value, chance, whole: weighed.norm }
+            };
+            let order = Order { classes: &classes, below: &below, evidence: &evidence, energies: &energies };
             if !classes.is_empty() {
                 layers.push((name.clone(), self.found(&order, self.times * used.len())));
             }
@@ -318,13 +323,16 @@ impl Contest {
             total.chance = chance / total.energies.total().max(f64::MIN_POSITIVE);
             totals.push(total);
         }
-        let is_exact = |class: usize| is_exact(totals[class].energies.total(), totals[class].energies.equivariant);
-        let order = Order { classes: &classes, below: &below, evidence: &evidence, is_exact: &is_exact };
+        let energies = |class: usize| {
+            let (total, whole) = (&totals[class], totals[class].energies.total());
+            Energy { value: total.energies.equivariant, chance: total.chance * whole, whole }
+        };
+        let order = Order { classes: &classes, below: &below, evidence: &evidence, energies: &energies };
         let mut groups = Vec::new();
         for (class, members) in classes.iter().enumerate() {
             let (total, found) = (totals[class], evidence(None, class));
             let tests = (classes.len() * self.times) as f64;
-            let p = if is_exact(class) { 0.0 } else { (found.p() * tests).min(1.0) };
+            let p = if energies(class).is_exact() { 0.0 } else { (found.p() * tests).min(1.0) };
             for &candidate in members {
                 let same_as = members.iter().filter(|&&c| c != candidate).map(|&c| self.names[c].clone()).collect();
                 let group = self.names[candidate].clone();
@@ -341,7 +349,9 @@ impl Contest {
         let outcome = order.climb(times);
         let members = outcome.class.map_or(&[][..], |class| &order.classes[class]);
         let mut names = members.iter().map(|&candidate| self.names[candidate].clone());
-        Found { group: names.next(), same_as: names.collect(), z: outcome.z, p: outcome.p }
+        let others = outcome.class.map_or(vec![], |class| order.also(class));
+        let also = others.iter().map(|&class| self.names[order.classes[class][0]].clone()).collect();
+        Found { group: names.next(), same_as: names.collect(), z: outcome.z, p: outcome.p, also }
     }
 }
 
@@ -351,13 +361,19 @@ impl Ranking {
         let p = probability(self.found.p);
         match (&self.found.group, self.found.z) {
             (None, None) => "nothing to compare: no candidate acts on weights other than zero".into(),
-            (None, Some(z)) => format!("no group is beyond chance: largest z {z:.1}, corrected p {p}"),
+            (None, Some(z)) => format!(
+                "no group is beyond chance with all its subgroups: best of prime order z {z:.1}, corrected p {p}"
+            ),
             (Some(group), z) => {
                 let names = [std::slice::from_ref(group), &self.found.same_as[..]].concat().join(" = ");
                 let excess = self.groups.iter().find(|row| row.group == *group).and_then(|row| row.total.excess());
                 let meaning = meaning(group).map_or(String::new(), |words| format!(" ({words})"));
+                let also = match &self.found.also[..] {
+                    [] => String::new(),
+                    also => format!("; beyond chance by itself, but not together with it: {}", also.join(", ")),
+                };
                 format!(
-                    "{names}{meaning}: z {:.1}, corrected p {p}, excess {:.2} of 1",
+                    "{names}{meaning}: z {:.1}, corrected p {p}, excess {:.2} of 1{also}",
                     z.unwrap_or_default(),
                     excess.unwrap_or_default()
                 )
@@ -401,11 +417,6 @@ fn steps(lattice: &Lattice) -> Steps {
         }
     }
     steps
-}
-
-/// Whether weights are invariant up to the rounding of single precision.
-fn is_exact(norm: f64, energy: f64) -> bool {
-    norm - energy < 1e-10 * norm
 }
 
 /// Divides the weights at each point of the kernel by their root mean square, where there are enough to know it. A point without weights

@@ -31,7 +31,6 @@ for version in ${PYTHONS:-3.10 3.11 3.12 3.13 3.14}; do
             rows+=("$name: FAILED: $(grep -E '^(FAILED|ERROR)' "$folder/log" | head -3 | tr '\n' ' ')$(tail -1 "$folder/log")")
             failed=1
         fi
-        echo "${rows[-1]}"
         rm -rf "$folder"
     done
 done

@@ -103,7 +103,7 @@ def test_a_captured_step_has_strengths_that_change_between_replays(step_kind):
     replayed, plain = trained(True), trained(False)
     assert replayed == pytest.approx(plain, rel=1e-8)
     if step_kind == "decoupled":
-        assert replayed[0] > 1.2 * replayed[1] > 1.2 * replayed[2]
+        assert replayed[0] > replayed[1] > 2 * replayed[2]
 
 
 def test_a_scaler_that_skips_a_step_shrinks_nothing():

@@ -78,7 +78,7 @@ def graphs(root):
 def network(found):
     """Network and minibatch of a row of `bench step`."""
     settings = {key.split(".")[-1]: value.strip('"') for key, value in found["settings"].items()}
-    what = {"ct": "DICDNet", "smoke": settings.get("architecture", "RSteer") + " " + settings.get("kind", ""), "medmnist": "MedMNIST ours"}
+    what = {"ct": "DICDNet", "smoke": {"rgroup": "RGroup"}.get(settings.get("architecture"), "RSteer") + " " + settings.get("kind", ""), "medmnist": "MedMNIST ours"}
     size = f", {settings['stages']} stages, {settings['blocks']} blocks" if "stages" in settings else ""
     side = f" × {settings.get('patch', 256)}²" if found["experiment"] == "ct" else ""
     return f"{what[found['experiment']]}{size}, {found['batch']}{side}, {found['precision']}"

@@ -85,7 +85,7 @@ pub trait PlaneData:
 pub struct DiskAndArc {
     /// Number of points.
     pub points: usize,
-    /// Share of the points for training; the others are for testing.
+    /// Share of the points for training; the others are for testing. `validation/…` is measured on the training points.
     pub train_fraction: f64,
     /// Number of random rotations for the error of invariance.
     pub turns: usize,
@@ -113,11 +113,11 @@ impl PlaneData for DiskAndArc {
 pub struct WaveyRings {
     /// Number of points.
     pub points: usize,
-    /// Share of the points for training; the others are for testing.
+    /// Share of the points for training; the others are for testing. `validation/…` is measured on the training points.
     pub train_fraction: f64,
     /// Number of random rotations for the error of invariance.
     pub turns: usize,
-    /// σ_⊥, the amplitude of the wave.
+    /// Of `rings` alone: σ_⊥, the amplitude of the wave.
     pub sigma: f64,
 }
 

@@ -25,13 +25,15 @@ pub struct DecoupledRow {
     pub step: &'static str,
     /// Median of the step.
     pub seconds: f64,
-    /// Kernels of ours that it launches; 0 where executors of the core or operations of libtorch do it.
-    pub launches: u64,
+    /// Kernels of ours that it launches, on a GPU; 0 where operations of libtorch do it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launches: Option<u64>,
     /// Bytes a weight that it has to move without an index, and at the speed of a copy.
     pub floor_bytes: u32,
     pub floor_seconds: f64,
-    /// Bytes a weight with an index in each pass.
-    pub indexed_bytes: u32,
+    /// Bytes a weight with the index that kernels read in each pass, on a GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub indexed_bytes: Option<u32>,
     /// Bytes a weight that a copy moves in the time it takes.
     pub bytes_at_copy_speed: f64,
     /// Median of the same step by operations on all layers at once, as one would write it in PyTorch; for C4.
@@ -63,9 +65,9 @@ impl PenaltyBench {
             Ok((seconds - copy_seconds).max(0.0))
         };
         let mut row = |step, [floor, indexed]: [u32; 2], ours: Step<'_>| -> Result<DecoupledRow> {
-            let before = device::launches();
+            let (before, on_gpu) = (device::launches(), clock.device.is_cuda());
             ours(&mut weights.f_detach_copy()?)?;
-            let launches = device::launches() - before;
+            let launches = on_gpu.then(|| device::launches() - before);
             let seconds = measure(ours)?;
             let by_operations = (self.group == "C4")
                 .then(|| measure(&mut |stepped| Ok(stepped.f_copy_(&self.as_operations(step, stepped)?)?)));
@@ -75,7 +77,7 @@ impl PenaltyBench {
                 launches,
                 floor_bytes: floor,
                 floor_seconds: f64::from(floor) / 8.0 * copy_seconds,
-                indexed_bytes: indexed,
+                indexed_bytes: on_gpu.then_some(indexed),
                 bytes_at_copy_speed: 8.0 * seconds / copy_seconds,
                 operations_seconds: by_operations.transpose()?,
             })

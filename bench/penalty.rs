@@ -279,11 +279,12 @@ pub(super) mod tests {
         assert_eq!(one.operations, three.operations);
         assert_eq!([one.weights, three.weights], [576, 1728]);
         assert_eq!((one.floor_seconds, one.indexed_floor_seconds), (1.5 * one.copy_seconds, 2.0 * one.copy_seconds));
-        let steps: Vec<_> = three.decoupled.iter().map(|row| (row.step, row.floor_bytes, row.indexed_bytes)).collect();
-        assert_eq!(steps, [("squared", 8, 12), ("plain", 12, 20), ("target", 12, 20)]);
+        let steps: Vec<_> = three.decoupled.iter().map(|row| (row.step, row.floor_bytes)).collect();
+        assert_eq!(steps, [("squared", 8), ("plain", 12), ("target", 12)]);
         for row in &three.decoupled {
             assert_eq!(row.floor_seconds, f64::from(row.floor_bytes) / 8.0 * three.copy_seconds);
-            assert!(row.launches == 0 && row.operations_seconds.is_some(), "{row:?}");
+            // What kernels do is nothing of a CPU.
+            assert!((row.launches, row.indexed_bytes) == (None, None) && row.operations_seconds.is_some(), "{row:?}");
         }
         let names: Vec<&str> = one.network.iter().flatten().map(|added| added.added).collect();
         assert_eq!(names, ["nothing", "squared", "plain", "tape"]);

@@ -113,6 +113,7 @@ impl CtTask {
         let count = most.min(self.data().count(part));
         let mut rows = Vec::new();
         for first in (0..count).step_by(EVALUATED) {
+            self.interrupt.check()?;
             let batch = self.data().cases(part, first, EVALUATED.min(count - first))?;
             rows.push(Tensor::f_stack(&numbers(&batch)?, 0)?);
         }

@@ -24,6 +24,7 @@ use reynolds_torch::tch::{self, Cuda, Tensor};
 use reynolds_torch::{Binding, Parameters, Precision};
 use reynolds_train::config::under;
 use reynolds_train::error::{Error, Result};
+use reynolds_train::interrupt::Interrupt;
 use reynolds_train::journal::Weights;
 use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
@@ -52,6 +53,7 @@ pub struct CtTask {
     seed: u64,
     /// Patches, in the order in which they are trained on.
     epoch: EpochOrder<Patches>,
+    pub(super) interrupt: Interrupt,
 }
 
 /// The sample-based penalty of Bai et al. on the outputs of regularised kernels.
@@ -131,8 +133,8 @@ impl CtTask {
         if projected && binding.is_none() {
             return Err(nothing("projected", "false", &projected));
         }
-        let epoch = EpochOrder::default();
-        Ok(Self { parameters, network, binding, sample, data, config, projected, precision, seed, epoch })
+        let (epoch, interrupt) = (EpochOrder::default(), Interrupt::new());
+        Ok(Self { parameters, network, binding, sample, data, config, projected, precision, seed, epoch, interrupt })
     }
 
     pub fn data(&self) -> &CtData {
@@ -281,6 +283,10 @@ impl Task for CtTask {
     /// the network sees; "gain/psnr" over the latter case by case, with "gain/psnr_se"; "equivariance_error", [`CtTask::turning_error`].
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         self.metrics(split.into())
+    }
+
+    fn cancel_by(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
     }
 
     fn binding(&self) -> Result<Option<Rc<Binding>>> {

@@ -29,6 +29,7 @@ impl MedTask {
         let count = self.data().count(split);
         let mut logits = Vec::new();
         for first in (0..count).step_by(EVALUATED) {
+            self.interrupt.check()?;
             let volumes = self.data().volumes(split, first, EVALUATED.min(count - first))?;
             logits.push(self.evaluated(&assembled, &volumes)?);
         }

@@ -25,6 +25,7 @@ use super::settings::{MedDataConfig, MedSettings};
 use super::volumes::MedData;
 use reynolds_train::config::under;
 use reynolds_train::error::Result;
+use reynolds_train::interrupt::Interrupt;
 use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
 /// Streams of random numbers.
@@ -43,6 +44,7 @@ pub struct MedTask {
     seed: u64,
     /// `[n]`, on the device.
     order: EpochOrder<Tensor>,
+    pub(super) interrupt: Interrupt,
 }
 
 impl MedTask {
@@ -66,8 +68,8 @@ impl MedTask {
     ) -> Result<Self> {
         let binding =
             network.plan(&parameters)?.map(|plan| Binding::of_plan(&parameters, &plan)).transpose()?.map(Rc::new);
-        let config = config.clone();
-        Ok(Self { parameters, network, binding, data, config, precision, seed, order: EpochOrder::default() })
+        let (config, order, interrupt) = (config.clone(), EpochOrder::default(), Interrupt::new());
+        Ok(Self { parameters, network, binding, data, config, precision, seed, order, interrupt })
     }
 
     pub fn data(&self) -> &MedData {
@@ -223,6 +225,10 @@ impl Task for MedTask {
             self.tested(&scored, &mut metrics)?;
         }
         Ok(metrics)
+    }
+
+    fn cancel_by(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
     }
 
     fn binding(&self) -> Result<Option<Rc<Binding>>> {

@@ -120,12 +120,12 @@ mod tests {
         assert_eq!(with(|c| c.norm = Norm::Spectral), message("norm: expected \"frobenius\"", "\"spectral\""));
         assert_eq!(with(|c| c.form = Form::Plain), message("form: expected \"squared\"", "\"plain\""));
         assert_eq!(with(|c| c.whole = true), message("whole: expected false", "true"));
-        let settings = PenaltySettings { step: PenaltyStep::Decoupled, lambda_perp: 1.0, ..PenaltySettings::default() };
-        let decoupled = check_settings(&settings).unwrap_err().to_string();
-        assert!(
-            decoupled.starts_with("config: penalty.step: expected \"gradient\": the regularised weights"),
-            "{decoupled}"
-        );
+        for lambda_perp in [0.0, 1.0] {
+            let settings = PenaltySettings { step: PenaltyStep::Decoupled, lambda_perp, ..PenaltySettings::default() };
+            let decoupled = check_settings(&settings).unwrap_err().to_string();
+            let expected = "config: penalty.step: expected \"gradient\": the regularised weights";
+            assert!(decoupled.starts_with(expected), "{decoupled}");
+        }
         let target = check_settings(&PenaltySettings { target: Some(0.1), ..PenaltySettings::default() })
             .unwrap_err()
             .to_string();

@@ -24,6 +24,7 @@ use super::frames::SmokeData;
 use super::penalty::{AssembledPenalty, check, energies};
 use reynolds_train::config::under;
 use reynolds_train::error::Result;
+use reynolds_train::interrupt::Interrupt;
 use reynolds_train::regulariser::Regulariser;
 use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
@@ -55,6 +56,7 @@ pub struct SmokeTask {
     seed: u64,
     /// First rows `[windows]` on the device, in the order of the epoch.
     order: EpochOrder<Tensor>,
+    interrupt: Interrupt,
 }
 
 impl SmokeTask {
@@ -83,8 +85,8 @@ impl SmokeTask {
         alpha: f64,
         seed: u64,
     ) -> Self {
-        let (network, config) = (network.into(), config.clone());
-        Self { parameters, network, data, config, alpha, seed, order: EpochOrder::default() }
+        let (network, config, order) = (network.into(), config.clone(), EpochOrder::default());
+        Self { parameters, network, data, config, alpha, seed, order, interrupt: Interrupt::new() }
     }
 
     pub fn data(&self) -> &SmokeData {
@@ -128,6 +130,7 @@ impl SmokeTask {
         self.errors_of(part, length, |batch| {
             let mut steps = Vec::with_capacity(length);
             self.roll(batch, &assembled, length, EVALUATE, |prediction, truth| {
+                self.interrupt.check()?;
                 steps.push(mean_square(prediction, truth)?);
                 Ok(())
             })?;
@@ -282,6 +285,10 @@ impl Task for SmokeTask {
         let errors = self.errors(part, self.config.out_length)?;
         metrics.extend([("rmse".into(), errors.rmse()), ("mse".into(), errors.mse())]);
         Ok(metrics)
+    }
+
+    fn cancel_by(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
     }
 
     /// Not by a plan: a relaxed layer assembles its kernel from filters and mixing weights, and P acts on the assembled kernel.

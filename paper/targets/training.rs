@@ -48,7 +48,10 @@ pub(crate) fn trained<S: Settings, T: Task>(
     let mut trained = match train(task, &run.train, &run.penalty, &mut journal, &mut Silent, session.interrupt) {
         Ok(Ending::Interrupted { .. }) => return Ok(None),
         Ok(Ending::Finished(summary)) => {
-            let mut trained = tested(task, &summary)?;
+            let mut trained = match tested(task, &summary) {
+                Err(Error::Interrupted) => return Ok(None),
+                trained => trained?,
+            };
             for (name, value) in [("epochs", summary.epochs), ("steps", summary.steps)] {
                 trained.metrics.insert(name.into(), value as f64);
             }

@@ -122,7 +122,8 @@ def page(root):
                   *graphs(root), ""]
     if (root / "results/gpu/penalty.jsonl").exists():
         lines += ["## The penalty as a step of its own", "", origin(root, "penalty") + " In f32. Layers are equal convolutions between regular fields of C4. Bytes a weight: what a copy "
-                  "moves in that time, and what the step moves with its index. The floor has no index; plain operations are those one would write in "
+                  "moves in that time, and what the step moves with its index. Launches are those of our kernels: operations of libtorch are not counted (six more a "
+                  "squared step where each layer has a strength of its own; all of a step for forms without a kernel), nor does their number grow with layers. The floor has no index; plain operations are those one would write in "
                   "PyTorch for all layers at once. The gradient's time is that of the call; a decoupled step changes the weights, so each is timed behind a "
                   "fresh copy, whose time is taken off: its weights lie in the cache, and its launch is hidden. Up to about a million weights a copy takes what its launch takes, and so does a step.", "", *decoupled(root), ""]
     lines += ["## Networks of MedMNIST", "", "NVIDIA H200, f32, training at batch 32, inference at 48; `reynolds reproduce table-medmnist-efficiency`, commit 5788cbc.", "",

@@ -261,8 +261,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) plain_factors(
         const double equivariant = factors[layer], perp = factors[layers + layer];
         double b = threshold(perp, on_perp * scales[layers + layer]);
         const double a = threshold(whole ? equivariant + perp * b * b : equivariant, on_g * scales[layer]);
+        const bool exact = b == 0 && a * equivariant > 0;
+        exact_since[layer] = !exact ? -1 : exact_since[layer] < 0 ? call : exact_since[layer];
         if (whole) b *= a;
-        exact_since[layer] = b != 0 ? -1 : exact_since[layer] < 0 ? call : exact_since[layer];
         factors[layer] = a, factors[layers + layer] = b;
     }
 }

@@ -47,7 +47,11 @@ pub fn name(device: Device) -> String {
     }
 }
 
-/// How many kernels of [`reynolds_cuda`] the calling thread has launched so far; operations of libtorch are not counted.
+/// How many kernels of [`reynolds_cuda`] the calling thread has launched so far.
+///
+/// Operations of libtorch are not counted: P where it has no kernel takes [`Binding::operations`](crate::Binding::operations), a squared
+/// decoupled step with a strength for each layer six beside its kernels, and a step of a form without a kernel some dozens. None of them
+/// loops over layers.
 pub fn launches() -> u64 {
     reynolds_cuda::launches()
 }

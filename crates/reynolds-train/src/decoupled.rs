@@ -30,11 +30,12 @@ pub(crate) struct Decoupled {
 
 impl Decoupled {
     pub(crate) fn new(binding: Rc<Binding>, settings: &PenaltySettings) -> Result<Self> {
+        // Names are checked where there is no strength to multiply, too.
+        let factors = layer_factors(&binding, settings)?;
         let mut penalty = None;
         if settings.step == PenaltyStep::Decoupled && settings.has_strength() {
             let proximal = Proximal::new(settings.penalty())?;
             let proximal = if settings.scale { proximal } else { proximal.unscaled() };
-            let factors = layer_factors(&binding, settings)?;
             let both: Vec<[f64; 2]> = factors.iter().map(|&factor| [factor; 2]).collect();
             penalty = Some((ProximalStep::new(binding.clone(), proximal)?.per_layer(&both)?, factors));
         }
@@ -83,18 +84,23 @@ impl Decoupled {
         self.binding.has_kernels()
     }
 
-    /// The penalty at `flat`, each parameter with its own strengths; `None` if there is a target alone. Synchronises.
+    /// The penalty at `flat`, each parameter with its own strengths; `None` if there is a target alone. It may be larger than any number where
+    /// the step is not. Synchronises.
     pub(crate) fn value(&self, flat: &Tensor) -> Result<Option<f64>> {
         let Some((step, factors)) = &self.penalty else { return Ok(None) };
         let proximal = step.proximal();
         let (form, whole) = (proximal.penalty().form, proximal.penalty().whole);
-        let norm = |energy: f64| if form == Form::Plain { energy.sqrt() } else { energy };
+        let term = |lambda: f64, energy: f64| match (energy == 0.0, form) {
+            (true, _) => 0.0,
+            (_, Form::Plain) => lambda * energy.sqrt(),
+            (_, Form::Squared) => lambda * energy,
+        };
         let energies = self.binding.energies(flat)?;
         let each = self.binding.bound().iter().zip(factors).zip(&energies).map(|((bound, factor), (_, energies))| {
             let rank = bound.rank * if bound.entry.complex { 2 } else { 1 };
             let (lambda_g, lambda_perp) = proximal.strengths(bound.entry.len(), rank);
             let held = energies.equivariant + if whole { energies.perp } else { 0.0 };
-            factor * (lambda_g * norm(held) + lambda_perp * norm(energies.perp))
+            term(factor * lambda_g, held) + term(factor * lambda_perp, energies.perp)
         });
         Ok(Some(each.sum()))
     }

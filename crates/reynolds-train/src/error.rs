@@ -85,6 +85,9 @@ pub enum Error {
         /// Path of the last good checkpoint.
         checkpoint: String,
     },
+    /// Cancelled inside an evaluation: the loop saves and ends.
+    #[error("interrupted")]
+    Interrupted,
     /// Some runs of a sweep failed.
     #[error("{failed} of {total} runs failed")]
     Sweep {

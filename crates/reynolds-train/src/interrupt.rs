@@ -1,4 +1,4 @@
-//! Cancellation by Ctrl-C, after the current step and a checkpoint.
+//! Cancellation by Ctrl-C, after the current step, or inside an evaluation, and a checkpoint.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+
+use crate::error::{Error, Result};
 
 /// Exit code after a second Ctrl-C, as a shell reports SIGINT.
 const QUIT: i32 = 130;
@@ -45,5 +47,13 @@ impl Interrupt {
     /// Whether cancellation was requested.
     pub fn requested(&self) -> bool {
         self.requested.load(Ordering::SeqCst)
+    }
+
+    /// For what takes long and can be done again.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] once cancellation was requested.
+    pub fn check(&self) -> Result<()> {
+        if self.requested() { Err(Error::Interrupted) } else { Ok(()) }
     }
 }

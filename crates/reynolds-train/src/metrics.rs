@@ -52,8 +52,8 @@ pub struct Summary {
     /// The same of the best weights; empty if there are none.
     #[serde(with = "nullable")]
     pub best_metrics: Metrics,
-    /// Parameters that are exactly equivariant after the last step, and since which step: the plain form of the decoupled penalty made their
-    /// W − P(W) zero at every step since.
+    /// Parameters that are exactly equivariant in the selected weights, and since which step: the plain form of the decoupled penalty made
+    /// their W − P(W) zero, and not all of W, at every step since.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub exact_since: BTreeMap<String, usize>,
 }

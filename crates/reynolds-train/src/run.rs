@@ -105,7 +105,10 @@ pub fn run<E: Experiment + ?Sized>(
     };
     let Some(mut task) = work.task()? else { return work.stopped(&open()?) };
     let trainer = Trainer::new(&mut task, &config.train, &config.penalty)?;
-    trainer.check_metric(&task)?;
+    match trainer.check_metric(&task) {
+        Err(Error::Interrupted) => return work.stopped(&open()?),
+        checked => checked?,
+    }
     work.carry_out(task, trainer, &open()?)
 }
 
@@ -153,7 +156,9 @@ impl<E: Experiment + ?Sized> Work<'_, '_, E> {
         if !self.experiment.prepare(self.config, &self.session.interrupt)? {
             return Ok(None);
         }
-        self.experiment.task(self.config, self.session.device).map(Some)
+        let mut task = self.experiment.task(self.config, self.session.device)?;
+        task.cancel_by(&self.session.interrupt);
+        Ok(Some(task))
     }
 
     /// Cancelled before the first step: the folder holds the settings to resume with.
@@ -179,7 +184,10 @@ impl<E: Experiment + ?Sized> Work<'_, '_, E> {
         match train::go_on(&mut task, trainer, &mut journal, self.session.observer, &self.session.interrupt)? {
             Ending::Interrupted { epoch, .. } => Ok(Outcome::Interrupted { folder: path, epoch }),
             Ending::Finished(summary) => {
-                self.experiment.finish(self.config, &task, &summary, &path)?;
+                match self.experiment.finish(self.config, &task, &summary, &path) {
+                    Err(Error::Interrupted) => return Ok(Outcome::Interrupted { folder: path, epoch: summary.epochs }),
+                    finished => finished?,
+                }
                 page::write(&path, &summary)?;
                 let text = serde_json::to_string_pretty(&summary).expect("a summary is plain numbers and names");
                 folder.write("summary.json", text.as_bytes())?;

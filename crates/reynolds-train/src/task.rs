@@ -9,6 +9,7 @@ use reynolds_torch::tch::Tensor;
 use reynolds_torch::{Binding, Parameters, Penalty};
 
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::regulariser::Regulariser;
 
 /// Named numbers in a fixed order: "accuracy", "defect", …
@@ -79,6 +80,9 @@ pub trait Task {
 
     /// Metrics of a split with the current parameters. `train.early_stopping` watches "loss" by default.
     fn evaluate(&self, split: Split) -> Result<Metrics>;
+
+    /// A flag for evaluations that take long, to [check](Interrupt::check) every few seconds.
+    fn cancel_by(&mut self, _interrupt: &Interrupt) {}
 
     /// Which parameters are regularised towards which group, for `[penalty]` and `[train.parametrisation]`; `None` if none is.
     fn plan(&self) -> Result<Option<SymmetryPlan>> {

@@ -16,7 +16,7 @@ mod replay;
 mod trainer;
 
 use crate::config::{PenaltySettings, TrainConfig};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::journal::{Journal, Progress};
 use crate::metrics::Summary;
@@ -47,6 +47,7 @@ pub fn train(
     observer: &mut dyn Observer,
     interrupt: &Interrupt,
 ) -> Result<Ending> {
+    task.cancel_by(interrupt);
     let trainer = Trainer::new(task, config, penalty)?;
     go_on(task, trainer, journal, observer, interrupt)
 }
@@ -63,20 +64,23 @@ pub(crate) fn go_on(
         trainer.restore(task, &snapshot)?;
     }
     observer.begin(trainer.steps_done(), trainer.steps_in_all());
-    let stopped = all_epochs(task, &mut trainer, journal, observer, interrupt);
+    let done = all_epochs(task, &mut trainer, journal, observer, interrupt);
     observer.end();
     let Progress { epoch, step, .. } = trainer.progress;
-    Ok(if stopped? { Ending::Interrupted { epoch, step } } else { Ending::Finished(trainer.summary(task)?) })
+    match done.and_then(|()| trainer.summary(task)) {
+        Err(Error::Interrupted) => Ok(Ending::Interrupted { epoch, step }),
+        summary => summary.map(Ending::Finished),
+    }
 }
 
-/// Trains to the end; whether it was cancelled.
+/// Trains to the end; [`Error::Interrupted`] with a checkpoint if it was cancelled.
 fn all_epochs(
     task: &mut dyn Task,
     trainer: &mut Trainer<'_>,
     journal: &mut dyn Journal,
     observer: &mut dyn Observer,
     interrupt: &Interrupt,
-) -> Result<bool> {
+) -> Result<()> {
     while !trainer.is_over() {
         while !trainer.epoch_is_over() {
             trainer.step(task)?;
@@ -88,15 +92,19 @@ fn all_epochs(
             if interrupt.requested() {
                 trainer.look(task, journal)?;
                 journal.save(&trainer.snapshot(task.parameters()), task.parameters())?;
-                return Ok(true);
+                return Err(Error::Interrupted);
             }
         }
-        let record = trainer.end_epoch(task, journal)?;
+        let record = trainer.end_epoch(task, journal);
+        if matches!(record, Err(Error::Interrupted)) {
+            journal.save(&trainer.snapshot(task.parameters()), task.parameters())?;
+        }
+        let record = record?;
         journal.record(&record)?;
         observer.epoch(&record, trainer.config.epochs);
         if trainer.save_is_due() {
             journal.save(&trainer.snapshot(task.parameters()), task.parameters())?;
         }
     }
-    Ok(false)
+    Ok(())
 }

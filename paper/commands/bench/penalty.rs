@@ -121,7 +121,7 @@ fn text(row: &PenaltyBenchRow) -> String {
 fn decoupled(row: &DecoupledRow) -> String {
     let name = format!("decoupled step, {}", row.step);
     let (bytes, floor, moved) = (row.floor_bytes, row.seconds / row.floor_seconds, row.bytes_at_copy_speed);
-    let launches = if row.launches > 0 { format!(", {} launches", row.launches) } else { String::new() };
+    let launches = row.launches.map(|count| format!(", {count} launches")).unwrap_or_default();
     let operations = row
         .operations_seconds
         .map(|seconds| format!(", {:.2} of {:.3} ms by plain operations", row.seconds / seconds, 1e3 * seconds));

@@ -107,6 +107,14 @@ fn feedback_drops_the_oldest_frame_and_appends_the_forecast() {
     let metrics = task.evaluate(Split::Validation).unwrap();
     close(metrics["mse"], squares.iter().sum::<f64>() / 3.0);
     close(metrics["rmse"], metrics["mse"].sqrt());
+    let (mut cancelled, interrupt) = (
+        self::task(constants(&VALUES), [rows(&[0]), rows(&[0]), vec![], vec![]], &[1.0; 3], &config, 0.0),
+        Interrupt::new(),
+    );
+    cancelled.cancel_by(&interrupt);
+    cancelled.evaluate(Split::Validation).unwrap();
+    interrupt.request();
+    assert!(matches!(cancelled.evaluate(Split::Validation), Err(reynolds_train::Error::Interrupted)));
     for (found, expected) in task.errors(Subset::Validation, 3).unwrap().by_step().iter().zip(squares) {
         close(*found, expected.sqrt());
     }

@@ -38,7 +38,9 @@ impl Binding {
         if !perp_alone {
             sum = sum.f_add_(&weights.f_sub(&projected)?.f_mul_(&spread(&b.f_sub(&base)?)?)?)?;
         }
-        self.selection.put(flat, &sum)
+        // No factor is above 1: where the smaller is 1 every bit stays, the sign of −0 too.
+        let unchanged = self.segments.spread(&base.f_eq(1.0)?)?;
+        self.selection.put(flat, &weights.f_where_self(&unchanged, &sum)?)
     }
 
     fn rescale_evenly(&self, flat: &mut Tensor, mut weights: Tensor, [a, b]: [f64; 2]) -> Result<()> {

@@ -81,15 +81,17 @@ impl ProximalStep {
     /// Multiplies λ_G and λ_⊥ of each bound parameter, in the order of [`Binding::bound`].
     ///
     /// # Errors
-    /// [`Error::Setting`] if there are not as many pairs as bound parameters, or a factor is negative or not finite.
+    /// [`Error::Setting`] if there are not as many pairs as bound parameters, or a factor is negative or not finite, that of the parameter's
+    /// size included.
     pub fn per_layer(mut self, factors: &[[f64; 2]]) -> Result<Self> {
         let bound = self.binding.bound();
         if factors.len() != bound.len() {
             return Err(Error::setting("factors of λ_G and λ_⊥", format!("{} pairs", bound.len()), factors.len()));
         }
-        factors.iter().flatten().try_for_each(|&factor| check_nonnegative("factor of λ_G or λ_⊥", factor))?;
         let sizes = bound.iter().map(|bound| sizes(&self.proximal, bound));
         let scales: Vec<[f64; 2]> = sizes.zip(factors).map(|(size, by)| [size[0] * by[0], size[1] * by[1]]).collect();
+        let each = factors.iter().chain(&scales).flatten();
+        each.copied().try_for_each(|factor| check_nonnegative("factor of λ_G or λ_⊥", factor))?;
         let rows = [0, 1].map(|part| scales.iter().map(|scale| scale[part]).collect::<Vec<f64>>());
         self.uniform = scales.iter().all(|scale| *scale == [1.0; 2]);
         self.scales = upload(&rows.concat(), Kind::Double, self.binding.device())?.f_view([2, -1])?;
@@ -169,8 +171,9 @@ impl ProximalStep {
         Ok(Tensor::f_stack(&[on_g, on_perp], 0)?.f_add_scalar_(1.0)?.f_reciprocal()?)
     }
 
-    /// The number of the call since which the plain form made W − P(W) exactly 0 at every call, −1 for other parameters: `[count]` (int64) in
-    /// the order of [`Binding::bound`], on the device. The first call is number 1; calls with η = 0 change nothing.
+    /// The number of the call since which the plain form's threshold of W − P(W) made it exactly 0 at every call, −1 for other parameters and
+    /// where W became 0: `[count]` (int64) in the order of [`Binding::bound`], on the device. The first call is number 1; calls with η = 0
+    /// change nothing.
     pub fn exact_since(&self) -> &Tensor {
         &self.exact_since
     }

@@ -26,7 +26,8 @@ pub(crate) enum Rule<'a> {
         by: &'a Numbers,
         scales: &'a Tensor,
         whole: bool,
-        /// The number of the call since which W − P(W) was made 0 at every call, else −1: `[count]` (int64).
+        /// The number of the call since which W − P(W) was made 0 by its own factor, and P(W) was not 0, at every call, else −1: `[count]`
+        /// (int64).
         exact_since: &'a Tensor,
     },
     /// W − P(W) · min(1, slope ‖P(W)‖/‖W − P(W)‖).
@@ -50,17 +51,15 @@ impl Rule<'_> {
             Self::Plain { by, scales, whole, exact_since } => {
                 let [on_g, on_perp, call] = by.host()[..] else { unreachable!("three numbers") };
                 let (equivariant, perp) = (energies.f_get(0)?, energies.f_get(1)?);
-                let mut b = threshold(&perp, on_perp, &scales.f_get(1)?)?;
+                let b = threshold(&perp, on_perp, &scales.f_get(1)?)?;
                 let a = if whole {
                     let all = equivariant.f_add(&perp.f_mul(&b)?.f_mul_(&b)?)?;
                     threshold(&all, on_g, &scales.f_get(0)?)?
                 } else {
                     threshold(&equivariant, on_g, &scales.f_get(0)?)?
                 };
-                if whole {
-                    b = b.f_mul(&a)?;
-                }
-                note(exact_since, &b, call as i64)?;
+                note(exact_since, &b, &equivariant.f_mul(&a)?, call as i64)?;
+                let b = if whole { b.f_mul(&a)? } else { b };
                 Ok(Tensor::f_stack(&[a, b], 0)?)
             }
             Self::Target { slope, step, network, strengths } => {
@@ -104,9 +103,9 @@ fn threshold(energies: &Tensor, by: f64, scales: &Tensor) -> Result<Tensor> {
     Ok(factors.f_ones_like()?.f_where_self(&by.f_eq(0.0)?, &factors)?)
 }
 
-/// Notes which factors are 0, and since when.
-fn note(exact_since: &Tensor, factors: &Tensor, call: i64) -> Result<()> {
-    let exact = factors.f_eq(0.0)?;
+/// Notes where the factors of W − P(W) are 0 and P(W) is not, and since when.
+fn note(exact_since: &Tensor, factors: &Tensor, equivariant: &Tensor, call: i64) -> Result<()> {
+    let exact = factors.f_eq(0.0)?.f_logical_and(&equivariant.f_gt(0.0)?)?;
     let fresh = exact.f_logical_and(&exact_since.f_lt(0.0)?)?;
     let mut since = exact_since.shallow_clone();
     let _ = since.f_masked_fill_(&fresh, call)?.f_masked_fill_(&exact.f_logical_not()?, -1_i64)?;

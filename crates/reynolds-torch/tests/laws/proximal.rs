@@ -61,16 +61,26 @@ fn networks() -> Vec<(Parameters, Rc<Binding>)> {
 #[test]
 fn no_strength_and_no_step_leave_every_bit_alone() {
     for (mut parameters, binding) in networks() {
-        let before = parameters.flat().copy();
-        for (strengths, size) in [([0.0, 0.0], STEP), ([0.3, 0.7], 0.0)] {
+        // The sign of −0 is a bit too: every third weight.
+        let zero = Tensor::arange(parameters.flat().size()[0], (Kind::Int64, parameters.device())).remainder(3).eq(0);
+        let _ = parameters.flat_mut().masked_fill_(&zero, -0.0);
+        let bits = |flat: &Tensor| numbers(flat).into_iter().map(f64::to_bits).collect::<Vec<u64>>();
+        let before = bits(parameters.flat());
+        let mut by_each = |strengths: [f64; 2], size: f64, factor: f64| {
             for proximal in every_proximal(strengths) {
-                ProximalStep::new(binding.clone(), proximal).unwrap().apply(parameters.flat_mut(), size).unwrap();
-                assert_eq!(*parameters.flat(), before);
+                let step = ProximalStep::new(binding.clone(), proximal).unwrap();
+                let factors = vec![[factor; 2]; binding.bound().len()];
+                step.per_layer(&factors).unwrap().apply(parameters.flat_mut(), size).unwrap();
+                assert_eq!(bits(parameters.flat()), before, "{proximal:?} times {factor}, η = {size}");
             }
-        }
+        };
+        by_each([0.0, 0.0], STEP, 1.0);
+        by_each([0.3, 0.7], 0.0, 1.0);
+        by_each([0.3, 0.7], STEP, 0.0);
+        by_each([0.0, 0.7], STEP, 0.0);
         let target = Target::new(0.999_999_9).unwrap();
         TargetStep::new(binding, target, Scope::Network).unwrap().apply(parameters.flat_mut(), STEP).unwrap();
-        assert_eq!(*parameters.flat(), before);
+        assert_eq!(bits(parameters.flat()), before);
     }
 }
 
@@ -227,7 +237,8 @@ fn layers_that_become_equivariant_are_noted_with_the_call_and_a_restored_step_go
             }
             let energies = binding.energies(flat).unwrap();
             for (seen, (_, energies)) in seen.iter_mut().zip(energies) {
-                let exact = energies.perp <= 1e-10 * energies.total();
+                // W = 0 is no symmetry.
+                let exact = energies.perp <= 1e-10 * energies.total() && energies.equivariant > 0.0;
                 *seen = if !exact {
                     -1.0
                 } else if *seen < 0.0 {
@@ -239,6 +250,15 @@ fn layers_that_become_equivariant_are_noted_with_the_call_and_a_restored_step_go
             assert_eq!(numbers(step.exact_since()), seen, "call {call}");
         }
         assert!(seen.iter().any(|&since| since > 1.0), "{seen:?}");
+        // All of W becomes 0, after W − P(W) and at once.
+        for strengths in [[1e3, 0.8], [1e3, 0.0], [1e3, 1e3]] {
+            let step = ProximalStep::new(binding.clone(), proximal(Form::Plain, true, strengths)).unwrap();
+            let (mut step, mut dead) = (step, flat.copy());
+            step.apply(&mut dead, STEP).unwrap();
+            step.apply(&mut dead, STEP).unwrap();
+            assert!(binding.energies(&dead).unwrap().iter().all(|(_, energies)| energies.total() == 0.0));
+            assert!(numbers(step.exact_since()).iter().all(|&since| since == -1.0), "{strengths:?}");
+        }
         let other = restored.unwrap();
         assert_eq!((&*flat, step.exact_since(), step.calls()), (&resumed, other.exact_since(), other.calls()));
         // η = 0 changes nothing; a weaker step ends what was.
@@ -285,5 +305,10 @@ fn what_is_refused_is_refused_by_name() {
     assert!(step.restore(&Tensor::from_slice(&[1.0, 2.0]), 1).is_err());
     assert!(step.restore(&step.exact_since().copy(), -1).is_err());
     assert!(ProximalStep::new(binding.clone(), perp).unwrap().per_layer(&[[1.0; 2]]).is_err());
-    assert!(ProximalStep::new(binding, perp).unwrap().per_layer(&[[1.0, -1.0]; 2]).is_err());
+    for factors in [[1.0, -1.0], [-1.0, 1.0], [1.0, f64::INFINITY]] {
+        assert!(ProximalStep::new(binding.clone(), perp).unwrap().per_layer(&[factors; 2]).is_err());
+    }
+    // Times the root of the parameter's size it is no number.
+    let plain = ProximalStep::new(binding, proximal(Form::Plain, false, [0.0, 1.0])).unwrap();
+    assert!(plain.per_layer(&[[1.0, f64::MAX]; 2]).is_err());
 }

@@ -122,8 +122,18 @@ impl PenaltySettings {
                 "[] unless step = \"decoupled\"",
                 format!("{:?}", self.per_layer),
             ),
-            (!decoupled && !self.scale, "scale", "true unless step = \"decoupled\"", "false".into()),
-            (target && !self.per_layer.is_empty(), "per_layer", "[] with a target", format!("{:?}", self.per_layer)),
+            (
+                !self.scale && !(decoupled && self.form == Form::Plain),
+                "scale",
+                "true unless step = \"decoupled\" and form = \"plain\"",
+                "false".into(),
+            ),
+            (
+                target && self.lambda_g == 0.0 && !self.per_layer.is_empty(),
+                "per_layer",
+                "[] with a target, unless lambda_g is above 0",
+                format!("{:?}", self.per_layer),
+            ),
             (target && self.lambda_perp != 0.0, "lambda_perp", "0 with a target", self.lambda_perp.to_string()),
             (target && self.anneal.shape != Shape::Constant, "anneal.shape", "\"constant\" with a target", shape),
             (
@@ -146,10 +156,9 @@ impl PenaltySettings {
     /// Refuses to change weights after a step that are made of other trained numbers.
     pub(super) fn check_parametrisation(&self, kind: Parametrisation) -> Result<()> {
         let made = kind != Parametrisation::Free;
-        let decoupled = self.step == PenaltyStep::Decoupled && self.has_strength();
         first([
             (
-                made && decoupled,
+                made && self.step == PenaltyStep::Decoupled,
                 "step",
                 "\"gradient\" unless train.parametrisation.kind = \"free\"",
                 "\"decoupled\"".into(),
@@ -197,8 +206,16 @@ impl PenaltySettings {
             (factor.is_finite() && factor >= 0.0).then_some((name.trim().to_string(), factor))
         };
         let expected = "\"NAME=FACTOR\" with a finite factor, at least 0";
-        let refused = |text: &String| Error::config("penalty.per_layer", expected, format!("\"{text}\""));
-        self.per_layer.iter().map(|text| read(text).ok_or_else(|| refused(text))).collect()
+        let refused = |expected, name: &str| Error::config("penalty.per_layer", expected, format!("\"{name}\""));
+        let mut factors: Vec<(String, f64)> = Vec::new();
+        for text in &self.per_layer {
+            let (name, factor) = read(text).ok_or_else(|| refused(expected, text))?;
+            if factors.iter().any(|(known, _)| *known == name) {
+                return Err(refused("each parameter once", &name));
+            }
+            factors.push((name, factor));
+        }
+        Ok(factors)
     }
 
     /// Refuses what changes the regularised weights after a step, for models that assemble them from other parameters.
@@ -207,7 +224,7 @@ impl PenaltySettings {
         if self.has_target() {
             return Err(Error::config("penalty.target", format!("\"none\": {why}"), target::text(self.target)));
         }
-        if self.step == PenaltyStep::Decoupled && self.has_strength() {
+        if self.step == PenaltyStep::Decoupled {
             return Err(Error::config("penalty.step", format!("\"gradient\": {why}"), "\"decoupled\""));
         }
         Ok(())
@@ -218,6 +235,7 @@ impl PenaltySettings {
         let (key, off, value) = match self {
             _ if self.has_target() => ("penalty.target", "\"none\"", target::text(self.target)),
             _ if self.lambda_perp > 0.0 => ("penalty.lambda_perp", "0", self.lambda_perp.to_string()),
+            _ if self.lambda_g == 0.0 => ("penalty.per_layer", "[]", format!("{:?}", self.per_layer)),
             _ => ("penalty.lambda_g", "0", self.lambda_g.to_string()),
         };
         Error::config(key, format!("{off}: this model has no regularised parameters"), value)

@@ -46,9 +46,10 @@ impl<'a> Trainer<'a> {
         if minibatches == 0 {
             return Err(Error::config("data", "at least one minibatch an epoch", "none"));
         }
-        let regularisation = match penalty.is_zero() {
-            true => None,
-            false => Some(Regularisation::new(task, penalty)?.ok_or_else(|| penalty.not_applicable())?),
+        // Settings are checked also where no strength makes them act.
+        let regularisation = match Regularisation::new(task, penalty)? {
+            None if !(penalty.is_zero() && penalty.per_layer.is_empty()) => return Err(penalty.not_applicable()),
+            regularisation => regularisation.filter(|_| !penalty.is_zero()),
         };
         let parametrisation = config.parametrisation;
         let free = parametrisation.kind == Parametrisation::Free;
@@ -207,7 +208,8 @@ impl<'a> Trainer<'a> {
         let quantity = match numbers[..] {
             [loss, ..] if !loss.is_finite() => "the loss",
             [_, weights, ..] if weights != 0.0 => "a weight",
-            [_, _, penalty, ..] if !penalty.is_finite() => "the penalty",
+            // An infinite one is larger than any number; gradients tell whether the step was.
+            [_, _, penalty, ..] if penalty.is_nan() => "the penalty",
             [_, _, _, second, _] if second != 0.0 => "the square of a gradient",
             [.., statistics] if statistics != 0.0 => "a running statistic",
             _ => {

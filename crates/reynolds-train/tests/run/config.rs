@@ -148,7 +148,7 @@ fn refusals_name_origin_and_key() {
             "--set: penalty.target: expected \"none\" unless train.parametrisation.kind = \"free\", found 0.1",
         ),
         (
-            "--set penalty.step=decoupled --set penalty.lambda_perp=1 --set train.parametrisation.kind=residual",
+            "--set penalty.step=decoupled --set train.parametrisation.kind=residual",
             "--set: penalty.step: expected \"gradient\" unless train.parametrisation.kind = \"free\", found \"decoupled\"",
         ),
         ("--set penalty.anneal.shape=linear", "config: penalty.anneal.epochs: expected a number above 0…"),
@@ -164,9 +164,17 @@ fn refusals_name_origin_and_key() {
         ),
         (
             "--set penalty.step=decoupled --set penalty.target=0.1 --set penalty.per_layer=[\"weight=2\"]",
-            "--set: penalty.per_layer: expected [] with a target, found [\"weight=2\"]",
+            "--set: penalty.per_layer: expected [] with a target, unless lambda_g is above 0, found [\"weight=2\"]",
         ),
-        ("--set penalty.scale=false", "--set: penalty.scale: expected true unless step = \"decoupled\", found false"),
+        (
+            "--set penalty.step=decoupled --set penalty.per_layer=[\"weight=2\",\"weight=3\"]",
+            "--set: penalty.per_layer: expected each parameter once, found \"weight\"",
+        ),
+        (
+            "--set penalty.scale=false --set penalty.form=plain",
+            "--set: penalty.scale: expected true unless step = \"decoupled\" and form = \"plain\", found false",
+        ),
+        ("--set penalty.scale=false --set penalty.step=decoupled", "--set: penalty.scale: expected true unless step …"),
         // Not TOML.
         ("seed = 1\n[train\n", "my.toml: line 2: expected TOML, found …"),
     ];

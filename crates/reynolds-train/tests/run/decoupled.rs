@@ -191,6 +191,18 @@ fn the_plain_form_makes_a_layer_exactly_equivariant_and_the_summary_says_since_w
     best.early_stopping.mode = Mode::Max; // the loss falls: the first epoch has the highest
     let (summary, _) = trained(&mut Pair::new(), &best, &penalty).unwrap();
     assert_eq!((summary.best.unwrap().epoch, summary.exact_since.len()), (1, 0), "{since:?}");
+    // A layer that became 0 is not listed.
+    let dead = PenaltySettings { lambda_g: 100.0, whole: true, ..decoupled(Form::Plain, 1.0) };
+    let mut task = Pair::new();
+    assert!(trained(&mut task, &config, &dead).unwrap().0.exact_since.is_empty());
+    assert!(task.numbers()[1..].iter().all(|&weight| weight == 0.0));
+    // Where the strength times √dimension overflows, or times a norm, steps are what they should be; an infinite penalty is recorded.
+    for (learning_rate, penalty) in [(0.1, 0.0), (1e-320, f64::INFINITY)] {
+        let config = TrainConfig { epochs: 1, learning_rate, ..config.clone() };
+        let (_, memory) = trained(&mut Pair::new(), &config, &decoupled(Form::Plain, 1e308)).unwrap();
+        let values = &memory.records[0].values;
+        assert_eq!((values["residual"] == 0.0, values["penalty"]), (penalty == 0.0, penalty));
+    }
     // Other forms claim nothing.
     assert!(trained(&mut Pair::new(), &config, &decoupled(Form::Squared, 1e9)).unwrap().0.exact_since.is_empty());
 }
@@ -265,10 +277,20 @@ fn parameters_without_a_proximal_step_are_refused_by_name() {
     assert!(message.contains("second") && message.ends_with("found rank 0"), "{message}");
     let network = PenaltySettings { target_scope: Scope::Network, ..target.clone() };
     assert!(trained(&mut dead(), &loop_settings(), &network).is_ok());
-    let misnamed = PenaltySettings { per_layer: vec!["third=2".into()], ..decoupled(Form::Squared, 1.0) };
-    let expected = "config: penalty.per_layer: expected a regularised parameter (first, second), found \"third\"";
-    assert_eq!(refused(Pair::new(), misnamed), expected);
     let unbound = || Pair { plan: String::new(), ..Pair::new() };
+    let nothing = "expected []: this model has no regularised parameters, found [\"third=2\"]";
+    for lambda_perp in [0.0, 1.0] {
+        let misnamed = PenaltySettings { per_layer: vec!["third=2".into()], ..decoupled(Form::Squared, lambda_perp) };
+        let expected = "config: penalty.per_layer: expected a regularised parameter (first, second), found \"third\"";
+        assert_eq!(refused(Pair::new(), misnamed.clone()), expected);
+        if lambda_perp == 0.0 {
+            assert_eq!(refused(unbound(), misnamed), format!("config: penalty.per_layer: {nothing}"));
+        }
+    }
+    // Without a strength a step that could be done is none.
+    let (_, memory) = trained(&mut Pair::new(), &loop_settings(), &decoupled(Form::Plain, 0.0)).unwrap();
+    assert!(!memory.records[2].values.contains_key("residual"));
+    assert!(trained(&mut unbound(), &loop_settings(), &decoupled(Form::Plain, 0.0)).is_ok());
     let none = "this model has no regularised parameters";
     assert_eq!(refused(unbound(), target), format!("config: penalty.target: expected \"none\": {none}, found 0.1"));
     let message = refused(unbound(), decoupled(Form::Squared, 1.0));

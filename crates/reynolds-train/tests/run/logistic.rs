@@ -62,6 +62,8 @@ pub(crate) enum Fault {
     Stuck(usize),
     /// Ctrl-C.
     Interrupted(usize, Interrupt),
+    /// Ctrl-C inside the evaluation with this number.
+    Evaluating(usize, Interrupt),
     /// The loss is NaN.
     NotANumber(usize),
     /// The loss is finite and its gradient is not.
@@ -117,6 +119,7 @@ pub(crate) struct LogisticTask {
     config: Config,
     fault: Fault,
     calls: Cell<usize>,
+    evaluations: Cell<usize>,
 }
 
 impl LogisticTask {
@@ -141,6 +144,7 @@ impl LogisticTask {
             config: config.clone(),
             fault,
             calls: Cell::new(0),
+            evaluations: Cell::new(0),
         })
     }
 
@@ -222,6 +226,13 @@ impl Task for LogisticTask {
     }
 
     fn evaluate(&self, split: Split) -> Result<Metrics> {
+        let evaluation = self.evaluations.replace(self.evaluations.get() + 1);
+        if let Fault::Evaluating(at, interrupt) = &self.fault
+            && *at == evaluation
+        {
+            interrupt.request();
+            interrupt.check()?;
+        }
         let half = self.inputs.size()[0] / 2;
         let start = if split == Split::Test { half } else { 0 };
         let (inputs, targets) = (self.inputs.narrow(0, start, half), self.targets.narrow(0, start, half));
@@ -246,7 +257,10 @@ pub(crate) fn session<'a>(silent: &'a mut Silent, device: Device, interrupt: &In
 
 impl Fault {
     fn interrupt(&self) -> Interrupt {
-        if let Self::Interrupted(_, interrupt) = self { interrupt.clone() } else { Interrupt::new() }
+        match self {
+            Self::Interrupted(_, interrupt) | Self::Evaluating(_, interrupt) => interrupt.clone(),
+            _ => Interrupt::new(),
+        }
     }
 }
 

@@ -100,6 +100,26 @@ fn stopped_at_every_minibatch_a_run_goes_on_to_the_same_bytes() {
 }
 
 #[test]
+fn stopped_in_every_evaluation_a_run_goes_on_to_the_same_bytes() {
+    let expected = uninterrupted();
+    // That of the metric's name, one after each epoch, those of the selected weights and that of `finish`.
+    let mut evaluations = 0;
+    loop {
+        let (_root, folder) = place();
+        let outcome = begin(Fault::Evaluating(evaluations, Interrupt::new()), &folder).unwrap();
+        let stopped = matches!(outcome, Outcome::Interrupted { .. });
+        assert!(stopped != folder.join("summary.json").exists() && folder.join("config.toml").is_file());
+        finish(&folder);
+        assert_eq!(remains(&folder), expected, "interrupted in evaluation {evaluations}");
+        if !stopped {
+            break;
+        }
+        evaluations += 1;
+    }
+    assert!(evaluations > 1 + 5 + 1, "{evaluations}");
+}
+
+#[test]
 fn weights_that_change_after_the_optimisers_step_go_on_to_the_same_bytes() {
     type Edit = fn(&mut PenaltySettings);
     let cases: [(Edit, &str); 4] = [

@@ -177,6 +177,7 @@ fn rules<'a>(scales: &'a Tensor, exact_since: &'a Tensor, strengths: &'a Tensor)
     let step = kept(&[0.3]);
     let plain = |by: [f64; 2], whole| Rule::Plain { by: kept(&[by[0], by[1], 7.0]), scales, whole, exact_since };
     let mut rules = vec![plain([0.0, 2.0], false), plain([0.7, 0.4], true), plain([0.4, 0.0], false)];
+    rules.extend([plain([1e3, 1e3], true), plain([1e3, 0.0], true), plain([0.4, 1e3], true), plain([1e3, 1e3], false)]);
     for network in [false, true] {
         rules.push(Rule::Target { slope: 0.4, step, network, strengths });
         rules.push(Rule::Target { slope: 0.0, step, network, strengths });

@@ -109,7 +109,7 @@ fn numbers_read_from_memory_round_as_scalars_of_an_operation_do() {
             let (gradient, rate) = (vector(), 0.3 / f64::from(step));
             adam.step(&mut weights, &gradient, rate).unwrap();
             let corrections = [1.0 - config.beta1.powf(step.into()), (1.0 - config.beta2.powf(step.into())).sqrt()];
-            expected = expected * (1.0 - rate * 0.3);
+            expected = expected.multiply_scalar(1.0 - rate * 0.3);
             let _ = first.lerp_(&gradient, 1.0 - config.beta1);
             second = (second * config.beta2).addcmul(&gradient, &(&gradient * (1.0 - config.beta2)));
             let root = second.sqrt() / corrections[1] + config.epsilon;

@@ -22,6 +22,9 @@ pub(super) fn captured(task: &dyn Task) -> &dyn Captured {
     task.captured().expect("a task that offered it before")
 }
 
+/// A step on minibatches.
+type Work<'a> = dyn FnMut(&mut dyn Task, &[Tensor]) -> Result<()> + 'a;
+
 /// Captured steps of one task.
 pub(super) struct Replay {
     recorder: Recorder,
@@ -55,7 +58,7 @@ impl Replay {
         task: &mut dyn Task,
         moments: &[Moment],
         baked: [f64; 2],
-        step: &mut dyn FnMut(&mut dyn Task, &[Tensor]) -> Result<()>,
+        step: &mut Work<'_>,
     ) -> Result<Option<String>> {
         let minibatch = |&moment: &Moment| captured(task).minibatch(moment);
         let minibatches = moments.iter().map(minibatch).collect::<Result<Vec<Tensor>>>()?;

@@ -8,6 +8,9 @@ use reynolds::rep::{self, Representation, parse_fields};
 
 use crate::error::of_core;
 
+/// Label and dimension.
+type IrrepOf = (String, usize);
+
 /// A block: numbers of π and σ, its rows, and its entries, row-major.
 type Block = (usize, usize, usize, Vec<(f64, f64)>);
 
@@ -20,11 +23,11 @@ pub(crate) fn fourier_blocks(
     max_degree: usize,
     entries: Vec<(f64, f64)>,
     columns: usize,
-) -> PyResult<(Vec<(String, usize)>, Vec<Block>, f64)> {
+) -> PyResult<(Vec<IrrepOf>, Vec<Block>, f64)> {
     let group = group::parse(group).map_err(of_core)?;
     let fields = |text| parse_fields(&group, text).map(|rep| rep::complexified(&rep)).map_err(of_core);
     let space = OperatorSpace::new(&fields(domain)?, &fields(codomain)?, max_degree).map_err(of_core)?;
-    let rows = if columns == 0 { 0 } else { entries.len() / columns };
+    let rows = entries.len().checked_div(columns).unwrap_or(0);
     let t = Mat::from_fn(rows, columns, |row, column| {
         let (re, im) = entries[row * columns + column];
         c64::new(re, im)

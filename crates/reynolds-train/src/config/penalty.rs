@@ -123,7 +123,7 @@ impl PenaltySettings {
                 format!("{:?}", self.per_layer),
             ),
             (
-                !self.scale && !(decoupled && self.form == Form::Plain),
+                !self.scale && (!decoupled || self.form != Form::Plain),
                 "scale",
                 "true unless step = \"decoupled\" and form = \"plain\"",
                 "false".into(),

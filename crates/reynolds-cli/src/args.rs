@@ -73,7 +73,8 @@ pub(crate) struct AuditArgs {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Which symmetry do the weights have? Lists several groups by how far the energy lies above chance
+    /// Which symmetry do the weights have? Lists several groups by how far the energy lies above chance; kernels with trivial fields,
+    /// unless --fields regular is given
     #[arg(long)]
     pub(crate) rank: bool,
     /// Exit with code 1 unless the energy ‖P(W)‖²/‖W‖² of all layers together is at least x

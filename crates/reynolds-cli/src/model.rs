@@ -102,6 +102,10 @@ impl Typing {
             bail!("expected --group G or --plan FILE, found neither");
         };
         let group = group::parse(name)?;
+        if group.order().is_none() && self.fields != Some(FieldsArg::Auto) {
+            let draft = format!("`reynolds plan {} --group {name} --out plan.toml` writes a draft", model.file());
+            bail!("--group {name}: expected --plan FILE, as for every continuous group ({draft}), found none");
+        }
         let kinds = match self.fields {
             Some(FieldsArg::Auto) => {
                 let plan = SymmetryPlan::from_toml(&plan::suggest(&group, &model.tensors));

@@ -43,6 +43,9 @@ pub enum Error {
     /// A plan that cannot be read, or that does not fit the tensors it is for.
     #[error("plan: {what}: expected {expected}, found {got}")]
     Plan { what: String, expected: String, got: String },
+    /// An error in the fields of one rule of a plan.
+    #[error("plan: layer \"{name}\", fields: {source}")]
+    Rule { name: String, source: Box<Error> },
     /// An error in one tensor of many.
     #[error("tensor {name}: {source}")]
     Tensor { name: String, source: Box<Error> },
@@ -83,6 +86,14 @@ impl Error {
     pub(crate) fn shape(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
         Self::Shape { what: what.into(), expected: expected.to_string(), got: got.to_string() }
     }
+}
+
+/// " (did you mean `regular`?)" where one of the names is much like this one, else nothing.
+pub(crate) fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    const SIMILAR: f64 = 0.5;
+    let likeness = |other: &str| strsim::normalized_damerau_levenshtein(name, other);
+    let nearest = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|other| likeness(other) >= SIMILAR);
+    nearest.map_or_else(String::new, |other| format!(" (did you mean `{other}`?)"))
 }
 
 /// Refuses a result that is NaN or overflowed.

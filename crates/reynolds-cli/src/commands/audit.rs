@@ -82,6 +82,8 @@ fn audit_plan(
     let bar = reynolds_report::bar(weights, "auditing");
     let one = |layer: &TypedTensor| -> Result<LayerAudit> {
         let mut audit = measure(layer, model.read(&layer.name)?).with_context(|| model.file())?;
+        let changed = resolved.changed_fields.iter().filter(|(name, _)| *name == layer.name);
+        audit.notes.extend(changed.map(|(_, remark)| remark.clone()));
         if let Some(first) = model.tied.get(&layer.name) {
             audit.notes.push(format!("the same bytes as {first}, counted once"));
             audit.tied_to = Some(first.clone());

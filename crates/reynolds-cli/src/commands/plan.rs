@@ -15,7 +15,11 @@ pub(crate) fn run(args: &PlanArgs) -> Result<u8> {
         Some(path) if path.exists() => {
             bail!("{}: expected the name of a new file, found one that exists (it may hold your edits)", path.display())
         }
-        Some(path) => model.write_beside(path, &text)?,
+        Some(path) => {
+            model.write_beside(path, &text)?;
+            let [on, off] = ["\n[[layer]]", "\n# [[layer]]"].map(|head| text.matches(head).count());
+            terminal::print(&format!("wrote {}: {on} rules, and {off} commented out\n", path.display()))?;
+        }
         None => terminal::print(&text)?,
     }
     Ok(0)

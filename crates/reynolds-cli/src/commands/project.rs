@@ -43,6 +43,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     // Before anything is written: what fails here must leave no output behind.
     let broken = broken(&model, &resolved, args);
     let names: Vec<&str> = chosen.iter().map(|layer| layer.name.as_str()).collect();
+    let replaced = args.out.exists();
     model.checkpoint.write_with(&args.out, &names, |entry| {
         let layer = chosen.iter().find(|layer| layer.name == entry.name);
         let values = layer.context("a tensor that was asked for").and_then(|layer| project(&model, layer, args.blend));
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     })?;
     bar.finish_and_clear();
     let [from, to] = [&args.model, &args.out].map(|path| path.display().to_string());
-    let report = ProjectionReport { from, to, group: resolved.group.name(), tensors, broken };
+    let report = ProjectionReport { from, to, replaced, group: resolved.group.name(), tensors, broken };
     terminal::print(&report.text(terminal::colour()))?;
     Ok(0)
 }
@@ -122,6 +123,7 @@ fn broken(model: &Model, resolved: &ResolvedPlan, args: &ProjectArgs) -> Vec<Str
             }
         }
     }
+    broken.extend(resolved.changed_fields.iter().map(|(name, remark)| format!("{name}: {remark}")));
     for layer in &resolved.layers {
         broken.extend(layer.warnings.iter().map(|warning| format!("{}: {warning}", layer.name)));
     }

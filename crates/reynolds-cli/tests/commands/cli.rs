@@ -106,9 +106,12 @@ fn project_then_audit_gives_energy_one_and_projecting_twice_changes_nothing() {
     for typing in ["--group C4 --fields regular", "--group D4 --fields trivial", "--group C2 --fields regular"] {
         let out = folder.succeeds(&format!("project model.safetensors once.safetensors {typing}"));
         assert!(out.contains("body.conv.weight") && out.contains("What may still break equivariance"), "{out}");
+        assert!(out.contains("% of ‖W‖: expect the accuracy to be lost"), "{out}");
         let energy = |file: &str| total(&folder.json(&format!("audit {file}.safetensors --json {typing}")), "energy");
         assert!(energy("model") < 0.7 && (energy("once") - 1.0).abs() < 1e-12, "{typing}");
-        folder.succeeds(&format!("project once.safetensors twice.safetensors {typing}"));
+        let existed = folder.path("twice.safetensors").exists();
+        let out = folder.succeeds(&format!("project once.safetensors twice.safetensors {typing}"));
+        assert_eq!((out.contains("(replaced), onto"), out.contains("expect the accuracy")), (existed, false), "{out}");
         assert_eq!(folder.read("once.safetensors"), folder.read("twice.safetensors"), "{typing}");
         folder.succeeds(&format!("audit once.safetensors --require 0.999999 {typing}"));
         assert_eq!(folder.reynolds(&format!("audit model.safetensors --require 0.99 {typing}")).0, 1);
@@ -149,11 +152,30 @@ fn a_written_plan_can_be_audited() {
     let folder = random(&NETWORK);
     let out = folder.succeeds("plan model.safetensors --group C4");
     assert!(out.contains("name = \"body.conv.weight\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\""), "{out}");
-    folder.succeeds("plan model.safetensors --group C4 --out plan.toml");
-    assert_eq!(folder.text("plan.toml"), out);
+    let said = folder.succeeds("plan model.safetensors --group C4 --out plan.toml");
+    assert_eq!((folder.text("plan.toml"), &*said), (out, "wrote plan.toml: 4 rules, and 1 commented out\n"));
     let value = folder.json("audit model.safetensors --plan plan.toml --json");
     assert_eq!(value["audits"][0]["total"]["layers"], 2);
     folder.refuses("audit model.safetensors --plan plan.toml --group D4", &["C4, the group of the plan"]);
+}
+
+#[test]
+fn a_linear_layer_takes_what_the_layer_before_gives_or_a_remark_says_so() {
+    let folder = random(&[("conv.weight", &[32, 8, 3, 3]), ("fc.weight", &[10, 32]), ("out.weight", &[10, 7])]);
+    let draft = folder.succeeds("plan model.safetensors --group C4");
+    let rule = "# off: its fields cannot be guessed from its shape; the domain is what conv.weight gives\n\
+                # [[layer]]  # [10, 32]\n# name = \"fc.weight\"\n# domain = \"8 regular\"\n# codomain = \"10 trivial\"\n";
+    assert!(draft.contains(rule) && draft.contains("from its shape\n# [[layer]]  # [10, 7]"), "{draft}");
+    let commented = draft.find("# [[layer]]").unwrap();
+    let on = draft[commented..].split("\n\n").next().unwrap().replace("\n# ", "\n")[2..].to_string();
+    let remark = "fc.weight: takes 32 trivial, but conv.weight before it gives 8 regular";
+    for (text, expected) in [(on.clone(), false), (on.replace("8 regular", "32 trivial"), true)] {
+        folder.write("plan.toml", format!("{}{text}", &draft[..commented]));
+        for command in ["audit model.safetensors", "project model.safetensors out.safetensors"] {
+            let said = folder.succeeds(&format!("{command} --plan plan.toml"));
+            assert_eq!(said.contains(remark), expected, "{said}");
+        }
+    }
 }
 
 #[test]
@@ -169,7 +191,14 @@ fn ranking_finds_the_symmetry_that_was_put_in() {
         kernels["groups"].as_array().unwrap().iter().map(|g| g["group"].as_str().unwrap()).collect();
     assert_eq!((groups.len(), linear["groups"].as_array().unwrap().len()), (9, 2));
     let text = folder.succeeds("audit out.safetensors");
-    assert!(text.contains("Which symmetry? 2-D kernels") && text.contains("C4 (quarter turns): z "), "{text}");
+    assert!(text.contains("Which symmetry? 2-D kernels"), "{text}");
+    let row = kernels["groups"].as_array().unwrap().iter().find(|row| row["group"] == "C4").unwrap();
+    let headline = format!("C4 (quarter turns): z {:.1}, corrected p ", row["z"].as_f64().unwrap());
+    assert!(text.contains(&headline), "{headline}: {text}");
+    // The linear layer has no other fields to try; kernels have.
+    let hint = "Only trivial fields were tried";
+    let found = ["out", "model"].map(|file| folder.succeeds(&format!("audit {file}.safetensors")).contains(hint));
+    assert_eq!(found, [false, true]);
 }
 
 #[test]
@@ -194,7 +223,10 @@ fn ranking_names_equal_groups_together_also_under_noise_and_takes_zeros_for_no_e
         );
         assert_eq!(section["layers"].as_array().unwrap().len(), 1, "{section}");
         let text = folder.succeeds("audit model.safetensors");
-        assert!(text.contains("C4 = D4 (quarter turns): z ") && text.contains("on 1 of 2 tensors"), "{text}");
+        let row = section["groups"].as_array().unwrap().iter().find(|row| row["group"] == "C4").unwrap();
+        assert_eq!(text.contains("; weakest step on the way to it: z "), row["z"] != section["z"], "{text}");
+        assert!(text.contains(&format!("C4 = D4 (quarter turns): z {:.1}, ", row["z"].as_f64().unwrap())), "{text}");
+        assert!(text.contains("on 1 of 2 tensors"), "{text}");
     }
 }
 
@@ -290,7 +322,10 @@ fn bad_input_exits_with_two_and_names_what_is_wrong() {
     for (line, needles) in [
         ("audit model.safetensors --group X9 --fields trivial", &["unknown group \"X9\"", "expected C<n>"][..]),
         ("audit missing.safetensors --group C4", &["missing.safetensors"]),
-        ("audit model.safetensors --group SO2", &["SO2", "plan"]),
+        (
+            "audit model.safetensors --group SO2",
+            &["SO2", "`reynolds plan model.safetensors --group SO2 --out plan.toml`"],
+        ),
         ("audit model.safetensors --group C4 --fields odd", &["regular or trivial"]),
         ("audit model.safetensors --group C4 --require 2", &["from 0 to 1"]),
         ("audit model.safetensors --group C4 --require 0.5", &["--fields trivial or regular"]),
@@ -307,12 +342,16 @@ fn bad_input_exits_with_two_and_names_what_is_wrong() {
         ("name = \"nothing.*\"\ndomain = \"2 regular\"", "no match"),
         ("name = \"stem.weight\"\ndomain = \"1 regular\"", "expected 4 input channels, found 3"),
         ("name = \"stem.weight\"\ndomain = \"3 scalar\"", "cannot read fields"),
+        ("name = \"stem.weight\"\ndomain = \"4 reglar\"", "(did you mean `regular`?)"),
     ] {
         folder.write("plan.toml", format!("group = \"C4\"\n[[layer]]\n{layer}\ncodomain = \"2 regular\"\n"));
         for command in ["audit model.safetensors", "project model.safetensors out.safetensors"] {
             folder.refuses(&format!("{command} --plan plan.toml"), &["model.safetensors", needle]);
         }
     }
+    folder.write("plan.toml", "group = \"C4\"\n[[layer]]\nname = \"*\"\ncodomian = \"4 trivial\"\n");
+    let found = ", found unknown field `codomian` (did you mean `codomain`?)";
+    folder.refuses("audit model.safetensors --plan plan.toml", &["line 4: expected one of `name`, `domain`", found]);
     folder.write("plan.toml", "group = 4");
     folder.refuses("audit model.safetensors --plan plan.toml", &["plan.toml", "line 1"]);
     folder.write("model.safetensors", "not a checkpoint");

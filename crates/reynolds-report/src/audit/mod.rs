@@ -25,7 +25,7 @@ mod text;
 pub use projection::{ProjectedTensor, ProjectionReport};
 
 use reynolds::audit::{LayerAudit, Total, ranking::Ranking};
-use reynolds::plan::{Role, Sampling, TypedTensor, Untyped};
+use reynolds::plan::{Role, Sampling, TypedTensor, UniformFields, Untyped};
 
 /// All that an audit of one file says.
 #[derive(Debug, Clone)]
@@ -67,7 +67,23 @@ const DEFECT_NOTE: &str = "worst = the largest change of a kernel under an eleme
 
 /// What z and p are.
 const RANKING: &str = "z = how many standard deviations the energy is above that of random signs; p = its probability by chance, corrected for the \
-                       number of groups (and layers) tried";
+                       number of groups (and layers) tried, and 0 (< 1e-99) for weights that are exactly symmetric; of a layer: those of the \
+                       weakest step on the way from a group of prime order to its group";
+
+/// What else to try where no group was found for kernels whose channels were taken for scalars.
+fn fields_to_try(ranking: &Ranking) -> Option<&'static str> {
+    let only_scalars = ranking.found.group.is_none() && ranking.fields == Some(UniformFields::Trivial);
+    only_scalars.then_some(
+        "Only trivial fields were tried (each channel a scalar). A network of group convolutions has others: try --rank --fields regular, \
+         or --group G with a plan.",
+    )
+}
+
+/// "2 layers: 5040 weights".
+fn all_layers(total: &Total) -> String {
+    let layers = if total.layers == 1 { "layer" } else { "layers" };
+    format!("{} {layers}: {} weights", total.layers, total.weights)
+}
 
 /// Whether it is a bias or norm parameter that breaks nothing: on a terminal only counted, not listed.
 fn is_constant(layer: &LayerAudit) -> bool {

@@ -1,6 +1,6 @@
 //! The audit as one page that opens from disk: a bar for each layer, columns that sort, nothing from a network.
 
-use super::{AuditReport, RANKING, Typed, by_reason, number, share, tables, typing};
+use super::{AuditReport, RANKING, Typed, all_layers, by_reason, fields_to_try, number, share, tables, typing};
 use crate::Report;
 
 const LEGEND: &str = "The bar is the energy ‖P(W)‖²/‖W‖². Its mark is the energy to expect by chance: red for the same magnitudes with \
@@ -23,6 +23,9 @@ impl AuditReport {
         }
         for ranking in &self.rankings {
             page.section(format!("Which symmetry? {}", ranking.what)).text(ranking.verdict()).note(RANKING);
+            if let Some(hint) = fields_to_try(ranking) {
+                page.text(hint);
+            }
             page.table(tables::candidates(ranking)).table(tables::found(ranking));
         }
         page
@@ -36,8 +39,8 @@ fn of_typing(page: &mut Report, typed: &Typed) {
     let [excess, distance] = [share(total.excess()), number(total.energies.perp.sqrt())];
     page.section(format!("{}, {}", typed.group, typing(&typed.fields)));
     page.text(format!(
-        "{} layers, {} weights: energy {energy}, chance {chance}, dim {dim}, excess {excess}, ‖W−P(W)‖ {distance}",
-        total.layers, total.weights
+        "{}: energy {energy}, chance {chance}, dim {dim}, excess {excess}, ‖W−P(W)‖ {distance}",
+        all_layers(total)
     ));
     if let Some(sampling) = typed.sampling() {
         page.text(sampling);

@@ -6,6 +6,9 @@ use super::{number, shape};
 use crate::Table;
 use crate::terminal::printable;
 
+/// The share of ‖W‖ beyond which a reader is warned that the network will compute something else.
+const FAR: f64 = 0.3;
+
 /// A checkpoint before and after W ← P(W).
 #[derive(Debug, Clone)]
 pub struct ProjectionReport {
@@ -13,6 +16,8 @@ pub struct ProjectionReport {
     pub from: String,
     /// The file written.
     pub to: String,
+    /// Whether that file existed before.
+    pub replaced: bool,
     /// The group projected onto.
     pub group: String,
     /// The tensors that were projected.
@@ -51,7 +56,14 @@ impl ProjectionReport {
         let head = [format!("total of {} tensors", self.tensors.len()), String::new(), String::new()];
         table.row(head.into_iter().chain([number(norm), number(moved), share(moved, norm)]));
         let [from, to] = [&self.from, &self.to].map(|path| printable(path));
-        let mut text = format!("{from} -> {to}, onto {}\n\n{}", self.group, table.text(colour));
+        let replaced = if self.replaced { " (replaced)" } else { "" };
+        let mut text = format!("{from} -> {to}{replaced}, onto {}\n\n{}", self.group, table.text(colour));
+        if moved > FAR * norm {
+            text += &format!(
+                "\nThe projection moved {:.0} % of ‖W‖: expect the accuracy to be lost; train with the penalty first, or blend (--blend)\n",
+                100.0 * moved / norm
+            );
+        }
         if !self.broken.is_empty() {
             text += "\nWhat may still break equivariance:\n";
             self.broken.iter().for_each(|line| text += &format!("  {}\n", printable(line)));

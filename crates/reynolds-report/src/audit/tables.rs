@@ -3,13 +3,13 @@
 use reynolds::audit::ranking::{Ranking, probability};
 use reynolds::audit::{LayerAudit, Share, Total};
 
-use super::{Typed, is_constant, number, shape, share};
+use super::{Typed, all_layers, is_constant, number, shape, share};
 use crate::cell::{Cell, MarkedBar, Tone};
 use crate::table::Table;
 
 /// A row for each layer, with the largest `shares` irreps in which the defect lies.
 pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAudit>, shares: usize) -> Table {
-    let heads = "layer, shape, fields, defect in, ‖W‖, energy, chance, dim, excess, ‖W−P(W)‖, worst";
+    let heads = "layer, shape, fields, W−P(W) lies in, ‖W‖, energy, chance, dim, excess, ‖W−P(W)‖, worst";
     let mut table = Table::new(heads.split(", "));
     table.left_columns(4).sortable();
     for layer in layers {
@@ -40,8 +40,8 @@ pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAu
 /// The last row of [`layers`], for all weights together.
 pub(super) fn total(total: &Total) -> [Cell; 11] {
     [
-        Cell::from(format!("all {} weights", total.layers)).toned(Tone::Strong),
-        total.weights.to_string().into(),
+        Cell::from(all_layers(total)).toned(Tone::Strong),
+        "".into(),
         "".into(),
         "".into(),
         number(total.energies.total().sqrt()).into(),
@@ -83,7 +83,7 @@ pub(super) fn side_by_side(trivial: &Typed, regular: &Typed) -> Table {
         let chance = total.energy().map(|_| total.chance);
         [total_energy(total), share(chance).into(), share(total.excess()).into()]
     };
-    let row = [Cell::from("all weights").toned(Tone::Strong), "".into()];
+    let row = [Cell::from("all layers").toned(Tone::Strong), "".into()];
     table.row(row.into_iter().chain(both.into_iter().flat_map(|typed| of_total(&typed.total))));
     table
 }

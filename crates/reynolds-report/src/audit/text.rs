@@ -1,6 +1,6 @@
 //! The audit on a terminal.
 
-use super::{AuditReport, DEFECT_NOTE, RANKING, Typed, by_reason, is_constant, tables, typing};
+use super::{AuditReport, DEFECT_NOTE, RANKING, Typed, by_reason, fields_to_try, is_constant, tables, typing};
 use crate::terminal::printable;
 use reynolds::plan::Untyped;
 
@@ -29,16 +29,20 @@ impl AuditReport {
             }
         }
         if !self.typed.is_empty() {
-            text += "\nenergy = ‖P(W)‖²/‖W‖²; chance = the energy to expect of the same magnitudes with random signs, dim = of random \
-                     weights; excess = (energy − chance)/(1 − chance)\n\
-                     defect in = how W − P(W) changes under the group: the irreps with the largest shares\n";
+            text += "\nenergy = ‖P(W)‖²/‖W‖²; chance = the energy to expect of the same magnitudes with random signs; \
+                     excess = (energy − chance)/(1 − chance)\n";
+        }
+        if self.typed.len() == 1 {
+            text += "dim = the energy to expect of Gaussian weights; \
+                     W−P(W) lies in = how it changes under the group: the irreps with the largest shares\n";
             text += &format!("{DEFECT_NOTE}\n");
         }
         for typed in &self.typed {
             text += &remarks(typed, self.typed.len() > 1);
         }
         for ranking in &self.rankings {
-            text += &format!("\nWhich symmetry? {}\n{}\n\n", printable(&ranking.what), ranking.verdict());
+            text += &format!("\nWhich symmetry? {}\n{}\n", printable(&ranking.what), ranking.verdict());
+            text += &fields_to_try(ranking).map_or("\n".into(), |hint| format!("{hint}\n\n"));
             text += &tables::candidates(ranking).text(colour);
             if ranking.layers.len() > 1 {
                 text += &format!("\n{}", tables::found(ranking).text(colour));
@@ -51,19 +55,21 @@ impl AuditReport {
     }
 }
 
+fn biases_are(count: usize) -> String {
+    if count == 1 { "1 bias or norm parameter is".into() } else { format!("{count} biases and norm parameters are") }
+}
+
 fn remarks(typed: &Typed, name_fields: bool) -> String {
     let noted =
         typed.layers.iter().flat_map(|layer| layer.notes.iter().map(|note| format!("{}: {note}", layer.tensor.name)));
     let mut lines: Vec<String> = noted.collect();
     let constant = typed.layers.iter().filter(|layer| is_constant(layer)).count();
     if constant > 0 {
-        lines.push(format!("{constant} biases and norm parameters are equivariant already (constant inside fields)"));
+        lines.push(format!("{} equivariant already (constant inside fields)", biases_are(constant)));
     }
     let harmless = typed.untyped.iter().filter(|tensor| tensor.is_harmless()).count();
     if harmless > 0 {
-        lines.push(format!(
-            "{harmless} biases and norm parameters of scalar channels are left as they are by the group"
-        ));
+        lines.push(format!("{} unchanged by the group (scalar channels)", biases_are(harmless)));
     }
     let others: Vec<Untyped> = typed.untyped.iter().filter(|tensor| !tensor.is_harmless()).cloned().collect();
     lines.extend(by_reason(&others).into_iter().map(|line| format!("not measured: {line}")));

@@ -70,6 +70,8 @@ pub struct ResolvedPlan {
     pub complex: Vec<ComplexTensor>,
     /// All other tensors.
     pub untyped: Vec<Untyped>,
+    /// Layers whose domain is not the codomain of the layer before them, though both have as many channels: their names, and the remark.
+    pub changed_fields: Vec<(String, String)>,
 }
 
 /// A tensor without fields.
@@ -154,11 +156,10 @@ impl SymmetryPlan {
                 let (layers, mut untyped) = uniform::resolve(self, *fields, tensors)?;
                 let reason = "complex numbers: typed only by rules";
                 untyped.extend(complex.iter().map(|(name, _)| Untyped { name: name.clone(), reason: reason.into() }));
-                Ok(ResolvedPlan { group, layers, complex: Vec::new(), untyped })
+                Ok(ResolvedPlan { group, layers, complex: Vec::new(), untyped, changed_fields: Vec::new() })
             }
             Typing::Rules(rules) => {
-                let (layers, complex, untyped) = rules::resolve(self, rules, tensors, complex)?;
-                Ok(ResolvedPlan { group, layers, complex, untyped })
+                rules::resolve(self, rules, tensors, complex).map(|resolved| ResolvedPlan { group, ..resolved })
             }
         }
     }

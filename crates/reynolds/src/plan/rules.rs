@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::build::Builder;
 use super::glob::Glob;
-use super::{ComplexTensor, Role, Rule, RuleKind, Sampling, SymmetryPlan, TypedTensor, Untyped, channel, complex};
+use super::{ResolvedPlan, Role, Rule, RuleKind, Sampling, SymmetryPlan, TypedTensor, Untyped, channel, complex};
 use crate::error::{Error, Result};
 use crate::group::Element;
 use crate::irreps::Irreps;
@@ -39,7 +39,7 @@ impl<'a> Ready<'a> {
                 Ok(irreps) if irreps.is_complex() => irreps.complex_rep(&plan.group).map(|_| Fields::Complex),
                 _ => parse_fields(&plan.group, text).map(Fields::Real),
             };
-            read.map_err(|error| rule.error("fields", "fields", error))
+            read.map_err(|error| Error::Rule { name: rule.name.clone(), source: Box::new(error) })
         };
         let domain = rule.domain.as_deref().map(read).transpose()?;
         Ok(Self { rule, globs, domain, codomain: read(&rule.codomain)? })
@@ -147,7 +147,7 @@ pub(super) fn resolve(
     rules: &[Rule],
     tensors: &[(String, Vec<usize>)],
     complex: &[(String, Vec<usize>)],
-) -> Result<(Vec<TypedTensor>, Vec<ComplexTensor>, Vec<Untyped>)> {
+) -> Result<ResolvedPlan> {
     let rules: Vec<Ready<'_>> = rules.iter().map(|rule| Ready::new(plan, rule)).collect::<Result<_>>()?;
     let all = tensors.iter().chain(complex);
     if let Some(idle) = rules.iter().find(|rule| !all.clone().any(|(name, _)| rule.is_match(name))) {
@@ -185,7 +185,30 @@ pub(super) fn resolve(
             None => untyped.push(unmatched(name)),
         }
     }
-    Ok((layers, typed, untyped))
+    let changed_fields = changed_fields(tensors, &matched);
+    Ok(ResolvedPlan { group: plan.group.clone(), layers, complex: typed, untyped, changed_fields })
+}
+
+/// Layers that take other fields than the layer before them in the file gives, with as many channels. Tensors without a rule part them.
+fn changed_fields(tensors: &[(String, Vec<usize>)], matched: &[Option<&Ready<'_>>]) -> Vec<(String, String)> {
+    let weights: Vec<(&str, Option<&Ready<'_>>)> = tensors
+        .iter()
+        .zip(matched)
+        .filter(|((_, shape), _)| shape.len() >= 2)
+        .map(|((name, _), rule)| (name.as_str(), *rule))
+        .collect();
+    let change = |pair: &[(&str, Option<&Ready<'_>>)]| -> Option<(String, String)> {
+        let [(before, Some(first)), (name, Some(second))] = pair else { return None };
+        let (Fields::Real(gives), Some(Fields::Real(takes))) = (&first.codomain, &second.domain) else { return None };
+        (gives.dim() == takes.dim() && !rep::same(gives, takes)).then(|| {
+            let (gives, takes) = (gives.label(), takes.label());
+            let remark = format!(
+                "takes {takes}, but {before} before it gives {gives}: not equivariant if the one feeds the other"
+            );
+            (name.to_string(), remark)
+        })
+    };
+    weights.windows(2).filter_map(change).collect()
 }
 
 fn unmatched(name: &str) -> Untyped {

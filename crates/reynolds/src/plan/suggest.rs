@@ -10,8 +10,9 @@ use crate::group::GroupRef;
 use crate::rep::parse_fields;
 
 /// A plan for these tensors, as text to be edited. Kernels get regular fields if their channels split into them, else scalars; norm parameters
-/// get the fields of their layer; linear maps are commented out, since their fields cannot be guessed. Every other rule has been tried: one
-/// that does not fit is commented out with the reason. The state of an optimizer is left out.
+/// get the fields of their layer; linear maps are commented out, since their fields cannot be guessed, with the codomain of the layer before
+/// as their domain where it has as many channels. Every other rule has been tried: one that does not fit is commented out with the reason.
+/// The state of an optimizer is left out.
 pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
     let order = group.order().and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
     let points = group.point_permutation(&group.identity()).map(|points| points.len());
@@ -37,31 +38,45 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
     let biases: HashMap<String, usize> = tensors.iter().filter_map(of_module).collect();
     let mut verdicts: HashMap<&[usize], Option<String>> = HashMap::new();
     let mut typed: HashMap<&str, (String, String)> = HashMap::new();
+    // Name, output channels and codomain of the layer before.
+    let mut before: Option<(&str, usize, String)> = None;
     for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() >= 2) {
         let (out, into) = (shape[0], shape[1]);
-        let (domain, codomain, comment) = match (shape.len(), points) {
+        let (domain, codomain, off) = match (shape.len(), points) {
             (2, Some(n)) if out.is_multiple_of(n) && into.is_multiple_of(n) => {
-                (format!("{} permutation", into / n), format!("{} permutation", out / n), "")
+                (format!("{} permutation", into / n), format!("{} permutation", out / n), None)
             }
             _ if is_convolution(shape) && group.point_matrix(&group.identity()).is_some() => {
-                (fields(into), fields(out), "")
+                (fields(into), fields(out), None)
             }
-            _ => (format!("{into} trivial"), format!("{out} trivial"), "# "),
+            _ => {
+                let known = before.as_ref().filter(|(_, channels, _)| *channels == into);
+                let from = known.map_or(String::new(), |(name, ..)| format!("; the domain is what {name} gives"));
+                let domain = known.map_or_else(|| format!("{into} trivial"), |(_, _, fields)| fields.clone());
+                (
+                    domain,
+                    format!("{out} trivial"),
+                    Some(format!("off: its fields cannot be guessed from its shape{from}")),
+                )
+            }
         };
         // Equal shapes get equal fields, so one of each is built.
         let mut build = || build_once(&plan, shape, &domain, &codomain).err().map(|error| error.to_string());
-        let refusal = comment.is_empty().then(|| verdicts.entry(shape).or_insert_with(&mut build).clone()).flatten();
-        let comment = if refusal.is_some() { "# " } else { comment };
+        let refused =
+            || verdicts.entry(shape).or_insert_with(&mut build).as_ref().map(|why| format!("does not fit: {why}"));
+        let off = off.or_else(refused);
+        let comment = if off.is_some() { "# " } else { "" };
         let transposed = shape.len() > 2 && into != out && biases.get(&channel::split(name).0) == Some(&into);
         let (first, second) = if transposed { (&codomain, &domain) } else { (&domain, &codomain) };
         let kind = if transposed { format!("{comment}kind = \"transposed\"\n") } else { String::new() };
         // Writing to a string cannot fail.
-        let _ = refusal.map(|reason| write!(text, "\n# does not fit: {}", reason.replace('\n', " ")));
+        let _ = off.map(|reason| write!(text, "\n# {}", reason.replace('\n', " ")));
         let _ = write!(
             text,
             "\n{comment}[[layer]]  # {shape:?}\n{comment}name = {}\n{kind}{comment}domain = \"{first}\"\n{comment}codomain = \"{second}\"\n",
             quoted(name),
         );
+        before = Some((name, if transposed { into } else { out }, second.clone()));
         if comment.is_empty() {
             typed.insert(name, (domain, codomain));
         }

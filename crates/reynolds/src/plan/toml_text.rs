@@ -6,7 +6,7 @@ use faer::Mat;
 use serde::{Deserialize, Serialize};
 
 use super::Role;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, did_you_mean};
 use crate::group::{self, GroupRef, MatrixGroup, PermutationGroup};
 
 /// What a rule says a tensor is.
@@ -86,11 +86,17 @@ enum Generator {
 pub(super) fn read(text: &str) -> Result<(GroupRef, Vec<Rule>)> {
     let parsed: Text = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        Error::plan(
-            format!("line {line}"),
-            "group or generators, and [[layer]] with name, domain, codomain",
-            error.message(),
-        )
+        // serde: "unknown field `codomian`, expected one of `name`, `domain`, …"
+        let (found, expected) = error
+            .message()
+            .split_once(", expected ")
+            .unwrap_or((error.message(), "group or generators, and [[layer]] with name, domain, codomain"));
+        let quoted = |text: &'_ str| text.split('`').skip(1).step_by(2).map(str::to_string).collect::<Vec<_>>();
+        let hint = match (found.starts_with("unknown field"), &quoted(found)[..]) {
+            (true, [name]) => did_you_mean(name, quoted(expected).iter().map(String::as_str)),
+            _ => String::new(),
+        };
+        Error::plan(format!("line {line}"), expected, format!("{found}{hint}"))
     })?;
     let group = match (parsed.group, parsed.generators) {
         (Some(name), None) => group::parse(&name)?,

@@ -1,13 +1,16 @@
 //! The field grammar: "3 trivial + 9 regular", "10 irrep(1)", "quotient(C2)", "permutation^2", "16x0e + 4x1o".
 
 use super::{Rep, Representation, permutation, point, quotient, regular, sum, tensor, trivial};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, did_you_mean};
 use crate::group::{self, GroupRef};
 use crate::irrep::Irrep;
 use crate::irreps::Irreps;
 
 const EXPECTED: &str = "terms \"N name\" joined by +, name one of trivial, regular, irrep(k), quotient(H), permutation, vector, \
     heads(n), each with ^2 to ^8 for a tensor power; or irreps such as \"16x0e + 4x1o\"";
+
+/// The names of fields without their arguments.
+const WORDS: [&str; 7] = ["trivial", "regular", "irrep", "quotient", "permutation", "vector", "heads"];
 
 /// The largest tensor power of a field.
 const MAX_POWER: usize = 8;
@@ -29,7 +32,10 @@ const MAX_SHOWN: usize = 24;
 /// # Ok::<(), reynolds::Error>(())
 /// ```
 pub fn parse_fields(group: &GroupRef, text: &str) -> Result<Rep> {
-    let bad = || Error::Parse { what: "fields", text: text.into(), expected: EXPECTED.into() };
+    let bad = |name: &str| {
+        let hint = did_you_mean(name.split(['^', '(']).next().unwrap_or(name).trim(), WORDS.into_iter());
+        Error::Parse { what: "fields", text: text.into(), expected: format!("{EXPECTED}{hint}") }
+    };
     if let Ok(irreps) = text.parse::<Irreps>() {
         return irreps.real_rep(group);
     }
@@ -38,10 +44,10 @@ pub fn parse_fields(group: &GroupRef, text: &str) -> Result<Rep> {
         let term = term.trim();
         let counted = term.split_once(char::is_whitespace).map(|(count, name)| (count.parse(), name.trim()));
         let (copies, name) = if let Some((Ok(copies), name)) = counted { (copies, name) } else { (1, term) };
-        summands.push((copies, field(group, name)?.ok_or_else(bad)?));
+        summands.push((copies, field(group, name)?.ok_or_else(|| bad(name))?));
     }
     let fields = sum(group, &summands)?;
-    if fields.dim() == 0 { Err(bad()) } else { Ok(fields) }
+    if fields.dim() == 0 { Err(bad("")) } else { Ok(fields) }
 }
 
 fn field(group: &GroupRef, name: &str) -> Result<Option<Rep>> {

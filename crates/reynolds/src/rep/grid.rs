@@ -43,7 +43,7 @@ impl Grid {
             return Ok(grid);
         }
         let Some(identity) = group.point_matrix(&e) else {
-            return fail("it is not given by matrices".into());
+            return fail("its elements are no rotations or reflections of space".into());
         };
         let space = identity.nrows();
         if space > shape.len().max(2) {

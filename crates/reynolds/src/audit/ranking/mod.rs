@@ -77,6 +77,8 @@ pub struct Ranked {
 pub struct Ranking {
     /// The tensors.
     pub what: String,
+    /// The fields that the channels of kernels were taken for; `None` for linear layers.
+    pub fields: Option<UniformFields>,
     /// The group of all of them together.
     pub found: Found,
     /// The group of each tensor with numbers other than zero; its p is also corrected for the number of tensors.
@@ -342,7 +344,11 @@ impl Contest {
         groups.sort_by(|a, b| b.z.unwrap_or(f64::NEG_INFINITY).total_cmp(&a.z.unwrap_or(f64::NEG_INFINITY)));
         let counted = used.iter().filter(|((_, number), _)| !lattice(*number).partitions.is_empty()).count();
         let what = format!("{}, on {counted} of {} tensors", self.kind.what, self.tensors.len());
-        Ranking { what, found: self.found(&order, self.times), layers, groups }
+        let fields = match self.kind.fields {
+            Fields::Kernels(fields) => Some(fields),
+            Fields::Points => None,
+        };
+        Ranking { what, fields, found: self.found(&order, self.times), layers, groups }
     }
 
     fn found(&self, order: &Order<'_>, times: usize) -> Found {
@@ -356,25 +362,38 @@ impl Contest {
 }
 
 impl Ranking {
-    /// The verdict in one line.
+    /// The verdict in one line, with z and p as in the row of the group it names.
     pub fn verdict(&self) -> String {
-        let p = probability(self.found.p);
+        let row = |is_it: &dyn Fn(&Ranked) -> bool| self.groups.iter().find(|row| is_it(row));
+        let numbers = |row: Option<&Ranked>| {
+            let (z, p) = row.map_or((self.found.z, self.found.p), |row| (row.z, row.p));
+            format!("z {:.1}, corrected p {}", z.unwrap_or_default(), probability(p))
+        };
         match (&self.found.group, self.found.z) {
             (None, None) => "nothing to compare: no candidate acts on weights other than zero".into(),
-            (None, Some(z)) => format!(
-                "no group is beyond chance with all its subgroups: best of prime order z {z:.1}, corrected p {p}"
-            ),
+            (None, Some(_)) => {
+                let best = row(&|row| row.z == self.found.z);
+                let name = best.map_or(String::new(), |row| format!("{}, ", row.group));
+                format!("no group is beyond chance with all its subgroups: best of prime order {name}{}", numbers(best))
+            }
             (Some(group), z) => {
                 let names = [std::slice::from_ref(group), &self.found.same_as[..]].concat().join(" = ");
-                let excess = self.groups.iter().find(|row| row.group == *group).and_then(|row| row.total.excess());
+                let named = row(&|row| row.group == *group);
+                let excess = named.and_then(|row| row.total.excess());
+                let weakest = match named {
+                    Some(row) if row.z != z => {
+                        format!("; weakest step on the way to it: {}", numbers(None))
+                    }
+                    _ => String::new(),
+                };
                 let meaning = meaning(group).map_or(String::new(), |words| format!(" ({words})"));
                 let also = match &self.found.also[..] {
                     [] => String::new(),
                     also => format!("; beyond chance by itself, but not together with it: {}", also.join(", ")),
                 };
                 format!(
-                    "{names}{meaning}: z {:.1}, corrected p {p}, excess {:.2} of 1{also}",
-                    z.unwrap_or_default(),
+                    "{names}{meaning}: {}, excess {:.2} of 1{weakest}{also}",
+                    numbers(named),
                     excess.unwrap_or_default()
                 )
             }

@@ -84,17 +84,18 @@ def network(found):
     return f"{what[found['experiment']]}{size}, {found['batch']}{side}, {found['precision']}"
 
 
-def decoupled(root):
+def decoupled(measured):
     """The decoupled steps by themselves, beside what they have to move and beside plain operations."""
     rows = []
-    for found in jsonl(root / "results/gpu/penalty.jsonl"):
+    for found in measured:
         size = [number(found["layers"], 0), number(found["weights"], 0)]
         gradient = found["seconds"]
         rows.append([*size, "gradient, squared", f"{1e6 * gradient:.1f} µs", "1" if found["one_pass"] else "–", "–", "–", "–"])
         for step in found["decoupled"]:
             plain = step.get("operations_seconds")
-            rows.append([*size, f"decoupled, {step['step']}", f"{1e6 * step['seconds']:.1f} µs", step["launches"],
-                         f"{step['bytes_at_copy_speed']:.1f} ({step['indexed_bytes']})", f"{step['seconds'] / step['floor_seconds']:.2f}",
+            rows.append([*size, f"decoupled, {step['step']}", f"{1e6 * step['seconds']:.1f} µs", step.get("launches", "–"),
+                         f"{step['bytes_at_copy_speed']:.1f}" + (f" ({step['indexed_bytes']})" if "indexed_bytes" in step else ""),
+                         f"{step['seconds'] / step['floor_seconds']:.2f}",
                          f"{plain / step['seconds']:.1f}" if plain else "–"])
     return markdown(["layers", "weights", "step", "time", "launches", "bytes a weight (moved)", "time / floor", "plain operations / ours"], rows)
 
@@ -125,7 +126,10 @@ def page(root):
                   "moves in that time, and what the step moves with its index. Launches are those of our kernels: operations of libtorch are not counted (six more a "
                   "squared step where each layer has a strength of its own; all of a step for forms without a kernel), nor does their number grow with layers. The floor has no index; plain operations are those one would write in "
                   "PyTorch for all layers at once. The gradient's time is that of the call; a decoupled step changes the weights, so each is timed behind a "
-                  "fresh copy, whose time is taken off: its weights lie in the cache, and its launch is hidden. Up to about a million weights a copy takes what its launch takes, and so does a step.", "", *decoupled(root), ""]
+                  "fresh copy, whose time is taken off: its weights lie in the cache, and its launch is hidden. Up to about a million weights a copy takes what its launch takes, and so does a step.", "", *decoupled(jsonl(root / "results/gpu/penalty.jsonl")), ""]
+        cpu = json.loads((root / "results/cpu/penalty.json").read_text())
+        lines += [f"On {cpu['threads']} cores of a processor: `{cpu['command'].split(',')[0]}` at commit {cpu['commit']},{cpu['command'].split(',')[1]}.", "",
+                  *decoupled([cpu]), ""]
     lines += ["## Networks of MedMNIST", "", "NVIDIA H200, f32, training at batch 32, inference at 48; `reynolds reproduce table-medmnist-efficiency`, commit 5788cbc.", "",
               *efficiency(root), ""]
     return "\n".join(lines)

@@ -163,7 +163,8 @@ mod tests {
             assert!(folder.join(file).is_file(), "{file}");
         }
         let page = || std::fs::read_to_string(folder.join("report.html")).unwrap();
-        assert!(!page().contains("http") && page().matches("<svg").count() == 2);
+        assert_eq!(page().matches("<img src=\"data:image/svg+xml,").count(), 2);
+        assert_eq!(page().matches("http").count(), page().matches("xmlns=%22http://www.w3.org/2000/svg%22").count());
         assert!(first.to_string().contains("falls along the path"));
         let (before, environment) = results(&folder);
         assert_eq!((before["models"].as_array().unwrap().len(), &environment["models"]), (10, &10.into()));

@@ -20,7 +20,9 @@
 //! assert_eq!(audit.isotypic[0].irrep, "irrep(1)"); // it turns like a vector
 //! assert!((audit.isotypic[0].square - 6.0).abs() < 1e-6);
 //! let worst = audit.worst.expect("C4 can be listed");
-//! assert!((worst.bracket.upper - 24.0_f64.sqrt()).abs() < 1e-6); // half a turn changes every sign
+//! let change = 24.0_f64.sqrt(); // half a turn changes every sign
+//! assert!(worst.bracket.lower <= change && change <= worst.bracket.upper); // rounded outwards: f32 sums are not exact
+//! assert!(worst.bracket.upper - worst.bracket.lower < 1e-4);
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 

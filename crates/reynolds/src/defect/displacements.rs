@@ -109,8 +109,8 @@ impl Displacements {
             energies: Energies { equivariant: total.equivariant, perp: total.perp },
             random_signs: total.random_signs,
             squares: self.number.iter().map(|&number| total.squares[number]).collect(),
-            // All terms are squares: one rounding each for difference, square and sum, up to twice RUN sums in the precision of the weights, or twice as many as weights,
-            // and from there on at most one for each weight in double precision.
+            // All terms are squares: one rounding each for difference, square and sum, up to twice RUN sums (or as many as weights) in the
+            // precision of the weights, and from there on at most one for each weight in double precision.
             rounding: (2 * RUN.min(self.len) + 8) as f64 * T::EPSILON + self.len as f64 * f64::EPSILON,
         }
     }

@@ -101,7 +101,7 @@ def test_bad_input_says_what_was_expected(tmp_path):
     for call, what in [
         (lambda: rn.audit(tmp_path / "bad.safetensors", group="C4"), "bad.safetensors"),
         (lambda: rn.audit(tmp_path / "none.npz", group="C4"), "none.npz"),
-        (lambda: rn.audit({}, group="C4", fields="regular"), "expected tensors"),
+        (lambda: rn.audit({}, group="C4", fields="regular"), "expected a tensor with channels"),
         (lambda: rn.audit({"w": 3}, group="C4"), "w"),
         (lambda: rn.audit(3, group="C4"), "int"),
         (lambda: rn.Plan.from_toml("group = 4"), "group"),

@@ -58,7 +58,8 @@ pub fn audit(model: &Model, plans: &[Named], rank: Option<UniformFields>) -> Res
     let nothing = |typed: &Typed| typed.layers.is_empty();
     if !typed.is_empty() && typed.iter().all(nothing) {
         let why = by_reason(&typed.last().context("one audit at least")?.untyped).join("; ");
-        bail!("{}: expected a tensor with channels that fit the fields, found none ({why})", model.file());
+        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        bail!("{}: expected a tensor with channels that fit the fields, found none{why}", model.file());
     }
     let rankings = rank.map_or(Ok(vec![]), |fields| super::rank::rankings(model, fields))?;
     Ok(AuditReport { file: model.file(), typed, rankings })

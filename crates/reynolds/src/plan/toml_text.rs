@@ -96,7 +96,9 @@ pub(super) fn read(text: &str) -> Result<(GroupRef, Vec<Rule>)> {
             (true, [name]) => did_you_mean(name, quoted(expected).iter().map(String::as_str)),
             _ => String::new(),
         };
-        Error::plan(format!("line {line}"), expected, format!("{found}{hint}"))
+        let source: String = text.lines().nth(line - 1).unwrap_or_default().trim().chars().take(60).collect();
+        let found = found.trim_start_matches("invalid type: ");
+        Error::plan(format!("line {line} ({source})"), expected, format!("{found}{hint}"))
     })?;
     let group = match (parsed.group, parsed.generators) {
         (Some(name), None) => group::parse(&name)?,

@@ -98,7 +98,7 @@ pub(super) fn read(text: &str) -> Result<(GroupRef, Vec<Rule>)> {
         };
         let source: String = text.lines().nth(line - 1).unwrap_or_default().trim().chars().take(60).collect();
         let found = found.trim_start_matches("invalid type: ");
-        Error::plan(format!("line {line} ({source})"), expected, format!("{found}{hint}"))
+        Error::plan(format!("line {line}"), expected, format!("{found}{hint} in {source:?}"))
     })?;
     let group = match (parsed.group, parsed.generators) {
         (Some(name), None) => group::parse(&name)?,

@@ -83,21 +83,11 @@ struct Temporary {
 
 impl Temporary {
     fn beside(target: &Path) -> io::Result<Temporary> {
-        let path =
-            |name: &str, attempt: u32| folder(target).join(format!(".{name}.{}.{attempt}.tmp", std::process::id()));
-        let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
         if let Some(file) = unnamed(folder(target)) {
-            return Ok(Temporary { file, path: path(&name, 0), named: false });
+            return Ok(Temporary { file, path: PathBuf::new(), named: false });
         }
-        let mut attempt = 0;
-        loop {
-            let path = path(&name, attempt);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(Temporary { file, path, named: true }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
-                Err(error) => return Err(error),
-            }
-        }
+        let new = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+        under_unused_name(target, new).map(|(path, file)| Temporary { file, path, named: true })
     }
 
     /// Moves the file into place once it is on disk.
@@ -105,9 +95,8 @@ impl Temporary {
         let io = |action| Error::io(to, action);
         self.file.sync_all().map_err(io("synchronise"))?;
         if !self.named {
-            // Somebody else's process of the same number, on another machine, may have left one.
-            let _ = fs::remove_file(&self.path);
-            link(&self.file, &self.path).map_err(io("name a temporary file beside"))?;
+            let linked = under_unused_name(to, |path| link(&self.file, path));
+            self.path = linked.map_err(io("name a temporary file beside"))?.0;
             self.named = true;
         }
         fs::rename(&self.path, to).map_err(io("rename a temporary file to"))?;
@@ -122,6 +111,19 @@ impl Drop for Temporary {
         if self.named {
             // The error that led here is the one to report.
             let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// What `make` makes under the first hidden name beside the target that is not taken, as it is by another thread that writes the same file.
+fn under_unused_name<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    let mut attempt = 0_u32;
+    loop {
+        let path = folder(target).join(format!(".{name}.{}.{attempt}.tmp", std::process::id()));
+        match make(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+            made => return made.map(|made| (path, made)),
         }
     }
 }
@@ -228,7 +230,11 @@ pub fn open_to_append(path: &Path) -> Result<File> {
     if path.is_symlink() {
         return Err(Error::malformed(path, "an ordinary file", "a symbolic link"));
     }
-    OpenOptions::new().create(true).append(true).open(path).map_err(Error::io(path, "open"))
+    let mut options = OpenOptions::new();
+    // Refused by the system too, if it became a link since.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    options.create(true).append(true).open(path).map_err(Error::io(path, "open"))
 }
 
 /// A new, empty file in place of what is there; a symbolic link is replaced itself.
@@ -265,6 +271,21 @@ pub fn write_parts(out: &Path, parts: &[&[u8]]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{File, move_into_place, write};
+
+    #[test]
+    fn threads_that_write_the_same_file_leave_a_whole_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.json");
+        std::thread::scope(|scope| {
+            for byte in 0..8_u8 {
+                let file = &file;
+                scope.spawn(move || (0..20).for_each(|_| write(file, &[byte; 1000]).unwrap()));
+            }
+        });
+        let bytes = std::fs::read(&file).unwrap();
+        assert!(bytes.len() == 1000 && bytes.iter().all(|&byte| byte == bytes[0]));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 
     #[test]
     fn a_file_is_replaced_and_nothing_else_is_left() {

@@ -2,9 +2,9 @@
 
     python3 scripts/budgets/pay.py --data DIR --out DIR --minutes 7
 
-A setting is a number of images, of channels and b. For each, every row is trained over its grid of strengths and learning rates with two
-seeds; the best mean validation accuracy at the end chooses; the choice is trained with five fresh seeds. Rows without a penalty take the choice
-of results/budgets/mnist.json, made in the same way. Appends a JSON line a network to OUT/pay.jsonl. What that file holds is not trained again; a
+A setting is a set, a number of images, of channels and b. Two seeds tune: rows without a penalty over all their strengths and learning rates, the
+others over their strengths at the first rate, then their best strength at the second. The best mean validation accuracy at the end
+chooses; the choice is trained with five fresh seeds. Appends a JSON line a network to OUT/pay.jsonl. What that file holds is not trained again; a
 setting that does not fit into the time left is passed over.
 """
 
@@ -14,60 +14,99 @@ import json
 import pathlib
 import time
 import traceback
+from dataclasses import dataclass
 
 import torch
 
 from main import NETWORKS, PRECISIONS, Output, Speeds
 from training import Job, Trainer
 
-SETTINGS = [(500, 64, 0.5), (500, 64, 0.9), (500, 32, 0.5), (500, 32, 0.9)]
 TUNING_SEEDS, SEEDS = (1, 2), (11, 12, 13, 14, 15)
-RATES = (3e-3, 1e-2)
-GRIDS = {
-    "gradient": (0.001, 0.01, 0.1, 1.0, 10.0),
-    "squared": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
-    "plain": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
-    "target": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4),
-    "rpp": (0.001, 0.01, 0.1, 1.0, 10.0),
-    "sampled": (0.001, 0.01, 0.1, 1.0, 10.0),
+BASELINES = {"none": [{}], "weight decay": [{"weight_decay": 0.1}, {"weight_decay": 1.0}],
+             "augmentation": [{"augmentation": 0.5}, {"augmentation": 1.0}], "strict": [{}]}
+STRENGTHS = {
+    "gradient": (0.01, 0.1, 1.0, 10.0, 100.0),
+    "squared": (0.3, 1.0, 3.0, 10.0, 30.0),
+    "plain": (0.01, 0.03, 0.1, 0.3, 1.0),
+    "target": (0.0, 0.02, 0.05, 0.1, 0.2),
+    "rpp": (0.01, 0.1, 1.0, 10.0, 100.0),
+    "sampled": (0.01, 0.1, 0.3, 1.0, 10.0),
     "squared and augmentation": (0.3, 1.0, 3.0, 10.0, 30.0),
 }
-BASELINES = ("none", "weight decay", "augmentation", "strict")
-STEPS = 3_000
-MOST = 48  # networks side by side
+SIX = (*BASELINES, "squared", "target")
+CLIP = 1.0  # norm of the gradient at most: without it some networks diverge at the highest rate
+MOST = 56  # networks side by side
 
 
-def baselines(train, channels, upright, budgets):
-    """The settings of the rows without a penalty that were best on validation there."""
-    entries = [entry for call in budgets["calls"] for entry in call["groups"]
-               if (entry["train"], entry["channels"], entry["upright"], entry["steps"], entry["norm"], entry["schedule"]) == (train, channels, upright, STEPS, "none", "cosine")]
-    for row in BASELINES:
-        best = max((entry for entry in entries if entry["row"] == row), key=lambda entry: entry["validation_last"])
-        yield {key: best[key] for key in ("row", "rate", "weight_decay", "augmentation")}
+@dataclass(frozen=True)
+class Setting:
+    data: str
+    train: int
+    channels: int
+    upright: float
+    steps: int
+    rates: tuple
+    rows: tuple = (*BASELINES, *STRENGTHS)
+    batch: int = 128
+
+    def job(self, row, rate, seed, **options):
+        return Job(self.data, self.train, self.channels, row, self.upright, rate, self.steps, seed, batch=self.batch, clip=CLIP, **options)
+
+    def named(self):
+        return {key: getattr(self, key) for key in ("data", "train", "channels", "upright")}
 
 
-def tuning(train, channels, upright, augmentation):
-    """All networks of the grids."""
-    for row, strengths in GRIDS.items():
-        for strength in strengths:
-            for rate in RATES:
-                for seed in TUNING_SEEDS:
-                    turned = augmentation if row == "squared and augmentation" else 0.0
-                    yield Job("mnist", train, channels, row, upright, rate, STEPS, seed, strength=strength, augmentation=turned)
+def mnist(train, channels, uprights, steps, **options):
+    return [Setting("mnist", train, channels, upright, steps, (1e-2, 3e-3), **options) for upright in uprights]
+
+
+def modelnet(uprights):
+    return [Setting("modelnet10", 400, 32, upright, 3_000, (3e-3, 1e-3), SIX, 32) for upright in uprights]
+
+
+SETTINGS = [
+    *mnist(5_000, 32, (0.5, 0.9), 6_000), *modelnet((0.5, 0.0, 1.0)), *mnist(500, 32, (0.0, 1.0), 3_000), *mnist(5_000, 64, (0.5, 0.9), 6_000),
+    *mnist(500, 64, (0.5, 0.9, 0.0, 1.0), 3_000), *mnist(500, 128, (0.5, 0.9), 3_000, rows=("none", "augmentation", "strict", "squared")),
+    *mnist(50_000, 32, (0.5, 0.0, 1.0, 0.9), 15_000, rows=SIX), *mnist(5_000, 32, (0.0, 1.0), 6_000), *mnist(5_000, 64, (0.0, 1.0), 6_000),
+]
+
+
+def tuning(setting):
+    """The networks that tune: those that need no earlier result."""
+    grid = {row: options for row, options in BASELINES.items() if row in setting.rows}
+    jobs = [setting.job(row, rate, seed, **option) for row, options in grid.items() for option in options for rate in setting.rates for seed in TUNING_SEEDS]
+    return jobs + [setting.job(row, setting.rates[0], seed, strength=strength)
+                   for row, strengths in STRENGTHS.items() if row in setting.rows and row != "squared and augmentation"
+                   for strength in strengths for seed in TUNING_SEEDS]
+
+
+def tuning_further(setting, best):
+    """The second rate of the rows with a strength, at their best one; and the penalty with the augmentation and the rate that are best without it."""
+    jobs = [setting.job(row, rate, seed, strength=best[row]["strength"])
+            for row in STRENGTHS if row in best for rate in setting.rates[1:] for seed in TUNING_SEEDS]
+    if "squared and augmentation" in setting.rows:
+        turned = best["augmentation"]
+        jobs += [setting.job("squared and augmentation", turned["rate"], seed, strength=strength, augmentation=turned["augmentation"])
+                 for strength in STRENGTHS["squared and augmentation"] for seed in TUNING_SEEDS]
+    return jobs
+
+
+TUNED = "rate", "strength", "weight_decay", "augmentation"
 
 
 def chosen(records):
-    """For each row the setting whose mean validation accuracy is best, and whether it lies at an end of its grid."""
-    best = {}
+    """For each row the setting whose mean validation accuracy is best, and whether its strength lies at an end of the grid."""
+    found = {}
     for record in records:
-        key = record["row"], record["strength"], record["rate"], record["augmentation"]
-        best.setdefault(key, []).append(record["curve"]["validation_accuracy"][-1])
-    for row, strengths in GRIDS.items():
-        settings = {key: sum(values) / len(values) for key, values in best.items() if key[0] == row and len(values) == len(TUNING_SEEDS)}
-        if settings:
-            (_, strength, rate, augmentation), validation = max(settings.items(), key=lambda item: item[1])
-            yield {"row": row, "strength": strength, "rate": rate, "augmentation": augmentation,
-                   "strength_at_edge": strength in (strengths[0], strengths[-1]), "validation": validation}
+        key = record["row"], *(record[name] for name in TUNED)
+        found.setdefault(key, []).append(record["curve"]["validation_accuracy"][-1])
+    best = {}
+    for (row, *tuned), values in found.items():
+        validation, strengths = sum(values) / len(values), STRENGTHS.get(row, ())
+        if len(values) == len(TUNING_SEEDS) and validation > best.get(row, {"validation": -1})["validation"]:
+            at_edge = bool(strengths) and tuned[1] in (strengths[0], strengths[-1])
+            best[row] = {"row": row, **dict(zip(TUNED, tuned)), "strength_at_edge": at_edge, "validation": validation}
+    return best
 
 
 class Study:
@@ -75,19 +114,21 @@ class Study:
 
     def __init__(self, trainer, out, device, deadline, precision):
         self.path = out / "pay.jsonl"
-        self.done = {}
+        self.done, self.chosen = {}, set()
         if self.path.exists():
             for line in self.path.read_text(encoding="utf-8").splitlines():
                 record = json.loads(line)
                 if record["kind"] == "network":
                     self.done[self.key(record)] = record
+                else:
+                    self.chosen.add((record["data"], record["train"], record["channels"], record["upright"], record["row"]))
         self.output = Output(out, device, "pay.jsonl")
         self.trainer, self.deadline, self.precision, self.speeds = trainer, deadline, precision, Speeds()
         self.started = time.monotonic()
 
     @staticmethod
     def key(record):
-        return tuple(record[field.name] for field in dataclasses.fields(Job))
+        return tuple(record.get(field.name, field.default) for field in dataclasses.fields(Job))
 
     def say(self, line):
         print(f"{time.monotonic() - self.started:6.1f} {line}", flush=True)
@@ -111,30 +152,53 @@ class Study:
         try:
             cohort = self.trainer.cohort(jobs)
             curves, seconds = cohort.run(15, self.deadline - 10)
-            if curves[0]["step"][-1] < STEPS:
+            if curves[0]["step"][-1] < jobs[0].steps:
                 return False
-            tests = [model.tested() for model in cohort.models]
+            tests = [model.tested() if model.job.seed in SEEDS else {} for model in cohort.models]
             cohort.close()
         except RuntimeError:
             traceback.print_exc()
             return False
         whole = time.monotonic() - started
-        self.speeds.saw(jobs, STEPS, whole - 8)
-        self.say(f"{jobs[0].train} images × {jobs[0].channels}, b = {jobs[0].upright}: {len(jobs)} networks in {whole:.1f} s, {seconds:.1f} of them steps")
+        self.speeds.saw(jobs, jobs[0].steps, whole - 8)
+        self.say(f"{jobs[0].data}, {jobs[0].train} images × {jobs[0].channels}, b = {jobs[0].upright}: {len(jobs)} networks in {whole:.1f} s, {seconds:.1f} of them steps")
         for job, curve, tested in zip(jobs, curves, tests):
             record = {"kind": "network", **dataclasses.asdict(job), "precision": self.precision, "models": len(jobs), "seconds": seconds, "curve": curve, **tested}
             self.output.write(record)
             self.done[dataclasses.astuple(job)] = record
         return True
 
+    def setting(self, setting):
+        """Tunes and trains all rows of a setting; False if time did not suffice."""
+        first = self.train(tuning(setting))
+        if first is None:
+            return False
+        further = self.train(tuning_further(setting, chosen(first)))
+        if further is None:
+            return False
+        choices = [chosen(first + further)[row] for row in setting.rows]
+        final = self.train([setting.job(one["row"], seed=seed, **{name: one[name] for name in TUNED}) for one in choices for seed in SEEDS])
+        if final is None:
+            return False
+        for choice in choices:
+            if (*setting.named().values(), choice["row"]) not in self.chosen:
+                self.output.write({"kind": "choice", **setting.named(), **choice})
+        self.say(f"{setting.data}, {setting.train} images × {setting.channels}, b = {setting.upright}: done")
+        for one in choices:
+            networks = [record for record in final if record["row"] == one["row"]]
+            tests = [100 * record["test_accuracy"] for record in networks]
+            print(f"    {one['row']:26} {one['strength']:<6g} rate {one['rate']:<6g} test {sum(tests) / len(tests):.2f}  {' '.join(f'{test:.2f}' for test in tests)}"
+                  f"  residual {sum(r['residual'] for r in networks) / len(tests):.3f}"
+                  f"  agreement {sum(min(r['agreement_by_turn']) for r in networks) / len(tests):.3f}", flush=True)
+        return True
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=pathlib.Path, required=True, help="folder with mnist.npz")
+    parser.add_argument("--data", type=pathlib.Path, required=True, help="folder with mnist.npz and modelnet10_28.npz")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--minutes", type=float, default=7.0)
     parser.add_argument("--precision", choices=PRECISIONS, default="bf16")
-    parser.add_argument("--budgets", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2] / "results" / "budgets" / "mnist.json")
     parser.add_argument("--settings", type=int, default=len(SETTINGS), help="the first so many settings")
     arguments = parser.parse_args()
     deadline = time.monotonic() + 60 * arguments.minutes
@@ -142,27 +206,9 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     trainer = Trainer(arguments.data, NETWORKS, PRECISIONS[arguments.precision], device, 5000)
     study = Study(trainer, arguments.out, device, deadline, arguments.precision)
-    budgets = json.loads(arguments.budgets.read_text(encoding="utf-8"))
-    for train, channels, upright in SETTINGS[: arguments.settings]:
-        plain = list(baselines(train, channels, upright, budgets))
-        augmentation = next(row["augmentation"] for row in plain if row["row"] == "augmentation")
-        records = study.train(list(tuning(train, channels, upright, augmentation)))
-        if records is None:
+    for setting in SETTINGS[: arguments.settings]:
+        if not study.setting(setting):
             break
-        choices = list(chosen(records))
-        for choice in choices:
-            study.output.write({"kind": "choice", "data": "mnist", "train": train, "channels": channels, "upright": upright, **choice})
-        final = [Job("mnist", train, channels, one["row"], upright, one["rate"], STEPS, seed, weight_decay=one.get("weight_decay", 0.0),
-                     augmentation=one["augmentation"], strength=one.get("strength", 0.0)) for one in plain + choices for seed in SEEDS]
-        records = study.train(final)
-        if records is None:
-            break
-        for one in plain + choices:
-            tests = [100 * record["test_accuracy"] for record in records if record["row"] == one["row"]]
-            mean = sum(tests) / len(tests)
-            print(f"    {one['row']:26} {one.get('strength', 0):<6g} rate {one['rate']:<6g} test {mean:.2f}  {' '.join(f'{test:.2f}' for test in tests)}"
-                  f"  residual {sum(r['residual'] for r in records if r['row'] == one['row']) / len(tests):.3f}"
-                  f"  agreement {sum(min(r['agreement_by_turn']) for r in records if r['row'] == one['row']) / len(tests):.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ class Job:
     batch: int = 128
     norm: str = "none"
     strength: float = 0.0  # of the method: a λ, or the target
+    clip: float = 0.0  # norm of the gradient at most, if not 0
 
 
 def rate_table(job):
@@ -102,6 +103,8 @@ class Model:
             extra = 0.0
         gradients = torch.autograd.grad(loss + extra, parameters)
         gradient = self.method.gradient(self.trained, torch.cat([part.reshape(-1) for part in gradients]).float())
+        if self.job.clip:
+            gradient = gradient * (self.job.clip / gradient.norm().clamp_min(1e-12)).clamp_max(1)
         start = 0
         for piece in self.slices:
             piece.grad = gradient[start : start + len(piece)]

@@ -25,6 +25,16 @@ static std::barrier<>* team;
 
 static unsigned atomicAdd(unsigned* number, unsigned more) { return __atomic_fetch_add(number, more, __ATOMIC_SEQ_CST); }
 
+// The value of another thread; every thread of the block takes part.
+template <class T> static T __shfl_xor_sync(unsigned, T value, int mask) {
+    static T shared[BLOCK];
+    shared[threadIdx.x] = value;
+    __syncthreads();
+    const T other = shared[threadIdx.x ^ mask];
+    __syncthreads();
+    return other;
+}
+
 #include "kernel.cu"
 
 template <class... A, size_t... I> static void call(void (*kernel)(A...), void** arguments, std::index_sequence<I...>) {

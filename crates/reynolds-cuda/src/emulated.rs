@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use libloading::Library;
 
-use crate::layout::{Grid, Layout, Run};
+use crate::layout::{Grid, Layout, Run, Unit};
 use crate::orbits::{Memory, Orbits};
 use crate::program::{Argument, Kernel, Number, Program};
 
@@ -24,7 +24,7 @@ impl Layout {
 impl Orbits {
     /// On this processor: addresses are of its memory, and streams mean nothing.
     pub fn emulated(number: Number, layout: Layout, memory: Memory) -> Self {
-        let program = |run: &Run| Arc::new(Program::Emulated(library(number, run.size)));
+        let program = |run: &Run| Arc::new(Program::Emulated(library(number, run.unit)));
         let programs = layout.runs.iter().map(program).collect();
         Self::over(layout, memory, programs)
     }
@@ -43,20 +43,20 @@ pub(crate) fn launch(library: &Library, kernel: Kernel, blocks: u32, arguments: 
     }
 }
 
-/// The kernels for one number type and size.
-fn library(number: Number, size: i64) -> &'static Library {
-    static KNOWN: Mutex<BTreeMap<(Number, i64), &Library>> = Mutex::new(BTreeMap::new());
+/// The kernels for one number type and unit.
+fn library(number: Number, unit: Unit) -> &'static Library {
+    static KNOWN: Mutex<BTreeMap<(Number, Unit), &Library>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap();
-    known.entry((number, size)).or_insert_with(|| Box::leak(Box::new(compiled(number, size))))
+    known.entry((number, unit)).or_insert_with(|| Box::leak(Box::new(compiled(number, unit))))
 }
 
 /// A library that a compiler has just made.
-fn compiled(number: Number, size: i64) -> Library {
+fn compiled(number: Number, unit: Unit) -> Library {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/emulated.cpp");
-    let name = format!("reynolds-{}-{}-{size}.so", std::process::id(), number.name());
+    let defined = [vec![format!("-DNUMBER={}", number.name())], unit.defined()].concat();
+    let name = format!("reynolds-{}{}.so", std::process::id(), defined.concat());
     let path = std::env::temp_dir().join(name);
     let options = ["-std=c++20", "-shared", "-fPIC", "-pthread", "-Wall", "-Werror", "-Wno-unknown-pragmas"];
-    let defined = [format!("-DNUMBER={}", number.name()), format!("-DSIZE={size}")];
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let made = Command::new(compiler).args(options).args(defined).arg(source).arg("-o").arg(&path).status();
     assert!(made.unwrap().success());

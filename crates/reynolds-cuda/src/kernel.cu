@@ -1,22 +1,20 @@
-// What the penalty does to orbits of one size, a thread an orbit:
+// What the penalty does to orbits of one size, a thread an orbit, or to tiles, a block a tile:
 //
 //   added, measured   sum ← sum + a P(w) + b (w − P(w)),   and (a ‖P(w)‖² + b ‖w − P(w)‖²) / 2
 //   rescaled          w ← a P(w) + b (w − P(w)), with the same a and b for all numbers or some for each layer
 //   summed, …_factors ‖P(w)‖² and ‖w − P(w)‖² of each layer, and a and b from them
 //
 // a and b, and other numbers that change from step to step, are read from the device's memory: a captured launch is replayed with other ones.
-// Every number is in at most one orbit and so belongs to one thread. Energies are summed in double precision, in an order that follows
-// from the launches alone.
+// Every number is in at most one orbit or tile and is written by one thread. Sums are in an order that follows from the launches alone;
+// energies are summed in double precision.
 //
 // Macros: NUMBER, float or double; BLOCK, threads of a block, a power of two; SIZE, of the orbits, 0 for single numbers that P sets to 0.
-// Each size is a program of its own: a size that is known only at run time costs registers, and those cost threads.
+// Each size is a program of its own: a size that is known only at run time costs registers, and those cost threads. TILE and COLUMNS in
+// place of SIZE: the most numbers and columns of E that a tile has.
 
 typedef NUMBER number;
 
-constexpr int LEN = SIZE > 0 ? SIZE : 1;
-// Members of an orbit that are loaded at a time; those of longer orbits are loaded twice.
-constexpr int CHUNK = LEN < 8 ? LEN : 8;
-// Threads that sum the energies of one layer.
+// Threads that sum the energies of one layer, or a column of a tile.
 #ifndef LANES
 #define LANES 32
 #endif
@@ -29,6 +27,63 @@ struct Factors {
     __device__ Factors(double a, double b) : on_w(a < b ? a : b), on_mean(a <= b ? 0 : a - b), on_rest(b <= a ? 0 : b - a) {}
     __device__ number of(number value, number mean) const { return on_w * value + on_mean * mean + on_rest * (value - mean); }
 };
+
+#ifdef TILE
+// Tiles that a block takes at a time.
+constexpr int UNITS = 1;
+
+// One tile, P(w) = E Eᵀ w with a sparse E of few numbers that all tiles of its kind share. The table begins with what each tile is:
+//
+//   tile    place of its kind in the table, first number, distance of its rows
+//   kind    numbers of a row, numbers, columns of E, where its entries begin in `values` by column and by number, then where the entries of
+//           each column end, where those of each number end, numbers of the entries by column, columns of the entries by number
+//
+// Written to `to` if there is one, which may be `w`; its energies are added if MEASURED. All threads of a block take it together.
+template <bool ADDED, bool MEASURED>
+static __device__ void units(
+    const number* w, number* to, const int* table, int, const number* values, long long nth, long long, const Factors& factors, double energies[2]
+) {
+    __shared__ number weight[TILE], coefficient[COLUMNS];
+    const int first = table[3 * nth + 1], stride = table[3 * nth + 2];
+    const int* kind = table + table[3 * nth];
+    const int segment = kind[0], len = kind[1], columns = kind[2];
+    const int *column_ends = kind + 5, *number_ends = column_ends + columns;
+    const int *of_columns = number_ends + len, *of_numbers = of_columns + number_ends[len - 1];
+    const number *by_column = values + kind[3], *by_number = values + kind[4];
+    for (int i = threadIdx.x; i < len; i += BLOCK) weight[i] = w[first + i / segment * stride + i % segment];
+    __syncthreads();
+    for (int base = 0; base < columns; base += BLOCK / LANES) {
+        const int column = base + threadIdx.x / LANES;
+        number sum = 0;
+        if (column < columns) {
+            const int end = column_ends[column];
+            for (int at = (column ? column_ends[column - 1] : 0) + threadIdx.x % LANES; at < end; at += LANES) {
+                sum += by_column[at] * weight[of_columns[at]];
+            }
+        }
+        for (int half = LANES / 2; half > 0; half /= 2) sum += __shfl_xor_sync(~0u, sum, half);
+        if (column < columns && threadIdx.x % LANES == 0) coefficient[column] = sum;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < len; i += BLOCK) {
+        const long long place = first + i / segment * stride + i % segment;
+        const number old = ADDED && to ? to[place] : 0;
+        number projected = 0;
+        for (int at = i ? number_ends[i - 1] : 0; at < number_ends[i]; at++) projected += by_number[at] * coefficient[of_numbers[at]];
+        if (to) to[place] = old + factors.of(weight[i], projected);
+        if (MEASURED) {
+            energies[0] += (double)projected * projected;
+            energies[1] += (double)(weight[i] - projected) * (weight[i] - projected);
+        }
+    }
+    __syncthreads();
+}
+#else
+// Orbits that a block takes at a time.
+constexpr int UNITS = BLOCK;
+constexpr int LEN = SIZE > 0 ? SIZE : 1;
+// Members of an orbit that are loaded at a time; those of longer orbits are loaded twice.
+constexpr int CHUNK = LEN < 8 ? LEN : 8;
 
 // Some members of an orbit, i or ~i for −w_i, and their values.
 struct Members {
@@ -118,6 +173,17 @@ static __device__ void orbit(const number* w, number* to, const int* members, in
     }
 }
 
+// The orbit of each thread, from the first on and before `end`.
+template <bool ADDED, bool MEASURED>
+static __device__ void units(
+    const number* w, number* to, const int* members, int count, const number*, long long first, long long end, const Factors& factors,
+    double energies[2]
+) {
+    const long long mine = first + threadIdx.x;
+    if (mine < end) orbit<ADDED, MEASURED>(w, to, members + mine, count, factors, energies);
+}
+#endif
+
 // The sum of `both` over each group of so many threads in a row.
 template <unsigned GROUP> static __device__ void sum_over(double both[2]) {
     __shared__ double shared[2][BLOCK];
@@ -135,24 +201,24 @@ template <unsigned GROUP> static __device__ void sum_over(double both[2]) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) added(
-    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, const double* __restrict__ slopes
+    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, const number* __restrict__ values,
+    const double* __restrict__ slopes
 ) {
-    const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
-    if (i < count) orbit<true, false>(w, sum, members + i, count, Factors(slopes[0], slopes[1]), nullptr);
+    units<true, false>(w, sum, members, count, values, (long long)blockIdx.x * UNITS, count, Factors(slopes[0], slopes[1]), nullptr);
 }
 
 // `sum` may be null. `partial` takes two energies from each of `blocks` blocks of all launches, the first of this launch at `first`; `done`
 // counts blocks and is 0 before and after. The last block to finish adds up and writes `value`.
 extern "C" __global__ void __launch_bounds__(BLOCK) measured(
-    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, const double* __restrict__ slopes, number* value,
-    volatile double* partial, unsigned* done, unsigned first, unsigned blocks
+    const number* __restrict__ w, number* sum, const int* __restrict__ members, int count, const number* __restrict__ values,
+    const double* __restrict__ slopes, number* value, volatile double* partial, unsigned* done, unsigned first, unsigned blocks
 ) {
     const double a = slopes[0], b = slopes[1];
     const Factors factors(a, b);
     double energies[2] = {0, 0};
 #pragma unroll 1
-    for (long long i = (long long)blockIdx.x * BLOCK + threadIdx.x; i < count; i += (long long)gridDim.x * BLOCK) {
-        orbit<true, true>(w, sum, members + i, count, factors, energies);
+    for (long long i = (long long)blockIdx.x * UNITS; i < count; i += (long long)gridDim.x * UNITS) {
+        units<true, true>(w, sum, members, count, values, i, count, factors, energies);
     }
     __shared__ bool last;
     sum_over<BLOCK>(energies);
@@ -176,17 +242,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK) measured(
     }
 }
 
-// Orbits first..end of one layer, for one block; `slot` is where their energies go.
+// Orbits or tiles first..end of one layer, for one block; `slot` is where their energies go.
 struct Share {
     int first, end, layer, slot;
 };
 
 // In place, with `factors` [2, layers]: those of each layer, block after block of `shares`; without shares one pair for all.
 extern "C" __global__ void __launch_bounds__(BLOCK) rescaled(
-    number* w, const int* __restrict__ members, int count, const double* __restrict__ factors, int layers, const Share* __restrict__ shares
+    number* w, const int* __restrict__ members, int count, const number* __restrict__ values, const double* __restrict__ factors, int layers,
+    const Share* __restrict__ shares
 ) {
     int layer = 0;
-    long long i = (long long)blockIdx.x * BLOCK, end = i + BLOCK < count ? i + BLOCK : count;
+    long long i = (long long)blockIdx.x * UNITS, end = i + UNITS < count ? i + UNITS : count;
     if (shares) {
         const Share share = shares[blockIdx.x];
         layer = share.layer, i = share.first, end = share.end;
@@ -195,19 +262,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK) rescaled(
     if (a == 1 && b == 1) return;
     const Factors by(a, b);
 #pragma unroll 1
-    for (i += threadIdx.x; i < end; i += BLOCK) orbit<false, false>(w, w, members + i, count, by, nullptr);
+    for (; i < end; i += UNITS) units<false, false>(w, w, members, count, values, i, end, by, nullptr);
 }
 
 // Energies of each share, [slots, 2].
 extern "C" __global__ void __launch_bounds__(BLOCK) summed(
-    const number* __restrict__ w, const int* __restrict__ members, int count, double* partial, const Share* __restrict__ shares
+    const number* __restrict__ w, const int* __restrict__ members, int count, const number* __restrict__ values, double* partial,
+    const Share* __restrict__ shares
 ) {
     const Share share = shares[blockIdx.x];
     const Factors none(1, 1);
     double energies[2] = {0, 0};
 #pragma unroll 1
-    for (long long i = (long long)share.first + threadIdx.x; i < share.end; i += BLOCK) {
-        orbit<false, true>(w, nullptr, members + i, count, none, energies);
+    for (long long i = share.first; i < share.end; i += UNITS) {
+        units<false, true>(w, nullptr, members, count, values, i, share.end, none, energies);
     }
     sum_over<BLOCK>(energies);
     if (threadIdx.x == 0) {

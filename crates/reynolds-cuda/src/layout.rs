@@ -1,20 +1,34 @@
-//! The sizes of launches, and which orbits of which layer each block takes where energies or factors are those of a layer.
+//! The sizes of launches, and which orbits or tiles of which layer each block takes where energies or factors are those of a layer.
 
-/// Orbits of one size.
+/// What P acts on by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unit {
+    /// Orbits of so many numbers, which P averages; 0: single numbers that P sets to 0.
+    Orbit(usize),
+    /// Tiles, each with a sparse E.
+    Tile {
+        /// The most numbers of one.
+        numbers: usize,
+        /// The most columns of an E.
+        columns: usize,
+    },
+}
+
+/// Orbits of one size, or tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// 0: single numbers that P sets to 0.
-    pub size: i64,
-    /// How many orbits.
+    /// What they are.
+    pub unit: Unit,
+    /// How many there are.
     pub count: i32,
-    /// Index of the first member among all members.
+    /// Index of the first member among all members; that of the table of tiles.
     pub start: usize,
 }
 
 /// The sizes of launches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
-    /// Threads of a block.
+    /// Threads of a block that takes an orbit a thread.
     pub(crate) threads: u32,
     /// Blocks of a launch that measures the penalty, at most: enough for any GPU, few to add up.
     pub(crate) measuring: u32,
@@ -23,20 +37,26 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) const GPU: Self = Self { threads: crate::program::BLOCK, measuring: 1024, shares: 4096 };
+    pub(crate) const GPU: Self =
+        Self { threads: crate::program::threads(Unit::Orbit(0)), measuring: 1024, shares: 4096 };
 
-    pub(crate) fn blocks(self, count: i32) -> u32 {
-        count.unsigned_abs().div_ceil(self.threads)
+    /// How many a block takes at a time.
+    fn at_once(self, run: &Run) -> u32 {
+        if matches!(run.unit, Unit::Orbit(_)) { self.threads } else { 1 }
     }
 
-    pub(crate) fn measuring(self, count: i32) -> u32 {
-        self.blocks(count).min(self.measuring)
+    pub(crate) fn blocks(self, run: &Run) -> u32 {
+        run.count.unsigned_abs().div_ceil(self.at_once(run))
+    }
+
+    pub(crate) fn measuring(self, run: &Run) -> u32 {
+        self.blocks(run).min(self.measuring)
     }
 }
 
-/// Orbits of several layers, and how launches share them.
+/// Orbits or tiles of several layers, and how launches share them.
 ///
-/// Every block of a share takes orbits of one size and one layer. Their energies have a slot each, those of one layer one after the other.
+/// Every block of a share takes orbits of one size, or tiles, of one layer. Their energies have a slot each, those of one layer one after the other.
 #[derive(Debug, Clone)]
 pub struct Layout {
     pub(crate) grid: Grid,
@@ -59,10 +79,9 @@ impl Layout {
         Self::on(Grid::GPU, runs, first_members, layer_ends)
     }
 
-    /// About `grid.shares` shares and a few for each layer. Shares but the last of a layer are multiples of a block's threads.
+    /// About `grid.shares` shares and a few for each layer. Shares but the last of a layer are multiples of what a block takes at a time.
     pub(crate) fn on(grid: Grid, runs: Vec<Run>, first_members: &[Vec<i32>], layer_ends: &[usize]) -> Self {
         let orbits: usize = runs.iter().map(|run| run.count as usize).sum();
-        let length = (orbits / grid.shares as usize + 1).next_multiple_of(grid.threads as usize);
         let mut ends = vec![0_i32; layer_ends.len()];
         let mut shares: Vec<[usize; 3]> = vec![];
         let mut counts = vec![];
@@ -70,10 +89,11 @@ impl Layout {
             let place = if member < 0 { !member } else { member };
             layer_ends.partition_point(|&end| end <= place as usize)
         };
-        for firsts in first_members {
+        for (run, firsts) in runs.iter().zip(first_members) {
+            let length = (orbits / grid.shares as usize + 1).next_multiple_of(grid.at_once(run) as usize);
             let (before, mut start) = (shares.len(), 0);
             let layers: Vec<usize> = firsts.iter().map(layer_of).collect();
-            assert!(layers.is_sorted(), "orbits of one size come layer by layer");
+            assert!(layers.is_sorted(), "what is of one size comes layer by layer");
             for of_layer in layers.chunk_by(|a, b| a == b) {
                 let (layer, end) = (of_layer[0], start + of_layer.len());
                 shares.extend((start..end).step_by(length).map(|at| [at, end.min(at + length), layer]));
@@ -110,7 +130,7 @@ impl Layout {
 
     /// Pairs of energies that [`crate::Memory::partial`] has room for.
     pub fn partial(&self) -> usize {
-        let measuring: u32 = self.runs.iter().map(|run| self.grid.measuring(run.count)).sum();
+        let measuring: u32 = self.runs.iter().map(|run| self.grid.measuring(run)).sum();
         measuring.max(self.counts.iter().sum()) as usize
     }
 
@@ -119,7 +139,7 @@ impl Layout {
         self.ends.len()
     }
 
-    /// Number of orbits of each size.
+    /// Number of orbits of each size, or of tiles.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
@@ -133,7 +153,8 @@ mod tests {
     fn every_orbit_is_in_one_share_of_its_layer_and_slots_of_a_layer_are_neighbours() {
         let grid = Grid { threads: 2, measuring: 3, shares: 4 };
         // Sizes 3 and 1; the second layer has no orbit of three.
-        let runs = vec![Run { size: 3, count: 7, start: 0 }, Run { size: 1, count: 3, start: 21 }];
+        let orbits = |size, count, start| Run { unit: Unit::Orbit(size), count, start };
+        let runs = vec![orbits(3, 7, 0), orbits(1, 3, 21)];
         let firsts = [vec![0, !1, 2, 3, 4, 20, 21], vec![!9, 12, 19]];
         let layout = Layout::on(grid, runs, &firsts, &[10, 20, 40]);
         assert_eq!(layout.counts, [3, 2]);
@@ -142,11 +163,16 @@ mod tests {
         assert_eq!(layout.shares(), expected.concat());
         assert_eq!(layout.slot_ends(), [3, 4, 5]);
         assert_eq!((layout.partial(), layout.layers()), (5, 3));
+        // A block takes one tile at a time.
+        let tiles = Run { unit: Unit::Tile { numbers: 9, columns: 2 }, count: 5, start: 0 };
+        let layout = Layout::on(grid, vec![tiles], &[vec![0, 3, 6, 10, 15]], &[10, 20]);
+        assert_eq!(layout.shares(), [[0, 2, 0, 0], [2, 3, 0, 1], [3, 5, 1, 2]].concat());
+        assert_eq!((grid.blocks(&tiles), layout.partial()), (5, 3));
     }
 
     #[test]
     #[should_panic(expected = "layer by layer")]
     fn orbits_in_another_order_are_a_bug_that_is_seen() {
-        let _ = Layout::new(vec![Run { size: 1, count: 2, start: 0 }], &[vec![5, 0]], &[3, 6]);
+        let _ = Layout::new(vec![Run { unit: Unit::Orbit(1), count: 2, start: 0 }], &[vec![5, 0]], &[3, 6]);
     }
 }

@@ -12,8 +12,10 @@ use crate::program::{Argument, Kernel, Number, Place, Program};
 #[derive(Debug, Clone, Copy)]
 pub struct Memory {
     /// Indices of the members of all orbits (int32), orbits of one size together, the first member of each before the second of any; ~i for a
-    /// negative sign. No index occurs twice.
+    /// negative sign. No index occurs twice. Of tiles, their table (int32) as kernel.cu has it.
     pub members: u64,
+    /// The entries of the E of every kind of tile, of the number type; 0 without tiles.
+    pub values: u64,
     /// [`Layout::shares`] (int32).
     pub shares: u64,
     /// [`Layout::slot_ends`] (int32).
@@ -66,7 +68,7 @@ pub enum Rule {
     },
 }
 
-/// The orbits of all layers, and the kernels for each size of them.
+/// The orbits of all layers, and the kernels for each size of them; or their tiles.
 #[derive(Debug)]
 pub struct Orbits {
     layout: Layout,
@@ -77,7 +79,7 @@ pub struct Orbits {
 impl Orbits {
     /// On a device with this number; `None` without a GPU, its driver or a compiler for it.
     pub fn new(device: usize, number: Number, layout: Layout, memory: Memory) -> Option<Self> {
-        let programs = layout.runs.iter().map(|run| Program::new(device, number, run.size)).collect::<Option<_>>()?;
+        let programs = layout.runs.iter().map(|run| Program::new(device, number, run.unit)).collect::<Option<_>>()?;
         Some(Self { layout, memory, programs })
     }
 
@@ -99,10 +101,9 @@ impl Orbits {
     /// stream uses them.
     pub unsafe fn add_to(&self, place: Place, sum: u64, w: u64, slopes: u64) -> Result<()> {
         for nth in 0..self.programs.len() {
-            let (members, count) = self.members(nth);
-            let arguments = [at(w), at(sum), members, Argument::Int(count), at(slopes)];
+            let arguments = [&[at(w), at(sum)], &self.members(nth)[..], &[at(slopes)]].concat();
             // SAFETY: the caller's.
-            unsafe { self.launch(nth, place, Kernel::Added, self.layout.grid.blocks(count), &arguments)? };
+            unsafe { self.launch(nth, place, Kernel::Added, self.blocks(nth), &arguments)? };
         }
         Ok(())
     }
@@ -112,16 +113,17 @@ impl Orbits {
     /// # Safety
     /// As [`Orbits::add_to`].
     pub unsafe fn measured(&self, place: Place, sum: u64, w: u64, slopes: u64, value: u64) -> Result<()> {
-        let blocks: u32 = self.layout.runs.iter().map(|run| self.layout.grid.measuring(run.count)).sum();
+        let of_launch = |run| self.layout.grid.measuring(run);
+        let blocks: u32 = self.layout.runs.iter().map(of_launch).sum();
         let (whole, mut first) = (Argument::from(blocks), 0);
         for nth in 0..self.programs.len() {
-            let (members, count) = self.members(nth);
-            let of_launch = self.layout.grid.measuring(count);
-            let numbers = [at(w), at(sum), members, Argument::Int(count), at(slopes), at(value)];
-            let total = [at(self.memory.partial), at(self.memory.done), Argument::from(first), whole];
+            let total =
+                [at(slopes), at(value), at(self.memory.partial), at(self.memory.done), Argument::from(first), whole];
+            let arguments = [&[at(w), at(sum)], &self.members(nth)[..], &total].concat();
+            let blocks = of_launch(&self.layout.runs[nth]);
             // SAFETY: the caller's; `partial` has room for the blocks of all launches, the last of which leaves `done` at 0.
-            unsafe { self.launch(nth, place, Kernel::Measured, of_launch, &[&numbers[..], &total].concat())? };
-            first += of_launch;
+            unsafe { self.launch(nth, place, Kernel::Measured, blocks, &arguments)? };
+            first += blocks;
         }
         Ok(())
     }
@@ -132,10 +134,9 @@ impl Orbits {
     /// As [`Orbits::add_to`].
     pub unsafe fn rescale(&self, place: Place, w: u64, factors: u64) -> Result<()> {
         for nth in 0..self.programs.len() {
-            let (members, count) = self.members(nth);
-            let arguments = [at(w), members, Argument::Int(count), at(factors), Argument::Int(1), at(0)];
+            let arguments = [&[at(w)], &self.members(nth)[..], &[at(factors), Argument::Int(1), at(0)]].concat();
             // SAFETY: the caller's.
-            unsafe { self.launch(nth, place, Kernel::Rescaled, self.layout.grid.blocks(count), &arguments)? };
+            unsafe { self.launch(nth, place, Kernel::Rescaled, self.blocks(nth), &arguments)? };
         }
         Ok(())
     }
@@ -146,8 +147,7 @@ impl Orbits {
     /// As [`Orbits::add_to`].
     pub unsafe fn rescale_layers(&self, place: Place, w: u64, factors: u64) -> Result<()> {
         for (nth, (shares, blocks)) in self.shares().enumerate() {
-            let (members, count) = self.members(nth);
-            let arguments = [at(w), members, Argument::Int(count), at(factors), self.layers(), shares];
+            let arguments = [&[at(w)], &self.members(nth)[..], &[at(factors), self.layers(), shares]].concat();
             // SAFETY: the caller's; shares are of orbits that there are, of layers that there are.
             unsafe { self.launch(nth, place, Kernel::Rescaled, blocks, &arguments)? };
         }
@@ -161,8 +161,7 @@ impl Orbits {
     pub unsafe fn factors(&self, place: Place, w: u64, rule: &Rule) -> Result<()> {
         let partial = at(self.memory.partial);
         for (nth, (shares, blocks)) in self.shares().enumerate() {
-            let (members, count) = self.members(nth);
-            let arguments = [at(w), members, Argument::Int(count), partial, shares];
+            let arguments = [&[at(w)], &self.members(nth)[..], &[partial, shares]].concat();
             // SAFETY: the caller's.
             unsafe { self.launch(nth, place, Kernel::Summed, blocks, &arguments)? };
         }
@@ -189,10 +188,15 @@ impl Orbits {
         Argument::Int(self.layout.layers() as i32)
     }
 
-    /// Where the members of a run begin, and how many orbits it has.
-    fn members(&self, nth: usize) -> (Argument, i32) {
+    /// Where the members of a run begin, how many orbits or tiles it has, and the entries of the latter.
+    fn members(&self, nth: usize) -> [Argument; 3] {
         let run = &self.layout.runs[nth];
-        (at(self.memory.members + 4 * run.start as u64), run.count)
+        [at(self.memory.members + 4 * run.start as u64), Argument::Int(run.count), at(self.memory.values)]
+    }
+
+    /// Of a launch that takes each orbit or tile once.
+    fn blocks(&self, nth: usize) -> u32 {
+        self.layout.grid.blocks(&self.layout.runs[nth])
     }
 
     /// Where the shares of each run begin, and how many it has.

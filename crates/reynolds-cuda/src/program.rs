@@ -1,4 +1,4 @@
-//! The kernels for orbits of one size, compiled for the GPU of this machine, and their launch.
+//! The kernels for orbits of one size, or for tiles, compiled for the GPU of this machine, and their launch.
 //!
 //! NVRTC compiles them when they are first needed: a tenth of a second, once in a process for each device, number type and size.
 
@@ -13,10 +13,26 @@ use cudarc::driver::sys::{CUfunction, CUstream};
 use cudarc::driver::{CudaContext, DriverError, result};
 use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts};
 
+use crate::layout::Unit;
 use crate::{Error, Result};
 
 /// Threads of a block on a GPU.
-pub(crate) const BLOCK: u32 = 512;
+pub(crate) const fn threads(unit: Unit) -> u32 {
+    match unit {
+        Unit::Orbit(_) => 512,
+        Unit::Tile { .. } => 256,
+    }
+}
+
+impl Unit {
+    /// As macros of kernel.cu.
+    pub(crate) fn defined(self) -> Vec<String> {
+        match self {
+            Self::Orbit(size) => vec![format!("-DSIZE={size}")],
+            Self::Tile { numbers, columns } => vec![format!("-DTILE={numbers}"), format!("-DCOLUMNS={columns}")],
+        }
+    }
+}
 
 /// The type of the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,11 +62,12 @@ pub struct Place {
     pub stream: u64,
 }
 
-/// What kernel.cu compiles to for orbits of one size.
+/// What kernel.cu compiles to for one unit.
 #[derive(Debug)]
 pub(crate) enum Program {
     Compiled {
         context: Arc<CudaContext>,
+        threads: u32,
         /// In the order of [`Kernel`]. Never unloaded.
         functions: Vec<Function>,
     },
@@ -115,21 +132,23 @@ pub fn launches() -> u64 {
 }
 
 impl Program {
-    /// For orbits of `size` numbers, 0 for numbers that P sets to 0; `None` without a GPU, its driver or a compiler.
-    pub(crate) fn new(device: usize, number: Number, size: i64) -> Option<Arc<Self>> {
-        type Known = HashMap<(usize, Number, i64), Option<Arc<Program>>>;
+    /// `None` without a GPU, its driver or a compiler.
+    pub(crate) fn new(device: usize, number: Number, unit: Unit) -> Option<Arc<Self>> {
+        type Known = HashMap<(usize, Number, Unit), Option<Arc<Program>>>;
         static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
         let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let program = known.entry((device, number, size));
-        program.or_insert_with(|| Self::compiled(device, number, size).map(Arc::new)).clone()
+        let program = known.entry((device, number, unit));
+        program.or_insert_with(|| Self::compiled(device, number, unit).map(Arc::new)).clone()
     }
 
-    fn compiled(device: usize, number: Number, size: i64) -> Option<Self> {
+    fn compiled(device: usize, number: Number, unit: Unit) -> Option<Self> {
         // SAFETY: the libraries are NVIDIA's; opening them runs their initialisers and nothing else.
         if !unsafe { cudarc::driver::sys::is_culib_present() && cudarc::nvrtc::sys::is_culib_present() } {
             return None;
         }
-        let options = vec![format!("-DNUMBER={}", number.name()), format!("-DBLOCK={BLOCK}"), format!("-DSIZE={size}")];
+        let threads = threads(unit);
+        let mut options = vec![format!("-DNUMBER={}", number.name()), format!("-DBLOCK={threads}")];
+        options.extend(unit.defined());
         let ptx = compile_ptx_with_opts(include_str!("kernel.cu"), CompileOptions { options, ..Default::default() });
         let context = context(device).ok()?;
         let text = CString::new(ptx.ok()?.to_src()).ok()?;
@@ -140,7 +159,7 @@ impl Program {
             let function = unsafe { result::module::get_function(module, CString::new(*name).ok()?) };
             function.ok().map(Function)
         };
-        Some(Self::Compiled { context, functions: NAMES.iter().map(function).collect::<Option<_>>()? })
+        Some(Self::Compiled { context, threads, functions: NAMES.iter().map(function).collect::<Option<_>>()? })
     }
 
     /// Launches a kernel.
@@ -160,8 +179,8 @@ impl Program {
         arguments: &[Argument],
     ) -> Result<()> {
         LAUNCHES.set(LAUNCHES.get() + 1);
-        let (context, function) = match self {
-            Self::Compiled { context, functions } => (context, functions[kernel as usize].0),
+        let (context, threads, function) = match self {
+            Self::Compiled { context, threads, functions } => (context, *threads, functions[kernel as usize].0),
             #[cfg(feature = "emulation")]
             Self::Emulated(library) => {
                 crate::emulated::launch(library, kernel, blocks, arguments);
@@ -169,7 +188,7 @@ impl Program {
             }
         };
         let mut addresses: Vec<*mut c_void> = arguments.iter().map(Argument::address).collect();
-        let (stream, block) = (place.stream as CUstream, (BLOCK, 1, 1));
+        let (stream, block) = (place.stream as CUstream, (threads, 1, 1));
         let launched = context.bind_to_thread().and_then(|()| {
             // SAFETY: the caller's.
             unsafe { result::launch_kernel(function, (blocks, 1, 1), block, 0, stream, &mut addresses) }

@@ -164,7 +164,7 @@ impl BindingBuilder {
             return Err(Error::setting("parameters bound to a group", "at least one", 0));
         }
         let tilings: Vec<&Tiling> = self.bound.iter().map(|&(_, number)| &self.projectors[number].1).collect();
-        let assembly = Assembly::of(&tilings)?;
+        let assembly = Assembly::of(&tilings, self.products)?;
         let mut one_pass = None;
         if self.device == Device::Cpu && self.products == TileProducts::PerKind {
             let start = |bound: &Bound| bound.entry.start;

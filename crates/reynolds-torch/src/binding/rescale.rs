@@ -51,8 +51,6 @@ impl Binding {
         let (base, more) = (a.min(b), (a - b).abs());
         if a == b {
             weights = weights.f_mul_scalar_(a)?;
-        } else if let Some(sparse) = self.projector.sparse().filter(|_| a > b) {
-            sparse.rescale(&mut weights, base, more)?;
         } else {
             let projected = self.projector.apply(&weights)?;
             let mut larger = if a > b { projected } else { weights.f_sub(&projected)? };

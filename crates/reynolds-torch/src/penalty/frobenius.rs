@@ -22,13 +22,6 @@ impl Penalty {
             let _ = sum.f_add_(&weights.f_mul_scalar(a)?)?;
             return Ok(());
         }
-        if let Some(sparse) = self.binding.projector.sparse() {
-            sparse.add_to(&mut sum, weights, &number(a - b)?)?;
-            if b > 0.0 {
-                let _ = sum.f_addcmul_(weights, &number(b)?)?;
-            }
-            return Ok(());
-        }
         let projected = self.binding.projector.apply(weights)?;
         if a.min(b) > 0.0 {
             let _ = sum.f_addcmul_(weights, &number(b)?)?.f_addcmul_(&projected, &number(a - b)?)?;

@@ -10,7 +10,7 @@ use super::band::{Band, CompressedLayers};
 use super::couplings::Couplings;
 use super::gather::{Gather, TileBasis};
 use super::lists::Lists;
-use super::sparse::Sparse;
+use super::tiles::Tiles as SparseTiles;
 use super::{FlatProjector, TileProducts, upload_matrix};
 use crate::device::{upload, upload_order};
 use crate::error::{Error, Result};
@@ -23,12 +23,13 @@ const MAX_DEGREE: f64 = 16.0;
 /// The orbits and tiles of all layers on a flat tensor.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
-    /// Numbers of all layers, and coordinates that tiles and orbits are made of.
-    numbers: usize,
+    /// Coordinates that tiles and orbits are made of.
     len: usize,
     /// Layers in a row that are compressed by the same functions, and the place of each number in that order if it is another.
     parts: Vec<(usize, Option<Mat<f64>>)>,
     order: Option<Vec<i32>>,
+    /// Where numbers are compressed: P on them, for kernels of a GPU.
+    tiles: Option<SparseTiles>,
     /// Members and signs of the orbits of each size.
     orbits: BTreeMap<usize, Vec<(i32, bool)>>,
     kinds: Vec<Tiles>,
@@ -61,11 +62,11 @@ impl Tiles {
 }
 
 impl Assembly {
-    /// Layers whose numbers follow one another.
+    /// Layers whose numbers follow one another, to be built with these products.
     ///
     /// # Errors
     /// [`Error::Setting`] if there are more numbers than an int32 counts.
-    pub(crate) fn of(layers: &[&Tiling]) -> Result<Self> {
+    pub(crate) fn of(layers: &[&Tiling], products: TileProducts) -> Result<Self> {
         let numbers: usize = layers.iter().map(|tiling| tiling.len().max(tiling.coordinates())).sum();
         if i32::try_from(2 * numbers).is_err() {
             let expected = format!("at most {} numbers", i32::MAX / 2);
@@ -80,19 +81,22 @@ impl Assembly {
         }
         let first_like = |tiling: &Tiling| layers.iter().position(|other| other.functions() == tiling.functions());
         placed.sort_by_key(|(_, tiling)| first_like(tiling));
-        let mut assembly = Self { numbers: end as usize, ..Self::default() };
+        let mut assembly = Self::default();
         if !placed.is_sorted_by_key(|(start, _)| *start) {
             assembly.order =
                 Some(placed.iter().flat_map(|(start, tiling)| *start..start + tiling.len() as i32).collect());
         }
         placed.into_iter().for_each(|(_, tiling)| assembly.push(tiling));
+        let compressed = layers.iter().any(|tiling| tiling.functions().is_some());
+        let by_kernels = compressed && products == TileProducts::Lists;
+        assembly.tiles = by_kernels.then(|| SparseTiles::of(layers)).flatten();
         Ok(assembly)
     }
 
     /// One layer of these orbits, ~i for a member with a minus.
     #[cfg(test)]
     pub(super) fn of_orbits(len: usize, orbits: &[Vec<i32>]) -> Self {
-        let mut assembly = Self { numbers: len, len, parts: vec![(len, None)], ..Self::default() };
+        let mut assembly = Self { len, parts: vec![(len, None)], ..Self::default() };
         for orbit in orbits {
             let members = orbit.iter().map(|&member| (member.max(!member), member < 0));
             assembly.orbits.entry(orbit.len()).or_default().extend(members);
@@ -142,10 +146,10 @@ impl Assembly {
             return self.coordinates(kind, device, products);
         }
         let couplings = self.disjoint();
-        let most = (Sparse::MOST * self.numbers).min(i32::MAX as usize);
-        let spread = couplings.as_ref().filter(|_| products == TileProducts::Lists && self.order.is_none());
-        let spread = spread.and_then(|couplings| couplings.spread(&parts, most));
-        let sparse = spread.map(|e| Sparse::new(&e, self.numbers, (kind, device))).transpose()?;
+        let tiles = match self.tiles.take() {
+            Some(tiles) => Some((upload(&tiles.firsts(), Kind::Int, device)?, tiles)),
+            None => None,
+        };
         let compressed =
             parts.iter().map(|(numbers, functions)| CompressedLayers::new(*numbers, functions.as_ref(), kind, device));
         let compressed = compressed.collect::<Result<_>>()?;
@@ -154,7 +158,7 @@ impl Assembly {
             Some(couplings) => FlatProjector::Lists(Lists::new(&couplings, self.len, (kind, device))?.0),
             None => self.coordinates(kind, device, products)?,
         };
-        Ok(FlatProjector::Band(Box::new(Band { order, compressed, inner, sparse })))
+        Ok(FlatProjector::Band(Box::new(Band { order, compressed, inner, tiles })))
     }
 
     /// Orbits and tiles as couplings of all coordinates, if none is in two of them.

@@ -7,7 +7,7 @@
 use faer::Mat;
 use tch::{Device, Kind, Tensor};
 
-use super::sparse::Sparse;
+use super::tiles::Tiles;
 use super::{FlatProjector, upload_matrix};
 use crate::error::Result;
 
@@ -19,8 +19,8 @@ pub(crate) struct Band {
     pub(super) compressed: Vec<CompressedLayers>,
     /// P on the coordinates of all `compressed`, one after the other.
     pub(super) inner: FlatProjector,
-    /// P at once, to be added to something on a GPU.
-    pub(super) sparse: Option<Sparse>,
+    /// The first number of each tile, `[tiles]` (int32), and P tile by tile, for kernels of a GPU.
+    pub(super) tiles: Option<(Tensor, Tiles)>,
 }
 
 /// Layers that are compressed by the same functions.

@@ -1,9 +1,9 @@
 //! The squared penalty, its gradient and the decoupled step on a GPU by the kernels of [`reynolds_cuda`].
 //!
 //! On an H200 the gradient by 10⁷ weights takes 51 µs, where operations of libtorch, which move 50 bytes a weight, take 178 and what
-//! torch.compile makes of them 97. Parameters that are not bound may lie in between. There is no kernel where P does more than average short
-//! orbits, or where there is no compiler. A pass is a launch for each size of orbits, of which regular fields have one, and the factors are
-//! one more, however many layers there are.
+//! torch.compile makes of them 97. Parameters that are not bound may lie in between. There are kernels for short orbits and for the tiles of
+//! band-limited kernels, where there is a compiler. A pass is a launch for each size of orbits, of which regular fields have one, or one for
+//! all tiles, and the factors are one more, however many layers there are.
 
 #![allow(unsafe_code, reason = "tch gives the address of a tensor's numbers on a device, and a kernel takes it")]
 
@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::numbers::Numbers;
 use crate::proximal::{Rescaling, Rule};
 
-/// The orbits of all layers, and the kernels for each size of them.
+/// The orbits or tiles of all layers, and the kernels for them.
 #[derive(Debug)]
 pub(crate) struct Fused {
     kind: Kind,
@@ -31,7 +31,7 @@ pub(crate) struct Fused {
     #[cfg_attr(not(test), allow(dead_code, reason = "owns what the kernels count in"))]
     done: Tensor,
     /// What the addresses of `orbits` belong to.
-    _memory: [Tensor; 4],
+    _memory: [Tensor; 5],
 }
 
 impl OnePass for Fused {
@@ -90,7 +90,7 @@ impl Fused {
         let Device::Cuda(number) = device else { return Ok(None) };
         let Some(table) = Table::new(projector, len, in_flat)? else { return Ok(None) };
         device::open_compiler();
-        let layout = Layout::new(table.runs.clone(), &table.first_members()?, layer_ends);
+        let layout = Layout::new(table.runs.clone(), &table.firsts, layer_ends);
         Self::over(table, kind, layout, |kind, layout, memory| Orbits::new(number, kind, layout, memory))
     }
 
@@ -106,8 +106,10 @@ impl Fused {
         let slot_ends = upload(layout.slot_ends(), Kind::Int, device)?;
         let (partial, done) = (zeros(&[2 * layout.partial() as i64], Kind::Double)?, zeros(&[1], Kind::Int)?);
         let factors = zeros(&[2, layout.layers() as i64], Kind::Double)?;
+        let values = upload(&table.values, kind, device)?;
         let memory = Memory {
             members: at(&table.members),
+            values: at(&values),
             shares: at(&shares),
             slot_ends: at(&slot_ends),
             partial: at(&partial),
@@ -116,13 +118,13 @@ impl Fused {
         };
         let number = if kind == Kind::Double { Number::F64 } else { Number::F32 };
         let Some(orbits) = orbits(number, layout, memory) else { return Ok(None) };
-        let (len, memory) = (table.len, [table.members, shares, slot_ends, partial]);
+        let (len, memory) = (table.len, [table.members, values, shares, slot_ends, partial]);
         Ok(Some(Self { kind, device, len, orbits, factors, done, _memory: memory }))
     }
 
     /// Whether the weights and what is added to are vectors that the kernels take and that share no byte.
     ///
-    /// With it launches are safe: the table has checked its members, which are as many as the runs say, none twice, and below the length that
+    /// With it launches are safe: the table has checked its members, which are as many as the runs say (tiles have their numbers from it), none twice, and below the length that
     /// the vectors are seen to have, of the kind and on the device that the kernels were made for. [`Numbers`] and rules hold as many numbers
     /// as the kernels read, as the binding that this was made for has it. Memory that is freed while a kernel runs is given only to operations
     /// that come later on the same stream. Other threads with clones of these tensors are under the condition of `sum.add_(&weights)`: see

@@ -5,8 +5,7 @@
 //! ```
 //!
 //! Couplings of irreps are such: a handful of numbers a row, or one where columns share no row, as those of band-limited kernels of one degree
-//! on one ring. Short lists are filled up with zeros. Where P(w) is only added to something, a GPU takes half the time for
-//! [`Sparse`](super::sparse::Sparse).
+//! on one ring. Short lists are filled up with zeros.
 
 use tch::{Device, Kind, Tensor};
 

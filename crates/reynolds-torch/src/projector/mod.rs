@@ -8,11 +8,11 @@
 //!
 //! Orbits take two gathers and a mean for each size; tiles two products a kind or, on a GPU and if E is sparse, lists of its entries for all
 //! kinds at once ([`lists`]). Band-limited kernels are compressed first, all of one side by one product ([`band`]); their coordinates, each in
-//! one column of E at most, are such lists. Where P(W) is only added to a gradient or W rescaled on a GPU, orbits take one kernel
-//! ([`fused`]) and band-limited kernels two sparse products ([`sparse`]). On a CPU this is left to the core ([`host`]).
+//! one column of E at most, are such lists. Where P(W) is only added to a gradient or W rescaled on a GPU, orbits take one kernel a size and
+//! band-limited kernels one ([`fused`]). On a CPU this is left to the core ([`host`]).
 //!
-//! Nothing is added twice to one place, so the result does not depend on the order of threads (but for the last bits of sparse products on a
-//! GPU). Everything is real: a complex weight is the pair (re, im).
+//! Nothing is added twice to one place, so the result does not depend on the order of threads. Everything is real: a complex weight is the
+//! pair (re, im).
 
 mod assembly;
 mod band;
@@ -23,8 +23,8 @@ mod host;
 mod lists;
 mod shared;
 mod slices;
-mod sparse;
 mod team;
+mod tiles;
 
 use std::fmt::Debug;
 
@@ -36,7 +36,6 @@ use gather::Gather;
 pub(crate) use host::{executor, penalty};
 use lists::Lists;
 pub(crate) use shared::Shared;
-use sparse::Sparse;
 use tch::{Device, Kind, Tensor};
 
 use crate::device::upload;
@@ -93,14 +92,6 @@ impl FlatProjector {
             Self::Lists(lists) => lists.apply(weights),
             Self::Band(band) => band.apply(weights),
             Self::Gather(gather) => gather.apply(weights),
-        }
-    }
-
-    /// P as a sparse matrix, where it is only added to something and that is faster.
-    pub(crate) fn sparse(&self) -> Option<&Sparse> {
-        match self {
-            Self::Band(band) => band.sparse.as_ref(),
-            _ => None,
         }
     }
 

@@ -1,9 +1,14 @@
 //! The emulated kernels in place of those of a GPU.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
+use reynolds::group;
 use reynolds::penalty::{Form, PenaltyConfig};
+use reynolds::projection::{Basis, Lowered, derive};
 use reynolds::proximal::Proximal;
+use reynolds::rep::parse_fields;
+use reynolds::steerable::RingsConfig;
 use reynolds_testkit::space;
 use tch::Device;
 
@@ -15,24 +20,39 @@ use crate::projector::FlatProjector;
 use crate::proximal::ProximalStep;
 use crate::testing::{largest, normal};
 
-/// Layers that P averages orbits of, with parameters in between that are not bound.
-fn parameters(kind: Kind) -> (Parameters, Binding) {
+/// A band-limited kernel of 5² or 3³ points.
+fn band(group: &str, domain: &str, codomain: &str, (side, dims): (usize, usize)) -> (Vec<usize>, Lowered<f64>) {
+    let group = group::parse(group).unwrap();
+    let [domain, codomain] = [domain, codomain].map(|fields| parse_fields(&group, fields).unwrap());
+    let basis = Basis::derive(&domain, &codomain, side, dims, &RingsConfig::default()).unwrap();
+    (basis.shape(), Lowered::Basis(Box::new(basis)))
+}
+
+/// Layers that P averages orbits of, or such with some that are band-limited, with parameters in between that are not bound.
+fn parameters(kind: Kind, banded: bool) -> (Parameters, Binding) {
     let spaces = [
-        ("a", space("C4", "2 regular", "1 regular + 1 trivial", 3, 2)),
-        ("b", space("D4", "1 regular + 1 vector", "1 regular", 3, 2)),
-        ("c", space("C4", "1 regular", "1 regular", 0, 0)),
+        space("C4", "2 regular", "1 regular + 1 trivial", 3, 2),
+        space("D4", "1 regular + 1 vector", "1 regular", 3, 2),
+        space("C4", "1 regular", "1 regular", 0, 0),
     ];
+    let mut layers = spaces.map(|space| (space.shape(), derive(&space).unwrap()));
+    if banded {
+        layers[0] = band("SO2", "2x(0..2)", "1x(0..2)", (5, 2));
+        layers[2] = band("SO3", "2x0 + 1x1", "1x0 + 2x1 + 1x2", (3, 3));
+    }
+    let layers = layers.map(|(shape, projector)| (shape, Arc::new(projector)));
+    let named = || (0..layers.len()).map(|nth| nth.to_string()).zip(&layers);
     let mut builder = Parameters::builder();
-    for (name, space) in &spaces {
+    for (name, (shape, _)) in named() {
         let values = |len: usize| Vec::<f64>::try_from(normal(&[len as i64], len as u64)).unwrap();
-        builder.real(name, &space.shape(), &values(space.shape().iter().product())).unwrap();
+        builder.real(&name, shape, &values(shape.iter().product())).unwrap();
         builder.real(&format!("beside {name}"), &[3], &values(3)).unwrap();
     }
     let parameters = builder.build(kind, Device::Cpu).unwrap();
     let mut builder = Binding::builder(&parameters);
     // Operations of libtorch, not executors of the core.
     builder.tile_products(TileProducts::Lists);
-    spaces.iter().for_each(|(name, space)| builder.real(name, space).unwrap());
+    named().for_each(|(name, (_, projector))| builder.projector(&name, projector).unwrap());
     let binding = builder.build().unwrap();
     (parameters, binding)
 }
@@ -48,9 +68,9 @@ fn ends(binding: &Binding) -> Vec<usize> {
 
 #[test]
 fn kernels_that_agree_take_the_gradient_and_the_steps() {
-    for kind in [Kind::Float, Kind::Double] {
-        let (parameters, operations) = parameters(kind);
-        let (_, mut by_kernels) = self::parameters(kind);
+    for (kind, banded) in [(Kind::Float, false), (Kind::Double, false), (Kind::Float, true), (Kind::Double, true)] {
+        let (parameters, operations) = parameters(kind, banded);
+        let (_, mut by_kernels) = self::parameters(kind, banded);
         by_kernels.one_pass = checked(kernels(&by_kernels, &ends(&by_kernels)), &by_kernels).unwrap();
         assert!(by_kernels.takes_one_pass() && !operations.takes_one_pass());
         let bindings = [Rc::new(by_kernels), Rc::new(operations)];
@@ -63,7 +83,7 @@ fn kernels_that_agree_take_the_gradient_and_the_steps() {
             });
             assert!(crate::device::launches() > before, "{what}");
             let off = largest(&(ours - theirs));
-            assert!(off < 64.0 * norm::epsilon(kind), "{what} in {kind:?}: {off}");
+            assert!(off < 64.0 * norm::epsilon(kind), "{what} in {kind:?}, banded {banded}: {off}");
         };
         let config = PenaltyConfig { lambda_g: 0.2, lambda_perp: 0.6, ..PenaltyConfig::default() };
         same("the gradient", &|binding, flat| {
@@ -82,7 +102,7 @@ fn kernels_that_agree_take_the_gradient_and_the_steps() {
 
 #[test]
 fn kernels_that_disagree_are_not_used() {
-    let (_, binding) = parameters(Kind::Float);
+    let (_, binding) = parameters(Kind::Float, false);
     let agrees = |layer_ends: &[usize]| checked(kernels(&binding, layer_ends), &binding).unwrap().is_some();
     let ends = ends(&binding);
     assert!(agrees(&ends));

@@ -19,7 +19,7 @@ impl Fused {
 
     /// With so many blocks that measure at most.
     fn on_processor(table: Table, kind: Kind, layer_ends: &[usize], measuring: u32) -> Self {
-        let layout = Layout::small(table.runs.clone(), &table.first_members().unwrap(), layer_ends, measuring);
+        let layout = Layout::small(table.runs.clone(), &table.firsts, layer_ends, measuring);
         let emulated = |number, layout, memory| Some(Orbits::emulated(number, layout, memory));
         Self::over(table, kind, layout, emulated).unwrap().unwrap()
     }

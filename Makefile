@@ -64,8 +64,14 @@ check: libtorch ## what must hold before a stop: format, lints, tests, doctests,
 	$(MAKE) test
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
+# P on kernels of C4 beside a copy, in memory and in the cache; all 32! permutations of order-2 tensors beside one transposition.
+PROJECTION = $(CARGO) run --release -q -p reynolds-paper -- bench projection --group
 bench: libtorch ## the project's own measurements, as ratios
 	$(CARGO) bench --workspace
+	$(PROJECTION) C4 --domain "100 regular" --codomain "100 regular" --kernel 5
+	$(PROJECTION) C4 --domain "9 regular" --codomain "9 regular" --kernel 5
+	$(PROJECTION) S32 --domain permutation^2 --codomain permutation^2
+	$(PROJECTION) "<(0 1)>[32]" --domain permutation^2 --codomain permutation^2
 
 fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS=3000000 (per group of files)
 	CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \

@@ -31,14 +31,14 @@ carried() {
     done
 }
 
-# built bench|test PACKAGE NAME PROGRAM OPTION…: a benchmark or a test of a package, as carry/PROGRAM.
+# built PACKAGE NAME PROGRAM: a test of a package, as carry/PROGRAM.
 built() {
-    cargo "$1" --no-run -p "$2" "--$1" "$3" --message-format=json "${@:5}" |
+    cargo test --release --no-run -p "$1" --test "$2" --message-format=json |
         python3 -c 'import json, sys
 for line in sys.stdin:
     found = json.loads(line)
     if found.get("executable") and found["target"]["name"] == sys.argv[1]:
-        print(found["executable"])' "$3" | xargs -I{} cp {} "carry/$4"
+        print(found["executable"])' "$2" | xargs -I{} cp {} "carry/$3"
 }
 
 pack() {
@@ -52,9 +52,8 @@ pack() {
     fi
     cargo build --release -p reynolds-cli -p reynolds-paper
     cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-paper} carry/
-    built bench reynolds-torch tiles bench-tiles
-    built test reynolds-torch gpu test-gpu --release
-    built test reynolds-train run test-train --release
+    built reynolds-torch gpu test-gpu
+    built reynolds-train run test-train
     strip carry/* || true
     git rev-parse HEAD > carry/commit
     ls -l carry
@@ -88,7 +87,6 @@ method() {
     {
         carry/reynolds bench penalty --device cuda:0 --layers 72 --batch 4 --side 256 --pairs 200
         carry/reynolds bench penalty --device cuda:0 --layers 72 --batch 12 --side 256 --pairs 50
-        carry/bench-tiles --device cuda:0
     } 2>&1
     tar -C "$out" -czf "$out/runs.tar.gz" runs && rm -rf "$out/runs"
 }

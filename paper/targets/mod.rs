@@ -23,6 +23,7 @@
 //! ```
 
 pub(crate) mod columns;
+pub(crate) mod cost;
 pub(crate) mod curves;
 mod document;
 pub(crate) mod engine;

@@ -2,7 +2,8 @@
 //!
 //! The trivial answer is the linearly interpolated image (LI), which every network starts from.
 
-use super::cost::RowCost;
+use std::sync::LazyLock;
+
 use super::row::{Mode, Row};
 use super::settings::TargetSettings;
 use crate::ct::networks::Architecture;
@@ -18,40 +19,13 @@ pub(super) const EPOCH: f64 = 6000.0;
 
 const NONE: f64 = f64::NAN;
 
-/// `tab:ct_mar` and, by the names of norms, `tab:norm_comparison`: millions, images a second at batch 4 and 12 and without a gradient,
-/// seconds, GB, dB.
-pub(super) const PAPER: Published<8> = Published {
-    metrics: ["parameters", "train_4", "train_12", "inference", "epoch_s", "memory_gb", "psnr", "ssim"],
-    rows: &[
-        ("acdnet-plain", [4.2, 4.90, 5.16, 8.40, 1108.0, 11.08, 42.08, 0.9559]),
-        ("acdnet-sample", [4.2, 2.54, NONE, 8.38, 2011.0, 21.99, 40.02, 0.9623]),
-        ("acdnet-projected", [4.2, NONE, NONE, NONE, NONE, NONE, 23.63, 0.8384]),
-        ("acdnet-rpp", [6.9, 3.49, 4.14, 5.37, 1455.0, 11.15, 37.12, 0.9413]),
-        ("acdnet-penalty", [4.2, 4.25, 4.99, 7.44, 1202.0, 11.11, 42.68, 0.9620]),
-        ("dicdnet-plain", [4.3, 8.38, 9.72, 11.86, 632.0, 10.90, 41.44, 0.9468]),
-        ("dicdnet-sample", [4.3, 4.05, NONE, 10.15, 1303.0, 23.93, 41.47, 0.9464]),
-        ("dicdnet-projected", [4.3, NONE, NONE, NONE, NONE, NONE, 41.59, 0.9602]),
-        ("dicdnet-rpp", [6.6, 3.10, 6.10, 6.93, 1028.0, 12.08, 39.42, 0.9481]),
-        ("dicdnet-penalty", [4.3, 5.77, 7.82, 10.11, 782.0, 12.05, 41.52, 0.9605]),
-        ("oscnet-plain", [4.3, 8.59, 9.86, 12.00, 624.0, 10.37, 42.36, 0.9596]),
-        ("oscnet-sample", [4.3, 4.05, NONE, 10.13, 1304.0, 23.93, 41.50, 0.9593]),
-        ("oscnet-projected", [4.3, NONE, NONE, NONE, NONE, NONE, 41.37, 0.9609]),
-        ("oscnet-rpp", [6.6, 4.51, 6.14, 6.92, 1016.0, 12.08, 39.45, 0.9507]),
-        ("oscnet-penalty", [4.3, 5.66, 7.87, 10.14, 769.0, 12.05, 41.88, 0.9612]),
-        ("spectral", [NONE, NONE, 6.59, NONE, 877.0, NONE, 39.25, 0.9318]),
-        ("frobenius", [NONE, NONE, 7.22, NONE, 778.0, NONE, 38.48, 0.9457]),
-        ("max", [NONE, NONE, 7.73, NONE, 777.0, NONE, 35.61, 0.9153]),
-        ("(1,1)", [NONE, NONE, 7.63, NONE, 785.0, NONE, 35.57, 0.8864]),
-        ("(1,2)", [NONE, NONE, 7.12, NONE, 785.0, NONE, 38.05, 0.9365]),
-        ("(1,3)", [NONE, NONE, 7.12, NONE, 785.0, NONE, 38.67, 0.9391]),
-        ("(2,1)", [NONE, NONE, 7.65, NONE, 783.0, NONE, 39.33, 0.9299]),
-        ("(2,2)", [NONE, NONE, 7.65, NONE, 783.0, NONE, 38.24, 0.9430]),
-        ("(2,3)", [NONE, NONE, 7.61, NONE, 786.0, NONE, 38.18, 0.9299]),
-        ("(3,1)", [NONE, NONE, 7.59, NONE, 787.0, NONE, 39.10, 0.9304]),
-        ("(3,2)", [NONE, NONE, 7.32, NONE, 810.0, NONE, 39.54, 0.9322]),
-        ("(3,3)", [NONE, NONE, 7.18, NONE, 780.0, NONE, 37.86, 0.9346]),
-    ],
-};
+/// `tab:ct_mar` and, by the names of norms, `tab:norm_comparison`.
+pub(super) static PAPER: LazyLock<Published> = LazyLock::new(|| {
+    Published::read(&[
+        include_str!("../../published/ct_mar.toml"),
+        include_str!("../../published/norm_comparison.toml"),
+    ])
+});
 
 /// A measure of image quality.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,11 +70,11 @@ impl<'a> Cell<'a> {
             (true, Mode::Plain) => ("no penalty".into(), String::new()),
             (true, _) => (row.norm.to_string(), row.norm.to_string()),
         };
-        let cost = settings.measured().map(|costs| RowCost::new(costs, &settings.run, row.trained()));
-        let measured = cost.as_ref().and_then(|cost| frame.find(cost));
-        let mut cell = Self { row, label, paper, runs, cost: measured, batches: Vec::new() };
-        cell.batches = cost.map_or(Vec::new(), |cost| cost.batches);
-        cell.batches = cell.batches.iter().copied().filter(|&batch| cell.train(batch).is_finite()).collect();
+        let costs = settings.measured();
+        let cost = costs.and_then(|costs| frame.find(&costs.of(&settings.run, row.trained())));
+        let mut cell = Self { row, label, paper, runs, cost, batches: Vec::new() };
+        let batches = costs.map_or(&[][..], |costs| costs.batches(row.trained()));
+        cell.batches = batches.iter().copied().filter(|&batch| cell.train(batch).is_finite()).collect();
         (!cell.runs.is_empty() || cell.cost.is_some()).then_some(cell)
     }
 
@@ -247,7 +221,7 @@ pub(super) fn of_rows<'a>(batches: &[usize]) -> Vec<CellColumn<'a>> {
     columns.push(CellColumn::new("inference_images_per_s", Cell::inference));
     columns.push(CellColumn::new("epoch_s", Cell::epoch));
     let published = PAPER.metrics[1..].iter();
-    columns.extend(published.map(|name| CellColumn::new(format!("paper_{name}"), move |cell| cell.published(name))));
+    columns.extend(published.map(|name| CellColumn::new(format!("paper_{name}"), |cell| cell.published(name))));
     columns
 }
 

@@ -21,11 +21,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use self::cells::{Cell, cells, lines, of_images, of_rows};
-use self::cost::RowCost;
 use self::row::Row;
 use self::run::{CURVES, CtRun};
-use self::settings::TargetSettings;
-use crate::ct::{CtTask, ensure_pairs};
+use self::settings::{Costs, TargetSettings};
+use crate::ct::{CtSettings, CtTask, ensure_pairs};
+use crate::targets::cost::Cost;
 use crate::targets::engine::Session;
 use crate::targets::findings::Findings;
 use crate::targets::point::{Frame, Point};
@@ -108,8 +108,9 @@ impl TargetSettings {
         runs.map(|run| CtRun { shared: Arc::clone(&shared), ..run }).collect()
     }
 
-    fn measurements(&self) -> Vec<RowCost> {
-        let of_row = |costs| self.trained().into_iter().map(move |row| RowCost::new(costs, &self.run, row));
+    fn measurements(&self) -> Vec<Cost<CtSettings>> {
+        let of_row =
+            |costs: &'_ Costs| self.trained().into_iter().map(|row| costs.of(&self.run, row)).collect::<Vec<_>>();
         self.measured().into_iter().flat_map(of_row).collect()
     }
 }

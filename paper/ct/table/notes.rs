@@ -66,7 +66,9 @@ pub(super) fn left_out(cells: &[Cell<'_>]) -> Option<String> {
     // The projected row has the cost of the plain one.
     let trained = cells.iter().filter(|cell| cell.row.mode != Mode::Projected);
     let failures = trained.flat_map(|cell| {
-        cell.cost.iter().flat_map(move |cost| cost.failures.iter().map(move |failure| (cell, failure)))
+        // Without those of a single number.
+        let of_batches = cell.cost.iter().flat_map(|cost| &cost.failures).filter(|(name, _)| !name.contains('/'));
+        of_batches.map(move |failure| (cell, failure))
     });
     let all: Vec<_> = failures.map(|(cell, (batch, reason))| format!("{} at {batch}: {reason}", cell.label)).collect();
     (!all.is_empty()).then(|| format!("Not measured: {}.", all.join("; ")))

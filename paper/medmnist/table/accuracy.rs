@@ -6,21 +6,8 @@ use super::*;
 use crate::targets::columns::Line;
 use serde_json::{Map, Value};
 
-/// Test accuracy and its deviation over seeds.
-pub(super) const PAPER: Published<6> = Published {
-    metrics: ["nodule", "nodule_sd", "synapse", "synapse_sd", "organ", "organ_sd"],
-    rows: &[
-        ("cnn", [0.873, 0.005, 0.716, 0.008, 0.920, 0.003]),
-        ("so3-scnn", [0.873, 0.002, 0.738, 0.009, 0.607, 0.006]),
-        ("so3-rpp", [0.801, 0.003, 0.695, 0.037, 0.936, 0.002]),
-        ("so3-pscnn", [0.871, 0.001, 0.770, 0.030, 0.902, 0.006]),
-        ("so3-ours", [0.862, 0.018, 0.774, 0.025, 0.933, 0.000]),
-        ("o3-scnn", [0.868, 0.009, 0.743, 0.004, 0.592, 0.008]),
-        ("o3-rpp", [0.810, 0.013, 0.722, 0.023, 0.940, 0.006]),
-        ("o3-pscnn", [0.873, 0.008, 0.769, 0.005, 0.905, 0.004]),
-        ("o3-ours", [0.860, 0.020, 0.773, 0.025, 0.943, 0.005]),
-    ],
-};
+pub(super) static PAPER: LazyLock<Published> =
+    LazyLock::new(|| Published::read(&[include_str!("../../published/medmnist.toml")]));
 
 const METRICS: [(&str, &str); 8] = [
     ("accuracy", "test/accuracy"),

@@ -4,7 +4,7 @@
 use super::settings::Efficiency as Keys;
 use super::*;
 use crate::step::{PEAK, Step};
-use reynolds_train::sweep::Launcher;
+use crate::targets::cost::{self, Part};
 use serde_json::json;
 
 /// Training volumes of Nodule, the product of the paper's throughput and epoch time in every row.
@@ -13,17 +13,8 @@ const EPOCH: f64 = 1158.0;
 /// Relative difference of equal speeds.
 const ALIKE: f64 = 0.05;
 
-/// Millions of parameters, samples a second, seconds of an epoch; of SO(3) alone.
-const PAPER: Published<4> = Published {
-    metrics: ["parameters", "train", "inference", "epoch"],
-    rows: &[
-        ("cnn", [18.1, 365.3, 897.1, 3.2]),
-        ("so3-scnn", [0.1, 196.7, 666.7, 5.9]),
-        ("so3-rpp", [18.3, 130.7, 391.6, 9.1]),
-        ("so3-pscnn", [11.1, 82.4, 665.9, 14.1]),
-        ("so3-ours", [2.0, 638.2, 5606.5, 1.8]),
-    ],
-};
+static PAPER: LazyLock<Published> =
+    LazyLock::new(|| Published::read(&[include_str!("../../published/model_efficiency.toml")]));
 
 type OfCost = fn(&Cost<'_>) -> f64;
 
@@ -78,12 +69,11 @@ impl Target for Efficiency {
     }
 
     fn points(&self, settings: &Self::Settings) -> Result<Vec<Box<dyn Point>>> {
-        let measured = |row| Measured::new(settings, row);
-        Ok(boxed(settings.own.rows.iter().map(measured).collect::<Result<Vec<_>>>()?))
+        Ok(boxed(settings.own.rows.iter().map(|row| measured(settings, row))))
     }
 
     fn findings(&self, settings: &Self::Settings, frame: &Frame) -> Result<Findings> {
-        let costs = costs(settings, frame)?;
+        let costs = costs(settings, frame);
         Ok(Findings {
             tables: vec![table(settings, &costs)],
             csv: csv(&costs),
@@ -102,58 +92,23 @@ impl Keys {
     }
 }
 
-#[derive(Debug, Clone)]
-struct Measured {
-    row: Row,
-    inference_batch: usize,
-    bench: Step<MedSettings>,
-    launcher: Launcher,
-}
-
 /// Metrics at the minibatch of training, and at that of inference.
 const AT_TRAINING: &[&str] = &["train_ms", TRAIN, PEAK, "build_ms", "parameters"];
 const AT_INFERENCE: &[&str] = &["inference_ms", INFERENCE];
 
-impl Measured {
-    fn new(settings: &TargetSettings<Keys>, row: Row) -> Result<Self> {
-        let (bench, inference_batch) = (settings.own.bench(&settings.run, row), settings.own.inference_batch);
-        Ok(Self { row, inference_batch, bench, launcher: Launcher::this_program()? })
-    }
-
-    fn at_inference(&self) -> Step<MedSettings> {
-        let mut bench = self.bench.clone();
-        bench.run.settings.data.batch = self.inference_batch;
-        bench
-    }
-}
-
-impl Point for Measured {
-    fn id(&self) -> String {
-        format!("measured-{}", self.row.name())
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        json!({ "inference_batch": self.inference_batch, "bench": self.bench })
-    }
-
-    fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
-        let measure = |bench: &Step<_>| bench.in_a_child(&self.launcher, session.device, session.interrupt);
-        let Some(mut kept) = measure(&self.bench)? else { return Ok(None) };
-        let at_inference = self.at_inference();
-        let other = if at_inference == self.bench { Some(kept.clone()) } else { measure(&at_inference)? };
-        let Some(mut other) = other else { return Ok(None) };
-        for (measured, names) in [(&mut kept, AT_TRAINING), (&mut other, AT_INFERENCE)] {
-            measured.metrics.retain(|name, _| names.contains(&name.as_str()));
-            measured.failures.retain(|name, _| names.contains(&name.as_str()));
-        }
-        kept.metrics.extend(other.metrics);
-        kept.failures.extend(other.failures);
-        Ok(Some(kept))
-    }
-
-    fn alone(&self) -> bool {
-        true
-    }
+/// The cost of a row.
+fn measured(settings: &TargetSettings<Keys>, row: Row) -> cost::Cost<MedSettings> {
+    let inference_batch = settings.own.inference_batch;
+    let bench = settings.own.bench(&settings.run, row);
+    let mut at_inference = bench.clone();
+    at_inference.run.settings.data.batch = inference_batch;
+    let settings = json!({ "inference_batch": inference_batch, "bench": bench });
+    let part = |step, names: &[&'static str]| {
+        let kept = names.iter().map(|name| (*name, name.to_string())).collect();
+        Part { step, kept, failure: None }
+    };
+    let parts = vec![part(bench, AT_TRAINING), part(at_inference, AT_INFERENCE)];
+    cost::Cost { id: format!("measured-{}", row.name()), settings, parts, launcher: None }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -172,12 +127,9 @@ impl Cost<'_> {
     }
 }
 
-fn costs<'a>(settings: &TargetSettings<Keys>, frame: &'a Frame) -> Result<Vec<Cost<'a>>> {
-    let mut costs = Vec::new();
-    for row in settings.own.rows.iter() {
-        costs.extend(frame.find(&Measured::new(settings, row)?).map(|measured| Cost { row, measured }));
-    }
-    Ok(costs)
+fn costs<'a>(settings: &TargetSettings<Keys>, frame: &'a Frame) -> Vec<Cost<'a>> {
+    let of_row = |row| frame.find(&measured(settings, row)).map(|measured| Cost { row, measured });
+    settings.own.rows.iter().filter_map(of_row).collect()
 }
 
 fn table(settings: &TargetSettings<Keys>, costs: &[Cost<'_>]) -> Table {
@@ -256,7 +208,7 @@ mod tests {
     use super::super::synthetic::held;
     use super::*;
     use crate::medmnist::networks::Nonlinearity;
-    use crate::targets::synthetic::{given, train_point, trained};
+    use crate::targets::synthetic::{given, trained};
 
     fn quick(assignments: &[(&str, &str)]) -> TargetSettings<Keys> {
         given(budget::efficiency(Budget::Quick), assignments)
@@ -273,19 +225,19 @@ mod tests {
                 ("peak_memory_mib", 2048.0),
                 ("build_ms", 12.5),
             ];
-            (Measured::new(settings, row).unwrap(), trained(numbers))
+            (measured(settings, row), trained(numbers))
         }))
     }
 
     fn judged(settings: &TargetSettings<Keys>, speed: impl Fn(Row) -> [f64; 2]) -> Vec<Check> {
-        checks(&costs(settings, &frame(settings, speed)).unwrap())
+        checks(&costs(settings, &frame(settings, speed)))
     }
 
     #[test]
     fn costs_stand_beside_the_papers_and_epochs_are_those_of_nodule() {
         let settings = quick(&[]);
         let frame = frame(&settings, |row| if row.is_ours() { [2316.0, 4632.0] } else { [1000.0, 2000.0] });
-        let costs = costs(&settings, &frame).unwrap();
+        let costs = costs(&settings, &frame);
         let text = table(&settings, &costs).to_string();
         let ours = text.lines().find(|line| line.starts_with("SO(3) ours")).unwrap();
         let words: Vec<&str> = ours.split_whitespace().skip(2).collect();
@@ -297,9 +249,10 @@ mod tests {
         {
             assert!(csv.contains(line), "{csv}");
         }
-        for (name, [_, train, _, epoch]) in PAPER.rows {
+        for row in settings.own.rows.iter().filter(|row| row.group == Symmetry::So3) {
+            let [train, epoch] = ["train", "epoch"].map(|metric| PAPER.number(&row.name(), metric));
             // Epochs have two digits: 9.1 s of RPP are 2.7 % more.
-            assert!((train * epoch / EPOCH - 1.0).abs() < 0.03, "{name}: {}", train * epoch);
+            assert!((train * epoch / EPOCH - 1.0).abs() < 0.03, "{row:?}: {}", train * epoch);
         }
     }
 
@@ -326,41 +279,25 @@ mod tests {
         }
     }
 
-    fn measured(row: Row, assignments: &[(&str, &str)], script: &str) -> Measured {
-        let before = ["-c", script].map(Into::into).to_vec();
-        let launcher = Launcher { program: "/bin/sh".into(), before };
-        Measured { launcher, ..Measured::new(&quick(assignments), row).unwrap() }
-    }
-
     #[test]
-    fn a_row_is_measured_with_the_settings_of_its_run() {
-        let of =
-            |row| measured(row, &[("model.nonlinearity", "gated"), ("train.precision", "bf16"), ("steps", "3")], "");
+    fn a_row_is_measured_with_the_settings_of_its_run_training_at_its_batch_and_inference_at_the_other() {
+        let of = |row| {
+            let given = [("model.nonlinearity", "gated"), ("train.precision", "bf16"), ("steps", "3")];
+            measured(&quick(&given), row)
+        };
         let ours = of(Row::ours(Symmetry::O3));
         assert_eq!((ours.id().as_str(), ours.alone()), ("measured-o3-ours", true));
-        let model = &ours.bench.run.settings.model;
+        let Step { steps, run, .. } = &ours.parts[0].step;
+        let model = &run.settings.model;
         // Ours alone is gated when that is asked for, and has a penalty.
         assert_eq!((model.group, model.width, model.nonlinearity), (Symmetry::O3, 1, Nonlinearity::Gated));
-        assert_eq!((ours.bench.steps, ours.bench.run.train.precision.name()), (3, "bf16"));
-        let scnn = of(Row::scnn(Symmetry::O3)).bench.run;
+        assert_eq!((*steps, run.train.precision.name()), (3, "bf16"));
+        let scnn = &of(Row::scnn(Symmetry::O3)).parts[0].step.run;
         assert_eq!(scnn.settings.model.nonlinearity, Nonlinearity::Pointwise);
-        assert!(scnn.penalty.is_zero() && !ours.bench.run.penalty.is_zero());
-        let [train, inference] = [&ours.bench, &ours.at_inference()].map(|bench| bench.run.settings.data.batch);
-        assert_eq!((train, inference), (32, 48));
-        assert_ne!(ours.settings(), measured(Row::ours(Symmetry::O3), &[("inference_batch", "32")], "").settings());
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn training_is_read_at_its_batch_and_inference_at_the_other() {
-        let child = "batch=$(sed -n 's/^batch = //p' \"$1/cost.toml\"); test \"$0\" = cost && echo \
-                     \"{\\\"metrics\\\":{\\\"train_samples_per_s\\\":$((2 * batch)),\\\"inference_samples_per_s\\\":$((3 * batch))},\
-                     \\\"failures\\\":{\\\"peak_memory_mib\\\":\\\"no driver\\\"}}\" > \"$1/cost.json\"";
-        let of = |script: &str| train_point(&measured(Row::CNN, &[], script));
-        let trained = of(child).unwrap().unwrap();
-        assert_eq!([TRAIN, INFERENCE].map(|key| trained.metric(key)), [64.0, 144.0]);
-        assert!(trained.metric(PEAK).is_nan() && trained.failures[PEAK] == "no driver");
-        assert!(of("true").unwrap_err().to_string().contains("cost.json"));
-        assert!(of("echo 'error: no room' >&2; exit 2").unwrap_err().to_string().contains("no room"));
+        assert!(scnn.penalty.is_zero() && !run.penalty.is_zero());
+        let batches = ours.parts.iter().map(|part| (part.kept.len(), part.step.run.settings.data.batch));
+        assert_eq!(batches.collect::<Vec<_>>(), [(5, 32), (2, 48)]);
+        let other = quick(&[("inference_batch", "32")]);
+        assert_ne!(measured(&quick(&[]), Row::CNN).settings(), measured(&other, Row::CNN).settings());
     }
 }

@@ -46,6 +46,7 @@ use reynolds_train::config::RunConfig;
 use reynolds_train::error::Result;
 use reynolds_train::experiment::Experiment;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 pub(crate) use efficiency::Efficiency;
 pub(crate) use target::{ACCURACY, CONFUSION, SENSITIVITY, SHAPES};

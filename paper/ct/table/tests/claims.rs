@@ -113,13 +113,13 @@ fn what_is_not_trained_proves_nothing_and_what_was_not_run_is_not_judged() {
 /// Verdicts with these training speeds of the sample-based penalty, RPP and ours; the plain network has 10 images/s.
 fn judged_costs(networks: &str, sample: f64, rpp: f64, ours: f64) -> Vec<Check> {
     let settings = table(&format!("networks={networks}"));
-    let measured = |measured: &RowCost| match measured.row.mode {
+    let measured = |row: Row| match row.mode {
         Mode::Sample => cost(sample, 4_300_175.0),
         Mode::Rpp => cost(rpp, 6_632_975.0),
         Mode::Penalty => cost(ours, 4_300_175.0),
         _ => cost(10.0, 4_300_175.0),
     };
-    cost_claims::of_modes(&cells(&settings, &frame(&settings, |_| run(40.0, 0.1), |cost| Some(measured(cost)))))
+    cost_claims::of_modes(&cells(&settings, &frame(&settings, |_| run(40.0, 0.1), |row| Some(measured(row)))))
 }
 
 #[test]

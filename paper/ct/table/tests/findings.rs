@@ -5,6 +5,7 @@ use super::super::tables::{efficiency, quality};
 use super::*;
 use crate::targets::findings::Findings;
 use crate::targets::synthetic::diverged;
+use reynolds::norm::Norm;
 
 fn line(text: &str, start: &str) -> String {
     let line = text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}: {text}"));
@@ -50,7 +51,7 @@ fn findings_need_not_have_every_row() {
     let all = frame(
         &settings,
         |model| with_pictures(run(if model.row.mode == Mode::Penalty { 41.0 } else { 40.0 }, 0.1)),
-        |measured| Some(cost(if measured.row.mode == Mode::Sample { 5.0 } else { 10.0 }, 4e6)),
+        |row| Some(cost(if row.mode == Mode::Sample { 5.0 } else { 10.0 }, 4e6)),
     );
     let findings = TABLE.findings(&settings, &all).unwrap();
     let quality = findings.tables[0].to_string();
@@ -73,9 +74,9 @@ fn findings_need_not_have_every_row() {
 fn a_batch_that_could_not_be_measured_is_noted_with_its_reason() {
     let settings = table("networks=dicdnet");
     let noted = |fails: bool| {
-        let measured = |measured: &RowCost| {
+        let measured = |row: Row| {
             let mut cost = cost(10.0, 4e6);
-            if fails && measured.row.mode == Mode::Sample {
+            if fails && row.mode == Mode::Sample {
                 cost.metrics.retain(|name, _| !name.starts_with("batch12/"));
                 cost.failures.insert("batch12".into(), "no room".into());
             }
@@ -106,8 +107,8 @@ fn a_row_that_diverged_stands_beside_one_that_did_not() {
 fn norms_stand_beside_the_network_without_a_penalty() {
     let findings = |seeds, psnr: fn(&CtRun) -> f64| -> Findings {
         let settings = settings(&NORMS, &format!("norms=spectral,frobenius,(1,1),(2,2),(1,3),(3,3) seeds={seeds}"));
-        let speed = |measured: &RowCost| if measured.id().contains("spectral") { 10.0 / 1.12 } else { 10.0 };
-        let all = frame(&settings, |model| run(psnr(model), 0.1), |measured| Some(cost(speed(measured), 4e6)));
+        let speed = |row: Row| if row.norm == Norm::Spectral && row.mode == Mode::Penalty { 10.0 / 1.12 } else { 10.0 };
+        let all = frame(&settings, |model| run(psnr(model), 0.1), |row| Some(cost(speed(row), 4e6)));
         NORMS.findings(&settings, &all).unwrap()
     };
     let both = findings(2, |model| match model.id().contains("1-1") {

@@ -8,19 +8,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::cells::cells;
-use super::cost::RowCost;
+use super::row::Row;
 use super::run::{CtRun, SEEN, picture};
 use super::settings::TargetSettings;
 use super::{CtTarget, FIGURE, NORMS, TABLE};
-use crate::targets::engine::{Outcome, OutputFolder, Request, Session};
-use crate::targets::findings::Reproduction;
+use crate::targets::engine::{OutputFolder, Request};
 use crate::targets::point::{Frame, Point, Trained};
-use crate::targets::synthetic::{agrees_with_committed, given, trained};
-use crate::targets::{Budget, Target, find};
-use reynolds_torch::tch::Device;
-use reynolds_train::config::Assignment;
-use reynolds_train::interrupt::Interrupt;
-use reynolds_train::progress::Silent;
+use crate::targets::synthetic::{agrees_with_committed, finished, given, reproduced, request, trained};
+use crate::targets::{Budget, Target};
 
 /// PSNR of the synthetic LI.
 const LI: f64 = 35.0;
@@ -99,11 +94,11 @@ fn cost(speed: f64, parameters: f64) -> Trained {
 fn frame(
     settings: &TargetSettings,
     result: impl Fn(&CtRun) -> Trained,
-    measured: impl Fn(&RowCost) -> Option<Trained>,
+    measured: impl Fn(Row) -> Option<Trained>,
 ) -> Frame {
     let mut frame = Frame::new(settings.runs().into_iter().map(|run| (run.clone(), result(&run))));
-    for cost in settings.measurements() {
-        if let Some(trained) = measured(&cost) {
+    for (row, cost) in settings.trained().into_iter().zip(settings.measurements()) {
+        if let Some(trained) = measured(row) {
             frame.insert(&cost, trained);
         }
     }
@@ -157,30 +152,15 @@ fn every_network_of_every_budget_can_be_built_and_the_figure_has_models_of_the_t
     }
 }
 
-fn request(root: &Path, assignments: &[(&str, &str)]) -> Request {
-    let assignments = assignments.iter().map(|(key, value)| Assignment::new(key, value)).collect();
-    Request { budget: Budget::Quick, assignments, folder: OutputFolder::Under(root.into()), workers: 1 }
-}
-
-fn session(observer: &mut Silent) -> Session<'_> {
-    Session { device: Device::Cpu, interrupt: Interrupt::new(), observer }
-}
-
 #[test]
 fn a_tiny_table_is_simulated_trained_and_written() {
-    let finished = |request: &Request| -> Reproduction {
-        match find("table-ct").unwrap().reproduce(request, session(&mut Silent)).unwrap() {
-            Outcome::Finished(reproduction) => *reproduction,
-            Outcome::Interrupted { .. } => panic!("nobody interrupts a test"),
-        }
-    };
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("pairs").display().to_string();
     let tiny = "networks=dicdnet seeds=1 sample_batch=2 train.epochs=1 model.stages=2 model.blocks=1 data.steps=1 data.batch=2 \
                 data.patch=16 data.side=32 data.train=2 data.validation=1 data.test=2 efficiency=false";
     let tiny = [pairs(tiny), vec![("data.folder", &folder)]].concat();
-    let request = request(&root.path().join("runs"), &tiny);
-    let first = finished(&request);
+    let request = request(OutputFolder::Under(root.path().join("runs")), &tiny);
+    let first = finished("table-ct", &request);
     assert!(first.speed.starts_with("4 models"), "{}", first.speed);
     let files = ["table.csv", "validation_curves.csv", "report.html", "results.json", "figures/convergence.svg"];
     for file in files.into_iter().chain(["figures/fig-ct.svg", "figures/fig-ct-test.svg"]) {
@@ -189,14 +169,13 @@ fn a_tiny_table_is_simulated_trained_and_written() {
     let text = first.to_string();
     // One step teaches nothing.
     assert!(text.contains("not trained") && text.contains("test-time projection"), "{text}");
-    let again =
-        finished(&Request { folder: OutputFolder::Resume(first.folder.clone()), assignments: Vec::new(), ..request });
+    let folder = OutputFolder::Resume(first.folder.clone());
+    let again = finished("table-ct", &Request { folder, assignments: Vec::new(), ..request });
     assert_eq!(again.speed, "all 4 models were trained before");
     assert_eq!((again.findings.csv, again.findings.checks), (first.findings.csv, first.findings.checks));
 }
 
 /// The message with which a target refuses a setting.
 fn refused(root: &Path, target: &str, key: &str, value: &str) -> String {
-    let request = request(root, &[(key, value)]);
-    find(target).unwrap().reproduce(&request, session(&mut Silent)).unwrap_err().to_string()
+    reproduced(target, &request(OutputFolder::Under(root.into()), &[(key, value)])).unwrap_err().to_string()
 }

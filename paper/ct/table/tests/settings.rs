@@ -5,7 +5,7 @@ use super::super::settings::{self, RENAMED, milestones};
 use super::*;
 use crate::ct::networks::Architecture;
 use crate::ct::{CtExperiment, CtSettings};
-use crate::targets::Named;
+use crate::targets::{Named, find};
 use reynolds::norm::Norm;
 use reynolds::penalty::Form;
 use reynolds_torch::parametrisation::{Parametrisation, ParametrisationConfig};

@@ -18,6 +18,7 @@ import compare_measured  # noqa: E402
 import compare_table  # noqa: E402
 import pages  # noqa: E402
 import pay  # noqa: E402
+import pay_figure  # noqa: E402
 import performance  # noqa: E402
 import verdicts  # noqa: E402
 from compare_results import Results  # noqa: E402
@@ -50,6 +51,7 @@ def texts(root):
         before, after = compare_table.split(readme, name)
         readme = "\n".join([before, *lines, after])
     found["README.md"] = readme
+    found["results/pay/fig-pay.svg"] = pay_figure.figure(root)
     return found
 
 

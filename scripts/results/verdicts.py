@@ -60,7 +60,7 @@ def page(root):
         if lines:
             found += [f"## {title}", "", *markdown(["claim", "verdict", "number", "more"], lines), ""]
     found += ["## Budgets", "", "How long networks must train before a table says anything: [budgets](docs/results/budgets.md).", "",
-              "## Does it pay?", "", "The penalty beside augmentation, strict equivariance and others, unfinished: [MNIST](docs/results/pay.md).", ""]
+              "## Does it pay?", "", "The penalty beside augmentation, weight decay, strict equivariance and others on MNIST and ModelNet10: [pay](docs/results/pay.md).", ""]
     return "\n".join(found)
 
 

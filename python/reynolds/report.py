@@ -21,7 +21,7 @@ class LayerReport:
     norm: float
     #: ‖P(W)‖²/‖W‖²: 1 for an equivariant layer.
     energy: float
-    #: The energy to expect of random weights: dim Hom_G/dim Hom.
+    #: The energy to expect of independent weights of equal variance: the share of the dimensions that are equivariant.
     chance: float
     #: ‖W − P(W)‖/‖W‖.
     residual: float

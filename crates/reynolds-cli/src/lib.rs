@@ -6,14 +6,14 @@
 //! ```
 //! use reynolds::{group, plan::{SymmetryPlan, UniformFields}};
 //! use reynolds_checkpoint::Checkpoint;
-//! use reynolds_cli::{Model, Named, audit};
+//! use reynolds_cli::{Model, NamedPlan, audit};
 //! let header = br#"{"conv.weight":{"dtype":"F32","shape":[1,1,3,3],"data_offsets":[0,36]}}"#;
 //! let mut file = (header.len() as u64).to_le_bytes().to_vec();
 //! file.extend_from_slice(header);
 //! file.extend([1.0_f32; 9].iter().flat_map(|x| x.to_le_bytes()));
 //! let model = Model::new(Checkpoint::from_bytes("model.safetensors", file)?);
 //! let plan = SymmetryPlan::uniform(&group::parse("C4")?, UniformFields::Trivial)?;
-//! let report = audit(&model, &[Named { fields: "trivial".into(), plan }], None)?;
+//! let report = audit(&model, &[NamedPlan { fields: "trivial".into(), plan }], None)?;
 //! assert_eq!(report.typed[0].total.energy(), Some(1.0)); // a constant kernel
 //! # Ok::<(), anyhow::Error>(())
 //! ```
@@ -28,7 +28,7 @@ use std::ffi::OsString;
 use clap::Parser;
 
 pub use commands::audit;
-pub use model::{Model, Named};
+pub use model::{Model, NamedPlan};
 
 /// Runs the command of these arguments, the first of them the program's name, and returns its exit code.
 pub fn main<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {

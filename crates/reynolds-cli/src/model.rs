@@ -78,7 +78,7 @@ impl Model {
 
 /// A plan and its name: one assumption about the fields of the tensors.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedPlan {
     /// "trivial", "regular" or "plan FILE".
     pub fields: String,
     /// The fields of each tensor.
@@ -87,7 +87,7 @@ pub struct Named {
 
 impl Typing {
     /// The plans asked for: one, or both uniform ones where only a group is given.
-    pub(crate) fn plans(&self, model: &Model) -> Result<Vec<Named>> {
+    pub(crate) fn plans(&self, model: &Model) -> Result<Vec<NamedPlan>> {
         if let Some(path) = &self.plan {
             let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
             let plan = SymmetryPlan::from_toml(&text).with_context(|| path.display().to_string())?;
@@ -96,7 +96,7 @@ impl Typing {
             {
                 bail!("--group {name}: expected {}, the group of the plan", plan.group().name());
             }
-            return Ok(vec![Named { fields: format!("plan {}", path.display()), plan }]);
+            return Ok(vec![NamedPlan { fields: format!("plan {}", path.display()), plan }]);
         }
         let Some(name) = &self.group else {
             bail!("expected --group G or --plan FILE, found neither");
@@ -110,7 +110,7 @@ impl Typing {
             Some(FieldsArg::Auto) => {
                 let plan = SymmetryPlan::from_toml(&plan::suggest(&group, &model.tensors));
                 let plan = plan.with_context(|| format!("{}: no fields can be guessed", model.file()))?;
-                return Ok(vec![Named { fields: "plan guessed from names and shapes".into(), plan }]);
+                return Ok(vec![NamedPlan { fields: "plan guessed from names and shapes".into(), plan }]);
             }
             Some(FieldsArg::Uniform(fields)) => vec![fields],
             None => vec![UniformFields::Trivial, UniformFields::Regular],
@@ -119,6 +119,6 @@ impl Typing {
     }
 }
 
-fn uniform(group: &GroupRef, fields: UniformFields) -> Result<Named> {
-    Ok(Named { fields: fields.to_string(), plan: SymmetryPlan::uniform(group, fields)? })
+fn uniform(group: &GroupRef, fields: UniformFields) -> Result<NamedPlan> {
+    Ok(NamedPlan { fields: fields.to_string(), plan: SymmetryPlan::uniform(group, fields)? })
 }

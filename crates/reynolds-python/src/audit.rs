@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use reynolds_checkpoint::Checkpoint;
-use reynolds_cli::{Model, Named, audit};
+use reynolds_cli::{Model, NamedPlan, audit};
 use reynolds_report::audit::AuditReport;
 
 use crate::error::{ReynoldsError, of_any};
@@ -48,8 +48,8 @@ fn audited(
     plans: &[Typing<'_>],
     rank: Option<&str>,
 ) -> PyResult<Audit> {
-    let plans: Vec<Named> =
-        plans.iter().map(|(fields, plan)| Named { fields: fields.clone(), plan: plan.plan.clone() }).collect();
+    let plans: Vec<NamedPlan> =
+        plans.iter().map(|(fields, plan)| NamedPlan { fields: fields.clone(), plan: plan.plan.clone() }).collect();
     let fields = rank.map(str::parse).transpose().map_err(crate::error::of_core)?;
     let report = || -> anyhow::Result<AuditReport> {
         let model = Model::new(Checkpoint::from_bytes(label, bytes)?);

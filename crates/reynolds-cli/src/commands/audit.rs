@@ -6,7 +6,7 @@ use reynolds::audit::{LayerAudit, Total, layer as measure};
 use reynolds::plan::{SymmetryPlan, TypedTensor, UniformFields, Untyped};
 
 use crate::args::{AuditArgs, FieldsArg};
-use crate::model::{Model, Named};
+use crate::model::{Model, NamedPlan};
 use reynolds_report::audit::{AuditReport, Typed, by_reason};
 use reynolds_report::terminal;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
 ///
 /// # Errors
 /// If no tensor fits any of the typings; whatever reading the tensors may fail with.
-pub fn audit(model: &Model, plans: &[Named], rank: Option<UniformFields>) -> Result<AuditReport> {
+pub fn audit(model: &Model, plans: &[NamedPlan], rank: Option<UniformFields>) -> Result<AuditReport> {
     let typed = plans.iter().map(|named| of_plan(model, named)).collect::<Result<Vec<_>>>()?;
     let nothing = |typed: &Typed| typed.layers.is_empty();
     if !typed.is_empty() && typed.iter().all(nothing) {
@@ -65,7 +65,7 @@ pub fn audit(model: &Model, plans: &[Named], rank: Option<UniformFields>) -> Res
     Ok(AuditReport { file: model.file(), typed, rankings })
 }
 
-fn of_plan(model: &Model, named: &Named) -> Result<Typed> {
+fn of_plan(model: &Model, named: &NamedPlan) -> Result<Typed> {
     let (group, layers, untyped) = audit_plan(model, &named.plan, &model.tensors)?;
     let total = Total::of(&layers);
     let untyped = untyped.into_iter().chain(model.unread.iter().cloned()).collect();

@@ -1,7 +1,7 @@
 //! The tables of an audit, for terminals and for pages.
 
 use reynolds::audit::ranking::{Ranking, probability};
-use reynolds::audit::{LayerAudit, Share, Total};
+use reynolds::audit::{IrrepShare, LayerAudit, Total};
 
 use super::{Typed, all_layers, is_constant, number, shape, share};
 use crate::cell::{Cell, MarkedBar, Tone};
@@ -167,6 +167,6 @@ fn fields(layer: &LayerAudit) -> String {
 }
 
 fn largest_shares(layer: &LayerAudit, most: usize) -> String {
-    let share = |s: &Share| format!("{} {:.0} %", s.irrep, 100.0 * s.square / layer.energies.perp);
+    let share = |s: &IrrepShare| format!("{} {:.0} %", s.irrep, 100.0 * s.square / layer.energies.perp);
     layer.isotypic.iter().take(most).map(share).collect::<Vec<_>>().join(", ")
 }

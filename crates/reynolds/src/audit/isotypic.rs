@@ -16,7 +16,7 @@ const NODE_LIMIT: usize = 1024;
 
 /// The part of a defect in one isotypic component.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Share {
+pub struct IrrepShare {
     /// Label of the irrep σ.
     pub irrep: String,
     /// ‖p_σ(W)‖².
@@ -29,7 +29,7 @@ pub(super) fn shares(
     degree: usize,
     energy: f64,
     squares: impl FnOnce(&[Element]) -> Result<Vec<f64>>,
-) -> Result<Vec<Share>> {
+) -> Result<Vec<IrrepShare>> {
     let rule = nodes(group, degree)?;
     let squares = squares(&rule.nodes)?;
     let mut shares = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn shares(
             .zip(&squares)
             .map(|((g, weight), square)| weight * irrep.character(g) * (energy - 0.5 * square))
             .sum();
-        shares.push(Share { irrep: irrep.label(), square: (factor * inner).max(0.0) });
+        shares.push(IrrepShare { irrep: irrep.label(), square: (factor * inner).max(0.0) });
     }
     shares.sort_by(|a, b| b.square.total_cmp(&a.square));
     // Components that G does not have on this space, up to the rounding of the sums.

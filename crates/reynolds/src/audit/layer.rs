@@ -1,11 +1,11 @@
 //! The audit of one tensor.
 
 use super::excess;
-use super::isotypic::{self, Share};
+use super::isotypic::{self, IrrepShare};
 use crate::defect::{self, Bracket, Profile};
 use crate::error::Result;
 use crate::group::{ENUMERATION_LIMIT, Element};
-use crate::plan::{Exact, Role, TypedTensor};
+use crate::plan::{ExactAction, Role, TypedTensor};
 use crate::projection::{Energies, KernelSpace, Lowered, Projector};
 use crate::values::Values;
 
@@ -38,7 +38,7 @@ pub struct LayerAudit {
     /// The worst defect, for weights.
     pub worst: Option<WorstDefect>,
     /// ‖W − P(W)‖² split by irreps, the largest first.
-    pub isotypic: Vec<Share>,
+    pub isotypic: Vec<IrrepShare>,
     /// Index and value of the first weight that is NaN or infinite; nothing else is measured then.
     pub not_finite: Option<(usize, String)>,
     /// Remarks for the reader.
@@ -155,7 +155,7 @@ fn measure(layer: &TypedTensor, values: &Values<'_>) -> Result<LayerAudit> {
 }
 
 /// The one-pass profile in the first precision that holds the squares of the weights; `None` if none does.
-fn profile(exact: &Exact, values: &Values<'_>) -> Option<Profile> {
+fn profile(exact: &ExactAction, values: &Values<'_>) -> Option<Profile> {
     let displacements = exact.displacements.as_ref()?;
     let holds = |profile: &Profile, least: f64| {
         let total = profile.energies.total();
@@ -194,14 +194,19 @@ fn is_affordable(space: &KernelSpace) -> bool {
 }
 
 /// √2·d ≤ ℰ ≤ 2d, with the sharper lower end of a finite group.
-fn plain_bracket(exact: &Exact, weights: &[f64]) -> Result<Bracket> {
+fn plain_bracket(exact: &ExactAction, weights: &[f64]) -> Result<Bracket> {
     let d = exact.projector.energies(weights)?.perp.sqrt();
     let least = exact.space.group().order().map_or(2.0, |n| 2.0 * n as f64 / (n - 1).max(1) as f64);
     let bracket = Bracket { lower: (least.sqrt() * d).min(2.0 * d), upper: 2.0 * d, found: None };
     Ok(bracket.widened(f64::EPSILON * weights.len() as f64, defect::rounding_of_projection(weights)))
 }
 
-fn isotypic_shares(exact: &Exact, profile: Option<Profile>, values: &Values<'_>, energy: f64) -> Result<Vec<Share>> {
+fn isotypic_shares(
+    exact: &ExactAction,
+    profile: Option<Profile>,
+    values: &Values<'_>,
+    energy: f64,
+) -> Result<Vec<IrrepShare>> {
     let space = &exact.space;
     isotypic::shares(space.group(), space.degree(), energy, |nodes| match profile {
         Some(profile) => Ok(profile.squares),

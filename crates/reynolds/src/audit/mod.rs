@@ -30,7 +30,7 @@ mod isotypic;
 mod layer;
 pub mod ranking;
 
-pub use isotypic::Share;
+pub use isotypic::IrrepShare;
 pub use layer::{LayerAudit, WorstDefect, layer};
 
 use crate::projection::Energies;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Exact, Role, SymmetryPlan, TypedTensor};
+use super::{ExactAction, Role, SymmetryPlan, TypedTensor};
 use crate::defect::Displacements;
 use crate::error::{Error, Result};
 use crate::group::{self, Homomorphism, PermutationGroup};
@@ -14,7 +14,7 @@ use crate::steerable::RingsConfig;
 const GRID_GROUPS: [&str; 9] = ["Oh", "O", "Th", "Td", "T", "D4", "C4", "D2", "C2"];
 
 /// A projector and, if there is an exact one, its action.
-type Made = (Arc<Lowered>, Option<Exact>);
+type Made = (Arc<Lowered>, Option<ExactAction>);
 
 /// Makes the layers of a plan. Layers that differ in their names only share one projector.
 #[derive(Debug)]
@@ -140,11 +140,11 @@ fn has_band(group: &group::GroupRef, sides: &[usize]) -> bool {
 fn exact(space: KernelSpace) -> Result<Made> {
     let projector = Arc::new(derive(&space)?);
     let displacements = Displacements::derive(&space).map(Arc::new);
-    Ok((projector.clone(), Some(Exact { space, projector, displacements })))
+    Ok((projector.clone(), Some(ExactAction { space, projector, displacements })))
 }
 
 /// The action of the largest subgroup that maps the grid to itself, for a group that does not.
-fn grid_action(domain: &Rep, codomain: &Rep, sides: &[usize]) -> Result<Option<Exact>> {
+fn grid_action(domain: &Rep, codomain: &Rep, sides: &[usize]) -> Result<Option<ExactAction>> {
     for name in GRID_GROUPS {
         let Ok(inclusion) = group::subgroup(domain.group(), name) else { continue };
         let Ok(grid) = Grid::of_shape(inclusion.source(), sides) else { continue };

@@ -38,7 +38,7 @@ mod uniform;
 pub use complex::ComplexTensor;
 pub use suggest::suggest;
 pub use toml_text::{Rule, RuleKind};
-pub use typed_tensor::{Exact, Role, Sampling, TypedTensor};
+pub use typed_tensor::{ExactAction, Role, Sampling, TypedTensor};
 pub use uniform::{UniformFields, is_convolution};
 
 use crate::error::{Error, Result};

@@ -54,7 +54,7 @@ impl Sampling {
 
 /// An exact action on a tensor.
 #[derive(Debug, Clone)]
-pub struct Exact {
+pub struct ExactAction {
     /// The space with its action.
     pub space: KernelSpace,
     /// P on it.
@@ -79,7 +79,7 @@ pub struct TypedTensor {
     /// The projector onto the equivariant tensors.
     pub projector: Arc<Lowered>,
     /// The action of the group or, for band-limited kernels, of the rotations of the grid. `None` for biases and scales.
-    pub exact: Option<Exact>,
+    pub exact: Option<ExactAction>,
     /// What breaks equivariance besides the weights.
     pub warnings: Vec<String>,
     /// For convolutions.

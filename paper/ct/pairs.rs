@@ -9,7 +9,7 @@ use crate::data::generate::with_bar;
 use reynolds_torch::tch::Device;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
-use reynolds_train::progress::note;
+use reynolds_train::progress::say;
 
 /// The folder of a run: as given; else `$REYNOLDS_DATA/ct-pairs` (or `data/ct-pairs`) if that holds a set with these settings, or a folder in
 /// there that is named by the settings.
@@ -44,7 +44,7 @@ pub fn ensure_pairs(config: &CtDataConfig, threads: usize, interrupt: &Interrupt
                 check(&folder, set.config(), &wanted)?;
                 return made_of(&set, config).map(|()| true);
             }
-            Err(reason) => note(&format!("made again: {reason}")),
+            Err(reason) => say(&format!("made again: {reason}")),
         }
     }
     let library = library(config)?;

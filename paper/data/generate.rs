@@ -13,7 +13,7 @@ use super::error::{Error, Result};
 #[cfg(feature = "torch")]
 use {
     reynolds_train::interrupt::Interrupt,
-    reynolds_train::progress::{WorkProgress, note},
+    reynolds_train::progress::{WorkProgress, say},
     reynolds_train::threads,
     std::sync::OnceLock,
     std::sync::atomic::{AtomicU64, Ordering},
@@ -134,7 +134,7 @@ pub(crate) fn with_bar<C: Case>(
                 None => drop(kept.fetch_add(case.work(), Ordering::SeqCst)),
             },
             Event::Stepped(case) => work.get_or_init(begin).advance(case.work() / case.steps()),
-            Event::Refused { reason, .. } => note(&format!("made again: {reason}")),
+            Event::Refused { reason, .. } => say(&format!("made again: {reason}")),
             Event::Made(_) => {}
         }
         if interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -27,6 +27,9 @@ use reynolds_paper::medmnist::data::{md5_of_file, verify};
 /// Maximum file size, far above that of any set.
 const LIMIT: u64 = 2 << 30;
 
+/// Least rate of a transfer, in bytes a second.
+const LEAST_RATE: u32 = 1000;
+
 /// curl's exit code if the server ignores the requested range.
 const NO_RANGES: i32 = 33;
 
@@ -125,7 +128,7 @@ impl PartialFile {
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     program: &'static str,
-    /// Seconds of silence after which it gives up.
+    /// Seconds below [`LEAST_RATE`] after which it gives up.
     patience: u32,
     /// Whether the environment's proxies are asked.
     proxies: bool,
@@ -199,12 +202,12 @@ impl Client {
     /// From an https address no redirection to http is followed.
     fn command(&self, url: &str, part: &Path) -> Command {
         let schemes = if url.starts_with("https://") { "=https" } else { "=http,https" };
-        let patience = self.patience.to_string();
+        let (patience, rate) = (self.patience.to_string(), LEAST_RATE.to_string());
         let mut command = Command::new(self.program);
         // --disable comes first: it ignores the user's curlrc.
         command.args(["--disable", "--silent", "--show-error", "--fail", "--globoff"]);
         command.args(["--location", "--max-redirs", "10", "--proto", schemes, "--proto-redir", schemes]);
-        command.args(["--connect-timeout", &patience, "--speed-time", &patience, "--speed-limit", "1"]);
+        command.args(["--connect-timeout", &patience, "--speed-time", &patience, "--speed-limit", &rate]);
         command.args(["--header", "Accept-Encoding: identity", "--max-filesize", &LIMIT.to_string()]);
         command.args(["--user-agent", concat!("reynolds/", env!("CARGO_PKG_VERSION"))]);
         command.args(["--suppress-connect-headers", "--dump-header", "-", "--continue-at", "-"]);

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use md5::{Digest, Md5};
 use tempfile::TempDir;
@@ -232,6 +233,26 @@ fn failed_transfers_keep_the_bytes_that_arrived() {
         let place = DownloadFolder::new();
         assert!(place.fetch_by(&client, &url, false).is_err() && !place.part.exists(), "nothing arrived");
     }
+}
+
+#[test]
+fn a_transfer_of_a_few_bytes_a_second_is_given_up_and_kept() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n").unwrap();
+        // Until the client has gone.
+        file().iter().all(|byte| {
+            thread::sleep(Duration::from_millis(20));
+            stream.write_all(&[*byte]).is_ok()
+        });
+    });
+    let place = DownloadFolder::new();
+    let error = place.fetch_by(&client(2), &address, false).unwrap_err();
+    assert!(error.contains("too slow") && error.contains("bytes are kept for the next call"), "{error}");
+    let part = fs::read(&place.part).unwrap();
+    assert!(part.len() > 1 && file().starts_with(&part));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::findings::{Made, Reproduction, command, differing, spelt};
 use super::provenance::Provenance;
 use super::store::Store;
 use super::{Budget, Frame, Target, document};
+use reynolds_report::terminal::shell_word;
 use reynolds_train::config::{self, Assignment};
 use reynolds_train::environment::Environment;
 use reynolds_train::error::Result;
@@ -71,7 +72,7 @@ pub(crate) fn reproduce<T: Target>(target: &T, request: &Request, mut session: S
     let store = Store { folder: folder.file("points"), environment, device: session.device, workers };
     let Some((frame, speed)) = trained(target, &settings, &store, &mut session)? else {
         let path = folder.path().to_path_buf();
-        let command = format!("reynolds reproduce {} --resume {}", target.name(), path.display());
+        let command = format!("reynolds reproduce {} --resume {}", target.name(), shell_word(&path));
         let command = command + &device_option(&store.environment.device);
         return Ok(Outcome::Interrupted { folder: path, command });
     };
@@ -174,6 +175,8 @@ mod tests {
         std::fs::remove_file(points[0].join("summary.json")).unwrap();
         for file in points[2..].iter().map(|point| point.join("summary.json")) {
             let text = std::fs::read_to_string(&file).unwrap().replace("\"device\":\"cpu\"", "\"device\":\"cuda:0\"");
+            // Long ago there were no checksums.
+            let text = text.split(",\n\"crc32c\"").next().unwrap().to_string() + "}";
             std::fs::write(file, text.replace("\"time\":\"2", "\"time\":\"1")).unwrap();
         }
         let again = finished("fig-so2", &request(OutputFolder::Resume(folder.clone()), &[]));

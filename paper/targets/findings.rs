@@ -8,7 +8,7 @@ use serde_json::json;
 use super::provenance::Provenance;
 use super::{Budget, Entry, Frame, Target};
 use reynolds_checkpoint::whole_file;
-use reynolds_report::{Check, Report, Table};
+use reynolds_report::{Check, Report, Table, terminal::shell_word};
 use reynolds_train::config;
 use reynolds_train::error::{Error, Result};
 
@@ -82,7 +82,7 @@ pub(crate) fn differing<T: Target>(target: &T, budget: Budget, settings: &T::Set
 pub(crate) fn command<T: Target>(target: &T, budget: Budget, settings: &T::Settings) -> String {
     let mut command = format!("reynolds reproduce {} --budget {}", target.name(), budget.name());
     for (key, value) in config::changed(settings, &target.settings(budget)) {
-        command += &format!(" --set '{key}={value}'");
+        command += &format!(" --set {}", shell_word(format!("{key}={value}").as_ref()));
     }
     command
 }

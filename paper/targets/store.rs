@@ -142,7 +142,7 @@ mod tests {
         outcome(&elsewhere, specs.clone()).unwrap();
         let file = folder.path().join(format!("{}/summary.json", specs[1].id()));
         let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        kept.as_object_mut().unwrap().remove("environment").unwrap();
+        kept.as_object_mut().unwrap().retain(|key, _| !["environment", "crc32c"].contains(&&**key));
         std::fs::write(&file, kept.to_string()).unwrap();
         let (frame, now) = outcome(&store(folder.path(), 1), specs.clone()).unwrap().unwrap();
         let environments: Vec<_> = frame.iter().map(|entry| entry.environment.clone()).collect();
@@ -150,6 +150,26 @@ mod tests {
         std::fs::write(&file, "{").unwrap();
         let error = outcome(&elsewhere, specs).unwrap_err().to_string();
         assert!(error.contains("summary.json: expected the summary of a run"), "{error}");
+    }
+
+    #[test]
+    fn a_changed_digit_in_a_finished_model_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let specs = specs(1, 2);
+        let before = trained(&specs, 1, folder.path());
+        let file = folder.path().join(format!("{}/summary.json", specs[0].id()));
+        let whole = std::fs::read(&file).unwrap();
+        let digits: Vec<usize> = (0..whole.len()).filter(|&at| whole[at].is_ascii_digit()).collect();
+        // Digits all over it, and the last of the checksum.
+        for at in digits.iter().copied().step_by(digits.len() / 20).chain(digits.last().copied()) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            std::fs::write(&file, bytes).unwrap();
+            let error = outcome(&store(folder.path(), 1), specs.clone()).unwrap_err().to_string();
+            assert!(error.contains("summary.json: expected the summary of a run"), "{at}: {error}");
+        }
+        std::fs::write(&file, whole).unwrap();
+        assert_eq!(trained(&specs, 1, folder.path()), (before.0, 0));
     }
 
     #[test]

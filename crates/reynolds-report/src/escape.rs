@@ -15,6 +15,21 @@ pub fn printable(text: &str) -> String {
     out
 }
 
+/// [`printable`] for each line of a text.
+pub fn printable_lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON in which strings spell out what [`printable`] does.
+pub(crate) fn printable_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        // JSON itself has spelt out the line ends within strings.
+        if steers(c) && c != '\n' { out += &format!("\\u{:04x}", u32::from(c)) } else { out.push(c) }
+    }
+    out
+}
+
 /// The text as HTML shows it: markup spelt out, and what [`printable`] spells out, except that line ends and tabs stay.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -35,7 +50,7 @@ pub(crate) fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{escape, printable};
+    use super::{escape, printable, printable_json, printable_lines};
 
     #[test]
     fn markup_and_controls_are_spelt_out_and_letters_stay() {
@@ -48,5 +63,14 @@ mod tests {
         assert_eq!(printable("a\u{1b}[31m\n\r\tb"), "a\\u{1b}[31m\\n\\r\\tb");
         assert_eq!(printable("x\u{202e}y\u{9b}"), "x\\u{202e}y\\u{9b}");
         assert_eq!(printable("‖W‖² Schicht_ä 層"), "‖W‖² Schicht_ä 層");
+        assert_eq!(printable_lines("a\u{1b}\n\u{202e}b\n"), "a\\u{1b}\n\\u{202e}b\n");
+    }
+
+    #[test]
+    fn json_stays_the_same_json() {
+        let value = serde_json::json!({ "a\u{202e}\u{9b}\u{1b}\n\"λ": [1, "\u{7f}"] });
+        let text = printable_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(text.lines().all(|line| printable(line) == line), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

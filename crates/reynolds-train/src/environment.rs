@@ -8,6 +8,7 @@ use reynolds_torch::tch::{self, Device};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::progress::say;
 use crate::run_folder::RunFolder;
 use crate::utc;
 
@@ -89,7 +90,8 @@ impl Environment {
         let found = serde_json::from_slice(&bytes);
         if let Err(error) = &found {
             // It only informs, so that it never keeps a run from going on.
-            eprintln!("warning: {}: expected the environment of a run, found {error}; written anew", file.display());
+            let file = file.display();
+            say(&format!("warning: {file}: expected the environment of a run, found {error}; written anew"));
         }
         Ok(found.ok())
     }

@@ -91,13 +91,13 @@ pub struct LoadedRun<'a> {
     start: Start<'a>,
 }
 
-/// Trains in a folder, as a session asks.
-type Start<'a> = Box<dyn Fn(&OutputFolder, Session<'_>) -> Result<Outcome> + 'a>;
+/// Trains with a seed in a folder, as a session asks.
+type Start<'a> = Box<dyn Fn(u64, &OutputFolder, Session<'_>) -> Result<Outcome> + 'a>;
 
 impl LoadedRun<'_> {
-    /// Trains it: see [`run::run`].
-    pub fn run(&self, folder: &OutputFolder, session: Session<'_>) -> Result<Outcome> {
-        (self.start)(folder, session)
+    /// Trains it with its own seed or another one: see [`run::run`].
+    pub fn run(&self, seed: u64, folder: &OutputFolder, session: Session<'_>) -> Result<Outcome> {
+        (self.start)(seed, folder, session)
     }
 }
 
@@ -119,8 +119,9 @@ impl<E: Experiment> Erased for E {
     fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<LoadedRun<'_>> {
         let config = config::load(&self.defaults(), file, assignments)?;
         let (text, seed, train) = (config::text(&config), config.seed, config.train.clone());
-        let start =
-            Box::new(move |folder: &OutputFolder, session: Session<'_>| run::run(self, &config, folder, session));
+        let start = Box::new(move |seed, folder: &OutputFolder, session: Session<'_>| {
+            run::run(self, &RunConfig { seed, ..config.clone() }, folder, session)
+        });
         Ok(LoadedRun { text, seed, train, start })
     }
 

@@ -1,8 +1,8 @@
 //! The journal of a run folder.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use reynolds_torch::Parameters;
@@ -13,15 +13,22 @@ use crate::config;
 use crate::error::{Error, Result};
 use crate::journal::{Journal, Snapshot};
 use crate::metrics::Record;
+use crate::progress::say;
 use crate::run_folder::RunFolder;
 use crate::{events, utc};
 use reynolds_checkpoint::whole_file;
+
+/// The checkpoints that a run goes on from.
+pub(crate) const LAST: &str = "checkpoints/last.safetensors";
+pub(crate) const PREVIOUS: &str = "checkpoints/previous.safetensors";
 
 /// Writes records, events and checkpoints; restores the last checkpoint.
 #[derive(Debug)]
 pub(crate) struct FolderJournal {
     config: String,
     last: PathBuf,
+    /// The checkpoint before the last, in case that one is damaged.
+    previous: PathBuf,
     best: PathBuf,
     metrics: Appended,
     metrics_crc32c: u32,
@@ -38,7 +45,8 @@ impl FolderJournal {
     pub(crate) fn open(folder: &RunFolder, config: String) -> Result<Self> {
         Ok(Self {
             config,
-            last: folder.file("checkpoints/last.safetensors"),
+            last: folder.file(LAST),
+            previous: folder.file(PREVIOUS),
             best: folder.file("checkpoints/best.safetensors"),
             metrics: Appended::open(folder.file("metrics.jsonl"))?,
             metrics_crc32c: 0,
@@ -55,13 +63,34 @@ impl FolderJournal {
         self.read(parameters).map(drop)
     }
 
-    fn read(&self, parameters: &Parameters) -> Result<Option<(Snapshot, Label)>> {
-        let bytes = match fs::read(&self.last) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            read => read.map_err(Error::io(&self.last, "read"))?,
+    /// The last checkpoint; where it is missing or damaged the one before it, with the reason. `None` if there is neither.
+    fn read(&self, parameters: &Parameters) -> Result<Option<(Snapshot, Label, Option<Error>)>> {
+        let last = self.read_from(&self.last, parameters);
+        if let Ok(Some((snapshot, label))) = last {
+            return Ok(Some((snapshot, label, None)));
+        }
+        let previous = self.read_from(&self.previous, parameters);
+        match (last, previous) {
+            (Ok(_), previous) => {
+                let missing = Error::file(&self.last, "the last checkpoint", "none");
+                Ok(previous?.map(|(snapshot, label)| (snapshot, label, Some(missing))))
+            }
+            (Err(why), Ok(Some((snapshot, label)))) => Ok(Some((snapshot, label, Some(why)))),
+            (Err(Error::File { file, expected, found }), _) if file == self.last => {
+                let found = format!("{found}; without this file the run starts from the beginning");
+                Err(Error::File { file, expected, found })
+            }
+            (Err(why), _) => Err(why),
+        }
+    }
+
+    fn read_from(&self, file: &Path, parameters: &Parameters) -> Result<Option<(Snapshot, Label)>> {
+        let bytes = match fs::read(file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(Error::io(file, "read"))?,
         };
-        let (snapshot, label) = checkpoint::decode(&self.last, &bytes, parameters)?;
-        self.check_config(&label.config)?;
+        let (snapshot, label) = checkpoint::decode(file, &bytes, parameters)?;
+        self.check_config(file, &label.config)?;
         if self.metrics.length < label.lengths.metrics {
             let expected = format!("at least {} bytes, as when the checkpoint was made", label.lengths.metrics);
             return Err(Error::file(&self.metrics.path, expected, self.metrics.length));
@@ -76,14 +105,33 @@ impl FolderJournal {
     }
 
     /// The settings of the checkpoint must be those of the folder.
-    fn check_config(&self, theirs: &str) -> Result<()> {
-        let table =
-            |text: &str| text.parse::<Table>().map_err(|error| Error::file(&self.last, "TOML", error.message()));
+    fn check_config(&self, file: &Path, theirs: &str) -> Result<()> {
+        let table = |text: &str| text.parse::<Table>().map_err(|error| Error::file(file, "TOML", error.message()));
         let Some((key, ours, theirs)) = config::first_difference(&table(&self.config)?, &table(theirs)?) else {
             return Ok(());
         };
         let expected = format!("a checkpoint made with {key} = {ours}, as in config.toml");
-        Err(Error::file(&self.last, expected, theirs))
+        Err(Error::file(file, expected, theirs))
+    }
+
+    /// Keeps the last checkpoint as the one before the next. It has both names until the next is in place, so that a whole one is there at any
+    /// moment.
+    fn keep_last(&self) -> Result<()> {
+        self.forget_previous()?;
+        match fs::hard_link(&self.last, &self.previous) {
+            Err(_) if !self.last.exists() => Ok(()),
+            // Some file systems know no second names.
+            Err(_) => fs::rename(&self.last, &self.previous).map_err(Error::io(&self.last, "rename")),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Removes the checkpoint before the last: nothing reads it in a finished run.
+    pub(crate) fn forget_previous(&self) -> Result<()> {
+        match fs::remove_file(&self.previous) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(&self.previous, "remove")(error)),
+            _ => Ok(()),
+        }
     }
 
     fn remember(&mut self, snapshot: &Snapshot) {
@@ -119,13 +167,17 @@ impl FolderJournal {
 
 impl Journal for FolderJournal {
     fn restore(&mut self, parameters: &Parameters) -> Result<Option<Snapshot>> {
-        let Some((snapshot, label)) = self.read(parameters)? else {
+        let Some((snapshot, label, passed_over)) = self.read(parameters)? else {
             self.metrics.cut(0)?;
             self.metrics_crc32c = 0;
             self.timing.cut(0)?;
             self.start_events()?;
             return Ok(None);
         };
+        if let Some(why) = passed_over {
+            say(&format!("warning: {why}; going on from {}", self.previous.display()));
+            fs::rename(&self.previous, &self.last).map_err(Error::io(&self.previous, "rename"))?;
+        }
         self.metrics.cut(label.lengths.metrics)?;
         self.metrics_crc32c = label.lengths.metrics_crc32c;
         // It only informs: a shorter one is filled with empty lines, so that later lengths are those of an undisturbed run.
@@ -164,6 +216,7 @@ impl Journal for FolderJournal {
             events: self.events.length,
             metrics_crc32c: self.metrics_crc32c,
         };
+        self.keep_last()?;
         whole_file::write(&self.last, &checkpoint::encode_last(snapshot, parameters, &self.config, lengths)?)?;
         self.remember(snapshot);
         Ok(())

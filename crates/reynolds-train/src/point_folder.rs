@@ -15,6 +15,7 @@ use toml::{Table, Value};
 
 use crate::config;
 use crate::error::{Error, Result};
+use crate::folder_journal::{LAST, PREVIOUS};
 use crate::run_folder::{self, read_if_there};
 use reynolds_checkpoint::whole_file;
 
@@ -81,8 +82,7 @@ impl PointFolder {
     pub fn begin_anew(&self) -> Result<()> {
         if self.difference()?.is_some() {
             // In this order, so that a summary is never beside other settings than its own.
-            for name in ["summary.json", "checkpoints/last.safetensors", "checkpoints/best.safetensors", "config.toml"]
-            {
+            for name in ["summary.json", PREVIOUS, LAST, "checkpoints/best.safetensors", "config.toml"] {
                 let file = self.file(name);
                 match fs::remove_file(&file) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -103,7 +103,7 @@ impl PointFolder {
     /// Stores the result and removes the checkpoints.
     pub fn finish<T: Serialize>(&self, summary: &T) -> Result<()> {
         let text = serde_json::to_string(summary).expect("a summary is plain numbers and names");
-        whole_file::write(&self.file("summary.json"), text.as_bytes())?;
+        run_folder::write_summary(&self.path, &text)?;
         let checkpoints = self.file("checkpoints");
         if checkpoints.is_dir() {
             fs::remove_dir_all(&checkpoints).map_err(Error::io(&checkpoints, "remove"))?;
@@ -114,6 +114,8 @@ impl PointFolder {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn folder(root: &Path, rate: f64, threads: usize) -> PointFolder {
@@ -126,17 +128,18 @@ mod tests {
         let (first, threads, other) =
             (folder(root.path(), 0.1, 1), folder(root.path(), 0.1, 2), folder(root.path(), 0.2, 1));
         first.begin().unwrap();
-        assert_eq!(first.summary::<f64>().unwrap(), None);
-        first.finish(&3.5).unwrap();
+        let result = |folder: &PointFolder| folder.summary::<BTreeMap<String, f64>>().unwrap();
+        assert_eq!(result(&first), None);
+        first.finish(&BTreeMap::from([("loss".to_string(), 3.5)])).unwrap();
         threads.check().unwrap();
         threads.begin_anew().unwrap();
-        assert_eq!(threads.summary::<f64>().unwrap(), Some(3.5));
+        assert_eq!(result(&threads).unwrap()["loss"], 3.5);
         let message = other.check().unwrap_err().to_string();
         assert!(
             message.contains("train.rate") && message.contains("expected 0.2, as asked for, found 0.1"),
             "{message}"
         );
         other.begin_anew().unwrap();
-        assert_eq!((other.summary::<f64>().unwrap(), other.difference().unwrap()), (None, None));
+        assert_eq!((result(&other), other.difference().unwrap()), (None, None));
     }
 }

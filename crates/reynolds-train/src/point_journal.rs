@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use reynolds_torch::Parameters;
 
 use crate::error::Result;
-use crate::folder_journal::FolderJournal;
+use crate::folder_journal::{FolderJournal, LAST, PREVIOUS};
 use crate::interrupt::Interrupt;
 use crate::journal::{Journal, Snapshot};
 use crate::metrics::Record;
@@ -47,7 +47,7 @@ impl PointJournal {
 
 impl Journal for PointJournal {
     fn restore(&mut self, parameters: &Parameters) -> Result<Option<Snapshot>> {
-        if !self.folder.join("checkpoints/last.safetensors").is_file() {
+        if ![LAST, PREVIOUS].iter().any(|name| self.folder.join(name).is_file()) {
             return Ok(None);
         }
         let journal = self.open()?;

@@ -1,11 +1,12 @@
 //! Progress on standard error.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use reynolds_report::terminal::printable;
+pub use reynolds_report::terminal::say;
+use reynolds_report::terminal::{printable, printable_lines};
 
 use crate::metrics::Record;
 
@@ -67,7 +68,7 @@ struct Bar {
 
 impl Observer for Bar {
     fn say(&mut self, text: &str) {
-        self.bar.println(text);
+        self.bar.println(printable_lines(text));
     }
 
     fn counting(&mut self, of: &str) {
@@ -164,7 +165,7 @@ impl WorkProgress {
         let bar = bar("{msg} {wide_bar} {percent} % eta {eta}", Some(total));
         bar.set_message(what.to_owned());
         if bar.is_hidden() {
-            note(what);
+            say(what);
         }
         Self { bar, what: what.to_owned(), total: total.max(1), done: AtomicU64::new(0) }
     }
@@ -175,7 +176,7 @@ impl WorkProgress {
         let before = self.done.fetch_add(units, Ordering::Relaxed);
         let [before, now] = [before, before + units].map(|done| 10 * done / self.total);
         if self.bar.is_hidden() && now > before {
-            note(&format!("{}: {} %", self.what, 10 * now));
+            say(&format!("{}: {} %", self.what, 10 * now));
         }
     }
 }
@@ -186,16 +187,6 @@ impl Drop for WorkProgress {
     }
 }
 
-/// Prints a line to standard error, ignoring a closed one.
-pub fn say(text: &str) {
-    let _ = writeln!(stderr(), "{text}");
-}
-
-/// [`say`] for text with names from files, which may contain control characters.
-pub fn note(text: &str) {
-    say(&printable(text));
-}
-
 /// "epoch 3/200 · loss 0.1234 · accuracy 0.9871".
 fn line(record: &Record, epochs: usize, metric: &str) -> String {
     let mut text = format!("epoch {}/{epochs}", record.epoch);
@@ -203,7 +194,7 @@ fn line(record: &Record, epochs: usize, metric: &str) -> String {
         text.push_str(&format!(" · loss {loss:.4}"));
     }
     if let Some(value) = record.values.get(&format!("validation/{metric}")) {
-        text.push_str(&format!(" · {metric} {value:.4}"));
+        text.push_str(&format!(" · {} {value:.4}", printable(metric)));
     }
     text
 }

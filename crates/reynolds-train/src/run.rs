@@ -190,7 +190,8 @@ impl<E: Experiment + ?Sized> Work<'_, '_, E> {
                 }
                 page::write(&path, &summary)?;
                 let text = serde_json::to_string_pretty(&summary).expect("a summary is plain numbers and names");
-                folder.write("summary.json", text.as_bytes())?;
+                journal.forget_previous()?;
+                run_folder::write_summary(&path, &text)?;
                 Ok(Outcome::Finished { folder: path, summary })
             }
         }

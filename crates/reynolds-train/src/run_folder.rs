@@ -8,6 +8,7 @@
 //!   timing.jsonl                  seconds an epoch
 //!   events.out.tfevents.reynolds  the metrics for TensorBoard
 //!   checkpoints/last.safetensors  parameters, optimiser, progress: what --resume starts from
+//!   checkpoints/previous.safetensors   the one before it, in case it is damaged; until the run is finished
 //!   checkpoints/best.safetensors  the parameters of the best validation metric
 //!   figures/                      drawn by the experiment
 //!   report.html                   all of it on one page
@@ -117,10 +118,27 @@ impl Lock {
     }
 }
 
-/// The summary of a finished run; `None` if it is not finished.
+/// The last key of summary.json: CRC-32C of the text before it.
+const CHECKSUM: &str = ",\n\"crc32c\": ";
+
+/// Writes summary.json, a JSON object, with its checksum.
+pub(crate) fn write_summary(folder: &Path, json: &str) -> Result<()> {
+    let covered = json.strip_suffix('}').expect("a summary is a JSON object").trim_end();
+    let text = format!("{covered}{CHECKSUM}{}\n}}\n", crc32c::crc32c(covered.as_bytes()));
+    Ok(whole_file::write(&folder.join("summary.json"), text.as_bytes())?)
+}
+
+/// The summary of a finished run; `None` if it is not finished. One without a checksum is of an earlier version.
 pub fn summary<T: DeserializeOwned>(folder: &Path) -> Result<Option<T>> {
     let file = folder.join("summary.json");
     let Some(text) = read_if_there(&file)? else { return Ok(None) };
+    if let Some((covered, rest)) = text.rsplit_once(CHECKSUM) {
+        let (kept, found) = (rest.trim_end_matches(['\n', '}']), crc32c::crc32c(covered.as_bytes()).to_string());
+        if kept != found {
+            let found = format!("{found}: it was changed; without this file the model is trained again");
+            return Err(Error::file(&file, format!("the summary of a run with the checksum {kept}"), found));
+        }
+    }
     serde_json::from_str(&text).map(Some).map_err(|error| Error::file(&file, "the summary of a run", error))
 }
 

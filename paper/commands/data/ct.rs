@@ -11,7 +11,7 @@ use reynolds_paper::ct::data::{
 };
 use reynolds_report::terminal;
 
-use super::{Threads, shown};
+use super::Threads;
 
 /// Pairs of a preview, by part; a part may have fewer.
 const SHOWN: [(Subset, usize); 4] =
@@ -91,7 +91,7 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
         config.test,
         config.side,
         config.side,
-        shown(out),
+        out.display(),
         summary.made,
         summary.kept,
         set.bytes() as f64 / 1e6,
@@ -131,7 +131,7 @@ fn drawn(path: &Path) -> Result<Vec<u8>> {
             let image = syndeeplesion::array(path, "ma_CT").or_else(|_| syndeeplesion::array(path, "image"))?;
             (image.shape[0], image.values.into_iter().map(hounsfield).collect())
         }
-        _ => bail!("--show: expected a file .raw, .vf or .h5, found {}", shown(path)),
+        _ => bail!("--show: expected a file .raw, .vf or .h5, found {}", path.display()),
     };
     Ok(preview_image(side, &hu)?)
 }

@@ -11,7 +11,6 @@ use reynolds_paper::medmnist::data::volumes::{VolumeSet, Volumes, preview};
 use reynolds_paper::medmnist::data::{Checked, MedSet, PUBLISHER, Size, folder, open};
 use reynolds_report::{Table, terminal};
 
-use super::{note, shown};
 use crate::download::{Client, Outcome, Wanted, fetch};
 
 /// Volumes of each class in a preview.
@@ -98,7 +97,7 @@ fn fetched(args: &MedmnistArgs, set: MedSet, size: Size, target: &Path) -> Resul
     let md5 = set.md5(size);
     let outcome = fetch(&Client::new(), &Wanted { url: &url, target, md5, force: args.force }, &report);
     bar.finish_and_clear();
-    let place = shown(target);
+    let place = target.display();
     let text = match outcome? {
         Outcome::Kept => format!("{}, {size}³: {place} is there, and as published (MD5 {md5})\n", set.title()),
         Outcome::Fetched { bytes, received } => {
@@ -128,11 +127,11 @@ fn verify(args: &MedmnistArgs, folder: &Path) -> Result<ExitCode> {
             Ok(_) => {
                 let [train, validation, test] = set.counts();
                 let counts = format!("{train} train, {validation} validation, {test} test");
-                terminal::print(&format!("{}: as published ({counts})\n", shown(path)))?;
+                terminal::print(&format!("{}: as published ({counts})\n", path.display()))?;
             }
             Err(error) => {
                 wrong += 1;
-                note(&error.to_string());
+                terminal::say(&error.to_string());
             }
         }
     }
@@ -146,7 +145,7 @@ fn verify(args: &MedmnistArgs, folder: &Path) -> Result<ExitCode> {
 
 /// What the publisher says of a set whose file is not there.
 fn published(set: MedSet, size: Size, target: &Path) -> String {
-    let ([train, validation, test], title, place) = (set.counts(), set.title(), shown(target));
+    let ([train, validation, test], title, place) = (set.counts(), set.title(), target.display());
     let classes = set.classes().join(", ");
     format!(
         "{title}, {size}³: {train} train, {validation} validation, {test} test (no file {place})\nclasses: {classes}\n"
@@ -158,7 +157,7 @@ fn facts(set: &VolumeSet, target: &Path) -> String {
     let parts = [&set.train, &set.validation, &set.test];
     let counts = parts.map(|part| part.counts(set.classes.len()));
     let mut table = Table::new(["label", "class", "train", "validation", "test"]);
-    table.caption(format!("{}, {}", set.name, shown(target)));
+    table.caption(format!("{}, {}", set.name, target.display()));
     let mut row = |label: String, name: &str, counts: [usize; 3]| {
         table.row([label, name.into()].into_iter().chain(counts.map(|count| count.to_string())));
     };
@@ -174,7 +173,7 @@ fn rows(set: &VolumeSet, path: &Path) -> String {
     let classes = set.classes.iter().enumerate().map(|(row, class)| format!("  row {}: {class}\n", row + 1));
     format!(
         "{}: {SHOWN} training volumes of each class; of each the middle slice across each axis and the maximum along the first\n{}",
-        shown(path),
+        path.display(),
         classes.collect::<String>()
     )
 }

@@ -5,9 +5,7 @@ mod medmnist;
 mod shapes;
 mod smoke;
 
-use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -15,7 +13,7 @@ use clap::{Args, Subcommand, value_parser};
 use rayon::ThreadPool;
 use reynolds_paper::data;
 use reynolds_paper::data::generate::{Case, Event, Report, Summary};
-use reynolds_report::terminal;
+use reynolds_report::terminal::say;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
@@ -38,16 +36,6 @@ impl DataCommand {
             Self::Shapes(args) => shapes::run(args),
         }
     }
-}
-
-/// Prints a line to standard error; where that is closed there is nobody to tell.
-fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", terminal::printable(text));
-}
-
-/// A path as a terminal may show it.
-fn shown(path: &Path) -> String {
-    terminal::printable(&path.display().to_string())
 }
 
 #[derive(Debug, Args)]
@@ -74,7 +62,7 @@ impl Threads {
                 Event::Begun { work, .. } => bar.set_length(work),
                 Event::Kept(case) => bar.inc(case.work()),
                 Event::Stepped(case) => bar.inc(case.work() / case.steps()),
-                Event::Refused { reason, .. } => bar.suspend(|| note(&format!("made again: {reason}"))),
+                Event::Refused { reason, .. } => bar.suspend(|| say(&format!("made again: {reason}"))),
                 _ => {}
             }
             // Ctrl-C ends this program at once: files appear whole or not at all.

@@ -10,7 +10,7 @@ use reynolds_paper::medmnist::data::shapes::{ShapesConfig, generate, write};
 use reynolds_paper::medmnist::data::volumes::preview;
 use reynolds_report::terminal;
 
-use super::{Threads, shown};
+use super::Threads;
 
 /// Volumes of each class in a preview.
 const SHOWN: usize = 4;
@@ -84,13 +84,13 @@ pub(super) fn run(args: &ShapesArgs) -> Result<ExitCode> {
         config.test,
         config.side,
         config.breaking,
-        shown(&args.out),
+        args.out.display(),
         if made { "made" } else { "kept" },
         (volumes * config.side.pow(3)) as f64 / 1e6,
     );
     if let Some(path) = &args.preview {
         whole_file::write(path, &preview(&set.train, set.classes.len(), SHOWN)?)?;
-        text += &format!("rows of {}:\n", shown(path));
+        text += &format!("rows of {}:\n", path.display());
         for (row, class) in set.classes.iter().enumerate() {
             text += &format!("{row:>3}  {class}\n");
         }

@@ -9,7 +9,7 @@ use reynolds_checkpoint::whole_file;
 use reynolds_paper::smoke::data::{Setting, SmokeFile, Symmetry, generate, preview};
 use reynolds_report::terminal;
 
-use super::{Threads, shown};
+use super::Threads;
 
 const TILES: (usize, usize) = (8, 4);
 
@@ -47,7 +47,7 @@ pub(super) fn run(args: &SmokeArgs) -> Result<ExitCode> {
         "{}: {} in {} ({} made, {} kept), {:.0} MB\n",
         args.kind,
         if simulations.len() == 1 { "1 simulation".into() } else { format!("{} simulations", simulations.len()) },
-        shown(&args.out),
+        args.out.display(),
         summary.made,
         summary.kept,
         simulations.iter().map(|setting| setting.bytes() as f64).sum::<f64>() / 1e6,

@@ -30,6 +30,15 @@ fn settings_that_are_not_there_or_do_not_fit_are_named() {
     }
     folder.refused("run so2 --config none.toml", &["none.toml: cannot read"]);
     folder.refused("run so2 --seeds 0", &["--seeds"]);
+    assert_eq!(folder.done("run so2 --seeds 1000000 --show"), folder.done("run so2 --show"));
+    folder.refused(
+        "sweep so2 --grid seed=1 --seeds 1000000 --grid train.epochs=1,2",
+        &["--grid: seed: expected a key that is given once"],
+    );
+    folder.refused(
+        "sweep so2 --seeds 1000000 --grid train.epochs=1,2",
+        &["--grid: number of runs: expected at most 100000, found 2000000"],
+    );
     for command in ["run", "sweep"] {
         let line = format!("{command} so2 --set seed=9223372036854775807 --seeds 3");
         folder.refused(&line, &["--seeds: expected seeds of at most", "3 from 9223372036854775807 on"]);

@@ -80,6 +80,39 @@ fn ctrl_c_saves_says_how_to_go_on_and_exits_with_130() {
     assert_same_run(&folder.path("whole"), &folder.path("stopped"));
 }
 
+#[cfg(unix)]
+#[test]
+fn nothing_in_a_folder_steers_the_terminal_and_the_command_that_goes_on_can_be_pasted() {
+    let (folder, name) = (Folder::new(), "it's $HOME \u{1b}[31m\u{202e}");
+    let mut begun = folder.command(&run("", 150, 20).replace("--folder", ""));
+    let mut child = begun.args(["--folder", name]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until(&mut child, || has_lines(&folder, name, 2));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    let pasted = error.split("go on with: ").nth(1).unwrap();
+    std::fs::write(folder.path(name).join("facts.json"), r#"{"a\u001b]0;title": "\u009b2J\nreport: b\u202e"}"#)
+        .unwrap();
+    let program = folder.command("").get_program().to_string_lossy().into_owned();
+    let script = format!("reynolds() {{ '{program}' \"$@\"; }}; {pasted}");
+    let output = Command::new("bash").current_dir(folder.path("")).args(["-c", &script]).output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && folder.path(name).join("summary.json").exists(), "{pasted}{out}");
+    assert!(out.contains("a\\u{1b}]0;title: \\u{9b}2J\\nreport: b\\u{202e}"), "{out}");
+    for text in [error, out] {
+        assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{text}");
+    }
+}
+
+#[test]
+fn only_the_process_of_a_sweep_ends_with_it() {
+    let folder = Folder::new();
+    let mut foreign = folder.command(&run("here", 2, 1));
+    assert!(foreign.env("REYNOLDS_SWEEP", "1").status().unwrap().success());
+    std::fs::remove_file(folder.path("here/summary.json")).unwrap();
+    let ended = "--sweep: PID: expected to be started by the process 1, found the process";
+    folder.refused("run so2 --sweep 1 --resume here", &[ended, "the sweep has ended"]);
+}
+
 #[test]
 fn a_run_has_one_writer_at_a_time() {
     let folder = Folder::new();

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
     if let Some(path) = &args.html {
         model.write_beside(path, &report.page().html())?;
     }
-    terminal::print(&if args.json { report.json()? } else { report.text(terminal::colour()) })?;
+    terminal::print_prepared(&if args.json { report.json()? } else { report.text(terminal::colour()) })?;
     let Some((least, audit)) = args.require.zip(report.typed.first()) else {
         return Ok(0);
     };
@@ -45,7 +45,8 @@ pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
         (true, 0) => "no weight on which the group acts".into(),
         (true, _) => format!("energy {energy:.6}"),
     };
-    eprintln!("{}: --require fell short: expected energy at least {least}, found {found}", model.file());
+    let file = model.file();
+    terminal::say(&format!("{file}: --require fell short: expected energy at least {least}, found {found}"));
     Ok(1)
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     bar.finish_and_clear();
     let [from, to] = [&args.model, &args.out].map(|path| path.display().to_string());
     let report = ProjectionReport { from, to, replaced, group: resolved.group.name(), tensors, broken };
-    terminal::print(&report.text(terminal::colour()))?;
+    terminal::print_prepared(&report.text(terminal::colour()))?;
     Ok(0)
 }
 

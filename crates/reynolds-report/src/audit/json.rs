@@ -7,6 +7,7 @@ use reynolds::plan::Sampling;
 use serde_json::{Value, json};
 
 use super::{AuditReport, DEFECT_NOTE, Typed};
+use crate::escape::printable_json;
 
 impl AuditReport {
     /// The audit for programs, as pretty JSON.
@@ -20,7 +21,7 @@ impl AuditReport {
             "audits": self.typed.iter().map(audit).collect::<Vec<_>>(),
             "ranking": self.rankings.iter().map(section).collect::<Vec<_>>(),
         });
-        Ok(serde_json::to_string_pretty(&value)? + "\n")
+        Ok(printable_json(&serde_json::to_string_pretty(&value)?) + "\n")
     }
 }
 

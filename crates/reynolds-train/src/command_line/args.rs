@@ -50,6 +50,9 @@ pub struct RunArgs {
     /// Folder of the run; created, or resumed if it exists
     #[arg(long, value_name = "DIR", hide = true, conflicts_with_all = ["resume", "seeds"])]
     pub folder: Option<PathBuf>,
+    /// Process of the sweep that starts this run, which ends with it
+    #[arg(long, value_name = "PID", hide = true, requires = "resume")]
+    pub sweep: Option<u32>,
 }
 
 /// Arguments of `sweep`.

@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use reynolds_report::terminal;
+use reynolds_report::terminal::{self, printable, shell_word};
 
 use super::RunArgs;
 use super::session::{assignments, consecutive, interrupted, observer, session};
-use crate::config::Assignment;
-use crate::experiment::{Erased, Experiments, LoadedRun};
+use crate::experiment::{Erased, Experiments};
 use crate::run::{Outcome, OutputFolder, Session};
 use crate::sweep::end_with_sweep;
 use crate::{page, run_folder};
@@ -18,7 +17,7 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
         terminal::print(&experiments.to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    end_with_sweep();
+    args.sweep.map_or(Ok(()), end_with_sweep)?;
     let (device, interrupt) = session(&args.session)?;
     if let Some(folder) = &args.session.resume {
         let name = args.experiment.clone().map_or_else(|| run_folder::experiment(folder), Ok)?;
@@ -30,18 +29,19 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
         return done(program, experiment, &experiment.resume(folder, session)?);
     }
     let experiment = experiments.find(args.experiment.as_deref().context("expected an experiment")?)?.as_ref();
-    let runs = seeds(experiment, args)?;
+    let run = experiment.load(args.settings.config.as_deref(), &assignments(&args.settings.set)?)?;
+    let seeds = consecutive(run.seed, args.seeds)?;
     if args.show {
-        terminal::print(&runs[0].text)?;
+        terminal::print(&run.text)?;
         return Ok(ExitCode::SUCCESS);
     }
-    for run in &runs {
+    for seed in seeds {
         let folder = match &args.folder {
             Some(folder) => OutputFolder::Exactly(folder.clone()),
             None => OutputFolder::Under(args.session.runs.clone()),
         };
         let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer(Some(&run.train)) };
-        let code = done(program, experiment, &run.run(&folder, session)?)?;
+        let code = done(program, experiment, &run.run(seed, &folder, session)?)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
         }
@@ -49,25 +49,11 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-/// A run for each seed. The settings of all are checked before the first run starts.
-fn seeds<'a>(experiment: &'a dyn Erased, args: &RunArgs) -> Result<Vec<LoadedRun<'a>>> {
-    let mut assignments = assignments(&args.settings.set)?;
-    let first = experiment.load(args.settings.config.as_deref(), &assignments)?;
-    let rest = consecutive(first.seed, args.seeds)?.skip(1);
-    let mut runs = vec![first];
-    for seed in rest {
-        assignments.push(Assignment::new("seed", seed));
-        runs.push(experiment.load(args.settings.config.as_deref(), &assignments)?);
-        assignments.pop();
-    }
-    Ok(runs)
-}
-
 /// Prints the result of a run; writes the report again if it is missing.
 fn done(program: &str, experiment: &dyn Erased, outcome: &Outcome) -> Result<ExitCode> {
     let (folder, summary) = match outcome {
         Outcome::Interrupted { folder, .. } => {
-            let command = format!("{program} run {} --resume {}", experiment.name(), folder.display());
+            let command = format!("{program} run {} --resume {}", experiment.name(), shell_word(folder));
             return Ok(interrupted(folder, &command));
         }
         Outcome::Finished { folder, summary } | Outcome::AlreadyFinished { folder, summary } => (folder, summary),
@@ -77,13 +63,14 @@ fn done(program: &str, experiment: &dyn Erased, outcome: &Outcome) -> Result<Exi
     if !report.exists() {
         page::write(folder, summary)?;
     }
+    // A line a fact: these come from a folder that somebody else may have made.
     let mut lines = vec![format!("{}{}", folder.display(), if again { " was finished already" } else { "" })];
     lines.extend(page::facts(folder)?.iter().map(|(name, fact)| format!("  {name}: {fact}")));
     let metrics = summary.metrics().iter().filter(|(name, _)| page::shown(name));
     lines.extend(metrics.map(|(name, value)| format!("  {name:<28} {value:.6}")));
     let exact = summary.exact_since.iter();
     lines.extend(exact.map(|(layer, step)| format!("  {layer} is exactly equivariant since step {step}")));
-    lines.push(format!("report: {}\n", report.display()));
-    terminal::print(&lines.join("\n"))?;
+    lines.push(format!("report: {}", report.display()));
+    terminal::print(&lines.iter().map(|line| printable(line) + "\n").collect::<String>())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -59,7 +59,7 @@ fn carry_out(program: &str, sweep: &Sweep, interrupt: &Interrupt) -> Result<Exit
         say(&format!("[{done}/{total}] {}", line(row)));
     })?;
     if report.interrupted() {
-        let command = format!("{program} sweep {} --resume {}", sweep.experiment, sweep.folder.display());
+        let command = format!("{program} sweep {} --resume {}", sweep.experiment, terminal::shell_word(&sweep.folder));
         return Ok(interrupted(&sweep.folder, &command));
     }
     terminal::print(&format!("{}\n", report.csv.display()))?;

@@ -1,5 +1,6 @@
 //! `--grid key=v1,v2,…`.
 
+use std::collections::HashSet;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
@@ -28,7 +29,8 @@ impl FromStr for Axis {
         let refused = |found: &str| Err(Error::given("--grid", text, "key=value,value,… with different values", found));
         let Some((key, values)) = text.split_once('=') else { return refused("no \"=\"") };
         let (key, values) = (key.trim().to_string(), split(values));
-        let twice = (1..values.len()).find(|&index| values[..index].contains(&values[index]));
+        let mut seen = HashSet::new();
+        let twice = values.iter().position(|value| !seen.insert(value));
         match twice {
             _ if key.is_empty() => refused("no key"),
             _ if values.iter().any(String::is_empty) => refused("an empty value"),

@@ -17,22 +17,21 @@ use reynolds_checkpoint::whole_file;
 /// Time between two checks of a child.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Environment variable with the process number of the sweep.
-const PARENT: &str = "REYNOLDS_SWEEP";
-
-/// Ends this process when the sweep that started it is killed, so that the sweep can be resumed at once. Does nothing in other processes, and
-/// on systems other than Linux.
-pub fn end_with_sweep() {
+/// Ends this process when the sweep that started it is killed, so that the sweep can be resumed at once; only on Linux.
+pub(crate) fn end_with_sweep(_sweep: u32) -> Result<()> {
     #[cfg(target_os = "linux")]
-    if let Some(parent) = std::env::var(PARENT).ok().and_then(|text| text.parse::<u32>().ok()) {
+    {
         use rustix::process::{Signal, getppid, set_parent_process_death_signal};
         // If the system refuses, a child outlives its sweep.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
         // The parent may have died before the call.
-        if getppid().is_none_or(|process| process.as_raw_nonzero().get() as u32 != parent) {
-            std::process::exit(1);
+        let parent = getppid().map_or(0, |process| process.as_raw_nonzero().get() as u32);
+        if parent != _sweep {
+            let expected = format!("to be started by the process {_sweep}");
+            return Err(Error::given("--sweep", "PID", expected, format!("the process {parent}: the sweep has ended")));
         }
     }
+    Ok(())
 }
 
 /// How to start a process of this program.
@@ -54,8 +53,9 @@ impl Launcher {
     /// Runs a point and waits for it.
     pub(super) fn run(&self, experiment: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> Status {
         let errors = folder.join("stderr.txt");
-        let arguments = ["run".as_ref(), experiment.as_ref(), "--resume".as_ref(), folder.as_os_str()];
-        let status = self.wait_for(&arguments, device, &errors, interrupt);
+        let sweep = std::process::id().to_string();
+        let arguments = ["run", experiment, "--sweep", &sweep, "--resume"].map(OsStr::new);
+        let status = self.wait_for(&arguments, folder, device, &errors, interrupt);
         let finished = matches!(run_folder::summary::<Summary>(folder), Ok(Some(_)));
         let status = match status {
             Ok(status) if status.success() && finished => Status::Finished,
@@ -72,7 +72,7 @@ impl Launcher {
     /// Runs `PROGRAM COMMAND FOLDER --device DEVICE` and waits for it; `false` if it was cancelled, an error with its last message if it fails.
     pub fn on_folder(&self, command: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> Result<bool> {
         let errors = folder.join("stderr.txt");
-        let status = self.wait_for(&[command.as_ref(), folder.as_os_str()], device, &errors, interrupt);
+        let status = self.wait_for(&[command.as_ref()], folder, device, &errors, interrupt);
         match status.map_err(Error::io(&self.program, "run"))? {
             status if status.success() => Ok(true),
             _ if interrupt.requested() => Ok(false),
@@ -87,13 +87,13 @@ impl Launcher {
     fn wait_for(
         &self,
         arguments: &[&OsStr],
+        folder: &Path,
         device: &str,
         errors: &Path,
         interrupt: &Interrupt,
     ) -> io::Result<ExitStatus> {
         let mut command = Command::new(&self.program);
-        command.args(&self.before).args(arguments).args(["--device", device]);
-        command.env(PARENT, std::process::id().to_string());
+        command.args(&self.before).args(arguments).arg(folder).args(["--device", device]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(whole_file::create_anew(errors)?);
         // Ctrl-C goes to a whole process group: with a group of its own a child is signalled once, by its parent.
         #[cfg(unix)]

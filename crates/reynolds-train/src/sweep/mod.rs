@@ -5,7 +5,7 @@
 //!   <key=value,…,seed=n>/     the run folder of a point
 //!   sweep.csv                 status, folder, grid keys, seed, final metrics: a row a point
 //!
-//! PROGRAM run EXPERIMENT --resume FOLDER --device DEVICE       the process of a point
+//! PROGRAM run EXPERIMENT --sweep PID --resume FOLDER --device DEVICE       the process of a point
 //! ```
 //!
 //! The settings of all points are checked before the first process starts, and their config.toml written, so that new and resumed runs are
@@ -19,7 +19,8 @@ mod table;
 use std::path::PathBuf;
 
 pub use axis::Axis;
-pub use child::{Launcher, end_with_sweep};
+pub use child::Launcher;
+pub(crate) use child::end_with_sweep;
 pub use point::{Grid, Point};
 pub use table::{Row, Status};
 

@@ -9,6 +9,9 @@ use crate::experiment::AnyExperiment;
 use crate::point_folder::PointFolder;
 use crate::threads;
 
+/// Most runs of a sweep: each is a folder, and a row of its table.
+const MOST_RUNS: u128 = 100_000;
+
 /// A grid of settings.
 pub struct Grid<'a> {
     /// Experiment of all runs.
@@ -44,20 +47,25 @@ impl Grid<'_> {
                 return Err(Error::given("--grid", &axis.key, expected, format!("\"{}\"", axis.key)));
             }
         }
-        let mut combinations: Vec<Vec<Assignment>> = vec![Vec::new()];
-        for axis in self.axes {
-            let of_axis: Vec<_> =
-                axis.values.iter().map(|value| Assignment::new(&axis.key, value).given_with("--grid")).collect();
-            let longer = |values: &Vec<Assignment>| {
-                of_axis
-                    .iter()
-                    .map(|value| [values.as_slice(), std::slice::from_ref(value)].concat())
-                    .collect::<Vec<_>>()
-            };
-            combinations = combinations.iter().flat_map(longer).collect();
+        let sizes = self.axes.iter().map(|axis| axis.values.len()).chain([self.seeds.len()]);
+        let runs = sizes.fold(1_u128, |runs, size| runs.saturating_mul(size as u128));
+        if runs > MOST_RUNS {
+            return Err(Error::given("--grid", "number of runs", format!("at most {MOST_RUNS}"), runs));
         }
-        let seeded = combinations.iter().flat_map(|values| self.seeds.iter().map(move |&seed| (values, seed)));
-        seeded.map(|(values, seed)| self.point(values.clone(), seed, jobs)).collect()
+        (0..runs as usize).map(|index| self.combination(index, jobs)).collect()
+    }
+
+    /// Seeds are the lowest digit of the index, the axes the higher ones.
+    fn combination(&self, index: usize, jobs: usize) -> Result<Point> {
+        let (mut left, seed) = (index / self.seeds.len(), self.seeds[index % self.seeds.len()]);
+        let mut values = Vec::with_capacity(self.axes.len());
+        for axis in self.axes.iter().rev() {
+            let value = &axis.values[left % axis.values.len()];
+            values.push(Assignment::new(&axis.key, value).given_with("--grid"));
+            left /= axis.values.len();
+        }
+        values.reverse();
+        self.point(values, seed, jobs)
     }
 
     fn point(&self, values: Vec<Assignment>, seed: u64, jobs: usize) -> Result<Point> {

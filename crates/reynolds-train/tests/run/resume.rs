@@ -172,6 +172,47 @@ fn a_torn_last_line_and_a_torn_temporary_file_are_forgotten() {
 }
 
 #[test]
+fn in_place_of_a_damaged_checkpoint_a_run_goes_on_from_the_one_before_it_to_the_same_bytes() {
+    let expected = uninterrupted();
+    let damages: [fn(&[u8]) -> Vec<u8>; 5] = [
+        |_| Vec::new(),
+        |whole| whole[..whole.len() / 2].to_vec(),
+        |whole| [&whole[..whole.len() - 9], &[whole[whole.len() - 9] ^ 4], &whole[whole.len() - 8..]].concat(),
+        |whole| String::from_utf8_lossy(whole).replacen("steps", "stops", 1).into_bytes(),
+        |_| b"{}".to_vec(),
+    ];
+    // Killed in the fifth epoch, after the checkpoints of the second and the fourth.
+    let killed = || {
+        let (root, folder) = place();
+        assert!(begin(Fault::Killed(17), &folder).is_err());
+        let [last, previous] = ["last", "previous"].map(|name| folder.join(format!("checkpoints/{name}.safetensors")));
+        (root, folder, last, previous)
+    };
+    for (number, damage) in damages.iter().map(Some).chain([None]).enumerate() {
+        for again in [0, 3, 9] {
+            let (_root, folder, last, previous) = killed();
+            match damage {
+                Some(damage) => fs::write(&last, damage(&fs::read(&last).unwrap())).unwrap(),
+                None => fs::remove_file(&last).unwrap(),
+            }
+            assert!(go_on(Fault::Killed(again), &folder).is_err());
+            finish(&folder);
+            assert_eq!(remains(&folder), expected, "damage {number}, killed again at minibatch {again}");
+            assert!(!previous.exists());
+        }
+        let (_root, folder, last, previous) = killed();
+        let Some(damage) = damage else { continue };
+        for file in [&last, &previous] {
+            fs::write(file, damage(&fs::read(file).unwrap())).unwrap();
+        }
+        let message = go_on(Fault::None, &folder).unwrap_err().to_string();
+        assert!(message.contains("last.safetensors: expected "), "{message}");
+        assert!(message.ends_with("; without this file the run starts from the beginning"), "{message}");
+        assert!(last.exists() && previous.exists());
+    }
+}
+
+#[test]
 fn killed_before_the_first_checkpoint_a_run_begins_again() {
     let (_root, folder) = place();
     assert!(begin(Fault::Killed(5), &folder).is_err());

@@ -21,15 +21,16 @@ fn tree(point: &Point) -> toml::Table {
     point.text.parse().unwrap()
 }
 
-/// The child process: `run logistic --resume FOLDER --device cpu`. A file in the folder asks for a fault.
+/// The child process: `run logistic --sweep PID --resume FOLDER --device cpu`. A file in the folder asks for a fault.
 #[test]
 #[ignore = "run by the tests of sweeps as a child"]
 fn child() {
     let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
     let words: Vec<&str> = arguments.split('\n').collect();
-    assert_eq!(words[..3], ["run", "logistic", "--resume"]);
-    assert_eq!(words[4..6], ["--device", "cpu"]);
-    let folder = Path::new(words[3]);
+    let sweep = std::os::unix::process::parent_id().to_string();
+    assert_eq!(words[..5], ["run", "logistic", "--sweep", &*sweep, "--resume"]);
+    assert_eq!(words[6..8], ["--device", "cpu"]);
+    let folder = Path::new(words[5]);
     let fault = match std::fs::read_to_string(folder.join(FAULT)).as_deref() {
         Ok("nan") => Fault::NotANumber(6),
         Ok("killed") => Fault::Killed(17),
@@ -105,7 +106,10 @@ fn a_grid_is_every_combination_with_every_seed_at_a_place_of_its_own() {
 
 #[test]
 fn a_bad_axis_is_refused_before_anything_runs() {
-    let cases: [(&[&str], &str); 5] = [
+    let thousand = format!("train.epochs={}", (1..=1000).map(|n| n.to_string()).collect::<Vec<_>>().join(","));
+    let many = [&*thousand, &thousand.replace("epochs", "batch_size"), &thousand.replace("epochs", "accumulate")];
+    let cases: [(&[&str], &str); 6] = [
+        (&many, "number of runs: expected at most 100000, found 1000000000"),
         (&["penalty.lambda_prep=1"], "unknown key \"penalty.lambda_prep\": did you mean \"penalty.lambda_perp\"?"),
         (&["train.epochs=1,many"], "train.epochs: expected a whole number"),
         (&["penalty.lambda_perp=1,-1"], "penalty.lambda_perp: expected a finite number"),

@@ -1,5 +1,7 @@
 //! Which layer a bias, a scale or another tensor of one number per channel belongs to, by names.
 
+use std::collections::HashMap;
+
 use super::Role;
 
 /// A name without what wrappers add to it: "module._orig_mod.conv.parametrizations.weight.original" → "conv.weight".
@@ -36,59 +38,54 @@ pub(super) fn role(name: &str) -> Option<Role> {
     }
 }
 
-/// A tensor of rank 2 or more: its name, its module and the parent of that, its output and its input channels.
-pub(super) struct Layer<'a> {
-    name: &'a str,
-    module: String,
-    parent: String,
-    out: usize,
-    into: usize,
+/// The tensors of rank 2 or more, found by module and by parent module.
+#[derive(Default)]
+pub(super) struct Layers<'a> {
+    /// The first layer with fields of a module, with its output and its input channels; `None` where one without fields is.
+    own: HashMap<String, Option<(&'a str, usize, usize)>>,
+    /// The first layer below a parent module with so many output channels; `None` where only ones without fields are.
+    after: HashMap<(String, usize), Option<&'a str>>,
+    /// As `after`, with so many input channels and fields.
+    before: HashMap<(String, usize), &'a str>,
 }
 
-impl<'a> Layer<'a> {
-    fn new(name: &'a str, out: usize, into: usize) -> Self {
+impl<'a> Layers<'a> {
+    /// Tensors, each with whether it has fields.
+    pub(super) fn new(tensors: impl Iterator<Item = (&'a (String, Vec<usize>), bool)>) -> Self {
+        let mut found = Self::default();
+        let (typed, others): (Vec<_>, Vec<_>) =
+            tensors.filter(|((_, shape), _)| shape.len() >= 2).partition(|(_, is_typed)| *is_typed);
+        for ((name, shape), is_typed) in typed.into_iter().chain(others) {
+            let module = split(name).0;
+            let parent = split(&module).0;
+            let (out, into) = (shape[0], shape[1]);
+            found.after.entry((parent.clone(), out)).or_insert(is_typed.then_some(name.as_str()));
+            if is_typed {
+                found.before.entry((parent, into)).or_insert(name);
+                found.own.entry(module).or_insert(Some((name, out, into)));
+            } else {
+                found.own.insert(module, None);
+            }
+        }
+        found
+    }
+
+    /// The layer that a tensor of `length` numbers belongs to, and whether to its output: the layer of the same module, else, for a norm,
+    /// the first of the same parent module with as many output channels, else with as many input channels. `None` also where that is a
+    /// layer without fields.
+    pub(super) fn owner(&self, name: &str, length: usize) -> Option<(&'a str, bool)> {
         let module = split(name).0;
-        let parent = split(&module).0;
-        Self { name, module, parent, out, into }
+        if let Some(own) = self.own.get(&module) {
+            // A transposed convolution has its output channels second.
+            let (layer, out, into) = (*own)?;
+            return (out == length || into == length).then_some((layer, out == length));
+        }
+        let beside = (split(&module).0, length);
+        match self.after.get(&beside) {
+            Some(after) => after.map(|layer| (layer, true)),
+            None => self.before.get(&beside).map(|layer| (*layer, false)),
+        }
     }
-}
-
-/// The tensors of rank 2 or more, split into those with fields and the others.
-pub(super) fn layers<'a>(
-    tensors: impl Iterator<Item = (&'a (String, Vec<usize>), bool)>,
-) -> (Vec<Layer<'a>>, Vec<Layer<'a>>) {
-    let (typed, others): (Vec<_>, Vec<_>) =
-        tensors.filter(|((_, shape), _)| shape.len() >= 2).partition(|(_, is_typed)| *is_typed);
-    let layer = |((name, shape), _): (&'a (String, Vec<usize>), bool)| Layer::new(name, shape[0], shape[1]);
-    (typed.into_iter().map(layer).collect(), others.into_iter().map(layer).collect())
-}
-
-/// The layer that a tensor of `length` numbers belongs to, and whether to its output: the layer of the same module, else, for a norm, the
-/// first of the same parent module with as many output channels, else with as many input channels.
-///
-/// `layers` have fields; a norm may also belong to one of the `others` of rank 2 or more: `None` then.
-pub(super) fn owner<'a>(
-    name: &str,
-    length: usize,
-    layers: &[Layer<'a>],
-    others: &[Layer<'_>],
-) -> Option<(&'a str, bool)> {
-    let module = split(name).0;
-    if others.iter().any(|other| other.module == module) {
-        return None;
-    }
-    if let Some(own) = layers.iter().find(|layer| layer.module == module) {
-        // A transposed convolution has its output channels second.
-        return (own.out == length || own.into == length).then_some((own.name, own.out == length));
-    }
-    let parent = split(&module).0;
-    let beside = |layer: &&Layer<'_>| layer.parent == parent;
-    let after = layers.iter().filter(beside).find(|layer| layer.out == length).map(|layer| (layer.name, true));
-    if after.is_none() && others.iter().filter(beside).any(|other| other.out == length) {
-        return None;
-    }
-    let before = || layers.iter().filter(beside).find(|layer| layer.into == length).map(|layer| (layer.name, false));
-    after.or_else(before)
 }
 
 #[cfg(test)]
@@ -97,10 +94,15 @@ mod tests {
 
     #[test]
     fn norms_stand_beside_the_convolution_of_their_block() {
-        let new = |(name, out, into)| Layer::new(name, out, into);
-        let layers = [("layer1.0.conv1.weight", 64, 32), ("layer1.0.down.0.weight", 128, 32)].map(new);
-        let others =
-            [("fc.weight", 10, 64), ("layer1.0.grouped.weight", 48, 1), ("layer1.0.last.weight", 8, 48)].map(new);
+        let tensors = [
+            ("fc.weight", 10, 64, false),
+            ("layer1.0.conv1.weight", 64, 32, true),
+            ("layer1.0.down.0.weight", 128, 32, true),
+            ("layer1.0.grouped.weight", 48, 1, false),
+            ("layer1.0.last.weight", 8, 48, false),
+        ]
+        .map(|(name, out, into, is_typed)| ((name.to_string(), vec![out, into]), is_typed));
+        let layers = Layers::new(tensors.iter().map(|(tensor, is_typed)| (tensor, *is_typed)));
         for (name, length, expected) in [
             ("layer1.0.conv1.bias", 64, Some(("layer1.0.conv1.weight", true))),
             ("layer1.0.bn1.weight", 64, Some(("layer1.0.conv1.weight", true))),
@@ -113,11 +115,21 @@ mod tests {
             ("layer2.bn.weight", 64, None),
             ("layer1.0.bn2.weight", 48, None),
         ] {
-            assert_eq!(owner(name, length, &layers, &others), expected, "{name}");
+            assert_eq!(layers.owner(name, length), expected, "{name}");
         }
         assert_eq!(split("module._orig_mod.conv.parametrizations.weight.original"), ("conv".into(), "weight".into()));
         assert_eq!(split("module"), (String::new(), "module".into()));
         assert_eq!(role("a.running_var"), Some(Role::Scale));
         assert_eq!(role("a.num_batches_tracked"), None);
+    }
+
+    #[test]
+    fn many_layers_beside_each_other_are_found_by_name() {
+        // A search through all of them for each would compare 10¹⁰ names.
+        let tensors: Vec<_> = (0..100_000).map(|n| (format!("block.m{n}.weight"), vec![n + 1, 1])).collect();
+        let layers = Layers::new(tensors.iter().map(|tensor| (tensor, true)));
+        for (n, (name, _)) in tensors.iter().enumerate() {
+            assert_eq!(layers.owner(&format!("block.n{n}.bias"), n + 1), Some((name.as_str(), true)));
+        }
     }
 }

@@ -51,7 +51,8 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
             }
             _ => {
                 let known = before.as_ref().filter(|(_, channels, _)| *channels == into);
-                let from = known.map_or(String::new(), |(name, ..)| format!("; the domain is what {name} gives"));
+                let from =
+                    known.map_or(String::new(), |(name, ..)| format!("; the domain is what {} gives", spelt(name)));
                 let domain = known.map_or_else(|| format!("{into} trivial"), |(_, _, fields)| fields.clone());
                 (
                     domain,
@@ -81,9 +82,9 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
             typed.insert(name, (domain, codomain));
         }
     }
-    let (layers, others) = channel::layers(tensors.iter().map(|&tensor| (tensor, typed.contains_key(&*tensor.0))));
+    let layers = channel::Layers::new(tensors.iter().map(|&tensor| (tensor, typed.contains_key(&*tensor.0))));
     for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() == 1) {
-        let Some((owner, output)) = channel::owner(name, shape[0], &layers, &others) else { continue };
+        let Some((owner, output)) = layers.owner(name, shape[0]) else { continue };
         let Some(role) = channel::role(name) else { continue };
         let (domain, codomain) = &typed[owner];
         let fields = if output { codomain } else { domain };
@@ -101,5 +102,39 @@ fn build_once(plan: &SymmetryPlan, shape: &[usize], domain: &str, codomain: &str
 
 /// A tensor's name as a TOML string that matches it and nothing else.
 fn quoted(name: &str) -> String {
-    toml::Value::String(glob::escape(name)).to_string()
+    format!("\"{}\"", spelt(&glob::escape(name)))
+}
+
+/// As inside a TOML string. What nobody sees, such as letters that turn the direction of writing, is spelt out: plans are printed to terminals.
+fn spelt(name: &str) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        match letter {
+            '"' | '\\' => text.extend(['\\', letter]),
+            _ if letter != '\'' && letter.escape_debug().len() > 1 => {
+                let _ = write!(text, "\\U{:08X}", u32::from(letter));
+            }
+            _ => text.push(letter),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group;
+
+    #[test]
+    fn a_plan_shows_what_nobody_sees_in_a_name_and_matches_it() {
+        let group = group::parse("C4").unwrap();
+        for name in ["a\u{202e}b", "\u{1b}[31m", "a\nb", "q\"'\\", "層.é", "*[x]"] {
+            let tensors = [(format!("{name}.weight"), vec![4, 4, 3, 3]), ("head".to_string(), vec![2, 4])];
+            let text = suggest(&group, &tensors);
+            assert!(!text.contains(['\u{202e}', '\u{1b}']) && text.contains("the domain is what "), "{text}");
+            let plan = SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap();
+            assert_eq!(plan.layers[0].name, tensors[0].0);
+            assert_eq!((plan.layers.len(), plan.untyped.len()), (1, 1), "{text}");
+        }
+    }
 }

@@ -81,11 +81,11 @@ pub(super) fn resolve(
     }
     if fields == UniformFields::Regular {
         let weights = tensors.iter().zip(&verdicts).filter(|((name, _), _)| !channel::is_optimizer_state(name));
-        let (layers, others) = channel::layers(weights.map(|(tensor, verdict)| (tensor, verdict.is_ok())));
+        let layers = channel::Layers::new(weights.map(|(tensor, verdict)| (tensor, verdict.is_ok())));
         for ((name, shape), verdict) in tensors.iter().zip(&mut verdicts) {
             let role = channel::role(name).filter(|_| shape.len() == 1 && !channel::is_optimizer_state(name));
             if let Some(role) = role
-                && channel::owner(name, shape[0], &layers, &others).is_some()
+                && layers.owner(name, shape[0]).is_some()
             {
                 let layer = builder.channels(name, shape, &of(shape[0])?, role);
                 *verdict = Ok(layer.map_err(|error| error.of_tensor(name))?);

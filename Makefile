@@ -4,7 +4,7 @@ CARGO ?= cargo
 TORCH := 2.11.0
 TORCHVISION := 0.26.0
 
-.PHONY: help demo demo-project demo-audit test test-core test-python wheel test-wheel check bench fuzz package peers compare results libtorch libtorch-cuda
+.PHONY: help demo demo-project demo-audit test test-core test-python wheel test-wheel check bench fuzz torture mutants package peers compare results libtorch libtorch-cuda
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -76,6 +76,13 @@ bench: libtorch ## the project's own measurements, as ratios
 fuzz: ## damages checkpoints and feeds them to the readers: make fuzz EXECUTIONS=3000000 (per group of files)
 	CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \
 	  $(CARGO) run --release --target-dir target/fuzz -p reynolds-checkpoint --example fuzz -- --executions $(or $(EXECUTIONS),300000)
+
+torture: libtorch ## attacks the built programs: kills, full disks, damaged files, a hostile server, mutated inputs: make torture MINUTES=60 SEED=1
+	$(CARGO) build --release -p reynolds-cli -p reynolds-paper
+	python3 scripts/torture.py --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) --programs $(or $(CARGO_TARGET_DIR),target)/release
+
+mutants: libtorch ## changes a line at a time and sees whether the tests notice; hours, resumable: make mutants SAMPLE=150
+	SAMPLE=$(or $(SAMPLE),150) scripts/mutants.sh
 
 package: libtorch ## packs the crates that are published, and builds each from what was packed
 	$(CARGO) package --workspace --exclude reynolds-bench --exclude reynolds-paper --exclude reynolds-python --exclude reynolds-testkit

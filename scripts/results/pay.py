@@ -124,8 +124,9 @@ def page(root):
         "How far each lies below the best row of its setting, in points (its strength chosen on validation, b not known to it):", "",
         *markdown(["row", "at most", "on average"], [[name, *regret(found, (name,))] for name in (*USUAL, "strict", "squared", "target")]
                   + [["best of the three without penalty, by validation", *regret(found, USUAL)], ["best form of the penalty, by validation", *regret(found, ALONE)]]), "",
-        "So: if the symmetry has an exact augmentation, use that first. A target follows the data from no symmetry to the whole of it without a second "
-        "forward pass or turned images, and is the form to begin with; width helps it.", "",
+        "So: if the data can be turned exactly, use that first, and from few images the sampled penalty, at the cost of a second forward pass. Where they "
+        "cannot, or no layer may break the symmetry by more than a stated amount, use a target: it follows the data from no symmetry to the whole of it. "
+        "No form of the penalty on weights by itself is shown to be better than augmentation.", "",
         "## All settings", "",
         f"Points beside the best usual row: ▲ ahead, ▼ behind (95 % interval over paired seeds, corrected for ten comparisons), = level (the interval lies within "
         f"±{MARGIN:g} points, stated in advance), ? undecided. A dot: the row is the reference.", "",
